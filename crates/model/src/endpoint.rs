@@ -1,0 +1,160 @@
+//! The contract of a transport: one state machine per host, for all of its connections.
+
+use crate::{ConnId, Cx, Encap, HostId, Packet};
+use units::{Bytes, Rate, Span, Time};
+
+/// One transport on one host.
+///
+/// Grants, credits and shortest-first are decisions *across* flows, so the unit is the host. The
+/// driver (simulator or wire) calls it with the time and asks, whenever the line is idle, what
+/// leaves now. Lengths cross this boundary, never bytes.
+///
+/// Rules, kept by the conformance suite:
+/// - a spurious [`Endpoint::on_deadline`] does nothing;
+/// - [`Endpoint::poll_transmit`] never sets a deadline that has passed without sending something;
+/// - no packet, however broken, makes it panic; [`Endpoint::check`] panics on our own mistakes only;
+/// - state is bounded per peer, and a connection that is done costs nothing (`OneMessage`) or a few
+///   bytes (`Persistent`).
+pub trait Endpoint: Send {
+    /// Opens a connection to `peer`. The other end learns of it from the first packet.
+    fn connect(&mut self, cx: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime);
+
+    /// Sends a message of `length` bytes after those already sent in this direction. Both ends of
+    /// a connection may send once it is open: an answer is a message of the other direction.
+    fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64);
+
+    /// Stops the current messages of this direction: what has not left yet will not leave, and the
+    /// message ends, for both sides, after the last byte that did.
+    fn cancel(&mut self, cx: &mut Cx<'_>, conn: ConnId);
+
+    /// A packet has arrived.
+    fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet);
+
+    /// A hop-by-hop pause or resume reached this host's link.
+    fn on_signal(&mut self, cx: &mut Cx<'_>, signal: Signal) {
+        let _ = (cx, signal);
+    }
+
+    /// The moment that [`Endpoint::deadline`] named has come.
+    fn on_deadline(&mut self, cx: &mut Cx<'_>);
+
+    /// The line is idle: writes what leaves now into `out`.
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit;
+
+    /// When it next wants [`Endpoint::on_deadline`]; [`Time::NEVER`] for not at all.
+    fn deadline(&self) -> Time;
+
+    /// Panics where an invariant of our own state is broken.
+    fn check(&self);
+
+    /// Names each unfinished flow of this host and what it waits for.
+    fn stuck(&self, report: &mut dyn FnMut(StuckFlow));
+
+    /// What this host has counted so far.
+    fn totals(&self) -> Totals;
+}
+
+/// What [`Endpoint::poll_transmit`] wrote.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Transmit {
+    /// Nothing: ask again after the next call that changes something.
+    Nothing,
+    /// A packet, and there may be more.
+    More,
+    /// A packet, and nothing else waits.
+    Last,
+}
+
+/// How long a connection lives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lifetime {
+    /// One message from the opener, then both ends forget it.
+    OneMessage,
+    /// Until the run ends.
+    Persistent,
+}
+
+/// A hop-by-hop signal for this host's uplink.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Signal {
+    /// Nothing of this connection may leave.
+    PauseFlow(ConnId),
+    /// It may again.
+    ResumeFlow(ConnId),
+    /// Nothing of this priority may leave.
+    PausePriority(u8),
+    /// It may again.
+    ResumePriority(u8),
+}
+
+/// What every transport is told about its host and network when it is made.
+#[derive(Clone, Debug)]
+pub struct EndpointConfig {
+    /// The host it serves.
+    pub host: HostId,
+    /// Rate of the host's link.
+    pub rate: Rate,
+    /// Longest round trip of an idle network, frames included.
+    pub base_rtt: Span,
+    /// Frame sizes.
+    pub encap: Encap,
+    /// Largest buffer a packet can wait in, per hop, for safety timers.
+    pub port_buffer: Bytes,
+    /// Links of the longest path.
+    pub hops_max: u8,
+}
+
+impl EndpointConfig {
+    /// Bandwidth-delay product of the host's link and the base round trip, in wire bytes.
+    pub fn bdp(&self) -> Bytes {
+        self.rate.bytes_in(self.base_rtt)
+    }
+}
+
+/// One flow that did not finish, for the report at the end of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StuckFlow {
+    /// The connection.
+    pub conn: ConnId,
+    /// The role and state, in the words of the transport's state machine.
+    pub state: String,
+    /// What it waits for, with the moment where there is one.
+    pub waits_for: String,
+}
+
+/// Counters of one host; a run's figures are their sums.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Totals {
+    /// Data packets sent, first time or again.
+    pub data_sent: u64,
+    /// Data packets sent again.
+    pub retransmitted: u64,
+    /// Data packets that brought nothing new to the receiver.
+    pub duplicates: u64,
+    /// Credits (or grants) given out.
+    pub credits_sent: u64,
+    /// Credits that arrived at a sender.
+    pub credits_received: u64,
+    /// Credits that arrived where nothing was left to send.
+    pub credits_wasted: u64,
+    /// Credits that were dropped at this host's own link.
+    pub credits_dropped: u64,
+    /// Safety timers that fired.
+    pub timeouts: u64,
+    /// Packets that made no sense and were ignored.
+    pub nonsense: u64,
+}
+
+impl std::ops::AddAssign for Totals {
+    fn add_assign(&mut self, other: Self) {
+        self.data_sent += other.data_sent;
+        self.retransmitted += other.retransmitted;
+        self.duplicates += other.duplicates;
+        self.credits_sent += other.credits_sent;
+        self.credits_received += other.credits_received;
+        self.credits_wasted += other.credits_wasted;
+        self.credits_dropped += other.credits_dropped;
+        self.timeouts += other.timeouts;
+        self.nonsense += other.nonsense;
+    }
+}

@@ -1,0 +1,101 @@
+//! What a port must do, as plain data: the simulator builds a discipline from it, and a generator
+//! of switch configuration writes it in a vendor's words.
+
+use crate::Class;
+use units::Bytes;
+
+/// One egress port's intent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PortSpec {
+    /// Bytes that may wait in the port, the frame on the line included.
+    pub buffer: Bytes,
+    /// A shaped queue of its own for credits.
+    pub credit: Option<CreditSpec>,
+    /// Marking of ECN-capable packets.
+    pub mark: Option<MarkSpec>,
+    /// Dropping one class first.
+    pub drop: Option<DropSpec>,
+    /// Strict priorities in use, 1 to 8.
+    pub priorities: u8,
+}
+
+/// The credit queue. [xpass s3.1]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CreditSpec {
+    /// Credits that may wait.
+    pub queue_limit: u16,
+    /// Credits that may leave back to back.
+    pub bucket: u16,
+    /// What the shaper counts.
+    pub count: CreditCount,
+    /// Mean wire size of a credit, in bytes.
+    pub size_mean: u16,
+    /// Wire size of the full frame that a credit releases, in bytes.
+    pub frame_max: u16,
+}
+
+/// What a credit costs its shaper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CreditCount {
+    /// One token each, whatever its size: data on the way back stays within the link.
+    Credits,
+    /// Its bytes, as in the authors' simulator. [xpass artefact]
+    Bytes,
+}
+
+/// Marking of ECN-capable packets by queue length. [RFC 3168, dctcp s3.1]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MarkSpec {
+    /// Below this many waiting bytes nothing is marked.
+    pub min: Bytes,
+    /// From this many on everything is marked.
+    pub max: Bytes,
+    /// Chance of a mark just below `max`.
+    pub chance: f64,
+    /// Whether the queue is measured when a packet comes or when it goes.
+    pub at: MarkAt,
+    /// Whether packets that are not ECN-capable are dropped where others are marked.
+    pub drop_others: bool,
+}
+
+/// When the queue is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkAt {
+    /// When the packet arrives.
+    Enqueue,
+    /// When it leaves.
+    Dequeue,
+}
+
+/// Dropping one class at a small threshold. [aeolus s3.2]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DropSpec {
+    /// The class that is dropped.
+    pub victim: Class,
+    /// It is dropped when this many bytes wait.
+    pub threshold: Bytes,
+    /// What is compared with the threshold.
+    pub measure: DropMeasure,
+    /// How a switch tells the victim apart.
+    pub by: DropBy,
+}
+
+/// What selective dropping compares with its threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropMeasure {
+    /// All bytes waiting in the queue. [aeolus s4.1]
+    Queue,
+    /// The same and the arriving packet.
+    QueueAndPacket,
+    /// Waiting bytes of the victim class alone. [flexpass artefact]
+    VictimOnly,
+}
+
+/// How a switch tells the victim apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropBy {
+    /// By class: WRED with one colour per DSCP.
+    Class,
+    /// By the ECN bits: RED drops what is not ECN-capable and marks the rest.
+    Ecn,
+}

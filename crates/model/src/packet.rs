@@ -1,0 +1,305 @@
+//! A packet as it travels through the simulator: 32 bytes, its header decoded.
+
+use crate::{ConnId, HostId};
+use std::fmt;
+use units::Time;
+
+/// What a switch may base its choice on, besides size and address. [aeolus s3.2]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Class {
+    /// Requests, acknowledgements, probes, stops: small and protected.
+    Control = 0,
+    /// Credits, shaped so that the data they release fits the way back.
+    Credit = 1,
+    /// Data that a credit released.
+    Scheduled = 2,
+    /// Data sent before the first credit.
+    Unscheduled = 3,
+    /// Data of a transport that knows no credits.
+    Plain = 4,
+}
+
+impl Class {
+    /// Every class, in the order of its number.
+    pub const ALL: [Self; 5] =
+        [Self::Control, Self::Credit, Self::Scheduled, Self::Unscheduled, Self::Plain];
+
+    /// The name in tables and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Control => "control",
+            Self::Credit => "credit",
+            Self::Scheduled => "scheduled",
+            Self::Unscheduled => "unscheduled",
+            Self::Plain => "plain",
+        }
+    }
+}
+
+/// The two ECN bits of the IP header. [RFC 3168 s5]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum Ecn {
+    /// The transport does not react to marks.
+    NotCapable = 0,
+    /// ECT(1).
+    Capable1 = 1,
+    /// ECT(0).
+    Capable0 = 2,
+    /// Congestion experienced.
+    Marked = 3,
+}
+
+/// Hops a packet may take before a switch drops it; fits the five bits it has. [ours]
+pub const TTL_START: u8 = 31;
+
+const CLASS: u16 = 0b111;
+const PRIORITY_AT: u32 = 3;
+const PRIORITY: u16 = 0b111 << PRIORITY_AT;
+const ECN_AT: u32 = 6;
+const ECN: u16 = 0b11 << ECN_AT;
+const TRIMMED: u16 = 1 << 8;
+const BOUNCED: u16 = 1 << 9;
+/// Head word 2, low byte, is the entropy that the path choice adds (spraying, explicit paths).
+const SPRAYED: u16 = 1 << 10;
+const TTL_AT: u32 = 11;
+const TTL: u16 = 0b11111 << TTL_AT;
+
+const KIND_AT: u32 = 24;
+const HOST: u32 = (1 << KIND_AT) - 1;
+
+/// One packet: the envelope that switches read, and a head that only its transport understands.
+///
+/// The source is not carried: it is the other end of the connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct Packet {
+    /// When its last bit arrives at the far end of the link it is on.
+    pub at: Time,
+    /// Destination host (24 bits) and kind (8 bits).
+    to: u32,
+    /// The connection, which is also the entropy of the path.
+    pub conn: ConnId,
+    /// Bytes on the wire, with preamble and inter-frame gap.
+    pub size: u16,
+    mark: u16,
+    /// Decoded header: the transport's own.
+    pub head: [u32; 3],
+}
+
+const _: () = assert!(size_of::<Packet>() == 32);
+
+impl Packet {
+    /// A fresh packet. `kind` is the transport's own number for it.
+    #[inline]
+    pub const fn new(to: HostId, conn: ConnId, class: Class, kind: u8, size: u16) -> Self {
+        Self {
+            at: Time::ZERO,
+            to: (to.0 & HOST) | ((kind as u32) << KIND_AT),
+            conn,
+            size,
+            mark: class as u16 | ((TTL_START as u16) << TTL_AT),
+            head: [0; 3],
+        }
+    }
+
+    /// A slot to write into.
+    pub const EMPTY: Self = Self::new(HostId(0), ConnId(0), Class::Control, 0, 0);
+
+    /// Where it goes.
+    #[inline]
+    pub const fn to(&self) -> HostId {
+        HostId(self.to & HOST)
+    }
+    /// The transport's own number for this kind of packet.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "the top eight bits of 32")]
+    pub const fn kind(&self) -> u8 {
+        (self.to >> KIND_AT) as u8
+    }
+    /// What switches treat it as.
+    #[inline]
+    pub const fn class(&self) -> Class {
+        match self.mark & CLASS {
+            0 => Class::Control,
+            1 => Class::Credit,
+            2 => Class::Scheduled,
+            3 => Class::Unscheduled,
+            _ => Class::Plain,
+        }
+    }
+    /// Strict priority, 0 the most urgent.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "three bits")]
+    pub const fn priority(&self) -> u8 {
+        ((self.mark & PRIORITY) >> PRIORITY_AT) as u8
+    }
+    /// Sets the strict priority, 0 (most urgent) to 7.
+    #[inline]
+    pub fn set_priority(&mut self, priority: u8) {
+        debug_assert!(priority < 8);
+        self.mark = (self.mark & !PRIORITY) | ((u16::from(priority) << PRIORITY_AT) & PRIORITY);
+    }
+    /// The ECN bits.
+    #[inline]
+    pub const fn ecn(&self) -> Ecn {
+        match (self.mark & ECN) >> ECN_AT {
+            0 => Ecn::NotCapable,
+            1 => Ecn::Capable1,
+            2 => Ecn::Capable0,
+            _ => Ecn::Marked,
+        }
+    }
+    /// Sets the ECN bits.
+    #[inline]
+    pub fn set_ecn(&mut self, ecn: Ecn) {
+        self.mark = (self.mark & !ECN) | ((ecn as u16) << ECN_AT);
+    }
+    /// Whether a switch cut the payload off.
+    #[inline]
+    pub const fn trimmed(&self) -> bool {
+        self.mark & TRIMMED != 0
+    }
+    /// Cuts the payload off, leaving `size` bytes on the wire.
+    #[inline]
+    pub fn trim(&mut self, size: u16) {
+        self.mark |= TRIMMED;
+        self.size = size;
+    }
+    /// Whether a switch sent it back.
+    #[inline]
+    pub const fn bounced(&self) -> bool {
+        self.mark & BOUNCED != 0
+    }
+    /// Sends it back to `sender`.
+    #[inline]
+    pub fn bounce(&mut self, sender: HostId) {
+        self.mark |= BOUNCED;
+        self.to = (self.to & !HOST) | (sender.0 & HOST);
+    }
+    /// What the path choice adds to the connection's own hash; 0 keeps one path per connection.
+    #[inline]
+    pub const fn entropy(&self) -> u32 {
+        if self.mark & SPRAYED == 0 { 0 } else { self.head[2] & 0xff }
+    }
+    /// Lets the low byte of head word 2 choose among paths.
+    #[inline]
+    pub fn spray(&mut self) {
+        self.mark |= SPRAYED;
+    }
+    /// Hops left.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "five bits")]
+    pub const fn ttl(&self) -> u8 {
+        ((self.mark & TTL) >> TTL_AT) as u8
+    }
+    /// Takes one hop; false where none was left.
+    #[inline]
+    #[must_use]
+    pub fn hop(&mut self) -> bool {
+        let alive = self.mark >= 1 << TTL_AT;
+        self.mark = if alive { self.mark - (1 << TTL_AT) } else { self.mark };
+        alive
+    }
+    /// The envelope marks as one number, for digests.
+    pub const fn marks(&self) -> u16 {
+        self.mark
+    }
+}
+
+impl fmt::Debug for Packet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} kind {} of {:?} to {:?}, {} B, head {:x?}, at {}",
+            self.class().name(),
+            self.kind(),
+            self.conn,
+            self.to(),
+            self.size,
+            self.head,
+            self.at
+        )
+    }
+}
+
+/// What a frame costs on the wire: a property of the scenario, not of the codec.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Encap {
+    /// Bytes that every data frame adds to its payload, with preamble and gap.
+    pub overhead: u16,
+    /// Payload of a full frame.
+    pub payload_max: u16,
+    /// Wire bytes of the smallest frame: 64 B of Ethernet and 20 B of preamble and gap.
+    pub frame_min: u16,
+}
+
+impl Encap {
+    /// The papers' frames: 1460 B of payload in 1538 B on the wire. [xpass artefact]
+    pub const PAPER: Self = Self { overhead: 78, payload_max: 1460, frame_min: 84 };
+    /// Ours over UDP and IPv4: Ethernet 38, IP 20, UDP 8 and 40 B of our header (24 + 16). [ours]
+    pub const UDP: Self = Self { overhead: 106, payload_max: 1432, frame_min: 84 };
+
+    /// Wire bytes of a frame with `payload` bytes of data.
+    #[inline]
+    pub const fn wire(&self, payload: u16) -> u16 {
+        let size = payload + self.overhead;
+        if size < self.frame_min { self.frame_min } else { size }
+    }
+    /// Wire bytes of a full data frame.
+    #[inline]
+    pub const fn wire_max(&self) -> u16 {
+        self.wire(self.payload_max)
+    }
+    /// Data frames that a message of `length` bytes takes; an empty message takes one.
+    #[inline]
+    pub const fn frames(&self, length: u64) -> u64 {
+        if length == 0 { 1 } else { length.div_ceil(self.payload_max as u64) }
+    }
+    /// Wire bytes of all data frames of a message of `length` bytes.
+    pub const fn wire_total(&self, length: u64) -> u64 {
+        let (full, rest) = (length / self.payload_max as u64, length % self.payload_max as u64);
+        #[allow(clippy::cast_possible_truncation, reason = "below payload_max, which is a u16")]
+        let last = if rest > 0 || length == 0 { self.wire(rest as u16) } else { 0 };
+        full * self.wire_max() as u64 + last as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_keeps_to_its_own_bits() {
+        let mut packet = Packet::new(HostId(0xab_cdef), ConnId(7), Class::Plain, 0x5a, 1538);
+        packet.set_priority(5);
+        packet.set_ecn(Ecn::Capable0);
+        packet.head = [1, 2, 0x1_23];
+        packet.spray();
+        assert_eq!((packet.to(), packet.kind()), (HostId(0xab_cdef), 0x5a));
+        assert_eq!((packet.class(), packet.priority(), packet.ecn()), (Class::Plain, 5, Ecn::Capable0));
+        assert_eq!((packet.entropy(), packet.ttl()), (0x23, TTL_START));
+        packet.bounce(HostId(1));
+        packet.trim(84);
+        packet.set_ecn(Ecn::Marked);
+        assert_eq!((packet.to(), packet.kind(), packet.size), (HostId(1), 0x5a, 84));
+        assert!(packet.bounced() && packet.trimmed() && packet.ecn() == Ecn::Marked);
+        assert_eq!(packet.class(), Class::Plain);
+    }
+
+    #[test]
+    fn a_packet_dies_after_its_last_hop() {
+        let mut packet = Packet::EMPTY;
+        assert_eq!((0..100).take_while(|_| packet.hop()).count(), usize::from(TTL_START));
+    }
+
+    #[test]
+    fn frames_cost_what_the_papers_say() {
+        assert_eq!(Encap::PAPER.wire(1460), 1538);
+        assert_eq!(Encap::PAPER.wire(1), 84);
+        assert_eq!(Encap::PAPER.wire_total(14_600), 15_380);
+        assert_eq!(Encap::PAPER.wire_total(0), 84);
+        assert_eq!(Encap::UDP.wire_max(), 1538);
+    }
+}

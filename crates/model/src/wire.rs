@@ -1,0 +1,132 @@
+//! Primitives of the wire codec: reading and writing big-endian fields without panics.
+
+use crate::Packet;
+use std::fmt;
+
+/// Version of the header that this codec writes and the only one it reads.
+pub const VERSION: u8 = 0;
+/// A credit must fit this many bytes after UDP to stay a minimum-size frame.
+pub const CREDIT_MAX: usize = 18;
+/// Ethernet, IPv6, UDP, header and tag: what must survive trimming.
+pub const TRIM_MAX: usize = 110;
+
+/// Turns a transport's packets into bytes and back. One per transport, without state.
+pub trait Codec: Sync {
+    /// Writes the header of `packet` into `out` and returns its length. The payload follows it.
+    fn encode(&self, packet: &Packet, link: Link, out: &mut [u8; HEADER_MAX]) -> usize;
+
+    /// Reads a header. Everything is checked; what is returned may be handed to `on_packet` as it
+    /// is. The destination is not on the wire: the driver sets it.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    fn decode(&self, bytes: &[u8]) -> Result<Decoded, DecodeError>;
+
+    /// The part of the connection's stream that `packet` carries: offset and length in bytes.
+    fn payload(&self, packet: &Packet) -> Option<(u64, u16)>;
+
+    /// A short name of the packet's kind, for ladders and dissectors.
+    fn describe(&self, packet: &Packet) -> String;
+}
+
+/// Longest header of any transport.
+pub const HEADER_MAX: usize = 64;
+
+/// What the driver adds to each header of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The number under which the *other* end knows the connection.
+    pub conn: u32,
+    /// Incarnation of the connection, against packets of an earlier one.
+    pub epoch: u8,
+    /// Proof that this end has seen the other's packets; 0 before that.
+    pub cookie: u64,
+}
+
+/// A header that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decoded {
+    /// The packet, its destination left at host 0.
+    pub packet: Packet,
+    /// The driver's own part.
+    pub link: Link,
+    /// Where the payload starts.
+    pub header_len: usize,
+}
+
+/// Why bytes are not a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecodeError {
+    /// Fewer bytes than the header needs.
+    Short,
+    /// A version that we do not speak.
+    Version(u8),
+    /// A kind that this transport does not have.
+    Kind(u8),
+    /// A field out of its range.
+    Field(&'static str),
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Short => f.write_str("too short for its header"),
+            Self::Version(v) => write!(f, "version {v}; this end speaks {VERSION}"),
+            Self::Kind(k) => write!(f, "unknown kind {k}"),
+            Self::Field(name) => write!(f, "{name} is out of range"),
+        }
+    }
+}
+impl std::error::Error for DecodeError {}
+
+/// Reads big-endian fields from the front of a slice.
+pub struct Reader<'a>(pub &'a [u8]);
+
+macro_rules! read {
+    ($($name:ident: $t:ty),*) => {$(
+        /// The next big-endian field.
+        ///
+        /// # Errors
+        /// [`DecodeError::Short`] where the bytes end.
+        pub fn $name(&mut self) -> Result<$t, DecodeError> {
+            let (field, rest) = self.0.split_first_chunk().ok_or(DecodeError::Short)?;
+            self.0 = rest;
+            Ok(<$t>::from_be_bytes(*field))
+        }
+    )*};
+}
+impl Reader<'_> {
+    read!(u8: u8, u16: u16, u32: u32, u64: u64);
+}
+
+/// Writes big-endian fields to the front of a fixed buffer.
+pub struct Writer<'a> {
+    out: &'a mut [u8; HEADER_MAX],
+    len: usize,
+}
+
+macro_rules! write_be {
+    ($($name:ident: $t:ty),*) => {$(
+        /// Appends a big-endian field.
+        pub fn $name(&mut self, value: $t) {
+            let bytes = value.to_be_bytes();
+            self.out[self.len..self.len + bytes.len()].copy_from_slice(&bytes);
+            self.len += bytes.len();
+        }
+    )*};
+}
+impl<'a> Writer<'a> {
+    /// Starts at the front of `out`.
+    pub fn new(out: &'a mut [u8; HEADER_MAX]) -> Self {
+        Self { out, len: 0 }
+    }
+    write_be!(u8: u8, u16: u16, u32: u32, u64: u64);
+    /// Bytes written.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+    /// Whether nothing was written.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}

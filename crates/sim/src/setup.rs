@@ -1,0 +1,236 @@
+//! What a run takes and what it gives.
+
+use model::intent::PortSpec;
+use model::{Class, Encap, Endpoint, EndpointConfig, StuckFlow, Totals};
+use topology::{LinkId, Topology};
+use units::{Bytes, Span, Time};
+use workload::Traffic;
+
+/// Makes the endpoint of one host.
+pub type MakeEndpoint<'a> = dyn Fn(&EndpointConfig) -> Box<dyn Endpoint> + 'a;
+
+/// Everything that determines a run. A run is a pure function of it, `threads` left aside.
+pub struct Setup<'a> {
+    /// Nodes and links.
+    pub topology: Topology,
+    /// Connections and messages.
+    pub traffic: Traffic,
+    /// What each link's egress port does, one per link. Ports of hosts are ignored: a host's
+    /// line is scheduled by its endpoint.
+    pub ports: Vec<PortSpec>,
+    /// Makes the transport of each host.
+    pub make: &'a MakeEndpoint<'a>,
+    /// Frame sizes.
+    pub encap: Encap,
+    /// Round trip of the longest path with nothing in the way, frames included.
+    pub base_rtt: Span,
+    /// Buffer that all ports of a switch share by a dynamic threshold, instead of `buffer` each.
+    pub shared_buffer: Option<SharedBuffer>,
+    /// What breaks, and when.
+    pub faults: Vec<Fault>,
+    /// Load balancing per packet instead of per connection.
+    pub spray: bool,
+    /// What to sample while running.
+    pub probes: Probes,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// The run ends here, finished or not.
+    pub until: Time,
+    /// Threads; the results do not depend on it.
+    pub threads: u16,
+    /// Pass packets through an idle port without queueing; false only to test that it is exact.
+    pub pass: bool,
+    /// Commit the ports of every node in time order; true only to test that it is exact.
+    pub ordered: bool,
+}
+
+/// A buffer shared by the ports of one switch. [Choudhury and Hahne 1998]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SharedBuffer {
+    /// Bytes of the whole switch.
+    pub size: Bytes,
+    /// A port may hold `alpha` times what is free.
+    pub alpha: f64,
+}
+
+/// What is sampled, and how often.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Probes {
+    /// Time between two samples; `None` samples nothing.
+    pub every: Option<Span>,
+    /// Sample only these links; empty means every link that leaves a switch.
+    pub links: Vec<LinkId>,
+    /// Also record received bytes per message and sample, for flow timelines.
+    pub flows: bool,
+}
+
+/// Something that breaks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// The link, one direction.
+    pub link: LinkId,
+    /// From when.
+    pub from: Time,
+    /// Until when (exclusive).
+    pub until: Time,
+    /// What happens to frames.
+    pub kind: FaultKind,
+}
+
+/// What happens to frames on a faulty link. Chances are in 10^-9.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// Every frame on the link is lost; routing leaves both directions out after `detect`.
+    Down {
+        /// From the failure until no switch uses the link any more.
+        detect: Span,
+    },
+    /// Lost, with this chance; `only` restricts it to one class.
+    Loss {
+        /// Chance in 10^-9.
+        ppb: u32,
+        /// The class that is hit.
+        only: Option<Class>,
+    },
+    /// Damaged and dropped by the next node, with this chance.
+    Corrupt {
+        /// Chance in 10^-9.
+        ppb: u32,
+    },
+    /// Delivered twice, with this chance; the copy comes 1 ps later.
+    Duplicate {
+        /// Chance in 10^-9.
+        ppb: u32,
+    },
+    /// Held back for up to `by`, with this chance.
+    Reorder {
+        /// Chance in 10^-9.
+        ppb: u32,
+        /// Longest delay.
+        by: Span,
+    },
+}
+
+/// One message's fate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageResult {
+    /// When the sender was told to send; `None` where what it waits for never came.
+    pub start: Option<Time>,
+    /// When the receiver had the last byte.
+    pub end: Option<Time>,
+    /// When the receiver heard that the sender was done. [xpass artefact]
+    pub stopped: Option<Time>,
+    /// Bytes; less than asked where the message was stopped.
+    pub size: u64,
+}
+
+/// Counters of one link's egress port, by class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortCounters {
+    /// Packets put on the line.
+    pub packets: [u64; 5],
+    /// Bytes put on the line.
+    pub bytes: [u64; 5],
+    /// Packets dropped at the port, by class.
+    pub dropped: [u64; 5],
+    /// Packets dropped at the port, by reason.
+    pub drop_reasons: [u64; 6],
+    /// Packets lost to a fault on the line, by class.
+    pub lost: [u64; 5],
+    /// Copies that a fault added, by class.
+    pub copied: [u64; 5],
+    /// Packets that left marked.
+    pub marked: u64,
+    /// Most bytes of data that waited at once, the frame on the line included.
+    pub queue_max: u64,
+    /// Most credits that waited at once.
+    pub credits_max: u32,
+}
+
+/// One sample of one port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortSample {
+    /// The moment.
+    pub at: Time,
+    /// The port's link.
+    pub link: LinkId,
+    /// Bytes of data waiting, what is left of the frame on the line included.
+    pub queue: u64,
+    /// Credits waiting.
+    pub credits: u32,
+    /// Bytes whose transmission was decided since the run began, by class.
+    pub sent: [u64; 5],
+}
+
+/// Received bytes of one message up to one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowSample {
+    /// The moment.
+    pub at: Time,
+    /// The connection.
+    pub conn: u32,
+    /// Bytes accepted by the receiver since the run began.
+    pub received: u64,
+}
+
+/// A message that ended, as it is streamed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Its number in the traffic.
+    pub message: u32,
+    /// When the receiver had the last byte.
+    pub end: Time,
+}
+
+/// Watches a run. Called by one thread, between windows, in an order that threads do not change.
+pub trait Observer {
+    /// How far the run is. Return false to stop it here.
+    fn progress(&mut self, now: Time, hops: u64, done: u64) -> bool;
+    /// Messages that ended since the last call, by (time, message).
+    fn completed(&mut self, batch: &[Completion]);
+    /// Port samples since the last call, by (time, link).
+    fn ports(&mut self, batch: &[PortSample]);
+    /// Flow samples since the last call, by (time, connection).
+    fn flows(&mut self, batch: &[FlowSample]);
+}
+
+/// An observer that looks away.
+pub struct Blind;
+impl Observer for Blind {
+    fn progress(&mut self, _: Time, _: u64, _: u64) -> bool {
+        true
+    }
+    fn completed(&mut self, _: &[Completion]) {}
+    fn ports(&mut self, _: &[PortSample]) {}
+    fn flows(&mut self, _: &[FlowSample]) {}
+}
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// One per message of the traffic.
+    pub messages: Vec<MessageResult>,
+    /// One per link.
+    pub ports: Vec<PortCounters>,
+    /// Sums over all hosts.
+    pub totals: Totals,
+    /// Unfinished flows, with host, by host and connection; at most [`STUCK_MAX`].
+    pub stuck: Vec<(u32, StuckFlow)>,
+    /// Messages that did not finish.
+    pub unfinished: u64,
+    /// Every packet is accounted for; otherwise what does not add up.
+    pub conservation: Result<(), String>,
+    /// Hash over messages and port counters: the same on every machine and any thread count.
+    pub fingerprint: u64,
+    /// Packets delivered over links.
+    pub hops: u64,
+    /// Node-windows processed.
+    pub node_windows: u64,
+    /// When the last thing happened.
+    pub end: Time,
+    /// Whether the observer stopped it.
+    pub interrupted: bool,
+}
+
+/// Stuck flows that are named; the rest is counted.
+pub const STUCK_MAX: usize = 1000;

@@ -1,0 +1,93 @@
+//! Every host transport of tidegate, one folder each, and the organs they share.
+//!
+//! A transport is added with one folder and two lines in this file: its `pub mod` and its place in
+//! [`registry`]. The command line, Python, the documentation and the conformance suite iterate
+//! over the registry.
+
+pub mod dctcp;
+pub mod expresspass;
+pub mod parts;
+
+use model::intent::{CreditSpec, DropSpec, MarkSpec};
+use model::wire::Codec;
+use model::{Encap, Endpoint, EndpointConfig};
+use units::Rate;
+
+/// Every transport, in the order in which tables list them.
+pub fn registry() -> &'static [&'static dyn Transport] {
+    &[&expresspass::EXPRESSPASS, &dctcp::DCTCP]
+}
+
+/// The transport of that name.
+pub fn find(name: &str) -> Option<&'static dyn Transport> {
+    registry().iter().copied().find(|transport| transport.name() == name)
+}
+
+/// A transport as the rest of the program sees it.
+pub trait Transport: Sync {
+    /// Its name in scenarios.
+    fn name(&self) -> &'static str;
+    /// What it is, in one line.
+    fn summary(&self) -> &'static str;
+    /// Every parameter with default, meaning and source.
+    fn parameters(&self) -> Vec<Parameter>;
+    /// Reads the parameters of `[transport.<name>]`; absent ones take the profile's value.
+    ///
+    /// # Errors
+    /// The key that is wrong and what to write instead.
+    fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError>;
+}
+
+/// A configured transport: makes one endpoint per host.
+pub trait Factory: Send + Sync {
+    /// The endpoint of one host.
+    fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint>;
+    /// How its packets look on a wire.
+    fn codec(&self) -> &'static dyn Codec;
+    /// What it needs of every port on a link of `rate`.
+    fn fabric(&self, rate: Rate, encap: Encap) -> Fabric;
+    /// Every parameter with its final value, for `resolved.toml`.
+    fn resolved(&self) -> toml::Table;
+}
+
+/// What a transport needs of the ports; what is `None` is left to the scenario.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fabric {
+    /// A shaped credit queue.
+    pub credit: Option<CreditSpec>,
+    /// ECN marking.
+    pub mark: Option<MarkSpec>,
+    /// Selective dropping.
+    pub drop: Option<DropSpec>,
+    /// Strict priorities, 1 where it needs none.
+    pub priorities: u8,
+}
+
+/// One documented parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its key in the scenario.
+    pub key: &'static str,
+    /// Default of the default profile, as written in TOML.
+    pub default: String,
+    /// What it means, with its unit.
+    pub meaning: &'static str,
+    /// Where the default comes from.
+    pub source: &'static str,
+}
+
+/// A parameter that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamError {
+    /// The key, with dots for tables; empty where the table as a whole is wrong.
+    pub key: String,
+    /// What is wrong and what to write instead.
+    pub message: String,
+}
+
+impl std::fmt::Display for ParamError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.key, self.message)
+    }
+}
+impl std::error::Error for ParamError {}

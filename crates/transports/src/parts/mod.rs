@@ -1,0 +1,1 @@
+//! Organs that transports share.
