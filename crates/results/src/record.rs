@@ -1,0 +1,219 @@
+//! What a run hands over to be tabled: plain rows that say nothing of how they came about.
+
+use model::{Class, DropReason, Encap, Totals};
+use std::ops::Range;
+use units::{Bytes, Rate, Span, Time};
+
+/// Number of packet classes.
+pub const CLASSES: usize = Class::ALL.len();
+/// Number of reasons for a drop.
+pub const REASONS: usize = DropReason::ALL.len();
+
+/// Everything known about one run that is a pure function of its resolved scenario.
+///
+/// Wall time, host and version are not: they are a [`crate::Meta`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunRecord {
+    /// Short name of the scenario: `incast`.
+    pub scenario: String,
+    /// The scenario in a few words: `64 -> 1, 64 KB each, 100 Gb/s, leaf-spine, 8 leaves x 16 hosts`.
+    pub title: String,
+    /// The transport's composed name: `expresspass+aeolus`.
+    pub transport: String,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Hash over what happened.
+    pub fingerprint: u64,
+    /// What this run sets differently from its siblings in a comparison, as `(key, value)` in the
+    /// order given: `("workload.load", "0.6")`. Empty for a single run.
+    pub settings: Vec<(String, String)>,
+    /// The resolved scenario, every default filled in.
+    pub scenario_toml: String,
+    /// The command that repeats this run.
+    pub command: String,
+    /// Whether it came to its end.
+    pub status: Status,
+    /// What the user should know before trusting the numbers, one sentence each.
+    pub warnings: Vec<String>,
+    /// Measurement window: messages count by their start time, `start <= t < end`. What lies
+    /// before it is warm-up, what lies after it is drain.
+    pub window: Range<Time>,
+    /// When the last thing happened.
+    pub end: Time,
+    /// Packets delivered over links.
+    pub hops: u64,
+    /// Frame sizes.
+    pub encap: Encap,
+    /// What follows from the scenario before anything runs.
+    pub derived: Derived,
+    /// Names of the message tags, by number.
+    pub tags: Vec<String>,
+    /// One row per message, by message number.
+    pub flows: Vec<FlowRow>,
+    /// One row per link, by link number.
+    pub ports: Vec<PortRow>,
+    /// Samples of ports, by (time, link).
+    pub port_series: Vec<PortSeriesRow>,
+    /// Samples of connections, by (time, connection).
+    pub flow_series: Vec<FlowSeriesRow>,
+    /// Sums over all hosts.
+    pub totals: Totals,
+    /// Flows that did not finish, named; there may be more than are listed here.
+    pub stuck: Vec<StuckRow>,
+    /// What does not add up, where packets went missing unaccounted.
+    pub conservation: Result<(), String>,
+}
+
+/// Whether a run came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Every message finished, or the run reached the end that the scenario set for it.
+    Complete,
+    /// The user stopped it: the results are partial.
+    Interrupted,
+    /// Messages remain although nothing can happen any more.
+    Stuck,
+}
+
+impl Status {
+    /// The name in `summary.json` and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Interrupted => "interrupted",
+            Self::Stuck => "stuck",
+        }
+    }
+}
+
+/// What follows from the scenario before anything runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Derived {
+    /// Hosts.
+    pub hosts: u32,
+    /// Switches.
+    pub switches: u32,
+    /// Rate of a host's link; the fastest where they differ.
+    pub host_rate: Rate,
+    /// Longest round trip of an idle network, frames included.
+    pub base_rtt: Span,
+    /// The same without frames: propagation and fixed latencies alone.
+    pub propagation_rtt: Span,
+    /// Bandwidth-delay product of the host rate and `base_rtt`, in wire bytes.
+    pub bdp: Bytes,
+    /// Further derived values for people, as `(name, value with unit)`: credit rate, queue bounds.
+    pub more: Vec<(String, String)>,
+}
+
+/// One message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowRow {
+    /// Its number in the traffic.
+    pub message: u32,
+    /// Its connection.
+    pub conn: u32,
+    /// The host that sends it.
+    pub src: u32,
+    /// The host that receives it.
+    pub dst: u32,
+    /// Bytes; less than asked where the message was stopped.
+    pub size: u64,
+    /// When the sender was told to send; `None` where what it waits for never came.
+    pub start: Option<Time>,
+    /// When it counts as finished, by the definition that the scenario chose.
+    pub end: Option<Time>,
+    /// When the receiver heard that the sender was done. [xpass artefact]
+    pub stopped: Option<Time>,
+    /// Time it would take in an idle network: store and forward along its path.
+    pub ideal: Span,
+    /// Bytes the receiver had when the run ended, as far as known: `size` where finished.
+    pub received: u64,
+    /// Index into [`RunRecord::tags`].
+    pub tag: u16,
+}
+
+/// One link's egress port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortRow {
+    /// The link's number.
+    pub link: u32,
+    /// Name of the node that sends: `tor0`.
+    pub from: String,
+    /// Name of the node that receives: `h3`.
+    pub to: String,
+    /// Tier of the sending node: host 0, `ToR` 1, aggregation 2, core 3.
+    pub from_tier: u8,
+    /// Tier of the receiving node.
+    pub to_tier: u8,
+    /// Rate of the link.
+    pub rate: Rate,
+    /// Packets put on the line, by class.
+    pub packets: [u64; CLASSES],
+    /// Bytes put on the line, by class.
+    pub bytes: [u64; CLASSES],
+    /// Packets dropped at the port, by class.
+    pub dropped: [u64; CLASSES],
+    /// Packets dropped at the port, by reason.
+    pub drop_reasons: [u64; REASONS],
+    /// Packets lost to a fault on the line, by class.
+    pub lost: [u64; CLASSES],
+    /// Copies that a fault added, by class.
+    pub copied: [u64; CLASSES],
+    /// Packets that left marked.
+    pub marked: u64,
+    /// Most bytes of data that waited at once, the frame on the line included.
+    pub queue_max: u64,
+    /// Most credits that waited at once.
+    pub credits_max: u32,
+}
+
+impl PortRow {
+    /// The port's name in tables: `tor0 -> h3`.
+    pub fn name(&self) -> String {
+        format!("{} -> {}", self.from, self.to)
+    }
+
+    /// Whether a host sends on it: its queue is the host's own.
+    pub const fn of_host(&self) -> bool {
+        self.from_tier == 0
+    }
+}
+
+/// One sample of one port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortSeriesRow {
+    /// The moment.
+    pub at: Time,
+    /// The port's link.
+    pub link: u32,
+    /// Bytes of data waiting, what is left of the frame on the line included.
+    pub queue: u64,
+    /// Credits waiting.
+    pub credits: u32,
+    /// Bytes whose transmission was decided since the run began, by class.
+    pub sent: [u64; CLASSES],
+}
+
+/// Received bytes of one connection up to one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowSeriesRow {
+    /// The moment.
+    pub at: Time,
+    /// The connection.
+    pub conn: u32,
+    /// Bytes accepted by the receivers of the connection since the run began.
+    pub received: u64,
+}
+
+/// One flow that did not finish.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StuckRow {
+    /// The host that reports it.
+    pub host: u32,
+    /// The connection.
+    pub conn: u32,
+    /// Its role and state, in the transport's words.
+    pub state: String,
+    /// What it waits for.
+    pub waits_for: String,
+}
