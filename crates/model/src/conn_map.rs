@@ -18,7 +18,10 @@ pub struct ConnMap {
 
 impl ConnMap {
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "masked to the table's length")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "masked to the table's length"
+    )]
     fn home(&self, conn: u32) -> usize {
         let hash = u64::from(conn).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (hash >> 32) as usize & (self.table.len() - 1)

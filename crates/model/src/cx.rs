@@ -70,7 +70,11 @@ impl Cx<'_> {
     #[inline]
     pub fn accept(&mut self, conn: ConnId, offset: u64, length: u16) {
         if self.wants_data {
-            self.events.push(Event::Data { conn, offset, length });
+            self.events.push(Event::Data {
+                conn,
+                offset,
+                length,
+            });
         }
     }
 }

@@ -22,8 +22,13 @@ pub enum Class {
 
 impl Class {
     /// Every class, in the order of its number.
-    pub const ALL: [Self; 5] =
-        [Self::Control, Self::Credit, Self::Scheduled, Self::Unscheduled, Self::Plain];
+    pub const ALL: [Self; 5] = [
+        Self::Control,
+        Self::Credit,
+        Self::Scheduled,
+        Self::Unscheduled,
+        Self::Plain,
+    ];
 
     /// The name in tables and reports.
     pub const fn name(self) -> &'static str {
@@ -181,7 +186,11 @@ impl Packet {
     /// What the path choice adds to the connection's own hash; 0 keeps one path per connection.
     #[inline]
     pub const fn entropy(&self) -> u32 {
-        if self.mark & SPRAYED == 0 { 0 } else { self.head[2] & 0xff }
+        if self.mark & SPRAYED == 0 {
+            0
+        } else {
+            self.head[2] & 0xff
+        }
     }
     /// Lets the low byte of head word 2 choose among paths.
     #[inline]
@@ -199,7 +208,11 @@ impl Packet {
     #[must_use]
     pub fn hop(&mut self) -> bool {
         let alive = self.mark >= 1 << TTL_AT;
-        self.mark = if alive { self.mark - (1 << TTL_AT) } else { self.mark };
+        self.mark = if alive {
+            self.mark - (1 << TTL_AT)
+        } else {
+            self.mark
+        };
         alive
     }
     /// The envelope marks as one number, for digests.
@@ -237,15 +250,27 @@ pub struct Encap {
 
 impl Encap {
     /// The papers' frames: 1460 B of payload in 1538 B on the wire. [xpass artefact]
-    pub const PAPER: Self = Self { overhead: 78, payload_max: 1460, frame_min: 84 };
+    pub const PAPER: Self = Self {
+        overhead: 78,
+        payload_max: 1460,
+        frame_min: 84,
+    };
     /// Ours over UDP and IPv4: Ethernet 38, IP 20, UDP 8 and 40 B of our header (24 + 16). [ours]
-    pub const UDP: Self = Self { overhead: 106, payload_max: 1432, frame_min: 84 };
+    pub const UDP: Self = Self {
+        overhead: 106,
+        payload_max: 1432,
+        frame_min: 84,
+    };
 
     /// Wire bytes of a frame with `payload` bytes of data.
     #[inline]
     pub const fn wire(&self, payload: u16) -> u16 {
         let size = payload + self.overhead;
-        if size < self.frame_min { self.frame_min } else { size }
+        if size < self.frame_min {
+            self.frame_min
+        } else {
+            size
+        }
     }
     /// Wire bytes of a full data frame.
     #[inline]
@@ -255,13 +280,27 @@ impl Encap {
     /// Data frames that a message of `length` bytes takes; an empty message takes one.
     #[inline]
     pub const fn frames(&self, length: u64) -> u64 {
-        if length == 0 { 1 } else { length.div_ceil(self.payload_max as u64) }
+        if length == 0 {
+            1
+        } else {
+            length.div_ceil(self.payload_max as u64)
+        }
     }
     /// Wire bytes of all data frames of a message of `length` bytes.
     pub const fn wire_total(&self, length: u64) -> u64 {
-        let (full, rest) = (length / self.payload_max as u64, length % self.payload_max as u64);
-        #[allow(clippy::cast_possible_truncation, reason = "below payload_max, which is a u16")]
-        let last = if rest > 0 || length == 0 { self.wire(rest as u16) } else { 0 };
+        let (full, rest) = (
+            length / self.payload_max as u64,
+            length % self.payload_max as u64,
+        );
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "below payload_max, which is a u16"
+        )]
+        let last = if rest > 0 || length == 0 {
+            self.wire(rest as u16)
+        } else {
+            0
+        };
         full * self.wire_max() as u64 + last as u64
     }
 }
@@ -278,12 +317,18 @@ mod tests {
         packet.head = [1, 2, 0x1_23];
         packet.spray();
         assert_eq!((packet.to(), packet.kind()), (HostId(0xab_cdef), 0x5a));
-        assert_eq!((packet.class(), packet.priority(), packet.ecn()), (Class::Plain, 5, Ecn::Capable0));
+        assert_eq!(
+            (packet.class(), packet.priority(), packet.ecn()),
+            (Class::Plain, 5, Ecn::Capable0)
+        );
         assert_eq!((packet.entropy(), packet.ttl()), (0x23, TTL_START));
         packet.bounce(HostId(1));
         packet.trim(84);
         packet.set_ecn(Ecn::Marked);
-        assert_eq!((packet.to(), packet.kind(), packet.size), (HostId(1), 0x5a, 84));
+        assert_eq!(
+            (packet.to(), packet.kind(), packet.size),
+            (HostId(1), 0x5a, 84)
+        );
         assert!(packet.bounced() && packet.trimmed() && packet.ecn() == Ecn::Marked);
         assert_eq!(packet.class(), Class::Plain);
     }
@@ -291,7 +336,10 @@ mod tests {
     #[test]
     fn a_packet_dies_after_its_last_hop() {
         let mut packet = Packet::EMPTY;
-        assert_eq!((0..100).take_while(|_| packet.hop()).count(), usize::from(TTL_START));
+        assert_eq!(
+            (0..100).take_while(|_| packet.hop()).count(),
+            usize::from(TTL_START)
+        );
     }
 
     #[test]

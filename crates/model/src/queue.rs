@@ -25,6 +25,17 @@ pub trait QueueDisc: Send {
     /// What waits now.
     fn backlog(&self) -> Backlog;
 
+    /// The most that ever waited, of each.
+    fn peak(&self) -> Backlog;
+
+    /// Packets that wait now, by class: the conservation check counts them.
+    fn waiting(&self) -> [u64; 5];
+
+    /// Packets marked so far.
+    fn marked(&self) -> u64 {
+        0
+    }
+
     /// Panics where an invariant of our own state is broken.
     fn check(&self);
 }

@@ -42,7 +42,9 @@ impl Rng {
     pub const fn stream(seed: u64, kind: u32, id: u64) -> Self {
         let seeded = mix(seed.wrapping_add(GOLDEN));
         let kinded = mix(seeded ^ (kind as u64).wrapping_mul(GOLDEN));
-        Self { state: mix(kinded.wrapping_add(id.wrapping_mul(GOLDEN))) }
+        Self {
+            state: mix(kinded.wrapping_add(id.wrapping_mul(GOLDEN))),
+        }
     }
 
     /// The next 64 random bits.
@@ -60,7 +62,10 @@ impl Rng {
     pub fn below(&mut self, n: u64) -> u64 {
         assert!(n > 0, "there is no number below 0");
         let wide = u128::from(self.next_u64()) * u128::from(n);
-        #[allow(clippy::cast_possible_truncation, reason = "the high half of a 128-bit product")]
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "the high half of a 128-bit product"
+        )]
         let high = (wide >> 64) as u64;
         high
     }
@@ -95,8 +100,12 @@ mod tests {
         let drawn: Vec<_> = (0..4).map(|_| format!("{:016x}", rng.next_u64())).collect();
         assert_eq!(drawn, VECTOR);
     }
-    const VECTOR: [&str; 4] =
-        ["0b76709ead0826f0", "4f7fabd7ed2f82ad", "a93d834c69f40413", "b51e72aa166bd652"];
+    const VECTOR: [&str; 4] = [
+        "0b76709ead0826f0",
+        "4f7fabd7ed2f82ad",
+        "a93d834c69f40413",
+        "b51e72aa166bd652",
+    ];
 
     #[test]
     fn streams_of_neighbours_differ() {
@@ -115,7 +124,10 @@ mod tests {
         for _ in 0..170_000 {
             count[usize::try_from(rng.between(76, 92) - 76).unwrap()] += 1;
         }
-        assert!(count.iter().all(|&n| (9_500..10_500).contains(&n)), "{count:?}");
+        assert!(
+            count.iter().all(|&n| (9_500..10_500).contains(&n)),
+            "{count:?}"
+        );
         let mean: f64 = (0..100_000).map(|_| rng.unit()).sum::<f64>() / 100_000.0;
         assert!((0.497..0.503).contains(&mean), "{mean}");
     }

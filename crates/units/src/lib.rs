@@ -140,7 +140,10 @@ impl LineTime {
     /// The line time of `rate`.
     pub const fn new(rate: Rate) -> Self {
         let whole = rate.0 > 0 && (8 * PS_PER_SEC).is_multiple_of(rate.0);
-        Self { ps_per_byte: if whole { 8 * PS_PER_SEC / rate.0 } else { 0 }, rate }
+        Self {
+            ps_per_byte: if whole { 8 * PS_PER_SEC / rate.0 } else { 0 },
+            rate,
+        }
     }
     /// The rate of the line.
     pub const fn rate(self) -> Rate {
@@ -228,17 +231,28 @@ fn scaled(f: &mut fmt::Formatter<'_>, value: u64, units: &[(u64, &str)]) -> fmt:
         text.push('.');
         while rest > 0 {
             scale /= 10;
-            text.push(char::from(b'0' + u8::try_from(rest / scale).expect("one digit")));
+            text.push(char::from(
+                b'0' + u8::try_from(rest / scale).expect("one digit"),
+            ));
             rest %= scale;
         }
     }
     f.pad(&format!("{text}{name}"))
 }
 
-const TIME_UNITS: [(u64, &str); 5] =
-    [(PS_PER_SEC, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns"), (1, "ps")];
-const BYTE_UNITS: [(u64, &str); 4] =
-    [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB"), (1, "B")];
+const TIME_UNITS: [(u64, &str); 5] = [
+    (PS_PER_SEC, "s"),
+    (1_000_000_000, "ms"),
+    (1_000_000, "us"),
+    (1_000, "ns"),
+    (1, "ps"),
+];
+const BYTE_UNITS: [(u64, &str); 4] = [
+    (1_000_000_000, "GB"),
+    (1_000_000, "MB"),
+    (1_000, "KB"),
+    (1, "B"),
+];
 const RATE_UNITS: [(u64, &str); 5] = [
     (PS_PER_SEC, "Tbps"),
     (1_000_000_000, "Gbps"),
@@ -249,7 +263,11 @@ const RATE_UNITS: [(u64, &str); 5] = [
 
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if *self == Self::NEVER { f.pad("never") } else { scaled(f, self.0, &TIME_UNITS) }
+        if *self == Self::NEVER {
+            f.pad("never")
+        } else {
+            scaled(f, self.0, &TIME_UNITS)
+        }
     }
 }
 impl fmt::Display for Span {
@@ -299,7 +317,11 @@ mod tests {
 
     #[test]
     fn text_is_exact_and_comes_back() {
-        for (text, span) in [("1.5us", Span(1_500_000)), ("0ps", Span(0)), ("1.000001s", Span(PS_PER_SEC + 1_000_000))] {
+        for (text, span) in [
+            ("1.5us", Span(1_500_000)),
+            ("0ps", Span(0)),
+            ("1.000001s", Span(PS_PER_SEC + 1_000_000)),
+        ] {
             assert_eq!(span.to_string(), text);
             assert_eq!(text.parse::<Span>().unwrap(), span);
         }
@@ -312,8 +334,16 @@ mod tests {
     #[test]
     fn a_rate_in_bytes_is_refused_with_the_fix() {
         let error = "100GBps".parse::<Rate>().unwrap_err();
-        assert_eq!(error.to_string(), "\"100GBps\" is in bytes; did you mean \"100Gbps\"?");
-        assert!("10".parse::<Span>().unwrap_err().to_string().contains("needs a unit"));
+        assert_eq!(
+            error.to_string(),
+            "\"100GBps\" is in bytes; did you mean \"100Gbps\"?"
+        );
+        assert!(
+            "10".parse::<Span>()
+                .unwrap_err()
+                .to_string()
+                .contains("needs a unit")
+        );
         assert!("-1us".parse::<Span>().is_err());
         assert!("1e400s".parse::<Span>().is_err());
     }

@@ -92,12 +92,18 @@ impl Kind {
     }
 
     fn expected(&self, text: &str) -> ParseError {
-        ParseError(format!("\"{text}\" is not {}; write it like \"{}\"", self.what, self.example))
+        ParseError(format!(
+            "\"{text}\" is not {}; write it like \"{}\"",
+            self.what, self.example
+        ))
     }
 
     fn wrong_unit(&self, text: &str, number: &str, unit: &str) -> ParseError {
         let folded = |name: &str| name.to_ascii_lowercase().replace("/s", "ps");
-        let near = self.units.iter().find(|(name, _)| folded(name) == folded(unit));
+        let near = self
+            .units
+            .iter()
+            .find(|(name, _)| folded(name) == folded(unit));
         let known: Vec<_> = self.units.iter().map(|&(name, _)| name).collect();
         ParseError(match near {
             Some((name, _)) if unit.contains('B') && !name.contains('B') => {
@@ -107,9 +113,16 @@ impl Kind {
                 format!("\"{text}\" is in bits; did you mean \"{number}{name}\"?")
             }
             Some((name, _)) => {
-                format!("\"{unit}\" is no unit of {}; did you mean \"{number}{name}\"?", self.what)
+                format!(
+                    "\"{unit}\" is no unit of {}; did you mean \"{number}{name}\"?",
+                    self.what
+                )
             }
-            None => format!("\"{unit}\" is no unit of {}; use one of {}", self.what, known.join(", ")),
+            None => format!(
+                "\"{unit}\" is no unit of {}; use one of {}",
+                self.what,
+                known.join(", ")
+            ),
         })
     }
 }
@@ -124,7 +137,9 @@ fn exact(number: &str, scale: u64) -> Option<u64> {
     let digits = format!("{whole}{fraction}").parse::<u128>().ok()?;
     let below = 10u128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
     let scaled = digits.checked_mul(u128::from(scale))?;
-    scaled.is_multiple_of(below).then(|| u64::try_from(scaled / below).ok())?
+    scaled
+        .is_multiple_of(below)
+        .then(|| u64::try_from(scaled / below).ok())?
 }
 
 macro_rules! from_str {
