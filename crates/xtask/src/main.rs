@@ -1,1 +1,64 @@
-fn main() {}
+//! Chores of this repository, run as `cargo xtask NAME`.
+
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask tidy      check the rules that no compiler knows (see STYLE.md)
+";
+
+#[allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line program"
+)]
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments
+        .iter()
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .as_slice()
+    {
+        ["tidy"] => match tidy::Tree::read(&root()) {
+            Ok(tree) => {
+                let findings = tidy::check(&tree);
+                for finding in &findings {
+                    println!("{finding}");
+                }
+                println!(
+                    "tidy: {} files, {} findings",
+                    tree.files.len(),
+                    findings.len()
+                );
+                if findings.is_empty() {
+                    ExitCode::SUCCESS
+                } else {
+                    ExitCode::FAILURE
+                }
+            }
+            Err(error) => {
+                eprintln!("tidy: cannot read the tree: {error}");
+                ExitCode::from(4)
+            }
+        },
+        ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            ExitCode::SUCCESS
+        }
+        _ => {
+            eprint!("{HELP}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The root of the repository: two folders above this crate.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors()
+        .nth(2)
+        .map_or_else(|| here.to_path_buf(), Path::to_path_buf)
+}
