@@ -1,0 +1,451 @@
+//! All shortest paths by hops, compactly: one row per switch, one entry per edge.
+
+use crate::{LinkId, NodeId, Topology, index32};
+use std::collections::BTreeMap;
+
+/// Which ports lead to which host, by shortest paths; all equal-cost ports are kept.
+///
+/// Hosts behind the same single switch share an *edge*; a host with several cables, or cabled to
+/// another host, is an edge of its own. A router (a switch, or such a host) has one *row* with one
+/// entry per edge, and an entry is the place of a *group* of ports. So a packet costs three loads:
+/// `row[edge]`, the group's size, the port.
+///
+/// ```
+/// # use topology::{FatTree, NodeId, Routes, Spec};
+/// # use units::{Rate, Span};
+/// # let (rate, delay) = (Rate::gbps(100), Span::us(1));
+/// # let spec = FatTree { k: 4, hosts_per_edge: None, rate, delay, host_extra_delay: Span::ZERO };
+/// let topology = Spec::FatTree(spec).build()?;
+/// let routes = Routes::new(&topology, &[]);
+/// let tor = NodeId(topology.hosts);
+/// assert_eq!(routes.next_hops(tor, 1), [1]); // its own host, at port 1
+/// assert_eq!(routes.next_hops(tor, 15), [2, 3]); // another pod, by either uplink
+/// # Ok::<(), topology::TopologyError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Routes {
+    hosts: u32,
+    switches: u32,
+    /// Hosts with rows of their own, in row order.
+    routers: Vec<u32>,
+    edges: u32,
+    /// By host.
+    edge_of: Vec<u32>,
+    /// By host: the port of its edge switch that leads to it. Unused where the host is an edge.
+    port_to: Vec<u16>,
+    /// By host: how it sends.
+    way_out: Vec<WayOut>,
+    /// Row by row; switches in node order, then hosts that are routers.
+    table: Vec<u32>,
+    /// Groups: the number of ports, then the ports, ascending.
+    ports: Vec<u16>,
+    /// By edge: the row of the router at its root; none for the edge of hosts that are cut off.
+    root_row: Vec<Option<u32>>,
+}
+
+/// How a host sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum WayOut {
+    /// It has no working cable.
+    None,
+    /// One cable, to a switch: the switch's row knows what is reachable.
+    Switch { port: u16, row: u32 },
+    /// It has a row of its own.
+    Row(u32),
+}
+
+/// The group of no port: the edge cannot be reached.
+const NOWHERE: u32 = 0;
+
+impl Routes {
+    /// Entry of a switch for the edge that it is itself: the port is that of the host.
+    pub const DIRECT: u32 = u32::MAX;
+
+    /// Shortest paths in `topology` without the cables in `down`.
+    ///
+    /// A cable of which one direction is down is used in neither: a connection whose data and
+    /// credits took different ways would break the credits' promise. [xpass s3.1]
+    pub fn new(topology: &Topology, down: &[LinkId]) -> Self {
+        let map = Map::new(topology, down);
+        let edge_count = map.roots.len();
+        let rows = map.start.len() - 1;
+        let mut routes = Self {
+            hosts: topology.hosts,
+            switches: map.switches,
+            routers: map.routers.clone(),
+            edges: index32(edge_count),
+            edge_of: map.edge_of.clone(),
+            port_to: map.port_to.clone(),
+            way_out: map.way_out.clone(),
+            table: vec![NOWHERE; rows * edge_count],
+            ports: vec![0],
+            root_row: map.roots.clone(),
+        };
+        let mut groups = Groups {
+            known: BTreeMap::new(),
+            last: vec![NOWHERE; rows],
+        };
+        let mut search = Search {
+            distance: vec![Search::FAR; rows],
+            order: Vec::new(),
+        };
+        let mut ways = Vec::new();
+        for (edge, root) in map.roots.iter().enumerate() {
+            let Some(root) = *root else { continue };
+            search.run(&map, root);
+            for &at in &search.order {
+                let entry = &mut routes.table[at as usize * edge_count + edge];
+                if at == root {
+                    *entry = if map.is_switch(root) {
+                        Self::DIRECT
+                    } else {
+                        NOWHERE
+                    };
+                    continue;
+                }
+                ways.clear();
+                let closer = |next: u32| search.distance[next as usize] + 1;
+                ways.extend(
+                    map.neighbours(at)
+                        .iter()
+                        .filter(|hop| hop.to == root || map.is_switch(hop.to))
+                        .filter(|hop| closer(hop.to) == search.distance[at as usize])
+                        .map(|hop| hop.port),
+                );
+                *entry = groups.intern(&mut routes.ports, at, &ways);
+            }
+        }
+        routes
+    }
+
+    /// The ports by which `at` sends to host `to_host`, ascending; none where there is no way.
+    #[inline]
+    pub fn next_hops(&self, at: NodeId, to_host: u32) -> &[u16] {
+        let edge = self.edge_of[to_host as usize] as usize;
+        let row = if at.0 >= self.hosts {
+            at.0 - self.hosts
+        } else {
+            if at.0 == to_host {
+                return &[];
+            }
+            match &self.way_out[at.index()] {
+                WayOut::None => return &[],
+                WayOut::Switch { port, row } => {
+                    let reached = self.row(*row)[edge] != NOWHERE;
+                    return if reached {
+                        std::slice::from_ref(port)
+                    } else {
+                        &[]
+                    };
+                }
+                WayOut::Row(row) => *row,
+            }
+        };
+        match self.row(row)[edge] {
+            Self::DIRECT => std::slice::from_ref(&self.port_to[to_host as usize]),
+            group => self.group(group),
+        }
+    }
+
+    /// The number of edges: the length of a row.
+    pub fn edges(&self) -> u32 {
+        self.edges
+    }
+
+    /// The edge behind which `host` lies: the column of the table that leads to it.
+    #[inline]
+    pub fn edge_of(&self, host: u32) -> u32 {
+        self.edge_of[host as usize]
+    }
+
+    /// The row of a switch, by edge. An entry is [`Routes::DIRECT`], where the switch is the edge
+    /// itself and [`Routes::port_to`] has the port, or a place for [`Routes::group`].
+    ///
+    /// # Panics
+    /// If `switch` is a host.
+    #[inline]
+    pub fn table(&self, switch: NodeId) -> &[u32] {
+        assert!(switch.0 >= self.hosts, "hosts have no table: use next_hops");
+        self.row(switch.0 - self.hosts)
+    }
+
+    /// The ports of a table entry, ascending; none where the edge cannot be reached.
+    #[inline]
+    pub fn group(&self, entry: u32) -> &[u16] {
+        let at = entry as usize;
+        let size = usize::from(self.ports[at]);
+        &self.ports[at + 1..at + 1 + size]
+    }
+
+    /// All groups one after the other, each as its size and its ports: what [`Routes::group`] reads.
+    pub fn ports(&self) -> &[u16] {
+        &self.ports
+    }
+
+    /// The port of its edge switch that leads to `host`. Means something only where the table says
+    /// [`Routes::DIRECT`].
+    #[inline]
+    pub fn port_to(&self, host: u32) -> u16 {
+        self.port_to[host as usize]
+    }
+
+    /// The port by which a host behind a single switch sends; none for a host that has a choice or
+    /// no working cable.
+    pub fn only_port(&self, host: u32) -> Option<u16> {
+        match self.way_out[host as usize] {
+            WayOut::Switch { port, .. } => Some(port),
+            WayOut::None | WayOut::Row(_) => None,
+        }
+    }
+
+    /// Whether a packet from `src` can reach `dst`. A host reaches itself.
+    pub fn reaches(&self, src: u32, dst: u32) -> bool {
+        src == dst || !self.next_hops(NodeId(src), dst).is_empty()
+    }
+
+    /// Two hosts without a way between them, if there are any.
+    pub fn cut_off(&self) -> Option<(u32, u32)> {
+        // One host speaks for all behind its switch. Ways are not transitive: two hosts may both
+        // reach a third that has a cable to each of their networks and forwards for neither.
+        let mut speaker = vec![None; self.edges as usize];
+        for (host, &edge) in (0..).zip(&self.edge_of) {
+            match speaker[edge as usize] {
+                None => speaker[edge as usize] = Some(host),
+                Some(other) if !self.reaches(other, host) => return Some((other, host)),
+                Some(_) => {}
+            }
+        }
+        let speakers: Vec<u32> = speaker.into_iter().flatten().collect();
+        speakers
+            .iter()
+            .flat_map(|&a| speakers.iter().map(move |&b| (a, b)))
+            .find(|&(a, b)| !self.reaches(a, b))
+    }
+
+    /// The row of the router at the root of an edge; none for hosts that are cut off.
+    pub(crate) fn root_row(&self, edge: u32) -> Option<u32> {
+        self.root_row[edge as usize]
+    }
+
+    /// The number of rows.
+    pub(crate) fn rows(&self) -> u32 {
+        self.switches + index32(self.routers.len())
+    }
+
+    /// The switch or host that a row belongs to.
+    pub(crate) fn node_of_row(&self, row: u32) -> NodeId {
+        match row.checked_sub(self.switches) {
+            None => NodeId(self.hosts + row),
+            Some(router) => NodeId(self.routers[router as usize]),
+        }
+    }
+
+    /// The row of a router; none for a host behind one switch.
+    pub(crate) fn row_of_node(&self, node: NodeId) -> Option<u32> {
+        if node.0 >= self.hosts {
+            return Some(node.0 - self.hosts);
+        }
+        match self.way_out[node.index()] {
+            WayOut::Row(row) => Some(row),
+            WayOut::None | WayOut::Switch { .. } => None,
+        }
+    }
+
+    #[inline]
+    fn row(&self, row: u32) -> &[u32] {
+        let start = row as usize * self.edges as usize;
+        &self.table[start..start + self.edges as usize]
+    }
+}
+
+/// Port sets under which an edge is known, each stored once.
+struct Groups {
+    known: BTreeMap<Vec<u16>, u32>,
+    /// By row: the group last used, which is nearly always the next one too.
+    last: Vec<u32>,
+}
+
+impl Groups {
+    fn intern(&mut self, ports: &mut Vec<u16>, row: u32, ways: &[u16]) -> u32 {
+        let last = self.last[row as usize] as usize;
+        let size = usize::from(ports[last]);
+        if &ports[last + 1..last + 1 + size] == ways {
+            return self.last[row as usize];
+        }
+        let place = *self.known.entry(ways.to_vec()).or_insert_with(|| {
+            let place = index32(ports.len());
+            ports.push(u16::try_from(ways.len()).expect("a node has at most 65,535 ports"));
+            ports.extend_from_slice(ways);
+            place
+        });
+        self.last[row as usize] = place;
+        place
+    }
+}
+
+/// One working cable as a router sees it.
+#[derive(Clone, Copy)]
+struct Hop {
+    port: u16,
+    /// Row of the router at the other end.
+    to: u32,
+}
+
+/// The routers and the working cables between them.
+struct Map {
+    switches: u32,
+    routers: Vec<u32>,
+    edge_of: Vec<u32>,
+    port_to: Vec<u16>,
+    way_out: Vec<WayOut>,
+    /// By edge: the row of its root.
+    roots: Vec<Option<u32>>,
+    /// By row: where its hops start; one more at the end.
+    start: Vec<usize>,
+    hops: Vec<Hop>,
+}
+
+impl Map {
+    fn new(topology: &Topology, down: &[LinkId]) -> Self {
+        let hosts = topology.hosts as usize;
+        let mut works = vec![true; topology.links.len()];
+        for link in down {
+            works[link.index()] = false;
+            works[link.reverse().index()] = false;
+        }
+        let switches = index32(topology.nodes.len() - hosts);
+        let mut map = Self {
+            switches,
+            routers: Vec::new(),
+            edge_of: Vec::with_capacity(hosts),
+            port_to: Vec::with_capacity(hosts),
+            way_out: Vec::with_capacity(hosts),
+            roots: Vec::new(),
+            start: vec![0],
+            hops: Vec::new(),
+        };
+        map.place_hosts(topology, &works);
+        let routers: Vec<_> = map
+            .routers
+            .iter()
+            .map(|&host| &topology.nodes[host as usize])
+            .collect();
+        for node in topology.nodes[hosts..].iter().chain(routers) {
+            for &id in node.ports.iter().filter(|id| works[id.index()]) {
+                let link = topology.link(id);
+                if let Some(to) = map.row_of(link.to, topology.hosts) {
+                    map.hops.push(Hop {
+                        port: link.from_port,
+                        to,
+                    });
+                }
+            }
+            map.start.push(map.hops.len());
+        }
+        map
+    }
+
+    /// Gives every host its edge and its way out, and finds the hosts that are routers.
+    fn place_hosts(&mut self, topology: &Topology, works: &[bool]) {
+        let mut edge_of_switch: Vec<Option<u32>> = vec![None; self.switches as usize];
+        let mut cut_off = None;
+        for host in 0..topology.hosts {
+            let cables: Vec<_> = topology
+                .node(NodeId(host))
+                .ports
+                .iter()
+                .filter(|id| works[id.index()])
+                .collect();
+            let only = match cables[..] {
+                [&only] => Some(topology.link(only)),
+                _ => None,
+            };
+            let (edge, port, out) = match only {
+                Some(link) if !topology.is_host(link.to) => {
+                    let row = link.to.0 - topology.hosts;
+                    let edge = *edge_of_switch[row as usize]
+                        .get_or_insert_with(|| add(&mut self.roots, Some(row)));
+                    (
+                        edge,
+                        link.to_port,
+                        WayOut::Switch {
+                            port: link.from_port,
+                            row,
+                        },
+                    )
+                }
+                None if cables.is_empty() => {
+                    let edge = *cut_off.get_or_insert_with(|| add(&mut self.roots, None));
+                    (edge, 0, WayOut::None)
+                }
+                Some(_) | None => {
+                    let row = self.switches + add(&mut self.routers, host);
+                    (add(&mut self.roots, Some(row)), 0, WayOut::Row(row))
+                }
+            };
+            self.edge_of.push(edge);
+            self.port_to.push(port);
+            self.way_out.push(out);
+        }
+    }
+
+    /// The row of a node; none for a host behind one switch, which no search needs to visit.
+    fn row_of(&self, node: NodeId, hosts: u32) -> Option<u32> {
+        if node.0 >= hosts {
+            return Some(node.0 - hosts);
+        }
+        match self.way_out[node.index()] {
+            WayOut::Row(row) => Some(row),
+            WayOut::None | WayOut::Switch { .. } => None,
+        }
+    }
+
+    fn is_switch(&self, row: u32) -> bool {
+        row < self.switches
+    }
+
+    fn neighbours(&self, row: u32) -> &[Hop] {
+        &self.hops[self.start[row as usize]..self.start[row as usize + 1]]
+    }
+}
+
+/// Appends, and says where.
+fn add<T>(list: &mut Vec<T>, item: T) -> u32 {
+    list.push(item);
+    index32(list.len() - 1)
+}
+
+/// A breadth-first search from one root.
+struct Search {
+    distance: Vec<u32>,
+    /// Rows reached, nearest first.
+    order: Vec<u32>,
+}
+
+impl Search {
+    const FAR: u32 = u32::MAX - 1;
+
+    fn run(&mut self, map: &Map, root: u32) {
+        for &row in &self.order {
+            self.distance[row as usize] = Self::FAR;
+        }
+        self.order.clear();
+        self.order.push(root);
+        self.distance[root as usize] = 0;
+        let mut next = 0;
+        while let Some(&at) = self.order.get(next) {
+            next += 1;
+            // Hosts never forward: a search passes through one only where it starts.
+            if at != root && !map.is_switch(at) {
+                continue;
+            }
+            let distance = self.distance[at as usize] + 1;
+            for hop in map.neighbours(at) {
+                if self.distance[hop.to as usize] == Self::FAR {
+                    self.distance[hop.to as usize] = distance;
+                    self.order.push(hop.to);
+                }
+            }
+        }
+    }
+}
