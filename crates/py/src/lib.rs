@@ -1,0 +1,26 @@
+//! `tidegate._core`: the command line as a function that Python calls.
+//!
+//! Thin on purpose: what a run is, what it writes and what it refuses is decided in one place, the
+//! program, and Python reads the same files that every other reader does. [ADR 10]
+
+use pyo3::prelude::*;
+use std::ffi::OsString;
+
+/// What Python sees of tidegate's machine code.
+#[pymodule]
+mod _core {
+    use super::{OsString, PyResult, Python, pyfunction};
+
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    /// Runs the program with these arguments (its own name left out) and returns its exit code.
+    #[pyfunction]
+    fn main(py: Python<'_>, argv: Vec<OsString>) -> PyResult<i32> {
+        let arguments = std::iter::once(OsString::from("tidegate")).chain(argv);
+        // Other Python threads go on while the simulation runs.
+        let code = py.detach(move || tidegate_cli::main_with(arguments));
+        py.check_signals()?;
+        Ok(code)
+    }
+}

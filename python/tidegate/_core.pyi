@@ -1,0 +1,7 @@
+"""The extension module: the program as a function."""
+
+from collections.abc import Sequence
+
+VERSION: str
+
+def main(argv: Sequence[str]) -> int: ...
