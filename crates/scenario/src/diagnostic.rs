@@ -1,0 +1,253 @@
+//! What is wrong with a scenario, where it is written, and what to write instead.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A text that values come from: a file, a built-in scenario or one `--set` on the command line.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SourceText {
+    /// How it is named to the user: a path, `built-in incast`, `--set`.
+    pub name: String,
+    /// The whole text.
+    pub text: String,
+}
+
+/// Where a value is written.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// The text it stands in.
+    pub source: Arc<SourceText>,
+    /// Its bytes there.
+    pub span: Range<usize>,
+}
+
+impl Origin {
+    /// The whole of a text that has no finer place to point at.
+    pub fn whole(source: &Arc<SourceText>) -> Self {
+        Self {
+            source: Arc::clone(source),
+            span: 0..source.text.len(),
+        }
+    }
+
+    /// Line and column, both from 1; columns count characters.
+    pub fn line_column(&self) -> (usize, usize) {
+        let start = floor_char(&self.source.text, self.span.start);
+        let before = &self.source.text[..start];
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+        (line, column)
+    }
+}
+
+/// The nearest character boundary at or before `at`.
+fn floor_char(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    /// Where; `None` where no text is to blame.
+    pub origin: Option<Origin>,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// The reason, beside the marked text; may be empty.
+    pub label: String,
+    /// What to do next.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// Something wrong at a place.
+    pub fn at(origin: &Origin, message: impl Into<String>) -> Self {
+        Self {
+            origin: Some(origin.clone()),
+            message: message.into(),
+            label: String::new(),
+            help: None,
+        }
+    }
+
+    /// Something wrong without a place.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            origin: None,
+            message: message.into(),
+            label: String::new(),
+            help: None,
+        }
+    }
+
+    /// Adds the reason that stands beside the marked text.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// Adds what to do next.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The diagnostic as people read it: what, where, the line itself, the reason, the way out.
+    pub fn render(&self, color: bool) -> String {
+        let paint = |code: &str, text: &str| {
+            if color {
+                format!("\x1b[{code}m{text}\x1b[0m")
+            } else {
+                text.to_owned()
+            }
+        };
+        let mut out = format!(
+            "{}: {}\n",
+            paint("1;31", "error"),
+            paint("1", &self.message)
+        );
+        let mut gutter = 1;
+        if let Some(origin) = &self.origin {
+            let (line, column) = origin.line_column();
+            let number = line.to_string();
+            gutter = number.len();
+            let pad = " ".repeat(gutter);
+            let _ = writeln!(
+                out,
+                "{pad}{} {}:{line}:{column}",
+                paint("34", "-->"),
+                origin.source.name
+            );
+            let row = origin.source.text.lines().nth(line - 1).unwrap_or("");
+            let marked = floor_char(&origin.source.text, origin.span.start)
+                ..floor_char(&origin.source.text, origin.span.end.max(origin.span.start));
+            let first = origin.source.text[marked]
+                .lines()
+                .next()
+                .unwrap_or("")
+                .chars()
+                .count();
+            let room = row.chars().count().saturating_sub(column - 1).max(1);
+            let carets = "^".repeat(first.clamp(1, room));
+            let bar = paint("34", "|");
+            let _ = writeln!(out, "{} {bar} {row}", paint("34", &number));
+            let marks = paint("31", format!("{carets} {}", self.label).trim_end());
+            let _ = writeln!(out, "{pad} {bar} {}{marks}", " ".repeat(column - 1));
+        } else if !self.label.is_empty() {
+            let _ = writeln!(out, "  {}", self.label);
+        }
+        if let Some(help) = &self.help {
+            let _ = writeln!(out, "{}{} {help}", " ".repeat(gutter), paint("36", "help:"));
+        }
+        out
+    }
+}
+
+/// Everything found wrong, in the order found. Never empty.
+#[derive(Clone, Debug)]
+pub struct Errors(pub Vec<Diagnostic>);
+
+impl Errors {
+    /// All diagnostics as text.
+    pub fn render(&self, color: bool) -> String {
+        let mut out: Vec<String> = self.0.iter().map(|d| d.render(color)).collect();
+        if self.0.len() > 1 {
+            out.push(format!("{} errors\n", self.0.len()));
+        }
+        out.join("\n")
+    }
+}
+
+impl std::fmt::Display for Errors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.render(false))
+    }
+}
+impl std::error::Error for Errors {}
+
+impl From<Diagnostic> for Errors {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self(vec![diagnostic])
+    }
+}
+
+/// The known word nearest to `word`, if it is near enough to be meant.
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let folded = word.to_ascii_lowercase().replace('-', "_");
+    known
+        .into_iter()
+        .map(|k| {
+            (
+                distance(&folded, &k.to_ascii_lowercase().replace('-', "_")),
+                k,
+            )
+        })
+        .filter(|&(d, k)| d <= (word.len().max(k.len()) / 3).max(1))
+        .min_by_key(|&(d, _)| d)
+        .map(|(_, k)| k)
+}
+
+/// Edits from one word to the other, a swap of neighbours counting as one. [Damerau 1964]
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let edit = usize::from(a[i - 1] != b[j - 1]);
+                let mut best = (rows[i - 1][j] + 1)
+                    .min(rows[i][j - 1] + 1)
+                    .min(rows[i - 1][j - 1] + edit);
+                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                    best = best.min(rows[i - 2][j - 2] + 1);
+                }
+                best
+            };
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diagnostic_names_file_line_column_and_the_way_out() {
+        let text = "[topology]\nhost_rate = \"100GBps\"\n".to_owned();
+        let start = text.find("\"100").unwrap();
+        let source = Arc::new(SourceText {
+            name: "my.toml".into(),
+            text,
+        });
+        let d = Diagnostic::at(
+            &Origin {
+                source,
+                span: start..start + 9,
+            },
+            "not a rate",
+        )
+        .label("is in bytes")
+        .help("write \"100Gbps\"");
+        let expected = "error: not a rate\n --> my.toml:2:13\n2 | host_rate = \"100GBps\"\n  |             ^^^^^^^^^ is in bytes\n help: write \"100Gbps\"\n";
+        assert_eq!(d.render(false), expected);
+        assert!(d.render(true).contains("\x1b[1;31merror"));
+    }
+
+    #[test]
+    fn a_slip_of_the_finger_finds_its_word() {
+        let known = ["host_rate", "hosts", "load", "fanout"];
+        assert_eq!(nearest("hots_rate", known), Some("host_rate"));
+        assert_eq!(nearest("host-rate", known), Some("host_rate"));
+        assert_eq!(nearest("laod", known), Some("load"));
+        assert_eq!(nearest("banana", known), None);
+    }
+}

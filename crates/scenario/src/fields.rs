@@ -1,0 +1,530 @@
+//! Every key of a scenario, once: the parser, the schema, the reference and `explain` read this.
+
+use crate::value::Type;
+
+/// A table of a scenario file.
+#[derive(Debug)]
+pub struct TableDef {
+    /// Its name, with dots; empty for the top of the file.
+    pub name: &'static str,
+    /// Whether it may be written several times, as `[[name]]`.
+    pub repeated: bool,
+    /// What it is for.
+    pub meaning: &'static str,
+    /// Its keys.
+    pub fields: &'static [Field],
+}
+
+/// A key of a scenario file.
+#[derive(Debug)]
+pub struct Field {
+    /// Its name within its table.
+    pub key: &'static str,
+    /// The kinds of its table to which it applies; empty means all.
+    pub kinds: &'static [&'static str],
+    /// What it takes.
+    pub takes: Type,
+    /// What holds where it is not written.
+    pub absent: Absent,
+    /// What it means.
+    pub meaning: &'static str,
+    /// What changing it does; may be empty.
+    pub effect: &'static str,
+    /// Where the default comes from; may be empty.
+    pub source: &'static str,
+}
+
+/// What holds where a key is not written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absent {
+    /// It must be written.
+    Required,
+    /// This value, as written in TOML.
+    Is(&'static str),
+    /// The value of another key of the same table.
+    Like(&'static str),
+    /// Nothing; the text says what follows from that.
+    Unset(&'static str),
+}
+
+impl Field {
+    /// Whether the key has a meaning in a table of this kind.
+    pub fn applies(&self, kind: &str) -> bool {
+        self.kinds.is_empty() || self.kinds.contains(&kind)
+    }
+
+    const fn new(key: &'static str, takes: Type, absent: Absent, meaning: &'static str) -> Self {
+        Self {
+            key,
+            kinds: &[],
+            takes,
+            absent,
+            meaning,
+            effect: "",
+            source: "",
+        }
+    }
+    const fn of(mut self, kinds: &'static [&'static str]) -> Self {
+        self.kinds = kinds;
+        self
+    }
+    const fn effect(mut self, effect: &'static str) -> Self {
+        self.effect = effect;
+        self
+    }
+    const fn source(mut self, source: &'static str) -> Self {
+        self.source = source;
+        self
+    }
+}
+
+/// Keys that say how to run and not what: they are left out of `resolved.toml` and of its hash.
+pub(crate) const MACHINE_KEYS: [(&str, &str); 2] = [("run", "threads"), ("output", "dir")];
+
+/// The table of this name.
+pub fn table(name: &str) -> Option<&'static TableDef> {
+    TABLES.iter().find(|t| t.name == name)
+}
+
+const INTEGER: u64 = i64::MAX.unsigned_abs();
+const MANY: u64 = 1 << 32;
+
+/// Kinds of `[topology]`.
+pub(crate) fn topology_kinds() -> Vec<&'static str> {
+    vec![
+        "star",
+        "dumbbell",
+        "parking-lot",
+        "multi-bottleneck",
+        "leaf-spine",
+        "fat-tree",
+        "three-tier",
+        "file",
+    ]
+}
+
+/// Kinds of `[[workload]]`.
+pub(crate) fn workload_kinds() -> Vec<&'static str> {
+    vec![
+        "poisson",
+        "incast",
+        "incast-rr",
+        "bursts",
+        "permutation",
+        "shuffle",
+        "all-to-all",
+        "long-flows",
+        "trace",
+    ]
+}
+
+fn transport_kinds() -> Vec<&'static str> {
+    transports::registry().iter().map(|t| t.name()).collect()
+}
+fn fault_kinds() -> Vec<&'static str> {
+    vec!["down", "loss", "corrupt", "duplicate", "reorder"]
+}
+fn classes() -> Vec<&'static str> {
+    model::Class::ALL.iter().map(|c| c.name()).collect()
+}
+fn encaps() -> Vec<&'static str> {
+    vec!["paper", "udp"]
+}
+fn fct_rules() -> Vec<&'static str> {
+    vec!["last_byte", "xpass_compat"]
+}
+fn balances() -> Vec<&'static str> {
+    vec!["flow", "packet"]
+}
+fn credit_counts() -> Vec<&'static str> {
+    vec!["credits", "bytes"]
+}
+fn mark_moments() -> Vec<&'static str> {
+    vec!["enqueue", "dequeue"]
+}
+fn drop_measures() -> Vec<&'static str> {
+    vec!["queue", "queue_and_packet", "victim_only"]
+}
+fn drop_tells() -> Vec<&'static str> {
+    vec!["class", "ecn"]
+}
+fn interpolations() -> Vec<&'static str> {
+    vec!["linear", "step", "log"]
+}
+fn arrivals() -> Vec<&'static str> {
+    vec!["poisson", "lognormal"]
+}
+fn load_bases() -> Vec<&'static str> {
+    vec!["hosts", "uplinks"]
+}
+fn trace_formats() -> Vec<&'static str> {
+    vec!["csv", "hpcc"]
+}
+fn topology_formats() -> Vec<&'static str> {
+    vec!["hpcc"]
+}
+fn port_orders() -> Vec<&'static str> {
+    vec!["appearance", "neighbour"]
+}
+
+use Absent::{Is, Like, Required, Unset};
+use Type::{Bytes, Count, Flag, List, Number, Rate, Span, Text, Word};
+
+const NOT_STAR: &[&str] = &["dumbbell", "parking-lot"];
+const POISSON: &[&str] = &["poisson"];
+const INCASTS: &[&str] = &["incast", "incast-rr", "bursts"];
+const TIMED: &[&str] = &[
+    "incast",
+    "incast-rr",
+    "permutation",
+    "shuffle",
+    "all-to-all",
+    "long-flows",
+    "poisson",
+    "bursts",
+];
+
+/// Every table, in the order of the reference.
+pub static TABLES: &[TableDef] = &[
+    TableDef {
+        name: "",
+        repeated: false,
+        meaning: "The top of the file.",
+        fields: &[
+            Field::new("name", Text, Unset("the file's name without .toml"), "Short name in tables and folders."),
+            Field::new("title", Text, Unset("made from the topology and the workload"), "The scenario in a few words."),
+        ],
+    },
+    TableDef {
+        name: "topology",
+        repeated: false,
+        meaning: "Hosts, switches and cables.",
+        fields: &[
+            Field::new("kind", Word(topology_kinds), Is("\"leaf-spine\""), "The shape of the network."),
+            Field::new("hosts", Count(2, 1 << 24), Is("16"), "Number of hosts.").of(&["star"]),
+            Field::new("pairs", Count(1, 1 << 23), Is("2"), "Hosts on each side; host i on the left faces host pairs + i.").of(&["dumbbell"]),
+            Field::new("bottlenecks", Count(1, 1 << 20), Is("2"), "Links in the row.").of(&["parking-lot"]),
+            Field::new("shared_hosts", Flag, Is("false"), "One host per switch for all local flows, as in the authors' script, instead of a pair per bottleneck.").of(&["parking-lot"]).source("[xpass artefact] shares them"),
+            Field::new("flows", Count(1, 1 << 22), Is("4"), "Flows over both links; flow 0, over the first link alone, comes on top.").of(&["multi-bottleneck"]),
+            Field::new("leaves", Count(1, 1 << 20), Is("8"), "Switches with hosts.").of(&["leaf-spine"]),
+            Field::new("spines", Count(1, 60_000), Is("8"), "Switches that join the leaves.").of(&["leaf-spine"]),
+            Field::new("hosts_per_leaf", Count(1, 60_000), Is("16"), "Hosts under each leaf.").of(&["leaf-spine"]),
+            Field::new("k", Count(2, 512), Is("4"), "Ports of a switch; even.").of(&["fat-tree"]),
+            Field::new("hosts_per_edge", Count(1, 60_000), Unset("k / 2, full bisection"), "Hosts under each edge switch.").of(&["fat-tree"]).effect("More than k/2 oversubscribes the edge."),
+            Field::new("pods", Count(1, 1 << 20), Is("8"), "Groups of racks; divides tors and aggs.").of(&["three-tier"]).source("[xpass artefact, large-scale-fattree.tcl]"),
+            Field::new("tors", Count(1, 1 << 20), Is("32"), "Top-of-rack switches in all.").of(&["three-tier"]).source("[xpass s6.3]"),
+            Field::new("aggs", Count(1, 1 << 20), Is("16"), "Aggregation switches in all.").of(&["three-tier"]).source("[xpass s6.3]"),
+            Field::new("cores", Count(1, 1 << 20), Is("8"), "Core switches in all; aggs / pods divides them.").of(&["three-tier"]).source("[xpass s6.3]"),
+            Field::new("hosts_per_tor", Count(1, 60_000), Is("6"), "Hosts under each top-of-rack switch.").of(&["three-tier"]).source("[xpass s6.3]"),
+            Field::new("host_rate", Rate, Is("\"100Gbps\""), "Rate of the hosts' links.").of(&["star", "dumbbell", "parking-lot", "multi-bottleneck", "leaf-spine", "fat-tree", "three-tier"]),
+            Field::new("bottleneck_rate", Rate, Like("host_rate"), "Rate of the links between the switches.").of(NOT_STAR),
+            Field::new("uplink_rate", Rate, Like("host_rate"), "Rate between leaf and spine.").of(&["leaf-spine"]),
+            Field::new("tor_rate", Rate, Like("host_rate"), "Rate between top-of-rack and aggregation switch.").of(&["three-tier"]),
+            Field::new("agg_rate", Rate, Like("host_rate"), "Rate between aggregation and core switch.").of(&["three-tier"]),
+            Field::new("host_delay", Span, Is("\"1us\""), "Delay of the hosts' links: propagation and fixed switch latency.").of(&["star", "dumbbell", "parking-lot", "multi-bottleneck", "leaf-spine", "fat-tree", "three-tier"]).effect("Also the length of the simulator's windows: shorter links simulate more slowly."),
+            Field::new("bottleneck_delay", Span, Like("host_delay"), "Delay of the links between the switches.").of(NOT_STAR),
+            Field::new("uplink_delay", Span, Like("host_delay"), "Delay between leaf and spine.").of(&["leaf-spine"]),
+            Field::new("tor_delay", Span, Like("host_delay"), "Delay between top-of-rack and aggregation switch.").of(&["three-tier"]),
+            Field::new("agg_delay", Span, Like("host_delay"), "Delay between aggregation and core switch.").of(&["three-tier"]),
+            Field::new("host_extra_delay", Span, Is("\"1us\""), "Fixed latency of a host, added to the direction away from it.").source("[xpass artefact]"),
+            Field::new("path", Text, Required, "The file with the graph, from the folder of this file.").of(&["file"]),
+            Field::new("format", Word(topology_formats), Is("\"hpcc\""), "How the file is written.").of(&["file"]),
+            Field::new("order", Word(port_orders), Is("\"appearance\""), "How ports are numbered: as cables appear, or by the neighbour's number, which makes paths of a Clos symmetric.").of(&["file"]),
+        ],
+    },
+    TableDef {
+        name: "workload",
+        repeated: true,
+        meaning: "What the hosts send. Several sources run side by side.",
+        fields: WORKLOAD,
+    },
+    TableDef {
+        name: "transport",
+        repeated: false,
+        meaning: "How the hosts send. Parameters stand in [transport.<kind>]; `tidegate explain transport.<kind>` lists them.",
+        fields: &[
+            Field::new("kind", Word(transport_kinds), Is("\"expresspass\""), "The transport; `tidegate list transports` names them."),
+            Field::new("profile", Text, Unset("the transport's default profile"), "A named set of parameters, where papers and their code differ.").effect("Parameters in [transport.<kind>] still win over the profile."),
+        ],
+    },
+    TableDef {
+        name: "switch",
+        repeated: false,
+        meaning: "What every port of every switch does; what is not written here is what the transport asks for.",
+        fields: &[
+            Field::new("buffer", Bytes, Is("\"384.5KB\""), "Bytes that may wait in a port.").source("250 full frames [xpass artefact, large-scale-fattree.tcl]"),
+            Field::new("shared_buffer", Bytes, Unset("every port has its own buffer"), "Bytes that all ports of a switch share by a dynamic threshold.").source("[Choudhury and Hahne 1998]"),
+            Field::new("shared_alpha", Number(0.001, 1024.0), Is("1.0"), "A port may hold this many times what is free of the shared buffer.").source("1, the middle of what switch vendors offer [ours]"),
+            Field::new("balance", Word(balances), Is("\"flow\""), "What chooses among equal paths: the connection, or each packet for itself.").effect("Packets of one message overtake each other under \"packet\"."),
+            Field::new("priorities", Count(1, 8), Unset("as many as the transport asks for"), "Strict priorities in use."),
+        ],
+    },
+    TableDef {
+        name: "switch.credit",
+        repeated: false,
+        meaning: "The shaped credit queue of every port.",
+        fields: &[
+            Field::new("queue_limit", Count(1, 4096), Unset("what the transport asks for"), "Credits that may wait.").source("4 to 8 [xpass s3.1]"),
+            Field::new("bucket", Count(1, 4096), Unset("what the transport asks for"), "Credits that may leave back to back.").source("2 [xpass artefact]"),
+            Field::new("count", Word(credit_counts), Unset("what the transport asks for"), "What the shaper counts: credits, or their bytes.").effect("Bytes let small credits win and overload links that are busy both ways."),
+        ],
+    },
+    TableDef {
+        name: "switch.mark",
+        repeated: false,
+        meaning: "ECN marking of every port.",
+        fields: &[
+            Field::new("min", Bytes, Unset("what the transport asks for, by the port's rate"), "Below this many waiting bytes nothing is marked.").source("[dctcp s3.1]"),
+            Field::new("max", Bytes, Unset("min, a step"), "From this many on everything is marked."),
+            Field::new("chance", Number(0.0, 1.0), Is("1.0"), "Chance of a mark just below max."),
+            Field::new("at", Word(mark_moments), Unset("what the transport asks for, else \"enqueue\""), "When the queue is measured."),
+            Field::new("drop_others", Flag, Unset("what the transport asks for, else false"), "Whether packets that are not ECN-capable are dropped where others are marked.").source("[RFC 3168 s7]"),
+        ],
+    },
+    TableDef {
+        name: "switch.drop",
+        repeated: false,
+        meaning: "Dropping one class first, in every port.",
+        fields: &[
+            Field::new("victim", Word(classes), Unset("what the transport asks for"), "The class that is dropped first.").source("[aeolus s3.2]"),
+            Field::new("threshold", Bytes, Unset("what the transport asks for"), "It is dropped when this many bytes wait.").source("6 KB, four full frames [aeolus s5.1]"),
+            Field::new("measure", Word(drop_measures), Unset("what the transport asks for, else \"queue\""), "What is compared with the threshold."),
+            Field::new("by", Word(drop_tells), Unset("what the transport asks for, else \"class\""), "How a switch tells the victim apart: by class (WRED), or by the ECN bits (RED)."),
+        ],
+    },
+    TableDef {
+        name: "faults",
+        repeated: true,
+        meaning: "What breaks, where and when. Every fault is seeded.",
+        fields: &[
+            Field::new("kind", Word(fault_kinds), Required, "What happens to frames."),
+            Field::new("link", Text, Required, "One direction, like \"tor0 -> spine1\", or both, like \"h3 <-> tor0\"; * stands for any name."),
+            Field::new("from", Span, Is("\"0s\""), "From when."),
+            Field::new("until", Span, Unset("the end of the run"), "Until when."),
+            Field::new("detect", Span, Is("\"0s\""), "From the failure until no switch uses the link any more.").of(&["down"]),
+            Field::new("chance", Number(0.0, 1.0), Required, "Chance that it happens to a frame.").of(&["loss", "corrupt", "duplicate", "reorder"]),
+            Field::new("class", Word(classes), Unset("every class"), "The class that is hit.").of(&["loss"]),
+            Field::new("by", Span, Required, "Longest time a frame is held back.").of(&["reorder"]),
+        ],
+    },
+    TableDef {
+        name: "run",
+        repeated: false,
+        meaning: "How long to look, and at what.",
+        fields: &[
+            Field::new("seed", Count(0, INTEGER), Is("1"), "Seed of every random stream."),
+            Field::new("warmup", Span, Is("\"0s\""), "Messages that start before this moment do not count."),
+            Field::new("window", Span, Unset("all messages after the warm-up count"), "Messages count that start within this time after the warm-up."),
+            Field::new("drain", Span, Unset("until every message is done"), "Time after the window for messages to finish."),
+            Field::new("until", Span, Is("\"10s\""), "The run ends here at the latest."),
+            Field::new("threads", Count(1, 1024), Is("1"), "Threads.").effect("None on the results: any number gives the same fingerprint."),
+            Field::new("encap", Word(encaps), Is("\"paper\""), "Frame sizes: the papers' 1460 B in 1538 B, or ours over UDP, 1432 B in 1538 B.").source("[xpass artefact]"),
+            Field::new("fct", Word(fct_rules), Is("\"last_byte\""), "When a message counts as finished: at its last byte at the receiver, or when the receiver hears that the sender is done.").source("\"xpass_compat\" is the rule of the authors' simulator [xpass artefact]"),
+        ],
+    },
+    TableDef {
+        name: "output",
+        repeated: false,
+        meaning: "What is written.",
+        fields: &[
+            Field::new("dir", Text, Unset("out/<name>-<hash of the resolved scenario>"), "Folder of the results."),
+            Field::new("every", Span, Is("\"20us\""), "Time between two samples of queues and rates; \"0s\" for no samples.").effect("Long runs keep every 2nd, 4th, ... sample, so that their number stays bounded."),
+            Field::new("ports", List(&Text), Unset("every port of every switch"), "Links to sample, like \"tor0 -> h3\"; * stands for any name."),
+            Field::new("flows", Flag, Is("false"), "Also sample received bytes per connection."),
+            Field::new("hpcc", Flag, Is("false"), "Also write fct.txt as the HPCC simulator does."),
+        ],
+    },
+    TableDef {
+        name: "thresholds",
+        repeated: false,
+        meaning: "What must hold for exit code 0, like fct.p99 = \"< 2ms\".",
+        fields: &[],
+    },
+];
+
+static WORKLOAD: &[Field] = &[
+    Field::new("kind", Word(workload_kinds), Required, "Who sends to whom."),
+    Field::new(
+        "tag",
+        Text,
+        Unset("the kind"),
+        "Name of these messages in tables.",
+    ),
+    Field::new(
+        "sizes",
+        Text,
+        Is("\"web-search\""),
+        "A flow-size distribution: a built-in name or a file.",
+    )
+    .of(POISSON)
+    .effect("`tidegate list workloads` names the built-in ones with their means."),
+    Field::new(
+        "interp",
+        Word(interpolations),
+        Unset("what the distribution's dialect means"),
+        "How to read between the points of the distribution.",
+    )
+    .of(POISSON)
+    .effect("Changes the mean size by several per cent."),
+    Field::new(
+        "load",
+        Number(0.000_001, 1.0),
+        Is("0.6"),
+        "Offered load as a share of the capacity that `load_of` names.",
+    )
+    .of(&["poisson", "bursts"])
+    .source("[xpass s6.3]"),
+    Field::new(
+        "load_of",
+        Word(load_bases),
+        Is("\"hosts\""),
+        "What the load is a share of: the hosts' links, or the uplinks of their switches.",
+    )
+    .of(&["poisson", "bursts"]),
+    Field::new(
+        "load_with_headers",
+        Flag,
+        Is("true"),
+        "Whether frame overhead counts as load.",
+    )
+    .of(&["poisson", "bursts"])
+    .source("[xpass artefact] counts wire bytes; HPCC's generator does not"),
+    Field::new(
+        "all_cross",
+        Flag,
+        Is("true"),
+        "With load_of = \"uplinks\": count every message as crossing an uplink.",
+    )
+    .of(&["poisson", "bursts"])
+    .source("[xpass artefact]"),
+    Field::new(
+        "arrivals",
+        Word(arrivals),
+        Is("\"poisson\""),
+        "Distribution of the time between two messages.",
+    )
+    .of(POISSON),
+    Field::new(
+        "sigma",
+        Number(0.01, 10.0),
+        Is("2.0"),
+        "Shape of the log-normal distribution.",
+    )
+    .of(POISSON),
+    Field::new(
+        "per_host",
+        Flag,
+        Is("false"),
+        "Every host its own arrivals, instead of one stream for all.",
+    )
+    .of(POISSON),
+    Field::new(
+        "messages",
+        Count(1, MANY),
+        Unset("as many as start before `stop`"),
+        "Number of messages.",
+    )
+    .of(&["poisson", "bursts"]),
+    Field::new(
+        "senders",
+        Count(1, 1 << 24),
+        Is("64"),
+        "Hosts that send to one.",
+    )
+    .of(INCASTS),
+    Field::new(
+        "receiver",
+        Count(0, 1 << 24),
+        Is("0"),
+        "The host that receives.",
+    )
+    .of(INCASTS),
+    Field::new(
+        "size",
+        Bytes,
+        Is("\"64KB\""),
+        "Bytes of each message; of each answer where there are requests.",
+    )
+    .of(&[
+        "incast",
+        "incast-rr",
+        "bursts",
+        "permutation",
+        "shuffle",
+        "all-to-all",
+    ]),
+    Field::new("request", Bytes, Is("\"200B\""), "Bytes of each request.")
+        .of(&["incast-rr"])
+        .source("[xpass Fig. 1]"),
+    Field::new(
+        "rounds",
+        Count(1, 1 << 20),
+        Is("10"),
+        "Requests to each worker, one after the other.",
+    )
+    .of(&["incast-rr"]),
+    Field::new(
+        "shift",
+        Count(1, 1 << 24),
+        Unset("a random derangement"),
+        "Host i sends to host i + shift.",
+    )
+    .of(&["permutation"]),
+    Field::new(
+        "hosts",
+        Count(2, 1 << 24),
+        Unset("every host"),
+        "The first so many hosts take part.",
+    )
+    .of(&["shuffle", "all-to-all", "permutation", "poisson"]),
+    Field::new(
+        "tasks",
+        Count(1, 1024),
+        Is("8"),
+        "Tasks of each host; every task sends to every task of other hosts.",
+    )
+    .of(&["shuffle"])
+    .source("[xpass s6.2]"),
+    Field::new(
+        "pairs",
+        List(&Text),
+        Unset("the pairs that the topology is made for"),
+        "Who sends to whom, like [\"0 -> 4\", \"1 -> 5\"].",
+    )
+    .of(&["long-flows"]),
+    Field::new(
+        "each",
+        Span,
+        Is("\"0s\""),
+        "The n-th flow starts n times this later.",
+    )
+    .of(&["long-flows"]),
+    Field::new(
+        "start",
+        Span,
+        Is("\"0s\""),
+        "When the first message starts.",
+    )
+    .of(TIMED),
+    Field::new(
+        "stop",
+        Span,
+        Unset("the end of the run"),
+        "Nothing starts from here on; long flows stop.",
+    )
+    .of(&["poisson", "bursts", "long-flows"]),
+    Field::new(
+        "path",
+        Text,
+        Required,
+        "The file with the messages, from the folder of this file.",
+    )
+    .of(&["trace"]),
+    Field::new(
+        "format",
+        Word(trace_formats),
+        Is("\"csv\""),
+        "csv: src,dst,size,start[,tag] with units; hpcc: flow.txt.",
+    )
+    .of(&["trace"]),
+];

@@ -1,0 +1,117 @@
+//! What a user sees of a scenario that is wrong, and that what is right survives a round trip.
+
+use crate::{Scenario, load_text};
+
+fn good(text: &str, sets: &[&str]) -> Scenario {
+    let sets: Vec<_> = sets.iter().map(|s| (*s).to_owned()).collect();
+    load_text("t.toml", text, &sets).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn wrong(text: &str, sets: &[&str]) -> String {
+    let sets: Vec<_> = sets.iter().map(|s| (*s).to_owned()).collect();
+    match load_text("t.toml", text, &sets) {
+        Ok(_) => panic!("accepted:\n{text}"),
+        Err(errors) => errors.render(false),
+    }
+}
+
+const INCAST: &str = "[workload]\nkind = \"incast\"\n";
+
+#[test]
+fn a_wrong_unit_is_shown_with_the_right_one() {
+    let said = wrong(
+        &format!("[topology]\nhost_rate = \"100GBps\"\n{INCAST}"),
+        &[],
+    );
+    assert_eq!(
+        said,
+        "error: topology.host_rate cannot be used\n --> t.toml:2:13\n2 | host_rate = \"100GBps\"\n  |             ^^^^^^^^^ \"100GBps\" is in bytes; did you mean \"100Gbps\"?\n"
+    );
+}
+
+#[test]
+fn everything_wrong_is_said_at_once() {
+    let said = wrong(
+        "[topology]\nhots_per_leaf = 4\nhost_delay = 5\nk = 8\n[workload]\nkind = \"incst\"\n[run]\nthreads = 0\n[swich]\nbuffer = \"1MB\"\n",
+        &["transport.kind=expresspas"],
+    );
+    for part in [
+        "unknown key \"hots_per_leaf\" in [topology]",
+        "did you mean \"hosts_per_leaf\"?",
+        "t.toml:3:14",
+        "a bare number has no unit",
+        "topology.k means nothing here",
+        "k belongs to kind \"fat-tree\"",
+        "did you mean \"incast\"?",
+        "0 is out of range",
+        "unknown key \"swich\" at the top of the file",
+        "did you mean \"switch\"?",
+        "--set:1:16",
+        "did you mean \"expresspass\"?",
+        "7 errors",
+    ] {
+        assert!(said.contains(part), "no {part:?} in:\n{said}");
+    }
+}
+
+#[test]
+fn a_scenario_without_workload_says_what_to_add() {
+    let said = wrong("", &[]);
+    assert!(said.contains("there is no [workload]"), "{said}");
+}
+
+#[test]
+fn wrong_parameters_of_a_transport_are_found_one_and_all() {
+    let said = wrong(
+        &format!("{INCAST}[transport.expresspass]\nalpah = 0.5\nalpha = 7\n"),
+        &[],
+    );
+    assert!(
+        said.contains("t.toml:4:1") && said.contains("t.toml:5:9"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_table_of_a_transport_that_is_not_used_may_stay() {
+    let text = format!("{INCAST}[transport.dctcp]\n");
+    assert_eq!(good(&text, &[]).protocol.name(), "expresspass");
+    let said = wrong(&format!("{INCAST}[transport.dctpc]\n"), &[]);
+    assert!(said.contains("did you mean \"dctcp\"?"), "{said}");
+}
+
+#[test]
+fn what_is_resolved_resolves_to_itself() {
+    for builtin in crate::builtin::all() {
+        let sets = ["transport.kind=dctcp", "run.seed=7", "run.threads=2"];
+        for sets in [&sets[..0], &sets[..]] {
+            let first = good(builtin.text, sets).resolved_toml();
+            let again = good(&first, &[]).resolved_toml();
+            assert_eq!(
+                first.replace("name = \"t\"\n", ""),
+                again.replace("name = \"t\"\n", "")
+            );
+            assert!(!first.contains("threads"), "{first}");
+        }
+    }
+}
+
+#[test]
+fn defaults_are_what_the_table_says() {
+    let s = good(INCAST, &["topology.host_rate=40Gbps", "workload.size=1MB"]);
+    assert_eq!(s.topology.rate("uplink_rate"), units::Rate::gbps(40));
+    assert_eq!(s.workloads[0].bytes("size"), units::Bytes(1_000_000));
+    assert_eq!(s.run.count("seed"), 1);
+    assert!(s.run.opt_span("window").is_none());
+}
+
+#[test]
+fn a_threshold_must_be_a_comparison_in_a_string() {
+    let s = good(&format!("{INCAST}[thresholds]\nfct.p99 = \"< 2ms\"\n"), &[]);
+    assert_eq!(s.thresholds, [("fct.p99".to_owned(), "< 2ms".to_owned())]);
+    let said = wrong(&format!("{INCAST}[thresholds]\nfct.p99 = 2\n"), &[]);
+    assert!(
+        said.contains("thresholds.fct.p99 is a whole number"),
+        "{said}"
+    );
+}

@@ -1,0 +1,191 @@
+//! The kinds of value a key may have, and the values themselves.
+
+use crate::tree::{Data, Node};
+use std::fmt;
+use units::{Bytes, ParseError, Rate, Span};
+
+/// What a key takes.
+#[derive(Clone, Copy, Debug)]
+pub enum Type {
+    /// A string with a unit of rate.
+    Rate,
+    /// A string with a unit of time.
+    Span,
+    /// A string with a unit of size.
+    Bytes,
+    /// A whole number within bounds, both included.
+    Count(u64, u64),
+    /// A number within bounds, both included.
+    Number(f64, f64),
+    /// True or false.
+    Flag,
+    /// Any string.
+    Text,
+    /// One of a few words.
+    Word(fn() -> Vec<&'static str>),
+    /// A list of one kind.
+    List(&'static Type),
+}
+
+/// A value of a key.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Bits per second.
+    Rate(Rate),
+    /// Picoseconds.
+    Span(Span),
+    /// Bytes.
+    Bytes(Bytes),
+    /// A whole number.
+    Count(u64),
+    /// A number.
+    Number(f64),
+    /// True or false.
+    Flag(bool),
+    /// A string or a word.
+    Text(String),
+    /// A list.
+    List(Vec<Value>),
+}
+
+/// Why a value does not fit its key.
+pub(crate) struct Misfit {
+    pub message: String,
+    pub help: Option<String>,
+}
+
+impl Misfit {
+    fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            help: None,
+        }
+    }
+    fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+impl Type {
+    /// The type in a reference table.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Rate => "rate, like \"100Gbps\"".to_owned(),
+            Self::Span => "time, like \"1.5us\"".to_owned(),
+            Self::Bytes => "size, like \"64KB\"".to_owned(),
+            Self::Count(low, u64::MAX) => format!("whole number from {low}"),
+            Self::Count(low, high) => format!("whole number, {low} to {high}"),
+            Self::Number(low, high) if *high >= f64::MAX => format!("number from {low}"),
+            Self::Number(low, high) => format!("number, {low} to {high}"),
+            Self::Flag => "true or false".to_owned(),
+            Self::Text => "string".to_owned(),
+            Self::Word(words) => words()
+                .iter()
+                .map(|w| format!("\"{w}\""))
+                .collect::<Vec<_>>()
+                .join(", "),
+            Self::List(of) => format!("list of: {}", of.describe()),
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        match self {
+            Self::Rate => "\"100Gbps\"",
+            Self::Span => "\"1.5us\"",
+            Self::Bytes => "\"64KB\"",
+            Self::Count(..) => "8",
+            Self::Number(..) => "0.5",
+            Self::Flag => "true",
+            Self::Text | Self::Word(_) => "\"...\"",
+            Self::List(_) => "[...]",
+        }
+    }
+
+    /// Reads `node` as a value of this type.
+    pub(crate) fn read(&self, node: &Node) -> Result<Value, Misfit> {
+        let data = &node.data;
+        match (self, data) {
+            (Self::Rate, Data::Text(s)) => quantity(s.parse().map(Value::Rate)),
+            (Self::Span, Data::Text(s)) => quantity(s.parse().map(Value::Span)),
+            (Self::Bytes, Data::Text(s)) => quantity(s.parse().map(Value::Bytes)),
+            (Self::Rate | Self::Span | Self::Bytes, Data::Integer(_) | Data::Number(_)) => {
+                Err(Misfit::new("a bare number has no unit").help(format!(
+                    "write it as a string with its unit, like {}",
+                    self.example()
+                )))
+            }
+            (Self::Count(low, high), Data::Integer(i)) => match u64::try_from(*i) {
+                Ok(n) if n >= *low && n <= *high => Ok(Value::Count(n)),
+                _ => Err(Misfit::new(format!("{i} is out of range"))
+                    .help(format!("this key takes a {}", self.describe()))),
+            },
+            (Self::Number(low, high), Data::Integer(_) | Data::Number(_)) => {
+                let x = number(data);
+                if x >= *low && x <= *high {
+                    Ok(Value::Number(x))
+                } else {
+                    Err(Misfit::new(format!("{x} is out of range"))
+                        .help(format!("this key takes a {}", self.describe())))
+                }
+            }
+            (Self::Flag, Data::Flag(b)) => Ok(Value::Flag(*b)),
+            (Self::Text, Data::Text(s)) => Ok(Value::Text(s.clone())),
+            (Self::Word(words), Data::Text(s)) => {
+                let words = words();
+                if words.contains(&s.as_str()) {
+                    return Ok(Value::Text(s.clone()));
+                }
+                let misfit = Misfit::new(format!("\"{s}\" is not known here"));
+                Err(match crate::diagnostic::nearest(s, words.iter().copied()) {
+                    Some(near) => misfit.help(format!("did you mean \"{near}\"?")),
+                    None => misfit.help(format!("use one of {}", self.describe())),
+                })
+            }
+            (Self::List(of), Data::List(list)) => list
+                .iter()
+                .map(|item| of.read(item))
+                .collect::<Result<_, _>>()
+                .map(Value::List),
+            (Self::List(of), _) => of.read(node).map(|one| Value::List(vec![one])),
+            _ => Err(Misfit::new(format!("this is {}", data.what()))
+                .help(format!("this key takes a {}", self.describe()))),
+        }
+    }
+}
+
+fn quantity(parsed: Result<Value, ParseError>) -> Result<Value, Misfit> {
+    parsed.map_err(|why| Misfit::new(why.to_string()))
+}
+
+fn number(data: &Data) -> f64 {
+    match data {
+        Data::Integer(i) => *i as f64,
+        Data::Number(x) => *x,
+        Data::Text(_) | Data::Flag(_) | Data::List(_) | Data::Table(_) => f64::NAN,
+    }
+}
+
+impl Value {
+    /// The value as it stands in a scenario file.
+    pub(crate) fn toml(&self) -> toml::Value {
+        match self {
+            Self::Rate(x) => toml::Value::String(x.to_string()),
+            Self::Span(x) => toml::Value::String(x.to_string()),
+            Self::Bytes(x) => toml::Value::String(x.to_string()),
+            Self::Count(n) => {
+                toml::Value::Integer(i64::try_from(*n).expect("a count was read from an i64"))
+            }
+            Self::Number(x) => toml::Value::Float(*x),
+            Self::Flag(b) => toml::Value::Boolean(*b),
+            Self::Text(s) => toml::Value::String(s.clone()),
+            Self::List(list) => toml::Value::Array(list.iter().map(Self::toml).collect()),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.toml().fmt(f)
+    }
+}
