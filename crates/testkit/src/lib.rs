@@ -23,12 +23,20 @@
 //! the right length and before they count as sent, and that the run ends with every message
 //! delivered. A violation panics with the end of the ladder and what every host waits for.
 
+mod digest;
+mod examine;
 mod fault;
+mod feed;
 mod ladder;
 mod oracle;
 mod pair;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod toy;
 
 pub use fault::{Chaos, Which};
+pub use feed::feed;
 pub use ladder::host_name;
 pub use pair::{Make, Pair, Unfinished};
 
