@@ -3,7 +3,9 @@
 The program does the work and writes files; this package calls it and reads them.
 """
 
-from tidegate._core import VERSION as __version__
+from tidegate import _core
 from tidegate._run import Result, RunError, run
+
+__version__ = _core.VERSION
 
 __all__ = ["Result", "RunError", "__version__", "run"]

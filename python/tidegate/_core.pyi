@@ -1,5 +1,3 @@
-"""The extension module: the program as a function."""
-
 from collections.abc import Sequence
 
 VERSION: str

@@ -7,7 +7,7 @@ import json
 import tempfile
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tidegate import _core
 
@@ -122,7 +122,7 @@ def columns(path: Path) -> dict[str, list[Cell]]:
     """Read a table with a header row as columns, each with the narrowest type that fits it all."""
     with path.open(newline="", encoding="utf-8") as file:
         rows = csv.reader(line for line in file if not line.startswith("#"))
-        names = next(rows, [])
+        names = next(rows, None) or []
         cells = list(zip(*rows, strict=True)) or [()] * len(names)
     return {name: _typed(column) for name, column in zip(names, cells, strict=True)}
 
@@ -169,10 +169,11 @@ def _toml(value: object) -> str:
             # TOML's basic strings escape as JSON does.
             return json.dumps(value, ensure_ascii=False)
         case list() | tuple():
-            return "[" + ", ".join(_toml(item) for item in value) + "]"  # pyright: ignore[reportUnknownVariableType]
+            items = cast("Sequence[object]", value)
+            return "[" + ", ".join(_toml(item) for item in items) + "]"
         case dict():
-            pairs = (f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-            return "{" + ", ".join(pairs) + "}"
+            pairs = cast("Mapping[str, object]", value).items()
+            return "{" + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in pairs) + "}"
         case _:
             message = f"{value!r} has no place in a scenario: write a number, a string or a list"
             raise TypeError(message)
