@@ -63,6 +63,14 @@ impl Ladder {
         }
     }
 
+    /// Every packet that is still in the ladder.
+    pub(crate) fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Packet { packet, .. } => Some(packet),
+            Line::Event { .. } | Line::Note { .. } => None,
+        })
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.lines.len()
     }
@@ -95,10 +103,7 @@ impl Ladder {
     }
 
     fn has_many_connections(&self) -> bool {
-        let mut conns = self.lines.iter().filter_map(|line| match line {
-            Line::Packet { packet, .. } => Some(packet.conn),
-            Line::Event { .. } | Line::Note { .. } => None,
-        });
+        let mut conns = self.packets().map(|packet| packet.conn);
         let first = conns.next();
         conns.any(|conn| Some(conn) != first)
     }

@@ -23,6 +23,7 @@
 //! the right length and before they count as sent, and that the run ends with every message
 //! delivered. A violation panics with the end of the ladder and what every host waits for.
 
+mod conversation;
 mod digest;
 mod examine;
 mod fault;
@@ -35,6 +36,7 @@ mod tests;
 #[cfg(test)]
 mod toy;
 
+pub use conversation::conversation;
 pub use fault::{Chaos, Which};
 pub use feed::feed;
 pub use ladder::host_name;

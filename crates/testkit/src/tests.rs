@@ -1,7 +1,7 @@
 //! The kit tested with a transport that works and with its broken brothers.
 
 use crate::toy::{Bug, CODEC, FORGETFUL, make};
-use crate::{A, B, C, Chaos, Pair, feed};
+use crate::{A, B, C, Chaos, Pair, conversation, feed};
 use model::{Class, ConnId, Packet, Rng, stream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use units::{Rate, Span, Time};
@@ -165,9 +165,45 @@ fn feeding_finds_a_panic_and_spares_the_innocent() {
         })
         .collect();
     let (good, bad) = (make(Bug::None), make(Bug::PanicsAtStrangers));
-    scripts.iter().for_each(|bytes| feed(&good, &CODEC, bytes));
+    for bytes in &scripts {
+        feed(&good, &CODEC, bytes);
+    }
     let caught = scripts
         .iter()
         .filter(|bytes| catch_unwind(AssertUnwindSafe(|| feed(&bad, &CODEC, bytes))).is_err());
     assert!(caught.count() > 0);
+}
+
+#[test]
+fn conversations_of_many_seeds_end_well_and_differ() {
+    let make = make(Bug::None);
+    let mut digests: Vec<_> = (0..200)
+        .map(|seed| {
+            let mut pair = conversation(&make, &CODEC, "toy", seed);
+            pair.run();
+            pair.digest()
+        })
+        .collect();
+    digests.sort_unstable();
+    digests.dedup();
+    assert_eq!(digests.len(), 200);
+}
+
+#[test]
+fn conversations_find_every_bug_of_the_machine() {
+    for bug in [
+        Bug::AcceptsTwice,
+        Bug::EndsEarly,
+        Bug::NeverRetries,
+        Bug::Storms,
+        Bug::WrongHost,
+        Bug::DoneEarly,
+    ] {
+        let make = make(bug);
+        let found = (0..200).find(|&seed| {
+            let mut pair = conversation(&make, &CODEC, "toy", seed);
+            catch_unwind(AssertUnwindSafe(|| pair.run())).is_err()
+        });
+        assert!(found.is_some(), "{bug:?}");
+    }
 }

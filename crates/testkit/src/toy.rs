@@ -91,7 +91,7 @@ fn parts(packet: &Packet) -> (u64, u16, bool) {
     let [low, mixed, _] = packet.head;
     let length = u16::try_from(mixed & 0xffff).unwrap();
     (
-        u64::from(mixed >> 17) << 32 | u64::from(low),
+        (u64::from(mixed >> 17) << 32) | u64::from(low),
         length,
         mixed & END != 0,
     )
@@ -99,7 +99,7 @@ fn parts(packet: &Packet) -> (u64, u16, bool) {
 
 fn head(offset: u64, length: u16, end: bool, ordinal: u32) -> [u32; 3] {
     let (low, high) = (offset & 0xffff_ffff, offset >> 32);
-    let mixed = u32::from(length) | u32::from(end) * END | u32::try_from(high).unwrap() << 17;
+    let mixed = u32::from(length) | (u32::from(end) * END) | (u32::try_from(high).unwrap() << 17);
     [u32::try_from(low).unwrap(), mixed, ordinal]
 }
 

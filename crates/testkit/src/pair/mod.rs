@@ -148,6 +148,7 @@ pub struct Pair<'a> {
     seed: u64,
     limit: Span,
     check_codec: bool,
+    heap: Option<fn() -> i64>,
 
     hosts: Vec<Host>,
     /// One per host; used by a star alone.
@@ -166,6 +167,7 @@ pub struct Pair<'a> {
     conns: u32,
     calls: u64,
     packets: u64,
+    held: i64,
     digest: Digest,
     reported: bool,
 }
@@ -195,6 +197,7 @@ impl<'a> Pair<'a> {
             seed: 1,
             limit: Span::ms(100_000),
             check_codec: true,
+            heap: None,
             hosts: Vec::new(),
             outputs: Vec::new(),
             flights: BinaryHeap::new(),
@@ -210,6 +213,7 @@ impl<'a> Pair<'a> {
             conns: 0,
             calls: 0,
             packets: 0,
+            held: 0,
             digest: Digest::default(),
             reported: false,
         }
@@ -261,6 +265,12 @@ impl<'a> Pair<'a> {
     #[must_use]
     pub fn limit(mut self, limit: Span) -> Self {
         self.limit = limit;
+        self
+    }
+    /// Sums what `heap`, the bytes allocated at this moment, grows by inside endpoints.
+    #[must_use]
+    pub fn measure(mut self, heap: fn() -> i64) -> Self {
+        self.heap = Some(heap);
         self
     }
     /// Does not send packets through the codec.
@@ -421,6 +431,22 @@ impl Pair<'_> {
     /// Packets put on lines by hosts.
     pub fn packets(&self) -> u64 {
         self.packets
+    }
+    /// Calls into endpoints.
+    pub fn calls(&self) -> u64 {
+        self.calls
+    }
+    /// Packets put on lines by hosts that satisfy `which`.
+    pub fn count(&self, which: impl Fn(&Packet) -> bool) -> u64 {
+        self.ladder
+            .packets()
+            .filter(|packet| which(packet))
+            .map(|_| 1)
+            .sum()
+    }
+    /// Heap that endpoints hold, as far as [`Pair::measure`] could see.
+    pub fn held(&self) -> i64 {
+        self.held
     }
     /// Messages of `conn` that `from` sent and its peer received.
     pub fn received(&self, conn: ConnId, from: HostId) -> u32 {

@@ -244,7 +244,9 @@ impl Pair<'_> {
             peers: &self.oracle,
             wants_data: true,
         };
+        let before = self.heap.map_or(0, |heap| heap());
         let result = step(&mut *state.endpoint, &mut cx);
+        self.held += self.heap.map_or(0, |heap| heap()) - before;
         state.endpoint.check();
         self.hear(host);
         result
