@@ -3,5 +3,23 @@
 //! Time advances in windows no longer than the shortest link is deep, so everything that a node
 //! will hear within a window is known when the window opens. See `docs/engine.md`.
 
+mod activity;
+mod barrier;
+mod book;
+mod engine;
+mod fault;
+mod host;
+mod net;
+mod node;
+#[cfg(any(test, feature = "oracle"))]
+pub mod oracle;
+mod outcome;
+mod ring;
 mod setup;
+mod switch;
+#[cfg(any(test, feature = "oracle"))]
+pub mod window_transport;
+
+pub use engine::run;
+pub use net::SetupError;
 pub use setup::*;

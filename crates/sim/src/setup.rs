@@ -42,6 +42,8 @@ pub struct Setup<'a> {
     pub pass: bool,
     /// Commit the ports of every node in time order; true only to test that it is exact.
     pub ordered: bool,
+    /// Hash every arrival at every node, for comparisons with the event queue.
+    pub digest: bool,
 }
 
 /// A buffer shared by the ports of one switch. [Choudhury and Hahne 1998]
@@ -222,6 +224,8 @@ pub struct Outcome {
     pub conservation: Result<(), String>,
     /// Hash over messages and port counters: the same on every machine and any thread count.
     pub fingerprint: u64,
+    /// Hash over every arrival at every node, where the setup asks for it.
+    pub digest: u64,
     /// Packets delivered over links.
     pub hops: u64,
     /// Node-windows processed.

@@ -127,6 +127,11 @@ impl Admission {
         let _ = self.mark_by(waiting, packet);
     }
 
+    /// Below this many waiting bytes [`Admission::judge`] admits everything unmarked.
+    pub fn quiet_below(&self) -> u64 {
+        self.quiet_below
+    }
+
     /// Packets marked so far.
     pub fn marked(&self) -> u64 {
         self.marked
@@ -145,8 +150,6 @@ impl Admission {
 pub struct Fifo {
     /// Who may join.
     pub admission: Admission,
-    /// Most bytes that stood in it, the frame on the line included.
-    pub peak: u64,
 }
 
 impl Fifo {
@@ -154,7 +157,6 @@ impl Fifo {
     pub fn new(spec: &PortSpec, rng: Rng) -> Self {
         Self {
             admission: Admission::new(spec, rng),
-            peak: 0,
         }
     }
 }

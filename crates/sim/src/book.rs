@@ -1,0 +1,261 @@
+//! What every host is told to do, indexed for the hosts, and what became of it.
+
+use crate::setup::MessageResult;
+use model::{ConnId, HostId, Lifetime, Peers};
+use std::sync::atomic::{AtomicU64, Ordering};
+use topology::Topology;
+use units::{Span, Time};
+use workload::{Start, Traffic};
+
+/// Something that a host does of its own accord.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Action {
+    /// Opens a connection.
+    Connect(u32),
+    /// Sends a message.
+    Send(u32),
+    /// Stops sending on the connection of a message.
+    Stop(u32),
+}
+
+/// Connections and messages, by host and by connection; results are written by their owners.
+pub(crate) struct Book<'a> {
+    traffic: &'a Traffic,
+    /// By host: where its actions start in `actions`; one more at the end.
+    first_action: Vec<u32>,
+    /// By host, then by time.
+    actions: Vec<(Time, Action)>,
+    /// By connection and direction (2 * conn + from_b): where its messages start in `in_order`.
+    first_message: Vec<u32>,
+    /// Messages by connection and direction, in sending order.
+    in_order: Vec<u32>,
+    /// By message: where the messages that wait for it start in `dependents`.
+    first_dependent: Vec<u32>,
+    dependents: Vec<(u32, Span)>,
+    start: Vec<AtomicU64>,
+    end: Vec<AtomicU64>,
+    stopped: Vec<AtomicU64>,
+    size: Vec<AtomicU64>,
+}
+
+const NONE: u64 = u64::MAX;
+
+fn index32(n: usize) -> u32 {
+    u32::try_from(n).expect("fewer than 2^32 of everything")
+}
+
+/// Sorts `items` into `buckets` groups and returns where each group starts.
+fn group<T: Copy>(items: &mut Vec<T>, buckets: usize, of: impl Fn(&T) -> usize) -> Vec<u32> {
+    let mut first = vec![0u32; buckets + 1];
+    for item in items.iter() {
+        first[of(item) + 1] += 1;
+    }
+    for bucket in 0..buckets {
+        first[bucket + 1] += first[bucket];
+    }
+    items.sort_by_key(|item| of(item)); // stable: the order within a group stays
+    first
+}
+
+impl<'a> Book<'a> {
+    /// Indexes `traffic`.
+    ///
+    /// # Errors
+    /// What in the traffic makes no sense on this topology.
+    pub(crate) fn new(traffic: &'a Traffic, topology: &Topology) -> Result<Self, String> {
+        let book = Self::index(traffic, topology.hosts);
+        for (number, conn) in traffic.conns.iter().enumerate() {
+            if conn.a >= topology.hosts || conn.b >= topology.hosts {
+                return Err(format!(
+                    "connection {number} joins hosts {} and {}, but there are only {} hosts",
+                    conn.a, conn.b, topology.hosts
+                ));
+            }
+            if conn.a == conn.b {
+                return Err(format!(
+                    "connection {number} joins host {} with itself",
+                    conn.a
+                ));
+            }
+        }
+        for (number, message) in traffic.messages.iter().enumerate() {
+            if let Start::After { message: cause, .. } = message.start
+                && book.receiver(cause) != book.sender(index32(number))
+            {
+                return Err(format!(
+                    "message {number} starts at host {} after message {cause}, which ends at host {}",
+                    book.sender(index32(number)),
+                    book.receiver(cause)
+                ));
+            }
+        }
+        Ok(book)
+    }
+
+    fn index(traffic: &'a Traffic, hosts: u32) -> Self {
+        let messages = traffic.messages.len();
+        let mut actions = Vec::with_capacity(messages);
+        for (number, conn) in traffic.conns.iter().enumerate() {
+            if !conn.one_shot {
+                actions.push((conn.a, Time::ZERO, Action::Connect(index32(number))));
+            }
+        }
+        let mut dependents = Vec::new();
+        for (number, message) in traffic.messages.iter().enumerate() {
+            let conn = traffic.conns[message.conn as usize];
+            let host = if message.from_a { conn.a } else { conn.b };
+            match message.start {
+                Start::At(at) => actions.push((host, at, Action::Send(index32(number)))),
+                Start::After {
+                    message: cause,
+                    delay,
+                } => {
+                    dependents.push((cause, (index32(number), delay)));
+                }
+            }
+            if let Some(at) = message.stop {
+                actions.push((host, at, Action::Stop(index32(number))));
+            }
+        }
+        actions.sort_by_key(|&(_, at, action)| (at, action));
+        let first_action = group(&mut actions, hosts as usize, |&(host, ..)| host as usize);
+        let mut in_order: Vec<u32> = (0..index32(messages)).collect();
+        let slot = |&message: &u32| {
+            let message = &traffic.messages[message as usize];
+            2 * message.conn as usize + usize::from(!message.from_a)
+        };
+        let first_message = group(&mut in_order, 2 * traffic.conns.len(), slot);
+        let first_dependent = group(&mut dependents, messages, |&(cause, _)| cause as usize);
+        let unset = || (0..messages).map(|_| AtomicU64::new(NONE)).collect();
+        Self {
+            traffic,
+            first_action,
+            actions: actions
+                .into_iter()
+                .map(|(_, at, action)| (at, action))
+                .collect(),
+            first_message,
+            in_order,
+            first_dependent,
+            dependents: dependents
+                .into_iter()
+                .map(|(_, dependent)| dependent)
+                .collect(),
+            start: unset(),
+            end: unset(),
+            stopped: unset(),
+            size: traffic
+                .messages
+                .iter()
+                .map(|message| AtomicU64::new(message.size))
+                .collect(),
+        }
+    }
+
+    /// What `host` does at fixed times, by time.
+    pub(crate) fn actions(&self, host: u32) -> &[(Time, Action)] {
+        let host = host as usize;
+        &self.actions[self.first_action[host] as usize..self.first_action[host + 1] as usize]
+    }
+
+    pub(crate) fn message(&self, number: u32) -> &workload::Message {
+        &self.traffic.messages[number as usize]
+    }
+
+    pub(crate) fn lifetime(&self, conn: u32) -> Lifetime {
+        let one_shot = self.traffic.conns[conn as usize].one_shot;
+        if one_shot {
+            Lifetime::OneMessage
+        } else {
+            Lifetime::Persistent
+        }
+    }
+
+    /// Message `ordinal` of the direction of `conn` that `host` receives.
+    pub(crate) fn received_by(&self, host: u32, conn: u32, ordinal: u32) -> Option<u32> {
+        let ends = self.traffic.conns.get(conn as usize)?;
+        let slot = 2 * conn as usize + usize::from(host != ends.b);
+        let number = self.first_message[slot].checked_add(ordinal)?;
+        (number < self.first_message[slot + 1]).then(|| self.in_order[number as usize])
+    }
+
+    /// Messages that wait for message `number`, and for how long after it.
+    pub(crate) fn dependents(&self, number: u32) -> &[(u32, Span)] {
+        let number = number as usize;
+        let (from, to) = (
+            self.first_dependent[number],
+            self.first_dependent[number + 1],
+        );
+        &self.dependents[from as usize..to as usize]
+    }
+
+    /// The host that sends message `number`.
+    pub(crate) fn sender(&self, number: u32) -> u32 {
+        let message = self.message(number);
+        let conn = self.traffic.conns[message.conn as usize];
+        if message.from_a { conn.a } else { conn.b }
+    }
+
+    fn receiver(&self, number: u32) -> u32 {
+        let message = self.message(number);
+        let conn = self.traffic.conns[message.conn as usize];
+        if message.from_a { conn.b } else { conn.a }
+    }
+
+    pub(crate) fn set_started(&self, number: u32, at: Time) {
+        self.start[number as usize].store(at.0, Ordering::Relaxed);
+    }
+
+    /// Notes the end of a message. Returns false if it had ended before.
+    pub(crate) fn set_ended(&self, number: u32, at: Time, size: u64) -> bool {
+        let first = self.end[number as usize].load(Ordering::Relaxed) == NONE;
+        self.end[number as usize].store(at.0, Ordering::Relaxed);
+        self.size[number as usize].store(size, Ordering::Relaxed);
+        first
+    }
+
+    /// Notes that the receiver `host` heard the sender of `conn` stop: it ends what has ended.
+    pub(crate) fn set_stopped(&self, host: u32, conn: u32, at: Time) {
+        let Some(ends) = self.traffic.conns.get(conn as usize) else {
+            return;
+        };
+        let slot = 2 * conn as usize + usize::from(host != ends.b);
+        let range = self.first_message[slot] as usize..self.first_message[slot + 1] as usize;
+        // The stop belongs to the newest message that was sent and not stopped yet.
+        let open = self.in_order[range]
+            .iter()
+            .find(|&&number| self.stopped[number as usize].load(Ordering::Relaxed) == NONE);
+        if let Some(&number) = open {
+            self.stopped[number as usize].store(at.0, Ordering::Relaxed);
+        }
+    }
+
+    /// Messages that have not ended.
+    pub(crate) fn unfinished(&self) -> u64 {
+        self.end
+            .iter()
+            .filter(|end| end.load(Ordering::Relaxed) == NONE)
+            .count() as u64
+    }
+
+    /// What became of every message.
+    pub(crate) fn results(&self) -> Vec<MessageResult> {
+        let time =
+            |cell: &AtomicU64| Some(Time(cell.load(Ordering::Relaxed))).filter(|t| t.0 != NONE);
+        (0..self.traffic.messages.len())
+            .map(|number| MessageResult {
+                start: time(&self.start[number]),
+                end: time(&self.end[number]),
+                stopped: time(&self.stopped[number]),
+                size: self.size[number].load(Ordering::Relaxed),
+            })
+            .collect()
+    }
+}
+
+impl Peers for Book<'_> {
+    fn peer(&self, me: HostId, conn: ConnId) -> Option<HostId> {
+        let ends = self.traffic.conns.get(conn.0 as usize)?;
+        Some(HostId(if ends.a == me.0 { ends.b } else { ends.a }))
+    }
+}

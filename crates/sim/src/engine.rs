@@ -1,0 +1,769 @@
+//! Windows: every node in turn, each as a small sequential machine; threads meet between windows.
+
+use crate::activity::Activity;
+use crate::barrier::{Barrier, Guard};
+use crate::net::{self, SetupError, World};
+use crate::node::{Kind, Log, Node, Outlet};
+use crate::outcome;
+use crate::ring::{Pool, Ring};
+use crate::setup::{FlowSample, Observer, Outcome, PortSample, Setup};
+use model::Packet;
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use topology::NodeKind;
+use units::{Span, Time};
+
+/// Windows with fewer packet-hops than this are run by one thread: a barrier costs more. [ours,
+/// measured: see docs/engine.md]
+const SERIAL_BELOW: u64 = 100;
+/// Packet-hops between two looks of the observer.
+const LOOK_EVERY: u64 = 500_000;
+/// Arrivals in one node and window: 24 bits of the sort key.
+const INDEX_BITS: u32 = 24;
+/// At most this many are sorted by insertion alone.
+const INSERTION_MAX: usize = 16;
+/// Buckets of the counting pass.
+const BUCKETS: usize = 64;
+
+/// Whom a packet on a link reaches, and which flag tells it.
+#[derive(Clone, Copy)]
+struct Far {
+    /// Place of the receiving node in the activity sets.
+    bit: u32,
+    /// Word of `news`, and the bit in it; no bit for hosts, which always look.
+    news_word: u32,
+    news_bit: u64,
+}
+
+struct Net<'a> {
+    world: World<'a>,
+    nodes: Vec<UnsafeCell<Node>>,
+    rings: Vec<Ring>,
+    far: Vec<Far>,
+    /// Ingress ports with new packets, by node (see `news_of`), as bits.
+    news: Vec<AtomicU64>,
+    /// By node: its first word of `news`.
+    news_of: Vec<u32>,
+    /// By place in the activity sets: the node.
+    node_at: Vec<u32>,
+    /// By node: its place in the activity sets.
+    bit_of: Vec<u32>,
+    /// By thread: its words of the activity sets.
+    words_of: Vec<std::ops::Range<usize>>,
+    activity: Activity,
+    /// Shift that spreads a window over the buckets of the counting pass.
+    bucket_shift: u32,
+    digest: bool,
+}
+
+// SAFETY: a node is touched by the one thread that owns it during a window, or by the one thread
+// that runs a serial window or the time between windows; barriers lie between.
+unsafe impl Sync for Net<'_> {}
+
+/// One thread's belongings.
+struct Worker {
+    thread: usize,
+    pool: Pool,
+    log: Log,
+    keys: Vec<u64>,
+    scratch: Vec<u64>,
+    packets: Vec<*const Packet>,
+    ports: Vec<u16>,
+    due: Vec<(u16, Packet)>,
+}
+
+// SAFETY: the pointers in `packets` live within one call of `Net::run_node`.
+unsafe impl Send for Worker {}
+
+/// The window that all threads run now.
+#[derive(Clone, Copy)]
+struct Clock {
+    window: u64,
+    start: Time,
+    end: Time,
+    /// The window goes on after `end`: a sample is due in between.
+    keep: bool,
+    serial: bool,
+    /// Samples are due, or the observer wants a look.
+    attend: bool,
+    stop: bool,
+}
+
+struct Out<'n, 'a> {
+    net: &'n Net<'a>,
+    pool: &'n mut Pool,
+    thread: usize,
+    window: u64,
+    #[cfg(debug_assertions)]
+    window_end: Time,
+}
+
+impl Outlet for Out<'_, '_> {
+    #[inline]
+    fn send(&mut self, link: u32, packet: &Packet) {
+        #[cfg(debug_assertions)]
+        assert!(
+            packet.at >= self.window_end,
+            "{packet:?} arrives within its own window"
+        );
+        let ring = &self.net.rings[link as usize];
+        // SAFETY: a link is fed by one node, which this thread runs.
+        if unsafe { ring.push(self.pool, packet) } {
+            let far = self.net.far[link as usize];
+            let told = self
+                .net
+                .activity
+                .raise(self.thread, self.window, far.bit, packet.at);
+            // SAFETY: the same.
+            unsafe { ring.told(told) };
+            if far.news_bit != 0 {
+                self.net.news[far.news_word as usize].fetch_or(far.news_bit, Ordering::AcqRel);
+            }
+        }
+    }
+}
+
+impl<'a> Net<'a> {
+    fn new(setup: &Setup<'_>, world: World<'a>, nodes: Vec<Node>, threads: usize) -> Self {
+        let window = net::lookahead(setup).0;
+        let (bit_of, node_at, words_of) = share_out(setup, threads);
+        let mut news_of = Vec::with_capacity(nodes.len());
+        let mut words = 0u32;
+        for node in &setup.topology.nodes {
+            news_of.push(words);
+            words += u32::try_from(node.ports.len().div_ceil(64)).expect("few ports");
+        }
+        let far = setup.topology.links.iter().map(|link| {
+            let listens = setup.topology.nodes[link.to.index()].kind == NodeKind::Switch;
+            Far {
+                bit: bit_of[link.to.index()],
+                news_word: news_of[link.to.index()] + u32::from(link.to_port) / 64,
+                news_bit: u64::from(listens) << (link.to_port % 64),
+            }
+        });
+        Self {
+            far: far.collect(),
+            rings: setup.topology.links.iter().map(|_| Ring::new()).collect(),
+            news: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            activity: Activity::new(threads, node_at.len() / 64, window),
+            bucket_shift: (64 - window.leading_zeros()).saturating_sub(BUCKETS.ilog2()),
+            nodes: nodes.into_iter().map(UnsafeCell::new).collect(),
+            world,
+            news_of,
+            node_at,
+            bit_of,
+            words_of,
+            digest: setup.digest,
+        }
+    }
+
+    /// Runs every node of `words` that is awake in the window.
+    fn run_words(&self, words: std::ops::Range<usize>, clock: Clock, worker: &mut Worker) {
+        for word in words {
+            let mut awake = self.activity.awake(clock.window, word, clock.keep);
+            while awake != 0 {
+                let bit = awake.trailing_zeros() as usize;
+                awake &= awake - 1;
+                let number = self.node_at[word * 64 + bit];
+                // SAFETY: this thread owns the node in this window; see `Net`.
+                let node = unsafe { &mut *self.nodes[number as usize].get() };
+                worker.log.node_windows += 1;
+                let next = self.run_node(number, node, clock, worker);
+                if next < Time::NEVER {
+                    let bit = self.bit_of[number as usize];
+                    self.activity.raise(worker.thread, clock.window, bit, next);
+                }
+                worker.pool.recycle();
+            }
+        }
+    }
+
+    /// Runs one node to `clock.end`; returns when it must be looked at next, for all it knows.
+    fn run_node(&self, number: u32, node: &mut Node, clock: Clock, worker: &mut Worker) -> Time {
+        let Worker {
+            pool,
+            log,
+            keys,
+            scratch,
+            packets,
+            ports,
+            due,
+            thread,
+        } = worker;
+        let mut out = Out {
+            net: self,
+            pool,
+            thread: *thread,
+            window: clock.window,
+            #[cfg(debug_assertions)]
+            window_end: Time((clock.window + 1) * self.activity.window()),
+        };
+        if node.faults.is_some() {
+            return self.run_faulty(number, node, clock, due, log, &mut out);
+        }
+        let digest = self.digest;
+        match &mut node.kind {
+            Kind::Host(_) => {
+                packets.clear();
+                let ingress = self.ingress(number, 0);
+                // SAFETY: this thread runs the receiving node.
+                let left = unsafe {
+                    ingress.take_before(clock.end, out.pool, |packet| packets.push(packet))
+                };
+                log.hops += packets.len() as u64;
+                // SAFETY: taken packets live until the pool recycles, after this call.
+                let arrivals = packets.iter().map(|&packet| unsafe { &*packet });
+                if digest {
+                    arrivals.clone().for_each(|packet| node.note(0, packet));
+                }
+                let Kind::Host(host) = &mut node.kind else {
+                    unreachable!("matched above")
+                };
+                let next = self.run_host(host, arrivals, clock.end, log, &mut out);
+                left.map_or(next, |at| next.min(at))
+            }
+            Kind::Switch(_) => {
+                let left = self.gather(number, node, clock, out.pool, keys, packets, ports);
+                log.hops += keys.len() as u64;
+                sort(keys, scratch, self.bucket_shift);
+                if digest {
+                    for &key in keys.iter() {
+                        let index = (key & ((1 << INDEX_BITS) - 1)) as usize;
+                        // SAFETY: taken packets live until the pool recycles, after this call.
+                        node.note(ports[index], unsafe { &*packets[index] });
+                    }
+                }
+                let Kind::Switch(switch) = &mut node.kind else {
+                    unreachable!("matched above")
+                };
+                let world = &self.world;
+                for place in 0..keys.len() {
+                    let key = keys[place];
+                    let index = (key & ((1 << INDEX_BITS) - 1)) as usize;
+                    // SAFETY: taken packets live until the pool recycles, after this call.
+                    let packet = unsafe { &*packets[index] };
+                    let alone = keys
+                        .get(place + 1)
+                        .is_none_or(|next| next >> INDEX_BITS != key >> INDEX_BITS);
+                    switch.arrive(packet.at, packet, alone, world, log, &mut out);
+                }
+                switch.commit_before(clock.end, &mut out);
+                switch.next().min(left)
+            }
+        }
+    }
+
+    fn run_host<'p>(
+        &self,
+        host: &mut crate::host::Host,
+        arrivals: impl Iterator<Item = &'p Packet>,
+        end: Time,
+        log: &mut Log,
+        out: &mut Out<'_, '_>,
+    ) -> Time {
+        let book = &self.world.book;
+        let mut arrivals = arrivals.peekable();
+        loop {
+            let arrival = arrivals.peek().map_or(Time::NEVER, |packet| packet.at);
+            let now = arrival.min(host.next());
+            if now >= end {
+                return now;
+            }
+            while let Some(packet) = arrivals.next_if(|packet| packet.at == now) {
+                host.arrive(now, packet, book, log);
+            }
+            host.settle(now, book, log, out);
+        }
+    }
+
+    /// The link into `node` by `port`.
+    #[inline]
+    fn ingress(&self, node: u32, port: usize) -> &Ring {
+        // SAFETY: this thread runs the node.
+        let link = match unsafe { &(*self.nodes[node as usize].get()).kind } {
+            Kind::Host(host) => host.link(),
+            Kind::Switch(switch) => switch.ports[port].link(),
+        };
+        &self.rings[(link ^ 1) as usize]
+    }
+
+    /// Collects what arrives at a switch before the end of the window, as sort keys (moment, then
+    /// ingress port) and packets. Returns the arrival of the first packet that stays, where the
+    /// node's flag for it may not reach that far.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one per scratch list of the worker"
+    )]
+    fn gather(
+        &self,
+        number: u32,
+        node: &mut Node,
+        clock: Clock,
+        pool: &mut Pool,
+        keys: &mut Vec<u64>,
+        packets: &mut Vec<*const Packet>,
+        ports: &mut Vec<u16>,
+    ) -> Time {
+        let Kind::Switch(switch) = &node.kind else {
+            unreachable!("hosts have one ingress port")
+        };
+        let mut next = Time::NEVER;
+        keys.clear();
+        packets.clear();
+        ports.clear();
+        let first = self.news_of[number as usize] as usize;
+        for (word, left) in node.left.iter_mut().enumerate() {
+            let mut fresh = *left | self.news[first + word].swap(0, Ordering::AcqRel);
+            *left = 0;
+            while fresh != 0 {
+                let port = word * 64 + fresh.trailing_zeros() as usize;
+                let ring = &self.rings[(switch.ports[port].link() ^ 1) as usize];
+                // SAFETY: this thread runs the receiving node.
+                let stays = unsafe {
+                    ring.take_before(clock.end, pool, |packet| {
+                        let at = (*packet).at.since(clock.start).0;
+                        keys.push(at << INDEX_BITS | packets.len() as u64);
+                        packets.push(packet);
+                    })
+                };
+                if let Some(at) = stays {
+                    *left |= fresh & fresh.wrapping_neg();
+                    next = next.min(at);
+                }
+                if self.digest {
+                    ports.resize(packets.len(), u16::try_from(port).expect("few ports"));
+                }
+                fresh &= fresh - 1;
+            }
+        }
+        assert!(
+            packets.len() < 1 << INDEX_BITS,
+            "a window holds too many packets for its sort key"
+        );
+        next
+    }
+
+    /// The slow way through a node whose links are faulty.
+    fn run_faulty(
+        &self,
+        number: u32,
+        node: &mut Node,
+        clock: Clock,
+        due: &mut Vec<(u16, Packet)>,
+        log: &mut Log,
+        out: &mut Out<'_, '_>,
+    ) -> Time {
+        let faults = node.faults.as_mut().expect("checked by the caller");
+        let mut next = Time::NEVER;
+        for port in 0..node.left.len() * 64 {
+            let degree = match &node.kind {
+                Kind::Host(_) => 1,
+                Kind::Switch(switch) => switch.ports.len(),
+            };
+            if port >= degree {
+                break;
+            }
+            let index = u16::try_from(port).expect("few ports");
+            // SAFETY: this thread runs the receiving node, and packets are copied at once.
+            let stays = unsafe {
+                let ring = self.ingress(number, port);
+                ring.take_before(clock.end, out.pool, |packet| faults.offer(index, &*packet))
+            };
+            next = next.min(stays.unwrap_or(Time::NEVER));
+        }
+        due.clear();
+        faults.due(clock.end, due);
+        next = next.min(faults.next());
+        log.hops += due.len() as u64;
+        if self.digest {
+            for (port, packet) in due.iter() {
+                node.note(*port, packet);
+            }
+        }
+        match &mut node.kind {
+            Kind::Host(host) => {
+                let arrivals = due.iter().map(|(_, packet)| packet);
+                next.min(self.run_host(host, arrivals, clock.end, log, out))
+            }
+            Kind::Switch(switch) => {
+                for (place, (_, packet)) in due.iter().enumerate() {
+                    let alone = due
+                        .get(place + 1)
+                        .is_none_or(|(_, next)| next.at != packet.at);
+                    switch.arrive(packet.at, packet, alone, &self.world, log, out);
+                }
+                switch.commit_before(clock.end, out);
+                next.min(switch.next())
+            }
+        }
+    }
+}
+
+/// Gives every node a place in the activity sets, such that no 64-bit word has two owners: hosts in
+/// equal blocks, a switch that has hosts with the first of them, the others in turn.
+#[allow(
+    clippy::type_complexity,
+    reason = "three parallel tables, named where they are used"
+)]
+fn share_out(
+    setup: &Setup<'_>,
+    threads: usize,
+) -> (Vec<u32>, Vec<u32>, Vec<std::ops::Range<usize>>) {
+    let topology = &setup.topology;
+    let hosts = topology.hosts as usize;
+    let mut in_turn = 0;
+    let owner: Vec<usize> = (0..topology.nodes.len())
+        .map(|node| {
+            let neighbours = topology.nodes[node]
+                .ports
+                .iter()
+                .map(|&p| topology.link(p).to.index());
+            let host = if node < hosts {
+                Some(node)
+            } else {
+                neighbours.filter(|&n| n < hosts).min()
+            };
+            host.map_or_else(
+                || {
+                    in_turn += 1;
+                    in_turn % threads
+                },
+                |host| host * threads / hosts,
+            )
+        })
+        .collect();
+    let (mut bit_of, mut node_at) = (vec![0u32; topology.nodes.len()], Vec::new());
+    let mut words_of = Vec::new();
+    for thread in 0..threads {
+        let first = node_at.len() / 64;
+        for node in (0..topology.nodes.len()).filter(|&node| owner[node] == thread) {
+            bit_of[node] = u32::try_from(node_at.len()).expect("fewer than 2^32 nodes");
+            node_at.push(u32::try_from(node).expect("fewer than 2^32 nodes"));
+        }
+        node_at.resize(node_at.len().next_multiple_of(64), u32::MAX);
+        words_of.push(first..node_at.len() / 64);
+    }
+    (bit_of, node_at, words_of)
+}
+
+/// Sorts arrivals by moment, then by ingress port: the keys of one port already stand in order.
+fn sort(keys: &mut Vec<u64>, scratch: &mut Vec<u64>, bucket_shift: u32) {
+    if keys.len() > INSERTION_MAX {
+        let bucket = |key: u64| ((key >> INDEX_BITS >> bucket_shift) as usize).min(BUCKETS - 1);
+        let mut first = [0u32; BUCKETS + 1];
+        for &key in keys.iter() {
+            first[bucket(key) + 1] += 1;
+        }
+        for place in 0..BUCKETS {
+            first[place + 1] += first[place];
+        }
+        scratch.clear();
+        scratch.resize(keys.len(), 0);
+        for &key in keys.iter() {
+            let place = &mut first[bucket(key)];
+            scratch[*place as usize] = key;
+            *place += 1;
+        }
+        std::mem::swap(keys, scratch);
+    }
+    for place in 1..keys.len() {
+        let key = keys[place];
+        let mut hole = place;
+        while hole > 0 && keys[hole - 1] > key {
+            keys[hole] = keys[hole - 1];
+            hole -= 1;
+        }
+        keys[hole] = key;
+    }
+}
+
+/// What only one thread touches: the last at the barrier, or the first while the others wait.
+struct Between<'o> {
+    clock: Clock,
+    observer: &'o mut dyn Observer,
+    hops: u64,
+    hops_before: u64,
+    hops_seen: u64,
+    done: u64,
+    interrupted: bool,
+    next_sample: Time,
+    /// Start of the last window that ran.
+    last: Time,
+}
+
+struct Shared<'n, 'a, 'o> {
+    net: &'n Net<'a>,
+    setup: &'n Setup<'n>,
+    workers: Vec<UnsafeCell<Worker>>,
+    between: UnsafeCell<Between<'o>>,
+    barrier: Barrier,
+}
+
+// SAFETY: `workers[i]` is touched by thread i during a window and by one thread between windows;
+// `between` by one thread between windows. The observer is called by the thread that called `run`.
+unsafe impl Sync for Shared<'_, '_, '_> {}
+
+impl Shared<'_, '_, '_> {
+    /// Sets the clock to the next window. Only the last thread at the barrier may call it.
+    fn advance(&self) {
+        // SAFETY: all threads wait at the barrier.
+        let between = unsafe { &mut *self.between.get() };
+        let activity = &self.net.activity;
+        between.hops_before = between.hops;
+        // SAFETY: the same.
+        between.hops = self
+            .workers
+            .iter()
+            .map(|w| unsafe { (*w.get()).log.hops })
+            .sum();
+        let mut clock = between.clock;
+        let slot_end = |window: u64| Time((window + 1).saturating_mul(activity.window()));
+        if clock.keep {
+            clock.start = clock.end;
+            clock.end = slot_end(clock.window);
+            clock.keep = false;
+        } else if let Some(window) = activity.next(clock.window + 1) {
+            clock.window = window;
+            clock.start = Time(window * activity.window());
+            clock.end = slot_end(window);
+        } else {
+            clock.stop = true;
+        }
+        let until = self.setup.until;
+        clock.stop |= clock.start >= until || between.interrupted;
+        let skipped_to = if clock.stop { Time::ZERO } else { clock.start };
+        let due = between.next_sample < skipped_to;
+        let mut next_sample = between.next_sample;
+        if let (true, Some(every)) = (due, self.setup.probes.every) {
+            let behind = skipped_to.0.div_ceil(every.0) * every.0;
+            next_sample = Time(behind.max(between.next_sample.0));
+        }
+        if !clock.stop && clock.start <= next_sample && next_sample.after(Span(1)) < clock.end {
+            clock.end = next_sample.after(Span(1));
+            clock.keep = true;
+        }
+        clock.end = clock.end.min(until);
+        let ran = between.hops - between.hops_before;
+        clock.serial = if clock.serial {
+            ran < 2 * SERIAL_BELOW
+        } else {
+            ran < SERIAL_BELOW
+        };
+        clock.attend = due || between.hops - between.hops_seen >= LOOK_EVERY;
+        between.last = if clock.stop {
+            between.last
+        } else {
+            clock.start
+        };
+        between.clock = clock;
+    }
+
+    /// Hands samples and completions to the observer. Only while the other threads wait.
+    fn attend(&self, samples_before: Time) {
+        // SAFETY: all other threads wait at the barrier.
+        let between = unsafe { &mut *self.between.get() };
+        if let Some(every) = self.setup.probes.every {
+            while between.next_sample < samples_before {
+                let (ports, flows) = self.sample(between.next_sample);
+                between.observer.ports(&ports);
+                between.observer.flows(&flows);
+                between.next_sample = between.next_sample.after(every);
+            }
+        }
+        let mut batch = Vec::new();
+        for worker in &self.workers {
+            // SAFETY: the same.
+            batch.append(&mut unsafe { &mut *worker.get() }.log.completions);
+        }
+        batch.sort_unstable_by_key(|done| (done.end, done.message));
+        between.done += batch.len() as u64;
+        between.observer.completed(&batch);
+        between.hops_seen = between.hops;
+        let go_on = between
+            .observer
+            .progress(between.last, between.hops, between.done);
+        between.interrupted |= !go_on;
+    }
+
+    /// Looks at every probed port and flow as they stand at `at`.
+    fn sample(&self, at: Time) -> (Vec<PortSample>, Vec<FlowSample>) {
+        let topology = &self.setup.topology;
+        let chosen = &self.setup.probes.links;
+        let (mut ports, mut flows) = (Vec::new(), Vec::new());
+        for (number, node) in self.net.nodes.iter().enumerate() {
+            // SAFETY: all other threads wait at the barrier.
+            match unsafe { &(*node.get()).kind } {
+                Kind::Host(host) => {
+                    let accepted = host.accepted.iter().flatten();
+                    flows.extend(accepted.map(|(&conn, &received)| FlowSample {
+                        at,
+                        conn,
+                        received,
+                    }));
+                }
+                Kind::Switch(switch) => {
+                    for (port, &link) in switch.ports.iter().zip(&topology.nodes[number].ports) {
+                        if chosen.is_empty() || chosen.contains(&link) {
+                            let (queue, credits) = port.backlog(at);
+                            let sent = port.counters.bytes;
+                            ports.push(PortSample {
+                                at,
+                                link,
+                                queue,
+                                credits,
+                                sent,
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        ports.sort_unstable_by_key(|sample| sample.link);
+        flows.sort_unstable_by_key(|sample| sample.conn);
+        (ports, flows)
+    }
+
+    /// The life of one thread.
+    fn run(&self, thread: usize) {
+        let _guard = Guard(&self.barrier);
+        // SAFETY: this worker is this thread's own, but between windows.
+        loop {
+            self.barrier.wait(|| self.advance());
+            // SAFETY: nobody writes the clock until all threads have come to the barrier again.
+            let mut clock = unsafe { (*self.between.get()).clock };
+            if clock.attend {
+                if thread == 0 {
+                    self.attend(clock.start);
+                }
+                self.barrier.wait(|| {
+                    // SAFETY: all threads wait at the barrier.
+                    let between = unsafe { &mut *self.between.get() };
+                    between.clock.stop |= between.interrupted;
+                });
+                // SAFETY: the same as above.
+                clock = unsafe { (*self.between.get()).clock };
+            }
+            if clock.stop {
+                return;
+            }
+            // SAFETY: this worker is this thread's own during a window.
+            let worker = unsafe { &mut *self.workers[thread].get() };
+            if !clock.serial {
+                self.net
+                    .run_words(self.net.words_of[thread].clone(), clock, worker);
+            } else if thread == 0 {
+                self.net
+                    .run_words(0..self.net.node_at.len() / 64, clock, worker);
+            }
+        }
+    }
+}
+
+/// Runs `setup` to its end.
+///
+/// # Errors
+/// What in `setup` contradicts itself; nothing has run then.
+///
+/// # Panics
+/// If an invariant of the simulator or of a transport is broken.
+pub fn run(setup: &Setup<'_>, observer: &mut dyn Observer) -> Result<Outcome, SetupError> {
+    let (world, nodes) = net::build(setup)?;
+    let threads = usize::from(setup.threads.max(1)).min(setup.topology.hosts.max(1) as usize);
+    let net = Net::new(setup, world, nodes, threads);
+    for number in 0..setup.topology.hosts {
+        let first = net.world.book.actions(number).first();
+        if let Some(&(at, _)) = first {
+            // Window 0 has not begun: everything is ahead of a window before it.
+            net.activity.raise(0, 0, net.bit_of[number as usize], at);
+        }
+    }
+    let clock = Clock {
+        window: 0,
+        start: Time::ZERO,
+        end: Time::ZERO,
+        // Window 0 comes next, whether or not anything happens in it.
+        keep: true,
+        serial: true,
+        attend: false,
+        stop: false,
+    };
+    let never = Time::NEVER;
+    let between = Between {
+        clock,
+        observer,
+        hops: 0,
+        hops_before: 0,
+        hops_seen: 0,
+        done: 0,
+        interrupted: false,
+        next_sample: setup.probes.every.map_or(never, |every| Time(every.0)),
+        last: Time::ZERO,
+    };
+    let shared = Shared {
+        net: &net,
+        setup,
+        workers: (0..threads)
+            .map(|thread| UnsafeCell::new(Worker::new(thread)))
+            .collect(),
+        between: between.into(),
+        barrier: Barrier::new(u32::try_from(threads).expect("few threads")),
+    };
+    std::thread::scope(|scope| {
+        let shared = &shared;
+        for thread in 1..threads {
+            scope.spawn(move || shared.run(thread));
+        }
+        shared.run(0);
+    });
+    shared.attend(Time::ZERO);
+    let Shared {
+        workers, between, ..
+    } = shared;
+    let between = between.into_inner();
+    let logs: Vec<Log> = workers
+        .into_iter()
+        .map(|worker| worker.into_inner().log)
+        .collect();
+    let Net {
+        world,
+        nodes,
+        rings,
+        ..
+    } = net;
+    let nodes: Vec<Node> = nodes.into_iter().map(UnsafeCell::into_inner).collect();
+    let in_flight = rings.iter().fold([0; 5], |mut sum, ring| {
+        // SAFETY: all threads have ended.
+        let taken = unsafe {
+            ring.take_before(never, &mut Pool::default(), |packet| {
+                sum[(*packet).class() as usize] += 1;
+            })
+        };
+        debug_assert!(taken.is_none());
+        sum
+    });
+    let end = between.last;
+    Ok(outcome::close(
+        setup,
+        &world,
+        nodes,
+        logs,
+        in_flight,
+        end,
+        between.interrupted,
+    ))
+}
+
+impl Worker {
+    fn new(thread: usize) -> Self {
+        Self {
+            thread,
+            pool: Pool::default(),
+            log: Log::default(),
+            keys: Vec::new(),
+            scratch: Vec::new(),
+            packets: Vec::new(),
+            ports: Vec::new(),
+            due: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! A host: its endpoint, its line, and what the workload has it do.
+
+use crate::book::{Action, Book};
+use crate::node::{Log, Outlet};
+use crate::setup::{Completion, PortCounters};
+use model::{ConnId, Cx, Endpoint, Event, Lifetime, Packet, Rng, Transmit};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use units::{LineTime, Span, Time};
+
+/// Steps that an endpoint may take at one instant before it counts as a storm. [ours]
+const STEPS_PER_INSTANT_MAX: u32 = 10_000;
+
+/// One host.
+pub(crate) struct Host {
+    pub(crate) id: u32,
+    pub(crate) endpoint: Box<dyn Endpoint>,
+    rng: Rng,
+    line: LineTime,
+    delay: Span,
+    /// Its egress link.
+    link: u32,
+    /// When its line is idle again.
+    free_at: Time,
+    /// When the endpoint is asked what leaves; never, where it has said "nothing".
+    ask_at: Time,
+    /// The endpoint's deadline, as of its last step.
+    deadline: Time,
+    /// Place in the host's list of actions, and the moment of that action.
+    next_action: usize,
+    action_at: Time,
+    /// Actions that follow from what happened here.
+    later: BinaryHeap<Reverse<(Time, Action)>>,
+    events: Vec<Event>,
+    /// Packets taken from the line, by class.
+    pub(crate) received: [u64; 5],
+    pub(crate) counters: PortCounters,
+    /// Accepted bytes by connection, where flows are probed.
+    pub(crate) accepted: Option<BTreeMap<u32, u64>>,
+}
+
+impl Host {
+    pub(crate) fn new(
+        id: u32,
+        endpoint: Box<dyn Endpoint>,
+        rng: Rng,
+        link: (u32, &topology::Link),
+        book: &Book<'_>,
+        probe_flows: bool,
+    ) -> Self {
+        Self {
+            id,
+            endpoint,
+            rng,
+            line: LineTime::new(link.1.rate),
+            delay: link.1.delay,
+            link: link.0,
+            free_at: Time::ZERO,
+            ask_at: Time::NEVER,
+            deadline: Time::NEVER,
+            next_action: 0,
+            action_at: book.actions(id).first().map_or(Time::NEVER, |&(at, _)| at),
+            later: BinaryHeap::new(),
+            events: Vec::new(),
+            received: [0; 5],
+            counters: PortCounters::default(),
+            accepted: probe_flows.then(BTreeMap::new),
+        }
+    }
+
+    /// Its egress link.
+    #[inline]
+    pub(crate) fn link(&self) -> u32 {
+        self.link
+    }
+
+    /// The moment at which something happens here next without a packet coming in.
+    #[inline]
+    pub(crate) fn next(&self) -> Time {
+        self.action_at.min(self.deadline).min(self.ask_at)
+    }
+
+    /// Calls the endpoint, then hears its news.
+    #[inline]
+    fn call(
+        &mut self,
+        now: Time,
+        book: &Book<'_>,
+        log: &mut Log,
+        step: impl FnOnce(&mut dyn Endpoint, &mut Cx<'_>),
+    ) {
+        let mut cx = Cx {
+            now,
+            rng: &mut self.rng,
+            events: &mut self.events,
+            peers: book,
+            wants_data: self.accepted.is_some(),
+        };
+        step(&mut *self.endpoint, &mut cx);
+        self.deadline = self.endpoint.deadline();
+        self.ask_at = now.max(self.free_at);
+        if !self.events.is_empty() {
+            self.hear(now, book, log);
+        }
+    }
+
+    /// A packet has come in.
+    #[inline]
+    pub(crate) fn arrive(&mut self, now: Time, packet: &Packet, book: &Book<'_>, log: &mut Log) {
+        self.received[packet.class() as usize] += 1;
+        self.call(now, book, log, |endpoint, cx| {
+            endpoint.on_packet(cx, packet)
+        });
+    }
+
+    /// Does the rest of an instant, after its arrivals: actions, the deadline, the line.
+    #[inline]
+    pub(crate) fn settle(
+        &mut self,
+        now: Time,
+        book: &Book<'_>,
+        log: &mut Log,
+        out: &mut impl Outlet,
+    ) {
+        if self.action_at <= now {
+            self.act(now, book, log);
+        }
+        let mut steps = 0;
+        loop {
+            if self.deadline <= now {
+                self.call(now, book, log, |endpoint, cx| endpoint.on_deadline(cx));
+            }
+            if self.ask_at <= now {
+                self.transmit(now, book, log, out);
+            }
+            if self.deadline > now && self.ask_at > now {
+                break;
+            }
+            steps += 1;
+            assert!(
+                steps < STEPS_PER_INSTANT_MAX,
+                "host {} does not come to rest at {now}: deadline {}, line {}",
+                self.id,
+                self.deadline,
+                self.ask_at
+            );
+        }
+        if cfg!(debug_assertions) {
+            self.endpoint.check();
+        }
+    }
+
+    #[inline]
+    fn transmit(&mut self, now: Time, book: &Book<'_>, log: &mut Log, out: &mut impl Outlet) {
+        debug_assert!(self.free_at <= now);
+        let mut packet = Packet::EMPTY;
+        let mut cx = Cx {
+            now,
+            rng: &mut self.rng,
+            events: &mut self.events,
+            peers: book,
+            wants_data: self.accepted.is_some(),
+        };
+        let said = self.endpoint.poll_transmit(&mut cx, &mut packet);
+        self.deadline = self.endpoint.deadline();
+        self.ask_at = Time::NEVER;
+        if said != Transmit::Nothing {
+            let class = packet.class() as usize;
+            self.counters.packets[class] += 1;
+            self.counters.bytes[class] += u64::from(packet.size);
+            self.free_at = now + self.line.of(u64::from(packet.size));
+            packet.at = self.free_at + self.delay;
+            out.send(self.link, &packet);
+            if said == Transmit::More {
+                self.ask_at = self.free_at;
+            }
+        }
+        if !self.events.is_empty() {
+            self.hear(now, book, log);
+        }
+    }
+
+    /// Does every action that is due.
+    fn act(&mut self, now: Time, book: &Book<'_>, log: &mut Log) {
+        loop {
+            let planned = book.actions(self.id).get(self.next_action).copied();
+            let caused = self.later.peek().map(|&Reverse(action)| action);
+            let from_plan = match (planned, caused) {
+                (Some(planned), Some(caused)) => planned <= caused,
+                (Some(_), None) => true,
+                (None, _) => false,
+            };
+            let next = if from_plan { planned } else { caused };
+            self.action_at = next.map_or(Time::NEVER, |(at, _)| at);
+            let Some((_, action)) = next.filter(|&(at, _)| at <= now) else {
+                return;
+            };
+            if from_plan {
+                self.next_action += 1;
+            } else {
+                self.later.pop();
+            }
+            self.perform(now, action, book, log);
+        }
+    }
+
+    fn perform(&mut self, now: Time, action: Action, book: &Book<'_>, log: &mut Log) {
+        match action {
+            Action::Connect(conn) => self.connect(now, conn, Lifetime::Persistent, book, log),
+            Action::Send(number) => {
+                let message = book.message(number);
+                book.set_started(number, now);
+                log.started += 1;
+                if book.lifetime(message.conn) == Lifetime::OneMessage {
+                    self.connect(now, message.conn, Lifetime::OneMessage, book, log);
+                }
+                let (conn, size) = (ConnId(message.conn), message.size);
+                self.call(now, book, log, |endpoint, cx| endpoint.send(cx, conn, size));
+            }
+            Action::Stop(number) => {
+                let conn = ConnId(book.message(number).conn);
+                self.call(now, book, log, |endpoint, cx| endpoint.cancel(cx, conn));
+            }
+        }
+    }
+
+    fn connect(
+        &mut self,
+        now: Time,
+        conn: u32,
+        lifetime: Lifetime,
+        book: &Book<'_>,
+        log: &mut Log,
+    ) {
+        let conn = ConnId(conn);
+        let peer = model::Peers::peer(book, model::HostId(self.id), conn)
+            .expect("the book's own connections have two ends");
+        self.call(now, book, log, |endpoint, cx| {
+            endpoint.connect(cx, conn, peer, lifetime)
+        });
+    }
+
+    fn hear(&mut self, now: Time, book: &Book<'_>, log: &mut Log) {
+        let events = std::mem::take(&mut self.events);
+        for &event in &events {
+            match event {
+                Event::Received {
+                    conn,
+                    ordinal,
+                    length,
+                } => {
+                    let Some(number) = book.received_by(self.id, conn.0, ordinal) else {
+                        log.unexpected += 1;
+                        continue;
+                    };
+                    if !book.set_ended(number, now, length) {
+                        log.unexpected += 1;
+                        continue;
+                    }
+                    log.completions.push(Completion {
+                        message: number,
+                        end: now,
+                    });
+                    log.ended += 1;
+                    for &(dependent, delay) in book.dependents(number) {
+                        self.later
+                            .push(Reverse((now + delay, Action::Send(dependent))));
+                        self.action_at = self.action_at.min(now + delay);
+                    }
+                }
+                Event::Stopped { conn } => book.set_stopped(self.id, conn.0, now),
+                Event::Data { conn, length, .. } => {
+                    if let Some(accepted) = &mut self.accepted {
+                        *accepted.entry(conn.0).or_default() += u64::from(length);
+                    }
+                }
+                Event::Sent { .. } => {}
+                Event::Refused { .. } => log.refused += 1,
+            }
+        }
+        self.events = events;
+        self.events.clear();
+    }
+}

@@ -1,0 +1,155 @@
+//! A run made of its parts: nodes, routing, the book of messages.
+
+use crate::book::Book;
+use crate::fault::{self, NodeFaults};
+use crate::host::Host;
+use crate::node::{Kind, Node};
+use crate::setup::Setup;
+use crate::switch::{Port, Switch, Ways};
+use model::{EndpointConfig, HostId, Rng, stream};
+use topology::{NodeId, NodeKind};
+use units::{Bytes, LineTime, Span};
+
+/// Wire bytes of the smallest frame that any transport sends: a bare minimum Ethernet frame without
+/// preamble and gap. Smaller than every credit (76 B), so it bounds the lookahead from below.
+const FRAME_SMALLEST: u64 = 64;
+
+/// What every step of a run may read.
+pub(crate) struct World<'a> {
+    pub(crate) book: Book<'a>,
+    pub(crate) ways: Ways,
+    /// Whether packets may pass an idle port without queueing.
+    pub(crate) pass: bool,
+}
+
+/// Why a run cannot start.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SetupError(pub String);
+
+impl std::fmt::Display for SetupError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+impl std::error::Error for SetupError {}
+
+/// Builds world and nodes of `setup`.
+pub(crate) fn build<'a>(setup: &'a Setup<'_>) -> Result<(World<'a>, Vec<Node>), SetupError> {
+    let topology = &setup.topology;
+    if setup.ports.len() != topology.links.len() {
+        let (ports, links) = (setup.ports.len(), topology.links.len());
+        return Err(SetupError(format!(
+            "{ports} port intents for {links} links"
+        )));
+    }
+    let single = |host: &topology::Node| host.ports.len() == 1;
+    if let Some(host) = topology.nodes[..topology.hosts as usize]
+        .iter()
+        .find(|host| !single(host))
+    {
+        let ports = host.ports.len();
+        return Err(SetupError(format!(
+            "host {} has {ports} links; it needs exactly one",
+            host.name
+        )));
+    }
+    let book = Book::new(&setup.traffic, topology).map_err(SetupError)?;
+    let ways = Ways {
+        epochs: fault::epochs(topology, &setup.faults),
+    };
+    let world = World {
+        book,
+        ways,
+        pass: setup.pass,
+    };
+    let nodes = (0..topology.nodes.len())
+        .map(|node| make_node(setup, &world, node))
+        .collect();
+    Ok((world, nodes))
+}
+
+fn make_node(setup: &Setup<'_>, world: &World<'_>, number: usize) -> Node {
+    let node = &setup.topology.nodes[number];
+    let id = u32::try_from(number).expect("fewer than 2^32 nodes");
+    let kind = match node.kind {
+        NodeKind::Host => Kind::Host(make_host(setup, world, id)),
+        NodeKind::Switch => Kind::Switch(make_switch(setup, world, id)),
+    };
+    Node {
+        kind,
+        left: vec![0; node.ports.len().div_ceil(64)].into(),
+        faults: NodeFaults::new(&setup.topology, &node.ports, &setup.faults, setup.seed),
+        digest: 0,
+    }
+}
+
+fn make_host(setup: &Setup<'_>, world: &World<'_>, id: u32) -> Host {
+    let link = setup.topology.nodes[id as usize].ports[0];
+    let config = EndpointConfig {
+        host: HostId(id),
+        rate: setup.topology.link(link).rate,
+        base_rtt: setup.base_rtt,
+        encap: setup.encap,
+        port_buffer: setup
+            .ports
+            .iter()
+            .map(|port| port.buffer)
+            .max()
+            .unwrap_or(Bytes(0)),
+        hops_max: 2 * setup
+            .topology
+            .nodes
+            .iter()
+            .map(|node| node.tier)
+            .max()
+            .unwrap_or(1)
+            .max(1),
+    };
+    let rng = Rng::stream(setup.seed, stream::HOST, u64::from(id));
+    let endpoint = (setup.make)(&config);
+    let probe_flows = setup.probes.flows && setup.probes.every.is_some();
+    Host::new(
+        id,
+        endpoint,
+        rng,
+        (link.0, setup.topology.link(link)),
+        &world.book,
+        probe_flows,
+    )
+}
+
+fn make_switch(setup: &Setup<'_>, world: &World<'_>, id: u32) -> Switch {
+    let node = &setup.topology.nodes[id as usize];
+    let ports = node.ports.iter().map(|&number| {
+        let link = setup.topology.link(number);
+        let rng = Rng::stream(setup.seed, stream::PORT, u64::from(number.0));
+        let coupled = setup.shared_buffer.is_some();
+        let spec = &setup.ports[number.index()];
+        let kind = switching::build(spec, LineTime::new(link.rate), rng, coupled);
+        Port::new(kind, number.0, link)
+    });
+    // Beyond every link, so that a switch draws from a stream of its own.
+    let spray = u64::from(u32::MAX) + 1 + u64::from(id);
+    Switch::new(
+        NodeId(id),
+        node.tier,
+        ports.collect(),
+        &world.ways,
+        setup
+            .spray
+            .then(|| Rng::stream(setup.seed, stream::PORT, spray)),
+        setup.ordered,
+        setup.shared_buffer,
+    )
+}
+
+/// How far ahead every node knows its arrivals: the shortest link, with the smallest frame on it.
+pub(crate) fn lookahead(setup: &Setup<'_>) -> Span {
+    let shortest = setup
+        .topology
+        .links
+        .iter()
+        .map(|link| link.delay + LineTime::new(link.rate).of(FRAME_SMALLEST))
+        .min();
+    shortest.unwrap_or(Span::us(1))
+}

@@ -1,0 +1,67 @@
+//! What hosts and switches have in common.
+
+use crate::fault::NodeFaults;
+use crate::host::Host;
+use crate::setup::Completion;
+use crate::switch::Switch;
+use model::Packet;
+
+/// Where packets go that a node puts on a link; `packet.at` says when they arrive.
+pub(crate) trait Outlet {
+    /// Hands over a packet. On one link, packets come in the order of their arrival.
+    fn send(&mut self, link: u32, packet: &Packet);
+}
+
+/// Host or switch.
+pub(crate) enum Kind {
+    Host(Host),
+    Switch(Switch),
+}
+
+/// One node, with what its ingress side needs.
+pub(crate) struct Node {
+    pub(crate) kind: Kind,
+    /// Ingress ports whose links hold packets for later windows, as bits.
+    pub(crate) left: Box<[u64]>,
+    /// Set where a link into this node is faulty.
+    pub(crate) faults: Option<Box<NodeFaults>>,
+    /// Hash of every arrival, in order, where asked for.
+    pub(crate) digest: u64,
+}
+
+impl Node {
+    /// Takes an arrival into the digest.
+    pub(crate) fn note(&mut self, port: u16, packet: &Packet) {
+        let words = [
+            packet.at.0,
+            u64::from(port) << 48 | u64::from(packet.size) << 32 | u64::from(packet.conn.0),
+            u64::from(packet.marks()) << 32 | u64::from(packet.to().0),
+            u64::from(packet.head[0]) << 32 | u64::from(packet.head[1]),
+            u64::from(packet.head[2]) << 8 | u64::from(packet.kind()),
+        ];
+        for word in words {
+            self.digest = (self.digest ^ word)
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .rotate_left(29);
+        }
+    }
+}
+
+/// What one thread notes while it runs nodes; sums and sorted lists, so that no thread count shows.
+#[derive(Default)]
+pub(crate) struct Log {
+    pub(crate) completions: Vec<Completion>,
+    /// Packets delivered over links.
+    pub(crate) hops: u64,
+    pub(crate) node_windows: u64,
+    /// Messages started.
+    pub(crate) started: u64,
+    /// Messages ended.
+    pub(crate) ended: u64,
+    /// Packets, by class, to which no way led.
+    pub(crate) unreachable: [u64; 5],
+    /// Messages that ended twice or that nobody sent: a mistake of ours.
+    pub(crate) unexpected: u64,
+    /// Connections refused.
+    pub(crate) refused: u64,
+}

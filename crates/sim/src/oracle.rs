@@ -1,0 +1,133 @@
+//! The classic event queue over the same hosts and switches: slow, obvious, and only for tests.
+//!
+//! It knows nothing of windows, rings or lateness. Whatever it and the engine disagree on is a
+//! mistake in one of them.
+
+use crate::fault::NodeFaults;
+use crate::net::{self, SetupError};
+use crate::node::{Kind, Log, Node, Outlet};
+use crate::outcome;
+use crate::setup::{Outcome, Setup};
+use model::Packet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use units::{Span, Time};
+
+/// Packets on all links, by arrival, receiving node, its port, and order on the link.
+type Flying = BTreeMap<(Time, u32, u16, u64), Packet>;
+
+struct Out<'a> {
+    flying: &'a mut Flying,
+    setup: &'a Setup<'a>,
+    sent: &'a mut u64,
+}
+
+impl Outlet for Out<'_> {
+    fn send(&mut self, link: u32, packet: &Packet) {
+        let far = self.setup.topology.link(topology::LinkId(link));
+        *self.sent += 1;
+        self.flying
+            .insert((packet.at, far.to.0, far.to_port, *self.sent), *packet);
+    }
+}
+
+/// Runs `setup` by one event queue. Faults and probes are not supported: they belong to the engine.
+///
+/// # Errors
+/// What in `setup` contradicts itself.
+pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
+    assert!(
+        setup.faults.is_empty() && setup.probes.every.is_none(),
+        "the oracle runs clean networks"
+    );
+    let (world, mut nodes) = net::build(setup)?;
+    assert!(
+        nodes
+            .iter()
+            .all(|node: &Node| node.faults.as_ref().is_none_or(|_: &Box<NodeFaults>| false))
+    );
+    let mut log = Log::default();
+    let (mut flying, mut sent, mut end) = (Flying::new(), 0, Time::ZERO);
+    // Moments at which a node wants to act of its own accord; stale ones are harmless.
+    let mut wakes = BinaryHeap::new();
+    for (number, node) in nodes.iter().enumerate() {
+        if let Kind::Host(host) = &node.kind {
+            wakes.push(Reverse((
+                host.next(),
+                u32::try_from(number).expect("few nodes"),
+            )));
+        }
+    }
+    loop {
+        let arrival = flying.first_key_value().map(|(key, _)| (key.0, key.1));
+        let wake = wakes.peek().map(|&Reverse(wake)| wake);
+        let Some((now, number)) = arrival.into_iter().chain(wake).min() else {
+            break;
+        };
+        if now >= setup.until {
+            break;
+        }
+        end = now;
+        while wakes
+            .peek()
+            .is_some_and(|&Reverse(wake)| wake == (now, number))
+        {
+            wakes.pop();
+        }
+        let node = &mut nodes[number as usize];
+        let mut arrivals = Vec::new();
+        while let Some(entry) = flying
+            .first_entry()
+            .filter(|e| (e.key().0, e.key().1) == (now, number))
+        {
+            let port = entry.key().2;
+            let packet = entry.remove();
+            if setup.digest {
+                node.note(port, &packet);
+            }
+            arrivals.push(packet);
+        }
+        log.hops += arrivals.len() as u64;
+        let mut out = Out {
+            flying: &mut flying,
+            setup,
+            sent: &mut sent,
+        };
+        let next = match &mut node.kind {
+            Kind::Host(host) => {
+                for packet in &arrivals {
+                    host.arrive(now, packet, &world.book, &mut log);
+                }
+                host.settle(now, &world.book, &mut log, &mut out);
+                host.next()
+            }
+            Kind::Switch(switch) => {
+                for packet in &arrivals {
+                    switch.arrive(now, packet, arrivals.len() == 1, &world, &mut log, &mut out);
+                }
+                // A choice at this very moment knows of everything that arrived up to it.
+                if switch.is_due(now) {
+                    switch.commit_before(now.after(Span(1)), &mut out);
+                }
+                switch.next()
+            }
+        };
+        if next < Time::NEVER {
+            assert!(next > now, "node {number} does not come to rest at {now}");
+            wakes.push(Reverse((next, number)));
+        }
+    }
+    let mut in_flight = [0; 5];
+    for packet in flying.values() {
+        in_flight[packet.class() as usize] += 1;
+    }
+    Ok(outcome::close(
+        setup,
+        &world,
+        nodes,
+        vec![log],
+        in_flight,
+        end,
+        false,
+    ))
+}

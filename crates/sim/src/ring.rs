@@ -1,0 +1,242 @@
+//! The packets on one link: a queue of short chunks between one sending and one receiving node.
+//!
+//! Within a window the sender may append while the receiver reads; across windows a barrier lies
+//! between. What a receiver reads was appended in an earlier window, because a link is at least one
+//! window long.
+
+use model::Packet;
+use std::cell::UnsafeCell;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use units::Time;
+
+/// Packets in a chunk: eight measured best of 8, 16 and 32 from 128 to 8192 hosts.
+const CHUNK: usize = 8;
+/// Chunks that a thread keeps for reuse; more go back to the allocator.
+const SPARE_MAX: usize = 1 << 14;
+
+pub(crate) struct Chunk {
+    packets: [Packet; CHUNK],
+    next: *mut Chunk,
+}
+
+/// Chunks for reuse by one thread.
+#[derive(Default)]
+pub(crate) struct Pool {
+    spare: Vec<*mut Chunk>,
+    /// Chunks that this window emptied: packets in them are still referred to.
+    spent: Vec<*mut Chunk>,
+}
+
+// SAFETY: a pool owns the chunks in it, and nothing else refers to them.
+unsafe impl Send for Pool {}
+
+impl Pool {
+    fn take(&mut self) -> *mut Chunk {
+        let fresh = || Chunk {
+            packets: [Packet::EMPTY; CHUNK],
+            next: ptr::null_mut(),
+        };
+        self.spare
+            .pop()
+            .unwrap_or_else(|| Box::into_raw(Box::new(fresh())))
+    }
+
+    /// The packets of spent chunks are no longer referred to.
+    #[inline]
+    pub(crate) fn recycle(&mut self) {
+        while let Some(chunk) = self.spent.pop() {
+            if self.spare.len() < SPARE_MAX {
+                self.spare.push(chunk);
+            } else {
+                // SAFETY: it came from `Box::into_raw` in `take`, and left its ring when spent.
+                drop(unsafe { Box::from_raw(chunk) });
+            }
+        }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        for chunk in self.spare.drain(..).chain(self.spent.drain(..)) {
+            // SAFETY: it came from `Box::into_raw` in `take`, and is in no ring.
+            drop(unsafe { Box::from_raw(chunk) });
+        }
+    }
+}
+
+/// The sending node's half.
+struct Tail {
+    chunk: *mut Chunk,
+    /// Packets in `chunk`.
+    filled: usize,
+    /// The receiver knows of every packet that arrives before this moment.
+    told_until: Time,
+}
+
+/// The receiving node's half.
+struct Head {
+    chunk: *mut Chunk,
+    /// Packets of `chunk` already taken.
+    taken_here: usize,
+    taken: u64,
+}
+
+/// One link's packets, in the order of their arrival.
+#[repr(align(64))]
+pub(crate) struct Ring {
+    tail: UnsafeCell<Tail>,
+    /// Packets appended since the run began.
+    appended: AtomicU64,
+    head: UnsafeCell<Head>,
+}
+
+// SAFETY: `tail` is touched by the thread that owns the sending node alone, `head` by the one that
+// owns the receiving node. A chunk passes from one to the other by `appended` (release, acquire).
+unsafe impl Sync for Ring {}
+// SAFETY: a ring owns its chunks.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    pub(crate) fn new() -> Self {
+        let tail = Tail {
+            chunk: ptr::null_mut(),
+            filled: CHUNK,
+            told_until: Time::ZERO,
+        };
+        let head = Head {
+            chunk: ptr::null_mut(),
+            taken_here: 0,
+            taken: 0,
+        };
+        Self {
+            tail: tail.into(),
+            appended: AtomicU64::new(0),
+            head: head.into(),
+        }
+    }
+
+    /// Appends a packet. Returns whether the receiver must be told of `packet.at`; the caller then
+    /// says, by [`Ring::told`], until when this holds.
+    ///
+    /// # Safety
+    /// Only the thread that runs the sending node may call it.
+    #[inline]
+    pub(crate) unsafe fn push(&self, pool: &mut Pool, packet: &Packet) -> bool {
+        // SAFETY: by contract this thread alone touches the tail.
+        let tail = unsafe { &mut *self.tail.get() };
+        let appended = self.appended.load(Ordering::Relaxed);
+        if tail.filled == CHUNK {
+            let chunk = pool.take();
+            if tail.chunk.is_null() {
+                // SAFETY: the receiver reads its half only after it has seen a packet appended.
+                unsafe { (*self.head.get()).chunk = chunk };
+            } else {
+                // SAFETY: the receiver follows `next` only after it has seen the packet behind it.
+                unsafe { (*tail.chunk).next = chunk };
+            }
+            tail.chunk = chunk;
+            tail.filled = 0;
+        }
+        // SAFETY: `filled` is below CHUNK, and the receiver does not read this place yet.
+        unsafe { (*tail.chunk).packets[tail.filled] = *packet };
+        tail.filled += 1;
+        self.appended.store(appended + 1, Ordering::Release);
+        packet.at >= tail.told_until
+    }
+
+    /// Notes that the receiver will look before every arrival earlier than `until`.
+    ///
+    /// # Safety
+    /// Only the thread that runs the sending node may call it.
+    #[inline]
+    pub(crate) unsafe fn told(&self, until: Time) {
+        // SAFETY: by contract this thread alone touches the tail.
+        unsafe { (*self.tail.get()).told_until = until };
+    }
+
+    /// Hands every packet that arrives before `end` to `each`, by reference; the references hold
+    /// until the pool recycles. Returns the arrival of the first packet that stays.
+    ///
+    /// # Safety
+    /// Only the thread that runs the receiving node may call it.
+    #[inline]
+    pub(crate) unsafe fn take_before(
+        &self,
+        end: Time,
+        pool: &mut Pool,
+        mut each: impl FnMut(*const Packet),
+    ) -> Option<Time> {
+        let appended = self.appended.load(Ordering::Acquire);
+        // SAFETY: by contract this thread alone touches the head once a packet was appended.
+        let head = unsafe { &mut *self.head.get() };
+        while head.taken < appended {
+            if head.taken_here == CHUNK {
+                pool.spent.push(head.chunk);
+                // SAFETY: a packet was appended behind a full chunk, so `next` is set.
+                head.chunk = unsafe { (*head.chunk).next };
+                head.taken_here = 0;
+            }
+            // SAFETY: `taken_here` is below CHUNK and the packet was appended.
+            let packet = unsafe { &raw const (*head.chunk).packets[head.taken_here] };
+            // SAFETY: the same.
+            let at = unsafe { (*packet).at };
+            if at >= end {
+                return Some(at);
+            }
+            each(packet);
+            head.taken_here += 1;
+            head.taken += 1;
+        }
+        None
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        if *self.appended.get_mut() == 0 {
+            return;
+        }
+        let mut chunk = self.head.get_mut().chunk;
+        let last = self.tail.get_mut().chunk;
+        loop {
+            // SAFETY: chunks from head to tail are linked, live, and came from `Box::into_raw`.
+            let next = unsafe { (*chunk).next };
+            // SAFETY: the same; nobody else refers to it any more.
+            drop(unsafe { Box::from_raw(chunk) });
+            if chunk == last {
+                return;
+            }
+            chunk = next;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_come_out_in_order_and_only_when_due() {
+        let (ring, mut pool) = (Ring::new(), Pool::default());
+        let (mut next, mut seen) = (0u64, Vec::new());
+        for round in 1..200u64 {
+            for _ in 0..round % 13 {
+                let mut packet = Packet::EMPTY;
+                packet.at = Time(next * 10);
+                // SAFETY: one thread does both halves.
+                unsafe { ring.push(&mut pool, &packet) };
+                next += 1;
+            }
+            let end = Time(next * 10 - next.min(25));
+            // SAFETY: one thread does both halves, and what is read lives until `recycle`.
+            let left = unsafe {
+                ring.take_before(end, &mut pool, |packet| seen.push((*packet).at.0 / 10))
+            };
+            assert!(left.is_none_or(|at| at >= end));
+            pool.recycle();
+        }
+        assert!(seen.len() as u64 + 3 >= next, "{} of {next}", seen.len());
+        assert!(seen.iter().enumerate().all(|(i, &at)| i as u64 == at));
+    }
+}

@@ -1,0 +1,369 @@
+//! A switch: it finds the way, then lets the egress port decide.
+
+use crate::net::World;
+use crate::node::{Log, Outlet};
+use crate::setup::{PortCounters, SharedBuffer};
+use model::{Class, Dequeue, DropReason, Packet, Rng, Verdict};
+use switching::Port as PortKind;
+use topology::{NodeId, Routes, ecmp_index};
+use units::{LineTime, Span, Time};
+
+/// The routing of a whole run: a new table whenever a link comes or goes.
+pub(crate) struct Ways {
+    /// From when each table holds, ascending; the first from the start.
+    pub(crate) epochs: Vec<(Time, Routes)>,
+}
+
+/// One egress port.
+pub(crate) struct Port {
+    kind: PortKind,
+    line: LineTime,
+    delay: Span,
+    link: u32,
+    /// When the line is idle again.
+    free_at: Time,
+    /// When the next choice can be made; never, while nothing waits.
+    choose_at: Time,
+    /// Whether the port is in the switch's list of those that wait.
+    listed: bool,
+    /// For a first-in first-out port: below this wait, nobody is dropped or marked.
+    quiet_below: Span,
+    /// For a first-in first-out port: the longest time that the line was promised ahead.
+    promised_max: Span,
+    pub(crate) counters: PortCounters,
+}
+
+/// One switch.
+pub(crate) struct Switch {
+    node: NodeId,
+    tier: u8,
+    pub(crate) ports: Vec<Port>,
+    /// Ports where something waits, in no order.
+    waiting: Vec<u16>,
+    epoch: usize,
+    epoch_ends: Time,
+    /// Set where packets choose their way one by one.
+    spray: Option<Rng>,
+    /// Set where the ports of this switch look at each other: choices then follow time across them.
+    ordered: bool,
+    shared: Option<SharedBuffer>,
+    shared_used: u64,
+}
+
+impl Port {
+    pub(crate) fn new(kind: PortKind, link: u32, of: &topology::Link) -> Self {
+        let line = LineTime::new(of.rate);
+        let quiet_below = match &kind {
+            PortKind::Fifo(fifo) => line.of(fifo.admission.quiet_below()),
+            PortKind::Disc(_) => Span::ZERO,
+        };
+        Self {
+            kind,
+            line,
+            delay: of.delay,
+            link,
+            free_at: Time::ZERO,
+            choose_at: Time::NEVER,
+            listed: false,
+            quiet_below,
+            promised_max: Span::ZERO,
+            counters: PortCounters::default(),
+        }
+    }
+
+    /// Puts a packet on the line at `start`.
+    #[inline]
+    fn transmit(&mut self, start: Time, mut packet: Packet, out: &mut impl Outlet) {
+        let class = packet.class() as usize;
+        self.counters.packets[class] += 1;
+        self.counters.bytes[class] += u64::from(packet.size);
+        self.free_at = start + self.line.of(u64::from(packet.size));
+        packet.at = self.free_at + self.delay;
+        out.send(self.link, &packet);
+    }
+
+    #[inline]
+    fn drop(&mut self, class: Class, reason: DropReason) {
+        self.counters.dropped[class as usize] += 1;
+        self.counters.drop_reasons[reason as usize] += 1;
+    }
+
+    /// What waits at `now`: bytes of data, the rest of the frame on the line included where the
+    /// port is a plain FIFO, and credits.
+    pub(crate) fn backlog(&self, now: Time) -> (u64, u32) {
+        match &self.kind {
+            PortKind::Fifo(_) => (self.line.bytes(self.free_at.since(now)), 0),
+            PortKind::Disc(disc) => {
+                let backlog = disc.backlog();
+                let on_line = self.line.bytes(self.free_at.since(now));
+                (backlog.data_bytes + on_line, backlog.credits)
+            }
+        }
+    }
+
+    /// The link that it feeds.
+    pub(crate) fn link(&self) -> u32 {
+        self.link
+    }
+
+    /// Final counters, and the packets by class that still wait.
+    pub(crate) fn finish(&mut self) -> [u64; 5] {
+        match &self.kind {
+            PortKind::Fifo(fifo) => {
+                self.counters.queue_max = self.line.bytes(self.promised_max);
+                self.counters.marked = fifo.admission.marked();
+                [0; 5] // A FIFO hands packets to the link as they arrive.
+            }
+            PortKind::Disc(disc) => {
+                disc.check();
+                self.counters.queue_max = disc.peak().data_bytes;
+                self.counters.credits_max = disc.peak().credits;
+                self.counters.marked = disc.marked();
+                disc.waiting()
+            }
+        }
+    }
+}
+
+impl Switch {
+    pub(crate) fn new(
+        node: NodeId,
+        tier: u8,
+        ports: Vec<Port>,
+        ways: &Ways,
+        spray: Option<Rng>,
+        ordered: bool,
+        shared: Option<SharedBuffer>,
+    ) -> Self {
+        Self {
+            node,
+            tier,
+            ports,
+            waiting: Vec::new(),
+            epoch: 0,
+            epoch_ends: ways.epochs.get(1).map_or(Time::NEVER, |&(from, _)| from),
+            spray,
+            ordered: ordered || shared.is_some(),
+            shared,
+            shared_used: 0,
+        }
+    }
+
+    /// The moment of the earliest choice that can be made.
+    #[inline]
+    pub(crate) fn next(&self) -> Time {
+        let mut next = Time::NEVER;
+        for &port in &self.waiting {
+            next = next.min(self.ports[usize::from(port)].choose_at);
+        }
+        next
+    }
+
+    /// The port that leads `packet` on, or `None`.
+    #[inline]
+    fn way(&mut self, now: Time, packet: &Packet, ways: &Ways) -> Option<usize> {
+        while now >= self.epoch_ends {
+            self.epoch += 1;
+            self.epoch_ends = ways
+                .epochs
+                .get(self.epoch + 1)
+                .map_or(Time::NEVER, |&(from, _)| from);
+        }
+        let routes = &ways.epochs[self.epoch].1;
+        let to = packet.to().0;
+        let entry = routes.table(self.node)[routes.edge_of(to) as usize];
+        if entry == Routes::DIRECT {
+            return Some(usize::from(routes.port_to(to)));
+        }
+        let group = routes.group(entry);
+        let n = group.len();
+        if n <= 1 {
+            return group.first().map(|&port| usize::from(port));
+        }
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "a switch has at most 65,535 ports"
+        )]
+        let ways = n as u32;
+        let index = match &mut self.spray {
+            #[allow(clippy::cast_possible_truncation, reason = "below the number of ports")]
+            Some(rng) if packet.class() != Class::Credit => rng.below(n as u64) as u32,
+            Some(_) | None => ecmp_index(packet.conn.0 ^ packet.entropy() << 24, self.tier, ways),
+        };
+        Some(usize::from(group[index as usize]))
+    }
+
+    /// A packet has come in. `alone` says that no other arrival of this node has the same moment.
+    #[inline]
+    pub(crate) fn arrive(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        alone: bool,
+        world: &World<'_>,
+        log: &mut Log,
+        out: &mut impl Outlet,
+    ) {
+        if self.ordered {
+            self.commit_all_before(now, out);
+        }
+        let Some(index) = self.way(now, packet, &world.ways) else {
+            log.unreachable[packet.class() as usize] += 1;
+            return;
+        };
+        let port = &mut self.ports[index];
+        match &mut port.kind {
+            PortKind::Fifo(fifo) => {
+                let start = now.max(port.free_at);
+                let wait = start.since(now);
+                let mut packet = *packet;
+                if wait >= port.quiet_below {
+                    let waiting = port.line.bytes(wait);
+                    if let Err(reason) = fifo.admission.judge(waiting, 0, &mut packet) {
+                        port.drop(packet.class(), reason);
+                        return;
+                    }
+                }
+                port.transmit(start, packet, out);
+                port.promised_max = port.promised_max.max(port.free_at.since(now));
+            }
+            PortKind::Disc(disc) => {
+                let mut packet = *packet;
+                let idle = port.choose_at == Time::NEVER && port.free_at <= now;
+                if idle
+                    && alone
+                    && world.pass
+                    && self.shared.is_none()
+                    && disc.pass(now, &mut packet)
+                {
+                    port.transmit(now, packet, out);
+                } else {
+                    self.enqueue(now, index, packet, out);
+                }
+            }
+        }
+    }
+
+    /// The slower way in: the packet waits, for however short a time.
+    fn enqueue(&mut self, now: Time, index: usize, mut packet: Packet, out: &mut impl Outlet) {
+        let port = &mut self.ports[index];
+        // Choices before this arrival do not know of it.
+        while port.choose_at < now {
+            choose(port, &mut self.shared_used, out);
+        }
+        let PortKind::Disc(disc) = &mut port.kind else {
+            unreachable!("FIFO ports do not queue")
+        };
+        if let Some(shared) = self.shared {
+            let free = shared.size.get().saturating_sub(self.shared_used) as f64;
+            let held = disc.backlog().data_bytes as f64;
+            let size = u64::from(packet.size);
+            if held + size as f64 > shared.alpha * free
+                || self.shared_used + size > shared.size.get()
+            {
+                port.drop(packet.class(), DropReason::Full);
+                return;
+            }
+        }
+        let (class, size) = (packet.class(), packet.size);
+        match disc.enqueue(now, &mut packet) {
+            Verdict::Dropped(reason) => port.drop(class, reason),
+            Verdict::Queued => self.shared_used += u64::from(size),
+            Verdict::Evicted(other, reason) => {
+                self.shared_used += u64::from(size);
+                self.shared_used -= u64::from(other.size);
+                port.drop(other.class(), reason);
+            }
+        }
+        port.choose_at = port.choose_at.min(now.max(port.free_at));
+        if !port.listed {
+            port.listed = true;
+            self.waiting
+                .push(u16::try_from(index).expect("a switch has at most 65,535 ports"));
+        }
+    }
+
+    /// Makes every choice before `end`, in time order across ports: where ports are coupled.
+    fn commit_all_before(&mut self, end: Time, out: &mut impl Outlet) {
+        loop {
+            let first = self
+                .waiting
+                .iter()
+                .map(|&port| (self.ports[usize::from(port)].choose_at, port))
+                .min()
+                .filter(|&(at, _)| at < end);
+            let Some((_, port)) = first else { return };
+            choose(
+                &mut self.ports[usize::from(port)],
+                &mut self.shared_used,
+                out,
+            );
+        }
+    }
+
+    /// Makes every choice before `end`.
+    #[inline]
+    pub(crate) fn commit_before(&mut self, end: Time, out: &mut impl Outlet) {
+        if self.ordered {
+            self.commit_all_before(end, out);
+        }
+        let mut kept = 0;
+        for place in 0..self.waiting.len() {
+            let index = self.waiting[place];
+            let port = &mut self.ports[usize::from(index)];
+            while port.choose_at < end {
+                choose(port, &mut self.shared_used, out);
+            }
+            if port.choose_at == Time::NEVER {
+                port.listed = false;
+            } else {
+                self.waiting[kept] = index;
+                kept += 1;
+            }
+        }
+        self.waiting.truncate(kept);
+    }
+
+    /// Whether a choice before or at `now` is due.
+    #[cfg(any(test, feature = "oracle"))]
+    pub(crate) fn is_due(&self, now: Time) -> bool {
+        self.next() <= now
+    }
+
+    /// Checks every discipline, and returns the packets that wait, by class.
+    pub(crate) fn finish(&mut self) -> [u64; 5] {
+        let mut waiting = [0; 5];
+        for port in &mut self.ports {
+            for (sum, count) in waiting.iter_mut().zip(port.finish()) {
+                *sum += count;
+            }
+        }
+        waiting
+    }
+}
+
+/// Makes the choice that is due at `port.choose_at`.
+#[inline]
+fn choose(port: &mut Port, shared_used: &mut u64, out: &mut impl Outlet) {
+    let PortKind::Disc(disc) = &mut port.kind else {
+        unreachable!("FIFO ports do not queue")
+    };
+    let at = port.choose_at;
+    let mut packet = Packet::EMPTY;
+    match disc.dequeue(at, &mut packet) {
+        Dequeue::Wait(until) => {
+            debug_assert!(until > at, "a port that waits for the past waits for ever");
+            port.choose_at = until;
+        }
+        Dequeue::Empty => port.choose_at = Time::NEVER,
+        said @ (Dequeue::Packet | Dequeue::Last) => {
+            *shared_used = shared_used.saturating_sub(u64::from(packet.size));
+            port.transmit(at, packet, out);
+            port.choose_at = if said == Dequeue::Last {
+                Time::NEVER
+            } else {
+                port.free_at
+            };
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The simplest transport: a window of packets, one acknowledgement each. For tests and for
+//! measuring the engine apart from any protocol.
+
+use model::{
+    Class, ConnId, Cx, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
+    Totals, Transmit,
+};
+use std::collections::VecDeque;
+use units::Time;
+
+const DATA: u8 = 1;
+const ACK: u8 = 2;
+
+struct Flow {
+    conn: ConnId,
+    peer: HostId,
+    left: u64,
+    in_flight: u32,
+}
+
+/// A fixed window per connection, on a network that loses nothing.
+pub struct Window {
+    encap: Encap,
+    window: u32,
+    flows: Vec<Flow>,
+    slots: model::ConnMap,
+    received: model::ConnMap,
+    received_bytes: Vec<u64>,
+    queue: VecDeque<Packet>,
+    priorities: u8,
+}
+
+impl Window {
+    /// `window` packets in flight per connection; packets spread over `priorities`.
+    pub fn new(config: &EndpointConfig, window: u32, priorities: u8) -> Self {
+        Self {
+            encap: config.encap,
+            window,
+            flows: Vec::new(),
+            slots: model::ConnMap::default(),
+            received: model::ConnMap::default(),
+            received_bytes: Vec::new(),
+            queue: VecDeque::new(),
+            priorities,
+        }
+    }
+
+    #[inline]
+    fn fill(&mut self, slot: u32) {
+        let flow = &mut self.flows[slot as usize];
+        while flow.in_flight < self.window && flow.left > 0 {
+            let payload =
+                u16::try_from(flow.left.min(u64::from(self.encap.payload_max))).expect("a u16");
+            flow.left -= u64::from(payload);
+            flow.in_flight += 1;
+            let mut packet = Packet::new(
+                flow.peer,
+                flow.conn,
+                Class::Plain,
+                DATA,
+                self.encap.wire(payload),
+            );
+            packet.head = [u32::from(payload), u32::from(flow.left == 0), 0];
+            if self.priorities > 1 {
+                packet.set_priority(
+                    u8::try_from(flow.conn.0 % u32::from(self.priorities)).expect("below 8"),
+                );
+            }
+            self.queue.push_back(packet);
+        }
+    }
+}
+
+impl Endpoint for Window {
+    fn connect(&mut self, _: &mut Cx<'_>, conn: ConnId, peer: HostId, _: Lifetime) {
+        self.slots
+            .insert(conn, u32::try_from(self.flows.len()).expect("few flows"));
+        self.flows.push(Flow {
+            conn,
+            peer,
+            left: 0,
+            in_flight: 0,
+        });
+    }
+
+    fn send(&mut self, _: &mut Cx<'_>, conn: ConnId, length: u64) {
+        let slot = self.slots.get(conn).expect("connect comes before send");
+        self.flows[slot as usize].left += length;
+        self.fill(slot);
+    }
+
+    fn cancel(&mut self, _: &mut Cx<'_>, conn: ConnId) {
+        let slot = self.slots.get(conn).expect("connect comes before cancel");
+        self.flows[slot as usize].left = 0;
+    }
+
+    #[inline]
+    fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        if packet.kind() == ACK {
+            if let Some(slot) = self.slots.get(packet.conn) {
+                self.flows[slot as usize].in_flight -= 1;
+                self.fill(slot);
+            }
+            return;
+        }
+        let slot = self.received.get(packet.conn).unwrap_or_else(|| {
+            let slot = u32::try_from(self.received_bytes.len()).expect("few flows");
+            self.received.insert(packet.conn, slot);
+            self.received_bytes.push(0);
+            slot
+        });
+        self.received_bytes[slot as usize] += u64::from(packet.head[0]);
+        let me = HostId(packet.to().0);
+        let peer = cx.peers.peer(me, packet.conn).expect("a known connection");
+        self.queue.push_back(Packet::new(
+            peer,
+            packet.conn,
+            Class::Control,
+            ACK,
+            self.encap.frame_min,
+        ));
+        if packet.head[1] == 1 {
+            let length = self.received_bytes[slot as usize];
+            cx.events.push(Event::Received {
+                conn: packet.conn,
+                ordinal: 0,
+                length,
+            });
+        }
+    }
+
+    fn on_deadline(&mut self, _: &mut Cx<'_>) {}
+
+    #[inline]
+    fn poll_transmit(&mut self, _: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        let Some(packet) = self.queue.pop_front() else {
+            return Transmit::Nothing;
+        };
+        *out = packet;
+        if self.queue.is_empty() {
+            Transmit::Last
+        } else {
+            Transmit::More
+        }
+    }
+
+    #[inline]
+    fn deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn check(&self) {
+        assert!(self.flows.iter().all(|flow| flow.in_flight <= self.window));
+    }
+
+    fn stuck(&self, report: &mut dyn FnMut(StuckFlow)) {
+        for flow in self
+            .flows
+            .iter()
+            .filter(|flow| flow.left > 0 || flow.in_flight > 0)
+        {
+            let waits_for = format!("{} acknowledgements", flow.in_flight);
+            report(StuckFlow {
+                conn: flow.conn,
+                state: "sender, open".into(),
+                waits_for,
+            });
+        }
+    }
+
+    fn totals(&self) -> Totals {
+        Totals::default()
+    }
+}
