@@ -1,8 +1,24 @@
 //! Tables, summaries and reports of runs. Knows what happened, never how it was produced.
 
+pub mod backlog;
+pub mod files;
+mod grid;
+pub mod human;
 mod record;
+pub mod report;
+pub mod stats;
+mod summary;
+pub mod table;
+mod threshold;
 
+pub use files::{FileError, FlowWriter, Meta, Output, write_run};
+pub use grid::Style;
 pub use record::{
     CLASSES, Derived, FlowRow, FlowSeriesRow, PortRow, PortSeriesRow, REASONS, RunRecord, Status,
     StuckRow,
 };
+pub use summary::{
+    Credits, DerivedSummary, Drops, Goodput, LinkGroup, Messages, Packets, QueueMax, SCHEMA,
+    SLOWEST_MAX, SizeBin, Slow, Summary,
+};
+pub use threshold::{Threshold, ThresholdError, Verdict, junit, metrics};

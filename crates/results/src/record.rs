@@ -130,6 +130,9 @@ pub struct FlowRow {
     pub received: u64,
     /// Index into [`RunRecord::tags`].
     pub tag: u16,
+    /// The scenario gives it a time to stop, so how long it took says nothing: it counts for
+    /// goodput and fairness, not for completion times.
+    pub timed: bool,
 }
 
 /// One link's egress port.

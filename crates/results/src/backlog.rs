@@ -1,0 +1,143 @@
+//! Whether a network kept up with what was asked of it.
+
+use crate::human;
+use crate::record::FlowRow;
+use std::fmt;
+use std::ops::Range;
+use units::{Bytes, Time};
+
+/// Outstanding bytes that grew while they should have been steady.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Growth {
+    /// Mean over the second quarter of the arrivals.
+    pub early: Bytes,
+    /// Mean over the last quarter.
+    pub late: Bytes,
+    /// Bytes that were asked for between the middles of the two.
+    pub asked: Bytes,
+}
+
+impl fmt::Display for Growth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the backlog grew from {} in the second quarter of the window to {} in the last, by \
+             {} of what was asked for: the load is above what this scheme sustains, or the \
+             window is too short for its largest messages",
+            human::bytes(self.early),
+            human::bytes(self.late),
+            human::percent((self.late.0 - self.early.0) as f64 / self.asked.0 as f64)
+        )
+    }
+}
+
+/// Fewer messages show no trend. [ours]
+const MESSAGES_MIN: usize = 200;
+/// Growth by less than one in this many bytes asked for may be chance. [ours: 5 %]
+const SHARE_MIN: u64 = 20;
+
+/// The growth of outstanding bytes over the arrivals inside `window`, where it is more than
+/// chance; `end` is when the run ended.
+///
+/// A message is outstanding with all of its bytes from its start to its end. Compared are means
+/// over time, of the second and the last quarter: a network that keeps up has settled by then, one
+/// that does not lags by its shortfall times the time between. Arrivals all at once (incast, a
+/// shuffle) have no trend and are never reported.
+pub fn growth(flows: &[FlowRow], window: &Range<Time>, end: Time) -> Option<Growth> {
+    let counted: Vec<(Time, &FlowRow)> = flows
+        .iter()
+        .filter(|flow| !flow.timed)
+        .filter_map(|flow| Some((flow.start.filter(|start| window.contains(start))?, flow)))
+        .collect();
+    let first = counted.iter().map(|&(start, _)| start).min()?;
+    let last = counted.iter().map(|&(start, _)| start).max()?;
+    let quarter = last.since(first).0 / 4;
+    if counted.len() < MESSAGES_MIN || quarter == 0 {
+        return None;
+    }
+    let at = |quarters: u64| Time(first.0 + quarters * quarter);
+    let mean = |span: Range<Time>| {
+        let area: u128 = counted
+            .iter()
+            .map(|&(start, flow)| {
+                let done = flow.end.unwrap_or(end);
+                let overlap = done.min(span.end).since(start.max(span.start));
+                u128::from(flow.size) * u128::from(overlap.0)
+            })
+            .sum();
+        u64::try_from(area / u128::from(quarter)).unwrap_or(u64::MAX)
+    };
+    let (early, late) = (mean(at(1)..at(2)), mean(at(3)..at(4)));
+    // From the middle of the one to the middle of the other.
+    let between = Time(at(1).0 + quarter / 2)..Time(at(3).0 + quarter / 2);
+    let arrived = counted.iter().filter(|(start, _)| between.contains(start));
+    let asked: u64 = arrived.map(|(_, flow)| flow.size).sum();
+    let grew = late.saturating_sub(early) > asked / SHARE_MIN && late / 2 > early / 2 + early / 8;
+    (grew && asked > 0).then_some(Growth {
+        early: Bytes(early),
+        late: Bytes(late),
+        asked: Bytes(asked),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Span;
+
+    /// One message of 1000 B per us on a server that does `per_us` bytes per us, in order.
+    fn queue(messages: u32, per_us: u64) -> Vec<FlowRow> {
+        let mut free = 0;
+        (0..messages)
+            .map(|message| {
+                let start = u64::from(message) * 1_000_000;
+                free = free.max(start) + 1_000 * 1_000_000 / per_us;
+                FlowRow {
+                    message,
+                    conn: message,
+                    src: 0,
+                    dst: 1,
+                    size: 1_000,
+                    start: Some(Time(start)),
+                    end: Some(Time(free)),
+                    stopped: None,
+                    ideal: Span(1),
+                    received: 1_000,
+                    tag: 0,
+                    timed: false,
+                }
+            })
+            .collect()
+    }
+    const ALWAYS: Range<Time> = Time::ZERO..Time::NEVER;
+
+    #[test]
+    fn a_server_that_keeps_up_has_no_growth() {
+        assert_eq!(growth(&queue(1_000, 1_100), &ALWAYS, Time::NEVER), None);
+    }
+
+    #[test]
+    fn a_server_a_tenth_too_slow_lags_by_a_tenth() {
+        let growth = growth(&queue(1_000, 900), &ALWAYS, Time::NEVER).unwrap();
+        let share = (growth.late.0 - growth.early.0) as f64 / growth.asked.0 as f64;
+        assert!((share - 0.1).abs() < 0.01, "{growth}");
+    }
+
+    #[test]
+    fn all_at_once_has_no_trend() {
+        let mut burst = queue(1_000, 900);
+        for flow in &mut burst {
+            flow.start = Some(Time::ZERO);
+        }
+        assert_eq!(growth(&burst, &ALWAYS, Time::NEVER), None);
+    }
+
+    #[test]
+    fn messages_that_never_end_are_backlog_too() {
+        let mut flows = queue(1_000, 1_100);
+        for flow in flows.iter_mut().step_by(5) {
+            flow.end = None;
+        }
+        assert!(growth(&flows, &ALWAYS, Time(1_000_000_000)).is_some());
+    }
+}

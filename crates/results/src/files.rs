@@ -1,0 +1,466 @@
+//! The directory of a run. Everything but `meta.json` is a pure function of the resolved scenario
+//! and comes out byte for byte the same; `meta.json` comes last, so that its presence says that
+//! the directory is whole.
+
+use crate::record::{FlowRow, RunRecord};
+use crate::summary::{Summary, active, fct, slowdown, utilisation};
+use crate::threshold::{Verdict, junit};
+use model::{Class, DropReason};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use units::Time;
+
+/// How and where a run was made: the only part of its results that differs between machines.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Meta {
+    /// Version of the program.
+    pub version: String,
+    /// Revision of the source tree, where known.
+    pub revision: Option<String>,
+    /// Name of the machine.
+    pub host: String,
+    /// Operating system and processor: `linux x86_64`.
+    pub platform: String,
+    /// When the run began, RFC 3339.
+    pub started: String,
+    /// How long it took, in seconds.
+    pub wall_s: f64,
+    /// Threads used.
+    pub threads: u16,
+}
+
+/// Which files a run directory gets besides `resolved.toml`, `summary.json` and `meta.json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is one file that may be asked for"
+)]
+pub struct Output {
+    /// `flows.csv`, `ports.csv` and, where sampled, `series.csv` and `flow-series.csv`.
+    pub csv: bool,
+    /// `report.html`.
+    pub report: bool,
+    /// `fct.txt` in the layout of the HPCC simulator.
+    pub hpcc_fct: bool,
+    /// `junit.xml`.
+    pub junit: bool,
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self {
+            csv: true,
+            report: true,
+            hpcc_fct: false,
+            junit: false,
+        }
+    }
+}
+
+/// A file that could not be written; what was written before it stays.
+#[derive(Debug)]
+pub struct FileError {
+    /// The file or directory.
+    pub path: PathBuf,
+    /// Why.
+    pub source: io::Error,
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "cannot write {}: {}; choose another directory with --out",
+            self.path.display(),
+            self.source
+        )
+    }
+}
+impl std::error::Error for FileError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+const FLOWS: &str = "flows.csv";
+const FLOWS_PARTIAL: &str = "flows.partial.csv";
+const META: &str = "meta.json";
+
+/// Writes the directory of a run and returns the files, in the order written.
+///
+/// # Errors
+/// At the first file that cannot be written; the others stay.
+pub fn write_run(
+    dir: &Path,
+    run: &RunRecord,
+    summary: &Summary,
+    verdicts: &[Verdict],
+    meta: &Meta,
+    output: &Output,
+) -> Result<Vec<PathBuf>, FileError> {
+    fs::create_dir_all(dir).map_err(|source| FileError {
+        path: dir.into(),
+        source,
+    })?;
+    // A directory that is being overwritten is not whole.
+    match fs::remove_file(dir.join(META)) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            return Err(FileError {
+                path: dir.join(META),
+                source,
+            });
+        }
+        _ => {}
+    }
+    let mut written = Vec::new();
+    let mut file = |name: &str, fill: &mut Fill<'_>| -> Result<(), FileError> {
+        written.push(write(dir, name, fill)?);
+        Ok(())
+    };
+    file("resolved.toml", &mut |out| {
+        out.write_all(run.scenario_toml.as_bytes())
+    })?;
+    file("summary.json", &mut |out| {
+        out.write_all(to_json(summary).as_bytes())
+    })?;
+    if output.csv {
+        file(FLOWS, &mut |out| flows_csv(out, run))?;
+        file("ports.csv", &mut |out| ports_csv(out, run))?;
+        if !run.port_series.is_empty() {
+            file("series.csv", &mut |out| series_csv(out, run))?;
+        }
+        if !run.flow_series.is_empty() {
+            file("flow-series.csv", &mut |out| flow_series_csv(out, run))?;
+        }
+    }
+    if output.hpcc_fct {
+        file("fct.txt", &mut |out| hpcc_fct(out, run))?;
+    }
+    if output.junit {
+        file("junit.xml", &mut |out| {
+            out.write_all(junit(&[(summary, verdicts)]).as_bytes())
+        })?;
+    }
+    if output.report {
+        let html = crate::report::html(run, summary, verdicts);
+        file("report.html", &mut |out| out.write_all(html.as_bytes()))?;
+    }
+    file(META, &mut |out| out.write_all(to_json(meta).as_bytes()))?;
+    drop_partial(dir)?;
+    Ok(written)
+}
+
+/// Whether `dir` holds a whole run.
+pub fn is_whole(dir: &Path) -> bool {
+    dir.join(META).is_file()
+}
+
+/// Any result as one JSON document, indented, with a last newline.
+pub fn to_json<T: Serialize>(value: &T) -> String {
+    let mut text =
+        serde_json::to_string_pretty(value).expect("keys are strings and numbers are finite");
+    text.push('\n');
+    text
+}
+
+/// Reads the summary of a run directory, to compare runs without repeating them.
+///
+/// # Errors
+/// If there is none, or another version of the program wrote it.
+pub fn read_summary(dir: &Path) -> Result<Summary, String> {
+    let path = dir.join("summary.json");
+    let text = fs::read_to_string(&path)
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let schema = serde_json::from_str::<serde_json::Value>(&text)
+        .ok()
+        .and_then(|value| value.get("schema")?.as_u64());
+    if schema != Some(u64::from(crate::SCHEMA)) {
+        return Err(format!(
+            "{} has layout {}, not {}: run it again",
+            path.display(),
+            schema.map_or("none".into(), |schema| schema.to_string()),
+            crate::SCHEMA
+        ));
+    }
+    serde_json::from_str(&text)
+        .map_err(|error| format!("{} is damaged ({error}): run it again", path.display()))
+}
+
+type Fill<'a> = dyn FnMut(&mut dyn Write) -> io::Result<()> + 'a;
+
+/// Writes `dir/name` whole or not at all.
+fn write(dir: &Path, name: &str, fill: &mut Fill<'_>) -> Result<PathBuf, FileError> {
+    let (path, draft) = (dir.join(name), dir.join(format!(".{name}.draft")));
+    let result = (|| {
+        let mut out = BufWriter::new(File::create(&draft)?);
+        fill(&mut out)?;
+        out.flush()?;
+        drop(out);
+        fs::rename(&draft, &path)
+    })();
+    match result {
+        Ok(()) => Ok(path),
+        Err(source) => {
+            // The draft may not exist; the first error is the one to tell.
+            let _ = fs::remove_file(&draft);
+            Err(FileError { path, source })
+        }
+    }
+}
+
+fn drop_partial(dir: &Path) -> Result<(), FileError> {
+    let path = dir.join(FLOWS_PARTIAL);
+    match fs::remove_file(&path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(FileError { path, source }),
+        _ => Ok(()),
+    }
+}
+
+/// Appends completions to `flows.partial.csv` while a run is under way, so that a run that is
+/// killed leaves what it had. [`write_run`] replaces it by `flows.csv`, in order and complete.
+pub struct FlowWriter {
+    path: PathBuf,
+    out: BufWriter<File>,
+}
+
+impl FlowWriter {
+    /// Creates `dir` and the file.
+    ///
+    /// # Errors
+    /// If one of them cannot be created.
+    pub fn create(dir: &Path) -> Result<Self, FileError> {
+        let path = dir.join(FLOWS_PARTIAL);
+        let begin = || {
+            fs::create_dir_all(dir)?;
+            let mut out = BufWriter::new(File::create(&path)?);
+            writeln!(out, "{FLOW_COLUMNS}")?;
+            out.flush()?;
+            Ok(out)
+        };
+        match begin() {
+            Ok(out) => Ok(Self { path, out }),
+            Err(source) => Err(FileError { path, source }),
+        }
+    }
+
+    /// Appends rows in the order in which they ended. What is not known yet stays empty.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn append(&mut self, rows: &[FlowRow], tags: &[String]) -> Result<(), FileError> {
+        let result = (|| {
+            for row in rows {
+                flow_line(&mut self.out, row, tags, Time::NEVER)?;
+            }
+            self.out.flush()
+        })();
+        result.map_err(|source| FileError {
+            path: self.path.clone(),
+            source,
+        })
+    }
+}
+
+const FLOW_COLUMNS: &str = "flow_id,conn,src,dst,size,start_ps,end_ps,fct_ps,ideal_ps,slowdown,\
+                            finished,received,stopped_ps,timed,tag";
+
+fn optional<T: fmt::Display>(value: Option<T>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}
+
+/// Text as one CSV field. [RFC 4180]
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.into()
+    }
+}
+
+/// One message. `fct_ps` and `slowdown` of an unfinished one are what it has taken until `end`.
+fn flow_line(out: &mut dyn Write, flow: &FlowRow, tags: &[String], end: Time) -> io::Result<()> {
+    let known = |at_least: bool| !at_least || end != Time::NEVER;
+    let took = fct(flow, end)
+        .filter(|took| known(took.at_least))
+        .map(|took| took.value);
+    let slow = slowdown(flow, end)
+        .filter(|slow| known(slow.at_least))
+        .map(|slow| slow.value);
+    writeln!(
+        out,
+        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+        flow.message,
+        flow.conn,
+        flow.src,
+        flow.dst,
+        flow.size,
+        optional(flow.start.map(|at| at.0)),
+        optional(flow.end.map(|at| at.0)),
+        optional(took),
+        flow.ideal.0,
+        optional(slow),
+        u8::from(flow.end.is_some()),
+        flow.received,
+        optional(flow.stopped.map(|at| at.0)),
+        u8::from(flow.timed),
+        tags.get(usize::from(flow.tag))
+            .map_or(String::new(), |tag| quoted(tag)),
+    )
+}
+
+/// Writes `flows.csv`: one line per message, by number.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn flows_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
+    writeln!(out, "{FLOW_COLUMNS}")?;
+    run.flows
+        .iter()
+        .try_for_each(|flow| flow_line(out, flow, &run.tags, run.end))
+}
+
+/// A name as it stands in a column title: `buffer_full`.
+fn snake(name: &str) -> String {
+    name.replace([' ', '-'], "_")
+}
+
+fn join(numbers: &[u64]) -> String {
+    let texts: Vec<String> = numbers.iter().map(u64::to_string).collect();
+    texts.join(",")
+}
+
+fn classes(prefix: &str) -> String {
+    let names: Vec<String> = Class::ALL
+        .iter()
+        .map(|class| format!("{prefix}_{}", class.name()))
+        .collect();
+    names.join(",")
+}
+
+/// Writes `ports.csv`: one line per link, by number.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn ports_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
+    let reasons: Vec<String> = DropReason::ALL
+        .iter()
+        .map(|reason| format!("dropped_by_{}", snake(reason.name())))
+        .collect();
+    writeln!(
+        out,
+        "link,from,to,from_tier,to_tier,rate_bps,utilisation,queue_max,credits_max,marked,\
+         {},{},{},{},{},{}",
+        classes("packets"),
+        classes("bytes"),
+        classes("dropped"),
+        reasons.join(","),
+        classes("lost"),
+        classes("copied"),
+    )?;
+    let span = active(run);
+    for port in &run.ports {
+        writeln!(
+            out,
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            port.link,
+            quoted(&port.from),
+            quoted(&port.to),
+            port.from_tier,
+            port.to_tier,
+            port.rate.0,
+            utilisation(port, span),
+            port.queue_max,
+            port.credits_max,
+            port.marked,
+            join(&port.packets),
+            join(&port.bytes),
+            join(&port.dropped),
+            join(&port.drop_reasons),
+            join(&port.lost),
+            join(&port.copied),
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes `series.csv`: one line per sample of a port, by (time, link).
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn series_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
+    writeln!(out, "at_ps,link,queue,credits,{}", classes("sent"))?;
+    for row in &run.port_series {
+        let sent = join(&row.sent);
+        writeln!(
+            out,
+            "{},{},{},{},{sent}",
+            row.at.0, row.link, row.queue, row.credits
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes `flow-series.csv`: one line per sample of a connection, by (time, connection).
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn flow_series_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
+    writeln!(out, "at_ps,conn,received")?;
+    run.flow_series
+        .iter()
+        .try_for_each(|row| writeln!(out, "{},{},{}", row.at.0, row.conn, row.received))
+}
+
+/// Address that the HPCC simulator gives to node `id`. [HPCC artefact, qbb.h]
+const fn hpcc_address(id: u32) -> u32 {
+    0x0b00_0001 + ((id / 256) << 16) + ((id % 256) << 8)
+}
+
+/// First source port of a pair of hosts. [HPCC artefact, third.cc]
+const HPCC_SPORT: u32 = 10_000;
+/// Destination ports by which its scripts tell background from incast. [HPCC artefact, analysis]
+const HPCC_DPORT: u16 = 100;
+const HPCC_DPORT_INCAST: u16 = 200;
+
+/// Writes `fct.txt` as the HPCC simulator does, one line per finished message in the order of
+/// completion: `sip dip sport dport size start_ns fct_ns standalone_fct_ns`.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn hpcc_fct(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
+    let mut pairs: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    let mut lines = Vec::new();
+    for flow in &run.flows {
+        let nth = pairs.entry((flow.src, flow.dst)).or_insert(0);
+        let sport = HPCC_SPORT + *nth;
+        *nth += 1;
+        if let (Some(start), Some(end), false) = (flow.start, flow.end, flow.timed) {
+            lines.push((end, sport, start, flow));
+        }
+    }
+    lines.sort_by_key(|&(end, _, _, flow)| (end, flow.message));
+    for (end, sport, start, flow) in lines {
+        let tag = run.tags.get(usize::from(flow.tag));
+        let incast = tag.is_some_and(|tag| tag.contains("incast"));
+        writeln!(
+            out,
+            "{:08x} {:08x} {sport} {} {} {} {} {}",
+            hpcc_address(flow.src),
+            hpcc_address(flow.dst),
+            if incast {
+                HPCC_DPORT_INCAST
+            } else {
+                HPCC_DPORT
+            },
+            flow.size,
+            start.0 / 1_000,
+            end.since(start).0.div_ceil(1_000),
+            flow.ideal.0.div_ceil(1_000),
+        )?;
+    }
+    Ok(())
+}

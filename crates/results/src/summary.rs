@@ -1,0 +1,734 @@
+//! What came of a run, in numbers: the content of `summary.json`.
+
+use crate::record::{CLASSES, FlowRow, PortRow, REASONS, RunRecord, Status};
+use crate::stats::{Dist, Figure, jain};
+use crate::{backlog, human};
+use model::{Class, DropReason};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use units::{Bytes, PS_PER_SEC, Rate, Span, Time};
+
+/// Version of the layout of `summary.json`; a field that changes its meaning raises it.
+pub const SCHEMA: u32 = 1;
+
+/// Messages that are named as the slowest. [ours]
+pub const SLOWEST_MAX: usize = 20;
+
+/// What came of a run, in numbers. Times in picoseconds, sizes in bytes, rates in bits per second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Version of this layout.
+    pub schema: u32,
+    /// Short name of the scenario.
+    pub scenario: String,
+    /// The scenario in a few words.
+    pub title: String,
+    /// The transport's composed name.
+    pub transport: String,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Hash over what happened, 16 hexadecimal digits.
+    pub fingerprint: String,
+    /// What this run sets differently from its siblings, as `(key, value)`.
+    pub settings: Vec<(String, String)>,
+    /// `complete`, `interrupted` or `stuck`.
+    pub status: String,
+    /// What does not add up, where packets went missing unaccounted.
+    pub conservation: Option<String>,
+    /// What the reader should know before trusting the numbers.
+    pub warnings: Vec<String>,
+    /// Measurement window, from and until; `null` where it has no end.
+    pub window_ps: (u64, Option<u64>),
+    /// When the last thing happened.
+    pub end_ps: u64,
+    /// Packets delivered over links.
+    pub hops: u64,
+    /// How many messages, and what became of them.
+    pub messages: Messages,
+    /// Completion times and slowdowns: all sizes first, then by size.
+    pub sizes: Vec<SizeBin>,
+    /// Bytes delivered per time, over all hosts.
+    pub goodput: Option<Goodput>,
+    /// Jain's index over the mean rates of the counted messages.
+    pub fairness: Option<f64>,
+    /// The fullest port of a switch.
+    pub queue_max: Option<QueueMax>,
+    /// Packets that were lost.
+    pub drops: Drops,
+    /// Credits and what became of them.
+    pub credits: Credits,
+    /// Data packets, and what went wrong.
+    pub packets: Packets,
+    /// Links by place in the network.
+    pub links: Vec<LinkGroup>,
+    /// The slowest counted messages by slowdown, the worst first; at most [`SLOWEST_MAX`].
+    pub slowest: Vec<Slow>,
+    /// What follows from the scenario before anything runs.
+    pub derived: DerivedSummary,
+}
+
+/// How many messages, and what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Messages {
+    /// Of the whole run.
+    pub total: u64,
+    /// That started inside the measurement window: all other figures are about them.
+    pub counted: u64,
+    /// Counted ones that finished.
+    pub finished: u64,
+    /// Counted ones that did not; they enter distributions as lower bounds.
+    pub unfinished: u64,
+    /// Of the whole run, unfinished.
+    pub unfinished_total: u64,
+    /// Of the whole run, never started: what they waited for did not happen.
+    pub not_started: u64,
+    /// Counted ones with a set end; they have no completion time.
+    pub timed: u64,
+    /// Bytes of the counted ones.
+    pub bytes: u64,
+}
+
+/// Messages of a range of sizes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SizeBin {
+    /// `all`, `s`, `m`, `l` or `xl`.
+    pub name: String,
+    /// Sizes above this.
+    pub above: u64,
+    /// Sizes up to this; `None` without limit.
+    pub up_to: Option<u64>,
+    /// Messages, unfinished ones included.
+    pub messages: u64,
+    /// Unfinished ones.
+    pub unfinished: u64,
+    /// Time from the start at the sender to the last byte at the receiver.
+    pub fct_ps: Option<Dist<u64>>,
+    /// Completion time over that in an idle network.
+    pub slowdown: Option<Dist<f64>>,
+}
+
+impl SizeBin {
+    /// The range in words: `10 KB - 100 KB`.
+    pub fn label(&self) -> String {
+        match (self.above, self.up_to) {
+            (0, None) => "all sizes".into(),
+            (0, Some(top)) => format!("up to {}", human::bytes(Bytes(top))),
+            (above, None) => format!("above {}", human::bytes(Bytes(above))),
+            (above, Some(top)) => {
+                format!(
+                    "{} - {}",
+                    human::bytes(Bytes(above)),
+                    human::bytes(Bytes(top))
+                )
+            }
+        }
+    }
+}
+
+/// Bytes delivered per time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Goodput {
+    /// Sum over all hosts.
+    pub bps: u64,
+    /// The time it is taken over: from the first start to the last end inside the window.
+    pub from_ps: u64,
+    /// Its end.
+    pub until_ps: u64,
+}
+
+/// The fullest port of a switch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueMax {
+    /// Most bytes of data that waited at once, the frame on the line included.
+    pub bytes: u64,
+    /// Where.
+    pub port: String,
+}
+
+/// Packets that were lost.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drops {
+    /// Dropped by ports, by class name.
+    pub by_class: BTreeMap<String, u64>,
+    /// Dropped by ports, by reason.
+    pub by_reason: BTreeMap<String, u64>,
+    /// Lost to faults on the line, by class name.
+    pub faults: BTreeMap<String, u64>,
+    /// Dropped by ports, all classes but credits: losing a credit is how a credit-based
+    /// receiver learns its rate. [xpass s3.1]
+    pub data: u64,
+    /// Dropped by ports, all classes.
+    pub total: u64,
+}
+
+/// Credits and what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Credits {
+    /// Given out by receivers.
+    pub sent: u64,
+    /// Arrived at senders.
+    pub received: u64,
+    /// Arrived where nothing was left to send.
+    pub wasted: u64,
+    /// Dropped at the link of the host that gave them out.
+    pub dropped_at_host: u64,
+    /// Dropped by ports or lost to faults on the way.
+    pub dropped_on_way: u64,
+    /// Wasted over sent; `None` where none were sent.
+    pub waste: Option<f64>,
+    /// Wasted over wasted and used: the share of the data direction left idle. [xpass s6.3]
+    pub waste_of_arrived: Option<f64>,
+}
+
+impl Credits {
+    /// Credits that brought data.
+    pub const fn used(&self) -> u64 {
+        self.received.saturating_sub(self.wasted)
+    }
+}
+
+/// Data packets, and what went wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Packets {
+    /// Data packets sent, first time or again.
+    pub data_sent: u64,
+    /// Data packets sent again.
+    pub retransmitted: u64,
+    /// Data packets that brought nothing new.
+    pub duplicates: u64,
+    /// Safety timers that fired.
+    pub timeouts: u64,
+    /// Packets that made no sense.
+    pub nonsense: u64,
+    /// Packets that left a port marked.
+    pub marked: u64,
+    /// Copies that faults added.
+    pub copied: u64,
+}
+
+/// Links between two tiers, in one direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkGroup {
+    /// `host -> tor`.
+    pub name: String,
+    /// How many.
+    pub links: u64,
+    /// Mean share of the run's active time in which the line was busy.
+    pub utilisation_mean: f64,
+    /// Greatest such share.
+    pub utilisation_max: f64,
+    /// The link that has it.
+    pub busiest: String,
+    /// Most bytes of data that waited at once in one of the ports.
+    pub queue_max: u64,
+    /// Packets dropped, credits left out.
+    pub dropped: u64,
+}
+
+/// One of the slowest messages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Slow {
+    /// Its number.
+    pub message: u32,
+    /// Its connection.
+    pub conn: u32,
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Bytes.
+    pub size: u64,
+    /// When it started.
+    pub start_ps: u64,
+    /// How long it took.
+    pub fct_ps: Figure<u64>,
+    /// Over the time in an idle network.
+    pub slowdown: Figure<f64>,
+    /// Its tag.
+    pub tag: String,
+}
+
+/// What follows from the scenario before anything runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DerivedSummary {
+    /// Hosts.
+    pub hosts: u32,
+    /// Switches.
+    pub switches: u32,
+    /// Rate of a host's link.
+    pub host_rate_bps: u64,
+    /// Longest round trip of an idle network, frames included.
+    pub base_rtt_ps: u64,
+    /// The same without frames.
+    pub propagation_rtt_ps: u64,
+    /// Bandwidth-delay product in wire bytes.
+    pub bdp: u64,
+}
+
+/// Upper ends of the size bins and their names. [xpass s6.3]
+const BINS: [(&str, u64); 3] = [("s", 10_000), ("m", 100_000), ("l", 1_000_000)];
+const LAST_BIN: &str = "xl";
+
+/// How long a message took, or has taken when the run ended; `None` if it never started or has a
+/// set end.
+pub(crate) fn fct(flow: &FlowRow, end: Time) -> Option<Figure<u64>> {
+    let start = flow.start.filter(|_| !flow.timed)?;
+    Some(match flow.end {
+        Some(done) => Figure {
+            value: done.since(start).0,
+            at_least: false,
+        },
+        None => Figure {
+            value: end.since(start).0,
+            at_least: true,
+        },
+    })
+}
+
+/// Completion time over that in an idle network.
+pub(crate) fn slowdown(flow: &FlowRow, end: Time) -> Option<Figure<f64>> {
+    let took = fct(flow, end)?;
+    Some(Figure {
+        value: took.value as f64 / flow.ideal.0 as f64,
+        at_least: took.at_least,
+    })
+}
+
+/// Whether a message started inside the window.
+pub(crate) fn counts(flow: &FlowRow, window: &Range<Time>) -> bool {
+    flow.start.is_some_and(|start| window.contains(&start))
+}
+
+impl Summary {
+    /// The summary of `run`.
+    ///
+    /// # Panics
+    /// If the record contradicts itself; see [`RunRecord::check`].
+    pub fn of(run: &RunRecord) -> Self {
+        run.check();
+        let counted: Vec<&FlowRow> = run
+            .flows
+            .iter()
+            .filter(|flow| counts(flow, &run.window))
+            .collect();
+        let messages = messages(run, &counted);
+        let mut summary = Self {
+            schema: SCHEMA,
+            scenario: run.scenario.clone(),
+            title: run.title.clone(),
+            transport: run.transport.clone(),
+            seed: run.seed,
+            fingerprint: format!("{:016x}", run.fingerprint),
+            settings: run.settings.clone(),
+            status: run.status.name().into(),
+            conservation: run.conservation.clone().err(),
+            warnings: run.warnings.clone(),
+            window_ps: (
+                run.window.start.0,
+                (run.window.end != Time::NEVER).then_some(run.window.end.0),
+            ),
+            end_ps: run.end.0,
+            hops: run.hops,
+            messages,
+            sizes: size_bins(&counted, run.end),
+            goodput: goodput(run),
+            fairness: fairness(&counted, run.end),
+            queue_max: queue_max(&run.ports),
+            drops: drops(&run.ports),
+            credits: credits(run),
+            packets: packets(run),
+            links: link_groups(run),
+            slowest: slowest(run, &counted),
+            derived: DerivedSummary {
+                hosts: run.derived.hosts,
+                switches: run.derived.switches,
+                host_rate_bps: run.derived.host_rate.0,
+                base_rtt_ps: run.derived.base_rtt.0,
+                propagation_rtt_ps: run.derived.propagation_rtt.0,
+                bdp: run.derived.bdp.0,
+            },
+        };
+        warn(&mut summary, run);
+        summary
+    }
+
+    /// The bin of all sizes.
+    pub fn all(&self) -> &SizeBin {
+        &self.sizes[0]
+    }
+
+    /// Whether the exit code has to say that the run broke (3): packets unaccounted for, or
+    /// messages that can never finish.
+    pub fn broken(&self) -> bool {
+        self.conservation.is_some() || self.status == Status::Stuck.name()
+    }
+}
+
+fn messages(run: &RunRecord, counted: &[&FlowRow]) -> Messages {
+    let n =
+        |test: &dyn Fn(&FlowRow) -> bool| counted.iter().filter(|flow| test(flow)).count() as u64;
+    Messages {
+        total: run.flows.len() as u64,
+        counted: counted.len() as u64,
+        finished: n(&|flow| flow.end.is_some()),
+        unfinished: n(&|flow| flow.end.is_none()),
+        unfinished_total: run.flows.iter().filter(|flow| flow.end.is_none()).count() as u64,
+        not_started: run.flows.iter().filter(|flow| flow.start.is_none()).count() as u64,
+        timed: n(&|flow| flow.timed),
+        bytes: counted.iter().map(|flow| flow.size).sum(),
+    }
+}
+
+fn size_bins(counted: &[&FlowRow], end: Time) -> Vec<SizeBin> {
+    let bin = |name: &str, above: u64, up_to: Option<u64>| {
+        // An empty message belongs to the smallest ones.
+        let inside = |flow: &&&FlowRow| {
+            (flow.size > above || above == 0) && up_to.is_none_or(|top| flow.size <= top)
+        };
+        let (mut times, mut slowdowns) = (Vec::new(), Vec::new());
+        for flow in counted.iter().filter(inside) {
+            times.extend(fct(flow, end));
+            slowdowns.extend(slowdown(flow, end));
+        }
+        SizeBin {
+            name: name.into(),
+            above,
+            up_to,
+            messages: times.len() as u64,
+            unfinished: times.iter().filter(|took| took.at_least).count() as u64,
+            fct_ps: Dist::of(&times),
+            slowdown: Dist::of(&slowdowns),
+        }
+    };
+    let mut bins = vec![bin("all", 0, None)];
+    let mut above = 0;
+    for (name, top) in BINS {
+        bins.push(bin(name, above, Some(top)));
+        above = top;
+    }
+    bins.push(bin(LAST_BIN, above, None));
+    bins
+}
+
+/// Bytes per time between the first start and the last end inside the window. A message that lies
+/// across an edge counts with the share of its life that is inside, as if its bytes came evenly.
+fn goodput(run: &RunRecord) -> Option<Goodput> {
+    let ended = |flow: &FlowRow| flow.end.unwrap_or(run.end);
+    let started = || {
+        run.flows
+            .iter()
+            .filter_map(|flow| Some((flow, flow.start?)))
+    };
+    let from = started()
+        .map(|(_, start)| start)
+        .min()?
+        .max(run.window.start);
+    let until = started()
+        .map(|(flow, _)| ended(flow))
+        .max()?
+        .min(run.window.end);
+    if until <= from {
+        return None;
+    }
+    let mut bytes = 0u128;
+    for (flow, start) in started() {
+        let end = ended(flow);
+        let inside = end.min(until).since(start.max(from));
+        bytes += match end.since(start) {
+            // Nothing but an empty message takes no time.
+            Span::ZERO => 0,
+            life => u128::from(flow.received) * u128::from(inside.0) / u128::from(life.0),
+        };
+    }
+    let bps = bytes * 8 * u128::from(PS_PER_SEC) / u128::from(until.since(from).0);
+    Some(Goodput {
+        bps: u64::try_from(bps).unwrap_or(u64::MAX),
+        from_ps: from.0,
+        until_ps: until.0,
+    })
+}
+
+fn fairness(counted: &[&FlowRow], end: Time) -> Option<f64> {
+    let rates: Vec<f64> = counted
+        .iter()
+        .filter_map(|flow| {
+            let life = flow.end.unwrap_or(end).since(flow.start?);
+            (life > Span::ZERO).then(|| flow.received as f64 / life.0 as f64)
+        })
+        .collect();
+    jain(&rates)
+}
+
+fn queue_max(ports: &[PortRow]) -> Option<QueueMax> {
+    // The first of several equally full ones.
+    let fullest = ports
+        .iter()
+        .filter(|port| !port.of_host())
+        .max_by_key(|port| (port.queue_max, std::cmp::Reverse(port.link)))?;
+    Some(QueueMax {
+        bytes: fullest.queue_max,
+        port: fullest.name(),
+    })
+}
+
+fn drops(ports: &[PortRow]) -> Drops {
+    let by_class = |counters: &dyn Fn(&PortRow) -> [u64; CLASSES]| {
+        Class::ALL
+            .iter()
+            .map(|class| {
+                let sum = ports
+                    .iter()
+                    .map(|port| counters(port)[*class as usize])
+                    .sum();
+                (class.name().to_owned(), sum)
+            })
+            .collect::<BTreeMap<_, u64>>()
+    };
+    let dropped = by_class(&|port| port.dropped);
+    let total: u64 = dropped.values().sum();
+    let reasons: [u64; REASONS] =
+        std::array::from_fn(|reason| ports.iter().map(|port| port.drop_reasons[reason]).sum());
+    Drops {
+        data: total - dropped[Class::Credit.name()],
+        total,
+        by_class: dropped,
+        by_reason: DropReason::ALL
+            .iter()
+            .map(|reason| (reason.name().to_owned(), reasons[*reason as usize]))
+            .collect(),
+        faults: by_class(&|port| port.lost),
+    }
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+fn credits(run: &RunRecord) -> Credits {
+    let credit = Class::Credit as usize;
+    let (totals, ports) = (&run.totals, &run.ports);
+    Credits {
+        sent: totals.credits_sent,
+        received: totals.credits_received,
+        wasted: totals.credits_wasted,
+        dropped_at_host: totals.credits_dropped,
+        dropped_on_way: ports
+            .iter()
+            .map(|port| port.dropped[credit] + port.lost[credit])
+            .sum(),
+        waste: share(totals.credits_wasted, totals.credits_sent),
+        waste_of_arrived: share(totals.credits_wasted, totals.credits_received),
+    }
+}
+
+fn packets(run: &RunRecord) -> Packets {
+    Packets {
+        data_sent: run.totals.data_sent,
+        retransmitted: run.totals.retransmitted,
+        duplicates: run.totals.duplicates,
+        timeouts: run.totals.timeouts,
+        nonsense: run.totals.nonsense,
+        marked: run.ports.iter().map(|port| port.marked).sum(),
+        copied: run.ports.iter().flat_map(|port| port.copied).sum(),
+    }
+}
+
+/// The time in which a run can load its links: from the first start to the last event.
+pub(crate) fn active(run: &RunRecord) -> Span {
+    let first = run.flows.iter().filter_map(|flow| flow.start).min();
+    first.map_or(Span::ZERO, |first| run.end.since(first))
+}
+
+/// Share of `span` in which the line of `port` was busy.
+pub(crate) fn utilisation(port: &PortRow, span: Span) -> f64 {
+    let sent: u64 = port.bytes.iter().sum();
+    let busy = u128::from(sent) * 8 * u128::from(PS_PER_SEC);
+    let could = u128::from(port.rate.0) * u128::from(span.0);
+    if could == 0 {
+        0.0
+    } else {
+        busy as f64 / could as f64
+    }
+}
+
+/// The name of a tier: host 0, then switches from the edge inwards.
+pub(crate) fn tier_name(tier: u8) -> String {
+    match tier {
+        0 => "host".into(),
+        1 => "tor".into(),
+        2 => "agg".into(),
+        3 => "core".into(),
+        other => format!("tier {other}"),
+    }
+}
+
+fn link_groups(run: &RunRecord) -> Vec<LinkGroup> {
+    let span = active(run);
+    let mut groups: BTreeMap<(u8, u8), Vec<&PortRow>> = BTreeMap::new();
+    for port in &run.ports {
+        groups
+            .entry((port.from_tier, port.to_tier))
+            .or_default()
+            .push(port);
+    }
+    let group = |((from, to), ports): ((u8, u8), Vec<&PortRow>)| {
+        let shares: Vec<f64> = ports.iter().map(|port| utilisation(port, span)).collect();
+        // Of equals the first, so that the name does not depend on how many there are.
+        let busiest =
+            (1..ports.len()).fold(0, |best, i| if shares[i] > shares[best] { i } else { best });
+        let dropped: u64 = ports.iter().flat_map(|port| port.dropped).sum();
+        let credits: u64 = ports
+            .iter()
+            .map(|port| port.dropped[Class::Credit as usize])
+            .sum();
+        LinkGroup {
+            name: format!("{} -> {}", tier_name(from), tier_name(to)),
+            links: ports.len() as u64,
+            utilisation_mean: shares.iter().sum::<f64>() / ports.len() as f64,
+            utilisation_max: shares[busiest],
+            busiest: ports[busiest].name(),
+            queue_max: ports.iter().map(|port| port.queue_max).max().unwrap_or(0),
+            dropped: dropped - credits,
+        }
+    };
+    groups.into_iter().map(group).collect()
+}
+
+fn slowest(run: &RunRecord, counted: &[&FlowRow]) -> Vec<Slow> {
+    let mut slow: Vec<(&FlowRow, Figure<f64>, Figure<u64>)> = counted
+        .iter()
+        .filter_map(|flow| Some((*flow, slowdown(flow, run.end)?, fct(flow, run.end)?)))
+        .collect();
+    slow.sort_by(|a, b| {
+        b.1.value
+            .total_cmp(&a.1.value)
+            .then(a.0.message.cmp(&b.0.message))
+    });
+    slow.truncate(SLOWEST_MAX);
+    slow.into_iter()
+        .map(|(flow, slowdown, fct_ps)| Slow {
+            message: flow.message,
+            conn: flow.conn,
+            src: flow.src,
+            dst: flow.dst,
+            size: flow.size,
+            start_ps: flow.start.unwrap_or(Time::ZERO).0,
+            fct_ps,
+            slowdown,
+            tag: run
+                .tags
+                .get(usize::from(flow.tag))
+                .cloned()
+                .unwrap_or_default(),
+        })
+        .collect()
+}
+
+/// Adds what can be seen in the numbers alone.
+fn warn(summary: &mut Summary, run: &RunRecord) {
+    let messages = summary.messages;
+    let mut say = |text: String| summary.warnings.push(text);
+    if let Err(what) = &run.conservation {
+        say(format!(
+            "packets are unaccounted for, trust nothing below: {what}"
+        ));
+    }
+    match run.status {
+        Status::Complete => {}
+        Status::Interrupted => say(format!(
+            "interrupted at {}: the results are partial",
+            human::time(run.end.since(Time::ZERO))
+        )),
+        Status::Stuck => say(format!(
+            "{} of {} messages can never finish; summary, flows and report name them",
+            human::count(messages.unfinished_total),
+            human::count(messages.total)
+        )),
+    }
+    if messages.counted == 0 {
+        say(
+            "no message started inside the measurement window: widen run.window, or lower \
+             run.warmup"
+                .into(),
+        );
+    }
+    let late = summary.sizes[0].unfinished;
+    if late > 0 {
+        say(format!(
+            "{} of {} counted messages did not finish; they enter every figure marked >= with \
+             the time that they have taken so far",
+            human::count(late),
+            human::count(messages.counted)
+        ));
+    }
+    let early = run
+        .flows
+        .iter()
+        .filter(|flow| counts(flow, &run.window))
+        .filter(|flow| {
+            fct(flow, run.end).is_some_and(|took| !took.at_least && took.value < flow.ideal.0)
+        });
+    let early = early.count() as u64;
+    if early > 0 {
+        say(format!(
+            "{} messages finished faster than an idle network allows: the ideal time of the \
+             scenario is too long, or its definition of completion is not that of the last byte",
+            human::count(early)
+        ));
+    }
+    if let Some(growth) = backlog::growth(&run.flows, &run.window, run.end) {
+        say(growth.to_string());
+    }
+}
+
+impl RunRecord {
+    /// Panics where the record contradicts itself: that is a mistake of who filled it in.
+    pub fn check(&self) {
+        for (i, flow) in self.flows.iter().enumerate() {
+            assert_eq!(
+                flow.message as usize, i,
+                "flows are in the order of their numbers"
+            );
+            assert!(flow.ideal > Span::ZERO, "message {i} has no ideal time");
+            assert!(
+                usize::from(flow.tag) < self.tags.len().max(1),
+                "message {i} has no tag"
+            );
+            assert!(
+                flow.received <= flow.size,
+                "message {i} received more than was sent"
+            );
+            if let Some(end) = flow.end {
+                let start = flow.start.expect("what ended had started");
+                assert!(start <= end, "message {i} ended before it started");
+            }
+        }
+        for (i, port) in self.ports.iter().enumerate() {
+            assert_eq!(
+                port.link as usize, i,
+                "ports are in the order of their links"
+            );
+            assert!(port.rate > Rate(0), "link {i} has no rate");
+        }
+        assert!(
+            self.window.start <= self.window.end,
+            "the window ends before it starts"
+        );
+        let links = self.ports.len();
+        assert!(
+            self.port_series
+                .iter()
+                .all(|row| (row.link as usize) < links),
+            "unknown link"
+        );
+        assert!(
+            self.port_series.is_sorted_by_key(|row| (row.at, row.link)),
+            "samples in order"
+        );
+        assert!(
+            self.flow_series.is_sorted_by_key(|row| (row.at, row.conn)),
+            "samples in order"
+        );
+    }
+}

@@ -1,0 +1,239 @@
+//! A run on the terminal: one header, one row per transport, and what the reader must know.
+
+use crate::grid::{Cell, Column, Paint, Style, render, wrap};
+use crate::human;
+use crate::stats::Figure;
+use crate::summary::Summary;
+use crate::threshold::Verdict;
+use model::Class;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use units::{Bytes, Rate, Span};
+
+/// Header, table, warnings and thresholds of runs of one scenario, one row each.
+pub fn text(runs: &[(&Summary, &[Verdict])], style: Style) -> String {
+    let summaries: Vec<&Summary> = runs.iter().map(|&(summary, _)| summary).collect();
+    let mut out = header(&summaries, style);
+    out.push_str(&rows(&summaries, style));
+    out.push_str(&notes(runs, style));
+    out
+}
+
+/// The scenario in one line, with seed and fingerprint where they are the same for all runs.
+pub fn header(runs: &[&Summary], style: Style) -> String {
+    let Some(first) = runs.first() else {
+        return String::new();
+    };
+    let mut right = Vec::new();
+    if runs.iter().all(|run| run.seed == first.seed) {
+        right.push(format!("seed {}", first.seed));
+    }
+    if runs.len() == 1 {
+        right.push(format!("fingerprint {}", first.fingerprint));
+    }
+    let right = right.join("   ");
+    let one_line = first.scenario.chars().count() + first.title.chars().count() + right.len() + 8;
+    let name = style.paint(Paint::Bold, &first.scenario);
+    if one_line <= style.width {
+        format!(
+            " {name}  {}     {}\n",
+            first.title,
+            style.paint(Paint::Dim, &right)
+        )
+    } else {
+        let title = wrap(&first.title, style.width, 1);
+        format!(" {name}\n{title}\n {}\n", style.paint(Paint::Dim, &right))
+    }
+}
+
+/// One row per run.
+pub fn rows(runs: &[&Summary], style: Style) -> String {
+    let column = |title: &str, rank: u8, cell: &dyn Fn(&Summary) -> Cell| Column {
+        title: title.into(),
+        rank,
+        cells: runs.iter().map(|run| cell(run)).collect(),
+    };
+    let fct = |pick: fn(&Summary) -> Option<Figure<u64>>| {
+        move |run: &Summary| bounded(pick(run), |ps| human::time(Span(ps)))
+    };
+    let mut columns = vec![
+        column("transport", 0, &|run| Cell::new(run.transport.clone())),
+        column("messages", 3, &messages),
+        column("p50", 2, &fct(|run| Some(run.all().fct_ps.as_ref()?.p50))),
+        column("p99", 0, &fct(|run| Some(run.all().fct_ps.as_ref()?.p99))),
+        column("slowdown p99", 1, &|run| {
+            bounded(
+                run.all().slowdown.as_ref().map(|dist| dist.p99),
+                human::ratio,
+            )
+        }),
+        column("max queue", 4, &|run| match &run.queue_max {
+            Some(queue) => Cell::new(human::bytes(Bytes(queue.bytes))),
+            None => Cell::painted("-", Paint::Dim),
+        }),
+        column("drops by class", 6, &drops),
+        column("goodput", 5, &|run| match run.goodput {
+            Some(goodput) => Cell::new(human::rate(Rate(goodput.bps))),
+            None => Cell::painted("-", Paint::Dim),
+        }),
+    ];
+    for key in varied(runs).into_iter().rev() {
+        let value = |run: &Summary| {
+            let setting = run.settings.iter().find(|(name, _)| *name == key);
+            Cell::new(setting.map_or("-", |(_, value)| value))
+        };
+        columns.insert(1, column(last_part(&key), 0, &value));
+    }
+    if runs.iter().any(|run| run.seed != runs[0].seed) {
+        columns.insert(1, column("seed", 0, &|run| Cell::new(run.seed.to_string())));
+    }
+    if runs.len() > 1 {
+        columns.push(column("fingerprint", 7, &|run| {
+            Cell::painted(run.fingerprint.clone(), Paint::Dim)
+        }));
+    }
+    render(columns, style)
+}
+
+/// Keys whose values differ between runs, the transport's own left out: it has a column.
+pub(crate) fn varied(runs: &[&Summary]) -> Vec<String> {
+    let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut order: Vec<&str> = Vec::new();
+    for (key, value) in runs.iter().flat_map(|run| &run.settings) {
+        if !order.contains(&key.as_str()) {
+            order.push(key);
+        }
+        values.entry(key).or_default().push(value);
+    }
+    let differs = |key: &&str| {
+        let values = &values[*key];
+        values.len() < runs.len() || values.iter().any(|value| *value != values[0])
+    };
+    order
+        .into_iter()
+        .filter(|key| *key != "transport.kind" && differs(key))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// `load` of `workload.load`.
+pub(crate) fn last_part(key: &str) -> &str {
+    key.rsplit('.').next().unwrap_or(key)
+}
+
+fn bounded<T>(figure: Option<Figure<T>>, show: impl Fn(T) -> String) -> Cell {
+    match figure {
+        None => Cell::painted("-", Paint::Dim),
+        Some(Figure {
+            value,
+            at_least: true,
+        }) => Cell::painted(format!(">= {}", show(value)), Paint::Warn),
+        Some(Figure {
+            value,
+            at_least: false,
+        }) => Cell::new(show(value)),
+    }
+}
+
+fn messages(run: &Summary) -> Cell {
+    let messages = run.messages;
+    if run.all().unfinished == 0 {
+        Cell::new(human::count(messages.counted))
+    } else {
+        let text = format!(
+            "{} of {}",
+            human::count(messages.finished),
+            human::count(messages.counted)
+        );
+        Cell::painted(text, Paint::Warn)
+    }
+}
+
+/// Drops of every class that has any; what faults took is added with a plus.
+pub(crate) fn drops_text(run: &Summary) -> String {
+    let mut parts: Vec<String> = Class::ALL
+        .iter()
+        .filter_map(|class| {
+            let n = *run.drops.by_class.get(class.name())?;
+            (n > 0).then(|| format!("{} {}", class.name(), human::count(n)))
+        })
+        .collect();
+    let faults: u64 = run.drops.faults.values().sum();
+    if faults > 0 {
+        parts.push(format!("+ faults {}", human::count(faults)));
+    }
+    if parts.is_empty() {
+        "none".into()
+    } else {
+        parts.join(", ")
+    }
+}
+
+fn drops(run: &Summary) -> Cell {
+    let paint = match (run.drops.total, run.drops.data) {
+        (0, _) => Paint::Dim,
+        (_, 0) => Paint::Plain,
+        _ => Paint::Warn,
+    };
+    Cell::painted(drops_text(run), paint)
+}
+
+/// The slowest message, warnings, and thresholds with a tick or a cross.
+pub fn notes(runs: &[(&Summary, &[Verdict])], style: Style) -> String {
+    let mut out = String::new();
+    let width = style.width.min(100);
+    let several = runs.len() > 1;
+    for (run, verdicts) in runs {
+        let whose = if several {
+            format!("{}: ", run.transport)
+        } else {
+            String::new()
+        };
+        for warning in &run.warnings {
+            let text = wrap(&format!("warning: {whose}{warning}"), width, 1);
+            let _ = writeln!(out, "{}", style.paint(Paint::Warn, &text));
+        }
+        if let (Some(slow), false) = (run.slowest.first(), several) {
+            let _ = writeln!(out, "{}", wrap(&slowest(run, slow), width, 1));
+        }
+        for verdict in *verdicts {
+            let (mark, paint) = if verdict.passed {
+                ("✓", Paint::Good)
+            } else {
+                ("✗", Paint::Bad)
+            };
+            let _ = writeln!(
+                out,
+                " {} {whose}{} {}   measured {}",
+                style.paint(paint, mark),
+                verdict.key,
+                verdict.condition,
+                verdict.measured
+            );
+        }
+    }
+    out
+}
+
+/// One sentence about the slowest message.
+pub(crate) fn slowest(run: &Summary, slow: &crate::summary::Slow) -> String {
+    let at_least = if slow.fct_ps.at_least {
+        "at least "
+    } else {
+        ""
+    };
+    format!(
+        "slowest: message {} (h{} -> h{}, {}) took {at_least}{}, {} times what an idle network \
+         takes; the median is {}",
+        slow.message,
+        slow.src,
+        slow.dst,
+        human::bytes(Bytes(slow.size)),
+        human::time(Span(slow.fct_ps.value)),
+        human::ratio(slow.slowdown.value),
+        run.all()
+            .slowdown
+            .as_ref()
+            .map_or("-".into(), |dist| human::ratio(dist.p50.value)),
+    )
+}
