@@ -1,4 +1,4 @@
-//! Documents: a link into this repository leads somewhere.
+//! Documents: a link into this repository leads somewhere, and an invariant names a test that is.
 
 use super::{Finding, Tree, numbered};
 
@@ -21,6 +21,50 @@ pub(super) fn links_lead_somewhere(tree: &Tree) -> Vec<Finding> {
                         format!("the link to '{target}' leads nowhere ({place})"),
                     ));
                 }
+            }
+        }
+    }
+    findings
+}
+
+/// The page whose invariants name their tests.
+const INVARIANTS: &str = "ARCHITECTURE.md";
+
+/// Every row under "Invariants" ends with the names of tests, and those tests exist.
+pub(super) fn invariants_are_kept_by_tests(tree: &Tree) -> Vec<Finding> {
+    let Some(page) = tree.files.get(INVARIANTS) else {
+        return Vec::new();
+    };
+    let mut findings = Vec::new();
+    let rows = numbered(page)
+        .skip_while(|(_, line)| *line != "## Invariants")
+        .skip(1)
+        .take_while(|(_, line)| !line.starts_with("## "))
+        .filter(|(_, line)| line.starts_with("| ") && !line.starts_with("| ---"))
+        // The first row is the table's head.
+        .skip(1);
+    for (number, row) in rows {
+        let last = row
+            .trim_end_matches(['|', ' '])
+            .rsplit('|')
+            .next()
+            .unwrap_or("");
+        let tests: Vec<&str> = last.split('`').skip(1).step_by(2).collect();
+        if tests.is_empty() {
+            findings.push(Finding::new(
+                INVARIANTS,
+                number,
+                "name the test that keeps this",
+            ));
+        }
+        for test in tests {
+            let head = format!("fn {test}(");
+            if !tree
+                .within("crates/", ".rs")
+                .any(|(_, text)| text.contains(&head))
+            {
+                let message = format!("no test is called '{test}'");
+                findings.push(Finding::new(INVARIANTS, number, message));
             }
         }
     }
@@ -63,5 +107,16 @@ mod tests {
                     [lost](../gone.md)\n```\n[code](nowhere)\n```\n";
         let tree = Tree::of(&[("README.md", ""), ("docs/a.md", page), ("docs/b.md", "")]);
         assert_eq!(places(&links_lead_somewhere(&tree)), ["docs/a.md:2"]);
+    }
+
+    #[test]
+    fn an_invariant_without_its_test_is_found() {
+        let page = "## Invariants\n\n| what | kept by |\n| --- | --- |\n| a | `kept` |\n\
+                    | b | `gone` |\n| c | care |\n\n## Next\n\n| x | y |\n| --- | --- |\n| d | e |\n";
+        let tree = Tree::of(&[(INVARIANTS, page), ("crates/a/src/lib.rs", "fn kept() {}")]);
+        assert_eq!(
+            places(&invariants_are_kept_by_tests(&tree)),
+            ["ARCHITECTURE.md:6", "ARCHITECTURE.md:7"]
+        );
     }
 }

@@ -38,7 +38,7 @@ impl fmt::Display for Finding {
 
 /// Runs every rule.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let rules: [fn(&Tree) -> Vec<Finding>; 8] = [
+    let rules: [fn(&Tree) -> Vec<Finding>; 9] = [
         edges::only_known_edges,
         transports::registered_and_whole,
         transports::deviations_are_listed,
@@ -47,6 +47,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         text::known_papers,
         text::switching_reads_envelopes_only,
         docs::links_lead_somewhere,
+        docs::invariants_are_kept_by_tests,
     ];
     rules.iter().flat_map(|rule| rule(tree)).collect()
 }
