@@ -437,12 +437,15 @@ impl Pair<'_> {
         self.calls
     }
     /// Packets put on lines by hosts that satisfy `which`.
-    pub fn count(&self, which: impl Fn(&Packet) -> bool) -> u64 {
+    pub fn count(&self, mut which: impl FnMut(&Packet) -> bool) -> u64 {
         self.ladder
             .packets()
-            .filter(|packet| which(packet))
-            .map(|_| 1)
+            .map(|packet| u64::from(which(packet)))
             .sum()
+    }
+    /// The first packet that a host put on a line.
+    pub fn first_packet(&self) -> Option<Packet> {
+        self.ladder.packets().next().copied()
     }
     /// Heap that endpoints hold, as far as [`Pair::measure`] could see.
     pub fn held(&self) -> i64 {

@@ -1,0 +1,569 @@
+//! What every transport of the registry must do. A new transport is tested by being registered.
+//!
+//! `CONFORMANCE_ONLY=dctcp` restricts the suite to names that contain the text, and
+//! `CONFORMANCE_SEEDS=1..5000` sets the seeds of the random conversations.
+
+mod common;
+mod memory;
+
+use common::{Failures, Subject, each, subjects};
+use model::{ConnId, Encap, Event, Rng, stream};
+use proptest::prelude::*;
+use testkit::{A, B, C, Chaos, Pair, conversation, feed};
+use units::{Bytes, Rate, Span, Time};
+
+/// A scripted exchange.
+type Exchange = fn(&mut Pair<'_>);
+
+/// Short exchanges, whose every packet is lost, repeated and delayed in turn.
+const EXCHANGES: [(&str, Exchange); 4] = [
+    ("one packet", |pair| {
+        pair.message(Time::ZERO, A, B, 100);
+    }),
+    ("an empty message", |pair| {
+        pair.message(Time::ZERO, A, B, 0);
+    }),
+    ("four packets", |pair| {
+        pair.message(Time::ZERO, A, B, 5_000);
+    }),
+    ("a request and its answer", |pair| {
+        let conn = pair.connect(Time::ZERO, A, B);
+        pair.send(Time::ZERO, conn, A, 1_500);
+        pair.reply(conn, B, 0, 3_000);
+    }),
+];
+/// Packets that a short exchange may take: more would make the suite slow.
+const EXCHANGE_MAX: u64 = 250;
+
+fn run(pair: &mut Pair<'_>) {
+    pair.run();
+    let totals = pair.totals();
+    assert_eq!(
+        totals.nonsense,
+        0,
+        "honest packets were nonsense\n{}",
+        pair.ladder()
+    );
+}
+
+/// Packets of the exchange where nothing goes wrong.
+fn clean(subject: &Subject, exchange: Exchange) -> u64 {
+    let make = subject.make();
+    let mut pair = subject.pair(&make);
+    exchange(&mut pair);
+    run(&mut pair);
+    assert!(
+        pair.packets() <= EXCHANGE_MAX,
+        "{} packets\n{}",
+        pair.packets(),
+        pair.ladder()
+    );
+    pair.packets()
+}
+
+/// Every packet of every short exchange suffers `fault` in turn.
+fn each_packet(fault: fn(&mut Pair<'_>, u64)) {
+    let mut failures = Failures::default();
+    for subject in subjects() {
+        for (name, exchange) in EXCHANGES {
+            for n in 1..=clean(&subject, exchange) {
+                failures.watch(&format!("{}, {name}, packet {n}", subject.name), || {
+                    let make = subject.make();
+                    let mut pair = subject.pair(&make);
+                    exchange(&mut pair);
+                    fault(&mut pair, n);
+                    run(&mut pair);
+                });
+            }
+        }
+    }
+    failures.report();
+}
+
+#[test]
+fn messages_of_every_size_arrive() {
+    each(|subject| {
+        let make = subject.make();
+        for encap in [Encap::PAPER, Encap::UDP] {
+            let mtu = u64::from(encap.payload_max);
+            let bdp = subject.pair(&make).encap(encap).config(A).bdp().get();
+            for length in [0, 1, mtu - 1, mtu, mtu + 1, 2 * mtu, bdp, 10 * bdp + 7] {
+                let mut pair = subject.pair(&make).encap(encap);
+                pair.message(Time::ZERO, A, B, length);
+                run(&mut pair);
+            }
+        }
+    });
+}
+
+#[test]
+fn ten_megabytes_fill_the_line_without_repetition() {
+    each(|subject| {
+        let make = subject.make();
+        let mut pair = subject.pair(&make);
+        let conn = pair.message(Time::ZERO, A, B, 10_000_000);
+        run(&mut pair);
+        let end = completion(&pair, conn).since(Time::ZERO);
+        let ideal = Rate::gbps(10).serialize(Bytes(Encap::PAPER.wire_total(10_000_000)));
+        assert!(end < ideal.times(2), "took {end}, the line alone {ideal}");
+        let totals = pair.totals();
+        assert_eq!(
+            (
+                totals.data_sent,
+                totals.retransmitted,
+                totals.duplicates,
+                totals.timeouts
+            ),
+            (Encap::PAPER.frames(10_000_000), 0, 0, 0)
+        );
+    });
+}
+
+/// When the receiver had all of message 0.
+fn completion(pair: &Pair<'_>, of: ConnId) -> Time {
+    let mut ends = pair
+        .events()
+        .iter()
+        .filter_map(|&(at, _, event)| match event {
+            Event::Received {
+                conn, ordinal: 0, ..
+            } if conn == of => Some(at),
+            _ => None,
+        });
+    ends.next()
+        .expect("the run ended with the message received")
+}
+
+#[test]
+fn any_packet_may_be_lost() {
+    each_packet(|pair, n| pair.lose(n));
+}
+
+#[test]
+fn any_packet_may_come_twice() {
+    each_packet(|pair, n| pair.duplicate(n));
+}
+
+#[test]
+fn any_packet_may_be_overtaken() {
+    each_packet(|pair, n| pair.delay_packet(n, Span::us(25)));
+}
+
+#[test]
+fn any_packet_may_come_when_all_is_over() {
+    each_packet(|pair, n| {
+        // The original is late, and so is a copy of every other packet of the exchange.
+        pair.delay_packet(n, Span::ms(700));
+        pair.duplicate(n);
+    });
+}
+
+#[test]
+fn any_two_packets_may_be_lost() {
+    let mut failures = Failures::default();
+    for subject in subjects() {
+        let (name, exchange) = EXCHANGES[0];
+        let packets = clean(&subject, exchange) + 2;
+        for (first, second) in
+            (1..packets).flat_map(|first| (first + 1..=packets).map(move |second| (first, second)))
+        {
+            failures.watch(
+                &format!("{}, {name}, {first} and {second}", subject.name),
+                || {
+                    let make = subject.make();
+                    let mut pair = subject.pair(&make);
+                    exchange(&mut pair);
+                    pair.lose(first);
+                    pair.lose(second);
+                    run(&mut pair);
+                },
+            );
+        }
+    }
+    failures.report();
+}
+
+#[test]
+fn a_broken_link_delays_but_does_not_end() {
+    each(|subject| {
+        for from in [Time::ZERO, Time(30_000_000), Time(400_000_000)] {
+            let make = subject.make();
+            let mut pair = subject.pair(&make);
+            pair.message(Time::ZERO, A, B, 1_000_000);
+            pair.down(B, from, from.after(Span::ms(20)));
+            run(&mut pair);
+        }
+    });
+}
+
+#[test]
+fn many_send_to_one() {
+    const SENDERS: u32 = 32;
+    each(|subject| {
+        for (length, buffer) in [(1_000, u64::MAX), (64_000, u64::MAX), (64_000, 150_000)] {
+            let make = subject.make();
+            let mut pair = subject
+                .star(33, &make)
+                .delay(Span::us(1))
+                .buffer(Bytes(buffer));
+            for sender in 1..=SENDERS {
+                pair.message(Time::ZERO, model::HostId(sender), A, length);
+            }
+            run(&mut pair);
+        }
+    });
+}
+
+#[test]
+fn one_sends_to_many_while_they_answer() {
+    each(|subject| {
+        let make = subject.make();
+        let mut pair = subject.star(9, &make);
+        for peer in (1..9).map(model::HostId) {
+            pair.message(Time::ZERO, A, peer, 30_000);
+            pair.message(Time(3_000_000), peer, A, 20_000);
+        }
+        run(&mut pair);
+    });
+}
+
+#[test]
+fn a_connection_serves_both_ways_again_and_again() {
+    each(|subject| {
+        let make = subject.make();
+        let mut pair = subject.pair(&make);
+        let conn = pair.connect(Time::ZERO, A, B);
+        // The lengths of twenty questions, each asked when the one before was answered.
+        let lengths: [u64; 20] = std::array::from_fn(|i| [0, 1, 900, 1_460, 4_321, 40_000][i % 6]);
+        pair.send(Time::ZERO, conn, A, lengths[0]);
+        for (ordinal, &length) in (0u32..).zip(&lengths) {
+            pair.reply(conn, B, ordinal, length / 2);
+            if let Some(&next) = lengths.get(ordinal as usize + 1) {
+                pair.reply(conn, A, ordinal, next);
+            }
+        }
+        run(&mut pair);
+        assert_eq!((pair.received(conn, A), pair.received(conn, B)), (20, 20));
+    });
+}
+
+#[test]
+fn messages_of_one_connection_queue_in_order() {
+    each(|subject| {
+        let make = subject.make();
+        let mut pair = subject.pair(&make);
+        let conn = pair.connect(Time::ZERO, A, B);
+        for (i, length) in [10_000, 0, 0, 1, 3_000, 0, 1_460, 20_000]
+            .into_iter()
+            .enumerate()
+        {
+            pair.send(Time::ZERO, conn, A, length);
+            pair.send(Time(i as u64 * 2_000_000), conn, B, length + 1);
+        }
+        run(&mut pair);
+        // After a silence that outlasts every timer the connection is still there.
+        pair.send(pair.now().after(Span::ms(5_000)), conn, B, 5_000);
+        run(&mut pair);
+        assert_eq!((pair.received(conn, A), pair.received(conn, B)), (8, 9));
+    });
+}
+
+#[test]
+fn a_cancelled_message_ends_on_both_sides_after_what_had_left() {
+    each(|subject| {
+        for at in [
+            0,
+            1,
+            5_000_000,
+            20_000_000,
+            40_000_000,
+            100_000_000,
+            300_000_000,
+            5_000_000_000,
+        ] {
+            for (persistent, loss) in [
+                (false, None),
+                (true, None),
+                (false, Some(2)),
+                (true, Some(3)),
+            ] {
+                let make = subject.make();
+                let mut pair = subject.pair(&make);
+                let conn = if persistent {
+                    let conn = pair.connect(Time::ZERO, A, B);
+                    pair.send(Time::ZERO, conn, A, 300_000);
+                    conn
+                } else {
+                    pair.message(Time::ZERO, A, B, 300_000)
+                };
+                pair.cancel(Time(at), conn, A);
+                loss.into_iter().for_each(|n: u64| pair.lose(n));
+                run(&mut pair);
+                let data = pair.count(|p| subject.codec().payload(p).is_some_and(|(_, n)| n > 0));
+                let ended = pair.received(conn, A);
+                assert!(
+                    data == 0 || ended == 1,
+                    "cancelled at {at} ps\n{}",
+                    pair.ladder()
+                );
+                if persistent {
+                    pair.send(pair.now(), conn, A, 10_000);
+                    run(&mut pair);
+                    let last = pair
+                        .events()
+                        .iter()
+                        .rev()
+                        .find_map(|&(_, _, event)| match event {
+                            Event::Received { length, .. } => Some(length),
+                            _ => None,
+                        });
+                    assert_eq!(
+                        last,
+                        Some(10_000),
+                        "cancelled at {at} ps\n{}",
+                        pair.ladder()
+                    );
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn a_spurious_deadline_changes_nothing() {
+    each(|subject| {
+        let exchange = |pair: &mut Pair<'_>| {
+            pair.message(Time::ZERO, A, B, 20_000);
+            let conn = pair.connect(Time(2_000_000), B, A);
+            pair.send(Time(2_000_000), conn, B, 5_000);
+            pair.reply(conn, A, 0, 3_000);
+            pair.lose(5);
+            pair.lose(9);
+        };
+        let make = subject.make();
+        let mut plain = subject.pair(&make);
+        exchange(&mut plain);
+        run(&mut plain);
+        let (ladder, end) = (plain.ladder(), plain.now());
+        for seed in 0..4 {
+            let mut rng = Rng::stream(seed, stream::TEST, 7);
+            let mut poked = subject.pair(&make);
+            exchange(&mut poked);
+            for host in [A, B] {
+                // Half of them in the busy beginning, half anywhere.
+                (0..500).for_each(|_| poked.poke(Time(rng.below(200_000_000)), host));
+                (0..500).for_each(|_| poked.poke(Time(rng.below(end.0)), host));
+            }
+            run(&mut poked);
+            assert_eq!(poked.ladder(), ladder, "seed {seed}");
+        }
+    });
+}
+
+#[test]
+fn work_grows_with_packets_only() {
+    each(|subject| {
+        let make = subject.make();
+        let mut pair = subject.pair(&make);
+        for i in 0..20 {
+            pair.message(Time(i * 10_000_000), A, B, 50_000);
+        }
+        run(&mut pair);
+        // A poll, an arrival and a timer per packet, and as much again for good measure.
+        let allowed = 6 * pair.packets() + 1_000;
+        assert!(
+            pair.calls() < allowed,
+            "{} calls, {} packets",
+            pair.calls(),
+            pair.packets()
+        );
+    });
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    each(|subject| {
+        let digest = |seed, chaos| {
+            let make = subject.make();
+            let mut pair = subject.star(3, &make).seed(seed);
+            pair.message(Time::ZERO, A, B, 100_000);
+            pair.message(Time::ZERO, C, B, 100_000);
+            let two_percent = 20_000_000;
+            let faults = Chaos {
+                lose_ppb: two_percent,
+                delay_ppb: two_percent,
+                delay_max: Span::us(30),
+                ..Chaos::default()
+            };
+            pair.chaos(faults, chaos);
+            run(&mut pair);
+            pair.digest()
+        };
+        assert_eq!(digest(1, 1), digest(1, 1));
+        assert_ne!(digest(1, 1), digest(1, 2), "other losses, same run");
+    });
+}
+
+#[test]
+fn random_conversations_end_well() {
+    let text = std::env::var("CONFORMANCE_SEEDS").unwrap_or_else(|_| "0..150".to_owned());
+    let (from, to) = text
+        .split_once("..")
+        .expect("CONFORMANCE_SEEDS is like 1..5000");
+    let seeds: std::ops::Range<u64> = from.parse().unwrap()..to.parse().unwrap();
+    let mut failures = Failures::default();
+    for subject in subjects() {
+        for seed in seeds.clone() {
+            let replay = format!(
+                "CONFORMANCE_ONLY='{}' CONFORMANCE_SEEDS={seed}..{} cargo test -p tidegate-testkit \
+                 --test conformance random_conversations",
+                subject.name,
+                seed + 1
+            );
+            failures.watch(&replay, || {
+                let make = subject.make();
+                run(&mut conversation(
+                    &make,
+                    subject.codec(),
+                    &subject.name,
+                    seed,
+                ));
+            });
+        }
+    }
+    failures.report();
+}
+
+#[test]
+fn totals_agree_with_the_line() {
+    each(|subject| {
+        for chaotic in [false, true] {
+            let make = subject.make();
+            let mut pair = subject.star(4, &make);
+            for from in [A, B, C] {
+                pair.message(Time::ZERO, from, model::HostId(3), 80_000);
+            }
+            if chaotic {
+                pair.chaos(
+                    Chaos {
+                        lose_ppb: 30_000_000,
+                        ..Chaos::default()
+                    },
+                    3,
+                );
+            }
+            run(&mut pair);
+            let totals = pair.totals();
+            let data = pair.count(|p| subject.codec().payload(p).is_some());
+            assert_eq!(totals.data_sent, data);
+            let credits = pair.count(|p| p.class() == model::Class::Credit);
+            assert_eq!(totals.credits_sent - totals.credits_dropped, credits);
+            assert!(
+                totals.credits_wasted <= totals.credits_received,
+                "{totals:?}"
+            );
+            assert!(chaotic || totals.credits_received == credits, "{totals:?}");
+            assert!(totals.retransmitted <= totals.data_sent);
+            assert!(
+                chaotic || totals.retransmitted + totals.duplicates + totals.timeouts == 0,
+                "{totals:?}"
+            );
+        }
+    });
+}
+
+#[test]
+fn parameters_explain_themselves() {
+    for transport in transports::registry() {
+        let name = transport.name();
+        assert!(!transport.summary().is_empty() && transports::find(name).is_some());
+        let default = transport
+            .configure(&toml::Table::new())
+            .expect("defaults are valid")
+            .resolved();
+        let again = transport
+            .configure(&default)
+            .expect("resolved parameters are valid");
+        assert_eq!(
+            again.resolved(),
+            default,
+            "{name}: resolving twice changes something"
+        );
+        for parameter in transport.parameters() {
+            let (key, text) = (parameter.key, &parameter.default);
+            let line = format!("{key} = {text}");
+            let table: toml::Table = line
+                .parse()
+                .unwrap_or_else(|e| panic!("{name}: {line}: {e}"));
+            let factory = transport
+                .configure(&table)
+                .unwrap_or_else(|e| panic!("{name}: {line}: {e}"));
+            assert_eq!(
+                factory.resolved(),
+                default,
+                "{name}: {line} is not the default"
+            );
+            assert!(
+                !parameter.meaning.is_empty() && !parameter.source.is_empty(),
+                "{name}: {key}"
+            );
+            // One letter more is a typing error, and the answer names the right key.
+            let wrong: toml::Table = format!("{key}x = {text}").parse().expect("still TOML");
+            let error = transport
+                .configure(&wrong)
+                .err()
+                .unwrap_or_else(|| panic!("{name}: {key}x"));
+            assert!(
+                error.to_string().contains(&format!("\"{key}\"")),
+                "{name}: {error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn scripts_of_every_seed_leave_endpoints_whole() {
+    let mut failures = Failures::default();
+    for subject in subjects() {
+        for seed in 0..1_500 {
+            let mut rng = Rng::stream(seed, stream::TEST, 3);
+            let length = rng.below(600);
+            let bytes: Vec<u8> = (0..length)
+                .map(|_| rng.next_u64().to_be_bytes()[0])
+                .collect();
+            failures.watch(&format!("{}, script of seed {seed}", subject.name), || {
+                feed(&subject.make(), subject.codec(), &bytes);
+            });
+        }
+    }
+    failures.report();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The same machine as above, with proptest's shrinking to find the shortest script.
+    #[test]
+    fn no_bytes_break_an_endpoint(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        for subject in subjects() {
+            feed(&subject.make(), subject.codec(), &bytes);
+        }
+    }
+}
+
+#[test]
+fn every_transport_has_a_fuzz_target() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/Cargo.toml");
+    let manifest: toml::Table = std::fs::read_to_string(path).unwrap().parse().unwrap();
+    let targets: Vec<_> = manifest["bin"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|bin| bin["name"].as_str().unwrap())
+        .collect();
+    let names: Vec<_> = transports::registry()
+        .iter()
+        .map(|transport| transport.name())
+        .collect();
+    assert_eq!(targets, names);
+}

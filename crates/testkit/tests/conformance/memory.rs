@@ -1,0 +1,181 @@
+//! What endpoints keep: nothing of what is done, and a bounded amount of what never ends.
+
+use crate::common::{Subject, each};
+use model::{ConnId, Cx, Endpoint, HostId, Packet, Peers, Rng, Transmit, stream};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use testkit::{A, B, Pair};
+use units::{Bytes, Span, Time};
+
+thread_local! {
+    /// Bytes that this thread has allocated and not freed.
+    static HEAP: Cell<i64> = const { Cell::new(0) };
+}
+
+fn heap() -> i64 {
+    HEAP.with(Cell::get)
+}
+
+fn add(bytes: usize, sign: i64) {
+    let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+    // A thread that is ending has no counter any more, and nobody who asks.
+    let _ = HEAP.try_with(|held| held.set(held.get() + sign * bytes));
+}
+
+/// The system's allocator, counted.
+struct Counted;
+
+// SAFETY: every call is handed on unchanged to the system's allocator; counting allocates nothing,
+// because the counter is a constant-initialised thread local without a destructor.
+unsafe impl GlobalAlloc for Counted {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        add(layout.size(), 1);
+        // SAFETY: the caller's promise about `layout` is passed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        add(layout.size(), -1);
+        // SAFETY: `at` came from `alloc` above with this layout, as the caller promises.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counted = Counted;
+
+/// Runs `connections` one after the other and returns what both endpoints hold afterwards.
+fn held_after(subject: &Subject, connections: u32, persistent: bool) -> i64 {
+    let make = subject.make();
+    let mut pair = subject.pair(&make).measure(heap);
+    for i in 0..connections {
+        let at = Time(u64::from(i) * 100_000_000);
+        if persistent {
+            let conn = pair.connect(at, A, B);
+            pair.send(at, conn, A, 2_000);
+        } else {
+            pair.message(at, A, B, 2_000);
+        }
+    }
+    pair.run();
+    pair.held()
+}
+
+#[test]
+fn a_message_that_is_done_is_forgotten() {
+    each(|subject| {
+        let (few, many) = (
+            held_after(subject, 200, false),
+            held_after(subject, 3_000, false),
+        );
+        assert!(
+            many - few < 4_096,
+            "{few} B after 200 messages, {many} B after 3000"
+        );
+    });
+}
+
+/// Heap of one idle connection, both ends together. [ours: a cache line or two each, and the
+/// growth of vectors by doubling]
+const IDLE_MAX: i64 = 1_024;
+
+#[test]
+fn an_idle_connection_costs_little() {
+    each(|subject| {
+        let held = held_after(subject, 1_000, true);
+        assert!(
+            held < 1_000 * IDLE_MAX,
+            "{held} B for 1000 idle connections"
+        );
+    });
+}
+
+/// Every connection leads to the other of two hosts.
+struct Two;
+impl Peers for Two {
+    fn peer(&self, me: HostId, _: ConnId) -> Option<HostId> {
+        Some(HostId(1 - me.0))
+    }
+}
+
+/// The packet with which A opens a connection and sends.
+fn opening(subject: &Subject) -> Packet {
+    let make = subject.make();
+    let mut pair: Pair<'_> = subject.pair(&make);
+    pair.message(Time::ZERO, A, B, 1_000_000);
+    pair.run_until(Time::ZERO);
+    pair.first_packet().expect("A sends something at once")
+}
+
+/// Steps of one lonely endpoint before it counts as storming.
+const STEPS_MAX: u64 = 20_000_000;
+
+/// Lets the endpoint do what it wants for `span`; its packets are lost.
+fn alone(endpoint: &mut dyn Endpoint, now: &mut Time, rng: &mut Rng, span: Span) {
+    let end = now.after(span);
+    let rate = units::Rate::gbps(10);
+    let (mut events, mut packet) = (Vec::new(), Packet::EMPTY);
+    for steps in 0.. {
+        if *now >= end {
+            return;
+        }
+        assert!(steps < STEPS_MAX, "the endpoint storms at {now}");
+        let mut cx = Cx {
+            now: *now,
+            rng,
+            events: &mut events,
+            peers: &Two,
+            wants_data: true,
+        };
+        if endpoint.deadline() <= *now {
+            endpoint.on_deadline(&mut cx);
+        }
+        let free_at = match endpoint.poll_transmit(&mut cx, &mut packet) {
+            Transmit::Nothing => Time::NEVER,
+            Transmit::More | Transmit::Last => now.after(rate.serialize(Bytes(packet.size.into()))),
+        };
+        events.clear();
+        *now = free_at.min(endpoint.deadline()).max(*now).min(end);
+    }
+}
+
+/// A flood of openings may take this much. [the wire driver's whole budget of memory]
+const FLOOD_MAX: i64 = 64 << 20;
+/// What may be left when every soft state has expired.
+const AFTERWARDS_MAX: i64 = 1 << 20;
+
+#[test]
+fn a_flood_of_openings_is_bounded_and_expires() {
+    each(|subject| {
+        let make = subject.make();
+        let config = subject.pair(&make).config(B);
+        let mut packet = opening(subject);
+        let before = heap();
+        let mut endpoint = make(&config);
+        let mut rng = Rng::stream(1, stream::HOST, 1);
+        let mut now = Time::ZERO;
+        for conn in 0..100_000 {
+            let mut events = Vec::new();
+            let mut cx = Cx {
+                now,
+                rng: &mut rng,
+                events: &mut events,
+                peers: &Two,
+                wants_data: true,
+            };
+            packet.conn = ConnId(conn);
+            endpoint.on_packet(&mut cx, &packet);
+            if conn % 100 == 0 {
+                alone(&mut *endpoint, &mut now, &mut rng, Span::us(10));
+            }
+        }
+        let flooded = heap() - before;
+        assert!(flooded < FLOOD_MAX, "{flooded} B for 100000 connections");
+        alone(&mut *endpoint, &mut now, &mut rng, Span::ms(600_000));
+        endpoint.check();
+        let left = heap() - before;
+        assert!(
+            left < AFTERWARDS_MAX,
+            "{left} B ten minutes later, {flooded} B in the flood"
+        );
+    });
+}
