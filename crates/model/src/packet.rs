@@ -134,6 +134,11 @@ impl Packet {
             _ => Class::Plain,
         }
     }
+    /// The number of its class, for tables of eight.
+    #[inline]
+    pub const fn class_index(&self) -> usize {
+        (self.mark & CLASS) as usize
+    }
     /// Strict priority, 0 the most urgent.
     #[inline]
     #[allow(clippy::cast_possible_truncation, reason = "three bits")]

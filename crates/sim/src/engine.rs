@@ -100,25 +100,33 @@ struct Out<'n, 'a> {
 
 impl Outlet for Out<'_, '_> {
     #[inline]
-    fn send(&mut self, link: u32, packet: &Packet) {
+    fn send(&mut self, link: u32, packet: &Packet, at: Time) {
         #[cfg(debug_assertions)]
         assert!(
-            packet.at >= self.window_end,
-            "{packet:?} arrives within its own window"
+            at >= self.window_end,
+            "{packet:?} arrives at {at}, within its own window"
         );
         let ring = &self.net.rings[link as usize];
         // SAFETY: a link is fed by one node, which this thread runs.
-        if unsafe { ring.push(self.pool, packet) } {
-            let far = self.net.far[link as usize];
-            let told = self
-                .net
-                .activity
-                .raise(self.thread, self.window, far.bit, packet.at);
-            // SAFETY: the same.
-            unsafe { ring.told(told) };
-            if far.news_bit != 0 {
-                self.net.news[far.news_word as usize].fetch_or(far.news_bit, Ordering::AcqRel);
-            }
+        if unsafe { ring.push(self.pool, packet, at) } {
+            self.tell(link, at);
+        }
+    }
+}
+
+impl Out<'_, '_> {
+    /// Wakes the receiver of `link` for a packet that arrives at `at`: once per link and window.
+    #[inline(never)]
+    fn tell(&mut self, link: u32, at: Time) {
+        let far = self.net.far[link as usize];
+        let until = self
+            .net
+            .activity
+            .raise(self.thread, self.window, far.bit, at);
+        // SAFETY: a link is fed by one node, which this thread runs.
+        unsafe { self.net.rings[link as usize].told(until) };
+        if far.news_bit != 0 {
+            self.net.news[far.news_word as usize].fetch_or(far.news_bit, Ordering::AcqRel);
         }
     }
 }
@@ -319,13 +327,25 @@ impl<'a> Net<'a> {
                 let port = word * 64 + fresh.trailing_zeros() as usize;
                 let ring = &self.rings[(switch.ports[port].link() ^ 1) as usize];
                 // SAFETY: this thread runs the receiving node.
+                let most = unsafe { ring.waiting() };
+                keys.reserve(most);
+                packets.reserve(most);
+                let (key, place) = (keys.as_mut_ptr(), packets.as_mut_ptr());
+                let mut n = packets.len();
+                // SAFETY: this thread runs the receiving node; there is room for all that wait.
                 let stays = unsafe {
                     ring.take_before(clock.end, pool, |packet| {
-                        let at = (*packet).at.since(clock.start).0;
-                        keys.push(at << INDEX_BITS | packets.len() as u64);
-                        packets.push(packet);
+                        let at = (*packet).at.0 - clock.start.0;
+                        key.add(n).write(at << INDEX_BITS | n as u64);
+                        place.add(n).write(packet);
+                        n += 1;
                     })
                 };
+                // SAFETY: the first `n` of both were written.
+                unsafe {
+                    keys.set_len(n);
+                    packets.set_len(n);
+                }
                 if let Some(at) = stays {
                     *left |= fresh & fresh.wrapping_neg();
                     next = next.min(at);
@@ -449,7 +469,7 @@ fn share_out(
 /// Sorts arrivals by moment, then by ingress port: the keys of one port already stand in order.
 fn sort(keys: &mut Vec<u64>, scratch: &mut Vec<u64>, bucket_shift: u32) {
     if keys.len() > INSERTION_MAX {
-        let bucket = |key: u64| ((key >> INDEX_BITS >> bucket_shift) as usize).min(BUCKETS - 1);
+        let bucket = |key: u64| (key >> INDEX_BITS >> bucket_shift) as usize & (BUCKETS - 1);
         let mut first = [0u32; BUCKETS + 1];
         for &key in keys.iter() {
             first[bucket(key) + 1] += 1;
@@ -605,7 +625,7 @@ impl Shared<'_, '_, '_> {
                     for (port, &link) in switch.ports.iter().zip(&topology.nodes[number].ports) {
                         if chosen.is_empty() || chosen.contains(&link) {
                             let (queue, credits) = port.backlog(at);
-                            let sent = port.counters.bytes;
+                            let sent = port.sent.bytes();
                             ports.push(PortSample {
                                 at,
                                 link,

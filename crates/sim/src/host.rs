@@ -1,8 +1,8 @@
 //! A host: its endpoint, its line, and what the workload has it do.
 
 use crate::book::{Action, Book};
-use crate::node::{Log, Outlet};
-use crate::setup::{Completion, PortCounters};
+use crate::node::{Log, Outlet, Sent};
+use crate::setup::Completion;
 use model::{ConnId, Cx, Endpoint, Event, Lifetime, Packet, Rng, Transmit};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -33,8 +33,9 @@ pub(crate) struct Host {
     later: BinaryHeap<Reverse<(Time, Action)>>,
     events: Vec<Event>,
     /// Packets taken from the line, by class.
-    pub(crate) received: [u64; 5],
-    pub(crate) counters: PortCounters,
+    pub(crate) received: [u64; 8],
+    /// Packets put on it.
+    pub(crate) sent: Sent,
     /// Accepted bytes by connection, where flows are probed.
     pub(crate) accepted: Option<BTreeMap<u32, u64>>,
 }
@@ -62,8 +63,8 @@ impl Host {
             action_at: book.actions(id).first().map_or(Time::NEVER, |&(at, _)| at),
             later: BinaryHeap::new(),
             events: Vec::new(),
-            received: [0; 5],
-            counters: PortCounters::default(),
+            received: [0; 8],
+            sent: Sent::default(),
             accepted: probe_flows.then(BTreeMap::new),
         }
     }
@@ -107,7 +108,7 @@ impl Host {
     /// A packet has come in.
     #[inline]
     pub(crate) fn arrive(&mut self, now: Time, packet: &Packet, book: &Book<'_>, log: &mut Log) {
-        self.received[packet.class() as usize] += 1;
+        self.received[packet.class_index()] += 1;
         self.call(now, book, log, |endpoint, cx| {
             endpoint.on_packet(cx, packet)
         });
@@ -165,12 +166,9 @@ impl Host {
         self.deadline = self.endpoint.deadline();
         self.ask_at = Time::NEVER;
         if said != Transmit::Nothing {
-            let class = packet.class() as usize;
-            self.counters.packets[class] += 1;
-            self.counters.bytes[class] += u64::from(packet.size);
+            self.sent.add(&packet);
             self.free_at = now + self.line.of(u64::from(packet.size));
-            packet.at = self.free_at + self.delay;
-            out.send(self.link, &packet);
+            out.send(self.link, &packet, self.free_at + self.delay);
             if said == Transmit::More {
                 self.ask_at = self.free_at;
             }

@@ -5,11 +5,33 @@ use crate::host::Host;
 use crate::setup::Completion;
 use crate::switch::Switch;
 use model::Packet;
+use units::Time;
 
-/// Where packets go that a node puts on a link; `packet.at` says when they arrive.
+/// Where packets go that a node puts on a link.
 pub(crate) trait Outlet {
-    /// Hands over a packet. On one link, packets come in the order of their arrival.
-    fn send(&mut self, link: u32, packet: &Packet);
+    /// Hands over a packet that arrives at `at`. On one link, packets come in that order.
+    fn send(&mut self, link: u32, packet: &Packet, at: Time);
+}
+
+/// Packets and bytes that went on a line, by class number; eight, so that no index is checked.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Sent([(u64, u64); 8]);
+
+impl Sent {
+    #[inline]
+    pub(crate) fn add(&mut self, packet: &Packet) {
+        let (packets, bytes) = &mut self.0[packet.class_index()];
+        *packets += 1;
+        *bytes += u64::from(packet.size);
+    }
+
+    pub(crate) fn packets(&self) -> [u64; 5] {
+        std::array::from_fn(|class| self.0[class].0)
+    }
+
+    pub(crate) fn bytes(&self) -> [u64; 5] {
+        std::array::from_fn(|class| self.0[class].1)
+    }
 }
 
 /// Host or switch.

@@ -23,11 +23,13 @@ struct Out<'a> {
 }
 
 impl Outlet for Out<'_> {
-    fn send(&mut self, link: u32, packet: &Packet) {
+    fn send(&mut self, link: u32, packet: &Packet, at: Time) {
         let far = self.setup.topology.link(topology::LinkId(link));
         *self.sent += 1;
+        let mut packet = *packet;
+        packet.at = at;
         self.flying
-            .insert((packet.at, far.to.0, far.to_port, *self.sent), *packet);
+            .insert((at, far.to.0, far.to_port, *self.sent), packet);
     }
 }
 

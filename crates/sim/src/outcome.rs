@@ -81,10 +81,11 @@ pub(crate) fn close(
                     }
                 });
                 for (class, ledger) in ledgers.iter_mut().enumerate() {
-                    ledger.sent += host.counters.packets[class];
+                    ledger.sent += host.sent.packets()[class];
                     ledger.received += host.received[class];
                 }
-                ports[host.link() as usize] = host.counters;
+                let port = &mut ports[host.link() as usize];
+                (port.packets, port.bytes) = (host.sent.packets(), host.sent.bytes());
             }
             Kind::Switch(switch) => {
                 waiting = switch.finish();

@@ -116,33 +116,45 @@ impl Ring {
         }
     }
 
-    /// Appends a packet. Returns whether the receiver must be told of `packet.at`; the caller then
-    /// says, by [`Ring::told`], until when this holds.
+    /// Appends a packet that arrives at `at`. Returns whether the receiver must be told of it; the
+    /// caller then says, by [`Ring::told`], until when this holds.
     ///
     /// # Safety
     /// Only the thread that runs the sending node may call it.
     #[inline]
-    pub(crate) unsafe fn push(&self, pool: &mut Pool, packet: &Packet) -> bool {
+    pub(crate) unsafe fn push(&self, pool: &mut Pool, packet: &Packet, at: Time) -> bool {
         // SAFETY: by contract this thread alone touches the tail.
         let tail = unsafe { &mut *self.tail.get() };
         let appended = self.appended.load(Ordering::Relaxed);
         if tail.filled == CHUNK {
-            let chunk = pool.take();
-            if tail.chunk.is_null() {
-                // SAFETY: the receiver reads its half only after it has seen a packet appended.
-                unsafe { (*self.head.get()).chunk = chunk };
-            } else {
-                // SAFETY: the receiver follows `next` only after it has seen the packet behind it.
-                unsafe { (*tail.chunk).next = chunk };
-            }
-            tail.chunk = chunk;
-            tail.filled = 0;
+            self.extend(tail, pool);
         }
         // SAFETY: `filled` is below CHUNK, and the receiver does not read this place yet.
-        unsafe { (*tail.chunk).packets[tail.filled] = *packet };
+        unsafe {
+            let place = (&raw mut (*tail.chunk).packets)
+                .cast::<Packet>()
+                .add(tail.filled);
+            ptr::copy_nonoverlapping(packet, place, 1);
+            (*place).at = at;
+        }
         tail.filled += 1;
         self.appended.store(appended + 1, Ordering::Release);
-        packet.at >= tail.told_until
+        at >= tail.told_until
+    }
+
+    /// Links a new chunk behind the last.
+    #[inline(never)]
+    fn extend(&self, tail: &mut Tail, pool: &mut Pool) {
+        let chunk = pool.take();
+        if tail.chunk.is_null() {
+            // SAFETY: the receiver reads its half only after it has seen a packet appended.
+            unsafe { (*self.head.get()).chunk = chunk };
+        } else {
+            // SAFETY: the receiver follows `next` only after it has seen the packet behind it.
+            unsafe { (*tail.chunk).next = chunk };
+        }
+        tail.chunk = chunk;
+        tail.filled = 0;
     }
 
     /// Notes that the receiver will look before every arrival earlier than `until`.
@@ -177,18 +189,41 @@ impl Ring {
                 head.chunk = unsafe { (*head.chunk).next };
                 head.taken_here = 0;
             }
-            // SAFETY: `taken_here` is below CHUNK and the packet was appended.
-            let packet = unsafe { &raw const (*head.chunk).packets[head.taken_here] };
-            // SAFETY: the same.
-            let at = unsafe { (*packet).at };
-            if at >= end {
-                return Some(at);
+            #[allow(clippy::cast_possible_truncation, reason = "at most CHUNK")]
+            let n = (appended - head.taken).min((CHUNK - head.taken_here) as u64) as usize;
+            // SAFETY: `taken_here + n` is at most CHUNK, and these packets were appended.
+            let first = unsafe {
+                (&raw const (*head.chunk).packets)
+                    .cast::<Packet>()
+                    .add(head.taken_here)
+            };
+            for taken in 0..n {
+                // SAFETY: the same.
+                let packet = unsafe { first.add(taken) };
+                // SAFETY: the same.
+                let at = unsafe { (*packet).at };
+                if at >= end {
+                    head.taken_here += taken;
+                    head.taken += taken as u64;
+                    return Some(at);
+                }
+                each(packet);
             }
-            each(packet);
-            head.taken_here += 1;
-            head.taken += 1;
+            head.taken_here += n;
+            head.taken += n as u64;
         }
         None
+    }
+
+    /// At most this many packets wait.
+    ///
+    /// # Safety
+    /// Only the thread that runs the receiving node may call it.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "they are in memory")]
+    pub(crate) unsafe fn waiting(&self) -> usize {
+        // SAFETY: by contract this thread alone touches the head.
+        (self.appended.load(Ordering::Acquire) - unsafe { (*self.head.get()).taken }) as usize
     }
 }
 
@@ -222,10 +257,8 @@ mod tests {
         let (mut next, mut seen) = (0u64, Vec::new());
         for round in 1..200u64 {
             for _ in 0..round % 13 {
-                let mut packet = Packet::EMPTY;
-                packet.at = Time(next * 10);
                 // SAFETY: one thread does both halves.
-                unsafe { ring.push(&mut pool, &packet) };
+                unsafe { ring.push(&mut pool, &Packet::EMPTY, Time(next * 10)) };
                 next += 1;
             }
             let end = Time(next * 10 - next.min(25));

@@ -1,7 +1,7 @@
 //! A switch: it finds the way, then lets the egress port decide.
 
 use crate::net::World;
-use crate::node::{Log, Outlet};
+use crate::node::{Log, Outlet, Sent};
 use crate::setup::{PortCounters, SharedBuffer};
 use model::{Class, Dequeue, DropReason, Packet, Rng, Verdict};
 use switching::Port as PortKind;
@@ -12,6 +12,15 @@ use units::{LineTime, Span, Time};
 pub(crate) struct Ways {
     /// From when each table holds, ascending; the first from the start.
     pub(crate) epochs: Vec<(Time, Routes)>,
+}
+
+impl Ways {
+    /// When the table of `epoch` holds no more.
+    fn ends(&self, epoch: usize) -> Time {
+        self.epochs
+            .get(epoch + 1)
+            .map_or(Time::NEVER, |&(from, _)| from)
+    }
 }
 
 /// One egress port.
@@ -30,6 +39,7 @@ pub(crate) struct Port {
     quiet_below: Span,
     /// For a first-in first-out port: the longest time that the line was promised ahead.
     promised_max: Span,
+    pub(crate) sent: Sent,
     pub(crate) counters: PortCounters,
 }
 
@@ -42,6 +52,7 @@ pub(crate) struct Switch {
     waiting: Vec<u16>,
     epoch: usize,
     epoch_ends: Time,
+    row_start: usize,
     /// Set where packets choose their way one by one.
     spray: Option<Rng>,
     /// Set where the ports of this switch look at each other: choices then follow time across them.
@@ -67,22 +78,37 @@ impl Port {
             listed: false,
             quiet_below,
             promised_max: Span::ZERO,
+            sent: Sent::default(),
             counters: PortCounters::default(),
         }
     }
 
     /// Puts a packet on the line at `start`.
-    #[inline]
-    fn transmit(&mut self, start: Time, mut packet: Packet, out: &mut impl Outlet) {
-        let class = packet.class() as usize;
-        self.counters.packets[class] += 1;
-        self.counters.bytes[class] += u64::from(packet.size);
+    #[inline(always)]
+    fn transmit(&mut self, start: Time, packet: &Packet, out: &mut impl Outlet) {
+        self.sent.add(packet);
         self.free_at = start + self.line.of(u64::from(packet.size));
-        packet.at = self.free_at + self.delay;
-        out.send(self.link, &packet);
+        out.send(self.link, packet, self.free_at + self.delay);
     }
 
-    #[inline]
+    /// Puts `packet` behind what a FIFO has promised, if it is admitted above its quiet part.
+    #[inline(never)]
+    fn squeeze_in(&mut self, now: Time, packet: &Packet, out: &mut impl Outlet) {
+        let PortKind::Fifo(fifo) = &mut self.kind else {
+            unreachable!("only FIFO ports promise")
+        };
+        let start = now.max(self.free_at);
+        let mut packet = *packet;
+        match fifo
+            .admission
+            .judge(self.line.bytes(start.since(now)), 0, &mut packet)
+        {
+            Ok(()) => self.transmit(start, &packet, out),
+            Err(reason) => self.drop(packet.class(), reason),
+        }
+    }
+
+    #[cold]
     fn drop(&mut self, class: Class, reason: DropReason) {
         self.counters.dropped[class as usize] += 1;
         self.counters.drop_reasons[reason as usize] += 1;
@@ -108,6 +134,7 @@ impl Port {
 
     /// Final counters, and the packets by class that still wait.
     pub(crate) fn finish(&mut self) -> [u64; 5] {
+        (self.counters.packets, self.counters.bytes) = (self.sent.packets(), self.sent.bytes());
         match &self.kind {
             PortKind::Fifo(fifo) => {
                 self.counters.queue_max = self.line.bytes(self.promised_max);
@@ -141,7 +168,8 @@ impl Switch {
             ports,
             waiting: Vec::new(),
             epoch: 0,
-            epoch_ends: ways.epochs.get(1).map_or(Time::NEVER, |&(from, _)| from),
+            epoch_ends: ways.ends(0),
+            row_start: ways.epochs[0].1.row_start(node),
             spray,
             ordered: ordered || shared.is_some(),
             shared,
@@ -159,19 +187,25 @@ impl Switch {
         next
     }
 
-    /// The port that leads `packet` on, or `None`.
-    #[inline]
-    fn way(&mut self, now: Time, packet: &Packet, ways: &Ways) -> Option<usize> {
+    /// Goes on to the routing table that holds at `now`.
+    #[cold]
+    fn turn_page(&mut self, now: Time, ways: &Ways) {
         while now >= self.epoch_ends {
             self.epoch += 1;
-            self.epoch_ends = ways
-                .epochs
-                .get(self.epoch + 1)
-                .map_or(Time::NEVER, |&(from, _)| from);
+            self.epoch_ends = ways.ends(self.epoch);
+        }
+        self.row_start = ways.epochs[self.epoch].1.row_start(self.node);
+    }
+
+    /// The port that leads `packet` on, or `None`.
+    #[inline(always)]
+    fn way(&mut self, now: Time, packet: &Packet, ways: &Ways) -> Option<usize> {
+        if now >= self.epoch_ends {
+            self.turn_page(now, ways);
         }
         let routes = &ways.epochs[self.epoch].1;
         let to = packet.to().0;
-        let entry = routes.table(self.node)[routes.edge_of(to) as usize];
+        let entry = routes.entry(self.row_start, to);
         if entry == Routes::DIRECT {
             return Some(usize::from(routes.port_to(to)));
         }
@@ -194,7 +228,7 @@ impl Switch {
     }
 
     /// A packet has come in. `alone` says that no other arrival of this node has the same moment.
-    #[inline]
+    #[inline(always)] // once per packet-hop, from one loop: its invariants belong outside it
     pub(crate) fn arrive(
         &mut self,
         now: Time,
@@ -213,18 +247,13 @@ impl Switch {
         };
         let port = &mut self.ports[index];
         match &mut port.kind {
-            PortKind::Fifo(fifo) => {
+            PortKind::Fifo(_) => {
                 let start = now.max(port.free_at);
-                let wait = start.since(now);
-                let mut packet = *packet;
-                if wait >= port.quiet_below {
-                    let waiting = port.line.bytes(wait);
-                    if let Err(reason) = fifo.admission.judge(waiting, 0, &mut packet) {
-                        port.drop(packet.class(), reason);
-                        return;
-                    }
+                if start.since(now) < port.quiet_below {
+                    port.transmit(start, packet, out);
+                } else {
+                    port.squeeze_in(now, packet, out);
                 }
-                port.transmit(start, packet, out);
                 port.promised_max = port.promised_max.max(port.free_at.since(now));
             }
             PortKind::Disc(disc) => {
@@ -236,7 +265,7 @@ impl Switch {
                     && self.shared.is_none()
                     && disc.pass(now, &mut packet)
                 {
-                    port.transmit(now, packet, out);
+                    port.transmit(now, &packet, out);
                 } else {
                     self.enqueue(now, index, packet, out);
                 }
@@ -245,6 +274,7 @@ impl Switch {
     }
 
     /// The slower way in: the packet waits, for however short a time.
+    #[inline(never)]
     fn enqueue(&mut self, now: Time, index: usize, mut packet: Packet, out: &mut impl Outlet) {
         let port = &mut self.ports[index];
         // Choices before this arrival do not know of it.
@@ -358,7 +388,7 @@ fn choose(port: &mut Port, shared_used: &mut u64, out: &mut impl Outlet) {
         Dequeue::Empty => port.choose_at = Time::NEVER,
         said @ (Dequeue::Packet | Dequeue::Last) => {
             *shared_used = shared_used.saturating_sub(u64::from(packet.size));
-            port.transmit(at, packet, out);
+            port.transmit(at, &packet, out);
             port.choose_at = if said == Dequeue::Last {
                 Time::NEVER
             } else {

@@ -169,6 +169,22 @@ impl Routes {
         self.row(switch.0 - self.hosts)
     }
 
+    /// Where the row of `switch` starts, for [`Routes::entry`].
+    ///
+    /// # Panics
+    /// If `switch` is a host.
+    pub fn row_start(&self, switch: NodeId) -> usize {
+        assert!(switch.0 >= self.hosts, "hosts have no table: use next_hops");
+        (switch.0 - self.hosts) as usize * self.edges as usize
+    }
+
+    /// The table entry for `host` in the row that starts at `row_start`: what [`Routes::table`]
+    /// has, for the per-packet path.
+    #[inline]
+    pub fn entry(&self, row_start: usize, host: u32) -> u32 {
+        self.table[row_start + self.edge_of[host as usize] as usize]
+    }
+
     /// The ports of a table entry, ascending; none where the edge cannot be reached.
     #[inline]
     pub fn group(&self, entry: u32) -> &[u16] {

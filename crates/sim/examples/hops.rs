@@ -1,0 +1,90 @@
+//! Runs the window transport over one workload and prints packet-hops: for instruction counts of
+//! the engine alone. `hops perm|incast|sparse HOSTS_K BYTES [priorities]`
+#![allow(clippy::print_stdout, reason = "an example prints")]
+
+use model::intent::PortSpec;
+use model::{Encap, Endpoint, EndpointConfig};
+use sim::window_transport::Window;
+use sim::{Blind, Probes, Setup};
+use topology::{FatTree, Spec};
+use units::{Bytes, Rate, Span, Time};
+use workload::{Conn, Message, Start, Traffic};
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let (pattern, k): (&str, u32) = (&args[1], args[2].parse().expect("k"));
+    let size: u64 = args[3].parse().expect("bytes");
+    let priorities: u8 = args
+        .get(4)
+        .map_or(1, |text| text.parse().expect("priorities"));
+    let threads: u16 = args.get(5).map_or(1, |text| text.parse().expect("threads"));
+    let spec = FatTree {
+        k,
+        hosts_per_edge: None,
+        rate: Rate::gbps(100),
+        delay: Span::us(1),
+        host_extra_delay: Span::ZERO,
+    };
+    let topology = Spec::FatTree(spec).build().expect("a fat tree");
+    let hosts = topology.hosts;
+    let mut traffic = Traffic::default();
+    let pairs: Vec<(u32, u32)> = match pattern {
+        "perm" => (0..hosts)
+            .map(|a| (a, (a + hosts / 2 + 1) % hosts))
+            .collect(),
+        "incast" => (1..=100).map(|a| (a, 0)).collect(),
+        _ => (0..hosts / 100 + 1)
+            .map(|a| (a * 7, hosts - 1 - a))
+            .collect(),
+    };
+    for (conn, (a, b)) in (0..).zip(pairs) {
+        traffic.conns.push(Conn {
+            a,
+            b,
+            one_shot: true,
+        });
+        let start = Start::At(Time::ZERO);
+        traffic.messages.push(Message {
+            conn,
+            from_a: true,
+            size,
+            start,
+            stop: None,
+            tag: 0,
+        });
+    }
+    let make = move |config: &EndpointConfig| {
+        Box::new(Window::new(config, 64, priorities)) as Box<dyn Endpoint>
+    };
+    let port = PortSpec {
+        buffer: Bytes(100_000_000),
+        credit: None,
+        mark: None,
+        drop: None,
+        priorities,
+    };
+    let setup = Setup {
+        ports: vec![port; topology.links.len()],
+        topology,
+        traffic,
+        make: &make,
+        encap: Encap::PAPER,
+        base_rtt: Span::us(12),
+        shared_buffer: None,
+        faults: Vec::new(),
+        spray: false,
+        probes: Probes::default(),
+        seed: 1,
+        until: Time::NEVER,
+        threads,
+        pass: true,
+        ordered: false,
+        digest: false,
+    };
+    let outcome = sim::run(&setup, &mut Blind).expect("a run");
+    outcome.conservation.expect("conservation");
+    println!(
+        "{} hops, {} node-windows, {:016x}",
+        outcome.hops, outcome.node_windows, outcome.fingerprint
+    );
+}
