@@ -65,7 +65,7 @@ pub struct Dumbbell {
 /// Hosts 0 and 1 are the long flow's ends. With hosts of its own, the local flow of bottleneck `i`
 /// goes from host `2 + 2i` to host `3 + 2i`. With shared hosts, switch `i` has one host, `2 + i`,
 /// that receives the flow of bottleneck `i - 1` and sends that of bottleneck `i`.
-/// [xpass s6.1, Fig. 10; xpass artefact: shared hosts]
+/// [xpass Fig. 10; xpass artefact: shared hosts]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ParkingLot {
     /// Links in the row, from 1.
@@ -409,7 +409,7 @@ impl ThreeTier {
     ///
     /// Eight pods follow from the authors' wiring: four racks share two aggregation switches. Their
     /// script joins aggregation switch `i` to the cores of the same parity; renumbering the cores
-    /// makes that the wiring here. [xpass s6.3; aeolus s5.1; xpass artefact, large-scale-fattree.tcl]
+    /// makes that the wiring here. [xpass Fig. 19; aeolus s5.1; xpass artefact, large-scale-fattree.tcl]
     pub const fn expresspass(rate: Rate) -> Self {
         Self {
             pods: 8,

@@ -1,1 +1,41 @@
-//! workload
+//! What is sent: message sizes, arrival times and traffic patterns, as a list of messages.
+//!
+//! A generator is a pure function of its numbers and a seed, and gives a [`Traffic`]: connections,
+//! and the messages on them in the order in which they start. Parts are put together by
+//! [`Traffic::merge`]. Nothing here knows packets, except through what a frame adds on the wire.
+
+mod arrivals;
+mod cdf;
+mod dist;
+mod files;
+mod flows;
+mod incast;
+mod load;
+mod patterns;
+pub mod sizes;
+mod text;
+mod traffic;
+
+pub use arrivals::{Arrivals, Gaps, Per};
+pub use cdf::{Cdf, CdfOptions, Dialect, SizeUnit, parse_cdf};
+pub use dist::{Interp, Point, SIZE_MAX, SizeDist, Tail};
+pub use files::{FlowFile, parse_csv, parse_hpcc, write_csv, write_hpcc};
+pub use flows::{RandomFlows, Until};
+pub use incast::{Incast, IncastBursts, Pacing, Pick, RequestResponse};
+pub use load::{Fabric, Load, LoadBasis};
+pub use patterns::{Leave, Partner, Permutation, Shuffle, Staircase};
+pub use text::TextError;
+pub use traffic::{Conn, ENDLESS, MESSAGES_MAX, Message, Start, Traffic, part_seed};
+
+use std::fmt;
+
+/// Why a workload cannot be made, and what to write instead.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WorkloadError(pub String);
+
+impl fmt::Display for WorkloadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+impl std::error::Error for WorkloadError {}

@@ -1,0 +1,410 @@
+//! Connections and the messages on them.
+
+use crate::WorkloadError;
+use model::{Rng, stream};
+use units::{Span, Time};
+
+/// The size of a message that goes on until it is stopped: 281 TB, 47 minutes of 800 Gb/s.
+pub const ENDLESS: u64 = 1 << 48;
+
+/// Messages that one run may have.
+pub const MESSAGES_MAX: usize = 1 << 28;
+
+/// A connection between two hosts; its number is its place in [`Traffic::conns`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Conn {
+    /// The host that opens it.
+    pub a: u32,
+    /// The other host.
+    pub b: u32,
+    /// It exists for one message and is opened with it; otherwise it stands from the start.
+    pub one_shot: bool,
+}
+
+/// A message on a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// Its connection.
+    pub conn: u32,
+    /// Whether host `a` sends it, or host `b`.
+    pub from_a: bool,
+    /// In bytes; [`ENDLESS`] for one that lasts until `stop`.
+    pub size: u64,
+    /// When it is handed to the transport.
+    pub start: Start,
+    /// When the sender gives up what is not yet sent.
+    pub stop: Option<Time>,
+    /// What it belongs to: a place in [`Traffic::tags`].
+    pub tag: u16,
+}
+
+/// When a message starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Start {
+    /// At this time.
+    At(Time),
+    /// After another message has been received in full at the host that sends this one.
+    After {
+        /// Its place in [`Traffic::messages`], before this one's.
+        message: u32,
+        /// What the host needs in between.
+        delay: Span,
+    },
+}
+
+/// All that is sent in a run.
+///
+/// Messages stand in the order of their starts, those that wait for others in the order of the
+/// earliest start that is possible; ties go by connection. So those of one connection and direction
+/// stand in the order in which they are sent.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Traffic {
+    /// A connection's number is its place.
+    pub conns: Vec<Conn>,
+    /// A message's number is its place.
+    pub messages: Vec<Message>,
+    /// Names of the parts that messages belong to.
+    pub tags: Vec<String>,
+}
+
+/// A seed for part number `part` of a workload, so that its parts draw unrelated numbers.
+pub fn part_seed(seed: u64, part: u32) -> u64 {
+    Draw::Part.stream(seed, part).next_u64()
+}
+
+/// What a generator's stream of random numbers decides; every host or source has its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Draw {
+    Part,
+    Gap,
+    Size,
+    Peer,
+    Jitter,
+    Order,
+}
+
+impl Draw {
+    pub(crate) fn stream(self, seed: u64, source: u32) -> Rng {
+        Rng::stream(
+            seed,
+            stream::WORKLOAD,
+            ((self as u64) << 32) | u64::from(source),
+        )
+    }
+}
+
+impl Traffic {
+    /// Puts messages into order. A message that waits for another names its place in `messages`,
+    /// which must come before its own; the places are translated.
+    ///
+    /// # Errors
+    /// If there are more messages or tags than numbers for them.
+    pub fn arrange(
+        conns: Vec<Conn>,
+        messages: Vec<Message>,
+        tags: Vec<String>,
+    ) -> Result<Self, WorkloadError> {
+        if messages.len() > MESSAGES_MAX || tags.len() > usize::from(u16::MAX) {
+            return Err(WorkloadError(format!(
+                "{} messages with {} tags; at most {MESSAGES_MAX} and {} are possible: shorten the \
+                 run or lower the load",
+                messages.len(),
+                tags.len(),
+                u16::MAX
+            )));
+        }
+        // The earliest start, and how many others a message waits for: a message never comes before
+        // one that it waits for, even where no time passes in between.
+        let mut keys: Vec<(Time, u32)> = Vec::with_capacity(messages.len());
+        for (place, message) in messages.iter().enumerate() {
+            keys.push(match message.start {
+                Start::At(time) => (time, 0),
+                Start::After { message, delay } => {
+                    assert!(
+                        (message as usize) < place,
+                        "message {place} waits for {message}"
+                    );
+                    let (time, waits) = keys[message as usize];
+                    (time.after(delay), waits + 1)
+                }
+            });
+        }
+        let mut order: Vec<u32> = (0..place32(messages.len())).collect();
+        order.sort_by_key(|&i| (keys[i as usize], messages[i as usize].conn, i));
+        let mut place = vec![0; messages.len()];
+        for (new, &old) in (0..).zip(&order) {
+            place[old as usize] = new;
+        }
+        let moved = |&old: &u32| {
+            let mut message = messages[old as usize];
+            if let Start::After { message, .. } = &mut message.start {
+                *message = place[*message as usize];
+            }
+            message
+        };
+        let traffic = Self {
+            conns,
+            messages: order.iter().map(moved).collect(),
+            tags,
+        };
+        if cfg!(debug_assertions) {
+            traffic.check();
+        }
+        Ok(traffic)
+    }
+
+    /// One traffic of several; equal tags become one.
+    ///
+    /// # Errors
+    /// If there are too many messages.
+    pub fn merge(parts: impl IntoIterator<Item = Self>) -> Result<Self, WorkloadError> {
+        let mut all = Self::default();
+        for part in parts {
+            let (conns, first) = (place32(all.conns.len()), place32(all.messages.len()));
+            if all.messages.len() + part.messages.len() > MESSAGES_MAX {
+                return Err(WorkloadError(format!(
+                    "more than {MESSAGES_MAX} messages; shorten the run or lower the load"
+                )));
+            }
+            let tags: Vec<u16> = part
+                .tags
+                .iter()
+                .map(|tag| tag16(&mut all.tags, tag))
+                .collect();
+            all.conns.extend(part.conns);
+            all.messages
+                .extend(part.messages.into_iter().map(|mut message| {
+                    message.conn += conns;
+                    message.tag = tags[usize::from(message.tag)];
+                    if let Start::After { message, .. } = &mut message.start {
+                        *message += first;
+                    }
+                    message
+                }));
+        }
+        Self::arrange(all.conns, all.messages, all.tags)
+    }
+
+    /// The host that sends a message.
+    pub fn sender(&self, message: &Message) -> u32 {
+        let conn = self.conns[message.conn as usize];
+        if message.from_a { conn.a } else { conn.b }
+    }
+
+    /// The host that receives a message.
+    pub fn receiver(&self, message: &Message) -> u32 {
+        let conn = self.conns[message.conn as usize];
+        if message.from_a { conn.b } else { conn.a }
+    }
+
+    /// Hosts that the traffic needs: one more than the highest number.
+    pub fn hosts(&self) -> u32 {
+        self.conns
+            .iter()
+            .map(|conn| conn.a.max(conn.b) + 1)
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Bytes of all messages that have an end of their own.
+    pub fn bytes(&self) -> u64 {
+        let ends = self
+            .messages
+            .iter()
+            .filter(|message| message.size < ENDLESS);
+        ends.fold(0, |sum, message| sum.saturating_add(message.size))
+    }
+
+    /// Panics where the traffic contradicts itself.
+    pub fn check(&self) {
+        for conn in &self.conns {
+            assert_ne!(conn.a, conn.b, "a host is connected to itself");
+        }
+        let mut keys: Vec<(Time, u32, u32)> = Vec::with_capacity(self.messages.len());
+        let mut used = vec![false; self.conns.len()];
+        for (place, message) in self.messages.iter().enumerate() {
+            let conn = message.conn;
+            let first = !std::mem::replace(&mut used[conn as usize], true);
+            assert!(
+                first || !self.conns[conn as usize].one_shot,
+                "conn {conn} is for one message"
+            );
+            assert!(
+                usize::from(message.tag) < self.tags.len(),
+                "message {place} has no tag"
+            );
+            let key = match message.start {
+                Start::At(time) => (time, 0, conn),
+                Start::After {
+                    message: other,
+                    delay,
+                } => {
+                    assert!(
+                        (other as usize) < place,
+                        "message {place} waits for {other}"
+                    );
+                    let before = &self.messages[other as usize];
+                    let (here, there) = (self.sender(message), self.receiver(before));
+                    assert_eq!(
+                        here, there,
+                        "message {place} waits for news of another host"
+                    );
+                    let (time, waits, _) = keys[other as usize];
+                    (time.after(delay), waits + 1, conn)
+                }
+            };
+            assert!(
+                keys.last().is_none_or(|last| *last <= key),
+                "message {place} is out of order"
+            );
+            keys.push(key);
+        }
+    }
+}
+
+/// One-shot messages under one tag, as most generators make them.
+#[derive(Default)]
+pub(crate) struct OneShots {
+    conns: Vec<Conn>,
+    messages: Vec<Message>,
+}
+
+impl OneShots {
+    pub(crate) fn push(&mut self, src: u32, dst: u32, size: u64, start: Time, stop: Option<Time>) {
+        let conn = place32(self.conns.len());
+        self.conns.push(Conn {
+            a: src,
+            b: dst,
+            one_shot: true,
+        });
+        let start = Start::At(start);
+        self.messages.push(Message {
+            conn,
+            from_a: true,
+            size,
+            start,
+            stop,
+            tag: 0,
+        });
+    }
+
+    pub(crate) fn push_tagged(&mut self, src: u32, dst: u32, size: u64, start: Time, tag: u16) {
+        self.push(src, dst, size, start, None);
+        if let Some(message) = self.messages.last_mut() {
+            message.tag = tag;
+        }
+    }
+
+    pub(crate) fn finish_tagged(self, tags: Vec<String>) -> Result<Traffic, WorkloadError> {
+        Traffic::arrange(self.conns, self.messages, tags)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    pub(crate) fn finish(self, tag: &str) -> Result<Traffic, WorkloadError> {
+        self.finish_tagged(vec![tag.to_string()])
+    }
+}
+
+/// The number of `tag`, which is added where it is new.
+pub(crate) fn tag16(tags: &mut Vec<String>, tag: &str) -> u16 {
+    let place = tags
+        .iter()
+        .position(|known| known == tag)
+        .unwrap_or_else(|| {
+            tags.push(tag.to_string());
+            tags.len() - 1
+        });
+    // Too many are refused when the traffic is arranged.
+    u16::try_from(place).unwrap_or(u16::MAX)
+}
+
+/// A place in a vector that [`MESSAGES_MAX`] keeps within 32 bits.
+pub(crate) fn place32(n: usize) -> u32 {
+    u32::try_from(n).expect("connections and messages are limited to 32-bit numbers")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(conn: u32, from_a: bool, start: Start) -> Message {
+        Message {
+            conn,
+            from_a,
+            size: 1,
+            start,
+            stop: None,
+            tag: 0,
+        }
+    }
+    fn at(us: u64) -> Start {
+        Start::At(Time::ZERO + Span::us(us))
+    }
+    fn after(message: u32, us: u64) -> Start {
+        Start::After {
+            message,
+            delay: Span::us(us),
+        }
+    }
+    const PAIR: Conn = Conn {
+        a: 0,
+        b: 1,
+        one_shot: false,
+    };
+
+    #[test]
+    fn messages_stand_in_the_order_of_their_earliest_start() {
+        let messages = vec![
+            message(1, true, at(9)),
+            message(0, true, at(5)),
+            message(0, false, after(1, 0)),
+            message(0, true, after(2, 3)),
+            message(1, true, at(6)),
+        ];
+        let traffic = Traffic::arrange(vec![PAIR; 2], messages, vec!["x".into()]).unwrap();
+        let starts: Vec<_> = traffic.messages.iter().map(|m| (m.conn, m.start)).collect();
+        assert_eq!(
+            starts,
+            [
+                (0, at(5)),
+                (0, after(0, 0)),
+                (1, at(6)),
+                (0, after(1, 3)),
+                (1, at(9))
+            ]
+        );
+    }
+
+    #[test]
+    fn merging_keeps_what_waits_for_what() {
+        let ask = |us| {
+            let messages = vec![message(0, true, at(us)), message(0, false, after(0, 0))];
+            Traffic::arrange(vec![PAIR], messages, vec!["ask".into()]).unwrap()
+        };
+        let all = Traffic::merge([ask(7), ask(3)]).unwrap();
+        all.check();
+        assert_eq!(all.tags, ["ask"]);
+        let starts: Vec<_> = all.messages.iter().map(|m| (m.conn, m.start)).collect();
+        assert_eq!(
+            starts,
+            [(1, at(3)), (1, after(0, 0)), (0, at(7)), (0, after(2, 0))]
+        );
+        assert_eq!(all.hosts(), 2);
+    }
+
+    #[test]
+    #[should_panic(expected = "waits for news of another host")]
+    fn an_answer_comes_from_the_host_that_was_asked() {
+        let messages = vec![message(0, true, at(0)), message(0, true, after(0, 0))];
+        let _ = Traffic::arrange(vec![PAIR], messages, vec!["x".into()]);
+    }
+
+    #[test]
+    fn parts_have_seeds_of_their_own() {
+        let seeds = [part_seed(1, 0), part_seed(1, 1), part_seed(2, 0)];
+        assert!(seeds[0] != seeds[1] && seeds[0] != seeds[2] && seeds[1] != seeds[2]);
+    }
+}
