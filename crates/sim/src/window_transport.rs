@@ -98,7 +98,8 @@ impl Endpoint for Window {
     fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         if packet.kind() == ACK {
             if let Some(slot) = self.slots.get(packet.conn) {
-                self.flows[slot as usize].in_flight -= 1;
+                let flow = &mut self.flows[slot as usize];
+                flow.in_flight = flow.in_flight.saturating_sub(1); // a fault may copy one
                 self.fill(slot);
             }
             return;
@@ -109,7 +110,9 @@ impl Endpoint for Window {
             self.received_bytes.push(0);
             slot
         });
-        self.received_bytes[slot as usize] += u64::from(packet.head[0]);
+        let payload = u16::try_from(packet.head[0]).expect("it was a u16");
+        cx.accept(packet.conn, self.received_bytes[slot as usize], payload);
+        self.received_bytes[slot as usize] += u64::from(payload);
         let me = HostId(packet.to().0);
         let peer = cx.peers.peer(me, packet.conn).expect("a known connection");
         self.queue.push_back(Packet::new(

@@ -216,3 +216,237 @@ fn threads_change_nothing() {
         }
     }
 }
+
+/// Keeps what it is shown.
+#[derive(Default)]
+struct Notes {
+    completed: Vec<sim::Completion>,
+    ports: Vec<sim::PortSample>,
+    flows: Vec<sim::FlowSample>,
+    stop_after: Option<u64>,
+}
+
+impl sim::Observer for Notes {
+    fn progress(&mut self, _: Time, hops: u64, _: u64) -> bool {
+        self.stop_after.is_none_or(|limit| hops < limit)
+    }
+    fn completed(&mut self, batch: &[sim::Completion]) {
+        self.completed.extend(batch);
+    }
+    fn ports(&mut self, batch: &[sim::PortSample]) {
+        self.ports.extend(batch);
+    }
+    fn flows(&mut self, batch: &[sim::FlowSample]) {
+        self.flows.extend(batch);
+    }
+}
+
+fn every_kind_of_fault(topology: &Topology) -> Vec<sim::Fault> {
+    use sim::FaultKind::{Corrupt, Down, Duplicate, Loss, Reorder};
+    let kinds = [
+        Loss {
+            ppb: 20_000_000,
+            only: None,
+        },
+        Loss {
+            ppb: 500_000_000,
+            only: Some(model::Class::Control),
+        },
+        Corrupt { ppb: 20_000_000 },
+        Duplicate { ppb: 50_000_000 },
+        Reorder {
+            ppb: 50_000_000,
+            by: Span::us(3),
+        },
+        Down {
+            detect: Span::us(2),
+        },
+    ];
+    let links = (0..).step_by(5).map(topology::LinkId);
+    let within = |link| sim::Fault {
+        link,
+        from: Time(20_000_000),
+        until: Time(60_000_000),
+        kind: kinds[0],
+    };
+    let mut faults: Vec<_> = links
+        .take_while(|l| l.index() < topology.links.len())
+        .map(within)
+        .collect();
+    for (fault, kind) in faults.iter_mut().zip(kinds.iter().cycle()) {
+        fault.kind = *kind;
+    }
+    faults
+}
+
+#[test]
+fn every_packet_is_accounted_for_whatever_breaks_and_on_any_number_of_threads() {
+    for (name, spec, shared) in disciplines() {
+        let topology = fat_tree(4, Span::us(1));
+        let traffic = traffic(topology.hosts, 60, 200_000, Span::us(50), 11);
+        let mut setup = setup(topology, traffic, &spec);
+        setup.shared_buffer = shared;
+        setup.faults = every_kind_of_fault(&setup.topology);
+        let outcome = run(&setup);
+        let lost: u64 = outcome.ports.iter().flat_map(|port| port.lost).sum();
+        let copied: u64 = outcome.ports.iter().flat_map(|port| port.copied).sum();
+        assert!(
+            lost > 100 && copied > 10,
+            "{name}: {lost} lost, {copied} copied"
+        );
+        let expected = print(&outcome);
+        for threads in [2, 5] {
+            setup.threads = threads;
+            assert_eq!(print(&run(&setup)), expected, "{name}, {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_cut_short_accounts_for_what_is_on_its_way() {
+    let topology = fat_tree(4, Span::us(1));
+    let traffic = traffic(topology.hosts, 60, 200_000, Span::us(50), 13);
+    for (name, spec, shared) in disciplines() {
+        let mut setup = setup(topology.clone(), traffic.clone(), &spec);
+        (setup.shared_buffer, setup.until) = (shared, Time(33_333_333));
+        let outcome = run(&setup);
+        assert!(
+            outcome.unfinished > 0 && outcome.end < setup.until,
+            "{name}"
+        );
+        print(&outcome);
+        assert_eq!(outcome.stuck.is_empty(), outcome.unfinished == 0);
+    }
+}
+
+#[test]
+fn an_observer_may_stop_a_run() {
+    let topology = fat_tree(8, Span::us(1));
+    let traffic = traffic(topology.hosts, 300, 2_000_000, Span::us(10), 17);
+    let setup = setup(topology, traffic, &plain());
+    let mut notes = Notes {
+        stop_after: Some(1),
+        ..Notes::default()
+    };
+    let outcome = sim::run(&setup, &mut notes).unwrap();
+    assert!(outcome.interrupted && outcome.unfinished > 0);
+    print(&outcome);
+}
+
+#[test]
+fn probes_and_completions_are_the_same_on_any_number_of_threads_and_change_nothing() {
+    for (name, spec, shared) in disciplines() {
+        let topology = fat_tree(4, Span::us(1));
+        let traffic = traffic(topology.hosts, 60, 100_000, Span::us(50), 19);
+        let mut setup = setup(topology, traffic, &spec);
+        setup.shared_buffer = shared;
+        let unseen = print(&run(&setup));
+        setup.probes = Probes {
+            every: Some(Span::ns(3_700)),
+            links: Vec::new(),
+            flows: true,
+        };
+        let watch = |setup: &Setup<'_>| {
+            let mut notes = Notes::default();
+            let outcome = sim::run(setup, &mut notes).unwrap();
+            (
+                print(&outcome),
+                notes.completed,
+                notes.ports,
+                notes.flows,
+                outcome.end,
+            )
+        };
+        let seen = watch(&setup);
+        assert_eq!(seen.0, unseen, "{name}");
+        assert_eq!(seen.1.len(), setup.traffic.messages.len());
+        assert!(seen.1.windows(2).all(|pair| pair[0].end <= pair[1].end));
+        // 20 switches of 4 ports each, once per interval until nothing happens any more.
+        assert!(
+            seen.2.len() as u64 / 80 >= seen.4.0 / 3_700_000 - 1,
+            "{} samples",
+            seen.2.len()
+        );
+        assert!(
+            seen.2
+                .windows(2)
+                .all(|pair| (pair[0].at, pair[0].link) < (pair[1].at, pair[1].link))
+        );
+        assert!(
+            seen.2.iter().any(|sample| sample.queue > 3_000),
+            "{name}: nothing ever waited"
+        );
+        let total: u64 = setup
+            .traffic
+            .messages
+            .iter()
+            .map(|message| message.size)
+            .sum();
+        let last = seen.3.last().unwrap().at;
+        let received: u64 = seen
+            .3
+            .iter()
+            .filter(|s| s.at == last)
+            .map(|s| s.received)
+            .sum();
+        assert!(
+            received > total / 2 && received <= total,
+            "{received} of {total}"
+        );
+        setup.threads = 3;
+        assert!(watch(&setup) == seen, "{name}");
+    }
+}
+
+#[test]
+fn a_message_that_waits_for_another_starts_when_that_one_has_arrived() {
+    let topology = fat_tree(4, Span::us(1));
+    let message = |conn, from_a, start| Message {
+        conn,
+        from_a,
+        size: 5_000,
+        start,
+        stop: None,
+        tag: 0,
+    };
+    let traffic = Traffic {
+        conns: vec![
+            Conn {
+                a: 0,
+                b: 9,
+                one_shot: true,
+            },
+            Conn {
+                a: 9,
+                b: 0,
+                one_shot: true,
+            },
+        ],
+        messages: vec![
+            message(0, true, Start::At(Time(1_000_000))),
+            message(
+                1,
+                true,
+                Start::After {
+                    message: 0,
+                    delay: Span::us(2),
+                },
+            ),
+        ],
+        tags: Vec::new(),
+    };
+    let outcome = run(&setup(topology.clone(), traffic.clone(), &plain()));
+    assert_eq!(
+        outcome.messages[1].start,
+        outcome.messages[0].end.map(|at| at + Span::us(2))
+    );
+    assert!(outcome.messages[1].end.is_some());
+    // A host cannot know at once what happened at another.
+    let mut elsewhere = traffic;
+    elsewhere.conns[1].a = 3;
+    let error = sim::run(&setup(topology, elsewhere, &plain()), &mut Blind).unwrap_err();
+    assert!(
+        error.to_string().contains("message 1 starts at host 3"),
+        "{error}"
+    );
+}
