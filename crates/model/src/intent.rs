@@ -17,6 +17,37 @@ pub struct PortSpec {
     pub drop: Option<DropSpec>,
     /// Strict priorities in use, 1 to 8.
     pub priorities: u8,
+    /// Packets of this class wait in an unbounded queue of their own and leave only where nothing
+    /// else waits: the idealised pre-credit phase. [aeolus s2.3]
+    pub background: Option<Class>,
+    /// Packets of class Plain have a queue of their own beside the transport's.
+    pub legacy: Option<LegacySpec>,
+}
+
+impl PortSpec {
+    /// One first-in first-out queue of `buffer` bytes.
+    pub const fn fifo(buffer: Bytes) -> Self {
+        Self {
+            buffer,
+            credit: None,
+            mark: None,
+            drop: None,
+            priorities: 1,
+            background: None,
+            legacy: None,
+        }
+    }
+}
+
+/// The queue of legacy traffic: it and the transport's data share the line by weight, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LegacySpec {
+    /// Its share against 100 of the transport's data.
+    pub weight: u16,
+    /// Bytes that may wait in it.
+    pub buffer: Bytes,
+    /// Its own marking; the port's `mark` is for the transport's data alone.
+    pub mark: Option<MarkSpec>,
 }
 
 /// The credit queue. [xpass s3.1]

@@ -57,11 +57,8 @@ fn main() {
         Box::new(Window::new(config, 64, priorities)) as Box<dyn Endpoint>
     };
     let port = PortSpec {
-        buffer: Bytes(100_000_000),
-        credit: None,
-        mark: None,
-        drop: None,
         priorities,
+        ..PortSpec::fifo(Bytes(100_000_000))
     };
     let setup = Setup {
         ports: vec![port; topology.links.len()],

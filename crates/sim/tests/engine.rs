@@ -13,13 +13,7 @@ fn port(topology: &Topology, spec: &PortSpec) -> Vec<PortSpec> {
 }
 
 fn plain() -> PortSpec {
-    PortSpec {
-        buffer: Bytes(100_000_000),
-        credit: None,
-        mark: None,
-        drop: None,
-        priorities: 1,
-    }
+    PortSpec::fifo(Bytes(100_000_000))
 }
 
 fn fat_tree(k: u16, delay: Span) -> Topology {

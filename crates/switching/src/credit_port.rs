@@ -1,7 +1,7 @@
 //! The port of a credit-based fabric: a shaped credit queue beside the data queue. [xpass s3.1]
 
 use crate::bucket::CreditBucket;
-use crate::data_queue::DataQueue;
+use crate::data_part::DataPart;
 use model::intent::{CreditCount, CreditSpec};
 use model::{Backlog, Class, Dequeue, DropReason, Packet, QueueDisc, Verdict};
 use std::collections::VecDeque;
@@ -17,12 +17,12 @@ pub struct CreditPort {
     limit: u64,
     count: CreditCount,
     peak_credits: u32,
-    data: DataQueue,
+    data: DataPart,
 }
 
 impl CreditPort {
-    /// A port on `line` with `data` as its other queue.
-    pub fn new(spec: CreditSpec, line: LineTime, data: DataQueue) -> Self {
+    /// A port on `line` with `data` as its other queues.
+    pub fn new(spec: CreditSpec, line: LineTime, data: DataPart) -> Self {
         let limit = match spec.count {
             CreditCount::Credits => u64::from(spec.queue_limit),
             CreditCount::Bytes => u64::from(spec.queue_limit) * u64::from(spec.size_mean),
@@ -61,7 +61,7 @@ impl CreditPort {
 impl QueueDisc for CreditPort {
     fn enqueue(&mut self, _now: Time, packet: &mut Packet) -> Verdict {
         if packet.class() != Class::Credit {
-            return self.data.push(0, packet);
+            return self.data.push(packet);
         }
         if !self.has_room_for(packet.size) {
             return Verdict::Dropped(DropReason::CreditFull);
@@ -102,14 +102,14 @@ impl QueueDisc for CreditPort {
 
     fn backlog(&self) -> Backlog {
         Backlog {
-            data_bytes: self.data.bytes(),
+            data_bytes: self.data.backlog().data_bytes,
             credits: self.credits_waiting(),
         }
     }
 
     fn peak(&self) -> Backlog {
         Backlog {
-            data_bytes: self.data.peak_bytes(),
+            data_bytes: self.data.peak().data_bytes,
             credits: self.peak_credits,
         }
     }
@@ -152,14 +152,11 @@ mod tests {
             frame_max: 1538,
         };
         let spec = PortSpec {
-            buffer: Bytes(384_500),
             credit: Some(credit),
-            mark: None,
-            drop: None,
-            priorities: 1,
+            ..PortSpec::fifo(Bytes(384_500))
         };
         let line = LineTime::new(Rate::gbps(10));
-        CreditPort::new(credit, line, DataQueue::new(&spec, Rng::stream(1, 2, 3)))
+        CreditPort::new(credit, line, DataPart::new(&spec, Rng::stream(1, 2, 3)))
     }
 
     fn packet(class: Class, size: u16) -> Packet {

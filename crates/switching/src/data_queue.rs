@@ -43,6 +43,12 @@ impl DataQueue {
         self.bytes
     }
 
+    /// Wire bytes of the packet that leaves next.
+    #[inline]
+    pub fn head_size(&self) -> Option<u64> {
+        self.packets.front().map(|packet| u64::from(packet.size))
+    }
+
     /// Whether nothing waits.
     #[inline]
     pub fn is_empty(&self) -> bool {

@@ -5,12 +5,14 @@
 
 mod bucket;
 mod credit_port;
+mod data_part;
 mod data_queue;
 mod fifo;
 mod priority;
 
 pub use bucket::CreditBucket;
 pub use credit_port::CreditPort;
+pub use data_part::DataPart;
 pub use data_queue::DataQueue;
 pub use fifo::{Admission, Fifo};
 pub use priority::StrictPriority;
@@ -39,10 +41,12 @@ pub fn build(spec: &PortSpec, line: LineTime, rng: Rng, coupled: bool) -> Port {
         Port::Disc(Box::new(CreditPort::new(
             credit,
             line,
-            DataQueue::new(spec, rng),
+            DataPart::new(spec, rng),
         )))
     } else if spec.priorities > 1 {
         Port::Disc(Box::new(StrictPriority::new(spec, &rng)))
+    } else if spec.background.is_some() || spec.legacy.is_some() {
+        Port::Disc(Box::new(DataPart::new(spec, rng)))
     } else if late {
         Port::Disc(Box::new(DataQueue::new(spec, rng)))
     } else {

@@ -140,11 +140,8 @@ mod tests {
     #[test]
     fn the_most_urgent_packet_leaves_first_and_ties_keep_their_order() {
         let spec = PortSpec {
-            buffer: Bytes(5_000),
-            credit: None,
-            mark: None,
-            drop: None,
             priorities: 8,
+            ..PortSpec::fifo(Bytes(5_000))
         };
         let mut port = StrictPriority::new(&spec, &Rng::stream(1, 2, 3));
         for (conn, priority) in [(0, 7), (1, 3), (2, 7), (3, 0), (4, 3)] {
