@@ -1,0 +1,146 @@
+//! What a driver is told, and what it tells.
+
+use crate::cookie::Reason;
+use crate::faults::{FaultConfig, FaultCounts};
+use model::{ConnId, Event};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use units::{Bytes, Rate, Span};
+
+/// How to run a driver.
+#[derive(Clone, Debug)]
+pub struct DriverConfig {
+    /// Where to listen; port 0 takes any.
+    pub bind: SocketAddrV4,
+    /// The transport's name, told to peers so that a mismatch is seen.
+    pub transport: String,
+    /// Rate of the line that is paced to.
+    pub rate: Rate,
+    /// Longest idle round trip that the transport should expect.
+    pub base_rtt: Span,
+    /// How far the line may catch up after the process was not scheduled, in wire bytes.
+    pub catch_up: Bytes,
+    /// What to ask of the system for the socket's buffers.
+    pub socket_buffer: Bytes,
+    /// Seed of the transport's own draws and of the faults. The secrets come from the system.
+    pub seed: u64,
+    /// What the network does to arriving datagrams.
+    pub faults: FaultConfig,
+    /// The DSCP of each class, in the order of [`model::Class::ALL`].
+    pub dscp: [u8; 5],
+}
+
+impl DriverConfig {
+    /// Control as network control, credits expedited, scheduled and unscheduled data as one class
+    /// of two drop precedences, the rest as best effort. [RFC 4594: CS6, CS5, AF21, AF22, DF]
+    pub const DSCP: [u8; 5] = [48, 40, 18, 20, 0];
+
+    /// On the loopback interface, any port.
+    pub fn loopback(transport: &str, rate: Rate) -> Self {
+        Self {
+            bind: SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0),
+            transport: transport.to_owned(),
+            rate,
+            // Loopback answers within 10 us when idle; processes that share cores need more.
+            base_rtt: Span::us(100),
+            catch_up: Bytes(64 << 10),
+            socket_buffer: Bytes(2 << 20),
+            seed: 1,
+            faults: FaultConfig::default(),
+            dscp: Self::DSCP,
+        }
+    }
+}
+
+/// What happened, for the application.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum News {
+    /// The transport says so. Accepted data goes to the [`Sink`] instead.
+    Transport(Event),
+    /// The peer restarted: its connections are dead. Connect again for new ones.
+    PeerLost(SocketAddrV4),
+    /// The peer never answered: its connections are dead.
+    Unreachable(SocketAddrV4),
+    /// The peer refuses the connection, or, where none is named, everything. The transport goes
+    /// on asking, except where the peer runs another transport: then its connections are dead.
+    Refused {
+        /// Who.
+        peer: SocketAddrV4,
+        /// What.
+        conn: Option<ConnId>,
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// What the driver counted; the transport's own counts are its [`Totals`].
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Stats {
+    /// Datagrams that arrived, before faults.
+    pub datagrams_in: u64,
+    /// Their bytes after UDP.
+    pub bytes_in: u64,
+    /// Datagrams that left.
+    pub datagrams_out: u64,
+    /// Their bytes after UDP.
+    pub bytes_out: u64,
+    /// Datagrams of another header version.
+    pub other_versions: u64,
+    /// Datagrams that made no sense.
+    pub nonsense: u64,
+    /// Packets of an earlier incarnation of their sender.
+    pub stale: u64,
+    /// Packets of connections that nobody opened.
+    pub unopened: u64,
+    /// Transport packets from addresses that are not proven.
+    pub strangers: u64,
+    /// Packets of connections that had finished.
+    pub late: u64,
+    /// Packets refused for want of room.
+    pub refused: u64,
+    /// Packets of the transport dropped because their peer is gone or too many wait for it.
+    pub unsendable: u64,
+    /// Datagrams that the system refused to send.
+    pub send_errors: u64,
+    /// Time that was skipped because catching up would have taken too large a burst, in
+    /// nanoseconds.
+    pub skipped_ns: u64,
+    /// What the fault layer did.
+    pub faults: FaultCounts,
+}
+
+/// Why a driver stopped.
+#[derive(Debug)]
+pub enum DriveError {
+    /// The system failed.
+    Io {
+        /// At what.
+        doing: &'static str,
+        /// How.
+        source: io::Error,
+    },
+    /// The call cannot be carried out; says why and what to do instead.
+    Usage(String),
+}
+
+impl std::fmt::Display for DriveError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Io { doing, source } => write!(f, "{doing}: {source}"),
+            Self::Usage(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for DriveError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            Self::Usage(_) => None,
+        }
+    }
+}
+
+pub(crate) fn io_error(doing: &'static str) -> impl FnOnce(io::Error) -> DriveError {
+    move |source| DriveError::Io { doing, source }
+}
