@@ -28,7 +28,22 @@ macro_rules! builtins {
 
 /// Every built-in scenario, in the order in which lists show them.
 pub fn all() -> &'static [Builtin] {
-    builtins!["incast"]
+    builtins![
+        "incast",
+        "incast-rr",
+        "permutation",
+        "shuffle",
+        "all-to-all",
+        "dumbbell",
+        "parking-lot",
+        "multi-bottleneck",
+        "long-flows",
+        "web-server",
+        "cache-follower",
+        "web-search",
+        "data-mining",
+        "xpass-fat-tree",
+    ]
 }
 
 /// The built-in scenario of this name.

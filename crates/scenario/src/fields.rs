@@ -81,6 +81,15 @@ impl Field {
 /// Keys that say how to run and not what: they are left out of `resolved.toml` and of its hash.
 pub(crate) const MACHINE_KEYS: [(&str, &str); 2] = [("run", "threads"), ("output", "dir")];
 
+/// The kinds of a table.
+pub fn kinds(name: &str) -> Vec<&'static str> {
+    let field = table(name).and_then(|t| t.fields.iter().find(|f| f.key == "kind"));
+    match field.map(|f| f.takes) {
+        Some(Type::Word(words)) => words(),
+        _ => Vec::new(),
+    }
+}
+
 /// The table of this name.
 pub fn table(name: &str) -> Option<&'static TableDef> {
     TABLES.iter().find(|t| t.name == name)
@@ -106,7 +115,7 @@ pub(crate) fn topology_kinds() -> Vec<&'static str> {
 /// Kinds of `[[workload]]`.
 pub(crate) fn workload_kinds() -> Vec<&'static str> {
     vec![
-        "poisson",
+        "random",
         "incast",
         "incast-rr",
         "bursts",
@@ -151,8 +160,17 @@ fn drop_tells() -> Vec<&'static str> {
 fn interpolations() -> Vec<&'static str> {
     vec!["linear", "step", "log"]
 }
-fn arrivals() -> Vec<&'static str> {
-    vec!["poisson", "lognormal"]
+fn gaps() -> Vec<&'static str> {
+    vec!["poisson", "lognormal", "even"]
+}
+fn picks() -> Vec<&'static str> {
+    vec!["in-order", "random"]
+}
+fn pacings() -> Vec<&'static str> {
+    vec!["closed", "every"]
+}
+fn leaves() -> Vec<&'static str> {
+    vec!["together", "first-in", "last-in"]
 }
 fn load_bases() -> Vec<&'static str> {
     vec!["hosts", "uplinks"]
@@ -171,19 +189,6 @@ use Absent::{Is, Like, Required, Unset};
 use Type::{Bytes, Count, Flag, List, Number, Rate, Span, Text, Word};
 
 const NOT_STAR: &[&str] = &["dumbbell", "parking-lot"];
-const POISSON: &[&str] = &["poisson"];
-const INCASTS: &[&str] = &["incast", "incast-rr", "bursts"];
-const TIMED: &[&str] = &[
-    "incast",
-    "incast-rr",
-    "permutation",
-    "shuffle",
-    "all-to-all",
-    "long-flows",
-    "poisson",
-    "bursts",
-];
-
 /// Every table, in the order of the reference.
 pub static TABLES: &[TableDef] = &[
     TableDef {
@@ -207,7 +212,7 @@ pub static TABLES: &[TableDef] = &[
             Field::new("shared_hosts", Flag, Is("false"), "One host per switch for all local flows, as in the authors' script, instead of a pair per bottleneck.").of(&["parking-lot"]).source("[xpass artefact] shares them"),
             Field::new("flows", Count(1, 1 << 22), Is("4"), "Flows over both links; flow 0, over the first link alone, comes on top.").of(&["multi-bottleneck"]),
             Field::new("leaves", Count(1, 1 << 20), Is("8"), "Switches with hosts.").of(&["leaf-spine"]),
-            Field::new("spines", Count(1, 60_000), Is("8"), "Switches that join the leaves.").of(&["leaf-spine"]),
+            Field::new("spines", Count(1, 60_000), Is("16"), "Switches that join the leaves.").of(&["leaf-spine"]),
             Field::new("hosts_per_leaf", Count(1, 60_000), Is("16"), "Hosts under each leaf.").of(&["leaf-spine"]),
             Field::new("k", Count(2, 512), Is("4"), "Ports of a switch; even.").of(&["fat-tree"]),
             Field::new("hosts_per_edge", Count(1, 60_000), Unset("k / 2, full bisection"), "Hosts under each edge switch.").of(&["fat-tree"]).effect("More than k/2 oversubscribes the edge."),
@@ -342,189 +347,80 @@ pub static TABLES: &[TableDef] = &[
     },
 ];
 
+const INCASTS: &[&str] = &["incast", "incast-rr", "bursts"];
+const LOADS: &[&str] = &["random", "bursts"];
+const TAGGED: &[&str] = &[
+    "random",
+    "incast",
+    "bursts",
+    "permutation",
+    "shuffle",
+    "all-to-all",
+    "long-flows",
+];
+const JITTERED: &[&str] = &["incast", "permutation", "shuffle", "all-to-all"];
+const TIMED: &[&str] = &[
+    "random",
+    "incast",
+    "incast-rr",
+    "bursts",
+    "permutation",
+    "shuffle",
+    "all-to-all",
+    "long-flows",
+];
+
 static WORKLOAD: &[Field] = &[
     Field::new("kind", Word(workload_kinds), Required, "Who sends to whom."),
-    Field::new(
-        "tag",
-        Text,
-        Unset("the kind"),
-        "Name of these messages in tables.",
-    ),
-    Field::new(
-        "sizes",
-        Text,
-        Is("\"web-search\""),
-        "A flow-size distribution: a built-in name or a file.",
-    )
-    .of(POISSON)
-    .effect("`tidegate list workloads` names the built-in ones with their means."),
-    Field::new(
-        "interp",
-        Word(interpolations),
-        Unset("what the distribution's dialect means"),
-        "How to read between the points of the distribution.",
-    )
-    .of(POISSON)
-    .effect("Changes the mean size by several per cent."),
-    Field::new(
-        "load",
-        Number(0.000_001, 1.0),
-        Is("0.6"),
-        "Offered load as a share of the capacity that `load_of` names.",
-    )
-    .of(&["poisson", "bursts"])
-    .source("[xpass s6.3]"),
-    Field::new(
-        "load_of",
-        Word(load_bases),
-        Is("\"hosts\""),
-        "What the load is a share of: the hosts' links, or the uplinks of their switches.",
-    )
-    .of(&["poisson", "bursts"]),
-    Field::new(
-        "load_with_headers",
-        Flag,
-        Is("true"),
-        "Whether frame overhead counts as load.",
-    )
-    .of(&["poisson", "bursts"])
-    .source("[xpass artefact] counts wire bytes; HPCC's generator does not"),
-    Field::new(
-        "all_cross",
-        Flag,
-        Is("true"),
-        "With load_of = \"uplinks\": count every message as crossing an uplink.",
-    )
-    .of(&["poisson", "bursts"])
-    .source("[xpass artefact]"),
-    Field::new(
-        "arrivals",
-        Word(arrivals),
-        Is("\"poisson\""),
-        "Distribution of the time between two messages.",
-    )
-    .of(POISSON),
-    Field::new(
-        "sigma",
-        Number(0.01, 10.0),
-        Is("2.0"),
-        "Shape of the log-normal distribution.",
-    )
-    .of(POISSON),
-    Field::new(
-        "per_host",
-        Flag,
-        Is("false"),
-        "Every host its own arrivals, instead of one stream for all.",
-    )
-    .of(POISSON),
-    Field::new(
-        "messages",
-        Count(1, MANY),
-        Unset("as many as start before `stop`"),
-        "Number of messages.",
-    )
-    .of(&["poisson", "bursts"]),
-    Field::new(
-        "senders",
-        Count(1, 1 << 24),
-        Is("64"),
-        "Hosts that send to one.",
-    )
-    .of(INCASTS),
-    Field::new(
-        "receiver",
-        Count(0, 1 << 24),
-        Is("0"),
-        "The host that receives.",
-    )
-    .of(INCASTS),
-    Field::new(
-        "size",
-        Bytes,
-        Is("\"64KB\""),
-        "Bytes of each message; of each answer where there are requests.",
-    )
-    .of(&[
-        "incast",
-        "incast-rr",
-        "bursts",
-        "permutation",
-        "shuffle",
-        "all-to-all",
-    ]),
-    Field::new("request", Bytes, Is("\"200B\""), "Bytes of each request.")
-        .of(&["incast-rr"])
-        .source("[xpass Fig. 1]"),
-    Field::new(
-        "rounds",
-        Count(1, 1 << 20),
-        Is("10"),
-        "Requests to each worker, one after the other.",
-    )
-    .of(&["incast-rr"]),
-    Field::new(
-        "shift",
-        Count(1, 1 << 24),
-        Unset("a random derangement"),
-        "Host i sends to host i + shift.",
-    )
-    .of(&["permutation"]),
-    Field::new(
-        "hosts",
-        Count(2, 1 << 24),
-        Unset("every host"),
-        "The first so many hosts take part.",
-    )
-    .of(&["shuffle", "all-to-all", "permutation", "poisson"]),
-    Field::new(
-        "tasks",
-        Count(1, 1024),
-        Is("8"),
-        "Tasks of each host; every task sends to every task of other hosts.",
-    )
-    .of(&["shuffle"])
-    .source("[xpass s6.2]"),
-    Field::new(
-        "pairs",
-        List(&Text),
-        Unset("the pairs that the topology is made for"),
-        "Who sends to whom, like [\"0 -> 4\", \"1 -> 5\"].",
-    )
-    .of(&["long-flows"]),
-    Field::new(
-        "each",
-        Span,
-        Is("\"0s\""),
-        "The n-th flow starts n times this later.",
-    )
-    .of(&["long-flows"]),
-    Field::new(
-        "start",
-        Span,
-        Is("\"0s\""),
-        "When the first message starts.",
-    )
-    .of(TIMED),
-    Field::new(
-        "stop",
-        Span,
-        Unset("the end of the run"),
-        "Nothing starts from here on; long flows stop.",
-    )
-    .of(&["poisson", "bursts", "long-flows"]),
-    Field::new(
-        "path",
-        Text,
-        Required,
-        "The file with the messages, from the folder of this file.",
-    )
-    .of(&["trace"]),
-    Field::new(
-        "format",
-        Word(trace_formats),
-        Is("\"csv\""),
-        "csv: src,dst,size,start[,tag] with units; hpcc: flow.txt.",
-    )
-    .of(&["trace"]),
+    Field::new("tag", Text, Unset("the kind"), "Name of these messages in tables.").of(TAGGED),
+    Field::new("sizes", Text, Is("\"web-search\""), "A flow-size distribution: a built-in name or a file.")
+        .of(&["random"])
+        .effect("`tidegate list workloads` names the built-in ones with their means."),
+    Field::new("interp", Word(interpolations), Unset("what the distribution's source means"), "How to read between the points of the distribution.")
+        .of(&["random"])
+        .effect("Changes the mean size by several per cent."),
+    Field::new("load", Number(1e-6, 1.0), Is("0.6"), "Offered load as a share of the capacity that load_of names.")
+        .of(LOADS)
+        .source("[xpass s6.3]"),
+    Field::new("load_of", Word(load_bases), Is("\"hosts\""), "What the load is a share of: the hosts' links, or the uplinks of their switches.").of(LOADS),
+    Field::new("load_with_headers", Flag, Is("true"), "Whether frame overhead counts as load.")
+        .of(LOADS)
+        .source("[xpass artefact] counts wire bytes; HPCC's generator does not"),
+    Field::new("all_cross", Flag, Is("true"), "With load_of = \"uplinks\": count all messages, also those that stay behind one switch.")
+        .of(LOADS)
+        .source("[xpass artefact]"),
+    Field::new("assumed_mean", Bytes, Unset("the distribution's own mean"), "Mean size to reckon the load with, for parity with scripts that assume another than they draw.")
+        .of(&["random"])
+        .source("[xpass artefact] assumes 1 to 4 % less"),
+    Field::new("gaps", Word(gaps), Is("\"poisson\""), "Distribution of the time between two arrivals.").of(LOADS),
+    Field::new("sigma", Number(0.01, 10.0), Is("2.0"), "Standard deviation of the logarithm, with gaps = \"lognormal\".")
+        .of(LOADS)
+        .source("[bfc artefact]"),
+    Field::new("per_host", Flag, Is("false"), "Every host has its own arrivals, instead of one process for all.").of(&["random"]),
+    Field::new("messages", Count(1, MANY), Unset("as many as start before stop"), "Number of messages.").of(&["random"]),
+    Field::new("senders", Count(1, 1 << 24), Is("64"), "Messages to one receiver; with more of them than other hosts, hosts send several.").of(INCASTS),
+    Field::new("receiver", Count(0, (1 << 24) - 1), Is("0"), "The host that receives; with requests, the one that asks.").of(&["incast", "incast-rr"]),
+    Field::new("pick", Word(picks), Is("\"in-order\""), "Which hosts send: the next ones by number, or random ones.").of(&["incast", "incast-rr"]),
+    Field::new("replacement", Flag, Is("false"), "One host may send several messages of a burst even if there are hosts enough.").of(&["bursts"]),
+    Field::new("size", Bytes, Is("\"64KB\""), "Bytes of each message; with requests, of each answer.")
+        .of(&["incast", "incast-rr", "bursts", "permutation", "shuffle", "all-to-all"]),
+    Field::new("request", Bytes, Is("\"200B\""), "Bytes of each request.").of(&["incast-rr"]).source("[xpass Fig. 1]"),
+    Field::new("work", Span, Is("\"0s\""), "Time from a request's last byte to its answer.").of(&["incast-rr"]),
+    Field::new("rounds", Count(1, 1 << 20), Is("10"), "How often each worker is asked.").of(&["incast-rr"]),
+    Field::new("pacing", Word(pacings), Is("\"closed\""), "closed: ask again after the last answer; every: at regular times.").of(&["incast-rr"]),
+    Field::new("gap", Span, Is("\"0s\""), "From the last answer (closed) or the last request (every) to the next request.").of(&["incast-rr"]),
+    Field::new("rounds", Count(1, 1 << 20), Unset("as many as start before stop"), "Number of bursts.").of(&["bursts"]),
+    Field::new("shift", Count(1, 1 << 24), Unset("a random permutation without fixed points"), "Host i sends to host i + shift.").of(&["permutation"]),
+    Field::new("tasks", Count(1, 1024), Is("8"), "Tasks of each host; each sends to every task of every other host.")
+        .of(&["shuffle"])
+        .source("[xpass Fig. 17]"),
+    Field::new("pairs", List(&Text), Unset("the pairs that the topology is made for"), "Who sends to whom, like [\"0 -> 4\", \"1 -> 5\"].").of(&["long-flows"]),
+    Field::new("every", Span, Is("\"0s\""), "Flows join, and leave, one by one at this distance.").of(&["long-flows"]),
+    Field::new("leave", Word(leaves), Is("\"together\""), "How flows leave: all at stop, or one by one, the first or the last to join first.").of(&["long-flows"]),
+    Field::new("jitter", Span, Is("\"0s\""), "Each message starts up to this much later, uniformly.").of(JITTERED),
+    Field::new("start", Span, Is("\"0s\""), "When the first message may start.").of(TIMED),
+    Field::new("stop", Span, Unset("the end of the measurement window"), "No message starts from here on.").of(LOADS),
+    Field::new("stop", Span, Unset("the end of the run"), "When long flows stop, with leave = \"together\".").of(&["long-flows"]),
+    Field::new("path", Text, Required, "The file with the messages, from the folder of this file.").of(&["trace"]),
+    Field::new("format", Word(trace_formats), Is("\"csv\""), "csv: src,dst,size,start[,tag] with units; hpcc: its flow.txt.").of(&["trace"]),
 ];

@@ -5,15 +5,25 @@
 //! and column. [`fields::TABLES`] describes every key once; parser, schema, reference and
 //! `explain` all read it.
 
+mod assemble;
 pub mod builtin;
+mod check;
 mod diagnostic;
 pub mod fields;
+mod network;
 mod resolve;
+mod schema;
 #[cfg(test)]
 mod tests;
+mod thresholds;
+mod traffic;
 mod tree;
 mod value;
+mod words;
 
+pub use assemble::{Alone, Assembled, Progress, Watch};
+pub use check::{Figure, HOPS_PER_SECOND};
 pub use diagnostic::{Diagnostic, Errors, Origin, SourceText};
 pub use resolve::{Request, Scenario, Section, load, load_text};
+pub use schema::{explain, json_schema, known_names, markdown};
 pub use value::{Type, Value};

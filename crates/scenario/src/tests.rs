@@ -115,3 +115,117 @@ fn a_threshold_must_be_a_comparison_in_a_string() {
         "{said}"
     );
 }
+
+#[test]
+fn every_builtin_scenario_can_be_assembled() {
+    for builtin in crate::builtin::all() {
+        let run = good(builtin.text, &[])
+            .assemble()
+            .unwrap_or_else(|e| panic!("{e}"));
+        assert!(run.base_rtt > run.propagation_rtt, "{}", builtin.name);
+        assert!(
+            !run.figures().is_empty() && run.title.len() > 20,
+            "{}",
+            run.title
+        );
+        assert!(builtin.summary().len() > 20, "{}", builtin.name);
+    }
+}
+
+/// What is wrong only when things are put together.
+fn impossible(text: &str, sets: &[&str]) -> String {
+    match good(text, sets).assemble() {
+        Ok(_) => panic!("assembled:\n{text}"),
+        Err(errors) => errors.render(false),
+    }
+}
+
+#[test]
+fn an_impossible_topology_says_which_number_to_change() {
+    let said = impossible(INCAST, &["topology.kind=fat-tree", "topology.k=5"]);
+    assert!(said.contains("even k"), "{said}");
+}
+
+#[test]
+fn a_load_above_capacity_names_the_most_that_is_possible() {
+    let text =
+        "[workload]\nkind = \"random\"\nload = 1.0\nload_with_headers = false\nmessages = 10\n";
+    let said = impossible(text, &[]);
+    assert!(
+        said.contains("t.toml:3:8") && said.contains("at most 0."),
+        "{said}"
+    );
+    let twice = "[[workload]]\nkind = \"random\"\nload = 0.6\nmessages = 1\n[[workload]]\nkind = \"bursts\"\nload = 0.5\nrounds = 1\n";
+    let said = impossible(twice, &[]);
+    assert!(
+        said.contains("t.toml:7:8") && said.contains("add up to 1.1"),
+        "{said}"
+    );
+}
+
+#[test]
+fn messages_without_end_are_refused() {
+    let said = impossible("[workload]\nkind = \"random\"\n", &[]);
+    assert!(said.contains("run.window"), "{said}");
+    good("[workload]\nkind = \"random\"\n", &["run.window=1ms"])
+        .assemble()
+        .unwrap();
+}
+
+#[test]
+fn a_fault_on_a_link_that_does_not_exist_names_the_nearest_node() {
+    let text =
+        format!("{INCAST}[[faults]]\nkind = \"loss\"\nlink = \"tor0 -> spin1\"\nchance = 0.01\n");
+    let said = impossible(&text, &[]);
+    assert!(
+        said.contains("t.toml:5:8") && said.contains("\"spine1\""),
+        "{said}"
+    );
+    let text =
+        format!("{INCAST}[[faults]]\nkind = \"loss\"\nlink = \"tor* <-> spine1\"\nchance = 0.01\n");
+    assert_eq!(good(&text, &[]).assemble().unwrap().faults.len(), 16);
+}
+
+#[test]
+fn a_bad_line_of_a_trace_is_shown() {
+    let dir = std::env::temp_dir().join(format!("tidegate-trace-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let trace = dir.join("flows.csv");
+    std::fs::write(&trace, "src,dst,size,start\n0,1,64KB,0s\n0,1,64,0s\n").unwrap();
+    let set = format!("workload.path={}", trace.display());
+    let said = impossible("[workload]\nkind = \"trace\"\n", &[&set]);
+    assert!(said.contains("flows.csv:3:5"), "{said}");
+    let missing = impossible(
+        "[workload]\nkind = \"trace\"\n",
+        &["workload.path=/no/such/file"],
+    );
+    assert!(missing.contains("cannot read /no/such/file"), "{missing}");
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
+fn credits_cannot_be_set_where_there_are_none() {
+    let said = impossible(INCAST, &["transport.kind=dctcp", "switch.credit.bucket=4"]);
+    assert!(said.contains("uses no credits"), "{said}");
+}
+
+#[test]
+fn selective_dropping_needs_to_know_whom_and_when() {
+    let said = impossible(INCAST, &["switch.drop.victim=unscheduled"]);
+    assert!(said.contains("switch.drop.threshold is missing"), "{said}");
+    let sets = [
+        "switch.drop.victim=unscheduled",
+        "switch.drop.threshold=6KB",
+    ];
+    let run = good(INCAST, &sets).assemble().unwrap();
+    assert_eq!(
+        run.ports[0].drop.map(|d| d.threshold),
+        Some(units::Bytes(6000))
+    );
+}
+
+#[test]
+fn a_threshold_on_a_metric_that_does_not_exist_is_refused() {
+    let said = impossible(&format!("{INCAST}[thresholds]\nfct.p98 = \"< 2ms\"\n"), &[]);
+    assert!(said.contains("thresholds.fct.p98 cannot be used"), "{said}");
+}

@@ -1,0 +1,605 @@
+//! A resolved scenario as the simulator wants it, and what came of it as the tables want it.
+
+use crate::diagnostic::{Diagnostic, Errors};
+use crate::network;
+use crate::resolve::Scenario;
+use crate::traffic;
+use model::Encap;
+use model::intent::PortSpec;
+use results::{
+    Derived, FlowRow, FlowSeriesRow, PortRow, PortSeriesRow, RunRecord, Status, StuckRow,
+};
+use sim::{Completion, Fault, FlowSample, Observer, Outcome, PortSample, Probes, Setup};
+use std::ops::Range;
+use topology::{LinkId, Routes, Topology};
+use units::{Bytes, Rate, Span, Time};
+use workload::{Start, Traffic};
+
+/// Samples that a run keeps; beyond that every second moment is forgotten. 48 MB of rows.
+const SAMPLES_MAX: usize = 1 << 19;
+
+/// A scenario with its network and its messages: ready to run.
+pub struct Assembled {
+    /// What was asked for.
+    pub scenario: Scenario,
+    /// Nodes and links.
+    pub topology: Topology,
+    /// Ways through the intact network.
+    pub routes: Routes,
+    /// Connections and messages.
+    pub traffic: Traffic,
+    /// What each link's egress port does.
+    pub ports: Vec<PortSpec>,
+    /// Faults, by link.
+    pub faults: Vec<Fault>,
+    /// Frame sizes.
+    pub encap: Encap,
+    /// Longest round trip of propagation and fixed latencies.
+    pub propagation_rtt: Span,
+    /// The same with a full frame there and a smallest frame back.
+    pub base_rtt: Span,
+    /// What to sample.
+    pub probes: Probes,
+    /// The scenario in a few words.
+    pub title: String,
+    /// What the user should know before trusting the numbers.
+    pub warnings: Vec<String>,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// When the run ends at the latest.
+    pub until: Time,
+    /// Packets delivered over links so far.
+    pub hops: u64,
+    /// Messages that ended.
+    pub done: u64,
+    /// Messages of the run.
+    pub total: u64,
+}
+
+/// Somebody who looks on while a run is under way.
+pub trait Watch {
+    /// How far the run is. Return false to end it here.
+    fn progress(&mut self, progress: &Progress) -> bool {
+        let _ = progress;
+        true
+    }
+    /// Messages that ended since the last call.
+    fn completed(&mut self, rows: &[FlowRow], tags: &[String]) {
+        let _ = (rows, tags);
+    }
+}
+
+/// Nobody looks on.
+pub struct Alone;
+impl Watch for Alone {}
+
+impl Scenario {
+    /// Builds network and messages.
+    ///
+    /// # Errors
+    /// What does not go together: an impossible topology, a load above capacity, a trace that
+    /// cannot be read, a fault on a link that does not exist.
+    pub fn assemble(self) -> Result<Assembled, Errors> {
+        let mut errors = Vec::new();
+        let at_topology = |message: String| self.topology.problem("kind", message);
+        let spec = network::spec(&self.topology)?;
+        let topology = spec.build().map_err(|e| at_topology(e.0))?;
+        let routes = Routes::new(&topology, &[]);
+        if let Some((a, b)) = routes.cut_off() {
+            errors.push(
+                at_topology(format!("no way leads from host {a} to host {b}"))
+                    .help("join the parts, or leave out what is cut off"),
+            );
+        }
+        let encap = network::encap(&self.run);
+        let mut keep = |found: Vec<Diagnostic>| errors.extend(found);
+        let ports = network::ports(&self, &topology, encap)
+            .map_err(&mut keep)
+            .ok();
+        let faults = network::faults(&self.faults, &topology)
+            .map_err(&mut keep)
+            .ok();
+        let links = probe_links(&self, &topology).map_err(&mut keep).ok();
+        let thresholds = crate::thresholds::parse(&self).map_err(&mut keep).ok();
+        let traffic = traffic::build(&self, &spec, &topology, encap)
+            .map_err(&mut keep)
+            .ok();
+        let (Some(ports), Some(faults), Some(links), Some(traffic), Some(_)) =
+            (ports, faults, links, traffic, thresholds)
+        else {
+            return Err(Errors(errors));
+        };
+        if !errors.is_empty() {
+            return Err(Errors(errors));
+        }
+        let (propagation_rtt, base_rtt) = network::round_trips(&topology, &routes, encap);
+        let every = self.output.span("every");
+        let probes = Probes {
+            every: (every > Span::ZERO).then_some(every),
+            links,
+            flows: self.output.flag("flows"),
+        };
+        let title = match &self.title {
+            Some(title) => title.clone(),
+            None => crate::words::title(&self, &traffic, &topology),
+        };
+        let warnings = warnings(&self, &topology, &routes);
+        Ok(Assembled {
+            title,
+            warnings,
+            scenario: self,
+            topology,
+            routes,
+            traffic,
+            ports,
+            faults,
+            encap,
+            propagation_rtt,
+            base_rtt,
+            probes,
+        })
+    }
+}
+
+fn probe_links(scenario: &Scenario, topology: &Topology) -> Result<Vec<LinkId>, Vec<Diagnostic>> {
+    let mut links = Vec::new();
+    for pattern in scenario.output.opt_texts("ports").unwrap_or_default() {
+        match network::links(topology, &pattern) {
+            Ok(found) => links.extend(found),
+            Err(why) => {
+                return Err(vec![
+                    scenario
+                        .output
+                        .problem("ports", why)
+                        .help("write it like \"tor0 -> h3\""),
+                ]);
+            }
+        }
+    }
+    links.sort_unstable();
+    links.dedup();
+    Ok(links)
+}
+
+/// Pairs of hosts whose two directions are compared. [ours: each takes about a microsecond]
+const SYMMETRY_SAMPLES: u32 = 10_000;
+
+fn warnings(scenario: &Scenario, topology: &Topology, routes: &Routes) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let credits = scenario
+        .factory
+        .fabric(Rate::gbps(100), network::encap(&scenario.run))
+        .credit
+        .is_some();
+    if credits
+        && let Some(asymmetric) = topology::check_symmetry(topology, routes, SYMMETRY_SAMPLES)
+    {
+        warnings.push(format!(
+            "credits and data take different ways ({asymmetric:?}): queues may grow beyond their \
+             bound; set topology.order = \"neighbour\""
+        ));
+    }
+    if credits && scenario.switch.text("balance") == "packet" {
+        warnings.push(
+            "packets are spread over all paths: credits overtake each other and count as lost"
+                .to_owned(),
+        );
+    }
+    warnings
+}
+
+impl Assembled {
+    /// When the run ends at the latest.
+    pub fn until(&self) -> Time {
+        let run = &self.scenario.run;
+        let limit = Time(run.span("until").0);
+        match (run.opt_span("window"), run.opt_span("drain")) {
+            (Some(window), Some(drain)) => limit.min(
+                Time::ZERO
+                    .after(run.span("warmup"))
+                    .after(window)
+                    .after(drain),
+            ),
+            _ => limit,
+        }
+    }
+
+    /// Messages that start in here count.
+    pub fn window(&self) -> Range<Time> {
+        let run = &self.scenario.run;
+        let start = Time(run.span("warmup").0);
+        start
+            ..run
+                .opt_span("window")
+                .map_or(Time::NEVER, |w| start.after(w))
+    }
+
+    /// Rate of the fastest host link.
+    pub fn host_rate(&self) -> Rate {
+        let hosts = &self.topology.nodes[..self.topology.hosts as usize];
+        let links = hosts.iter().flat_map(|node| &node.ports);
+        links
+            .map(|&l| self.topology.link(l).rate)
+            .max()
+            .unwrap_or_default()
+    }
+
+    /// Bandwidth-delay product of the host rate and the base round trip, in wire bytes.
+    pub fn bdp(&self) -> Bytes {
+        self.host_rate().bytes_in(self.base_rtt)
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// What the simulator refuses.
+    pub fn run(
+        self,
+        threads: u16,
+        command: &str,
+        watch: &mut dyn Watch,
+    ) -> Result<RunRecord, Errors> {
+        let frames = Ideal::new(&self);
+        let ideal: Vec<Span> = (0..self.traffic.messages.len())
+            .map(|m| frames.of(m))
+            .collect();
+        let (until, derived) = (self.until(), self.derived());
+        let factory = &self.scenario.factory;
+        let make = |config: &model::EndpointConfig| factory.make(config);
+        let setup = Setup {
+            topology: self.topology.clone(),
+            traffic: self.traffic.clone(),
+            ports: self.ports.clone(),
+            make: &make,
+            encap: self.encap,
+            base_rtt: self.base_rtt,
+            shared_buffer: network::shared_buffer(&self.scenario.switch),
+            faults: self.faults.clone(),
+            spray: self.scenario.switch.text("balance") == "packet",
+            probes: self.probes.clone(),
+            seed: self.scenario.run.count("seed"),
+            until,
+            threads,
+            pass: true,
+            ordered: false,
+            digest: false,
+        };
+        let mut collector = Collector::new(&self, until, &ideal, watch);
+        let outcome = sim::run(&setup, &mut collector)
+            .map_err(|e| self.scenario.topology.problem("kind", e.0))?;
+        let (port_series, flow_series) = collector.samples();
+        let record = self.record(outcome, &ideal, derived, command);
+        Ok(RunRecord {
+            port_series,
+            flow_series,
+            ..record
+        })
+    }
+
+    fn record(
+        &self,
+        outcome: Outcome,
+        ideal: &[Span],
+        derived: Derived,
+        command: &str,
+    ) -> RunRecord {
+        let compat = self.scenario.run.text("fct") == "xpass_compat";
+        let flows = (0u32..)
+            .zip(&outcome.messages)
+            .map(|(message, result)| {
+                let base = row(&self.traffic, message, ideal);
+                let end = if compat {
+                    result.end.and(result.stopped.or(result.end))
+                } else {
+                    result.end
+                };
+                FlowRow {
+                    size: result.size,
+                    start: result.start,
+                    end,
+                    stopped: result.stopped,
+                    received: if result.end.is_some() { result.size } else { 0 },
+                    ..base
+                }
+            })
+            .collect();
+        let status = self.status(&outcome);
+        RunRecord {
+            scenario: self.scenario.name.clone(),
+            title: self.title.clone(),
+            transport: self.scenario.protocol.name().to_owned(),
+            seed: self.scenario.run.count("seed"),
+            fingerprint: outcome.fingerprint,
+            settings: Vec::new(),
+            scenario_toml: self.scenario.resolved_toml(),
+            command: command.to_owned(),
+            status,
+            warnings: self.warnings.clone(),
+            window: self.window(),
+            end: outcome.end,
+            hops: outcome.hops,
+            encap: self.encap,
+            derived,
+            tags: self.traffic.tags.clone(),
+            flows,
+            ports: self.port_rows(&outcome),
+            port_series: Vec::new(),
+            flow_series: Vec::new(),
+            totals: outcome.totals,
+            stuck: outcome
+                .stuck
+                .into_iter()
+                .map(|(host, flow)| StuckRow {
+                    host,
+                    conn: flow.conn.0,
+                    state: flow.state,
+                    waits_for: flow.waits_for,
+                })
+                .collect(),
+            conservation: outcome.conservation,
+        }
+    }
+
+    /// A run that its scenario ends may leave messages unfinished; one that had all the time it
+    /// could want may not.
+    fn status(&self, outcome: &Outcome) -> Status {
+        let run = &self.scenario.run;
+        let bounded = run.is_given("until") || run.opt_span("drain").is_some();
+        if outcome.interrupted {
+            Status::Interrupted
+        } else if outcome.unfinished == 0 || (bounded && outcome.end >= self.until()) {
+            Status::Complete
+        } else {
+            Status::Stuck
+        }
+    }
+
+    fn port_rows(&self, outcome: &Outcome) -> Vec<PortRow> {
+        let node = |id| self.topology.node(id);
+        (0u32..)
+            .zip(self.topology.links.iter().zip(&outcome.ports))
+            .map(|(number, (link, count))| PortRow {
+                link: number,
+                from: node(link.from).name.clone(),
+                to: node(link.to).name.clone(),
+                from_tier: node(link.from).tier,
+                to_tier: node(link.to).tier,
+                rate: link.rate,
+                packets: count.packets,
+                bytes: count.bytes,
+                dropped: count.dropped,
+                drop_reasons: count.drop_reasons,
+                lost: count.lost,
+                copied: count.copied,
+                marked: count.marked,
+                queue_max: count.queue_max,
+                credits_max: count.credits_max,
+            })
+            .collect()
+    }
+
+    fn derived(&self) -> Derived {
+        Derived {
+            hosts: self.topology.hosts,
+            switches: u32::try_from(self.topology.nodes.len()).expect("numbered by u32")
+                - self.topology.hosts,
+            host_rate: self.host_rate(),
+            base_rtt: self.base_rtt,
+            propagation_rtt: self.propagation_rtt,
+            bdp: self.bdp(),
+            more: self
+                .figures()
+                .into_iter()
+                .map(|f| (f.name, f.value))
+                .collect(),
+        }
+    }
+}
+
+/// A message as far as it is known before it runs.
+fn row(traffic: &Traffic, number: u32, ideal: &[Span]) -> FlowRow {
+    let message = &traffic.messages[number as usize];
+    let conn = &traffic.conns[message.conn as usize];
+    let (src, dst) = if message.from_a {
+        (conn.a, conn.b)
+    } else {
+        (conn.b, conn.a)
+    };
+    FlowRow {
+        message: number,
+        conn: message.conn,
+        src,
+        dst,
+        size: message.size,
+        start: if let Start::At(at) = message.start {
+            Some(at)
+        } else {
+            None
+        },
+        end: None,
+        stopped: None,
+        ideal: ideal[number as usize],
+        received: 0,
+        tag: message.tag,
+        timed: message.stop.is_some(),
+    }
+}
+
+/// How long messages would take alone in the network.
+struct Ideal<'a> {
+    run: &'a Assembled,
+}
+
+impl<'a> Ideal<'a> {
+    fn new(run: &'a Assembled) -> Self {
+        Self { run }
+    }
+
+    /// Store and forward of the message's frames along its path, back to back from the sender.
+    fn of(&self, number: usize) -> Span {
+        let message = &self.run.traffic.messages[number];
+        let conn = &self.run.traffic.conns[message.conn as usize];
+        let (src, dst) = if message.from_a {
+            (conn.a, conn.b)
+        } else {
+            (conn.b, conn.a)
+        };
+        let path = topology::path(&self.run.topology, &self.run.routes, src, dst, message.conn);
+        let links: Vec<_> = path.iter().map(|&l| *self.run.topology.link(l)).collect();
+        let rates: Vec<Rate> = links.iter().map(|l| l.rate).collect();
+        let delay: Span = links.iter().map(|l| l.delay).sum();
+        delay + pipeline(self.run.encap, message.size, &rates)
+    }
+}
+
+/// Time from the first bit at the first line to the last bit at the end of the last one, for the
+/// frames of a message that all switches receive whole before they send them on.
+fn pipeline(encap: Encap, size: u64, rates: &[Rate]) -> Span {
+    let frames = encap.frames(size);
+    let last = encap.wire_total(size) - (frames - 1) * u64::from(encap.wire_max());
+    let full = Bytes(encap.wire_max().into());
+    // When the last full frame has left each line, and then the message's last frame.
+    let (mut head, mut slowest, mut end) = (Span::ZERO, Span::ZERO, Span::ZERO);
+    for rate in rates {
+        let step = rate.serialize(full);
+        head += step;
+        slowest = slowest.max(step);
+        let full_left = if frames > 1 {
+            head + slowest.times(frames - 2)
+        } else {
+            Span::ZERO
+        };
+        end = end.max(full_left) + rate.serialize(Bytes(last));
+    }
+    end
+}
+
+/// Keeps samples, within bounds, and tells a [`Watch`].
+struct Collector<'a> {
+    run: &'a Assembled,
+    until: Time,
+    ideal: &'a [Span],
+    watch: &'a mut dyn Watch,
+    ports: Vec<PortSeriesRow>,
+    flows: Vec<FlowSeriesRow>,
+    /// Only multiples of this are kept; doubles where there are too many.
+    every: Span,
+    rows: Vec<FlowRow>,
+}
+
+impl<'a> Collector<'a> {
+    fn new(run: &'a Assembled, until: Time, ideal: &'a [Span], watch: &'a mut dyn Watch) -> Self {
+        let every = run.probes.every.unwrap_or(Span(1));
+        Self {
+            run,
+            until,
+            ideal,
+            watch,
+            ports: Vec::new(),
+            flows: Vec::new(),
+            every,
+            rows: Vec::new(),
+        }
+    }
+
+    fn samples(self) -> (Vec<PortSeriesRow>, Vec<FlowSeriesRow>) {
+        (self.ports, self.flows)
+    }
+
+    fn thin(&mut self) {
+        while self.ports.len() + self.flows.len() > SAMPLES_MAX {
+            self.every = self.every.times(2);
+            let every = self.every.0;
+            self.ports.retain(|row| row.at.0.is_multiple_of(every));
+            self.flows.retain(|row| row.at.0.is_multiple_of(every));
+        }
+    }
+
+    fn keeps(&self, at: Time) -> bool {
+        at.0.is_multiple_of(self.every.0)
+    }
+}
+
+impl Observer for Collector<'_> {
+    fn progress(&mut self, now: Time, hops: u64, done: u64) -> bool {
+        let total = self.run.traffic.messages.len() as u64;
+        self.watch.progress(&Progress {
+            now,
+            until: self.until,
+            hops,
+            done,
+            total,
+        })
+    }
+
+    fn completed(&mut self, batch: &[Completion]) {
+        self.rows.clear();
+        for completion in batch {
+            let base = row(&self.run.traffic, completion.message, self.ideal);
+            self.rows.push(FlowRow {
+                end: Some(completion.end),
+                received: base.size,
+                ..base
+            });
+        }
+        self.watch.completed(&self.rows, &self.run.traffic.tags);
+    }
+
+    fn ports(&mut self, batch: &[PortSample]) {
+        for sample in batch {
+            if self.keeps(sample.at) {
+                self.ports.push(PortSeriesRow {
+                    at: sample.at,
+                    link: sample.link.0,
+                    queue: sample.queue,
+                    credits: sample.credits,
+                    sent: sample.sent,
+                });
+            }
+        }
+        self.thin();
+    }
+
+    fn flows(&mut self, batch: &[FlowSample]) {
+        for sample in batch {
+            if self.keeps(sample.at) {
+                self.flows.push(FlowSeriesRow {
+                    at: sample.at,
+                    conn: sample.conn,
+                    received: sample.received,
+                });
+            }
+        }
+        self.thin();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_pipeline_takes_the_first_frame_everywhere_and_the_rest_at_the_slowest_line() {
+        let (e, g) = (Encap::PAPER, Rate::gbps);
+        let frame = |rate: Rate| rate.serialize(Bytes(1538));
+        assert_eq!(
+            pipeline(e, 1460, &[g(10), g(40)]),
+            frame(g(10)) + frame(g(40))
+        );
+        assert_eq!(
+            pipeline(e, 14_600, &[g(40), g(10), g(40)]),
+            frame(g(40)).times(2) + frame(g(10)).times(10)
+        );
+        // A short last frame catches up with the full one before it and waits.
+        assert_eq!(
+            pipeline(e, 1461, &[g(10), g(10)]),
+            frame(g(10)).times(2) + g(10).serialize(Bytes(84))
+        );
+        assert_eq!(pipeline(e, 0, &[g(10)]), g(10).serialize(Bytes(84)));
+    }
+}

@@ -1,0 +1,513 @@
+//! `[topology]`, `[switch]` and `[[faults]]` as the simulator wants them.
+
+use crate::diagnostic::{Diagnostic, Origin, SourceText};
+use crate::resolve::{Scenario, Section};
+use model::intent::{
+    CreditCount, CreditSpec, DropBy, DropMeasure, DropSpec, MarkAt, MarkSpec, PortSpec,
+};
+use model::{Class, Encap};
+use sim::{Fault, FaultKind, SharedBuffer};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use topology::{
+    Dumbbell, FatTree, LeafSpine, LinkId, MultiBottleneck, ParkingLot, PortOrder, Spec, Star,
+    ThreeTier, Topology,
+};
+use transports::Fabric;
+use units::{Bytes, Rate, Span, Time};
+
+/// Wire sizes of the scenario's frames.
+pub(crate) fn encap(run: &Section) -> Encap {
+    if run.text("encap") == "udp" {
+        Encap::UDP
+    } else {
+        Encap::PAPER
+    }
+}
+
+/// The fabric that `[topology]` describes.
+pub(crate) fn spec(section: &Section) -> Result<Spec, Diagnostic> {
+    let n = |key| section.count32(key);
+    let rate = |key| section.rate(key);
+    let delay = |key| section.span(key);
+    let host_extra_delay = delay("host_extra_delay");
+    Ok(match section.kind() {
+        "star" => Spec::Star(Star {
+            hosts: n("hosts"),
+            rate: rate("host_rate"),
+            delay: delay("host_delay"),
+            host_extra_delay,
+        }),
+        "dumbbell" => Spec::Dumbbell(Dumbbell {
+            pairs: n("pairs"),
+            host_rate: rate("host_rate"),
+            bottleneck_rate: rate("bottleneck_rate"),
+            host_delay: delay("host_delay"),
+            bottleneck_delay: delay("bottleneck_delay"),
+            host_extra_delay,
+        }),
+        "parking-lot" => Spec::ParkingLot(ParkingLot {
+            bottlenecks: n("bottlenecks"),
+            shared_hosts: section.flag("shared_hosts"),
+            host_rate: rate("host_rate"),
+            bottleneck_rate: rate("bottleneck_rate"),
+            host_delay: delay("host_delay"),
+            bottleneck_delay: delay("bottleneck_delay"),
+            host_extra_delay,
+        }),
+        "multi-bottleneck" => Spec::MultiBottleneck(MultiBottleneck {
+            flows: n("flows"),
+            rate: rate("host_rate"),
+            delay: delay("host_delay"),
+            host_extra_delay,
+        }),
+        "leaf-spine" => Spec::LeafSpine(LeafSpine {
+            leaves: n("leaves"),
+            spines: n("spines"),
+            hosts_per_leaf: n("hosts_per_leaf"),
+            host_rate: rate("host_rate"),
+            uplink_rate: rate("uplink_rate"),
+            host_delay: delay("host_delay"),
+            uplink_delay: delay("uplink_delay"),
+            host_extra_delay,
+        }),
+        "fat-tree" => Spec::FatTree(FatTree {
+            k: n("k"),
+            hosts_per_edge: section.opt_count32("hosts_per_edge"),
+            rate: rate("host_rate"),
+            delay: delay("host_delay"),
+            host_extra_delay,
+        }),
+        "three-tier" => Spec::ThreeTier(ThreeTier {
+            pods: n("pods"),
+            tors: n("tors"),
+            aggs: n("aggs"),
+            cores: n("cores"),
+            hosts_per_tor: n("hosts_per_tor"),
+            host_rate: rate("host_rate"),
+            tor_rate: rate("tor_rate"),
+            agg_rate: rate("agg_rate"),
+            host_delay: delay("host_delay"),
+            tor_delay: delay("tor_delay"),
+            agg_delay: delay("agg_delay"),
+            host_extra_delay,
+        }),
+        "file" => Spec::Graph(graph(section)?),
+        other => unreachable!("the table lists no topology \"{other}\""),
+    })
+}
+
+fn graph(section: &Section) -> Result<topology::Graph, Diagnostic> {
+    let path = section.path("path");
+    let text = read(section, &path)?;
+    let stem = path
+        .file_stem()
+        .map_or_else(String::new, |s| s.to_string_lossy().into_owned());
+    let mut graph = topology::import::hpcc::parse(&stem, &text)
+        .map_err(|e| in_file(&path, text, e.line, e.column, &e.message))?;
+    graph.host_extra_delay = section.span("host_extra_delay");
+    graph.order = if section.text("order") == "neighbour" {
+        PortOrder::Neighbour
+    } else {
+        PortOrder::Appearance
+    };
+    Ok(graph)
+}
+
+/// The text of the file that `section.path` names.
+pub(crate) fn read(section: &Section, path: &Path) -> Result<String, Diagnostic> {
+    std::fs::read_to_string(path).map_err(|e| {
+        section
+            .problem("path", format!("cannot read {}: {e}", path.display()))
+            .help("paths are read from the folder of the file that names them")
+    })
+}
+
+/// A diagnostic at a place in a data file.
+pub(crate) fn in_file(
+    path: &Path,
+    text: String,
+    line: u32,
+    column: u32,
+    message: &str,
+) -> Diagnostic {
+    let before: usize = text
+        .split_inclusive('\n')
+        .take(line.saturating_sub(1) as usize)
+        .map(str::len)
+        .sum();
+    let row = text[before..].lines().next().unwrap_or("");
+    let at = row
+        .char_indices()
+        .nth(column.saturating_sub(1) as usize)
+        .map_or(row.len(), |(i, _)| i);
+    let word = row[at..]
+        .split([' ', '\t', ','])
+        .next()
+        .unwrap_or("")
+        .len()
+        .max(1);
+    let start = before + at;
+    let source = Arc::new(SourceText {
+        name: path.display().to_string(),
+        text,
+    });
+    Diagnostic::at(
+        &Origin {
+            source,
+            span: start..start + word,
+        },
+        message,
+    )
+}
+
+/// What the transport asks of a port, with the scenario's overrides on top, by link.
+pub(crate) fn ports(
+    scenario: &Scenario,
+    topology: &Topology,
+    encap: Encap,
+) -> Result<Vec<PortSpec>, Vec<Diagnostic>> {
+    let mut by_rate: BTreeMap<Rate, PortSpec> = BTreeMap::new();
+    let mut errors = Vec::new();
+    for link in &topology.links {
+        if !by_rate.contains_key(&link.rate) {
+            match port(scenario, link.rate, encap) {
+                Ok(spec) => {
+                    by_rate.insert(link.rate, spec);
+                }
+                Err(e) => {
+                    // The same is wrong at every rate.
+                    errors = e;
+                    break;
+                }
+            }
+        }
+    }
+    if errors.is_empty() {
+        Ok(topology
+            .links
+            .iter()
+            .map(|link| by_rate[&link.rate].clone())
+            .collect())
+    } else {
+        Err(errors)
+    }
+}
+
+/// The intent of a port on a link of `rate`.
+pub(crate) fn port(
+    scenario: &Scenario,
+    rate: Rate,
+    encap: Encap,
+) -> Result<PortSpec, Vec<Diagnostic>> {
+    let Fabric {
+        credit,
+        mark,
+        drop,
+        priorities,
+    } = scenario.factory.fabric(rate, encap);
+    let mut errors = Vec::new();
+    let credit = credit_of(scenario, credit).unwrap_or_else(|e| {
+        errors.push(e);
+        None
+    });
+    let mark = mark_of(scenario, mark).unwrap_or_else(|e| {
+        errors.push(e);
+        None
+    });
+    let drop = drop_of(scenario, drop).unwrap_or_else(|e| {
+        errors.push(e);
+        None
+    });
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let buffer = scenario.switch.bytes("buffer");
+    let asked = scenario.switch.opt_count("priorities");
+    let priorities = asked.map_or(priorities.max(1), |n| u8::try_from(n).expect("at most 8"));
+    Ok(PortSpec {
+        credit,
+        mark,
+        drop,
+        priorities,
+        ..PortSpec::fifo(buffer)
+    })
+}
+
+fn credit_of(
+    scenario: &Scenario,
+    asked: Option<CreditSpec>,
+) -> Result<Option<CreditSpec>, Diagnostic> {
+    let section = &scenario.credit;
+    let Some(mut credit) = asked else {
+        if section.any_given() {
+            return Err(section
+                .problem(
+                    "queue_limit",
+                    format!("{} uses no credits", scenario.protocol.name()),
+                )
+                .help("remove [switch.credit], or choose a transport with credits"));
+        }
+        return Ok(None);
+    };
+    let small = |n: u64| u16::try_from(n).expect("the table bounds it");
+    if let Some(n) = section.opt_count("queue_limit") {
+        credit.queue_limit = small(n);
+    }
+    if let Some(n) = section.opt_count("bucket") {
+        credit.bucket = small(n);
+    }
+    if let Some(count) = section.opt_text("count") {
+        credit.count = if count == "bytes" {
+            CreditCount::Bytes
+        } else {
+            CreditCount::Credits
+        };
+    }
+    Ok(Some(credit))
+}
+
+fn mark_of(scenario: &Scenario, asked: Option<MarkSpec>) -> Result<Option<MarkSpec>, Diagnostic> {
+    let section = &scenario.mark;
+    let (min, max) = (section.opt_bytes("min"), section.opt_bytes("max"));
+    if asked.is_none() && min.is_none() && max.is_none() {
+        return match ["at", "drop_others", "chance"]
+            .iter()
+            .find(|key| section.is_given(key))
+        {
+            None => Ok(None),
+            Some(key) => Err(section
+                .problem(
+                    key,
+                    format!("{} asks for no marking", scenario.protocol.name()),
+                )
+                .help("add min = \"...\", the queue from which on packets are marked")),
+        };
+    }
+    let mut mark = asked.unwrap_or(MarkSpec {
+        min: Bytes(0),
+        max: Bytes(0),
+        chance: 1.0,
+        at: MarkAt::Enqueue,
+        drop_others: false,
+    });
+    if min.is_some() || max.is_some() {
+        mark.min = min.or(max).expect("one is set");
+        mark.max = max.or(min).expect("one is set");
+    }
+    if mark.min > mark.max {
+        return Err(section
+            .problem(
+                "max",
+                format!("max = {} lies below min = {}", mark.max, mark.min),
+            )
+            .help("raise max, or leave it out for a step at min"));
+    }
+    if section.is_given("chance") {
+        mark.chance = section.number("chance");
+    }
+    if let Some(at) = section.opt_text("at") {
+        mark.at = if at == "dequeue" {
+            MarkAt::Dequeue
+        } else {
+            MarkAt::Enqueue
+        };
+    }
+    if let Some(drop_others) = section.opt_flag("drop_others") {
+        mark.drop_others = drop_others;
+    }
+    Ok(Some(mark))
+}
+
+fn drop_of(scenario: &Scenario, asked: Option<DropSpec>) -> Result<Option<DropSpec>, Diagnostic> {
+    let section = &scenario.drop;
+    if asked.is_none() && !section.any_given() {
+        return Ok(None);
+    }
+    let missing = |key: &str| {
+        section
+            .problem(key, format!("switch.drop.{key} is missing"))
+            .label(format!(
+                "{} asks for no selective dropping",
+                scenario.protocol.name()
+            ))
+            .help("give both victim and threshold")
+    };
+    let victim = match section.opt_text("victim") {
+        Some(name) => class(&name),
+        None => asked.map(|d| d.victim).ok_or_else(|| missing("victim"))?,
+    };
+    let threshold = match section.opt_bytes("threshold") {
+        Some(bytes) => bytes,
+        None => asked
+            .map(|d| d.threshold)
+            .ok_or_else(|| missing("threshold"))?,
+    };
+    let measure = match section.opt_text("measure").as_deref() {
+        Some("queue") => DropMeasure::Queue,
+        Some("queue_and_packet") => DropMeasure::QueueAndPacket,
+        Some("victim_only") => DropMeasure::VictimOnly,
+        Some(other) => unreachable!("the table lists no measure \"{other}\""),
+        None => asked.map_or(DropMeasure::Queue, |d| d.measure),
+    };
+    let by = match section.opt_text("by").as_deref() {
+        Some("ecn") => DropBy::Ecn,
+        Some(_) => DropBy::Class,
+        None => asked.map_or(DropBy::Class, |d| d.by),
+    };
+    Ok(Some(DropSpec {
+        victim,
+        threshold,
+        measure,
+        by,
+    }))
+}
+
+fn class(name: &str) -> Class {
+    Class::ALL
+        .into_iter()
+        .find(|c| c.name() == name)
+        .expect("the table lists the classes")
+}
+
+/// The buffer that the ports of a switch share, if they do.
+pub(crate) fn shared_buffer(section: &Section) -> Option<SharedBuffer> {
+    let size = section.opt_bytes("shared_buffer")?;
+    Some(SharedBuffer {
+        size,
+        alpha: section.number("shared_alpha"),
+    })
+}
+
+/// Faults, each on one direction of one link.
+pub(crate) fn faults(
+    sections: &[Section],
+    topology: &Topology,
+) -> Result<Vec<Fault>, Vec<Diagnostic>> {
+    let (mut faults, mut errors) = (Vec::new(), Vec::new());
+    for section in sections {
+        let links = match links(topology, &section.text("link")) {
+            Ok(links) => links,
+            Err(why) => {
+                errors.push(section.problem("link", why).help(
+                    "write \"tor0 -> h3\" for one direction, \"tor0 <-> h3\" for both; * stands for any name",
+                ));
+                continue;
+            }
+        };
+        let from = Time(section.span("from").0);
+        let until = section.opt_span("until").map_or(Time::NEVER, |s| Time(s.0));
+        if until <= from {
+            errors.push(section.problem(
+                "until",
+                format!("until = {until} is not after from = {from}"),
+            ));
+        }
+        let kind = fault_kind(section);
+        faults.extend(links.into_iter().map(|link| Fault {
+            link,
+            from,
+            until,
+            kind,
+        }));
+    }
+    if errors.is_empty() {
+        Ok(faults)
+    } else {
+        Err(errors)
+    }
+}
+
+fn fault_kind(section: &Section) -> FaultKind {
+    let ppb = || {
+        // Rounded to the nearest billionth; the table keeps it within 0 and 1.
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "0 to 1 times 10^9 fits"
+        )]
+        let ppb = (section.number("chance") * 1e9 + 0.5) as u32;
+        ppb
+    };
+    match section.kind() {
+        "down" => FaultKind::Down {
+            detect: section.span("detect"),
+        },
+        "loss" => FaultKind::Loss {
+            ppb: ppb(),
+            only: section.opt_text("class").map(|c| class(&c)),
+        },
+        "corrupt" => FaultKind::Corrupt { ppb: ppb() },
+        "duplicate" => FaultKind::Duplicate { ppb: ppb() },
+        "reorder" => FaultKind::Reorder {
+            ppb: ppb(),
+            by: section.span("by"),
+        },
+        other => unreachable!("the table lists no fault \"{other}\""),
+    }
+}
+
+/// The links that a pattern names, ascending.
+pub(crate) fn links(topology: &Topology, pattern: &str) -> Result<Vec<LinkId>, String> {
+    let (ends, both) = match (pattern.split_once("<->"), pattern.split_once("->")) {
+        (Some(ends), _) => (ends, true),
+        (None, Some(ends)) => (ends, false),
+        (None, None) => return Err(format!("\"{pattern}\" names no link")),
+    };
+    let (from, to) = (ends.0.trim(), ends.1.trim());
+    let name = |id: topology::NodeId| topology.node(id).name.as_str();
+    let found: Vec<LinkId> = (0u32..)
+        .zip(&topology.links)
+        .filter(|(_, link)| {
+            let (a, b) = (name(link.from), name(link.to));
+            (matches(from, a) && matches(to, b)) || (both && matches(from, b) && matches(to, a))
+        })
+        .map(|(i, _)| LinkId(i))
+        .collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let unknown = [from, to]
+        .into_iter()
+        .find(|n| !n.contains('*') && topology.named(n).is_none());
+    Err(match unknown {
+        Some(n) => {
+            let names = topology.nodes.iter().map(|node| node.name.as_str());
+            match crate::diagnostic::nearest(n, names) {
+                Some(near) => format!("there is no node \"{n}\"; did you mean \"{near}\"?"),
+                None => format!("there is no node \"{n}\""),
+            }
+        }
+        None => format!("no cable joins {from} and {to}"),
+    })
+}
+
+/// Whether `name` fits a pattern in which each `*` stands for any text.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((head, rest)) => name.strip_prefix(head).is_some_and(|tail| {
+            tail.char_indices()
+                .map(|(i, _)| i)
+                .chain([tail.len()])
+                .any(|i| matches(rest, &tail[i..]))
+        }),
+    }
+}
+
+/// Longest round trips, of propagation alone and with a full frame there and the smallest back.
+pub(crate) fn round_trips(
+    topology: &Topology,
+    routes: &topology::Routes,
+    encap: Encap,
+) -> (Span, Span) {
+    let (data, control) = (
+        Bytes(encap.wire_max().into()),
+        Bytes(encap.frame_min.into()),
+    );
+    (
+        topology.max_base_rtt(routes, Bytes(0), Bytes(0)),
+        topology.max_base_rtt(routes, data, control),
+    )
+}

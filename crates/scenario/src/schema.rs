@@ -1,0 +1,470 @@
+//! The reference in three forms: a JSON schema for editors, Markdown for people, `explain` for one
+//! key. All are read off the same tables as the parser.
+
+use crate::diagnostic::nearest;
+use crate::fields::{self, Absent, Field, TableDef};
+use crate::value::Type;
+use serde_json::{Map, Value as Json, json};
+use std::fmt::Write as _;
+use transports::Transport;
+
+/// The JSON schema of a scenario file, draft 2020-12, for completion and checks in editors.
+pub fn json_schema() -> Json {
+    let mut properties = Map::new();
+    for field in root().fields {
+        properties.insert(field.key.to_owned(), field_schema(field));
+    }
+    for table in fields::TABLES
+        .iter()
+        .filter(|t| !t.name.is_empty() && !t.name.contains('.'))
+    {
+        let one = table_schema(table);
+        let schema = if table.repeated {
+            json!({ "description": table.meaning,
+                    "oneOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
+        } else {
+            one
+        };
+        properties.insert(table.name.to_owned(), schema);
+    }
+    properties.insert("include".to_owned(), include_schema());
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "tidegate scenario",
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["workload"],
+        "properties": properties,
+    })
+}
+
+fn root() -> &'static TableDef {
+    fields::table("").expect("the top of the file is a table")
+}
+
+fn include_schema() -> Json {
+    json!({ "type": "string", "description": "A file whose keys this table takes over." })
+}
+
+fn table_schema(table: &TableDef) -> Json {
+    let mut properties = Map::new();
+    for field in table.fields {
+        properties.insert(field.key.to_owned(), field_schema(field));
+    }
+    let prefix = format!("{}.", table.name);
+    for sub in fields::TABLES
+        .iter()
+        .filter(|t| t.name.starts_with(&prefix))
+    {
+        properties.insert(sub.name[prefix.len()..].to_owned(), table_schema(sub));
+    }
+    if table.name == "transport" {
+        for transport in transports::registry() {
+            properties.insert(transport.name().to_owned(), transport_schema(*transport));
+        }
+    }
+    properties.insert("include".to_owned(), include_schema());
+    let required: Vec<_> = table
+        .fields
+        .iter()
+        .filter(|f| f.absent == Absent::Required && f.kinds.is_empty())
+        .map(|f| f.key)
+        .collect();
+    // Any key is a threshold: its metrics are checked when the scenario is read.
+    let open = table.fields.is_empty();
+    json!({
+        "type": "object",
+        "description": table.meaning,
+        "additionalProperties": open,
+        "required": required,
+        "properties": properties,
+        "allOf": by_kind(table),
+    })
+}
+
+/// For every kind: the keys that it requires, and no keys of other kinds.
+fn by_kind(table: &TableDef) -> Vec<Json> {
+    let Some(Type::Word(kinds)) = table
+        .fields
+        .iter()
+        .find(|f| f.key == "kind")
+        .map(|f| f.takes)
+    else {
+        return Vec::new();
+    };
+    kinds()
+        .into_iter()
+        .filter_map(|kind| {
+            let refused: Map<_, _> = table
+                .fields
+                .iter()
+                .filter(|f| {
+                    !table
+                        .fields
+                        .iter()
+                        .any(|g| g.key == f.key && g.applies(kind))
+                })
+                .map(|f| (f.key.to_owned(), json!(false)))
+                .collect();
+            let required: Vec<_> = table
+                .fields
+                .iter()
+                .filter(|f| f.absent == Absent::Required && !f.kinds.is_empty() && f.applies(kind))
+                .map(|f| f.key)
+                .collect();
+            (!refused.is_empty() || !required.is_empty()).then(|| {
+                json!({
+                    "if": { "properties": { "kind": { "const": kind } }, "required": ["kind"] },
+                    "then": { "properties": refused, "required": required },
+                })
+            })
+        })
+        .collect()
+}
+
+fn transport_schema(transport: &dyn Transport) -> Json {
+    let properties: Map<_, _> = transport
+        .parameters()
+        .into_iter()
+        .map(|p| {
+            (
+                p.key.to_owned(),
+                json!({ "description": p.meaning, "default": p.default }),
+            )
+        })
+        .collect();
+    json!({ "type": "object", "description": transport.summary(), "properties": properties })
+}
+
+fn field_schema(field: &Field) -> Json {
+    let Json::Object(mut schema) = type_schema(&field.takes) else {
+        unreachable!("a type is an object")
+    };
+    schema.insert("description".to_owned(), json!(field.meaning));
+    if let Absent::Is(text) = field.absent {
+        // What is no JSON is a TOML spelling of the same scalar.
+        let value = serde_json::from_str(text).unwrap_or_else(|_| json!(text));
+        schema.insert("default".to_owned(), value);
+    }
+    Json::Object(schema)
+}
+
+fn type_schema(takes: &Type) -> Json {
+    let quantity = |units: &str, example: &str| {
+        json!({ "type": "string", "examples": [example],
+                "pattern": format!("^\\s*[0-9][0-9_]*(\\.[0-9_]+)?\\s*({units})\\s*$") })
+    };
+    match takes {
+        Type::Rate => quantity("bps|[Kk]bps|Mbps|Gbps|Tbps", "100Gbps"),
+        Type::Span => quantity("ps|ns|us|µs|ms|s", "1.5us"),
+        Type::Bytes => quantity("B|[Kk]B|MB|GB|TB|KiB|MiB|GiB", "64KB"),
+        Type::Count(low, high) => json!({ "type": "integer", "minimum": low, "maximum": high }),
+        Type::Number(low, high) => json!({ "type": "number", "minimum": low, "maximum": high }),
+        Type::Flag => json!({ "type": "boolean" }),
+        Type::Text => json!({ "type": "string" }),
+        Type::Word(words) => json!({ "enum": words() }),
+        Type::List(of) => {
+            let one = type_schema(of);
+            json!({ "oneOf": [one, { "type": "array", "items": one }] })
+        }
+    }
+}
+
+/// The reference of all keys, as Markdown.
+pub fn markdown() -> String {
+    let mut out = String::from(
+        "# Scenario reference\n\nGenerated by `tidegate schema --markdown`. A quantity is a string \
+         with its unit; a bare number is refused.\nEvery table may `include = \"file.toml\"`: what \
+         the table says itself wins.\n",
+    );
+    for table in fields::TABLES {
+        let _ = match (table.name, table.repeated) {
+            ("", _) => writeln!(out, "\n## Top of the file\n"),
+            (name, true) => writeln!(out, "\n## `[[{name}]]`\n"),
+            (name, false) => writeln!(out, "\n## `[{name}]`\n"),
+        };
+        let _ = writeln!(out, "{}\n", table.meaning);
+        if table.name == "thresholds" {
+            let _ = writeln!(out, "Metrics: {}.", code_list(results::metrics()));
+        } else {
+            let _ = writeln!(
+                out,
+                "| key | of kind | takes | default | meaning |\n| --- | --- | --- | --- | --- |"
+            );
+            for field in table.fields {
+                let _ = writeln!(out, "{}", row(field));
+            }
+        }
+    }
+    for transport in transports::registry() {
+        let _ = write!(
+            out,
+            "\n## `[transport.{}]`\n\n{}\n\n| key | default | meaning | source |\n| --- | --- | --- | --- |\n",
+            toml_key(transport.name()),
+            transport.summary()
+        );
+        for p in transport.parameters() {
+            let _ = writeln!(
+                out,
+                "| `{}` | {} | {} | {} |",
+                p.key,
+                code(&p.default),
+                cell(p.meaning),
+                cell(p.source)
+            );
+        }
+    }
+    out
+}
+
+/// A name as a TOML key.
+pub(crate) fn toml_key(name: &str) -> String {
+    let bare = name
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+    if bare {
+        name.to_owned()
+    } else {
+        format!("\"{name}\"")
+    }
+}
+
+fn code_list(words: Vec<String>) -> String {
+    words
+        .into_iter()
+        .map(|w| format!("`{w}`"))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn code(text: &str) -> String {
+    if text.is_empty() {
+        String::new()
+    } else {
+        format!("`{text}`")
+    }
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+fn row(field: &Field) -> String {
+    let mut meaning = field.meaning.to_owned();
+    for more in [field.effect, field.source] {
+        if !more.is_empty() {
+            let _ = write!(meaning, " {more}");
+        }
+    }
+    format!(
+        "| `{}` | {} | {} | {} | {} |",
+        field.key,
+        field.kinds.join(", "),
+        cell(&field.takes.describe()),
+        absent(field, true),
+        cell(&meaning)
+    )
+}
+
+fn absent(field: &Field, markdown: bool) -> String {
+    let quote = |text: &str| {
+        if markdown {
+            code(text)
+        } else {
+            text.to_owned()
+        }
+    };
+    match field.absent {
+        Absent::Required => "required".to_owned(),
+        Absent::Is(text) => quote(text),
+        Absent::Like(other) => format!("as {}", quote(other)),
+        Absent::Unset(what) => what.to_owned(),
+    }
+}
+
+/// What a key or a table means: default, source, effect.
+///
+/// # Errors
+/// The name is not known; the text says what was perhaps meant.
+pub fn explain(name: &str) -> Result<String, String> {
+    let parts: Vec<&str> = name.split('.').collect();
+    if let Some(["transport", rest @ ..]) = parts.get(..).filter(|p| p.len() > 1) {
+        let rest = rest.join(".").replace('"', "");
+        if let Some(text) = explain_transport(&rest) {
+            return Ok(text);
+        }
+    }
+    if let Some(table) = fields::TABLES.iter().find(|t| t.name == name) {
+        return Ok(explain_table(table));
+    }
+    let (table, key) = name.rsplit_once('.').unwrap_or(("", name));
+    let meanings: Vec<String> = fields::table(table)
+        .into_iter()
+        .flat_map(|t| t.fields)
+        .filter(|f| f.key == key)
+        .map(|f| explain_field(name, f))
+        .collect();
+    if !meanings.is_empty() {
+        return Ok(meanings.concat());
+    }
+    let known = known_names();
+    let near = nearest(name, known.iter().map(String::as_str)).or_else(|| {
+        known
+            .iter()
+            .map(String::as_str)
+            .find(|k| k.rsplit('.').next() == Some(key))
+    });
+    Err(match near {
+        Some(near) => format!("there is no key {name}; did you mean {near}?"),
+        None => format!(
+            "there is no key {name}; tables are {}",
+            fields::TABLES
+                .iter()
+                .map(|t| t.name)
+                .filter(|n| !n.is_empty())
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
+    })
+}
+
+/// Every name that [`explain`] knows.
+pub fn known_names() -> Vec<String> {
+    let mut names = Vec::new();
+    for table in fields::TABLES {
+        let dot = if table.name.is_empty() {
+            String::new()
+        } else {
+            format!("{}.", table.name)
+        };
+        names.extend((!table.name.is_empty()).then(|| table.name.to_owned()));
+        names.extend(table.fields.iter().map(|f| format!("{dot}{}", f.key)));
+    }
+    for transport in transports::registry() {
+        let name = format!("transport.{}", transport.name());
+        names.extend(
+            transport
+                .parameters()
+                .iter()
+                .map(|p| format!("{name}.{}", p.key)),
+        );
+        names.push(name);
+    }
+    names
+}
+
+fn explain_field(name: &str, field: &Field) -> String {
+    let mut out = format!("{name}\n  {}\n", field.meaning);
+    let mut line = |what: &str, text: &str| {
+        if !text.is_empty() {
+            let _ = writeln!(out, "  {what:<9}{text}");
+        }
+    };
+    line("takes", &field.takes.describe());
+    line("default", &absent(field, false));
+    line("kinds", &field.kinds.join(", "));
+    line("effect", field.effect);
+    line("source", field.source);
+    out
+}
+
+fn explain_table(table: &TableDef) -> String {
+    let mut out = format!("[{}]\n  {}\n", table.name, table.meaning);
+    if table.name == "thresholds" {
+        let _ = writeln!(out, "  metrics  {}", results::metrics().join(", "));
+    }
+    let width = table.fields.iter().map(|f| f.key.len()).max().unwrap_or(0);
+    for field in table.fields {
+        let _ = writeln!(
+            out,
+            "  {:<width$}  {} ({})",
+            field.key,
+            field.meaning,
+            absent(field, false)
+        );
+    }
+    out
+}
+
+fn explain_transport(rest: &str) -> Option<String> {
+    let transport = transports::registry().iter().find(|t| {
+        rest.strip_prefix(t.name())
+            .is_some_and(|r| r.is_empty() || r.starts_with('.'))
+    })?;
+    let parameters = transport.parameters();
+    let key = rest[transport.name().len()..].trim_start_matches('.');
+    if key.is_empty() {
+        let mut out = format!(
+            "[transport.{}]\n  {}\n",
+            toml_key(transport.name()),
+            transport.summary()
+        );
+        let width = parameters.iter().map(|p| p.key.len()).max().unwrap_or(0);
+        for p in &parameters {
+            let _ = writeln!(out, "  {:<width$}  {} ({})", p.key, p.meaning, p.default);
+        }
+        return Some(out);
+    }
+    let p = parameters.iter().find(|p| p.key == key)?;
+    Some(format!(
+        "transport.{rest}\n  {}\n  {:<9}{}\n  {:<9}{}\n",
+        p.meaning, "default", p.default, "source", p.source
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_known_name_can_be_explained() {
+        for name in known_names() {
+            let text = explain(&name).unwrap_or_else(|e| panic!("{e}"));
+            assert!(text.lines().count() >= 2, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_almost_right_is_put_right() {
+        assert_eq!(
+            explain("workload.laod").unwrap_err(),
+            "there is no key workload.laod; did you mean workload.load?"
+        );
+        assert!(
+            explain("host_rate")
+                .unwrap_err()
+                .contains("topology.host_rate")
+        );
+    }
+
+    #[test]
+    fn the_reference_names_every_key() {
+        let text = markdown();
+        for table in fields::TABLES {
+            for field in table.fields {
+                assert!(
+                    text.contains(&format!("| `{}` |", field.key)),
+                    "{}",
+                    field.key
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_schema_knows_every_key_and_keeps_kinds_apart() {
+        let schema = json_schema();
+        let topology = &schema["properties"]["topology"];
+        assert_eq!(topology["properties"]["host_rate"]["type"], "string");
+        let star = topology["allOf"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|rule| rule["if"]["properties"]["kind"]["const"] == "star");
+        assert_eq!(star.unwrap()["then"]["properties"]["leaves"], false);
+        assert_eq!(
+            schema["properties"]["switch"]["properties"]["mark"]["type"],
+            "object"
+        );
+    }
+}

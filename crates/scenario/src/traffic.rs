@@ -1,0 +1,397 @@
+//! `[[workload]]` as a list of messages.
+
+use crate::diagnostic::Diagnostic;
+use crate::network::{in_file, read};
+use crate::resolve::{Scenario, Section};
+use model::Encap;
+use std::path::Path;
+use topology::{Spec, Topology};
+use units::{Span, Time};
+use workload::{
+    Arrivals, CdfOptions, Fabric, Gaps, Incast, IncastBursts, Interp, Leave, Load, LoadBasis,
+    Pacing, Partner, Per, Permutation, Pick, RandomFlows, RequestResponse, Shuffle, SizeDist,
+    Staircase, TextError, Traffic, Until, WorkloadError, sizes,
+};
+
+/// What every source needs to know.
+struct Context<'a> {
+    scenario: &'a Scenario,
+    spec: &'a Spec,
+    fabric: Fabric,
+    encap: Encap,
+}
+
+/// The messages of all sources, side by side.
+pub(crate) fn build(
+    scenario: &Scenario,
+    spec: &Spec,
+    topology: &Topology,
+    encap: Encap,
+) -> Result<Traffic, Vec<Diagnostic>> {
+    let fabric = Fabric {
+        hosts: topology.hosts,
+        host_rate: topology.host_rate(),
+        uplink_rate: topology.uplink_rate(),
+        crossing: topology.crossing().share(),
+    };
+    let context = Context {
+        scenario,
+        spec,
+        fabric,
+        encap,
+    };
+    let seed = scenario.run.count("seed");
+    let (mut parts, mut errors) = (Vec::new(), Vec::new());
+    for (number, section) in (0..).zip(&scenario.workloads) {
+        match context.source(section, workload::part_seed(seed, number)) {
+            Ok(traffic) => parts.push(traffic),
+            Err(error) => errors.push(error),
+        }
+    }
+    errors.extend(too_much(&scenario.workloads));
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let at = &scenario.workloads[0];
+    let traffic = Traffic::merge(parts).map_err(|e| vec![at.problem("kind", e.0)])?;
+    if traffic.messages.is_empty() {
+        return Err(vec![at.problem("kind", "nothing is sent").help(
+            "let it run longer, raise the load, or give a number of messages",
+        )]);
+    }
+    Ok(traffic)
+}
+
+/// Sources that are each possible may be too much together.
+fn too_much(sections: &[Section]) -> Option<Diagnostic> {
+    for basis in ["hosts", "uplinks"] {
+        let loads: Vec<&Section> = sections
+            .iter()
+            .filter(|s| ["random", "bursts"].contains(&s.kind()) && s.text("load_of") == basis)
+            .collect();
+        let sum: f64 = loads.iter().map(|s| s.number("load")).sum();
+        if loads.len() > 1 && sum > 1.0 + 1e-9 {
+            let last = loads[loads.len() - 1];
+            return Some(
+                last.problem("load", format!("loads of the {basis} add up to {sum}"))
+                    .label("together they may be at most 1"),
+            );
+        }
+    }
+    None
+}
+
+impl Context<'_> {
+    fn source(&self, section: &Section, seed: u64) -> Result<Traffic, Diagnostic> {
+        let hosts = self.fabric.hosts;
+        let bytes = || section.bytes("size").0;
+        let start = || Time(section.span("start").0);
+        let tag = || {
+            section
+                .opt_text("tag")
+                .unwrap_or_else(|| section.kind().to_owned())
+        };
+        let pick = || {
+            if section.text("pick") == "random" {
+                Pick::Random
+            } else {
+                Pick::InOrder
+            }
+        };
+        let made = match section.kind() {
+            "random" => return self.random(section, seed),
+            "bursts" => return self.bursts(section, seed),
+            "long-flows" => return self.long_flows(section),
+            "trace" => return self.trace(section),
+            "incast" => Incast {
+                hosts,
+                receiver: Some(section.count32("receiver")),
+                senders: section.count32("senders"),
+                pick: pick(),
+                bytes: bytes(),
+                start: start(),
+                jitter: section.span("jitter"),
+                tag: tag(),
+            }
+            .generate(seed),
+            "incast-rr" => RequestResponse {
+                hosts,
+                master: section.count32("receiver"),
+                workers: section.count32("senders"),
+                pick: pick(),
+                request_bytes: section.bytes("request").0,
+                response_bytes: bytes(),
+                work: section.span("work"),
+                rounds: section.count32("rounds"),
+                pacing: if section.text("pacing") == "every" {
+                    Pacing::Every(section.span("gap"))
+                } else {
+                    Pacing::Closed(section.span("gap"))
+                },
+                start: start(),
+            }
+            .generate(seed),
+            "permutation" => Permutation {
+                hosts,
+                partner: section
+                    .opt_count32("shift")
+                    .map_or(Partner::Random, Partner::Shift),
+                bytes: bytes(),
+                start: start(),
+                stop: None,
+                jitter: section.span("jitter"),
+                tag: tag(),
+            }
+            .generate(seed),
+            "shuffle" | "all-to-all" => Shuffle {
+                hosts,
+                tasks: if section.kind() == "shuffle" {
+                    section.count32("tasks")
+                } else {
+                    1
+                },
+                bytes: bytes(),
+                start: start(),
+                jitter: section.span("jitter"),
+                tag: tag(),
+            }
+            .generate(seed),
+            other => unreachable!("the table lists no workload \"{other}\""),
+        };
+        made.map_err(|e| blame(section, &e))
+    }
+
+    fn random(&self, section: &Section, seed: u64) -> Result<Traffic, Diagnostic> {
+        let until = match section.opt_count("messages") {
+            Some(count) if !section.is_given("stop") => Until::Count(count),
+            Some(_) => {
+                return Err(section
+                    .problem("messages", "messages and stop contradict each other")
+                    .help("give the number of messages, or the time until which they start"));
+            }
+            None => Until::Time(self.stop(section, "messages")?),
+        };
+        let per = if section.flag("per_host") {
+            Per::Host
+        } else {
+            Per::Run
+        };
+        let flows = RandomFlows {
+            fabric: self.fabric,
+            dist: distribution(section)?,
+            load: load(section),
+            encap: self.encap,
+            arrivals: Arrivals {
+                gaps: gaps(section),
+                per,
+            },
+            start: Time(section.span("start").0),
+            until,
+            tag: section
+                .opt_text("tag")
+                .unwrap_or_else(|| section.text("sizes")),
+        };
+        flows.generate(seed).map_err(|e| blame(section, &e))
+    }
+
+    fn bursts(&self, section: &Section, seed: u64) -> Result<Traffic, Diagnostic> {
+        let until = match section.opt_count("rounds") {
+            Some(count) if !section.is_given("stop") => Until::Count(count),
+            Some(_) => {
+                return Err(section
+                    .problem("rounds", "rounds and stop contradict each other")
+                    .help("give the number of bursts, or the time until which they start"));
+            }
+            None => Until::Time(self.stop(section, "rounds")?),
+        };
+        let bursts = IncastBursts {
+            fabric: self.fabric,
+            senders: section.count32("senders"),
+            replacement: section.flag("replacement"),
+            bytes: section.bytes("size").0,
+            load: load(section),
+            encap: self.encap,
+            gaps: gaps(section),
+            start: Time(section.span("start").0),
+            until,
+            tag: section
+                .opt_text("tag")
+                .unwrap_or_else(|| "bursts".to_owned()),
+        };
+        bursts.generate(seed).map_err(|e| blame(section, &e))
+    }
+
+    /// When arrivals stop: where nothing is said, with the measurement window.
+    fn stop(&self, section: &Section, or: &str) -> Result<Time, Diagnostic> {
+        if let Some(stop) = section.opt_span("stop") {
+            return Ok(Time(stop.0));
+        }
+        let run = &self.scenario.run;
+        match run.opt_span("window") {
+            Some(window) => Ok(Time::ZERO.after(run.span("warmup")).after(window)),
+            None => Err(section
+                .problem("kind", "nothing says when these messages end")
+                .help(format!(
+                    "add {or} = ..., stop = \"...\", or run.window = \"...\""
+                ))),
+        }
+    }
+
+    fn long_flows(&self, section: &Section) -> Result<Traffic, Diagnostic> {
+        let pairs = match section.opt_texts("pairs") {
+            Some(texts) => texts
+                .iter()
+                .map(|text| pair(text, self.fabric.hosts).map_err(|e| section.problem("pairs", e)))
+                .collect::<Result<_, _>>()?,
+            None => self.spec.flows(),
+        };
+        if pairs.is_empty() {
+            return Err(section
+                .problem("pairs", "this topology does not say who sends to whom")
+                .help("add pairs = [\"0 -> 4\", ...]"));
+        }
+        let leave = match (section.text("leave").as_str(), section.opt_span("stop")) {
+            ("first-in", None) => Leave::FirstIn,
+            ("last-in", None) => Leave::LastIn,
+            ("together", None) => Leave::Never,
+            ("together", Some(stop)) => Leave::At(Time(stop.0)),
+            (other, Some(_)) => {
+                return Err(section
+                    .problem("stop", format!("stop contradicts leave = \"{other}\""))
+                    .help("remove one of them"));
+            }
+            (other, None) => unreachable!("the table lists no leave \"{other}\""),
+        };
+        let stairs = Staircase {
+            pairs,
+            start: Time(section.span("start").0),
+            every: section.span("every"),
+            leave,
+            tag: section.opt_text("tag").unwrap_or_else(|| "long".to_owned()),
+        };
+        if leave != Leave::Never && stairs.every == Span::ZERO && section.opt_span("stop").is_none()
+        {
+            return Err(section
+                .problem("every", "flows that leave one by one need every = \"...\"")
+                .help("give the time from one to the next"));
+        }
+        stairs.generate().map_err(|e| blame(section, &e))
+    }
+
+    fn trace(&self, section: &Section) -> Result<Traffic, Diagnostic> {
+        let path = section.path("path");
+        let text = read(section, &path)?;
+        let hosts = self.fabric.hosts;
+        let host_of = |id: u32| match self.spec {
+            Spec::Graph(graph) => graph.host_index(id),
+            _ => (id < hosts).then_some(id),
+        };
+        let read = if section.text("format") == "hpcc" {
+            workload::parse_hpcc(&text, host_of).map(|file| file.traffic)
+        } else {
+            workload::parse_csv(&text, hosts)
+        };
+        read.map_err(|e| misread(&path, text, &e))
+    }
+}
+
+fn misread(path: &Path, text: String, error: &TextError) -> Diagnostic {
+    in_file(path, text, error.line, error.column, &error.message)
+}
+
+/// A generator's complaint, at the key that it is about.
+fn blame(section: &Section, error: &WorkloadError) -> Diagnostic {
+    let about = ["load", "senders", "receiver", "shift", "sigma"];
+    let key = about
+        .into_iter()
+        .find(|key| error.0.starts_with(key) && section.get(key).is_some());
+    section.problem(key.unwrap_or("kind"), error.0.clone())
+}
+
+fn load(section: &Section) -> Load {
+    let basis = if section.text("load_of") == "uplinks" {
+        LoadBasis::Uplinks
+    } else {
+        LoadBasis::Hosts
+    };
+    let assumed = if section.kind() == "random" {
+        section.opt_bytes("assumed_mean")
+    } else {
+        None
+    };
+    Load {
+        fraction: section.number("load"),
+        basis,
+        with_headers: section.flag("load_with_headers"),
+        all_cross: section.flag("all_cross"),
+        assumed_mean: assumed.map(|mean| mean.0 as f64),
+    }
+}
+
+fn gaps(section: &Section) -> Gaps {
+    match section.text("gaps").as_str() {
+        "poisson" => Gaps::Poisson,
+        "lognormal" => Gaps::LogNormal {
+            sigma: section.number("sigma"),
+        },
+        "even" => Gaps::Even,
+        other => unreachable!("the table lists no gaps \"{other}\""),
+    }
+}
+
+fn distribution(section: &Section) -> Result<SizeDist, Diagnostic> {
+    let name = section.text("sizes");
+    let interp = section
+        .opt_text("interp")
+        .map(|interp| match interp.as_str() {
+            "linear" => Interp::Linear,
+            "step" => Interp::Step,
+            "log" => Interp::Log,
+            other => unreachable!("the table lists no interpolation \"{other}\""),
+        });
+    let named = |b: &&sizes::Builtin| b.name == name || b.alias == Some(name.as_str());
+    if let Some(builtin) = sizes::BUILTINS.iter().find(named) {
+        return match interp {
+            None => Ok(builtin.dist()),
+            Some(interp) => builtin
+                .dist_as(interp)
+                .map_err(|e| section.problem("interp", e.0)),
+        };
+    }
+    let path = section.path("sizes");
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(why) => {
+            let names = sizes::BUILTINS.iter().map(|b| b.name);
+            let problem = section
+                .problem("sizes", format!("there is no distribution \"{name}\""))
+                .label(format!("and no file: {why}"));
+            return Err(match crate::diagnostic::nearest(&name, names) {
+                Some(near) => problem.help(format!("did you mean \"{near}\"?")),
+                None => problem.help("`tidegate list workloads` names the built-in ones"),
+            });
+        }
+    };
+    let options = CdfOptions {
+        interp,
+        ..CdfOptions::default()
+    };
+    match workload::parse_cdf(&name, &text, options) {
+        Ok(cdf) => Ok(cdf.dist),
+        Err(e) => Err(misread(&path, text, &e)),
+    }
+}
+
+/// `0 -> 4`, as hosts.
+fn pair(text: &str, hosts: u32) -> Result<(u32, u32), String> {
+    let host = |part: &str| {
+        let number = part.trim().trim_start_matches('h');
+        number.parse::<u32>().ok().filter(|&h| h < hosts)
+    };
+    let ends = text
+        .split_once("->")
+        .and_then(|(a, b)| Some((host(a)?, host(b)?)));
+    ends.ok_or_else(|| {
+        format!("\"{text}\" is no pair of hosts below {hosts}; write it like \"0 -> 4\"")
+    })
+}

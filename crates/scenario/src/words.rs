@@ -1,0 +1,78 @@
+//! A scenario in a few words.
+
+use crate::resolve::{Scenario, Section};
+use results::human;
+use topology::Topology;
+use units::Bytes;
+use workload::Traffic;
+
+/// `64 -> 1, 64 KB each, 100 Gb/s, leaf-spine, 8 leaves x 16 hosts`.
+pub(crate) fn title(scenario: &Scenario, traffic: &Traffic, topology: &Topology) -> String {
+    let sources: Vec<String> = scenario
+        .workloads
+        .iter()
+        .map(|w| source(w, traffic))
+        .collect();
+    format!(
+        "{}, {}",
+        sources.join(" + "),
+        fabric(&scenario.topology, topology)
+    )
+}
+
+fn source(section: &Section, traffic: &Traffic) -> String {
+    let size = |key| human::bytes(Bytes(section.bytes(key).0));
+    match section.kind() {
+        "random" => {
+            let load = human::percent(section.number("load"));
+            format!(
+                "{} at {load} of {}",
+                section.text("sizes"),
+                section.text("load_of")
+            )
+        }
+        "incast" => format!("{} -> 1, {} each", section.count("senders"), size("size")),
+        "incast-rr" => format!(
+            "{} workers, {} asked, {} answered, {} rounds",
+            section.count("senders"),
+            size("request"),
+            size("size"),
+            section.count("rounds")
+        ),
+        "bursts" => format!(
+            "bursts of {} x {} at {}",
+            section.count("senders"),
+            size("size"),
+            human::percent(section.number("load"))
+        ),
+        "shuffle" => {
+            format!(
+                "shuffle of {} tasks per host, {} each",
+                section.count("tasks"),
+                size("size")
+            )
+        }
+        "permutation" | "all-to-all" => format!("{}, {} each", section.kind(), size("size")),
+        "long-flows" => format!("{} long flows", traffic.messages.len()),
+        kind => format!(
+            "{kind} of {} messages",
+            human::count(traffic.messages.len() as u64)
+        ),
+    }
+}
+
+fn fabric(section: &Section, topology: &Topology) -> String {
+    let n = |key| section.count(key);
+    let shape = match section.kind() {
+        "leaf-spine" => format!(
+            "leaf-spine, {} leaves x {} hosts",
+            n("leaves"),
+            n("hosts_per_leaf")
+        ),
+        "fat-tree" => format!("fat tree k={}, {} hosts", n("k"), topology.hosts),
+        "three-tier" => format!("three-tier, {} hosts", topology.hosts),
+        "file" => return format!("{}, {} hosts", topology.name, topology.hosts),
+        _ => topology.name.clone(),
+    };
+    format!("{}, {shape}", human::rate(section.rate("host_rate")))
+}
