@@ -1,0 +1,81 @@
+//! How congested the path is: the share of bytes that came back marked. [RFC 8257 s3.3]
+
+/// The estimate alpha and the window of data that it is being brought up to date with.
+#[derive(Clone, Debug)]
+pub(super) struct Alpha {
+    value: f64,
+    /// The weight of the newest window: the paper's g.
+    gain: f64,
+    /// Acknowledged bytes of this window that were echoed as marked.
+    marked: u64,
+    /// Where this window began, as a sequence number.
+    from: u64,
+    /// The window ends when this is acknowledged.
+    until: u64,
+}
+
+impl Alpha {
+    pub(super) const fn new(initial: f64, gain: f64) -> Self {
+        // The first acknowledgement ends a first, tiny window. [RFC 8257 s3.3: WindowEnd = SND.UNA]
+        Self { value: initial, gain, marked: 0, from: 0, until: 0 }
+    }
+
+    /// The estimate, 0 to 1.
+    pub(super) const fn value(&self) -> f64 {
+        self.value
+    }
+
+    /// `acked` bytes were acknowledged, now everything below `una`; `next` is sent next.
+    #[inline]
+    pub(super) fn on_ack(&mut self, acked: u64, echo: bool, una: u64, next: u64) {
+        if echo {
+            self.marked += acked;
+        }
+        if una >= self.until {
+            let share = self.marked as f64 / (una - self.from) as f64;
+            self.value = (1.0 - self.gain) * self.value + self.gain * share;
+            (self.marked, self.from, self.until) = (0, una, next);
+        }
+    }
+
+    /// Panics where an invariant is broken.
+    pub(super) fn check(&self) {
+        assert!((0.0..=1.0).contains(&self.value), "alpha is {}", self.value);
+        assert!(self.from <= self.until, "window {}..{}", self.from, self.until);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Alpha in thousandths after each window of 10 packets, of which `marked` came back marked.
+    fn curve(initial: f64, marked: &[u64]) -> String {
+        let (mut alpha, mut una) = (Alpha::new(initial, 1.0 / 16.0), 0);
+        let window = marked.iter().map(|&marked| {
+            for packet in 0..10 {
+                una += 1460;
+                // Sent next is always one window ahead: ten packets are in flight.
+                alpha.on_ack(1460, packet < marked, una, una + 9 * 1460);
+                alpha.check();
+            }
+            format!("{:.0} ", alpha.value() * 1000.0)
+        });
+        window.collect()
+    }
+
+    #[test]
+    fn it_starts_pessimistic_and_forgets_slowly() {
+        insta::assert_snapshot!(curve(1.0, &[0; 12]), @"");
+    }
+
+    #[test]
+    fn full_marking_drives_it_to_one() {
+        insta::assert_snapshot!(curve(0.0, &[10; 12]), @"");
+    }
+
+    #[test]
+    fn steady_marking_of_three_in_ten_settles_at_three_tenths() {
+        insta::assert_snapshot!(curve(0.0, &[3; 40]), @"");
+    }
+}

@@ -1,0 +1,400 @@
+//! The five kinds of packet: how they sit in a packet's head and on a wire.
+//!
+//! Sequence numbers count payload bytes, as TCP's do. A frame without payload, which is how an
+//! empty message travels, takes one number so that it can be acknowledged, as SYN and FIN do.
+//! A number is therefore the stream offset plus the empty frames before it, the *gaps*.
+
+use model::wire::{Codec, DecodeError, Decoded, HEADER_MAX, Link, Reader, VERSION, Writer};
+use model::{Class, ConnId, Ecn, Encap, HostId, Packet};
+use std::fmt::Write as _;
+
+/// The number of this transport in byte 2 of the header. [ours]
+pub(super) const TRANSPORT_ID: u8 = 2;
+/// Sequence numbers and offsets have 48 bits.
+pub(super) const SEQ_MAX: u64 = (1 << 48) - 1;
+/// A selective block starts and reaches at most this far behind the cumulative number.
+pub(super) const BLOCK_MAX: u64 = (1 << 24) - 1;
+/// Largest payload: leaves room for any frame overhead in a 16-bit frame size. [ours]
+pub(super) const PAYLOAD_MAX: u16 = u16::MAX - 1024;
+
+/// Kinds, in the low four bits.
+const SYN: u8 = 1;
+const SYN_ACK: u8 = 2;
+const DATA: u8 = 3;
+const ACK: u8 = 4;
+const RESET: u8 = 5;
+const KIND: u8 = 0x0f;
+
+/// Flags, in the high four bits.
+const SYN_ONE_SHOT: u8 = 0x10;
+const DATA_END: u8 = 0x10;
+const DATA_AGAIN: u8 = 0x20;
+const DATA_ONE_SHOT: u8 = 0x40;
+const ACK_ECHO: u8 = 0x10;
+const ACK_DONE: u8 = 0x20;
+const RESET_DATA: u8 = 0x10;
+
+/// A packet's meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Head {
+    Syn(Syn),
+    SynAck(SynAck),
+    Data(Data),
+    Ack(Ack),
+    Reset(Reset),
+}
+
+/// Opens a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Syn {
+    /// Tells this opening from an earlier one under the same number, as TCP's first sequence
+    /// number does.
+    pub(super) incarnation: u32,
+    /// The connection ends with its first message.
+    pub(super) one_shot: bool,
+}
+
+/// Accepts a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SynAck {
+    /// That of the SYN.
+    pub(super) incarnation: u32,
+}
+
+/// A piece of the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Data {
+    /// Stream offset of the payload in bytes, 48 bits.
+    pub(super) offset: u64,
+    /// Payload in bytes.
+    pub(super) length: u16,
+    /// Empty frames before this one, the low 24 bits.
+    pub(super) gaps: u32,
+    /// A message ends with this packet.
+    pub(super) end: bool,
+    /// It was sent before.
+    pub(super) again: bool,
+    /// The connection ends with this message, so a receiver that does not know it has had it all.
+    pub(super) one_shot: bool,
+}
+
+impl Data {
+    /// Sequence numbers that it takes.
+    #[inline]
+    pub(super) const fn span(&self) -> u64 {
+        if self.length == 0 { 1 } else { self.length as u64 }
+    }
+}
+
+/// What has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ack {
+    /// The next sequence number that is expected.
+    pub(super) cumulative: u64,
+    /// Start and end of one block that arrived beyond it.
+    pub(super) block: Option<(u64, u64)>,
+    /// The packets that this acknowledges were marked. [RFC 8257 s3.2]
+    pub(super) echo: bool,
+    /// The one message has arrived whole and the receiver has forgotten the connection.
+    pub(super) done: bool,
+}
+
+/// The other end knows nothing of this connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reset {
+    /// The answer to a SYN or SYN-ACK of this incarnation.
+    Opening(u32),
+    /// The answer to data at this offset.
+    Data(u64),
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "the low half is meant")]
+const fn low(n: u64) -> u32 {
+    n as u32
+}
+#[allow(clippy::cast_possible_truncation, reason = "callers keep n below 2^48")]
+const fn high16(n: u64) -> u32 {
+    (n >> 32) as u32
+}
+const fn wide(low: u32, high: u32) -> u64 {
+    low as u64 | (high as u64) << 32
+}
+
+impl Head {
+    /// What `packet` says; `None` where no packet of ours looks like that.
+    #[inline]
+    pub(super) fn read(packet: &Packet) -> Option<Self> {
+        let (kind, [a, b, c]) = (packet.kind(), packet.head);
+        let flags = kind & !KIND;
+        match kind & KIND {
+            DATA => {
+                #[allow(clippy::cast_possible_truncation, reason = "masked to 16 bits")]
+                let length = (b & 0xffff) as u16;
+                let data = Data {
+                    offset: wide(a, b >> 16),
+                    length,
+                    gaps: c >> 8,
+                    end: flags & DATA_END != 0,
+                    again: flags & DATA_AGAIN != 0,
+                    one_shot: flags & DATA_ONE_SHOT != 0,
+                };
+                let known = flags & !(DATA_END | DATA_AGAIN | DATA_ONE_SHOT) == 0;
+                // An empty frame has no other use than to end a message.
+                let sound = (data.length > 0 || data.end)
+                    && length <= PAYLOAD_MAX
+                    && data.offset + data.span() <= SEQ_MAX;
+                (known && sound).then_some(Self::Data(data))
+            }
+            ACK => {
+                let cumulative = wide(a, b >> 16);
+                let delta = u64::from((b & 0xffff) << 8 | c >> 24);
+                let length = u64::from(c & 0x00ff_ffff);
+                let start = cumulative + delta;
+                let block = (length > 0).then_some((start, start + length));
+                let sound = (delta > 0) == (length > 0) && start + length <= SEQ_MAX;
+                let known = flags & !(ACK_ECHO | ACK_DONE) == 0;
+                let (echo, done) = (flags & ACK_ECHO != 0, flags & ACK_DONE != 0);
+                (known && sound).then_some(Self::Ack(Ack { cumulative, block, echo, done }))
+            }
+            SYN if b == 0 && c == 0 && flags & !SYN_ONE_SHOT == 0 => {
+                Some(Self::Syn(Syn { incarnation: a, one_shot: flags != 0 }))
+            }
+            SYN_ACK if b == 0 && c == 0 && flags == 0 => {
+                Some(Self::SynAck(SynAck { incarnation: a }))
+            }
+            RESET if flags == 0 && b == 0 && c == 0 => Some(Self::Reset(Reset::Opening(a))),
+            RESET if flags == RESET_DATA && b & 0xffff == 0 && c == 0 => {
+                Some(Self::Reset(Reset::Data(wide(a, b >> 16))))
+            }
+            _ => None,
+        }
+    }
+
+    /// A packet that says it.
+    #[inline]
+    pub(super) fn packet(self, to: HostId, conn: ConnId, encap: Encap) -> Packet {
+        let (class, kind, payload, head) = match self {
+            Self::Data(data) => {
+                let kind = DATA
+                    | if data.end { DATA_END } else { 0 }
+                    | if data.again { DATA_AGAIN } else { 0 }
+                    | if data.one_shot { DATA_ONE_SHOT } else { 0 };
+                let middle = high16(data.offset) << 16 | u32::from(data.length);
+                // The low byte of word 2 is left to the choice of a path.
+                (Class::Plain, kind, data.length, [low(data.offset), middle, data.gaps << 8])
+            }
+            Self::Ack(ack) => {
+                let kind =
+                    ACK | if ack.echo { ACK_ECHO } else { 0 } | if ack.done { ACK_DONE } else { 0 };
+                let (start, end) = ack.block.unwrap_or((ack.cumulative, ack.cumulative));
+                let (delta, length) = (low(start - ack.cumulative), low(end - start));
+                let middle = high16(ack.cumulative) << 16 | delta >> 8;
+                (Class::Control, kind, 0, [low(ack.cumulative), middle, delta << 24 | length])
+            }
+            Self::Syn(syn) => {
+                let kind = SYN | if syn.one_shot { SYN_ONE_SHOT } else { 0 };
+                (Class::Control, kind, 0, [syn.incarnation, 0, 0])
+            }
+            Self::SynAck(accept) => (Class::Control, SYN_ACK, 0, [accept.incarnation, 0, 0]),
+            Self::Reset(Reset::Opening(incarnation)) => {
+                (Class::Control, RESET, 0, [incarnation, 0, 0])
+            }
+            Self::Reset(Reset::Data(offset)) => {
+                (Class::Control, RESET | RESET_DATA, 0, [low(offset), high16(offset) << 16, 0])
+            }
+        };
+        let mut packet = Packet::new(to, conn, class, kind, encap.wire(payload));
+        packet.head = head;
+        packet
+    }
+}
+
+/// The codec: 24 bytes for every kind.
+///
+/// | bytes | field |
+/// | --- | --- |
+/// | 0 | version (4 bits), kind (4 bits) |
+/// | 1 | flags (4 bits), class (4 bits) |
+/// | 2 | transport |
+/// | 3 | epoch |
+/// | 4 to 7 | the receiver's number of the connection |
+/// | 8 to 19 | the head; of SYN and SYN-ACK bytes 12 to 19 are the cookie |
+/// | 20 to 23 | reserved for a tag, 0 |
+pub(super) struct DctcpCodec;
+
+/// Bytes of every header.
+const HEADER_LEN: usize = 24;
+
+impl Codec for DctcpCodec {
+    fn encode(&self, packet: &Packet, link: Link, out: &mut [u8; HEADER_MAX]) -> usize {
+        let kind = packet.kind();
+        let mut writer = Writer::new(out);
+        writer.u8(VERSION << 4 | kind & KIND);
+        writer.u8(kind & !KIND | packet.class() as u8);
+        writer.u8(TRANSPORT_ID);
+        writer.u8(link.epoch);
+        writer.u32(link.conn);
+        writer.u32(packet.head[0]);
+        if matches!(kind & KIND, SYN | SYN_ACK) {
+            writer.u64(link.cookie);
+        } else {
+            writer.u32(packet.head[1]);
+            writer.u32(packet.head[2]);
+        }
+        writer.u32(0);
+        writer.len()
+    }
+
+    fn decode(&self, bytes: &[u8]) -> Result<Decoded, DecodeError> {
+        let mut reader = Reader(bytes);
+        let (first, second) = (reader.u8()?, reader.u8()?);
+        if first >> 4 != VERSION {
+            return Err(DecodeError::Version(first >> 4));
+        }
+        if reader.u8()? != TRANSPORT_ID {
+            return Err(DecodeError::Field("transport"));
+        }
+        let (epoch, conn, a) = (reader.u8()?, reader.u32()?, reader.u32()?);
+        let kind = first & KIND;
+        let (cookie, b, c) = match kind {
+            SYN | SYN_ACK => (reader.u64()?, 0, 0),
+            DATA | ACK | RESET => (0, reader.u32()?, reader.u32()?),
+            _ => return Err(DecodeError::Kind(kind)),
+        };
+        if reader.u32()? != 0 {
+            return Err(DecodeError::Field("tag"));
+        }
+        let class = if kind == DATA { Class::Plain } else { Class::Control };
+        if second & 0x0f != class as u8 {
+            return Err(DecodeError::Field("class"));
+        }
+        let mut packet = Packet::new(HostId(0), ConnId(conn), class, second & !KIND | kind, 0);
+        packet.head = [a, b, c];
+        let Some(head) = Head::read(&packet) else {
+            return Err(DecodeError::Field("flags, offset or length"));
+        };
+        let payload = if let Head::Data(data) = head { data.length } else { 0 };
+        packet.size = Encap::UDP.wire(payload);
+        if kind == DATA {
+            packet.set_ecn(Ecn::Capable0);
+        }
+        let link = Link { conn, epoch, cookie };
+        Ok(Decoded { packet, link, header_len: HEADER_LEN })
+    }
+
+    fn payload(&self, packet: &Packet) -> Option<(u64, u16)> {
+        match Head::read(packet)? {
+            Head::Data(data) => Some((data.offset, data.length)),
+            Head::Syn(_) | Head::SynAck(_) | Head::Ack(_) | Head::Reset(_) => None,
+        }
+    }
+
+    fn describe(&self, packet: &Packet) -> String {
+        let mut text = String::new();
+        let written = match Head::read(packet) {
+            Some(Head::Syn(syn)) => {
+                write!(text, "SYN{}", if syn.one_shot { " one message" } else { "" })
+            }
+            Some(Head::SynAck(_)) => write!(text, "SYN-ACK"),
+            Some(Head::Data(data)) => {
+                let end = if data.end { " end" } else { "" };
+                let again = if data.again { " again" } else { "" };
+                write!(text, "DATA {}+{}{end}{again}", data.offset, data.length)
+            }
+            Some(Head::Ack(ack)) => {
+                let block =
+                    ack.block.map_or_else(String::new, |(from, to)| format!(" sack {from}..{to}"));
+                let echo = if ack.echo { " echo" } else { "" };
+                let done = if ack.done { " done" } else { "" };
+                write!(text, "ACK {}{block}{echo}{done}", ack.cumulative)
+            }
+            Some(Head::Reset(Reset::Opening(_))) => write!(text, "RESET"),
+            Some(Head::Reset(Reset::Data(offset))) => write!(text, "RESET at {offset}"),
+            None => write!(text, "nonsense {:#x}", packet.kind()),
+        };
+        written.expect("a String takes everything");
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn packet(head: Head) -> Packet {
+        head.packet(HostId(0), ConnId(9), Encap::UDP)
+    }
+
+    fn heads() -> impl Strategy<Value = Head> {
+        let seq = 0..SEQ_MAX - 2 * BLOCK_MAX;
+        let data = (seq.clone(), 0..=PAYLOAD_MAX, 0..1u32 << 24, any::<[bool; 3]>()).prop_map(
+            |(offset, length, gaps, [end, again, one_shot])| {
+                let end = end || length == 0;
+                Head::Data(Data { offset, length, gaps, end, again, one_shot })
+            },
+        );
+        let block = proptest::option::of((1..=BLOCK_MAX, 1..=BLOCK_MAX));
+        let ack = (seq.clone(), block, any::<[bool; 2]>()).prop_map(|(cumulative, block, [echo, done])| {
+            let block = block.map(|(delta, length)| (cumulative + delta, cumulative + delta + length));
+            Head::Ack(Ack { cumulative, block, echo, done })
+        });
+        prop_oneof![
+            data,
+            ack,
+            (any::<u32>(), any::<bool>())
+                .prop_map(|(incarnation, one_shot)| Head::Syn(Syn { incarnation, one_shot })),
+            any::<u32>().prop_map(|incarnation| Head::SynAck(SynAck { incarnation })),
+            any::<u32>().prop_map(|incarnation| Head::Reset(Reset::Opening(incarnation))),
+            seq.prop_map(|offset| Head::Reset(Reset::Data(offset))),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn every_head_survives_packet_and_wire(head in heads(), epoch: u8, cookie: u64) {
+            let sent = packet(head);
+            prop_assert_eq!(Head::read(&sent), Some(head));
+            let link = Link { conn: sent.conn.0, epoch, cookie };
+            let mut bytes = [0xaa; HEADER_MAX];
+            let length = DctcpCodec.encode(&sent, link, &mut bytes);
+            prop_assert_eq!(length, HEADER_LEN);
+            let back = DctcpCodec.decode(&bytes[..length]).unwrap();
+            prop_assert_eq!(Head::read(&back.packet), Some(head));
+            prop_assert_eq!((back.packet.class(), back.packet.size), (sent.class(), sent.size));
+            let carries_cookie = matches!(head, Head::Syn(_) | Head::SynAck(_));
+            let expected = Link { cookie: if carries_cookie { cookie } else { 0 }, ..link };
+            prop_assert_eq!(back.link, expected);
+        }
+
+        #[test]
+        fn bytes_that_decode_mean_something(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+            if let Ok(decoded) = DctcpCodec.decode(&bytes) {
+                prop_assert!(Head::read(&decoded.packet).is_some());
+                prop_assert!(!DctcpCodec.describe(&decoded.packet).starts_with("nonsense"));
+            }
+        }
+    }
+
+    #[test]
+    fn what_no_sender_of_ours_says_is_refused() {
+        let mut bytes = [0; HEADER_MAX];
+        let data = Data { offset: 0, length: 100, gaps: 0, end: true, again: false, one_shot: false };
+        let link = Link { conn: 9, epoch: 0, cookie: 0 };
+        let length = DctcpCodec.encode(&packet(Head::Data(data)), link, &mut bytes);
+        let refused = |at: usize, value: u8| {
+            let mut wrong = bytes;
+            wrong[at] = value;
+            DctcpCodec.decode(&wrong[..length]).unwrap_err()
+        };
+        assert_eq!(refused(0, 0x13), DecodeError::Version(1));
+        assert_eq!(refused(0, 0x0f), DecodeError::Kind(15));
+        assert_eq!(refused(1, 0x94), DecodeError::Field("flags, offset or length"));
+        assert_eq!(refused(1, 0x10), DecodeError::Field("class"));
+        assert_eq!(refused(2, 77), DecodeError::Field("transport"));
+        assert_eq!(refused(23, 1), DecodeError::Field("tag"));
+        assert_eq!(DctcpCodec.decode(&bytes[..length - 1]), Err(DecodeError::Short));
+        let empty = Data { length: 0, end: false, ..data };
+        assert_eq!(Head::read(&packet(Head::Data(empty))), None, "an empty frame ends nothing");
+    }
+}

@@ -1,0 +1,754 @@
+//! DCTCP: a window that falls in proportion to the share of marked packets.
+//! [Alizadeh et al., SIGCOMM 2010; RFC 8257]
+#![doc = include_str!("README.md")]
+
+mod alpha;
+mod header;
+mod params;
+mod receiver;
+mod rtt;
+mod sender;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub use params::{AckPolicy, OnLoss, Params, mark_threshold};
+
+use crate::parts::slab::Slab;
+use crate::parts::timers::{Alarm, Timers};
+use crate::{Fabric, Factory, ParamError, Parameter, Transport};
+use header::{Ack, Data, DctcpCodec, Head, PAYLOAD_MAX, Reset, Syn, SynAck};
+use model::wire::Codec;
+use model::{
+    ConnId, ConnMap, Cx, Ecn, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
+    Signal, StuckFlow, Totals, Transmit,
+};
+use receiver::{Receiver, Verdict};
+use sender::Sender;
+use std::collections::VecDeque;
+use units::{Rate, Span, Time};
+
+/// DCTCP in the registry.
+pub static DCTCP: Dctcp = Dctcp;
+
+/// The transport "dctcp".
+pub struct Dctcp;
+
+impl Transport for Dctcp {
+    fn name(&self) -> &'static str {
+        "dctcp"
+    }
+    fn summary(&self) -> &'static str {
+        "TCP with a window that falls in proportion to the share of ECN marks"
+    }
+    fn parameters(&self) -> Vec<Parameter> {
+        params::parameters()
+    }
+    fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
+        Ok(Box::new(Params::read(table)?))
+    }
+}
+
+impl Factory for Params {
+    fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
+        Box::new(Host::new(self, config))
+    }
+    fn codec(&self) -> &'static dyn Codec {
+        &DctcpCodec
+    }
+    fn fabric(&self, rate: Rate, encap: Encap) -> Fabric {
+        Fabric { credit: None, mark: self.mark_spec(rate, encap), drop: None, priorities: 1 }
+    }
+    fn resolved(&self) -> toml::Table {
+        Self::resolved(self)
+    }
+}
+
+/// The parameters in the units of the per-packet path.
+#[derive(Clone, Debug)]
+struct Rules {
+    /// Payload of a full packet: SMSS.
+    payload_max: u64,
+    initial_window: u64,
+    window_min: u64,
+    ssthresh_initial: u64,
+    receive_window: u64,
+    ecn: bool,
+    sack: bool,
+    idle_restart: bool,
+    dup_thresh: u8,
+    packets_per_ack: u8,
+    retries_max: u8,
+    on_loss: OnLoss,
+    gain: f64,
+    alpha_initial: f64,
+    ack_delay: Span,
+    rto_initial: Span,
+    rto_min: Span,
+    rto_max: Span,
+}
+
+impl Rules {
+    fn new(params: &Params, encap: Encap) -> Self {
+        assert!(encap.payload_max > 0, "frames without payload carry no stream");
+        let payload_max = u64::from(encap.payload_max.min(PAYLOAD_MAX));
+        let receive_window = params.receive_window.0.max(payload_max);
+        let packets = |n: u64| (n * payload_max).min(receive_window);
+        Self {
+            payload_max,
+            initial_window: packets(u64::from(params.initial_window)),
+            window_min: packets(u64::from(params.window_min)),
+            ssthresh_initial: params.ssthresh_initial.map_or(u64::MAX, |n| packets(u64::from(n))),
+            receive_window,
+            ecn: params.ecn,
+            sack: params.sack,
+            idle_restart: params.idle_restart,
+            dup_thresh: params.dup_thresh,
+            packets_per_ack: params.packets_per_ack(),
+            retries_max: params.retries_max,
+            on_loss: params.on_loss,
+            gain: params.gain,
+            alpha_initial: params.alpha_initial,
+            ack_delay: params.ack_delay,
+            rto_initial: params.rto_initial,
+            rto_min: params.rto_min,
+            rto_max: params.rto_max,
+        }
+    }
+
+    /// How long the `tries`-th try to open a connection waits, counted from 0.
+    fn opening_wait(&self, tries: u8) -> Span {
+        self.rto_initial.times(1 << tries.min(60)).min(self.rto_max)
+    }
+}
+
+/// Control packets that wait for the line; what comes on top is lost, as it might be anywhere.
+const CONTROL_MAX: usize = 4096;
+/// One-shot connections whose end a host remembers, so that a late SYN does not revive them.
+const FINISHED_MAX: usize = 64;
+/// The only priority in use.
+const PRIORITY: u8 = 0;
+
+/// How far a connection is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// We asked, first at `asked_at`.
+    Asking { asked_at: Time, tries: u8, retry_at: Time },
+    /// The peer asked and we answered.
+    Answering { tries: u8, retry_at: Time },
+    Open,
+}
+
+/// One connection at one end.
+#[derive(Debug)]
+struct Conn {
+    id: ConnId,
+    peer: HostId,
+    incarnation: u32,
+    state: State,
+    /// We opened it.
+    opener: bool,
+    one_shot: bool,
+    /// It is in the line's round.
+    ready: bool,
+    /// The next switch does not want it now.
+    paused: bool,
+    alarm: Alarm,
+    /// The halves come into being with the first message of their direction.
+    sender: Option<Box<Sender>>,
+    receiver: Option<Box<Receiver>>,
+}
+
+impl Conn {
+    /// When it next wants to be called.
+    #[inline]
+    fn deadline(&self) -> Time {
+        let opening = match self.state {
+            State::Asking { retry_at, .. } | State::Answering { retry_at, .. } => retry_at,
+            State::Open => Time::NEVER,
+        };
+        let sender = self.sender.as_ref().map_or(Time::NEVER, |sender| sender.deadline());
+        let receiver = self.receiver.as_ref().map_or(Time::NEVER, |receiver| receiver.deadline());
+        opening.min(sender).min(receiver)
+    }
+
+    #[inline]
+    fn can_send(&self, rules: &Rules) -> bool {
+        self.state == State::Open
+            && !self.paused
+            && self.sender.as_ref().is_some_and(|sender| sender.can_send(rules))
+    }
+}
+
+/// Control packets that wait for the line, first come first served.
+#[derive(Debug, Default)]
+struct Control {
+    queue: VecDeque<Packet>,
+}
+
+impl Control {
+    #[inline]
+    fn push(&mut self, packet: Packet) {
+        if self.queue.len() < CONTROL_MAX {
+            self.queue.push_back(packet);
+        }
+    }
+}
+
+/// DCTCP on one host.
+#[derive(Debug)]
+struct Host {
+    me: HostId,
+    encap: Encap,
+    rules: Rules,
+    connections_max: usize,
+    slots: ConnMap,
+    conns: Slab<Conn>,
+    control: Control,
+    /// Connections that can send, in the order of their turns.
+    ready: VecDeque<u32>,
+    timers: Timers,
+    /// One-shot connections that ended last: number and incarnation.
+    finished: VecDeque<(ConnId, u32)>,
+    /// Connections that are paused.
+    paused_flows: usize,
+    /// Our priority is paused.
+    paused: bool,
+    totals: Totals,
+}
+
+impl Host {
+    fn new(params: &Params, config: &EndpointConfig) -> Self {
+        Self {
+            me: config.host,
+            encap: config.encap,
+            rules: Rules::new(params, config.encap),
+            connections_max: usize::try_from(params.connections_max).unwrap_or(usize::MAX),
+            slots: ConnMap::default(),
+            conns: Slab::default(),
+            control: Control::default(),
+            ready: VecDeque::new(),
+            timers: Timers::default(),
+            finished: VecDeque::new(),
+            paused_flows: 0,
+            paused: false,
+            totals: Totals::default(),
+        }
+    }
+
+    fn say(&mut self, to: HostId, conn: ConnId, head: Head) {
+        self.control.push(head.packet(to, conn, self.encap));
+    }
+
+    fn add(&mut self, conn: Conn) -> u32 {
+        let id = conn.id;
+        let slot = self.conns.insert(conn);
+        self.slots.insert(id, slot);
+        slot
+    }
+
+    fn forget(&mut self, slot: u32) {
+        let conn = self.conns.remove(slot);
+        self.slots.remove(conn.id);
+        self.paused_flows -= usize::from(conn.paused);
+        if conn.ready {
+            self.ready.retain(|&other| other != slot);
+        }
+        if self.slots.is_empty() {
+            // What is left are timers of the dead.
+            self.timers = Timers::default();
+        }
+    }
+
+    /// A one-shot connection is over at the receiver.
+    fn finish(&mut self, slot: u32) {
+        let conn = &self.conns[slot];
+        if self.finished.len() == FINISHED_MAX {
+            self.finished.pop_front();
+        }
+        self.finished.push_back((conn.id, conn.incarnation));
+        self.forget(slot);
+    }
+
+    /// The connection is lost: its own messages will not be delivered.
+    fn give_up(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        let conn = &self.conns[slot];
+        if conn.opener || conn.sender.as_ref().is_some_and(|sender| !sender.is_idle()) {
+            cx.events.push(Event::Refused { conn: conn.id });
+        }
+        self.forget(slot);
+    }
+
+    /// Something changed: lets the connection take its turn and sets its alarm.
+    #[inline]
+    fn settle(&mut self, slot: u32) {
+        let conn = &mut self.conns[slot];
+        if !conn.ready && conn.can_send(&self.rules) {
+            conn.ready = true;
+            self.ready.push_back(slot);
+        }
+        let deadline = conn.deadline();
+        self.timers.set(&mut conn.alarm, slot, deadline);
+    }
+
+    fn ask(&mut self, slot: u32) {
+        let conn = &self.conns[slot];
+        let (to, id) = (conn.peer, conn.id);
+        let head = if conn.opener {
+            Head::Syn(Syn { incarnation: conn.incarnation, one_shot: conn.one_shot })
+        } else {
+            Head::SynAck(SynAck { incarnation: conn.incarnation })
+        };
+        self.say(to, id, head);
+    }
+}
+
+/// One kind of packet each.
+impl Host {
+    fn on_syn(&mut self, cx: &mut Cx<'_>, id: ConnId, syn: Syn) {
+        if let Some(slot) = self.slots.get(id) {
+            let conn = &self.conns[slot];
+            if !conn.opener && conn.incarnation == syn.incarnation {
+                // Our answer was lost, or the question was doubled.
+                self.ask(slot);
+            } else {
+                self.totals.nonsense += 1;
+            }
+            return;
+        }
+        if self.finished.contains(&(id, syn.incarnation)) {
+            // A copy that is older than the connection's end.
+            return;
+        }
+        let Some(peer) = cx.peers.peer(self.me, id) else {
+            self.totals.nonsense += 1;
+            return;
+        };
+        if self.conns.len() >= self.connections_max {
+            self.say(peer, id, Head::Reset(Reset::Opening(syn.incarnation)));
+            return;
+        }
+        let retry_at = cx.now.after(self.rules.opening_wait(0));
+        let slot = self.add(Conn {
+            id,
+            peer,
+            incarnation: syn.incarnation,
+            state: State::Answering { tries: 0, retry_at },
+            opener: false,
+            one_shot: syn.one_shot,
+            ready: false,
+            paused: false,
+            alarm: Alarm::OFF,
+            sender: None,
+            receiver: None,
+        });
+        self.ask(slot);
+        self.settle(slot);
+    }
+
+    fn on_syn_ack(&mut self, cx: &mut Cx<'_>, id: ConnId, accept: SynAck) {
+        let Some(slot) = self.slots.get(id) else {
+            // It answers a SYN of a life that has ended.
+            if let Some(peer) = cx.peers.peer(self.me, id) {
+                self.say(peer, id, Head::Reset(Reset::Opening(accept.incarnation)));
+            }
+            return;
+        };
+        let conn = &mut self.conns[slot];
+        if !conn.opener || conn.incarnation != accept.incarnation {
+            self.totals.nonsense += 1;
+            return;
+        }
+        if let State::Asking { asked_at, tries, .. } = conn.state {
+            conn.state = State::Open;
+            // A repeated SYN leaves open which one was answered. [Karn and Partridge 1987]
+            if let Some(sender) = conn.sender.as_mut().filter(|_| tries == 0) {
+                sender.on_handshake(cx.now.since(asked_at), &self.rules);
+            }
+        }
+        // Data tells the peer that the connection is open; without any, or if the peer missed it,
+        // an acknowledgement does.
+        if conn.sender.as_ref().is_none_or(|sender| !sender.can_send(&self.rules)) {
+            let ack = conn.receiver.as_ref().map_or(
+                Ack { cumulative: 0, block: None, echo: false, done: false },
+                |receiver| receiver.repeat(),
+            );
+            let to = conn.peer;
+            self.say(to, id, Head::Ack(ack));
+        }
+        self.settle(slot);
+    }
+
+    #[inline]
+    fn on_data(&mut self, cx: &mut Cx<'_>, id: ConnId, data: Data, marked: bool) {
+        let Some(slot) = self.slots.get(id) else {
+            self.on_stray_data(cx, id, &data);
+            return;
+        };
+        let conn = &mut self.conns[slot];
+        match conn.state {
+            // Nobody can send before we have heard that the connection is open.
+            State::Asking { .. } => {
+                self.totals.nonsense += 1;
+                return;
+            }
+            State::Answering { .. } => conn.state = State::Open,
+            State::Open => {}
+        }
+        if conn.one_shot && conn.opener {
+            self.totals.nonsense += 1;
+            return;
+        }
+        let data = Data { one_shot: conn.one_shot, ..data };
+        let (to, encap, control) = (conn.peer, self.encap, &mut self.control);
+        let emit = |ack| control.push(Head::Ack(ack).packet(to, id, encap));
+        let receiver = conn.receiver.get_or_insert_with(|| Box::new(Receiver::new()));
+        match receiver.on_data(cx, id, &data, marked, &self.rules, emit) {
+            Verdict::New => {}
+            Verdict::Old => self.totals.duplicates += 1,
+            Verdict::Dropped => self.totals.nonsense += 1,
+        }
+        if conn.one_shot && receiver.complete() > 0 {
+            self.finish(slot);
+            return;
+        }
+        let deadline = conn.deadline();
+        self.timers.set(&mut conn.alarm, slot, deadline);
+    }
+
+    /// Data of a connection that we do not know.
+    fn on_stray_data(&mut self, cx: &Cx<'_>, id: ConnId, data: &Data) {
+        let Some(peer) = cx.peers.peer(self.me, id) else {
+            self.totals.nonsense += 1;
+            return;
+        };
+        if data.one_shot {
+            // It was open once, or there would be no data, and it is forgotten only when complete.
+            self.totals.duplicates += 1;
+            let cumulative = data.offset + data.span();
+            let ack = Ack { cumulative, block: None, echo: false, done: true };
+            self.say(peer, id, Head::Ack(ack));
+        } else {
+            self.say(peer, id, Head::Reset(Reset::Data(data.offset)));
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, cx: &mut Cx<'_>, id: ConnId, ack: &Ack) {
+        // After the end of a one-shot connection late ones are normal.
+        let Some(slot) = self.slots.get(id) else { return };
+        let conn = &mut self.conns[slot];
+        match conn.state {
+            State::Asking { .. } => {
+                self.totals.nonsense += 1;
+                return;
+            }
+            State::Answering { .. } => conn.state = State::Open,
+            State::Open => {}
+        }
+        let Some(sender) = &mut conn.sender else {
+            self.totals.nonsense += u64::from(ack.cumulative > 0 || ack.block.is_some());
+            self.settle(slot);
+            return;
+        };
+        if (ack.done && !conn.one_shot) || sender.on_ack(cx.now, ack, &self.rules).is_err() {
+            self.totals.nonsense += 1;
+            return;
+        }
+        // Bounded by the messages that the application has queued.
+        while let Some(ordinal) = sender.take_finished() {
+            cx.events.push(Event::Sent { conn: id, ordinal });
+        }
+        if conn.one_shot && sender.is_idle() {
+            self.forget(slot);
+        } else {
+            self.settle(slot);
+        }
+    }
+
+    fn on_reset(&mut self, cx: &mut Cx<'_>, id: ConnId, reset: Reset) {
+        // Answering a reset with one could go on for ever.
+        let Some(slot) = self.slots.get(id) else { return };
+        let conn = &self.conns[slot];
+        let believed = match reset {
+            Reset::Opening(incarnation) => {
+                incarnation == conn.incarnation && conn.state != State::Open
+            }
+            Reset::Data(offset) => {
+                conn.sender.as_ref().is_some_and(|sender| sender.has_in_flight(offset))
+            }
+        };
+        if believed {
+            self.give_up(cx, slot);
+        } else {
+            self.totals.nonsense += 1;
+        }
+    }
+
+    /// The alarm of `slot` rang: does what is due and returns false where the connection is over.
+    fn on_alarm(&mut self, cx: &mut Cx<'_>, slot: u32) -> bool {
+        let conn = &mut self.conns[slot];
+        if let State::Asking { tries, retry_at, .. } | State::Answering { tries, retry_at } =
+            &mut conn.state
+            && *retry_at <= cx.now
+        {
+            self.totals.timeouts += 1;
+            *tries += 1;
+            if *tries > self.rules.retries_max {
+                return false;
+            }
+            *retry_at = cx.now.after(self.rules.opening_wait(*tries));
+            self.ask(slot);
+        }
+        let conn = &mut self.conns[slot];
+        if let Some(receiver) = &mut conn.receiver
+            && receiver.deadline() <= cx.now
+        {
+            let ack = Head::Ack(receiver.on_deadline());
+            self.control.push(ack.packet(conn.peer, conn.id, self.encap));
+        }
+        if let Some(sender) = &mut conn.sender
+            && sender.deadline() <= cx.now
+        {
+            self.totals.timeouts += 1;
+            return sender.on_timeout(cx.now, &self.rules);
+        }
+        true
+    }
+
+    /// The first control packet that may leave.
+    #[inline]
+    fn next_control(&mut self) -> Option<Packet> {
+        if self.paused_flows == 0 {
+            return self.control.queue.pop_front();
+        }
+        let (slots, conns) = (&self.slots, &self.conns);
+        let free = |packet: &Packet| !slots.get(packet.conn).is_some_and(|slot| conns[slot].paused);
+        // Bounded by CONTROL_MAX.
+        let at = self.control.queue.iter().position(free)?;
+        self.control.queue.remove(at)
+    }
+}
+
+impl Endpoint for Host {
+    fn connect(&mut self, cx: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime) {
+        if self.slots.get(conn).is_some() {
+            // It is open already, or opening.
+            return;
+        }
+        if self.conns.len() >= self.connections_max {
+            cx.events.push(Event::Refused { conn });
+            return;
+        }
+        // A clock makes incarnations differ, as it makes TCP's first sequence numbers.
+        // [RFC 9293 s3.4.1]
+        #[allow(clippy::cast_possible_truncation, reason = "the low bits differ most")]
+        let incarnation = (cx.now.0 / 1000) as u32;
+        let retry_at = cx.now.after(self.rules.opening_wait(0));
+        let slot = self.add(Conn {
+            id: conn,
+            peer,
+            incarnation,
+            state: State::Asking { asked_at: cx.now, tries: 0, retry_at },
+            opener: true,
+            one_shot: lifetime == Lifetime::OneMessage,
+            ready: false,
+            paused: false,
+            alarm: Alarm::OFF,
+            sender: None,
+            receiver: None,
+        });
+        self.ask(slot);
+        self.settle(slot);
+    }
+
+    fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
+        let Some(slot) = self.slots.get(conn) else {
+            cx.events.push(Event::Refused { conn });
+            return;
+        };
+        let found = &mut self.conns[slot];
+        let spent = found.one_shot && (!found.opener || found.sender.is_some());
+        let sender = found.sender.get_or_insert_with(|| Box::new(Sender::new(&self.rules)));
+        if spent || sender.push(cx.now, length, &self.rules).is_err() {
+            cx.events.push(Event::Refused { conn });
+        }
+        self.settle(slot);
+    }
+
+    fn cancel(&mut self, _cx: &mut Cx<'_>, conn: ConnId) {
+        let Some(slot) = self.slots.get(conn) else { return };
+        if let Some(sender) = &mut self.conns[slot].sender {
+            sender.cancel();
+        }
+        self.settle(slot);
+    }
+
+    #[inline]
+    fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        if packet.trimmed() || packet.bounced() {
+            // To this transport a packet without its payload is a lost packet.
+            return;
+        }
+        match Head::read(packet) {
+            Some(Head::Data(data)) => {
+                self.on_data(cx, packet.conn, data, packet.ecn() == Ecn::Marked);
+            }
+            Some(Head::Ack(ack)) => self.on_ack(cx, packet.conn, &ack),
+            Some(Head::Syn(syn)) => self.on_syn(cx, packet.conn, syn),
+            Some(Head::SynAck(accept)) => self.on_syn_ack(cx, packet.conn, accept),
+            Some(Head::Reset(reset)) => self.on_reset(cx, packet.conn, reset),
+            None => self.totals.nonsense += 1,
+        }
+    }
+
+    fn on_signal(&mut self, _cx: &mut Cx<'_>, signal: Signal) {
+        let (id, pause) = match signal {
+            Signal::PausePriority(priority) => {
+                self.paused |= priority == PRIORITY;
+                return;
+            }
+            Signal::ResumePriority(priority) => {
+                self.paused &= priority != PRIORITY;
+                return;
+            }
+            Signal::PauseFlow(id) => (id, true),
+            Signal::ResumeFlow(id) => (id, false),
+        };
+        let Some(slot) = self.slots.get(id) else { return };
+        let conn = &mut self.conns[slot];
+        if conn.paused != pause {
+            conn.paused = pause;
+            self.paused_flows = if pause { self.paused_flows + 1 } else { self.paused_flows - 1 };
+        }
+        self.settle(slot);
+    }
+
+    fn on_deadline(&mut self, cx: &mut Cx<'_>) {
+        // Every turn moves an alarm past now or removes it.
+        while let Some(slot) = self.timers.due(cx.now) {
+            let Some(conn) = self.conns.get_mut(slot) else {
+                self.timers.gone();
+                continue;
+            };
+            if !self.timers.admit(&mut conn.alarm, cx.now) {
+                continue;
+            }
+            if self.on_alarm(cx, slot) {
+                let conn = &mut self.conns[slot];
+                let deadline = conn.deadline();
+                self.timers.rung(&mut conn.alarm, deadline);
+                self.settle(slot);
+            } else {
+                self.timers.gone();
+                self.give_up(cx, slot);
+            }
+        }
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        if self.paused {
+            return Transmit::Nothing;
+        }
+        // DEVIATES(tcp): control packets overtake data, which in a host is chosen only when the
+        // line is free; a real queue holds a few packets of data in front of them.
+        if let Some(packet) = self.next_control() {
+            *out = packet;
+            return self.more();
+        }
+        // Bounded by the connections: each turn takes one out that cannot send any more.
+        while let Some(slot) = self.ready.pop_front() {
+            let conn = &mut self.conns[slot];
+            conn.ready = false;
+            if !conn.can_send(&self.rules) {
+                continue;
+            }
+            let sender = conn.sender.as_mut().expect("only a sender can send");
+            let segment = sender.transmit(cx.now, &self.rules).expect("it can send");
+            let data = Data {
+                offset: segment.offset,
+                length: segment.length,
+                gaps: segment.gaps & 0x00ff_ffff,
+                end: segment.end,
+                again: segment.again,
+                one_shot: conn.one_shot,
+            };
+            *out = Head::Data(data).packet(conn.peer, conn.id, self.encap);
+            if self.rules.ecn {
+                out.set_ecn(Ecn::Capable0);
+            }
+            self.totals.data_sent += 1;
+            self.totals.retransmitted += u64::from(segment.again);
+            self.settle(slot);
+            return self.more();
+        }
+        Transmit::Nothing
+    }
+
+    fn deadline(&self) -> Time {
+        self.timers.next()
+    }
+
+    fn check(&self) {
+        assert_eq!(self.slots.len(), self.conns.len(), "connections and their numbers");
+        assert!(self.control.queue.len() <= CONTROL_MAX && self.finished.len() <= FINISHED_MAX);
+        let ready = self.conns.iter().filter(|conn| conn.ready).count();
+        assert_eq!(ready, self.ready.len(), "connections in the line's round");
+        assert!(self.ready.iter().all(|&slot| self.conns[slot].ready));
+        let paused = self.conns.iter().filter(|conn| conn.paused).count();
+        assert_eq!(paused, self.paused_flows, "paused connections");
+        for conn in self.conns.iter() {
+            assert!(conn.ready || !conn.can_send(&self.rules), "{:?} missed its turn", conn.id);
+            assert!(conn.alarm.due() <= conn.deadline(), "{:?} would be called late", conn.id);
+            conn.alarm.check();
+            if let Some(sender) = &conn.sender {
+                sender.check(&self.rules);
+            }
+            if let Some(receiver) = &conn.receiver {
+                receiver.check(&self.rules);
+            }
+        }
+    }
+
+    fn stuck(&self, report: &mut dyn FnMut(StuckFlow)) {
+        for conn in self.conns.iter() {
+            let mut say = |(state, waits_for)| report(StuckFlow { conn: conn.id, state, waits_for });
+            match conn.state {
+                State::Asking { tries, retry_at, .. } => {
+                    let state = format!("opener, asked {} times", u16::from(tries) + 1);
+                    say((state, format!("a SYN-ACK, or asks again at {retry_at}")));
+                }
+                State::Answering { tries, retry_at } => {
+                    let state = format!("accepter, answered {} times", u16::from(tries) + 1);
+                    say((state, format!("data or an ACK, or answers again at {retry_at}")));
+                }
+                State::Open => {
+                    let halves = [
+                        conn.sender.as_ref().and_then(|sender| sender.stuck()),
+                        conn.receiver.as_ref().and_then(|receiver| receiver.stuck()),
+                    ];
+                    halves.into_iter().flatten().for_each(&mut say);
+                    let waiting = conn.sender.is_none() && conn.receiver.is_none();
+                    if conn.one_shot && waiting {
+                        say(("open, nothing sent".to_owned(), "its message".to_owned()));
+                    }
+                }
+            }
+        }
+    }
+
+    fn totals(&self) -> Totals {
+        self.totals
+    }
+}
+
+impl Host {
+    fn more(&self) -> Transmit {
+        if self.ready.is_empty() && self.control.queue.is_empty() {
+            Transmit::Last
+        } else {
+            Transmit::More
+        }
+    }
+}

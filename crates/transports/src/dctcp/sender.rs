@@ -1,0 +1,657 @@
+//! The half of a connection that has data: window, loss detection, retransmission.
+//!
+//! Losses are repaired in one way. `pipe` estimates what is still in the network: what was sent,
+//! less what was selectively acknowledged, less what counts as lost, plus what was sent again.
+//! [RFC 6675 s4] Everything below `lost_edge` that was not acknowledged counts as lost. With
+//! selective acknowledgements the edge follows from the blocks; NewReno moves it over one packet
+//! at a time [RFC 6582]; a timeout moves it over everything, which is go-back-N that skips what
+//! the receiver is known to have.
+
+use super::Rules;
+use super::alpha::Alpha;
+use super::header::{Ack, SEQ_MAX};
+use super::rtt::Rtt;
+use super::window::Window;
+use crate::parts::range_set::RangeSet;
+use std::collections::VecDeque;
+use units::{Span, Time};
+
+/// Blocks that a sender remembers; further ones are as good as not acknowledged. [ours: a window
+/// of 16 MB in which every 30th packet is lost]
+const BLOCKS_MAX: usize = 256;
+
+/// One message of this direction, in sequence numbers.
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    start: u64,
+    end: u64,
+    /// Empty frames before it.
+    gaps: u32,
+    /// Its last number is an empty frame: it has no bytes, or was cut after its last packet left.
+    marked: bool,
+}
+
+/// One packet's worth of the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Segment {
+    /// Its first sequence number.
+    seq: u64,
+    /// Stream offset of its payload.
+    pub(super) offset: u64,
+    /// Payload in bytes.
+    pub(super) length: u16,
+    /// Empty frames before it.
+    pub(super) gaps: u32,
+    /// A message ends with it.
+    pub(super) end: bool,
+    /// It was sent before.
+    pub(super) again: bool,
+}
+
+impl Segment {
+    /// Sequence numbers that it takes.
+    const fn span(&self) -> u64 {
+        if self.length == 0 { 1 } else { self.length as u64 }
+    }
+}
+
+/// Which rule chose a segment. [RFC 6675 s4, `NextSeg`]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// Rule 1 and 3: it is missing below what has arrived.
+    Missing,
+    /// Rule 2: it was never sent.
+    New,
+    /// Rule 4: the tail may be lost and nothing behind it can tell.
+    Rescue,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The window may grow.
+    Open,
+    /// It fell because of marks and may not grow or fall again before `until` is acknowledged.
+    Reduced { until: u64 },
+    /// Duplicate acknowledgements told of a loss; repaired when `until` is acknowledged.
+    Recovery { until: u64, partial: bool, rescued: bool },
+    /// A timer told; repaired when `until` is acknowledged.
+    Loss { until: u64 },
+}
+
+/// A packet that lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Nonsense;
+
+/// The request cannot be met: sequence numbers would run out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TooLong;
+
+/// The sending half of a connection.
+#[derive(Debug)]
+pub(super) struct Sender {
+    /// Everything below is acknowledged: SND.UNA.
+    una: u64,
+    /// Everything below was sent at least once: SND.NXT.
+    next: u64,
+    /// The last message ends here.
+    end: u64,
+    /// Messages that are not acknowledged, in order.
+    messages: VecDeque<Message>,
+    /// Of the first of them.
+    ordinal: u32,
+    /// Position in `messages` of the one that `next` is in; their number where all was sent.
+    current: usize,
+    /// Empty frames of all messages.
+    gaps: u32,
+
+    window: Window,
+    alpha: Alpha,
+    phase: Phase,
+
+    rtt: Rtt,
+    /// When the oldest unacknowledged packet is overdue; [`Time::NEVER`] with nothing in flight.
+    rto_at: Time,
+    /// Timeouts in a row.
+    timeouts: u8,
+    /// The packet whose round trip is being measured: its end and when it left. [RFC 6298 s3]
+    timed: Option<(u64, Time)>,
+    /// When anything last left.
+    sent_at: Time,
+
+    /// What arrived out of order, as far as the receiver told.
+    blocks: RangeSet<BLOCKS_MAX>,
+    /// What is below and not acknowledged counts as lost.
+    lost_edge: u64,
+    /// What is missing below was sent again in this episode: `HighRxt`.
+    repaired: u64,
+    /// Bytes sent again and not acknowledged since.
+    again: u64,
+    dup_acks: u8,
+    /// Without blocks each duplicate acknowledgement stands for one packet that has arrived.
+    arrived: u64,
+    /// The next repair leaves whatever the window says. [RFC 6675 s5 step 4.3]
+    forced: bool,
+    /// A timeout ended here: without blocks, duplicates up to here may be answers to our own
+    /// repetitions and tell of no loss. [RFC 6582 s3.2 step 1]
+    guard: u64,
+}
+
+impl Sender {
+    pub(super) fn new(rules: &Rules) -> Self {
+        Self {
+            una: 0,
+            next: 0,
+            end: 0,
+            messages: VecDeque::new(),
+            ordinal: 0,
+            current: 0,
+            gaps: 0,
+            window: Window::new(rules),
+            alpha: Alpha::new(rules.alpha_initial, rules.gain),
+            phase: Phase::Open,
+            rtt: Rtt::new(rules),
+            rto_at: Time::NEVER,
+            timeouts: 0,
+            timed: None,
+            sent_at: Time::ZERO,
+            blocks: RangeSet::new(),
+            lost_edge: 0,
+            repaired: 0,
+            again: 0,
+            dup_acks: 0,
+            arrived: 0,
+            forced: false,
+            guard: 0,
+        }
+    }
+
+    /// The handshake measured a round trip.
+    pub(super) fn on_handshake(&mut self, took: Span, rules: &Rules) {
+        self.rtt.sample(took, rules);
+    }
+
+    /// Queues a message of `length` bytes.
+    pub(super) fn push(&mut self, now: Time, length: u64, rules: &Rules) -> Result<(), TooLong> {
+        let marked = length == 0;
+        let room = SEQ_MAX - self.end;
+        if length.max(1) > room || (marked && self.gaps == u32::MAX) {
+            return Err(TooLong);
+        }
+        if rules.idle_restart && self.una == self.end {
+            let timeout = self.rtt.timeout(0, rules).0;
+            let idle = now.since(self.sent_at).0 / timeout;
+            if idle > 0 {
+                self.window.after_idle(idle, rules);
+            }
+        }
+        self.append(length, marked);
+        Ok(())
+    }
+
+    fn append(&mut self, length: u64, marked: bool) {
+        let start = self.end;
+        self.end += length + u64::from(marked);
+        self.messages.push_back(Message { start, end: self.end, gaps: self.gaps, marked });
+        self.gaps += u32::from(marked);
+    }
+
+    /// Cuts every message that has not left whole after what has left of it.
+    pub(super) fn cancel(&mut self) {
+        let cut: Vec<Message> = self.messages.drain(self.current..).collect();
+        let Some(&Message { start, gaps, .. }) = cut.first() else { return };
+        (self.end, self.gaps) = (start, gaps);
+        let sent = self.next - start;
+        for (length, message) in std::iter::once(sent).chain(std::iter::repeat(0)).zip(&cut) {
+            // A message that had its empty frame left keeps it; the others get one.
+            let length = length.min(message.end - message.start - u64::from(message.marked));
+            self.append(length, true);
+        }
+    }
+
+    /// The message number that everything is acknowledged of, each once.
+    pub(super) fn take_finished(&mut self) -> Option<u32> {
+        if self.messages.front()?.end > self.una {
+            return None;
+        }
+        self.messages.pop_front();
+        self.current -= 1;
+        self.ordinal += 1;
+        Some(self.ordinal - 1)
+    }
+
+    /// Whether every message was acknowledged.
+    pub(super) fn is_idle(&self) -> bool {
+        self.una == self.end
+    }
+
+    /// When [`Sender::on_timeout`] is due.
+    pub(super) const fn deadline(&self) -> Time {
+        self.rto_at
+    }
+}
+
+/// What leaves.
+impl Sender {
+    /// Whether [`Sender::transmit`] would give something now.
+    #[inline]
+    pub(super) fn can_send(&self, rules: &Rules) -> bool {
+        self.choose(rules).is_some()
+    }
+
+    /// What leaves now.
+    pub(super) fn transmit(&mut self, now: Time, rules: &Rules) -> Option<Segment> {
+        let (why, segment) = self.choose(rules)?;
+        let after = segment.seq + segment.span();
+        match why {
+            Why::New => {
+                self.next = after;
+                if after == self.messages[self.current].end {
+                    self.current += 1;
+                }
+                if self.timed.is_none() {
+                    self.timed = Some((after, now));
+                }
+            }
+            Why::Missing => {
+                self.repaired = after;
+                self.again += segment.span();
+                // An answer could be to either copy. [Karn and Partridge 1987]
+                (self.forced, self.timed) = (false, None);
+            }
+            Why::Rescue => {
+                self.timed = None;
+                if let Phase::Recovery { rescued, .. } = &mut self.phase {
+                    *rescued = true;
+                }
+            }
+        }
+        self.sent_at = now;
+        if self.rto_at == Time::NEVER {
+            self.rto_at = self.rtt.deadline(now, self.timeouts, rules);
+        }
+        Some(Segment { again: why != Why::New, ..segment })
+    }
+
+    /// What may leave now, by the rules of RFC 6675's `NextSeg` in their order.
+    #[inline]
+    fn choose(&self, rules: &Rules) -> Option<(Why, Segment)> {
+        let pipe = self.pipe();
+        let fits = |segment: &Segment| pipe + segment.span() <= self.window.size();
+        if self.lost_edge > self.una
+            && let Some(segment) = self.missing(self.lost_edge, rules)
+        {
+            return (self.forced || fits(&segment)).then_some((Why::Missing, segment));
+        }
+        if self.next < self.end {
+            let segment = self.new_segment(rules);
+            let within = self.next + segment.span() - self.una <= rules.receive_window;
+            if within {
+                return fits(&segment).then_some((Why::New, segment));
+            }
+        }
+        let Phase::Recovery { rescued, .. } = self.phase else { return None };
+        if let Some((top, _)) = self.blocks.last()
+            && let Some(segment) = self.missing(top, rules)
+        {
+            return fits(&segment).then_some((Why::Missing, segment));
+        }
+        if rescued {
+            return None;
+        }
+        self.tail(rules).filter(fits).map(|segment| (Why::Rescue, segment))
+    }
+
+    /// The first packet below `until` that is missing and was not sent again.
+    fn missing(&self, until: u64, rules: &Rules) -> Option<Segment> {
+        let from = self.repaired.max(self.una);
+        let (start, stop) = self.blocks.first_gap(from, until)?;
+        Some(self.segment_at(start, stop, rules))
+    }
+
+    /// The last packet in flight, where the receiver has not told of it and it was sent once.
+    // DEVIATES(rfc6675): rule 4 repeats the last missing packet even where it has just been
+    // repaired by rule 1, which costs a packet per isolated loss in a short flow.
+    fn tail(&self, rules: &Rules) -> Option<Segment> {
+        let top = self.blocks.last().map_or(self.una, |(_, end)| end);
+        let from = top.max(self.repaired);
+        if from >= self.next {
+            return None;
+        }
+        let message = self.message_at(self.next - 1);
+        let last = (self.next - 1 - message.start) / rules.payload_max * rules.payload_max;
+        Some(self.segment_at((message.start + last).max(from), self.next, rules))
+    }
+
+    fn message_at(&self, seq: u64) -> &Message {
+        let at = self.messages.partition_point(|message| message.end <= seq);
+        &self.messages[at]
+    }
+
+    fn new_segment(&self, rules: &Rules) -> Segment {
+        Self::piece(&self.messages[self.current], self.next, rules)
+    }
+
+    /// The packet at `seq`, but not beyond `stop`. Packets keep the borders that they had.
+    fn segment_at(&self, seq: u64, stop: u64, rules: &Rules) -> Segment {
+        let segment = Self::piece(self.message_at(seq), seq, rules);
+        if seq + segment.span() <= stop {
+            return segment;
+        }
+        // Only a receiver that acknowledges parts of packets gets us here.
+        let length = u16::try_from(stop - seq).expect("shorter than the packet it is a part of");
+        Segment { length, end: false, ..segment }
+    }
+
+    #[inline]
+    fn piece(message: &Message, seq: u64, rules: &Rules) -> Segment {
+        let left = message.end - u64::from(message.marked) - seq;
+        let length = left.min(rules.payload_max);
+        Segment {
+            seq,
+            offset: seq - u64::from(message.gaps),
+            length: u16::try_from(length).expect("payload_max is a u16"),
+            gaps: message.gaps,
+            // An empty frame follows a marked message's bytes; left is 0 there.
+            end: seq + length.max(1) == message.end,
+            again: false,
+        }
+    }
+
+    /// Bytes in the network, as far as we can tell.
+    #[inline]
+    fn pipe(&self) -> u64 {
+        let flight = self.next - self.una;
+        if self.blocks.is_empty() && self.lost_edge <= self.una && self.arrived == 0 {
+            return flight;
+        }
+        let known = self.blocks.total() + self.lost();
+        (flight - known + self.again).saturating_sub(self.arrived)
+    }
+
+    /// Bytes that count as lost.
+    fn lost(&self) -> u64 {
+        if self.lost_edge <= self.una {
+            return 0;
+        }
+        self.lost_edge - self.una - self.blocks.bytes_below(self.lost_edge)
+    }
+}
+
+/// What comes back.
+impl Sender {
+    /// An acknowledgement arrived.
+    ///
+    /// # Errors
+    /// It acknowledges what was never sent.
+    pub(super) fn on_ack(&mut self, now: Time, ack: &Ack, rules: &Rules) -> Result<(), Nonsense> {
+        let mut una = ack.cumulative;
+        if ack.done {
+            // The receiver forgot a message of which it cannot have all.
+            if self.next < self.end {
+                return Err(Nonsense);
+            }
+            una = self.end;
+        }
+        if una > self.next || ack.block.is_some_and(|(_, end)| end > self.next) {
+            return Err(Nonsense);
+        }
+        if una < self.una {
+            // Overtaken on the way; a later one told the same and more.
+            return Ok(());
+        }
+        let flight = self.pipe();
+        let acked = una - self.una;
+        if acked > 0 {
+            self.advance(now, una, rules);
+            self.alpha.on_ack(acked, ack.echo && rules.ecn, una, self.next);
+        }
+        let new = match ack.block {
+            Some((start, end)) if rules.sack => self.on_block(start.max(una), end),
+            _ => 0,
+        };
+        let duplicate =
+            if rules.sack { new > 0 } else { acked == 0 && self.una < self.next };
+        self.step(acked, flight, duplicate, rules);
+        if ack.echo && rules.ecn && self.phase == Phase::Open {
+            self.window.on_mark(self.alpha.value(), rules);
+            self.phase = Phase::Reduced { until: self.next };
+        }
+        Ok(())
+    }
+
+    /// Everything below `una` has arrived.
+    fn advance(&mut self, now: Time, una: u64, rules: &Rules) {
+        if self.repaired > self.una {
+            let edge = self.repaired.min(una);
+            self.again -= edge - self.una - self.blocks.drop_below(edge);
+        }
+        if !self.blocks.is_empty() {
+            self.blocks.drop_below(una);
+        }
+        self.una = una;
+        if let Some((end, left_at)) = self.timed
+            && una >= end
+        {
+            self.rtt.sample(now.since(left_at), rules);
+            self.timed = None;
+        }
+        self.timeouts = 0;
+        // NewReno restarts the timer for the first partial acknowledgement alone, so that a
+        // window full of holes ends in a timeout and not in one hole per round trip.
+        // [RFC 6582 s4, the impatient variant]
+        let keep = !rules.sack && matches!(self.phase, Phase::Recovery { partial: true, .. });
+        if self.una == self.next {
+            self.rto_at = Time::NEVER;
+        } else if !keep {
+            self.rto_at = self.rtt.deadline(now, 0, rules);
+        }
+    }
+
+    /// Notes a block and returns how much of it is news.
+    fn on_block(&mut self, start: u64, end: u64) -> u64 {
+        if start >= end {
+            return 0;
+        }
+        // Pieces of it that were sent again have now left the network.
+        let edge = self.repaired.clamp(start, end);
+        let mut new = 0;
+        if start < edge {
+            let again = self.blocks.insert(start, edge).unwrap_or(0);
+            self.again -= again;
+            new += again;
+        }
+        if edge < end {
+            new += self.blocks.insert(edge, end).unwrap_or(0);
+        }
+        new
+    }
+
+    /// Moves the state machine: `acked` new bytes, `flight` bytes out before, a duplicate or not.
+    fn step(&mut self, acked: u64, flight: u64, duplicate: bool, rules: &Rules) {
+        if acked > 0 {
+            self.dup_acks = 0;
+        }
+        self.dup_acks = self.dup_acks.saturating_add(u8::from(duplicate));
+        match self.phase {
+            Phase::Open => {
+                if acked > 0 {
+                    self.window.grow(acked, flight, rules);
+                }
+                self.look_for_loss(acked, duplicate, rules);
+            }
+            Phase::Reduced { until } => {
+                if self.una >= until {
+                    self.phase = Phase::Open;
+                }
+                self.look_for_loss(acked, duplicate, rules);
+            }
+            Phase::Recovery { until, partial, .. } => {
+                if self.una >= until {
+                    self.end_recovery(rules);
+                } else if rules.sack {
+                    self.lost_edge = self.lost_edge.max(self.edge_of_loss(rules));
+                } else if acked > 0 {
+                    self.on_partial(acked, rules);
+                    if !partial {
+                        self.phase = Phase::Recovery { until, partial: true, rescued: true };
+                    }
+                } else if duplicate {
+                    self.arrived += rules.payload_max;
+                }
+            }
+            Phase::Loss { until } => {
+                if acked > 0 {
+                    self.window.grow_after_timeout(acked, flight, rules);
+                }
+                if self.una >= until {
+                    self.phase = Phase::Open;
+                    self.forget_loss();
+                }
+            }
+        }
+    }
+
+    /// Counts duplicates and begins a recovery where they tell of a loss. [RFC 6675 s5, RFC 6582]
+    fn look_for_loss(&mut self, acked: u64, duplicate: bool, rules: &Rules) {
+        if !rules.sack {
+            if acked > 0 {
+                self.arrived = 0;
+            } else if duplicate {
+                // What arrived makes room for new data. [RFC 3042]
+                self.arrived += rules.payload_max;
+            }
+        }
+        if !duplicate {
+            return;
+        }
+        let edge = self.edge_of_loss(rules);
+        let enough = self.dup_acks >= rules.dup_thresh || edge > self.una;
+        let trusted = rules.sack || self.una > self.guard || self.guard == 0;
+        if enough && trusted && self.una < self.next {
+            let flight = self.next - self.una;
+            self.window.on_loss(flight, self.alpha.value(), rules);
+            let first = self.segment_at(self.una, self.next, rules);
+            self.lost_edge = edge.max(self.una + first.span());
+            (self.repaired, self.again, self.forced) = (self.una, 0, true);
+            let until = self.next;
+            self.phase = Phase::Recovery { until, partial: false, rescued: !rules.sack };
+        }
+    }
+
+    /// NewReno: the packet behind the repaired one is missing too. [RFC 6582 s3.2 step 3]
+    fn on_partial(&mut self, acked: u64, rules: &Rules) {
+        // The window falls by what was acknowledged and rises by the packet that made it so.
+        self.arrived = self.arrived.saturating_sub(acked.saturating_sub(rules.payload_max));
+        let first = self.segment_at(self.una, self.next, rules);
+        self.lost_edge = self.una + first.span();
+        self.forced = true;
+    }
+
+    fn end_recovery(&mut self, rules: &Rules) {
+        self.phase = Phase::Open;
+        self.forget_loss();
+        if !rules.sack {
+            self.window.after_reno(self.next - self.una, rules);
+        }
+    }
+
+    fn forget_loss(&mut self) {
+        assert_eq!(self.again, 0, "all that was sent again is acknowledged");
+        (self.lost_edge, self.repaired) = (self.una, self.una);
+        (self.dup_acks, self.arrived, self.forced) = (0, 0, false);
+    }
+
+    /// What is missing below this counts as lost: enough has arrived above. [RFC 6675 s4, `IsLost`]
+    fn edge_of_loss(&self, rules: &Rules) -> u64 {
+        let (mut blocks, mut bytes) = (0, 0);
+        for (start, end) in self.blocks.iter().rev() {
+            blocks += 1;
+            bytes += end - start;
+            let threshold = u64::from(rules.dup_thresh);
+            if blocks >= threshold || bytes > (threshold - 1) * rules.payload_max {
+                return start;
+            }
+        }
+        self.una
+    }
+
+    /// The oldest packet is overdue. False where that is one time too many.
+    pub(super) fn on_timeout(&mut self, now: Time, rules: &Rules) -> bool {
+        assert!(self.una < self.next, "a timer without a packet");
+        let flight = self.next - self.una;
+        // What a recovery has lowered already is not lowered again for the same loss.
+        let first = self.timeouts == 0 && !matches!(self.phase, Phase::Recovery { .. });
+        self.window.on_timeout(first, flight, self.alpha.value(), rules);
+        self.timeouts += 1;
+        self.phase = Phase::Loss { until: self.next };
+        (self.lost_edge, self.repaired, self.again) = (self.next, self.una, 0);
+        (self.dup_acks, self.arrived, self.forced) = (0, 0, false);
+        (self.guard, self.timed) = (self.next, None);
+        self.rto_at = self.rtt.deadline(now, self.timeouts, rules);
+        self.timeouts <= rules.retries_max
+    }
+}
+
+/// What others want to know.
+impl Sender {
+    /// Whether `offset` is among the bytes in flight: the only data that anyone can refuse.
+    pub(super) fn has_in_flight(&self, offset: u64) -> bool {
+        // Offsets and numbers differ by at most the empty frames.
+        offset <= self.next && offset + u64::from(self.gaps) >= self.una && self.una < self.next
+    }
+
+    /// State and what it waits for, in words; `None` with nothing to do.
+    pub(super) fn stuck(&self) -> Option<(String, String)> {
+        if self.is_idle() {
+            return None;
+        }
+        let phase = match self.phase {
+            Phase::Open => "open",
+            Phase::Reduced { .. } => "reduced by marks",
+            Phase::Recovery { .. } => "repairing a loss",
+            Phase::Loss { .. } => "repairing after a timeout",
+        };
+        let state = format!(
+            "sender {phase}: {} of {} acknowledged, {} sent, window {} B",
+            self.una,
+            self.end,
+            self.next,
+            self.window.size()
+        );
+        let waits_for = if self.rto_at == Time::NEVER {
+            "its turn on the line".to_owned()
+        } else {
+            format!("an acknowledgement, or its timeout at {}", self.rto_at)
+        };
+        Some((state, waits_for))
+    }
+
+    /// Panics where an invariant of our own state is broken.
+    pub(super) fn check(&self, rules: &Rules) {
+        assert!(self.una <= self.next && self.next <= self.end, "{self:?}");
+        assert!(self.next - self.una <= rules.receive_window, "{self:?}");
+        assert_eq!(self.rto_at == Time::NEVER, self.una == self.next, "the timer: {self:?}");
+        self.window.check(rules);
+        self.alpha.check();
+        self.blocks.check();
+        if let (Some((start, _)), Some((_, end))) = (self.blocks.first(), self.blocks.last()) {
+            assert!(self.una <= start && end <= self.next, "blocks outside of what is out");
+        }
+        assert!(self.lost_edge <= self.next, "what was never sent cannot be lost");
+        let repaired = self.repaired.max(self.una);
+        let missing = repaired - self.una - self.blocks.bytes_below(repaired);
+        assert_eq!(self.again, missing, "sent again and not acknowledged: {self:?}");
+        let starts = self.messages.iter().map(|message| message.start);
+        let ends = self.messages.iter().map(|message| message.end);
+        assert!(starts.skip(1).eq(ends.clone().take(self.messages.len().max(1) - 1)));
+        assert_eq!(ends.last().unwrap_or(self.end), self.end);
+        let sent = self.messages.iter().take_while(|message| message.end <= self.next).count();
+        assert_eq!(sent, self.current, "the message that is being sent");
+    }
+
+    /// Window, threshold-free: cwnd in bytes, for curves.
+    #[cfg(test)]
+    pub(super) fn window(&self) -> u64 {
+        self.window.size()
+    }
+}

@@ -1,0 +1,227 @@
+//! The congestion window: slow start, congestion avoidance and the three ways to fall.
+
+use super::Rules;
+use super::params::OnLoss;
+
+/// Window and threshold in bytes.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    /// What may be in flight: cwnd.
+    size: u64,
+    /// Below it the window doubles per round trip: ssthresh.
+    threshold: u64,
+    /// Bytes acknowledged towards the next packet of growth. [RFC 3465 s2.1]
+    credit: u64,
+}
+
+/// A window that is not full does not grow; a line that serves others too may leave it this many
+/// packets short. [ours; Linux keeps a flag, `is_cwnd_limited`]
+const SLACK: u64 = 3;
+/// Packets that one acknowledgement may add in the slow start after a timeout, when it may cover
+/// much that arrived long ago. [RFC 3465 s2.3]
+const AFTER_TIMEOUT_MAX: u64 = 2;
+/// A loss leaves at least this many packets. [RFC 5681 s3.1 equation 4]
+const LOSS_MIN: u64 = 2;
+
+impl Window {
+    pub(super) fn new(rules: &Rules) -> Self {
+        Self { size: rules.initial_window, threshold: rules.ssthresh_initial, credit: 0 }
+    }
+
+    /// cwnd in bytes.
+    #[inline]
+    pub(super) const fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// `acked` bytes arrived while `flight` bytes were out.
+    #[inline]
+    pub(super) fn grow(&mut self, acked: u64, flight: u64, rules: &Rules) {
+        let mut acked = acked;
+        if self.size < self.threshold {
+            if self.size >= 2 * flight {
+                return;
+            }
+            let step = acked.min(self.threshold - self.size);
+            self.size = (self.size + step).min(rules.receive_window);
+            acked -= step;
+        }
+        if acked > 0 && flight + SLACK * rules.payload_max > self.size {
+            self.credit += acked;
+            if self.credit >= self.size {
+                self.credit -= self.size;
+                self.size = (self.size + rules.payload_max).min(rules.receive_window);
+            }
+        }
+    }
+
+    /// The same while what a timeout declared lost is being repaired.
+    pub(super) fn grow_after_timeout(&mut self, acked: u64, flight: u64, rules: &Rules) {
+        self.grow(acked.min(AFTER_TIMEOUT_MAX * rules.payload_max), flight, rules);
+    }
+
+    /// The network marked packets. Once per window. [RFC 8257 s3.3 equation 9]
+    pub(super) fn on_mark(&mut self, alpha: f64, rules: &Rules) {
+        self.size = self.less(alpha).max(rules.window_min);
+        (self.threshold, self.credit) = (self.size, 0);
+    }
+
+    /// The network lost a packet and duplicate acknowledgements told.
+    pub(super) fn on_loss(&mut self, flight: u64, alpha: f64, rules: &Rules) {
+        self.threshold = self.after_loss(flight, alpha, rules);
+        (self.size, self.credit) = (self.threshold, 0);
+    }
+
+    /// Nothing was heard for a timeout. `first` of a row; only that one lowers the threshold, or
+    /// a long silence would leave nothing of it. [RFC 5681 s3.1]
+    pub(super) fn on_timeout(&mut self, first: bool, flight: u64, alpha: f64, rules: &Rules) {
+        if first {
+            self.threshold = self.after_loss(flight, alpha, rules);
+        }
+        (self.size, self.credit) = (rules.payload_max, 0);
+    }
+
+    /// NewReno's recovery is over with `flight` bytes out: no burst. [RFC 6582 s3.2 step 3]
+    pub(super) fn after_reno(&mut self, flight: u64, rules: &Rules) {
+        let room = flight.max(rules.payload_max) + rules.payload_max;
+        self.size = self.threshold.min(room);
+    }
+
+    /// Nothing was sent for `timeouts` timeouts: what the window knew is stale.
+    /// [RFC 5681 s4.1, Linux `tcp_cwnd_restart`]
+    pub(super) fn after_idle(&mut self, timeouts: u64, rules: &Rules) {
+        let restart = rules.initial_window.min(self.size);
+        self.threshold = self.threshold.max(self.size / 4 * 3);
+        let halvings = u32::try_from(timeouts.min(63)).expect("at most 63");
+        (self.size, self.credit) = ((self.size >> halvings).max(restart), 0);
+    }
+
+    fn after_loss(&self, flight: u64, alpha: f64, rules: &Rules) -> u64 {
+        match rules.on_loss {
+            OnLoss::Halve => (flight.min(self.size) / 2).max(LOSS_MIN * rules.payload_max),
+            OnLoss::Alpha => self.less(alpha).max(rules.window_min),
+        }
+    }
+
+    /// The window times 1 - alpha / 2.
+    fn less(&self, alpha: f64) -> u64 {
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of a window, which is below 2^24"
+        )]
+        let cut = (self.size as f64 * (alpha / 2.0)) as u64;
+        self.size - cut
+    }
+
+    /// Panics where an invariant is broken.
+    pub(super) fn check(&self, rules: &Rules) {
+        assert!(self.size >= rules.payload_max, "a window of {} B", self.size);
+        assert!(self.size <= rules.receive_window, "a window of {} B", self.size);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dctcp::Params;
+    use model::Encap;
+
+    fn rules(params: Params) -> Rules {
+        Rules::new(&params, Encap { payload_max: 1000, ..Encap::PAPER })
+    }
+
+    /// cwnd in packets after each round trip in which all of it was acknowledged, two packets at a
+    /// time; `marked` rounds begin with a mark and grow no more, as the sender has it.
+    fn curve(alpha: f64, marked: &[bool]) -> String {
+        let rules = rules(Params::DEFAULT);
+        let mut window = Window::new(&rules);
+        let round = marked.iter().map(|&marked| {
+            let flight = window.size();
+            if marked {
+                window.on_mark(alpha, &rules);
+            } else {
+                for _ in 0..flight / 2000 {
+                    window.grow(2000, flight, &rules);
+                }
+            }
+            window.check(&rules);
+            format!("{:.1} ", window.size() as f64 / 1000.0)
+        });
+        round.collect()
+    }
+
+    #[test]
+    fn without_marks_it_doubles_per_round() {
+        insta::assert_snapshot!(curve(1.0, &[false; 8]), @"");
+    }
+
+    #[test]
+    fn one_mark_ends_slow_start_and_one_packet_per_round_follows() {
+        let mut marked = [false; 12];
+        marked[3] = true;
+        insta::assert_snapshot!(curve(1.0, &marked), @"");
+    }
+
+    #[test]
+    fn a_low_alpha_takes_little() {
+        let mut marked = [false; 8];
+        (marked[3], marked[5]) = (true, true);
+        insta::assert_snapshot!(curve(0.1, &marked), @"");
+    }
+
+    #[test]
+    fn marks_in_every_round_leave_two_packets() {
+        insta::assert_snapshot!(curve(1.0, &[true; 5]), @"");
+    }
+
+    #[test]
+    fn a_window_that_is_not_used_does_not_grow() {
+        let rules = rules(Params { ssthresh_initial: Some(20), ..Params::DEFAULT });
+        let mut window = Window::new(&rules);
+        for _ in 0..100 {
+            window.grow(1000, 4000, &rules);
+        }
+        assert_eq!(window.size(), 10_000, "in slow start at most twice the flight is kept");
+        window.on_mark(0.0, &rules);
+        for _ in 0..100 {
+            window.grow(1000, 6000, &rules);
+        }
+        assert_eq!(window.size(), 10_000, "nor does it grow in congestion avoidance");
+        window.grow(5000, 8000, &rules);
+        window.grow(5000, 8000, &rules);
+        assert_eq!(window.size(), 11_000);
+    }
+
+    #[test]
+    fn a_timeout_leaves_one_packet_and_only_the_first_lowers_the_threshold() {
+        let rules = rules(Params::DEFAULT);
+        let mut window = Window::new(&rules);
+        window.on_timeout(true, 10_000, 1.0, &rules);
+        window.on_timeout(false, 1_000, 1.0, &rules);
+        let rounds: Vec<u64> = (0..6)
+            .map(|_| {
+                let flight = window.size();
+                (0..flight / 1000).for_each(|_| window.grow_after_timeout(1000, flight, &rules));
+                window.size()
+            })
+            .collect();
+        assert_eq!(rounds, [2000, 4000, 5000, 6000, 7000, 8000]);
+    }
+
+    #[test]
+    fn silence_halves_per_timeout_down_to_the_first_window() {
+        let rules = rules(Params::DEFAULT);
+        let mut window = Window::new(&rules);
+        window.grow(70_000, 80_000, &rules);
+        window.threshold = 30_000;
+        let after = |timeouts| {
+            let mut idle = window.clone();
+            idle.after_idle(timeouts, &rules);
+            assert_eq!(idle.threshold, 60_000, "three quarters are known to have worked");
+            idle.size
+        };
+        let sizes = [1, 2, 3, 9, u64::MAX].map(after);
+        assert_eq!(sizes, [40_000, 20_000, 10_000, 10_000, 10_000]);
+    }
+}

@@ -1,0 +1,210 @@
+//! Which parts of a stream are there: sorted, disjoint, bounded in number.
+//!
+//! A receiver keeps what came out of order in one, a sender what was selectively acknowledged.
+//! Both normally hold nothing at all, so an empty set owns no memory.
+
+/// At most `MAX` ranges `[start, end)` that neither overlap nor touch, in ascending order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RangeSet<const MAX: usize> {
+    ranges: Vec<(u64, u64)>,
+    /// Sum of the lengths, so that nobody has to add them up per packet.
+    total: u64,
+}
+
+impl<const MAX: usize> RangeSet<MAX> {
+    /// Nothing.
+    pub const fn new() -> Self {
+        Self { ranges: Vec::new(), total: 0 }
+    }
+    /// Whether it holds nothing.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+    /// Number of ranges.
+    pub fn len(&self) -> usize {
+        self.ranges.len()
+    }
+    /// Bytes in all ranges.
+    #[inline]
+    pub const fn total(&self) -> u64 {
+        self.total
+    }
+    /// The ranges, from the lowest up.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + '_ {
+        self.ranges.iter().copied()
+    }
+    /// Range number `n`, from the lowest up.
+    pub fn get(&self, n: usize) -> Option<(u64, u64)> {
+        self.ranges.get(n).copied()
+    }
+    /// The lowest range.
+    pub fn first(&self) -> Option<(u64, u64)> {
+        self.ranges.first().copied()
+    }
+    /// The highest range.
+    pub fn last(&self) -> Option<(u64, u64)> {
+        self.ranges.last().copied()
+    }
+
+    /// The ranges, as indices, that overlap or touch `[start, end)`.
+    fn touching(&self, start: u64, end: u64) -> (usize, usize) {
+        let low = self.ranges.partition_point(|&(_, stop)| stop < start);
+        let high = low + self.ranges[low..].partition_point(|&(begin, _)| begin <= end);
+        (low, high)
+    }
+
+    /// Whether `[start, end)` can be added without exceeding the bound.
+    pub fn fits(&self, start: u64, end: u64) -> bool {
+        let (low, high) = self.touching(start, end);
+        low < high || self.ranges.len() < MAX
+    }
+
+    /// Adds `[start, end)` and returns how many bytes of it are new; `None`, and no change, where
+    /// the set is full.
+    ///
+    /// # Panics
+    /// If the range is empty.
+    pub fn insert(&mut self, start: u64, end: u64) -> Option<u64> {
+        assert!(start < end, "{start}..{end} is no range");
+        let (low, high) = self.touching(start, end);
+        if low == high {
+            if self.ranges.len() >= MAX {
+                return None;
+            }
+            self.ranges.insert(low, (start, end));
+            self.total += end - start;
+            return Some(end - start);
+        }
+        let merged = (start.min(self.ranges[low].0), end.max(self.ranges[high - 1].1));
+        let old: u64 = self.ranges[low..high].iter().map(|&(begin, stop)| stop - begin).sum();
+        self.ranges[low] = merged;
+        self.ranges.drain(low + 1..high);
+        let new = merged.1 - merged.0 - old;
+        self.total += new;
+        Some(new)
+    }
+
+    /// Forgets everything below `edge` and returns how many bytes that were.
+    pub fn drop_below(&mut self, edge: u64) -> u64 {
+        let whole = self.ranges.partition_point(|&(_, stop)| stop <= edge);
+        let mut dropped: u64 = self.ranges.drain(..whole).map(|(begin, stop)| stop - begin).sum();
+        if let Some(first) = self.ranges.first_mut()
+            && first.0 < edge
+        {
+            dropped += edge - first.0;
+            first.0 = edge;
+        }
+        self.total -= dropped;
+        dropped
+    }
+
+    /// Bytes at or above `edge`. Costs as many steps as there are ranges above it.
+    pub fn bytes_above(&self, edge: u64) -> u64 {
+        self.ranges
+            .iter()
+            .rev()
+            .take_while(|&&(_, stop)| stop > edge)
+            .map(|&(begin, stop)| stop - begin.max(edge))
+            .sum()
+    }
+
+    /// Bytes below `edge`.
+    pub fn bytes_below(&self, edge: u64) -> u64 {
+        self.total - self.bytes_above(edge)
+    }
+
+    /// The range that holds `at`.
+    pub fn holding(&self, at: u64) -> Option<(u64, u64)> {
+        let next = self.ranges.partition_point(|&(_, stop)| stop <= at);
+        self.get(next).filter(|&(begin, _)| begin <= at)
+    }
+
+    /// The first piece of `[from, until)` that is not in the set.
+    pub fn first_gap(&self, from: u64, until: u64) -> Option<(u64, u64)> {
+        let mut from = from;
+        let next = self.ranges.partition_point(|&(_, stop)| stop <= from);
+        let mut above = self.ranges[next..].iter();
+        let mut upper = above.next();
+        if let Some(&(begin, stop)) = upper
+            && begin <= from
+        {
+            // Ranges never touch: behind this one there is a gap.
+            from = stop;
+            upper = above.next();
+        }
+        let stop = upper.map_or(until, |&(begin, _)| begin.min(until));
+        (from < stop).then_some((from, stop))
+    }
+
+    /// Every piece of `[from, until)` that is not in the set, in order.
+    pub fn gaps(&self, from: u64, until: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let mut at = from;
+        // Each step passes one range, so this ends after MAX + 1.
+        std::iter::from_fn(move || {
+            let gap = self.first_gap(at, until)?;
+            at = gap.1;
+            Some(gap)
+        })
+    }
+
+    /// Panics where the set is not what it says it is.
+    pub fn check(&self) {
+        assert!(self.ranges.len() <= MAX, "{} ranges, at most {MAX}", self.ranges.len());
+        assert!(self.ranges.iter().all(|&(begin, stop)| begin < stop), "an empty range");
+        assert!(self.ranges.is_sorted_by(|a, b| a.1 < b.0), "ranges touch: {:?}", self.ranges);
+        let total: u64 = self.ranges.iter().map(|&(begin, stop)| stop - begin).sum();
+        assert_eq!(total, self.total, "the sum of the ranges");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Rng, stream};
+
+    const SPACE: u64 = 200;
+
+    /// The same set as one flag per byte.
+    fn flags<const MAX: usize>(set: &RangeSet<MAX>) -> Vec<bool> {
+        (0..SPACE).map(|at| set.holding(at).is_some()).collect()
+    }
+
+    #[test]
+    fn it_agrees_with_one_flag_per_byte() {
+        let mut rng = Rng::stream(1, stream::TEST, 0);
+        let (mut set, mut bytes) = (RangeSet::<1000>::new(), vec![false; SPACE as usize]);
+        for step in 0..20_000 {
+            let start = rng.below(SPACE - 1);
+            let end = rng.between(start + 1, (start + 12).min(SPACE));
+            let piece = start as usize..end as usize;
+            if step % 40 == 39 {
+                let before = bytes.iter().filter(|&&there| there).count();
+                bytes[..piece.start].fill(false);
+                let after = bytes.iter().filter(|&&there| there).count();
+                assert_eq!(set.drop_below(start), (before - after) as u64);
+            } else {
+                let new = bytes[piece.clone()].iter().filter(|&&there| !there).count();
+                bytes[piece].fill(true);
+                assert_eq!(set.insert(start, end), Some(new as u64));
+            }
+            set.check();
+            assert_eq!(flags(&set), bytes);
+            let (edge, above) = (rng.below(SPACE), |edge| bytes[edge as usize..].iter().filter(|&&t| t).count());
+            assert_eq!(set.bytes_above(edge), above(edge) as u64);
+            let gaps: Vec<u64> = set.gaps(edge, SPACE).flat_map(|(a, b)| a..b).collect();
+            assert_eq!(gaps, (edge..SPACE).filter(|&at| !bytes[at as usize]).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_full_set_still_grows_what_it_has() {
+        let mut set = RangeSet::<2>::new();
+        assert_eq!((set.insert(10, 20), set.insert(30, 40)), (Some(10), Some(10)));
+        assert_eq!((set.insert(50, 60), set.fits(50, 60)), (None, false));
+        assert_eq!((set.insert(20, 25), set.insert(22, 30)), (Some(5), Some(5)));
+        assert_eq!(set.iter().collect::<Vec<_>>(), [(10, 40)]);
+        assert_eq!(set.insert(50, 60), Some(10));
+        set.check();
+    }
+}
