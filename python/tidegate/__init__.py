@@ -4,8 +4,8 @@ The program does the work and writes files; this package calls it and reads them
 """
 
 from tidegate import _core
-from tidegate._run import Result, RunError, run
+from tidegate._run import Result, RunError, Table, run
 
 __version__ = _core.VERSION
 
-__all__ = ["Result", "RunError", "__version__", "run"]
+__all__ = ["Result", "RunError", "Table", "__version__", "run"]

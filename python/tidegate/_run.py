@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import platform
+import shlex
 import tempfile
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,18 +18,18 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-Cell = int | float | str | bool | None
+Cell = int | float | str | None
+Table = dict[str, list[Cell]]
 
-_OK = (0, 1)
-_INTERRUPTED = 130
+_THRESHOLD = 1
 
 
 class RunError(Exception):
-    """A run that was refused or that broke.
+    """A run that was refused or that broke; the text says where and what to write instead.
 
     Attributes:
         code: The exit code the program would have ended with: 2 for a scenario that cannot be run,
-            3 for a broken invariant, 4 for a file that could not be read or written.
+            3 for a broken invariant or stuck flows, 4 for a file that could not be written.
     """
 
     def __init__(self, code: int, message: str) -> None:
@@ -64,9 +67,19 @@ class Result:
         return document
 
     @cached_property
-    def flows(self) -> dict[str, list[Cell]]:
+    def flows(self) -> Table:
         """The table `flows.csv` as columns by name: one row per message."""
         return columns(self.path / "flows.csv")
+
+    @cached_property
+    def ports(self) -> Table:
+        """The table `ports.csv` as columns by name: one row per link."""
+        return columns(self.path / "ports.csv")
+
+    @cached_property
+    def series(self) -> Table:
+        """The table `series.csv`: ports sampled over time, where the scenario asks for it."""
+        return columns(self.path / "series.csv")
 
     @property
     def fingerprint(self) -> str:
@@ -84,6 +97,7 @@ def run(
     set: Mapping[str, object] | None = None,  # noqa: A002 - the same word as on the command line
     seed: int | None = None,
     out: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
 ) -> Result:
     """Run a scenario file or a built-in scenario.
 
@@ -93,6 +107,7 @@ def run(
             units, as in the file: `{"workload.load": 0.6, "topology.host_rate": "100Gbps"}`.
         seed: The seed, instead of the file's.
         out: The folder to write to. Without it the files live as long as the result.
+        threads: Threads to run with, instead of the file's number. Results do not depend on it.
 
     Returns:
         The tables and the summary of the run.
@@ -106,19 +121,27 @@ def run(
         keep = tempfile.TemporaryDirectory(prefix="tidegate-")
         out = keep.name
     path = Path(out)
-    argv = ["run", str(scenario), "--quiet", "--out", str(path), *_set_arguments(set or {})]
+    sets = [f"{key}={_toml(value)}" for key, value in (set or {}).items()]
     if seed is not None:
-        argv += ["--seed", str(seed)]
-    code = _core.main(argv)
-    if code == _INTERRUPTED:
-        raise KeyboardInterrupt
-    if code not in _OK:
-        message = f"{scenario}: exit code {code}; standard error says what is wrong"
+        sets.append(f"run.seed={seed}")
+    words = ["tidegate", "run", str(scenario)]
+    for word in sets:
+        words += ["--set", word]
+    code, message = _core.run(
+        str(scenario),
+        sets,
+        path,
+        command=shlex.join(words),
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+        host=platform.node(),
+        threads=threads,
+    )
+    if code > _THRESHOLD:
         raise RunError(code, message)
     return Result(path, code, keep)
 
 
-def columns(path: Path) -> dict[str, list[Cell]]:
+def columns(path: Path) -> Table:
     """Read a table with a header row as columns, each with the narrowest type that fits it all."""
     with path.open(newline="", encoding="utf-8") as file:
         rows = csv.reader(line for line in file if not line.startswith("#"))
@@ -143,15 +166,6 @@ def _typed(column: Sequence[str]) -> list[Cell]:
         except ValueError:
             continue
     return [cell or None for cell in column]
-
-
-def _set_arguments(values: Mapping[str, object]) -> list[str]:
-    """Write overrides as the command line takes them.
-
-    >>> _set_arguments({"workload.load": 0.6, "switch.buffer": "200KB", "run.trace": True})
-    ['--set', 'workload.load=0.6', '--set', 'switch.buffer="200KB"', '--set', 'run.trace=true']
-    """
-    return [word for key, value in values.items() for word in ("--set", f"{key}={_toml(value)}")]
 
 
 def _toml(value: object) -> str:

@@ -1,7 +1,9 @@
-//! `tidegate._core`: the command line as a function that Python calls.
+//! `tidegate._core`: the program, and one run, as functions that Python calls.
 //!
-//! Thin on purpose: what a run is, what it writes and what it refuses is decided in one place, the
-//! program, and Python reads the same files that every other reader does. [ADR 10]
+//! Thin on purpose: what a run is, what it writes and what it refuses is decided by `scenario` and
+//! `results`, and Python reads the same files that every other reader does. [ADR 10]
+
+mod run;
 
 use pyo3::prelude::*;
 use std::ffi::OsString;
@@ -10,6 +12,9 @@ use std::ffi::OsString;
 #[pymodule]
 mod _core {
     use super::{OsString, PyResult, Python, pyfunction};
+
+    #[pymodule_export]
+    use super::run::run;
 
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

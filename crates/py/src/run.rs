@@ -1,0 +1,105 @@
+//! One run, without a terminal: errors come back as text, and Ctrl-C is Python's to handle.
+
+use pyo3::prelude::*;
+use results::{Meta, Output, RunRecord, Status, Summary, Verdict};
+use scenario::{Progress, Request, Scenario, Watch};
+use std::path::PathBuf;
+use std::time::Instant;
+use tidegate_cli::exit;
+
+/// Asks Python between windows whether a signal has come.
+#[derive(Default)]
+struct Listener {
+    raised: Option<PyErr>,
+}
+
+impl Watch for Listener {
+    fn progress(&mut self, _: &Progress) -> bool {
+        self.raised = self.raised.take().or_else(|| Python::attach(|py| py.check_signals().err()));
+        self.raised.is_none()
+    }
+}
+
+/// Runs a scenario and writes its folder. Returns the exit code that the program would have ended
+/// with, and what is wrong where it is not 0.
+#[pyfunction]
+#[pyo3(signature = (scenario, sets, out, *, command, started, host, threads=None))]
+#[allow(clippy::too_many_arguments, reason = "named, on the Python side")]
+#[allow(clippy::needless_pass_by_value, reason = "what Python hands over is owned")]
+pub(crate) fn run(
+    py: Python<'_>,
+    scenario: String,
+    sets: Vec<String>,
+    out: PathBuf,
+    command: String,
+    started: String,
+    host: String,
+    threads: Option<u16>,
+) -> PyResult<(i32, String)> {
+    let mut listener = Listener::default();
+    let meta = Meta { started, host, ..about() };
+    // Other Python threads go on while the simulation runs.
+    let ended = py.detach(|| {
+        let request = Request { from: &scenario, sets: &sets };
+        execute(&request, &out, &command, threads, meta, &mut listener)
+    });
+    match listener.raised {
+        Some(error) => Err(error),
+        None => Ok(ended.unwrap_or_else(|refused| refused)),
+    }
+}
+
+/// What is the same for every run of this process.
+fn about() -> Meta {
+    Meta {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        ..Meta::default()
+    }
+}
+
+/// The code and the text of a run that ended; the same as an error where it could not begin.
+fn execute(
+    request: &Request<'_>,
+    out: &std::path::Path,
+    command: &str,
+    threads: Option<u16>,
+    meta: Meta,
+    watch: &mut dyn Watch,
+) -> Result<(i32, String), (i32, String)> {
+    let wrong = |errors: scenario::Errors| (exit::USAGE, errors.render(false));
+    let scenario = scenario::load(request).map_err(wrong)?;
+    let conditions = scenario.conditions().map_err(wrong)?;
+    let output = Output { hpcc_fct: scenario.output.flag("hpcc"), ..Output::default() };
+    let threads = threads.unwrap_or_else(|| written_threads(&scenario));
+    let assembled = scenario.assemble().map_err(wrong)?;
+    #[allow(clippy::disallowed_methods, reason = "meta.json says how long a run really took")]
+    let began = Instant::now();
+    let record = assembled.run(threads, command, watch).map_err(wrong)?;
+    let meta = Meta { wall_s: began.elapsed().as_secs_f64(), threads, ..meta };
+    let summary = Summary::of(&record);
+    let verdicts: Vec<Verdict> = conditions.iter().map(|c| c.judge(&summary)).collect();
+    results::write_run(out, &record, &summary, &verdicts, &meta, &output)
+        .map_err(|error| (exit::IO, error.to_string()))?;
+    Ok(verdict(&record, &verdicts))
+}
+
+fn written_threads(scenario: &Scenario) -> u16 {
+    u16::try_from(scenario.run.count("threads")).unwrap_or(u16::MAX)
+}
+
+fn verdict(record: &RunRecord, verdicts: &[Verdict]) -> (i32, String) {
+    let failed: Vec<&str> =
+        verdicts.iter().filter(|v| !v.passed).map(|v| v.key.as_str()).collect();
+    match (&record.conservation, record.status) {
+        (Err(why), _) => (exit::BROKEN, why.clone()),
+        (Ok(()), Status::Stuck) => {
+            (exit::BROKEN, format!("{} flows are stuck; the report names them", record.stuck.len()))
+        }
+        (Ok(()), Status::Interrupted) => (exit::INTERRUPTED, "interrupted".to_owned()),
+        (Ok(()), Status::Complete) if failed.is_empty() => (exit::OK, String::new()),
+        (Ok(()), Status::Complete) => {
+            (exit::THRESHOLD, format!("not within their thresholds: {}", failed.join(", ")))
+        }
+    }
+}

@@ -1,0 +1,98 @@
+"""Runs from Python: what comes back, and what is refused how."""
+
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+import tidegate as tg
+
+# Few messages, so that a test takes a moment.
+SMALL = {"workload.senders": 4, "workload.size": "20KB"}
+
+
+def test_a_run_gives_one_row_per_message() -> None:
+    result = tg.run("incast", set=SMALL)
+    assert result.code == 0
+    assert result.flows["size"] == [20_000] * 4
+    assert all(isinstance(fct, int) and fct > 0 for fct in result.flows["fct_ps"])
+    assert result.summary["messages"]["finished"] == 4
+
+
+def test_the_same_seed_gives_the_same_run_and_another_seed_another() -> None:
+    first, again, other = (tg.run("incast", set=SMALL, seed=seed) for seed in (1, 1, 2))
+    assert first.fingerprint == again.fingerprint != other.fingerprint
+    assert first.summary == again.summary
+    assert len(first.fingerprint) == 16
+
+
+def test_threads_change_nothing() -> None:
+    one, two = (tg.run("incast", set=SMALL, threads=threads) for threads in (1, 2))
+    assert one.fingerprint == two.fingerprint
+    assert one.flows == two.flows
+
+
+def test_the_folder_is_kept_where_the_caller_chose_it(tmp_path: Path) -> None:
+    result = tg.run("incast", set=SMALL, out=tmp_path / "here")
+    assert result.path == tmp_path / "here"
+    assert (result.path / "report.html").is_file()
+    assert "senders = 4" in (result.path / "resolved.toml").read_text()
+
+
+def test_without_a_folder_nothing_stays_behind() -> None:
+    result = tg.run("incast", set=SMALL)
+    path = result.path
+    assert path.is_dir()
+    del result
+    assert not path.exists()
+
+
+def test_what_is_resolved_runs_to_the_same_end(tmp_path: Path) -> None:
+    first = tg.run("incast", set=SMALL, out=tmp_path)
+    assert tg.run(first.path / "resolved.toml").fingerprint == first.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("sets", "hint"),
+    [
+        ({"workload.sendrs": 4}, "senders"),
+        ({"workload.size": "20kB/s"}, "20kB/s"),
+        ({"workload.size": 20_000}, "unit"),
+        ({"transport.kind": "expresspas"}, "expresspass"),
+    ],
+)
+def test_a_wrong_scenario_is_refused_with_the_way_out(sets: dict[str, object], hint: str) -> None:
+    with pytest.raises(tg.RunError, match=hint) as refused:
+        tg.run("incast", set=sets)
+    assert refused.value.code == 2
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(tg.RunError, match="incast"):
+        tg.run("incats")
+
+
+def test_a_threshold_that_fails_is_no_error() -> None:
+    result = tg.run("incast", set={**SMALL, "thresholds": {"fct.p99": "< 1ns"}})
+    assert result.code == 1
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.touch()
+    with pytest.raises(tg.RunError, match="file") as refused:
+        tg.run("incast", set=SMALL, out=blocked)
+    assert refused.value.code == 4
+
+
+def test_an_interrupt_ends_a_run_and_keeps_what_it_had(tmp_path: Path) -> None:
+    # Long enough to be interrupted on any machine.
+    long = {"workload.size": "1GB"}
+    timer = threading.Timer(1.0, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        tg.run("incast", set=long, out=tmp_path)
+    timer.join()
+    summary = tg.Result(tmp_path).summary
+    assert summary["status"] == "interrupted"
