@@ -1,9 +1,11 @@
 //! Tables, summaries and reports of runs. Knows what happened, never how it was produced.
 
 pub mod backlog;
+mod chart;
 pub mod files;
 mod grid;
 pub mod human;
+mod page;
 mod record;
 pub mod report;
 pub mod stats;

@@ -108,7 +108,17 @@ pub struct SizeBin {
     pub slowdown: Option<Dist<f64>>,
 }
 
+/// Whether a bin holds messages of `size`; an empty message belongs to the smallest ones.
+fn holds(above: u64, up_to: Option<u64>, size: u64) -> bool {
+    (size > above || above == 0) && up_to.is_none_or(|top| size <= top)
+}
+
 impl SizeBin {
+    /// Whether messages of `size` belong to it.
+    pub fn holds(&self, size: u64) -> bool {
+        holds(self.above, self.up_to, size)
+    }
+
     /// The range in words: `10 KB - 100 KB`.
     pub fn label(&self) -> String {
         match (self.above, self.up_to) {
@@ -382,12 +392,8 @@ fn messages(run: &RunRecord, counted: &[&FlowRow]) -> Messages {
 
 fn size_bins(counted: &[&FlowRow], end: Time) -> Vec<SizeBin> {
     let bin = |name: &str, above: u64, up_to: Option<u64>| {
-        // An empty message belongs to the smallest ones.
-        let inside = |flow: &&&FlowRow| {
-            (flow.size > above || above == 0) && up_to.is_none_or(|top| flow.size <= top)
-        };
         let (mut times, mut slowdowns) = (Vec::new(), Vec::new());
-        for flow in counted.iter().filter(inside) {
+        for flow in counted.iter().filter(|flow| holds(above, up_to, flow.size)) {
             times.extend(fct(flow, end));
             slowdowns.extend(slowdown(flow, end));
         }

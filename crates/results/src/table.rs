@@ -58,8 +58,8 @@ pub fn rows(runs: &[&Summary], style: Style) -> String {
     };
     let mut columns = vec![
         column("transport", 0, &|run| Cell::new(run.transport.clone())),
-        column("messages", 3, &messages),
-        column("p50", 2, &fct(|run| Some(run.all().fct_ps.as_ref()?.p50))),
+        column("messages", 5, &messages),
+        column("p50", 3, &fct(|run| Some(run.all().fct_ps.as_ref()?.p50))),
         column("p99", 0, &fct(|run| Some(run.all().fct_ps.as_ref()?.p99))),
         column("slowdown p99", 1, &|run| {
             bounded(
@@ -71,8 +71,8 @@ pub fn rows(runs: &[&Summary], style: Style) -> String {
             Some(queue) => Cell::new(human::bytes(Bytes(queue.bytes))),
             None => Cell::painted("-", Paint::Dim),
         }),
-        column("drops by class", 6, &drops),
-        column("goodput", 5, &|run| match run.goodput {
+        column("drops by class", 2, &drops),
+        column("goodput", 6, &|run| match run.goodput {
             Some(goodput) => Cell::new(human::rate(Rate(goodput.bps))),
             None => Cell::painted("-", Paint::Dim),
         }),

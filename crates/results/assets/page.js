@@ -1,0 +1,80 @@
+// Reads values off the curves under the pointer or by the arrow keys. The page is complete without it.
+"use strict";
+for (const plot of document.querySelectorAll(".plot")) {
+  const axis = (text) => {
+    const [min, max, scale, unit] = text.split(",");
+    return {min: +min, max: +max, log: scale === "log", unit};
+  };
+  const x = axis(plot.dataset.x), y = axis(plot.dataset.y);
+  const value = (axis, share) => axis.log
+    ? axis.min * Math.pow(axis.max / axis.min, share)
+    : axis.min + share * (axis.max - axis.min);
+  const digits = (n) => n >= 99.95 ? n.toFixed(0) : n >= 9.995 ? n.toFixed(1) : n.toFixed(2);
+  const scaled = (n, step, units) => {
+    let i = 0;
+    while (n >= step * 0.9995 && i < units.length - 1) { n /= step; i++; }
+    return digits(n) + " " + units[i];
+  };
+  const show = (axis, n) => ({
+    time: () => scaled(n, 1000, ["ps", "ns", "us", "ms", "s"]),
+    size: () => scaled(n, 1000, ["B", "KB", "MB", "GB", "TB"]),
+    share: () => digits(n * 100) + "%",
+    ratio: () => digits(n),
+  })[axis.unit]();
+  // Every path is M x y, then L x y, or H x V y for steps, in a box of 1000 by 1000.
+  const lines = [...plot.querySelectorAll("path.line")].reverse().map((path) => {
+    const points = [];
+    let at = [0, 0];
+    for (const [, verb, a, b] of path.getAttribute("d").matchAll(/([MLHV])(\d+)(?: (\d+))?/g)) {
+      at = verb === "H" ? [+a, at[1]] : verb === "V" ? [at[0], +a] : [+a, +b];
+      if (verb !== "H") points.push(at);
+    }
+    return {name: path.dataset.name, colour: path.classList[1], step: "step" in path.dataset, points};
+  });
+  const area = plot.querySelector(".area");
+  const cross = document.createElement("div"), tip = document.createElement("div");
+  cross.className = "cross";
+  tip.className = "tip";
+  let where = 500;
+  const read = (line) => {
+    const {points} = line;
+    if (where < points[0][0] - 2) return line.step ? 1000 : null;
+    let i = 0;
+    while (i + 1 < points.length && points[i + 1][0] <= where) i++;
+    const a = points[i], b = points[i + 1];
+    if (line.step) return a[1];
+    if (!b) return where > a[0] + 2 ? null : a[1];
+    return a[1] + (b[1] - a[1]) * (where - a[0]) / (b[0] - a[0]);
+  };
+  const draw = () => {
+    cross.style.left = tip.style.left = where / 10 + "%";
+    tip.style.transform = where > 500 ? "translateX(calc(-100% - 8px))" : "translateX(8px)";
+    tip.replaceChildren(Object.assign(document.createElement("b"), {textContent: show(x, value(x, where / 1000))}));
+    for (const line of lines) {
+      const at = read(line);
+      if (at === null) continue;
+      const row = document.createElement("div"), key = document.createElement("i");
+      key.className = line.colour;
+      row.append(key, (lines.length > 1 ? line.name + "  " : "") + show(y, value(y, 1 - at / 1000)));
+      tip.append(row);
+    }
+    area.append(cross, tip);
+  };
+  const hide = () => { cross.remove(); tip.remove(); };
+  const move = (event) => {
+    const box = area.getBoundingClientRect();
+    where = Math.round(Math.min(1000, Math.max(0, (event.clientX - box.left) / box.width * 1000)));
+    draw();
+  };
+  area.addEventListener("pointermove", move);
+  area.addEventListener("pointerdown", move);
+  area.addEventListener("pointerleave", hide);
+  plot.addEventListener("blur", hide);
+  plot.addEventListener("keydown", (event) => {
+    const step = {ArrowLeft: -10, ArrowRight: 10}[event.key];
+    if (!step) return;
+    event.preventDefault();
+    where = Math.min(1000, Math.max(0, where + step));
+    draw();
+  });
+}

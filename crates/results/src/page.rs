@@ -1,0 +1,119 @@
+//! The page that every report is made of: one file, with its style and script inside.
+
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, Value, context};
+use serde::Serialize;
+
+const TEMPLATE: &str = include_str!("../assets/page.html");
+const STYLE: &str = include_str!("../assets/page.css");
+const SCRIPT: &str = include_str!("../assets/page.js");
+
+#[derive(Serialize)]
+pub(crate) struct Page {
+    pub(crate) title: String,
+    pub(crate) scenario: String,
+    pub(crate) subtitle: String,
+    pub(crate) chips: Vec<Chip>,
+    pub(crate) headline: String,
+    pub(crate) lede: String,
+    pub(crate) tiles: Vec<Tile>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) sections: Vec<Section>,
+    pub(crate) about: About,
+    pub(crate) footer: String,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Chip {
+    pub(crate) text: String,
+    /// `good`, `bad`, `warn` or nothing: its colour.
+    pub(crate) kind: &'static str,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Tile {
+    pub(crate) name: &'static str,
+    pub(crate) value: String,
+    pub(crate) note: String,
+}
+
+/// A chart with its words and its numbers.
+#[derive(Serialize)]
+pub(crate) struct Section {
+    pub(crate) id: &'static str,
+    pub(crate) title: &'static str,
+    /// What it says, in words.
+    pub(crate) says: String,
+    pub(crate) body: Value,
+    /// Points drawn, for the tests; 0 where there is no chart.
+    pub(crate) points: usize,
+    pub(crate) table: Option<Table>,
+    /// Where given, the table is folded behind this.
+    pub(crate) fold: &'static str,
+    pub(crate) wide: bool,
+}
+
+#[derive(Default, Serialize)]
+pub(crate) struct Table {
+    pub(crate) head: Vec<String>,
+    /// Columns that hold text, besides the first.
+    pub(crate) text: Vec<&'static str>,
+    /// Those of them that may wrap.
+    pub(crate) long: Vec<&'static str>,
+    pub(crate) rows: Vec<Vec<Value>>,
+}
+
+impl Table {
+    pub(crate) fn new(head: &[&str]) -> Self {
+        Self {
+            head: head.iter().map(|&name| name.to_owned()).collect(),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn push(&mut self, row: Vec<Value>) {
+        assert_eq!(row.len(), self.head.len(), "a cell under every title");
+        self.rows.push(row);
+    }
+}
+
+/// What was run, and how to run it again.
+#[derive(Serialize)]
+pub(crate) struct About {
+    pub(crate) title: &'static str,
+    pub(crate) facts: Vec<(String, String)>,
+    pub(crate) blocks: Vec<Block>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Block {
+    pub(crate) name: &'static str,
+    pub(crate) text: String,
+    pub(crate) fold: bool,
+}
+
+/// Markup made by [`crate::chart`], which escapes what it is given.
+pub(crate) fn markup(html: String) -> Value {
+    Value::from_safe_string(html)
+}
+
+/// A cell of plain text.
+pub(crate) fn text(text: impl Into<String>) -> Value {
+    Value::from(text.into())
+}
+
+impl Page {
+    /// The whole file. `data` is shown to machines: JSON in a script element.
+    pub(crate) fn render(&self, data: &str) -> String {
+        let mut env = Environment::new();
+        env.set_auto_escape_callback(|_| AutoEscape::Html);
+        let rest = context! {
+            css => markup(STYLE.to_owned()),
+            js => markup(SCRIPT.to_owned()),
+            // Inside a script nothing is markup but the end of the script.
+            data => markup(data.replace('<', "\\u003c")),
+        };
+        env.render_str(TEMPLATE, context! { ..Value::from(Serde(self)), ..rest })
+            .expect("the template is part of the program and fills from these fields")
+    }
+}

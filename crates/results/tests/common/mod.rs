@@ -1,0 +1,272 @@
+//! Runs made up by a server model of a few lines: enough to have queues, drops and slow messages.
+#![allow(dead_code, unreachable_pub, reason = "every test file uses some of it")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code, which clippy cannot see here"
+)]
+
+use model::{Class, DropReason, Encap, Rng, Totals};
+use results::{
+    CLASSES, Derived, FlowRow, FlowSeriesRow, PortRow, PortSeriesRow, REASONS, RunRecord, Status,
+    StuckRow,
+};
+use std::path::PathBuf;
+use units::{Bytes, Rate, Span, Time};
+
+const GBPS: u64 = 100;
+/// Picoseconds per byte at 100 Gb/s.
+const PS: u64 = 80;
+
+fn port(link: u32, from: &str, to: &str, tiers: (u8, u8)) -> PortRow {
+    PortRow {
+        link,
+        from: from.into(),
+        to: to.into(),
+        from_tier: tiers.0,
+        to_tier: tiers.1,
+        rate: Rate::gbps(GBPS),
+        packets: [0; CLASSES],
+        bytes: [0; CLASSES],
+        dropped: [0; CLASSES],
+        drop_reasons: [0; REASONS],
+        lost: [0; CLASSES],
+        copied: [0; CLASSES],
+        marked: 0,
+        queue_max: 0,
+        credits_max: 0,
+    }
+}
+
+/// `hosts` hosts behind one switch: links 2i from host i, 2i + 1 to it.
+fn star(hosts: u32) -> Vec<PortRow> {
+    (0..hosts)
+        .flat_map(|host| {
+            let name = format!("h{host}");
+            [
+                port(2 * host, &name, "tor0", (0, 1)),
+                port(2 * host + 1, "tor0", &name, (1, 0)),
+            ]
+        })
+        .collect()
+}
+
+fn record(scenario: &str, title: &str, hosts: u32) -> RunRecord {
+    RunRecord {
+        scenario: scenario.into(),
+        title: title.into(),
+        transport: "expresspass+aeolus".into(),
+        seed: 1,
+        fingerprint: 0x0123_4567_89ab_cdef,
+        settings: Vec::new(),
+        scenario_toml: "[topology]\nkind = \"star\" # <one switch> & nothing else\n".into(),
+        command: format!("tidegate run {scenario} --seed 1"),
+        status: Status::Complete,
+        warnings: Vec::new(),
+        window: Time::ZERO..Time::NEVER,
+        end: Time::ZERO,
+        hops: 0,
+        encap: Encap::PAPER,
+        derived: Derived {
+            hosts,
+            switches: 1,
+            host_rate: Rate::gbps(GBPS),
+            base_rtt: Span::us(5),
+            propagation_rtt: Span::us(4),
+            bdp: Bytes(62_500),
+            more: vec![("credit rate".into(), "5.18 Gb/s".into())],
+        },
+        tags: vec!["data".into()],
+        flows: Vec::new(),
+        ports: star(hosts),
+        port_series: Vec::new(),
+        flow_series: Vec::new(),
+        totals: Totals::default(),
+        stuck: Vec::new(),
+        conservation: Ok(()),
+    }
+}
+
+fn ideal(size: u64) -> Span {
+    Span(Encap::PAPER.wire_total(size) * PS + 4_000_000)
+}
+
+/// Serves `flows` (source, destination, size, start) in order of arrival per destination, with
+/// some chance of a detour, and counts what ports would.
+fn serve(run: &mut RunRecord, flows: Vec<(u32, u32, u64, u64)>, sample: u64) {
+    let mut rng = Rng::stream(7, model::stream::TEST, 0);
+    let hosts = run.derived.hosts as usize;
+    let mut free = vec![0u64; hosts];
+    let mut arrivals: Vec<Vec<(u64, u64)>> = vec![Vec::new(); hosts];
+    for (message, (src, dst, size, start)) in (0u32..).zip(flows) {
+        let wire = Encap::PAPER.wire_total(size);
+        let begin = free[dst as usize].max(start);
+        free[dst as usize] = begin + wire * PS;
+        arrivals[dst as usize].push((start, begin + wire * PS));
+        let detour = if rng.below(50) == 0 {
+            rng.below(300_000_000)
+        } else {
+            0
+        };
+        let end = begin + ideal(size).0 + detour;
+        run.flows.push(FlowRow {
+            message,
+            conn: message,
+            src,
+            dst,
+            size,
+            start: Some(Time(start)),
+            end: Some(Time(end)),
+            stopped: None,
+            ideal: ideal(size),
+            received: size,
+            tag: 0,
+            timed: false,
+        });
+        for link in [2 * src, 2 * dst + 1] {
+            let port = &mut run.ports[link as usize];
+            port.bytes[Class::Scheduled as usize] += wire;
+            port.packets[Class::Scheduled as usize] += wire.div_ceil(1538);
+        }
+        let port = &mut run.ports[2 * dst as usize + 1];
+        if detour > 0 {
+            port.dropped[Class::Unscheduled as usize] += 3;
+            port.drop_reasons[DropReason::Selective as usize] += 3;
+        }
+        port.dropped[Class::Credit as usize] += 7;
+        port.drop_reasons[DropReason::CreditFull as usize] += 7;
+        port.queue_max = port.queue_max.max((begin - start) / PS);
+        run.totals.data_sent += wire.div_ceil(1538);
+        run.totals.credits_sent += wire.div_ceil(1538) + 10;
+        run.totals.credits_received += wire.div_ceil(1538) + 3;
+        run.totals.credits_wasted += 3;
+        run.hops += 2 * wire.div_ceil(1538);
+        run.end = run.end.max(Time(end));
+    }
+    let mut sent = vec![0u64; hosts];
+    for at in (0..=run.end.0).step_by(usize::try_from(sample).unwrap()) {
+        for host in 0..hosts {
+            // Work that has arrived and is not yet served.
+            let ahead = arrivals[host]
+                .iter()
+                .filter(|&&(start, _)| start <= at)
+                .map(|&(_, done)| done)
+                .max()
+                .unwrap_or(0);
+            let queue = ahead.saturating_sub(at) / PS;
+            sent[host] += if queue > 0 { sample / PS } else { 0 };
+            let mut classes = [0; CLASSES];
+            classes[Class::Scheduled as usize] = sent[host];
+            let link = u32::try_from(2 * host + 1).unwrap();
+            let at = Time(at);
+            run.port_series.push(PortSeriesRow {
+                at,
+                link,
+                queue,
+                credits: 0,
+                sent: classes,
+            });
+        }
+    }
+}
+
+/// 64 hosts send 64 KB each to one.
+pub fn incast() -> RunRecord {
+    let mut run = record(
+        "incast",
+        "64 -> 1, 64 KB each, 100 Gb/s, leaf-spine, 8 leaves x 16 hosts",
+        65,
+    );
+    serve(
+        &mut run,
+        (1..=64).map(|src| (src, 0, 64_000, 0)).collect(),
+        2_000_000,
+    );
+    run
+}
+
+/// `messages` of heavy-tailed sizes between 16 hosts at some load.
+pub fn mixed(messages: u32) -> RunRecord {
+    let mut run = record("web-search", "16 hosts, heavy-tailed sizes, load 0.5", 16);
+    run.tags = vec!["background".into(), "incast, \"small\"".into()];
+    let mut rng = Rng::stream(3, model::stream::TEST, 1);
+    let mut at = 0;
+    let flows = (0..messages)
+        .map(|_| {
+            at += rng.below(2_400_000);
+            let src = u32::try_from(rng.below(16)).unwrap();
+            let dst = (src + 1 + u32::try_from(rng.below(15)).unwrap()) % 16;
+            let size = match rng.below(10) {
+                0..5 => 1 + rng.below(10_000),
+                5..8 => 10_001 + rng.below(90_000),
+                8 => 100_001 + rng.below(900_000),
+                _ => 1_000_001 + rng.below(300_000),
+            };
+            (src, dst, size / 2 + 1, at)
+        })
+        .collect();
+    serve(&mut run, flows, 5_000_000);
+    for flow in run.flows.iter_mut().step_by(5) {
+        flow.tag = 1;
+    }
+    run
+}
+
+/// As [`mixed`], but cut off: some did not finish, and their hosts say why.
+pub fn cut_off(messages: u32) -> RunRecord {
+    let mut run = mixed(messages);
+    let end = Time(run.end.0 / 2);
+    run.flows
+        .retain(|flow| flow.start.is_some_and(|start| start < end));
+    for flow in &mut run.flows {
+        if flow.end.is_some_and(|done| done > end) {
+            flow.end = None;
+            flow.received = flow.size / 2;
+            run.stuck.push(StuckRow {
+                host: flow.src,
+                conn: flow.conn,
+                state: "sender, credited".into(),
+                waits_for: "a credit, or its request timer at 1.2ms".into(),
+            });
+        }
+    }
+    run.port_series.retain(|row| row.at <= end);
+    run.end = end;
+    run.status = Status::Stuck;
+    run.ports[1].lost[Class::Scheduled as usize] = 12;
+    run
+}
+
+/// Two flows with a set end, one twice as fast as the other.
+pub fn long_flows() -> RunRecord {
+    let mut run = record("long-flows", "2 flows, one bottleneck", 3);
+    for (message, received) in [(0, 6_000_000), (1, 3_000_000)] {
+        run.flows.push(FlowRow {
+            message,
+            conn: message,
+            src: message + 1,
+            dst: 0,
+            size: 1 << 40,
+            start: Some(Time::ZERO),
+            end: None,
+            stopped: None,
+            ideal: ideal(1 << 40),
+            received,
+            tag: 0,
+            timed: true,
+        });
+        run.flow_series.push(FlowSeriesRow {
+            at: Time(1_000_000_000),
+            conn: message,
+            received,
+        });
+    }
+    run.end = Time(1_000_000_000);
+    run
+}
+
+/// A fresh directory that belongs to the named test.
+pub fn directory(test: &str) -> PathBuf {
+    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let _ = std::fs::remove_dir_all(&dir);
+    dir
+}
