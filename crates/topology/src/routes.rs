@@ -25,22 +25,12 @@ use std::collections::BTreeMap;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Routes {
     hosts: u32,
-    switches: u32,
-    /// Hosts with rows of their own, in row order.
-    routers: Vec<u32>,
     edges: u32,
-    /// By host.
-    edge_of: Vec<u32>,
-    /// By host: the port of its edge switch that leads to it. Unused where the host is an edge.
-    port_to: Vec<u16>,
-    /// By host: how it sends.
-    way_out: Vec<WayOut>,
+    map: Map,
     /// Row by row; switches in node order, then hosts that are routers.
     table: Vec<u32>,
     /// Groups: the number of ports, then the ports, ascending.
     ports: Vec<u16>,
-    /// By edge: the row of the router at its root; none for the edge of hosts that are cut off.
-    root_row: Vec<Option<u32>>,
 }
 
 /// How a host sends.
@@ -68,67 +58,49 @@ impl Routes {
     pub fn new(topology: &Topology, down: &[LinkId]) -> Self {
         let map = Map::new(topology, down);
         let edge_count = map.roots.len();
-        let rows = map.start.len() - 1;
-        let mut routes = Self {
-            hosts: topology.hosts,
-            switches: map.switches,
-            routers: map.routers.clone(),
-            edges: index32(edge_count),
-            edge_of: map.edge_of.clone(),
-            port_to: map.port_to.clone(),
-            way_out: map.way_out.clone(),
-            table: vec![NOWHERE; rows * edge_count],
-            ports: vec![0],
-            root_row: map.roots.clone(),
-        };
+        let rows = map.rows();
+        let mut table = vec![NOWHERE; rows * edge_count];
+        let mut ports = vec![0];
         let mut groups = Groups {
             known: BTreeMap::new(),
             last: vec![NOWHERE; rows],
         };
-        let mut search = Search {
-            distance: vec![Search::FAR; rows],
-            order: Vec::new(),
-        };
-        let mut ways = Vec::new();
-        for (edge, root) in map.roots.iter().enumerate() {
-            let Some(root) = *root else { continue };
-            search.run(&map, root);
-            for &at in &search.order {
-                let entry = &mut routes.table[at as usize * edge_count + edge];
-                if at == root {
-                    *entry = if map.is_switch(root) {
-                        Self::DIRECT
-                    } else {
-                        NOWHERE
-                    };
-                    continue;
+        let mut search = Search::new(rows);
+        for (batch, roots) in map.roots.chunks(Search::ROOTS).enumerate() {
+            let first_edge = batch * Search::ROOTS;
+            for (edge, root) in (first_edge..).zip(roots) {
+                if let Some(root) = root.filter(|&root| map.is_switch(root)) {
+                    table[root as usize * edge_count + edge] = Self::DIRECT;
                 }
-                ways.clear();
-                let closer = |next: u32| search.distance[next as usize] + 1;
-                ways.extend(
-                    map.neighbours(at)
-                        .iter()
-                        .filter(|hop| hop.to == root || map.is_switch(hop.to))
-                        .filter(|hop| closer(hop.to) == search.distance[at as usize])
-                        .map(|hop| hop.port),
-                );
-                *entry = groups.intern(&mut routes.ports, at, &ways);
             }
+            search.run(&map, roots, |row, edges, ways| {
+                let group = groups.intern(&mut ports, row, ways);
+                let start = row as usize * edge_count + first_edge;
+                for edge in bits(edges) {
+                    table[start + edge] = group;
+                }
+            });
         }
-        routes
+        Self {
+            hosts: topology.hosts,
+            edges: index32(edge_count),
+            map,
+            table,
+            ports,
+        }
     }
 
     /// The ports by which `at` sends to host `to_host`, ascending; none where there is no way.
     #[inline]
     pub fn next_hops(&self, at: NodeId, to_host: u32) -> &[u16] {
-        let edge = self.edge_of[to_host as usize] as usize;
+        let edge = self.map.edge_of[to_host as usize] as usize;
         let row = if at.0 >= self.hosts {
             at.0 - self.hosts
         } else {
             if at.0 == to_host {
                 return &[];
             }
-            match &self.way_out[at.index()] {
+            match &self.map.way_out[at.index()] {
                 WayOut::None => return &[],
                 WayOut::Switch { port, row } => {
                     let reached = self.row(*row)[edge] != NOWHERE;
@@ -142,7 +114,7 @@ impl Routes {
             }
         };
         match self.row(row)[edge] {
-            Self::DIRECT => std::slice::from_ref(&self.port_to[to_host as usize]),
+            Self::DIRECT => std::slice::from_ref(&self.map.port_to[to_host as usize]),
             group => self.group(group),
         }
     }
@@ -155,7 +127,7 @@ impl Routes {
     /// The edge behind which `host` lies: the column of the table that leads to it.
     #[inline]
     pub fn edge_of(&self, host: u32) -> u32 {
-        self.edge_of[host as usize]
+        self.map.edge_of[host as usize]
     }
 
     /// The row of a switch, by edge. An entry is [`Routes::DIRECT`], where the switch is the edge
@@ -182,7 +154,7 @@ impl Routes {
     /// has, for the per-packet path.
     #[inline]
     pub fn entry(&self, row_start: usize, host: u32) -> u32 {
-        self.table[row_start + self.edge_of[host as usize] as usize]
+        self.table[row_start + self.map.edge_of[host as usize] as usize]
     }
 
     /// The ports of a table entry, ascending; none where the edge cannot be reached.
@@ -202,13 +174,13 @@ impl Routes {
     /// [`Routes::DIRECT`].
     #[inline]
     pub fn port_to(&self, host: u32) -> u16 {
-        self.port_to[host as usize]
+        self.map.port_to[host as usize]
     }
 
     /// The port by which a host behind a single switch sends; none for a host that has a choice or
     /// no working cable.
     pub fn only_port(&self, host: u32) -> Option<u16> {
-        match self.way_out[host as usize] {
+        match self.map.way_out[host as usize] {
             WayOut::Switch { port, .. } => Some(port),
             WayOut::None | WayOut::Row(_) => None,
         }
@@ -224,7 +196,7 @@ impl Routes {
         // One host speaks for all behind its switch. Ways are not transitive: two hosts may both
         // reach a third that has a cable to each of their networks and forwards for neither.
         let mut speaker = vec![None; self.edges as usize];
-        for (host, &edge) in (0..).zip(&self.edge_of) {
+        for (host, &edge) in (0..).zip(&self.map.edge_of) {
             match speaker[edge as usize] {
                 None => speaker[edge as usize] = Some(host),
                 Some(other) if !self.reaches(other, host) => return Some((other, host)),
@@ -238,33 +210,9 @@ impl Routes {
             .find(|&(a, b)| !self.reaches(a, b))
     }
 
-    /// The row of the router at the root of an edge; none for hosts that are cut off.
-    pub(crate) fn root_row(&self, edge: u32) -> Option<u32> {
-        self.root_row[edge as usize]
-    }
-
-    /// The number of rows.
-    pub(crate) fn rows(&self) -> u32 {
-        self.switches + index32(self.routers.len())
-    }
-
-    /// The switch or host that a row belongs to.
-    pub(crate) fn node_of_row(&self, row: u32) -> NodeId {
-        match row.checked_sub(self.switches) {
-            None => NodeId(self.hosts + row),
-            Some(router) => NodeId(self.routers[router as usize]),
-        }
-    }
-
-    /// The row of a router; none for a host behind one switch.
-    pub(crate) fn row_of_node(&self, node: NodeId) -> Option<u32> {
-        if node.0 >= self.hosts {
-            return Some(node.0 - self.hosts);
-        }
-        match self.way_out[node.index()] {
-            WayOut::Row(row) => Some(row),
-            WayOut::None | WayOut::Switch { .. } => None,
-        }
+    /// The routers and their working cables.
+    pub(crate) fn map(&self) -> &Map {
+        &self.map
     }
 
     #[inline]
@@ -282,16 +230,22 @@ struct Groups {
 }
 
 impl Groups {
-    fn intern(&mut self, ports: &mut Vec<u16>, row: u32, ways: &[u16]) -> u32 {
+    fn intern(&mut self, ports: &mut Vec<u16>, row: u32, ways: &[Hop]) -> u32 {
         let last = self.last[row as usize] as usize;
         let size = usize::from(ports[last]);
-        if &ports[last + 1..last + 1 + size] == ways {
+        let ways = ways.iter().map(|hop| hop.port);
+        if ports[last + 1..last + 1 + size]
+            .iter()
+            .copied()
+            .eq(ways.clone())
+        {
             return self.last[row as usize];
         }
-        let place = *self.known.entry(ways.to_vec()).or_insert_with(|| {
+        let group: Vec<u16> = ways.collect();
+        let place = *self.known.entry(group).or_insert_with_key(|group| {
             let place = index32(ports.len());
-            ports.push(u16::try_from(ways.len()).expect("a node has at most 65,535 ports"));
-            ports.extend_from_slice(ways);
+            ports.push(u16::try_from(group.len()).expect("a node has at most 65,535 ports"));
+            ports.extend_from_slice(group);
             place
         });
         self.last[row as usize] = place;
@@ -300,22 +254,28 @@ impl Groups {
 }
 
 /// One working cable as a router sees it.
-#[derive(Clone, Copy)]
-struct Hop {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Hop {
     port: u16,
     /// Row of the router at the other end.
-    to: u32,
+    pub(crate) to: u32,
+    pub(crate) link: LinkId,
 }
 
 /// The routers and the working cables between them.
-struct Map {
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Map {
     switches: u32,
+    /// Hosts with rows of their own, in row order.
     routers: Vec<u32>,
+    /// By host.
     edge_of: Vec<u32>,
+    /// By host: the port of its edge switch that leads to it. Unused where the host is an edge.
     port_to: Vec<u16>,
+    /// By host: how it sends.
     way_out: Vec<WayOut>,
-    /// By edge: the row of its root.
-    roots: Vec<Option<u32>>,
+    /// By edge: the row of the router at its root; none for the edge of hosts that are cut off.
+    pub(crate) roots: Vec<Option<u32>>,
     /// By row: where its hops start; one more at the end.
     start: Vec<usize>,
     hops: Vec<Hop>,
@@ -350,10 +310,8 @@ impl Map {
             for &id in node.ports.iter().filter(|id| works[id.index()]) {
                 let link = topology.link(id);
                 if let Some(to) = map.row_of(link.to, topology.hosts) {
-                    map.hops.push(Hop {
-                        port: link.from_port,
-                        to,
-                    });
+                    let port = link.from_port;
+                    map.hops.push(Hop { port, to, link: id });
                 }
             }
             map.start.push(map.hops.len());
@@ -416,6 +374,11 @@ impl Map {
         }
     }
 
+    /// The number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.start.len() - 1
+    }
+
     fn is_switch(&self, row: u32) -> bool {
         row < self.switches
     }
@@ -431,37 +394,105 @@ fn add<T>(list: &mut Vec<T>, item: T) -> u32 {
     index32(list.len() - 1)
 }
 
-/// A breadth-first search from one root.
-struct Search {
-    distance: Vec<u32>,
-    /// Rows reached, nearest first.
-    order: Vec<u32>,
+/// Breadth-first searches from many roots at once, one bit each: neighbouring roots are reached by
+/// the same ports from nearly everywhere, so nearly all work is shared.
+pub(crate) struct Search {
+    /// By row: the roots that have been reached.
+    reached: Vec<u64>,
+    /// By row: the roots that were reached in the last step and may be passed on.
+    front: Vec<u64>,
+    /// By row: the roots reached in this step.
+    news: Vec<u64>,
+    ways: Vec<Hop>,
 }
 
 impl Search {
-    const FAR: u32 = u32::MAX - 1;
+    /// Roots of one search.
+    pub(crate) const ROOTS: usize = 64;
 
-    fn run(&mut self, map: &Map, root: u32) {
-        for &row in &self.order {
-            self.distance[row as usize] = Self::FAR;
+    pub(crate) fn new(rows: usize) -> Self {
+        let none = vec![0; rows];
+        Self {
+            reached: none.clone(),
+            front: none.clone(),
+            news: none,
+            ways: Vec::new(),
         }
-        self.order.clear();
-        self.order.push(root);
-        self.distance[root as usize] = 0;
-        let mut next = 0;
-        while let Some(&at) = self.order.get(next) {
-            next += 1;
-            // Hosts never forward: a search passes through one only where it starts.
-            if at != root && !map.is_switch(at) {
-                continue;
+    }
+
+    /// Searches from `roots` and reports (row, roots, hops): from there, these hops lead to these
+    /// roots by shortest paths. Rows nearer to a root come before those farther from it.
+    pub(crate) fn run(
+        &mut self,
+        map: &Map,
+        roots: &[Option<u32>],
+        mut found: impl FnMut(u32, u64, &[Hop]),
+    ) {
+        self.reached.fill(0);
+        self.front.fill(0);
+        for (bit, root) in roots.iter().enumerate() {
+            if let Some(root) = *root {
+                self.front[root as usize] |= 1 << bit;
+                self.reached[root as usize] |= 1 << bit;
             }
-            let distance = self.distance[at as usize] + 1;
-            for hop in map.neighbours(at) {
-                if self.distance[hop.to as usize] == Self::FAR {
-                    self.distance[hop.to as usize] = distance;
-                    self.order.push(hop.to);
-                }
+        }
+        // Each step reaches a row for the first time or is the last.
+        let mut any = true;
+        while any {
+            any = false;
+            for row in 0..index32(self.front.len()) {
+                let hops = map.neighbours(row);
+                let here = hops
+                    .iter()
+                    .fold(0, |all, hop| all | self.front[hop.to as usize]);
+                let news = here & !self.reached[row as usize];
+                self.news[row as usize] = news;
+                self.split(row, hops, news, &mut found);
+                any |= news != 0;
+            }
+            for row in 0..self.front.len() {
+                let news = std::mem::take(&mut self.news[row]);
+                self.reached[row] |= news;
+                // Hosts never forward: what reaches one ends there.
+                self.front[row] = if map.is_switch(index32(row)) { news } else { 0 };
             }
         }
     }
+
+    /// Reports the roots in `news` in sets that are reached by the same ports.
+    fn split(
+        &mut self,
+        row: u32,
+        hops: &[Hop],
+        mut news: u64,
+        found: &mut impl FnMut(u32, u64, &[Hop]),
+    ) {
+        while news != 0 {
+            let one = news & news.wrapping_neg();
+            let mut alike = news;
+            self.ways.clear();
+            for hop in hops {
+                let front = self.front[hop.to as usize];
+                if front & one == 0 {
+                    alike &= !front;
+                } else {
+                    alike &= front;
+                    self.ways.push(*hop);
+                }
+            }
+            found(row, alike, &self.ways);
+            news &= !alike;
+        }
+    }
+}
+
+/// The places of the bits that are set.
+pub(crate) fn bits(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = set.trailing_zeros() as usize;
+        (set != 0).then(|| {
+            set &= set - 1;
+            place
+        })
+    })
 }

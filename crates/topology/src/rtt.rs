@@ -4,6 +4,7 @@
 //! and the answer's on every line of the way back, over one and the same path. Where equal-cost
 //! paths differ, the longest counts.
 
+use crate::routes::{Hop, Search, bits};
 use crate::{Link, LinkId, NodeId, Routes, Topology};
 use std::collections::BTreeMap;
 use units::{Bytes, Rate, Span};
@@ -83,84 +84,68 @@ impl Topology {
             first: first_wire,
             back: back_wire,
         };
-        // By edge: a host behind it, and the two longest access links of different hosts.
-        let mut edges = vec![(None, [None::<Span>; 2]); routes.edges() as usize];
-        for host in 0..self.hosts {
-            let edge = routes.edge_of(host);
-            let node = self.node(NodeId(host));
-            let access = routes.only_port(host).map_or(Span::ZERO, |port| {
-                self.there_and_back(node.ports[usize::from(port)], frames)
-            });
-            let (speaker, longest) = &mut edges[edge as usize];
-            speaker.get_or_insert(host);
-            if longest[0].is_none_or(|span| span < access) {
-                *longest = [Some(access), longest[0]];
-            } else if longest[1].is_none_or(|span| span < access) {
-                longest[1] = Some(access);
-            }
-        }
+        let links = (0..crate::index32(self.links.len())).map(LinkId);
+        let times: Vec<Span> = links.map(|id| self.there_and_back(id, frames)).collect();
+        let access = self.longest_access(routes, &times);
+        let map = routes.map();
+        let mut search = Search::new(map.rows());
+        // By row and root of the search: the longest round trip between the two.
+        let mut between = vec![[Span::ZERO; Search::ROOTS]; map.rows()];
         let mut longest = Span::ZERO;
-        for (to, &(speaker, to_access)) in edges.iter().enumerate() {
-            let Some(dst) = speaker else { continue };
-            let fabric = self.to_edge(routes, dst, frames);
-            for (from, &(_, from_access)) in edges.iter().enumerate() {
-                let root = routes.root_row(crate::index32(from));
-                let Some(between) = root.and_then(|row| fabric[row as usize]) else {
+        for (batch, roots) in map.roots.chunks(Search::ROOTS).enumerate() {
+            let first_edge = batch * Search::ROOTS;
+            let mut reached = vec![0; map.rows()];
+            for (to, root) in roots.iter().enumerate() {
+                if let Some(root) = *root {
+                    between[root as usize][to] = Span::ZERO;
+                    reached[root as usize] |= 1 << to;
+                }
+            }
+            search.run(map, roots, |row, edges, ways| {
+                reached[row as usize] |= edges;
+                for to in bits(edges) {
+                    let over = |hop: &Hop| between[hop.to as usize][to] + times[hop.link.index()];
+                    let farthest = ways.iter().map(over).max();
+                    between[row as usize][to] = farthest.unwrap_or_default();
+                }
+            });
+            for (from, root) in map.roots.iter().enumerate() {
+                let Some(row) = root.map(|row| row as usize) else {
                     continue;
                 };
-                let far_access = if from == to {
-                    to_access[1]
-                } else {
-                    from_access[0]
-                };
-                if let (Some(a), Some(b)) = (far_access, to_access[0]) {
-                    longest = longest.max(a + between + b);
+                for to in bits(reached[row]) {
+                    let [far, second] = access[first_edge + to];
+                    let near = if from == first_edge + to {
+                        second
+                    } else {
+                        access[from][0]
+                    };
+                    if let (Some(near), Some(far)) = (near, far) {
+                        longest = longest.max(near + between[row][to] + far);
+                    }
                 }
             }
         }
         longest
     }
 
-    /// By row: the longest round trip over shortest paths to the edge of host `dst`.
-    fn to_edge(&self, routes: &Routes, dst: u32, frames: Frames) -> Vec<Option<Span>> {
-        let mut known: Vec<Option<Span>> = vec![None; routes.rows() as usize];
-        let Some(root) = routes.root_row(routes.edge_of(dst)) else {
-            return known;
-        };
-        known[root as usize] = Some(Span::ZERO);
-        // Depth first with a stack of its own: the next hops of a destination form no circle.
-        let mut stack: Vec<u32> = (0..routes.rows()).collect();
-        while let Some(&row) = stack.last() {
-            if known[row as usize].is_some() {
-                stack.pop();
-                continue;
-            }
-            let at = routes.node_of_row(row);
-            let ways = routes.next_hops(at, dst);
-            if ways.is_empty() {
-                stack.pop();
-                continue;
-            }
-            let hops = ways
-                .iter()
-                .map(|&way| self.node(at).ports[usize::from(way)]);
-            let waiting = stack.len();
-            let mut longest = Span::ZERO;
-            for id in hops {
-                let next = routes
-                    .row_of_node(self.link(id).to)
-                    .expect("a next hop is a router");
-                match known[next as usize] {
-                    Some(rtt) => longest = longest.max(rtt + self.there_and_back(id, frames)),
-                    None => stack.push(next),
-                }
-            }
-            if stack.len() == waiting {
-                known[row as usize] = Some(longest);
-                stack.pop();
+    /// By edge: the two longest round trips over the access links of different hosts behind it.
+    fn longest_access(&self, routes: &Routes, times: &[Span]) -> Vec<[Option<Span>; 2]> {
+        let mut edges = vec![[None; 2]; routes.edges() as usize];
+        for host in 0..self.hosts {
+            let node = self.node(NodeId(host));
+            // A host that is an edge of its own is a row too: its links count on the way.
+            let access = routes.only_port(host).map_or(Span::ZERO, |port| {
+                times[node.ports[usize::from(port)].index()]
+            });
+            let longest = &mut edges[routes.edge_of(host) as usize];
+            if longest[0].is_none_or(|span| span < access) {
+                *longest = [Some(access), longest[0]];
+            } else if longest[1].is_none_or(|span| span < access) {
+                longest[1] = Some(access);
             }
         }
-        known
+        edges
     }
 
     fn there_and_back(&self, id: LinkId, frames: Frames) -> Span {

@@ -23,11 +23,9 @@ impl Gaps {
     /// Refuses numbers that make no distribution.
     pub(crate) fn check(self) -> Result<(), WorkloadError> {
         match self {
-            Self::LogNormal { sigma } if !(sigma >= 0.0 && sigma <= SIGMA_MAX) => {
-                Err(WorkloadError(format!(
-                    "sigma = {sigma}; log-normal gaps need one from 0 to {SIGMA_MAX}"
-                )))
-            }
+            Self::LogNormal { sigma } if !(0.0..=SIGMA_MAX).contains(&sigma) => Err(WorkloadError(
+                format!("sigma = {sigma}; log-normal gaps need one from 0 to {SIGMA_MAX}"),
+            )),
             Self::Even | Self::Poisson | Self::LogNormal { .. } => Ok(()),
         }
     }

@@ -397,6 +397,7 @@ fn wire_integral(encap: Encap, x: f64) -> f64 {
 mod tests {
     use super::*;
     use model::{Rng, stream};
+    use proptest::prelude::*;
 
     fn points(list: &[(f64, f64)]) -> Vec<Point> {
         list.iter()
@@ -519,6 +520,40 @@ mod tests {
         close(d.mean_drawn() / exact(&|s| s as f64), 1.0, 1e-4);
         let wire_bytes = exact(&|s| Encap::PAPER.wire_total(s) as f64);
         close(d.mean_wire(Encap::PAPER) / wire_bytes, 1.0, 1e-4);
+    }
+
+    proptest! {
+        /// The quantile is the inverse of the cumulative curve, whatever the curve.
+        #[test]
+        fn quantiles_invert_the_curve(
+            steps in prop::collection::vec((0..5000u32, 0..100u32), 1..12),
+            interp in prop_oneof![Just(Interp::Linear), Just(Interp::Step), Just(Interp::Log)],
+            us in prop::collection::vec(0.0..1.0f64, 1..20),
+            grain in 1..3u64,
+        ) {
+            let total = f64::from(steps.iter().map(|s| s.1).sum::<u32>().max(1));
+            let (mut size, mut upto) = (1, 0);
+            let mut list = Vec::new();
+            for (bytes, weight) in steps {
+                (size, upto) = (size + bytes, upto + weight);
+                list.push((f64::from(size), f64::from(upto) / total));
+            }
+            if let Some(last) = list.last_mut() {
+                last.1 = 1.0;
+            }
+            let d = SizeDist::new("any", &points(&list), interp, grain, None).unwrap();
+            let mut us = us;
+            us.sort_by(f64::total_cmp);
+            let sizes: Vec<u64> = us.iter().map(|&u| d.quantile(u)).collect();
+            prop_assert!(sizes.is_sorted());
+            for (&u, &size) in us.iter().zip(&sizes) {
+                prop_assert!(size >= 1 && size <= d.max());
+                prop_assert!(d.share_at_most(size) >= u - 1e-9, "{} of {}", size, u);
+                prop_assert!(d.share_at_most(size - 1) <= u + 1e-9, "{} of {}", size, u);
+            }
+            prop_assert!(d.mean() <= d.mean_drawn() + 1e-6);
+            prop_assert!(d.mean_drawn() <= d.mean_wire(Encap::PAPER));
+        }
     }
 
     #[test]

@@ -264,6 +264,29 @@ mod tests {
     }
 
     #[test]
+    fn one_more_host_does_not_move_the_others_arrivals() {
+        let starts = |hosts: u32| {
+            let fabric = Fabric {
+                hosts,
+                host_rate: Rate::gbps(u64::from(hosts) * 10),
+                uplink_rate: Rate(0),
+                crossing: 0.0,
+            };
+            let until = Until::Time(Time::ZERO + Span::ms(20));
+            let traffic = RandomFlows {
+                fabric,
+                ..flows(Per::Host, until)
+            }
+            .generate(1)
+            .unwrap();
+            let of_host_3 = traffic.messages.iter().filter(|m| traffic.sender(m) == 3);
+            of_host_3.map(|m| (m.start, m.size)).collect::<Vec<_>>()
+        };
+        assert!(starts(8).len() > 50);
+        assert_eq!(starts(8), starts(9));
+    }
+
+    #[test]
     fn more_messages_than_fit_are_refused() {
         let spec = flows(Per::Run, Until::Time(Time::ZERO + Span::ms(10_000_000)));
         let error = spec.generate(1).unwrap_err().to_string();

@@ -157,7 +157,7 @@ impl RequestResponse {
                 });
             }
         }
-        Traffic::arrange(conns, messages, vec!["request".into(), "response".into()])
+        Traffic::arrange(conns, &messages, vec!["request".into(), "response".into()])
     }
 }
 

@@ -3,6 +3,46 @@
 //! A generator is a pure function of its numbers and a seed, and gives a [`Traffic`]: connections,
 //! and the messages on them in the order in which they start. Parts are put together by
 //! [`Traffic::merge`]. Nothing here knows packets, except through what a frame adds on the wire.
+//!
+//! ```
+//! use model::Encap;
+//! use units::{Rate, Span, Time};
+//! use workload::*;
+//!
+//! let fabric = Fabric {
+//!     hosts: 16,
+//!     host_rate: Rate::gbps(160),
+//!     uplink_rate: Rate(0), // all behind one switch
+//!     crossing: 0.0,
+//! };
+//! let background = RandomFlows {
+//!     fabric,
+//!     dist: sizes::named("web-search").expect("it comes with tidegate"),
+//!     load: Load::of_hosts(0.5),
+//!     encap: Encap::PAPER,
+//!     arrivals: Arrivals { gaps: Gaps::Poisson, per: Per::Host },
+//!     start: Time::ZERO,
+//!     until: Until::Count(1000),
+//!     tag: "background".into(),
+//! };
+//! let incast = Incast {
+//!     hosts: 16,
+//!     receiver: Some(0),
+//!     senders: 15,
+//!     pick: Pick::InOrder,
+//!     bytes: 30_000,
+//!     start: Time::ZERO + Span::ms(1),
+//!     jitter: Span::ZERO,
+//!     tag: "incast".into(),
+//! };
+//! let seed = 1;
+//! let traffic = Traffic::merge([
+//!     background.generate(part_seed(seed, 0))?,
+//!     incast.generate(part_seed(seed, 1))?,
+//! ])?;
+//! assert_eq!(traffic.messages.len(), 1015);
+//! # Ok::<(), WorkloadError>(())
+//! ```
 
 mod arrivals;
 mod cdf;

@@ -91,6 +91,14 @@ impl Load {
                 fabric.hosts
             )));
         }
+        if self
+            .assumed_mean
+            .is_some_and(|mean| !(mean >= 1.0 && mean.is_finite()))
+        {
+            return Err(WorkloadError(
+                "assumed_mean must be at least one byte".into(),
+            ));
+        }
         let wire = dist.mean_wire(encap);
         let bytes = match self.assumed_mean {
             // As the scripts do: payload scaled by a full frame's share.
@@ -103,9 +111,9 @@ impl Load {
         };
         let capacity = match self.basis {
             LoadBasis::Hosts => fabric.host_rate.0 as f64,
-            LoadBasis::Uplinks if fabric.uplink_rate.0 == 0 => {
+            LoadBasis::Uplinks if fabric.uplink_rate.0 == 0 || fabric.crossing <= 0.0 => {
                 return Err(WorkloadError(
-                    "a load of the uplinks in a network without uplinks; use basis = \"hosts\""
+                    "a load of the uplinks where nothing uses uplinks; use basis = \"hosts\""
                         .into(),
                 ));
             }
@@ -145,7 +153,7 @@ mod tests {
     use super::*;
     use crate::sizes;
 
-    /// ExpressPass's three-tier fabric at 10 Gb/s. [xpass artefact]
+    /// The published three-tier fabric at 10 Gb/s. [xpass artefact]
     const TREE: Fabric = Fabric {
         hosts: 192,
         host_rate: Rate::gbps(1920),

@@ -68,8 +68,8 @@ impl Permutation {
     }
 }
 
-/// Every task of every host sends to every task of every other host: a MapReduce shuffle. With one
-/// task per host it is all-to-all. [xpass Fig. 17: 40 hosts, 8 tasks, 1 MB]
+/// Every task of every host sends to every task of every other host. With one task per host it
+/// is all-to-all. [xpass Fig. 17: 40 hosts, 8 tasks, 1 MB]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shuffle {
     /// Hosts in the network.

@@ -101,7 +101,7 @@ impl Traffic {
     /// If there are more messages or tags than numbers for them.
     pub fn arrange(
         conns: Vec<Conn>,
-        messages: Vec<Message>,
+        messages: &[Message],
         tags: Vec<String>,
     ) -> Result<Self, WorkloadError> {
         if messages.len() > MESSAGES_MAX || tags.len() > usize::from(u16::MAX) {
@@ -182,7 +182,7 @@ impl Traffic {
                     message
                 }));
         }
-        Self::arrange(all.conns, all.messages, all.tags)
+        Self::arrange(all.conns, &all.messages, all.tags)
     }
 
     /// The host that sends a message.
@@ -296,7 +296,7 @@ impl OneShots {
     }
 
     pub(crate) fn finish_tagged(self, tags: Vec<String>) -> Result<Traffic, WorkloadError> {
-        Traffic::arrange(self.conns, self.messages, tags)
+        Traffic::arrange(self.conns, &self.messages, tags)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -329,6 +329,7 @@ pub(crate) fn place32(n: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn message(conn: u32, from_a: bool, start: Start) -> Message {
         Message {
@@ -364,7 +365,7 @@ mod tests {
             message(0, true, after(2, 3)),
             message(1, true, at(6)),
         ];
-        let traffic = Traffic::arrange(vec![PAIR; 2], messages, vec!["x".into()]).unwrap();
+        let traffic = Traffic::arrange(vec![PAIR; 2], &messages, vec!["x".into()]).unwrap();
         let starts: Vec<_> = traffic.messages.iter().map(|m| (m.conn, m.start)).collect();
         assert_eq!(
             starts,
@@ -382,7 +383,7 @@ mod tests {
     fn merging_keeps_what_waits_for_what() {
         let ask = |us| {
             let messages = vec![message(0, true, at(us)), message(0, false, after(0, 0))];
-            Traffic::arrange(vec![PAIR], messages, vec!["ask".into()]).unwrap()
+            Traffic::arrange(vec![PAIR], &messages, vec!["ask".into()]).unwrap()
         };
         let all = Traffic::merge([ask(7), ask(3)]).unwrap();
         all.check();
@@ -399,7 +400,37 @@ mod tests {
     #[should_panic(expected = "waits for news of another host")]
     fn an_answer_comes_from_the_host_that_was_asked() {
         let messages = vec![message(0, true, at(0)), message(0, true, after(0, 0))];
-        let _ = Traffic::arrange(vec![PAIR], messages, vec!["x".into()]);
+        let _ = Traffic::arrange(vec![PAIR], &messages, vec!["x".into()]);
+    }
+
+    proptest! {
+        /// Any questions and answers, merged in any number of parts, keep order and sense.
+        #[test]
+        fn order_and_dependence_survive_merging(
+            parts in prop::collection::vec(
+                prop::collection::vec((0..4u32, 0..20u64, 0..3u64), 1..12), 1..5)
+        ) {
+            let traffic = |list: &Vec<(u32, u64, u64)>| {
+                let mut messages = Vec::new();
+                for &(conn, us, delay) in list {
+                    messages.push(message(conn, true, at(us)));
+                    messages.push(message(conn, false, after(place32(messages.len() - 1), delay)));
+                }
+                Traffic::arrange(vec![PAIR; 4], &messages, vec!["ask".into()]).unwrap()
+            };
+            let all = Traffic::merge(parts.iter().map(traffic)).unwrap();
+            all.check();
+            prop_assert_eq!(all.messages.len(), 2 * parts.iter().map(Vec::len).sum::<usize>());
+            // Each answer still follows a question on its own connection, each question one answer.
+            let mut answered = vec![false; all.messages.len()];
+            for m in all.messages.iter().filter(|m| !m.from_a) {
+                let Start::After { message, .. } = m.start else { panic!("answers wait") };
+                prop_assert!(all.messages[message as usize].from_a);
+                prop_assert_eq!(all.messages[message as usize].conn, m.conn);
+                prop_assert!(!std::mem::replace(&mut answered[message as usize], true));
+            }
+            prop_assert_eq!(all.tags, ["ask"]);
+        }
     }
 
     #[test]
