@@ -15,7 +15,8 @@ use units::Rate;
 
 /// Every transport, in the order in which tables list them.
 pub fn registry() -> &'static [&'static dyn Transport] {
-    &[&expresspass::EXPRESSPASS, &dctcp::DCTCP]
+    static ALL: [&dyn Transport; 2] = [&expresspass::EXPRESSPASS, &dctcp::DCTCP];
+    &ALL
 }
 
 /// The transport of that name.

@@ -1,1 +1,9 @@
 //! Organs that transports share.
+
+pub mod credit_gate;
+pub mod keys;
+pub mod pre_credit;
+pub mod range_set;
+pub mod reassembly;
+pub mod slab;
+pub mod timers;

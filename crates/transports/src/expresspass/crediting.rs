@@ -1,0 +1,199 @@
+//! What a receiver keeps while it gives credits: its rate, and when it sent which credit.
+
+use super::feedback::{Feedback, Law};
+use units::{Span, Time};
+
+/// Send times that are kept at first, and at most: 4096 credits cover a round trip of 53 us at
+/// 800 Gb/s. Older credits are accounted for, but give no round trip.
+const SENT_AT_MIN: usize = 16;
+const SENT_AT_MAX: usize = 4096;
+/// This many credits without an answer, all two round trips old, count as silence: fewer are
+/// often lost by chance. [ours]
+const SILENT_CREDITS: u64 = 8;
+
+/// The part of a receiver that exists only while it gives credits.
+#[derive(Clone, Debug)]
+pub(super) struct Crediting {
+    pub(super) feedback: Feedback,
+    /// Credits up to this number are accounted for as answered or lost.
+    accounted: u64,
+    /// Whether any data has come since the request.
+    answered: bool,
+    /// When data, or a request, came last.
+    heard_at: Time,
+    /// When each credit was given, by number modulo the length: a power of two.
+    sent_at: Vec<Time>,
+    /// The first credit in `sent_at`.
+    sent_from: u64,
+}
+
+impl Crediting {
+    /// Starts at `rate`, having given `given` credits before.
+    pub(super) fn new(law: &Law, now: Time, rate: f64, given: u64) -> Self {
+        Self {
+            feedback: Feedback::new(law, now, rate),
+            accounted: given,
+            answered: false,
+            heard_at: now,
+            sent_at: vec![Time::ZERO; SENT_AT_MIN],
+            sent_from: given + 1,
+        }
+    }
+
+    pub(super) fn is_answered(&self) -> bool {
+        self.answered
+    }
+    pub(super) fn heard_at(&self) -> Time {
+        self.heard_at
+    }
+    pub(super) fn on_request(&mut self, now: Time) {
+        self.heard_at = now;
+    }
+
+    #[inline]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "masked to the length of a Vec"
+    )]
+    fn place(&self, credit: u64) -> usize {
+        credit as usize & (self.sent_at.len() - 1)
+    }
+
+    /// Credit number `given` leaves now.
+    #[inline]
+    pub(super) fn note_sent(&mut self, given: u64, now: Time) {
+        let len = self.sent_at.len();
+        // The credit that this one would push out is not accounted for yet.
+        let oldest = self.accounted.max(self.sent_from - 1) + 1;
+        if given - oldest >= len as u64 && len < SENT_AT_MAX {
+            self.grow(oldest, given);
+        }
+        let place = self.place(given);
+        self.sent_at[place] = now;
+    }
+
+    #[cold]
+    fn grow(&mut self, oldest: u64, given: u64) {
+        let len = self.sent_at.len();
+        let old = std::mem::replace(&mut self.sent_at, vec![Time::ZERO; 2 * len]);
+        // At most `len` of them are still there.
+        let oldest = oldest.max(given.saturating_sub(len as u64));
+        for credit in oldest..given {
+            let (from, to) = (credit % len as u64, self.place(credit));
+            self.sent_at[to] = old[usize::try_from(from).expect("below a length")];
+        }
+        self.sent_from = self.sent_from.max(oldest);
+    }
+
+    /// When credit `number` of `given` was sent, if that is still known.
+    #[inline]
+    fn sent_at(&self, number: u64, given: u64) -> Option<Time> {
+        let known = number >= self.sent_from && given - number < self.sent_at.len() as u64;
+        known.then(|| self.sent_at[self.place(number)])
+    }
+
+    /// Data came that answers credit `number` of `given`. Returns the round trip, where the
+    /// credit's time is still known.
+    #[inline]
+    pub(super) fn on_data(&mut self, now: Time, number: u64, given: u64) -> Option<Span> {
+        self.heard_at = now;
+        self.answered = true;
+        // Credits and data keep their order on a path: a gap is a loss. What was overtaken after
+        // all has been counted as lost, and stays so.
+        let through = number.saturating_sub(self.accounted);
+        if through > 0 {
+            self.accounted = number;
+            self.feedback
+                .on_echo(u32::try_from(through).unwrap_or(u32::MAX));
+        }
+        self.sent_at(number, given).map(|sent| now.since(sent))
+    }
+
+    /// Lets the law see what is known, before a credit is given.
+    #[inline]
+    pub(super) fn apply(&mut self, law: &Law, now: Time, rtt: Span, given: u64) {
+        self.feedback.on_credit(law, now, rtt);
+        if now.since(self.heard_at) >= rtt.times(2) {
+            self.listen(law, now, rtt, given);
+        }
+    }
+
+    /// Nothing has come for two round trips: were there enough credits to tell?
+    #[cold]
+    fn listen(&mut self, law: &Law, now: Time, rtt: Span, given: u64) {
+        let eighth = self.accounted + SILENT_CREDITS;
+        let long_ago = given >= eighth
+            && self
+                .sent_at(eighth, given)
+                .is_none_or(|sent| now.since(sent) >= rtt.times(2));
+        if long_ago && now.since(self.feedback.applied_at()) >= rtt {
+            self.accounted = eighth;
+            self.feedback.on_silence(law, now, rtt);
+        }
+    }
+
+    pub(super) fn check(&self, law: &Law, given: u64) {
+        self.feedback.check(law);
+        assert!(
+            self.accounted <= given,
+            "{} of {given} accounted for",
+            self.accounted
+        );
+        assert!(self.sent_at.len().is_power_of_two() && self.sent_at.len() <= SENT_AT_MAX);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expresspass::feedback::Controller;
+
+    const LAW: Law = Law {
+        controller: Controller::Artefact,
+        w_min: 0.01,
+        w_max: 0.5,
+        w_init: 0.0625,
+        target_scale: 0.125,
+        target_loss: 0.1,
+        period: Span(1_297_600),
+    };
+    const RTT: Span = Span::us(50);
+
+    #[test]
+    fn round_trips_are_known_however_many_credits_are_on_the_way() {
+        for on_the_way in [1, 15, 16, 17, 300, 4095] {
+            let mut flow = Crediting::new(&LAW, Time::ZERO, 0.5, 7);
+            for given in 8..20_000u64 {
+                flow.note_sent(given, Time(given * 100));
+                if let Some(number) = given.checked_sub(on_the_way).filter(|&n| n > 7) {
+                    let rtt = flow.on_data(Time(given * 100), number, given);
+                    assert_eq!(rtt, Some(Span(on_the_way * 100)), "{number} of {given}");
+                }
+                flow.check(&LAW, given);
+            }
+        }
+    }
+
+    #[test]
+    fn credits_of_an_earlier_life_give_no_round_trip() {
+        let mut flow = Crediting::new(&LAW, Time::ZERO, 0.5, 7);
+        flow.note_sent(8, Time(5));
+        assert_eq!(flow.on_data(Time(9), 7, 8), None);
+        assert_eq!(flow.on_data(Time(9), 8, 8), Some(Span(4)));
+    }
+
+    #[test]
+    fn silence_slows_a_receiver_down_to_one_credit_per_round_trip() {
+        let mut flow = Crediting::new(&LAW, Time::ZERO, 0.5, 0);
+        let (mut now, mut given) = (Time::ZERO, 0);
+        while now < Time(RTT.0 * 100) {
+            flow.apply(&LAW, now, RTT, given);
+            given += 1;
+            flow.note_sent(given, now);
+            flow.check(&LAW, given);
+            now = Time(now.0 + flow.feedback.gap() as u64);
+        }
+        // 2 round trips at half rate, then one credit each; without the law: 1,927.
+        assert!((130..150).contains(&given), "{given}");
+    }
+}

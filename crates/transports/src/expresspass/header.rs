@@ -1,0 +1,544 @@
+//! What ExpressPass packets carry: 12 bytes of head in the simulator, 18 or 24 and more on a wire.
+//!
+//! A direction of a connection is a stream of *positions*: one per byte, and one per empty frame,
+//! so that an empty message, too, can be lost, repeated and told apart. DATA names the byte offset
+//! of its payload and, beside it, how many empty frames came before (modulo 2^10); every other
+//! kind names a position.
+//!
+//! | kind | head words | flags |
+//! | --- | --- | --- |
+//! | CREDIT | 0, 0, credit sequence | |
+//! | DATA | offset (48), length (16), blanks (10), credit sequence (22) | end, one-shot, again |
+//! | REQUEST | next position (48), 0 (16), packets left (32) | one-shot |
+//! | STOP | end of the stream (48), 0 (48) | early, gone, one-shot |
+//! | NACK, STOP_ACK | first position that has not arrived (48), 0 (48) | |
+
+use model::wire::{Codec, DecodeError, Decoded, HEADER_MAX, Link, Reader, VERSION, Writer};
+use model::{Class, ConnId, HostId, Packet};
+
+/// What a packet is: the low four bits of [`Packet::kind`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(super) enum Kind {
+    /// Lets the sender put one frame of data on the wire.
+    Credit = 0,
+    /// One frame of data, and the credit that it answers.
+    Data = 1,
+    /// Asks for credits.
+    Request = 2,
+    /// Asks for no more of them.
+    Stop = 3,
+    /// Something is missing: send again from here.
+    Nack = 4,
+    /// Everything up to here has arrived.
+    StopAck = 5,
+}
+
+impl Kind {
+    #[inline]
+    pub(super) const fn of(packet: &Packet) -> Option<Self> {
+        Self::from_number(packet.kind() & KIND)
+    }
+
+    #[inline]
+    const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            0 => Some(Self::Credit),
+            1 => Some(Self::Data),
+            2 => Some(Self::Request),
+            3 => Some(Self::Stop),
+            4 => Some(Self::Nack),
+            5 => Some(Self::StopAck),
+            _ => None,
+        }
+    }
+
+    /// Data is scheduled, credits are credits, and the rest is control.
+    const fn class(self) -> Class {
+        match self {
+            Self::Credit => Class::Credit,
+            Self::Data => Class::Scheduled,
+            Self::Request | Self::Stop | Self::Nack | Self::StopAck => Class::Control,
+        }
+    }
+
+    /// The flags that this kind may carry.
+    const fn flags(self) -> u8 {
+        match self {
+            Self::Credit | Self::Nack | Self::StopAck => 0,
+            Self::Data => END | ONE_SHOT | AGAIN,
+            Self::Request => ONE_SHOT,
+            Self::Stop => EARLY | GONE | ONE_SHOT,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Credit => "CREDIT",
+            Self::Data => "DATA",
+            Self::Request => "REQUEST",
+            Self::Stop => "STOP",
+            Self::Nack => "NACK",
+            Self::StopAck => "STOP_ACK",
+        }
+    }
+}
+
+const KIND: u8 = 0x0f;
+/// DATA: the message ends with this frame.
+pub(super) const END: u8 = 0x10;
+/// The connection carries this one message and is then forgotten.
+pub(super) const ONE_SHOT: u8 = 0x20;
+/// DATA: the frame has been sent before.
+const AGAIN: u8 = 0x40;
+/// STOP: data is left; the credits that are under way will fetch it.
+const EARLY: u8 = 0x80;
+/// STOP: the sender knows nothing of this connection.
+const GONE: u8 = 0x10;
+
+/// Positions and offsets lie below this.
+pub(super) const POSITION_LIMIT: u64 = 1 << 48;
+/// The part of the credit sequence that DATA echoes.
+const ECHO_BITS: u32 = 22;
+const ECHO: u32 = (1 << ECHO_BITS) - 1;
+/// Empty frames are counted modulo this.
+pub(super) const BLANKS_MODULUS: u64 = 1 << (32 - ECHO_BITS);
+
+/// One frame of data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Data {
+    /// Byte offset of the payload in the stream.
+    pub(super) offset: u64,
+    /// Bytes of payload; 0 in an empty frame.
+    pub(super) length: u16,
+    /// Empty frames before this one; modulo [`BLANKS_MODULUS`] where it was read.
+    pub(super) blanks: u64,
+    /// Number of the credit that it answers; modulo 2^22 where it was read.
+    pub(super) echo: u32,
+    /// The message ends with this frame.
+    pub(super) end: bool,
+    /// The frame has been sent before.
+    pub(super) again: bool,
+}
+
+/// What a STOP says of the data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum StopReason {
+    /// All of it has been sent.
+    AllSent,
+    /// Some is left, for which enough credits are under way.
+    Early,
+    /// The sender does not know the connection.
+    Gone,
+}
+
+/// Splits a 48-bit position into head words 0 and the upper half of 1.
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "the two parts of 48 bits")]
+const fn split(position: u64) -> (u32, u32) {
+    debug_assert!(position < POSITION_LIMIT);
+    (position as u32, ((position >> 32) as u32) << 16)
+}
+
+/// The position in head words 0 and 1.
+#[inline]
+pub(super) const fn position(packet: &Packet) -> u64 {
+    packet.head[0] as u64 | ((packet.head[1] as u64 >> 16) << 32)
+}
+
+#[inline]
+fn packet(to: HostId, conn: ConnId, kind: Kind, flags: u8, size: u16) -> Packet {
+    Packet::new(to, conn, kind.class(), kind as u8 | flags, size)
+}
+
+/// A CREDIT.
+#[inline]
+pub(super) fn credit(to: HostId, conn: ConnId, sequence: u32, size: u16) -> Packet {
+    let mut packet = packet(to, conn, Kind::Credit, 0, size);
+    packet.head[2] = sequence;
+    packet
+}
+
+/// The sequence of a CREDIT.
+#[inline]
+pub(super) const fn sequence(packet: &Packet) -> u32 {
+    packet.head[2]
+}
+
+/// A DATA frame.
+#[inline]
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "blanks are meant modulo 2^10"
+)]
+pub(super) fn data(to: HostId, conn: ConnId, data: Data, one_shot: bool, size: u16) -> Packet {
+    let flags = if data.end { END } else { 0 }
+        | if one_shot { ONE_SHOT } else { 0 }
+        | if data.again { AGAIN } else { 0 };
+    let mut packet = packet(to, conn, Kind::Data, flags, size);
+    let (low, high) = split(data.offset);
+    // The echo is in the low byte: where packets are sprayed, data takes the way of its credit.
+    let blanks = (data.blanks as u32) << ECHO_BITS;
+    packet.head = [low, high | data.length as u32, blanks | (data.echo & ECHO)];
+    packet
+}
+
+/// Reads a DATA frame.
+#[inline]
+pub(super) const fn read_data(packet: &Packet) -> Data {
+    Data {
+        offset: position(packet),
+        length: (packet.head[1] & 0xffff) as u16,
+        blanks: (packet.head[2] >> ECHO_BITS) as u64,
+        echo: packet.head[2] & ECHO,
+        end: packet.kind() & END != 0,
+        again: packet.kind() & AGAIN != 0,
+    }
+}
+
+/// How many credits after the echoed one the receiver gave, if it gave `given` in all.
+#[inline]
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "the echo has the low bits alone"
+)]
+pub(super) const fn credits_since(given: u64, echo: u32) -> u32 {
+    (given as u32).wrapping_sub(echo) & ECHO
+}
+
+/// A REQUEST for `packets` frames from `next` on.
+pub(super) fn request(
+    to: HostId,
+    conn: ConnId,
+    next: u64,
+    packets: u32,
+    one_shot: bool,
+    size: u16,
+) -> Packet {
+    let mut packet = packet(
+        to,
+        conn,
+        Kind::Request,
+        if one_shot { ONE_SHOT } else { 0 },
+        size,
+    );
+    let (low, high) = split(next);
+    packet.head = [low, high, packets];
+    packet
+}
+
+/// Frames that a REQUEST asks for.
+pub(super) const fn packets_left(packet: &Packet) -> u32 {
+    packet.head[2]
+}
+
+/// Whether the connection carries one message alone.
+#[inline]
+pub(super) const fn is_one_shot(packet: &Packet) -> bool {
+    packet.kind() & ONE_SHOT != 0
+}
+
+/// A STOP at the stream's `end`.
+pub(super) fn stop(
+    to: HostId,
+    conn: ConnId,
+    end: u64,
+    reason: StopReason,
+    one_shot: bool,
+    size: u16,
+) -> Packet {
+    let flags = match reason {
+        StopReason::AllSent => 0,
+        StopReason::Early => EARLY,
+        StopReason::Gone => GONE,
+    } | if one_shot { ONE_SHOT } else { 0 };
+    let mut packet = packet(to, conn, Kind::Stop, flags, size);
+    let (low, high) = split(end);
+    packet.head = [low, high, 0];
+    packet
+}
+
+/// Why the sender wants no more credits.
+pub(super) const fn stop_reason(packet: &Packet) -> StopReason {
+    match packet.kind() & (EARLY | GONE) {
+        0 => StopReason::AllSent,
+        EARLY => StopReason::Early,
+        _ => StopReason::Gone,
+    }
+}
+
+/// A NACK: `next` is missing.
+pub(super) fn nack(to: HostId, conn: ConnId, next: u64, size: u16) -> Packet {
+    let mut packet = packet(to, conn, Kind::Nack, 0, size);
+    let (low, high) = split(next);
+    packet.head = [low, high, 0];
+    packet
+}
+
+/// A STOP_ACK: everything before `next` has arrived.
+pub(super) fn stop_ack(to: HostId, conn: ConnId, next: u64, size: u16) -> Packet {
+    let mut packet = packet(to, conn, Kind::StopAck, 0, size);
+    let (low, high) = split(next);
+    packet.head = [low, high, 0];
+    packet
+}
+
+/// This transport's number in the header.
+pub const TRANSPORT_ID: u8 = 1;
+
+/// The header of version 0, all fields big-endian.
+///
+/// ```text
+/// CREDIT   18 B: version 4 | kind 4, epoch 8, connection 32, credit sequence 32, tag 64
+/// others   32 B: version 4 | kind 4, flags 4 | 0 (4), transport 8, class 4 | priority 4,
+///                connection 32, epoch 8, 0 (24), head words 3 x 32, tag 64
+/// REQUEST  40 B: the same and cookie 64
+/// ```
+///
+/// The tag is reserved for authentication and is 0.
+pub struct ExpressPassCodec;
+
+/// Header of a CREDIT: it must fit a minimum-size frame after UDP.
+const CREDIT_LENGTH: usize = 18;
+const _: () = assert!(CREDIT_LENGTH <= model::wire::CREDIT_MAX);
+
+impl Codec for ExpressPassCodec {
+    fn encode(&self, packet: &Packet, link: Link, out: &mut [u8; HEADER_MAX]) -> usize {
+        let mut writer = Writer::new(out);
+        writer.u8(VERSION << 4 | (packet.kind() & KIND));
+        if Kind::of(packet) == Some(Kind::Credit) {
+            writer.u8(link.epoch);
+            writer.u32(link.conn);
+            writer.u32(sequence(packet));
+            writer.u64(0);
+            return writer.len();
+        }
+        writer.u8(packet.kind() & !KIND);
+        writer.u8(TRANSPORT_ID);
+        writer.u8((packet.class() as u8) << 4 | packet.priority());
+        writer.u32(link.conn);
+        writer.u32(u32::from(link.epoch) << 24);
+        packet.head.iter().for_each(|&word| writer.u32(word));
+        writer.u64(0);
+        if Kind::of(packet) == Some(Kind::Request) {
+            writer.u64(link.cookie);
+        }
+        writer.len()
+    }
+
+    fn decode(&self, bytes: &[u8]) -> Result<Decoded, DecodeError> {
+        let mut reader = Reader(bytes);
+        let first = reader.u8()?;
+        if first >> 4 != VERSION {
+            return Err(DecodeError::Version(first >> 4));
+        }
+        let kind = Kind::from_number(first & KIND).ok_or(DecodeError::Kind(first & KIND))?;
+        let mut link = Link {
+            conn: 0,
+            epoch: 0,
+            cookie: 0,
+        };
+        let read = if kind == Kind::Credit {
+            link.epoch = reader.u8()?;
+            link.conn = reader.u32()?;
+            credit(HostId(0), ConnId(link.conn), reader.u32()?, 0)
+        } else {
+            let flags = reader.u8()?;
+            check(flags & !kind.flags() == 0, "flags")?;
+            check(flags & (EARLY | GONE) != EARLY | GONE, "flags")?;
+            check(reader.u8()? == TRANSPORT_ID, "transport")?;
+            let class = reader.u8()?;
+            check(class >> 4 == kind.class() as u8, "class")?;
+            check(class & 0x0f < 8, "priority")?;
+            link.conn = reader.u32()?;
+            let epoch = reader.u32()?;
+            check(epoch & 0x00ff_ffff == 0, "reserved")?;
+            link.epoch = epoch.to_be_bytes()[0];
+            let mut read = packet(HostId(0), ConnId(link.conn), kind, flags, 0);
+            read.set_priority(class & 0x0f);
+            for word in &mut read.head {
+                *word = reader.u32()?;
+            }
+            check_head(kind, &read)?;
+            read
+        };
+        check(reader.u64()? == 0, "tag")?;
+        if kind == Kind::Request {
+            link.cookie = reader.u64()?;
+        }
+        Ok(Decoded {
+            packet: read,
+            link,
+            header_len: bytes.len() - reader.0.len(),
+        })
+    }
+
+    fn payload(&self, packet: &Packet) -> Option<(u64, u16)> {
+        let data = (Kind::of(packet) == Some(Kind::Data)).then(|| read_data(packet))?;
+        Some((data.offset, data.length))
+    }
+
+    fn describe(&self, packet: &Packet) -> String {
+        let Some(kind) = Kind::of(packet) else {
+            return format!("unknown kind {}", packet.kind() & KIND);
+        };
+        let (name, at) = (kind.name(), position(packet));
+        match kind {
+            Kind::Credit => format!("{name} {}", sequence(packet)),
+            Kind::Data => {
+                let data = read_data(packet);
+                let end = if data.end { " end" } else { "" };
+                let again = if data.again { " again" } else { "" };
+                let (start, stop) = (data.offset, data.offset + u64::from(data.length));
+                format!("{name} {start}..{stop}{end}{again}, credit {}", data.echo)
+            }
+            Kind::Request => {
+                let n = packets_left(packet);
+                format!(
+                    "{name} from {at}, {n} packet{}",
+                    if n == 1 { "" } else { "s" }
+                )
+            }
+            Kind::Stop => match stop_reason(packet) {
+                StopReason::AllSent => format!("{name} at {at}"),
+                StopReason::Early => format!("{name} early, end at {at}"),
+                StopReason::Gone => format!("{name} unknown here"),
+            },
+            Kind::Nack | Kind::StopAck => format!("{name} {at}"),
+        }
+    }
+}
+
+fn check(holds: bool, field: &'static str) -> Result<(), DecodeError> {
+    if holds {
+        Ok(())
+    } else {
+        Err(DecodeError::Field(field))
+    }
+}
+
+/// Whether the head words make sense for their kind.
+fn check_head(kind: Kind, packet: &Packet) -> Result<(), DecodeError> {
+    match kind {
+        Kind::Credit => Ok(()),
+        Kind::Data => {
+            let data = read_data(packet);
+            // Only a message that ends can be empty.
+            check(data.length > 0 || data.end, "length")?;
+            check(
+                data.offset + u64::from(data.length) < POSITION_LIMIT,
+                "offset",
+            )
+        }
+        Kind::Request => {
+            check(packet.head[1] & 0xffff == 0, "reserved")?;
+            check(packets_left(packet) > 0, "packets")
+        }
+        Kind::Stop | Kind::Nack | Kind::StopAck => check(
+            packet.head[1] & 0xffff == 0 && packet.head[2] == 0,
+            "reserved",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TO: HostId = HostId(0);
+
+    fn any_packet() -> impl Strategy<Value = Packet> {
+        let position = || 0..POSITION_LIMIT;
+        let conn = || any::<u32>().prop_map(ConnId);
+        let data_frame = (
+            0..POSITION_LIMIT - 65_536,
+            any::<u16>(),
+            0..BLANKS_MODULUS,
+            0..=ECHO,
+            any::<bool>(),
+            any::<bool>(),
+        )
+            .prop_map(|(offset, length, blanks, echo, end, again)| {
+                let end = end || length == 0;
+                Data {
+                    offset,
+                    length,
+                    blanks,
+                    echo,
+                    end,
+                    again,
+                }
+            });
+        let reason = prop_oneof![
+            Just(StopReason::AllSent),
+            Just(StopReason::Early),
+            Just(StopReason::Gone)
+        ];
+        prop_oneof![
+            (conn(), any::<u32>()).prop_map(|(conn, n)| credit(TO, conn, n, 0)),
+            (conn(), data_frame, any::<bool>())
+                .prop_map(|(conn, d, one)| data(TO, conn, d, one, 0)),
+            (conn(), position(), 1u32.., any::<bool>())
+                .prop_map(|(conn, at, n, one)| request(TO, conn, at, n, one, 0)),
+            (conn(), position(), reason, any::<bool>())
+                .prop_map(|(conn, at, why, one)| stop(TO, conn, at, why, one, 0)),
+            (conn(), position()).prop_map(|(conn, at)| nack(TO, conn, at, 0)),
+            (conn(), position()).prop_map(|(conn, at)| stop_ack(TO, conn, at, 0)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn every_packet_comes_back_from_the_wire(
+            packet in any_packet(), epoch: u8, cookie: u64, payload in 0usize..100,
+        ) {
+            let is_request = Kind::of(&packet) == Some(Kind::Request);
+            let cookie = if is_request { cookie } else { 0 };
+            let link = Link { conn: packet.conn.0, epoch, cookie };
+            let mut out = [0; HEADER_MAX];
+            let length = ExpressPassCodec.encode(&packet, link, &mut out);
+            let mut datagram = out[..length].to_vec();
+            datagram.resize(length + payload, 0xaa);
+            let decoded = ExpressPassCodec.decode(&datagram).unwrap();
+            prop_assert_eq!(decoded, Decoded { packet, link, header_len: length });
+            for short in 0..length {
+                prop_assert_eq!(ExpressPassCodec.decode(&out[..short]), Err(DecodeError::Short));
+            }
+        }
+
+        #[test]
+        fn what_is_read_is_written_the_same(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            if let Ok(decoded) = ExpressPassCodec.decode(&bytes) {
+                let mut out = [0; HEADER_MAX];
+                let length = ExpressPassCodec.encode(&decoded.packet, decoded.link, &mut out);
+                prop_assert_eq!(&out[..length], &bytes[..decoded.header_len]);
+            }
+        }
+    }
+
+    #[test]
+    fn headers_keep_to_their_sizes() {
+        let mut out = [0; HEADER_MAX];
+        let link = Link {
+            conn: 7,
+            epoch: 1,
+            cookie: 9,
+        };
+        let mut length = |packet| ExpressPassCodec.encode(&packet, link, &mut out);
+        let conn = ConnId(7);
+        assert_eq!(length(credit(TO, conn, 1, 84)), 18);
+        assert_eq!(
+            length(stop(TO, conn, 1, StopReason::AllSent, false, 84)),
+            32
+        );
+        assert_eq!(length(request(TO, conn, 1, 1, true, 84)), 40);
+    }
+
+    #[test]
+    fn an_echo_finds_its_credit_across_the_wrap() {
+        assert_eq!(credits_since(5, 3), 2);
+        assert_eq!(credits_since((1 << 22) + 1, ECHO), 2);
+        assert_eq!(credits_since(3 << 32, 0), 0);
+    }
+}

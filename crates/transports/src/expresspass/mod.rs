@@ -1,0 +1,489 @@
+#![doc = include_str!("README.md")]
+
+pub mod bound;
+mod crediting;
+pub mod feedback;
+mod header;
+mod nic;
+mod outgoing;
+pub mod params;
+mod receiver;
+mod sender;
+#[cfg(test)]
+mod tests;
+
+pub use header::{ExpressPassCodec, TRANSPORT_ID};
+pub use params::Params;
+
+use crate::parts::credit_gate::CreditGate;
+use crate::parts::keys;
+use crate::parts::slab::Slab;
+use crate::parts::timers::Timers;
+use crate::{Fabric, Factory, ParamError, Parameter, Transport};
+use header::{Kind, StopReason};
+use model::wire::Codec;
+use model::{
+    ConnId, ConnMap, Cx, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
+    StuckFlow, Totals, Transmit,
+};
+use nic::Nic;
+use params::{HostDelay, Settings};
+use receiver::{Flows, Receiver};
+use sender::{Fate, Sender};
+use std::collections::VecDeque;
+use units::{LineTime, Rate, Span, Time};
+
+/// The transport, for the registry.
+pub struct ExpressPass;
+
+/// The one instance of [`ExpressPass`].
+pub static EXPRESSPASS: ExpressPass = ExpressPass;
+
+impl Transport for ExpressPass {
+    fn name(&self) -> &'static str {
+        "expresspass"
+    }
+    fn summary(&self) -> &'static str {
+        "receivers pace senders with credits that switches shape (SIGCOMM 2017)"
+    }
+    fn parameters(&self) -> Vec<Parameter> {
+        keys::document(&params::KEYS, &Params::default())
+    }
+    fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
+        let (profile, params) = Params::read(table)?;
+        Ok(Box::new(Configured { profile, params }))
+    }
+}
+
+/// ExpressPass with its parameters.
+struct Configured {
+    profile: String,
+    params: Params,
+}
+
+impl Factory for Configured {
+    fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
+        Box::new(ExpressPassHost::new(&self.params, config))
+    }
+    fn codec(&self) -> &'static dyn Codec {
+        &ExpressPassCodec
+    }
+    fn fabric(&self, _rate: Rate, encap: Encap) -> Fabric {
+        Fabric {
+            credit: Some(self.params.credit_spec(encap)),
+            priorities: 1,
+            ..Fabric::default()
+        }
+    }
+    fn resolved(&self) -> toml::Table {
+        keys::write(&params::KEYS, &self.profile, &self.params)
+    }
+}
+
+/// Incoming connections of one peer, and of all peers, that a host keeps state for: a liar can
+/// open many. [ours]
+const INCOMING_PER_PEER_MAX: u32 = 1 << 16;
+const INCOMING_MAX: usize = 1 << 20;
+/// Credits that wait for the host to look at them. [ours]
+const DELAYED_MAX: usize = 16_384;
+
+/// What every connection of a host shares.
+struct Host {
+    settings: Settings,
+    nic: Nic,
+    totals: Totals,
+}
+
+/// ExpressPass on one host.
+pub struct ExpressPassHost {
+    id: HostId,
+    host: Host,
+    senders: Slab<Sender>,
+    sender_of: ConnMap,
+    receivers: Slab<Receiver>,
+    receiver_of: ConnMap,
+    flows: Flows,
+    /// Incoming connections by peer.
+    incoming: ConnMap,
+    timers: Timers,
+    host_delay: HostDelay,
+    /// Credits that the host has not looked at yet, in the order in which they came.
+    delayed: VecDeque<Delayed>,
+}
+
+#[derive(Clone, Copy)]
+struct Delayed {
+    at: Time,
+    conn: ConnId,
+    sequence: u32,
+}
+
+/// Owners of alarms: the place in the slab, and whether it is a receiver's.
+const fn sender_alarm(slot: u32) -> u32 {
+    slot << 1
+}
+const fn receiver_alarm(slot: u32) -> u32 {
+    slot << 1 | 1
+}
+
+impl ExpressPassHost {
+    /// The endpoint of one host.
+    pub fn new(params: &Params, config: &EndpointConfig) -> Self {
+        let line = LineTime::new(config.rate);
+        let gate = params
+            .nic_shaper
+            .then(|| CreditGate::new(params.credit_spec(config.encap), line));
+        Self {
+            id: config.host,
+            host: Host {
+                settings: Settings::new(params, config),
+                nic: Nic::new(gate, line),
+                totals: Totals::default(),
+            },
+            senders: Slab::default(),
+            sender_of: ConnMap::default(),
+            receivers: Slab::default(),
+            receiver_of: ConnMap::default(),
+            flows: Flows::default(),
+            incoming: ConnMap::default(),
+            timers: Timers::default(),
+            host_delay: params.host_delay.clone(),
+            delayed: VecDeque::new(),
+        }
+    }
+
+    fn add_sender(&mut self, conn: ConnId, peer: HostId, one_shot: bool) -> u32 {
+        let slot = self.senders.insert(Sender::new(conn, peer, one_shot));
+        self.sender_of.insert(conn, slot);
+        slot
+    }
+
+    /// The sender of `conn`; where this end has not sent yet on a connection that it knows of, a
+    /// new one.
+    fn sender_for(&mut self, cx: &Cx<'_>, conn: ConnId) -> Option<u32> {
+        if let Some(slot) = self.sender_of.get(conn) {
+            return Some(slot);
+        }
+        let one_shot = self
+            .receiver_of
+            .get(conn)
+            .is_some_and(|slot| self.receivers[slot].one_shot);
+        let peer = cx.peers.peer(self.id, conn).filter(|_| !one_shot)?;
+        Some(self.add_sender(conn, peer, false))
+    }
+
+    /// The receiver of `conn`, made if need be; `None` where the request makes no sense or there
+    /// are too many.
+    fn receiver_for(&mut self, cx: &Cx<'_>, conn: ConnId, one_shot: bool) -> Option<u32> {
+        if let Some(slot) = self.receiver_of.get(conn) {
+            return (self.receivers[slot].one_shot == one_shot).then_some(slot);
+        }
+        // On a connection for one message of ours the peer has nothing to send.
+        let ours = self
+            .sender_of
+            .get(conn)
+            .is_some_and(|slot| self.senders[slot].one_shot);
+        let peer = cx.peers.peer(self.id, conn).filter(|_| !ours)?;
+        let of_peer = self.incoming.get(ConnId(peer.0)).unwrap_or(0);
+        if of_peer == INCOMING_PER_PEER_MAX || self.receivers.len() == INCOMING_MAX {
+            return None;
+        }
+        self.incoming.insert(ConnId(peer.0), of_peer + 1);
+        let slot = self.receivers.insert(Receiver::new(conn, peer, one_shot));
+        self.receiver_of.insert(conn, slot);
+        Some(slot)
+    }
+
+    fn forget_sender(&mut self, slot: u32) {
+        let sender = self.senders.remove(slot);
+        self.sender_of.remove(sender.conn);
+    }
+
+    fn forget_receiver(&mut self, slot: u32) {
+        let receiver = self.receivers.remove(slot);
+        self.receiver_of.remove(receiver.conn);
+        let peer = ConnId(receiver.peer.0);
+        match self.incoming.get(peer) {
+            Some(1) => drop(self.incoming.remove(peer)),
+            Some(count) => self.incoming.insert(peer, count - 1),
+            None => unreachable!("every receiver is counted"),
+        }
+    }
+
+    #[inline]
+    fn arm_sender(&mut self, slot: u32) {
+        let sender = &mut self.senders[slot];
+        let due = sender.due();
+        self.timers.set(&mut sender.alarm, sender_alarm(slot), due);
+    }
+
+    #[inline]
+    fn arm_receiver(&mut self, slot: u32) {
+        let receiver = &mut self.receivers[slot];
+        let due = receiver.due();
+        self.timers
+            .set(&mut receiver.alarm, receiver_alarm(slot), due);
+    }
+
+    /// A credit has come from the line.
+    #[inline]
+    fn on_credit(&mut self, cx: &mut Cx<'_>, conn: ConnId, sequence: u32) {
+        self.host.totals.credits_received += 1;
+        if let HostDelay::Constant(Span::ZERO) = self.host_delay {
+            return self.look_at_credit(cx, conn, sequence);
+        }
+        if self.delayed.len() == DELAYED_MAX {
+            self.host.totals.credits_wasted += 1;
+            return;
+        }
+        // First come, first looked at: a credit never overtakes another.
+        let earliest = self.delayed.back().map_or(cx.now, |last| last.at);
+        let at = earliest.max(cx.now + draw_delay(&self.host_delay, cx));
+        self.delayed.push_back(Delayed { at, conn, sequence });
+    }
+
+    #[inline]
+    fn look_at_credit(&mut self, cx: &mut Cx<'_>, conn: ConnId, sequence: u32) {
+        if let Some(slot) = self.sender_of.get(conn) {
+            self.senders[slot].on_credit(cx, &mut self.host, sequence);
+            return self.arm_sender(slot);
+        }
+        self.host.totals.credits_wasted += 1;
+        // The receiver learns that nobody here knows the connection: one small packet for one.
+        match cx.peers.peer(self.id, conn) {
+            Some(peer) => {
+                let size = self.host.settings.encap.frame_min;
+                let _ =
+                    self.host
+                        .nic
+                        .push(header::stop(peer, conn, 0, StopReason::Gone, false, size));
+            }
+            None => self.host.totals.nonsense += 1,
+        }
+    }
+
+    #[inline]
+    fn on_data(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let Some(slot) = self.receiver_of.get(packet.conn) else {
+            // A copy that came after the connection had been forgotten.
+            self.host.totals.duplicates += 1;
+            return;
+        };
+        let data = header::read_data(packet);
+        self.receivers[slot].on_data(cx, &mut self.host, &mut self.flows, data);
+        self.arm_receiver(slot);
+    }
+
+    fn on_request(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let one_shot = header::is_one_shot(packet);
+        let Some(slot) = self.receiver_for(cx, packet.conn, one_shot) else {
+            self.host.totals.nonsense += 1;
+            return;
+        };
+        let (position, packets) = (header::position(packet), header::packets_left(packet));
+        let (host, flows) = (&mut self.host, &mut self.flows);
+        self.receivers[slot].on_request(cx, host, flows, position, packets);
+        self.arm_receiver(slot);
+    }
+
+    fn on_stop(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let (end, reason) = (header::position(packet), header::stop_reason(packet));
+        if let Some(slot) = self.receiver_of.get(packet.conn) {
+            let (host, flows) = (&mut self.host, &mut self.flows);
+            match self.receivers[slot].on_stop(cx, host, flows, end, reason) {
+                Fate::Keep => self.arm_receiver(slot),
+                Fate::Forget => self.forget_receiver(slot),
+            }
+        } else if reason != StopReason::Gone {
+            // Forgotten because it was done: the sender may forget it, too. One packet for one.
+            match cx.peers.peer(self.id, packet.conn) {
+                Some(peer) => {
+                    let size = self.host.settings.encap.frame_min;
+                    let _ = self
+                        .host
+                        .nic
+                        .push(header::stop_ack(peer, packet.conn, end, size));
+                }
+                None => self.host.totals.nonsense += 1,
+            }
+        }
+    }
+
+    fn on_report(&mut self, cx: &mut Cx<'_>, packet: &Packet, missing: bool) {
+        let Some(slot) = self.sender_of.get(packet.conn) else {
+            // A copy that came after the connection had been forgotten.
+            self.host.totals.duplicates += 1;
+            return;
+        };
+        let position = header::position(packet);
+        if missing {
+            self.senders[slot].on_nack(cx, &mut self.host, position);
+        } else {
+            self.senders[slot].on_stop_ack(cx, &mut self.host, position);
+        }
+        self.arm_sender(slot);
+    }
+
+    /// Calls the owner of the first alarm, if it is really due.
+    #[inline]
+    fn ring(&mut self, cx: &mut Cx<'_>, owner: u32) {
+        let slot = owner >> 1;
+        if owner == receiver_alarm(slot) {
+            let Some(receiver) = self.receivers.get_mut(slot) else {
+                return self.timers.gone();
+            };
+            if !self.timers.admit(&mut receiver.alarm, cx.now) {
+                return;
+            }
+            match receiver.on_deadline(cx, &mut self.host, &mut self.flows) {
+                Fate::Keep => {
+                    let due = receiver.due();
+                    self.timers.rung(&mut receiver.alarm, due);
+                }
+                Fate::Forget => {
+                    self.timers.gone();
+                    self.forget_receiver(slot);
+                }
+            }
+        } else {
+            let Some(sender) = self.senders.get_mut(slot) else {
+                return self.timers.gone();
+            };
+            if !self.timers.admit(&mut sender.alarm, cx.now) {
+                return;
+            }
+            match sender.on_deadline(cx, &mut self.host) {
+                Fate::Keep => {
+                    let due = sender.due();
+                    self.timers.rung(&mut sender.alarm, due);
+                }
+                Fate::Forget => {
+                    self.timers.gone();
+                    self.forget_sender(slot);
+                }
+            }
+        }
+    }
+}
+
+/// Connections that one call of [`Endpoint::check`] looks at; with more, calls take turns.
+const CHECKED_PER_CALL: usize = 32;
+
+impl Endpoint for ExpressPassHost {
+    fn connect(&mut self, _cx: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime) {
+        if self.sender_of.get(conn).is_none() {
+            self.add_sender(conn, peer, lifetime == Lifetime::OneMessage);
+        }
+    }
+
+    fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
+        let taken = match self.sender_for(cx, conn) {
+            Some(slot) => {
+                let taken = self.senders[slot].send(cx, &mut self.host, length);
+                self.arm_sender(slot);
+                taken
+            }
+            None => false,
+        };
+        if !taken {
+            cx.events.push(Event::Refused { conn });
+        }
+    }
+
+    fn cancel(&mut self, _cx: &mut Cx<'_>, conn: ConnId) {
+        if let Some(slot) = self.sender_of.get(conn) {
+            self.senders[slot].cancel();
+        }
+    }
+
+    #[inline]
+    fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        match Kind::of(packet) {
+            Some(Kind::Credit) => self.on_credit(cx, packet.conn, header::sequence(packet)),
+            Some(Kind::Data) => self.on_data(cx, packet),
+            Some(Kind::Request) => self.on_request(cx, packet),
+            Some(Kind::Stop) => self.on_stop(cx, packet),
+            Some(Kind::Nack) => self.on_report(cx, packet, true),
+            Some(Kind::StopAck) => self.on_report(cx, packet, false),
+            None => self.host.totals.nonsense += 1,
+        }
+    }
+
+    #[inline]
+    fn on_deadline(&mut self, cx: &mut Cx<'_>) {
+        self.host.nic.on_deadline(cx.now);
+        while let Some(&Delayed { at, conn, sequence }) = self.delayed.front() {
+            if at > cx.now {
+                break;
+            }
+            self.delayed.pop_front();
+            self.look_at_credit(cx, conn, sequence);
+        }
+        // Each turn ends an entry or moves it later than now.
+        while let Some(owner) = self.timers.due(cx.now) {
+            self.ring(cx, owner);
+        }
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        self.host.nic.poll(cx.now, out)
+    }
+
+    #[inline]
+    fn deadline(&self) -> Time {
+        let delayed = self.delayed.front().map_or(Time::NEVER, |credit| credit.at);
+        self.timers.next().min(self.host.nic.wake()).min(delayed)
+    }
+
+    fn check(&self) {
+        self.host.nic.check();
+        let Totals {
+            credits_wasted,
+            credits_received,
+            credits_dropped,
+            credits_sent,
+            ..
+        } = self.host.totals;
+        assert!(credits_wasted <= credits_received && credits_dropped <= credits_sent);
+        assert_eq!(self.senders.len(), self.sender_of.len());
+        assert_eq!(self.receivers.len(), self.receiver_of.len());
+        assert!(self.flows.len() <= self.receivers.len());
+        assert!(self.receivers.len() <= INCOMING_MAX && self.delayed.len() <= DELAYED_MAX);
+        let turn = credits_sent.wrapping_add(credits_received);
+        self.senders
+            .sample(turn, CHECKED_PER_CALL)
+            .for_each(Sender::check);
+        for receiver in self.receivers.sample(turn, CHECKED_PER_CALL) {
+            receiver.check(&self.flows, &self.host.settings);
+        }
+    }
+
+    fn stuck(&self, report: &mut dyn FnMut(StuckFlow)) {
+        self.senders
+            .iter()
+            .filter_map(Sender::stuck)
+            .for_each(&mut *report);
+        self.receivers
+            .iter()
+            .filter_map(|r| r.stuck(&self.flows))
+            .for_each(report);
+    }
+
+    fn totals(&self) -> Totals {
+        self.host.totals
+    }
+}
+
+/// How long the host takes to look at a credit.
+fn draw_delay(delay: &HostDelay, cx: &mut Cx<'_>) -> Span {
+    match delay {
+        HostDelay::Constant(constant) => *constant,
+        HostDelay::Uniform(low, high) => Span(cx.rng.between(low.0, high.0)),
+        HostDelay::Quantiles(list) => {
+            // A place between two neighbours, each pair equally likely.
+            let pair = usize::try_from(cx.rng.below(list.len() as u64 - 1)).expect("a short list");
+            Span(cx.rng.between(list[pair].0, list[pair + 1].0))
+        }
+    }
+}

@@ -1,0 +1,602 @@
+//! ExpressPass' parameters: profiles, TOML, documentation, and what one host makes of them.
+
+use super::feedback::{Controller, Law};
+use crate::ParamError;
+use crate::parts::credit_gate::CreditGate;
+use crate::parts::keys::{self, Key};
+use model::intent::{CreditCount, CreditSpec};
+use model::{Encap, EndpointConfig};
+use toml::{Table, Value};
+use units::{LineTime, Span};
+
+/// Everything that a scenario can set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// Which law moves the credit rate.
+    pub controller: Controller,
+    /// First rate of a flow, as a share of the full one.
+    pub alpha: f64,
+    /// First aggressiveness.
+    pub w_init: f64,
+    /// Smallest aggressiveness.
+    pub w_min: f64,
+    /// Largest aggressiveness.
+    pub w_max: f64,
+    /// Target loss of the artefact's law at rate zero.
+    pub target_scale: f64,
+    /// Target loss of the published law.
+    pub target_loss: f64,
+    /// Largest relative deviation of the time between two credits.
+    pub jitter: f64,
+    /// Smallest credit on the wire, in bytes.
+    pub credit_size_min: u16,
+    /// Largest credit on the wire, in bytes.
+    pub credit_size_max: u16,
+    /// Credits that may wait in a port.
+    pub credit_queue: u16,
+    /// Credits that may leave a port back to back.
+    pub bucket: u16,
+    /// What a credit costs its shaper.
+    pub count: CreditCount,
+    /// Whether the host's own line shapes credits like a switch port.
+    pub nic_shaper: bool,
+    /// Whether a sender stops credits as soon as enough are under way.
+    pub early_stop: bool,
+    /// Whether flows under 40 packets start slower.
+    pub start_rule: bool,
+    /// Time after which an unanswered request is repeated.
+    pub request_retry: Span,
+    /// Time after which a STOP is followed up, in round trips.
+    pub stop_wait: u16,
+    /// The same where no round trip has been measured.
+    pub stop_wait_unknown: Span,
+    /// Time for which a sender that is done absorbs late credits, in round trips.
+    pub rest: u16,
+    /// Time for which a receiver remembers a one-message connection that is done.
+    pub close_wait: Span,
+    /// Time without data after which a receiver gives no more credits.
+    pub give_up: Span,
+    /// Time from the arrival of a credit to its data.
+    pub host_delay: HostDelay,
+}
+
+/// How long a host takes from a credit to its data. Credits never overtake each other in it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HostDelay {
+    /// Always the same.
+    Constant(Span),
+    /// Uniform from the first to the second.
+    Uniform(Span, Span),
+    /// Uniform between neighbours of a list of evenly spaced quantiles, ascending.
+    Quantiles(Vec<Span>),
+}
+
+/// Quantiles of a measured host delay. [ours]
+const QUANTILES_MAX: usize = 1024;
+/// Longest time that a parameter may name. [ours]
+const SPAN_MAX: Span = Span::ms(100_000);
+
+/// The names of the profiles; the first is the default.
+pub const PROFILES: [&str; 4] = ["default", "ns2xpass", "b", "paper2017"];
+
+impl Params {
+    /// The parameters of a profile.
+    ///
+    /// # Errors
+    /// The nearest name of a profile.
+    pub fn profile(name: &str) -> Result<Self, ParamError> {
+        let default = Self::default();
+        Ok(match name {
+            "default" => default,
+            "ns2xpass" => Self {
+                count: CreditCount::Bytes,
+                ..default
+            },
+            "b" => Self {
+                early_stop: false,
+                start_rule: false,
+                ..default
+            },
+            "paper2017" => Self {
+                controller: Controller::Published,
+                alpha: 1.0 / 16.0,
+                early_stop: false,
+                start_rule: false,
+                ..default
+            },
+            _ => {
+                let message = keys::unknown("no such profile", name, PROFILES.into_iter());
+                return Err(keys::error("profile", message));
+            }
+        })
+    }
+
+    /// Reads `[transport.expresspass]`; returns the profile's name, too.
+    ///
+    /// # Errors
+    /// The key that is wrong and what to write instead.
+    pub fn read(table: &Table) -> Result<(String, Self), ParamError> {
+        let name = keys::profile(table, PROFILES[0])?;
+        let mut params = Self::profile(name)?;
+        keys::apply(&KEYS, table, &mut params)?;
+        params.check_together()?;
+        Ok((name.to_owned(), params))
+    }
+
+    /// What no parameter shows alone.
+    fn check_together(&self) -> Result<(), ParamError> {
+        let (min, max) = (self.credit_size_min, self.credit_size_max);
+        if min > max {
+            let message = format!("\"{min}B\" is above credit_size_max = \"{max}B\"; swap them");
+            return Err(keys::error("credit_size_min", message));
+        }
+        if (min + max) % 2 != 0 {
+            let message = format!(
+                "\"{min}B\" to \"{max}B\" has no whole mean, which every port needs; write \"{}B\"",
+                max + 1
+            );
+            return Err(keys::error("credit_size_max", message));
+        }
+        if !(self.w_min..=self.w_max).contains(&self.w_init) {
+            let message = format!(
+                "{} is not between w_min = {} and w_max = {}",
+                self.w_init, self.w_min, self.w_max
+            );
+            return Err(keys::error("w_init", message));
+        }
+        Ok(())
+    }
+
+    /// Mean credit on the wire, in bytes.
+    pub fn credit_size_mean(&self) -> u16 {
+        self.credit_size_min.midpoint(self.credit_size_max)
+    }
+
+    /// What every port must do with credits.
+    pub fn credit_spec(&self, encap: Encap) -> CreditSpec {
+        CreditSpec {
+            queue_limit: self.credit_queue,
+            bucket: self.bucket,
+            count: self.count,
+            size_mean: self.credit_size_mean(),
+            frame_max: encap.wire_max(),
+        }
+    }
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            controller: Controller::Artefact,
+            alpha: 0.5,
+            w_init: 1.0 / 16.0,
+            w_min: 0.01,
+            w_max: 0.5,
+            target_scale: 0.125,
+            target_loss: 0.1,
+            jitter: 0.1,
+            credit_size_min: 76,
+            credit_size_max: 92,
+            credit_queue: 8,
+            bucket: 2,
+            count: CreditCount::Credits,
+            nic_shaper: true,
+            early_stop: true,
+            start_rule: true,
+            request_retry: Span::us(100),
+            stop_wait: 2,
+            stop_wait_unknown: Span::ms(2),
+            rest: 1,
+            close_wait: Span::ms(2),
+            give_up: Span::ms(100),
+            host_delay: HostDelay::Constant(Span::ZERO),
+        }
+    }
+}
+
+const CONTROLLERS: [(&str, Controller); 3] = [
+    ("artefact", Controller::Artefact),
+    ("published", Controller::Published),
+    ("naive", Controller::Naive),
+];
+const COUNTS: [(&str, CreditCount); 2] = [
+    ("credits", CreditCount::Credits),
+    ("bytes", CreditCount::Bytes),
+];
+
+fn word<T: PartialEq + Copy>(words: &[(&'static str, T)], meaning: T) -> Value {
+    let name = words
+        .iter()
+        .find(|word| word.1 == meaning)
+        .map_or("", |word| word.0);
+    Value::from(name)
+}
+fn span(span: Span) -> Value {
+    Value::from(span.to_string())
+}
+fn bytes(size: u16) -> Value {
+    Value::from(format!("{size}B"))
+}
+
+fn read_host_delay(value: &Value) -> Result<HostDelay, String> {
+    let one = |value: &Value| keys::span(value, Span::ZERO, SPAN_MAX);
+    let help = "write a time like \"1us\", { uniform = [\"0.9us\", \"6.2us\"] } or \
+                { quantiles = [\"0.9us\", ..., \"6.2us\"] }";
+    let Some(table) = value.as_table() else {
+        return one(value)
+            .map(HostDelay::Constant)
+            .map_err(|why| format!("{why}; {help}"));
+    };
+    let mut entries = table.iter();
+    let (Some((name, list)), None) = (entries.next(), entries.next()) else {
+        return Err(help.to_owned());
+    };
+    let list: Vec<_> = list
+        .as_array()
+        .ok_or(help)?
+        .iter()
+        .map(one)
+        .collect::<Result<_, _>>()?;
+    if !(2..=QUANTILES_MAX).contains(&list.len()) || !list.is_sorted() {
+        return Err(format!(
+            "{name} takes 2 to {QUANTILES_MAX} ascending times; {help}"
+        ));
+    }
+    match (name.as_str(), &list[..]) {
+        ("uniform", &[low, high]) => Ok(HostDelay::Uniform(low, high)),
+        ("quantiles", _) => Ok(HostDelay::Quantiles(list)),
+        _ => Err(help.to_owned()),
+    }
+}
+
+fn write_host_delay(delay: &HostDelay) -> Value {
+    let (name, list) = match delay {
+        HostDelay::Constant(constant) => return span(*constant),
+        HostDelay::Uniform(low, high) => ("uniform", vec![*low, *high]),
+        HostDelay::Quantiles(list) => ("quantiles", list.clone()),
+    };
+    let list = list.into_iter().map(span).collect();
+    Value::Table(Table::from_iter([(name.to_owned(), Value::Array(list))]))
+}
+
+/// Smallest share or aggressiveness: a millionth, so that no gap between credits overflows.
+const SHARE_MIN: f64 = 1e-6;
+
+/// Every key, in the order of the documentation.
+pub(super) static KEYS: [Key<Params>; 23] = [
+    Key {
+        key: "controller",
+        meaning: "law of the credit rate: artefact (as in the authors' simulator), published (as \
+                  printed) or naive (always the full rate)",
+        source: "[xpass s3.2, artefact xpass.cc]",
+        get: |p| word(&CONTROLLERS, p.controller),
+        set: |p, v| keys::word(v, &CONTROLLERS).map(|x| p.controller = x),
+    },
+    Key {
+        key: "alpha",
+        meaning: "first credit rate of a flow, as a share of the full rate",
+        source: "[xpass artefact, fat-tree script]; 1/16 in profile paper2017",
+        get: |p| Value::from(p.alpha),
+        set: |p, v| keys::number(v, SHARE_MIN, 1.0).map(|x| p.alpha = x),
+    },
+    Key {
+        key: "w_init",
+        meaning: "first aggressiveness: share of the way to the full rate that one step takes",
+        source: "[xpass artefact, fat-tree script]",
+        get: |p| Value::from(p.w_init),
+        set: |p, v| keys::number(v, SHARE_MIN, 1.0).map(|x| p.w_init = x),
+    },
+    Key {
+        key: "w_min",
+        meaning: "smallest aggressiveness",
+        source: "[xpass artefact, ns-default.tcl]",
+        get: |p| Value::from(p.w_min),
+        set: |p, v| keys::number(v, SHARE_MIN, 1.0).map(|x| p.w_min = x),
+    },
+    Key {
+        key: "w_max",
+        meaning: "largest aggressiveness",
+        source: "[xpass s3.2, artefact xpass.cc]",
+        get: |p| Value::from(p.w_max),
+        set: |p, v| keys::number(v, SHARE_MIN, 1.0).map(|x| p.w_max = x),
+    },
+    Key {
+        key: "target_scale",
+        meaning: "controller artefact: target loss is this times (1 - rate)",
+        source: "[xpass artefact, ns-default.tcl]",
+        get: |p| Value::from(p.target_scale),
+        set: |p, v| keys::number(v, 0.0, 1.0).map(|x| p.target_scale = x),
+    },
+    Key {
+        key: "target_loss",
+        meaning: "controller published: target loss",
+        source: "[xpass s3.2]",
+        get: |p| Value::from(p.target_loss),
+        set: |p, v| keys::number(v, 0.0, 1.0).map(|x| p.target_loss = x),
+    },
+    Key {
+        key: "jitter",
+        meaning: "largest relative deviation, up or down, of the time between two credits",
+        source: "[xpass artefact, xpass.cc]",
+        get: |p| Value::from(p.jitter),
+        set: |p, v| keys::number(v, 0.0, 0.9).map(|x| p.jitter = x),
+    },
+    Key {
+        key: "credit_size_min",
+        meaning: "smallest credit on the wire, preamble and gap included",
+        source: "[xpass artefact, fat-tree script]",
+        get: |p| bytes(p.credit_size_min),
+        set: |p, v| keys::bytes(v, 40, 1500).map(|x| p.credit_size_min = x),
+    },
+    Key {
+        key: "credit_size_max",
+        meaning: "largest credit on the wire; sizes are drawn evenly from min to max",
+        source: "[xpass artefact, fat-tree script]",
+        get: |p| bytes(p.credit_size_max),
+        set: |p, v| keys::bytes(v, 40, 1500).map(|x| p.credit_size_max = x),
+    },
+    Key {
+        key: "credit_queue",
+        meaning: "credits that may wait in a port, those of hosts included",
+        source: "[xpass artefact, fat-tree script]",
+        get: |p| Value::from(i64::from(p.credit_queue)),
+        set: |p, v| keys::count(v, 1, 1024).map(|x| p.credit_queue = x),
+    },
+    Key {
+        key: "bucket",
+        meaning: "credits that may leave a port back to back",
+        source: "[xpass artefact, fat-tree script]",
+        get: |p| Value::from(i64::from(p.bucket)),
+        set: |p, v| keys::count(v, 1, 1024).map(|x| p.bucket = x),
+    },
+    Key {
+        key: "count",
+        meaning: "what a credit costs its shaper: credits (one token each) or bytes (its size; \
+                  two-way load then overfills the data queues)",
+        source: "[ours]; bytes in profile ns2xpass",
+        get: |p| word(&COUNTS, p.count),
+        set: |p, v| keys::word(v, &COUNTS).map(|x| p.count = x),
+    },
+    Key {
+        key: "nic_shaper",
+        meaning: "whether a host's line shapes credits like a switch port; false is a plain FIFO",
+        source: "[xpass artefact, fat-tree script]; false in its dumbbell scripts",
+        get: |p| Value::from(p.nic_shaper),
+        set: |p, v| keys::flag(v).map(|x| p.nic_shaper = x),
+    },
+    Key {
+        key: "early_stop",
+        meaning: "whether a sender stops credits once those of one round trip suffice for the rest",
+        source: "[xpass artefact, xpass.cc]; later than the paper",
+        get: |p| Value::from(p.early_stop),
+        set: |p, v| keys::flag(v).map(|x| p.early_stop = x),
+    },
+    Key {
+        key: "start_rule",
+        meaning: "whether a flow of n < 40 packets starts at n/40 of alpha",
+        source: "[xpass artefact, xpass.cc]; later than the paper",
+        get: |p| Value::from(p.start_rule),
+        set: |p, v| keys::flag(v).map(|x| p.start_rule = x),
+    },
+    Key {
+        key: "request_retry",
+        meaning: "time after which an unanswered request is repeated, then doubling; at least 1.5 \
+                  base round trips",
+        source: "[xpass artefact, fat-tree script]",
+        get: |p| span(p.request_retry),
+        set: |p, v| keys::span(v, Span::ns(1), SPAN_MAX).map(|x| p.request_retry = x),
+    },
+    Key {
+        key: "stop_wait",
+        meaning: "round trips after which a STOP is followed up",
+        source: "[xpass artefact, xpass.cc]",
+        get: |p| Value::from(i64::from(p.stop_wait)),
+        set: |p, v| keys::count(v, 1, 1000).map(|x| p.stop_wait = x),
+    },
+    Key {
+        key: "stop_wait_unknown",
+        meaning: "the same where no round trip has been measured",
+        source: "[xpass artefact, ns-default.tcl]",
+        get: |p| span(p.stop_wait_unknown),
+        set: |p, v| keys::span(v, Span::ns(1), SPAN_MAX).map(|x| p.stop_wait_unknown = x),
+    },
+    Key {
+        key: "rest",
+        meaning: "round trips for which a sender that is done absorbs late credits",
+        source: "[xpass artefact, xpass.cc]",
+        get: |p| Value::from(i64::from(p.rest)),
+        set: |p, v| keys::count(v, 1, 1000).map(|x| p.rest = x),
+    },
+    Key {
+        key: "close_wait",
+        meaning: "time for which a receiver remembers a one-message connection that is done",
+        source: "[xpass artefact, xpass.cc]",
+        get: |p| span(p.close_wait),
+        set: |p, v| keys::span(v, Span::ns(1), SPAN_MAX).map(|x| p.close_wait = x),
+    },
+    Key {
+        key: "give_up",
+        meaning: "time without data after which a receiver gives no more credits until asked again",
+        source: "[ours]; 1 s in the authors' host stack",
+        get: |p| span(p.give_up),
+        set: |p, v| keys::span(v, Span::us(1), SPAN_MAX).map(|x| p.give_up = x),
+    },
+    Key {
+        key: "host_delay",
+        meaning: "time from a credit's arrival to its data: constant, { uniform = [a, b] } or \
+                  { quantiles = [...] }",
+        source: "[ours]; 0.9us to 6.2us measured in [xpass s2]",
+        get: |p| write_host_delay(&p.host_delay),
+        set: |p, v| read_host_delay(v).map(|x| p.host_delay = x),
+    },
+];
+
+/// What one host makes of the parameters: everything per packet needs, computed once.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) law: Law,
+    pub(super) encap: Encap,
+    pub(super) alpha: f64,
+    pub(super) jitter: f64,
+    pub(super) credit_size_min: u16,
+    /// Number of different credit sizes.
+    pub(super) credit_sizes: u16,
+    pub(super) early_stop: bool,
+    pub(super) start_rule: bool,
+    pub(super) base_rtt: Span,
+    pub(super) request_retry: Span,
+    pub(super) stop_wait: u16,
+    pub(super) stop_wait_unknown: Span,
+    pub(super) rest: u16,
+    pub(super) close_wait: Span,
+    pub(super) give_up: Span,
+}
+
+impl Settings {
+    pub(super) fn new(params: &Params, config: &EndpointConfig) -> Self {
+        let line = LineTime::new(config.rate);
+        let law = Law {
+            controller: params.controller,
+            w_min: params.w_min,
+            w_max: params.w_max,
+            w_init: params.w_init,
+            target_scale: params.target_scale,
+            target_loss: params.target_loss,
+            period: CreditGate::new(params.credit_spec(config.encap), line).period(),
+        };
+        // A request repeated before its answer can be here teaches nothing.
+        let retry_min = Span(config.base_rtt.0.saturating_add(config.base_rtt.0 / 2));
+        Self {
+            law,
+            encap: config.encap,
+            alpha: params.alpha,
+            jitter: params.jitter,
+            credit_size_min: params.credit_size_min,
+            credit_sizes: params.credit_size_max - params.credit_size_min + 1,
+            early_stop: params.early_stop,
+            start_rule: params.start_rule,
+            base_rtt: config.base_rtt.max(Span(1)),
+            request_retry: params.request_retry.max(retry_min),
+            stop_wait: params.stop_wait,
+            stop_wait_unknown: params.stop_wait_unknown,
+            rest: params.rest,
+            close_wait: params.close_wait,
+            give_up: params.give_up,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Params, String> {
+        let table: Table = text.parse().unwrap();
+        Params::read(&table)
+            .map(|(_, params)| params)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_profile_comes_back_from_its_own_table() {
+        for name in PROFILES {
+            let params = Params::profile(name).unwrap();
+            let table = keys::write(&KEYS, name, &params);
+            assert_eq!(table.len(), KEYS.len() + 1);
+            assert_eq!(Params::read(&table).unwrap(), (name.to_owned(), params));
+            // And through text, as a resolved scenario is written.
+            let again: Table = toml::to_string(&table).unwrap().parse().unwrap();
+            assert_eq!(again, table);
+        }
+    }
+
+    #[test]
+    fn profiles_differ_where_the_sources_do() {
+        let differences = |name| {
+            let (ours, theirs) = (Params::default(), Params::profile(name).unwrap());
+            let table = |params| keys::write(&KEYS, "", params);
+            let (ours, theirs) = (table(&ours), table(&theirs));
+            let changed = theirs.iter().filter(|(key, value)| ours[*key] != **value);
+            changed
+                .map(|(key, value)| format!("{key}={value} "))
+                .collect::<String>()
+        };
+        assert_eq!(differences("ns2xpass"), "count=\"bytes\" ");
+        assert_eq!(differences("b"), "early_stop=false start_rule=false ");
+        assert_eq!(
+            differences("paper2017"),
+            "alpha=0.0625 controller=\"published\" early_stop=false start_rule=false "
+        );
+    }
+
+    #[test]
+    fn a_wrong_value_is_refused_with_the_fix() {
+        for (text, error) in [
+            (
+                "w_ini = 0.1",
+                "w_ini: no such parameter; did you mean \"w_init\"?",
+            ),
+            (
+                "profile = \"ns2\"",
+                "profile: no such profile; known are default, ns2xpass, b, paper2017",
+            ),
+            (
+                "profile = \"ns2xpas\"",
+                "profile: no such profile; did you mean \"ns2xpass\"?",
+            ),
+            (
+                "alpha = 2.0",
+                "alpha: 2.0 is no number from 0.000001 to 1; write it like 0.000001 or \"1/16\"",
+            ),
+            (
+                "request_retry = 100",
+                "request_retry: 100 is no time; write it with its unit in quotes, like \"1ns\"",
+            ),
+            (
+                "controller = \"naiv\"",
+                "controller: \"naiv\" is not known; did you mean \"naive\"?",
+            ),
+            (
+                "credit_size_max = \"91B\"",
+                "credit_size_max: \"76B\" to \"91B\" has no whole mean, which every port needs; write \"92B\"",
+            ),
+            (
+                "credit_size_min = \"94B\"",
+                "credit_size_min: \"94B\" is above credit_size_max = \"92B\"; swap them",
+            ),
+            (
+                "w_min = 0.2",
+                "w_init: 0.0625 is not between w_min = 0.2 and w_max = 0.5",
+            ),
+            ("bucket = 0", "bucket: 0 is no whole number from 1 to 1024"),
+            ("early_stop = 1", "early_stop: 1 is neither true nor false"),
+        ] {
+            assert_eq!(read(text).unwrap_err(), error);
+        }
+        assert!(
+            read("host_delay = { uniform = [\"2us\", \"1us\"] }")
+                .unwrap_err()
+                .contains("ascending")
+        );
+        assert!(read("host_delay = 3").unwrap_err().contains("quantiles"));
+    }
+
+    #[test]
+    fn host_delays_have_three_forms() {
+        let delay = |text| read(text).unwrap().host_delay;
+        assert_eq!(
+            delay("host_delay = \"1us\""),
+            HostDelay::Constant(Span::us(1))
+        );
+        let uniform = HostDelay::Uniform(Span::ns(900), Span::ns(6200));
+        assert_eq!(
+            delay("host_delay = { uniform = [\"0.9us\", \"6.2us\"] }"),
+            uniform
+        );
+        let list = vec![Span::us(1), Span::us(2), Span::us(4)];
+        assert_eq!(
+            delay("host_delay = { quantiles = [\"1us\", \"2us\", \"4us\"] }"),
+            HostDelay::Quantiles(list)
+        );
+    }
+}

@@ -1,0 +1,449 @@
+//! The side that gets data: gives credits, puts the stream together, says what is missing.
+
+use super::Host;
+use super::crediting::Crediting;
+use super::header::{self, BLANKS_MODULUS, Data, StopReason};
+use super::params::Settings;
+use super::sender::Fate;
+use crate::parts::slab::Slab;
+use crate::parts::timers::Alarm;
+use model::{ConnId, Cx, Event, HostId, Rng, StuckFlow};
+use std::cmp::Ordering;
+use units::{Span, Time};
+
+/// Packets from which on a flow starts at the full alpha. [xpass artefact, xpass.cc]
+const START_RULE_PACKETS: u32 = 40;
+/// Messages of a stream that never stops are confirmed at least this often, so that the sender
+/// can forget them. [ours]
+const MESSAGES_PER_ACK: u32 = 64;
+/// Credits that a peer may answer late: half of what the echo can tell apart.
+const CREDITS_OPEN_MAX: u32 = 1 << 21;
+
+/// One direction of one connection, at the end that gets the data.
+pub(super) struct Receiver {
+    pub(super) conn: ConnId,
+    pub(super) peer: HostId,
+    /// The connection carries one message and is then forgotten.
+    pub(super) one_shot: bool,
+    pub(super) alarm: Alarm,
+    phase: Phase,
+    /// Bytes, and empty frames, that have arrived without a gap.
+    bytes: u64,
+    blanks: u64,
+    /// Bytes of the message that is arriving.
+    message_bytes: u64,
+    /// Number of the message that is arriving.
+    ordinal: u32,
+    /// Messages that the sender has been told of.
+    acked: u32,
+    /// Credits given.
+    given: u64,
+    /// Position of the latest request.
+    asked: u64,
+    /// Until then a gap is not reported again.
+    nack_again: Time,
+    /// From a credit to its data, averaged.
+    rtt: Option<Span>,
+}
+
+/// Where it stands. [xpass artefact, xpass.cc]
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// Gives no credits; waits for a request.
+    Quiet,
+    /// Gives credits.
+    Crediting {
+        /// Its place among the flows that do.
+        flow: u32,
+        credit_at: Time,
+    },
+    /// Gives no more credits, but data up to `end` is still under way.
+    Draining { end: u64 },
+    /// The one message has arrived. Remembered for a while, so that a late request does not
+    /// open the connection again.
+    Finished { forget_at: Time, stop_heard: bool },
+}
+
+/// The receivers of a host that give credits.
+pub(super) type Flows = Slab<Crediting>;
+
+impl Receiver {
+    pub(super) fn new(conn: ConnId, peer: HostId, one_shot: bool) -> Self {
+        Self {
+            conn,
+            peer,
+            one_shot,
+            alarm: Alarm::OFF,
+            phase: Phase::Quiet,
+            bytes: 0,
+            blanks: 0,
+            message_bytes: 0,
+            ordinal: 0,
+            acked: 0,
+            given: 0,
+            asked: 0,
+            nack_again: Time::ZERO,
+            rtt: None,
+        }
+    }
+
+    /// When its timer runs out.
+    #[inline]
+    pub(super) fn due(&self) -> Time {
+        match self.phase {
+            Phase::Crediting { credit_at, .. } => credit_at,
+            Phase::Finished { forget_at, .. } => forget_at,
+            Phase::Quiet | Phase::Draining { .. } => Time::NEVER,
+        }
+    }
+
+    /// The first position that has not arrived.
+    fn next(&self) -> u64 {
+        self.bytes + self.blanks
+    }
+
+    /// The sender wants credits for `packets` frames from `position` on.
+    pub(super) fn on_request(
+        &mut self,
+        cx: &mut Cx<'_>,
+        host: &mut Host,
+        flows: &mut Flows,
+        position: u64,
+        packets: u32,
+    ) {
+        match self.phase {
+            Phase::Finished { .. } => return self.ack(host),
+            Phase::Quiet | Phase::Draining { .. } => self.start(cx, host, flows, packets),
+            Phase::Crediting { flow, credit_at } => {
+                flows[flow].on_request(cx.now);
+                if !flows[flow].is_answered() {
+                    // DEVIATES(xpass-artefact): it ignores a repeated request, and a flow that
+                    // starts at a low rate waits long where its first credit was lost.
+                    self.give(cx.now, cx.rng, host, flow, flows);
+                    self.phase = Phase::Crediting { flow, credit_at };
+                } else if self.acked != self.ordinal {
+                    self.ack(host);
+                }
+            }
+        }
+        self.asked = position;
+        match position.cmp(&self.next()) {
+            Ordering::Less => self.ack(host),
+            Ordering::Equal => {}
+            // Data and requests keep their order: what is not here by now was lost.
+            Ordering::Greater => self.nack(cx.now, host),
+        }
+    }
+
+    fn start(&mut self, cx: &mut Cx<'_>, host: &mut Host, flows: &mut Flows, packets: u32) {
+        let settings = &host.settings;
+        let share = f64::from(packets.min(START_RULE_PACKETS)) / f64::from(START_RULE_PACKETS);
+        let rate = settings.alpha * if settings.start_rule { share } else { 1.0 };
+        let flow = flows.insert(Crediting::new(&settings.law, cx.now, rate, self.given));
+        let credit_at = self.give(cx.now, cx.rng, host, flow, flows);
+        self.phase = Phase::Crediting { flow, credit_at };
+    }
+
+    /// Gives a credit and returns when the next one is due.
+    #[inline]
+    fn give(
+        &mut self,
+        now: Time,
+        rng: &mut Rng,
+        host: &mut Host,
+        flow: u32,
+        flows: &mut Flows,
+    ) -> Time {
+        self.given += 1;
+        let flow = &mut flows[flow];
+        flow.note_sent(self.given, now);
+        let (size, factor) = draw(&host.settings, rng);
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "the sequence is meant modulo 2^32"
+        )]
+        let sequence = self.given as u32;
+        host.totals.credits_sent += 1;
+        if !host
+            .nic
+            .credit(&header::credit(self.peer, self.conn, sequence, size))
+        {
+            host.totals.credits_dropped += 1;
+        }
+        now + picoseconds(flow.feedback.gap() * factor)
+    }
+
+    /// The timer of its phase has run out.
+    #[inline]
+    pub(super) fn on_deadline(
+        &mut self,
+        cx: &mut Cx<'_>,
+        host: &mut Host,
+        flows: &mut Flows,
+    ) -> Fate {
+        match self.phase {
+            Phase::Crediting { flow, .. } => {
+                let crediting = &mut flows[flow];
+                if cx.now.since(crediting.heard_at()) >= host.settings.give_up {
+                    // DEVIATES(xpass-artefact): it gives credits to a dead sender for ever.
+                    host.totals.timeouts += 1;
+                    self.cease(flows, Phase::Quiet);
+                    return Fate::Keep;
+                }
+                let rtt = self.rtt.unwrap_or(host.settings.base_rtt);
+                crediting.apply(&host.settings.law, cx.now, rtt, self.given);
+                let credit_at = self.give(cx.now, cx.rng, host, flow, flows);
+                self.phase = Phase::Crediting { flow, credit_at };
+                Fate::Keep
+            }
+            Phase::Finished { .. } => Fate::Forget,
+            Phase::Quiet | Phase::Draining { .. } => Fate::Keep,
+        }
+    }
+
+    /// Stops giving credits, if it did, and takes up `phase`.
+    fn cease(&mut self, flows: &mut Flows, phase: Phase) {
+        if let Phase::Crediting { flow, .. } = self.phase {
+            flows.remove(flow);
+        }
+        self.phase = phase;
+    }
+
+    /// A frame has come.
+    #[inline]
+    pub(super) fn on_data(
+        &mut self,
+        cx: &mut Cx<'_>,
+        host: &mut Host,
+        flows: &mut Flows,
+        data: Data,
+    ) {
+        let since = header::credits_since(self.given, data.echo);
+        if since >= CREDITS_OPEN_MAX || u64::from(since) >= self.given {
+            host.totals.nonsense += 1; // it answers a credit that was never given
+            return;
+        }
+        if let Phase::Crediting { flow, .. } = self.phase {
+            let number = self.given - u64::from(since);
+            if let Some(sample) = flows[flow].on_data(cx.now, number, self.given) {
+                // Four fifths of what was, one fifth of what is. [xpass artefact, xpass.cc]
+                let mean = |rtt: Span| Span((4 * rtt.0 + sample.0) / 5);
+                self.rtt = Some(self.rtt.map_or(sample, mean));
+            }
+        }
+        match self.place(data) {
+            Ordering::Equal => self.accept(cx, host, flows, data),
+            Ordering::Less => host.totals.duplicates += 1,
+            Ordering::Greater => {
+                host.totals.duplicates += 1; // go-back-N keeps nothing behind a gap
+                self.nack(cx.now, host);
+            }
+        }
+    }
+
+    /// Whether a frame is the next one, an earlier or a later one.
+    #[inline]
+    fn place(&self, data: Data) -> Ordering {
+        // How far ahead its count of empty frames is, modulo their number: half is behind.
+        let ahead = data.blanks.wrapping_sub(self.blanks) & (BLANKS_MODULUS - 1);
+        data.offset.cmp(&self.bytes).then(match ahead {
+            0 => Ordering::Equal,
+            ahead if ahead < BLANKS_MODULUS / 2 => Ordering::Greater,
+            _ => Ordering::Less,
+        })
+    }
+
+    #[inline]
+    fn accept(&mut self, cx: &mut Cx<'_>, host: &mut Host, flows: &mut Flows, data: Data) {
+        if data.length > 0 {
+            cx.accept(self.conn, data.offset, data.length);
+        }
+        self.bytes += u64::from(data.length);
+        self.message_bytes += u64::from(data.length);
+        self.blanks += u64::from(data.length == 0);
+        self.nack_again = Time::ZERO;
+        if data.end {
+            self.complete(cx, host, flows);
+        }
+        if let Phase::Draining { end } = self.phase
+            && self.next() >= end
+        {
+            self.phase = Phase::Quiet;
+            self.ack(host);
+        }
+    }
+
+    /// The last frame of a message has come.
+    fn complete(&mut self, cx: &mut Cx<'_>, host: &mut Host, flows: &mut Flows) {
+        let (conn, ordinal, length) = (self.conn, self.ordinal, self.message_bytes);
+        cx.events.push(Event::Received {
+            conn,
+            ordinal,
+            length,
+        });
+        self.ordinal = self.ordinal.wrapping_add(1);
+        self.message_bytes = 0;
+        if self.one_shot {
+            let stop_heard = matches!(self.phase, Phase::Draining { .. });
+            if stop_heard {
+                self.ack(host);
+            }
+            // DEVIATES(xpass-artefact): it gives credits until the STOP, because it does not know
+            // where a message ends; where the STOP is lost that is a waste without end.
+            let forget_at = cx.now + host.settings.close_wait;
+            self.cease(
+                flows,
+                Phase::Finished {
+                    forget_at,
+                    stop_heard,
+                },
+            );
+        } else if self.ordinal.wrapping_sub(self.acked) >= MESSAGES_PER_ACK {
+            self.ack(host);
+        }
+    }
+
+    /// Something is missing: asks for it, but not again until the answer can be here.
+    fn nack(&mut self, now: Time, host: &mut Host) {
+        if now < self.nack_again {
+            return;
+        }
+        let (next, size) = (self.next(), host.settings.encap.frame_min);
+        host.nic
+            .push(header::nack(self.peer, self.conn, next, size));
+        let rtt = self.rtt.unwrap_or(host.settings.base_rtt);
+        self.nack_again = now + rtt.times(2).max(host.settings.request_retry);
+    }
+
+    fn ack(&mut self, host: &mut Host) {
+        self.acked = self.ordinal;
+        let (next, size) = (self.next(), host.settings.encap.frame_min);
+        host.nic
+            .push(header::stop_ack(self.peer, self.conn, next, size));
+    }
+
+    /// The sender wants no more credits; its stream ends at `end`.
+    pub(super) fn on_stop(
+        &mut self,
+        cx: &mut Cx<'_>,
+        host: &mut Host,
+        flows: &mut Flows,
+        end: u64,
+        reason: StopReason,
+    ) -> Fate {
+        let conn = self.conn;
+        if let Phase::Finished {
+            forget_at,
+            stop_heard,
+        } = &mut self.phase
+        {
+            *forget_at = cx.now + host.settings.close_wait;
+            if !std::mem::replace(stop_heard, true) {
+                cx.events.push(Event::Stopped { conn });
+            }
+            self.ack(host);
+            return Fate::Keep;
+        }
+        if reason == StopReason::Gone {
+            return self.on_gone(cx, flows);
+        }
+        // A sender asks because it has something beyond: this STOP is older than that request.
+        let stale = end < self.next() || (end <= self.asked && self.is_crediting());
+        if stale {
+            host.totals.duplicates += 1;
+            return Fate::Keep;
+        }
+        if self.is_crediting() {
+            cx.events.push(Event::Stopped { conn });
+        }
+        match (end.cmp(&self.next()), reason) {
+            (Ordering::Greater, StopReason::Early) => {
+                self.cease(flows, Phase::Draining { end });
+            }
+            (Ordering::Greater, _) => {
+                self.cease(flows, Phase::Quiet);
+                self.nack(cx.now, host);
+            }
+            (Ordering::Equal | Ordering::Less, _) => {
+                self.cease(flows, Phase::Quiet);
+                self.ack(host);
+            }
+        }
+        Fate::Keep
+    }
+
+    /// The sender does not know the connection: an old request opened it again, or the sender
+    /// has lost its memory.
+    fn on_gone(&mut self, cx: &mut Cx<'_>, flows: &mut Flows) -> Fate {
+        self.cease(flows, Phase::Quiet);
+        if !self.one_shot {
+            return Fate::Keep;
+        }
+        if self.next() > 0 {
+            cx.events.push(Event::Refused { conn: self.conn });
+        }
+        Fate::Forget
+    }
+
+    fn is_crediting(&self) -> bool {
+        matches!(self.phase, Phase::Crediting { .. })
+    }
+
+    /// Says what is unfinished here, and what it waits for.
+    pub(super) fn stuck(&self, flows: &Flows) -> Option<StuckFlow> {
+        let (state, waits_for) = match self.phase {
+            Phase::Finished { .. } => return None,
+            Phase::Quiet if self.message_bytes == 0 && !self.one_shot => return None,
+            Phase::Quiet => ("quiet", "a request".to_owned()),
+            Phase::Draining { end } => ("draining", format!("data up to {end}")),
+            Phase::Crediting { flow, credit_at } => {
+                let heard = flows[flow].heard_at();
+                let text = format!("data or STOP since {heard}; next credit at {credit_at}");
+                ("crediting", text)
+            }
+        };
+        let (next, given, ordinal) = (self.next(), self.given, self.ordinal);
+        Some(StuckFlow {
+            conn: self.conn,
+            state: format!("receiver {state}, message {ordinal}, next {next}, {given} credits"),
+            waits_for,
+        })
+    }
+
+    pub(super) fn check(&self, flows: &Flows, settings: &Settings) {
+        self.alarm.check();
+        assert!(self.message_bytes <= self.bytes);
+        match self.phase {
+            Phase::Crediting { flow, .. } => flows[flow].check(&settings.law, self.given),
+            Phase::Finished { .. } => assert!(self.one_shot && self.ordinal > 0),
+            Phase::Draining { end } => assert!(self.next() < end),
+            Phase::Quiet => {}
+        }
+    }
+}
+
+/// Size of the next credit and the factor on the time to the one after: both are needed, or
+/// credits of several flows fall into step and one flow loses them all. [xpass s3.3]
+#[inline]
+fn draw(settings: &Settings, rng: &mut Rng) -> (u16, f64) {
+    let bits = rng.next_u64();
+    let (low, high) = (bits & 0xffff_ffff, bits >> 32);
+    #[allow(clippy::cast_possible_truncation, reason = "below credit_sizes, a u16")]
+    let above = ((low * u64::from(settings.credit_sizes)) >> 32) as u16;
+    let unit = high as f64 / (1u64 << 32) as f64;
+    (
+        settings.credit_size_min + above,
+        1.0 + settings.jitter * (2.0 * unit - 1.0),
+    )
+}
+
+/// A time that is not negative, in whole picoseconds; at least one, so that time moves on.
+#[inline]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a conversion from float to integer saturates, and gaps are positive"
+)]
+fn picoseconds(time: f64) -> Span {
+    Span((time as u64).max(1))
+}

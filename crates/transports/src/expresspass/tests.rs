@@ -1,0 +1,1 @@
+//! Conversations and small networks: what the whole endpoint does.

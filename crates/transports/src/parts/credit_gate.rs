@@ -1,0 +1,195 @@
+//! The credit queue of a host's own line: the same discipline as that of a switch port.
+//! [xpass s3.1]
+//!
+//! Credits of all receivers on the host wait in one short queue and leave at the rate at which
+//! the data that they release fits the way back. The token bucket is kept as a moment, in exact
+//! picoseconds of line time: the moment at which it was, or would have been, empty.
+
+use model::Packet;
+use model::intent::{CreditCount, CreditSpec};
+use std::collections::VecDeque;
+use units::{LineTime, Span, Time};
+
+/// A short queue of credits behind a token bucket.
+#[derive(Clone, Debug)]
+pub struct CreditGate {
+    queue: VecDeque<Packet>,
+    /// Wire bytes that wait.
+    bytes: u32,
+    spec: CreditSpec,
+    /// Line time that one credit of mean size stands for: its own and its data frame's.
+    period: Span,
+    /// Line time that a full bucket stands for.
+    full: Span,
+    /// When the bucket was empty. Lies ahead of now where a credit was larger than the bucket.
+    empty_at: Time,
+}
+
+impl CreditGate {
+    /// The gate of a line. Its bucket is empty at time 0. [xpass artefact, xpass-drop-tail.cc]
+    pub fn new(spec: CreditSpec, line: LineTime) -> Self {
+        let period = line.of(u64::from(spec.size_mean) + u64::from(spec.frame_max));
+        Self {
+            queue: VecDeque::new(),
+            bytes: 0,
+            spec,
+            period,
+            full: period.times(u64::from(spec.bucket)),
+            empty_at: Time::ZERO,
+        }
+    }
+
+    /// Time between two credits of mean size at the full credit rate.
+    pub fn period(&self) -> Span {
+        self.period
+    }
+
+    /// What `size` bytes of credit cost, in line time.
+    #[inline]
+    fn cost(&self, size: u16) -> Span {
+        match self.spec.count {
+            CreditCount::Credits => self.period,
+            CreditCount::Bytes => {
+                Span((u64::from(size) * self.period.0).div_ceil(u64::from(self.spec.size_mean)))
+            }
+        }
+    }
+
+    /// Queues a credit; false where the queue is full and the credit is lost.
+    #[inline]
+    #[must_use]
+    pub fn offer(&mut self, credit: &Packet) -> bool {
+        let limit = usize::from(self.spec.queue_limit);
+        let room = match self.spec.count {
+            CreditCount::Credits => self.queue.len() < limit,
+            CreditCount::Bytes => {
+                let limit = u32::from(self.spec.queue_limit) * u32::from(self.spec.size_mean);
+                self.bytes + u32::from(credit.size) <= limit
+            }
+        };
+        if room {
+            self.bytes += u32::from(credit.size);
+            self.queue.push_back(*credit);
+        }
+        room
+    }
+
+    /// When the first credit may leave; [`Time::NEVER`] where none waits.
+    #[inline]
+    pub fn ready_at(&self) -> Time {
+        self.queue
+            .front()
+            .map_or(Time::NEVER, |credit| self.empty_at + self.cost(credit.size))
+    }
+
+    /// Takes the first credit, whose moment has come.
+    #[inline]
+    pub fn take(&mut self, now: Time) -> Option<Packet> {
+        debug_assert!(self.ready_at() <= now);
+        let credit = self.queue.pop_front()?;
+        self.bytes -= u32::from(credit.size);
+        let emptied = self.empty_at.max(Time(now.0.saturating_sub(self.full.0)));
+        self.empty_at = emptied + self.cost(credit.size);
+        Some(credit)
+    }
+
+    /// Credits that wait.
+    pub fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether none waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Panics where the queue is over its limit or its bytes are miscounted.
+    pub fn check(&self) {
+        let bytes: u32 = self.queue.iter().map(|credit| u32::from(credit.size)).sum();
+        assert_eq!(self.bytes, bytes);
+        match self.spec.count {
+            CreditCount::Credits => assert!(self.len() <= usize::from(self.spec.queue_limit)),
+            CreditCount::Bytes => {
+                let limit = u32::from(self.spec.queue_limit) * u32::from(self.spec.size_mean);
+                assert!(bytes <= limit, "{bytes} B of credits in {limit} B");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Class, ConnId, HostId, Rng, stream};
+    use units::Rate;
+
+    fn spec(count: CreditCount) -> CreditSpec {
+        CreditSpec {
+            queue_limit: 8,
+            bucket: 2,
+            count,
+            size_mean: 84,
+            frame_max: 1538,
+        }
+    }
+    fn credit(size: u16) -> Packet {
+        Packet::new(HostId(0), ConnId(0), Class::Credit, 0, size)
+    }
+    /// 84 + 1538 bytes at 10 Gb/s.
+    const PERIOD: u64 = 1_297_600;
+
+    #[test]
+    fn two_credits_leave_at_once_and_the_rest_at_the_credit_rate() {
+        let mut gate = CreditGate::new(spec(CreditCount::Credits), LineTime::new(Rate::gbps(10)));
+        let mut now = Time(100 * PERIOD);
+        let offered = (0..10).filter(|_| gate.offer(&credit(84))).count();
+        assert_eq!(offered, 8, "the queue holds eight");
+        let mut left = Vec::new();
+        while !gate.is_empty() {
+            now = now.max(gate.ready_at());
+            gate.take(now).unwrap();
+            left.push((now.0 - 100 * PERIOD) / PERIOD);
+            gate.check();
+        }
+        assert_eq!(left, [0, 0, 1, 2, 3, 4, 5, 6]);
+    }
+
+    /// Offers random credits faster than they may leave and returns (credits, bytes) that left
+    /// and the time it took, in periods.
+    fn flood(count: CreditCount) -> (u64, u64, u64) {
+        let mut gate = CreditGate::new(spec(count), LineTime::new(Rate::gbps(10)));
+        let (mut rng, mut now) = (Rng::stream(1, stream::TEST, 2), Time::ZERO);
+        let (mut credits, mut bytes) = (0, 0);
+        while credits < 10_000 {
+            let size = u16::try_from(rng.between(76, 92)).unwrap();
+            let _ = gate.offer(&credit(size));
+            now = Time(now.0 + PERIOD / 3);
+            while gate.ready_at() <= now {
+                bytes += u64::from(gate.take(now).unwrap().size);
+                credits += 1;
+            }
+            gate.check();
+        }
+        (credits, bytes, now.0 / PERIOD)
+    }
+
+    #[test]
+    fn counted_in_credits_a_credit_costs_one_period_whatever_its_size() {
+        let (credits, _, periods) = flood(CreditCount::Credits);
+        assert!(
+            (periods..=periods + 2).contains(&credits),
+            "{credits} in {periods}"
+        );
+    }
+
+    #[test]
+    fn counted_in_bytes_small_credits_win_and_more_of_them_leave() {
+        let (credits, bytes, periods) = flood(CreditCount::Bytes);
+        assert!(bytes / 84 <= periods + 2, "{bytes} B in {periods} periods");
+        assert!(
+            credits > periods,
+            "small credits pass a full queue: {credits} in {periods}"
+        );
+    }
+}

@@ -1,0 +1,231 @@
+//! One heap of timers for all connections of a host.
+//!
+//! Each owner of a timer has one [`Alarm`], and at most one of its entries in the heap counts.
+//! Moving an alarm later costs nothing: the entry stays, comes up early, and is put back. Only an
+//! alarm that moves earlier pushes a second entry, and the first is ignored when it comes up.
+//!
+//! ```
+//! # use transports::parts::timers::{Alarm, Timers};
+//! # use units::Time;
+//! let (mut timers, mut alarms) = (Timers::default(), [Alarm::OFF; 2]);
+//! timers.set(&mut alarms[1], 1, Time(50));
+//! let now = timers.next();
+//! while let Some(owner) = timers.due(now) {
+//!     let alarm = &mut alarms[owner as usize];
+//!     if timers.admit(alarm, now) {
+//!         // ... call the owner, ask it when it wants to be called again ...
+//!         timers.rung(alarm, Time::NEVER);
+//!     }
+//! }
+//! ```
+
+use units::Time;
+
+/// When an owner wants to be called; lives in the owner.
+#[derive(Clone, Copy, Debug)]
+pub struct Alarm {
+    due: Time,
+    /// The moment of the entry that counts; [`Time::NEVER`] where the heap has none.
+    queued: Time,
+}
+
+impl Alarm {
+    /// Not set.
+    pub const OFF: Self = Self {
+        due: Time::NEVER,
+        queued: Time::NEVER,
+    };
+
+    /// When it rings.
+    pub fn due(&self) -> Time {
+        self.due
+    }
+
+    /// Panics where the heap would call too late.
+    pub fn check(&self) {
+        assert!(
+            self.queued <= self.due,
+            "queued for {}, due at {}",
+            self.queued,
+            self.due
+        );
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    at: Time,
+    owner: u32,
+}
+
+/// The alarms of a host, by (time, owner).
+#[derive(Clone, Debug, Default)]
+pub struct Timers {
+    /// A binary heap, the smallest entry first.
+    heap: Vec<Entry>,
+}
+
+impl Timers {
+    /// When something may be due: never too late, sometimes too early.
+    #[inline]
+    pub fn next(&self) -> Time {
+        self.heap.first().map_or(Time::NEVER, |entry| entry.at)
+    }
+
+    /// Sets the alarm of `owner`.
+    #[inline]
+    pub fn set(&mut self, alarm: &mut Alarm, owner: u32, due: Time) {
+        alarm.due = due;
+        if due < alarm.queued {
+            alarm.queued = due;
+            self.heap.push(Entry { at: due, owner });
+            self.rise(self.heap.len() - 1);
+        }
+    }
+
+    /// Whose entry is due at `now`. Follow it with [`Timers::admit`], or with [`Timers::gone`]
+    /// where the owner does not exist any more.
+    #[inline]
+    pub fn due(&self, now: Time) -> Option<u32> {
+        self.heap
+            .first()
+            .filter(|entry| entry.at <= now)
+            .map(|entry| entry.owner)
+    }
+
+    /// Whether the alarm of the first entry's owner is really due. Where it is not, the entry is
+    /// dropped or put back; where it is, call the owner and then [`Timers::rung`].
+    #[inline]
+    pub fn admit(&mut self, alarm: &mut Alarm, now: Time) -> bool {
+        if self.next() != alarm.queued {
+            self.replace_first(Time::NEVER); // it was moved earlier and has rung since
+            return false;
+        }
+        if alarm.due > now {
+            alarm.queued = alarm.due;
+            self.replace_first(alarm.due);
+            return false;
+        }
+        true
+    }
+
+    /// The admitted owner was called and wants to be called again at `due`.
+    #[inline]
+    pub fn rung(&mut self, alarm: &mut Alarm, due: Time) {
+        debug_assert_eq!(self.next(), alarm.queued, "only the first entry rings");
+        *alarm = Alarm { due, queued: due };
+        self.replace_first(due);
+    }
+
+    /// The owner of the first entry does not exist any more.
+    pub fn gone(&mut self) {
+        self.replace_first(Time::NEVER);
+    }
+
+    /// Entries in the heap, those that no longer count included.
+    pub fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// Whether the heap has no entry.
+    pub fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
+    #[inline]
+    fn replace_first(&mut self, at: Time) {
+        if at == Time::NEVER {
+            self.heap.swap_remove(0);
+        } else {
+            self.heap[0].at = at;
+        }
+        self.sink();
+    }
+
+    fn rise(&mut self, mut child: usize) {
+        while child > 0 {
+            let parent = (child - 1) / 2;
+            if self.heap[parent] <= self.heap[child] {
+                break;
+            }
+            self.heap.swap(parent, child);
+            child = parent;
+        }
+    }
+
+    #[inline]
+    fn sink(&mut self) {
+        let Some(&moving) = self.heap.first() else {
+            return;
+        };
+        let mut hole = 0;
+        loop {
+            let mut child = 2 * hole + 1;
+            if child >= self.heap.len() {
+                break;
+            }
+            if child + 1 < self.heap.len() && self.heap[child + 1] < self.heap[child] {
+                child += 1;
+            }
+            if moving <= self.heap[child] {
+                break;
+            }
+            self.heap[hole] = self.heap[child];
+            hole = child;
+        }
+        self.heap[hole] = moving;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Rng, stream};
+
+    #[test]
+    fn every_alarm_rings_once_it_is_due_however_it_was_moved() {
+        let mut rng = Rng::stream(1, stream::TEST, 1);
+        let (mut timers, mut alarms) = (Timers::default(), [Alarm::OFF; 50]);
+        let mut now = Time::ZERO;
+        for _ in 0..5_000 {
+            for _ in 0..3 {
+                let owner = u32::try_from(rng.below(50)).unwrap();
+                let never = rng.below(8) == 0;
+                let due = if never {
+                    Time::NEVER
+                } else {
+                    Time(now.0 + rng.below(100))
+                };
+                timers.set(&mut alarms[owner as usize], owner, due);
+            }
+            now = Time(now.0 + rng.below(20));
+            let due = |owner: &u32| alarms[*owner as usize].due() <= now;
+            let expected: Vec<_> = (0u32..50).filter(due).collect();
+            let mut rung = Vec::new();
+            while let Some(owner) = timers.due(now) {
+                let alarm = &mut alarms[owner as usize];
+                if timers.admit(alarm, now) {
+                    rung.push(owner);
+                    let again = rng.below(2) == 0;
+                    timers.rung(alarm, if again { Time(now.0 + 7) } else { Time::NEVER });
+                }
+            }
+            rung.sort_unstable();
+            assert_eq!(rung, expected);
+            alarms.iter().for_each(Alarm::check);
+            assert!(timers.next() > now);
+        }
+    }
+
+    #[test]
+    fn an_alarm_that_moves_later_pushes_nothing() {
+        let (mut timers, mut alarm) = (Timers::default(), Alarm::OFF);
+        for at in 1..1000 {
+            timers.set(&mut alarm, 0, Time(at));
+        }
+        assert_eq!((timers.len(), timers.next()), (1, Time(1)));
+        assert_eq!(timers.due(Time(5)), Some(0));
+        assert!(!timers.admit(&mut alarm, Time(5)));
+        assert_eq!((timers.len(), timers.next()), (1, Time(999)));
+    }
+}
