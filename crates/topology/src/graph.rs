@@ -4,7 +4,7 @@ use crate::{
     CABLES_MAX, HOSTS_MAX, Link, LinkId, Node, NodeId, NodeKind, PORTS_MAX, Topology,
     TopologyError, index32,
 };
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use units::{Rate, Span};
 
 /// A graph as a file lists it: nodes under the file's own numbers, cables in the file's order.
@@ -60,13 +60,22 @@ pub enum PortOrder {
 }
 
 impl Graph {
-    /// The host number in the topology of the node that the file calls `id`.
+    /// The host number in the topology of the node that the file calls `id`. For many of them, ask
+    /// [`Graph::hosts_by_id`] once.
     pub fn host_index(&self, id: u32) -> Option<u32> {
         let hosts = self.nodes.iter().filter(|node| node.kind == NodeKind::Host);
-        (0..)
-            .zip(hosts)
-            .find(|(_, node)| node.id == id)
-            .map(|(host, _)| host)
+        hosts
+            .map(|node| node.id)
+            .zip(0..)
+            .find(|&(known, _)| known == id)
+            .map(|(_, host)| host)
+    }
+
+    /// The host numbers in the topology, by the file's own numbers: for traffic that names nodes as
+    /// the file does.
+    pub fn hosts_by_id(&self) -> BTreeMap<u32, u32> {
+        let hosts = self.nodes.iter().filter(|node| node.kind == NodeKind::Host);
+        hosts.map(|node| node.id).zip(0..).collect()
     }
 
     /// The topology: hosts first, tiers by the distance to the nearest host.

@@ -118,10 +118,16 @@ impl Builtin {
     }
 }
 
+/// The entry of this name or alias.
+pub fn builtin(name: &str) -> Option<&'static Builtin> {
+    BUILTINS
+        .iter()
+        .find(|entry| entry.name == name || entry.alias == Some(name))
+}
+
 /// The built-in distribution of this name or alias.
 pub fn named(name: &str) -> Option<SizeDist> {
-    let is = |builtin: &&Builtin| builtin.name == name || builtin.alias == Some(name);
-    BUILTINS.iter().find(is).map(Builtin::dist)
+    builtin(name).map(Builtin::dist)
 }
 
 #[cfg(test)]

@@ -259,8 +259,12 @@ mod tests {
     #[test]
     fn hosts_may_stand_after_switches() {
         let graph = parse("mixed", "3 1 2\n0\n1 0 1Gbps 1us 0\n2 0 1Gbps 1us 0\n").unwrap();
-        assert_eq!(graph.host_index(2), Some(1));
-        assert_eq!(graph.host_index(0), None, "a switch is no host");
+        let hosts: Vec<_> = graph.hosts_by_id().into_iter().collect();
+        assert_eq!(hosts, [(1, 0), (2, 1)]);
+        assert_eq!(
+            [0, 1, 2].map(|id| graph.host_index(id)),
+            [None, Some(0), Some(1)]
+        );
         let topology = graph.build().unwrap();
         assert_eq!(topology.node(NodeId(2)).name, "tor0");
     }
