@@ -1,0 +1,316 @@
+//! The first round trip, used: what a sender knows of the packets it sent before its first credit.
+//! [aeolus s3.3, s4.2]
+//!
+//! A new flow sends *unscheduled* packets at line rate until its first credit comes or one
+//! bandwidth-delay product has left. Switches drop them first. Each that arrives is acknowledged by
+//! itself; on one path, an acknowledgement of a later packet proves an earlier one lost, and a probe
+//! behind the last one proves the tail. What was lost is sent once more, on a credit.
+
+use std::collections::VecDeque;
+
+/// What became of one unscheduled packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    /// On its way, for all the sender knows.
+    Sent,
+    /// Acknowledged.
+    Arrived,
+    /// A later one arrived without it.
+    Lost,
+    /// Sent again on a credit.
+    Resent,
+}
+
+/// The unscheduled packets of one burst. `F` is what the transport needs to send one again.
+#[derive(Clone, Debug)]
+pub struct Burst<F> {
+    /// By position, ascending; forgotten from the front once nothing is owed.
+    packets: VecDeque<(u64, F, Fate)>,
+    /// Packets whose fate is `Sent`.
+    unknown: usize,
+    /// Packets whose fate is `Lost`.
+    lost: usize,
+    /// No packet before this place of `packets` is lost, none before the other is unknown.
+    first_lost: usize,
+    first_unknown: usize,
+    /// Wire bytes that may still leave in this burst.
+    allowance: u64,
+}
+
+impl<F> Default for Burst<F> {
+    fn default() -> Self {
+        Self {
+            packets: VecDeque::new(),
+            unknown: 0,
+            lost: 0,
+            first_lost: 0,
+            first_unknown: 0,
+            allowance: 0,
+        }
+    }
+}
+
+impl<F: Copy> Burst<F> {
+    /// Opens a burst of at most `allowance` wire bytes. What is known of an earlier one stays.
+    pub fn open(&mut self, allowance: u64) {
+        self.allowance = allowance;
+    }
+
+    /// Whether another frame of `size` wire bytes may leave without a credit.
+    #[inline]
+    pub fn may_send(&self, size: u16) -> bool {
+        self.allowance >= u64::from(size)
+    }
+
+    /// Nothing leaves without a credit any more.
+    pub fn close(&mut self) {
+        self.allowance = 0;
+    }
+
+    /// A packet of `size` wire bytes at `position` leaves, after all those before it.
+    ///
+    /// # Panics
+    /// If the burst does not allow it, or positions do not ascend.
+    pub fn sent(&mut self, position: u64, frame: F, size: u16) {
+        assert!(self.may_send(size), "{size} B more than the burst allows");
+        assert!(
+            self.packets
+                .back()
+                .is_none_or(|&(last, ..)| last < position),
+            "out of order"
+        );
+        self.allowance -= u64::from(size);
+        self.packets.push_back((position, frame, Fate::Sent));
+        self.unknown += 1;
+    }
+
+    /// Packets that have neither arrived nor been sent again.
+    #[inline]
+    pub fn owed(&self) -> usize {
+        self.unknown + self.lost
+    }
+
+    /// Position of the packet sent last.
+    pub fn last(&self) -> Option<u64> {
+        self.packets.back().map(|&(position, ..)| position)
+    }
+
+    /// The packet at `position` has arrived: those before it that have not are lost. False where no
+    /// such packet was sent.
+    pub fn on_ack(&mut self, position: u64) -> bool {
+        let Ok(place) = self.packets.binary_search_by_key(&position, |&(at, ..)| at) else {
+            return false;
+        };
+        self.set(place, Fate::Arrived);
+        self.lose_before(place);
+        self.forget();
+        true
+    }
+
+    /// The probe behind the packet at `position` has arrived: that packet and all before it are
+    /// either acknowledged or lost. False where no such packet was sent.
+    pub fn on_probe_ack(&mut self, position: u64) -> bool {
+        let place = match self.packets.binary_search_by_key(&position, |&(at, ..)| at) {
+            Ok(place) => place + 1,
+            // All that the probe speaks of is settled and forgotten.
+            Err(place) if place == 0 => return true,
+            Err(_) => return false,
+        };
+        self.lose_before(place);
+        true
+    }
+
+    /// Nobody will tell what became of the rest: all of it counts as lost.
+    pub fn give_up(&mut self) {
+        self.lose_before(self.packets.len());
+    }
+
+    /// Everything before `position` has arrived, as the receiver's own account says.
+    pub fn confirm(&mut self, position: u64) {
+        let end = self.packets.partition_point(|&(at, ..)| at < position);
+        for place in 0..end {
+            self.set(place, Fate::Arrived);
+        }
+        self.forget();
+    }
+
+    /// The oldest lost packet, which now leaves on a credit.
+    #[inline]
+    pub fn take_lost(&mut self) -> Option<F> {
+        if self.lost == 0 {
+            return None;
+        }
+        let lost = |&(.., fate): &(u64, F, Fate)| fate == Fate::Lost;
+        let skipped = self.packets.iter().skip(self.first_lost).position(lost);
+        self.first_lost += skipped.expect("one is counted");
+        Some(self.resend(self.first_lost))
+    }
+
+    /// The oldest packet of unknown fate, which leaves again on a credit that has nothing better.
+    #[inline]
+    pub fn take_unknown(&mut self) -> Option<F> {
+        if self.unknown == 0 {
+            return None;
+        }
+        let unknown = |&(.., fate): &(u64, F, Fate)| fate == Fate::Sent;
+        let skipped = self
+            .packets
+            .iter()
+            .skip(self.first_unknown)
+            .position(unknown);
+        self.first_unknown += skipped.expect("one is counted");
+        Some(self.resend(self.first_unknown))
+    }
+
+    fn resend(&mut self, place: usize) -> F {
+        let frame = self.packets[place].1;
+        self.set(place, Fate::Resent);
+        frame
+    }
+
+    fn set(&mut self, place: usize, fate: Fate) {
+        let old = std::mem::replace(&mut self.packets[place].2, fate);
+        self.unknown -= usize::from(old == Fate::Sent);
+        self.lost -= usize::from(old == Fate::Lost);
+        self.unknown += usize::from(fate == Fate::Sent);
+        self.lost += usize::from(fate == Fate::Lost);
+    }
+
+    fn lose_before(&mut self, end: usize) {
+        for place in self.first_unknown..end {
+            if self.packets[place].2 == Fate::Sent {
+                self.set(place, Fate::Lost);
+                self.first_lost = self.first_lost.min(place);
+            }
+        }
+        self.first_unknown = self.first_unknown.max(end);
+    }
+
+    /// Lets go of packets at the front that are settled.
+    fn forget(&mut self) {
+        while self
+            .packets
+            .front()
+            .is_some_and(|&(.., fate)| fate == Fate::Arrived)
+        {
+            self.packets.pop_front();
+            self.first_lost = self.first_lost.saturating_sub(1);
+            self.first_unknown = self.first_unknown.saturating_sub(1);
+        }
+        if self.packets.is_empty() {
+            self.packets.shrink_to_fit();
+        }
+    }
+
+    /// Panics where an invariant is broken.
+    pub fn check(&self) {
+        let count = |wanted| {
+            self.packets
+                .iter()
+                .filter(|&&(.., fate)| fate == wanted)
+                .count()
+        };
+        assert_eq!(
+            (count(Fate::Sent), count(Fate::Lost)),
+            (self.unknown, self.lost)
+        );
+        let before = |place: usize, fate| self.packets.iter().take(place).any(|p| p.2 == fate);
+        assert!(!before(self.first_unknown, Fate::Sent) && !before(self.first_lost, Fate::Lost));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Rng, stream};
+
+    fn burst(packets: u64) -> Burst<u64> {
+        let mut burst = Burst::default();
+        burst.open(packets * 1538 + 100);
+        for packet in 0..packets {
+            burst.sent(packet * 1460, packet, 1538);
+        }
+        assert!(!burst.may_send(1538));
+        burst
+    }
+
+    #[test]
+    fn an_acknowledgement_proves_all_earlier_gaps() {
+        let mut burst = burst(6);
+        assert!(burst.on_ack(0) && burst.on_ack(3 * 1460));
+        assert_eq!(
+            (burst.take_lost(), burst.take_lost(), burst.take_lost()),
+            (Some(1), Some(2), None)
+        );
+        assert_eq!(burst.owed(), 2);
+        burst.check();
+    }
+
+    #[test]
+    fn the_probe_proves_the_tail() {
+        let mut burst = burst(4);
+        assert!(burst.on_ack(1460) && burst.on_probe_ack(3 * 1460));
+        assert_eq!(
+            [0; 4].map(|_| burst.take_lost()),
+            [Some(0), Some(2), Some(3), None]
+        );
+        assert_eq!(burst.owed(), 0);
+        burst.check();
+    }
+
+    #[test]
+    fn lost_packets_go_first_and_unknown_ones_last() {
+        let mut burst = burst(4);
+        assert!(burst.on_ack(2 * 1460));
+        assert_eq!((burst.take_lost(), burst.take_lost()), (Some(0), Some(1)));
+        assert_eq!(
+            (
+                burst.take_lost(),
+                burst.take_unknown(),
+                burst.take_unknown()
+            ),
+            (None, Some(3), None)
+        );
+    }
+
+    #[test]
+    fn nonsense_changes_nothing() {
+        let mut burst = burst(3);
+        assert!(!burst.on_ack(1) && !burst.on_ack(9999) && !burst.on_probe_ack(77));
+        assert_eq!((burst.owed(), burst.take_lost()), (3, None));
+    }
+
+    #[test]
+    fn each_packet_is_sent_again_at_most_once_whatever_comes_in_which_order() {
+        let mut rng = Rng::stream(1, stream::TEST, 7);
+        for _ in 0..500 {
+            let n = rng.between(1, 40);
+            let mut burst = burst(n);
+            let mut again = vec![0; usize::try_from(n).unwrap()];
+            for _ in 0..200 {
+                let position = rng.below(n) * 1460;
+                let taken = match rng.below(5) {
+                    0 => {
+                        burst.on_ack(position);
+                        None
+                    }
+                    1 => {
+                        burst.on_probe_ack(position);
+                        None
+                    }
+                    2 => burst.take_lost(),
+                    3 => burst.take_unknown(),
+                    _ => {
+                        burst.confirm(position);
+                        None
+                    }
+                };
+                if let Some(packet) = taken {
+                    again[usize::try_from(packet).unwrap()] += 1;
+                }
+                burst.check();
+            }
+            assert!(again.iter().all(|&times| times <= 1), "{again:?}");
+        }
+    }
+}
