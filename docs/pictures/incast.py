@@ -25,7 +25,7 @@ PAGE_HEIGHT = TOP + HEIGHT + 52
 STYLE = """
 text { font: 13px system-ui, sans-serif; fill: #1f2937 }
 .title { font-weight: 600; font-size: 14px }
-.axis { stroke: #9ca3af; stroke-width: 1 }
+.axis { stroke: #9ca3af; stroke-width: 1; fill: none }
 .grid { stroke: #9ca3af; stroke-width: .5; stroke-dasharray: 2 4 }
 .line { fill: none; stroke-width: 2; stroke-linejoin: round }
 .c0 { stroke: #0f766e } .c1 { stroke: #c2410c }
