@@ -25,17 +25,20 @@ impl Alpha {
         self.value
     }
 
-    /// `acked` bytes were acknowledged, now everything below `una`; `next` is sent next.
+    /// `acked` bytes were acknowledged, now everything below `una`; `next` is sent next. True where
+    /// that ends a window.
     #[inline]
-    pub(super) fn on_ack(&mut self, acked: u64, echo: bool, una: u64, next: u64) {
+    pub(super) fn on_ack(&mut self, acked: u64, echo: bool, una: u64, next: u64) -> bool {
         if echo {
             self.marked += acked;
         }
-        if una >= self.until {
+        let over = una >= self.until;
+        if over {
             let share = self.marked as f64 / (una - self.from) as f64;
             self.value = (1.0 - self.gain) * self.value + self.gain * share;
             (self.marked, self.from, self.until) = (0, una, next);
         }
+        over
     }
 
     /// Panics where an invariant is broken.
@@ -55,8 +58,8 @@ mod tests {
         let window = marked.iter().map(|&marked| {
             for packet in 0..10 {
                 una += 1460;
-                // Sent next is always one window ahead: ten packets are in flight.
-                alpha.on_ack(1460, packet < marked, una, una + 9 * 1460);
+                // Ten packets stay in flight.
+                alpha.on_ack(1460, packet < marked, una, una + 10 * 1460);
                 alpha.check();
             }
             format!("{:.0} ", alpha.value() * 1000.0)
@@ -66,16 +69,16 @@ mod tests {
 
     #[test]
     fn it_starts_pessimistic_and_forgets_slowly() {
-        insta::assert_snapshot!(curve(1.0, &[0; 12]), @"");
+        insta::assert_snapshot!(curve(1.0, &[0; 12]), @"938 879 824 772 724 679 637 597 559 524 492 461");
     }
 
     #[test]
     fn full_marking_drives_it_to_one() {
-        insta::assert_snapshot!(curve(0.0, &[10; 12]), @"");
+        insta::assert_snapshot!(curve(0.0, &[10; 12]), @"62 121 176 228 276 321 363 403 441 476 508 539");
     }
 
     #[test]
     fn steady_marking_of_three_in_ten_settles_at_three_tenths() {
-        insta::assert_snapshot!(curve(0.0, &[3; 40]), @"");
+        insta::assert_snapshot!(curve(0.0, &[3; 40]), @"62 77 91 104 117 128 139 149 158 167 175 183 191 197 204 210 215 221 226 230 235 239 243 246 250 253 256 258 261 263 266 268 270 272 274 275 277 278 280 281");
     }
 }

@@ -65,7 +65,7 @@ mod tests {
             rtt.timeout(0, &rules)
         };
         assert_eq!(after(Span::us(100)), Span::ms(10), "never below rto_min");
-        assert_eq!(after(Span::ms(20)), Span::ps(22_662_500_000));
+        assert_eq!(after(Span::ms(20)), Span::ns(22_637_500));
         assert_eq!(after(Span::ms(2000)), Span::ms(1000), "never above rto_max");
     }
 

@@ -58,7 +58,7 @@ impl Segment {
 /// Which rule chose a segment. [RFC 6675 s4, `NextSeg`]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
-    /// Rule 1 and 3: it is missing below what has arrived.
+    /// Rules 1 and 3: it is missing below what has arrived.
     Missing,
     /// Rule 2: it was never sent.
     New,
@@ -265,6 +265,7 @@ impl Sender {
                 }
             }
         }
+        self.window.on_sent(self.pipe());
         self.sent_at = now;
         if self.rto_at == Time::NEVER {
             self.rto_at = self.rtt.deadline(now, self.timeouts, rules);
@@ -289,13 +290,15 @@ impl Sender {
                 return fits(&segment).then_some((Why::New, segment));
             }
         }
-        let Phase::Recovery { rescued, .. } = self.phase else { return None };
+        let Phase::Recovery { until, partial, rescued } = self.phase else { return None };
         if let Some((top, _)) = self.blocks.last()
-            && let Some(segment) = self.missing(top, rules)
+            && let Some(segment) = self.missing(top.min(until), rules)
         {
             return fits(&segment).then_some((Why::Missing, segment));
         }
-        if rescued {
+        // DEVIATES(rfc6675): rule 4 repeats the tail as soon as nothing else can be sent, though it
+        // may well be on its way. We wait until a repair was answered and the tail was not.
+        if rescued || !partial || !rules.sack {
             return None;
         }
         self.tail(rules).filter(fits).map(|segment| (Why::Rescue, segment))
@@ -309,8 +312,6 @@ impl Sender {
     }
 
     /// The last packet in flight, where the receiver has not told of it and it was sent once.
-    // DEVIATES(rfc6675): rule 4 repeats the last missing packet even where it has just been
-    // repaired by rule 1, which costs a packet per isolated loss in a short flow.
     fn tail(&self, rules: &Rules) -> Option<Segment> {
         let top = self.blocks.last().map_or(self.una, |(_, end)| end);
         let from = top.max(self.repaired);
@@ -403,7 +404,9 @@ impl Sender {
         let acked = una - self.una;
         if acked > 0 {
             self.advance(now, una, rules);
-            self.alpha.on_ack(acked, ack.echo && rules.ecn, una, self.next);
+            if self.alpha.on_ack(acked, ack.echo && rules.ecn, una, self.next) {
+                self.window.on_round(flight);
+            }
         }
         let new = match ack.block {
             Some((start, end)) if rules.sack => self.on_block(start.max(una), end),
@@ -411,8 +414,9 @@ impl Sender {
         };
         let duplicate =
             if rules.sack { new > 0 } else { acked == 0 && self.una < self.next };
-        self.step(acked, flight, duplicate, rules);
-        if ack.echo && rules.ecn && self.phase == Phase::Open {
+        let echo = ack.echo && rules.ecn;
+        self.step(acked, duplicate, echo, rules);
+        if echo && self.phase == Phase::Open {
             self.window.on_mark(self.alpha.value(), rules);
             self.phase = Phase::Reduced { until: self.next };
         }
@@ -466,16 +470,17 @@ impl Sender {
         new
     }
 
-    /// Moves the state machine: `acked` new bytes, `flight` bytes out before, a duplicate or not.
-    fn step(&mut self, acked: u64, flight: u64, duplicate: bool, rules: &Rules) {
+    /// Moves the state machine by `acked` new bytes, a duplicate or not; `echo` leaves no growth.
+    #[inline]
+    fn step(&mut self, acked: u64, duplicate: bool, echo: bool, rules: &Rules) {
         if acked > 0 {
             self.dup_acks = 0;
         }
         self.dup_acks = self.dup_acks.saturating_add(u8::from(duplicate));
         match self.phase {
             Phase::Open => {
-                if acked > 0 {
-                    self.window.grow(acked, flight, rules);
+                if acked > 0 && !echo {
+                    self.window.grow(acked, rules);
                 }
                 self.look_for_loss(acked, duplicate, rules);
             }
@@ -485,23 +490,25 @@ impl Sender {
                 }
                 self.look_for_loss(acked, duplicate, rules);
             }
-            Phase::Recovery { until, partial, .. } => {
+            Phase::Recovery { until, rescued, .. } => {
                 if self.una >= until {
                     self.end_recovery(rules);
-                } else if rules.sack {
+                    return;
+                }
+                if rules.sack {
                     self.lost_edge = self.lost_edge.max(self.edge_of_loss(rules));
                 } else if acked > 0 {
                     self.on_partial(acked, rules);
-                    if !partial {
-                        self.phase = Phase::Recovery { until, partial: true, rescued: true };
-                    }
                 } else if duplicate {
                     self.arrived += rules.payload_max;
+                }
+                if acked > 0 {
+                    self.phase = Phase::Recovery { until, partial: true, rescued };
                 }
             }
             Phase::Loss { until } => {
                 if acked > 0 {
-                    self.window.grow_after_timeout(acked, flight, rules);
+                    self.window.grow_after_timeout(acked, rules);
                 }
                 if self.una >= until {
                     self.phase = Phase::Open;
@@ -534,7 +541,7 @@ impl Sender {
             self.lost_edge = edge.max(self.una + first.span());
             (self.repaired, self.again, self.forced) = (self.una, 0, true);
             let until = self.next;
-            self.phase = Phase::Recovery { until, partial: false, rescued: !rules.sack };
+            self.phase = Phase::Recovery { until, partial: false, rescued: false };
         }
     }
 
@@ -548,6 +555,13 @@ impl Sender {
     }
 
     fn end_recovery(&mut self, rules: &Rules) {
+        if self.lost_edge > self.una {
+            // What was sent during the repair was lost too: the next window has its own loss.
+            let flight = self.next - self.una;
+            self.window.on_loss(flight, self.alpha.value(), rules);
+            self.phase = Phase::Recovery { until: self.next, partial: false, rescued: false };
+            return;
+        }
         self.phase = Phase::Open;
         self.forget_loss();
         if !rules.sack {

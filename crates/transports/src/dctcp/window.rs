@@ -12,11 +12,11 @@ pub(super) struct Window {
     threshold: u64,
     /// Bytes acknowledged towards the next packet of growth. [RFC 3465 s2.1]
     credit: u64,
+    /// Most bytes in flight in this round trip and in the last one: a window that is not used
+    /// does not grow. [RFC 7661 s4.1, Linux `tcp_is_cwnd_limited`]
+    peaks: [u64; 2],
 }
 
-/// A window that is not full does not grow; a line that serves others too may leave it this many
-/// packets short. [ours; Linux keeps a flag, `is_cwnd_limited`]
-const SLACK: u64 = 3;
 /// Packets that one acknowledgement may add in the slow start after a timeout, when it may cover
 /// much that arrived long ago. [RFC 3465 s2.3]
 const AFTER_TIMEOUT_MAX: u64 = 2;
@@ -25,7 +25,8 @@ const LOSS_MIN: u64 = 2;
 
 impl Window {
     pub(super) fn new(rules: &Rules) -> Self {
-        Self { size: rules.initial_window, threshold: rules.ssthresh_initial, credit: 0 }
+        let (size, threshold) = (rules.initial_window, rules.ssthresh_initial);
+        Self { size, threshold, credit: 0, peaks: [0; 2] }
     }
 
     /// cwnd in bytes.
@@ -34,19 +35,31 @@ impl Window {
         self.size
     }
 
-    /// `acked` bytes arrived while `flight` bytes were out.
+    /// Something left; now `flight` bytes are out.
     #[inline]
-    pub(super) fn grow(&mut self, acked: u64, flight: u64, rules: &Rules) {
-        let mut acked = acked;
+    pub(super) fn on_sent(&mut self, flight: u64) {
+        self.peaks[0] = self.peaks[0].max(flight);
+    }
+
+    /// A round trip is over; `flight` bytes are out.
+    pub(super) fn on_round(&mut self, flight: u64) {
+        self.peaks = [flight, self.peaks[0]];
+    }
+
+    /// `acked` bytes arrived.
+    #[inline]
+    pub(super) fn grow(&mut self, acked: u64, rules: &Rules) {
+        let (mut acked, used) = (acked, self.peaks[0].max(self.peaks[1]));
         if self.size < self.threshold {
-            if self.size >= 2 * flight {
+            if self.size >= 2 * used {
                 return;
             }
             let step = acked.min(self.threshold - self.size);
             self.size = (self.size + step).min(rules.receive_window);
             acked -= step;
         }
-        if acked > 0 && flight + SLACK * rules.payload_max > self.size {
+        // It is used where not one more packet would have fitted.
+        if acked > 0 && used + rules.payload_max > self.size {
             self.credit += acked;
             if self.credit >= self.size {
                 self.credit -= self.size;
@@ -56,8 +69,8 @@ impl Window {
     }
 
     /// The same while what a timeout declared lost is being repaired.
-    pub(super) fn grow_after_timeout(&mut self, acked: u64, flight: u64, rules: &Rules) {
-        self.grow(acked.min(AFTER_TIMEOUT_MAX * rules.payload_max), flight, rules);
+    pub(super) fn grow_after_timeout(&mut self, acked: u64, rules: &Rules) {
+        self.grow(acked.min(AFTER_TIMEOUT_MAX * rules.payload_max), rules);
     }
 
     /// The network marked packets. Once per window. [RFC 8257 s3.3 equation 9]
@@ -131,66 +144,72 @@ mod tests {
         Rules::new(&params, Encap { payload_max: 1000, ..Encap::PAPER })
     }
 
-    /// cwnd in packets after each round trip in which all of it was acknowledged, two packets at a
-    /// time; `marked` rounds begin with a mark and grow no more, as the sender has it.
+    /// One round trip of a window that is full, acknowledged two packets at a time.
+    fn round(window: &mut Window, rules: &Rules) {
+        let flight = window.size();
+        window.on_sent(flight);
+        window.on_round(flight);
+        (0..flight / 2000).for_each(|_| window.grow(2000, rules));
+        window.check(rules);
+    }
+
+    /// cwnd in packets after each round trip; `marked` ones begin with a mark and grow no more,
+    /// as the sender has it.
     fn curve(alpha: f64, marked: &[bool]) -> String {
         let rules = rules(Params::DEFAULT);
         let mut window = Window::new(&rules);
-        let round = marked.iter().map(|&marked| {
-            let flight = window.size();
+        let rounds = marked.iter().map(|&marked| {
             if marked {
                 window.on_mark(alpha, &rules);
             } else {
-                for _ in 0..flight / 2000 {
-                    window.grow(2000, flight, &rules);
-                }
+                round(&mut window, &rules);
             }
-            window.check(&rules);
             format!("{:.1} ", window.size() as f64 / 1000.0)
         });
-        round.collect()
+        rounds.collect()
     }
 
     #[test]
     fn without_marks_it_doubles_per_round() {
-        insta::assert_snapshot!(curve(1.0, &[false; 8]), @"");
+        insta::assert_snapshot!(curve(1.0, &[false; 8]), @"20.0 40.0 80.0 160.0 320.0 640.0 1280.0 2560.0");
     }
 
     #[test]
     fn one_mark_ends_slow_start_and_one_packet_per_round_follows() {
         let mut marked = [false; 12];
         marked[3] = true;
-        insta::assert_snapshot!(curve(1.0, &marked), @"");
+        insta::assert_snapshot!(curve(1.0, &marked), @"20.0 40.0 80.0 40.0 41.0 41.0 42.0 43.0 44.0 45.0 45.0 46.0");
     }
 
     #[test]
     fn a_low_alpha_takes_little() {
         let mut marked = [false; 8];
         (marked[3], marked[5]) = (true, true);
-        insta::assert_snapshot!(curve(0.1, &marked), @"");
+        insta::assert_snapshot!(curve(0.1, &marked), @"20.0 40.0 80.0 76.0 77.0 73.2 73.2 74.2");
     }
 
     #[test]
     fn marks_in_every_round_leave_two_packets() {
-        insta::assert_snapshot!(curve(1.0, &[true; 5]), @"");
+        insta::assert_snapshot!(curve(1.0, &[true; 5]), @"5.0 2.5 2.0 2.0 2.0");
     }
 
     #[test]
     fn a_window_that_is_not_used_does_not_grow() {
-        let rules = rules(Params { ssthresh_initial: Some(20), ..Params::DEFAULT });
+        let rules = rules(Params::DEFAULT);
         let mut window = Window::new(&rules);
-        for _ in 0..100 {
-            window.grow(1000, 4000, &rules);
-        }
-        assert_eq!(window.size(), 10_000, "in slow start at most twice the flight is kept");
+        let acked_in_rounds_of = |window: &mut Window, flight| {
+            for _ in 0..50 {
+                window.on_sent(flight);
+                window.on_round(flight);
+                (0..10).for_each(|_| window.grow(1000, &rules));
+            }
+            window.size()
+        };
+        assert_eq!(acked_in_rounds_of(&mut window, 5_000), 10_000);
+        assert_eq!(acked_in_rounds_of(&mut window, 8_000), 16_000, "in slow start, twice that");
         window.on_mark(0.0, &rules);
-        for _ in 0..100 {
-            window.grow(1000, 6000, &rules);
-        }
-        assert_eq!(window.size(), 10_000, "nor does it grow in congestion avoidance");
-        window.grow(5000, 8000, &rules);
-        window.grow(5000, 8000, &rules);
-        assert_eq!(window.size(), 11_000);
+        assert_eq!(acked_in_rounds_of(&mut window, 15_000), 16_000);
+        assert_eq!(acked_in_rounds_of(&mut window, 19_500), 21_000);
     }
 
     #[test]
@@ -202,7 +221,8 @@ mod tests {
         let rounds: Vec<u64> = (0..6)
             .map(|_| {
                 let flight = window.size();
-                (0..flight / 1000).for_each(|_| window.grow_after_timeout(1000, flight, &rules));
+                window.on_sent(flight);
+                (0..flight / 1000).for_each(|_| window.grow_after_timeout(1000, &rules));
                 window.size()
             })
             .collect();
@@ -213,7 +233,8 @@ mod tests {
     fn silence_halves_per_timeout_down_to_the_first_window() {
         let rules = rules(Params::DEFAULT);
         let mut window = Window::new(&rules);
-        window.grow(70_000, 80_000, &rules);
+        (0..3).for_each(|_| round(&mut window, &rules));
+        assert_eq!(window.size(), 80_000);
         window.threshold = 30_000;
         let after = |timeouts| {
             let mut idle = window.clone();
