@@ -18,6 +18,7 @@ for (const plot of document.querySelectorAll(".plot")) {
   const show = (axis, n) => ({
     time: () => scaled(n, 1000, ["ps", "ns", "us", "ms", "s"]),
     size: () => scaled(n, 1000, ["B", "KB", "MB", "GB", "TB"]),
+    rate: () => scaled(n, 1000, ["b/s", "Kb/s", "Mb/s", "Gb/s", "Tb/s"]),
     share: () => digits(n * 100) + "%",
     ratio: () => digits(n),
   })[axis.unit]();
@@ -47,8 +48,7 @@ for (const plot of document.querySelectorAll(".plot")) {
     return a[1] + (b[1] - a[1]) * (where - a[0]) / (b[0] - a[0]);
   };
   const draw = () => {
-    cross.style.left = tip.style.left = where / 10 + "%";
-    tip.style.transform = where > 500 ? "translateX(calc(-100% - 8px))" : "translateX(8px)";
+    cross.style.left = where / 10 + "%";
     tip.replaceChildren(Object.assign(document.createElement("b"), {textContent: show(x, value(x, where / 1000))}));
     for (const line of lines) {
       const at = read(line);
@@ -59,6 +59,10 @@ for (const plot of document.querySelectorAll(".plot")) {
       tip.append(row);
     }
     area.append(cross, tip);
+    // Beside the line, on the side with room; over it where neither has.
+    const width = area.clientWidth, at = where / 1000 * width, own = tip.offsetWidth;
+    const side = at + 8 + own <= width ? at + 8 : at - 8 - own;
+    tip.style.left = Math.max(0, Math.min(side, width - own)) + "px";
   };
   const hide = () => { cross.remove(); tip.remove(); };
   const move = (event) => {

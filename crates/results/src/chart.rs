@@ -7,7 +7,7 @@
 use crate::human;
 use crate::threshold::escape;
 use std::fmt::Write as _;
-use units::{Bytes, Span};
+use units::{Bytes, Rate, Span};
 
 /// Side of the box that curves are drawn in.
 const BOX: f64 = 1000.0;
@@ -19,6 +19,8 @@ pub(crate) enum Unit {
     Time,
     /// Bytes.
     Size,
+    /// Bits per second.
+    Rate,
     /// A share of one.
     Share,
     /// A plain ratio.
@@ -35,6 +37,7 @@ impl Unit {
         match self {
             Self::Time => human::time(Span((value + 0.5) as u64)),
             Self::Size => human::bytes(Bytes((value + 0.5) as u64)),
+            Self::Rate => human::rate(Rate((value + 0.5) as u64)),
             Self::Share => human::percent(value),
             Self::Ratio if value >= 10.0 => human::count((value + 0.5) as u64),
             Self::Ratio => {
@@ -49,6 +52,7 @@ impl Unit {
         match self {
             Self::Time => "time",
             Self::Size => "size",
+            Self::Rate => "rate",
             Self::Share => "share",
             Self::Ratio => "ratio",
         }
@@ -391,31 +395,27 @@ pub(crate) struct Bar {
     pub(crate) value: String,
 }
 
-/// Bars one under the other, each as long as its share of the longest.
-pub(crate) fn bars(legend_names: &[&str], bars: &[Bar]) -> String {
+/// Bars one under the other, each as long as its share of the longest. Part `i` has colour `i` and
+/// name `i`; names that no bar has a part of are left out.
+pub(crate) fn bars(names: &[&str], bars: &[Bar]) -> String {
     let sum = |bar: &Bar| bar.parts.iter().sum::<u64>();
     let longest = bars.iter().map(sum).max().unwrap_or(0).max(1);
-    let mut out = if legend_names.len() > 1 {
-        legend(legend_names)
-    } else {
-        String::new()
-    };
+    let used = |&(i, _): &(usize, &str)| bars.iter().any(|bar| bar.parts[i] > 0);
+    let shown: Vec<_> = names.iter().copied().enumerate().filter(used).collect();
+    let mut out = legend_of(&shown);
     out.push_str("<div class=\"bars\">");
     for bar in bars {
+        let name = escape(&bar.name);
         let _ = write!(
             out,
-            "<div class=\"name\">{}</div><div class=\"bar\">",
-            escape(&bar.name)
+            "<div class=\"name\" title=\"{name}\">{name}</div><div class=\"bar\">"
         );
         for (i, &part) in bar.parts.iter().enumerate().filter(|&(_, &part)| part > 0) {
-            let width = per_cent(part as f64 / longest as f64);
-            let title = legend_names.get(i).map_or(String::new(), |name| {
-                format!(" title=\"{}: {}\"", escape(name), human::count(part))
-            });
+            let (width, colour) = (per_cent(part as f64 / longest as f64), i % COLOURS);
+            let title = format!("{}: {}", escape(names[i]), human::count(part));
             let _ = write!(
                 out,
-                "<i class=\"c{}\" style=\"width:{width}%\"{title}></i>",
-                i % COLOURS
+                "<i class=\"c{colour}\" style=\"width:{width}%\" title=\"{title}\"></i>"
             );
         }
         let _ = write!(

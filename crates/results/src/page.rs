@@ -17,6 +17,7 @@ pub(crate) struct Page {
     pub(crate) headline: String,
     pub(crate) lede: String,
     pub(crate) tiles: Vec<Tile>,
+    pub(crate) checks: Vec<Check>,
     pub(crate) warnings: Vec<String>,
     pub(crate) sections: Vec<Section>,
     pub(crate) about: About,
@@ -35,6 +36,14 @@ pub(crate) struct Tile {
     pub(crate) name: &'static str,
     pub(crate) value: String,
     pub(crate) note: String,
+}
+
+/// One threshold and whether it was met.
+#[derive(Serialize)]
+pub(crate) struct Check {
+    pub(crate) passed: bool,
+    pub(crate) what: String,
+    pub(crate) measured: String,
 }
 
 /// A chart with its words and its numbers.

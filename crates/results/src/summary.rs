@@ -85,7 +85,7 @@ pub struct Messages {
     pub not_started: u64,
     /// Counted ones with a set end; they have no completion time.
     pub timed: u64,
-    /// Bytes of the counted ones.
+    /// Bytes of the counted ones; of those with a set end, what was received.
     pub bytes: u64,
 }
 
@@ -386,7 +386,10 @@ fn messages(run: &RunRecord, counted: &[&FlowRow]) -> Messages {
         unfinished_total: run.flows.iter().filter(|flow| flow.end.is_none()).count() as u64,
         not_started: run.flows.iter().filter(|flow| flow.start.is_none()).count() as u64,
         timed: n(&|flow| flow.timed),
-        bytes: counted.iter().map(|flow| flow.size).sum(),
+        bytes: counted
+            .iter()
+            .map(|flow| if flow.timed { flow.received } else { flow.size })
+            .sum(),
     }
 }
 
@@ -559,7 +562,7 @@ pub(crate) fn utilisation(port: &PortRow, span: Span) -> f64 {
 }
 
 /// The name of a tier: host 0, then switches from the edge inwards.
-pub(crate) fn tier_name(tier: u8) -> String {
+fn tier_name(tier: u8) -> String {
     match tier {
         0 => "host".into(),
         1 => "tor".into(),
@@ -567,6 +570,11 @@ pub(crate) fn tier_name(tier: u8) -> String {
         3 => "core".into(),
         other => format!("tier {other}"),
     }
+}
+
+/// The name of the links between two tiers, in one direction.
+pub(crate) fn link_group_name(from: u8, to: u8) -> String {
+    format!("{} -> {}", tier_name(from), tier_name(to))
 }
 
 fn link_groups(run: &RunRecord) -> Vec<LinkGroup> {
@@ -589,7 +597,7 @@ fn link_groups(run: &RunRecord) -> Vec<LinkGroup> {
             .map(|port| port.dropped[Class::Credit as usize])
             .sum();
         LinkGroup {
-            name: format!("{} -> {}", tier_name(from), tier_name(to)),
+            name: link_group_name(from, to),
             links: ports.len() as u64,
             utilisation_mean: shares.iter().sum::<f64>() / ports.len() as f64,
             utilisation_max: shares[busiest],

@@ -24,7 +24,7 @@ pub struct Verdict {
     pub key: String,
     /// The condition: `< 2ms`.
     pub condition: String,
-    /// What was measured, for people: `1.83 ms`.
+    /// What was measured, for people: `1.83 ms`, or `nothing`.
     pub measured: String,
     /// Whether it holds for certain; a figure known from below only never proves `<`.
     pub passed: bool,
@@ -377,7 +377,7 @@ impl Threshold {
         Verdict {
             key: self.key.clone(),
             condition: self.text.clone(),
-            measured: measured.map_or("not measured".into(), |figure| {
+            measured: measured.map_or("nothing".into(), |figure| {
                 self.metric.dimension().show(figure)
             }),
             passed: measured.is_some_and(|figure| {

@@ -142,6 +142,12 @@ fn serve(run: &mut RunRecord, flows: Vec<(u32, u32, u64, u64)>, sample: u64) {
         run.hops += 2 * wire.div_ceil(1538);
         run.end = run.end.max(Time(end));
     }
+    sample_ports(run, &arrivals, sample);
+}
+
+/// What each host's port would show every `sample`.
+fn sample_ports(run: &mut RunRecord, arrivals: &[Vec<(u64, u64)>], sample: u64) {
+    let hosts = arrivals.len();
     let mut sent = vec![0u64; hosts];
     for at in (0..=run.end.0).step_by(usize::try_from(sample).unwrap()) {
         for host in 0..hosts {
@@ -230,37 +236,50 @@ pub fn cut_off(messages: u32) -> RunRecord {
         }
     }
     run.port_series.retain(|row| row.at <= end);
+    for port in &mut run.ports {
+        port.bytes = port.bytes.map(|n| n / 2);
+    }
     run.end = end;
     run.status = Status::Stuck;
     run.ports[1].lost[Class::Scheduled as usize] = 12;
     run
 }
 
-/// Two flows with a set end, one twice as fast as the other.
+/// Four flows with a set end that join one after the other and share a link evenly.
 pub fn long_flows() -> RunRecord {
-    let mut run = record("long-flows", "2 flows, one bottleneck", 3);
-    for (message, received) in [(0, 6_000_000), (1, 3_000_000)] {
+    let mut run = record("long-flows", "4 flows join, one bottleneck", 5);
+    let (end, every) = (4_000_000_000u64, 50_000_000u64);
+    let mut received = [0u64; 4];
+    for at in (0..=end).step_by(usize::try_from(every).unwrap()) {
+        let joined = (at / 1_000_000_000 + 1).min(4);
+        for conn in 0..u32::try_from(joined).unwrap() {
+            received[conn as usize] += every / PS / joined;
+            let received = received[conn as usize];
+            run.flow_series.push(FlowSeriesRow {
+                at: Time(at),
+                conn,
+                received,
+            });
+        }
+    }
+    for message in 0..4u32 {
         run.flows.push(FlowRow {
             message,
             conn: message,
             src: message + 1,
             dst: 0,
             size: 1 << 40,
-            start: Some(Time::ZERO),
+            start: Some(Time(u64::from(message) * 1_000_000_000)),
             end: None,
             stopped: None,
             ideal: ideal(1 << 40),
-            received,
+            received: received[message as usize],
             tag: 0,
             timed: true,
         });
-        run.flow_series.push(FlowSeriesRow {
-            at: Time(1_000_000_000),
-            conn: message,
-            received,
-        });
     }
-    run.end = Time(1_000_000_000);
+    run.ports[1].bytes[Class::Scheduled as usize] = received.iter().sum();
+    run.end = Time(end);
     run
 }
 

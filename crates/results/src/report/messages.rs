@@ -1,0 +1,545 @@
+//! What became of the messages.
+
+use super::{TIME_POINTS, bucket, figure, shown};
+use crate::chart::{Axis, Line, LineChart, Mark, Range, Unit, ranges};
+use crate::human;
+use crate::page::{Section, Table, markup, text};
+use crate::record::{FlowRow, FlowSeriesRow, RunRecord};
+use crate::stats::{Dist, Figure, Sorted};
+use crate::summary::{Slow, Summary, counts, fct, slowdown};
+use minijinja::Value;
+use std::collections::BTreeMap;
+use units::{Bytes, PS_PER_SEC, Rate, Span, Time};
+
+/// Points of a distribution curve besides its tail. [ours: half a pixel on a wide screen]
+const CURVE_POINTS: usize = 400;
+
+/// Greatest values of a distribution that are all drawn.
+const TAIL_POINTS: usize = 40;
+
+/// Flows that did not finish, named in the report; the others are in `flows.csv`.
+const STUCK_MAX: usize = 50;
+
+/// Messages of equal size range that a point of slowdown by size rests on. [HPCC artefact: 5 %]
+const SIZE_GROUPS: usize = 20;
+
+/// The share of all messages that finished by each time; unfinished ones keep it below one.
+fn cdf(times: Vec<Figure<u64>>) -> Vec<(f64, f64)> {
+    let sorted = Sorted::new(times);
+    let n = sorted.len();
+    let done: Vec<u64> = sorted
+        .values()
+        .iter()
+        .filter(|took| !took.at_least)
+        .map(|took| took.value)
+        .collect();
+    let every = done.len().div_ceil(CURVE_POINTS).max(1);
+    let tail = done.len().saturating_sub(TAIL_POINTS);
+    (0..done.len())
+        .filter(|i| (i + 1).is_multiple_of(every) || *i == 0 || *i >= tail)
+        .map(|i| (done[i] as f64, (i + 1) as f64 / n as f64))
+        .collect()
+}
+
+/// One curve for all messages, and one per size where there are several.
+fn completion_lines(run: &RunRecord, summary: &Summary) -> Vec<Line> {
+    let counted = || run.flows.iter().filter(|flow| counts(flow, &run.window));
+    let used = summary.sizes[1..]
+        .iter()
+        .filter(|bin| bin.messages > 0)
+        .count();
+    let mut lines = Vec::new();
+    for bin in &summary.sizes {
+        let inside = |flow: &&FlowRow| bin.holds(flow.size);
+        let times: Vec<_> = counted()
+            .filter(inside)
+            .filter_map(|flow| fct(flow, run.end))
+            .collect();
+        // One size bin alone repeats the curve of all.
+        if times.is_empty() || (bin.name != "all" && used == 1) {
+            continue;
+        }
+        lines.push(Line {
+            name: bin.label(),
+            points: cdf(times),
+            stepped: true,
+        });
+    }
+    lines.retain(|line| !line.points.is_empty());
+    lines
+}
+
+pub(super) fn completion(run: &RunRecord, summary: &Summary) -> Option<Section> {
+    let all = summary.all();
+    let times = all.fct_ps.as_ref()?;
+    let lines = completion_lines(run, summary);
+    let xs = || {
+        lines
+            .iter()
+            .flat_map(|line| &line.points)
+            .map(|point| point.0)
+    };
+    let (min, max) = (xs().reduce(f64::min), xs().reduce(f64::max));
+    let mut section = Section {
+        id: "completion",
+        title: "Completion times",
+        says: format!(
+            "Half of the messages finish within {}, 99 in 100 within {}.{}",
+            figure(times.p50, |ps| human::time(Span(ps))),
+            figure(times.p99, |ps| human::time(Span(ps))),
+            if all.unfinished > 0 {
+                " The curves end below 100% because some did not finish."
+            } else {
+                ""
+            }
+        ),
+        body: Value::from(""),
+        points: 0,
+        table: Some(times_table(summary)),
+        fold: "Completion times by size",
+        wide: false,
+    };
+    if let (Some(min), Some(max)) = (min, max) {
+        let mark = |name: &str, figure: Figure<u64>| Mark {
+            x: figure.value as f64,
+            name: format!("{name} {}", human::time(Span(figure.value))),
+        };
+        let chart = LineChart {
+            label: section.says.clone(),
+            x: Axis::log("completion time", Unit::Time, min.max(1.0), max),
+            y: Axis::linear(
+                "share of messages that have finished",
+                Unit::Share,
+                0.0,
+                1.0,
+            ),
+            lines,
+            marks: vec![mark("p50", times.p50), mark("p99", times.p99)],
+        };
+        section.points = chart.points();
+        section.body = markup(chart.html());
+    }
+    Some(section)
+}
+
+fn quantile_table<T: Copy>(
+    summary: &Summary,
+    dist: impl Fn(usize) -> Option<Dist<T>>,
+    show: impl Fn(T) -> String,
+) -> Table {
+    let mut table = Table::new(&[
+        "size", "messages", "mean", "p50", "p90", "p95", "p99", "p99.9", "max",
+    ]);
+    for (i, bin) in summary.sizes.iter().enumerate() {
+        let Some(dist) = dist(i) else { continue };
+        let cell = |figure: Figure<T>| {
+            text(format!(
+                "{}{}",
+                if figure.at_least { "≥ " } else { "" },
+                show(figure.value)
+            ))
+        };
+        table.push(vec![
+            text(bin.label()),
+            text(human::count(bin.messages)),
+            cell(dist.mean),
+            cell(dist.p50),
+            cell(dist.p90),
+            cell(dist.p95),
+            cell(dist.p99),
+            cell(dist.p999),
+            cell(dist.max),
+        ]);
+    }
+    table
+}
+
+fn times_table(summary: &Summary) -> Table {
+    quantile_table(
+        summary,
+        |i| summary.sizes[i].fct_ps,
+        |ps| human::time(Span(ps)),
+    )
+}
+
+pub(super) fn by_size(run: &RunRecord, summary: &Summary) -> Option<Section> {
+    let slow = summary.all().slowdown.as_ref()?;
+    let mut counted: Vec<(u64, Figure<f64>)> = run
+        .flows
+        .iter()
+        .filter(|flow| counts(flow, &run.window))
+        .filter_map(|flow| Some((flow.size, slowdown(flow, run.end)?)))
+        .collect();
+    counted.sort_by_key(|&(size, _)| size);
+    let mut sizes: Vec<u64> = counted.iter().map(|&(size, _)| size).collect();
+    sizes.dedup();
+    let curves = counted.len() >= 5 * SIZE_GROUPS && sizes.len() > 5;
+    let (body, points) = if curves {
+        slowdown_curves(&counted)
+    } else {
+        slowdown_ranges(summary)
+    };
+    Some(Section {
+        id: "slowdown",
+        title: "Slowdown by size",
+        says: format!(
+            "Completion time over that in an idle network: the median is {}, 99 in 100 stay \
+             within {}.{}",
+            figure(slow.p50, human::ratio),
+            figure(slow.p99, human::ratio),
+            if curves {
+                " Each point stands for one message in twenty."
+            } else {
+                ""
+            }
+        ),
+        body: markup(body),
+        points,
+        table: Some(quantile_table(
+            summary,
+            |i| summary.sizes[i].slowdown,
+            human::ratio,
+        )),
+        fold: "Slowdowns by size",
+        wide: false,
+    })
+}
+
+/// Quantiles of equally many messages, by size. [HPCC artefact, `fct_analysis.py`]
+fn slowdown_curves(counted: &[(u64, Figure<f64>)]) -> (String, usize) {
+    let mut lines = ["p50", "p95", "p99"].map(|name| Line {
+        name: name.into(),
+        points: Vec::new(),
+        stepped: false,
+    });
+    for group in 0..SIZE_GROUPS {
+        let part = &counted
+            [group * counted.len() / SIZE_GROUPS..(group + 1) * counted.len() / SIZE_GROUPS];
+        let sorted = Sorted::new(part.iter().map(|&(_, slow)| slow).collect());
+        let middle = part[part.len() / 2].0.max(1) as f64;
+        for (line, share) in lines.iter_mut().zip([5_000, 9_500, 9_900]) {
+            let value = sorted.quantile(share).value;
+            // Groups of one size share an x; the worst of them is shown.
+            match line.points.last_mut() {
+                Some(last) if last.0 >= middle => last.1 = last.1.max(value),
+                _ => line.points.push((middle, value)),
+            }
+        }
+    }
+    let all = || lines.iter().flat_map(|line| &line.points);
+    let min = all().map(|point| point.1).fold(1.0, f64::min);
+    let max = all().map(|point| point.1).fold(1.0, f64::max);
+    let sizes = (
+        all().map(|point| point.0).fold(f64::INFINITY, f64::min),
+        all().map(|point| point.0).fold(0.0, f64::max),
+    );
+    let chart = LineChart {
+        label: "Slowdown by message size".into(),
+        x: Axis::log("message size", Unit::Size, sizes.0, sizes.1),
+        y: Axis::log("slowdown", Unit::Ratio, min, max.max(2.0)),
+        lines: lines.into(),
+        marks: Vec::new(),
+    };
+    (chart.html(), chart.points())
+}
+
+fn slowdown_ranges(summary: &Summary) -> (String, usize) {
+    let used: Vec<_> = summary.sizes[1..]
+        .iter()
+        .filter(|bin| bin.slowdown.is_some())
+        .collect();
+    let rows: Vec<Range> = used
+        .iter()
+        .filter_map(|bin| {
+            let dist = bin.slowdown.as_ref()?;
+            Some(Range {
+                name: bin.label(),
+                values: [dist.p50, dist.p95, dist.p99, dist.max]
+                    .map(|figure| figure.value)
+                    .into(),
+            })
+        })
+        .collect();
+    let all = || rows.iter().flat_map(|row| &row.values).copied();
+    let (min, max) = (all().fold(1.0, f64::min), all().fold(1.0, f64::max));
+    let axis = Axis::log("slowdown", Unit::Ratio, min, max.max(2.0));
+    let label = "Slowdown by message size";
+    (
+        ranges(label, &axis, &["p50", "p95", "p99", "max"], &rows),
+        4 * rows.len(),
+    )
+}
+
+/// Connections whose rates are drawn: as many as there are colours.
+const RATES_MAX: usize = 6;
+/// Buckets of a rate over time; few, because a rate needs time to mean anything.
+const RATE_POINTS: usize = 120;
+
+/// What each connection received, over time; the busiest ones where there are many.
+pub(super) fn rates(run: &RunRecord) -> Option<Section> {
+    let window = shown(run)?;
+    let mut by_conn: BTreeMap<u32, Vec<&FlowSeriesRow>> = BTreeMap::new();
+    for row in run
+        .flow_series
+        .iter()
+        .filter(|row| (window.0..=window.1).contains(&row.at))
+    {
+        by_conn.entry(row.conn).or_default().push(row);
+    }
+    let total = |rows: &[&FlowSeriesRow]| rows.last().map_or(0, |row| row.received);
+    let mut conns: Vec<(u32, Vec<&FlowSeriesRow>)> = by_conn.into_iter().collect();
+    let all = conns.len();
+    conns.sort_by_key(|(conn, rows)| (std::cmp::Reverse(total(rows)), *conn));
+    conns.truncate(RATES_MAX);
+    conns.sort_by_key(|&(conn, _)| conn);
+    let mut table = Table::new(&["connection", "received", "mean rate"]);
+    let mut lines = Vec::new();
+    for (conn, rows) in &conns {
+        let points = rate_points(rows, window);
+        let span = window.1.since(window.0).0;
+        let mean = u128::from(total(rows)) * 8 * u128::from(PS_PER_SEC) / u128::from(span);
+        table.push(vec![
+            text(conn.to_string()),
+            text(human::bytes(Bytes(total(rows)))),
+            text(human::rate(Rate(u64::try_from(mean).unwrap_or(u64::MAX)))),
+        ]);
+        lines.push(Line {
+            name: format!("connection {conn}"),
+            points,
+            stepped: false,
+        });
+    }
+    lines.retain(|line| !line.points.is_empty());
+    let top = lines
+        .iter()
+        .flat_map(|line| &line.points)
+        .map(|point| point.1)
+        .reduce(f64::max)?;
+    let chart = LineChart {
+        label: "Received bytes per time of each connection".into(),
+        x: Axis::linear("time", Unit::Time, window.0.0 as f64, window.1.0 as f64),
+        y: Axis::linear("received", Unit::Rate, 0.0, top.max(1e6)).rounded(),
+        lines,
+        marks: Vec::new(),
+    };
+    Some(Section {
+        id: "rates",
+        title: "Rates over time",
+        says: format!(
+            "{} of {all} sampled connections, those that received most.",
+            conns.len()
+        ),
+        points: chart.points(),
+        body: markup(chart.html()),
+        table: Some(table),
+        fold: "Rates as numbers",
+        wide: false,
+    })
+}
+
+/// Bits per second between the last samples of neighbouring buckets.
+fn rate_points(rows: &[&FlowSeriesRow], window: (Time, Time)) -> Vec<(f64, f64)> {
+    let mut last: Vec<Option<&FlowSeriesRow>> = vec![None; RATE_POINTS];
+    for &row in rows {
+        last[bucket(row.at, window, RATE_POINTS)] = Some(row);
+    }
+    let (mut before, mut points) = ((window.0, 0), Vec::new());
+    for row in last.into_iter().flatten() {
+        let span = row.at.since(before.0);
+        if span > Span::ZERO {
+            let bits = row.received.saturating_sub(before.1) as f64 * 8.0;
+            points.push((row.at.0 as f64, bits / span.as_secs()));
+        }
+        before = (row.at, row.received);
+    }
+    points
+}
+
+/// Bytes of unfinished messages, moment by moment.
+struct Sweep {
+    /// The peak of every bucket, where it was.
+    points: Vec<(f64, f64)>,
+    /// The greatest of all, and when.
+    most: (Time, i128),
+    /// What is left at the end.
+    last: i128,
+}
+
+/// `None` where there was never anything.
+fn sweep(run: &RunRecord, window: (Time, Time)) -> Option<Sweep> {
+    let mut changes: Vec<(Time, i128)> = Vec::new();
+    for flow in run.flows.iter().filter(|flow| !flow.timed) {
+        changes.extend(flow.start.map(|at| (at, i128::from(flow.size))));
+        changes.extend(flow.end.map(|at| (at, -i128::from(flow.size))));
+    }
+    changes.sort_unstable();
+    let mut peaks: Vec<Option<(Time, i128)>> = vec![None; TIME_POINTS];
+    let (mut now, mut most) = (0, (Time::ZERO, 0));
+    for group in changes.chunk_by(|a, b| a.0 == b.0) {
+        let at = group[0].0;
+        now += group.iter().map(|change| change.1).sum::<i128>();
+        let slot = &mut peaks[bucket(at.min(window.1), window, TIME_POINTS)];
+        *slot = Some(
+            (*slot)
+                .filter(|&(_, peak)| peak >= now)
+                .unwrap_or((at, now)),
+        );
+        most = if now > most.1 { (at, now) } else { most };
+    }
+    let mut points: Vec<(f64, f64)> = peaks
+        .into_iter()
+        .flatten()
+        .map(|(at, bytes)| (at.0 as f64, bytes as f64))
+        .collect();
+    points.push((window.1.0 as f64, now as f64));
+    (most.1 > 0).then_some(Sweep {
+        points,
+        most,
+        last: now,
+    })
+}
+
+/// Bytes asked for and not yet delivered, over time. Comes from the messages alone, so it is there
+/// without samples too.
+pub(super) fn outstanding(run: &RunRecord) -> Option<Section> {
+    let window = shown(run)?;
+    let Sweep { points, most, last } = sweep(run, window)?;
+    let bytes = |n: i128| human::bytes(Bytes(u64::try_from(n).unwrap_or(0)));
+    let mark = |at: Time, name: &str| {
+        let inside = at > window.0 && at < window.1;
+        inside.then(|| Mark {
+            x: at.0 as f64,
+            name: name.into(),
+        })
+    };
+    let marks = [
+        mark(run.window.start, "measured from here"),
+        mark(run.window.end, "until here"),
+    ];
+    let chart = LineChart {
+        label: "Bytes asked for and not yet delivered over time".into(),
+        x: Axis::linear("time", Unit::Time, window.0.0 as f64, window.1.0 as f64),
+        y: Axis::linear(
+            "bytes of unfinished messages",
+            Unit::Size,
+            0.0,
+            most.1 as f64,
+        )
+        .rounded(),
+        lines: vec![Line {
+            name: "outstanding".into(),
+            points,
+            stepped: false,
+        }],
+        marks: marks.into_iter().flatten().collect(),
+    };
+    Some(Section {
+        id: "outstanding",
+        title: "Work in progress",
+        says: format!(
+            "At most {} were asked for and not yet delivered, at {}; {} at the end.",
+            bytes(most.1),
+            human::time(most.0.since(Time::ZERO)),
+            bytes(last)
+        ),
+        points: chart.points(),
+        body: markup(chart.html()),
+        table: None,
+        fold: "",
+        wide: false,
+    })
+}
+
+pub(super) fn slowest(summary: &Summary) -> Option<Section> {
+    if summary.slowest.is_empty() {
+        return None;
+    }
+    let longest = summary
+        .slowest
+        .iter()
+        .map(|slow| slow.fct_ps.value)
+        .max()
+        .unwrap_or(1)
+        .max(1);
+    let mut table = Table::new(&[
+        "message",
+        "from",
+        "to",
+        "size",
+        "tag",
+        "started",
+        "took",
+        "",
+        "idle network",
+        "slowdown",
+    ]);
+    table.text = vec!["from", "to", "tag", ""];
+    for slow in &summary.slowest {
+        let ideal = slow.fct_ps.value as f64 / slow.slowdown.value;
+        let bound = if slow.fct_ps.at_least { "≥ " } else { "" };
+        table.push(vec![
+            text(slow.message.to_string()),
+            text(format!("h{}", slow.src)),
+            text(format!("h{}", slow.dst)),
+            text(human::bytes(Bytes(slow.size))),
+            text(&slow.tag),
+            text(human::time(Span(slow.start_ps))),
+            text(format!("{bound}{}", human::time(Span(slow.fct_ps.value)))),
+            markup(took_bar(slow, longest)),
+            text(Unit::Time.show(ideal)),
+            text(format!("{bound}{}", human::ratio(slow.slowdown.value))),
+        ]);
+    }
+    Some(Section {
+        id: "slowest",
+        title: "The slowest messages",
+        says: format!(
+            "The worst {} of {} by slowdown; the bars compare how long they took.",
+            summary.slowest.len(),
+            human::count(summary.all().messages)
+        ),
+        body: Value::from(""),
+        points: 0,
+        table: Some(table),
+        fold: "",
+        wide: true,
+    })
+}
+
+fn took_bar(slow: &Slow, longest: u64) -> String {
+    let share = slow.fct_ps.value as f64 / longest as f64 * 100.0;
+    format!(
+        "<div class=\"bar\" aria-hidden=\"true\"><i class=\"c3\" style=\"width:{share:.1}%\"></i></div>"
+    )
+}
+
+pub(super) fn stuck(run: &RunRecord) -> Option<Section> {
+    if run.stuck.is_empty() {
+        return None;
+    }
+    let mut table = Table::new(&["host", "connection", "state", "waits for"]);
+    table.text = vec!["state", "waits for"];
+    table.long = vec!["waits for"];
+    for row in run.stuck.iter().take(STUCK_MAX) {
+        table.push(vec![
+            text(format!("h{}", row.host)),
+            text(row.conn.to_string()),
+            text(&row.state),
+            text(&row.waits_for),
+        ]);
+    }
+    Some(Section {
+        id: "stuck",
+        title: "What did not finish, and what it waits for",
+        says: format!(
+            "{} of {} shown, as their transport reports them.",
+            run.stuck.len().min(STUCK_MAX),
+            run.stuck.len()
+        ),
+        body: Value::from(""),
+        points: 0,
+        table: Some(table),
+        fold: "",
+        wide: true,
+    })
+}

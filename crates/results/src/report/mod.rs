@@ -1,0 +1,333 @@
+//! The report of one run: a single HTML file that needs no network and no server.
+
+mod messages;
+mod network;
+
+use crate::human;
+use crate::page::{About, Block, Check, Chip, Page, Section, Tile};
+use crate::record::{RunRecord, Status};
+use crate::stats::Figure;
+use crate::summary::Summary;
+use crate::threshold::Verdict;
+use units::{Bytes, Rate, Span, Time};
+
+/// The resolved scenario is cut here; it stands whole in `resolved.toml`.
+const SCENARIO_MAX: usize = 150_000;
+
+/// The report as HTML.
+pub fn html(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> String {
+    let mut sections = Vec::new();
+    sections.extend(messages::completion(run, summary));
+    sections.extend(messages::by_size(run, summary));
+    sections.extend(messages::rates(run));
+    sections.extend(messages::outstanding(run));
+    sections.extend(network::over_time(run));
+    sections.extend(network::drops(run, summary));
+    sections.extend(network::credits(summary));
+    sections.extend(messages::slowest(summary));
+    sections.extend(messages::stuck(run));
+    sections.push(network::links(run, summary));
+    pair_up(&mut sections);
+    let (headline, lede) = headline(summary);
+    Page {
+        title: format!("{} - {} - tidegate", summary.scenario, summary.transport),
+        scenario: summary.scenario.clone(),
+        subtitle: summary.title.clone(),
+        chips: chips(summary, verdicts),
+        headline: bind(&headline),
+        lede: bind(&lede),
+        tiles: tiles(summary),
+        checks: verdicts.iter().map(check).collect(),
+        warnings: summary.warnings.clone(),
+        sections,
+        about: about(run, summary),
+        footer: "Made by tidegate. The same scenario and seed give this page again, byte for \
+                 byte, on any machine and any number of threads."
+            .into(),
+    }
+    .render(&crate::files::to_json(summary))
+}
+
+/// Sections of half a page stand in pairs; the last of an odd number takes the whole width.
+pub(crate) fn pair_up(sections: &mut [Section]) {
+    if sections.iter().filter(|section| !section.wide).count() % 2 == 1
+        && let Some(last) = sections.iter_mut().rfind(|section| !section.wide)
+    {
+        last.wide = true;
+    }
+}
+
+fn check(verdict: &Verdict) -> Check {
+    Check {
+        passed: verdict.passed,
+        what: bind(&format!("{} {}", verdict.key, verdict.condition)),
+        measured: bind(&verdict.measured),
+    }
+}
+
+/// Keeps numbers and their units on one line.
+fn bind(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut last = "";
+    for word in text.split(' ') {
+        if !out.is_empty() {
+            let number = last.ends_with(|c: char| c.is_ascii_digit());
+            let unit = word.len() <= 5 && word.starts_with(|c: char| c.is_ascii_alphabetic());
+            out.push(if number && unit { '\u{a0}' } else { ' ' });
+        }
+        out.push_str(word);
+        last = word;
+    }
+    out
+}
+
+fn chips(summary: &Summary, verdicts: &[Verdict]) -> Vec<Chip> {
+    let chip = |text: String, kind: &'static str| Chip { text, kind };
+    let mut chips = vec![chip(summary.transport.clone(), "")];
+    chips.push(match (summary.status.as_str(), &summary.conservation) {
+        (_, Some(_)) => chip("packets unaccounted for".into(), "bad"),
+        (status, None) if status == Status::Complete.name() => chip(status.into(), "good"),
+        (status, None) => chip(status.into(), "bad"),
+    });
+    if !verdicts.is_empty() {
+        let passed = verdicts.iter().filter(|verdict| verdict.passed).count();
+        let kind = if passed == verdicts.len() {
+            "good"
+        } else {
+            "bad"
+        };
+        chips.push(chip(
+            format!("{passed} of {} thresholds met", verdicts.len()),
+            kind,
+        ));
+    }
+    chips.push(chip(format!("seed {}", summary.seed), ""));
+    chips.push(chip(format!("fingerprint {}", summary.fingerprint), ""));
+    chips
+}
+
+/// The one sentence that a reader takes away, and the one that explains it.
+fn headline(summary: &Summary) -> (String, String) {
+    let all = summary.all();
+    if let (Some(slow), Some(times), Some(slowdowns)) =
+        (summary.slowest.first(), &all.fct_ps, &all.slowdown)
+    {
+        let at_least = if slow.fct_ps.at_least {
+            "at least "
+        } else {
+            ""
+        };
+        let headline = format!(
+            "The slowest of {} messages took {at_least}{}: {} times what an idle network needs.",
+            human::count(all.messages),
+            human::time(Span(slow.fct_ps.value)),
+            human::ratio(slow.slowdown.value),
+        );
+        let lede = format!(
+            "It is message {}, {} from h{} to h{}, sent at {}. The median message took {}, {} \
+             times its idle time; 99 in 100 took {} or less.",
+            slow.message,
+            human::bytes(Bytes(slow.size)),
+            slow.src,
+            slow.dst,
+            human::time(Span(slow.start_ps)),
+            figure(times.p50, |ps| human::time(Span(ps))),
+            figure(slowdowns.p50, human::ratio),
+            figure(times.p99, |ps| human::time(Span(ps))),
+        );
+        return (headline, lede);
+    }
+    match summary.goodput {
+        Some(goodput) => (
+            format!(
+                "{} flows shared {} of goodput.",
+                human::count(summary.messages.counted),
+                human::rate(Rate(goodput.bps))
+            ),
+            format!(
+                "They have a set end, so they have no completion time. Jain's fairness index of \
+                 their rates is {}.",
+                summary.fairness.map_or("-".into(), human::ratio)
+            ),
+        ),
+        None => (
+            "No message started inside the measurement window.".into(),
+            "There is nothing to measure; the scenario below says what was asked for.".into(),
+        ),
+    }
+}
+
+fn tiles(summary: &Summary) -> Vec<Tile> {
+    let mut tiles = Vec::new();
+    let mut tile = |name, value: String, note: String| tiles.push(Tile { name, value, note });
+    let short = |f: Figure<u64>| {
+        format!(
+            "{}{}",
+            if f.at_least { "≥ " } else { "" },
+            human::time(Span(f.value))
+        )
+    };
+    if let (Some(times), Some(slow)) = (&summary.all().fct_ps, &summary.all().slowdown) {
+        tile(
+            "Median completion",
+            short(times.p50),
+            format!("mean {}", short(times.mean)),
+        );
+        tile(
+            "p99 completion",
+            short(times.p99),
+            format!("max {}", short(times.max)),
+        );
+        let bound = if slow.p99.at_least { "≥ " } else { "" };
+        tile(
+            "p99 slowdown",
+            format!("{bound}{}", human::ratio(slow.p99.value)),
+            format!("median {}", human::ratio(slow.p50.value)),
+        );
+    }
+    let messages = summary.messages;
+    let unfinished = summary.all().unfinished;
+    tile(
+        "Messages",
+        human::count(messages.counted),
+        if unfinished > 0 {
+            format!("{} did not finish", human::count(unfinished))
+        } else {
+            format!("{} in all", human::bytes(Bytes(messages.bytes)))
+        },
+    );
+    if let Some(goodput) = summary.goodput {
+        let over = human::time(Span(goodput.until_ps - goodput.from_ps));
+        tile(
+            "Goodput",
+            human::rate(Rate(goodput.bps)),
+            format!("over {over}, all hosts"),
+        );
+    }
+    if let Some(queue) = &summary.queue_max {
+        tile(
+            "Fullest queue",
+            human::bytes(Bytes(queue.bytes)),
+            queue.port.clone(),
+        );
+    }
+    let drops = &summary.drops;
+    let faults: u64 = drops.faults.values().sum();
+    let note = match (drops.total - drops.data, faults) {
+        (0, 0) => "credits and faults included".into(),
+        (credits, 0) => format!("and {} credits", human::count(credits)),
+        (credits, faults) => {
+            format!(
+                "{} credits, {} by faults",
+                human::count(credits),
+                human::count(faults)
+            )
+        }
+    };
+    tile("Packets dropped", human::count(drops.data), note);
+    tiles
+}
+
+fn about(run: &RunRecord, summary: &Summary) -> About {
+    let derived = &run.derived;
+    let window = if run.window.end == Time::NEVER {
+        format!("from {}", run.window.start)
+    } else {
+        format!("{} to {}", run.window.start, run.window.end)
+    };
+    let packets = summary.packets;
+    let encap = run.encap;
+    let mut facts: Vec<(String, String)> = [
+        ("transport", run.transport.clone()),
+        (
+            "hosts, switches",
+            format!("{}, {}", derived.hosts, derived.switches),
+        ),
+        ("host link", human::rate(derived.host_rate)),
+        (
+            "base round trip, with frames",
+            human::time(derived.base_rtt),
+        ),
+        ("propagation alone", human::time(derived.propagation_rtt)),
+        ("bandwidth-delay product", human::bytes(derived.bdp)),
+        ("measurement window", window),
+        ("the run ended at", human::time(run.end.since(Time::ZERO))),
+        (
+            "full frame",
+            format!(
+                "{} B of payload in {} B on the wire",
+                encap.payload_max,
+                encap.payload_max + encap.overhead
+            ),
+        ),
+        ("packets over links", human::count(run.hops)),
+        ("data packets sent", human::count(packets.data_sent)),
+        ("of those again", human::count(packets.retransmitted)),
+        ("duplicates at receivers", human::count(packets.duplicates)),
+        ("packets marked", human::count(packets.marked)),
+        ("safety timers fired", human::count(packets.timeouts)),
+        (
+            "fairness (Jain)",
+            summary.fairness.map_or("-".into(), human::ratio),
+        ),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into();
+    facts.extend(derived.more.iter().cloned());
+    let mut scenario = run.scenario_toml.clone();
+    if let Some((cut, _)) = scenario.char_indices().find(|&(at, _)| at >= SCENARIO_MAX) {
+        scenario.truncate(cut);
+        scenario.push_str("\n# ... cut here; the whole stands in resolved.toml\n");
+    }
+    About {
+        title: "What was run",
+        facts,
+        blocks: vec![
+            Block {
+                name: "To run it again:",
+                text: run.command.clone(),
+                fold: false,
+            },
+            Block {
+                name: "The scenario with every default",
+                text: scenario,
+                fold: true,
+            },
+        ],
+    }
+}
+
+/// Buckets of a curve over time.
+const TIME_POINTS: usize = 320;
+
+/// From the first start to the last end.
+fn shown(run: &RunRecord) -> Option<(Time, Time)> {
+    let first = run.flows.iter().filter_map(|flow| flow.start).min()?;
+    let open = run
+        .flows
+        .iter()
+        .any(|flow| flow.start.is_some() && flow.end.is_none());
+    let last = run
+        .flows
+        .iter()
+        .filter_map(|flow| flow.end)
+        .max()
+        .filter(|_| !open);
+    let last = last.unwrap_or(run.end);
+    (last > first).then_some((first, last))
+}
+
+fn bucket(at: Time, (first, last): (Time, Time), buckets: usize) -> usize {
+    let share = u128::from(at.since(first).0) * buckets as u128;
+    let index = share / (u128::from(last.since(first).0) + 1);
+    usize::try_from(index).expect("an index below the number of buckets")
+}
+
+fn figure<T>(figure: Figure<T>, show: impl Fn(T) -> String) -> String {
+    let text = show(figure.value);
+    if figure.at_least {
+        format!("at least {text}")
+    } else {
+        text
+    }
+}

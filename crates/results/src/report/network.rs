@@ -1,0 +1,479 @@
+//! What happened in the network.
+
+use super::{TIME_POINTS, bucket, shown};
+use crate::chart::{Axis, Bar, HeatMap, Line, LineChart, Unit, bars};
+use crate::human;
+use crate::page::{Section, Table, markup, text};
+use crate::record::{PortRow, PortSeriesRow, RunRecord};
+use crate::summary::{Summary, active, link_group_name, utilisation};
+use crate::table::drops_text;
+use minijinja::Value;
+use model::Class;
+use std::collections::BTreeMap;
+use units::{Bytes, PS_PER_SEC, Time};
+
+/// Buckets of a share over time; fewer, because a share needs time to mean anything.
+const SHARE_POINTS: usize = 120;
+
+/// Ports in a chart of curves: as many as there are colours that can be told apart.
+const CURVES_MAX: usize = 5;
+
+/// Ports in the map and in tables.
+const PORTS_MAX: usize = 24;
+
+/// Columns of the map.
+const MAP_COLUMNS: usize = 160;
+
+/// Samples of one port inside the time that charts show.
+struct Sampled<'a> {
+    port: &'a PortRow,
+    rows: Vec<&'a PortSeriesRow>,
+}
+
+fn sampled(run: &RunRecord, (first, last): (Time, Time)) -> Vec<Sampled<'_>> {
+    let mut by_link: Vec<Vec<&PortSeriesRow>> = vec![Vec::new(); run.ports.len()];
+    for row in run
+        .port_series
+        .iter()
+        .filter(|row| (first..=last).contains(&row.at))
+    {
+        by_link[row.link as usize].push(row);
+    }
+    run.ports
+        .iter()
+        .zip(by_link)
+        .filter(|(_, rows)| !rows.is_empty())
+        .map(|(port, rows)| Sampled { port, rows })
+        .collect()
+}
+
+pub(super) fn over_time(run: &RunRecord) -> Vec<Section> {
+    let Some(window) = shown(run) else {
+        return Vec::new();
+    };
+    let mut ports = sampled(run, window);
+    if ports.is_empty() {
+        return Vec::new();
+    }
+    let load = |sampled: &Sampled<'_>| {
+        let sent: u64 = sampled.rows.last().map_or(0, |row| row.sent.iter().sum());
+        (utilisation(sampled.port, active(run)), sent)
+    };
+    let mut busiest: Vec<usize> = (0..ports.len()).collect();
+    busiest.sort_by(|&a, &b| {
+        load(&ports[b])
+            .0
+            .total_cmp(&load(&ports[a]).0)
+            .then(a.cmp(&b))
+    });
+    let busy = utilisation_section(run, window, &ports, &busiest);
+    ports.retain(|sampled| !sampled.port.of_host());
+    let most = |sampled: &Sampled<'_>| sampled.rows.iter().map(|row| row.queue).max().unwrap_or(0);
+    ports.sort_by_key(|sampled| (std::cmp::Reverse(most(sampled)), sampled.port.link));
+    let mut sections = Vec::new();
+    if !ports.is_empty() {
+        sections.push(queue_section(window, &ports));
+    }
+    sections.push(busy);
+    sections.extend(queue_map(window, &ports));
+    sections
+}
+
+fn queue_section(window: (Time, Time), ports: &[Sampled<'_>]) -> Section {
+    let mut table = Table::new(&["port", "sampled max", "mean of samples", "true max"]);
+    let mut lines = Vec::new();
+    let used = |sampled: &&Sampled<'_>| sampled.rows.iter().any(|row| row.queue > 0);
+    for sampled in ports.iter().filter(used).take(CURVES_MAX) {
+        let mut points: Vec<Option<(f64, f64)>> = vec![None; TIME_POINTS];
+        let (mut sum, mut most) = (0u128, 0);
+        for row in &sampled.rows {
+            let slot = &mut points[bucket(row.at, window, TIME_POINTS)];
+            // The peak of a bucket, where it was: peaks are what queues are looked at for.
+            if slot.is_none_or(|(_, queue)| row.queue as f64 > queue) {
+                *slot = Some((row.at.0 as f64, row.queue as f64));
+            }
+            sum += u128::from(row.queue);
+            most = most.max(row.queue);
+        }
+        let mean = u64::try_from(sum / sampled.rows.len() as u128).unwrap_or(u64::MAX);
+        table.push(vec![
+            text(sampled.port.name()),
+            text(human::bytes(Bytes(most))),
+            text(human::bytes(Bytes(mean))),
+            text(human::bytes(Bytes(sampled.port.queue_max))),
+        ]);
+        let points = points.into_iter().flatten().collect();
+        lines.push(Line {
+            name: sampled.port.name(),
+            points,
+            stepped: false,
+        });
+    }
+    let top = lines
+        .iter()
+        .flat_map(|line| &line.points)
+        .map(|p| p.1)
+        .fold(0.0, f64::max);
+    let chart = LineChart {
+        label: "Bytes waiting in the fullest ports over time".into(),
+        x: Axis::linear("time", Unit::Time, window.0.0 as f64, window.1.0 as f64),
+        y: Axis::linear("bytes waiting", Unit::Size, 0.0, top.max(1_000.0)).rounded(),
+        lines,
+        marks: Vec::new(),
+    };
+    let fullest = &ports[0];
+    Section {
+        id: "queues",
+        title: "Queues over time",
+        says: format!(
+            "The fullest of {} sampled ports is {}; {}.",
+            ports.len(),
+            fullest.port.name(),
+            human::bytes(Bytes(fullest.port.queue_max)) + " waited there at once"
+        ),
+        body: markup(chart.html()),
+        points: chart.points(),
+        table: Some(table),
+        fold: "Queues as numbers",
+        wide: false,
+    }
+}
+
+/// Share of the line in use in each of `buckets`; `None` where no sample lies.
+fn shares(sampled: &Sampled<'_>, window: (Time, Time), buckets: usize) -> Vec<Option<f64>> {
+    let mut last: Vec<Option<&PortSeriesRow>> = vec![None; buckets];
+    for &row in &sampled.rows {
+        last[bucket(row.at, window, buckets)] = Some(row);
+    }
+    let mut before = (window.0, 0);
+    let mut share = |row: &PortSeriesRow| {
+        let sent: u64 = row.sent.iter().sum();
+        let could = u128::from(sampled.port.rate.0) * u128::from(row.at.since(before.0).0);
+        let did = u128::from(sent.saturating_sub(before.1)) * 8 * u128::from(PS_PER_SEC);
+        before = (row.at, sent);
+        // A frame counts when its transmission is decided, which may be a little early.
+        (could > 0).then(|| (did as f64 / could as f64).min(1.0))
+    };
+    last.into_iter()
+        .map(|row| row.and_then(&mut share))
+        .collect()
+}
+
+/// The mean of each group of links between two tiers, bucket by bucket.
+fn group_means(
+    ports: &[Sampled<'_>],
+    all: &[Vec<Option<f64>>],
+    at: impl Fn(usize) -> f64,
+) -> Vec<Line> {
+    let mut groups: BTreeMap<(u8, u8), Vec<usize>> = BTreeMap::new();
+    for (i, sampled) in ports.iter().enumerate() {
+        groups
+            .entry((sampled.port.from_tier, sampled.port.to_tier))
+            .or_default()
+            .push(i);
+    }
+    let mut lines = Vec::new();
+    for ((from, to), members) in groups.iter().filter(|(_, members)| members.len() > 1) {
+        let mean = |i: usize| {
+            let shares: Vec<f64> = members
+                .iter()
+                .filter_map(|&member| all[member][i])
+                .collect();
+            let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+            (!shares.is_empty()).then_some((at(i), mean))
+        };
+        lines.push(Line {
+            name: format!("mean of {} {}", members.len(), link_group_name(*from, *to)),
+            points: (0..all[members[0]].len()).filter_map(mean).collect(),
+            stepped: false,
+        });
+    }
+    lines
+}
+
+/// The busiest link, and the mean of each group of links: single links are too many to see.
+fn utilisation_section(
+    run: &RunRecord,
+    window: (Time, Time),
+    ports: &[Sampled<'_>],
+    busiest: &[usize],
+) -> Section {
+    let samples = ports
+        .iter()
+        .map(|sampled| sampled.rows.len())
+        .max()
+        .unwrap_or(1);
+    let buckets = SHARE_POINTS.min(samples.max(1));
+    let at = |i: usize| {
+        let width = window.1.since(window.0).0 as f64 / buckets as f64;
+        window.0.0 as f64 + width * (i as f64 + 0.5)
+    };
+    let all: Vec<Vec<Option<f64>>> = ports
+        .iter()
+        .map(|sampled| shares(sampled, window, buckets))
+        .collect();
+    let first = &ports[busiest[0]];
+    let known = |i: usize| all[busiest[0]][i].map(|share| (at(i), share));
+    let mut lines = vec![Line {
+        name: format!("{}, the busiest", first.port.name()),
+        points: (0..buckets).filter_map(known).collect(),
+        stepped: false,
+    }];
+    lines.extend(group_means(ports, &all, at));
+    lines.truncate(crate::chart::COLOURS);
+    let mut table = Table::new(&["link", "whole run", "busiest stretch"]);
+    for &i in busiest.iter().take(2 * CURVES_MAX) {
+        let most = all[i].iter().flatten().copied().fold(0.0, f64::max);
+        table.push(vec![
+            text(ports[i].port.name()),
+            text(human::percent(utilisation(ports[i].port, active(run)))),
+            text(human::percent(most)),
+        ]);
+    }
+    let chart = LineChart {
+        label: "Share of the line in use over time".into(),
+        x: Axis::linear("time", Unit::Time, window.0.0 as f64, window.1.0 as f64),
+        y: Axis::linear("share of the line in use", Unit::Share, 0.0, 1.0),
+        lines,
+        marks: Vec::new(),
+    };
+    Section {
+        id: "utilisation",
+        title: "Links over time",
+        says: format!(
+            "The busiest of {} sampled links is {}, in use {} of the run.",
+            ports.len(),
+            first.port.name(),
+            human::percent(utilisation(first.port, active(run)))
+        ),
+        body: markup(chart.html()),
+        points: chart.points(),
+        table: Some(table),
+        fold: "Links as numbers",
+        wide: false,
+    }
+}
+
+fn queue_map(window: (Time, Time), ports: &[Sampled<'_>]) -> Option<Section> {
+    let rows: Vec<(String, Vec<u64>)> = ports
+        .iter()
+        .take(PORTS_MAX)
+        .map(|sampled| {
+            let columns = MAP_COLUMNS.min(sampled.rows.len());
+            let mut cells = vec![0; columns];
+            for row in &sampled.rows {
+                let cell = &mut cells[bucket(row.at, window, columns)];
+                *cell = row.queue.max(*cell);
+            }
+            (sampled.port.name(), cells)
+        })
+        .filter(|(_, cells)| cells.iter().any(|&queue| queue > 0))
+        .collect();
+    // One or two ports are seen better as curves.
+    if rows.len() < 3 {
+        return None;
+    }
+    let most = rows
+        .iter()
+        .flat_map(|(_, cells)| cells)
+        .copied()
+        .max()
+        .unwrap_or(0);
+    let (shown, all) = (rows.len(), ports.len());
+    let map = HeatMap {
+        label: "Bytes waiting in each port over time".into(),
+        x: Axis::linear("time", Unit::Time, window.0.0 as f64, window.1.0 as f64),
+        darkest: human::bytes(Bytes(most)),
+        rows,
+    };
+    Some(Section {
+        id: "map",
+        title: "Where it waited",
+        says: format!("The {shown} fullest of {all} sampled ports; each cell shows its peak."),
+        points: shown,
+        body: markup(map.html()),
+        table: None,
+        fold: "",
+        wide: true,
+    })
+}
+
+/// Drops of `port`, faults included, by class.
+fn lost(port: &PortRow) -> [u64; crate::CLASSES] {
+    std::array::from_fn(|class| port.dropped[class] + port.lost[class])
+}
+
+/// Classes in the order of their colours, those of data in the ones that stand out.
+const COLOURED: [Class; 5] = [
+    Class::Plain,
+    Class::Unscheduled,
+    Class::Credit,
+    Class::Scheduled,
+    Class::Control,
+];
+
+pub(super) fn drops(run: &RunRecord, summary: &Summary) -> Option<Section> {
+    let sum = |port: &PortRow| lost(port).iter().sum::<u64>();
+    let mut ports: Vec<&PortRow> = run.ports.iter().filter(|port| sum(port) > 0).collect();
+    if ports.is_empty() {
+        return None;
+    }
+    // Credits are dropped by the thousand on purpose: they are drawn only if nothing else is.
+    let credit = |port: &PortRow| lost(port)[Class::Credit as usize];
+    let only_credits = ports.iter().all(|port| sum(port) == credit(port));
+    let drawn = |port: &PortRow| {
+        if only_credits {
+            sum(port)
+        } else {
+            sum(port) - credit(port)
+        }
+    };
+    ports.sort_by_key(|port| (std::cmp::Reverse((drawn(port), sum(port))), port.link));
+    let parts = |port: &PortRow| {
+        COLOURED.map(|class| match class {
+            Class::Credit if !only_credits => 0,
+            class => lost(port)[class as usize],
+        })
+    };
+    let rows: Vec<Bar> = ports
+        .iter()
+        .take(10)
+        .filter(|port| drawn(port) > 0)
+        .map(|port| Bar {
+            name: port.name(),
+            parts: parts(port).into(),
+            value: human::count(drawn(port)),
+        })
+        .collect();
+    let mut head = vec!["port"];
+    head.extend(Class::ALL.map(Class::name));
+    head.push("by faults");
+    let mut table = Table::new(&head);
+    for port in ports.iter().take(PORTS_MAX) {
+        let mut row = vec![text(port.name())];
+        row.extend(port.dropped.map(|n| text(human::count(n))));
+        row.push(text(human::count(port.lost.iter().sum())));
+        table.push(row);
+    }
+    Some(Section {
+        id: "drops",
+        title: "Drops by class and port",
+        says: drops_words(summary, only_credits),
+        body: markup(bars(&COLOURED.map(Class::name), &rows)),
+        points: rows.len(),
+        table: Some(table),
+        fold: "Drops as numbers",
+        wide: false,
+    })
+}
+
+fn drops_words(summary: &Summary, only_credits: bool) -> String {
+    let mut says = format!("In all: {}.", drops_text(summary));
+    let reasons: Vec<String> = summary
+        .drops
+        .by_reason
+        .iter()
+        .filter(|&(_, &n)| n > 0)
+        .map(|(reason, n)| format!("{reason} {}", human::count(*n)))
+        .collect();
+    if !reasons.is_empty() {
+        says = format!("{says} Why: {}.", reasons.join(", "));
+    }
+    if summary.drops.by_class[Class::Credit.name()] > 0 {
+        says += " Lost credits are no fault: receivers learn their rate from them";
+        says += if only_credits {
+            "."
+        } else {
+            ", so the bars leave them out."
+        };
+    }
+    says
+}
+
+pub(super) fn credits(summary: &Summary) -> Option<Section> {
+    let credits = summary.credits;
+    if credits.sent == 0 {
+        return None;
+    }
+    let lost = credits.dropped_at_host + credits.dropped_on_way;
+    // What was still on its way when the run ended; duplicates by faults may exceed it.
+    let rest = credits.sent.saturating_sub(credits.received + lost);
+    let parts = [
+        ("brought data", credits.used()),
+        ("wasted: nothing left to send", credits.wasted),
+        ("dropped on the way", credits.dropped_on_way),
+        (
+            "dropped at the receiver's own link",
+            credits.dropped_at_host,
+        ),
+        ("under way at the end", rest),
+    ];
+    let mut table = Table::new(&["credits", "number", "of those sent"]);
+    let share = |n: u64| human::percent(n as f64 / credits.sent as f64);
+    table.push(vec![
+        text("sent"),
+        text(human::count(credits.sent)),
+        text(share(credits.sent)),
+    ]);
+    for (name, n) in parts {
+        table.push(vec![text(name), text(human::count(n)), text(share(n))]);
+    }
+    let bar = Bar {
+        name: "sent".into(),
+        parts: parts.iter().map(|&(_, n)| n).collect(),
+        value: human::count(credits.sent),
+    };
+    Some(Section {
+        id: "credits",
+        title: "What became of the credits",
+        says: format!(
+            "{} of the credits that receivers sent arrived where nothing was left to send; {} \
+             brought data.",
+            share(credits.wasted),
+            share(credits.used())
+        ),
+        body: markup(bars(&parts.map(|(name, _)| name), &[bar])),
+        points: parts.iter().filter(|&&(_, n)| n > 0).count(),
+        table: Some(table),
+        fold: "",
+        wide: false,
+    })
+}
+
+pub(super) fn links(run: &RunRecord, summary: &Summary) -> Section {
+    let mut table = Table::new(&[
+        "links",
+        "how many",
+        "mean use",
+        "greatest use",
+        "on",
+        "fullest queue",
+        "packets dropped",
+    ]);
+    table.text = vec!["on"];
+    for group in &summary.links {
+        table.push(vec![
+            text(&group.name),
+            text(human::count(group.links)),
+            text(human::percent(group.utilisation_mean)),
+            text(human::percent(group.utilisation_max)),
+            text(&group.busiest),
+            text(human::bytes(Bytes(group.queue_max))),
+            text(human::count(group.dropped)),
+        ]);
+    }
+    Section {
+        id: "links",
+        title: "Links by place",
+        says: format!(
+            "Use is the share of the {} of the run in which the line was busy. Credits are left \
+             out of drops; queues of hosts are their own.",
+            human::time(active(run))
+        ),
+        body: Value::from(""),
+        points: 0,
+        table: Some(table),
+        fold: "",
+        wide: true,
+    }
+}

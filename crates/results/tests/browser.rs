@@ -1,0 +1,242 @@
+//! Reports in a real browser: narrow and wide, light and dark.
+
+mod common;
+
+use results::{RunRecord, Summary, Threshold, report};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Names of the browser, as distributions package it.
+const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+/// A phone, and a window on a desk.
+const WIDTHS: [u32; 2] = [400, 1400];
+
+/// Looks at the page from inside and tells the page around it what is wrong.
+const PROBE: &str = r#"<script>
+addEventListener("load", () => {
+  const problems = [], wrong = (text) => problems.push(text);
+  const root = document.documentElement;
+  if (root.scrollWidth > innerWidth) wrong(`scrolls sideways: ${root.scrollWidth} > ${innerWidth}`);
+  if (document.querySelector("h1").getBoundingClientRect().bottom > 420) wrong("headline below the first screen");
+  if (performance.getEntriesByType("resource").length) wrong("asked the network");
+  let charts = 0;
+  for (const figure of document.querySelectorAll("figure[data-points]")) {
+    charts++;
+    const box = figure.getBoundingClientRect();
+    let drawn = 0;
+    for (const path of figure.querySelectorAll("path.line, path.cell")) {
+      const at = path.getBoundingClientRect(), style = getComputedStyle(path);
+      const ink = path.classList.contains("cell") ? style.fill : style.stroke;
+      if (ink === "none") wrong(`${figure.id}: a curve without colour`);
+      if (at.left < box.left - 2 || at.right > box.right + 2 || at.top < box.top - 2 || at.bottom > box.bottom + 2)
+        wrong(`${figure.id}: a curve outside its card`);
+      if (path.getTotalLength() > 0 || /h0$/.test(path.getAttribute("d"))) drawn++;
+    }
+    for (const mark of figure.querySelectorAll(".bar i, .range i"))
+      if (mark.getBoundingClientRect().width >= 2) drawn++;
+    if (!drawn) wrong(`${figure.id}: nothing drawn`);
+    for (const axis of figure.querySelectorAll(".xs")) {
+      let edge = -Infinity;
+      for (const label of axis.children) {
+        const at = label.getBoundingClientRect();
+        if (!at.width) continue;
+        if (at.left < edge + 2) wrong(`${figure.id}: labels touch at "${label.textContent}"`);
+        edge = at.right;
+      }
+    }
+  }
+  for (const label of document.querySelectorAll(".xs span, .ys span, .marked, .name, .tiles dd, h1, h2")) {
+    const at = label.getBoundingClientRect();
+    if (at.width && (at.right > innerWidth || at.left < 0)) wrong(`"${label.textContent}" leaves the page`);
+  }
+  for (const plot of document.querySelectorAll(".plot")) {
+    const area = plot.querySelector(".area"), box = area.getBoundingClientRect();
+    for (const share of [0.02, 0.5, 0.98]) {
+      area.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + box.width * share, bubbles: true}));
+      const tip = area.querySelector(".tip");
+      if (!tip || !/\d/.test(tip.textContent) || /NaN|undefined/.test(tip.textContent))
+        wrong(`no value under the pointer at ${share}: ${tip && tip.textContent}`);
+      const at = tip.getBoundingClientRect();
+      if (at.left < 0 || at.right > innerWidth) wrong(`the value at ${share} leaves the page: ${tip.textContent}`);
+    }
+    area.dispatchEvent(new PointerEvent("pointerleave"));
+    if (area.querySelector(".tip")) wrong("the value stays when the pointer leaves");
+    plot.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight"}));
+    if (!area.querySelector(".tip")) wrong("arrow keys show nothing");
+    plot.dispatchEvent(new FocusEvent("blur"));
+  }
+  // Text must stand out from what it stands on. [WCAG 2.2, 1.4.3]
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[\d.]+/g).map((c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const card = light(getComputedStyle(document.querySelector(".card")).backgroundColor);
+  for (const text of document.querySelectorAll(".card h2, .card figcaption p, .legend li, .card td, .xs span, summary")) {
+    const ink = light(getComputedStyle(text).color);
+    const contrast = (Math.max(ink, card) + 0.05) / (Math.min(ink, card) + 0.05);
+    if (contrast < 4.5) { wrong(`contrast ${contrast.toFixed(1)} of "${text.textContent.slice(0, 20)}"`); break; }
+  }
+  parent.postMessage({width: innerWidth, height: root.scrollHeight, dark: card < 0.2, charts, problems}, "*");
+});
+</script>"#;
+
+fn browser() -> Option<PathBuf> {
+    let paths = std::env::var_os("PATH")?;
+    let found = std::env::split_paths(&paths)
+        .flat_map(|dir| BROWSERS.map(|name| dir.join(name)))
+        .find(|path| path.is_file());
+    if found.is_none() {
+        let ci = std::env::var("CI").is_ok_and(|value| value == "true");
+        assert!(!ci, "CI needs a browser: apt-get install chromium");
+        eprintln!(
+            "skipped {}: no chromium; apt-get install chromium",
+            module_path!()
+        );
+    }
+    found
+}
+
+/// A page that shows the report in frames of both widths and writes down what they tell.
+fn wrapper(report: &str) -> String {
+    let frames: String = WIDTHS
+        .map(|width| {
+            format!("<iframe src=\"{report}\" style=\"width:{width}px;height:4200px\"></iframe>")
+        })
+        .concat();
+    format!(
+        "<!doctype html><meta charset=\"utf-8\"><meta name=\"color-scheme\" content=\"light dark\">\
+         <style>body{{margin:0;display:flex;gap:20px}}iframe{{border:0;flex:none}}</style>\
+         <script>addEventListener('message', (event) => {{\
+         const line = document.createElement('pre');\
+         line.textContent = 'told ' + JSON.stringify(event.data);\
+         line.style.display = 'none';\
+         document.body.append(line);}});</script>{frames}"
+    )
+}
+
+/// What the frames told, as JSON, and what the console said.
+fn look(
+    browser: &Path,
+    page: &Path,
+    dark: bool,
+    shot: &Path,
+) -> (Vec<serde_json::Value>, Vec<String>) {
+    let profile = page.with_extension(if dark {
+        "dark-profile"
+    } else {
+        "light-profile"
+    });
+    let output = Command::new(browser)
+        .args([
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+        ])
+        .args([
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            "--window-size=1820,4200",
+        ])
+        .args([
+            "--enable-logging=stderr",
+            "--v=0",
+            "--virtual-time-budget=4000",
+            "--dump-dom",
+        ])
+        .arg(format!(
+            "--blink-settings=preferredColorScheme={}",
+            u8::from(!dark)
+        ))
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .arg(format!("--screenshot={}", shot.display()))
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .expect("the browser starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let console = text(&output.stderr)
+        .lines()
+        .filter(|line| line.contains("CONSOLE"))
+        .map(str::to_owned)
+        .collect();
+    let told = text(&output.stdout)
+        .split("<pre")
+        .filter_map(|part| {
+            let json = part.split_once("told ")?.1.split_once("</pre>")?.0;
+            let json = json
+                .replace("&lt;", "<")
+                .replace("&gt;", ">")
+                .replace("&amp;", "&");
+            serde_json::from_str(&json).ok()
+        })
+        .collect();
+    (told, console)
+}
+
+fn check(browser: &Path, name: &str, html: &str, charts_min: u64) {
+    let dir = common::directory(&format!("browser-{name}"));
+    fs::create_dir_all(&dir).unwrap();
+    let shots = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../screenshots");
+    fs::create_dir_all(&shots).unwrap();
+    let shots = shots.canonicalize().unwrap();
+    fs::write(
+        dir.join("report.html"),
+        html.replace("</body>", &format!("{PROBE}</body>")),
+    )
+    .unwrap();
+    let page = dir.join("page.html");
+    fs::write(&page, wrapper("report.html")).unwrap();
+    for (dark, scheme) in [(false, "light"), (true, "dark")] {
+        let shot = shots.join(format!("{name}-{scheme}.png"));
+        let (told, console) = look(browser, &page, dark, &shot);
+        assert_eq!(
+            console,
+            Vec::<String>::new(),
+            "{name} {scheme}: the console is silent"
+        );
+        assert_eq!(
+            told.len(),
+            WIDTHS.len(),
+            "{name} {scheme}: every frame tells: {told:?}"
+        );
+        for told in told {
+            let width = &told["width"];
+            assert!(WIDTHS.iter().any(|w| width == w), "{name}: {width} wide");
+            assert_eq!(
+                told["problems"],
+                serde_json::json!([]),
+                "{name} {scheme} {width}"
+            );
+            assert_eq!(told["dark"], dark, "{name}: follows the scheme");
+            assert!(
+                told["charts"].as_u64() >= Some(charts_min),
+                "{name}: {}",
+                told["charts"]
+            );
+        }
+        assert!(shot.is_file(), "{} was taken", shot.display());
+    }
+}
+
+fn report_of(run: &RunRecord) -> String {
+    let summary = Summary::of(run);
+    let verdicts: Vec<_> = [
+        ("fct.p99", "< 2ms"),
+        ("drops.scheduled", "== 0"),
+        ("slowdown.p99", "< 10"),
+    ]
+    .iter()
+    .map(|(key, text)| Threshold::parse(key, text).unwrap().judge(&summary))
+    .collect();
+    report::html(run, &summary, &verdicts)
+}
+
+#[test]
+fn a_report_draws_every_chart_in_every_window() {
+    let Some(browser) = browser() else { return };
+    check(&browser, "incast", &report_of(&common::incast()), 6);
+    check(&browser, "mixed", &report_of(&common::mixed(3_000)), 7);
+    check(&browser, "cut-off", &report_of(&common::cut_off(3_000)), 7);
+    check(&browser, "long-flows", &report_of(&common::long_flows()), 1);
+}
