@@ -258,7 +258,8 @@ fn messages_of_one_connection_queue_in_order() {
             .enumerate()
         {
             pair.send(Time::ZERO, conn, A, length);
-            pair.send(Time(i as u64 * 2_000_000), conn, B, length + 1);
+            // B's first message comes between the packet that opens and the first data.
+            pair.send(Time(6_000_000 + i as u64 * 2_000_000), conn, B, length + 1);
         }
         run(&mut pair);
         // After a silence that outlasts every timer the connection is still there.
