@@ -20,19 +20,22 @@ pub(super) const PAYLOAD_MAX: u16 = u16::MAX - 1024;
 /// Kinds, in the low four bits.
 const SYN: u8 = 1;
 const SYN_ACK: u8 = 2;
-const DATA: u8 = 3;
-const ACK: u8 = 4;
+pub(super) const DATA: u8 = 3;
+pub(super) const ACK: u8 = 4;
 const RESET: u8 = 5;
 const KIND: u8 = 0x0f;
 
 /// Flags, in the high four bits.
 const SYN_ONE_SHOT: u8 = 0x10;
-const DATA_END: u8 = 0x10;
-const DATA_AGAIN: u8 = 0x20;
-const DATA_ONE_SHOT: u8 = 0x40;
 const ACK_ECHO: u8 = 0x10;
 const ACK_DONE: u8 = 0x20;
 const RESET_DATA: u8 = 0x10;
+
+/// The kind of `packet`, one of five or nonsense.
+#[inline]
+pub(super) const fn kind(packet: &Packet) -> u8 {
+    packet.kind() & KIND
+}
 
 /// A packet's meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,23 +69,58 @@ pub(super) struct SynAck {
 pub(super) struct Data {
     /// Stream offset of the payload in bytes, 48 bits.
     pub(super) offset: u64,
-    /// Payload in bytes.
-    pub(super) length: u16,
     /// Empty frames before this one, the low 24 bits.
     pub(super) gaps: u32,
-    /// A message ends with this packet.
-    pub(super) end: bool,
-    /// It was sent before.
-    pub(super) again: bool,
-    /// The connection ends with this message, so a receiver that does not know it has had it all.
-    pub(super) one_shot: bool,
+    /// Payload in bytes.
+    pub(super) length: u16,
+    /// [`Data::END`], [`Data::AGAIN`], [`Data::ONE_SHOT`].
+    pub(super) flags: u8,
 }
 
 impl Data {
+    /// A message ends with this packet.
+    pub(super) const END: u8 = 0x10;
+    /// It was sent before.
+    pub(super) const AGAIN: u8 = 0x20;
+    /// The connection ends with this message, so a receiver that does not know it has had it all.
+    pub(super) const ONE_SHOT: u8 = 0x40;
+    /// Bits of `gaps` that travel.
+    pub(super) const GAPS: u32 = (1 << 24) - 1;
+
     /// Sequence numbers that it takes.
     #[inline]
     pub(super) const fn span(&self) -> u64 {
         if self.length == 0 { 1 } else { self.length as u64 }
+    }
+    /// Whether a message ends with it.
+    #[inline]
+    pub(super) const fn end(&self) -> bool {
+        self.flags & Self::END != 0
+    }
+
+    /// Reads it from a packet of its kind; `None` where no sender of ours would send that.
+    #[inline]
+    pub(super) fn read(packet: &Packet) -> Option<Self> {
+        let (flags, [a, b, c]) = (packet.kind() & !KIND, packet.head);
+        #[allow(clippy::cast_possible_truncation, reason = "masked to 16 bits")]
+        let length = (b & 0xffff) as u16;
+        let data = Self { offset: wide(a, b >> 16), gaps: c >> 8, length, flags };
+        // An empty frame has no other use than to end a message.
+        let sound = flags & !(Self::END | Self::AGAIN | Self::ONE_SHOT) == 0
+            && (length > 0 || data.end())
+            && length <= PAYLOAD_MAX
+            && data.offset + data.span() <= SEQ_MAX;
+        sound.then_some(data)
+    }
+
+    /// A packet that carries it, `size` bytes long on the wire.
+    #[inline]
+    pub(super) fn packet(self, to: HostId, conn: ConnId, size: u16) -> Packet {
+        let mut packet = Packet::new(to, conn, Class::Plain, DATA | self.flags, size);
+        let middle = high16(self.offset) << 16 | u32::from(self.length);
+        // The low byte of word 2 is left to the choice of a path.
+        packet.head = [low(self.offset), middle, self.gaps << 8];
+        packet
     }
 }
 
@@ -97,6 +135,39 @@ pub(super) struct Ack {
     pub(super) echo: bool,
     /// The one message has arrived whole and the receiver has forgotten the connection.
     pub(super) done: bool,
+}
+
+impl Ack {
+    /// Reads it from a packet of its kind; `None` where no receiver of ours would send that.
+    #[inline]
+    pub(super) fn read(packet: &Packet) -> Option<Self> {
+        let (flags, [a, b, c]) = (packet.kind() & !KIND, packet.head);
+        let cumulative = wide(a, b >> 16);
+        let (echo, done) = (flags & ACK_ECHO != 0, flags & ACK_DONE != 0);
+        let known = flags & !(ACK_ECHO | ACK_DONE) == 0;
+        if c == 0 && b & 0xffff == 0 {
+            return known.then_some(Self { cumulative, block: None, echo, done });
+        }
+        let delta = u64::from((b & 0xffff) << 8 | c >> 24);
+        let (start, length) = (cumulative + delta, u64::from(c & 0x00ff_ffff));
+        let sound = known && delta > 0 && length > 0 && start + length <= SEQ_MAX;
+        let block = Some((start, start + length));
+        sound.then_some(Self { cumulative, block, echo, done })
+    }
+
+    /// A packet that carries it, `size` bytes long on the wire.
+    #[inline]
+    pub(super) fn packet(self, to: HostId, conn: ConnId, size: u16) -> Packet {
+        let flags = if self.echo { ACK_ECHO } else { 0 } | if self.done { ACK_DONE } else { 0 };
+        let mut packet = Packet::new(to, conn, Class::Control, ACK | flags, size);
+        let (delta, length) = match self.block {
+            None => (0, 0),
+            Some((start, end)) => (low(start - self.cumulative), low(end - start)),
+        };
+        let middle = high16(self.cumulative) << 16 | delta >> 8;
+        packet.head = [low(self.cumulative), middle, delta << 24 | length];
+        packet
+    }
 }
 
 /// The other end knows nothing of this connection.
@@ -122,40 +193,12 @@ const fn wide(low: u32, high: u32) -> u64 {
 
 impl Head {
     /// What `packet` says; `None` where no packet of ours looks like that.
-    #[inline]
     pub(super) fn read(packet: &Packet) -> Option<Self> {
         let (kind, [a, b, c]) = (packet.kind(), packet.head);
         let flags = kind & !KIND;
         match kind & KIND {
-            DATA => {
-                #[allow(clippy::cast_possible_truncation, reason = "masked to 16 bits")]
-                let length = (b & 0xffff) as u16;
-                let data = Data {
-                    offset: wide(a, b >> 16),
-                    length,
-                    gaps: c >> 8,
-                    end: flags & DATA_END != 0,
-                    again: flags & DATA_AGAIN != 0,
-                    one_shot: flags & DATA_ONE_SHOT != 0,
-                };
-                let known = flags & !(DATA_END | DATA_AGAIN | DATA_ONE_SHOT) == 0;
-                // An empty frame has no other use than to end a message.
-                let sound = (data.length > 0 || data.end)
-                    && length <= PAYLOAD_MAX
-                    && data.offset + data.span() <= SEQ_MAX;
-                (known && sound).then_some(Self::Data(data))
-            }
-            ACK => {
-                let cumulative = wide(a, b >> 16);
-                let delta = u64::from((b & 0xffff) << 8 | c >> 24);
-                let length = u64::from(c & 0x00ff_ffff);
-                let start = cumulative + delta;
-                let block = (length > 0).then_some((start, start + length));
-                let sound = (delta > 0) == (length > 0) && start + length <= SEQ_MAX;
-                let known = flags & !(ACK_ECHO | ACK_DONE) == 0;
-                let (echo, done) = (flags & ACK_ECHO != 0, flags & ACK_DONE != 0);
-                (known && sound).then_some(Self::Ack(Ack { cumulative, block, echo, done }))
-            }
+            DATA => Data::read(packet).map(Self::Data),
+            ACK => Ack::read(packet).map(Self::Ack),
             SYN if b == 0 && c == 0 && flags & !SYN_ONE_SHOT == 0 => {
                 Some(Self::Syn(Syn { incarnation: a, one_shot: flags != 0 }))
             }
@@ -171,39 +214,20 @@ impl Head {
     }
 
     /// A packet that says it.
-    #[inline]
     pub(super) fn packet(self, to: HostId, conn: ConnId, encap: Encap) -> Packet {
-        let (class, kind, payload, head) = match self {
-            Self::Data(data) => {
-                let kind = DATA
-                    | if data.end { DATA_END } else { 0 }
-                    | if data.again { DATA_AGAIN } else { 0 }
-                    | if data.one_shot { DATA_ONE_SHOT } else { 0 };
-                let middle = high16(data.offset) << 16 | u32::from(data.length);
-                // The low byte of word 2 is left to the choice of a path.
-                (Class::Plain, kind, data.length, [low(data.offset), middle, data.gaps << 8])
-            }
-            Self::Ack(ack) => {
-                let kind =
-                    ACK | if ack.echo { ACK_ECHO } else { 0 } | if ack.done { ACK_DONE } else { 0 };
-                let (start, end) = ack.block.unwrap_or((ack.cumulative, ack.cumulative));
-                let (delta, length) = (low(start - ack.cumulative), low(end - start));
-                let middle = high16(ack.cumulative) << 16 | delta >> 8;
-                (Class::Control, kind, 0, [low(ack.cumulative), middle, delta << 24 | length])
-            }
+        let (kind, head) = match self {
+            Self::Data(data) => return data.packet(to, conn, encap.wire(data.length)),
+            Self::Ack(ack) => return ack.packet(to, conn, encap.wire(0)),
             Self::Syn(syn) => {
-                let kind = SYN | if syn.one_shot { SYN_ONE_SHOT } else { 0 };
-                (Class::Control, kind, 0, [syn.incarnation, 0, 0])
+                (SYN | if syn.one_shot { SYN_ONE_SHOT } else { 0 }, [syn.incarnation, 0, 0])
             }
-            Self::SynAck(accept) => (Class::Control, SYN_ACK, 0, [accept.incarnation, 0, 0]),
-            Self::Reset(Reset::Opening(incarnation)) => {
-                (Class::Control, RESET, 0, [incarnation, 0, 0])
-            }
+            Self::SynAck(accept) => (SYN_ACK, [accept.incarnation, 0, 0]),
+            Self::Reset(Reset::Opening(incarnation)) => (RESET, [incarnation, 0, 0]),
             Self::Reset(Reset::Data(offset)) => {
-                (Class::Control, RESET | RESET_DATA, 0, [low(offset), high16(offset) << 16, 0])
+                (RESET | RESET_DATA, [low(offset), high16(offset) << 16, 0])
             }
         };
-        let mut packet = Packet::new(to, conn, class, kind, encap.wire(payload));
+        let mut packet = Packet::new(to, conn, Class::Control, kind, encap.wire(0));
         packet.head = head;
         packet
     }
@@ -297,8 +321,8 @@ impl Codec for DctcpCodec {
             }
             Some(Head::SynAck(_)) => write!(text, "SYN-ACK"),
             Some(Head::Data(data)) => {
-                let end = if data.end { " end" } else { "" };
-                let again = if data.again { " again" } else { "" };
+                let end = if data.end() { " end" } else { "" };
+                let again = if data.flags & Data::AGAIN != 0 { " again" } else { "" };
                 write!(text, "DATA {}+{}{end}{again}", data.offset, data.length)
             }
             Some(Head::Ack(ack)) => {
@@ -328,10 +352,10 @@ mod tests {
 
     fn heads() -> impl Strategy<Value = Head> {
         let seq = 0..SEQ_MAX - 2 * BLOCK_MAX;
-        let data = (seq.clone(), 0..=PAYLOAD_MAX, 0..1u32 << 24, any::<[bool; 3]>()).prop_map(
-            |(offset, length, gaps, [end, again, one_shot])| {
-                let end = end || length == 0;
-                Head::Data(Data { offset, length, gaps, end, again, one_shot })
+        let data = (seq.clone(), 0..=PAYLOAD_MAX, 0..=Data::GAPS, 0..8u8).prop_map(
+            |(offset, length, gaps, flags)| {
+                let flags = flags << 4 | if length == 0 { Data::END } else { 0 };
+                Head::Data(Data { offset, gaps, length, flags })
             },
         );
         let block = proptest::option::of((1..=BLOCK_MAX, 1..=BLOCK_MAX));
@@ -379,7 +403,7 @@ mod tests {
     #[test]
     fn what_no_sender_of_ours_says_is_refused() {
         let mut bytes = [0; HEADER_MAX];
-        let data = Data { offset: 0, length: 100, gaps: 0, end: true, again: false, one_shot: false };
+        let data = Data { offset: 0, gaps: 0, length: 100, flags: Data::END };
         let link = Link { conn: 9, epoch: 0, cookie: 0 };
         let length = DctcpCodec.encode(&packet(Head::Data(data)), link, &mut bytes);
         let refused = |at: usize, value: u8| {
@@ -394,7 +418,7 @@ mod tests {
         assert_eq!(refused(2, 77), DecodeError::Field("transport"));
         assert_eq!(refused(23, 1), DecodeError::Field("tag"));
         assert_eq!(DctcpCodec.decode(&bytes[..length - 1]), Err(DecodeError::Short));
-        let empty = Data { length: 0, end: false, ..data };
+        let empty = Data { length: 0, flags: 0, ..data };
         assert_eq!(Head::read(&packet(Head::Data(empty))), None, "an empty frame ends nothing");
     }
 }

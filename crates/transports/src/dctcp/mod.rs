@@ -172,6 +172,15 @@ impl Conn {
         opening.min(sender).min(receiver)
     }
 
+    /// Makes sure that it is called by `deadline`. An alarm that is too early does no harm and
+    /// saves the heap a visit per packet: a deadline mostly moves later.
+    #[inline]
+    fn wake_by(&mut self, timers: &mut Timers, slot: u32, deadline: Time) {
+        if deadline < self.alarm.due() {
+            timers.set(&mut self.alarm, slot, deadline);
+        }
+    }
+
     #[inline]
     fn can_send(&self, rules: &Rules) -> bool {
         self.state == State::Open
@@ -200,6 +209,8 @@ impl Control {
 struct Host {
     me: HostId,
     encap: Encap,
+    /// Bytes of a control packet on the wire.
+    control_size: u16,
     rules: Rules,
     connections_max: usize,
     slots: ConnMap,
@@ -222,6 +233,7 @@ impl Host {
         Self {
             me: config.host,
             encap: config.encap,
+            control_size: config.encap.wire(0),
             rules: Rules::new(params, config.encap),
             connections_max: usize::try_from(params.connections_max).unwrap_or(usize::MAX),
             slots: ConnMap::default(),
@@ -247,6 +259,7 @@ impl Host {
         slot
     }
 
+    #[inline(never)]
     fn forget(&mut self, slot: u32) {
         let conn = self.conns.remove(slot);
         self.slots.remove(conn.id);
@@ -261,6 +274,7 @@ impl Host {
     }
 
     /// A one-shot connection is over at the receiver.
+    #[inline(never)]
     fn finish(&mut self, slot: u32) {
         let conn = &self.conns[slot];
         if self.finished.len() == FINISHED_MAX {
@@ -271,6 +285,7 @@ impl Host {
     }
 
     /// The connection is lost: its own messages will not be delivered.
+    #[inline(never)]
     fn give_up(&mut self, cx: &mut Cx<'_>, slot: u32) {
         let conn = &self.conns[slot];
         if conn.opener || conn.sender.as_ref().is_some_and(|sender| !sender.is_idle()) {
@@ -280,7 +295,6 @@ impl Host {
     }
 
     /// Something changed: lets the connection take its turn and sets its alarm.
-    #[inline]
     fn settle(&mut self, slot: u32) {
         let conn = &mut self.conns[slot];
         if !conn.ready && conn.can_send(&self.rules) {
@@ -288,7 +302,7 @@ impl Host {
             self.ready.push_back(slot);
         }
         let deadline = conn.deadline();
-        self.timers.set(&mut conn.alarm, slot, deadline);
+        conn.wake_by(&mut self.timers, slot, deadline);
     }
 
     fn ask(&mut self, slot: u32) {
@@ -380,7 +394,12 @@ impl Host {
     }
 
     #[inline]
-    fn on_data(&mut self, cx: &mut Cx<'_>, id: ConnId, data: Data, marked: bool) {
+    fn on_data(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let Some(data) = Data::read(packet) else {
+            self.totals.nonsense += 1;
+            return;
+        };
+        let (id, marked) = (packet.conn, packet.ecn() == Ecn::Marked);
         let Some(slot) = self.slots.get(id) else {
             self.on_stray_data(cx, id, &data);
             return;
@@ -399,11 +418,10 @@ impl Host {
             self.totals.nonsense += 1;
             return;
         }
-        let data = Data { one_shot: conn.one_shot, ..data };
-        let (to, encap, control) = (conn.peer, self.encap, &mut self.control);
-        let emit = |ack| control.push(Head::Ack(ack).packet(to, id, encap));
+        let (to, size, control) = (conn.peer, self.control_size, &mut self.control);
+        let emit = |ack: Ack| control.push(ack.packet(to, id, size));
         let receiver = conn.receiver.get_or_insert_with(|| Box::new(Receiver::new()));
-        match receiver.on_data(cx, id, &data, marked, &self.rules, emit) {
+        match receiver.on_data(cx, id, conn.one_shot, data, marked, &self.rules, emit) {
             Verdict::New => {}
             Verdict::Old => self.totals.duplicates += 1,
             Verdict::Dropped => self.totals.nonsense += 1,
@@ -412,17 +430,18 @@ impl Host {
             self.finish(slot);
             return;
         }
-        let deadline = conn.deadline();
-        self.timers.set(&mut conn.alarm, slot, deadline);
+        let deadline = receiver.deadline();
+        conn.wake_by(&mut self.timers, slot, deadline);
     }
 
     /// Data of a connection that we do not know.
+    #[inline(never)]
     fn on_stray_data(&mut self, cx: &Cx<'_>, id: ConnId, data: &Data) {
         let Some(peer) = cx.peers.peer(self.me, id) else {
             self.totals.nonsense += 1;
             return;
         };
-        if data.one_shot {
+        if data.flags & Data::ONE_SHOT != 0 {
             // It was open once, or there would be no data, and it is forgotten only when complete.
             self.totals.duplicates += 1;
             let cumulative = data.offset + data.span();
@@ -434,7 +453,12 @@ impl Host {
     }
 
     #[inline]
-    fn on_ack(&mut self, cx: &mut Cx<'_>, id: ConnId, ack: &Ack) {
+    fn on_ack(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let Some(ack) = Ack::read(packet) else {
+            self.totals.nonsense += 1;
+            return;
+        };
+        let id = packet.conn;
         // After the end of a one-shot connection late ones are normal.
         let Some(slot) = self.slots.get(id) else { return };
         let conn = &mut self.conns[slot];
@@ -461,8 +485,13 @@ impl Host {
         }
         if conn.one_shot && sender.is_idle() {
             self.forget(slot);
-        } else {
-            self.settle(slot);
+            return;
+        }
+        let deadline = sender.deadline();
+        conn.wake_by(&mut self.timers, slot, deadline);
+        if !conn.ready && conn.can_send(&self.rules) {
+            conn.ready = true;
+            self.ready.push_back(slot);
         }
     }
 
@@ -485,6 +514,16 @@ impl Host {
         }
     }
 
+    #[inline(never)]
+    fn on_rare(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        match Head::read(packet) {
+            Some(Head::Syn(syn)) => self.on_syn(cx, packet.conn, syn),
+            Some(Head::SynAck(accept)) => self.on_syn_ack(cx, packet.conn, accept),
+            Some(Head::Reset(reset)) => self.on_reset(cx, packet.conn, reset),
+            Some(Head::Data(_) | Head::Ack(_)) | None => self.totals.nonsense += 1,
+        }
+    }
+
     /// The alarm of `slot` rang: does what is due and returns false where the connection is over.
     fn on_alarm(&mut self, cx: &mut Cx<'_>, slot: u32) -> bool {
         let conn = &mut self.conns[slot];
@@ -504,8 +543,8 @@ impl Host {
         if let Some(receiver) = &mut conn.receiver
             && receiver.deadline() <= cx.now
         {
-            let ack = Head::Ack(receiver.on_deadline());
-            self.control.push(ack.packet(conn.peer, conn.id, self.encap));
+            let ack = receiver.on_deadline();
+            self.control.push(ack.packet(conn.peer, conn.id, self.control_size));
         }
         if let Some(sender) = &mut conn.sender
             && sender.deadline() <= cx.now
@@ -590,15 +629,10 @@ impl Endpoint for Host {
             // To this transport a packet without its payload is a lost packet.
             return;
         }
-        match Head::read(packet) {
-            Some(Head::Data(data)) => {
-                self.on_data(cx, packet.conn, data, packet.ecn() == Ecn::Marked);
-            }
-            Some(Head::Ack(ack)) => self.on_ack(cx, packet.conn, &ack),
-            Some(Head::Syn(syn)) => self.on_syn(cx, packet.conn, syn),
-            Some(Head::SynAck(accept)) => self.on_syn_ack(cx, packet.conn, accept),
-            Some(Head::Reset(reset)) => self.on_reset(cx, packet.conn, reset),
-            None => self.totals.nonsense += 1,
+        match header::kind(packet) {
+            header::DATA => self.on_data(cx, packet),
+            header::ACK => self.on_ack(cx, packet),
+            _ => self.on_rare(cx, packet),
         }
     }
 
@@ -657,31 +691,37 @@ impl Endpoint for Host {
             *out = packet;
             return self.more();
         }
-        // Bounded by the connections: each turn takes one out that cannot send any more.
-        while let Some(slot) = self.ready.pop_front() {
+        // Bounded by the connections: each turn but the last takes one out that cannot send now.
+        while let Some(&slot) = self.ready.front() {
             let conn = &mut self.conns[slot];
-            conn.ready = false;
-            if !conn.can_send(&self.rules) {
-                continue;
+            let sender = conn.sender.as_mut().expect("only what can send is in the round");
+            let segment = if conn.paused { None } else { sender.transmit(cx.now, &self.rules) };
+            let more = segment.is_some() && sender.can_send(&self.rules);
+            if let Some(segment) = segment {
+                let data = Data {
+                    offset: segment.offset,
+                    gaps: segment.gaps & Data::GAPS,
+                    length: segment.length,
+                    flags: segment.flags | if conn.one_shot { Data::ONE_SHOT } else { 0 },
+                };
+                *out = data.packet(conn.peer, conn.id, self.encap.wire(data.length));
+                if self.rules.ecn {
+                    out.set_ecn(Ecn::Capable0);
+                }
+                self.totals.data_sent += 1;
+                self.totals.retransmitted += u64::from(data.flags & Data::AGAIN != 0);
+                let deadline = sender.deadline();
+                conn.wake_by(&mut self.timers, slot, deadline);
             }
-            let sender = conn.sender.as_mut().expect("only a sender can send");
-            let segment = sender.transmit(cx.now, &self.rules).expect("it can send");
-            let data = Data {
-                offset: segment.offset,
-                length: segment.length,
-                gaps: segment.gaps & 0x00ff_ffff,
-                end: segment.end,
-                again: segment.again,
-                one_shot: conn.one_shot,
-            };
-            *out = Head::Data(data).packet(conn.peer, conn.id, self.encap);
-            if self.rules.ecn {
-                out.set_ecn(Ecn::Capable0);
+            conn.ready = more;
+            if !more {
+                self.ready.pop_front();
+            } else if self.ready.len() > 1 {
+                self.ready.rotate_left(1);
             }
-            self.totals.data_sent += 1;
-            self.totals.retransmitted += u64::from(segment.again);
-            self.settle(slot);
-            return self.more();
+            if segment.is_some() {
+                return self.more();
+            }
         }
         Transmit::Nothing
     }

@@ -86,19 +86,21 @@ impl Receiver {
         self.ack_at
     }
 
-    /// A packet of the stream arrived, `marked` by the network or not. `emit` sends an
-    /// acknowledgement.
+    /// A packet of the stream arrived, `marked` by the network or not; `one_shot` where the first
+    /// message is all. `emit` sends an acknowledgement.
+    #[allow(clippy::too_many_arguments, reason = "the packet, its connection and its way back")]
     #[inline]
     pub(super) fn on_data(
         &mut self,
         cx: &mut Cx<'_>,
         conn: ConnId,
-        data: &Data,
+        one_shot: bool,
+        data: Data,
         marked: bool,
         rules: &Rules,
         mut emit: impl FnMut(Ack),
     ) -> Verdict {
-        let Some(seq) = self.seq(data) else { return Verdict::Dropped };
+        let Some(seq) = self.seq(&data) else { return Verdict::Dropped };
         let end = seq + data.span();
         if end > self.next + rules.receive_window {
             return Verdict::Dropped;
@@ -107,28 +109,28 @@ impl Receiver {
         if turned {
             // What came before the change is acknowledged with the old state. [RFC 8257 s3.2]
             if self.unacked > 0 {
-                emit(self.acknowledge(None, data.one_shot));
+                emit(self.acknowledge(None, one_shot));
             }
             self.marked = marked;
         }
         if seq != self.next || !self.pieces.is_empty() {
-            let verdict = self.out_of_order(cx, conn, data, seq, rules);
+            let verdict = self.out_of_order(cx, conn, &data, seq, rules);
             let newest = self.pieces.holding(seq.max(self.next)).or_else(|| self.in_turn());
-            emit(self.acknowledge(newest.filter(|_| rules.sack), data.one_shot));
+            emit(self.acknowledge(newest.filter(|_| rules.sack), one_shot));
             return verdict;
         }
         self.next = end;
         if data.length > 0 {
             cx.accept(conn, data.offset, data.length);
         }
-        if data.end {
+        if data.end() {
             self.finish(cx, conn, End { seq: end, offset: data.offset + u64::from(data.length) });
         }
         self.unacked += 1;
         // DEVIATES(tcp): a message's end is acknowledged at once, so that the sender of a request
         // does not wait for a timer that saves it nothing.
-        if turned || data.end || self.unacked >= rules.packets_per_ack {
-            emit(self.acknowledge(None, data.one_shot));
+        if turned || data.end() || self.unacked >= rules.packets_per_ack {
+            emit(self.acknowledge(None, one_shot));
         } else if self.ack_at == Time::NEVER {
             self.ack_at = cx.now.after(rules.ack_delay);
         }
@@ -162,6 +164,7 @@ impl Receiver {
     }
 
     /// A packet beyond a gap, one that fills it, or an old one.
+    #[inline(never)]
     fn out_of_order(
         &mut self,
         cx: &mut Cx<'_>,
@@ -177,11 +180,11 @@ impl Receiver {
         let behind = End { seq: end, offset: data.offset + u64::from(data.length) };
         let place = self.ends.partition_point(|known| known.seq < end);
         let known = self.ends.get(place).is_some_and(|known| known.seq == end);
-        let room = self.ends.len() < ENDS_MAX || !data.end || known;
+        let room = self.ends.len() < ENDS_MAX || !data.end() || known;
         if !room || !self.pieces.fits(start, end) {
             return Verdict::Dropped;
         }
-        if data.end && !known {
+        if data.end() && !known {
             self.ends.insert(place, behind);
         }
         if data.length > 0 {
@@ -206,6 +209,7 @@ impl Receiver {
     }
 
     /// The stream is complete up to the end of a message.
+    #[inline(never)]
     fn finish(&mut self, cx: &mut Cx<'_>, conn: ConnId, end: End) {
         // A sender that contradicts itself about offsets gets a message without bytes.
         let length = end.offset.saturating_sub(self.message_at);

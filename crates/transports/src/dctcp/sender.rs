@@ -9,7 +9,7 @@
 
 use super::Rules;
 use super::alpha::Alpha;
-use super::header::{Ack, SEQ_MAX};
+use super::header::{Ack, Data, SEQ_MAX};
 use super::rtt::Rtt;
 use super::window::Window;
 use crate::parts::range_set::RangeSet;
@@ -42,10 +42,8 @@ pub(super) struct Segment {
     pub(super) length: u16,
     /// Empty frames before it.
     pub(super) gaps: u32,
-    /// A message ends with it.
-    pub(super) end: bool,
-    /// It was sent before.
-    pub(super) again: bool,
+    /// [`Data::END`] and [`Data::AGAIN`].
+    pub(super) flags: u8,
 }
 
 impl Segment {
@@ -95,6 +93,13 @@ pub(super) struct Sender {
     next: u64,
     /// The last message ends here.
     end: u64,
+    window: Window,
+    phase: Phase,
+    /// Nothing is known or presumed to be out of order: all in flight is in the network.
+    calm: bool,
+    /// The message that `next` is in, where not all was sent: a copy of `messages[current]`.
+    sending: Message,
+
     /// Messages that are not acknowledged, in order.
     messages: VecDeque<Message>,
     /// Of the first of them.
@@ -104,9 +109,7 @@ pub(super) struct Sender {
     /// Empty frames of all messages.
     gaps: u32,
 
-    window: Window,
     alpha: Alpha,
-    phase: Phase,
 
     rtt: Rtt,
     /// When the oldest unacknowledged packet is overdue; [`Time::NEVER`] with nothing in flight.
@@ -142,13 +145,15 @@ impl Sender {
             una: 0,
             next: 0,
             end: 0,
+            window: Window::new(rules),
+            phase: Phase::Open,
+            calm: true,
+            sending: Message { start: 0, end: 0, gaps: 0, marked: false },
             messages: VecDeque::new(),
             ordinal: 0,
             current: 0,
             gaps: 0,
-            window: Window::new(rules),
             alpha: Alpha::new(rules.alpha_initial, rules.gain),
-            phase: Phase::Open,
             rtt: Rtt::new(rules),
             rto_at: Time::NEVER,
             timeouts: 0,
@@ -173,8 +178,9 @@ impl Sender {
     /// Queues a message of `length` bytes.
     pub(super) fn push(&mut self, now: Time, length: u64, rules: &Rules) -> Result<(), TooLong> {
         let marked = length == 0;
-        let room = SEQ_MAX - self.end;
-        if length.max(1) > room || (marked && self.gaps == u32::MAX) {
+        // Every message may yet be cut and get an empty frame.
+        let frames = self.messages.len() + 1 + usize::try_from(self.gaps).unwrap_or(usize::MAX);
+        if length.max(1) > SEQ_MAX - self.end || u32::try_from(frames).is_err() {
             return Err(TooLong);
         }
         if rules.idle_restart && self.una == self.end {
@@ -191,7 +197,11 @@ impl Sender {
     fn append(&mut self, length: u64, marked: bool) {
         let start = self.end;
         self.end += length + u64::from(marked);
-        self.messages.push_back(Message { start, end: self.end, gaps: self.gaps, marked });
+        let message = Message { start, end: self.end, gaps: self.gaps, marked };
+        if self.current == self.messages.len() {
+            self.sending = message;
+        }
+        self.messages.push_back(message);
         self.gaps += u32::from(marked);
     }
 
@@ -235,18 +245,51 @@ impl Sender {
     /// Whether [`Sender::transmit`] would give something now.
     #[inline]
     pub(super) fn can_send(&self, rules: &Rules) -> bool {
-        self.choose(rules).is_some()
+        if self.calm { self.has_room(rules) } else { self.choose(rules).is_some() }
+    }
+
+    /// Whether new data fits into the window while all in flight is in the network. The receive
+    /// window bounds the congestion window, so it is kept too.
+    #[inline]
+    fn has_room(&self, rules: &Rules) -> bool {
+        if self.next == self.end {
+            return false;
+        }
+        let left = self.sending.end - u64::from(self.sending.marked) - self.next;
+        let span = left.min(rules.payload_max).max(1);
+        self.next - self.una + span <= self.window.size()
     }
 
     /// What leaves now.
+    #[inline]
     pub(super) fn transmit(&mut self, now: Time, rules: &Rules) -> Option<Segment> {
-        let (why, segment) = self.choose(rules)?;
+        let segment = if self.calm {
+            if !self.has_room(rules) {
+                return None;
+            }
+            let segment = Self::piece(&self.sending, self.next, rules);
+            self.leave(now, Why::New, segment)
+        } else {
+            let (why, segment) = self.choose(rules)?;
+            self.leave(now, why, segment)
+        };
+        if self.rto_at == Time::NEVER {
+            self.rto_at = self.rtt.deadline(now, self.timeouts, rules);
+        }
+        Some(segment)
+    }
+
+    #[inline]
+    fn leave(&mut self, now: Time, why: Why, segment: Segment) -> Segment {
         let after = segment.seq + segment.span();
         match why {
             Why::New => {
                 self.next = after;
-                if after == self.messages[self.current].end {
+                if after == self.sending.end {
                     self.current += 1;
+                    if let Some(&message) = self.messages.get(self.current) {
+                        self.sending = message;
+                    }
                 }
                 if self.timed.is_none() {
                     self.timed = Some((after, now));
@@ -267,14 +310,12 @@ impl Sender {
         }
         self.window.on_sent(self.pipe());
         self.sent_at = now;
-        if self.rto_at == Time::NEVER {
-            self.rto_at = self.rtt.deadline(now, self.timeouts, rules);
-        }
-        Some(Segment { again: why != Why::New, ..segment })
+        let again = if why == Why::New { 0 } else { Data::AGAIN };
+        Segment { flags: segment.flags | again, ..segment }
     }
 
     /// What may leave now, by the rules of RFC 6675's `NextSeg` in their order.
-    #[inline]
+    #[inline(never)]
     fn choose(&self, rules: &Rules) -> Option<(Why, Segment)> {
         let pipe = self.pipe();
         let fits = |segment: &Segment| pipe + segment.span() <= self.window.size();
@@ -284,7 +325,7 @@ impl Sender {
             return (self.forced || fits(&segment)).then_some((Why::Missing, segment));
         }
         if self.next < self.end {
-            let segment = self.new_segment(rules);
+            let segment = Self::piece(&self.sending, self.next, rules);
             let within = self.next + segment.span() - self.una <= rules.receive_window;
             if within {
                 return fits(&segment).then_some((Why::New, segment));
@@ -328,10 +369,6 @@ impl Sender {
         &self.messages[at]
     }
 
-    fn new_segment(&self, rules: &Rules) -> Segment {
-        Self::piece(&self.messages[self.current], self.next, rules)
-    }
-
     /// The packet at `seq`, but not beyond `stop`. Packets keep the borders that they had.
     fn segment_at(&self, seq: u64, stop: u64, rules: &Rules) -> Segment {
         let segment = Self::piece(self.message_at(seq), seq, rules);
@@ -340,7 +377,7 @@ impl Sender {
         }
         // Only a receiver that acknowledges parts of packets gets us here.
         let length = u16::try_from(stop - seq).expect("shorter than the packet it is a part of");
-        Segment { length, end: false, ..segment }
+        Segment { length, flags: 0, ..segment }
     }
 
     #[inline]
@@ -353,8 +390,7 @@ impl Sender {
             length: u16::try_from(length).expect("payload_max is a u16"),
             gaps: message.gaps,
             // An empty frame follows a marked message's bytes; left is 0 there.
-            end: seq + length.max(1) == message.end,
-            again: false,
+            flags: if seq + length.max(1) == message.end { Data::END } else { 0 },
         }
     }
 
@@ -362,7 +398,7 @@ impl Sender {
     #[inline]
     fn pipe(&self) -> u64 {
         let flight = self.next - self.una;
-        if self.blocks.is_empty() && self.lost_edge <= self.una && self.arrived == 0 {
+        if self.calm {
             return flight;
         }
         let known = self.blocks.total() + self.lost();
@@ -384,7 +420,24 @@ impl Sender {
     ///
     /// # Errors
     /// It acknowledges what was never sent.
-    pub(super) fn on_ack(&mut self, now: Time, ack: &Ack, rules: &Rules) -> Result<(), Nonsense> {
+    #[inline]
+    pub(super) fn on_ack(&mut self, now: Time, ack: Ack, rules: &Rules) -> Result<(), Nonsense> {
+        let news = self.una < ack.cumulative && ack.cumulative <= self.next;
+        if !(self.calm && news && ack.block.is_none() && !ack.done) {
+            return self.on_any_ack(now, ack, rules);
+        }
+        let echo = ack.echo && rules.ecn;
+        let acked = ack.cumulative - self.una;
+        self.advance(now, ack.cumulative, echo, rules);
+        self.dup_acks = 0;
+        self.move_window(acked, echo, rules);
+        self.fall_for_mark(echo, rules);
+        Ok(())
+    }
+
+    /// The same for every case.
+    #[inline(never)]
+    fn on_any_ack(&mut self, now: Time, ack: Ack, rules: &Rules) -> Result<(), Nonsense> {
         let mut una = ack.cumulative;
         if ack.done {
             // The receiver forgot a message of which it cannot have all.
@@ -400,13 +453,9 @@ impl Sender {
             // Overtaken on the way; a later one told the same and more.
             return Ok(());
         }
-        let flight = self.pipe();
-        let acked = una - self.una;
+        let (acked, echo) = (una - self.una, ack.echo && rules.ecn);
         if acked > 0 {
-            self.advance(now, una, rules);
-            if self.alpha.on_ack(acked, ack.echo && rules.ecn, una, self.next) {
-                self.window.on_round(flight);
-            }
+            self.advance(now, una, echo, rules);
         }
         let new = match ack.block {
             Some((start, end)) if rules.sack => self.on_block(start.max(una), end),
@@ -414,17 +463,37 @@ impl Sender {
         };
         let duplicate =
             if rules.sack { new > 0 } else { acked == 0 && self.una < self.next };
-        let echo = ack.echo && rules.ecn;
+        if acked > 0 {
+            self.dup_acks = 0;
+        }
+        self.dup_acks = self.dup_acks.saturating_add(u8::from(duplicate));
         self.step(acked, duplicate, echo, rules);
+        self.fall_for_mark(echo, rules);
+        self.calm = self.is_calm();
+        Ok(())
+    }
+
+    /// Marks came back: the window falls, once per window. [RFC 8257 s3.3]
+    #[inline]
+    fn fall_for_mark(&mut self, echo: bool, rules: &Rules) {
         if echo && self.phase == Phase::Open {
             self.window.on_mark(self.alpha.value(), rules);
             self.phase = Phase::Reduced { until: self.next };
         }
-        Ok(())
     }
 
-    /// Everything below `una` has arrived.
-    fn advance(&mut self, now: Time, una: u64, rules: &Rules) {
+    fn is_calm(&self) -> bool {
+        matches!(self.phase, Phase::Open | Phase::Reduced { .. })
+            && self.blocks.is_empty()
+            && self.arrived == 0
+    }
+
+    /// Everything below `una` has arrived; an `echo` says that it was marked.
+    #[inline]
+    fn advance(&mut self, now: Time, una: u64, echo: bool, rules: &Rules) {
+        if self.alpha.on_ack(una - self.una, echo, una, self.next) {
+            self.window.on_round(self.pipe());
+        }
         if self.repaired > self.una {
             let edge = self.repaired.min(una);
             self.again -= edge - self.una - self.blocks.drop_below(edge);
@@ -470,24 +539,21 @@ impl Sender {
         new
     }
 
-    /// Moves the state machine by `acked` new bytes, a duplicate or not; `echo` leaves no growth.
+    /// Without a loss: the window grows by `acked` bytes unless marks came, now or of late.
     #[inline]
-    fn step(&mut self, acked: u64, duplicate: bool, echo: bool, rules: &Rules) {
-        if acked > 0 {
-            self.dup_acks = 0;
-        }
-        self.dup_acks = self.dup_acks.saturating_add(u8::from(duplicate));
+    fn move_window(&mut self, acked: u64, echo: bool, rules: &Rules) {
         match self.phase {
-            Phase::Open => {
-                if acked > 0 && !echo {
-                    self.window.grow(acked, rules);
-                }
-                self.look_for_loss(acked, duplicate, rules);
-            }
-            Phase::Reduced { until } => {
-                if self.una >= until {
-                    self.phase = Phase::Open;
-                }
+            Phase::Open if acked > 0 && !echo => self.window.grow(acked, rules),
+            Phase::Reduced { until } if self.una >= until => self.phase = Phase::Open,
+            _ => {}
+        }
+    }
+
+    /// Moves the state machine by `acked` new bytes, a duplicate or not.
+    fn step(&mut self, acked: u64, duplicate: bool, echo: bool, rules: &Rules) {
+        match self.phase {
+            Phase::Open | Phase::Reduced { .. } => {
+                self.move_window(acked, echo, rules);
                 self.look_for_loss(acked, duplicate, rules);
             }
             Phase::Recovery { until, rescued, .. } => {
@@ -519,6 +585,7 @@ impl Sender {
     }
 
     /// Counts duplicates and begins a recovery where they tell of a loss. [RFC 6675 s5, RFC 6582]
+    #[inline]
     fn look_for_loss(&mut self, acked: u64, duplicate: bool, rules: &Rules) {
         if !rules.sack {
             if acked > 0 {
@@ -528,9 +595,12 @@ impl Sender {
                 self.arrived += rules.payload_max;
             }
         }
-        if !duplicate {
-            return;
+        if duplicate {
+            self.on_duplicate(rules);
         }
+    }
+
+    fn on_duplicate(&mut self, rules: &Rules) {
         let edge = self.edge_of_loss(rules);
         let enough = self.dup_acks >= rules.dup_thresh || edge > self.una;
         let trusted = rules.sack || self.una > self.guard || self.guard == 0;
@@ -597,7 +667,7 @@ impl Sender {
         let first = self.timeouts == 0 && !matches!(self.phase, Phase::Recovery { .. });
         self.window.on_timeout(first, flight, self.alpha.value(), rules);
         self.timeouts += 1;
-        self.phase = Phase::Loss { until: self.next };
+        (self.phase, self.calm) = (Phase::Loss { until: self.next }, false);
         (self.lost_edge, self.repaired, self.again) = (self.next, self.una, 0);
         (self.dup_acks, self.arrived, self.forced) = (0, 0, false);
         (self.guard, self.timed) = (self.next, None);
@@ -651,6 +721,8 @@ impl Sender {
         if let (Some((start, _)), Some((_, end))) = (self.blocks.first(), self.blocks.last()) {
             assert!(self.una <= start && end <= self.next, "blocks outside of what is out");
         }
+        assert_eq!(self.calm, self.is_calm(), "{self:?}");
+        assert!(!self.calm || self.lost_edge <= self.una, "a loss that nobody repairs: {self:?}");
         assert!(self.lost_edge <= self.next, "what was never sent cannot be lost");
         let repaired = self.repaired.max(self.una);
         let missing = repaired - self.una - self.blocks.bytes_below(repaired);
@@ -661,6 +733,8 @@ impl Sender {
         assert_eq!(ends.last().unwrap_or(self.end), self.end);
         let sent = self.messages.iter().take_while(|message| message.end <= self.next).count();
         assert_eq!(sent, self.current, "the message that is being sent");
+        let sending = self.messages.get(self.current);
+        assert!(sending.is_none_or(|message| message.end == self.sending.end), "{self:?}");
     }
 
     /// Window, threshold-free: cwnd in bytes, for curves.
