@@ -191,7 +191,7 @@ mod tests {
             given += 1;
             flow.note_sent(given, now);
             flow.check(&LAW, given);
-            now = Time(now.0 + flow.feedback.gap() as u64);
+            now += crate::expresspass::receiver::picoseconds(flow.feedback.gap());
         }
         // 2 round trips at half rate, then one credit each; without the law: 1,927.
         assert!((130..150).contains(&given), "{given}");

@@ -179,7 +179,11 @@ pub(super) fn data(to: HostId, conn: ConnId, data: Data, one_shot: bool, size: u
     let (low, high) = split(data.offset);
     // The echo is in the low byte: where packets are sprayed, data takes the way of its credit.
     let blanks = (data.blanks as u32) << ECHO_BITS;
-    packet.head = [low, high | data.length as u32, blanks | (data.echo & ECHO)];
+    packet.head = [
+        low,
+        high | u32::from(data.length),
+        blanks | (data.echo & ECHO),
+    ];
     packet
 }
 
@@ -351,9 +355,9 @@ impl Codec for ExpressPassCodec {
             check(class >> 4 == kind.class() as u8, "class")?;
             check(class & 0x0f < 8, "priority")?;
             link.conn = reader.u32()?;
-            let epoch = reader.u32()?;
-            check(epoch & 0x00ff_ffff == 0, "reserved")?;
-            link.epoch = epoch.to_be_bytes()[0];
+            let [epoch, reserved @ ..] = reader.u32()?.to_be_bytes();
+            check(reserved == [0; 3], "reserved")?;
+            link.epoch = epoch;
             let mut read = packet(HostId(0), ConnId(link.conn), kind, flags, 0);
             read.set_priority(class & 0x0f);
             for word in &mut read.head {
@@ -431,13 +435,12 @@ fn check_head(kind: Kind, packet: &Packet) -> Result<(), DecodeError> {
             )
         }
         Kind::Request => {
-            check(packet.head[1] & 0xffff == 0, "reserved")?;
+            check(packet.head[1] << 16 == 0, "reserved")?;
             check(packets_left(packet) > 0, "packets")
         }
-        Kind::Stop | Kind::Nack | Kind::StopAck => check(
-            packet.head[1] & 0xffff == 0 && packet.head[2] == 0,
-            "reserved",
-        ),
+        Kind::Stop | Kind::Nack | Kind::StopAck => {
+            check(packet.head[1] << 16 == 0 && packet.head[2] == 0, "reserved")
+        }
     }
 }
 

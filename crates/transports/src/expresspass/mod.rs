@@ -1,4 +1,8 @@
 #![doc = include_str!("README.md")]
+#![allow(
+    clippy::doc_markdown,
+    reason = "ExpressPass and STOP_ACK are words here, not code"
+)]
 
 pub mod bound;
 mod crediting;
@@ -245,8 +249,10 @@ impl ExpressPassHost {
     #[inline]
     fn look_at_credit(&mut self, cx: &mut Cx<'_>, conn: ConnId, sequence: u32) {
         if let Some(slot) = self.sender_of.get(conn) {
-            self.senders[slot].on_credit(cx, &mut self.host, sequence);
-            return self.arm_sender(slot);
+            let sender = &mut self.senders[slot];
+            sender.on_credit(cx, &mut self.host, sequence);
+            let due = sender.due();
+            return self.timers.set(&mut sender.alarm, sender_alarm(slot), due);
         }
         self.host.totals.credits_wasted += 1;
         // The receiver learns that nobody here knows the connection: one small packet for one.
@@ -269,9 +275,16 @@ impl ExpressPassHost {
             self.host.totals.duplicates += 1;
             return;
         };
-        let data = header::read_data(packet);
-        self.receivers[slot].on_data(cx, &mut self.host, &mut self.flows, data);
-        self.arm_receiver(slot);
+        let receiver = &mut self.receivers[slot];
+        receiver.on_data(
+            cx,
+            &mut self.host,
+            &mut self.flows,
+            header::read_data(packet),
+        );
+        let due = receiver.due();
+        self.timers
+            .set(&mut receiver.alarm, receiver_alarm(slot), due);
     }
 
     fn on_request(&mut self, cx: &mut Cx<'_>, packet: &Packet) {

@@ -1,8 +1,8 @@
 //! What leaves the host, and in which order: credits through their shaper, the rest in one FIFO.
 
 use crate::parts::credit_gate::CreditGate;
+use crate::parts::packet_queue::PacketQueue;
 use model::{Packet, Transmit};
-use std::collections::VecDeque;
 use units::{LineTime, Time};
 
 /// Packets that may wait for a host's line. Data waits only where a processing delay released it
@@ -14,7 +14,7 @@ pub(super) struct Nic {
     /// Credits behind their shaper; `None` where they go through the FIFO.
     gate: Option<CreditGate>,
     /// Data and control, and credits without a shaper.
-    fifo: VecDeque<Packet>,
+    fifo: PacketQueue,
     line: LineTime,
     /// When the first credit may leave, where the line will not ask by itself.
     wake: Time,
@@ -24,7 +24,7 @@ impl Nic {
     pub(super) fn new(gate: Option<CreditGate>, line: LineTime) -> Self {
         Self {
             gate,
-            fifo: VecDeque::new(),
+            fifo: PacketQueue::default(),
             line,
             wake: Time::NEVER,
         }
@@ -51,7 +51,7 @@ impl Nic {
     pub(super) fn push(&mut self, packet: Packet) -> bool {
         let room = self.has_room();
         if room {
-            self.fifo.push_back(packet);
+            self.fifo.push(packet);
         }
         room
     }
@@ -70,29 +70,35 @@ impl Nic {
         }
     }
 
+    /// When the first credit may leave.
+    #[inline]
+    fn credit_at(&self) -> Time {
+        self.gate.as_ref().map_or(Time::NEVER, CreditGate::ready_at)
+    }
+
     /// The line is idle: a credit whose token is there, else the next of the FIFO.
     #[inline]
     pub(super) fn poll(&mut self, now: Time, out: &mut Packet) -> Transmit {
-        self.wake = Time::NEVER;
-        let ready_at = self.gate.as_ref().map_or(Time::NEVER, CreditGate::ready_at);
-        let leaves = if ready_at <= now {
-            self.gate.as_mut().and_then(|gate| gate.take(now))
-        } else {
-            self.fifo.pop_front()
-        };
-        let Some(packet) = leaves else {
-            self.wake = ready_at;
+        self.wake = self.credit_at();
+        // Asked after every packet that comes in, it mostly has nothing.
+        if self.wake > now && self.fifo.is_empty() {
             return Transmit::Nothing;
-        };
-        *out = packet;
-        if !self.fifo.is_empty() {
+        }
+        self.take(now, out)
+    }
+
+    fn take(&mut self, now: Time, out: &mut Packet) -> Transmit {
+        match &mut self.gate {
+            Some(gate) if gate.ready_at() <= now => gate.take(now, out),
+            _ => assert!(self.fifo.pop(out), "one of them has a packet"),
+        }
+        let free_at = now + self.line.of(u64::from(out.size));
+        let credit_at = self.credit_at();
+        if !self.fifo.is_empty() || credit_at <= free_at {
+            self.wake = Time::NEVER; // the line will ask
             return Transmit::More;
         }
-        let ready_at = self.gate.as_ref().map_or(Time::NEVER, CreditGate::ready_at);
-        if ready_at <= now + self.line.of(u64::from(packet.size)) {
-            return Transmit::More;
-        }
-        self.wake = ready_at;
+        self.wake = credit_at;
         Transmit::Last
     }
 

@@ -11,29 +11,29 @@ use std::collections::VecDeque;
 const BLANKS_ON_THE_WAY_MAX: u64 = BLANKS_MODULUS / 2;
 
 /// One message.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Message {
-    /// Its first position.
+    /// Its first position, and the first after it.
     start: u64,
+    end: u64,
     /// The byte offset of its first byte.
     offset: u64,
+    /// Its bytes. One less than its positions where it ends with an empty frame: it is empty, or
+    /// was cut off after its last byte left.
     bytes: u64,
-    /// Whether it ends with an empty frame: it is empty, or was cut off after its last byte left.
-    blank: bool,
 }
 
 impl Message {
-    fn end(&self) -> u64 {
-        self.start + self.bytes + u64::from(self.blank)
-    }
     /// Empty frames of the stream before this message.
+    #[inline]
     fn blanks_before(&self) -> u64 {
         self.start - self.offset
     }
     /// Frames from position `from` on.
     fn frames(&self, from: u64, encap: Encap) -> u64 {
         let bytes = self.bytes - (from - self.start).min(self.bytes);
-        bytes.div_ceil(u64::from(encap.payload_max)) + u64::from(self.blank && from < self.end())
+        let blank = self.end - self.start - self.bytes;
+        bytes.div_ceil(u64::from(encap.payload_max)) + if from < self.end { blank } else { 0 }
     }
 }
 
@@ -49,21 +49,21 @@ pub(super) enum NoFrame {
 /// The messages of one direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outgoing {
-    /// The message that `next` is in; it ends there where nothing else waits.
-    current: Option<Message>,
-    /// Wholly before `next` and not confirmed, oldest first.
-    sent: VecDeque<Message>,
-    /// After `current`.
-    later: VecDeque<Message>,
+    /// The message that `next` is in, or at whose end it is.
+    current: Message,
     /// Position of the next frame.
     next: u64,
     /// No position from here on has ever left.
     sent_max: u64,
-    /// The receiver has everything before.
-    confirmed: u64,
     /// Where the next message will start.
     end: u64,
     end_offset: u64,
+    /// The receiver has everything before.
+    confirmed: u64,
+    /// Before `current` and not confirmed, oldest first.
+    sent: VecDeque<Message>,
+    /// After `current`.
+    later: VecDeque<Message>,
     /// Number of the oldest message that is not confirmed.
     ordinal: u32,
 }
@@ -72,28 +72,27 @@ impl Outgoing {
     /// Adds a message; false where the stream's positions are used up.
     #[must_use]
     pub(super) fn push(&mut self, length: u64) -> bool {
-        let blank = length == 0;
-        let room = POSITION_LIMIT - 1 - self.end;
         // One more than its length: a cancelled message may need an empty frame.
-        if length >= room {
+        if length >= POSITION_LIMIT - 1 - self.end {
             return false;
         }
+        let (start, offset) = (self.end, self.end_offset);
         let message = Message {
-            start: self.end,
-            offset: self.end_offset,
+            start,
+            end: start + length.max(1),
+            offset,
             bytes: length,
-            blank,
         };
-        self.end = message.end();
-        self.end_offset += length;
-        if self.current.is_none() {
-            self.current = Some(message);
+        if self.is_done() {
+            self.current = message;
         } else {
             self.later.push_back(message);
         }
+        (self.end, self.end_offset) = (message.end, offset + length);
         true
     }
 
+    #[inline]
     pub(super) fn next(&self) -> u64 {
         self.next
     }
@@ -111,74 +110,74 @@ impl Outgoing {
     pub(super) fn has_unsent(&self) -> bool {
         self.next < self.end
     }
-    /// Whether any message is not confirmed.
+    /// Whether every message is confirmed.
     pub(super) fn is_done(&self) -> bool {
-        self.current.is_none()
+        self.confirmed == self.end
     }
 
     /// Frames that are left to send.
     pub(super) fn frames_left(&self, encap: Encap) -> u64 {
-        let current = self
-            .current
-            .map_or(0, |message| message.frames(self.next, encap));
         let later = self
             .later
             .iter()
             .map(|message| message.frames(message.start, encap));
         // DEVIATES(xpass-artefact): it divides the bytes left; with several messages queued that
         // undercounts, because every message ends a frame.
-        current + later.sum::<u64>()
+        self.current.frames(self.next, encap) + later.sum::<u64>()
     }
 
     /// The next frame, in answer to credit `echo`.
     #[inline]
     pub(super) fn frame(&mut self, encap: Encap, echo: u32) -> Result<Data, NoFrame> {
-        let message = self.at_next()?;
+        if self.next == self.current.end {
+            self.begin_next()?;
+        }
+        let message = &self.current;
         let within = self.next - message.start;
-        let length = u16::try_from(message.bytes - within)
-            .map_or(encap.payload_max, |left| left.min(encap.payload_max));
+        let left = (message.bytes - within).min(u64::from(encap.payload_max));
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "at most payload_max, a u16"
+        )]
+        let length = left as u16;
         let again = self.next < self.sent_max;
-        self.next += u64::from(length.max(1));
+        self.next += left.max(1);
         self.sent_max = self.sent_max.max(self.next);
         Ok(Data {
             offset: message.offset + within,
             length,
             blanks: message.blanks_before(),
             echo,
-            end: self.next == message.end(),
+            end: self.next == message.end,
             again,
         })
     }
 
-    /// The message that the next frame belongs to.
-    #[inline]
-    fn at_next(&mut self) -> Result<Message, NoFrame> {
-        let mut message = self.current.ok_or(NoFrame::AllSent)?;
-        if self.next == message.end() {
-            let following = self.later.pop_front().ok_or(NoFrame::AllSent)?;
-            self.sent.push_back(message);
-            self.current = Some(following);
-            message = following;
+    /// Goes on to the next message.
+    #[cold]
+    fn begin_next(&mut self) -> Result<(), NoFrame> {
+        let following = self.later.front().ok_or(NoFrame::AllSent)?;
+        let oldest = self.sent.front().unwrap_or(&self.current);
+        if following.blanks_before() - oldest.blanks_before() >= BLANKS_ON_THE_WAY_MAX {
+            return Err(NoFrame::Blocked);
         }
-        let oldest = self.sent.front().unwrap_or(&message);
-        let on_the_way = message.blanks_before() - oldest.blanks_before();
-        if on_the_way >= BLANKS_ON_THE_WAY_MAX {
-            Err(NoFrame::Blocked)
-        } else {
-            Ok(message)
-        }
+        self.sent.push_back(self.current);
+        self.current = *following;
+        self.later.pop_front();
+        Ok(())
     }
 
     /// Whether [`Outgoing::frame`] would say [`NoFrame::Blocked`].
     pub(super) fn is_blocked(&mut self) -> bool {
-        self.at_next().is_err_and(|why| why == NoFrame::Blocked)
+        self.next == self.current.end && self.begin_next() == Err(NoFrame::Blocked)
     }
 
     /// The receiver has everything before `position`, which has been sent; `done` hears of each
     /// message that this completes.
     pub(super) fn confirm(&mut self, position: u64, mut done: impl FnMut(u32)) {
         assert!(position <= self.sent_max, "{position} was never sent");
-        self.confirmed = self.confirmed.max(position);
+        let before = self.confirmed;
+        self.confirmed = before.max(position);
         self.next = self.next.max(self.confirmed);
         let mut complete = |ordinal: &mut u32| {
             done(*ordinal);
@@ -187,17 +186,17 @@ impl Outgoing {
         while self
             .sent
             .front()
-            .is_some_and(|message| message.end() <= self.confirmed)
+            .is_some_and(|message| message.end <= self.confirmed)
         {
             self.sent.pop_front();
             complete(&mut self.ordinal);
         }
-        while self
-            .current
-            .is_some_and(|message| message.end() <= self.confirmed)
-        {
-            self.current = self.later.pop_front();
+        while self.current.end > before && self.current.end <= self.confirmed {
             complete(&mut self.ordinal);
+            match self.later.pop_front() {
+                Some(following) => self.current = following,
+                None => break,
+            }
         }
     }
 
@@ -208,24 +207,28 @@ impl Outgoing {
             "{position} is not on the way"
         );
         self.next = position;
-        while let Some(message) = self.current.filter(|message| position < message.start) {
-            self.later.push_front(message);
-            self.current = self.sent.pop_back();
+        while position < self.current.start {
+            let earlier = self.sent.pop_back().expect("what is not confirmed is kept");
+            self.later
+                .push_front(std::mem::replace(&mut self.current, earlier));
         }
     }
 
     /// Cuts every message off after the last byte that left.
     pub(super) fn cancel(&mut self) {
-        let Some(first) = self.current else { return };
-        let (mut start, mut offset) = (first.start, first.offset);
-        for message in self.current.iter_mut().chain(&mut self.later) {
-            (message.start, message.offset) = (start, offset);
+        let (mut start, mut offset) = (self.current.start, self.current.offset);
+        for message in std::iter::once(&mut self.current).chain(&mut self.later) {
             let left = message.bytes.min(self.sent_max.saturating_sub(start));
             // A message whose bytes have all left keeps its end: that frame has left, too, or is
             // the empty one that is still due.
-            message.blank |= left < message.bytes;
-            message.bytes = left;
-            (start, offset) = (message.end(), offset + left);
+            let blank = left < message.bytes || message.end > message.start + message.bytes;
+            *message = Message {
+                start,
+                end: start + left + u64::from(blank),
+                offset,
+                bytes: left,
+            };
+            (start, offset) = (message.end, offset + left);
         }
         (self.end, self.end_offset) = (start, offset);
     }
@@ -233,28 +236,32 @@ impl Outgoing {
     pub(super) fn check(&self) {
         assert!(self.confirmed <= self.next && self.next <= self.sent_max);
         assert!(self.sent_max <= self.end && self.end < POSITION_LIMIT);
-        let Some(current) = self.current else {
-            assert!(self.sent.is_empty() && self.later.is_empty() && self.confirmed == self.end);
-            return;
-        };
-        assert!((current.start..=current.end()).contains(&self.next));
+        let Message {
+            start, end, bytes, ..
+        } = self.current;
+        assert!((start..=end).contains(&self.next) && (end - start).wrapping_sub(bytes) <= 1);
+        assert!(self.sent.back().is_none_or(|message| message.end == start));
         assert!(
             self.sent
-                .back()
-                .is_none_or(|message| message.end() == current.start)
+                .front()
+                .is_none_or(|message| message.end > self.confirmed)
         );
         assert!(
             self.later
                 .front()
-                .is_none_or(|message| message.start == current.end())
+                .is_none_or(|message| message.start == end)
         );
-        assert_eq!(self.later.back().unwrap_or(&current).end(), self.end);
+        assert_eq!(
+            self.later.back().map_or(end, |message| message.end),
+            self.end
+        );
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fmt::Write;
     const ENCAP: Encap = Encap::PAPER;
 
     fn outgoing(lengths: &[u64]) -> Outgoing {
@@ -273,10 +280,12 @@ mod tests {
             outgoing.check();
             let end = if data.end { "." } else { "" };
             let again = if data.again { "!" } else { "" };
-            text += &format!(
+            write!(
+                text,
                 "{again}{}/{}+{}{end} ",
                 data.offset, data.blanks, data.length
-            );
+            )
+            .unwrap();
         }
         text
     }

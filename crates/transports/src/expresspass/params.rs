@@ -431,6 +431,10 @@ pub(super) static KEYS: [Key<Params>; 23] = [
     },
 ];
 
+/// A sender without credits asks again after this many request retries: credits of a starved flow
+/// may be far apart, and asking costs the network. [ours]
+const QUIET_RETRIES: u64 = 8;
+
 /// What one host makes of the parameters: everything per packet needs, computed once.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
@@ -445,6 +449,8 @@ pub(super) struct Settings {
     pub(super) start_rule: bool,
     pub(super) base_rtt: Span,
     pub(super) request_retry: Span,
+    /// Time without a credit after which a sender asks again.
+    pub(super) quiet: Span,
     pub(super) stop_wait: u16,
     pub(super) stop_wait_unknown: Span,
     pub(super) rest: u16,
@@ -466,6 +472,7 @@ impl Settings {
         };
         // A request repeated before its answer can be here teaches nothing.
         let retry_min = Span(config.base_rtt.0.saturating_add(config.base_rtt.0 / 2));
+        let request_retry = params.request_retry.max(retry_min);
         Self {
             law,
             encap: config.encap,
@@ -476,7 +483,8 @@ impl Settings {
             early_stop: params.early_stop,
             start_rule: params.start_rule,
             base_rtt: config.base_rtt.max(Span(1)),
-            request_retry: params.request_retry.max(retry_min),
+            request_retry,
+            quiet: request_retry.times(QUIET_RETRIES),
             stop_wait: params.stop_wait,
             stop_wait_unknown: params.stop_wait_unknown,
             rest: params.rest,
@@ -517,15 +525,16 @@ mod tests {
             let table = |params| keys::write(&KEYS, "", params);
             let (ours, theirs) = (table(&ours), table(&theirs));
             let changed = theirs.iter().filter(|(key, value)| ours[*key] != **value);
-            changed
-                .map(|(key, value)| format!("{key}={value} "))
-                .collect::<String>()
+            let list: Vec<_> = changed
+                .map(|(key, value)| format!("{key}={value}"))
+                .collect();
+            list.join(" ")
         };
-        assert_eq!(differences("ns2xpass"), "count=\"bytes\" ");
-        assert_eq!(differences("b"), "early_stop=false start_rule=false ");
+        assert_eq!(differences("ns2xpass"), "count=\"bytes\"");
+        assert_eq!(differences("b"), "early_stop=false start_rule=false");
         assert_eq!(
             differences("paper2017"),
-            "alpha=0.0625 controller=\"published\" early_stop=false start_rule=false "
+            "alpha=0.0625 controller=\"published\" early_stop=false start_rule=false"
         );
     }
 

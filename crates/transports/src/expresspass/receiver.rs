@@ -444,6 +444,6 @@ fn draw(settings: &Settings, rng: &mut Rng) -> (u16, f64) {
     clippy::cast_sign_loss,
     reason = "a conversion from float to integer saturates, and gaps are positive"
 )]
-fn picoseconds(time: f64) -> Span {
+pub(super) fn picoseconds(time: f64) -> Span {
     Span((time as u64).max(1))
 }

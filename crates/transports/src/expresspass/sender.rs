@@ -9,9 +9,6 @@ use units::{Span, Time};
 
 /// A repeated packet waits twice as long each time, this many times. [ours]
 const DOUBLINGS_MAX: u8 = 5;
-/// A sender without credits asks again after this many request retries: credits of a starved flow
-/// may be far apart, and asking costs the network. [ours]
-const QUIET_RETRIES: u64 = 8;
 /// STOPs that a sender without unconfirmed data sends before it leaves its peer alone. [ours]
 const IDLE_STOPS_MAX: u8 = 8;
 
@@ -110,41 +107,17 @@ impl Sender {
     /// A credit has come, and the host has had time to look at it.
     #[inline]
     pub(super) fn on_credit(&mut self, cx: &Cx<'_>, host: &mut Host, sequence: u32) {
+        if let Phase::Asking { .. } = self.phase
+            && !self.begin(cx.now, host)
+        {
+            return;
+        }
         match self.phase {
             Phase::Credited { .. } => self.spend(cx.now, host, sequence),
-            Phase::Asking {
-                asked_at,
-                tries,
-                fresh,
-                ..
-            } => {
-                // After a retry nobody knows which request the credit answers. [RFC 6298 s3]
-                if (fresh && tries == 0) || self.rtt.is_none() {
-                    self.rtt = Some(cx.now.since(asked_at));
-                }
-                if self.outgoing.is_blocked() {
-                    host.totals.credits_wasted += 1;
-                    return;
-                }
-                let quiet_at = Time::NEVER; // set by the credit itself
-                // The count starts long ago, so that the first credit may already be enough.
-                // [xpass artefact, xpass.cc]
-                self.phase = Phase::Credited {
-                    quiet_at,
-                    credits: 0,
-                    counted_from: Time::ZERO,
-                };
-                self.spend(cx.now, host, sequence);
-            }
             Phase::Stopping { tries, .. } => {
-                if !self.put_frame(host, sequence) {
-                    host.totals.credits_wasted += 1;
-                } else if !self.outgoing.has_unsent() {
-                    let again_at = self.stop_again_at(cx.now, host, 0);
-                    self.phase = Phase::Stopping { again_at, tries };
-                }
+                self.spend_late(cx.now, host, sequence, tries);
             }
-            Phase::Resting { .. } => host.totals.credits_wasted += 1,
+            Phase::Asking { .. } | Phase::Resting { .. } => host.totals.credits_wasted += 1,
             Phase::Idle => {
                 // DEVIATES(xpass-artefact): it does not count credits that come after its last
                 // wait, so a lost STOP is never repeated and the receiver never ends.
@@ -154,21 +127,42 @@ impl Sender {
         }
     }
 
+    /// The first credit after a request; false where nothing can be sent for it.
+    #[cold]
+    fn begin(&mut self, now: Time, host: &mut Host) -> bool {
+        let Phase::Asking {
+            asked_at,
+            tries,
+            fresh,
+            ..
+        } = self.phase
+        else {
+            return true;
+        };
+        // After a retry nobody knows which request the credit answers. [RFC 6298 s3]
+        if (fresh && tries == 0) || self.rtt.is_none() {
+            self.rtt = Some(now.since(asked_at));
+        }
+        if self.outgoing.is_blocked() {
+            host.totals.credits_wasted += 1;
+            return false;
+        }
+        let quiet_at = now + host.settings.quiet;
+        self.phase = Phase::Credited {
+            quiet_at,
+            credits: 0,
+            counted_from: now,
+        };
+        true
+    }
+
     /// Answers a credit with a frame, and stops once no more credits are needed.
     #[inline]
     fn spend(&mut self, now: Time, host: &mut Host, sequence: u32) {
         let sent = self.put_frame(host, sequence);
-        if !sent {
-            host.totals.credits_wasted += 1;
+        if !sent || !self.outgoing.has_unsent() {
+            return self.spend_last(now, host, sent);
         }
-        if !self.outgoing.has_unsent() {
-            return self.stop(now, host, StopReason::AllSent);
-        }
-        if !sent && self.outgoing.is_blocked() {
-            // The receiver answers a repeated request with what it has.
-            return self.ask(now, host, false);
-        }
-        let early = host.settings.early_stop;
         let Phase::Credited {
             quiet_at,
             credits,
@@ -177,14 +171,37 @@ impl Sender {
         else {
             return;
         };
-        *quiet_at = now + host.settings.request_retry.times(QUIET_RETRIES);
+        *quiet_at = now + host.settings.quiet;
         *credits += 1;
-        if early && now.since(*counted_from) >= self.rtt.unwrap_or(Span::ZERO) {
+        if now.since(*counted_from) >= self.rtt.unwrap_or(Span::ZERO) {
             let enough = *credits >= self.outgoing.frames_left(host.settings.encap);
             (*credits, *counted_from) = (0, now);
-            if enough {
+            if enough && host.settings.early_stop {
                 self.stop(now, host, StopReason::Early);
             }
+        }
+    }
+
+    /// A credit that took the last frame, or could take none.
+    #[cold]
+    fn spend_last(&mut self, now: Time, host: &mut Host, sent: bool) {
+        host.totals.credits_wasted += u64::from(!sent);
+        if !self.outgoing.has_unsent() {
+            self.stop(now, host, StopReason::AllSent);
+        } else if self.outgoing.is_blocked() {
+            // The receiver answers a repeated request with what it has.
+            self.ask(now, host, false);
+        }
+    }
+
+    /// A credit that came after the STOP: an early one counts on it.
+    #[cold]
+    fn spend_late(&mut self, now: Time, host: &mut Host, sequence: u32, tries: u8) {
+        if !self.put_frame(host, sequence) {
+            host.totals.credits_wasted += 1;
+        } else if !self.outgoing.has_unsent() {
+            let again_at = self.stop_again_at(now, host, 0);
+            self.phase = Phase::Stopping { again_at, tries };
         }
     }
 
@@ -258,7 +275,7 @@ impl Sender {
         }
         let conn = self.conn;
         self.outgoing.confirm(position, |ordinal| {
-            cx.events.push(Event::Sent { conn, ordinal })
+            cx.events.push(Event::Sent { conn, ordinal });
         });
         true
     }

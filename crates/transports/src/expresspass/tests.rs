@@ -1,1 +1,667 @@
 //! Conversations and small networks: what the whole endpoint does.
+
+use super::header::{self, Data};
+use super::*;
+use model::{Rng, stream};
+use testkit::{A, B, C, Chaos, Pair};
+use units::Bytes;
+
+const CODEC: &dyn Codec = &ExpressPassCodec;
+
+fn made(params: Params) -> impl Fn(&EndpointConfig) -> Box<dyn Endpoint> {
+    move |config| Box::new(ExpressPassHost::new(&params, config))
+}
+fn default() -> impl Fn(&EndpointConfig) -> Box<dyn Endpoint> {
+    made(Params::default())
+}
+fn profile(name: &str) -> impl Fn(&EndpointConfig) -> Box<dyn Endpoint> {
+    made(Params::profile(name).unwrap())
+}
+/// Late enough for every token bucket to be full.
+const START: Time = Time(1_000_000_000);
+
+/// The conversation of one message of `length` bytes after `script`.
+fn ladder(length: u64, script: impl FnOnce(&mut Pair<'_>, ConnId)) -> String {
+    let make = default();
+    let mut pair = Pair::new(&make, CODEC).named("expresspass");
+    let conn = pair.message(START, A, B, length);
+    script(&mut pair, conn);
+    pair.run();
+    pair.ladder()
+}
+
+// Ladders: snapshots in `snapshots/`.
+
+#[test]
+fn one_packet() {
+    let text = ladder(1000, |_, _| {});
+    insta::assert_snapshot!("one_packet", text);
+    assert!(
+        include_str!("README.md").contains(text.trim_end()),
+        "the README shows it:\n{text}"
+    );
+}
+
+#[test]
+fn an_empty_message_takes_one_empty_frame() {
+    insta::assert_snapshot!("empty", ladder(0, |_, _| {}));
+}
+
+#[test]
+fn a_sender_stops_early_once_enough_credits_are_under_way() {
+    insta::assert_snapshot!("early_stop", ladder(14_600, |_, _| {}));
+}
+
+#[test]
+fn a_lost_request_is_repeated() {
+    insta::assert_snapshot!(
+        "lost_request",
+        ladder(1000, |pair, _| pair.lose(("REQUEST", 1)))
+    );
+}
+
+#[test]
+fn a_lost_first_credit_is_given_again_when_the_request_is_repeated() {
+    insta::assert_snapshot!(
+        "lost_credit",
+        ladder(1000, |pair, _| pair.lose(("CREDIT", 1)))
+    );
+}
+
+#[test]
+fn lost_data_is_asked_for_again_when_later_data_shows_the_gap() {
+    insta::assert_snapshot!("lost_data", ladder(5000, |pair, _| pair.lose(("DATA", 2))));
+}
+
+#[test]
+fn lost_last_data_is_asked_for_again_when_the_stop_shows_the_gap() {
+    insta::assert_snapshot!(
+        "lost_last_data",
+        ladder(1000, |pair, _| pair.lose(("DATA", 1)))
+    );
+}
+
+#[test]
+fn a_lost_stop_is_repeated() {
+    insta::assert_snapshot!(
+        "lost_stop",
+        ladder(1000, |pair, _| pair.lose(("STOP at", 1)))
+    );
+}
+
+#[test]
+fn a_lost_stop_ack_is_given_again_for_the_repeated_stop() {
+    insta::assert_snapshot!(
+        "lost_stop_ack",
+        ladder(1000, |pair, _| pair.lose(("STOP_ACK", 1)))
+    );
+}
+
+#[test]
+fn a_lost_nack_is_repeated_while_data_keeps_coming_after_the_gap() {
+    let text = ladder(60_000, |pair, _| {
+        pair.lose(("DATA", 3));
+        pair.lose(("NACK", 1));
+    });
+    assert_eq!(text.matches("NACK 2920").count(), 2, "{text}");
+}
+
+#[test]
+fn a_connection_answers_in_the_other_direction() {
+    let make = default();
+    let mut pair = Pair::new(&make, CODEC).named("expresspass");
+    let conn = pair.connect(START, A, B);
+    pair.send(START, conn, A, 200);
+    pair.reply(conn, B, 0, 2000);
+    pair.run();
+    insta::assert_snapshot!("request_response", pair.ladder());
+}
+
+#[test]
+fn a_cancelled_message_ends_after_the_last_byte_that_left() {
+    let text = ladder(100_000, |pair, conn| {
+        pair.cancel(Time(START.0 + 25_000_000), conn, A);
+    });
+    insta::assert_snapshot!("cancel", text);
+}
+
+// Loss, one packet at a time and at random.
+
+#[test]
+fn credits_end_and_the_message_arrives_whichever_packet_is_lost_twice_or_late() {
+    let make = default();
+    for length in [0, 1, 1460, 5000, 30_000] {
+        let mut clean = Pair::new(&make, CODEC);
+        clean.message(START, A, B, length);
+        clean.run();
+        for n in 1..=clean.packets() {
+            for fault in 0..3 {
+                let mut pair = Pair::new(&make, CODEC).named("expresspass");
+                pair.message(START, A, B, length);
+                match fault {
+                    0 => pair.lose(n),
+                    1 => pair.duplicate(n),
+                    _ => pair.delay_packet(n, Span::us(40)),
+                }
+                pair.run();
+                let spent = pair.totals().credits_sent;
+                assert!(
+                    spent < clean.totals().credits_sent + 200,
+                    "{spent} credits: {n}, {fault}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn everything_arrives_once_through_a_network_that_loses_copies_and_delays() {
+    for name in params::PROFILES {
+        let make = profile(name);
+        for seed in 0..10 {
+            let mut pair = Pair::star(3, &make, CODEC).named(name).seed(seed);
+            let hit = 30_000_000;
+            let (delay_ppb, delay_max) = (hit, Span::us(60));
+            let chaos = Chaos {
+                lose_ppb: hit,
+                duplicate_ppb: hit,
+                delay_ppb,
+                delay_max,
+                mark_ppb: 0,
+            };
+            pair.chaos(chaos, seed);
+            for n in 0..5 {
+                pair.message(Time(START.0 + n * 7_000_000), A, C, n * n * 3000);
+                pair.message(Time(START.0 + n * 5_000_000), B, C, 40_000);
+            }
+            let conn = pair.connect(START, C, A);
+            for n in 0..20 {
+                pair.send(Time(START.0 + n * 30_000_000), conn, C, n % 3 * 1000);
+                pair.reply(conn, A, u32::try_from(n).unwrap(), n % 5 * 700);
+            }
+            pair.run();
+        }
+    }
+}
+
+#[test]
+fn a_link_that_is_down_for_a_while_only_delays() {
+    let text = ladder(200_000, |pair, _| {
+        pair.down(B, Time(START.0 + 50_000_000), Time(START.0 + 3_000_000_000));
+    });
+    assert!(text.contains("B received message 0, 200000 B"));
+}
+
+// Streams.
+
+#[test]
+fn a_stream_of_empty_messages_keeps_its_count_although_acknowledgements_are_lost() {
+    let make = default();
+    let mut pair = Pair::new(&make, CODEC).named("expresspass");
+    let conn = pair.connect(START, A, B);
+    for _ in 0..2000 {
+        pair.send(START, conn, A, 0);
+    }
+    for n in 1..12 {
+        pair.lose(("STOP_ACK", n));
+        pair.lose(("DATA", 150 * n));
+    }
+    pair.run();
+    assert_eq!(pair.received(conn, A), 2000);
+}
+
+#[test]
+fn a_stream_that_never_stops_is_confirmed_as_it_goes() {
+    let make = default();
+    let mut pair = Pair::new(&make, CODEC).named("expresspass");
+    let conn = pair.connect(START, A, B);
+    for n in 0..1000 {
+        pair.send(Time(START.0 + n * 1_000_000), conn, A, 1460);
+    }
+    pair.run_until(Time(START.0 + 900_000_000));
+    let count = |wanted: fn(&Event) -> bool| {
+        u32::try_from(
+            pair.events()
+                .iter()
+                .filter(|(_, _, event)| wanted(event))
+                .count(),
+        )
+        .unwrap()
+    };
+    let received = count(|event| matches!(event, Event::Received { .. }));
+    let sent = count(|event| matches!(event, Event::Sent { .. }));
+    assert!(
+        received > 500 && received - sent < 100,
+        "{received} received, {sent} known"
+    );
+}
+
+#[test]
+fn a_message_after_a_stop_asks_at_once() {
+    let make = default();
+    let mut pair = Pair::new(&make, CODEC).named("expresspass");
+    let conn = pair.connect(START, A, B);
+    pair.send(START, conn, A, 1000);
+    pair.send(Time(START.0 + 15_000_000), conn, A, 1000);
+    pair.run();
+    let text = pair.ladder();
+    assert!(
+        text.contains("1015.000us  A -> B  REQUEST from 1000, 1 packet"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_message_cancelled_before_it_began_arrives_empty_and_the_next_one_whole() {
+    let make = default();
+    let mut pair = Pair::new(&make, CODEC).named("expresspass");
+    let conn = pair.connect(START, A, B);
+    pair.send(START, conn, A, 50_000);
+    pair.cancel(Time(START.0 + 1), conn, A);
+    pair.send(Time(START.0 + 2), conn, A, 3000);
+    pair.run();
+    let lengths = pair
+        .events()
+        .iter()
+        .filter_map(|(_, _, event)| match event {
+            Event::Received { length, .. } => Some(*length),
+            _ => None,
+        });
+    assert_eq!(lengths.collect::<Vec<_>>(), [0, 3000]);
+}
+
+// What the network gets.
+
+/// Time from the start to the arrival of STOP, or of the message where it is later, in
+/// nanoseconds, and credits wasted: what the authors' simulator reports.
+fn alone(name: &str, length: u64) -> (u64, u64) {
+    let make = profile(name);
+    // Their path has three links of 4 us; ours has two: a full frame and two small ones less.
+    let mut pair = Pair::star(3, &make, CODEC).delay(Span::us(6)).named(name);
+    pair.message(START, A, B, length);
+    pair.run();
+    let stopped = pair.events().iter().find_map(|&(at, _, event)| {
+        matches!(event, Event::Stopped { .. }).then(|| at.since(START).0 / 1000)
+    });
+    (stopped.unwrap() + 1_365, pair.totals().credits_wasted)
+}
+
+#[test]
+fn single_flows_take_the_time_and_the_credits_of_the_authors_simulator() {
+    // FCT in ns and wasted credits, measured with ns2-xpass: profile A is ns2xpass.
+    for (name, length, fct, wasted) in [
+        ("ns2xpass", 1_460, 40_200, 0),
+        ("ns2xpass", 14_600, 101_600, 3),
+        ("ns2xpass", 58_400, 118_200, 6),
+        ("ns2xpass", 584_000, 619_100, 10),
+        ("b", 1_460, 40_200, 10),
+        ("b", 14_600, 63_900, 11),
+        ("b", 58_400, 133_200, 14),
+        ("b", 584_000, 633_100, 21),
+    ] {
+        let (ours, waste) = alone(name, length);
+        assert!(
+            ours.abs_diff(fct) * 100 <= fct * 3,
+            "{name} {length}: {ours} for {fct} ns"
+        );
+        assert!(
+            waste.abs_diff(wasted) <= 1,
+            "{name} {length}: {waste} for {wasted} credits"
+        );
+    }
+}
+
+#[test]
+fn one_long_flow_fills_the_line_with_data_and_credits() {
+    let make = made(Params {
+        jitter: 0.0,
+        ..Params::profile("ns2xpass").unwrap()
+    });
+    let mut pair = Pair::new(&make, CODEC).without_codec();
+    pair.message(START, A, B, 20_000_000);
+    pair.run();
+    let end = pair.events().iter().find_map(|&(at, _, event)| {
+        matches!(event, Event::Received { .. }).then(|| at.since(START))
+    });
+    // 1622 bytes of line per 1460 bytes of message, and the start in round trips of 11.3 us:
+    // 1.5, and 5.1 (1 - alpha) for w_init = 1/16.
+    let full = Rate::gbps(10).serialize(Bytes(20_000_000 * 1622 / 1460)).0 as f64;
+    let start = (1.5 + 5.1 * 0.5) * 11_297_600.0;
+    let rtts = (end.unwrap().0 as f64 - full - start) / 11_297_600.0;
+    assert!(rtts.abs() < 1.0, "{rtts} round trips off");
+    assert_eq!(pair.totals().retransmitted, 0);
+}
+
+#[test]
+fn two_flows_share_their_receivers_line() {
+    let make = default();
+    let mut pair = Pair::star(3, &make, CODEC).without_codec();
+    pair.message(START, A, C, 100_000_000);
+    pair.message(Time(START.0 + 200_000_000), B, C, 100_000_000);
+    pair.run_until(Time(START.0 + 2_000_000_000));
+    let (a, b) = (pair.totals_of(A).data_sent, pair.totals_of(B).data_sent);
+    pair.run_until(Time(START.0 + 12_000_000_000));
+    let (a, b) = (
+        pair.totals_of(A).data_sent - a,
+        pair.totals_of(B).data_sent - b,
+    );
+    // 10 ms hold 7706 pairs of credit and frame.
+    assert!((7_600..=7_710).contains(&(a + b)), "{a} + {b}");
+    assert!(a.abs_diff(b) * 10 < a + b, "{a} against {b}");
+    assert_eq!(pair.totals().retransmitted, 0, "no data was lost");
+}
+
+#[test]
+fn thirty_two_flows_into_one_host_lose_no_data_and_end() {
+    for name in params::PROFILES {
+        let make = profile(name);
+        let mut pair = Pair::star(33, &make, CODEC)
+            .named(name)
+            .buffer(Bytes(20_000));
+        for n in 1..33 {
+            pair.message(START, HostId(n), A, 20_000);
+        }
+        pair.run();
+        let totals = pair.totals();
+        assert_eq!(totals.retransmitted, 0, "{name}");
+        assert_eq!(
+            totals.credits_received,
+            totals.credits_sent - totals.credits_dropped,
+            "{name}"
+        );
+        assert_eq!(
+            totals.credits_received,
+            totals.data_sent + totals.credits_wasted,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn naive_credits_never_slow_down() {
+    let make = made(Params {
+        controller: feedback::Controller::Naive,
+        ..Params::default()
+    });
+    let mut pair = Pair::star(3, &make, CODEC);
+    pair.message(START, A, C, 1_000_000);
+    pair.message(START, B, C, 1_000_000);
+    pair.run();
+    let Totals {
+        credits_sent,
+        credits_dropped,
+        ..
+    } = pair.totals();
+    let share = credits_dropped as f64 / credits_sent as f64;
+    assert!(
+        (0.40..0.60).contains(&share),
+        "half of the credits are too many: {share}"
+    );
+}
+
+#[test]
+fn without_a_shaper_credits_wait_in_line_with_data() {
+    let make = made(Params {
+        nic_shaper: false,
+        ..Params::default()
+    });
+    let mut pair = Pair::star(3, &make, CODEC);
+    pair.message(START, A, C, 1_000_000);
+    pair.message(START, B, C, 1_000_000);
+    pair.run();
+    assert_eq!(pair.totals().credits_dropped, 0);
+}
+
+#[test]
+fn a_host_that_takes_its_time_keeps_credits_in_order() {
+    for text in [
+        r#"host_delay = "1us""#,
+        r#"host_delay = { uniform = ["0.9us", "6.2us"] }"#,
+        r#"host_delay = { quantiles = ["0.9us", "1.2us", "6.2us"] }"#,
+    ] {
+        let (_, params) = Params::read(&text.parse().unwrap()).unwrap();
+        let make = made(params);
+        let mut pair = Pair::new(&make, CODEC).named(text);
+        pair.message(START, A, B, 300_000);
+        pair.run();
+        // Credits overtaken by others would be counted as lost and slow the flow down.
+        let end = pair.events().iter().find_map(|&(at, _, event)| {
+            matches!(event, Event::Received { .. }).then(|| at.since(START))
+        });
+        assert!(end.unwrap() < Span::us(420), "{text}: {end:?}");
+        assert_eq!(pair.totals().duplicates, 0, "{text}");
+    }
+}
+
+// Peers that are dead, forgetful or lie.
+
+/// One endpoint, driven by hand.
+struct Alone {
+    endpoint: ExpressPassHost,
+    rng: Rng,
+    now: Time,
+    events: Vec<Event>,
+}
+
+struct Everyone;
+impl model::Peers for Everyone {
+    fn peer(&self, me: HostId, conn: ConnId) -> Option<HostId> {
+        (conn.0 < 1_000_000).then_some(if me == A { B } else { A })
+    }
+}
+
+impl Alone {
+    fn new(id: HostId) -> Self {
+        let config = EndpointConfig {
+            host: id,
+            rate: Rate::gbps(10),
+            base_rtt: Span::us(12),
+            encap: Encap::PAPER,
+            port_buffer: Bytes(384_500),
+            hops_max: 1,
+        };
+        let endpoint = ExpressPassHost::new(&Params::default(), &config);
+        let rng = Rng::stream(1, stream::TEST, 9);
+        Self {
+            endpoint,
+            rng,
+            now: START,
+            events: Vec::new(),
+        }
+    }
+    fn step<R>(&mut self, call: impl FnOnce(&mut ExpressPassHost, &mut Cx<'_>) -> R) -> R {
+        let (now, rng, events) = (self.now, &mut self.rng, &mut self.events);
+        let mut cx = Cx {
+            now,
+            rng,
+            events,
+            peers: &Everyone,
+            wants_data: true,
+        };
+        let result = call(&mut self.endpoint, &mut cx);
+        self.endpoint.check();
+        result
+    }
+    fn hear(&mut self, packet: Packet) {
+        self.step(|endpoint, cx| endpoint.on_packet(cx, &packet));
+    }
+    /// Everything that it puts on the line until `until`.
+    fn say(&mut self, until: Time) -> Vec<String> {
+        let mut said = Vec::new();
+        loop {
+            let mut out = Packet::EMPTY;
+            self.step(Endpoint::on_deadline);
+            while self.step(|endpoint, cx| endpoint.poll_transmit(cx, &mut out))
+                != Transmit::Nothing
+            {
+                said.push(CODEC.describe(&out));
+            }
+            let next = self.endpoint.deadline();
+            if next > until {
+                self.now = until;
+                return said;
+            }
+            self.now = next;
+        }
+    }
+    fn after(&mut self, span: Span) -> Vec<String> {
+        self.say(self.now.after(span))
+    }
+}
+
+const CONN: ConnId = ConnId(5);
+
+#[test]
+fn a_receiver_gives_up_on_a_sender_that_is_dead() {
+    let mut host = Alone::new(B);
+    host.hear(header::request(B, CONN, 0, 1_000_000, true, 84));
+    let said = host.after(Span::ms(500));
+    let credits = said
+        .iter()
+        .filter(|text| text.starts_with("CREDIT"))
+        .count();
+    // 100 ms at one credit per base round trip are 8333; at half rate they would be 38,532.
+    assert!(
+        (8_000..9_000).contains(&credits),
+        "{credits} credits to a dead sender"
+    );
+    assert_eq!(host.endpoint.deadline(), Time::NEVER);
+    host.hear(header::request(B, CONN, 0, 1_000_000, true, 84));
+    assert_eq!(
+        host.after(Span::us(1))[0],
+        format!("CREDIT {}", credits + 1)
+    );
+}
+
+#[test]
+fn a_late_request_does_not_open_a_finished_connection_again() {
+    let mut host = Alone::new(B);
+    host.hear(header::request(B, CONN, 0, 1, true, 84));
+    host.after(Span::us(12));
+    let frame = Data {
+        offset: 0,
+        length: 1000,
+        blanks: 0,
+        echo: 1,
+        end: true,
+        again: false,
+    };
+    host.hear(header::data(B, CONN, frame, true, 1078));
+    host.hear(header::stop(B, CONN, 1000, StopReason::AllSent, true, 84));
+    assert_eq!(host.after(Span::us(12)), ["STOP_ACK 1000"]);
+    host.hear(header::request(B, CONN, 0, 1, true, 84));
+    host.hear(header::data(B, CONN, frame, true, 1078));
+    assert_eq!(host.after(Span::us(12)), ["STOP_ACK 1000"]);
+    let received = host
+        .events
+        .iter()
+        .filter(|e| matches!(e, Event::Received { .. }))
+        .count();
+    assert_eq!(received, 1);
+    // After the wait it is forgotten, and a repeated STOP is still answered.
+    host.after(Span::ms(3));
+    assert!(host.endpoint.receivers.is_empty() && host.endpoint.incoming.is_empty());
+    host.hear(header::stop(B, CONN, 1000, StopReason::AllSent, true, 84));
+    assert_eq!(host.after(Span::us(12)), ["STOP_ACK 1000"]);
+}
+
+#[test]
+fn a_connection_opened_by_an_old_request_is_closed_by_the_sender_that_forgot_it() {
+    let (mut sender, mut receiver) = (Alone::new(A), Alone::new(B));
+    receiver.hear(header::request(B, CONN, 0, 1, true, 84));
+    assert_eq!(receiver.after(Span::us(5)), ["CREDIT 1"]);
+    sender.hear(header::credit(A, CONN, 1, 84));
+    assert_eq!(sender.after(Span::us(5)), ["STOP unknown here"]);
+    receiver.hear(header::stop(B, CONN, 0, StopReason::Gone, false, 84));
+    assert_eq!(receiver.after(Span::ms(1)), Vec::<String>::new());
+    assert!(receiver.endpoint.receivers.is_empty() && receiver.events.is_empty());
+}
+
+#[test]
+fn data_for_a_credit_that_was_never_given_is_nonsense() {
+    let mut host = Alone::new(B);
+    host.hear(header::request(B, CONN, 0, 1, true, 84));
+    for echo in [0, 2, 100, 1 << 21] {
+        let frame = Data {
+            offset: 0,
+            length: 1000,
+            blanks: 0,
+            echo,
+            end: true,
+            again: false,
+        };
+        host.hear(header::data(B, CONN, frame, true, 1078));
+    }
+    assert_eq!((host.endpoint.totals().nonsense, host.events.len()), (4, 0));
+}
+
+#[test]
+fn nonsense_from_a_peer_is_counted_and_changes_nothing() {
+    let mut host = Alone::new(A);
+    host.step(|endpoint, cx| {
+        endpoint.connect(cx, CONN, B, Lifetime::OneMessage);
+        endpoint.send(cx, CONN, 5000);
+    });
+    assert_eq!(host.after(Span::us(1)), ["REQUEST from 0, 4 packets"]);
+    host.hear(header::nack(A, CONN, 1, 84)); // nothing was sent yet
+    host.hear(header::stop_ack(A, CONN, 5000, 84));
+    host.hear(header::request(A, CONN, 0, 1, true, 84)); // the other direction
+    host.hear(header::request(A, ConnId(5_000_000), 0, 1, true, 84)); // nobody's connection
+    host.hear(header::credit(A, ConnId(5_000_000), 1, 84));
+    host.hear(Packet::new(A, CONN, model::Class::Control, 9, 84)); // no kind of ours
+    assert_eq!(host.endpoint.totals().nonsense, 6);
+    assert_eq!(host.after(Span::us(1)), Vec::<String>::new());
+    host.hear(header::credit(A, CONN, 1, 84));
+    assert_eq!(host.after(Span::us(1)), ["DATA 0..1460, credit 1"]);
+}
+
+#[test]
+fn credits_nobody_asked_for_bring_a_stop_and_no_endless_talk() {
+    let mut host = Alone::new(A);
+    host.step(|endpoint, cx| endpoint.connect(cx, CONN, B, Lifetime::Persistent));
+    for n in 0..100 {
+        host.hear(header::credit(A, CONN, n, 84));
+    }
+    let said = host.after(Span::ms(100_000));
+    assert_eq!(said, vec!["STOP at 0"; 9], "then it rests");
+    assert_eq!(host.endpoint.totals().credits_wasted, 100);
+    assert_eq!(host.endpoint.deadline(), Time::NEVER);
+}
+
+#[test]
+fn a_peer_cannot_make_a_host_keep_more_than_its_share_of_connections() {
+    let mut host = Alone::new(B);
+    for n in 0..INCOMING_PER_PEER_MAX + 10 {
+        host.hear(header::request(B, ConnId(n), 0, 1, true, 84));
+    }
+    let kept = host.endpoint.receivers.len();
+    assert_eq!(
+        (kept, host.endpoint.totals().nonsense),
+        (INCOMING_PER_PEER_MAX as usize, 10)
+    );
+    host.hear(header::stop(B, CONN, 0, StopReason::Gone, false, 84));
+    host.hear(header::request(
+        B,
+        ConnId(INCOMING_PER_PEER_MAX),
+        0,
+        1,
+        true,
+        84,
+    ));
+    assert_eq!(host.endpoint.receivers.len(), kept);
+}
+
+#[test]
+fn a_flow_that_waits_says_for_what() {
+    let mut host = Alone::new(A);
+    host.step(|endpoint, cx| {
+        endpoint.connect(cx, CONN, B, Lifetime::OneMessage);
+        endpoint.send(cx, CONN, 5000);
+    });
+    let mut report = Vec::new();
+    host.endpoint
+        .stuck(&mut |flow| report.push(format!("{}; {}", flow.state, flow.waits_for)));
+    let text =
+        "sender asking, next 0 of 5000, 0 confirmed; a credit since 1ms; asks again at 1.1ms";
+    assert_eq!(report, [text]);
+}

@@ -5,15 +5,15 @@
 //! the data that they release fits the way back. The token bucket is kept as a moment, in exact
 //! picoseconds of line time: the moment at which it was, or would have been, empty.
 
+use super::packet_queue::PacketQueue;
 use model::Packet;
 use model::intent::{CreditCount, CreditSpec};
-use std::collections::VecDeque;
 use units::{LineTime, Span, Time};
 
 /// A short queue of credits behind a token bucket.
 #[derive(Clone, Debug)]
 pub struct CreditGate {
-    queue: VecDeque<Packet>,
+    queue: PacketQueue,
     /// Wire bytes that wait.
     bytes: u32,
     spec: CreditSpec,
@@ -23,6 +23,8 @@ pub struct CreditGate {
     full: Span,
     /// When the bucket was empty. Lies ahead of now where a credit was larger than the bucket.
     empty_at: Time,
+    /// When the first credit may leave; [`Time::NEVER`] where none waits.
+    ready_at: Time,
 }
 
 impl CreditGate {
@@ -30,12 +32,13 @@ impl CreditGate {
     pub fn new(spec: CreditSpec, line: LineTime) -> Self {
         let period = line.of(u64::from(spec.size_mean) + u64::from(spec.frame_max));
         Self {
-            queue: VecDeque::new(),
+            queue: PacketQueue::default(),
             bytes: 0,
             spec,
             period,
             full: period.times(u64::from(spec.bucket)),
             empty_at: Time::ZERO,
+            ready_at: Time::NEVER,
         }
     }
 
@@ -68,8 +71,11 @@ impl CreditGate {
             }
         };
         if room {
+            if self.queue.is_empty() {
+                self.ready_at = self.empty_at + self.cost(credit.size);
+            }
             self.bytes += u32::from(credit.size);
-            self.queue.push_back(*credit);
+            self.queue.push(*credit);
         }
         room
     }
@@ -77,20 +83,25 @@ impl CreditGate {
     /// When the first credit may leave; [`Time::NEVER`] where none waits.
     #[inline]
     pub fn ready_at(&self) -> Time {
-        self.queue
-            .front()
-            .map_or(Time::NEVER, |credit| self.empty_at + self.cost(credit.size))
+        self.ready_at
     }
 
-    /// Takes the first credit, whose moment has come.
+    /// Moves the first credit, whose moment has come, to `out`.
+    ///
+    /// # Panics
+    /// If none waits.
     #[inline]
-    pub fn take(&mut self, now: Time) -> Option<Packet> {
+    pub fn take(&mut self, now: Time, out: &mut Packet) {
         debug_assert!(self.ready_at() <= now);
-        let credit = self.queue.pop_front()?;
-        self.bytes -= u32::from(credit.size);
+        assert!(
+            self.queue.pop(out),
+            "ready_at is never where no credit waits"
+        );
+        self.bytes -= u32::from(out.size);
         let emptied = self.empty_at.max(Time(now.0.saturating_sub(self.full.0)));
-        self.empty_at = emptied + self.cost(credit.size);
-        Some(credit)
+        self.empty_at = emptied + self.cost(out.size);
+        let next = self.queue.front();
+        self.ready_at = next.map_or(Time::NEVER, |next| self.empty_at + self.cost(next.size));
     }
 
     /// Credits that wait.
@@ -108,6 +119,9 @@ impl CreditGate {
     pub fn check(&self) {
         let bytes: u32 = self.queue.iter().map(|credit| u32::from(credit.size)).sum();
         assert_eq!(self.bytes, bytes);
+        let first = self.queue.front();
+        let ready_at = first.map_or(Time::NEVER, |first| self.empty_at + self.cost(first.size));
+        assert_eq!(self.ready_at, ready_at);
         match self.spec.count {
             CreditCount::Credits => assert!(self.len() <= usize::from(self.spec.queue_limit)),
             CreditCount::Bytes => {
@@ -145,10 +159,10 @@ mod tests {
         let mut now = Time(100 * PERIOD);
         let offered = (0..10).filter(|_| gate.offer(&credit(84))).count();
         assert_eq!(offered, 8, "the queue holds eight");
-        let mut left = Vec::new();
+        let (mut left, mut out) = (Vec::new(), Packet::EMPTY);
         while !gate.is_empty() {
             now = now.max(gate.ready_at());
-            gate.take(now).unwrap();
+            gate.take(now, &mut out);
             left.push((now.0 - 100 * PERIOD) / PERIOD);
             gate.check();
         }
@@ -160,13 +174,14 @@ mod tests {
     fn flood(count: CreditCount) -> (u64, u64, u64) {
         let mut gate = CreditGate::new(spec(count), LineTime::new(Rate::gbps(10)));
         let (mut rng, mut now) = (Rng::stream(1, stream::TEST, 2), Time::ZERO);
-        let (mut credits, mut bytes) = (0, 0);
+        let (mut credits, mut bytes, mut out) = (0, 0, Packet::EMPTY);
         while credits < 10_000 {
             let size = u16::try_from(rng.between(76, 92)).unwrap();
             let _ = gate.offer(&credit(size));
             now = Time(now.0 + PERIOD / 3);
             while gate.ready_at() <= now {
-                bytes += u64::from(gate.take(now).unwrap().size);
+                gate.take(now, &mut out);
+                bytes += u64::from(out.size);
                 credits += 1;
             }
             gate.check();

@@ -2,6 +2,7 @@
 
 pub mod credit_gate;
 pub mod keys;
+pub mod packet_queue;
 pub mod pre_credit;
 pub mod range_set;
 pub mod reassembly;

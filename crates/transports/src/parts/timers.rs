@@ -78,8 +78,7 @@ impl Timers {
         alarm.due = due;
         if due < alarm.queued {
             alarm.queued = due;
-            self.heap.push(Entry { at: due, owner });
-            self.rise(self.heap.len() - 1);
+            self.push(Entry { at: due, owner });
         }
     }
 
@@ -142,7 +141,10 @@ impl Timers {
         self.sink();
     }
 
-    fn rise(&mut self, mut child: usize) {
+    #[cold]
+    fn push(&mut self, entry: Entry) {
+        let mut child = self.heap.len();
+        self.heap.push(entry);
         while child > 0 {
             let parent = (child - 1) / 2;
             if self.heap[parent] <= self.heap[child] {
