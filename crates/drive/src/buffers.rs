@@ -241,6 +241,11 @@ impl Hashes {
         }
     }
 
+    /// Bytes that were hashed, of all streams.
+    pub fn bytes(&self) -> u64 {
+        self.streams.values().map(|stream| stream.next).sum()
+    }
+
     /// The most bytes that ever waited for earlier ones.
     pub fn waiting_peak(&self) -> usize {
         self.waiting_peak
@@ -284,6 +289,13 @@ impl Sink for Hashes {
         }
         Ok(())
     }
+}
+
+/// SHA-256 of all parts in a row, in hexadecimal.
+pub(crate) fn sha256_of<'a>(parts: impl Iterator<Item = &'a [u8]>) -> String {
+    let mut hash = Sha256::new();
+    parts.for_each(|part| hash.update(part));
+    hex(hash)
 }
 
 fn hex(hash: Sha256) -> String {

@@ -599,7 +599,10 @@ mod tests {
         );
         assert_eq!(peers.arrive(to, 41, true), Arrival::Nonsense);
         assert_eq!(peers.arrive(to, 39, true), Arrival::Nonsense);
-        assert_eq!(peers.arrive(to, 1 << PEER_AT | 0x28, true), Arrival::Nonsense);
+        assert_eq!(
+            peers.arrive(to, 1 << PEER_AT | 0x28, true),
+            Arrival::Nonsense
+        );
         peers.finish(conn);
         assert_eq!(peers.arrive(to, 40, true), Arrival::Late(conn));
     }
