@@ -21,6 +21,7 @@ for (const plot of document.querySelectorAll(".plot")) {
     rate: () => scaled(n, 1000, ["b/s", "Kb/s", "Mb/s", "Gb/s", "Tb/s"]),
     share: () => digits(n * 100) + "%",
     ratio: () => digits(n),
+    count: () => n < 10 ? digits(n) : n.toFixed(0),
   })[axis.unit]();
   // Every path is M x y, then L x y, or H x V y for steps, in a box of 1000 by 1000.
   const lines = [...plot.querySelectorAll("path.line")].reverse().map((path) => {

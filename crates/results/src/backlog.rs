@@ -33,8 +33,11 @@ impl fmt::Display for Growth {
 
 /// Fewer messages show no trend. [ours]
 const MESSAGES_MIN: usize = 200;
-/// Growth by less than one in this many bytes asked for may be chance. [ours: 5 %]
+/// Growth by less than one in this many bytes asked for is not worth a warning. [ours: 5 %]
 const SHARE_MIN: u64 = 20;
+/// Growth within this many standard deviations of what Poisson arrivals of these sizes bring
+/// between the two quarters is chance. [ours]
+const DEVIATIONS_MIN: f64 = 2.0;
 
 /// The growth of outstanding bytes over the arrivals inside `window`, where it is more than
 /// chance; `end` is when the run ended.
@@ -70,9 +73,14 @@ pub fn growth(flows: &[FlowRow], window: &Range<Time>, end: Time) -> Option<Grow
     let (early, late) = (mean(at(1)..at(2)), mean(at(3)..at(4)));
     // From the middle of the one to the middle of the other.
     let between = Time(at(1).0 + quarter / 2)..Time(at(3).0 + quarter / 2);
-    let arrived = counted.iter().filter(|(start, _)| between.contains(start));
-    let asked: u64 = arrived.map(|(_, flow)| flow.size).sum();
-    let grew = late.saturating_sub(early) > asked / SHARE_MIN && late / 2 > early / 2 + early / 8;
+    let arrived = || counted.iter().filter(|(start, _)| between.contains(start));
+    let asked: u64 = arrived().map(|(_, flow)| flow.size).sum();
+    let squares: f64 = arrived()
+        .map(|(_, flow)| flow.size as f64 * flow.size as f64)
+        .sum();
+    let growth = late.saturating_sub(early);
+    let chance = (DEVIATIONS_MIN * squares.sqrt()).max(asked as f64 / SHARE_MIN as f64);
+    let grew = growth as f64 > chance && late / 2 > early / 2 + early / 8;
     (grew && asked > 0).then_some(Growth {
         early: Bytes(early),
         late: Bytes(late),

@@ -25,6 +25,8 @@ pub(crate) enum Unit {
     Share,
     /// A plain ratio.
     Ratio,
+    /// A whole number.
+    Count,
 }
 
 impl Unit {
@@ -39,11 +41,19 @@ impl Unit {
             Self::Size => human::bytes(Bytes((value + 0.5) as u64)),
             Self::Rate => human::rate(Rate((value + 0.5) as u64)),
             Self::Share => human::percent(value),
-            Self::Ratio if value >= 10.0 => human::count((value + 0.5) as u64),
-            Self::Ratio => {
+            Self::Ratio | Self::Count if value >= 10.0 => human::count((value + 0.5) as u64),
+            Self::Ratio | Self::Count => {
                 let text = format!("{value:.2}");
                 text.trim_end_matches('0').trim_end_matches('.').to_owned()
             }
+        }
+    }
+
+    /// A measured value, with three digits where [`Unit::show`] has what a tick needs.
+    pub(crate) fn show_figure(self, value: f64) -> String {
+        match self {
+            Self::Ratio => human::ratio(value),
+            Self::Time | Self::Size | Self::Rate | Self::Share | Self::Count => self.show(value),
         }
     }
 
@@ -55,6 +65,7 @@ impl Unit {
             Self::Rate => "rate",
             Self::Share => "share",
             Self::Ratio => "ratio",
+            Self::Count => "count",
         }
     }
 }
@@ -62,7 +73,7 @@ impl Unit {
 /// One direction of a chart.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
-    pub(crate) title: &'static str,
+    pub(crate) title: String,
     pub(crate) unit: Unit,
     min: f64,
     max: f64,
@@ -71,10 +82,10 @@ pub(crate) struct Axis {
 
 impl Axis {
     /// From `min` to at least `max`, linear, ending on a tick.
-    pub(crate) fn linear(title: &'static str, unit: Unit, min: f64, max: f64) -> Self {
+    pub(crate) fn linear(title: &str, unit: Unit, min: f64, max: f64) -> Self {
         let max = if max > min { max } else { min + 1.0 };
         Self {
-            title,
+            title: title.into(),
             unit,
             min,
             max,
@@ -83,7 +94,7 @@ impl Axis {
     }
 
     /// Around positive values, logarithmic.
-    pub(crate) fn log(title: &'static str, unit: Unit, min: f64, max: f64) -> Self {
+    pub(crate) fn log(title: &str, unit: Unit, min: f64, max: f64) -> Self {
         let (min, max) = (min.max(f64::MIN_POSITIVE), max.max(f64::MIN_POSITIVE));
         // A single value gets some room on both sides.
         let (min, max) = if max < min * 1.5 {
@@ -92,7 +103,7 @@ impl Axis {
             (min, max)
         };
         Self {
-            title,
+            title: title.into(),
             unit,
             min,
             max,
@@ -142,7 +153,7 @@ impl Axis {
             out,
             "<div class=\"xs{many}\" aria-hidden=\"true\">{}</div><div class=\"xtitle\">{}</div>",
             self.labels("left"),
-            escape(self.title)
+            escape(&self.title)
         );
     }
 
@@ -226,6 +237,19 @@ pub(crate) struct Line {
     pub(crate) points: Vec<(f64, f64)>,
     /// Holds its value until the next point.
     pub(crate) stepped: bool,
+    /// Where the truth may lie around the curve: (x, low, high), by x.
+    pub(crate) band: Vec<(f64, f64, f64)>,
+}
+
+impl Line {
+    pub(crate) fn new(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
+        Self {
+            name: name.into(),
+            points,
+            stepped: false,
+            band: Vec::new(),
+        }
+    }
 }
 
 /// A mark at one x, with its name.
@@ -275,7 +299,7 @@ impl LineChart {
              <div class=\"ytitle\">{}</div><div class=\"ys\" aria-hidden=\"true\">",
             self.x.data(),
             self.y.data(),
-            escape(self.y.title),
+            escape(&self.y.title),
         );
         out.push_str(&self.y.labels("bottom"));
         out.push_str("</div><div class=\"area\">");
@@ -313,8 +337,22 @@ impl LineChart {
             let x = coordinate(self.x.at(mark.x));
             let _ = write!(out, "<path class=\"mark\" d=\"M{x} 0V1000\"/>");
         }
+        for (i, line) in self
+            .lines
+            .iter()
+            .enumerate()
+            .filter(|(_, line)| !line.band.is_empty())
+        {
+            let (class, path) = (i % COLOURS, self.band(line));
+            let _ = write!(out, "<path class=\"band c{class}\" d=\"{path}\"/>");
+        }
         // The first line is the most important one: it is drawn last, on top.
-        for (i, line) in self.lines.iter().enumerate().rev() {
+        let drawn = self
+            .lines
+            .iter()
+            .enumerate()
+            .filter(|(_, line)| !line.points.is_empty());
+        for (i, line) in drawn.rev() {
             let (class, name) = (i % COLOURS, escape(&line.name));
             let step = if line.stepped { " data-step=\"1\"" } else { "" };
             let path = self.path(line);
@@ -327,11 +365,30 @@ impl LineChart {
     }
 
     fn legend(&self) -> String {
+        let drawn = self
+            .lines
+            .iter()
+            .enumerate()
+            .filter(|(_, line)| !line.points.is_empty());
+        let names: Vec<(usize, &str)> = drawn.map(|(i, line)| (i, line.name.as_str())).collect();
         if self.lines.len() < 2 {
-            return String::new();
+            String::new()
+        } else {
+            legend_of(&names)
         }
-        let names: Vec<&str> = self.lines.iter().map(|line| line.name.as_str()).collect();
-        legend(&names)
+    }
+
+    /// There along the upper ends and back along the lower ones.
+    fn band(&self, line: &Line) -> String {
+        let dot = |x: f64, y: f64| (coordinate(self.x.at(x)), 1000 - coordinate(self.y.at(y)));
+        let there = line.band.iter().map(|&(x, _, high)| dot(x, high));
+        let back = line.band.iter().rev().map(|&(x, low, _)| dot(x, low));
+        let mut path = String::new();
+        for (i, (x, y)) in there.chain(back).enumerate() {
+            let _ = write!(path, "{}{x} {y}", if i == 0 { 'M' } else { 'L' });
+        }
+        path.push('Z');
+        path
     }
 
     /// Points that fall onto the same dot of the box as the one before are left out.
@@ -428,12 +485,12 @@ pub(crate) fn bars(names: &[&str], bars: &[Bar]) -> String {
     out
 }
 
-/// One row of a [`ranges`] chart: a line from the first to the last value, a dot at each.
+/// One row of a [`ranges`] chart: a line from the least to the greatest value, a dot at each.
 #[derive(Clone, Debug)]
 pub(crate) struct Range {
     pub(crate) name: String,
-    /// Ascending.
-    pub(crate) values: Vec<f64>,
+    /// By the names of the legend.
+    pub(crate) values: Vec<Option<f64>>,
 }
 
 /// Rows of dots over one axis: quantiles per group.
@@ -451,19 +508,20 @@ pub(crate) fn ranges(label: &str, axis: &Axis, names: &[&str], rows: &[Range]) -
             "<div class=\"name\">{}</div><div class=\"range\">",
             escape(&row.name)
         );
-        if let (Some(&first), Some(&last)) = (row.values.first(), row.values.last()) {
-            let width = per_cent(axis.at(last) - axis.at(first));
-            let _ = write!(out, "<b style=\"left:{}%;width:{width}%\"></b>", at(first));
+        let known = || row.values.iter().flatten().copied();
+        if let (Some(low), Some(high)) = (known().reduce(f64::min), known().reduce(f64::max)) {
+            let width = per_cent(axis.at(high) - axis.at(low));
+            let _ = write!(out, "<b style=\"left:{}%;width:{width}%\"></b>", at(low));
         }
-        for (i, &value) in row.values.iter().enumerate() {
-            let name = names.get(i).copied().unwrap_or("");
+        for (i, value) in row.values.iter().enumerate() {
+            let (Some(value), Some(name)) = (*value, names.get(i)) else {
+                continue;
+            };
+            let (at, colour) = (at(value), i % COLOURS);
+            let title = format!("{}: {}", escape(name), escape(&axis.unit.show(value)));
             let _ = write!(
                 out,
-                "<i class=\"c{}\" style=\"left:{}%\" title=\"{}: {}\"></i>",
-                i % COLOURS,
-                at(value),
-                escape(name),
-                escape(&axis.unit.show(value))
+                "<i class=\"c{colour}\" style=\"left:{at}%\" title=\"{title}\"></i>"
             );
         }
         out.push_str("</div>");
@@ -474,7 +532,7 @@ pub(crate) fn ranges(label: &str, axis: &Axis, names: &[&str], rows: &[Range]) -
         "<div class=\"name\"></div><div class=\"xs{many}\" aria-hidden=\"true\">{}</div>\
          <div class=\"name\"></div><div class=\"xtitle\">{}</div></div>",
         axis.labels("left"),
-        escape(axis.title)
+        escape(&axis.title)
     );
     out
 }
@@ -635,9 +693,8 @@ mod tests {
             x: Axis::log("x", Unit::Time, 5.0, 5.0),
             y: Axis::linear("y", Unit::Share, 0.0, 1.0),
             lines: vec![Line {
-                name: "all".into(),
-                points: vec![(5.0, 1.0)],
                 stepped: true,
+                ..Line::new("all", vec![(5.0, 1.0)])
             }],
             marks: Vec::new(),
         };

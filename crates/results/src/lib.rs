@@ -2,6 +2,7 @@
 
 pub mod backlog;
 mod chart;
+pub mod compare;
 pub mod files;
 mod grid;
 pub mod human;

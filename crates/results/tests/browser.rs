@@ -1,8 +1,13 @@
 //! Reports in a real browser: narrow and wide, light and dark.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code, which clippy cannot see here"
+)]
+
 mod common;
 
-use results::{RunRecord, Summary, Threshold, report};
+use results::{RunRecord, Summary, Threshold, compare, report};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -174,7 +179,7 @@ fn look(
     (told, console)
 }
 
-fn check(browser: &Path, name: &str, html: &str, charts_min: u64) {
+fn check(browser: &Path, name: &str, html: &str, charts_min: u64, dark_too: bool) {
     let dir = common::directory(&format!("browser-{name}"));
     fs::create_dir_all(&dir).unwrap();
     let shots = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../screenshots");
@@ -187,7 +192,10 @@ fn check(browser: &Path, name: &str, html: &str, charts_min: u64) {
     .unwrap();
     let page = dir.join("page.html");
     fs::write(&page, wrapper("report.html")).unwrap();
-    for (dark, scheme) in [(false, "light"), (true, "dark")] {
+    // A browser takes seconds to start, so the dark scheme is tried on what has all kinds of charts.
+    let schemes = [(false, "light"), (true, "dark")];
+    for (dark, scheme) in &schemes[..if dark_too { 2 } else { 1 }] {
+        let dark = *dark;
         let shot = shots.join(format!("{name}-{scheme}.png"));
         let (told, console) = look(browser, &page, dark, &shot);
         assert_eq!(
@@ -235,8 +243,56 @@ fn report_of(run: &RunRecord) -> String {
 #[test]
 fn a_report_draws_every_chart_in_every_window() {
     let Some(browser) = browser() else { return };
-    check(&browser, "incast", &report_of(&common::incast()), 6);
-    check(&browser, "mixed", &report_of(&common::mixed(3_000)), 7);
-    check(&browser, "cut-off", &report_of(&common::cut_off(3_000)), 7);
-    check(&browser, "long-flows", &report_of(&common::long_flows()), 1);
+    check(&browser, "incast", &report_of(&common::incast()), 6, true);
+    check(
+        &browser,
+        "mixed",
+        &report_of(&common::mixed(3_000)),
+        7,
+        true,
+    );
+    check(
+        &browser,
+        "cut-off",
+        &report_of(&common::cut_off(3_000)),
+        7,
+        false,
+    );
+    check(
+        &browser,
+        "long-flows",
+        &report_of(&common::long_flows()),
+        1,
+        false,
+    );
+}
+
+#[test]
+fn a_comparison_draws_every_chart_in_every_window() {
+    let Some(browser) = browser() else { return };
+    let compared = |loads: &[&str], seeds: u64| {
+        let transports = ["expresspass+aeolus", "expresspass", "dctcp"];
+        let runs: Vec<Summary> = common::family(&transports, loads, seeds)
+            .iter()
+            .map(Summary::of)
+            .collect();
+        compare::html(
+            &runs.iter().collect::<Vec<_>>(),
+            "tidegate compare web-search",
+        )
+    };
+    check(
+        &browser,
+        "compare-loads",
+        &compared(&["0.2", "0.5", "0.8"], 5),
+        6,
+        true,
+    );
+    check(
+        &browser,
+        "compare-transports",
+        &compared(&["0.5"], 2),
+        6,
+        false,
+    );
 }

@@ -60,9 +60,8 @@ fn completion_lines(run: &RunRecord, summary: &Summary) -> Vec<Line> {
             continue;
         }
         lines.push(Line {
-            name: bin.label(),
-            points: cdf(times),
             stepped: true,
+            ..Line::new(bin.label(), cdf(times))
         });
     }
     lines.retain(|line| !line.points.is_empty());
@@ -207,11 +206,7 @@ pub(super) fn by_size(run: &RunRecord, summary: &Summary) -> Option<Section> {
 
 /// Quantiles of equally many messages, by size. [HPCC artefact, `fct_analysis.py`]
 fn slowdown_curves(counted: &[(u64, Figure<f64>)]) -> (String, usize) {
-    let mut lines = ["p50", "p95", "p99"].map(|name| Line {
-        name: name.into(),
-        points: Vec::new(),
-        stepped: false,
-    });
+    let mut lines = ["p50", "p95", "p99"].map(|name| Line::new(name, Vec::new()));
     for group in 0..SIZE_GROUPS {
         let part = &counted
             [group * counted.len() / SIZE_GROUPS..(group + 1) * counted.len() / SIZE_GROUPS];
@@ -255,12 +250,12 @@ fn slowdown_ranges(summary: &Summary) -> (String, usize) {
             Some(Range {
                 name: bin.label(),
                 values: [dist.p50, dist.p95, dist.p99, dist.max]
-                    .map(|figure| figure.value)
+                    .map(|figure| Some(figure.value))
                     .into(),
             })
         })
         .collect();
-    let all = || rows.iter().flat_map(|row| &row.values).copied();
+    let all = || rows.iter().flat_map(|row| &row.values).flatten().copied();
     let (min, max) = (all().fold(1.0, f64::min), all().fold(1.0, f64::max));
     let axis = Axis::log("slowdown", Unit::Ratio, min, max.max(2.0));
     let label = "Slowdown by message size";
@@ -303,11 +298,7 @@ pub(super) fn rates(run: &RunRecord) -> Option<Section> {
             text(human::bytes(Bytes(total(rows)))),
             text(human::rate(Rate(u64::try_from(mean).unwrap_or(u64::MAX)))),
         ]);
-        lines.push(Line {
-            name: format!("connection {conn}"),
-            points,
-            stepped: false,
-        });
+        lines.push(Line::new(format!("connection {conn}"), points));
     }
     lines.retain(|line| !line.points.is_empty());
     let top = lines
@@ -426,11 +417,7 @@ pub(super) fn outstanding(run: &RunRecord) -> Option<Section> {
             most.1 as f64,
         )
         .rounded(),
-        lines: vec![Line {
-            name: "outstanding".into(),
-            points,
-            stepped: false,
-        }],
+        lines: vec![Line::new("outstanding", points)],
         marks: marks.into_iter().flatten().collect(),
     };
     Some(Section {
@@ -461,33 +448,34 @@ pub(super) fn slowest(summary: &Summary) -> Option<Section> {
         .max()
         .unwrap_or(1)
         .max(1);
+    // What matters most comes first: a narrow page shows only the first few columns at once.
     let mut table = Table::new(&[
         "message",
-        "from",
-        "to",
-        "size",
-        "tag",
-        "started",
+        "slowdown",
         "took",
         "",
         "idle network",
-        "slowdown",
+        "size",
+        "from",
+        "to",
+        "started",
+        "tag",
     ]);
-    table.text = vec!["from", "to", "tag", ""];
+    table.text = vec!["", "from", "to", "tag"];
     for slow in &summary.slowest {
         let ideal = slow.fct_ps.value as f64 / slow.slowdown.value;
         let bound = if slow.fct_ps.at_least { "≥ " } else { "" };
         table.push(vec![
             text(slow.message.to_string()),
-            text(format!("h{}", slow.src)),
-            text(format!("h{}", slow.dst)),
-            text(human::bytes(Bytes(slow.size))),
-            text(&slow.tag),
-            text(human::time(Span(slow.start_ps))),
+            text(format!("{bound}{}", human::ratio(slow.slowdown.value))),
             text(format!("{bound}{}", human::time(Span(slow.fct_ps.value)))),
             markup(took_bar(slow, longest)),
             text(Unit::Time.show(ideal)),
-            text(format!("{bound}{}", human::ratio(slow.slowdown.value))),
+            text(human::bytes(Bytes(slow.size))),
+            text(format!("h{}", slow.src)),
+            text(format!("h{}", slow.dst)),
+            text(human::time(Span(slow.start_ps))),
+            text(&slow.tag),
         ]);
     }
     Some(Section {

@@ -66,7 +66,7 @@ fn check(verdict: &Verdict) -> Check {
 }
 
 /// Keeps numbers and their units on one line.
-fn bind(text: &str) -> String {
+pub(crate) fn bind(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut last = "";
     for word in text.split(' ') {

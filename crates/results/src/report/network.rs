@@ -103,11 +103,7 @@ fn queue_section(window: (Time, Time), ports: &[Sampled<'_>]) -> Section {
             text(human::bytes(Bytes(sampled.port.queue_max))),
         ]);
         let points = points.into_iter().flatten().collect();
-        lines.push(Line {
-            name: sampled.port.name(),
-            points,
-            stepped: false,
-        });
+        lines.push(Line::new(sampled.port.name(), points));
     }
     let top = lines
         .iter()
@@ -182,11 +178,11 @@ fn group_means(
             let mean = shares.iter().sum::<f64>() / shares.len() as f64;
             (!shares.is_empty()).then_some((at(i), mean))
         };
-        lines.push(Line {
-            name: format!("mean of {} {}", members.len(), link_group_name(*from, *to)),
-            points: (0..all[members[0]].len()).filter_map(mean).collect(),
-            stepped: false,
-        });
+        let name = format!("mean of {} {}", members.len(), link_group_name(*from, *to));
+        lines.push(Line::new(
+            name,
+            (0..all[members[0]].len()).filter_map(mean).collect(),
+        ));
     }
     lines
 }
@@ -214,11 +210,10 @@ fn utilisation_section(
         .collect();
     let first = &ports[busiest[0]];
     let known = |i: usize| all[busiest[0]][i].map(|share| (at(i), share));
-    let mut lines = vec![Line {
-        name: format!("{}, the busiest", first.port.name()),
-        points: (0..buckets).filter_map(known).collect(),
-        stepped: false,
-    }];
+    let mut lines = vec![Line::new(
+        format!("{}, the busiest", first.port.name()),
+        (0..buckets).filter_map(known).collect(),
+    )];
     lines.extend(group_means(ports, &all, at));
     lines.truncate(crate::chart::COLOURS);
     let mut table = Table::new(&["link", "whole run", "busiest stretch"]);

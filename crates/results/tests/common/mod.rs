@@ -289,3 +289,38 @@ pub fn directory(test: &str) -> PathBuf {
     let _ = std::fs::remove_dir_all(&dir);
     dir
 }
+
+/// Runs of `transports` at `loads` with `seeds` seeds: every transport somewhat slower than the
+/// one before, all slower under load, and every seed a little different.
+pub fn family(transports: &[&str], loads: &[&str], seeds: u64) -> Vec<RunRecord> {
+    let mut runs = Vec::new();
+    for load in loads {
+        for (slow, transport) in (1u64..).zip(transports) {
+            for seed in 1..=seeds {
+                let mut run = mixed(400);
+                let tenths = u64::from(load.as_bytes()[2] - b'0');
+                let mut rng = Rng::stream(seed, model::stream::TEST, slow);
+                for flow in &mut run.flows {
+                    let wait = rng.below(slow * tenths * tenths * 400_000 + 1);
+                    flow.end = flow.end.map(|end| Time(end.0 + wait));
+                    run.end = run.end.max(flow.end.unwrap());
+                }
+                run.transport = (*transport).into();
+                run.seed = seed;
+                run.fingerprint = seed + 1_000 * slow + 1_000_000 * tenths;
+                run.settings = vec![
+                    ("transport.kind".into(), (*transport).into()),
+                    ("workload.load".into(), (*load).into()),
+                ];
+                if *transport == "dctcp" {
+                    run.totals = Totals {
+                        data_sent: run.totals.data_sent,
+                        ..Totals::default()
+                    };
+                }
+                runs.push(run);
+            }
+        }
+    }
+    runs
+}

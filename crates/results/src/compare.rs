@@ -1,0 +1,830 @@
+//! Several runs side by side: transports, settings and seeds in one table and one page.
+
+use crate::chart::{Axis, Bar, COLOURS, Line, LineChart, Range, Unit, bars, ranges};
+use crate::grid::{Cell, Column, Paint, Style, render, wrap};
+use crate::human;
+use crate::page::{About, Block, Chip, Page, Section, Table, markup, text as plain};
+use crate::report::{bind, pair_up};
+use crate::stats::{Figure, Interval};
+use crate::summary::Summary;
+use crate::table::{header, last_part, varied};
+use minijinja::Value;
+use serde::Serialize;
+use units::{Bytes, Rate, Span};
+
+/// One figure that runs are compared by.
+struct Metric {
+    /// As thresholds name it.
+    key: &'static str,
+    /// Over a column.
+    title: &'static str,
+    /// Over a chart.
+    heading: &'static str,
+    /// Name of the chart in the page.
+    id: &'static str,
+    /// How soon a narrow terminal gives the column up; 0 never.
+    rank: u8,
+    unit: Unit,
+    better: Better,
+    get: fn(&Summary) -> Option<Figure<f64>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Better {
+    Lower,
+    Higher,
+    Neither,
+}
+
+fn exact(value: f64) -> Figure<f64> {
+    Figure {
+        value,
+        at_least: false,
+    }
+}
+
+fn real(figure: Figure<u64>) -> Figure<f64> {
+    Figure {
+        value: figure.value as f64,
+        at_least: figure.at_least,
+    }
+}
+
+const METRICS: [Metric; 9] = [
+    Metric {
+        key: "slowdown.p99",
+        title: "slowdown p99",
+        heading: "Slowdown, p99",
+        id: "slowdown",
+        rank: 0,
+        unit: Unit::Ratio,
+        better: Better::Lower,
+        get: |run| run.all().slowdown.map(|dist| dist.p99),
+    },
+    Metric {
+        key: "fct.p50",
+        title: "p50",
+        heading: "Completion time, median",
+        id: "p50",
+        rank: 2,
+        unit: Unit::Time,
+        better: Better::Lower,
+        get: |run| run.all().fct_ps.map(|dist| real(dist.p50)),
+    },
+    Metric {
+        key: "fct.p99",
+        title: "p99",
+        heading: "Completion time, p99",
+        id: "p99",
+        rank: 1,
+        unit: Unit::Time,
+        better: Better::Lower,
+        get: |run| run.all().fct_ps.map(|dist| real(dist.p99)),
+    },
+    Metric {
+        key: "fct.mean",
+        title: "mean",
+        heading: "Completion time, mean",
+        id: "mean",
+        rank: 5,
+        unit: Unit::Time,
+        better: Better::Lower,
+        get: |run| run.all().fct_ps.map(|dist| real(dist.mean)),
+    },
+    Metric {
+        key: "goodput",
+        title: "goodput",
+        heading: "Goodput",
+        id: "goodput",
+        rank: 4,
+        unit: Unit::Rate,
+        better: Better::Higher,
+        get: |run| run.goodput.map(|goodput| exact(goodput.bps as f64)),
+    },
+    Metric {
+        key: "queue.max",
+        title: "max queue",
+        heading: "Fullest queue",
+        id: "queue",
+        rank: 3,
+        unit: Unit::Size,
+        better: Better::Lower,
+        get: |run| {
+            run.queue_max
+                .as_ref()
+                .map(|queue| exact(queue.bytes as f64))
+        },
+    },
+    Metric {
+        key: "drops.data",
+        title: "drops, no credits",
+        heading: "Packets dropped, credits left out",
+        id: "drops",
+        rank: 3,
+        unit: Unit::Count,
+        better: Better::Lower,
+        get: |run| Some(exact(run.drops.data as f64)),
+    },
+    Metric {
+        key: "credits.waste",
+        title: "credits wasted",
+        heading: "Credits wasted",
+        id: "credits",
+        rank: 6,
+        unit: Unit::Share,
+        better: Better::Lower,
+        get: |run| run.credits.waste.map(exact),
+    },
+    Metric {
+        key: "messages.unfinished",
+        title: "unfinished",
+        heading: "Messages that did not finish",
+        id: "unfinished",
+        rank: 2,
+        unit: Unit::Count,
+        better: Better::Neither,
+        get: |run| Some(exact(run.all().unfinished as f64)),
+    },
+];
+
+/// Runs that differ in their seeds alone.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Group {
+    /// The transport's composed name.
+    pub transport: String,
+    /// The settings that differ between groups, as `(key, value)`.
+    pub settings: Vec<(String, String)>,
+    /// The seeds.
+    pub seeds: Vec<u64>,
+    /// Their fingerprints, in the same order.
+    pub fingerprints: Vec<String>,
+    /// The figures over the seeds.
+    pub figures: Vec<GroupFigure>,
+}
+
+/// One figure of a [`Group`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroupFigure {
+    /// The metric, as thresholds name it: `fct.p99`. Times in picoseconds.
+    pub key: &'static str,
+    /// Mean over the seeds, and how far it can be trusted.
+    pub over_seeds: Option<Interval>,
+    /// It rests on unfinished messages, and the true value is this or more.
+    pub at_least: bool,
+}
+
+/// Several runs of one scenario, ready to be shown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Version of this layout.
+    pub schema: u32,
+    /// Short name of the scenario.
+    pub scenario: String,
+    /// Keys that differ, besides transport and seed, in the order given.
+    pub varied: Vec<String>,
+    /// Groups in the order in which they first appear.
+    pub groups: Vec<Group>,
+}
+
+impl Comparison {
+    /// Groups `runs` by everything but their seeds.
+    pub fn of(runs: &[&Summary]) -> Self {
+        let varied: Vec<String> = varied(runs)
+            .into_iter()
+            .filter(|key| key != "run.seed")
+            .collect();
+        let settings = |run: &Summary| -> Vec<(String, String)> {
+            varied
+                .iter()
+                .map(|key| {
+                    let found = run.settings.iter().find(|(name, _)| name == key);
+                    (
+                        key.clone(),
+                        found.map_or("-".into(), |(_, value)| value.clone()),
+                    )
+                })
+                .collect()
+        };
+        let mut grouped: Vec<Vec<&Summary>> = Vec::new();
+        for &run in runs {
+            let same = |members: &&mut Vec<&Summary>| {
+                members[0].transport == run.transport && settings(members[0]) == settings(run)
+            };
+            match grouped.iter_mut().find(same) {
+                Some(members) => members.push(run),
+                None => grouped.push(vec![run]),
+            }
+        }
+        let group = |members: Vec<&Summary>| Group {
+            transport: members[0].transport.clone(),
+            settings: settings(members[0]),
+            seeds: members.iter().map(|run| run.seed).collect(),
+            fingerprints: members.iter().map(|run| run.fingerprint.clone()).collect(),
+            figures: METRICS
+                .iter()
+                .map(|metric| over_seeds(metric, &members))
+                .collect(),
+        };
+        Self {
+            schema: crate::SCHEMA,
+            scenario: runs
+                .first()
+                .map_or(String::new(), |run| run.scenario.clone()),
+            varied: varied.clone(),
+            groups: grouped.into_iter().map(group).collect(),
+        }
+    }
+
+    fn seeds_max(&self) -> usize {
+        self.groups
+            .iter()
+            .map(|group| group.seeds.len())
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Groups that differ from `group` in the transport alone, itself among them.
+    fn rivals<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a Group> {
+        self.groups
+            .iter()
+            .filter(|other| other.settings == group.settings)
+    }
+
+    /// Whether no rival is better; false where there is nobody or nothing to beat.
+    fn is_best(&self, group: &Group, metric: usize) -> bool {
+        let mean = |group: &Group| {
+            group.figures[metric]
+                .over_seeds
+                .map(|interval| interval.mean)
+        };
+        let Some(own) = mean(group) else { return false };
+        let others = || self.rivals(group).filter_map(mean);
+        let beats = |other: f64| match METRICS[metric].better {
+            Better::Lower => own <= other,
+            Better::Higher => own >= other,
+            Better::Neither => false,
+        };
+        let spread = others().any(|other| (other - own).abs() > 0.0);
+        spread && !group.figures[metric].at_least && others().all(beats)
+    }
+}
+
+fn over_seeds(metric: &Metric, members: &[&Summary]) -> GroupFigure {
+    let figures: Vec<Figure<f64>> = members.iter().filter_map(|run| (metric.get)(run)).collect();
+    let values: Vec<f64> = figures.iter().map(|figure| figure.value).collect();
+    GroupFigure {
+        key: metric.key,
+        over_seeds: Interval::of(&values),
+        at_least: figures.iter().any(|figure| figure.at_least),
+    }
+}
+
+/// `341 us ±3.1%`: half of the interval's width beside the mean.
+fn show(metric: &Metric, figure: &GroupFigure) -> String {
+    let Some(interval) = figure.over_seeds else {
+        return "-".into();
+    };
+    let bound = if figure.at_least { ">= " } else { "" };
+    let mean = metric.unit.show_figure(interval.mean);
+    let half = (interval.high - interval.low) / 2.0;
+    if half > 0.0 && interval.mean > 0.0 {
+        format!("{bound}{mean} ±{}", human::percent(half / interval.mean))
+    } else {
+        format!("{bound}{mean}")
+    }
+}
+
+fn what_the_spread_is(comparison: &Comparison) -> String {
+    let seeds = comparison.seeds_max();
+    if seeds < 2 {
+        String::new()
+    } else if comparison
+        .groups
+        .iter()
+        .all(|group| group.seeds.len() >= crate::stats::BOOTSTRAP_SEEDS)
+    {
+        format!("Means over {seeds} seeds; ± is half of the 95% bootstrap interval of the mean.")
+    } else {
+        format!(
+            "Means over {seeds} seeds; ± is half of the range from least to greatest. From {} \
+             seeds on it becomes a 95% interval.",
+            crate::stats::BOOTSTRAP_SEEDS
+        )
+    }
+}
+
+/// One row per group, the best of its rivals in colour.
+pub fn text(runs: &[&Summary], style: Style) -> String {
+    let comparison = Comparison::of(runs);
+    let groups = &comparison.groups;
+    let column = |title: &str, rank: u8, cell: &dyn Fn(&Group) -> Cell| Column {
+        title: title.into(),
+        rank,
+        cells: groups.iter().map(cell).collect(),
+    };
+    let mut columns = Vec::new();
+    for (i, key) in comparison.varied.iter().enumerate() {
+        columns.push(column(last_part(key), 0, &|group| {
+            Cell::new(group.settings[i].1.clone())
+        }));
+    }
+    columns.push(column("transport", 0, &|group| {
+        Cell::new(group.transport.clone())
+    }));
+    if comparison.seeds_max() > 1 {
+        columns.push(column("seeds", 7, &|group| {
+            Cell::new(group.seeds.len().to_string())
+        }));
+    }
+    for (i, metric) in METRICS.iter().enumerate() {
+        let nothing = |group: &Group| {
+            group.figures[i]
+                .over_seeds
+                .is_none_or(|interval| interval.high <= 0.0)
+        };
+        // A column of nothing but zeros that is no good news either way only takes room.
+        if groups.iter().all(nothing)
+            && matches!(metric.key, "credits.waste" | "messages.unfinished")
+        {
+            continue;
+        }
+        columns.push(column(metric.title, metric.rank, &|group| {
+            let figure = &group.figures[i];
+            let paint = match figure {
+                figure if figure.at_least => Paint::Warn,
+                _ if comparison.is_best(group, i) => Paint::Good,
+                _ => Paint::Plain,
+            };
+            Cell::painted(show(metric, figure), paint)
+        }));
+    }
+    let mut out = header(runs, style);
+    out.push_str(&render(columns, style));
+    let spread = what_the_spread_is(&comparison);
+    if !spread.is_empty() {
+        out.push_str(&style.paint(Paint::Dim, &wrap(&spread, style.width.min(100), 1)));
+        out.push('\n');
+    }
+    out
+}
+
+/// The comparison as one HTML file. `command` repeats it.
+pub fn html(runs: &[&Summary], command: &str) -> String {
+    let comparison = Comparison::of(runs);
+    let first = runs.first();
+    let mut sections = Vec::new();
+    let numeric = numeric_key(&comparison);
+    for metric in 0..METRICS.len() {
+        sections.extend(match &numeric {
+            Some(x) => curves(&comparison, metric, x),
+            None => columns(&comparison, metric),
+        });
+    }
+    sections.extend(by_size(runs, &comparison));
+    pair_up(&mut sections);
+    sections.push(numbers(&comparison));
+    sections.push(fingerprints(&comparison));
+    let (headline, lede) = headline(&comparison);
+    let transports = transports(&comparison);
+    let chip = |text: String| Chip { text, kind: "" };
+    Page {
+        title: format!("{} - comparison - tidegate", comparison.scenario),
+        scenario: comparison.scenario.clone(),
+        subtitle: first.map_or(String::new(), |run| run.title.clone()),
+        chips: vec![
+            chip(format!("{} transports", transports.len())),
+            chip(format!("{} runs", runs.len())),
+        ],
+        headline: bind(&headline),
+        lede: bind(&lede),
+        tiles: Vec::new(),
+        checks: Vec::new(),
+        warnings: warnings(runs),
+        sections,
+        about: About {
+            title: "What was run",
+            facts: Vec::new(),
+            blocks: vec![Block {
+                name: "To run it again:",
+                text: command.into(),
+                fold: false,
+            }],
+        },
+        footer: "Made by tidegate. The same scenario and seeds give this page again, byte for \
+                 byte, on any machine and any number of threads."
+            .into(),
+    }
+    .render(&crate::files::to_json(&comparison))
+}
+
+/// Warnings once, with whom they are about.
+fn warnings(runs: &[&Summary]) -> Vec<String> {
+    let mut out = Vec::new();
+    for run in runs {
+        let settings: Vec<String> = run
+            .settings
+            .iter()
+            .filter(|(key, _)| key != "transport.kind" && key != "run.seed")
+            .map(|(key, value)| format!("{} {value}", last_part(key)))
+            .collect();
+        let who = [
+            vec![run.transport.clone()],
+            settings,
+            vec![format!("seed {}", run.seed)],
+        ]
+        .concat()
+        .join(", ");
+        out.extend(
+            run.warnings
+                .iter()
+                .map(|warning| format!("{who}: {warning}")),
+        );
+    }
+    // A page is no log: the runs' own reports have them all.
+    let more = out.len().saturating_sub(WARNINGS_MAX);
+    out.truncate(WARNINGS_MAX);
+    if more > 0 {
+        out.push(format!("and {more} more, in the reports of the runs"));
+    }
+    out
+}
+
+/// Warnings shown in a comparison.
+const WARNINGS_MAX: usize = 12;
+
+fn transports(comparison: &Comparison) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for group in &comparison.groups {
+        if !names.contains(&group.transport.as_str()) {
+            names.push(&group.transport);
+        }
+    }
+    names
+}
+
+/// Who wins where it is hardest, by the tail of the slowdown.
+fn headline(comparison: &Comparison) -> (String, String) {
+    let mean = |group: &Group| group.figures[0].over_seeds.map(|interval| interval.mean);
+    let Some(last) = comparison.groups.last() else {
+        return ("Nothing to compare.".into(), String::new());
+    };
+    let mut rivals: Vec<(&Group, f64)> = comparison
+        .rivals(last)
+        .filter_map(|group| Some((group, mean(group)?)))
+        .collect();
+    rivals.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let place: Vec<String> = last
+        .settings
+        .iter()
+        .map(|(key, value)| format!("{} {value}", last_part(key)))
+        .collect();
+    let place = if place.is_empty() {
+        String::new()
+    } else {
+        format!("At {}, ", place.join(", "))
+    };
+    let Some(&(best, value)) = rivals.first() else {
+        return (
+            format!(
+                "{} runs of {}.",
+                comparison.groups.len(),
+                comparison.scenario
+            ),
+            "No message has a completion time to compare by.".into(),
+        );
+    };
+    let name = if place.is_empty() { "" } else { &place };
+    let headline = format!(
+        "{name}{} keeps the p99 slowdown lowest: {}{}.",
+        best.transport,
+        if best.figures[0].at_least {
+            "at least "
+        } else {
+            ""
+        },
+        human::ratio(value)
+    );
+    let others: Vec<String> = rivals[1..]
+        .iter()
+        .map(|(group, other)| format!("{} has {}", group.transport, human::ratio(*other)))
+        .collect();
+    let lede = format!(
+        "{}{}",
+        if others.is_empty() {
+            String::new()
+        } else {
+            format!("{}. ", others.join(", "))
+        },
+        what_the_spread_is(comparison)
+    );
+    (headline, lede)
+}
+
+/// The one setting whose values are numbers, to be the axis of curves.
+struct Numeric {
+    key: usize,
+    unit: Unit,
+}
+
+/// A setting's value as a number with its unit.
+fn number(value: &str) -> Option<(Unit, f64)> {
+    if let Ok(value) = value.parse::<f64>() {
+        return value.is_finite().then_some((Unit::Ratio, value));
+    }
+    if let Ok(Span(ps)) = value.parse() {
+        return Some((Unit::Time, ps as f64));
+    }
+    if let Ok(Bytes(bytes)) = value.parse() {
+        return Some((Unit::Size, bytes as f64));
+    }
+    value.parse().ok().map(|Rate(bps)| (Unit::Rate, bps as f64))
+}
+
+fn numeric_key(comparison: &Comparison) -> Option<Numeric> {
+    (0..comparison.varied.len()).find_map(|key| {
+        let values: Option<Vec<_>> = comparison
+            .groups
+            .iter()
+            .map(|group| number(&group.settings[key].1))
+            .collect();
+        let values = values?;
+        let unit = values.first()?.0;
+        values
+            .iter()
+            .all(|value| value.0 == unit)
+            .then_some(Numeric { key, unit })
+    })
+}
+
+/// The transport, and whatever else differs but the axis.
+fn curve_name(group: &Group, x: Option<usize>) -> String {
+    let rest = group
+        .settings
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| Some(*i) != x);
+    let rest = rest.map(|(_, (key, value))| format!(", {} {value}", last_part(key)));
+    format!("{}{}", group.transport, rest.collect::<String>())
+}
+
+fn curves(comparison: &Comparison, metric: usize, x: &Numeric) -> Option<Section> {
+    // Every curve keeps its place and so its colour, also where it has nothing to show.
+    let mut lines: Vec<Line> = Vec::new();
+    for group in &comparison.groups {
+        let name = curve_name(group, Some(x.key));
+        let i = lines
+            .iter()
+            .position(|line| line.name == name)
+            .unwrap_or_else(|| {
+                lines.push(Line::new(name, Vec::new()));
+                lines.len() - 1
+            });
+        let at = number(&group.settings[x.key].1)?.1;
+        if let Some(interval) = group.figures[metric].over_seeds {
+            lines[i].points.push((at, interval.mean));
+            lines[i].band.push((at, interval.low, interval.high));
+        }
+    }
+    for line in &mut lines {
+        line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        line.band.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if comparison.seeds_max() < 2 {
+            line.band.clear();
+        }
+    }
+    lines.truncate(COLOURS);
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let bands = || lines.iter().flat_map(|line| &line.band);
+    let (left, right) = ends(points().map(|point| point.0))?;
+    let (low, high) = ends(
+        points()
+            .map(|point| point.1)
+            .chain(bands().flat_map(|&(_, low, high)| [low, high])),
+    )?;
+    if high <= 0.0 {
+        return None;
+    }
+    let shown = &METRICS[metric];
+    let x_title = &comparison.varied[x.key];
+    let chart = LineChart {
+        label: format!("{} by {x_title}", shown.title),
+        x: if wide(left, right) {
+            Axis::log(x_title, x.unit, left, right)
+        } else {
+            Axis::linear(x_title, x.unit, left, right)
+        },
+        y: if wide(low, high) {
+            Axis::log(shown.title, shown.unit, low, high)
+        } else {
+            Axis::linear(shown.title, shown.unit, 0.0, high).rounded()
+        },
+        lines,
+        marks: Vec::new(),
+    };
+    Some(section(metric, String::new(), chart.html(), chart.points()))
+}
+
+/// Least and greatest.
+fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.fold(None, |ends, value| match ends {
+        None => Some((value, value)),
+        Some((low, high)) => Some((value.min(low), value.max(high))),
+    })
+}
+
+/// Whether an axis between these ends has to be logarithmic. [ours: from 1 to 8 on]
+fn wide(low: f64, high: f64) -> bool {
+    low > 0.0 && high / low >= 8.0
+}
+
+fn section(metric: usize, says: String, body: String, points: usize) -> Section {
+    let says = match (says.is_empty(), METRICS[metric].better) {
+        (false, _) => says,
+        (true, Better::Lower) => "Lower is better.".into(),
+        (true, Better::Higher) => "Higher is better.".into(),
+        (true, Better::Neither) => "They enter other figures with the time taken so far.".into(),
+    };
+    Section {
+        id: METRICS[metric].id,
+        title: METRICS[metric].heading,
+        says,
+        body: markup(body),
+        points,
+        table: None,
+        fold: "",
+        wide: false,
+    }
+}
+
+/// A bar per group, in thousandths of the longest: bars are whole numbers.
+fn columns(comparison: &Comparison, metric: usize) -> Option<Section> {
+    let shown = &METRICS[metric];
+    let mean = |group: &Group| {
+        group.figures[metric]
+            .over_seeds
+            .map(|interval| interval.mean)
+    };
+    let top = comparison
+        .groups
+        .iter()
+        .filter_map(mean)
+        .reduce(f64::max)
+        .filter(|&top| top > 0.0)?;
+    let names = transports(comparison);
+    let rows: Vec<Bar> = comparison
+        .groups
+        .iter()
+        .map(|group| {
+            let mut parts = vec![0; names.len()];
+            let own = names
+                .iter()
+                .position(|&name| name == group.transport)
+                .unwrap_or(0);
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a share of a thousand"
+            )]
+            let share = (mean(group).unwrap_or(0.0) / top * 1e3 + 0.5) as u64;
+            parts[own] = share;
+            let value = show(shown, &group.figures[metric]);
+            Bar {
+                name: curve_name(group, None),
+                parts,
+                value,
+            }
+        })
+        .collect();
+    let body = bars(&vec![""; names.len()], &rows);
+    Some(section(metric, String::new(), body, rows.len()))
+}
+
+/// The tail of the slowdown by message size, transport by transport, where the load is greatest.
+fn by_size(runs: &[&Summary], comparison: &Comparison) -> Option<Section> {
+    let last = comparison.groups.last()?;
+    let shown: Vec<&Group> = comparison.rivals(last).take(COLOURS).collect();
+    let bins = runs.first()?.sizes.get(1..)?;
+    let tail = |group: &Group, bin: usize| {
+        let values: Vec<f64> = runs
+            .iter()
+            .filter(|run| group.fingerprints.contains(&run.fingerprint))
+            .filter(|run| run.transport == group.transport)
+            .filter_map(|run| Some(run.sizes.get(bin)?.slowdown?.p99.value))
+            .collect();
+        Interval::of(&values).map(|interval| interval.mean)
+    };
+    let mut table = Table::new(
+        &[
+            &["size"][..],
+            &shown
+                .iter()
+                .map(|group| group.transport.as_str())
+                .collect::<Vec<_>>(),
+        ]
+        .concat(),
+    );
+    let mut rows = Vec::new();
+    for (i, bin) in (1..).zip(bins) {
+        let values: Vec<Option<f64>> = shown.iter().map(|group| tail(group, i)).collect();
+        if values.iter().all(Option::is_none) {
+            continue;
+        }
+        let cell = |value: &Option<f64>| plain(value.map_or("-".into(), human::ratio));
+        table.push([vec![plain(bin.label())], values.iter().map(cell).collect()].concat());
+        rows.push(Range {
+            name: bin.label(),
+            values,
+        });
+    }
+    let all = || rows.iter().flat_map(|row| &row.values).flatten().copied();
+    let (low, high) = (all().fold(1.0, f64::min), all().reduce(f64::max)?);
+    let axis = Axis::log("p99 slowdown", Unit::Ratio, low, high.max(2.0));
+    let names: Vec<&str> = shown.iter().map(|group| group.transport.as_str()).collect();
+    let place: Vec<String> = last
+        .settings
+        .iter()
+        .map(|(key, value)| format!("{} {value}", last_part(key)))
+        .collect();
+    Some(Section {
+        id: "sizes",
+        title: "Slowdown by size, p99",
+        says: if place.is_empty() {
+            "Lower is better.".into()
+        } else {
+            format!("At {}. Lower is better.", place.join(", "))
+        },
+        points: all().count(),
+        body: markup(ranges("p99 slowdown by message size", &axis, &names, &rows)),
+        table: Some(table),
+        fold: "As numbers",
+        wide: false,
+    })
+}
+
+fn numbers(comparison: &Comparison) -> Section {
+    let mut head: Vec<&str> = vec!["transport"];
+    head.extend(comparison.varied.iter().map(|key| last_part(key)));
+    head.push("seeds");
+    head.extend(METRICS.iter().map(|metric| metric.title));
+    let mut table = Table::new(&head);
+    for group in &comparison.groups {
+        let mut row: Vec<Value> = vec![plain(&group.transport)];
+        row.extend(group.settings.iter().map(|(_, value)| plain(value)));
+        row.push(plain(group.seeds.len().to_string()));
+        for (i, metric) in METRICS.iter().enumerate() {
+            let shown = show(metric, &group.figures[i]).replace(">=", "≥");
+            row.push(if comparison.is_best(group, i) {
+                markup(format!(
+                    "<b class=\"best\">{}</b>",
+                    crate::threshold::escape(&shown)
+                ))
+            } else {
+                plain(shown)
+            });
+        }
+        table.push(row);
+    }
+    Section {
+        id: "numbers",
+        title: "All of it as numbers",
+        says: format!(
+            "The best of its rivals is bold. {}",
+            what_the_spread_is(comparison)
+        ),
+        body: Value::from(""),
+        points: 0,
+        table: Some(table),
+        fold: "",
+        wide: true,
+    }
+}
+
+fn fingerprints(comparison: &Comparison) -> Section {
+    let mut table = Table::new(&["transport", "settings", "seed", "fingerprint"]);
+    table.text = vec!["settings"];
+    for group in &comparison.groups {
+        let settings: Vec<String> = group
+            .settings
+            .iter()
+            .map(|(key, value)| format!("{key} = {value}"))
+            .collect();
+        for (seed, fingerprint) in group.seeds.iter().zip(&group.fingerprints) {
+            table.push(vec![
+                plain(&group.transport),
+                plain(settings.join(", ")),
+                plain(seed.to_string()),
+                plain(fingerprint),
+            ]);
+        }
+    }
+    Section {
+        id: "fingerprints",
+        title: "Every run",
+        says: "The same version gives the same fingerprints on any machine.".into(),
+        body: Value::from(""),
+        points: 0,
+        table: Some(table),
+        fold: "Seeds and fingerprints",
+        wide: true,
+    }
+}

@@ -1,0 +1,217 @@
+//! The directory of a run.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code, which clippy cannot see here"
+)]
+
+mod common;
+
+use results::files::{is_whole, read_summary};
+use results::{FlowWriter, Meta, Output, Summary, Threshold, write_run};
+use std::fs;
+use std::path::Path;
+
+const EVERYTHING: Output = Output {
+    csv: true,
+    report: true,
+    hpcc_fct: true,
+    junit: true,
+};
+
+fn write(dir: &Path, run: &results::RunRecord, meta: &Meta) -> Vec<String> {
+    let summary = Summary::of(run);
+    let verdict = Threshold::parse("drops.scheduled", "== 0")
+        .unwrap()
+        .judge(&summary);
+    let files = write_run(dir, run, &summary, &[verdict], meta, &EVERYTHING).unwrap();
+    files
+        .iter()
+        .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn everything_but_the_meta_file_is_byte_for_byte_the_same() {
+    let (a, b) = (common::directory("same-a"), common::directory("same-b"));
+    let run = common::mixed(500);
+    let names = write(
+        &a,
+        &run,
+        &Meta {
+            host: "one".into(),
+            wall_s: 1.5,
+            ..Meta::default()
+        },
+    );
+    write(
+        &b,
+        &run,
+        &Meta {
+            host: "two".into(),
+            wall_s: 2.5,
+            ..Meta::default()
+        },
+    );
+    assert_eq!(
+        names,
+        [
+            "resolved.toml",
+            "summary.json",
+            "flows.csv",
+            "ports.csv",
+            "series.csv",
+            "fct.txt",
+            "junit.xml",
+            "report.html",
+            "meta.json"
+        ]
+    );
+    for name in names {
+        let same = fs::read(a.join(&name)).unwrap() == fs::read(b.join(&name)).unwrap();
+        assert_eq!(same, name != "meta.json", "{name}");
+    }
+}
+
+#[test]
+fn a_killed_run_leaves_its_completions_and_a_whole_one_does_not() {
+    let dir = common::directory("killed");
+    let run = common::incast();
+    let mut writer = FlowWriter::create(&dir).unwrap();
+    writer.append(&run.flows[..2], &run.tags).unwrap();
+    writer.append(&run.flows[2..3], &run.tags).unwrap();
+    let partial = fs::read_to_string(dir.join("flows.partial.csv")).unwrap();
+    assert_eq!(
+        partial.lines().count(),
+        1 + 3,
+        "a header and three rows, without closing the file"
+    );
+    assert!(!is_whole(&dir));
+    drop(writer);
+    write(&dir, &run, &Meta::default());
+    assert!(is_whole(&dir) && !dir.join("flows.partial.csv").exists());
+    let whole = fs::read_to_string(dir.join("flows.csv")).unwrap();
+    assert!(whole.starts_with(&partial), "the same rows, and the rest");
+    assert_eq!(whole.lines().count(), 1 + 64);
+}
+
+#[test]
+fn flows_have_the_documented_columns_and_quoted_tags() {
+    let mut run = common::cut_off(50);
+    run.flows.truncate(3);
+    run.flows[1].end = None;
+    run.flows[2].start = None;
+    run.flows[2].end = None;
+    run.end = units::Time(9_000_000);
+    let mut text = Vec::new();
+    results::files::flows_csv(&mut text, &run).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines[0],
+        "flow_id,conn,src,dst,size,start_ps,end_ps,fct_ps,ideal_ps,slowdown,finished,received,\
+         stopped_ps,timed,tag"
+    );
+    assert!(
+        lines[1].ends_with(",0,\"incast, \"\"small\"\"\""),
+        "{}",
+        lines[1]
+    );
+    let field = |line: usize, column: usize| lines[line].split(',').nth(column).unwrap();
+    let number = |line: usize, column: usize| field(line, column).parse::<u64>().unwrap();
+    assert_eq!(
+        number(1, 7),
+        number(1, 6) - number(1, 5),
+        "fct = end - start"
+    );
+    assert_eq!(
+        (field(2, 6), number(2, 7)),
+        ("", 9_000_000 - number(2, 5)),
+        "so far, and no end"
+    );
+    assert_eq!(
+        (field(3, 5), field(3, 7), field(3, 9)),
+        ("", "", ""),
+        "never started"
+    );
+}
+
+#[test]
+fn hpcc_scripts_find_their_columns() {
+    let run = common::incast();
+    let mut text = Vec::new();
+    results::files::hpcc_fct(&mut text, &run).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    // Host 1 sends first and finishes first: 0x0b000001 + (1 % 256 << 8). Its 43 full frames and
+    // one of 1298 B take 5.39456 us at 100 Gb/s, after 4 us of propagation.
+    let first = text.lines().next().unwrap();
+    assert_eq!(first, "0b000101 0b000001 10000 100 64000 0 9395 9395");
+    let ends: Vec<u64> = text
+        .lines()
+        .map(|line| {
+            let fields: Vec<u64> = line
+                .split(' ')
+                .skip(5)
+                .map(|field| field.parse().unwrap())
+                .collect();
+            assert!(fields[1] >= fields[2], "a slowdown of at least one");
+            fields[0] + fields[1]
+        })
+        .collect();
+    assert!(ends.len() == 64 && ends.is_sorted(), "by completion");
+}
+
+#[test]
+fn a_summary_comes_back_from_its_file() {
+    let dir = common::directory("summary");
+    for run in [
+        common::mixed(300),
+        common::cut_off(300),
+        common::long_flows(),
+    ] {
+        write(&dir, &run, &Meta::default());
+        assert_eq!(read_summary(&dir).unwrap(), Summary::of(&run));
+    }
+    fs::write(dir.join("summary.json"), "{\"schema\": 99}").unwrap();
+    let error = read_summary(&dir).unwrap_err();
+    assert!(
+        error.contains("has layout 99, not 1: run it again"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_unwritable_directory_is_named_with_a_way_out() {
+    let dir = common::directory("unwritable");
+    fs::create_dir_all(&dir).unwrap();
+    let blocked = dir.join("a-file");
+    fs::write(&blocked, "").unwrap();
+    let run = common::incast();
+    let error = write_run(
+        &blocked,
+        &run,
+        &Summary::of(&run),
+        &[],
+        &Meta::default(),
+        &EVERYTHING,
+    )
+    .unwrap_err();
+    assert!(
+        error.to_string().contains("a-file") && error.to_string().contains("--out"),
+        "{error}"
+    );
+}
+
+#[test]
+fn junit_counts_what_failed() {
+    let run = common::cut_off(300);
+    let summary = Summary::of(&run);
+    let verdicts = [("fct.p99", "< 1ns"), ("goodput", "> 1Kbps")]
+        .map(|(key, text)| Threshold::parse(key, text).unwrap().judge(&summary));
+    let xml = results::junit(&[(&summary, &verdicts)]);
+    assert!(xml.contains("tests=\"4\" failures=\"2\""), "{xml}");
+    assert!(
+        xml.contains("name=\"fct.p99 &lt; 1ns\"><failure message=\"measured &gt;= "),
+        "{xml}"
+    );
+}

@@ -1,0 +1,227 @@
+//! The report as a file: whole, small, and with every number.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code, which clippy cannot see here"
+)]
+
+mod common;
+
+use results::{RunRecord, Summary, Threshold, compare, human, report};
+use units::{Bytes, Rate, Span};
+
+fn html(run: &RunRecord) -> (String, Summary) {
+    let summary = Summary::of(run);
+    let verdict = Threshold::parse("fct.p99", "< 2ms")
+        .unwrap()
+        .judge(&summary);
+    (report::html(run, &summary, &[verdict]), summary)
+}
+
+/// Text as a reader sees it: without style, script and tags.
+fn words(html: &str) -> String {
+    let mut out = String::new();
+    let body = html.split_once("<body>").unwrap().1;
+    let body = body.split_once("<script").unwrap().0;
+    for (i, part) in body.split('<').enumerate() {
+        out.push_str(if i == 0 {
+            part
+        } else {
+            part.split_once('>').unwrap().1
+        });
+        out.push(' ');
+    }
+    for (code, c) in [
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#x27;", "'"),
+        ("&#x2f;", "/"),
+        ("&amp;", "&"),
+    ] {
+        out = out.replace(code, c);
+    }
+    out.replace('\u{a0}', " ")
+}
+
+/// Elements that close themselves.
+const VOID: [&str; 5] = ["meta", "link", "path", "br", "!doctype"];
+
+/// Panics unless every element is closed in order and every attribute is quoted.
+fn check_well_formed(html: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = html;
+    while let Some((_, tail)) = rest.split_once('<') {
+        let (tag, after) = tail.split_once('>').expect("every tag ends");
+        let name = tag
+            .trim_start_matches('/')
+            .split([' ', '/'])
+            .next()
+            .unwrap();
+        assert!(
+            name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '!'),
+            "<{tag}>"
+        );
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "closed in order");
+        } else if !VOID.contains(&name) && !tag.ends_with('/') {
+            open.push(name);
+        }
+        assert!(
+            tag.matches('"').count().is_multiple_of(2),
+            "quotes in <{tag}>"
+        );
+        rest = match name {
+            "script" | "style" if !tag.starts_with('/') => {
+                let end = after.find(&format!("</{name}>")).expect("scripts end");
+                &after[end..]
+            }
+            _ => after,
+        };
+    }
+    assert_eq!(open, Vec::<&str>::new(), "everything is closed");
+}
+
+#[test]
+fn a_report_is_well_formed_and_asks_nothing_of_the_network() {
+    for run in [
+        common::incast(),
+        common::mixed(2_000),
+        common::cut_off(2_000),
+        common::long_flows(),
+    ] {
+        let (html, _) = html(&run);
+        check_well_formed(&html);
+        for asks in [
+            "http://", "https://", "url(", "@import", " src=", "fetch(", "XMLHttp",
+        ] {
+            // The namespace of the icon is a name, not an address.
+            let html = html.replace("http://www.w3.org/2000/svg", "");
+            assert!(!html.contains(asks), "{asks}");
+        }
+        assert!(
+            html.contains("default-src 'none'"),
+            "and the browser would refuse"
+        );
+    }
+}
+
+#[test]
+fn the_first_lines_name_the_slowest_message() {
+    let (html, summary) = html(&common::mixed(500));
+    let slow = &summary.slowest[0];
+    let words = words(&html);
+    let top = words.split("Median completion").next().unwrap();
+    assert!(top.contains(&format!("message {}", slow.message)), "{top}");
+    assert!(top.contains(&human::time(Span(slow.fct_ps.value))), "{top}");
+    assert!(
+        top.contains(&format!("from h{} to h{}", slow.src, slow.dst)),
+        "{top}"
+    );
+}
+
+#[test]
+fn every_number_of_the_summary_stands_in_the_report() {
+    let run = common::mixed(2_000);
+    let (html, summary) = html(&run);
+    let words = words(&html);
+    let mut expected = vec![
+        human::bytes(Bytes(summary.queue_max.as_ref().unwrap().bytes)),
+        human::rate(Rate(summary.goodput.unwrap().bps)),
+        human::ratio(summary.fairness.unwrap()),
+        human::count(summary.credits.sent),
+        human::count(summary.credits.wasted),
+        human::percent(summary.credits.waste.unwrap()),
+        summary.fingerprint.clone(),
+        run.command.clone(),
+        "5.18 Gb/s".into(),
+    ];
+    for bin in summary.sizes.iter().filter(|bin| bin.messages > 0) {
+        let (times, slow) = (bin.fct_ps.unwrap(), bin.slowdown.unwrap());
+        expected.push(human::count(bin.messages));
+        for figure in [
+            times.mean, times.p50, times.p90, times.p95, times.p99, times.p999, times.max,
+        ] {
+            expected.push(human::time(Span(figure.value)));
+        }
+        for figure in [slow.mean, slow.p50, slow.p95, slow.p99, slow.max] {
+            expected.push(human::ratio(figure.value));
+        }
+    }
+    for (reason, n) in summary.drops.by_reason.iter().filter(|&(_, &n)| n > 0) {
+        expected.push(format!("{reason} {}", human::count(*n)));
+    }
+    for group in &summary.links {
+        expected.push(group.name.clone());
+        expected.push(human::percent(group.utilisation_mean));
+    }
+    for slow in &summary.slowest {
+        expected.push(human::time(Span(slow.fct_ps.value)));
+    }
+    for text in expected {
+        assert!(words.contains(&text), "{text} is missing");
+    }
+    let json = html
+        .split_once("id=\"data\">")
+        .unwrap()
+        .1
+        .split_once("</script>")
+        .unwrap()
+        .0;
+    let back: Summary = serde_json::from_str(json).unwrap();
+    assert_eq!(back, summary, "and all of them for machines");
+}
+
+#[test]
+fn text_from_outside_is_no_markup() {
+    let mut run = common::incast();
+    run.title = "<script>alert(1)</script> & \"quotes\"".into();
+    run.tags = vec!["</table><b>".into()];
+    run.ports[1].to = "h0\"><i>".into();
+    run.warnings.push("</script><script>".into());
+    let (html, _) = html(&run);
+    check_well_formed(&html);
+    assert!(!html.contains("<script>alert") && !html.contains("</table><b>"));
+    assert!(html.contains("&lt;script&gt;alert(1)"));
+}
+
+#[test]
+fn a_large_run_stays_below_a_megabyte() {
+    let run = common::mixed(100_000);
+    assert!(run.port_series.len() > 300_000, "{}", run.port_series.len());
+    let (html, _) = html(&run);
+    assert!(html.len() < 1_000_000, "{} bytes", html.len());
+    let mut long = common::incast();
+    long.scenario_toml = "# a line of a very long scenario\n".repeat(100_000);
+    let (html, _) = self::html(&long);
+    assert!(
+        html.len() < 1_000_000 && html.contains("resolved.toml"),
+        "{} bytes",
+        html.len()
+    );
+}
+
+#[test]
+fn a_comparison_is_well_formed_and_small() {
+    for seeds in [1, 5] {
+        let runs: Vec<Summary> = common::family(
+            &["expresspass", "homa", "dctcp"],
+            &["0.2", "0.5", "0.8"],
+            seeds,
+        )
+        .iter()
+        .map(Summary::of)
+        .collect();
+        let html = compare::html(&runs.iter().collect::<Vec<_>>(), "tidegate compare x");
+        check_well_formed(&html);
+        assert!(html.len() < 1_000_000, "{} bytes", html.len());
+        let words = words(&html);
+        assert!(
+            words.contains("At load 0.8, expresspass keeps the p99 slowdown lowest"),
+            "{words}"
+        );
+        for run in &runs {
+            assert!(words.contains(&run.fingerprint));
+        }
+    }
+}
