@@ -26,7 +26,7 @@ def test_the_stub_names_what_the_module_has() -> None:
     }
     assert public(_core) == set(functions) | constants
     for name, node in functions.items():
-        arguments = [argument.arg for argument in node.args.args]
+        arguments = [a.arg for a in (*node.args.args, *node.args.kwonlyargs)]
         assert list(inspect.signature(getattr(_core, name)).parameters) == arguments
 
 

@@ -6,7 +6,9 @@ import csv
 import json
 import platform
 import shlex
+import shutil
 import tempfile
+import weakref
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -49,16 +51,12 @@ class Result:
     path: Path
     code: int
 
-    def __init__(
-        self,
-        path: Path,
-        code: int = 0,
-        keep: tempfile.TemporaryDirectory[str] | None = None,
-    ) -> None:
-        """Read the folder at `path`; `keep` is deleted with this object."""
+    def __init__(self, path: Path, *, code: int = 0, fleeting: bool = False) -> None:
+        """Read the folder at `path`, which goes with this object where it is `fleeting`."""
         self.path = path
         self.code = code
-        self._keep = keep
+        if fleeting:
+            weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -116,11 +114,8 @@ def run(
         RunError: The scenario cannot be run, or the run broke.
         KeyboardInterrupt: The run was interrupted; what it had done is in `out`.
     """
-    keep = None
-    if out is None:
-        keep = tempfile.TemporaryDirectory(prefix="tidegate-")
-        out = keep.name
-    path = Path(out)
+    path = Path(tempfile.mkdtemp(prefix="tidegate-") if out is None else out)
+    result = Result(path, fleeting=out is None)
     sets = [f"{key}={_toml(value)}" for key, value in (set or {}).items()]
     if seed is not None:
         sets.append(f"run.seed={seed}")
@@ -138,7 +133,8 @@ def run(
     )
     if code > _THRESHOLD:
         raise RunError(code, message)
-    return Result(path, code, keep)
+    result.code = code
+    return result
 
 
 def columns(path: Path) -> Table:
