@@ -374,6 +374,28 @@ fn after_the_cookie_a_message_is_taken_once_however_often_it_comes() {
 }
 
 #[test]
+fn even_a_known_peer_opens_nothing_without_the_cookie() {
+    let mut driver = quiet();
+    let mut peer = Stranger::new(driver.local_addr().unwrap());
+    peer.prove(&mut driver);
+    let cookie = peer.cookie;
+    for wrong in [0, cookie ^ 1] {
+        peer.cookie = wrong;
+        peer.say(&peer.toy_data(SENDER_OPENED | 1, 0, 2, &[0; 1432]));
+        turn(&mut driver);
+        assert_eq!((peer.hear(), driver.open_connections()), (None, 0));
+    }
+    assert_eq!(driver.stats().unopened, 2);
+    peer.cookie = cookie;
+    peer.say(&peer.toy_data(SENDER_OPENED | 1, 0, 2, &[0; 1432]));
+    turn(&mut driver);
+    assert_eq!(
+        (peer.hear().is_some(), driver.open_connections()),
+        (true, 1)
+    );
+}
+
+#[test]
 fn a_peer_that_opens_too_much_is_told_so_and_costs_no_more() {
     let mut driver = quiet();
     let mut peer = Stranger::new(driver.local_addr().unwrap());

@@ -1,7 +1,10 @@
 //! Every transport of the registry between two drivers on loopback.
 
-use drive::{Clock, Driver, DriverConfig, FaultConfig, Hashes, News, Nothing, Random};
-use model::{ConnId, Event, Lifetime};
+use drive::{
+    Clock, Driver, DriverConfig, FaultConfig, Hashes, News, Nothing, Random, Sink, Source,
+};
+use model::{ConnId, Event, Lifetime, Rng};
+use std::net::{SocketAddr, UdpSocket};
 use transports::Transport;
 use units::{Rate, Span, Time};
 
@@ -108,5 +111,134 @@ fn messages_arrive_whole_through_loss_duplication_and_reordering() {
             faults.lost > 0 && faults.duplicated > 0 && faults.reordered > 0,
             "{faults:?}"
         );
+    }
+}
+
+/// Somebody between two drivers who garbles what passes.
+struct Garbler {
+    /// What A takes for B, and what B takes for A.
+    sides: [UdpSocket; 2],
+    /// Where each side's packets go on: known for B, learned for A.
+    ends: [Option<SocketAddr>; 2],
+    rng: Rng,
+    garbled: u64,
+}
+
+impl Garbler {
+    fn new(to: SocketAddr) -> Self {
+        let side = || {
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            socket.set_nonblocking(true).unwrap();
+            socket
+        };
+        let rng = Rng::stream(5, model::stream::TEST, 0);
+        Self {
+            sides: [side(), side()],
+            ends: [None, Some(to)],
+            rng,
+            garbled: 0,
+        }
+    }
+
+    /// Passes on what waits at both sides.
+    fn pass(&mut self) {
+        let mut bytes = vec![0; 2048];
+        for side in 0..2 {
+            while let Ok((len, from)) = self.sides[side].recv_from(&mut bytes) {
+                self.ends[side] = Some(from);
+                let mut datagram = bytes[..len].to_vec();
+                // Greetings pass, so that the two get to know each other.
+                if datagram[0] >> 4 == 0 && self.rng.below(4) == 0 {
+                    self.garble(&mut datagram);
+                }
+                if let Some(to) = self.ends[1 - side] {
+                    self.sides[1 - side].send_to(&datagram, to).unwrap();
+                }
+            }
+        }
+    }
+
+    fn garble(&mut self, datagram: &mut Vec<u8>) {
+        self.garbled += 1;
+        match self.rng.below(8) {
+            0 => {
+                let len = self.below(datagram.len());
+                datagram.truncate(len);
+            }
+            1 => datagram.resize(datagram.len() + self.below(1600), 0),
+            2 => datagram.insert(0, self.rng.next_u64().to_be_bytes()[0]),
+            // A field of the header becomes anything, small or large.
+            3..=5 => {
+                let at = self.below(datagram.len().min(40));
+                let value = self.rng.next_u64() >> self.rng.below(64);
+                let end = datagram.len().min(at + 4);
+                let len = end - at;
+                datagram[at..end].copy_from_slice(&value.to_be_bytes()[8 - len..]);
+            }
+            _ => {
+                let at = self.below(datagram.len().min(40));
+                datagram[at] ^= 1 << self.rng.below(8);
+            }
+        }
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        usize::try_from(self.rng.below(n as u64)).unwrap()
+    }
+}
+
+/// Takes bytes that lie about their place as well.
+struct Anything;
+
+impl Sink for Anything {
+    fn accept(&mut self, _: ConnId, _: u64, _: &[u8]) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Has every byte of every stream.
+struct Endless;
+
+impl Source for Endless {
+    fn fill(&mut self, _: ConnId, _: u64, out: &mut [u8]) -> std::io::Result<()> {
+        out.fill(7);
+        Ok(())
+    }
+}
+
+#[test]
+fn packets_garbled_on_their_way_break_nothing() {
+    const MESSAGES_MAX: usize = 64;
+    for transport in transports::registry() {
+        let clean = FaultConfig::default();
+        let (mut a, mut b) = (driver(*transport, clean, 1), driver(*transport, clean, 2));
+        let mut between = Garbler::new(b.local_addr().unwrap().into());
+        let SocketAddr::V4(to) = between.sides[0].local_addr().unwrap() else {
+            panic!("IPv6")
+        };
+        for round in 0..6_000 {
+            if round % 50 == 0 && a.open_connections() < MESSAGES_MAX {
+                let conn = a.connect(to, Lifetime::OneMessage).unwrap();
+                a.send(conn, 1 << (round / 50 % 20)).unwrap();
+            }
+            a.turn(&mut Endless, &mut Anything, Span::us(10)).unwrap();
+            between.pass();
+            b.turn(&mut Endless, &mut Anything, Span::us(10)).unwrap();
+            between.pass();
+        }
+        let name = transport.name();
+        assert!(between.garbled > 1_000, "{name}: {}", between.garbled);
+        let seen = b.stats();
+        assert!(
+            seen.nonsense > 0 && seen.other_versions > 0 && seen.stale > 0,
+            "{name}: {seen:?}"
+        );
+        // Forged numbers open nothing without a cookie.
+        assert!(
+            b.open_connections() <= 6_000 / 50,
+            "{name}: {}",
+            b.open_connections()
+        );
+        assert!(b.known_peers() == 1, "{name}");
     }
 }
