@@ -121,7 +121,7 @@ fn break_network(pair: &mut Pair<'_>, rng: &mut Rng, hosts: u64, seed: u64) {
         (chance(2), chance(2), chance(2), chance(3));
     let delay_max = pick(
         rng,
-        &[Span::ns(500), Span::us(30), Span::ms(2), Span::ms(300)],
+        &[Span::ns(500), Span::us(30), Span::ms(2), Span::ms(20)],
     );
     pair.chaos(
         Chaos {

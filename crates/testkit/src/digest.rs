@@ -50,6 +50,7 @@ impl Digest {
             } => (1, conn, u64::from(ordinal), length),
             Event::Sent { conn, ordinal } => (2, conn, u64::from(ordinal), 0),
             Event::Stopped { conn } => (3, conn, 0, 0),
+            Event::AskedAgain { conn } => (6, conn, 0, 0),
             Event::Data {
                 conn,
                 offset,

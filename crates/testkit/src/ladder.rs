@@ -3,11 +3,14 @@
 use crate::fault::Fate;
 use model::wire::Codec;
 use model::{ConnId, Event, HostId, Packet};
+use std::collections::VecDeque;
 use std::fmt::Write;
 use units::Time;
 
-/// Lines that are kept; later ones are only counted.
+/// Lines that are kept from the beginning of a run.
 const LINES_MAX: usize = 200_000;
+/// Lines that are kept from its end where there are more; those in between are only counted.
+pub(crate) const TAIL: usize = 40;
 /// Columns for the description of a packet; longer ones push the rest to the right.
 const DESCRIPTION: usize = 40;
 
@@ -42,6 +45,7 @@ pub(crate) enum Line {
 #[derive(Default)]
 pub(crate) struct Ladder {
     lines: Vec<Line>,
+    recent: VecDeque<Line>,
     left_out: u64,
 }
 
@@ -49,7 +53,11 @@ impl Ladder {
     /// Adds a line and returns its number, unless the ladder is full.
     pub(crate) fn push(&mut self, line: Line) -> Option<usize> {
         if self.lines.len() == LINES_MAX {
-            self.left_out += 1;
+            self.recent.push_back(line);
+            if self.recent.len() > TAIL {
+                self.recent.pop_front();
+                self.left_out += 1;
+            }
             return None;
         }
         self.lines.push(line);
@@ -71,15 +79,35 @@ impl Ladder {
         })
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.lines.len()
+    /// All lines that are kept.
+    pub(crate) fn text(&self, codec: &dyn Codec, hosts: usize) -> String {
+        let mut text = self.rows(codec, hosts, self.lines.iter());
+        if self.left_out > 0 {
+            let _ = writeln!(text, "... {} lines left out ...", self.left_out);
+        }
+        text + &self.rows(codec, hosts, self.recent.iter())
     }
 
-    /// The lines from number `first` on.
-    pub(crate) fn text(&self, codec: &dyn Codec, hosts: usize, first: usize) -> String {
+    /// The last lines.
+    pub(crate) fn tail(&self, codec: &dyn Codec, hosts: usize) -> String {
+        let early = TAIL - self.recent.len();
+        let first = self.lines.len().saturating_sub(early);
+        self.rows(
+            codec,
+            hosts,
+            self.lines.iter().skip(first).chain(&self.recent),
+        )
+    }
+
+    fn rows<'a>(
+        &self,
+        codec: &dyn Codec,
+        hosts: usize,
+        lines: impl Iterator<Item = &'a Line>,
+    ) -> String {
         let many = self.has_many_connections();
         let mut text = String::new();
-        for line in self.lines.iter().skip(first) {
+        for line in lines {
             let row = match line {
                 Line::Packet {
                     at,
@@ -95,9 +123,6 @@ impl Ladder {
             };
             text.push_str(row.trim_end());
             text.push('\n');
-        }
-        if self.left_out > 0 {
-            let _ = writeln!(text, "... and {} more lines", self.left_out);
         }
         text
     }
@@ -178,6 +203,7 @@ fn told(host: HostId, event: Event, many: bool) -> String {
         }
         Event::Sent { conn, ordinal } => format!("{me} is done with message {ordinal}{}", of(conn)),
         Event::Stopped { conn } => format!("{me} heard the sender stop{}", of(conn)),
+        Event::AskedAgain { conn } => format!("{me} asks again{}", of(conn)),
         Event::Data {
             conn,
             offset,

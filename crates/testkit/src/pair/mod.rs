@@ -418,7 +418,7 @@ impl Pair<'_> {
 impl Pair<'_> {
     /// The conversation so far, as text.
     pub fn ladder(&self) -> String {
-        self.ladder.text(self.codec, self.count, 0)
+        self.ladder.text(self.codec, self.count)
     }
     /// Every event but `Data`, in order.
     pub fn events(&self) -> &[(Time, HostId, Event)] {

@@ -15,8 +15,6 @@ const STORM_MAX: u32 = 1000;
 const CALLS_MAX: u64 = 50_000_000;
 /// Packets that may wait in one output of the hub.
 const HUB_QUEUE_MAX: usize = 1 << 20;
-/// Lines of the ladder that a failure shows.
-const TAIL: usize = 40;
 
 /// The run.
 impl Pair<'_> {
@@ -276,7 +274,7 @@ impl Pair<'_> {
                     self.oracle.refused(conn);
                     Ok(())
                 }
-                Event::Stopped { .. } => Ok(()),
+                Event::Stopped { .. } | Event::AskedAgain { .. } => Ok(()),
             };
             self.digest.event(self.now, me, event);
             if !matches!(event, Event::Data { .. }) {
@@ -433,9 +431,9 @@ impl Pair<'_> {
         }));
     }
 
-    pub(super) fn tail(&self) -> String {
-        let first = self.ladder.len().saturating_sub(TAIL);
-        self.ladder.text(self.codec, self.count, first)
+    /// The last lines of the conversation so far.
+    pub fn tail(&self) -> String {
+        self.ladder.tail(self.codec, self.count)
     }
 
     fn fail(&mut self, what: &str) -> ! {

@@ -42,7 +42,7 @@ fn run(pair: &mut Pair<'_>) {
         totals.nonsense,
         0,
         "honest packets were nonsense\n{}",
-        pair.ladder()
+        pair.tail()
     );
 }
 
@@ -305,7 +305,7 @@ fn a_cancelled_message_ends_on_both_sides_after_what_had_left() {
                 assert!(
                     data == 0 || ended == 1,
                     "cancelled at {at} ps\n{}",
-                    pair.ladder()
+                    pair.tail()
                 );
                 if persistent {
                     pair.send(pair.now(), conn, A, 10_000);

@@ -139,7 +139,7 @@ fn alone(endpoint: &mut dyn Endpoint, now: &mut Time, rng: &mut Rng, span: Span)
 }
 
 /// Openings in one flood.
-const FLOOD: u32 = 5_000;
+const FLOOD: u32 = 200;
 /// Heap that one of them may take. [ours: a sender, a receiver and a controller of fat transports]
 const OPENING_MAX: i64 = 1_024;
 
