@@ -29,6 +29,12 @@ pub enum Event {
         /// The connection.
         conn: ConnId,
     },
+    /// Here, at the sender: a STOP came too early, and credits are asked for again (the moment from
+    /// which the authors' simulator then counts the completion time). [xpass artefact]
+    AskedAgain {
+        /// The connection.
+        conn: ConnId,
+    },
     /// New payload that the receiver accepted: said only where [`Cx::wants_data`] is set.
     Data {
         /// The connection.

@@ -293,10 +293,15 @@ impl Assembled {
             .zip(&outcome.messages)
             .map(|(message, result)| {
                 let base = row(&self.traffic, message, ideal);
-                let end = if compat {
-                    result.end.and(result.stopped.or(result.end))
-                } else {
-                    result.end
+                // The authors' simulator starts its clock again with every request that follows a
+                // stop, and reads it at the last stop.
+                let compat_end = || {
+                    let from = result.asked_again.or(result.start)?;
+                    Some(result.start?.after(result.stopped?.since(from)))
+                };
+                let end = match result.end {
+                    Some(end) if compat => Some(compat_end().unwrap_or(end)),
+                    end => end,
                 };
                 FlowRow {
                     size: result.size,

@@ -1,9 +1,10 @@
 //! What follows from a scenario before anything runs.
 
 use crate::assemble::Assembled;
-use model::intent::PortSpec;
+use model::intent::{CreditCount, PortSpec};
 use results::human;
 use std::collections::BTreeMap;
+use transports::expresspass::bound;
 use units::{Bytes, Rate, Span, Time};
 use workload::Start;
 
@@ -66,6 +67,7 @@ impl Assembled {
             ),
         ];
         figures.extend(self.port_figures());
+        figures.extend(self.bound_figures());
         figures.extend(self.traffic_figures());
         figures
     }
@@ -125,6 +127,78 @@ impl Assembled {
             }
         }
         figures
+    }
+
+    /// How much credited data can wait in each kind of port.
+    fn bound_figures(&self) -> Vec<Figure> {
+        let Some(bound) = self.queue_bound() else { return Vec::new() };
+        let names = ["host", "ToR", "aggregation", "core"];
+        let mut figures = Vec::new();
+        let mut add = |from: usize, to: usize, bytes: Bytes| {
+            let (from, to) = (names[from.min(3)], names[to.min(3)]);
+            figures.push(figure(
+                format!("queue bound {from} -> {to}"),
+                format!(
+                    "{} + {} B per flow that opens or stops at once",
+                    human::bytes(bytes),
+                    self.encap.frame_min
+                ),
+            ));
+        };
+        for (tier, port) in bound.down.iter().enumerate() {
+            add(tier + 1, tier, port.bytes);
+        }
+        for (tier, port) in bound.up.iter().enumerate().skip(1) {
+            add(tier, tier + 1, port.bytes);
+        }
+        figures
+    }
+
+    /// The network-calculus bound, where the transport paces with credits that count as one token
+    /// each and the topology is a tree of equal branches.
+    pub fn queue_bound(&self) -> Option<bound::QueueBound> {
+        let parameters = self.scenario.factory.resolved();
+        let size = |key: &str| {
+            let bytes = parameters.get(key)?.as_str()?.parse::<Bytes>().ok()?;
+            u16::try_from(bytes.0).ok()
+        };
+        let (host_delay_least, host_delay_most) = host_delay(parameters.get("host_delay")?)?;
+        let credit = self.ports.first()?.credit?;
+        if credit.count != CreditCount::Credits {
+            return None;
+        }
+        let tiers = self.tiers(credit.queue_limit)?;
+        Some(bound::queue_bound(&bound::Fabric {
+            tiers: &tiers,
+            host_delay_least,
+            host_delay_most,
+            credit_size_min: size("credit_size_min")?,
+            credit_size_mean: credit.size_mean,
+            frame_max: credit.frame_max,
+            bucket: credit.bucket,
+        }))
+    }
+
+    /// The links between each two tiers, where all of them are alike and none stays in its tier.
+    fn tiers(&self, credit_queue: u16) -> Option<Vec<bound::Link>> {
+        let mut tiers: Vec<Option<bound::Link>> = Vec::new();
+        for pair in self.topology.links.chunks_exact(2) {
+            let tier = |id| self.topology.node(id).tier;
+            let (a, b) = (tier(pair[0].from), tier(pair[0].to));
+            if a.abs_diff(b) != 1 {
+                return None;
+            }
+            let at = usize::from(a.min(b));
+            let both = pair[0].delay + pair[1].delay;
+            // The recursion takes both directions as equal; only their sum matters.
+            let propagation = Span(both.0.div_ceil(2));
+            let link = bound::Link { rate: pair[0].rate, propagation, credit_queue };
+            tiers.resize(tiers.len().max(at + 1), None);
+            if *tiers[at].get_or_insert(link) != link {
+                return None;
+            }
+        }
+        tiers.into_iter().collect()
     }
 
     fn traffic_figures(&self) -> Vec<Figure> {
@@ -229,4 +303,17 @@ fn sendable(run: &Assembled, message: &workload::Message, until: Time) -> u64 {
     let share =
         u128::from(run.encap.payload_max) * u128::from(line) / u128::from(run.encap.wire_max());
     message.size.min(u64::try_from(share).unwrap_or(u64::MAX))
+}
+
+/// Least and most of a host delay as parameters write it: `"1us"`, `{ uniform = [a, b] }` or
+/// `{ quantiles = [a, ..., z] }`.
+fn host_delay(value: &toml::Value) -> Option<(Span, Span)> {
+    let one = |value: &toml::Value| value.as_str()?.parse::<Span>().ok();
+    match value {
+        toml::Value::Table(table) => {
+            let list = table.values().next()?.as_array()?;
+            Some((one(list.first()?)?, one(list.last()?)?))
+        }
+        _ => one(value).map(|delay| (delay, delay)),
+    }
 }

@@ -85,7 +85,7 @@ pub(crate) const MACHINE_KEYS: [(&str, &str); 2] = [("run", "threads"), ("output
 pub fn kinds(name: &str) -> Vec<&'static str> {
     let field = table(name).and_then(|t| t.fields.iter().find(|f| f.key == "kind"));
     match field.map(|f| f.takes) {
-        Some(Type::Word(words)) => words(),
+        Some(Word(words)) => words(),
         _ => Vec::new(),
     }
 }

@@ -35,6 +35,7 @@ pub(crate) struct Book<'a> {
     start: Vec<AtomicU64>,
     end: Vec<AtomicU64>,
     stopped: Vec<AtomicU64>,
+    asked_again: Vec<AtomicU64>,
     size: Vec<AtomicU64>,
 }
 
@@ -144,6 +145,7 @@ impl<'a> Book<'a> {
             start: unset(),
             end: unset(),
             stopped: unset(),
+            asked_again: unset(),
             size: traffic
                 .messages
                 .iter()
@@ -214,19 +216,35 @@ impl<'a> Book<'a> {
         first
     }
 
-    /// Notes that the receiver `host` heard the sender of `conn` stop: it ends what has ended.
+    /// The message of a connection that carries no other.
+    fn only_message(&self, conn: u32) -> Option<u32> {
+        let one_shot = self.traffic.conns.get(conn as usize)?.one_shot;
+        let place = self.first_message[2 * conn as usize];
+        let any = place < self.first_message[2 * conn as usize + 1];
+        (one_shot && any).then(|| self.in_order[place as usize])
+    }
+
+    /// Notes that the receiver `host` heard the sender of `conn` stop. The last stop of a message
+    /// counts; where a connection carries several, each takes the next stop.
     pub(crate) fn set_stopped(&self, host: u32, conn: u32, at: Time) {
         let Some(ends) = self.traffic.conns.get(conn as usize) else {
             return;
         };
         let slot = 2 * conn as usize + usize::from(host != ends.b);
         let range = self.first_message[slot] as usize..self.first_message[slot + 1] as usize;
-        // The stop belongs to the newest message that was sent and not stopped yet.
-        let open = self.in_order[range]
-            .iter()
-            .find(|&&number| self.stopped[number as usize].load(Ordering::Relaxed) == NONE);
-        if let Some(&number) = open {
+        let open = |&&number: &&u32| {
+            self.stopped[number as usize].load(Ordering::Relaxed) == NONE
+        };
+        let next = || self.in_order[range].iter().find(open).copied();
+        if let Some(number) = self.only_message(conn).or_else(next) {
             self.stopped[number as usize].store(at.0, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes that the sender of `conn` asked for credits again after it had stopped.
+    pub(crate) fn set_asked_again(&self, conn: u32, at: Time) {
+        if let Some(number) = self.only_message(conn) {
+            self.asked_again[number as usize].store(at.0, Ordering::Relaxed);
         }
     }
 
@@ -247,6 +265,7 @@ impl<'a> Book<'a> {
                 start: time(&self.start[number]),
                 end: time(&self.end[number]),
                 stopped: time(&self.stopped[number]),
+                asked_again: time(&self.asked_again[number]),
                 size: self.size[number].load(Ordering::Relaxed),
             })
             .collect()

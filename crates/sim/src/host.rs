@@ -267,6 +267,7 @@ impl Host {
                     }
                 }
                 Event::Stopped { conn } => book.set_stopped(self.id, conn.0, now),
+                Event::AskedAgain { conn } => book.set_asked_again(conn.0, now),
                 Event::Data { conn, length, .. } => {
                     if let Some(accepted) = &mut self.accepted {
                         *accepted.entry(conn.0).or_default() += u64::from(length);

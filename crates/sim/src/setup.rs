@@ -122,6 +122,8 @@ pub struct MessageResult {
     pub end: Option<Time>,
     /// When the receiver heard that the sender was done. [xpass artefact]
     pub stopped: Option<Time>,
+    /// When the sender last asked for credits again after a stop that came too early.
+    pub asked_again: Option<Time>,
     /// Bytes; less than asked where the message was stopped.
     pub size: u64,
 }

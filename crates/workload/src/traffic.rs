@@ -5,7 +5,7 @@ use model::{Rng, stream};
 use units::{Span, Time};
 
 /// The size of a message that goes on until it is stopped: 281 TB, 47 minutes of 800 Gb/s.
-pub const ENDLESS: u64 = 1 << 48;
+pub const ENDLESS: u64 = 1 << 46;
 
 /// Messages that one run may have.
 pub const MESSAGES_MAX: usize = 1 << 28;

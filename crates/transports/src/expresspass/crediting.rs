@@ -17,8 +17,6 @@ pub(super) struct Crediting {
     pub(super) feedback: Feedback,
     /// Credits up to this number are accounted for as answered or lost.
     accounted: u64,
-    /// Whether any data has come since the request.
-    answered: bool,
     /// When data, or a request, came last.
     heard_at: Time,
     /// When each credit was given, by number modulo the length: a power of two.
@@ -33,16 +31,12 @@ impl Crediting {
         Self {
             feedback: Feedback::new(law, now, rate),
             accounted: given,
-            answered: false,
             heard_at: now,
             sent_at: vec![Time::ZERO; SENT_AT_MIN],
             sent_from: given + 1,
         }
     }
 
-    pub(super) fn is_answered(&self) -> bool {
-        self.answered
-    }
     pub(super) fn heard_at(&self) -> Time {
         self.heard_at
     }
@@ -97,7 +91,6 @@ impl Crediting {
     #[inline]
     pub(super) fn on_data(&mut self, now: Time, number: u64, given: u64) -> Option<Span> {
         self.heard_at = now;
-        self.answered = true;
         // Credits and data keep their order on a path: a gap is a loss. What was overtaken after
         // all has been counted as lost, and stays so.
         let through = number.saturating_sub(self.accounted);

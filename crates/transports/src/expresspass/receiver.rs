@@ -114,14 +114,11 @@ impl Receiver {
         match self.phase {
             Phase::Finished { .. } => return self.ack(host),
             Phase::Quiet | Phase::Draining { .. } => self.start(cx, host, flows, packets),
-            Phase::Crediting { flow, credit_at } => {
+            // The first credit is under way, or lost like any other: a credit for each repeated
+            // request would have all flows of an incast send theirs at the same moment again.
+            Phase::Crediting { flow, .. } => {
                 flows[flow].on_request(cx.now);
-                if !flows[flow].is_answered() {
-                    // DEVIATES(xpass-artefact): it ignores a repeated request, and a flow that
-                    // starts at a low rate waits long where its first credit was lost.
-                    self.give(cx.now, cx.rng, host, flow, flows);
-                    self.phase = Phase::Crediting { flow, credit_at };
-                } else if self.acked != self.ordinal {
+                if self.acked != self.ordinal {
                     self.ack(host);
                 }
             }

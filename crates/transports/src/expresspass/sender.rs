@@ -237,7 +237,7 @@ impl Sender {
         match self.phase {
             Phase::Idle | Phase::Stopping { .. } | Phase::Resting { .. } => {
                 if self.outgoing.has_unsent() {
-                    self.ask(cx.now, host, false);
+                    self.ask_again(cx, host);
                 }
             }
             // A liar asks again for what nobody sent: everything has arrived.
@@ -281,7 +281,7 @@ impl Sender {
     }
 
     /// The timer of its phase has run out.
-    pub(super) fn on_deadline(&mut self, cx: &Cx<'_>, host: &mut Host) -> Fate {
+    pub(super) fn on_deadline(&mut self, cx: &mut Cx<'_>, host: &mut Host) -> Fate {
         match self.phase {
             Phase::Asking { fresh, tries, .. } => {
                 host.totals.timeouts += 1;
@@ -294,7 +294,7 @@ impl Sender {
                 self.ask(cx.now, host, false);
             }
             // An early stop whose credits did not suffice. [xpass artefact, xpass.cc]
-            Phase::Stopping { .. } if self.outgoing.has_unsent() => self.ask(cx.now, host, false),
+            Phase::Stopping { .. } if self.outgoing.has_unsent() => self.ask_again(cx, host),
             Phase::Stopping { tries, .. } => {
                 host.totals.timeouts += 1;
                 if self.outgoing.is_done() && tries >= IDLE_STOPS_MAX {
@@ -319,6 +319,12 @@ impl Sender {
         } else {
             Fate::Keep
         }
+    }
+
+    /// Asks for the rest of what a STOP has given up.
+    fn ask_again(&mut self, cx: &mut Cx<'_>, host: &mut Host) {
+        cx.events.push(Event::AskedAgain { conn: self.conn });
+        self.ask(cx.now, host, false);
     }
 
     fn ask(&mut self, now: Time, host: &mut Host, fresh: bool) {

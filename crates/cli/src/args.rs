@@ -1,0 +1,195 @@
+//! What the command line may say.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+const AFTER: &str = "\
+Exit codes: 0 all good, 1 a threshold failed, 2 usage or scenario error, 3 simulation invariant \
+broken or flows stuck, 4 file error, 130 interrupted with partial results kept.
+
+First steps:
+  tidegate run incast                       a built-in scenario
+  tidegate new my.toml --from web-search    a commented file to edit
+  tidegate check my.toml                    what follows from it, without running
+  tidegate compare my.toml --set 'transport.kind=[expresspass,dctcp]' --seeds 5";
+
+/// Simulate, compare and run proactive datacenter transports.
+#[derive(Parser, Debug)]
+#[command(name = "tidegate", version, about, after_help = AFTER, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options of every command.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Global {
+    /// Override a key of the scenario; may be repeated: --set workload.load=0.6
+    #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
+    pub(crate) sets: Vec<String>,
+    /// Seed of every random stream, instead of the scenario's
+    #[arg(long, value_name = "N", global = true)]
+    pub(crate) seed: Option<u64>,
+    /// Threads: of one run, or runs side by side in a comparison
+    #[arg(long, visible_alias = "threads", value_name = "N", global = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+    /// Folder of the results
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) out: Option<PathBuf>,
+    /// Print one JSON document instead of tables
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Print errors only
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Say more
+    #[arg(long, short, global = true)]
+    pub(crate) verbose: bool,
+    /// No colours; the variable NO_COLOR does the same
+    #[arg(long, global = true)]
+    pub(crate) no_color: bool,
+    /// Say what would run, and stop
+    #[arg(long, global = true)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Run a scenario: a file or a built-in name
+    Run(ScenarioArgs),
+    /// Check a scenario without running it, and print what follows from it
+    Check(ScenarioArgs),
+    /// Run a scenario and print nothing but its fingerprint
+    Fingerprint(ScenarioArgs),
+    /// Run every combination of settings and seeds, and tabulate them
+    Compare(CompareArgs),
+    /// Write a commented scenario file to edit
+    New(NewArgs),
+    /// List what is built in
+    List(ListArgs),
+    /// Explain a key of the scenario file: meaning, default, source, effect
+    Explain(ExplainArgs),
+    /// Print the JSON schema of scenario files, or the reference as Markdown
+    Schema(SchemaArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Print the version; with --verbose what determines a result
+    Version,
+    /// Run published experiments again, with a verdict for every number
+    Reproduce(ReproduceArgs),
+    /// Measure how fast the simulator is, workload by workload
+    Bench(BenchArgs),
+    /// Print the table of runs that were written before
+    Report(ReportArgs),
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ScenarioArgs {
+    /// A scenario file, or a name from `tidegate list scenarios`
+    pub(crate) scenario: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CompareArgs {
+    /// A scenario file, or a name from `tidegate list scenarios`; lists [a,b] and ranges lo..hi:step
+    /// in --set make the combinations
+    pub(crate) scenario: String,
+    /// Seeds for every combination: how many, or a range like 1..5
+    #[arg(long, value_name = "N|A..B")]
+    pub(crate) seeds: Option<String>,
+    /// Run again what is there already
+    #[arg(long)]
+    pub(crate) again: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct NewArgs {
+    /// The file to write; it must not exist
+    pub(crate) file: PathBuf,
+    /// The built-in scenario to start from
+    #[arg(long, default_value = "incast")]
+    pub(crate) from: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ListArgs {
+    /// What to list
+    #[arg(value_enum)]
+    pub(crate) what: Option<ListKind>,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ListKind {
+    Scenarios,
+    Transports,
+    Workloads,
+    Topologies,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ExplainArgs {
+    /// A key or a table, like workload.load or transport.dctcp
+    pub(crate) key: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SchemaArgs {
+    /// The reference of all keys as Markdown
+    #[arg(long)]
+    pub(crate) markdown: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReportArgs {
+    /// Folders of runs
+    #[arg(required = true)]
+    pub(crate) dirs: Vec<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct BenchArgs {
+    /// Workloads to measure; all of them where none is named
+    pub(crate) cases: Vec<String>,
+    /// Transports to measure
+    #[arg(long = "transport", value_name = "NAME", value_delimiter = ',', default_value = "expresspass,dctcp")]
+    pub(crate) transports: Vec<String>,
+    /// Timed runs of each; the median is shown
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub(crate) rounds: u16,
+    /// Count instructions per packet-hop, too (needs valgrind)
+    #[arg(long)]
+    pub(crate) instructions: bool,
+    /// Fail where a workload needs more instructions than this file allows
+    #[arg(long, value_name = "FILE")]
+    pub(crate) gate: Option<PathBuf>,
+    /// Run this command in turn with ours; it prints a number followed by "packet-hops"
+    #[arg(long, value_name = "CMD")]
+    pub(crate) against: Option<String>,
+    /// One measurement in this process, for the command's own use
+    #[arg(long, value_name = "NAME", hide = true)]
+    pub(crate) single: Option<String>,
+    /// Length of that measurement, in percent
+    #[arg(long, value_name = "N", hide = true, default_value_t = 100)]
+    pub(crate) percent: u64,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReproduceArgs {
+    /// Experiments; all of them where none is named
+    pub(crate) names: Vec<String>,
+    /// Only the quick cases, with one seed each
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// List the experiments and stop
+    #[arg(long)]
+    pub(crate) list: bool,
+}

@@ -1,0 +1,170 @@
+//! The workloads that `tidegate bench` measures: fixed, so that numbers can be compared over time.
+
+use model::intent::PortSpec;
+use model::{Encap, EndpointConfig};
+use sim::{Blind, Outcome, Probes, Setup};
+use topology::{FatTree, LeafSpine, Routes, Spec, Topology};
+use transports::Transport;
+use units::{Bytes, Rate, Span, Time};
+use workload::{
+    Arrivals, Conn, Fabric, Gaps, Load, Message, Per, RandomFlows, Start, Traffic, Until, sizes,
+};
+
+/// Rate of every host's link.
+const RATE: Rate = Rate::gbps(100);
+/// Buffer of every port: 250 full frames. [xpass artefact, large-scale-fattree.tcl]
+const BUFFER: Bytes = Bytes(250 * 1538);
+const SEED: u64 = 1;
+
+/// One workload.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) what: &'static str,
+    topology: fn(Span) -> Topology,
+    traffic: fn(&Topology, u64) -> Traffic,
+    /// Bytes per message, or messages, of a run that is timed.
+    full: u64,
+    /// Links' delay.
+    delay: Span,
+    /// Samples every this often.
+    probe: Option<Span>,
+}
+
+/// Every workload, in the order of the table.
+pub(crate) const CASES: [Case; 9] = [
+    Case { name: "permutation-128", what: "128 hosts, fat tree k=8, 1 us links", topology: fat_tree_8, traffic: permutation, full: 1_000_000, delay: Span::us(1), probe: None },
+    Case { name: "permutation-432", what: "432 hosts, fat tree k=12", topology: fat_tree_12, traffic: permutation, full: 500_000, delay: Span::us(1), probe: None },
+    Case { name: "permutation-1024", what: "1024 hosts, fat tree k=16", topology: fat_tree_16, traffic: permutation, full: 300_000, delay: Span::us(1), probe: None },
+    Case { name: "incast-100", what: "100 to 1, fat tree k=8", topology: fat_tree_8, traffic: incast, full: 200_000, delay: Span::us(1), probe: None },
+    Case { name: "web-server", what: "leaf-spine 8 x 16, Web Server at load 0.6 of the uplinks", topology: leaf_spine, traffic: web_server, full: 10_000, delay: Span::us(1), probe: None },
+    Case { name: "sparse", what: "1 % of 1024 hosts active, fat tree k=16", topology: fat_tree_16, traffic: sparse, full: 1_000_000, delay: Span::us(1), probe: None },
+    Case { name: "long-link", what: "permutation-128 with cores 200 us away", topology: far_cores, traffic: permutation, full: 4_000_000, delay: Span::us(1), probe: None },
+    Case { name: "short-links", what: "permutation-128 with 10 ns links", topology: fat_tree_8, traffic: permutation, full: 1_000_000, delay: Span::ns(10), probe: None },
+    Case { name: "probed", what: "permutation-128 with every port sampled each 10 us", topology: fat_tree_8, traffic: permutation, full: 1_000_000, delay: Span::us(1), probe: Some(Span::us(10)) },
+];
+
+fn fat_tree(k: u32, delay: Span) -> Topology {
+    let spec = FatTree { k, hosts_per_edge: None, rate: RATE, delay, host_extra_delay: Span::ZERO };
+    Spec::FatTree(spec).build().expect("a fat tree of even k")
+}
+fn fat_tree_8(delay: Span) -> Topology {
+    fat_tree(8, delay)
+}
+fn fat_tree_12(delay: Span) -> Topology {
+    fat_tree(12, delay)
+}
+fn fat_tree_16(delay: Span) -> Topology {
+    fat_tree(16, delay)
+}
+fn far_cores(delay: Span) -> Topology {
+    let mut topology = fat_tree(8, delay);
+    for link in 0..topology.links.len() {
+        let ends = [topology.links[link].from, topology.links[link].to];
+        if ends.iter().any(|&node| topology.node(node).tier == 3) {
+            topology.links[link].delay = Span::us(200);
+        }
+    }
+    topology
+}
+fn leaf_spine(delay: Span) -> Topology {
+    let spec = LeafSpine {
+        leaves: 8,
+        spines: 4,
+        hosts_per_leaf: 16,
+        host_rate: RATE,
+        uplink_rate: Rate::gbps(400),
+        host_delay: delay,
+        uplink_delay: delay,
+        host_extra_delay: Span::ZERO,
+    };
+    Spec::LeafSpine(spec).build().expect("a leaf-spine fabric")
+}
+
+fn pairs(pairs: impl Iterator<Item = (u32, u32)>, size: u64) -> Traffic {
+    let mut traffic = Traffic { tags: vec!["bench".into()], ..Traffic::default() };
+    for (conn, (a, b)) in (0..).zip(pairs) {
+        traffic.conns.push(Conn { a, b, one_shot: true });
+        let start = Start::At(Time::ZERO);
+        traffic.messages.push(Message { conn, from_a: true, size, start, stop: None, tag: 0 });
+    }
+    traffic
+}
+fn permutation(topology: &Topology, size: u64) -> Traffic {
+    let hosts = topology.hosts;
+    pairs((0..hosts).map(|a| (a, (a + hosts / 2 + 1) % hosts)), size)
+}
+fn incast(_: &Topology, size: u64) -> Traffic {
+    pairs((1..=100).map(|a| (a, 0)), size)
+}
+fn sparse(topology: &Topology, size: u64) -> Traffic {
+    let hosts = topology.hosts;
+    pairs((0..hosts / 100).map(|n| (n * 101, hosts - 1 - n * 97)), size)
+}
+fn web_server(topology: &Topology, messages: u64) -> Traffic {
+    let fabric = Fabric {
+        hosts: topology.hosts,
+        host_rate: topology.host_rate(),
+        uplink_rate: topology.uplink_rate(),
+        crossing: topology.crossing().share(),
+    };
+    let flows = RandomFlows {
+        fabric,
+        dist: sizes::builtin("web-server").expect("it is built in").dist(),
+        load: Load::of_uplinks(0.6),
+        encap: Encap::PAPER,
+        arrivals: Arrivals { gaps: Gaps::Poisson, per: Per::Run },
+        start: Time::ZERO,
+        until: Until::Count(messages),
+        tag: "bench".into(),
+    };
+    flows.generate(SEED).expect("0.6 is below the capacity")
+}
+
+/// The case of that name.
+pub(crate) fn find(name: &str) -> Option<&'static Case> {
+    CASES.iter().find(|case| case.name == name)
+}
+
+impl Case {
+    /// Runs it, `percent` of its full length, with every parameter of `transport` at its default.
+    pub(crate) fn run(&self, transport: &dyn Transport, percent: u64, threads: u16) -> (u32, Outcome) {
+        let topology = (self.topology)(self.delay);
+        let hosts = topology.hosts;
+        let traffic = (self.traffic)(&topology, self.full * percent / 100);
+        let encap = Encap::PAPER;
+        let factory = transport.configure(&toml::Table::new()).expect("the defaults are legal");
+        let port = |rate| {
+            let fabric = factory.fabric(rate, encap);
+            PortSpec {
+                credit: fabric.credit,
+                mark: fabric.mark,
+                drop: fabric.drop,
+                priorities: fabric.priorities.max(1),
+                ..PortSpec::fifo(BUFFER)
+            }
+        };
+        let (data, control) = (Bytes(encap.wire_max().into()), Bytes(encap.frame_min.into()));
+        let base_rtt = topology.max_base_rtt(&Routes::new(&topology, &[]), data, control);
+        let make = |config: &EndpointConfig| factory.make(config);
+        let setup = Setup {
+            ports: topology.links.iter().map(|link| port(link.rate)).collect(),
+            topology,
+            traffic,
+            make: &make,
+            encap,
+            base_rtt,
+            shared_buffer: None,
+            faults: Vec::new(),
+            spray: false,
+            probes: Probes { every: self.probe, ..Probes::default() },
+            seed: SEED,
+            until: Time::NEVER,
+            threads,
+            pass: true,
+            ordered: false,
+            digest: false,
+        };
+        let outcome = sim::run(&setup, &mut Blind).expect("the setup is complete");
+        (hosts, outcome)
+    }
+}

@@ -1,0 +1,334 @@
+//! `tidegate bench`: how fast the simulator is, by instructions and by the clock.
+//!
+//! Every measurement is a process of its own, so that memory is its own and runs can be taken in
+//! turn with another program's. Instructions are counted by callgrind over two lengths of a run, so
+//! that set-up subtracts away; they are what the gate looks at, because they do not depend on who
+//! else uses the machine.
+
+use crate::args::{BenchArgs, Global};
+use crate::bench_cases::{self, CASES, Case};
+use crate::exit;
+use crate::screen::Screen;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::process::{Command, Stdio};
+use transports::Transport;
+
+/// Lengths of the two runs whose difference counts instructions, in percent of a full run.
+const SHORT_PERCENT: u64 = 10;
+const LONG_PERCENT: u64 = 25;
+/// The gate lets this share of instructions go, in percent: another compiler's or allocator's.
+const SLACK_PERCENT: f64 = 3.0;
+
+/// One measured pair of workload and transport.
+struct Row {
+    case: &'static Case,
+    transport: &'static str,
+    hops: u64,
+    ns_per_hop: Vec<f64>,
+    instructions: Option<f64>,
+    kib_per_host: f64,
+    /// Nanoseconds per hop of the other program, run by run.
+    other: Vec<f64>,
+}
+
+/// What one run in a process of its own says.
+struct Sample {
+    hops: u64,
+    seconds: f64,
+    rss_kib: u64,
+    hosts: u32,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &BenchArgs, global: &Global, screen: &Screen) -> i32 {
+    if let Some(name) = &args.single {
+        return single(name, args, global, screen);
+    }
+    match measure_all(args, global, screen) {
+        Ok(rows) => {
+            screen.print(&if global.json { document(&rows) } else { table(&rows) });
+            args.gate.as_ref().map_or(exit::OK, |path| gate(path, &rows, screen))
+        }
+        Err((code, why)) => screen.fail(code, &why),
+    }
+}
+
+type Failure = (i32, String);
+
+fn chosen(args: &BenchArgs) -> Result<(Vec<&'static Case>, Vec<&'static dyn Transport>), Failure> {
+    let known: Vec<_> = CASES.iter().map(|case| case.name).collect();
+    let unknown = |name: &String| (exit::USAGE, format!("no workload \"{name}\"; there are {}", known.join(", ")));
+    let cases = if args.cases.is_empty() {
+        CASES.iter().collect()
+    } else {
+        let find = |name: &String| bench_cases::find(name).ok_or_else(|| unknown(name));
+        args.cases.iter().map(find).collect::<Result<_, _>>()?
+    };
+    let transports = args.transports.iter().map(|name| {
+        transports::find(name).ok_or_else(|| (exit::USAGE, format!("no transport \"{name}\"; see tidegate list transports")))
+    });
+    Ok((cases, transports.collect::<Result<_, _>>()?))
+}
+
+fn measure_all(args: &BenchArgs, global: &Global, screen: &Screen) -> Result<Vec<Row>, Failure> {
+    let (cases, transports) = chosen(args)?;
+    let mut rows = Vec::new();
+    for case in cases {
+        for transport in &transports {
+            screen.detail(&format!("{}, {}: {}", case.name, transport.name(), case.what));
+            rows.push(measure(case, transport.name(), args, global)?);
+        }
+    }
+    Ok(rows)
+}
+
+fn measure(case: &'static Case, transport: &'static str, args: &BenchArgs, global: &Global) -> Result<Row, Failure> {
+    let mut row = Row {
+        case,
+        transport,
+        hops: 0,
+        ns_per_hop: Vec::new(),
+        instructions: None,
+        kib_per_host: 0.0,
+        other: Vec::new(),
+    };
+    for _ in 0..args.rounds {
+        let sample = sample(case, transport, 100, global, &[])?;
+        row.hops = sample.hops;
+        row.ns_per_hop.push(sample.seconds * 1e9 / sample.hops as f64);
+        row.kib_per_host = sample.rss_kib as f64 / f64::from(sample.hosts);
+        if let Some(other) = &args.against {
+            row.other.push(against(other)?);
+        }
+    }
+    if args.instructions || args.gate.is_some() {
+        row.instructions = Some(instructions(case, transport, global)?);
+    }
+    Ok(row)
+}
+
+fn sample(case: &Case, transport: &str, percent: u64, global: &Global, before: &[&str]) -> Result<Sample, Failure> {
+    let (text, _) = child(case, transport, percent, global, before)?;
+    let number = |key: &str| text.get(key).and_then(Value::as_f64);
+    let read = || {
+        Some(Sample {
+            hops: text.get("hops")?.as_u64()?,
+            seconds: number("seconds")?,
+            rss_kib: text.get("rss_kib")?.as_u64()?,
+            hosts: u32::try_from(text.get("hosts")?.as_u64()?).ok()?,
+        })
+    };
+    read().ok_or_else(|| (exit::BROKEN, format!("a measurement said {text}")))
+}
+
+/// Runs one measurement in a process of its own; returns what it said and what it complained of.
+fn child(case: &Case, transport: &str, percent: u64, global: &Global, before: &[&str]) -> Result<(Value, String), Failure> {
+    let program = std::env::current_exe().map_err(|e| (exit::IO, format!("cannot find this program: {e}")))?;
+    let program = program.display().to_string();
+    let mut words: Vec<&str> = before.to_vec();
+    words.extend([program.as_str(), "bench", "--single", case.name, "--transport", transport]);
+    let (percent, threads) = (percent.to_string(), global.jobs.unwrap_or(1).to_string());
+    words.extend(["--percent", &percent, "--jobs", &threads]);
+    let run = Command::new(words[0]).args(&words[1..]).stdin(Stdio::null()).output();
+    let output = run.map_err(|e| (exit::IO, format!("cannot start {}: {e}", words[0])))?;
+    let complaints = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !output.status.success() {
+        return Err((exit::BROKEN, format!("{}, {transport} failed: {complaints}", case.name)));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let said = serde_json::from_str(text.trim()).map_err(|e| (exit::BROKEN, format!("{e} in {text}")))?;
+    Ok((said, complaints))
+}
+
+/// Instructions per packet-hop, set-up left out.
+fn instructions(case: &Case, transport: &str, global: &Global) -> Result<f64, Failure> {
+    let count = |percent| {
+        let callgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"];
+        let (said, complaints) = child(case, transport, percent, global, &callgrind).map_err(|(code, why)| {
+            let missing = "instructions are counted by valgrind; install it: sudo apt-get install valgrind";
+            (code, format!("{why}\n{missing}"))
+        })?;
+        let collected = complaints.lines().find_map(|line| line.split("Collected : ").nth(1));
+        let instructions = collected.and_then(|n| n.trim().parse::<f64>().ok());
+        let hops = said.get("hops").and_then(Value::as_f64);
+        instructions.zip(hops).ok_or_else(|| (exit::BROKEN, format!("callgrind said {complaints}")))
+    };
+    let (short, long) = (count(SHORT_PERCENT)?, count(LONG_PERCENT)?);
+    Ok((long.0 - short.0) / (long.1 - short.1))
+}
+
+/// Nanoseconds per packet-hop of another program, which prints its packet-hops.
+fn against(command: &str) -> Result<f64, Failure> {
+    let start = now();
+    let output = Command::new("sh").args(["-c", command]).stdin(Stdio::null()).output();
+    let seconds = now().duration_since(start).as_secs_f64();
+    let output = output.map_err(|e| (exit::IO, format!("cannot run {command}: {e}")))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let hops = hops_in(&text).filter(|_| output.status.success());
+    let hops = hops.ok_or_else(|| {
+        let wanted = "it must end well and print a number followed by \"packet-hops\" or \"hops\"";
+        (exit::USAGE, format!("`{command}`: {wanted}"))
+    })?;
+    Ok(seconds * 1e9 / hops)
+}
+
+/// The last number in `text` that stands before the word hops or packet-hops.
+fn hops_in(text: &str) -> Option<f64> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_hops = |word: &str| matches!(word.trim_end_matches([',', '.', ';']), "hops" | "packet-hops");
+    let number = |word: &str| word.replace([',', '_'], "").parse::<f64>().ok();
+    words.windows(2).rev().find_map(|pair| number(pair[0]).filter(|_| is_hops(pair[1])))
+}
+
+#[allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+fn now() -> std::time::Instant {
+    std::time::Instant::now()
+}
+
+/// One measurement, in this process.
+fn single(name: &str, args: &BenchArgs, global: &Global, screen: &Screen) -> i32 {
+    let (Some(case), Some(transport)) = (
+        bench_cases::find(name),
+        args.transports.first().and_then(|name| transports::find(name)),
+    ) else {
+        return screen.fail(exit::USAGE, "no such workload or transport");
+    };
+    let start = now();
+    let (hosts, outcome) = case.run(transport, args.percent, global.jobs.unwrap_or(1));
+    let seconds = now().duration_since(start).as_secs_f64();
+    if let Err(why) = outcome.conservation {
+        return screen.fail(exit::BROKEN, &why);
+    }
+    if outcome.unfinished > 0 {
+        return screen.fail(exit::BROKEN, &format!("{} messages did not finish", outcome.unfinished));
+    }
+    let said = json!({
+        "hops": outcome.hops,
+        "seconds": seconds,
+        "rss_kib": peak_rss_kib(),
+        "hosts": hosts,
+        "fingerprint": format!("{:016x}", outcome.fingerprint),
+    });
+    screen.print(&format!("{said}\n"));
+    exit::OK
+}
+
+/// Most memory this process ever held; 0 where the system does not say.
+fn peak_rss_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
+}
+
+/// How many times slower the other program is: the median of the ratios, pair by pair.
+fn ratio(row: &Row) -> Option<f64> {
+    let pairs = row.other.iter().zip(&row.ns_per_hop);
+    median(&pairs.map(|(other, ours)| other / ours).collect::<Vec<_>>())
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut text = format!(
+        "{:<18} {:<22} {:>12} {:>10} {:>10} {:>12} {:>10} {:>10}\n",
+        "workload", "transport", "hops", "ns/hop", "Mhops/s", "instr./hop", "KiB/host", "against"
+    );
+    for row in rows {
+        let ns = median(&row.ns_per_hop).unwrap_or(f64::NAN);
+        let optional = |value: Option<f64>, digits, unit| {
+            value.map_or("-".to_owned(), |value| format!("{value:.digits$}{unit}"))
+        };
+        let _ = writeln!(
+            text,
+            "{:<18} {:<22} {:>12} {:>10.1} {:>10.2} {:>12} {:>10.1} {:>10}",
+            row.case.name,
+            row.transport,
+            row.hops,
+            ns,
+            1e3 / ns,
+            optional(row.instructions, 1, ""),
+            row.kib_per_host,
+            optional(ratio(row), 1, "x"),
+        );
+    }
+    text
+}
+
+fn document(rows: &[Row]) -> String {
+    let rows: Vec<Value> = rows
+        .iter()
+        .map(|row| {
+            json!({
+                "workload": row.case.name,
+                "transport": row.transport,
+                "hops": row.hops,
+                "ns_per_hop": row.ns_per_hop,
+                "instructions_per_hop": row.instructions,
+                "kib_per_host": row.kib_per_host,
+                "against_ns_per_hop": row.other,
+                "against_ratio": ratio(row),
+            })
+        })
+        .collect();
+    format!("{}\n", json!({ "schema": 1, "rows": rows }))
+}
+
+/// Compares instructions with the limits of a file of lines `workload transport instructions`.
+fn gate(path: &std::path::Path, rows: &[Row], screen: &Screen) -> i32 {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => return screen.fail(exit::IO, &format!("{}: {error}", path.display())),
+    };
+    let mut over = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let words: Vec<&str> = line.split('#').next().unwrap_or("").split_whitespace().collect();
+        let limit = words.get(2).and_then(|n| n.parse::<f64>().ok());
+        let (case, transport, limit) = match (&words[..], limit) {
+            ([], _) => continue,
+            ([case, transport, _], Some(limit)) => (*case, *transport, limit),
+            _ => {
+                let wanted = "a line is: workload transport instructions-per-hop";
+                return screen.fail(exit::USAGE, &format!("{}:{number}: {wanted}", path.display()));
+            }
+        };
+        let found = rows.iter().find(|row| row.case.name == case && row.transport == transport);
+        if let Some(count) = found.and_then(|row| row.instructions)
+            && count > limit * (1.0 + SLACK_PERCENT / 100.0)
+        {
+            over.push(format!("{case}, {transport}: {count:.1} instructions per hop, at most {limit} (+{SLACK_PERCENT} %)"));
+        }
+    }
+    if over.is_empty() { exit::OK } else { screen.fail(exit::THRESHOLD, &over.join("\n")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_other_programs_hops_are_the_last_number_before_the_word() {
+        assert_eq!(hops_in("10 hops so far\nin all 1,234,567 packet-hops, 3 s"), Some(1_234_567.0));
+        assert_eq!(hops_in("no number of hops"), None);
+    }
+
+    #[test]
+    fn a_ratio_is_taken_pair_by_pair() {
+        let mut row = Row {
+            case: &CASES[0],
+            transport: "dctcp",
+            hops: 1,
+            ns_per_hop: vec![10.0, 20.0, 10.0],
+            instructions: None,
+            kib_per_host: 0.0,
+            other: vec![100.0, 100.0, 300.0],
+        };
+        assert_eq!(ratio(&row), Some(10.0));
+        row.other.clear();
+        assert_eq!(ratio(&row), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! `list`, `explain`, `schema`, `completions`, `version`: what there is and what it means.
+
+use crate::args::{Cli, CompletionsArgs, ExplainArgs, Global, ListArgs, ListKind, SchemaArgs};
+use crate::exit;
+use crate::screen::Screen;
+use clap::CommandFactory;
+use results::human;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use units::Bytes;
+
+struct Item {
+    name: String,
+    summary: String,
+}
+
+pub(crate) fn list(args: &ListArgs, global: &Global, screen: &Screen) -> i32 {
+    let kinds = match args.what {
+        Some(kind) => vec![kind],
+        None => vec![
+            ListKind::Scenarios,
+            ListKind::Transports,
+            ListKind::Workloads,
+            ListKind::Topologies,
+        ],
+    };
+    if global.json {
+        let all: serde_json::Map<String, Value> = kinds
+            .iter()
+            .map(|&kind| {
+                let items = items(kind).into_iter();
+                let list = items.map(|i| json!({ "name": i.name, "summary": i.summary })).collect();
+                (title(kind).to_owned(), Value::Array(list))
+            })
+            .collect();
+        screen.print(&format!("{:#}\n", Value::Object(all)));
+        return exit::OK;
+    }
+    let mut out = String::new();
+    for kind in kinds {
+        let items = items(kind);
+        let width = items.iter().map(|i| i.name.len()).max().unwrap_or(0);
+        let _ = writeln!(out, "{}", title(kind));
+        for item in items {
+            let _ = writeln!(out, "  {:<width$}  {}", item.name, item.summary);
+        }
+    }
+    screen.print(&out);
+    exit::OK
+}
+
+fn title(kind: ListKind) -> &'static str {
+    match kind {
+        ListKind::Scenarios => "scenarios",
+        ListKind::Transports => "transports",
+        ListKind::Workloads => "workloads",
+        ListKind::Topologies => "topologies",
+    }
+}
+
+fn items(kind: ListKind) -> Vec<Item> {
+    let item = |name: &str, summary: &str| Item { name: name.into(), summary: summary.into() };
+    match kind {
+        ListKind::Scenarios => {
+            scenario::builtin::all().iter().map(|b| item(b.name, b.summary())).collect()
+        }
+        ListKind::Transports => {
+            transports::registry().iter().map(|t| item(t.name(), t.summary())).collect()
+        }
+        ListKind::Workloads => workload::sizes::BUILTINS
+            .iter()
+            .map(|builtin| {
+                #[allow(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a mean size is below 2^48"
+                )]
+                let mean = Bytes((builtin.dist().mean() + 0.5) as u64);
+                let mean = human::bytes(mean);
+                item(builtin.name, &format!("mean {mean:>7}; {}", builtin.about()))
+            })
+            .collect(),
+        ListKind::Topologies => scenario::fields::kinds("topology")
+            .into_iter()
+            .map(|kind| {
+                let keys: Vec<_> = scenario::fields::table("topology")
+                    .into_iter()
+                    .flat_map(|t| t.fields)
+                    .filter(|f| f.kinds.contains(&kind))
+                    .map(|f| f.key)
+                    .collect();
+                item(kind, &keys.join(", "))
+            })
+            .collect(),
+    }
+}
+
+pub(crate) fn explain(args: &ExplainArgs, screen: &Screen) -> i32 {
+    match scenario::explain(&args.key) {
+        Ok(text) => {
+            screen.print(&text);
+            exit::OK
+        }
+        Err(why) => screen.fail(exit::USAGE, &why),
+    }
+}
+
+pub(crate) fn schema(args: &SchemaArgs, screen: &Screen) -> i32 {
+    let text =
+        if args.markdown { scenario::markdown() } else { format!("{:#}\n", scenario::json_schema()) };
+    screen.print(&text);
+    exit::OK
+}
+
+pub(crate) fn completions(args: &CompletionsArgs, screen: &Screen) -> i32 {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "tidegate", &mut script);
+    screen.print(&String::from_utf8_lossy(&script));
+    exit::OK
+}
+
+pub(crate) fn version(global: &Global, screen: &Screen) -> i32 {
+    let version = env!("CARGO_PKG_VERSION");
+    if global.json {
+        screen.print(&format!(
+            "{:#}\n",
+            json!({ "version": version, "rng": RNG, "fingerprint": FINGERPRINT })
+        ));
+    } else {
+        screen.print(&format!("tidegate {version}\n"));
+        if global.verbose {
+            screen.print(&format!(
+                "random numbers: {RNG}\nfingerprint: {FINGERPRINT}\nA change of either is a breaking \
+                 change and stands in CHANGELOG.md with the results that moved.\n"
+            ));
+        }
+    }
+    exit::OK
+}
+
+const RNG: &str = "SplitMix64, one stream per entity, keyed by seed, kind and number";
+const FINGERPRINT: &str =
+    "XXH3, 64 bits, over every message's times and every port's counters";

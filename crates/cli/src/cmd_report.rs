@@ -1,0 +1,29 @@
+//! `report`: the table of runs that were written before.
+
+use crate::args::{Global, ReportArgs};
+use crate::exit;
+use crate::screen::Screen;
+use results::{Summary, Verdict};
+
+pub(crate) fn run(args: &ReportArgs, global: &Global, screen: &Screen) -> i32 {
+    let mut summaries = Vec::new();
+    for dir in &args.dirs {
+        match results::files::read_summary(dir) {
+            Ok(summary) => summaries.push(summary),
+            Err(why) => return screen.fail(exit::IO, &format!("{}: {why}", dir.display())),
+        }
+    }
+    show(&summaries, global, screen);
+    exit::OK
+}
+
+/// One table of several runs.
+pub(crate) fn show(summaries: &[Summary], global: &Global, screen: &Screen) {
+    if global.json {
+        screen.print(&results::files::to_json(&summaries));
+        return;
+    }
+    let none: &[Verdict] = &[];
+    let runs: Vec<(&Summary, &[Verdict])> = summaries.iter().map(|s| (s, none)).collect();
+    screen.say(&results::table::text(&runs, screen.style));
+}

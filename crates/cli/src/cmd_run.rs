@@ -1,0 +1,299 @@
+//! `run`, `check` and `fingerprint`: one scenario.
+
+use crate::args::{Global, ScenarioArgs};
+use crate::exit;
+use crate::progress::{Viewer, catch_interrupts, clock};
+use crate::screen::Screen;
+use results::{FlowWriter, Meta, Output, RunRecord, Summary, Verdict};
+use scenario::{Assembled, Errors, Request, Scenario};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The scenario that the command line names, with its overrides.
+pub(crate) fn load(name: &str, global: &Global, sets: &[String]) -> Result<Scenario, Errors> {
+    let mut sets = sets.to_vec();
+    if let Some(seed) = global.seed {
+        sets.push(format!("run.seed={seed}"));
+    }
+    scenario::load(&Request { from: name, sets: &sets })
+}
+
+/// The folder of a scenario's results.
+pub(crate) fn folder(scenario: &Scenario, global: &Global) -> PathBuf {
+    let named = global.out.clone().or_else(|| scenario.output.opt_text("dir").map(PathBuf::from));
+    named.unwrap_or_else(|| default_folder(scenario))
+}
+
+/// `out/<name>-<hash of the resolved scenario>`.
+pub(crate) fn default_folder(scenario: &Scenario) -> PathBuf {
+    PathBuf::from(format!("out/{}-{:08x}", scenario.name, scenario.hash() >> 32))
+}
+
+/// Threads of one run.
+pub(crate) fn threads(scenario: &Scenario, global: &Global) -> u16 {
+    let written = scenario.run.count("threads");
+    global.jobs.unwrap_or_else(|| u16::try_from(written).expect("the table bounds it"))
+}
+
+/// The command that repeats a run anywhere.
+pub(crate) fn repeat(name: &str, global: &Global, sets: &[String]) -> String {
+    let mut command = format!("tidegate run {}", quote(name));
+    for set in sets {
+        let _ = write!(command, " --set {}", quote(set));
+    }
+    if let Some(seed) = global.seed {
+        let _ = write!(command, " --seed {seed}");
+    }
+    command
+}
+
+/// `text` as a word of a shell.
+fn quote(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+pub(crate) fn check(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i32 {
+    match load(&args.scenario, global, &global.sets).and_then(Scenario::assemble) {
+        Ok(run) => {
+            describe(&run, global, screen);
+            exit::OK
+        }
+        Err(errors) => screen.wrong(&errors),
+    }
+}
+
+/// What follows from a scenario.
+fn describe(run: &Assembled, global: &Global, screen: &Screen) {
+    let figures = run.figures();
+    if global.json {
+        let derived: serde_json::Map<String, Value> =
+            figures.into_iter().map(|f| (f.name, Value::String(f.value))).collect();
+        let document = json!({
+            "scenario": run.scenario.name,
+            "title": run.title,
+            "transport": run.scenario.protocol.name(),
+            "derived": derived,
+            "warnings": run.warnings,
+            "resolved": run.scenario.resolved_toml(),
+        });
+        screen.print(&format!("{document:#}\n"));
+        return;
+    }
+    let mut out = format!(" {}  {}\n", run.scenario.name, run.title);
+    let width = figures.iter().map(|f| f.name.chars().count()).max().unwrap_or(0);
+    for figure in figures {
+        let _ = writeln!(out, "   {:<width$}  {}", figure.name, figure.value);
+    }
+    for warning in &run.warnings {
+        let _ = writeln!(out, " warning: {warning}");
+    }
+    screen.say(&out);
+    screen.detail(&run.scenario.resolved_toml());
+}
+
+pub(crate) fn fingerprint(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i32 {
+    catch_interrupts();
+    let assembled = load(&args.scenario, global, &global.sets).and_then(Scenario::assemble);
+    let assembled = match assembled {
+        Ok(assembled) => assembled,
+        Err(errors) => return screen.wrong(&errors),
+    };
+    let threads = threads(&assembled.scenario, global);
+    let mut viewer = Viewer::new(screen, &assembled.scenario.name.clone(), None);
+    let record = assembled.run(threads, "", &mut viewer);
+    viewer.finish();
+    match record {
+        Ok(record) => {
+            screen.print(&format!("{:016x}\n", record.fingerprint));
+            code_of(&record, &[])
+        }
+        Err(errors) => screen.wrong(&errors),
+    }
+}
+
+pub(crate) fn run(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i32 {
+    catch_interrupts();
+    let scenario = match load(&args.scenario, global, &global.sets) {
+        Ok(scenario) => scenario,
+        Err(errors) => return screen.wrong(&errors),
+    };
+    let dir = folder(&scenario, global);
+    let command = repeat(&args.scenario, global, &global.sets);
+    let output = Output { hpcc_fct: scenario.output.flag("hpcc"), ..Output::default() };
+    let threads = threads(&scenario, global);
+    let assembled = match scenario.assemble() {
+        Ok(assembled) => assembled,
+        Err(errors) => return screen.wrong(&errors),
+    };
+    if global.dry_run {
+        describe(&assembled, global, screen);
+        screen.say(&format!(" would write {}\n", dir.display()));
+        return exit::OK;
+    }
+    for warning in &assembled.warnings {
+        screen.detail(&format!("warning: {warning}"));
+    }
+    match execute(assembled, threads, &command, &dir, output, screen) {
+        Ok(done) => done.show(global, screen),
+        Err(errors) => screen.wrong(&errors),
+    }
+}
+
+/// A run that is over and written.
+pub(crate) struct Done {
+    pub(crate) summary: Summary,
+    pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) dir: PathBuf,
+    /// What could not be written.
+    pub(crate) failed: Option<String>,
+    pub(crate) code: i32,
+}
+
+/// Runs and writes everything.
+pub(crate) fn execute(
+    assembled: Assembled,
+    threads: u16,
+    command: &str,
+    dir: &std::path::Path,
+    output: Output,
+    screen: &Screen,
+) -> Result<Done, Errors> {
+    let conditions = assembled.scenario.conditions()?;
+    let (flows, mut failed) = match FlowWriter::create(dir) {
+        Ok(writer) => (Some(writer), None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    let started = rfc3339(SystemTime::now());
+    let began = clock();
+    let mut viewer = Viewer::new(screen, &assembled.scenario.name.clone(), flows);
+    let record = assembled.run(threads, command, &mut viewer);
+    viewer.finish();
+    let record = record?;
+    let meta = Meta {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        revision: None,
+        host: host_name(),
+        platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        started,
+        wall_s: began.elapsed().as_secs_f64(),
+        threads,
+    };
+    let summary = Summary::of(&record);
+    let verdicts: Vec<Verdict> = conditions.iter().map(|c| c.judge(&summary)).collect();
+    let failed_stream = viewer.failed.map(|e| e.to_string());
+    let written = results::write_run(dir, &record, &summary, &verdicts, &meta, &output);
+    failed = failed.or(failed_stream).or(written.err().map(|e| e.to_string()));
+    let code = if failed.is_some() { exit::IO } else { code_of(&record, &verdicts) };
+    Ok(Done { summary, verdicts, dir: dir.to_path_buf(), failed, code })
+}
+
+fn code_of(record: &RunRecord, verdicts: &[Verdict]) -> i32 {
+    if record.status == results::Status::Interrupted {
+        exit::INTERRUPTED
+    } else if record.status == results::Status::Stuck || record.conservation.is_err() {
+        exit::BROKEN
+    } else if verdicts.iter().any(|v| !v.passed) {
+        exit::THRESHOLD
+    } else {
+        exit::OK
+    }
+}
+
+impl Done {
+    fn show(&self, global: &Global, screen: &Screen) -> i32 {
+        if global.json {
+            screen.print(&self.json());
+        } else {
+            screen.say(&results::table::text(&[(&self.summary, &self.verdicts)], screen.style));
+            screen.say(&files_line(&self.dir));
+        }
+        match &self.failed {
+            Some(why) => screen.fail(self.code, why),
+            None => self.code,
+        }
+    }
+
+    fn json(&self) -> String {
+        let summary = serde_json::to_value(&self.summary).expect("a summary is plain data");
+        let thresholds: Vec<Value> = self
+            .verdicts
+            .iter()
+            .map(|v| {
+                json!({ "key": v.key, "condition": v.condition, "measured": v.measured,
+                        "passed": v.passed })
+            })
+            .collect();
+        let document = json!({
+            "summary": summary,
+            "thresholds": thresholds,
+            "dir": self.dir.display().to_string(),
+            "exit_code": self.code,
+        });
+        format!("{document:#}\n")
+    }
+}
+
+/// Where the report and the tables are.
+pub(crate) fn files_line(dir: &std::path::Path) -> String {
+    let report = dir.join("report.html");
+    let report = if report.exists() { format!(" report: {}    ", report.display()) } else { " ".into() };
+    format!("{report}data: {}\n", dir.join("*.csv").display())
+}
+
+fn host_name() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .map(|name| name.trim().to_owned())
+        .or_else(|_| std::env::var("COMPUTERNAME"))
+        .unwrap_or_else(|_| "unknown".to_owned())
+}
+
+/// A moment as RFC 3339 in UTC, by the calendar of Howard Hinnant's `civil_from_days`.
+fn rfc3339(moment: SystemTime) -> String {
+    let seconds = moment.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    let z = days + 719_468;
+    let (era, doe) = (z / 146_097, z % 146_097);
+    let yoe = (doe - doe / 1_460 + doe / 36_524 - doe / 146_096) / 365;
+    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    let mp = (5 * doy + 2) / 153;
+    let day = doy - (153 * mp + 2) / 5 + 1;
+    let month = if mp < 10 { mp + 3 } else { mp - 9 };
+    let year = yoe + era * 400 + u64::from(month <= 2);
+    format!(
+        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z",
+        second / 3600,
+        second / 60 % 60,
+        second % 60
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn moments_are_written_by_the_calendar() {
+        let at = |seconds| rfc3339(UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(at(0), "1970-01-01T00:00:00Z");
+        assert_eq!(at(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(at(1_795_302_756), "2026-11-21T22:52:36Z");
+    }
+
+    #[test]
+    fn a_command_to_repeat_survives_the_shell() {
+        let global = Global { seed: Some(3), ..Global::default() };
+        let sets = ["transport.kind=dctcp".to_owned(), "name=it's".to_owned()];
+        assert_eq!(
+            repeat("my file.toml", &global, &sets),
+            "tidegate run 'my file.toml' --set transport.kind=dctcp --set 'name=it'\\''s' --seed 3"
+        );
+    }
+}

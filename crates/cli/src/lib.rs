@@ -1,0 +1,66 @@
+//! The command line: parse, call, print. What a scenario means is decided in crate `scenario`,
+//! what a table looks like in crate `results`.
+
+mod args;
+mod bench_cases;
+mod cmd_bench;
+mod cmd_compare;
+mod cmd_describe;
+mod cmd_new;
+mod cmd_report;
+mod cmd_run;
+mod cmd_reproduce;
+mod metric;
+mod progress;
+mod screen;
+mod sweep;
+
+use args::{Cli, Command};
+use clap::Parser;
+use screen::Screen;
+use std::ffi::OsString;
+
+/// Exit codes, the same for every command.
+pub mod exit {
+    /// All good.
+    pub const OK: i32 = 0;
+    /// A threshold of the scenario was not met.
+    pub const THRESHOLD: i32 = 1;
+    /// The command line or the scenario is wrong; nothing was written.
+    pub const USAGE: i32 = 2;
+    /// The simulation broke an invariant: packets unaccounted for, or flows stuck.
+    pub const BROKEN: i32 = 3;
+    /// A file could not be read or written.
+    pub const IO: i32 = 4;
+    /// Interrupted; partial results were kept and are marked.
+    pub const INTERRUPTED: i32 = 130;
+}
+
+/// Runs the program with these arguments, its own name first, and returns its exit code.
+pub fn main_with(args: impl Iterator<Item = OsString>) -> i32 {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version go to standard output and are no error.
+            let _ = error.print();
+            return if error.use_stderr() { exit::USAGE } else { exit::OK };
+        }
+    };
+    let screen = Screen::new(&cli.global);
+    let global = &cli.global;
+    match cli.command {
+        Command::Run(args) => cmd_run::run(&args, global, &screen),
+        Command::Check(args) => cmd_run::check(&args, global, &screen),
+        Command::Fingerprint(args) => cmd_run::fingerprint(&args, global, &screen),
+        Command::Compare(args) => cmd_compare::run(&args, global, &screen),
+        Command::Bench(args) => cmd_bench::run(&args, global, &screen),
+        Command::Reproduce(args) => cmd_reproduce::run(&args, global, &screen),
+        Command::New(args) => cmd_new::run(&args, &screen),
+        Command::List(args) => cmd_describe::list(&args, global, &screen),
+        Command::Explain(args) => cmd_describe::explain(&args, &screen),
+        Command::Schema(args) => cmd_describe::schema(&args, &screen),
+        Command::Completions(args) => cmd_describe::completions(&args, &screen),
+        Command::Version => cmd_describe::version(global, &screen),
+        Command::Report(args) => cmd_report::run(&args, global, &screen),
+    }
+}

@@ -1,0 +1,194 @@
+//! Numbers that experiments look at, each a function of one run.
+
+use model::Class;
+use results::{PortRow, RunRecord};
+use serde::Deserialize;
+use units::{Span, Time};
+
+/// A stretch of simulated time.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct Span2 {
+    from: Span,
+    until: Span,
+}
+
+/// One number of a run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum Metric {
+    /// Data on the least used link between switches that carries data, as a share of what credits
+    /// leave of it.
+    UtilisationMin,
+    /// The same on the busiest.
+    UtilisationMax,
+    /// Data of one connection, as a share of what credits leave of the slowest switch link.
+    Share(u32),
+    /// The sum of all connections' shares.
+    ShareSum,
+    /// Jain's index over the connections' goodput. [Jain, Chiu, Hawe 1984]
+    Jain,
+    /// Mean completion time of messages above the first and up to the second size, in us.
+    FctMean(u64, u64),
+    /// Their 99th percentile, in us.
+    FctP99(u64, u64),
+    /// How many there were.
+    Messages(u64, u64),
+    /// When the last message ended, in us.
+    LastEnd,
+    /// Largest data queue of any switch port, in bytes.
+    QueueMax,
+    /// Data packets dropped anywhere.
+    DataDrops,
+    /// Wasted credits as a share of wasted credits and data packets.
+    CreditWaste,
+    /// Wasted credits.
+    CreditsWasted,
+    /// Completion time of the first message, in us.
+    FirstFct,
+    /// Received bytes per time of all messages, in Gb/s.
+    Goodput,
+}
+
+impl Metric {
+    /// The name in tables.
+    pub(crate) fn name(&self) -> String {
+        let size = |&bytes: &u64| match bytes {
+            0 => "0".to_owned(),
+            u64::MAX => "any".to_owned(),
+            n => units::Bytes(n).to_string(),
+        };
+        match self {
+            Self::UtilisationMin => "least link utilisation".into(),
+            Self::UtilisationMax => "top link utilisation".into(),
+            Self::Share(conn) => format!("share of flow {conn}"),
+            Self::ShareSum => "share of all flows".into(),
+            Self::Jain => "Jain index".into(),
+            Self::FctMean(low, high) => format!("mean FCT us {}-{}", size(low), size(high)),
+            Self::FctP99(low, high) => format!("p99 FCT us {}-{}", size(low), size(high)),
+            Self::Messages(low, high) => format!("messages {}-{}", size(low), size(high)),
+            Self::LastEnd => "last byte us".into(),
+            Self::QueueMax => "largest queue B".into(),
+            Self::DataDrops => "data packets dropped".into(),
+            Self::CreditWaste => "credit waste".into(),
+            Self::CreditsWasted => "credits wasted".into(),
+            Self::FirstFct => "FCT us".into(),
+            Self::Goodput => "goodput Gb/s".into(),
+        }
+    }
+
+    /// Its value. `window` restricts rates to a stretch of time; without it the whole run counts.
+    pub(crate) fn of(&self, record: &RunRecord, window: Option<Span2>) -> f64 {
+        match self {
+            Self::UtilisationMin => utilisations(record, window).fold(f64::INFINITY, f64::min),
+            Self::UtilisationMax => utilisations(record, window).fold(0.0, f64::max),
+            Self::Share(conn) => share(record, *conn, window),
+            Self::ShareSum => connections(record).map(|conn| share(record, conn, window)).sum(),
+            Self::Jain => jain(record, window),
+            Self::FctMean(low, high) => {
+                let times = completion_times(record, *low, *high);
+                times.iter().sum::<f64>() / times.len().max(1) as f64
+            }
+            Self::FctP99(low, high) => {
+                let times = completion_times(record, *low, *high);
+                // Nearest rank.
+                let rank = (times.len() * 99).div_ceil(100);
+                times.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
+            }
+            Self::Messages(low, high) => completion_times(record, *low, *high).len() as f64,
+            Self::LastEnd => {
+                let ends = record.flows.iter().filter_map(|flow| flow.end);
+                ends.max().map_or(f64::NAN, |at| at.0 as f64 / 1e6)
+            }
+            Self::QueueMax => switch_ports(record).map(|port| port.queue_max).max().unwrap_or(0) as f64,
+            Self::DataDrops => {
+                let data = [Class::Scheduled, Class::Unscheduled, Class::Plain];
+                let of = |port: &PortRow| data.iter().map(|&class| port.dropped[class as usize]).sum::<u64>();
+                record.ports.iter().map(of).sum::<u64>() as f64
+            }
+            Self::CreditWaste => {
+                let (wasted, data) = (record.totals.credits_wasted, record.totals.data_sent);
+                wasted as f64 / (wasted + data).max(1) as f64
+            }
+            Self::CreditsWasted => record.totals.credits_wasted as f64,
+            Self::FirstFct => {
+                let fct = record.flows.first().and_then(|flow| Some(flow.end?.since(flow.start?)));
+                fct.map_or(f64::NAN, Span::as_us)
+            }
+            Self::Goodput => {
+                let (from, until) = bounds(record, window);
+                let bytes: u64 = connections(record).map(|conn| received(record, conn, from, until)).sum();
+                bytes as f64 * 8e3 / until.since(from).0.max(1) as f64
+            }
+        }
+    }
+}
+
+fn switch_ports(record: &RunRecord) -> impl Iterator<Item = &PortRow> {
+    record.ports.iter().filter(|port| !port.of_host())
+}
+
+fn bounds(record: &RunRecord, window: Option<Span2>) -> (Time, Time) {
+    window.map_or((Time::ZERO, record.end), |w| (Time(w.from.0), Time(w.until.0)))
+}
+
+/// Wire bytes of data that `port` sent in the window, by its samples.
+fn data_sent(record: &RunRecord, port: &PortRow, from: Time, until: Time) -> u64 {
+    let data = [Class::Scheduled, Class::Unscheduled, Class::Plain];
+    let sum = |sent: &[u64; 5]| data.iter().map(|&class| sent[class as usize]).sum::<u64>();
+    let rows = record.port_series.iter().filter(|row| row.link == port.link);
+    let up_to = |at: Time| rows.clone().take_while(|row| row.at <= at).last().map_or(0, |row| sum(&row.sent));
+    up_to(until) - up_to(from)
+}
+
+/// What data may take of a line when credits take theirs.
+fn data_share(record: &RunRecord) -> f64 {
+    let frame = f64::from(record.encap.wire_max());
+    frame / (frame + f64::from(record.encap.frame_min))
+}
+
+fn utilisations(record: &RunRecord, window: Option<Span2>) -> impl Iterator<Item = f64> {
+    let (from, until) = bounds(record, window);
+    let between = switch_ports(record).filter(|port| port.to_tier > 0);
+    between.filter_map(move |port| {
+        let sent = data_sent(record, port, from, until);
+        let could = port.rate.bytes_in(until.since(from)).get() as f64 * data_share(record);
+        (sent > 0).then(|| sent as f64 / could)
+    })
+}
+
+fn connections(record: &RunRecord) -> impl Iterator<Item = u32> {
+    let last = record.flows.iter().map(|flow| flow.conn).max();
+    last.map_or(0..0, |last| 0..last + 1)
+}
+
+/// Bytes that a connection received in the window.
+fn received(record: &RunRecord, conn: u32, from: Time, until: Time) -> u64 {
+    let rows = record.flow_series.iter().filter(|row| row.conn == conn);
+    let up_to = |at: Time| rows.clone().take_while(|row| row.at <= at).last().map_or(0, |row| row.received);
+    up_to(until) - up_to(from)
+}
+
+fn share(record: &RunRecord, conn: u32, window: Option<Span2>) -> f64 {
+    let (from, until) = bounds(record, window);
+    let frames = received(record, conn, from, until) as f64 / f64::from(record.encap.payload_max);
+    let slowest = record.ports.iter().map(|port| port.rate).min().unwrap_or_default();
+    let could = slowest.bytes_in(until.since(from)).get() as f64 * data_share(record);
+    frames * f64::from(record.encap.wire_max()) / could
+}
+
+fn jain(record: &RunRecord, window: Option<Span2>) -> f64 {
+    let (from, until) = bounds(record, window);
+    let rates: Vec<f64> = connections(record).map(|conn| received(record, conn, from, until) as f64).collect();
+    let (sum, squares) = (rates.iter().sum::<f64>(), rates.iter().map(|rate| rate * rate).sum::<f64>());
+    sum * sum / (squares * rates.len().max(1) as f64)
+}
+
+/// Completion times in us, ascending, of messages of more than `low` and at most `high` bytes.
+fn completion_times(record: &RunRecord, low: u64, high: u64) -> Vec<f64> {
+    let counted = record.flows.iter().filter(|flow| !flow.timed && flow.size > low && flow.size <= high);
+    let in_window = counted.filter(|flow| flow.start.is_some_and(|at| record.window.contains(&at)));
+    let mut times: Vec<f64> =
+        in_window.filter_map(|flow| Some(flow.end?.since(flow.start?).as_us())).collect();
+    times.sort_by(f64::total_cmp);
+    times
+}

@@ -1,0 +1,116 @@
+//! The progress bar, and Ctrl-C.
+
+use crate::screen::Screen;
+use indicatif::{ProgressBar, ProgressStyle};
+use results::{FileError, FlowRow, FlowWriter, human};
+use scenario::{Progress, Watch};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Lets Ctrl-C end runs after their current window. Pressed again it ends the program at once.
+pub(crate) fn catch_interrupts() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // Where a handler is set already (inside another program), that one decides.
+        let _ = ctrlc::set_handler(|| {
+            if INTERRUPTED.swap(true, Ordering::Relaxed) {
+                #[allow(clippy::exit, reason = "asked twice, and nothing else ends a window")]
+                std::process::exit(crate::exit::INTERRUPTED);
+            }
+        });
+    });
+}
+
+/// Whether Ctrl-C was pressed.
+pub(crate) fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// Real time, for what people see; nothing simulated depends on it.
+#[allow(clippy::disallowed_methods, reason = "progress and meta.json are about real time")]
+pub(crate) fn clock() -> Instant {
+    Instant::now()
+}
+
+/// Between two looks at the clock.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Shows how far a run is, streams its completions to a file, and ends it on Ctrl-C.
+pub(crate) struct Viewer {
+    bar: Option<ProgressBar>,
+    began: Instant,
+    shown: Instant,
+    flows: Option<FlowWriter>,
+    /// The first file that could not be written; the run goes on.
+    pub(crate) failed: Option<FileError>,
+}
+
+impl Viewer {
+    pub(crate) fn new(screen: &Screen, name: &str, flows: Option<FlowWriter>) -> Self {
+        let bar = screen.live.then(|| {
+            let bar = ProgressBar::new(1000);
+            let style = ProgressStyle::with_template(" {prefix} [{bar:24}] {msg}");
+            bar.set_style(style.expect("the template is fixed").progress_chars("=> "));
+            bar.set_prefix(name.to_owned());
+            bar
+        });
+        let now = clock();
+        Self { bar, began: now, shown: now, flows, failed: None }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+        self.flows = None;
+    }
+
+    fn show(&mut self, progress: &Progress) {
+        let Some(bar) = &self.bar else { return };
+        let now = clock();
+        if now.duration_since(self.shown) < LOOK_EVERY {
+            return;
+        }
+        self.shown = now;
+        let elapsed = now.duration_since(self.began).as_secs_f64();
+        let by_time = progress.now.0 as f64 / progress.until.0.max(1) as f64;
+        let by_messages = progress.done as f64 / progress.total.max(1) as f64;
+        // A run ends with its last message or with its time, whichever is first.
+        let share = by_time.max(by_messages).clamp(0.0, 1.0);
+        let left = if share > 0.01 { elapsed * (1.0 - share) / share } else { f64::INFINITY };
+        let left = if left.is_finite() { format!("{left:.0} s left") } else { String::new() };
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "0 to 1 times 1000"
+        )]
+        bar.set_position((share * 1000.0) as u64);
+        bar.set_message(format!(
+            "{} simulated, {}/{} messages, {:.1} M packet-hops/s  {left}",
+            human::time(units::Span(progress.now.0)),
+            human::count(progress.done),
+            human::count(progress.total),
+            progress.hops as f64 / elapsed.max(1e-6) / 1e6,
+        ));
+    }
+}
+
+impl Watch for Viewer {
+    fn progress(&mut self, progress: &Progress) -> bool {
+        self.show(progress);
+        !interrupted()
+    }
+
+    fn completed(&mut self, rows: &[FlowRow], tags: &[String]) {
+        if let Some(writer) = &mut self.flows
+            && let Err(error) = writer.append(rows, tags)
+        {
+            self.failed.get_or_insert(error);
+            self.flows = None;
+        }
+    }
+}

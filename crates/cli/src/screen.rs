@@ -1,0 +1,99 @@
+//! Where text goes: tables to standard output, errors and progress to standard error.
+
+use crate::args::Global;
+use crate::exit;
+use indicatif::{ProgressBar, ProgressStyle};
+use results::Style;
+use scenario::Errors;
+use std::io::{IsTerminal, Write};
+
+/// Columns of a terminal that does not say how wide it is.
+const WIDTH: usize = 120;
+
+/// The terminal, or what stands in its place.
+pub(crate) struct Screen {
+    quiet: bool,
+    verbose: bool,
+    /// How tables are shown.
+    pub(crate) style: Style,
+    error_color: bool,
+    /// Whether somebody sees standard error as it is written.
+    pub(crate) live: bool,
+}
+
+impl Screen {
+    pub(crate) fn new(global: &Global) -> Self {
+        let wanted = !global.no_color && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+        let (out, err) = (std::io::stdout().is_terminal(), std::io::stderr().is_terminal());
+        let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+        let measured = || console::Term::stdout().size_checked().map(|(_, columns)| columns.into());
+        let width = columns.or_else(measured).unwrap_or(WIDTH);
+        let style = if out { Style { width, colour: wanted } } else { Style::PLAIN };
+        Self {
+            quiet: global.quiet,
+            verbose: global.verbose,
+            style,
+            error_color: wanted && err,
+            live: err && !global.quiet,
+        }
+    }
+
+    /// One that shows nothing but errors, for runs side by side.
+    pub(crate) fn silent() -> Self {
+        Self { quiet: true, verbose: false, style: Style::PLAIN, error_color: false, live: false }
+    }
+
+    /// A bar that counts runs.
+    pub(crate) fn count_bar(&self, runs: usize) -> ProgressBar {
+        if !self.live {
+            return ProgressBar::hidden();
+        }
+        let bar = ProgressBar::new(runs as u64);
+        let style = ProgressStyle::with_template(" [{bar:24}] {pos}/{len} runs, {eta} left");
+        bar.set_style(style.expect("the template is fixed").progress_chars("=> "));
+        bar.tick();
+        bar
+    }
+
+    /// Prints what was asked for.
+    #[allow(clippy::unused_self, reason = "every output goes through the screen")]
+    pub(crate) fn print(&self, text: &str) {
+        // A reader that went away (`| head`) is no failure of ours.
+        let mut out = std::io::stdout().lock();
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+
+    /// Prints unless --quiet.
+    pub(crate) fn say(&self, text: &str) {
+        if !self.quiet {
+            self.print(text);
+        }
+    }
+
+    /// A remark on standard error, with --verbose.
+    pub(crate) fn detail(&self, text: &str) {
+        if self.verbose {
+            let _ = writeln!(std::io::stderr(), "{text}");
+        }
+    }
+
+    /// A warning on standard error, unless --quiet.
+    pub(crate) fn warn(&self, text: &str) {
+        if !self.quiet {
+            let _ = writeln!(std::io::stderr(), "warning: {text}");
+        }
+    }
+
+    /// What is wrong with a scenario; returns the exit code.
+    pub(crate) fn wrong(&self, errors: &Errors) -> i32 {
+        let _ = write!(std::io::stderr(), "{}", errors.render(self.error_color));
+        exit::USAGE
+    }
+
+    /// An error without a place; returns `code`.
+    #[allow(clippy::unused_self, reason = "every output goes through the screen")]
+    pub(crate) fn fail(&self, code: i32, text: &str) -> i32 {
+        let _ = writeln!(std::io::stderr(), "error: {text}");
+        code
+    }
+}

@@ -1,0 +1,213 @@
+//! Lists and ranges in `--set`, multiplied out.
+
+/// A run that takes more combinations was a slip: it would not end this year. [ours]
+const RUNS_MAX: usize = 10_000;
+
+/// Every combination of the values that `--set` lists, times the seeds; each as overrides.
+///
+/// # Errors
+/// A range that does not step, or too many combinations.
+pub(crate) fn points(sets: &[String], seeds: &[u64]) -> Result<Vec<Point>, String> {
+    let mut points = vec![Point::default()];
+    for set in sets {
+        let (key, value) = set.split_once('=').ok_or_else(|| {
+            format!("--set {set}: write a key and a value, like workload.load=0.6")
+        })?;
+        let (key, values) = (key.trim(), values(value.trim())?);
+        let varied = values.len() > 1;
+        let mut next = Vec::with_capacity(points.len() * values.len());
+        for point in &points {
+            for value in &values {
+                let mut point: Point = point.clone();
+                point.sets.push(format!("{key}={value}"));
+                if varied {
+                    point.settings.push((key.to_owned(), value.clone()));
+                }
+                next.push(point);
+            }
+        }
+        points = next;
+        if points.len() * seeds.len() > RUNS_MAX {
+            return Err(format!("{} runs; at most {RUNS_MAX} are possible", points.len() * seeds.len()));
+        }
+    }
+    let seeded = |point: &Point| {
+        seeds.iter().map(|&seed| Point { seed, ..point.clone() }).collect::<Vec<_>>()
+    };
+    Ok(points.iter().flat_map(seeded).collect())
+}
+
+/// One run of a comparison.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Point {
+    /// All overrides.
+    pub(crate) sets: Vec<String>,
+    /// Those that differ between runs.
+    pub(crate) settings: Vec<(String, String)>,
+    pub(crate) seed: u64,
+}
+
+/// `[a, b]`, `lo..hi:step`, or one value.
+fn values(text: &str) -> Result<Vec<String>, String> {
+    if let Some(list) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) {
+        let items: Vec<String> =
+            split(list).into_iter().map(|item| item.trim().trim_matches('"').to_owned()).collect();
+        return if items.iter().any(String::is_empty) {
+            Err(format!("{text} has an empty item"))
+        } else {
+            Ok(items)
+        };
+    }
+    match range(text) {
+        Some(range) => range,
+        None => Ok(vec![text.to_owned()]),
+    }
+}
+
+/// Commas outside of quotes and brackets.
+fn split(list: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut depth, mut quoted) = (Vec::new(), 0, 0u32, false);
+    for (i, c) in list.char_indices() {
+        match c {
+            '"' => quoted = !quoted,
+            '[' | '{' if !quoted => depth += 1,
+            ']' | '}' if !quoted => depth = depth.saturating_sub(1),
+            ',' if !quoted && depth == 0 => {
+                parts.push(&list[start..i]);
+                start = i + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&list[start..]);
+    parts
+}
+
+/// `0.2..0.8:0.2` as decimals, exactly; `None` where the text is no range.
+fn range(text: &str) -> Option<Result<Vec<String>, String>> {
+    let (low, rest) = text.split_once("..")?;
+    let (high, step) = rest.split_once(':').unwrap_or((rest, "1"));
+    let (unit, [low, high, step]) = decimals([low, high, step])?;
+    if step.value <= 0 || high.value < low.value {
+        return Some(Err(format!("{text} does not step upwards; write it like 0.2..0.8:0.2")));
+    }
+    let scale = low.scale.max(high.scale).max(step.scale);
+    let (low, high, step) = (low.at(scale), high.at(scale), step.at(scale));
+    let count = usize::try_from((high - low) / step).map_or(usize::MAX, |n| n.saturating_add(1));
+    if count > RUNS_MAX {
+        return Some(Err(format!("{text} has {count} values; at most {RUNS_MAX} are possible")));
+    }
+    let mut values = Vec::new();
+    let mut at = low;
+    while at <= high {
+        values.push(format!("{}{unit}", show(at, scale)));
+        at += step;
+    }
+    Some(Ok(values))
+}
+
+/// A decimal number: `value` / 10^`scale`.
+#[derive(Clone, Copy)]
+struct Decimal {
+    value: i64,
+    scale: u32,
+}
+
+/// Digits after the point that a range may have.
+const SCALE_MAX: u32 = 9;
+
+impl Decimal {
+    fn at(self, scale: u32) -> i64 {
+        self.value * 10i64.pow(scale - self.scale)
+    }
+}
+
+/// Three decimals that share a unit, which may stand at any of them.
+fn decimals(texts: [&str; 3]) -> Option<(String, [Decimal; 3])> {
+    let mut unit = String::new();
+    let mut found = [Decimal { value: 0, scale: 0 }; 3];
+    for (text, slot) in texts.into_iter().zip(&mut found) {
+        let text = text.trim();
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, mine) = text.split_at(end);
+        if !mine.is_empty() {
+            if !unit.is_empty() && unit != mine {
+                return None;
+            }
+            mine.clone_into(&mut unit);
+        }
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        let scale = u32::try_from(fraction.len()).ok().filter(|&s| s <= SCALE_MAX)?;
+        // Nine more digits than this still fit when scales are made equal.
+        if whole.len() > 9 {
+            return None;
+        }
+        *slot = Decimal { value: format!("{whole}{fraction}").parse().ok()?, scale };
+    }
+    Some((unit, found))
+}
+
+fn show(value: i64, scale: u32) -> String {
+    let power = 10i64.pow(scale);
+    if scale == 0 {
+        return value.to_string();
+    }
+    let width = scale as usize;
+    let text = format!("{}.{:0width$}", value / power, value % power);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// `--seeds`: how many from `first` on, or `a..b` with both included.
+pub(crate) fn seeds(text: Option<&str>, first: u64) -> Result<Vec<u64>, String> {
+    let wrong = || "--seeds takes a number of seeds, like 5, or a range, like 1..5".to_owned();
+    let Some(text) = text else { return Ok(vec![first]) };
+    let (low, high) = match text.split_once("..") {
+        Some((a, b)) => (a.trim().parse().map_err(|_| wrong())?, b.trim().parse().map_err(|_| wrong())?),
+        None => {
+            let count: u64 = text.trim().parse().map_err(|_| wrong())?;
+            (first, first.saturating_add(count).checked_sub(1).filter(|_| count > 0).ok_or_else(wrong)?)
+        }
+    };
+    if low > high || usize::try_from(high - low).is_ok_and(|n| n >= RUNS_MAX) {
+        return Err(wrong());
+    }
+    Ok((low..=high).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_step_in_exact_decimals() {
+        assert_eq!(values("0.2..0.8:0.2").unwrap(), ["0.2", "0.4", "0.6", "0.8"]);
+        assert_eq!(values("1..3").unwrap(), ["1", "2", "3"]);
+        assert_eq!(values("10KB..30KB:10KB").unwrap(), ["10KB", "20KB", "30KB"]);
+        assert_eq!(values("1us..2us:0.5").unwrap(), ["1us", "1.5us", "2us"]);
+        assert!(values("3..1").is_err() && values("1..2:0").is_err());
+        assert_eq!(values("a..b").unwrap(), ["a..b"]);
+    }
+
+    #[test]
+    fn lists_multiply_with_lists_and_seeds() {
+        let sets = ["transport.kind=[x, \"y\"]".to_owned(), "a.b=7".into(), "w.load=0.5..0.6:0.1".into()];
+        let points = points(&sets, &[1, 2]).unwrap();
+        assert_eq!(points.len(), 8);
+        assert_eq!(points[2].sets, ["transport.kind=x", "a.b=7", "w.load=0.6"]);
+        assert_eq!(points[7].settings, [("transport.kind".into(), "y".into()), ("w.load".to_owned(), "0.6".to_owned())]);
+        assert_eq!((points[6].seed, points[7].seed), (1, 2));
+    }
+
+    #[test]
+    fn seeds_are_a_number_or_a_range() {
+        assert_eq!(seeds(Some("3"), 5).unwrap(), [5, 6, 7]);
+        assert_eq!(seeds(Some("2..4"), 1).unwrap(), [2, 3, 4]);
+        assert!(seeds(Some("0"), 1).is_err() && seeds(Some("x"), 1).is_err());
+    }
+
+    #[test]
+    fn a_sweep_without_end_is_refused() {
+        assert!(points(&["a=0..1:0.00001".to_owned()], &[1]).is_err());
+        assert!(points(&["a=1..200".to_owned(), "b=1..200".into()], &[1]).is_err());
+    }
+}
