@@ -581,7 +581,9 @@ impl Driver {
                 }
                 Event::Received { conn, .. } => self.tell(event, conn, false),
                 Event::Sent { conn, .. } => self.tell(event, conn, true),
-                Event::Stopped { .. } => self.news.push(News::Transport(event)),
+                Event::Stopped { .. } | Event::AskedAgain { .. } => {
+                    self.news.push(News::Transport(event));
+                }
                 Event::Refused { conn } => {
                     self.peers.finish(conn);
                     self.news.push(News::Transport(event));
