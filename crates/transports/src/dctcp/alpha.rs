@@ -17,7 +17,13 @@ pub(super) struct Alpha {
 impl Alpha {
     pub(super) const fn new(initial: f64, gain: f64) -> Self {
         // The first acknowledgement ends a first, tiny window. [RFC 8257 s3.3: WindowEnd = SND.UNA]
-        Self { value: initial, gain, marked: 0, from: 0, until: 0 }
+        Self {
+            value: initial,
+            gain,
+            marked: 0,
+            from: 0,
+            until: 0,
+        }
     }
 
     /// The estimate, 0 to 1.
@@ -44,7 +50,12 @@ impl Alpha {
     /// Panics where an invariant is broken.
     pub(super) fn check(&self) {
         assert!((0.0..=1.0).contains(&self.value), "alpha is {}", self.value);
-        assert!(self.from <= self.until, "window {}..{}", self.from, self.until);
+        assert!(
+            self.from <= self.until,
+            "window {}..{}",
+            self.from,
+            self.until
+        );
     }
 }
 

@@ -90,7 +90,11 @@ impl Data {
     /// Sequence numbers that it takes.
     #[inline]
     pub(super) const fn span(&self) -> u64 {
-        if self.length == 0 { 1 } else { self.length as u64 }
+        if self.length == 0 {
+            1
+        } else {
+            self.length as u64
+        }
     }
     /// Whether a message ends with it.
     #[inline]
@@ -104,7 +108,12 @@ impl Data {
         let (flags, [a, b, c]) = (packet.kind() & !KIND, packet.head);
         #[allow(clippy::cast_possible_truncation, reason = "masked to 16 bits")]
         let length = (b & 0xffff) as u16;
-        let data = Self { offset: wide(a, b >> 16), gaps: c >> 8, length, flags };
+        let data = Self {
+            offset: wide(a, b >> 16),
+            gaps: c >> 8,
+            length,
+            flags,
+        };
         // An empty frame has no other use than to end a message.
         let sound = flags & !(Self::END | Self::AGAIN | Self::ONE_SHOT) == 0
             && (length > 0 || data.end())
@@ -145,14 +154,25 @@ impl Ack {
         let cumulative = wide(a, b >> 16);
         let (echo, done) = (flags & ACK_ECHO != 0, flags & ACK_DONE != 0);
         let known = flags & !(ACK_ECHO | ACK_DONE) == 0;
-        if c == 0 && b & 0xffff == 0 {
-            return known.then_some(Self { cumulative, block: None, echo, done });
-        }
         let delta = u64::from((b & 0xffff) << 8 | c >> 24);
-        let (start, length) = (cumulative + delta, u64::from(c & 0x00ff_ffff));
+        let length = u64::from(c & 0x00ff_ffff);
+        if delta == 0 && length == 0 {
+            return known.then_some(Self {
+                cumulative,
+                block: None,
+                echo,
+                done,
+            });
+        }
+        let start = cumulative + delta;
         let sound = known && delta > 0 && length > 0 && start + length <= SEQ_MAX;
         let block = Some((start, start + length));
-        sound.then_some(Self { cumulative, block, echo, done })
+        sound.then_some(Self {
+            cumulative,
+            block,
+            echo,
+            done,
+        })
     }
 
     /// A packet that carries it, `size` bytes long on the wire.
@@ -199,14 +219,15 @@ impl Head {
         match kind & KIND {
             DATA => Data::read(packet).map(Self::Data),
             ACK => Ack::read(packet).map(Self::Ack),
-            SYN if b == 0 && c == 0 && flags & !SYN_ONE_SHOT == 0 => {
-                Some(Self::Syn(Syn { incarnation: a, one_shot: flags != 0 }))
-            }
+            SYN if b == 0 && c == 0 && flags & !SYN_ONE_SHOT == 0 => Some(Self::Syn(Syn {
+                incarnation: a,
+                one_shot: flags != 0,
+            })),
             SYN_ACK if b == 0 && c == 0 && flags == 0 => {
                 Some(Self::SynAck(SynAck { incarnation: a }))
             }
             RESET if flags == 0 && b == 0 && c == 0 => Some(Self::Reset(Reset::Opening(a))),
-            RESET if flags == RESET_DATA && b & 0xffff == 0 && c == 0 => {
+            RESET if flags == RESET_DATA && b.trailing_zeros() >= 16 && c == 0 => {
                 Some(Self::Reset(Reset::Data(wide(a, b >> 16))))
             }
             _ => None,
@@ -218,9 +239,10 @@ impl Head {
         let (kind, head) = match self {
             Self::Data(data) => return data.packet(to, conn, encap.wire(data.length)),
             Self::Ack(ack) => return ack.packet(to, conn, encap.wire(0)),
-            Self::Syn(syn) => {
-                (SYN | if syn.one_shot { SYN_ONE_SHOT } else { 0 }, [syn.incarnation, 0, 0])
-            }
+            Self::Syn(syn) => (
+                SYN | if syn.one_shot { SYN_ONE_SHOT } else { 0 },
+                [syn.incarnation, 0, 0],
+            ),
             Self::SynAck(accept) => (SYN_ACK, [accept.incarnation, 0, 0]),
             Self::Reset(Reset::Opening(incarnation)) => (RESET, [incarnation, 0, 0]),
             Self::Reset(Reset::Data(offset)) => {
@@ -288,7 +310,11 @@ impl Codec for DctcpCodec {
         if reader.u32()? != 0 {
             return Err(DecodeError::Field("tag"));
         }
-        let class = if kind == DATA { Class::Plain } else { Class::Control };
+        let class = if kind == DATA {
+            Class::Plain
+        } else {
+            Class::Control
+        };
         if second & 0x0f != class as u8 {
             return Err(DecodeError::Field("class"));
         }
@@ -297,13 +323,25 @@ impl Codec for DctcpCodec {
         let Some(head) = Head::read(&packet) else {
             return Err(DecodeError::Field("flags, offset or length"));
         };
-        let payload = if let Head::Data(data) = head { data.length } else { 0 };
+        let payload = if let Head::Data(data) = head {
+            data.length
+        } else {
+            0
+        };
         packet.size = Encap::UDP.wire(payload);
         if kind == DATA {
             packet.set_ecn(Ecn::Capable0);
         }
-        let link = Link { conn, epoch, cookie };
-        Ok(Decoded { packet, link, header_len: HEADER_LEN })
+        let link = Link {
+            conn,
+            epoch,
+            cookie,
+        };
+        Ok(Decoded {
+            packet,
+            link,
+            header_len: HEADER_LEN,
+        })
     }
 
     fn payload(&self, packet: &Packet) -> Option<(u64, u16)> {
@@ -317,17 +355,26 @@ impl Codec for DctcpCodec {
         let mut text = String::new();
         let written = match Head::read(packet) {
             Some(Head::Syn(syn)) => {
-                write!(text, "SYN{}", if syn.one_shot { " one message" } else { "" })
+                write!(
+                    text,
+                    "SYN{}",
+                    if syn.one_shot { " one message" } else { "" }
+                )
             }
             Some(Head::SynAck(_)) => write!(text, "SYN-ACK"),
             Some(Head::Data(data)) => {
                 let end = if data.end() { " end" } else { "" };
-                let again = if data.flags & Data::AGAIN != 0 { " again" } else { "" };
+                let again = if data.flags & Data::AGAIN != 0 {
+                    " again"
+                } else {
+                    ""
+                };
                 write!(text, "DATA {}+{}{end}{again}", data.offset, data.length)
             }
             Some(Head::Ack(ack)) => {
-                let block =
-                    ack.block.map_or_else(String::new, |(from, to)| format!(" sack {from}..{to}"));
+                let block = ack
+                    .block
+                    .map_or_else(String::new, |(from, to)| format!(" sack {from}..{to}"));
                 let echo = if ack.echo { " echo" } else { "" };
                 let done = if ack.done { " done" } else { "" };
                 write!(text, "ACK {}{block}{echo}{done}", ack.cumulative)
@@ -355,19 +402,34 @@ mod tests {
         let data = (seq.clone(), 0..=PAYLOAD_MAX, 0..=Data::GAPS, 0..8u8).prop_map(
             |(offset, length, gaps, flags)| {
                 let flags = flags << 4 | if length == 0 { Data::END } else { 0 };
-                Head::Data(Data { offset, gaps, length, flags })
+                Head::Data(Data {
+                    offset,
+                    gaps,
+                    length,
+                    flags,
+                })
             },
         );
         let block = proptest::option::of((1..=BLOCK_MAX, 1..=BLOCK_MAX));
-        let ack = (seq.clone(), block, any::<[bool; 2]>()).prop_map(|(cumulative, block, [echo, done])| {
-            let block = block.map(|(delta, length)| (cumulative + delta, cumulative + delta + length));
-            Head::Ack(Ack { cumulative, block, echo, done })
-        });
+        let ack = (seq.clone(), block, any::<[bool; 2]>()).prop_map(
+            |(cumulative, block, [echo, done])| {
+                let block =
+                    block.map(|(delta, length)| (cumulative + delta, cumulative + delta + length));
+                Head::Ack(Ack {
+                    cumulative,
+                    block,
+                    echo,
+                    done,
+                })
+            },
+        );
         prop_oneof![
             data,
             ack,
-            (any::<u32>(), any::<bool>())
-                .prop_map(|(incarnation, one_shot)| Head::Syn(Syn { incarnation, one_shot })),
+            (any::<u32>(), any::<bool>()).prop_map(|(incarnation, one_shot)| Head::Syn(Syn {
+                incarnation,
+                one_shot
+            })),
             any::<u32>().prop_map(|incarnation| Head::SynAck(SynAck { incarnation })),
             any::<u32>().prop_map(|incarnation| Head::Reset(Reset::Opening(incarnation))),
             seq.prop_map(|offset| Head::Reset(Reset::Data(offset))),
@@ -403,8 +465,17 @@ mod tests {
     #[test]
     fn what_no_sender_of_ours_says_is_refused() {
         let mut bytes = [0; HEADER_MAX];
-        let data = Data { offset: 0, gaps: 0, length: 100, flags: Data::END };
-        let link = Link { conn: 9, epoch: 0, cookie: 0 };
+        let data = Data {
+            offset: 0,
+            gaps: 0,
+            length: 100,
+            flags: Data::END,
+        };
+        let link = Link {
+            conn: 9,
+            epoch: 0,
+            cookie: 0,
+        };
         let length = DctcpCodec.encode(&packet(Head::Data(data)), link, &mut bytes);
         let refused = |at: usize, value: u8| {
             let mut wrong = bytes;
@@ -413,12 +484,26 @@ mod tests {
         };
         assert_eq!(refused(0, 0x13), DecodeError::Version(1));
         assert_eq!(refused(0, 0x0f), DecodeError::Kind(15));
-        assert_eq!(refused(1, 0x94), DecodeError::Field("flags, offset or length"));
+        assert_eq!(
+            refused(1, 0x94),
+            DecodeError::Field("flags, offset or length")
+        );
         assert_eq!(refused(1, 0x10), DecodeError::Field("class"));
         assert_eq!(refused(2, 77), DecodeError::Field("transport"));
         assert_eq!(refused(23, 1), DecodeError::Field("tag"));
-        assert_eq!(DctcpCodec.decode(&bytes[..length - 1]), Err(DecodeError::Short));
-        let empty = Data { length: 0, flags: 0, ..data };
-        assert_eq!(Head::read(&packet(Head::Data(empty))), None, "an empty frame ends nothing");
+        assert_eq!(
+            DctcpCodec.decode(&bytes[..length - 1]),
+            Err(DecodeError::Short)
+        );
+        let empty = Data {
+            length: 0,
+            flags: 0,
+            ..data
+        };
+        assert_eq!(
+            Head::read(&packet(Head::Data(empty))),
+            None,
+            "an empty frame ends nothing"
+        );
     }
 }

@@ -22,7 +22,7 @@ pub enum AckPolicy {
 pub enum OnLoss {
     /// To half of what was in flight, as any TCP. [RFC 5681 s3.1, RFC 8257 s3.5]
     Halve,
-    /// By alpha / 2, as for a mark. [ns-3 TcpDctcp]
+    /// By alpha / 2, as for a mark. [ns-3 `TcpDctcp`]
     Alpha,
 }
 
@@ -51,7 +51,7 @@ pub struct Params {
     pub ack_every: u8,
     /// Longest wait of a delayed acknowledgement.
     pub ack_delay: Span,
-    /// Selective acknowledgements; false leaves NewReno.
+    /// Selective acknowledgements; false leaves `NewReno`.
     pub sack: bool,
     /// Duplicate acknowledgements that mean a loss.
     pub dup_thresh: u8,
@@ -148,9 +148,12 @@ impl Params {
     pub fn read(table: &Table) -> Result<Self, ParamError> {
         let name = keys::profile(table, Self::DEFAULT.profile)?;
         let profiles = Self::PROFILES.map(|params| (params.profile, params));
-        let mut params = word(&Value::from(name), &profiles.each_ref().map(|(name, params)| (*name, params)))
-            .map_err(|message| error("profile", message))?
-            .clone();
+        let mut params = word(
+            &Value::from(name),
+            &profiles.each_ref().map(|(name, params)| (*name, params)),
+        )
+        .map_err(|message| error("profile", message))?
+        .clone();
         keys::apply(KEYS, table, &mut params)?;
         params.consistent()?;
         Ok(params)
@@ -160,7 +163,10 @@ impl Params {
     fn consistent(&self) -> Result<(), ParamError> {
         if self.rto_max < self.rto_min || self.rto_max < self.rto_initial {
             let largest = self.rto_min.max(self.rto_initial);
-            return Err(error("rto_max", format!("is below another timeout; set it to \"{largest}\" or more")));
+            return Err(error(
+                "rto_max",
+                format!("is below another timeout; set it to \"{largest}\" or more"),
+            ));
         }
         if self.ack == AckPolicy::Delayed && self.ack_every > 1 && self.ack_delay >= self.rto_min {
             return Err(error(
@@ -209,7 +215,9 @@ pub(super) fn parameters() -> Vec<Parameter> {
         meaning: "where absent keys come from: \"default\", \"dctcp2010\" or \"ns3\"",
         source: "ours",
     };
-    std::iter::once(profile).chain(keys::document(KEYS, &Params::DEFAULT)).collect()
+    std::iter::once(profile)
+        .chain(keys::document(KEYS, &Params::DEFAULT))
+        .collect()
 }
 
 /// K in full packets at 1 Gb/s and at 10 Gb/s. [dctcp s3.4, s4]
@@ -227,7 +235,8 @@ pub fn mark_threshold(rate: Rate, encap: Encap) -> Bytes {
         u128::from(high * frame) * u128::from(rate.0) / u128::from(10 * GBPS)
     } else {
         // low at 1G, high at 10G, times 9 to stay in whole numbers.
-        let ninths = u128::from(10 * low - high) * u128::from(GBPS) + u128::from(high - low) * u128::from(rate.0);
+        let ninths = u128::from(10 * low - high) * u128::from(GBPS)
+            + u128::from(high - low) * u128::from(rate.0);
         ninths * u128::from(frame) / u128::from(9 * GBPS)
     };
     Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
@@ -260,11 +269,18 @@ const KEYS: &[Key<Params>] = &[
         key: "ssthresh_initial",
         meaning: "first slow start threshold in full packets, or \"unlimited\"",
         source: "RFC 5681 s3.1: arbitrarily high",
-        get: |p| p.ssthresh_initial.map_or_else(|| Value::from("unlimited"), Value::from),
+        get: |p| {
+            p.ssthresh_initial
+                .map_or_else(|| Value::from("unlimited"), Value::from)
+        },
         set: |p, v| {
             p.ssthresh_initial = match v.as_str() {
                 Some("unlimited") => None,
-                Some(_) => return Err(format!("{v} is neither a number of packets nor \"unlimited\"")),
+                Some(_) => {
+                    return Err(format!(
+                        "{v} is neither a number of packets nor \"unlimited\""
+                    ));
+                }
                 None => Some(many(v, 2, 1 << 20)?),
             };
             Ok(())
@@ -380,7 +396,10 @@ const KEYS: &[Key<Params>] = &[
         meaning: "marking threshold K of every port in wire bytes, or \"auto\": 20 full packets at \
                   1 Gb/s, 65 at 10 Gb/s, a straight line below, in proportion to the rate above",
         source: "dctcp s3.4, s4",
-        get: |p| p.mark.map_or_else(|| Value::from("auto"), |k| Value::from(k.to_string())),
+        get: |p| {
+            p.mark
+                .map_or_else(|| Value::from("auto"), |k| Value::from(k.to_string()))
+        },
         set: |p, v| {
             p.mark = match v.as_str() {
                 Some("auto") => None,
@@ -407,7 +426,9 @@ const KEYS: &[Key<Params>] = &[
 
 /// A number of packets or connections that may exceed 16 bits.
 fn many(value: &Value, low: u32, high: u32) -> Result<u32, String> {
-    let number = value.as_integer().and_then(|number| u32::try_from(number).ok());
+    let number = value
+        .as_integer()
+        .and_then(|number| u32::try_from(number).ok());
     number
         .filter(|number| (low..=high).contains(number))
         .ok_or_else(|| format!("{value} is no whole number from {low} to {high}"))
@@ -429,15 +450,22 @@ fn bytes(value: &Value, low: Bytes, high: Bytes) -> Result<Bytes, String> {
     let text = value.as_str().ok_or_else(|| {
         format!("{value} is no size; write it with its unit in quotes, like \"100KB\"")
     })?;
-    let size: Bytes = text.parse().map_err(|error: units::ParseError| error.to_string())?;
+    let size: Bytes = text
+        .parse()
+        .map_err(|error: units::ParseError| error.to_string())?;
     if (low..=high).contains(&size) {
         return Ok(size);
     }
-    Err(format!("\"{text}\" is out of range; it may lie between \"{low}\" and \"{high}\""))
+    Err(format!(
+        "\"{text}\" is out of range; it may lie between \"{low}\" and \"{high}\""
+    ))
 }
 
-fn named<T: PartialEq>(value: T, names: &[(&'static str, T)]) -> Value {
-    let name = names.iter().find(|(_, known)| *known == value).map(|&(name, _)| name);
+fn named<T: Copy + PartialEq>(value: T, names: &[(&'static str, T)]) -> Value {
+    let name = names
+        .iter()
+        .find(|(_, known)| *known == value)
+        .map(|&(name, _)| name);
     Value::from(name.expect("every variant has a name"))
 }
 
@@ -490,21 +518,37 @@ mod tests {
     mark: "packets" is no unit of a size; use one of B, KB, kB, MB, GB, TB, KiB, MiB, GiB
     ack_delay: "40ms" is not below rto_min, so that a sender would time out before the acknowledgement leaves; set it below "10ms" or raise rto_min
     "#);
-        assert_eq!(read("ack_delay = \"40ms\"\nack = \"each\"").unwrap().packets_per_ack(), 1);
+        assert_eq!(
+            read("ack_delay = \"40ms\"\nack = \"each\"")
+                .unwrap()
+                .packets_per_ack(),
+            1
+        );
         assert_eq!(read("gain = \"1/16\"").unwrap(), Params::DEFAULT);
     }
 
     #[test]
     fn the_threshold_meets_the_papers_two_values_and_grows_with_the_rate() {
         let packets = |gbps| mark_threshold(Rate::gbps(gbps), Encap::PAPER).0 / 1538;
-        assert_eq!([1, 2, 5, 10, 25, 40, 100, 400].map(packets), [20, 25, 40, 65, 162, 260, 650, 2600]);
+        assert_eq!(
+            [1, 2, 5, 10, 25, 40, 100, 400].map(packets),
+            [20, 25, 40, 65, 162, 260, 650, 2600]
+        );
     }
 
     #[test]
     fn what_every_port_needs_is_one_step_of_marking() {
-        let spec = Params::DEFAULT.mark_spec(Rate::gbps(10), Encap::PAPER).unwrap();
-        assert_eq!((spec.min, spec.max, spec.at), (Bytes(99_970), Bytes(99_970), MarkAt::Enqueue));
-        let plain = Params { ecn: false, ..Params::DEFAULT };
+        let spec = Params::DEFAULT
+            .mark_spec(Rate::gbps(10), Encap::PAPER)
+            .unwrap();
+        assert_eq!(
+            (spec.min, spec.max, spec.at),
+            (Bytes(99_970), Bytes(99_970), MarkAt::Enqueue)
+        );
+        let plain = Params {
+            ecn: false,
+            ..Params::DEFAULT
+        };
         assert_eq!(plain.mark_spec(Rate::gbps(10), Encap::PAPER), None);
     }
 }

@@ -88,7 +88,10 @@ impl Receiver {
 
     /// A packet of the stream arrived, `marked` by the network or not; `one_shot` where the first
     /// message is all. `emit` sends an acknowledgement.
-    #[allow(clippy::too_many_arguments, reason = "the packet, its connection and its way back")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the packet, its connection and its way back"
+    )]
     #[inline]
     pub(super) fn on_data(
         &mut self,
@@ -100,7 +103,9 @@ impl Receiver {
         rules: &Rules,
         mut emit: impl FnMut(Ack),
     ) -> Verdict {
-        let Some(seq) = self.seq(&data) else { return Verdict::Dropped };
+        let Some(seq) = self.seq(&data) else {
+            return Verdict::Dropped;
+        };
         let end = seq + data.span();
         if end > self.next + rules.receive_window {
             return Verdict::Dropped;
@@ -115,7 +120,10 @@ impl Receiver {
         }
         if seq != self.next || !self.pieces.is_empty() {
             let verdict = self.out_of_order(cx, conn, &data, seq, rules);
-            let newest = self.pieces.holding(seq.max(self.next)).or_else(|| self.in_turn());
+            let newest = self
+                .pieces
+                .holding(seq.max(self.next))
+                .or_else(|| self.in_turn());
             emit(self.acknowledge(newest.filter(|_| rules.sack), one_shot));
             return verdict;
         }
@@ -124,7 +132,14 @@ impl Receiver {
             cx.accept(conn, data.offset, data.length);
         }
         if data.end() {
-            self.finish(cx, conn, End { seq: end, offset: data.offset + u64::from(data.length) });
+            self.finish(
+                cx,
+                conn,
+                End {
+                    seq: end,
+                    offset: data.offset + u64::from(data.length),
+                },
+            );
         }
         self.unacked += 1;
         // DEVIATES(tcp): a message's end is acknowledged at once, so that the sender of a request
@@ -144,20 +159,33 @@ impl Receiver {
 
     /// What was last acknowledged, for a peer that may have missed it.
     pub(super) const fn repeat(&self) -> Ack {
-        Ack { cumulative: self.next, block: None, echo: self.marked, done: false }
+        Ack {
+            cumulative: self.next,
+            block: None,
+            echo: self.marked,
+            done: false,
+        }
     }
 
     /// The acknowledgement of all that has arrived; `one_shot` where the first message is all.
     fn acknowledge(&mut self, block: Option<(u64, u64)>, one_shot: bool) -> Ack {
         (self.unacked, self.ack_at) = (0, Time::NEVER);
         let done = one_shot && self.ordinal > 0;
-        Ack { cumulative: self.next, block, echo: self.marked, done }
+        Ack {
+            cumulative: self.next,
+            block,
+            echo: self.marked,
+            done,
+        }
     }
 
     /// The sequence number of a packet; `None` before the first.
     #[inline]
     fn seq(&self, data: &Data) -> Option<u64> {
-        #[allow(clippy::cast_possible_truncation, reason = "the low 24 bits are compared")]
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "the low 24 bits are compared"
+        )]
         let known = self.gaps as u32;
         let ahead = (data.gaps.wrapping_sub(known) << GAPS_SHIFT).cast_signed() >> GAPS_SHIFT;
         (data.offset + self.gaps).checked_add_signed(i64::from(ahead))
@@ -177,7 +205,10 @@ impl Receiver {
         if start >= end || self.pieces.first_gap(start, end).is_none() {
             return Verdict::Old;
         }
-        let behind = End { seq: end, offset: data.offset + u64::from(data.length) };
+        let behind = End {
+            seq: end,
+            offset: data.offset + u64::from(data.length),
+        };
         let place = self.ends.partition_point(|known| known.seq < end);
         let known = self.ends.get(place).is_some_and(|known| known.seq == end);
         let room = self.ends.len() < ENDS_MAX || !data.end() || known;
@@ -213,7 +244,11 @@ impl Receiver {
     fn finish(&mut self, cx: &mut Cx<'_>, conn: ConnId, end: End) {
         // A sender that contradicts itself about offsets gets a message without bytes.
         let length = end.offset.saturating_sub(self.message_at);
-        cx.events.push(Event::Received { conn, ordinal: self.ordinal, length });
+        cx.events.push(Event::Received {
+            conn,
+            ordinal: self.ordinal,
+            length,
+        });
         self.ordinal += 1;
         self.message_at = end.offset;
         self.gaps = end.seq.saturating_sub(end.offset);
@@ -247,11 +282,29 @@ impl Receiver {
     /// Panics where an invariant of our own state is broken.
     pub(super) fn check(&self, rules: &Rules) {
         self.pieces.check();
-        assert!(self.pieces.first().is_none_or(|(start, _)| start > self.next), "{self:?}");
+        assert!(
+            self.pieces
+                .first()
+                .is_none_or(|(start, _)| start > self.next),
+            "{self:?}"
+        );
         assert!(self.ends.len() <= ENDS_MAX);
-        assert!(self.ends.iter().is_sorted_by(|a, b| a.seq < b.seq), "{:?}", self.ends);
-        assert!(self.ends.iter().all(|end| self.pieces.holding(end.seq - 1).is_some()), "{self:?}");
-        assert!(self.unacked < rules.packets_per_ack, "{} unacknowledged", self.unacked);
+        assert!(
+            self.ends.iter().is_sorted_by(|a, b| a.seq < b.seq),
+            "{:?}",
+            self.ends
+        );
+        assert!(
+            self.ends
+                .iter()
+                .all(|end| self.pieces.holding(end.seq - 1).is_some()),
+            "{self:?}"
+        );
+        assert!(
+            self.unacked < rules.packets_per_ack,
+            "{} unacknowledged",
+            self.unacked
+        );
         assert_eq!(self.ack_at == Time::NEVER, self.unacked == 0, "{self:?}");
     }
 }

@@ -13,7 +13,10 @@ pub(super) struct Rtt {
 
 impl Rtt {
     pub(super) fn new(rules: &Rules) -> Self {
-        Self { smoothed: None, timeout: rules.rto_initial }
+        Self {
+            smoothed: None,
+            timeout: rules.rto_initial,
+        }
     }
 
     /// A packet that was sent once took this long to be acknowledged. [RFC 6298 s2]
@@ -37,7 +40,9 @@ impl Rtt {
         if doublings == 0 {
             return self.timeout;
         }
-        self.timeout.times(1 << doublings.min(DOUBLINGS_MAX)).min(rules.rto_max)
+        self.timeout
+            .times(1 << doublings.min(DOUBLINGS_MAX))
+            .min(rules.rto_max)
     }
 
     /// When something sent at `now` is overdue.
@@ -73,7 +78,9 @@ mod tests {
     fn it_doubles_and_stops_at_the_longest() {
         let rules = Rules::new(&Params::DEFAULT, Encap::PAPER);
         let rtt = Rtt::new(&rules);
-        let waits: Vec<_> = (0..9).map(|n| rtt.timeout(n, &rules).0 / 1_000_000_000).collect();
+        let waits: Vec<_> = (0..9)
+            .map(|n| rtt.timeout(n, &rules).0 / 1_000_000_000)
+            .collect();
         assert_eq!(waits, [10, 20, 40, 80, 160, 320, 640, 1000, 1000]);
         assert_eq!(rtt.timeout(u8::MAX, &rules), rules.rto_max);
     }

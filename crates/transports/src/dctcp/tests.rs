@@ -1,10 +1,12 @@
 //! Conversations as ladders, and windows as curves.
 
-use super::sender::Sender;
+mod by_hand;
+
+use super::header::{Head, Syn};
 use super::*;
-use model::{Rng, stream};
+use model::{ConnId, Event, HostId, Rng, Signal, stream};
 use testkit::{A, B, Chaos, Pair};
-use units::Bytes;
+use units::{Bytes, Time};
 
 fn make(params: &Params) -> impl Fn(&EndpointConfig) -> Box<dyn Endpoint> + '_ {
     |config| Factory::make(params, config)
@@ -73,7 +75,10 @@ fn a_lost_packet_is_repaired_by_selective_acknowledgements() {
 
 #[test]
 fn two_lost_packets_cost_newreno_a_partial_acknowledgement() {
-    let params = Params { sack: false, ..Params::DEFAULT };
+    let params = Params {
+        sack: false,
+        ..Params::DEFAULT
+    };
     let ladder = ladder(&params, |pair| {
         pair.message(Time::ZERO, A, B, 14_600);
         pair.lose(("DATA", 3));
@@ -136,12 +141,18 @@ fn a_lost_tail_waits_for_the_timer_and_each_wait_doubles() {
 
 #[test]
 fn a_change_of_marks_is_echoed_at_once() {
-    let ladder = ladder(&Params { alpha_initial: 0.0, ..Params::DEFAULT }, |pair| {
-        pair.message(Time::ZERO, A, B, 14_600);
-        for n in 4..7 {
-            pair.mark(("DATA", n));
-        }
-    });
+    let ladder = ladder(
+        &Params {
+            alpha_initial: 0.0,
+            ..Params::DEFAULT
+        },
+        |pair| {
+            pair.message(Time::ZERO, A, B, 14_600);
+            for n in 4..7 {
+                pair.mark(("DATA", n));
+            }
+        },
+    );
     insta::assert_snapshot!(ladder, @r"
      0.000us  A -> B  SYN one message                             84 B
      5.067us  A <- B  SYN-ACK                                     84 B
@@ -249,8 +260,15 @@ fn a_copy_of_the_syn_does_not_revive_what_has_ended() {
     let ladder = ladder(&Params::DEFAULT, |pair| {
         pair.message(Time::ZERO, A, B, 1);
         pair.duplicate(("DATA", 1));
-        let syn = Head::Syn(Syn { incarnation: 0, one_shot: true });
-        pair.inject(Time::ZERO + Span::us(50), B, syn.packet(B, ConnId(1), Encap::PAPER));
+        let syn = Head::Syn(Syn {
+            incarnation: 0,
+            one_shot: true,
+        });
+        pair.inject(
+            Time::ZERO + Span::us(50),
+            B,
+            syn.packet(B, ConnId(1), Encap::PAPER),
+        );
     });
     insta::assert_snapshot!(ladder, @r"
      0.000us  A -> B  SYN one message                             84 B
@@ -266,7 +284,10 @@ fn a_copy_of_the_syn_does_not_revive_what_has_ended() {
 
 #[test]
 fn a_full_host_refuses_and_the_opener_hears_it() {
-    let params = Params { connections_max: 1, ..Params::DEFAULT };
+    let params = Params {
+        connections_max: 1,
+        ..Params::DEFAULT
+    };
     let make = make(&params);
     let mut pair = Pair::star(3, &make, &DctcpCodec);
     pair.message(Time::ZERO, A, B, 100_000);
@@ -281,163 +302,22 @@ fn a_full_host_refuses_and_the_opener_hears_it() {
 }
 
 #[test]
-fn data_for_a_connection_that_nobody_knows_is_reset() {
-    let params = Params::DEFAULT;
-    let (mut a, mut b) = (Bench::new(&params, A), Bench::new(&params, B));
-    a.call(|host, cx| {
-        host.connect(cx, ConnId(1), B, Lifetime::Persistent);
-        host.send(cx, ConnId(1), 5_000);
-    });
-    let syn = a.poll().unwrap();
-    b.arrive(&syn);
-    a.arrive(&b.poll().unwrap());
-    let data = a.poll().unwrap();
-    let mut rebooted = Bench::new(&params, B);
-    rebooted.arrive(&data);
-    let reset = rebooted.poll().unwrap();
-    assert_eq!(DctcpCodec.describe(&reset), "RESET at 0");
-    a.arrive(&reset);
-    assert_eq!(a.events, [Event::Refused { conn: ConnId(1) }]);
-    assert_eq!(a.host.deadline(), Time::NEVER);
-    a.arrive(&reset);
-    assert_eq!(a.poll(), None, "a reset is never answered");
-}
-
-/// One host, driven by hand.
-struct Bench {
-    host: Host,
-    rng: Rng,
-    events: Vec<Event>,
-    now: Time,
-}
-
-struct TheOther;
-impl model::Peers for TheOther {
-    fn peer(&self, me: HostId, _: ConnId) -> Option<HostId> {
-        Some(HostId(1 - me.0))
-    }
-}
-
-impl Bench {
-    fn new(params: &Params, me: HostId) -> Self {
-        let config = EndpointConfig {
-            host: me,
-            rate: Rate::gbps(10),
-            base_rtt: Span::us(12),
-            encap: Encap::PAPER,
-            port_buffer: Bytes(384_500),
-            hops_max: 1,
-        };
-        let rng = Rng::stream(1, stream::TEST, 0);
-        Self { host: Host::new(params, &config), rng, events: Vec::new(), now: Time::ZERO }
-    }
-
-    fn call<R>(&mut self, step: impl FnOnce(&mut Host, &mut Cx<'_>) -> R) -> R {
-        let mut cx = Cx {
-            now: self.now,
-            rng: &mut self.rng,
-            events: &mut self.events,
-            peers: &TheOther,
-            wants_data: false,
-        };
-        let result = step(&mut self.host, &mut cx);
-        self.host.check();
-        result
-    }
-
-    fn poll(&mut self) -> Option<Packet> {
-        let mut packet = Packet::EMPTY;
-        let said = self.call(|host, cx| host.poll_transmit(cx, &mut packet));
-        (said != Transmit::Nothing).then_some(packet)
-    }
-
-    fn arrive(&mut self, packet: &Packet) {
-        self.call(|host, cx| host.on_packet(cx, packet));
-    }
-
-    fn sender(&self) -> &Sender {
-        let slot = self.host.slots.get(ConnId(1)).expect("the test opened it");
-        self.host.conns[slot].sender.as_ref().expect("the test sent on it")
-    }
-
-    /// A sender with its connection open and `length` bytes to send.
-    fn open(params: &Params, length: u64) -> Self {
-        let mut bench = Self::new(params, A);
-        bench.call(|host, cx| {
-            host.connect(cx, ConnId(1), B, Lifetime::Persistent);
-            host.send(cx, ConnId(1), length);
-        });
-        let syn = bench.poll().unwrap();
-        let Some(Head::Syn(Syn { incarnation, .. })) = Head::read(&syn) else {
-            panic!("{syn:?} opens nothing");
-        };
-        bench.now = bench.now + Span::us(100);
-        let accept = Head::SynAck(SynAck { incarnation });
-        bench.arrive(&accept.packet(A, ConnId(1), Encap::PAPER));
-        bench
-    }
-
-    /// Sends all that may leave and returns how many packets that are.
-    fn flush(&mut self) -> u64 {
-        std::iter::from_fn(|| self.poll()).count() as u64
-    }
-
-    /// `packets` more arrived, two by two; the first `marked` of them were marked.
-    fn acknowledge(&mut self, from: u64, packets: u64, marked: u64) {
-        let mut done = 0;
-        while done < packets {
-            let step = 2.min(packets - done);
-            let cumulative = (from + done + step) * 1460;
-            let echo = done < marked;
-            let ack = Head::Ack(Ack { cumulative, block: None, echo, done: false });
-            self.arrive(&ack.packet(A, ConnId(1), Encap::PAPER));
-            done += step;
-        }
-    }
-}
-
-/// Packets that leave per round trip, and behind them alpha's effect: the window in packets at the
-/// end of the round. `marked` of each round's packets come back marked.
-fn rounds(params: &Params, marked: &[u64]) -> String {
-    let (mut bench, mut acked, mut curve) = (Bench::open(params, 1 << 40), 0, String::new());
-    for &marked in marked {
-        let sent = bench.flush();
-        bench.now = bench.now + Span::us(100);
-        bench.acknowledge(acked, sent, marked);
-        acked += sent;
-        let window = bench.sender().window() as f64 / 1460.0;
-        curve += &format!("{sent}:{window:.1} ");
-    }
-    curve
-}
-
-#[test]
-fn without_marks_the_window_doubles() {
-    insta::assert_snapshot!(rounds(&Params::DEFAULT, &[0; 7]), @"10:20.0 20:40.0 40:80.0 80:160.0 160:320.0 320:640.0 640:1280.0");
-}
-
-#[test]
-fn one_marked_packet_ends_the_doubling() {
-    let marked = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0];
-    insta::assert_snapshot!(rounds(&Params::DEFAULT, &marked), @"10:20.0 20:40.0 40:80.0 80:52.0 52:52.0 52:53.0 53:54.0 54:55.0 55:56.0 56:57.0");
-}
-
-#[test]
-fn full_marking_brings_the_window_to_its_least() {
-    insta::assert_snapshot!(rounds(&Params::DEFAULT, &[1000; 8]), @"10:2.5 2:2.0 2:2.0 2:2.0 2:2.0 2:2.0 2:2.0 2:2.0");
-}
-
-#[test]
-fn light_marking_costs_little_once_alpha_has_learnt_that_it_is_light() {
-    let marked: Vec<u64> = (0..30).map(|round| if round % 3 == 2 { 2 } else { 0 }).collect();
-    insta::assert_snapshot!(rounds(&Params::DEFAULT, &marked), @"10:20.0 20:40.0 40:24.3 24:24.3 24:25.3 25:17.7 17:17.7 17:18.7 18:14.4 14:14.4 14:15.4 15:12.4 12:12.4 12:13.4 13:11.3 11:11.3 11:12.3 12:10.6 10:10.6 10:11.6 11:10.1 10:10.1 10:11.1 11:9.8 9:9.8 9:10.8 10:9.6 9:9.6 9:10.6 10:9.5");
-}
-
-#[test]
 fn every_packet_of_a_short_exchange_may_be_lost_doubled_or_late() {
-    let plain = Params { sack: false, ..Params::DEFAULT };
-    let each = Params { ack: AckPolicy::Each, ..Params::DEFAULT };
-    for params in [&Params::DEFAULT, &plain, &each, &Params::NS3, &Params::DCTCP2010] {
+    let plain = Params {
+        sack: false,
+        ..Params::DEFAULT
+    };
+    let each = Params {
+        ack: AckPolicy::Each,
+        ..Params::DEFAULT
+    };
+    for params in [
+        &Params::DEFAULT,
+        &plain,
+        &each,
+        &Params::NS3,
+        &Params::DCTCP2010,
+    ] {
         let make = make(params);
         for length in [0, 1, 1_460, 1_461, 20_000] {
             let converse = |fault: &dyn Fn(&mut Pair<'_>)| {
@@ -467,12 +347,20 @@ fn every_packet_of_a_short_exchange_may_be_lost_doubled_or_late() {
 
 #[test]
 fn chaos_costs_time_and_nothing_else() {
-    let plain = Params { sack: false, ..Params::DEFAULT };
-    let patient = Params { retries_max: 60, ..Params::NS3 };
+    let plain = Params {
+        sack: false,
+        ..Params::DEFAULT
+    };
+    let patient = Params {
+        retries_max: 60,
+        ..Params::NS3
+    };
     for params in [&Params::DEFAULT, &plain, &patient] {
         let make = make(params);
         for seed in 0..30 {
-            let mut pair = Pair::star(4, &make, &DctcpCodec).named(params.profile).seed(seed);
+            let mut pair = Pair::star(4, &make, &DctcpCodec)
+                .named(params.profile)
+                .seed(seed);
             // A second per timeout adds up.
             pair = pair.limit(Span::ms(3_600_000));
             let mut rng = Rng::stream(seed, stream::TEST, 0);
@@ -504,13 +392,87 @@ fn chaos_costs_time_and_nothing_else() {
 fn an_incast_shares_a_small_buffer_to_the_end() {
     let params = Params::DEFAULT;
     let make = make(&params);
-    let mut pair = Pair::star(17, &make, &DctcpCodec).buffer(Bytes(60_000)).mark_from(Bytes(30_000));
+    let mut pair = Pair::star(17, &make, &DctcpCodec)
+        .buffer(Bytes(60_000))
+        .mark_from(Bytes(30_000));
     for host in 1..17 {
         pair.message(Time::ZERO, HostId(host), A, 100_000);
     }
     pair.run();
-    assert!(pair.totals().retransmitted > 0, "sixteen first windows do not fit");
+    assert!(
+        pair.totals().retransmitted > 0,
+        "sixteen first windows do not fit"
+    );
     assert_eq!(pair.totals().nonsense, 0);
+}
+
+#[test]
+fn pieces_beyond_what_a_receiver_remembers_are_dropped_and_nothing_is_lost() {
+    // Every second packet of 600 is lost: more gaps than either end keeps.
+    let params = Params {
+        initial_window: 1000,
+        ..Params::DEFAULT
+    };
+    let make = make(&params);
+    // All of them leave before the first acknowledgement comes.
+    let mut pair = Pair::new(&make, &DctcpCodec).delay(Span::ms(1));
+    pair.message(Time::ZERO, A, B, 600 * 1460);
+    for n in 0..600 {
+        pair.lose(("DATA", 2 * n + 1));
+    }
+    pair.run();
+    assert!(
+        pair.totals().nonsense > 0,
+        "the receiver counts what it had no room for"
+    );
+}
+
+#[test]
+fn both_ends_may_send_as_soon_as_they_hear_of_each_other() {
+    let ladder = ladder(&Params::DEFAULT, |pair| {
+        let conn = pair.connect(Time::ZERO, A, B);
+        pair.send(Time::ZERO, conn, A, 100);
+        pair.send(Time::ZERO + Span::us(6), conn, B, 100);
+    });
+    insta::assert_snapshot!(ladder, @r"
+     0.000us  A -> B  SYN                                         84 B
+     5.067us  A <- B  SYN-ACK                                     84 B
+    10.134us  A -> B  DATA 0+100 end                             178 B
+    15.276us  B received message 0, 100 B
+    15.276us  A <- B  ACK 100                                     84 B
+    15.344us  A <- B  DATA 0+100 end                             178 B
+    20.344us  A is done with message 0
+    20.486us  A received message 0, 100 B
+    20.486us  A -> B  ACK 100                                     84 B
+    25.553us  B is done with message 0
+    ");
+}
+
+#[test]
+fn a_paused_flow_keeps_still_and_others_do_not() {
+    let params = Params::DEFAULT;
+    let make = make(&params);
+    let mut pair = Pair::new(&make, &DctcpCodec);
+    let at = |us| Time::ZERO + Span::us(us);
+    let paused = pair.message(at(0), A, B, 14_600);
+    let other = pair.message(at(0), A, B, 14_600);
+    pair.signal(at(11), A, Signal::PauseFlow(paused));
+    pair.signal(at(500), A, Signal::ResumeFlow(paused));
+    pair.signal(at(502), A, Signal::PausePriority(0));
+    pair.signal(at(600), A, Signal::ResumePriority(0));
+    pair.run();
+    let ended = |conn| {
+        let found = pair.events().iter().find(|(_, host, event)| {
+            *host == B && matches!(event, Event::Received { conn: of, .. } if *of == conn)
+        });
+        found.unwrap().0
+    };
+    assert!(ended(other) < at(50), "{}", ended(other));
+    assert!(
+        (at(600)..at(630)).contains(&ended(paused)),
+        "{}",
+        ended(paused)
+    );
 }
 
 proptest::proptest! {

@@ -26,7 +26,12 @@ const LOSS_MIN: u64 = 2;
 impl Window {
     pub(super) fn new(rules: &Rules) -> Self {
         let (size, threshold) = (rules.initial_window, rules.ssthresh_initial);
-        Self { size, threshold, credit: 0, peaks: [0; 2] }
+        Self {
+            size,
+            threshold,
+            credit: 0,
+            peaks: [0; 2],
+        }
     }
 
     /// cwnd in bytes.
@@ -94,7 +99,7 @@ impl Window {
         (self.size, self.credit) = (rules.payload_max, 0);
     }
 
-    /// NewReno's recovery is over with `flight` bytes out: no burst. [RFC 6582 s3.2 step 3]
+    /// `NewReno`'s recovery is over with `flight` bytes out: no burst. [RFC 6582 s3.2 step 3]
     pub(super) fn after_reno(&mut self, flight: u64, rules: &Rules) {
         let room = flight.max(rules.payload_max) + rules.payload_max;
         self.size = self.threshold.min(room);
@@ -129,8 +134,16 @@ impl Window {
 
     /// Panics where an invariant is broken.
     pub(super) fn check(&self, rules: &Rules) {
-        assert!(self.size >= rules.payload_max, "a window of {} B", self.size);
-        assert!(self.size <= rules.receive_window, "a window of {} B", self.size);
+        assert!(
+            self.size >= rules.payload_max,
+            "a window of {} B",
+            self.size
+        );
+        assert!(
+            self.size <= rules.receive_window,
+            "a window of {} B",
+            self.size
+        );
     }
 }
 
@@ -140,8 +153,14 @@ mod tests {
     use crate::dctcp::Params;
     use model::Encap;
 
-    fn rules(params: Params) -> Rules {
-        Rules::new(&params, Encap { payload_max: 1000, ..Encap::PAPER })
+    fn rules(params: &Params) -> Rules {
+        Rules::new(
+            params,
+            Encap {
+                payload_max: 1000,
+                ..Encap::PAPER
+            },
+        )
     }
 
     /// One round trip of a window that is full, acknowledged two packets at a time.
@@ -156,7 +175,7 @@ mod tests {
     /// cwnd in packets after each round trip; `marked` ones begin with a mark and grow no more,
     /// as the sender has it.
     fn curve(alpha: f64, marked: &[bool]) -> String {
-        let rules = rules(Params::DEFAULT);
+        let rules = rules(&Params::DEFAULT);
         let mut window = Window::new(&rules);
         let rounds = marked.iter().map(|&marked| {
             if marked {
@@ -195,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_window_that_is_not_used_does_not_grow() {
-        let rules = rules(Params::DEFAULT);
+        let rules = rules(&Params::DEFAULT);
         let mut window = Window::new(&rules);
         let acked_in_rounds_of = |window: &mut Window, flight| {
             for _ in 0..50 {
@@ -206,7 +225,11 @@ mod tests {
             window.size()
         };
         assert_eq!(acked_in_rounds_of(&mut window, 5_000), 10_000);
-        assert_eq!(acked_in_rounds_of(&mut window, 8_000), 16_000, "in slow start, twice that");
+        assert_eq!(
+            acked_in_rounds_of(&mut window, 8_000),
+            16_000,
+            "in slow start, twice that"
+        );
         window.on_mark(0.0, &rules);
         assert_eq!(acked_in_rounds_of(&mut window, 15_000), 16_000);
         assert_eq!(acked_in_rounds_of(&mut window, 19_500), 21_000);
@@ -214,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_timeout_leaves_one_packet_and_only_the_first_lowers_the_threshold() {
-        let rules = rules(Params::DEFAULT);
+        let rules = rules(&Params::DEFAULT);
         let mut window = Window::new(&rules);
         window.on_timeout(true, 10_000, 1.0, &rules);
         window.on_timeout(false, 1_000, 1.0, &rules);
@@ -231,7 +254,7 @@ mod tests {
 
     #[test]
     fn silence_halves_per_timeout_down_to_the_first_window() {
-        let rules = rules(Params::DEFAULT);
+        let rules = rules(&Params::DEFAULT);
         let mut window = Window::new(&rules);
         (0..3).for_each(|_| round(&mut window, &rules));
         assert_eq!(window.size(), 80_000);
@@ -239,7 +262,10 @@ mod tests {
         let after = |timeouts| {
             let mut idle = window.clone();
             idle.after_idle(timeouts, &rules);
-            assert_eq!(idle.threshold, 60_000, "three quarters are known to have worked");
+            assert_eq!(
+                idle.threshold, 60_000,
+                "three quarters are known to have worked"
+            );
             idle.size
         };
         let sizes = [1, 2, 3, 9, u64::MAX].map(after);

@@ -14,7 +14,10 @@ pub struct RangeSet<const MAX: usize> {
 impl<const MAX: usize> RangeSet<MAX> {
     /// Nothing.
     pub const fn new() -> Self {
-        Self { ranges: Vec::new(), total: 0 }
+        Self {
+            ranges: Vec::new(),
+            total: 0,
+        }
     }
     /// Whether it holds nothing.
     #[inline]
@@ -76,8 +79,14 @@ impl<const MAX: usize> RangeSet<MAX> {
             self.total += end - start;
             return Some(end - start);
         }
-        let merged = (start.min(self.ranges[low].0), end.max(self.ranges[high - 1].1));
-        let old: u64 = self.ranges[low..high].iter().map(|&(begin, stop)| stop - begin).sum();
+        let merged = (
+            start.min(self.ranges[low].0),
+            end.max(self.ranges[high - 1].1),
+        );
+        let old: u64 = self.ranges[low..high]
+            .iter()
+            .map(|&(begin, stop)| stop - begin)
+            .sum();
         self.ranges[low] = merged;
         self.ranges.drain(low + 1..high);
         let new = merged.1 - merged.0 - old;
@@ -88,7 +97,11 @@ impl<const MAX: usize> RangeSet<MAX> {
     /// Forgets everything below `edge` and returns how many bytes that were.
     pub fn drop_below(&mut self, edge: u64) -> u64 {
         let whole = self.ranges.partition_point(|&(_, stop)| stop <= edge);
-        let mut dropped: u64 = self.ranges.drain(..whole).map(|(begin, stop)| stop - begin).sum();
+        let mut dropped: u64 = self
+            .ranges
+            .drain(..whole)
+            .map(|(begin, stop)| stop - begin)
+            .sum();
         if let Some(first) = self.ranges.first_mut()
             && first.0 < edge
         {
@@ -150,9 +163,20 @@ impl<const MAX: usize> RangeSet<MAX> {
 
     /// Panics where the set is not what it says it is.
     pub fn check(&self) {
-        assert!(self.ranges.len() <= MAX, "{} ranges, at most {MAX}", self.ranges.len());
-        assert!(self.ranges.iter().all(|&(begin, stop)| begin < stop), "an empty range");
-        assert!(self.ranges.is_sorted_by(|a, b| a.1 < b.0), "ranges touch: {:?}", self.ranges);
+        assert!(
+            self.ranges.len() <= MAX,
+            "{} ranges, at most {MAX}",
+            self.ranges.len()
+        );
+        assert!(
+            self.ranges.iter().all(|&(begin, stop)| begin < stop),
+            "an empty range"
+        );
+        assert!(
+            self.ranges.is_sorted_by(|a, b| a.1 < b.0),
+            "ranges touch: {:?}",
+            self.ranges
+        );
         let total: u64 = self.ranges.iter().map(|&(begin, stop)| stop - begin).sum();
         assert_eq!(total, self.total, "the sum of the ranges");
     }
@@ -162,45 +186,43 @@ impl<const MAX: usize> RangeSet<MAX> {
 mod tests {
     use super::*;
     use model::{Rng, stream};
+    use std::collections::BTreeSet;
 
     const SPACE: u64 = 200;
 
-    /// The same set as one flag per byte.
-    fn flags<const MAX: usize>(set: &RangeSet<MAX>) -> Vec<bool> {
-        (0..SPACE).map(|at| set.holding(at).is_some()).collect()
-    }
-
     #[test]
-    fn it_agrees_with_one_flag_per_byte() {
+    fn it_agrees_with_a_set_of_bytes() {
         let mut rng = Rng::stream(1, stream::TEST, 0);
-        let (mut set, mut bytes) = (RangeSet::<1000>::new(), vec![false; SPACE as usize]);
+        let (mut set, mut bytes) = (RangeSet::<1000>::new(), BTreeSet::new());
         for step in 0..20_000 {
             let start = rng.below(SPACE - 1);
             let end = rng.between(start + 1, (start + 12).min(SPACE));
-            let piece = start as usize..end as usize;
+            let before = bytes.len();
             if step % 40 == 39 {
-                let before = bytes.iter().filter(|&&there| there).count();
-                bytes[..piece.start].fill(false);
-                let after = bytes.iter().filter(|&&there| there).count();
-                assert_eq!(set.drop_below(start), (before - after) as u64);
+                bytes = bytes.split_off(&start);
+                assert_eq!(set.drop_below(start), (before - bytes.len()) as u64);
             } else {
-                let new = bytes[piece.clone()].iter().filter(|&&there| !there).count();
-                bytes[piece].fill(true);
-                assert_eq!(set.insert(start, end), Some(new as u64));
+                bytes.extend(start..end);
+                assert_eq!(set.insert(start, end), Some((bytes.len() - before) as u64));
             }
             set.check();
-            assert_eq!(flags(&set), bytes);
-            let (edge, above) = (rng.below(SPACE), |edge| bytes[edge as usize..].iter().filter(|&&t| t).count());
-            assert_eq!(set.bytes_above(edge), above(edge) as u64);
-            let gaps: Vec<u64> = set.gaps(edge, SPACE).flat_map(|(a, b)| a..b).collect();
-            assert_eq!(gaps, (edge..SPACE).filter(|&at| !bytes[at as usize]).collect::<Vec<_>>());
+            let edge = rng.below(SPACE);
+            let there: BTreeSet<u64> = (0..SPACE).filter(|&at| set.holding(at).is_some()).collect();
+            assert_eq!(there, bytes);
+            assert_eq!(set.bytes_above(edge), bytes.range(edge..).count() as u64);
+            assert_eq!(set.bytes_below(edge), bytes.range(..edge).count() as u64);
+            let gaps = set.gaps(edge, SPACE).flat_map(|(from, to)| from..to);
+            assert!(gaps.eq((edge..SPACE).filter(|at| !bytes.contains(at))));
         }
     }
 
     #[test]
     fn a_full_set_still_grows_what_it_has() {
         let mut set = RangeSet::<2>::new();
-        assert_eq!((set.insert(10, 20), set.insert(30, 40)), (Some(10), Some(10)));
+        assert_eq!(
+            (set.insert(10, 20), set.insert(30, 40)),
+            (Some(10), Some(10))
+        );
         assert_eq!((set.insert(50, 60), set.fits(50, 60)), (None, false));
         assert_eq!((set.insert(20, 25), set.insert(22, 30)), (Some(5), Some(5)));
         assert_eq!(set.iter().collect::<Vec<_>>(), [(10, 40)]);

@@ -1,0 +1,110 @@
+//! One connection at one end: how far it is open, and its two halves.
+
+use super::Rules;
+use super::receiver::Receiver;
+use super::sender::Sender;
+use crate::parts::timers::{Alarm, Timers};
+use model::{ConnId, HostId};
+use units::Time;
+
+// An idle connection costs its own entry and a place in the map, a used direction this much more.
+const _: () = assert!(size_of::<Option<Conn>>() <= 72);
+const _: () = assert!(size_of::<Sender>() <= 344 && size_of::<Receiver>() <= 112);
+
+/// How far a connection is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// We asked, first at `asked_at`.
+    Asking {
+        asked_at: Time,
+        tries: u8,
+        retry_at: Time,
+    },
+    /// The peer asked and we answered.
+    Answering {
+        tries: u8,
+        retry_at: Time,
+    },
+    Open,
+}
+
+/// One connection at one end.
+#[allow(clippy::struct_excessive_bools, reason = "four independent facts")]
+#[derive(Debug)]
+pub(super) struct Conn {
+    pub(super) id: ConnId,
+    pub(super) peer: HostId,
+    pub(super) incarnation: u32,
+    pub(super) state: State,
+    /// We opened it.
+    pub(super) opener: bool,
+    pub(super) one_shot: bool,
+    /// It is in the line's round.
+    pub(super) ready: bool,
+    /// The next switch does not want it now.
+    pub(super) paused: bool,
+    pub(super) alarm: Alarm,
+    /// The halves come into being with the first message of their direction.
+    pub(super) sender: Option<Box<Sender>>,
+    pub(super) receiver: Option<Box<Receiver>>,
+}
+
+impl Conn {
+    /// When it next wants to be called.
+    #[inline]
+    pub(super) fn deadline(&self) -> Time {
+        let opening = match self.state {
+            State::Asking { retry_at, .. } | State::Answering { retry_at, .. } => retry_at,
+            State::Open => Time::NEVER,
+        };
+        let sender = self
+            .sender
+            .as_ref()
+            .map_or(Time::NEVER, |sender| sender.deadline());
+        let receiver = self
+            .receiver
+            .as_ref()
+            .map_or(Time::NEVER, |receiver| receiver.deadline());
+        opening.min(sender).min(receiver)
+    }
+
+    /// Makes sure that it is called by `deadline`. An alarm that is too early does no harm and
+    /// saves the heap a visit per packet: a deadline mostly moves later.
+    #[inline]
+    pub(super) fn wake_by(&mut self, timers: &mut Timers, slot: u32, deadline: Time) {
+        if deadline < self.alarm.due() {
+            timers.set(&mut self.alarm, slot, deadline);
+        }
+    }
+
+    /// Panics where an invariant of our own state is broken.
+    pub(super) fn check(&self, rules: &Rules) {
+        assert!(
+            self.ready || !self.can_send(rules),
+            "{:?} missed its turn",
+            self.id
+        );
+        assert!(
+            self.alarm.due() <= self.deadline(),
+            "{:?} would be called late",
+            self.id
+        );
+        self.alarm.check();
+        if let Some(sender) = &self.sender {
+            sender.check(rules);
+        }
+        if let Some(receiver) = &self.receiver {
+            receiver.check(rules);
+        }
+    }
+
+    #[inline]
+    pub(super) fn can_send(&self, rules: &Rules) -> bool {
+        self.state == State::Open
+            && !self.paused
+            && self
+                .sender
+                .as_ref()
+                .is_some_and(|sender| sender.can_send(rules))
+    }
+}

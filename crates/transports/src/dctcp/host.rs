@@ -1,0 +1,715 @@
+//! One host: its connections, its line and its timers.
+
+use super::conn::{Conn, State};
+use super::header::{self, Ack, Data, Head, Reset, Syn, SynAck};
+use super::receiver::{Receiver, Verdict};
+use super::sender::Sender;
+use super::{Params, Rules};
+use crate::parts::packet_queue::PacketQueue;
+use crate::parts::slab::Slab;
+use crate::parts::timers::{Alarm, Timers};
+use model::{
+    ConnId, ConnMap, Cx, Ecn, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
+    Signal, StuckFlow, Totals, Transmit,
+};
+use std::collections::VecDeque;
+use units::Time;
+
+/// Control packets that wait for the line; what comes on top is lost, as it might be anywhere.
+const CONTROL_MAX: usize = 4096;
+/// One-shot connections whose end a host remembers, so that a late SYN does not revive them.
+const FINISHED_MAX: usize = 64;
+/// Connections that one [`Endpoint::check`] looks at, for it runs after every step.
+const CHECKED_MAX: usize = 64;
+/// The only priority in use.
+const PRIORITY: u8 = 0;
+
+/// Puts a control packet behind those that wait for the line.
+#[inline]
+fn queue(control: &mut PacketQueue, packet: Packet) {
+    if control.len() < CONTROL_MAX {
+        control.push(packet);
+    }
+}
+
+/// DCTCP on one host.
+#[derive(Debug)]
+pub(super) struct Host {
+    me: HostId,
+    encap: Encap,
+    /// Bytes of a control packet on the wire.
+    control_size: u16,
+    rules: Rules,
+    connections_max: usize,
+    slots: ConnMap,
+    conns: Slab<Conn>,
+    /// Control packets that wait for the line, first come first served.
+    control: PacketQueue,
+    /// Connections that can send, in the order of their turns.
+    ready: VecDeque<u32>,
+    timers: Timers,
+    /// One-shot connections that ended last: number and incarnation.
+    finished: VecDeque<(ConnId, u32)>,
+    /// Connections that are paused.
+    paused_flows: usize,
+    /// Our priority is paused.
+    paused: bool,
+    totals: Totals,
+}
+
+impl Host {
+    pub(super) fn new(params: &Params, config: &EndpointConfig) -> Self {
+        Self {
+            me: config.host,
+            encap: config.encap,
+            control_size: config.encap.wire(0),
+            rules: Rules::new(params, config.encap),
+            connections_max: usize::try_from(params.connections_max).unwrap_or(usize::MAX),
+            slots: ConnMap::default(),
+            conns: Slab::default(),
+            control: PacketQueue::default(),
+            ready: VecDeque::new(),
+            timers: Timers::default(),
+            finished: VecDeque::new(),
+            paused_flows: 0,
+            paused: false,
+            totals: Totals::default(),
+        }
+    }
+
+    fn say(&mut self, to: HostId, conn: ConnId, head: Head) {
+        queue(&mut self.control, head.packet(to, conn, self.encap));
+    }
+
+    fn add(&mut self, conn: Conn) -> u32 {
+        let id = conn.id;
+        let slot = self.conns.insert(conn);
+        self.slots.insert(id, slot);
+        slot
+    }
+
+    #[inline(never)]
+    fn forget(&mut self, slot: u32) {
+        let conn = self.conns.remove(slot);
+        self.slots.remove(conn.id);
+        self.paused_flows -= usize::from(conn.paused);
+        if conn.ready {
+            self.ready.retain(|&other| other != slot);
+        }
+        if self.slots.is_empty() {
+            // What is left are timers of the dead.
+            self.timers = Timers::default();
+        }
+    }
+
+    /// A one-shot connection is over at the receiver.
+    #[inline(never)]
+    fn finish(&mut self, slot: u32) {
+        let conn = &self.conns[slot];
+        if self.finished.len() == FINISHED_MAX {
+            self.finished.pop_front();
+        }
+        self.finished.push_back((conn.id, conn.incarnation));
+        self.forget(slot);
+    }
+
+    /// The connection is lost: its own messages will not be delivered.
+    #[inline(never)]
+    fn give_up(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        let conn = &self.conns[slot];
+        if conn.opener || conn.sender.as_ref().is_some_and(|sender| !sender.is_idle()) {
+            cx.events.push(Event::Refused { conn: conn.id });
+        }
+        self.forget(slot);
+    }
+
+    /// Something changed: lets the connection take its turn and sets its alarm.
+    fn settle(&mut self, slot: u32) {
+        let conn = &mut self.conns[slot];
+        if !conn.ready && conn.can_send(&self.rules) {
+            conn.ready = true;
+            self.ready.push_back(slot);
+        }
+        let deadline = conn.deadline();
+        conn.wake_by(&mut self.timers, slot, deadline);
+    }
+
+    fn ask(&mut self, slot: u32) {
+        let conn = &self.conns[slot];
+        let (to, id) = (conn.peer, conn.id);
+        let head = if conn.opener {
+            Head::Syn(Syn {
+                incarnation: conn.incarnation,
+                one_shot: conn.one_shot,
+            })
+        } else {
+            Head::SynAck(SynAck {
+                incarnation: conn.incarnation,
+            })
+        };
+        self.say(to, id, head);
+    }
+}
+
+/// One kind of packet each.
+impl Host {
+    fn on_syn(&mut self, cx: &mut Cx<'_>, id: ConnId, syn: Syn) {
+        if let Some(slot) = self.slots.get(id) {
+            let conn = &self.conns[slot];
+            if !conn.opener && conn.incarnation == syn.incarnation {
+                // Our answer was lost, or the question was doubled.
+                self.ask(slot);
+            } else {
+                self.totals.nonsense += 1;
+            }
+            return;
+        }
+        if self.finished.contains(&(id, syn.incarnation)) {
+            // A copy that is older than the connection's end.
+            return;
+        }
+        let Some(peer) = cx.peers.peer(self.me, id) else {
+            self.totals.nonsense += 1;
+            return;
+        };
+        if self.conns.len() >= self.connections_max {
+            self.say(peer, id, Head::Reset(Reset::Opening(syn.incarnation)));
+            return;
+        }
+        let retry_at = cx.now.after(self.rules.opening_wait(0));
+        let slot = self.add(Conn {
+            id,
+            peer,
+            incarnation: syn.incarnation,
+            state: State::Answering { tries: 0, retry_at },
+            opener: false,
+            one_shot: syn.one_shot,
+            ready: false,
+            paused: false,
+            alarm: Alarm::OFF,
+            sender: None,
+            receiver: None,
+        });
+        self.ask(slot);
+        self.settle(slot);
+    }
+
+    fn on_syn_ack(&mut self, cx: &mut Cx<'_>, id: ConnId, accept: SynAck) {
+        let Some(slot) = self.slots.get(id) else {
+            // It answers a SYN of a life that has ended.
+            if let Some(peer) = cx.peers.peer(self.me, id) {
+                self.say(peer, id, Head::Reset(Reset::Opening(accept.incarnation)));
+            }
+            return;
+        };
+        let conn = &mut self.conns[slot];
+        if !conn.opener || conn.incarnation != accept.incarnation {
+            self.totals.nonsense += 1;
+            return;
+        }
+        if let State::Asking {
+            asked_at, tries, ..
+        } = conn.state
+        {
+            conn.state = State::Open;
+            // A repeated SYN leaves open which one was answered. [Karn and Partridge 1987]
+            if let Some(sender) = conn.sender.as_mut().filter(|_| tries == 0) {
+                sender.on_handshake(cx.now.since(asked_at), &self.rules);
+            }
+        }
+        // Data tells the peer that the connection is open; without any, or if the peer missed it,
+        // an acknowledgement does.
+        if conn
+            .sender
+            .as_ref()
+            .is_none_or(|sender| !sender.can_send(&self.rules))
+        {
+            let ack = conn.receiver.as_ref().map_or(
+                Ack {
+                    cumulative: 0,
+                    block: None,
+                    echo: false,
+                    done: false,
+                },
+                |receiver| receiver.repeat(),
+            );
+            let to = conn.peer;
+            self.say(to, id, Head::Ack(ack));
+        }
+        self.settle(slot);
+    }
+
+    #[inline]
+    fn on_data(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let Some(data) = Data::read(packet) else {
+            self.totals.nonsense += 1;
+            return;
+        };
+        let (id, marked) = (packet.conn, packet.ecn() == Ecn::Marked);
+        let Some(slot) = self.slots.get(id) else {
+            self.on_stray_data(cx, id, &data);
+            return;
+        };
+        if self.conns[slot].state != State::Open && !self.on_first(slot) {
+            return;
+        }
+        let conn = &mut self.conns[slot];
+        if conn.one_shot && conn.opener {
+            self.totals.nonsense += 1;
+            return;
+        }
+        let (to, size, control) = (conn.peer, self.control_size, &mut self.control);
+        let emit = |ack: Ack| queue(control, ack.packet(to, id, size));
+        let receiver = conn
+            .receiver
+            .get_or_insert_with(|| Box::new(Receiver::new()));
+        match receiver.on_data(cx, id, conn.one_shot, data, marked, &self.rules, emit) {
+            Verdict::New => {}
+            Verdict::Old => self.totals.duplicates += 1,
+            Verdict::Dropped => self.totals.nonsense += 1,
+        }
+        if conn.one_shot && receiver.complete() > 0 {
+            self.finish(slot);
+            return;
+        }
+        let deadline = receiver.deadline();
+        conn.wake_by(&mut self.timers, slot, deadline);
+    }
+
+    /// Data or an acknowledgement of a connection that was not open: it is now, if we accepted it.
+    #[inline(never)]
+    fn on_first(&mut self, slot: u32) -> bool {
+        let conn = &mut self.conns[slot];
+        let accepted = matches!(conn.state, State::Answering { .. });
+        if accepted {
+            conn.state = State::Open;
+            self.settle(slot);
+        } else {
+            // Nobody can send before we have heard that the connection is open.
+            self.totals.nonsense += 1;
+        }
+        accepted
+    }
+
+    /// Data of a connection that we do not know.
+    #[inline(never)]
+    fn on_stray_data(&mut self, cx: &Cx<'_>, id: ConnId, data: &Data) {
+        let Some(peer) = cx.peers.peer(self.me, id) else {
+            self.totals.nonsense += 1;
+            return;
+        };
+        if data.flags & Data::ONE_SHOT != 0 {
+            // It was open once, or there would be no data, and it is forgotten only when complete.
+            self.totals.duplicates += 1;
+            let cumulative = data.offset + data.span();
+            let ack = Ack {
+                cumulative,
+                block: None,
+                echo: false,
+                done: true,
+            };
+            self.say(peer, id, Head::Ack(ack));
+        } else {
+            self.say(peer, id, Head::Reset(Reset::Data(data.offset)));
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let Some(ack) = Ack::read(packet) else {
+            self.totals.nonsense += 1;
+            return;
+        };
+        let id = packet.conn;
+        // After the end of a one-shot connection late ones are normal.
+        let Some(slot) = self.slots.get(id) else {
+            return;
+        };
+        if self.conns[slot].state != State::Open && !self.on_first(slot) {
+            return;
+        }
+        let conn = &mut self.conns[slot];
+        let Some(sender) = &mut conn.sender else {
+            self.totals.nonsense += u64::from(ack.cumulative > 0 || ack.block.is_some());
+            return;
+        };
+        if (ack.done && !conn.one_shot) || sender.on_ack(cx.now, ack, &self.rules).is_err() {
+            self.totals.nonsense += 1;
+            return;
+        }
+        // Bounded by the messages that the application has queued.
+        while let Some(ordinal) = sender.take_finished() {
+            cx.events.push(Event::Sent { conn: id, ordinal });
+        }
+        if conn.one_shot && sender.is_idle() {
+            self.forget(slot);
+            return;
+        }
+        let deadline = sender.deadline();
+        conn.wake_by(&mut self.timers, slot, deadline);
+        if !conn.ready && conn.can_send(&self.rules) {
+            conn.ready = true;
+            self.ready.push_back(slot);
+        }
+    }
+
+    fn on_reset(&mut self, cx: &mut Cx<'_>, id: ConnId, reset: Reset) {
+        // Answering a reset with one could go on for ever.
+        let Some(slot) = self.slots.get(id) else {
+            return;
+        };
+        let conn = &self.conns[slot];
+        let believed = match reset {
+            Reset::Opening(incarnation) => {
+                incarnation == conn.incarnation && conn.state != State::Open
+            }
+            Reset::Data(offset) => conn
+                .sender
+                .as_ref()
+                .is_some_and(|sender| sender.has_in_flight(offset)),
+        };
+        if believed {
+            self.give_up(cx, slot);
+        } else {
+            self.totals.nonsense += 1;
+        }
+    }
+
+    #[inline(never)]
+    fn on_rare(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        match Head::read(packet) {
+            Some(Head::Syn(syn)) => self.on_syn(cx, packet.conn, syn),
+            Some(Head::SynAck(accept)) => self.on_syn_ack(cx, packet.conn, accept),
+            Some(Head::Reset(reset)) => self.on_reset(cx, packet.conn, reset),
+            Some(Head::Data(_) | Head::Ack(_)) | None => self.totals.nonsense += 1,
+        }
+    }
+
+    /// The alarm of `slot` rang: does what is due and returns false where the connection is over.
+    fn on_alarm(&mut self, cx: &mut Cx<'_>, slot: u32) -> bool {
+        let conn = &mut self.conns[slot];
+        if let State::Asking {
+            tries, retry_at, ..
+        }
+        | State::Answering { tries, retry_at } = &mut conn.state
+            && *retry_at <= cx.now
+        {
+            self.totals.timeouts += 1;
+            *tries += 1;
+            if *tries > self.rules.retries_max {
+                return false;
+            }
+            *retry_at = cx.now.after(self.rules.opening_wait(*tries));
+            self.ask(slot);
+        }
+        let conn = &mut self.conns[slot];
+        if let Some(receiver) = &mut conn.receiver
+            && receiver.deadline() <= cx.now
+        {
+            let ack = receiver.on_deadline();
+            queue(
+                &mut self.control,
+                ack.packet(conn.peer, conn.id, self.control_size),
+            );
+        }
+        if let Some(sender) = &mut conn.sender
+            && sender.deadline() <= cx.now
+        {
+            self.totals.timeouts += 1;
+            return sender.on_timeout(cx.now, &self.rules);
+        }
+        true
+    }
+
+    /// Writes the first control packet that may leave into `out`; false where there is none.
+    #[inline]
+    fn next_control(&mut self, out: &mut Packet) -> bool {
+        if self.paused_flows == 0 {
+            return self.control.pop(out);
+        }
+        // Those of paused flows go round to the end: no flow's own order changes.
+        for _ in 0..self.control.len() {
+            self.control.pop(out);
+            if !self
+                .slots
+                .get(out.conn)
+                .is_some_and(|slot| self.conns[slot].paused)
+            {
+                return true;
+            }
+            self.control.push(*out);
+        }
+        false
+    }
+}
+
+impl Endpoint for Host {
+    fn connect(&mut self, cx: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime) {
+        if self.slots.get(conn).is_some() {
+            // It is open already, or opening.
+            return;
+        }
+        if self.conns.len() >= self.connections_max {
+            cx.events.push(Event::Refused { conn });
+            return;
+        }
+        // A clock makes incarnations differ, as it makes TCP's first sequence numbers.
+        // [RFC 9293 s3.4.1]
+        #[allow(clippy::cast_possible_truncation, reason = "the low bits differ most")]
+        let incarnation = (cx.now.0 / 1000) as u32;
+        let retry_at = cx.now.after(self.rules.opening_wait(0));
+        let slot = self.add(Conn {
+            id: conn,
+            peer,
+            incarnation,
+            state: State::Asking {
+                asked_at: cx.now,
+                tries: 0,
+                retry_at,
+            },
+            opener: true,
+            one_shot: lifetime == Lifetime::OneMessage,
+            ready: false,
+            paused: false,
+            alarm: Alarm::OFF,
+            sender: None,
+            receiver: None,
+        });
+        self.ask(slot);
+        self.settle(slot);
+    }
+
+    fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
+        let Some(slot) = self.slots.get(conn) else {
+            cx.events.push(Event::Refused { conn });
+            return;
+        };
+        let found = &mut self.conns[slot];
+        // One message from the opener is all that such a connection carries.
+        if found.one_shot && (!found.opener || found.sender.is_some()) {
+            cx.events.push(Event::Refused { conn });
+            return;
+        }
+        let sender = found
+            .sender
+            .get_or_insert_with(|| Box::new(Sender::new(&self.rules)));
+        if sender.push(cx.now, length, &self.rules).is_err() {
+            cx.events.push(Event::Refused { conn });
+        }
+        self.settle(slot);
+    }
+
+    fn cancel(&mut self, _cx: &mut Cx<'_>, conn: ConnId) {
+        let Some(slot) = self.slots.get(conn) else {
+            return;
+        };
+        if let Some(sender) = &mut self.conns[slot].sender {
+            sender.cancel();
+        }
+        self.settle(slot);
+    }
+
+    #[inline]
+    fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        if packet.trimmed() || packet.bounced() {
+            // To this transport a packet without its payload is a lost packet.
+            return;
+        }
+        match header::kind(packet) {
+            header::DATA => self.on_data(cx, packet),
+            header::ACK => self.on_ack(cx, packet),
+            _ => self.on_rare(cx, packet),
+        }
+    }
+
+    fn on_signal(&mut self, _cx: &mut Cx<'_>, signal: Signal) {
+        let (id, pause) = match signal {
+            Signal::PausePriority(priority) => {
+                self.paused |= priority == PRIORITY;
+                return;
+            }
+            Signal::ResumePriority(priority) => {
+                self.paused &= priority != PRIORITY;
+                return;
+            }
+            Signal::PauseFlow(id) => (id, true),
+            Signal::ResumeFlow(id) => (id, false),
+        };
+        let Some(slot) = self.slots.get(id) else {
+            return;
+        };
+        let conn = &mut self.conns[slot];
+        if conn.paused != pause {
+            conn.paused = pause;
+            self.paused_flows = if pause {
+                self.paused_flows + 1
+            } else {
+                self.paused_flows - 1
+            };
+        }
+        self.settle(slot);
+    }
+
+    fn on_deadline(&mut self, cx: &mut Cx<'_>) {
+        // Every turn moves an alarm past now or removes it.
+        while let Some(slot) = self.timers.due(cx.now) {
+            let Some(conn) = self.conns.get_mut(slot) else {
+                self.timers.gone();
+                continue;
+            };
+            if !self.timers.admit(&mut conn.alarm, cx.now) {
+                continue;
+            }
+            if self.on_alarm(cx, slot) {
+                let conn = &mut self.conns[slot];
+                let deadline = conn.deadline();
+                self.timers.rung(&mut conn.alarm, deadline);
+                self.settle(slot);
+            } else {
+                self.timers.gone();
+                self.give_up(cx, slot);
+            }
+        }
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        if self.paused {
+            return Transmit::Nothing;
+        }
+        // DEVIATES(tcp): control packets overtake data, which in a host is chosen only when the
+        // line is free; a real queue holds a few packets of data in front of them.
+        if !self.control.is_empty() && self.next_control(out) {
+            return self.more();
+        }
+        // Bounded by the connections: each turn but the last takes one out that cannot send now.
+        while let Some(&slot) = self.ready.front() {
+            let conn = &mut self.conns[slot];
+            let sender = conn
+                .sender
+                .as_mut()
+                .expect("only what can send is in the round");
+            let segment = if conn.paused {
+                None
+            } else {
+                sender.transmit(cx.now, &self.rules)
+            };
+            let more = segment.is_some() && sender.can_send(&self.rules);
+            if let Some(segment) = segment {
+                let data = Data {
+                    offset: segment.offset(),
+                    gaps: segment.gaps & Data::GAPS,
+                    length: segment.length,
+                    flags: segment.flags | if conn.one_shot { Data::ONE_SHOT } else { 0 },
+                };
+                *out = data.packet(conn.peer, conn.id, self.encap.wire(data.length));
+                if self.rules.ecn {
+                    out.set_ecn(Ecn::Capable0);
+                }
+                self.totals.data_sent += 1;
+                self.totals.retransmitted += u64::from(data.flags & Data::AGAIN != 0);
+                let deadline = sender.deadline();
+                conn.wake_by(&mut self.timers, slot, deadline);
+            }
+            conn.ready = more;
+            if !more {
+                self.ready.pop_front();
+            } else if self.ready.len() > 1 {
+                self.ready.rotate_left(1);
+            }
+            if segment.is_some() {
+                return self.more();
+            }
+        }
+        Transmit::Nothing
+    }
+
+    fn deadline(&self) -> Time {
+        self.timers.next()
+    }
+
+    fn check(&self) {
+        assert_eq!(
+            self.slots.len(),
+            self.conns.len(),
+            "connections and their numbers"
+        );
+        assert!(self.control.len() <= CONTROL_MAX && self.finished.len() <= FINISHED_MAX);
+        if self.conns.len() <= CHECKED_MAX {
+            let ready = self.conns.iter().filter(|conn| conn.ready).count();
+            assert_eq!(ready, self.ready.len(), "connections in the line's round");
+            assert!(self.ready.iter().all(|&slot| self.conns[slot].ready));
+            let paused = self.conns.iter().filter(|conn| conn.paused).count();
+            assert_eq!(paused, self.paused_flows, "paused connections");
+        }
+        for conn in self.conns.sample(self.totals.data_sent, CHECKED_MAX) {
+            conn.check(&self.rules);
+        }
+    }
+
+    fn stuck(&self, report: &mut dyn FnMut(StuckFlow)) {
+        for conn in self.conns.iter() {
+            let mut say = |(state, waits_for)| {
+                report(StuckFlow {
+                    conn: conn.id,
+                    state,
+                    waits_for,
+                });
+            };
+            match conn.state {
+                State::Asking {
+                    tries, retry_at, ..
+                } => {
+                    let state = format!("opener, asked {} times", u16::from(tries) + 1);
+                    say((state, format!("a SYN-ACK, or asks again at {retry_at}")));
+                }
+                State::Answering { tries, retry_at } => {
+                    let state = format!("accepter, answered {} times", u16::from(tries) + 1);
+                    say((
+                        state,
+                        format!("data or an ACK, or answers again at {retry_at}"),
+                    ));
+                }
+                State::Open => {
+                    let halves = [
+                        conn.sender.as_ref().and_then(|sender| sender.stuck()),
+                        conn.receiver.as_ref().and_then(|receiver| receiver.stuck()),
+                    ];
+                    halves.into_iter().flatten().for_each(&mut say);
+                    let waiting = conn.sender.is_none() && conn.receiver.is_none();
+                    if conn.one_shot && waiting {
+                        say(("open, nothing sent".to_owned(), "its message".to_owned()));
+                    }
+                }
+            }
+        }
+    }
+
+    fn totals(&self) -> Totals {
+        self.totals
+    }
+}
+
+impl Host {
+    fn more(&self) -> Transmit {
+        if self.ready.is_empty() && self.control.is_empty() {
+            Transmit::Last
+        } else {
+            Transmit::More
+        }
+    }
+}
+
+#[cfg(test)]
+impl Host {
+    pub(super) fn connections(&self) -> usize {
+        self.conns.len()
+    }
+    pub(super) fn sender(&self, conn: ConnId) -> &Sender {
+        let slot = self.slots.get(conn).expect("the test opened it");
+        self.conns[slot]
+            .sender
+            .as_ref()
+            .expect("the test sent on it")
+    }
+}

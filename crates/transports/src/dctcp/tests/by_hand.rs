@@ -1,0 +1,353 @@
+//! One host alone: windows as curves, peers that lie, peers that are silent.
+
+use super::super::header::{Ack, Data, Head, Syn, SynAck};
+use super::super::host::Host;
+use super::super::sender::Sender;
+use super::super::*;
+use model::{ConnId, Cx, Ecn, Event, HostId, Lifetime, Packet, Rng, Transmit, stream};
+use testkit::{A, B};
+use units::{Bytes, Time};
+
+/// One host, driven by hand.
+struct Bench {
+    host: Host,
+    rng: Rng,
+    events: Vec<Event>,
+    now: Time,
+}
+
+struct TheOther;
+impl model::Peers for TheOther {
+    fn peer(&self, me: HostId, _: ConnId) -> Option<HostId> {
+        Some(HostId(1 - me.0))
+    }
+}
+
+impl Bench {
+    fn new(params: &Params, me: HostId) -> Self {
+        let config = EndpointConfig {
+            host: me,
+            rate: Rate::gbps(10),
+            base_rtt: Span::us(12),
+            encap: Encap::PAPER,
+            port_buffer: Bytes(384_500),
+            hops_max: 1,
+        };
+        let rng = Rng::stream(1, stream::TEST, 0);
+        Self {
+            host: Host::new(params, &config),
+            rng,
+            events: Vec::new(),
+            now: Time::ZERO,
+        }
+    }
+
+    fn call<R>(&mut self, step: impl FnOnce(&mut Host, &mut Cx<'_>) -> R) -> R {
+        let mut cx = Cx {
+            now: self.now,
+            rng: &mut self.rng,
+            events: &mut self.events,
+            peers: &TheOther,
+            wants_data: false,
+        };
+        let result = step(&mut self.host, &mut cx);
+        self.host.check();
+        result
+    }
+
+    fn poll(&mut self) -> Option<Packet> {
+        let mut packet = Packet::EMPTY;
+        let said = self.call(|host, cx| host.poll_transmit(cx, &mut packet));
+        (said != Transmit::Nothing).then_some(packet)
+    }
+
+    fn arrive(&mut self, packet: &Packet) {
+        self.call(|host, cx| host.on_packet(cx, packet));
+    }
+
+    fn sender(&self) -> &Sender {
+        self.host.sender(ConnId(1))
+    }
+
+    /// A sender with its connection open and `length` bytes to send.
+    fn open(params: &Params, length: u64) -> Self {
+        let mut bench = Self::new(params, A);
+        bench.call(|host, cx| {
+            host.connect(cx, ConnId(1), B, Lifetime::Persistent);
+            host.send(cx, ConnId(1), length);
+        });
+        let syn = bench.poll().unwrap();
+        let Some(Head::Syn(Syn { incarnation, .. })) = Head::read(&syn) else {
+            panic!("{syn:?} opens nothing");
+        };
+        bench.now += Span::us(100);
+        let accept = Head::SynAck(SynAck { incarnation });
+        bench.arrive(&accept.packet(A, ConnId(1), Encap::PAPER));
+        bench
+    }
+
+    /// Sends all that may leave and returns how many packets that are.
+    fn flush(&mut self) -> u64 {
+        std::iter::from_fn(|| self.poll()).count() as u64
+    }
+
+    /// `packets` more arrived, two by two; the first `marked` of them were marked.
+    fn acknowledge(&mut self, from: u64, packets: u64, marked: u64) {
+        let mut done = 0;
+        while done < packets {
+            let step = 2.min(packets - done);
+            let cumulative = (from + done + step) * 1460;
+            let echo = done < marked;
+            let ack = Head::Ack(Ack {
+                cumulative,
+                block: None,
+                echo,
+                done: false,
+            });
+            self.arrive(&ack.packet(A, ConnId(1), Encap::PAPER));
+            done += step;
+        }
+    }
+}
+
+/// Packets that leave per round trip, and behind them alpha's effect: the window in packets at the
+/// end of the round. `marked` of each round's packets come back marked.
+fn rounds(params: &Params, marked: &[u64]) -> String {
+    let (mut bench, mut acked) = (Bench::open(params, 1 << 40), 0);
+    let round = marked.iter().map(|&marked| {
+        let sent = bench.flush();
+        bench.now += Span::us(100);
+        bench.acknowledge(acked, sent, marked);
+        acked += sent;
+        let window = bench.sender().window() as f64 / 1460.0;
+        format!("{sent}:{window:.1} ")
+    });
+    round.collect()
+}
+
+#[test]
+fn without_marks_the_window_doubles() {
+    insta::assert_snapshot!(rounds(&Params::DEFAULT, &[0; 7]), @"10:20.0 20:40.0 40:80.0 80:160.0 160:320.0 320:640.0 640:1280.0");
+}
+
+#[test]
+fn one_marked_packet_ends_the_doubling() {
+    let marked = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    insta::assert_snapshot!(rounds(&Params::DEFAULT, &marked), @"10:20.0 20:40.0 40:80.0 80:52.0 52:52.0 52:53.0 53:54.0 54:55.0 55:56.0 56:57.0");
+}
+
+#[test]
+fn full_marking_brings_the_window_to_its_least() {
+    insta::assert_snapshot!(rounds(&Params::DEFAULT, &[1000; 8]), @"10:2.5 2:2.0 2:2.0 2:2.0 2:2.0 2:2.0 2:2.0 2:2.0");
+}
+
+#[test]
+fn light_marking_costs_little_once_alpha_has_learnt_that_it_is_light() {
+    let marked: Vec<u64> = (0..30)
+        .map(|round| if round % 3 == 2 { 2 } else { 0 })
+        .collect();
+    insta::assert_snapshot!(rounds(&Params::DEFAULT, &marked), @"10:20.0 20:40.0 40:24.3 24:24.3 24:25.3 25:17.7 17:17.7 17:18.7 18:14.4 14:14.4 14:15.4 15:12.4 12:12.4 12:13.4 13:11.3 11:11.3 11:12.3 12:10.6 10:10.6 10:11.6 11:10.1 10:10.1 10:11.1 11:9.8 9:9.8 9:10.8 10:9.6 9:9.6 9:10.6 10:9.5");
+}
+
+#[test]
+fn data_for_a_connection_that_nobody_knows_is_reset() {
+    let params = Params::DEFAULT;
+    let (mut a, mut b) = (Bench::new(&params, A), Bench::new(&params, B));
+    a.call(|host, cx| {
+        host.connect(cx, ConnId(1), B, Lifetime::Persistent);
+        host.send(cx, ConnId(1), 5_000);
+    });
+    let syn = a.poll().unwrap();
+    b.arrive(&syn);
+    a.arrive(&b.poll().unwrap());
+    let data = a.poll().unwrap();
+    let mut rebooted = Bench::new(&params, B);
+    rebooted.arrive(&data);
+    let reset = rebooted.poll().unwrap();
+    assert_eq!(DctcpCodec.describe(&reset), "RESET at 0");
+    a.arrive(&reset);
+    assert_eq!(a.events, [Event::Refused { conn: ConnId(1) }]);
+    assert_eq!(a.host.deadline(), Time::NEVER);
+    a.arrive(&reset);
+    assert_eq!(a.poll(), None, "a reset is never answered");
+}
+
+#[test]
+fn a_one_shot_connection_carries_one_message_of_its_opener() {
+    let mut bench = Bench::new(&Params::DEFAULT, B);
+    let syn = Head::Syn(Syn {
+        incarnation: 1,
+        one_shot: true,
+    });
+    bench.arrive(&syn.packet(B, ConnId(1), Encap::PAPER));
+    bench.call(|host, cx| host.send(cx, ConnId(1), 5));
+    assert_eq!(bench.events, [Event::Refused { conn: ConnId(1) }]);
+    let data = Data {
+        offset: 0,
+        gaps: 0,
+        length: 5,
+        flags: Data::END | Data::ONE_SHOT,
+    };
+    bench.arrive(&data.packet(B, ConnId(1), 84));
+    assert_eq!(
+        bench.events[1..],
+        [Event::Received {
+            conn: ConnId(1),
+            ordinal: 0,
+            length: 5
+        }]
+    );
+    assert_eq!(
+        (bench.host.connections(), bench.host.deadline()),
+        (0, Time::NEVER)
+    );
+}
+
+/// Acknowledgements of anything that might be in flight, borders of packets or not.
+fn any_ack(rng: &mut Rng, from: u64, until: u64) -> Ack {
+    let cumulative = rng.between(from.saturating_sub(3_000), until + 2_000);
+    let start = cumulative + rng.between(1, 20_000);
+    let block = (rng.below(3) > 0).then_some((start, start + rng.between(1, 6_000)));
+    Ack {
+        cumulative,
+        block,
+        echo: rng.below(4) == 0,
+        done: rng.below(50) == 0,
+    }
+}
+
+#[test]
+fn a_receiver_that_lies_breaks_no_invariant_of_its_sender() {
+    for seed in 0..200 {
+        let params = Params {
+            sack: seed % 4 > 0,
+            retries_max: 60,
+            ..Params::DEFAULT
+        };
+        let mut bench = Bench::open(&params, 1_000_000);
+        let mut rng = Rng::stream(seed, stream::TEST, 1);
+        let mut reached = 0;
+        for _ in 0..400 {
+            match rng.below(10) {
+                0 => {
+                    let deadline = bench.host.deadline();
+                    if deadline < Time::NEVER {
+                        bench.now = bench.now.max(deadline);
+                    }
+                    bench.call(Endpoint::on_deadline);
+                }
+                1 => bench.call(|host, cx| host.send(cx, ConnId(1), rng.below(3) * 700)),
+                2 if rng.below(20) == 0 => bench.call(|host, cx| host.cancel(cx, ConnId(1))),
+                2..5 => {
+                    let sent = std::iter::from_fn(|| bench.poll()).take(20);
+                    let ends = sent.filter_map(|packet| Data::read(&packet));
+                    reached = ends
+                        .map(|data| data.offset + data.span())
+                        .fold(reached, u64::max);
+                }
+                _ => {
+                    let una = bench.sender().acknowledged();
+                    // Mostly near the oldest packet, or the conversation would soon be over.
+                    let until = una + rng.below(reached.saturating_sub(una).min(8_000) + 1);
+                    let ack = any_ack(&mut rng, una, until).packet(A, ConnId(1), 84);
+                    bench.arrive(&ack);
+                }
+            }
+        }
+        assert!(bench.host.totals().nonsense > 0 && bench.host.totals().retransmitted > 0);
+    }
+}
+
+#[test]
+fn a_sender_that_lies_breaks_no_invariant_of_its_receiver() {
+    for seed in 0..200 {
+        let params = Params {
+            receive_window: Bytes(20_000),
+            ..Params::DEFAULT
+        };
+        let mut bench = Bench::new(&params, B);
+        let syn = Head::Syn(Syn {
+            incarnation: 1,
+            one_shot: seed % 5 == 0,
+        });
+        bench.arrive(&syn.packet(B, ConnId(1), Encap::PAPER));
+        let mut rng = Rng::stream(seed, stream::TEST, 2);
+        let mut offset = 0;
+        for _ in 0..600 {
+            offset = if rng.below(3) > 0 {
+                offset + rng.below(12_000)
+            } else {
+                rng.below(offset + 1)
+            };
+            let length = u16::try_from(rng.below(3) * rng.below(1_500)).unwrap();
+            let gaps = u32::try_from(rng.below(4)).unwrap().wrapping_sub(1) & Data::GAPS;
+            let end = if length == 0 || rng.below(4) == 0 {
+                Data::END
+            } else {
+                0
+            };
+            let mut packet = Data {
+                offset,
+                gaps,
+                length,
+                flags: end,
+            }
+            .packet(B, ConnId(1), 1538);
+            packet.set_ecn(if rng.below(3) == 0 {
+                Ecn::Marked
+            } else {
+                Ecn::Capable0
+            });
+            bench.arrive(&packet);
+            bench.now += Span::us(rng.below(600));
+            bench.call(Endpoint::on_deadline);
+            while bench.poll().is_some() {}
+        }
+        assert!(
+            bench.host.totals().nonsense > 0 || seed % 5 == 0,
+            "beyond the window"
+        );
+    }
+}
+
+#[test]
+fn a_silent_peer_is_given_up_after_all_retries() {
+    let params = Params {
+        retries_max: 4,
+        ..Params::DEFAULT
+    };
+    let mut bench = Bench::open(&params, 1_000);
+    let (mut left_at, mut waits) = (bench.now, Vec::new());
+    while bench.events.is_empty() {
+        if bench.flush() > 0 {
+            waits.push(bench.now.since(left_at).0 / 1_000_000_000);
+            left_at = bench.now;
+        }
+        bench.now = bench.host.deadline();
+        bench.call(Endpoint::on_deadline);
+    }
+    assert_eq!(waits, [0, 10, 20, 40, 80]);
+    assert_eq!(bench.now.since(left_at), Span::ms(160));
+    assert_eq!(bench.events, [Event::Refused { conn: ConnId(1) }]);
+    assert_eq!(
+        (bench.host.connections(), bench.host.deadline()),
+        (0, Time::NEVER)
+    );
+}
+
+#[test]
+fn an_opener_that_hears_nothing_asks_again_and_then_gives_up() {
+    let params = Params {
+        retries_max: 2,
+        ..Params::DEFAULT
+    };
+    let mut bench = Bench::new(&params, A);
+    bench.call(|host, cx| host.connect(cx, ConnId(1), B, Lifetime::Persistent));
+    let mut asked = 0;
+    while bench.events.is_empty() {
+        asked += bench.flush();
+        bench.now = bench.host.deadline();
+        bench.call(Endpoint::on_deadline);
+    }
+    assert_eq!((asked, bench.now), (3, Time::ZERO + Span::ms(70)));
+}
