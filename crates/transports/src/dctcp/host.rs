@@ -577,7 +577,7 @@ impl Endpoint for Host {
         if self.paused {
             return Transmit::Nothing;
         }
-        // DEVIATES(tcp): control packets overtake data, which in a host is chosen only when the
+        // DEVIATES(linux): control packets overtake data, which in a host is chosen only when the
         // line is free; a real queue holds a few packets of data in front of them.
         if !self.control.is_empty() && self.next_control(out) {
             return self.more();

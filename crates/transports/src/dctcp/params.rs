@@ -226,20 +226,17 @@ const GBPS: u64 = 1_000_000_000;
 
 /// The marking threshold K for a link of `rate`, in wire bytes.
 ///
-/// The paper gives two values, chosen for its batching hosts. Between and below them we draw the
-/// straight line; above 10 Gb/s K grows with the rate, as the product of rate and round trip does.
+/// The paper gives two values, which leave room for the bursts of its hosts; below 10 Gb/s we draw
+/// the straight line through both. Above it K stays: its rule K > C RTT / 7 asks for less than 65
+/// packets at 100 Gb/s up to a round trip of 55 us, and a K that grew with the rate would exceed
+/// shallow buffers, so that they would drop and never mark. [dctcp s3.4]
 pub fn mark_threshold(rate: Rate, encap: Encap) -> Bytes {
     let [low, high] = K_PACKETS;
-    let frame = u64::from(encap.wire_max());
-    let bytes = if rate.0 >= 10 * GBPS {
-        u128::from(high * frame) * u128::from(rate.0) / u128::from(10 * GBPS)
-    } else {
-        // low at 1G, high at 10G, times 9 to stay in whole numbers.
-        let ninths = u128::from(10 * low - high) * u128::from(GBPS)
-            + u128::from(high - low) * u128::from(rate.0);
-        ninths * u128::from(frame) / u128::from(9 * GBPS)
-    };
-    Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
+    let rate = rate.0.min(10 * GBPS);
+    // Times 9 to stay in whole numbers: `low` at 1 Gb/s, `high` at 10 Gb/s.
+    let ninths = (10 * low - high) * GBPS + (high - low) * rate;
+    let bytes = u128::from(ninths) * u128::from(encap.wire_max()) / u128::from(9 * GBPS);
+    Bytes(u64::try_from(bytes).expect("at most 65 frames"))
 }
 
 const ON_LOSS: [(&str, OnLoss); 2] = [("halve", OnLoss::Halve), ("alpha", OnLoss::Alpha)];
@@ -394,7 +391,7 @@ const KEYS: &[Key<Params>] = &[
     Key {
         key: "mark",
         meaning: "marking threshold K of every port in wire bytes, or \"auto\": 20 full packets at \
-                  1 Gb/s, 65 at 10 Gb/s, a straight line below, in proportion to the rate above",
+                  1 Gb/s, a straight line up to 65 at 10 Gb/s, 65 above",
         source: "dctcp s3.4, s4",
         get: |p| {
             p.mark
@@ -528,11 +525,11 @@ mod tests {
     }
 
     #[test]
-    fn the_threshold_meets_the_papers_two_values_and_grows_with_the_rate() {
+    fn the_threshold_meets_the_papers_two_values_and_fits_shallow_buffers() {
         let packets = |gbps| mark_threshold(Rate::gbps(gbps), Encap::PAPER).0 / 1538;
         assert_eq!(
             [1, 2, 5, 10, 25, 40, 100, 400].map(packets),
-            [20, 25, 40, 65, 162, 260, 650, 2600]
+            [20, 25, 40, 65, 65, 65, 65, 65]
         );
     }
 

@@ -142,7 +142,7 @@ impl Receiver {
             );
         }
         self.unacked += 1;
-        // DEVIATES(tcp): a message's end is acknowledged at once, so that the sender of a request
+        // DEVIATES(linux): a message's end is acknowledged at once, so that the sender of a request
         // does not wait for a timer that saves it nothing.
         if turned || data.end() || self.unacked >= rules.packets_per_ack {
             emit(self.acknowledge(None, one_shot));

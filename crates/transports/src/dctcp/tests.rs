@@ -26,6 +26,10 @@ fn a_message_takes_a_handshake_and_a_window() {
     let ladder = ladder(&Params::DEFAULT, |pair| {
         pair.message(Time::ZERO, A, B, 4_000);
     });
+    assert!(
+        include_str!("README.md").contains(&ladder),
+        "the page shows this ladder"
+    );
     insta::assert_snapshot!(ladder, @r"
      0.000us  A -> B  SYN one message                             84 B
      5.067us  A <- B  SYN-ACK                                     84 B
