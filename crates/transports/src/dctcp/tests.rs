@@ -26,8 +26,9 @@ fn a_message_takes_a_handshake_and_a_window() {
     let ladder = ladder(&Params::DEFAULT, |pair| {
         pair.message(Time::ZERO, A, B, 4_000);
     });
+    let page = include_str!("README.md");
     assert!(
-        include_str!("README.md").contains(&ladder),
+        ladder.lines().all(|line| page.contains(line.trim())),
         "the page shows this ladder"
     );
     insta::assert_snapshot!(ladder, @r"
