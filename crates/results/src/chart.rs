@@ -459,7 +459,13 @@ pub(crate) fn bars(names: &[&str], bars: &[Bar]) -> String {
     let longest = bars.iter().map(sum).max().unwrap_or(0).max(1);
     let used = |&(i, _): &(usize, &str)| bars.iter().any(|bar| bar.parts[i] > 0);
     let shown: Vec<_> = names.iter().copied().enumerate().filter(used).collect();
-    let mut out = legend_of(&shown);
+    // Where every bar is named, parts need no names.
+    let named = names.iter().any(|name| !name.is_empty());
+    let mut out = if named {
+        legend_of(&shown)
+    } else {
+        String::new()
+    };
     out.push_str("<div class=\"bars\">");
     for bar in bars {
         let name = escape(&bar.name);
@@ -469,10 +475,13 @@ pub(crate) fn bars(names: &[&str], bars: &[Bar]) -> String {
         );
         for (i, &part) in bar.parts.iter().enumerate().filter(|&(_, &part)| part > 0) {
             let (width, colour) = (per_cent(part as f64 / longest as f64), i % COLOURS);
-            let title = format!("{}: {}", escape(names[i]), human::count(part));
+            let title = match names[i] {
+                "" => String::new(),
+                name => format!(" title=\"{}: {}\"", escape(name), human::count(part)),
+            };
             let _ = write!(
                 out,
-                "<i class=\"c{colour}\" style=\"width:{width}%\" title=\"{title}\"></i>"
+                "<i class=\"c{colour}\" style=\"width:{width}%\"{title}></i>"
             );
         }
         let _ = write!(

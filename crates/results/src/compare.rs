@@ -508,8 +508,9 @@ fn headline(comparison: &Comparison) -> (String, String) {
         .iter()
         .map(|(group, other)| format!("{} has {}", group.transport, human::ratio(*other)))
         .collect();
+    let doubt = rivals.get(1).map_or("", |second| doubt(best, second.0));
     let lede = format!(
-        "{}{}",
+        "{}{doubt}{}",
         if others.is_empty() {
             String::new()
         } else {
@@ -518,6 +519,18 @@ fn headline(comparison: &Comparison) -> (String, String) {
         what_the_spread_is(comparison)
     );
     (headline, lede)
+}
+
+/// What to say where the lead of `best` over `second` may be chance.
+fn doubt(best: &Group, second: &Group) -> &'static str {
+    let interval = |group: &Group| group.figures[0].over_seeds;
+    match (interval(best), interval(second)) {
+        _ if best.seeds.len() < 2 => "One seed each: a small difference may be chance. ",
+        (Some(best), Some(second)) if best.high >= second.low => {
+            "The first two lie within the spread of their seeds. "
+        }
+        _ => "",
+    }
 }
 
 /// The one setting whose values are numbers, to be the axis of curves.

@@ -151,13 +151,9 @@ fn sample_ports(run: &mut RunRecord, arrivals: &[Vec<(u64, u64)>], sample: u64) 
     let mut sent = vec![0u64; hosts];
     for at in (0..=run.end.0).step_by(usize::try_from(sample).unwrap()) {
         for host in 0..hosts {
-            // Work that has arrived and is not yet served.
-            let ahead = arrivals[host]
-                .iter()
-                .filter(|&&(start, _)| start <= at)
-                .map(|&(_, done)| done)
-                .max()
-                .unwrap_or(0);
+            // Work that has arrived and is not yet served; arrivals and ends both ascend.
+            let seen = arrivals[host].partition_point(|&(start, _)| start <= at);
+            let ahead = arrivals[host][..seen].last().map_or(0, |&(_, done)| done);
             let queue = ahead.saturating_sub(at) / PS;
             sent[host] += if queue > 0 { sample / PS } else { 0 };
             let mut classes = [0; CLASSES];
