@@ -176,7 +176,9 @@ impl Axis {
 
     fn log_ticks(&self) -> Vec<f64> {
         let decades = libm::log10(self.max / self.min);
-        let steps: &[f64] = if decades < 1.3 {
+        let steps: &[f64] = if decades < 0.8 {
+            &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0]
+        } else if decades < 1.3 {
             &[1.0, 2.0, 3.0, 5.0]
         } else if decades < 2.6 {
             &[1.0, 3.0]

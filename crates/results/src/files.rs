@@ -3,7 +3,7 @@
 //! the directory is whole.
 
 use crate::record::{FlowRow, RunRecord};
-use crate::summary::{Summary, active, fct, slowdown, utilisation};
+use crate::summary::{Summary, active_span, fct, slowdown, utilisation};
 use crate::threshold::{Verdict, junit};
 use model::{Class, DropReason};
 use serde::{Deserialize, Serialize};
@@ -361,7 +361,7 @@ pub fn ports_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
         classes("lost"),
         classes("copied"),
     )?;
-    let span = active(run);
+    let span = active_span(run);
     for port in &run.ports {
         writeln!(
             out,

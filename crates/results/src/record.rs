@@ -101,7 +101,9 @@ pub struct Derived {
     pub propagation_rtt: Span,
     /// Bandwidth-delay product of the host rate and `base_rtt`, in wire bytes.
     pub bdp: Bytes,
-    /// Further derived values for people, as `(name, value with unit)`: credit rate, queue bounds.
+    /// Derived values for people, as `(name, value with unit)`, also of what only the scenario
+    /// knows: credit rate, queue bounds. Where there are any, reports show them instead of the
+    /// fields above.
     pub more: Vec<(String, String)>,
 }
 

@@ -429,14 +429,8 @@ fn goodput(run: &RunRecord) -> Option<Goodput> {
             .iter()
             .filter_map(|flow| Some((flow, flow.start?)))
     };
-    let from = started()
-        .map(|(_, start)| start)
-        .min()?
-        .max(run.window.start);
-    let until = started()
-        .map(|(flow, _)| ended(flow))
-        .max()?
-        .min(run.window.end);
+    let (first, last) = active(run)?;
+    let (from, until) = (first.max(run.window.start), last.min(run.window.end));
     if until <= from {
         return None;
     }
@@ -543,10 +537,22 @@ fn packets(run: &RunRecord) -> Packets {
     }
 }
 
-/// The time in which a run can load its links: from the first start to the last event.
-pub(crate) fn active(run: &RunRecord) -> Span {
-    let first = run.flows.iter().filter_map(|flow| flow.start).min();
-    first.map_or(Span::ZERO, |first| run.end.since(first))
+/// The time in which a run loads its links: from the first start to the last end, or to the last
+/// event where something did not end. Timers that run out afterwards do not count.
+pub(crate) fn active(run: &RunRecord) -> Option<(Time, Time)> {
+    let started = || {
+        run.flows
+            .iter()
+            .filter_map(|flow| Some((flow.start?, flow.end)))
+    };
+    let first = started().map(|(start, _)| start).min()?;
+    let last = started().map(|(_, end)| end.unwrap_or(run.end)).max()?;
+    (last > first).then_some((first, last))
+}
+
+/// How long [`active`] is.
+pub(crate) fn active_span(run: &RunRecord) -> Span {
+    active(run).map_or(Span::ZERO, |(first, last)| last.since(first))
 }
 
 /// Share of `span` in which the line of `port` was busy.
@@ -561,24 +567,26 @@ pub(crate) fn utilisation(port: &PortRow, span: Span) -> f64 {
     }
 }
 
-/// The name of a tier: host 0, then switches from the edge inwards.
-fn tier_name(tier: u8) -> String {
-    match tier {
-        0 => "host".into(),
-        1 => "tor".into(),
-        2 => "agg".into(),
-        3 => "core".into(),
-        other => format!("tier {other}"),
+/// What a node is, after its name without the number: `tor`, `spine`.
+fn kind(name: &str, tier: u8) -> &str {
+    match (tier, name.trim_end_matches(|c: char| c.is_ascii_digit())) {
+        (0, _) => "host",
+        (_, "") => "switch",
+        (_, kind) => kind,
     }
 }
 
-/// The name of the links between two tiers, in one direction.
-pub(crate) fn link_group_name(from: u8, to: u8) -> String {
-    format!("{} -> {}", tier_name(from), tier_name(to))
+/// The name of the links between two tiers in one direction, after one of them.
+pub(crate) fn link_group_name(port: &PortRow) -> String {
+    format!(
+        "{} -> {}",
+        kind(&port.from, port.from_tier),
+        kind(&port.to, port.to_tier)
+    )
 }
 
 fn link_groups(run: &RunRecord) -> Vec<LinkGroup> {
-    let span = active(run);
+    let span = active_span(run);
     let mut groups: BTreeMap<(u8, u8), Vec<&PortRow>> = BTreeMap::new();
     for port in &run.ports {
         groups
@@ -586,7 +594,7 @@ fn link_groups(run: &RunRecord) -> Vec<LinkGroup> {
             .or_default()
             .push(port);
     }
-    let group = |((from, to), ports): ((u8, u8), Vec<&PortRow>)| {
+    let group = |ports: Vec<&PortRow>| {
         let shares: Vec<f64> = ports.iter().map(|port| utilisation(port, span)).collect();
         // Of equals the first, so that the name does not depend on how many there are.
         let busiest =
@@ -597,7 +605,7 @@ fn link_groups(run: &RunRecord) -> Vec<LinkGroup> {
             .map(|port| port.dropped[Class::Credit as usize])
             .sum();
         LinkGroup {
-            name: link_group_name(from, to),
+            name: link_group_name(ports[0]),
             links: ports.len() as u64,
             utilisation_mean: shares.iter().sum::<f64>() / ports.len() as f64,
             utilisation_max: shares[busiest],
@@ -606,7 +614,7 @@ fn link_groups(run: &RunRecord) -> Vec<LinkGroup> {
             dropped: dropped - credits,
         }
     };
-    groups.into_iter().map(group).collect()
+    groups.into_values().map(group).collect()
 }
 
 fn slowest(run: &RunRecord, counted: &[&FlowRow]) -> Vec<Slow> {

@@ -159,6 +159,12 @@ pub(crate) fn drops_text(run: &Summary) -> String {
         })
         .collect();
     let faults: u64 = run.drops.faults.values().sum();
+    if run.credits.dropped_at_host > 0 {
+        parts.push(format!(
+            "credit at hosts {}",
+            human::count(run.credits.dropped_at_host)
+        ));
+    }
     if faults > 0 {
         parts.push(format!("+ faults {}", human::count(faults)));
     }

@@ -1,12 +1,12 @@
 //! What became of the messages.
 
-use super::{TIME_POINTS, bucket, figure, shown};
+use super::{TIME_POINTS, bucket, figure};
 use crate::chart::{Axis, Line, LineChart, Mark, Range, Unit, ranges};
 use crate::human;
 use crate::page::{Section, Table, markup, text};
 use crate::record::{FlowRow, FlowSeriesRow, RunRecord};
 use crate::stats::{Dist, Figure, Sorted};
-use crate::summary::{Slow, Summary, counts, fct, slowdown};
+use crate::summary::{Slow, Summary, active, counts, fct, slowdown};
 use minijinja::Value;
 use std::collections::BTreeMap;
 use units::{Bytes, PS_PER_SEC, Rate, Span, Time};
@@ -272,7 +272,7 @@ const RATE_POINTS: usize = 120;
 
 /// What each connection received, over time; the busiest ones where there are many.
 pub(super) fn rates(run: &RunRecord) -> Option<Section> {
-    let window = shown(run)?;
+    let window = active(run)?;
     let mut by_conn: BTreeMap<u32, Vec<&FlowSeriesRow>> = BTreeMap::new();
     for row in run
         .flow_series
@@ -393,7 +393,7 @@ fn sweep(run: &RunRecord, window: (Time, Time)) -> Option<Sweep> {
 /// Bytes asked for and not yet delivered, over time. Comes from the messages alone, so it is there
 /// without samples too.
 pub(super) fn outstanding(run: &RunRecord) -> Option<Section> {
-    let window = shown(run)?;
+    let window = active(run)?;
     let Sweep { points, most, last } = sweep(run, window)?;
     let bytes = |n: i128| human::bytes(Bytes(u64::try_from(n).unwrap_or(0)));
     let mark = |at: Time, name: &str| {

@@ -213,8 +213,9 @@ fn tiles(summary: &Summary) -> Vec<Tile> {
     }
     let drops = &summary.drops;
     let faults: u64 = drops.faults.values().sum();
-    let note = match (drops.total - drops.data, faults) {
-        (0, 0) => "credits and faults included".into(),
+    let credits = drops.total - drops.data + summary.credits.dropped_at_host;
+    let note = match (credits, faults) {
+        (0, 0) => "and no credits".into(),
         (credits, 0) => format!("and {} credits", human::count(credits)),
         (credits, faults) => {
             format!(
@@ -228,17 +229,11 @@ fn tiles(summary: &Summary) -> Vec<Tile> {
     tiles
 }
 
-fn about(run: &RunRecord, summary: &Summary) -> About {
-    let derived = &run.derived;
-    let window = if run.window.end == Time::NEVER {
-        format!("from {}", run.window.start)
-    } else {
-        format!("{} to {}", run.window.start, run.window.end)
-    };
-    let packets = summary.packets;
-    let encap = run.encap;
-    let mut facts: Vec<(String, String)> = [
-        ("transport", run.transport.clone()),
+/// What the record alone says of its network.
+fn derived_facts(run: &RunRecord) -> Vec<(String, String)> {
+    let (derived, encap) = (&run.derived, run.encap);
+    let frame = encap.payload_max + encap.overhead;
+    [
         (
             "hosts, switches",
             format!("{}, {}", derived.hosts, derived.switches),
@@ -250,16 +245,35 @@ fn about(run: &RunRecord, summary: &Summary) -> About {
         ),
         ("propagation alone", human::time(derived.propagation_rtt)),
         ("bandwidth-delay product", human::bytes(derived.bdp)),
-        ("measurement window", window),
-        ("the run ended at", human::time(run.end.since(Time::ZERO))),
         (
             "full frame",
             format!(
-                "{} B of payload in {} B on the wire",
-                encap.payload_max,
-                encap.payload_max + encap.overhead
+                "{} B of payload in {frame} B on the wire",
+                encap.payload_max
             ),
         ),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}
+
+fn about(run: &RunRecord, summary: &Summary) -> About {
+    let derived = &run.derived;
+    let window = if run.window.end == Time::NEVER {
+        format!("from {}", run.window.start)
+    } else {
+        format!("{} to {}", run.window.start, run.window.end)
+    };
+    let packets = summary.packets;
+    let mut facts = vec![("transport".into(), run.transport.clone())];
+    facts.extend(if derived.more.is_empty() {
+        derived_facts(run)
+    } else {
+        derived.more.clone()
+    });
+    let measured = [
+        ("measurement window", window),
+        ("the run ended at", human::time(run.end.since(Time::ZERO))),
         ("packets over links", human::count(run.hops)),
         ("data packets sent", human::count(packets.data_sent)),
         ("of those again", human::count(packets.retransmitted)),
@@ -270,10 +284,8 @@ fn about(run: &RunRecord, summary: &Summary) -> About {
             "fairness (Jain)",
             summary.fairness.map_or("-".into(), human::ratio),
         ),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .into();
-    facts.extend(derived.more.iter().cloned());
+    ];
+    facts.extend(measured.map(|(name, value)| (name.to_owned(), value)));
     let mut scenario = run.scenario_toml.clone();
     if let Some((cut, _)) = scenario.char_indices().find(|&(at, _)| at >= SCENARIO_MAX) {
         scenario.truncate(cut);
@@ -299,23 +311,6 @@ fn about(run: &RunRecord, summary: &Summary) -> About {
 
 /// Buckets of a curve over time.
 const TIME_POINTS: usize = 320;
-
-/// From the first start to the last end.
-fn shown(run: &RunRecord) -> Option<(Time, Time)> {
-    let first = run.flows.iter().filter_map(|flow| flow.start).min()?;
-    let open = run
-        .flows
-        .iter()
-        .any(|flow| flow.start.is_some() && flow.end.is_none());
-    let last = run
-        .flows
-        .iter()
-        .filter_map(|flow| flow.end)
-        .max()
-        .filter(|_| !open);
-    let last = last.unwrap_or(run.end);
-    (last > first).then_some((first, last))
-}
 
 fn bucket(at: Time, (first, last): (Time, Time), buckets: usize) -> usize {
     let share = u128::from(at.since(first).0) * buckets as u128;

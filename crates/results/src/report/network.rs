@@ -1,11 +1,11 @@
 //! What happened in the network.
 
-use super::{TIME_POINTS, bucket, shown};
+use super::{TIME_POINTS, bucket};
 use crate::chart::{Axis, Bar, HeatMap, Line, LineChart, Unit, bars};
 use crate::human;
 use crate::page::{Section, Table, markup, text};
 use crate::record::{PortRow, PortSeriesRow, RunRecord};
-use crate::summary::{Summary, active, link_group_name, utilisation};
+use crate::summary::{Summary, active, active_span, link_group_name, utilisation};
 use crate::table::drops_text;
 use minijinja::Value;
 use model::Class;
@@ -48,28 +48,23 @@ fn sampled(run: &RunRecord, (first, last): (Time, Time)) -> Vec<Sampled<'_>> {
 }
 
 pub(super) fn over_time(run: &RunRecord) -> Vec<Section> {
-    let Some(window) = shown(run) else {
+    let Some(window) = active(run) else {
         return Vec::new();
     };
     let mut ports = sampled(run, window);
     if ports.is_empty() {
         return Vec::new();
     }
-    let load = |sampled: &Sampled<'_>| {
-        let sent: u64 = sampled.rows.last().map_or(0, |row| row.sent.iter().sum());
-        (utilisation(sampled.port, active(run)), sent)
-    };
+    let span = window.1.since(window.0);
+    let load: Vec<f64> = ports
+        .iter()
+        .map(|sampled| utilisation(sampled.port, span))
+        .collect();
     let mut busiest: Vec<usize> = (0..ports.len()).collect();
-    busiest.sort_by(|&a, &b| {
-        load(&ports[b])
-            .0
-            .total_cmp(&load(&ports[a]).0)
-            .then(a.cmp(&b))
-    });
-    let busy = utilisation_section(run, window, &ports, &busiest);
+    busiest.sort_by(|&a, &b| load[b].total_cmp(&load[a]).then(a.cmp(&b)));
+    let busy = utilisation_section(window, &ports, &busiest);
     ports.retain(|sampled| !sampled.port.of_host());
-    let most = |sampled: &Sampled<'_>| sampled.rows.iter().map(|row| row.queue).max().unwrap_or(0);
-    ports.sort_by_key(|sampled| (std::cmp::Reverse(most(sampled)), sampled.port.link));
+    ports.sort_by_key(|sampled| (std::cmp::Reverse(sampled.port.queue_max), sampled.port.link));
     let mut sections = Vec::new();
     if !ports.is_empty() {
         sections.push(queue_section(window, &ports));
@@ -169,7 +164,7 @@ fn group_means(
             .push(i);
     }
     let mut lines = Vec::new();
-    for ((from, to), members) in groups.iter().filter(|(_, members)| members.len() > 1) {
+    for members in groups.values().filter(|members| members.len() > 1) {
         let mean = |i: usize| {
             let shares: Vec<f64> = members
                 .iter()
@@ -178,7 +173,8 @@ fn group_means(
             let mean = shares.iter().sum::<f64>() / shares.len() as f64;
             (!shares.is_empty()).then_some((at(i), mean))
         };
-        let name = format!("mean of {} {}", members.len(), link_group_name(*from, *to));
+        let kind = link_group_name(ports[members[0]].port);
+        let name = format!("mean of {} {kind}", members.len());
         lines.push(Line::new(
             name,
             (0..all[members[0]].len()).filter_map(mean).collect(),
@@ -188,12 +184,8 @@ fn group_means(
 }
 
 /// The busiest link, and the mean of each group of links: single links are too many to see.
-fn utilisation_section(
-    run: &RunRecord,
-    window: (Time, Time),
-    ports: &[Sampled<'_>],
-    busiest: &[usize],
-) -> Section {
+fn utilisation_section(window: (Time, Time), ports: &[Sampled<'_>], busiest: &[usize]) -> Section {
+    let span = window.1.since(window.0);
     let samples = ports
         .iter()
         .map(|sampled| sampled.rows.len())
@@ -221,7 +213,7 @@ fn utilisation_section(
         let most = all[i].iter().flatten().copied().fold(0.0, f64::max);
         table.push(vec![
             text(ports[i].port.name()),
-            text(human::percent(utilisation(ports[i].port, active(run)))),
+            text(human::percent(utilisation(ports[i].port, span))),
             text(human::percent(most)),
         ]);
     }
@@ -239,7 +231,7 @@ fn utilisation_section(
             "The busiest of {} sampled links is {}, in use {} of the run.",
             ports.len(),
             first.port.name(),
-            human::percent(utilisation(first.port, active(run)))
+            human::percent(utilisation(first.port, span))
         ),
         body: markup(chart.html()),
         points: chart.points(),
@@ -463,7 +455,7 @@ pub(super) fn links(run: &RunRecord, summary: &Summary) -> Section {
         says: format!(
             "Use is the share of the {} of the run in which the line was busy. Credits are left \
              out of drops; queues of hosts are their own.",
-            human::time(active(run))
+            human::time(active_span(run))
         ),
         body: Value::from(""),
         points: 0,
