@@ -6,6 +6,7 @@ The same version of tidegate draws the same file, to the byte.
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,10 @@ import tidegate as tg
 
 TRANSPORTS = {"expresspass": "ExpressPass", "dctcp": "DCTCP"}
 SEED = 1
+
+# The time axis, in microseconds.
+FIRST, LAST = 10, 20_000
+TIMES = {10: "10 us", 100: "100 us", 1_000: "1 ms", 10_000: "10 ms"}
 
 # One panel, in SVG units.
 WIDTH, HEIGHT = 400, 210
@@ -46,14 +51,17 @@ class Panel:
 
     left: float
     title: str
-    x_label: str
-    x_max: float
     y_max: float
     y_unit: str
 
+    def across(self, time: float) -> float:
+        """Place a time on the logarithmic axis."""
+        share = math.log(max(time, FIRST) / FIRST) / math.log(LAST / FIRST)
+        return self.left + WIDTH * min(share, 1)
+
     def place(self, point: Point) -> str:
         """Turn a point into SVG coordinates."""
-        x = self.left + WIDTH * min(point[0] / self.x_max, 1)
+        x = self.across(point[0])
         y = TOP + HEIGHT * (1 - min(point[1] / self.y_max, 1))
         return f"{x:.1f},{y:.1f}"
 
@@ -63,12 +71,13 @@ class Panel:
         parts = [
             f'<text class="title" x="{self.left}" y="{TOP - 12}">{self.title}</text>',
             f'<path class="axis" d="M{self.left} {TOP}V{bottom}H{right}"/>',
-            f'<text x="{right}" y="{bottom + 38}" text-anchor="end">{self.x_label}</text>',
+            f'<text x="{right}" y="{bottom + 38}" text-anchor="end">time</text>',
         ]
-        for tick in ticks(self.x_max):
-            x = self.left + WIDTH * tick / self.x_max
+        for time, label in TIMES.items():
+            x = self.across(time)
             parts.append(
-                f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{tick:g}</text>'
+                f'<path class="grid" d="M{x:.1f} {TOP}v{HEIGHT}"/>'
+                f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{label}</text>'
             )
         for tick in ticks(self.y_max):
             y = TOP + HEIGHT * (1 - tick / self.y_max)
@@ -88,8 +97,8 @@ class Panel:
 def ticks(largest: float) -> list[float]:
     """Choose round numbers from 0 to `largest`.
 
-    >>> ticks(9.5)
-    [0, 2, 4, 6, 8]
+    >>> ticks(100)
+    [0, 20, 40, 60, 80, 100]
     >>> ticks(430)
     [0, 100, 200, 300, 400]
     """
@@ -114,11 +123,15 @@ def queue(result: tg.Result) -> list[Point]:
     series = result.series
     link = fullest(series)
     rows = zip(series["at_ps"], series["link"], series["queue"], strict=True)
-    return [
+    samples = [
         (at / 1e6, waiting / 1e3)
         for at, where, waiting in rows
         if where == link and isinstance(at, int) and isinstance(waiting, int)
     ]
+    # A level stretch needs its ends alone.
+    inner = zip(samples, samples[1:], samples[2:], strict=False)
+    bends = [here for before, here, after in inner if not before[1] == here[1] == after[1]]
+    return [*samples[:1], *bends, *samples[-1:]]
 
 
 def fullest(series: tg.Table) -> object:
@@ -131,19 +144,15 @@ def draw(results: dict[str, tg.Result]) -> str:
     """Put both panels together."""
     finished = {name: completions(result) for name, result in results.items()}
     queues = {name: queue(result) for name, result in results.items()}
-    end = 1.05 * max(points[-1][0] for points in finished.values())
     tallest = 1.1 * max(y for points in queues.values() for _, y in points)
-    time = "time, microseconds"
     panels = [
-        (Panel(LEFT, "Messages finished", time, end, 100, " %"), finished),
-        (Panel(LEFT + WIDTH + GAP, "Longest queue", time, end, tallest, " kB"), queues),
+        (Panel(LEFT, "Messages finished", 100, " %"), finished),
+        (Panel(LEFT + WIDTH + GAP, "Longest queue", tallest, " kB"), queues),
     ]
     parts: list[str] = []
     for panel, curves in panels:
         parts += panel.frame()
-        parts += [
-            panel.line(n, [p for p in c if p[0] <= end]) for n, c in enumerate(curves.values())
-        ]
+        parts += [panel.line(number, curve) for number, curve in enumerate(curves.values())]
     x = LEFT
     for number, name in enumerate(results):
         label = TRANSPORTS[name]
