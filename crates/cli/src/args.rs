@@ -65,6 +65,8 @@ pub(crate) enum Command {
     Fingerprint(ScenarioArgs),
     /// Run every combination of settings and seeds, and tabulate them
     Compare(CompareArgs),
+    /// Run the transports on real sockets
+    Wire(crate::cmd_wire::WireArgs),
     /// Write a commented scenario file to edit
     New(NewArgs),
     /// List what is built in

@@ -139,6 +139,7 @@ impl Case {
                 credit: fabric.credit,
                 mark: fabric.mark,
                 drop: fabric.drop,
+                background: fabric.background,
                 priorities: fabric.priorities.max(1),
                 ..PortSpec::fifo(BUFFER)
             }

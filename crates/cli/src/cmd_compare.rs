@@ -49,10 +49,32 @@ pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
             None => worst = worse(worst, exit::INTERRUPTED),
         }
     }
-    if !summaries.is_empty() {
-        crate::cmd_report::show(&summaries, global, screen);
+    if summaries.is_empty() {
+        return worst;
+    }
+    crate::cmd_report::show(&summaries, global, screen);
+    let command = repeat(args, global);
+    let page = results::compare::html(&summaries.iter().collect::<Vec<_>>(), &command);
+    let root = jobs.first().and_then(|job| job.dir.parent()).unwrap_or(Path::new("."));
+    let file = root.join(format!("compare-{:08x}.html", scenario::hash(command.as_bytes()) >> 32));
+    match std::fs::write(&file, page) {
+        Ok(()) => screen.say(&format!(" report: {}\n", file.display())),
+        Err(e) => {
+            let why = format!("cannot write {}: {e}", file.display());
+            worst = worse(worst, screen.fail(exit::IO, &why));
+        }
     }
     worst
+}
+
+/// The command that repeats the comparison.
+fn repeat(args: &CompareArgs, global: &Global) -> String {
+    let mut command = cmd_run::repeat(&args.scenario, global, &global.sets).replacen("run", "compare", 1);
+    if let Some(seeds) = &args.seeds {
+        command.push_str(" --seeds ");
+        command.push_str(seeds);
+    }
+    command
 }
 
 /// The code that tells more: an interruption, then what is broken, then what failed.

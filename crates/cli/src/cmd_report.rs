@@ -23,6 +23,12 @@ pub(crate) fn show(summaries: &[Summary], global: &Global, screen: &Screen) {
         screen.print(&results::files::to_json(&summaries));
         return;
     }
+    let seed = |s: &Summary| s.seed;
+    if summaries.windows(2).any(|pair| seed(&pair[0]) != seed(&pair[1])) {
+        let runs: Vec<&Summary> = summaries.iter().collect();
+        screen.say(&results::compare::text(&runs, screen.style));
+        return;
+    }
     let none: &[Verdict] = &[];
     let runs: Vec<(&Summary, &[Verdict])> = summaries.iter().map(|s| (s, none)).collect();
     screen.say(&results::table::text(&runs, screen.style));

@@ -10,6 +10,7 @@ mod cmd_new;
 mod cmd_report;
 mod cmd_run;
 mod cmd_reproduce;
+mod cmd_wire;
 mod metric;
 mod progress;
 mod screen;
@@ -55,6 +56,7 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> i32 {
         Command::Compare(args) => cmd_compare::run(&args, global, &screen),
         Command::Bench(args) => cmd_bench::run(&args, global, &screen),
         Command::Reproduce(args) => cmd_reproduce::run(&args, global, &screen),
+        Command::Wire(args) => cmd_wire::run(&args, global, &screen),
         Command::New(args) => cmd_new::run(&args, &screen),
         Command::List(args) => cmd_describe::list(&args, global, &screen),
         Command::Explain(args) => cmd_describe::explain(&args, &screen),

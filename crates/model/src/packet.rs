@@ -134,6 +134,11 @@ impl Packet {
             _ => Class::Plain,
         }
     }
+    /// Makes it one of another class.
+    #[inline]
+    pub fn set_class(&mut self, class: Class) {
+        self.mark = (self.mark & !CLASS) | class as u16;
+    }
     /// The number of its class, for tables of eight.
     #[inline]
     pub const fn class_index(&self) -> usize {

@@ -1,7 +1,8 @@
 //! `[topology]`, `[switch]` and `[[faults]]` as the simulator wants them.
 
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
-use crate::resolve::{Scenario, Section};
+use crate::resolve::Scenario;
+use crate::section::Section;
 use model::intent::{
     CreditCount, CreditSpec, DropBy, DropMeasure, DropSpec, MarkAt, MarkSpec, PortSpec,
 };
@@ -205,6 +206,7 @@ pub(crate) fn port(
         credit,
         mark,
         drop,
+        background,
         priorities,
     } = scenario.factory.fabric(rate, encap);
     let mut errors = Vec::new();
@@ -230,6 +232,7 @@ pub(crate) fn port(
         credit,
         mark,
         drop,
+        background,
         priorities,
         ..PortSpec::fifo(buffer)
     })

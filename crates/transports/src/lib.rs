@@ -10,12 +10,18 @@ pub mod parts;
 
 use model::intent::{CreditSpec, DropSpec, MarkSpec};
 use model::wire::Codec;
-use model::{Encap, Endpoint, EndpointConfig};
+use model::{Class, Encap, Endpoint, EndpointConfig};
 use units::Rate;
 
 /// Every transport, in the order in which tables list them.
 pub fn registry() -> &'static [&'static dyn Transport] {
-    static ALL: [&dyn Transport; 2] = [&expresspass::EXPRESSPASS, &dctcp::DCTCP];
+    static ALL: [&dyn Transport; 5] = [
+        &expresspass::EXPRESSPASS,
+        &expresspass::AEOLUS,
+        &expresspass::IDEAL,
+        &expresspass::SSP,
+        &dctcp::DCTCP,
+    ];
     &ALL
 }
 
@@ -60,6 +66,8 @@ pub struct Fabric {
     pub mark: Option<MarkSpec>,
     /// Selective dropping.
     pub drop: Option<DropSpec>,
+    /// A class that waits in a queue of its own and takes only gaps.
+    pub background: Option<Class>,
     /// Strict priorities, 1 where it needs none.
     pub priorities: u8,
 }

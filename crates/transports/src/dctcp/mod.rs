@@ -57,6 +57,7 @@ impl Factory for Params {
             credit: None,
             mark: self.mark_spec(rate, encap),
             drop: None,
+            background: None,
             priorities: 1,
         }
     }

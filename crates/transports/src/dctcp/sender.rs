@@ -126,7 +126,7 @@ impl Sender {
 
     /// Queues a message of `length` bytes.
     pub(super) fn push(&mut self, now: Time, length: u64, rules: &Rules) -> Result<(), TooLong> {
-        if rules.idle_restart && self.is_idle() {
+        if rules.idle_restart && self.is_idle() && self.next > 0 {
             let timeout = self.rtt.timeout(0, rules).0;
             let idle = now.since(self.sent_at).0 / timeout;
             if idle > 0 {

@@ -11,7 +11,9 @@
 //! | DATA | offset (48), length (16), blanks (10), credit sequence (22) | end, one-shot, again |
 //! | REQUEST | next position (48), 0 (16), packets left (32) | one-shot |
 //! | STOP | end of the stream (48), 0 (48) | early, gone, one-shot |
-//! | NACK, STOP_ACK | first position that has not arrived (48), 0 (48) | |
+//! | NACK | first position that has not arrived (48), 0 (16), positions missing or 0 (32) | |
+//! | STOP_ACK | first position that has not arrived (48), 0 (48) | |
+//! | ACK, PROBE, PROBE_ACK | position of an unscheduled packet (48), 0 (48) | |
 
 use model::wire::{Codec, DecodeError, Decoded, HEADER_MAX, Link, Reader, VERSION, Writer};
 use model::{Class, ConnId, HostId, Packet};
@@ -32,6 +34,12 @@ pub(super) enum Kind {
     Nack = 4,
     /// Everything up to here has arrived.
     StopAck = 5,
+    /// This one unscheduled packet has arrived. [aeolus s3.3]
+    Ack = 6,
+    /// The last unscheduled packet was this one. [aeolus s3.3]
+    Probe = 7,
+    /// The probe of this packet has arrived.
+    ProbeAck = 8,
 }
 
 impl Kind {
@@ -49,6 +57,9 @@ impl Kind {
             3 => Some(Self::Stop),
             4 => Some(Self::Nack),
             5 => Some(Self::StopAck),
+            6 => Some(Self::Ack),
+            7 => Some(Self::Probe),
+            8 => Some(Self::ProbeAck),
             _ => None,
         }
     }
@@ -58,14 +69,25 @@ impl Kind {
         match self {
             Self::Credit => Class::Credit,
             Self::Data => Class::Scheduled,
-            Self::Request | Self::Stop | Self::Nack | Self::StopAck => Class::Control,
+            Self::Request
+            | Self::Stop
+            | Self::Nack
+            | Self::StopAck
+            | Self::Ack
+            | Self::Probe
+            | Self::ProbeAck => Class::Control,
         }
     }
 
     /// The flags that this kind may carry.
     const fn flags(self) -> u8 {
         match self {
-            Self::Credit | Self::Nack | Self::StopAck => 0,
+            Self::Credit
+            | Self::Nack
+            | Self::StopAck
+            | Self::Ack
+            | Self::Probe
+            | Self::ProbeAck => 0,
             Self::Data => END | ONE_SHOT | AGAIN,
             Self::Request => ONE_SHOT,
             Self::Stop => EARLY | GONE | ONE_SHOT,
@@ -80,6 +102,9 @@ impl Kind {
             Self::Stop => "STOP",
             Self::Nack => "NACK",
             Self::StopAck => "STOP_ACK",
+            Self::Ack => "ACK",
+            Self::Probe => "PROBE",
+            Self::ProbeAck => "PROBE_ACK",
         }
     }
 }
@@ -271,11 +296,31 @@ pub(super) const fn stop_reason(packet: &Packet) -> StopReason {
     }
 }
 
-/// A NACK: `next` is missing.
-pub(super) fn nack(to: HostId, conn: ConnId, next: u64, size: u16) -> Packet {
+/// A NACK: `length` positions from `next` on are missing, or everything where it is 0.
+pub(super) fn nack(to: HostId, conn: ConnId, next: u64, length: u32, size: u16) -> Packet {
     let mut packet = packet(to, conn, Kind::Nack, 0, size);
     let (low, high) = split(next);
+    packet.head = [low, high, length];
+    packet
+}
+
+/// Positions that a NACK asks for; 0 for everything.
+pub(super) const fn missing(packet: &Packet) -> u32 {
+    packet.head[2]
+}
+
+/// An ACK, PROBE or PROBE_ACK of the unscheduled packet at `position`.
+pub(super) fn about(to: HostId, conn: ConnId, kind: Kind, position: u64, size: u16) -> Packet {
+    let mut packet = packet(to, conn, kind, 0, size);
+    let (low, high) = split(position);
     packet.head = [low, high, 0];
+    packet
+}
+
+/// Turns a DATA frame into one that no credit released.
+#[inline]
+pub(super) fn unscheduled(mut packet: Packet) -> Packet {
+    packet.set_class(Class::Unscheduled);
     packet
 }
 
@@ -352,7 +397,8 @@ impl Codec for ExpressPassCodec {
             check(flags & (EARLY | GONE) != EARLY | GONE, "flags")?;
             check(reader.u8()? == TRANSPORT_ID, "transport")?;
             let class = reader.u8()?;
-            check(class >> 4 == kind.class() as u8, "class")?;
+            let early = kind == Kind::Data && class >> 4 == Class::Unscheduled as u8;
+            check(early || class >> 4 == kind.class() as u8, "class")?;
             check(class & 0x0f < 8, "priority")?;
             link.conn = reader.u32()?;
             let [epoch, reserved @ ..] = reader.u32()?.to_be_bytes();
@@ -360,6 +406,9 @@ impl Codec for ExpressPassCodec {
             link.epoch = epoch;
             let mut read = packet(HostId(0), ConnId(link.conn), kind, flags, 0);
             read.set_priority(class & 0x0f);
+            if early {
+                read.set_class(Class::Unscheduled);
+            }
             for word in &mut read.head {
                 *word = reader.u32()?;
             }
@@ -394,6 +443,9 @@ impl Codec for ExpressPassCodec {
                 let end = if data.end { " end" } else { "" };
                 let again = if data.again { " again" } else { "" };
                 let (start, stop) = (data.offset, data.offset + u64::from(data.length));
+                if packet.class() == Class::Unscheduled {
+                    return format!("{name} {start}..{stop}{end}, unscheduled");
+                }
                 format!("{name} {start}..{stop}{end}{again}, credit {}", data.echo)
             }
             Kind::Request => {
@@ -408,7 +460,12 @@ impl Codec for ExpressPassCodec {
                 StopReason::Early => format!("{name} early, end at {at}"),
                 StopReason::Gone => format!("{name} unknown here"),
             },
-            Kind::Nack | Kind::StopAck => format!("{name} {at}"),
+            Kind::Nack if missing(packet) > 0 => {
+                format!("{name} {at}..{}", at + u64::from(missing(packet)))
+            }
+            Kind::Nack | Kind::StopAck | Kind::Ack | Kind::Probe | Kind::ProbeAck => {
+                format!("{name} {at}")
+            }
         }
     }
 }
@@ -438,7 +495,8 @@ fn check_head(kind: Kind, packet: &Packet) -> Result<(), DecodeError> {
             check(packet.head[1] << 16 == 0, "reserved")?;
             check(packets_left(packet) > 0, "packets")
         }
-        Kind::Stop | Kind::Nack | Kind::StopAck => {
+        Kind::Nack => check(packet.head[1] & 0xffff == 0, "reserved"),
+        Kind::Stop | Kind::StopAck | Kind::Ack | Kind::Probe | Kind::ProbeAck => {
             check(packet.head[1] << 16 == 0 && packet.head[2] == 0, "reserved")
         }
     }

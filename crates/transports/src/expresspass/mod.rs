@@ -6,6 +6,7 @@
 
 pub mod bound;
 mod crediting;
+mod early;
 pub mod feedback;
 mod header;
 mod nic;
@@ -16,6 +17,7 @@ mod sender;
 #[cfg(test)]
 mod tests;
 
+pub use early::FirstRtt;
 pub use header::{ExpressPassCodec, TRANSPORT_ID};
 pub use params::Params;
 
@@ -27,8 +29,8 @@ use crate::{Fabric, Factory, ParamError, Parameter, Transport};
 use header::{Kind, StopReason};
 use model::wire::Codec;
 use model::{
-    ConnId, ConnMap, Cx, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
-    StuckFlow, Totals, Transmit,
+    Class, ConnId, ConnMap, Cx, Ecn, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime,
+    Packet, StuckFlow, Totals, Transmit,
 };
 use nic::Nic;
 use params::{HostDelay, Settings};
@@ -37,24 +39,60 @@ use sender::{Fate, Sender};
 use std::collections::VecDeque;
 use units::{LineTime, Rate, Span, Time};
 
-/// The transport, for the registry.
-pub struct ExpressPass;
+/// The transport, for the registry: plain, or with a first round trip of one kind.
+pub struct ExpressPass {
+    first_rtt: FirstRtt,
+}
 
-/// The one instance of [`ExpressPass`].
-pub static EXPRESSPASS: ExpressPass = ExpressPass;
+/// Plain ExpressPass. [xpass]
+pub static EXPRESSPASS: ExpressPass = ExpressPass {
+    first_rtt: FirstRtt::Silent,
+};
+/// ExpressPass with Aeolus. [aeolus]
+pub static AEOLUS: ExpressPass = ExpressPass {
+    first_rtt: FirstRtt::Aeolus,
+};
+/// ExpressPass with an idealised pre-credit phase. [aeolus s2.3]
+pub static IDEAL: ExpressPass = ExpressPass {
+    first_rtt: FirstRtt::Ideal,
+};
+/// ExpressPass with SSP. [ssp]
+pub static SSP: ExpressPass = ExpressPass {
+    first_rtt: FirstRtt::Ssp,
+};
 
 impl Transport for ExpressPass {
     fn name(&self) -> &'static str {
-        "expresspass"
+        match self.first_rtt {
+            FirstRtt::Silent => "expresspass",
+            FirstRtt::Aeolus => "expresspass+aeolus",
+            FirstRtt::Ideal => "expresspass+ideal",
+            FirstRtt::Ssp => "expresspass+ssp",
+        }
     }
     fn summary(&self) -> &'static str {
-        "receivers pace senders with credits that switches shape (SIGCOMM 2017)"
+        match self.first_rtt {
+            FirstRtt::Silent => {
+                "receivers pace senders with credits that switches shape (SIGCOMM 2017)"
+            }
+            FirstRtt::Aeolus => {
+                "and new flows burst packets that switches drop first (SIGCOMM 2020)"
+            }
+            FirstRtt::Ideal => "and new flows burst packets that take only gaps: an upper bound",
+            FirstRtt::Ssp => {
+                "and new flows burst packets that switches protect (IEEE CLUSTER 2020)"
+            }
+        }
     }
     fn parameters(&self) -> Vec<Parameter> {
-        keys::document(&params::KEYS, &Params::default())
+        let mut list = keys::document(&params::KEYS, &Params::default());
+        if self.first_rtt != FirstRtt::Silent {
+            list.extend(keys::document(&params::EARLY_KEYS, &Params::default()));
+        }
+        list
     }
     fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
-        let (profile, params) = Params::read(table)?;
+        let (profile, params) = Params::read(table, self.first_rtt)?;
         Ok(Box::new(Configured { profile, params }))
     }
 }
@@ -75,12 +113,22 @@ impl Factory for Configured {
     fn fabric(&self, _rate: Rate, encap: Encap) -> Fabric {
         Fabric {
             credit: Some(self.params.credit_spec(encap)),
+            drop: self.params.drop_spec(),
+            mark: None,
+            background: (self.params.first_rtt == FirstRtt::Ideal).then_some(Class::Unscheduled),
             priorities: 1,
-            ..Fabric::default()
         }
     }
     fn resolved(&self) -> toml::Table {
-        keys::write(&params::KEYS, &self.profile, &self.params)
+        let mut table = keys::write(&params::KEYS, &self.profile, &self.params);
+        if self.params.first_rtt != FirstRtt::Silent {
+            table.extend(keys::write(
+                &params::EARLY_KEYS,
+                &self.profile,
+                &self.params,
+            ));
+        }
+        table
     }
 }
 
@@ -111,6 +159,8 @@ pub struct ExpressPassHost {
     incoming: ConnMap,
     timers: Timers,
     host_delay: HostDelay,
+    /// New flows whose unscheduled packets leave, in turn.
+    bursting: VecDeque<u32>,
     /// Credits that the host has not looked at yet, in the order in which they came.
     delayed: VecDeque<Delayed>,
 }
@@ -153,11 +203,17 @@ impl ExpressPassHost {
             timers: Timers::default(),
             host_delay: params.host_delay.clone(),
             delayed: VecDeque::new(),
+            bursting: VecDeque::new(),
         }
     }
 
     fn add_sender(&mut self, conn: ConnId, peer: HostId, one_shot: bool) -> u32 {
-        let slot = self.senders.insert(Sender::new(conn, peer, one_shot));
+        let slot = self.senders.insert(Sender::new(
+            conn,
+            peer,
+            one_shot,
+            self.host.settings.first_rtt,
+        ));
         self.sender_of.insert(conn, slot);
         slot
     }
@@ -270,6 +326,9 @@ impl ExpressPassHost {
 
     #[inline]
     fn on_data(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        if packet.class() == Class::Unscheduled {
+            return self.on_unscheduled(cx, packet);
+        }
         let Some(slot) = self.receiver_of.get(packet.conn) else {
             // A copy that came after the connection had been forgotten.
             self.host.totals.duplicates += 1;
@@ -285,6 +344,79 @@ impl ExpressPassHost {
         let due = receiver.due();
         self.timers
             .set(&mut receiver.alarm, receiver_alarm(slot), due);
+    }
+
+    fn on_unscheduled(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        if self.host.settings.first_rtt == FirstRtt::Silent {
+            self.host.totals.nonsense += 1;
+            return;
+        }
+        let Some(slot) = self.receiver_of.get(packet.conn) else {
+            // It overtook its lost request, or came after the end: nothing is promised for it.
+            self.host.totals.duplicates += 1;
+            return;
+        };
+        let data = header::read_data(packet);
+        let (host, flows) = (&mut self.host, &mut self.flows);
+        self.receivers[slot].on_unscheduled(cx, host, flows, data);
+        self.arm_receiver(slot);
+    }
+
+    fn on_probe(&mut self, packet: &Packet) {
+        match self.receiver_of.get(packet.conn) {
+            Some(slot) => self.receivers[slot].on_probe(&mut self.host, header::position(packet)),
+            None => self.host.totals.duplicates += 1,
+        }
+    }
+
+    fn on_ack(&mut self, cx: &mut Cx<'_>, packet: &Packet, probe: bool) {
+        let Some(slot) = self.sender_of.get(packet.conn) else {
+            self.host.totals.duplicates += 1;
+            return;
+        };
+        self.senders[slot].on_ack(cx, &mut self.host, header::position(packet), probe);
+        self.arm_sender(slot);
+    }
+
+    /// A new flow's burst takes its turn: after the others, or where the fewest bytes are left.
+    fn enlist(&mut self, slot: u32) {
+        let left = self.senders[slot].left();
+        let shorter = |&other: &u32| {
+            !self.host.settings.shortest_first
+                || self
+                    .senders
+                    .get(other)
+                    .is_none_or(|sender| sender.left() <= left)
+        };
+        let place = self
+            .bursting
+            .iter()
+            .rposition(shorter)
+            .map_or(0, |place| place + 1);
+        self.bursting.insert(place, slot);
+    }
+
+    /// The line has nothing scheduled to send: the next unscheduled packet leaves.
+    fn transmit_early(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        while let Some(slot) = self.bursting.pop_front() {
+            let Some(sender) = self.senders.get_mut(slot) else {
+                continue;
+            };
+            let Some(packet) = sender.burst_packet(cx.now, &mut self.host) else {
+                continue;
+            };
+            *out = packet;
+            if sender.is_bursting() {
+                if self.host.settings.shortest_first {
+                    self.bursting.push_front(slot);
+                } else {
+                    self.bursting.push_back(slot);
+                }
+            }
+            return Transmit::More;
+        }
+        // A burst that ended without a packet may have left its probe.
+        self.host.nic.poll(cx.now, out)
     }
 
     fn on_request(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
@@ -330,7 +462,7 @@ impl ExpressPassHost {
         };
         let position = header::position(packet);
         if missing {
-            self.senders[slot].on_nack(cx, &mut self.host, position);
+            self.senders[slot].on_nack(cx, &mut self.host, position, header::missing(packet));
         } else {
             self.senders[slot].on_stop_ack(cx, &mut self.host, position);
         }
@@ -392,7 +524,11 @@ impl Endpoint for ExpressPassHost {
     fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
         let taken = match self.sender_for(cx, conn) {
             Some(slot) => {
+                let was_bursting = self.senders[slot].is_bursting();
                 let taken = self.senders[slot].send(cx, &mut self.host, length);
+                if self.senders[slot].is_bursting() && !was_bursting {
+                    self.enlist(slot);
+                }
                 self.arm_sender(slot);
                 taken
             }
@@ -418,6 +554,9 @@ impl Endpoint for ExpressPassHost {
             Some(Kind::Stop) => self.on_stop(cx, packet),
             Some(Kind::Nack) => self.on_report(cx, packet, true),
             Some(Kind::StopAck) => self.on_report(cx, packet, false),
+            Some(Kind::Ack) => self.on_ack(cx, packet, false),
+            Some(Kind::Probe) => self.on_probe(packet),
+            Some(Kind::ProbeAck) => self.on_ack(cx, packet, true),
             None => self.host.totals.nonsense += 1,
         }
     }
@@ -440,7 +579,17 @@ impl Endpoint for ExpressPassHost {
 
     #[inline]
     fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
-        self.host.nic.poll(cx.now, out)
+        let mut said = self.host.nic.poll(cx.now, out);
+        if !self.bursting.is_empty() {
+            said = match said {
+                Transmit::Nothing => self.transmit_early(cx, out),
+                Transmit::More | Transmit::Last => Transmit::More,
+            };
+        }
+        if self.host.settings.ect && out.class() != Class::Unscheduled {
+            out.set_ecn(Ecn::Capable0);
+        }
+        said
     }
 
     #[inline]

@@ -24,6 +24,17 @@ struct Message {
 }
 
 impl Message {
+    /// Payload of the frame at `position`.
+    #[inline]
+    fn length_from(&self, position: u64, encap: Encap) -> u16 {
+        let left = self.start + self.bytes - position;
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "at most payload_max, a u16"
+        )]
+        let length = left.min(u64::from(encap.payload_max)) as u16;
+        length
+    }
     /// Empty frames of the stream before this message.
     #[inline]
     fn blanks_before(&self) -> u64 {
@@ -126,6 +137,29 @@ impl Outgoing {
         self.current.frames(self.next, encap) + later.sum::<u64>()
     }
 
+    /// Wire bytes of the next frame, if there is one.
+    pub(super) fn next_size(&mut self, encap: Encap) -> Option<u16> {
+        if self.next == self.current.end {
+            self.begin_next().ok()?;
+        }
+        Some(encap.wire(self.current.length_from(self.next, encap)))
+    }
+
+    /// The frame at `position`, which has left before, in answer to credit `echo`.
+    pub(super) fn frame_at(&self, position: u64, encap: Encap, echo: u32) -> Option<Data> {
+        let mut known = self.sent.iter().chain([&self.current]);
+        let message = known.find(|message| (message.start..message.end).contains(&position))?;
+        let length = message.length_from(position, encap);
+        Some(Data {
+            offset: message.offset + (position - message.start),
+            length,
+            blanks: message.blanks_before(),
+            echo,
+            end: position + u64::from(length.max(1)) == message.end,
+            again: true,
+        })
+    }
+
     /// The next frame, in answer to credit `echo`.
     #[inline]
     pub(super) fn frame(&mut self, encap: Encap, echo: u32) -> Result<Data, NoFrame> {
@@ -134,14 +168,9 @@ impl Outgoing {
         }
         let message = &self.current;
         let within = self.next - message.start;
-        let left = (message.bytes - within).min(u64::from(encap.payload_max));
-        #[allow(
-            clippy::cast_possible_truncation,
-            reason = "at most payload_max, a u16"
-        )]
-        let length = left as u16;
+        let length = message.length_from(self.next, encap);
         let again = self.next < self.sent_max;
-        self.next += left.max(1);
+        self.next += u64::from(length.max(1));
         self.sent_max = self.sent_max.max(self.next);
         Ok(Data {
             offset: message.offset + within,

@@ -1,13 +1,14 @@
 //! ExpressPass' parameters: profiles, TOML, documentation, and what one host makes of them.
 
+use super::early::FirstRtt;
 use super::feedback::{Controller, Law};
 use crate::ParamError;
 use crate::parts::credit_gate::CreditGate;
 use crate::parts::keys::{self, Key};
-use model::intent::{CreditCount, CreditSpec};
-use model::{Encap, EndpointConfig};
+use model::intent::{CreditCount, CreditSpec, DropBy, DropMeasure, DropSpec};
+use model::{Class, Encap, EndpointConfig};
 use toml::{Table, Value};
-use units::{LineTime, Span};
+use units::{Bytes, LineTime, Span};
 
 /// Everything that a scenario can set.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,8 +57,25 @@ pub struct Params {
     pub close_wait: Span,
     /// Time without data after which a receiver gives no more credits.
     pub give_up: Span,
+    /// Time after which a receiver forgets a message whose sender has fallen silent.
+    pub expiry: Span,
     /// Time from the arrival of a credit to its data.
     pub host_delay: HostDelay,
+    /// What is done with the first round trip; the transport's name says it, not a parameter.
+    pub first_rtt: FirstRtt,
+    /// Wire bytes of a new flow that leave before its first credit; `None` for what the line carries
+    /// in the round trip of a request and its credit.
+    pub burst: Option<u64>,
+    /// Unscheduled packets between two probes; 0 for one probe behind the last.
+    pub probe_every: u16,
+    /// Waiting bytes from which on switches drop the victim.
+    pub drop_threshold: u64,
+    /// What switches compare with it.
+    pub drop_measure: DropMeasure,
+    /// How switches tell the victim apart.
+    pub drop_by: DropBy,
+    /// Of several new flows the one with the fewest bytes left sends first, instead of taking turns.
+    pub shortest_first: bool,
 }
 
 /// How long a host takes from a credit to its data. Credits never overtake each other in it.
@@ -115,10 +133,18 @@ impl Params {
     ///
     /// # Errors
     /// The key that is wrong and what to write instead.
-    pub fn read(table: &Table) -> Result<(String, Self), ParamError> {
+    pub fn read(table: &Table, first_rtt: FirstRtt) -> Result<(String, Self), ParamError> {
         let name = keys::profile(table, PROFILES[0])?;
         let mut params = Self::profile(name)?;
-        keys::apply(&KEYS, table, &mut params)?;
+        params.first_rtt = first_rtt;
+        params.shortest_first = first_rtt == FirstRtt::Ssp;
+        let is_early = |name: &String| EARLY_KEYS.iter().any(|key| key.key == name);
+        let (early, plain): (Table, Table) = table
+            .clone()
+            .into_iter()
+            .partition(|(name, _)| first_rtt != FirstRtt::Silent && is_early(name));
+        keys::apply(&KEYS, &plain, &mut params)?;
+        keys::apply(&EARLY_KEYS, &early, &mut params)?;
         params.check_together()?;
         Ok((name.to_owned(), params))
     }
@@ -145,6 +171,22 @@ impl Params {
             return Err(keys::error("w_init", message));
         }
         Ok(())
+    }
+
+    /// Whom every port drops first.
+    pub fn drop_spec(&self) -> Option<DropSpec> {
+        let victim = match self.first_rtt {
+            FirstRtt::Silent | FirstRtt::Ideal => return None,
+            FirstRtt::Aeolus => Class::Unscheduled,
+            FirstRtt::Ssp => Class::Scheduled,
+        };
+        let threshold = Bytes(self.drop_threshold);
+        Some(DropSpec {
+            victim,
+            threshold,
+            measure: self.drop_measure,
+            by: self.drop_by,
+        })
     }
 
     /// Mean credit on the wire, in bytes.
@@ -189,7 +231,15 @@ impl Default for Params {
             rest: 1,
             close_wait: Span::ms(2),
             give_up: Span::ms(100),
+            expiry: Span::ms(60_000),
             host_delay: HostDelay::Constant(Span::ZERO),
+            first_rtt: FirstRtt::Silent,
+            burst: None,
+            probe_every: 0,
+            drop_threshold: 4 * 1538,
+            drop_measure: DropMeasure::Queue,
+            drop_by: DropBy::Class,
+            shortest_first: false,
         }
     }
 }
@@ -263,7 +313,7 @@ fn write_host_delay(delay: &HostDelay) -> Value {
 const SHARE_MIN: f64 = 1e-6;
 
 /// Every key, in the order of the documentation.
-pub(super) static KEYS: [Key<Params>; 23] = [
+pub(super) static KEYS: [Key<Params>; 24] = [
     Key {
         key: "controller",
         meaning: "law of the credit rate: artefact (as in the authors' simulator), published (as \
@@ -422,6 +472,14 @@ pub(super) static KEYS: [Key<Params>; 23] = [
         set: |p, v| keys::span(v, Span::us(1), SPAN_MAX).map(|x| p.give_up = x),
     },
     Key {
+        key: "expiry",
+        meaning: "time without a request after which a receiver that gave up forgets a \
+                  one-message connection, or one on which nothing has come",
+        source: "[ours]",
+        get: |p| span(p.expiry),
+        set: |p, v| keys::span(v, Span::us(1), SPAN_MAX).map(|x| p.expiry = x),
+    },
+    Key {
         key: "host_delay",
         meaning: "time from a credit's arrival to its data: constant, { uniform = [a, b] } or \
                   { quantiles = [...] }",
@@ -434,6 +492,91 @@ pub(super) static KEYS: [Key<Params>; 23] = [
 /// A sender without credits asks again after this many request retries: credits of a starved flow
 /// may be far apart, and asking costs the network. [ours]
 const QUIET_RETRIES: u64 = 8;
+
+const MEASURES: [(&str, DropMeasure); 3] = [
+    ("queue", DropMeasure::Queue),
+    ("queue_and_packet", DropMeasure::QueueAndPacket),
+    ("victim_only", DropMeasure::VictimOnly),
+];
+const TELLS: [(&str, DropBy); 2] = [("class", DropBy::Class), ("ecn", DropBy::Ecn)];
+/// Largest burst and threshold: 1 GB. [ours]
+const SIZE_MAX: u64 = 1_000_000_000;
+const BURST_AUTO: &str = "1 BDP";
+
+fn size(value: &Value) -> Result<u64, String> {
+    let wrong = || format!("{value} is no size up to \"1GB\"; write it like \"6152B\"");
+    let size: Bytes = value
+        .as_str()
+        .ok_or_else(wrong)?
+        .parse()
+        .map_err(|_| wrong())?;
+    if size.get() <= SIZE_MAX {
+        Ok(size.get())
+    } else {
+        Err(wrong())
+    }
+}
+
+/// The keys of transports that send before the first credit.
+pub(super) static EARLY_KEYS: [Key<Params>; 6] = [
+    Key {
+        key: "burst",
+        meaning: "wire bytes of a new flow that leave before its first credit: a size, or \"1 BDP\" \
+                  for what the line carries in the round trip of a request and its credit",
+        source: "[aeolus s4.2]",
+        get: |p| {
+            p.burst.map_or(Value::from(BURST_AUTO), |n| {
+                Value::from(Bytes(n).to_string())
+            })
+        },
+        set: |p, v| {
+            p.burst = if v.as_str() == Some(BURST_AUTO) {
+                None
+            } else {
+                Some(size(v)?)
+            };
+            Ok(())
+        },
+    },
+    Key {
+        key: "probe_every",
+        meaning: "unscheduled packets between two probes; 0 for one probe behind the last",
+        source: "[aeolus s3.3]; 4 in [flexpass artefact]",
+        get: |p| Value::from(i64::from(p.probe_every)),
+        set: |p, v| keys::count(v, 0, 1000).map(|x| p.probe_every = x),
+    },
+    Key {
+        key: "drop_threshold",
+        meaning: "waiting bytes from which on switches drop the victim (unscheduled packets; \
+                  scheduled ones under ssp)",
+        source: "four full frames, the 6 KB recalled of [aeolus s5.1]; for ssp [ours]",
+        get: |p| Value::from(Bytes(p.drop_threshold).to_string()),
+        set: |p, v| size(v).map(|x| p.drop_threshold = x),
+    },
+    Key {
+        key: "drop_measure",
+        meaning: "what switches compare with drop_threshold: queue, queue_and_packet or victim_only",
+        source: "[aeolus s4.1]; victim_only in [flexpass artefact]",
+        get: |p| word(&MEASURES, p.drop_measure),
+        set: |p, v| keys::word(v, &MEASURES).map(|x| p.drop_measure = x),
+    },
+    Key {
+        key: "drop_by",
+        meaning: "how switches tell the victim apart: class (WRED, a colour per DSCP) or ecn (RED \
+                  drops what is not ECN-capable)",
+        source: "[aeolus s4.1]",
+        get: |p| word(&TELLS, p.drop_by),
+        set: |p, v| keys::word(v, &TELLS).map(|x| p.drop_by = x),
+    },
+    Key {
+        key: "shortest_first",
+        meaning: "whether of several new flows the one with the fewest bytes left sends first; \
+                  otherwise they take turns",
+        source: "turns [aeolus s4.2]; shortest first [ssp abstract]",
+        get: |p| Value::from(p.shortest_first),
+        set: |p, v| keys::flag(v).map(|x| p.shortest_first = x),
+    },
+];
 
 /// What one host makes of the parameters: everything per packet needs, computed once.
 #[derive(Clone, Debug)]
@@ -456,6 +599,14 @@ pub(super) struct Settings {
     pub(super) rest: u16,
     pub(super) close_wait: Span,
     pub(super) give_up: Span,
+    pub(super) expiry: Span,
+    pub(super) first_rtt: FirstRtt,
+    /// Wire bytes of a burst.
+    pub(super) burst: u64,
+    pub(super) probe_every: u16,
+    pub(super) shortest_first: bool,
+    /// Everything but unscheduled packets is ECN-capable: that is how switches know it.
+    pub(super) ect: bool,
 }
 
 impl Settings {
@@ -472,7 +623,25 @@ impl Settings {
         };
         // A request repeated before its answer can be here teaches nothing.
         let retry_min = Span(config.base_rtt.0.saturating_add(config.base_rtt.0 / 2));
-        let request_retry = params.request_retry.max(retry_min);
+        let mut request_retry = params.request_retry.max(retry_min);
+        if params.first_rtt != FirstRtt::Silent {
+            // Three round trips, and a full buffer to drain at every hop: without faults it never
+            // fires. [ours; the papers have no such timer]
+            let drain = line
+                .of(config.port_buffer.get())
+                .times(u64::from(config.hops_max));
+            request_retry = request_retry.max(config.base_rtt.times(3) + drain);
+        }
+        // The round trip of a request and its credit: full frames cost a hop more than small ones.
+        let excess =
+            line.of(config.encap.wire_max().into()) - line.of(config.encap.frame_min.into());
+        let control_rtt = Span(
+            config
+                .base_rtt
+                .0
+                .saturating_sub(excess.times(config.hops_max.into()).0),
+        );
+        let bdp = config.rate.bytes_in(control_rtt).get();
         Self {
             law,
             encap: config.encap,
@@ -490,6 +659,12 @@ impl Settings {
             rest: params.rest,
             close_wait: params.close_wait,
             give_up: params.give_up,
+            expiry: params.expiry,
+            first_rtt: params.first_rtt,
+            burst: params.burst.unwrap_or(bdp),
+            probe_every: params.probe_every,
+            shortest_first: params.shortest_first,
+            ect: params.drop_by == DropBy::Ecn,
         }
     }
 }
@@ -500,7 +675,7 @@ mod tests {
 
     fn read(text: &str) -> Result<Params, String> {
         let table: Table = text.parse().unwrap();
-        Params::read(&table)
+        Params::read(&table, FirstRtt::Silent)
             .map(|(_, params)| params)
             .map_err(|error| error.to_string())
     }
@@ -511,7 +686,10 @@ mod tests {
             let params = Params::profile(name).unwrap();
             let table = keys::write(&KEYS, name, &params);
             assert_eq!(table.len(), KEYS.len() + 1);
-            assert_eq!(Params::read(&table).unwrap(), (name.to_owned(), params));
+            assert_eq!(
+                Params::read(&table, FirstRtt::Silent).unwrap(),
+                (name.to_owned(), params)
+            );
             // And through text, as a resolved scenario is written.
             let again: Table = toml::to_string(&table).unwrap().parse().unwrap();
             assert_eq!(again, table);

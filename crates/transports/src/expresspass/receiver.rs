@@ -2,9 +2,11 @@
 
 use super::Host;
 use super::crediting::Crediting;
-use super::header::{self, BLANKS_MODULUS, Data, StopReason};
+use super::early::FirstRtt;
+use super::header::{self, BLANKS_MODULUS, Data, Kind, StopReason};
 use super::params::Settings;
 use super::sender::Fate;
+use crate::parts::reassembly::{End, Reassembly};
 use crate::parts::slab::Slab;
 use crate::parts::timers::Alarm;
 use model::{ConnId, Cx, Event, HostId, Rng, StuckFlow};
@@ -16,6 +18,11 @@ const START_RULE_PACKETS: u32 = 40;
 /// Messages of a stream that never stops are confirmed at least this often, so that the sender
 /// can forget them. [ours]
 const MESSAGES_PER_ACK: u32 = 64;
+/// How far beyond a gap data is kept, in positions: a bandwidth-delay product of 800 Gb/s and
+/// 160 us. A liar cannot make a receiver keep more. [ours]
+const AHEAD_MAX: u64 = 1 << 24;
+/// Gaps that are reported at once. [ours]
+const NACKS_MAX: usize = 16;
 /// Credits that a peer may answer late: half of what the echo can tell apart.
 const CREDITS_OPEN_MAX: u32 = 1 << 21;
 
@@ -44,13 +51,18 @@ pub(super) struct Receiver {
     nack_again: Time,
     /// From a credit to its data, averaged.
     rtt: Option<Span>,
+    /// What has arrived beyond a gap, where that is kept.
+    pieces: Reassembly,
+    /// Every frame that was sent for the first time ends at or before this position, as far as the
+    /// receiver has seen: a jump beyond it shows a loss. [ours, for ssp]
+    seen: u64,
 }
 
 /// Where it stands. [xpass artefact, xpass.cc]
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// Gives no credits; waits for a request.
-    Quiet,
+    /// Gives no credits; waits for a request until it is forgotten.
+    Quiet { forget_at: Time },
     /// Gives credits.
     Crediting {
         /// Its place among the flows that do.
@@ -58,7 +70,7 @@ enum Phase {
         credit_at: Time,
     },
     /// Gives no more credits, but data up to `end` is still under way.
-    Draining { end: u64 },
+    Draining { end: u64, forget_at: Time },
     /// The one message has arrived. Remembered for a while, so that a late request does not
     /// open the connection again.
     Finished { forget_at: Time, stop_heard: bool },
@@ -74,7 +86,10 @@ impl Receiver {
             peer,
             one_shot,
             alarm: Alarm::OFF,
-            phase: Phase::Quiet,
+            // A request follows at once.
+            phase: Phase::Quiet {
+                forget_at: Time::NEVER,
+            },
             bytes: 0,
             blanks: 0,
             message_bytes: 0,
@@ -84,6 +99,8 @@ impl Receiver {
             asked: 0,
             nack_again: Time::ZERO,
             rtt: None,
+            pieces: Reassembly::default(),
+            seen: 0,
         }
     }
 
@@ -92,8 +109,9 @@ impl Receiver {
     pub(super) fn due(&self) -> Time {
         match self.phase {
             Phase::Crediting { credit_at, .. } => credit_at,
-            Phase::Finished { forget_at, .. } => forget_at,
-            Phase::Quiet | Phase::Draining { .. } => Time::NEVER,
+            Phase::Quiet { forget_at }
+            | Phase::Draining { forget_at, .. }
+            | Phase::Finished { forget_at, .. } => forget_at,
         }
     }
 
@@ -113,7 +131,7 @@ impl Receiver {
     ) {
         match self.phase {
             Phase::Finished { .. } => return self.ack(host),
-            Phase::Quiet | Phase::Draining { .. } => self.start(cx, host, flows, packets),
+            Phase::Quiet { .. } | Phase::Draining { .. } => self.start(cx, host, flows, packets),
             // The first credit is under way, or lost like any other: a credit for each repeated
             // request would have all flows of an incast send theirs at the same moment again.
             Phase::Crediting { flow, .. } => {
@@ -127,8 +145,12 @@ impl Receiver {
         match position.cmp(&self.next()) {
             Ordering::Less => self.ack(host),
             Ordering::Equal => {}
-            // Data and requests keep their order: what is not here by now was lost.
-            Ordering::Greater => self.nack(cx.now, host),
+            // Data and requests keep their order: what is not here by now was lost. A sender that
+            // sends before its first credit finds out by itself.
+            Ordering::Greater if host.settings.first_rtt == FirstRtt::Silent => {
+                self.nack(cx.now, host);
+            }
+            Ordering::Greater => {}
         }
     }
 
@@ -184,18 +206,46 @@ impl Receiver {
                 if cx.now.since(crediting.heard_at()) >= host.settings.give_up {
                     // DEVIATES(xpass-artefact): it gives credits to a dead sender for ever.
                     host.totals.timeouts += 1;
-                    self.cease(flows, Phase::Quiet);
+                    self.cease(flows, self.quiet(cx.now, host));
                     return Fate::Keep;
                 }
                 let rtt = self.rtt.unwrap_or(host.settings.base_rtt);
+                if host.settings.first_rtt == FirstRtt::Ssp && !self.pieces.is_empty() {
+                    if self.nack_again == Time::ZERO {
+                        self.nack_again = cx.now + self.patience(host);
+                    } else if cx.now >= self.nack_again {
+                        let known = self.pieces.highest(self.next());
+                        self.nack_all(cx.now, host, known);
+                    }
+                }
+                let crediting = &mut flows[flow];
                 crediting.apply(&host.settings.law, cx.now, rtt, self.given);
                 let credit_at = self.give(cx.now, cx.rng, host, flow, flows);
                 self.phase = Phase::Crediting { flow, credit_at };
                 Fate::Keep
             }
             Phase::Finished { .. } => Fate::Forget,
-            Phase::Quiet | Phase::Draining { .. } => Fate::Keep,
+            Phase::Quiet { .. } | Phase::Draining { .. } => {
+                // A sender that lives asks again and again.
+                host.totals.timeouts += 1;
+                if self.next() > 0 {
+                    cx.events.push(Event::Refused { conn: self.conn });
+                }
+                Fate::Forget
+            }
         }
+    }
+
+    /// Waits for a request. A stream that has begun and may go on is never forgotten: its position
+    /// is all that is left of it, and without it messages would be lost.
+    fn quiet(&self, now: Time, host: &Host) -> Phase {
+        let passing = self.one_shot || self.next() == 0;
+        let forget_at = if passing {
+            now + host.settings.expiry
+        } else {
+            Time::NEVER
+        };
+        Phase::Quiet { forget_at }
     }
 
     /// Stops giving credits, if it did, and takes up `phase`.
@@ -215,6 +265,124 @@ impl Receiver {
         flows: &mut Flows,
         data: Data,
     ) {
+        self.note_echo(cx, host, flows, data);
+    }
+
+    /// An unscheduled frame has come: it is acknowledged by itself. [aeolus s3.3]
+    pub(super) fn on_unscheduled(
+        &mut self,
+        cx: &mut Cx<'_>,
+        host: &mut Host,
+        flows: &mut Flows,
+        data: Data,
+    ) {
+        if let Phase::Crediting { flow, .. } = self.phase {
+            flows[flow].on_request(cx.now);
+        }
+        let position = self.position_of(data);
+        self.take(cx, host, flows, data);
+        if host.settings.first_rtt != FirstRtt::Ideal {
+            let size = host.settings.encap.frame_min;
+            host.nic.push(header::about(
+                self.peer,
+                self.conn,
+                Kind::Ack,
+                position,
+                size,
+            ));
+        }
+    }
+
+    /// The probe behind the unscheduled frame at `position` has come.
+    pub(super) fn on_probe(&mut self, host: &mut Host, position: u64) {
+        let size = host.settings.encap.frame_min;
+        host.nic.push(header::about(
+            self.peer,
+            self.conn,
+            Kind::ProbeAck,
+            position,
+            size,
+        ));
+    }
+
+    /// The position of a frame: its empty frames are counted from what is known here.
+    fn position_of(&self, data: Data) -> u64 {
+        let ahead = data.blanks.wrapping_sub(self.blanks) & (BLANKS_MODULUS - 1);
+        let blanks = if ahead < BLANKS_MODULUS / 2 {
+            self.blanks + ahead
+        } else {
+            (self.blanks + ahead).saturating_sub(BLANKS_MODULUS)
+        };
+        data.offset + blanks
+    }
+
+    /// Keeps a frame behind a gap.
+    fn keep(&mut self, cx: &mut Cx<'_>, host: &mut Host, data: Data) {
+        let start = self.position_of(data);
+        let end = start + u64::from(data.length.max(1));
+        let last = data.end.then_some(End {
+            at: end,
+            blank: data.length == 0,
+        });
+        if end - self.next() > AHEAD_MAX || !self.pieces.keep(start, end, last) {
+            host.totals.duplicates += 1;
+            return;
+        }
+        if data.length > 0 {
+            cx.accept(self.conn, data.offset, data.length);
+        }
+    }
+
+    /// Takes what the gap that just closed held back.
+    fn catch_up(&mut self, cx: &mut Cx<'_>, host: &mut Host, flows: &mut Flows) {
+        let (until, ends) = self.pieces.take(self.next());
+        for end in ends {
+            let payload = end.at - self.next() - u64::from(end.blank);
+            self.bytes += payload;
+            self.message_bytes += payload;
+            self.blanks += u64::from(end.blank);
+            self.complete(cx, host, flows);
+        }
+        let payload = until - self.next();
+        self.bytes += payload;
+        self.message_bytes += payload;
+    }
+
+    /// Asks again for what a jump in first transmissions shows to be lost, or for the first gap
+    /// that nobody has filled for too long. [ours, for ssp]
+    fn mind_the_gap(&mut self, now: Time, host: &mut Host, start: u64, end: u64) {
+        if start > self.seen {
+            let length = u32::try_from(start - self.seen).unwrap_or(u32::MAX);
+            let size = host.settings.encap.frame_min;
+            host.nic
+                .push(header::nack(self.peer, self.conn, self.seen, length, size));
+            self.nack_again = now + self.patience(host);
+        }
+        self.seen = self.seen.max(end);
+    }
+
+    /// Time after which the answer to a NACK is overdue.
+    fn patience(&self, host: &Host) -> Span {
+        let rtt = self.rtt.unwrap_or(host.settings.base_rtt);
+        if host.settings.first_rtt == FirstRtt::Ssp {
+            return rtt.times(2); // scheduled frames are lost all the time
+        }
+        rtt.times(2).max(host.settings.request_retry)
+    }
+
+    /// Asks for every gap below `end`, the oldest ones where there are many. [ours, for ssp]
+    fn nack_all(&mut self, now: Time, host: &mut Host, end: u64) {
+        let size = host.settings.encap.frame_min;
+        for (from, until) in self.pieces.gaps(self.next(), end).take(NACKS_MAX) {
+            let length = u32::try_from(until - from).unwrap_or(u32::MAX);
+            host.nic.push(header::nack(self.peer, self.conn, from, length, size));
+        }
+        self.nack_again = now + self.patience(host);
+    }
+
+    /// Accounts for the credit that a frame answers, then takes the frame.
+    #[inline]
+    fn note_echo(&mut self, cx: &mut Cx<'_>, host: &mut Host, flows: &mut Flows, data: Data) {
         let since = header::credits_since(self.given, data.echo);
         if since >= CREDITS_OPEN_MAX || u64::from(since) >= self.given {
             host.totals.nonsense += 1; // it answers a credit that was never given
@@ -228,9 +396,21 @@ impl Receiver {
                 self.rtt = Some(self.rtt.map_or(sample, mean));
             }
         }
+        self.take(cx, host, flows, data);
+    }
+
+    #[inline]
+    fn take(&mut self, cx: &mut Cx<'_>, host: &mut Host, flows: &mut Flows, data: Data) {
+        if host.settings.first_rtt == FirstRtt::Ssp && !data.again {
+            let start = self.position_of(data);
+            self.mind_the_gap(cx.now, host, start, start + u64::from(data.length.max(1)));
+        }
         match self.place(data) {
             Ordering::Equal => self.accept(cx, host, flows, data),
             Ordering::Less => host.totals.duplicates += 1,
+            Ordering::Greater if host.settings.first_rtt != FirstRtt::Silent => {
+                self.keep(cx, host, data);
+            }
             Ordering::Greater => {
                 host.totals.duplicates += 1; // go-back-N keeps nothing behind a gap
                 self.nack(cx.now, host);
@@ -262,10 +442,13 @@ impl Receiver {
         if data.end {
             self.complete(cx, host, flows);
         }
-        if let Phase::Draining { end } = self.phase
+        if !self.pieces.is_empty() {
+            self.catch_up(cx, host, flows);
+        }
+        if let Phase::Draining { end, .. } = self.phase
             && self.next() >= end
         {
-            self.phase = Phase::Quiet;
+            self.phase = self.quiet(cx.now, host);
             self.ack(host);
         }
     }
@@ -306,10 +489,11 @@ impl Receiver {
             return;
         }
         let (next, size) = (self.next(), host.settings.encap.frame_min);
+        let gap = self.pieces.first_gap(next);
+        let length = gap.map_or(0, |(from, to)| u32::try_from(to - from).unwrap_or(u32::MAX));
         host.nic
-            .push(header::nack(self.peer, self.conn, next, size));
-        let rtt = self.rtt.unwrap_or(host.settings.base_rtt);
-        self.nack_again = now + rtt.times(2).max(host.settings.request_retry);
+            .push(header::nack(self.peer, self.conn, next, length, size));
+        self.nack_again = now + self.patience(host);
     }
 
     fn ack(&mut self, host: &mut Host) {
@@ -342,7 +526,7 @@ impl Receiver {
             return Fate::Keep;
         }
         if reason == StopReason::Gone {
-            return self.on_gone(cx, flows);
+            return self.on_gone(cx, host, flows);
         }
         // A sender asks because it has something beyond: this STOP is older than that request.
         let stale = end < self.next() || (end <= self.asked && self.is_crediting());
@@ -353,16 +537,18 @@ impl Receiver {
         if self.is_crediting() {
             cx.events.push(Event::Stopped { conn });
         }
+        let quiet = self.quiet(cx.now, host);
         match (end.cmp(&self.next()), reason) {
             (Ordering::Greater, StopReason::Early) => {
-                self.cease(flows, Phase::Draining { end });
+                let forget_at = cx.now + host.settings.expiry;
+                self.cease(flows, Phase::Draining { end, forget_at });
             }
             (Ordering::Greater, _) => {
-                self.cease(flows, Phase::Quiet);
+                self.cease(flows, quiet);
                 self.nack(cx.now, host);
             }
             (Ordering::Equal | Ordering::Less, _) => {
-                self.cease(flows, Phase::Quiet);
+                self.cease(flows, quiet);
                 self.ack(host);
             }
         }
@@ -371,8 +557,8 @@ impl Receiver {
 
     /// The sender does not know the connection: an old request opened it again, or the sender
     /// has lost its memory.
-    fn on_gone(&mut self, cx: &mut Cx<'_>, flows: &mut Flows) -> Fate {
-        self.cease(flows, Phase::Quiet);
+    fn on_gone(&mut self, cx: &mut Cx<'_>, host: &Host, flows: &mut Flows) -> Fate {
+        self.cease(flows, self.quiet(cx.now, host));
         if !self.one_shot {
             return Fate::Keep;
         }
@@ -390,9 +576,9 @@ impl Receiver {
     pub(super) fn stuck(&self, flows: &Flows) -> Option<StuckFlow> {
         let (state, waits_for) = match self.phase {
             Phase::Finished { .. } => return None,
-            Phase::Quiet if self.message_bytes == 0 && !self.one_shot => return None,
-            Phase::Quiet => ("quiet", "a request".to_owned()),
-            Phase::Draining { end } => ("draining", format!("data up to {end}")),
+            Phase::Quiet { .. } if self.message_bytes == 0 && !self.one_shot => return None,
+            Phase::Quiet { forget_at } => ("quiet", format!("a request until {forget_at}")),
+            Phase::Draining { end, .. } => ("draining", format!("data up to {end}")),
             Phase::Crediting { flow, credit_at } => {
                 let heard = flows[flow].heard_at();
                 let text = format!("data or STOP since {heard}; next credit at {credit_at}");
@@ -413,8 +599,8 @@ impl Receiver {
         match self.phase {
             Phase::Crediting { flow, .. } => flows[flow].check(&settings.law, self.given),
             Phase::Finished { .. } => assert!(self.one_shot && self.ordinal > 0),
-            Phase::Draining { end } => assert!(self.next() < end),
-            Phase::Quiet => {}
+            Phase::Draining { end, .. } => assert!(self.next() < end),
+            Phase::Quiet { .. } => {}
         }
     }
 }

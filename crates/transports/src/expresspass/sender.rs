@@ -1,10 +1,11 @@
 //! The side that has data: asks for credits, answers each with a frame, says when it is done.
 
 use super::Host;
-use super::header::{self, StopReason};
+use super::early::{Early, FirstRtt};
+use super::header::{self, Data, StopReason};
 use super::outgoing::{NoFrame, Outgoing};
 use crate::parts::timers::Alarm;
-use model::{ConnId, Cx, Event, HostId, StuckFlow};
+use model::{ConnId, Cx, Encap, Event, HostId, StuckFlow};
 use units::{Span, Time};
 
 /// A repeated packet waits twice as long each time, this many times. [ours]
@@ -22,7 +23,9 @@ pub(super) struct Sender {
     phase: Phase,
     /// From a request to its first credit.
     rtt: Option<Span>,
-    outgoing: Outgoing,
+    pub(super) outgoing: Outgoing,
+    /// Set where data leaves before the first credit.
+    pub(super) early: Option<Box<Early>>,
 }
 
 /// Where it stands. [xpass artefact, xpass.cc]
@@ -60,7 +63,7 @@ pub(super) enum Fate {
 }
 
 impl Sender {
-    pub(super) fn new(conn: ConnId, peer: HostId, one_shot: bool) -> Self {
+    pub(super) fn new(conn: ConnId, peer: HostId, one_shot: bool, first_rtt: FirstRtt) -> Self {
         Self {
             conn,
             peer,
@@ -69,6 +72,23 @@ impl Sender {
             phase: Phase::Idle,
             rtt: None,
             outgoing: Outgoing::default(),
+            early: (first_rtt != FirstRtt::Silent).then(Box::default),
+        }
+    }
+
+    /// Whether anything is left that a credit could release.
+    #[inline]
+    fn has_work(&self) -> bool {
+        self.outgoing.has_unsent() || self.early.as_ref().is_some_and(|early| early.is_owing())
+    }
+
+    /// Stops the credits once the last packet in doubt has been accounted for.
+    pub(super) fn stop_if_done(&mut self, now: Time, host: &mut Host) {
+        if let Phase::Asking { .. } | Phase::Credited { .. } = self.phase
+            && !self.has_work()
+            && !self.is_bursting()
+        {
+            self.stop(now, host, StopReason::AllSent);
         }
     }
 
@@ -92,7 +112,10 @@ impl Sender {
             return false;
         }
         match self.phase {
-            Phase::Idle => self.ask(cx.now, host, true),
+            Phase::Idle => {
+                self.ask(cx.now, host, true);
+                self.open_burst(cx.now, host);
+            }
             Phase::Stopping { .. } | Phase::Resting { .. } => self.ask(cx.now, host, false),
             Phase::Asking { .. } | Phase::Credited { .. } => {}
         }
@@ -143,6 +166,7 @@ impl Sender {
         if (fresh && tries == 0) || self.rtt.is_none() {
             self.rtt = Some(now.since(asked_at));
         }
+        self.close_burst(now, host);
         if self.outgoing.is_blocked() {
             host.totals.credits_wasted += 1;
             return false;
@@ -159,8 +183,8 @@ impl Sender {
     /// Answers a credit with a frame, and stops once no more credits are needed.
     #[inline]
     fn spend(&mut self, now: Time, host: &mut Host, sequence: u32) {
-        let sent = self.put_frame(host, sequence);
-        if !sent || !self.outgoing.has_unsent() {
+        let sent = self.put_frame(now, host, sequence);
+        if !sent || !self.has_work() {
             return self.spend_last(now, host, sent);
         }
         let Phase::Credited {
@@ -174,7 +198,9 @@ impl Sender {
         *quiet_at = now + host.settings.quiet;
         *credits += 1;
         if now.since(*counted_from) >= self.rtt.unwrap_or(Span::ZERO) {
-            let enough = *credits >= self.outgoing.frames_left(host.settings.encap);
+            let encap = host.settings.encap;
+            let owed = self.early.as_ref().map_or(0, |early| early.owed(encap));
+            let enough = *credits >= self.outgoing.frames_left(encap) + owed;
             (*credits, *counted_from) = (0, now);
             if enough && host.settings.early_stop {
                 self.stop(now, host, StopReason::Early);
@@ -186,7 +212,7 @@ impl Sender {
     #[cold]
     fn spend_last(&mut self, now: Time, host: &mut Host, sent: bool) {
         host.totals.credits_wasted += u64::from(!sent);
-        if !self.outgoing.has_unsent() {
+        if !self.has_work() {
             self.stop(now, host, StopReason::AllSent);
         } else if self.outgoing.is_blocked() {
             // The receiver answers a repeated request with what it has.
@@ -197,9 +223,9 @@ impl Sender {
     /// A credit that came after the STOP: an early one counts on it.
     #[cold]
     fn spend_late(&mut self, now: Time, host: &mut Host, sequence: u32, tries: u8) {
-        if !self.put_frame(host, sequence) {
+        if !self.put_frame(now, host, sequence) {
             host.totals.credits_wasted += 1;
-        } else if !self.outgoing.has_unsent() {
+        } else if !self.has_work() {
             let again_at = self.stop_again_at(now, host, 0);
             self.phase = Phase::Stopping { again_at, tries };
         }
@@ -207,14 +233,13 @@ impl Sender {
 
     /// Puts the next frame on the line; false where there is none, or no room for it.
     #[inline]
-    fn put_frame(&mut self, host: &mut Host, sequence: u32) -> bool {
+    fn put_frame(&mut self, now: Time, host: &mut Host, sequence: u32) -> bool {
         if !host.nic.has_room() {
             return false;
         }
         let encap = host.settings.encap;
-        let data = match self.outgoing.frame(encap, sequence) {
-            Ok(data) => data,
-            Err(NoFrame::AllSent | NoFrame::Blocked) => return false,
+        let Some(data) = self.next_frame(now, encap, sequence) else {
+            return false;
         };
         host.totals.data_sent += 1;
         host.totals.retransmitted += u64::from(data.again);
@@ -228,20 +253,54 @@ impl Sender {
         ))
     }
 
-    /// Something is missing at the receiver from `position` on.
-    pub(super) fn on_nack(&mut self, cx: &mut Cx<'_>, host: &mut Host, position: u64) {
-        if !self.confirm(cx, host, position) {
-            return;
+    /// What a credit releases: what was lost, then what was never sent, then what nobody has
+    /// acknowledged. [aeolus s4.2]
+    #[inline]
+    fn next_frame(&mut self, now: Time, encap: Encap, sequence: u32) -> Option<Data> {
+        let lost = match &mut self.early {
+            Some(early) if early.is_owing() => early.lost(&self.outgoing, encap, sequence),
+            Some(_) | None => None,
+        };
+        if lost.is_some() {
+            return lost;
         }
-        self.outgoing.go_back(position);
+        match self.outgoing.frame(encap, sequence) {
+            Ok(data) => Some(data),
+            Err(NoFrame::AllSent) => self.early.as_mut()?.unknown(now, sequence),
+            Err(NoFrame::Blocked) => None,
+        }
+    }
+
+    /// At the receiver `length` positions from `position` on are missing; everything, where that
+    /// is 0.
+    pub(super) fn on_nack(&mut self, cx: &mut Cx<'_>, host: &mut Host, position: u64, length: u32) {
+        let until = position + u64::from(length);
+        match &mut self.early {
+            Some(early) if length > 0 => {
+                if until > self.outgoing.sent_max() {
+                    host.totals.nonsense += 1;
+                    return;
+                }
+                early.report(position.max(self.outgoing.confirmed()), until);
+            }
+            Some(_) | None => {
+                if !self.confirm(cx, host, position) {
+                    return;
+                }
+                self.outgoing.go_back(position);
+                if let Some(early) = &mut self.early {
+                    early.go_back(position);
+                }
+            }
+        }
         match self.phase {
             Phase::Idle | Phase::Stopping { .. } | Phase::Resting { .. } => {
-                if self.outgoing.has_unsent() {
+                if self.has_work() {
                     self.ask_again(cx, host);
                 }
             }
             // A liar asks again for what nobody sent: everything has arrived.
-            Phase::Credited { .. } if !self.outgoing.has_unsent() => {
+            Phase::Credited { .. } if !self.has_work() => {
                 self.stop(cx.now, host, StopReason::AllSent);
             }
             Phase::Asking { .. } | Phase::Credited { .. } => {}
@@ -277,6 +336,9 @@ impl Sender {
         self.outgoing.confirm(position, |ordinal| {
             cx.events.push(Event::Sent { conn, ordinal });
         });
+        if let Some(early) = &mut self.early {
+            early.confirm(position);
+        }
         true
     }
 
@@ -294,7 +356,7 @@ impl Sender {
                 self.ask(cx.now, host, false);
             }
             // An early stop whose credits did not suffice. [xpass artefact, xpass.cc]
-            Phase::Stopping { .. } if self.outgoing.has_unsent() => self.ask_again(cx, host),
+            Phase::Stopping { .. } if self.has_work() => self.ask_again(cx, host),
             Phase::Stopping { tries, .. } => {
                 host.totals.timeouts += 1;
                 if self.outgoing.is_done() && tries >= IDLE_STOPS_MAX {
@@ -334,11 +396,14 @@ impl Sender {
     fn request(&mut self, now: Time, host: &mut Host, fresh: bool, tries: u8) {
         let encap = host.settings.encap;
         // Where all that is left waits for confirmation the request still asks for one frame.
-        let frames = self.outgoing.frames_left(encap).max(1);
+        let owed = self.early.as_ref().map_or(0, |early| early.owed(encap));
+        let frames = (self.outgoing.frames_left(encap) + owed).max(1);
+        // Where packets are owed, credits are wanted for what lies before the next new one.
+        let position = if owed > 0 { self.outgoing.confirmed() } else { self.outgoing.next() };
         host.nic.push(header::request(
             self.peer,
             self.conn,
-            self.outgoing.next(),
+            position,
             u32::try_from(frames).unwrap_or(u32::MAX),
             self.one_shot,
             encap.frame_min,
@@ -361,6 +426,9 @@ impl Sender {
     }
 
     fn put_stop(&self, host: &mut Host, reason: StopReason) {
+        // Ideal packets come late, but they come: nothing is to be asked for again.
+        let ideal = host.settings.first_rtt == FirstRtt::Ideal;
+        let reason = if ideal { StopReason::Early } else { reason };
         let (end, size) = (self.outgoing.end(), host.settings.encap.frame_min);
         host.nic.push(header::stop(
             self.peer,
@@ -422,6 +490,7 @@ impl Sender {
     pub(super) fn check(&self) {
         self.outgoing.check();
         self.alarm.check();
+        self.early.iter().for_each(|early| early.check());
         match self.phase {
             Phase::Idle | Phase::Resting { .. } => {
                 assert!(
@@ -430,7 +499,7 @@ impl Sender {
                 );
             }
             Phase::Credited { quiet_at, .. } => {
-                assert!(self.outgoing.has_unsent() && quiet_at != Time::NEVER);
+                assert!(self.has_work() && quiet_at != Time::NEVER);
             }
             Phase::Asking { .. } | Phase::Stopping { .. } => {}
         }

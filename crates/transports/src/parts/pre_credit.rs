@@ -134,6 +134,16 @@ impl<F: Copy> Burst<F> {
         self.forget();
     }
 
+    /// Everything from `from` up to `until` is taken care of otherwise.
+    pub fn settle(&mut self, from: u64, until: u64) {
+        let first = self.packets.partition_point(|&(at, ..)| at < from);
+        let end = self.packets.partition_point(|&(at, ..)| at < until);
+        for place in first..end {
+            self.set(place, Fate::Arrived);
+        }
+        self.forget();
+    }
+
     /// The oldest lost packet, which now leaves on a credit.
     #[inline]
     pub fn take_lost(&mut self) -> Option<F> {

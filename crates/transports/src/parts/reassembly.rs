@@ -11,7 +11,16 @@ const GAPS_MAX: usize = 4096;
 pub struct Reassembly {
     ahead: RangeSet<GAPS_MAX>,
     /// Ends of messages beyond the first gap, ascending.
-    ends: Vec<u64>,
+    ends: Vec<End>,
+}
+
+/// Where a message ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// The position after its last frame.
+    pub at: u64,
+    /// Whether that frame was empty.
+    pub blank: bool,
 }
 
 impl Reassembly {
@@ -21,31 +30,38 @@ impl Reassembly {
         self.ahead.is_empty()
     }
 
-    /// Keeps `[start, end)`, which ends a message if `last`. False where it is here already, or
-    /// there are too many gaps.
-    pub fn keep(&mut self, start: u64, end: u64, last: bool) -> bool {
+    /// Keeps `[start, end)`, which ends a message if `last` says how. False where it is here
+    /// already, or there are too many gaps.
+    pub fn keep(&mut self, start: u64, end: u64, last: Option<End>) -> bool {
         let new = self
             .ahead
             .insert(start, end)
             .is_some_and(|new| new == end - start);
-        if new && last {
-            let place = self.ends.partition_point(|&other| other < end);
-            self.ends.insert(place, end);
+        if let Some(last) = last.filter(|_| new) {
+            let place = self.ends.partition_point(|other| other.at < last.at);
+            self.ends.insert(place, last);
         }
         new
     }
 
-    /// The stream is complete up to `next`: takes what follows on it without a gap. Returns the
-    /// new end of the complete part; `ended` hears the end of each message in between.
-    pub fn take(&mut self, next: u64, mut ended: impl FnMut(u64)) -> u64 {
+    /// The stream is complete up to `next`: takes what follows on it without a gap. Returns the new
+    /// end of the complete part and the ends of messages in it.
+    pub fn take(&mut self, next: u64) -> (u64, Vec<End>) {
         let Some((start, end)) = self.ahead.first().filter(|&(start, _)| start <= next) else {
-            return next;
+            return (next, Vec::new());
         };
         debug_assert!(start == next, "the complete part overlaps what lies ahead");
         self.ahead.drop_below(end);
-        let done = self.ends.partition_point(|&other| other <= end);
-        self.ends.drain(..done).for_each(&mut ended);
-        end
+        let done = self.ends.partition_point(|other| other.at <= end);
+        (end, self.ends.drain(..done).collect())
+    }
+
+    /// The gaps from `next` on, below what has arrived, and the one below `end`, where the stream is
+    /// known to reach that far.
+    pub fn gaps(&self, next: u64, end: u64) -> impl Iterator<Item = (u64, u64)> {
+        let starts = std::iter::once(next).chain(self.ahead.iter().map(|(_, end)| end));
+        let ends = self.ahead.iter().map(|(start, _)| start).chain([end]);
+        starts.zip(ends).filter(|(from, until)| from < until)
     }
 
     /// The first gap after `next`, where anything lies beyond it.
@@ -71,17 +87,13 @@ mod tests {
     #[test]
     fn pieces_join_when_the_gap_before_them_closes() {
         let mut pieces = Reassembly::default();
-        assert!(
-            pieces.keep(20, 30, true) && pieces.keep(10, 20, false) && pieces.keep(40, 50, true)
-        );
-        assert!(!pieces.keep(20, 30, true), "it is here already");
-        assert_eq!(
-            (pieces.first_gap(0), pieces.highest(0)),
-            (Some((0, 10)), 50)
-        );
-        let mut ends = Vec::new();
-        assert_eq!(pieces.take(5, |end| ends.push(end)), 5);
-        assert_eq!(pieces.take(10, |end| ends.push(end)), 30);
-        assert_eq!((ends, pieces.first_gap(30)), (vec![30], Some((30, 40))));
+        let end = |at| Some(End { at, blank: false });
+        assert!(pieces.keep(20, 30, end(30)) && pieces.keep(10, 20, None));
+        assert!(pieces.keep(40, 50, end(50)));
+        assert!(!pieces.keep(20, 30, end(30)), "it is here already");
+        assert_eq!((pieces.first_gap(0), pieces.highest(0)), (Some((0, 10)), 50));
+        assert_eq!(pieces.take(5), (5, Vec::new()));
+        assert_eq!(pieces.take(10), (30, vec![End { at: 30, blank: false }]));
+        assert_eq!(pieces.first_gap(30), Some((30, 40)));
     }
 }

@@ -54,6 +54,12 @@ impl<T> Slab<T> {
         self.places.get_mut(slot as usize)?.as_mut()
     }
 
+    /// The value in place `slot`, if there is one.
+    #[inline]
+    pub fn get(&self, slot: u32) -> Option<&T> {
+        self.places.get(slot as usize)?.as_ref()
+    }
+
     /// How many values there are.
     pub fn len(&self) -> usize {
         self.places.len() - self.free.len()

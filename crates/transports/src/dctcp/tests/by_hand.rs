@@ -142,6 +142,24 @@ fn full_marking_brings_the_window_to_its_least() {
 }
 
 #[test]
+fn a_long_silence_takes_a_grown_window_back_to_its_start() {
+    let mut bench = Bench::open(&Params::DEFAULT, 50 * 1460);
+    let mut acked = 0;
+    while !bench.sender().is_idle() {
+        let sent = bench.flush();
+        bench.now += Span::us(100);
+        bench.acknowledge(acked, sent, 0);
+        acked += sent;
+    }
+    assert_eq!(bench.sender().window(), 60 * 1460);
+    bench.now += Span::ms(15);
+    bench.call(|host, cx| host.send(cx, ConnId(1), 1));
+    assert_eq!(bench.sender().window(), 30 * 1460, "one timeout has passed");
+    assert_eq!(bench.flush(), 1);
+    bench.acknowledge(acked, 0, 0);
+}
+
+#[test]
 fn light_marking_costs_little_once_alpha_has_learnt_that_it_is_light() {
     let marked: Vec<u64> = (0..30)
         .map(|round| if round % 3 == 2 { 2 } else { 0 })
