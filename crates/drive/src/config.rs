@@ -7,6 +7,9 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use units::{Bytes, Rate, Span};
 
+/// The largest value of the six bits. [RFC 2474 s3]
+const DSCP_MAX: u8 = 63;
+
 /// How to run a driver.
 #[derive(Clone, Debug)]
 pub struct DriverConfig {
@@ -34,6 +37,20 @@ impl DriverConfig {
     /// Control as network control, credits expedited, scheduled and unscheduled data as one class
     /// of two drop precedences, the rest as best effort. [RFC 4594: CS6, CS5, AF21, AF22, DF]
     pub const DSCP: [u8; 5] = [48, 40, 18, 20, 0];
+
+    /// What is wrong with it.
+    ///
+    /// # Errors
+    /// The field and what to write instead.
+    pub fn check(&self) -> Result<(), DriveError> {
+        if self.rate.0 == 0 {
+            return Err(DriveError::Usage("rate is 0: give the line's rate, as 1Gbps".into()));
+        }
+        if let Some(dscp) = self.dscp.iter().find(|&&dscp| dscp > DSCP_MAX) {
+            return Err(DriveError::Usage(format!("DSCP {dscp}: give 0 to {DSCP_MAX}")));
+        }
+        Ok(())
+    }
 
     /// On the loopback interface, any port.
     pub fn loopback(transport: &str, rate: Rate) -> Self {

@@ -67,15 +67,7 @@ impl Driver {
     /// # Errors
     /// What is wrong with the configuration, or the system's refusal.
     pub fn open(config: &DriverConfig, factory: &dyn Factory) -> Result<Self, DriveError> {
-        if config.rate.0 == 0 {
-            return Err(DriveError::Usage(
-                "rate is 0; give the line's rate, as 1Gbps".into(),
-            ));
-        }
-        if config.dscp.iter().any(|&dscp| dscp > 63) {
-            let text = format!("dscp {:?}: a DSCP is at most 63", config.dscp);
-            return Err(DriveError::Usage(text));
-        }
+        config.check()?;
         let line = LineTime::new(config.rate);
         // Less than a full frame would never catch up with timers that fire late.
         let catch_up = config.catch_up.get().max(Encap::UDP.wire_max().into());

@@ -75,10 +75,12 @@ fn transfer(transport: &dyn Transport, faults: FaultConfig, lengths: &[u64]) -> 
     }
     for end in [&a, &b] {
         let (stats, totals) = (end.stats(), end.totals());
-        assert_eq!(
-            (stats.nonsense, totals.nonsense),
-            (0, 0),
-            "{}: {stats:?}",
+        assert_eq!(stats.nonsense, 0, "{}: {stats:?}", transport.name());
+        // A late copy may find its connection gone; without faults there is none.
+        let clean = faults == FaultConfig::default();
+        assert!(
+            !clean || totals.nonsense == 0,
+            "{}: {totals:?}",
             transport.name()
         );
         assert_eq!((stats.unsendable, stats.send_errors), (0, 0), "{stats:?}");
@@ -208,6 +210,7 @@ impl Source for Endless {
 
 #[test]
 fn packets_garbled_on_their_way_break_nothing() {
+    const GARBLED_MIN: u64 = 2_000;
     const MESSAGES_MAX: usize = 64;
     for transport in transports::registry() {
         let clean = FaultConfig::default();
@@ -216,7 +219,10 @@ fn packets_garbled_on_their_way_break_nothing() {
         let SocketAddr::V4(to) = between.sides[0].local_addr().unwrap() else {
             panic!("IPv6")
         };
-        for round in 0..6_000 {
+        let mut round = 0;
+        while between.garbled < GARBLED_MIN {
+            round += 1;
+            assert!(round < 100_000, "{}: nothing moves", transport.name());
             if round % 50 == 0 && a.open_connections() < MESSAGES_MAX {
                 let conn = a.connect(to, Lifetime::OneMessage).unwrap();
                 a.send(conn, 1 << (round / 50 % 20)).unwrap();
@@ -227,7 +233,6 @@ fn packets_garbled_on_their_way_break_nothing() {
             between.pass();
         }
         let name = transport.name();
-        assert!(between.garbled > 1_000, "{name}: {}", between.garbled);
         let seen = b.stats();
         assert!(
             seen.nonsense > 0 && seen.other_versions > 0 && seen.stale > 0,
@@ -235,7 +240,7 @@ fn packets_garbled_on_their_way_break_nothing() {
         );
         // Forged numbers open nothing without a cookie.
         assert!(
-            b.open_connections() <= 6_000 / 50,
+            b.open_connections() <= round / 50,
             "{name}: {}",
             b.open_connections()
         );
