@@ -15,7 +15,10 @@ struct Listener {
 
 impl Watch for Listener {
     fn progress(&mut self, _: &Progress) -> bool {
-        self.raised = self.raised.take().or_else(|| Python::attach(|py| py.check_signals().err()));
+        self.raised = self
+            .raised
+            .take()
+            .or_else(|| Python::attach(|py| py.check_signals().err()));
         self.raised.is_none()
     }
 }
@@ -25,7 +28,10 @@ impl Watch for Listener {
 #[pyfunction]
 #[pyo3(signature = (scenario, sets, out, *, command, started, host, threads=None))]
 #[allow(clippy::too_many_arguments, reason = "named, on the Python side")]
-#[allow(clippy::needless_pass_by_value, reason = "what Python hands over is owned")]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "what Python hands over is owned"
+)]
 pub(crate) fn run(
     py: Python<'_>,
     scenario: String,
@@ -37,10 +43,17 @@ pub(crate) fn run(
     threads: Option<u16>,
 ) -> PyResult<(i32, String)> {
     let mut listener = Listener::default();
-    let meta = Meta { started, host, ..about() };
+    let meta = Meta {
+        started,
+        host,
+        ..about()
+    };
     // Other Python threads go on while the simulation runs.
     let ended = py.detach(|| {
-        let request = Request { from: &scenario, sets: &sets };
+        let request = Request {
+            from: &scenario,
+            sets: &sets,
+        };
         execute(&request, &out, &command, threads, meta, &mut listener)
     });
     match listener.raised {
@@ -70,13 +83,23 @@ fn execute(
     let wrong = |errors: scenario::Errors| (exit::USAGE, errors.render(false));
     let scenario = scenario::load(request).map_err(wrong)?;
     let conditions = scenario.conditions().map_err(wrong)?;
-    let output = Output { hpcc_fct: scenario.output.flag("hpcc"), ..Output::default() };
+    let output = Output {
+        hpcc_fct: scenario.output.flag("hpcc"),
+        ..Output::default()
+    };
     let threads = threads.unwrap_or_else(|| written_threads(&scenario));
     let assembled = scenario.assemble().map_err(wrong)?;
-    #[allow(clippy::disallowed_methods, reason = "meta.json says how long a run really took")]
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "meta.json says how long a run really took"
+    )]
     let began = Instant::now();
     let record = assembled.run(threads, command, watch).map_err(wrong)?;
-    let meta = Meta { wall_s: began.elapsed().as_secs_f64(), threads, ..meta };
+    let meta = Meta {
+        wall_s: began.elapsed().as_secs_f64(),
+        threads,
+        ..meta
+    };
     let summary = Summary::of(&record);
     let verdicts: Vec<Verdict> = conditions.iter().map(|c| c.judge(&summary)).collect();
     results::write_run(out, &record, &summary, &verdicts, &meta, &output)
@@ -89,17 +112,25 @@ fn written_threads(scenario: &Scenario) -> u16 {
 }
 
 fn verdict(record: &RunRecord, verdicts: &[Verdict]) -> (i32, String) {
-    let failed: Vec<&str> =
-        verdicts.iter().filter(|v| !v.passed).map(|v| v.key.as_str()).collect();
+    let failed: Vec<&str> = verdicts
+        .iter()
+        .filter(|v| !v.passed)
+        .map(|v| v.key.as_str())
+        .collect();
     match (&record.conservation, record.status) {
         (Err(why), _) => (exit::BROKEN, why.clone()),
-        (Ok(()), Status::Stuck) => {
-            (exit::BROKEN, format!("{} flows are stuck; the report names them", record.stuck.len()))
-        }
+        (Ok(()), Status::Stuck) => (
+            exit::BROKEN,
+            format!(
+                "{} flows are stuck; the report names them",
+                record.stuck.len()
+            ),
+        ),
         (Ok(()), Status::Interrupted) => (exit::INTERRUPTED, "interrupted".to_owned()),
         (Ok(()), Status::Complete) if failed.is_empty() => (exit::OK, String::new()),
-        (Ok(()), Status::Complete) => {
-            (exit::THRESHOLD, format!("not within their thresholds: {}", failed.join(", ")))
-        }
+        (Ok(()), Status::Complete) => (
+            exit::THRESHOLD,
+            format!("not within their thresholds: {}", failed.join(", ")),
+        ),
     }
 }

@@ -5,6 +5,7 @@
 
 mod docs;
 mod edges;
+mod experiments;
 mod text;
 mod transports;
 
@@ -38,7 +39,7 @@ impl fmt::Display for Finding {
 
 /// Runs every rule.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let rules: [fn(&Tree) -> Vec<Finding>; 9] = [
+    let rules: [fn(&Tree) -> Vec<Finding>; 10] = [
         edges::only_known_edges,
         transports::registered_and_whole,
         transports::deviations_are_listed,
@@ -46,6 +47,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         text::no_long_files,
         text::known_papers,
         text::switching_reads_envelopes_only,
+        experiments::whole_and_run,
         docs::links_lead_somewhere,
         docs::invariants_are_kept_by_tests,
     ];
