@@ -261,7 +261,7 @@ impl<'a> Pair<'a> {
         self.seed = seed;
         self
     }
-    /// Simulated time after which a run counts as stuck.
+    /// Simulated time after the last act of an application at which a run counts as stuck.
     #[must_use]
     pub fn limit(mut self, limit: Span) -> Self {
         self.limit = limit;

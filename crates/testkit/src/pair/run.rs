@@ -37,8 +37,14 @@ impl Pair<'_> {
     /// # Panics
     /// If the contract was broken.
     pub fn try_run(&mut self) -> Result<(), Unfinished> {
-        let end = Time::ZERO.after(self.limit);
-        self.run_until(end);
+        self.start();
+        self.place_script();
+        let last_acts = self
+            .hosts
+            .iter()
+            .filter_map(|host| host.acts.last_key_value());
+        let last = last_acts.map(|(&(at, _), _)| at).max().unwrap_or(self.now);
+        self.run_until(last.max(self.now).after(self.limit));
         let next = self.next();
         let (messages, stuck) = (self.oracle.unfinished(), self.stuck());
         if next == Time::NEVER && messages.is_empty() && stuck.is_empty() {
