@@ -236,16 +236,15 @@ impl Receiver {
         }
     }
 
-    /// Waits for a request. A stream that has begun and may go on is never forgotten: its position
-    /// is all that is left of it, and without it messages would be lost.
     fn quiet(&self, now: Time, host: &Host) -> Phase {
+        Phase::Quiet { forget_at: self.forget_at(now, host) }
+    }
+
+    /// A stream that has begun and may go on is never forgotten: its position is all that is left
+    /// of it, and without it messages would be lost.
+    fn forget_at(&self, now: Time, host: &Host) -> Time {
         let passing = self.one_shot || self.next() == 0;
-        let forget_at = if passing {
-            now + host.settings.expiry
-        } else {
-            Time::NEVER
-        };
-        Phase::Quiet { forget_at }
+        if passing { now + host.settings.expiry } else { Time::NEVER }
     }
 
     /// Stops giving credits, if it did, and takes up `phase`.
@@ -540,7 +539,7 @@ impl Receiver {
         let quiet = self.quiet(cx.now, host);
         match (end.cmp(&self.next()), reason) {
             (Ordering::Greater, StopReason::Early) => {
-                let forget_at = cx.now + host.settings.expiry;
+                let forget_at = self.forget_at(cx.now, host);
                 self.cease(flows, Phase::Draining { end, forget_at });
             }
             (Ordering::Greater, _) => {

@@ -164,7 +164,8 @@ impl Sender {
         };
         // After a retry nobody knows which request the credit answers. [RFC 6298 s3]
         if (fresh && tries == 0) || self.rtt.is_none() {
-            self.rtt = Some(now.since(asked_at));
+            // A credit and a frame take this long; a liar's credit may come sooner than that.
+            self.rtt = Some(now.since(asked_at).max(host.settings.law.period));
         }
         self.close_burst(now, host);
         if self.outgoing.is_blocked() {
