@@ -27,6 +27,15 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another() -> None:
     assert len(first.fingerprint) == 16
 
 
+def test_a_scenario_is_a_value_that_runs() -> None:
+    described = tg.scenario("incast", transport="dctcp", senders=4, size="20KB", seed=3)
+    result = tg.run(described)
+    assert result.summary["transport"] == "dctcp"
+    assert result.summary["seed"] == 3
+    # What is said last wins.
+    assert tg.run(described, seed=4).summary["seed"] == 4
+
+
 def test_threads_change_nothing() -> None:
     one, two = (tg.run("incast", set=SMALL, threads=threads) for threads in (1, 2))
     assert one.fingerprint == two.fingerprint

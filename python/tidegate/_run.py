@@ -9,6 +9,7 @@ import shlex
 import shutil
 import tempfile
 import weakref
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -20,10 +21,77 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
+    Start = str | os.PathLike[str]
+
 Cell = int | float | str | None
 Table = dict[str, list[Cell]]
 
 _THRESHOLD = 1
+
+
+# The keys of a scenario that scripts set most often, under shorter names.
+_SHORT = {
+    "transport": "transport.kind",
+    "load": "workload.load",
+    "senders": "workload.senders",
+    "size": "workload.size",
+    "link": "topology.host_rate",
+    "seed": "run.seed",
+}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario to start from, and what is different.
+
+    Attributes:
+        start: A path, or a name such as "incast".
+        sets: Values that replace those of the file, by dotted path.
+    """
+
+    start: Start
+    sets: dict[str, object] = field(default_factory=dict[str, object])
+
+
+def scenario(
+    start: Start,
+    *,
+    transport: str | None = None,
+    load: float | None = None,
+    senders: int | None = None,
+    size: str | None = None,
+    link: str | None = None,
+    seed: int | None = None,
+    set: Mapping[str, object] | None = None,  # noqa: A002 - the same word as on the command line
+) -> Scenario:
+    """Describe a run: a scenario to start from, and what is different.
+
+    Args:
+        start: A path, or a name such as "incast".
+        transport: The transport, as in `tidegate list transports`.
+        load: Offered load, as a share of the capacity.
+        senders: Hosts that send at once, for an incast.
+        size: Size of each message, with its unit: "64KB".
+        link: Rate of the hosts' links, with its unit: "100Gbps".
+        seed: Seed of every random stream.
+        set: Any other key of the reference, by dotted path.
+
+    Returns:
+        A value for `run`. It is checked when it runs.
+
+    >>> scenario("incast", transport="dctcp", senders=8, set={"run.until": "5ms"}).sets
+    {'transport.kind': 'dctcp', 'workload.senders': 8, 'run.until': '5ms'}
+    """
+    given: dict[str, object] = {
+        "transport": transport,
+        "load": load,
+        "senders": senders,
+        "size": size,
+        "link": link,
+        "seed": seed,
+    }
+    sets = {_SHORT[name]: value for name, value in given.items() if value is not None}
+    return Scenario(start, {**sets, **(set or {})})
 
 
 class RunError(Exception):
@@ -90,7 +158,7 @@ class Result:
 
 
 def run(
-    scenario: str | os.PathLike[str],
+    scenario: Start | Scenario,
     *,
     set: Mapping[str, object] | None = None,  # noqa: A002 - the same word as on the command line
     seed: int | None = None,
@@ -100,7 +168,7 @@ def run(
     """Run a scenario file or a built-in scenario.
 
     Args:
-        scenario: A path, or a name such as "incast".
+        scenario: A path, a name such as "incast", or what `scenario` describes.
         set: Values that replace those of the file, by dotted path; quantities are strings with
             units, as in the file: `{"workload.load": 0.6, "topology.host_rate": "100Gbps"}`.
         seed: The seed, instead of the file's.
@@ -114,16 +182,19 @@ def run(
         RunError: The scenario cannot be run, or the run broke.
         KeyboardInterrupt: The run was interrupted; what it had done is in `out`.
     """
+    if not isinstance(scenario, Scenario):
+        scenario = Scenario(scenario)
+    start = str(scenario.start)
     path = Path(tempfile.mkdtemp(prefix="tidegate-") if out is None else out)
     result = Result(path, fleeting=out is None)
-    sets = [f"{key}={_toml(value)}" for key, value in (set or {}).items()]
+    sets = [f"{key}={_toml(value)}" for key, value in {**scenario.sets, **(set or {})}.items()]
     if seed is not None:
         sets.append(f"run.seed={seed}")
-    words = ["tidegate", "run", str(scenario)]
+    words = ["tidegate", "run", start]
     for word in sets:
         words += ["--set", word]
     code, message = _core.run(
-        str(scenario),
+        start,
         sets,
         path,
         command=shlex.join(words),
