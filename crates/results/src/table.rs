@@ -32,18 +32,32 @@ pub fn header(runs: &[&Summary], style: Style) -> String {
         right.push(format!("fingerprint {}", first.fingerprint));
     }
     let right = right.join("   ");
-    let one_line = first.scenario.chars().count() + first.title.chars().count() + right.len() + 8;
+    let title = common_title(runs);
+    let one_line = first.scenario.chars().count() + title.chars().count() + right.len() + 8;
     let name = style.paint(Paint::Bold, &first.scenario);
     if one_line <= style.width {
-        format!(
-            " {name}  {}     {}\n",
-            first.title,
-            style.paint(Paint::Dim, &right)
-        )
+        format!(" {name}  {title}     {}\n", style.paint(Paint::Dim, &right))
     } else {
-        let title = wrap(&first.title, style.width, 1);
+        let title = wrap(&title, style.width, 1);
         format!(" {name}\n{title}\n {}\n", style.paint(Paint::Dim, &right))
     }
+}
+
+/// The parts of the runs' titles, between commas, that they all share.
+pub(crate) fn common_title(runs: &[&Summary]) -> String {
+    let Some(first) = runs.first() else {
+        return String::new();
+    };
+    let shared = |part: &&str| {
+        runs.iter()
+            .all(|run| run.title.split(", ").any(|p| p == *part))
+    };
+    first
+        .title
+        .split(", ")
+        .filter(shared)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// One row per run.

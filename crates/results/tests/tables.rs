@@ -259,3 +259,26 @@ fn seeds_become_intervals_and_settings_columns() {
         "the faster of two rivals is green:\n{painted}"
     );
 }
+
+#[test]
+fn a_comparison_of_nothing_or_of_one_run_is_no_failure() {
+    assert!(compare::html(&[], "").contains("Nothing to compare."));
+    let run = Summary::of(&common::long_flows());
+    let shown = compare::text(&[&run], Style::PLAIN);
+    assert!(
+        shown.contains("expresspass+aeolus") && !shown.contains('±'),
+        "{shown}"
+    );
+    assert!(compare::html(&[&run], "").contains("No message has a completion time"));
+}
+
+#[test]
+fn a_title_keeps_only_what_is_true_of_all_runs() {
+    let (mut a, mut b) = (
+        Summary::of(&common::incast()),
+        Summary::of(&common::incast()),
+    );
+    a.title = "load 0.5, 10 Gb/s, star".into();
+    b.title = "load 0.8, 10 Gb/s, star".into();
+    assert!(table::header(&[&a, &b], Style::PLAIN).contains("incast  10 Gb/s, star     seed 1"));
+}

@@ -1,0 +1,368 @@
+//! Several runs side by side: transports, settings and seeds in one table and one page.
+
+mod page;
+
+pub use page::html;
+
+use crate::chart::Unit;
+use crate::grid::{Cell, Column, Paint, Style, render, wrap};
+use crate::human;
+use crate::stats::{BOOTSTRAP_SEEDS, Figure, Interval};
+use crate::summary::Summary;
+use crate::table::{header, last_part, varied};
+use serde::Serialize;
+
+/// One figure that runs are compared by.
+struct Metric {
+    /// As thresholds name it.
+    key: &'static str,
+    /// Over a column.
+    title: &'static str,
+    /// Over a chart.
+    heading: &'static str,
+    /// Name of the chart in the page.
+    id: &'static str,
+    /// How soon a narrow terminal gives the column up; 0 never.
+    rank: u8,
+    unit: Unit,
+    better: Better,
+    get: fn(&Summary) -> Option<Figure<f64>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Better {
+    Lower,
+    Higher,
+    Neither,
+}
+
+fn exact(value: f64) -> Figure<f64> {
+    Figure {
+        value,
+        at_least: false,
+    }
+}
+
+fn real(figure: Figure<u64>) -> Figure<f64> {
+    Figure {
+        value: figure.value as f64,
+        at_least: figure.at_least,
+    }
+}
+
+const METRICS: [Metric; 9] = [
+    Metric {
+        key: "slowdown.p99",
+        title: "slowdown p99",
+        heading: "Slowdown, p99",
+        id: "slowdown",
+        rank: 0,
+        unit: Unit::Ratio,
+        better: Better::Lower,
+        get: |run| run.all().slowdown.map(|dist| dist.p99),
+    },
+    Metric {
+        key: "fct.p50",
+        title: "p50",
+        heading: "Completion time, median",
+        id: "p50",
+        rank: 2,
+        unit: Unit::Time,
+        better: Better::Lower,
+        get: |run| run.all().fct_ps.map(|dist| real(dist.p50)),
+    },
+    Metric {
+        key: "fct.p99",
+        title: "p99",
+        heading: "Completion time, p99",
+        id: "p99",
+        rank: 1,
+        unit: Unit::Time,
+        better: Better::Lower,
+        get: |run| run.all().fct_ps.map(|dist| real(dist.p99)),
+    },
+    Metric {
+        key: "fct.mean",
+        title: "mean",
+        heading: "Completion time, mean",
+        id: "mean",
+        rank: 5,
+        unit: Unit::Time,
+        better: Better::Lower,
+        get: |run| run.all().fct_ps.map(|dist| real(dist.mean)),
+    },
+    Metric {
+        key: "goodput",
+        title: "goodput",
+        heading: "Goodput",
+        id: "goodput",
+        rank: 4,
+        unit: Unit::Rate,
+        better: Better::Higher,
+        get: |run| run.goodput.map(|goodput| exact(goodput.bps as f64)),
+    },
+    Metric {
+        key: "queue.max",
+        title: "max queue",
+        heading: "Fullest queue",
+        id: "queue",
+        rank: 3,
+        unit: Unit::Size,
+        better: Better::Lower,
+        get: |run| {
+            run.queue_max
+                .as_ref()
+                .map(|queue| exact(queue.bytes as f64))
+        },
+    },
+    Metric {
+        key: "drops.data",
+        title: "drops, no credits",
+        heading: "Packets dropped, credits left out",
+        id: "drops",
+        rank: 3,
+        unit: Unit::Count,
+        better: Better::Lower,
+        get: |run| Some(exact(run.drops.data as f64)),
+    },
+    Metric {
+        key: "credits.waste",
+        title: "credits wasted",
+        heading: "Credits wasted",
+        id: "credits",
+        rank: 6,
+        unit: Unit::Share,
+        better: Better::Lower,
+        get: |run| run.credits.waste.map(exact),
+    },
+    Metric {
+        key: "messages.unfinished",
+        title: "unfinished",
+        heading: "Messages that did not finish",
+        id: "unfinished",
+        rank: 2,
+        unit: Unit::Count,
+        better: Better::Neither,
+        get: |run| Some(exact(run.all().unfinished as f64)),
+    },
+];
+
+/// Runs that differ in their seeds alone.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Group {
+    /// The transport's composed name.
+    pub transport: String,
+    /// The settings that differ between groups, as `(key, value)`.
+    pub settings: Vec<(String, String)>,
+    /// The seeds.
+    pub seeds: Vec<u64>,
+    /// Their fingerprints, in the same order.
+    pub fingerprints: Vec<String>,
+    /// The figures over the seeds.
+    pub figures: Vec<GroupFigure>,
+}
+
+/// One figure of a [`Group`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroupFigure {
+    /// The metric, as thresholds name it: `fct.p99`. Times in picoseconds.
+    pub key: &'static str,
+    /// Mean over the seeds, and how far it can be trusted.
+    pub over_seeds: Option<Interval>,
+    /// It rests on unfinished messages, and the true value is this or more.
+    pub at_least: bool,
+}
+
+/// Several runs of one scenario, ready to be shown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Version of this layout.
+    pub schema: u32,
+    /// Short name of the scenario.
+    pub scenario: String,
+    /// Keys that differ, besides transport and seed, in the order given.
+    pub varied: Vec<String>,
+    /// Groups in the order in which they first appear.
+    pub groups: Vec<Group>,
+}
+
+impl Comparison {
+    /// Groups `runs` by everything but their seeds.
+    pub fn of(runs: &[&Summary]) -> Self {
+        let varied: Vec<String> = varied(runs)
+            .into_iter()
+            .filter(|key| key != "run.seed")
+            .collect();
+        let settings = |run: &Summary| -> Vec<(String, String)> {
+            varied
+                .iter()
+                .map(|key| {
+                    let found = run.settings.iter().find(|(name, _)| name == key);
+                    (
+                        key.clone(),
+                        found.map_or("-".into(), |(_, value)| value.clone()),
+                    )
+                })
+                .collect()
+        };
+        let mut grouped: Vec<Vec<&Summary>> = Vec::new();
+        for &run in runs {
+            let same = |members: &&mut Vec<&Summary>| {
+                members[0].transport == run.transport && settings(members[0]) == settings(run)
+            };
+            match grouped.iter_mut().find(same) {
+                Some(members) => members.push(run),
+                None => grouped.push(vec![run]),
+            }
+        }
+        let group = |members: Vec<&Summary>| Group {
+            transport: members[0].transport.clone(),
+            settings: settings(members[0]),
+            seeds: members.iter().map(|run| run.seed).collect(),
+            fingerprints: members.iter().map(|run| run.fingerprint.clone()).collect(),
+            figures: METRICS
+                .iter()
+                .map(|metric| over_seeds(metric, &members))
+                .collect(),
+        };
+        Self {
+            schema: crate::SCHEMA,
+            scenario: runs
+                .first()
+                .map_or(String::new(), |run| run.scenario.clone()),
+            varied: varied.clone(),
+            groups: grouped.into_iter().map(group).collect(),
+        }
+    }
+
+    fn seeds_max(&self) -> usize {
+        self.groups
+            .iter()
+            .map(|group| group.seeds.len())
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Groups that differ from `group` in the transport alone, itself among them.
+    fn rivals<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a Group> {
+        self.groups
+            .iter()
+            .filter(|other| other.settings == group.settings)
+    }
+
+    /// Whether no rival is better; false where there is nobody or nothing to beat.
+    fn is_best(&self, group: &Group, metric: usize) -> bool {
+        let mean = |group: &Group| {
+            group.figures[metric]
+                .over_seeds
+                .map(|interval| interval.mean)
+        };
+        let Some(own) = mean(group) else { return false };
+        let others = || self.rivals(group).filter_map(mean);
+        let beats = |other: f64| match METRICS[metric].better {
+            Better::Lower => own <= other,
+            Better::Higher => own >= other,
+            Better::Neither => false,
+        };
+        let spread = others().any(|other| (other - own).abs() > 0.0);
+        spread && !group.figures[metric].at_least && others().all(beats)
+    }
+}
+
+fn over_seeds(metric: &Metric, members: &[&Summary]) -> GroupFigure {
+    let figures: Vec<Figure<f64>> = members.iter().filter_map(|run| (metric.get)(run)).collect();
+    let values: Vec<f64> = figures.iter().map(|figure| figure.value).collect();
+    GroupFigure {
+        key: metric.key,
+        over_seeds: Interval::of(&values),
+        at_least: figures.iter().any(|figure| figure.at_least),
+    }
+}
+
+/// `341 us ±3.1%`: half of the interval's width beside the mean.
+fn show(metric: &Metric, figure: &GroupFigure) -> String {
+    let Some(interval) = figure.over_seeds else {
+        return "-".into();
+    };
+    let bound = if figure.at_least { ">= " } else { "" };
+    let mean = metric.unit.show_figure(interval.mean);
+    let half = (interval.high - interval.low) / 2.0;
+    if half > 0.0 && interval.mean > 0.0 {
+        format!("{bound}{mean} ±{}", human::percent(half / interval.mean))
+    } else {
+        format!("{bound}{mean}")
+    }
+}
+
+fn what_the_spread_is(comparison: &Comparison) -> String {
+    let seeds = comparison.seeds_max();
+    if seeds < 2 {
+        String::new()
+    } else if comparison
+        .groups
+        .iter()
+        .all(|group| group.seeds.len() >= BOOTSTRAP_SEEDS)
+    {
+        format!("Means over {seeds} seeds; ± is half of the 95% bootstrap interval of the mean.")
+    } else {
+        format!(
+            "Means over {seeds} seeds; ± is half of the range from least to greatest. From {BOOTSTRAP_SEEDS} \
+             seeds on it becomes a 95% interval."
+        )
+    }
+}
+
+/// One row per group, the best of its rivals in colour.
+pub fn text(runs: &[&Summary], style: Style) -> String {
+    let comparison = Comparison::of(runs);
+    let groups = &comparison.groups;
+    let column = |title: &str, rank: u8, cell: &dyn Fn(&Group) -> Cell| Column {
+        title: title.into(),
+        rank,
+        cells: groups.iter().map(cell).collect(),
+    };
+    let mut columns = Vec::new();
+    for (i, key) in comparison.varied.iter().enumerate() {
+        columns.push(column(last_part(key), 0, &|group| {
+            Cell::new(group.settings[i].1.clone())
+        }));
+    }
+    columns.push(column("transport", 0, &|group| {
+        Cell::new(group.transport.clone())
+    }));
+    if comparison.seeds_max() > 1 {
+        columns.push(column("seeds", 7, &|group| {
+            Cell::new(group.seeds.len().to_string())
+        }));
+    }
+    for (i, metric) in METRICS.iter().enumerate() {
+        let nothing = |group: &Group| {
+            group.figures[i]
+                .over_seeds
+                .is_none_or(|interval| interval.high <= 0.0)
+        };
+        // A column of nothing but zeros that is no good news either way only takes room.
+        if groups.iter().all(nothing)
+            && matches!(metric.key, "credits.waste" | "messages.unfinished")
+        {
+            continue;
+        }
+        columns.push(column(metric.title, metric.rank, &|group| {
+            let figure = &group.figures[i];
+            let paint = match figure {
+                figure if figure.at_least => Paint::Warn,
+                _ if comparison.is_best(group, i) => Paint::Good,
+                _ => Paint::Plain,
+            };
+            Cell::painted(show(metric, figure), paint)
+        }));
+    }
+    let mut out = header(runs, style);
+    out.push_str(&render(columns, style));
+    let spread = what_the_spread_is(&comparison);
+    if !spread.is_empty() {
+        out.push_str(&style.paint(Paint::Dim, &wrap(&spread, style.width.min(100), 1)));
+        out.push('\n');
+    }
+    out
+}
