@@ -536,15 +536,20 @@ mod tests {
             Just(StopReason::Early),
             Just(StopReason::Gone)
         ];
+        let about_kind = prop_oneof![Just(Kind::Ack), Just(Kind::Probe), Just(Kind::ProbeAck)];
         prop_oneof![
             (conn(), any::<u32>()).prop_map(|(conn, n)| credit(TO, conn, n, 0)),
-            (conn(), data_frame, any::<bool>())
-                .prop_map(|(conn, d, one)| data(TO, conn, d, one, 0)),
+            (conn(), data_frame, any::<bool>(), any::<bool>()).prop_map(|(conn, d, one, early)| {
+                let packet = data(TO, conn, d, one, 0);
+                if early { unscheduled(packet) } else { packet }
+            }),
             (conn(), position(), 1u32.., any::<bool>())
                 .prop_map(|(conn, at, n, one)| request(TO, conn, at, n, one, 0)),
             (conn(), position(), reason, any::<bool>())
                 .prop_map(|(conn, at, why, one)| stop(TO, conn, at, why, one, 0)),
-            (conn(), position()).prop_map(|(conn, at)| nack(TO, conn, at, 0)),
+            (conn(), position(), any::<u32>())
+                .prop_map(|(conn, at, length)| nack(TO, conn, at, length, 0)),
+            (conn(), position(), about_kind).prop_map(|(conn, at, kind)| about(TO, conn, kind, at, 0)),
             (conn(), position()).prop_map(|(conn, at)| stop_ack(TO, conn, at, 0)),
         ]
     }

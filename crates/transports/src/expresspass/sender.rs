@@ -282,7 +282,10 @@ impl Sender {
                     host.totals.nonsense += 1;
                     return;
                 }
-                early.report(position.max(self.outgoing.confirmed()), until);
+                let from = position.max(self.outgoing.confirmed());
+                if from < until {
+                    early.report(from, until);
+                }
             }
             Some(_) | None => {
                 if !self.confirm(cx, host, position) {

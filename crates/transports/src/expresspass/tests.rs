@@ -61,7 +61,7 @@ fn a_lost_request_is_repeated() {
 }
 
 #[test]
-fn a_lost_first_credit_is_given_again_when_the_request_is_repeated() {
+fn a_lost_first_credit_is_followed_by_the_next_one() {
     insta::assert_snapshot!(
         "lost_credit",
         ladder(1000, |pair, _| pair.lose(("CREDIT", 1)))
@@ -419,7 +419,7 @@ fn a_host_that_takes_its_time_keeps_credits_in_order() {
         r#"host_delay = { uniform = ["0.9us", "6.2us"] }"#,
         r#"host_delay = { quantiles = ["0.9us", "1.2us", "6.2us"] }"#,
     ] {
-        let (_, params) = Params::read(&text.parse().unwrap()).unwrap();
+        let (_, params) = Params::read(&text.parse().unwrap(), FirstRtt::Silent).unwrap();
         let make = made(params);
         let mut pair = Pair::new(&make, CODEC).named(text);
         pair.message(START, A, B, 300_000);
@@ -452,6 +452,9 @@ impl model::Peers for Everyone {
 
 impl Alone {
     fn new(id: HostId) -> Self {
+        Self::with(id, &Params::default())
+    }
+    fn with(id: HostId, params: &Params) -> Self {
         let config = EndpointConfig {
             host: id,
             rate: Rate::gbps(10),
@@ -460,7 +463,7 @@ impl Alone {
             port_buffer: Bytes(384_500),
             hops_max: 1,
         };
-        let endpoint = ExpressPassHost::new(&Params::default(), &config);
+        let endpoint = ExpressPassHost::new(params, &config);
         let rng = Rng::stream(1, stream::TEST, 9);
         Self {
             endpoint,
@@ -602,7 +605,7 @@ fn nonsense_from_a_peer_is_counted_and_changes_nothing() {
         endpoint.send(cx, CONN, 5000);
     });
     assert_eq!(host.after(Span::us(1)), ["REQUEST from 0, 4 packets"]);
-    host.hear(header::nack(A, CONN, 1, 84)); // nothing was sent yet
+    host.hear(header::nack(A, CONN, 1, 0, 84)); // nothing was sent yet
     host.hear(header::stop_ack(A, CONN, 5000, 84));
     host.hear(header::request(A, CONN, 0, 1, true, 84)); // the other direction
     host.hear(header::request(A, ConnId(5_000_000), 0, 1, true, 84)); // nobody's connection
@@ -612,6 +615,27 @@ fn nonsense_from_a_peer_is_counted_and_changes_nothing() {
     assert_eq!(host.after(Span::us(1)), Vec::<String>::new());
     host.hear(header::credit(A, CONN, 1, 84));
     assert_eq!(host.after(Span::us(1)), ["DATA 0..1460, credit 1"]);
+}
+
+#[test]
+fn a_nack_for_what_has_been_confirmed_asks_for_nothing() {
+    for first_rtt in [FirstRtt::Silent, FirstRtt::Aeolus, FirstRtt::Ssp] {
+        let mut host = Alone::with(A, &Params { first_rtt, ..Params::default() });
+        host.step(|endpoint, cx| {
+            endpoint.connect(cx, CONN, B, Lifetime::Persistent);
+            endpoint.send(cx, CONN, 100_000);
+        });
+        host.after(Span::us(5));
+        for n in 1..=3 {
+            host.hear(header::credit(A, CONN, n, 84));
+        }
+        host.hear(header::stop_ack(A, CONN, 2920, 84));
+        host.hear(header::nack(A, CONN, 0, 100, 84));
+        host.after(Span::us(5));
+        host.hear(header::credit(A, CONN, 4, 84));
+        let said = host.after(Span::us(5));
+        assert!(!said.iter().any(|text| text.contains("again")), "{first_rtt:?}: {said:?}");
+    }
 }
 
 #[test]
