@@ -28,7 +28,10 @@ pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
         Err(Refusal::Scenario(errors)) => return screen.wrong(&errors),
     };
     if global.dry_run {
-        let lines: Vec<_> = jobs.iter().map(|j| format!("{}  # {}\n", j.command, j.dir.display())).collect();
+        let lines: Vec<_> = jobs
+            .iter()
+            .map(|j| format!("{}  # {}\n", j.command, j.dir.display()))
+            .collect();
         screen.say(&lines.concat());
         return exit::OK;
     }
@@ -43,7 +46,10 @@ pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
                     screen.fail(done.code, why);
                 }
                 // In its own folder a run knows nothing of its siblings.
-                summaries.push(Summary { settings: job.point.settings.clone(), ..done.summary });
+                summaries.push(Summary {
+                    settings: job.point.settings.clone(),
+                    ..done.summary
+                });
             }
             Some(Err(errors)) => worst = worse(worst, screen.wrong(&errors)),
             None => worst = worse(worst, exit::INTERRUPTED),
@@ -55,8 +61,14 @@ pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
     crate::cmd_report::show(&summaries, global, screen);
     let command = repeat(args, global);
     let page = results::compare::html(&summaries.iter().collect::<Vec<_>>(), &command);
-    let root = jobs.first().and_then(|job| job.dir.parent()).unwrap_or(Path::new("."));
-    let file = root.join(format!("compare-{:08x}.html", scenario::hash(command.as_bytes()) >> 32));
+    let root = jobs
+        .first()
+        .and_then(|job| job.dir.parent())
+        .unwrap_or(Path::new("."));
+    let file = root.join(format!(
+        "compare-{:08x}.html",
+        scenario::hash(command.as_bytes()) >> 32
+    ));
     match std::fs::write(&file, page) {
         Ok(()) => screen.say(&format!(" report: {}\n", file.display())),
         Err(e) => {
@@ -69,7 +81,8 @@ pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
 
 /// The command that repeats the comparison.
 fn repeat(args: &CompareArgs, global: &Global) -> String {
-    let mut command = cmd_run::repeat(&args.scenario, global, &global.sets).replacen("run", "compare", 1);
+    let mut command =
+        cmd_run::repeat(&args.scenario, global, &global.sets).replacen("run", "compare", 1);
     if let Some(seeds) = &args.seeds {
         command.push_str(" --seeds ");
         command.push_str(seeds);
@@ -80,9 +93,16 @@ fn repeat(args: &CompareArgs, global: &Global) -> String {
 /// The code that tells more: an interruption, then what is broken, then what failed.
 fn worse(a: i32, b: i32) -> i32 {
     let rank = |code: i32| {
-        [exit::OK, exit::THRESHOLD, exit::IO, exit::USAGE, exit::BROKEN, exit::INTERRUPTED]
-            .iter()
-            .position(|&c| c == code)
+        [
+            exit::OK,
+            exit::THRESHOLD,
+            exit::IO,
+            exit::USAGE,
+            exit::BROKEN,
+            exit::INTERRUPTED,
+        ]
+        .iter()
+        .position(|&c| c == code)
     };
     if rank(b) > rank(a) { b } else { a }
 }
@@ -94,22 +114,30 @@ enum Refusal {
 
 /// All runs, each checked before the first begins.
 fn plan(args: &CompareArgs, global: &Global) -> Result<Vec<Job>, Refusal> {
-    let unseeded = Global { seed: None, sets: Vec::new(), ..global.clone() };
+    let unseeded = Global {
+        seed: None,
+        sets: Vec::new(),
+        ..global.clone()
+    };
     let seeds = |first| sweep::seeds(args.seeds.as_deref(), first).map_err(Refusal::Sweep);
     // The first seed is the command line's, or the scenario's own.
     let mut points = sweep::points(&global.sets, &[0]).map_err(Refusal::Sweep)?;
     let first = match (global.seed, points.first()) {
         (Some(seed), _) => seed,
-        (None, Some(point)) => {
-            load(&args.scenario, &unseeded, &point.sets).map_err(Refusal::Scenario)?.run.count("seed")
-        }
+        (None, Some(point)) => load(&args.scenario, &unseeded, &point.sets)
+            .map_err(Refusal::Scenario)?
+            .run
+            .count("seed"),
         (None, None) => 1,
     };
     points = sweep::points(&global.sets, &seeds(first)?).map_err(Refusal::Sweep)?;
     let mut jobs = Vec::new();
     let mut errors: Vec<scenario::Diagnostic> = Vec::new();
     for point in points {
-        let seeded = Global { seed: Some(point.seed), ..unseeded.clone() };
+        let seeded = Global {
+            seed: Some(point.seed),
+            ..unseeded.clone()
+        };
         match load(&args.scenario, &seeded, &point.sets) {
             Ok(scenario) => {
                 let name = default_folder(&scenario);
@@ -134,7 +162,11 @@ fn plan(args: &CompareArgs, global: &Global) -> Result<Vec<Job>, Refusal> {
             }
         }
     }
-    if errors.is_empty() { Ok(jobs) } else { Err(Refusal::Scenario(Errors(errors))) }
+    if errors.is_empty() {
+        Ok(jobs)
+    } else {
+        Err(Refusal::Scenario(Errors(errors)))
+    }
 }
 
 fn run_all(
@@ -144,8 +176,13 @@ fn run_all(
     screen: &Screen,
 ) -> Vec<Option<Result<Done, Errors>>> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let workers = global.jobs.map_or(cores, usize::from).min(jobs.len()).max(1);
-    let slots: Vec<Mutex<Option<Result<Done, Errors>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
+    let workers = global
+        .jobs
+        .map_or(cores, usize::from)
+        .min(jobs.len())
+        .max(1);
+    let slots: Vec<Mutex<Option<Result<Done, Errors>>>> =
+        jobs.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
     let bar = screen.count_bar(jobs.len());
     std::thread::scope(|scope| {
@@ -164,7 +201,10 @@ fn run_all(
         }
     });
     bar.finish_and_clear();
-    slots.into_iter().map(|slot| slot.into_inner().unwrap_or(None)).collect()
+    slots
+        .into_iter()
+        .map(|slot| slot.into_inner().unwrap_or(None))
+        .collect()
 }
 
 fn one(job: &Job, again: bool) -> Result<Done, Errors> {
@@ -173,9 +213,19 @@ fn one(job: &Job, again: bool) -> Result<Done, Errors> {
     }
     let scenario = job.scenario.lock().map_or(None, |mut slot| slot.take());
     let scenario = scenario.expect("each job is taken once");
-    let output = Output { hpcc_fct: scenario.output.flag("hpcc"), ..Output::default() };
+    let output = Output {
+        hpcc_fct: scenario.output.flag("hpcc"),
+        ..Output::default()
+    };
     let assembled = scenario.assemble()?;
-    execute(assembled, 1, &job.command, &job.dir, output, &Screen::silent())
+    execute(
+        assembled,
+        1,
+        &job.command,
+        &job.dir,
+        output,
+        &Screen::silent(),
+    )
 }
 
 /// A run that is there already, whole and to its end.
@@ -185,7 +235,11 @@ fn finished(dir: &Path) -> Option<Done> {
     }
     let summary = results::files::read_summary(dir).ok()?;
     (summary.status != results::Status::Interrupted.name()).then(|| Done {
-        code: if summary.broken() { exit::BROKEN } else { exit::OK },
+        code: if summary.broken() {
+            exit::BROKEN
+        } else {
+            exit::OK
+        },
         summary,
         verdicts: Vec::new(),
         dir: dir.to_path_buf(),

@@ -24,7 +24,10 @@ pub(crate) fn show(summaries: &[Summary], global: &Global, screen: &Screen) {
         return;
     }
     let seed = |s: &Summary| s.seed;
-    if summaries.windows(2).any(|pair| seed(&pair[0]) != seed(&pair[1])) {
+    if summaries
+        .windows(2)
+        .any(|pair| seed(&pair[0]) != seed(&pair[1]))
+    {
         let runs: Vec<&Summary> = summaries.iter().collect();
         screen.say(&results::compare::text(&runs, screen.style));
         return;

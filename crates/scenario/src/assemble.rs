@@ -273,12 +273,10 @@ impl Assembled {
         let outcome = sim::run(&setup, &mut collector)
             .map_err(|e| self.scenario.topology.problem("kind", e.0))?;
         let (port_series, flow_series) = collector.samples();
-        let record = self.record(outcome, &ideal, derived, command);
-        Ok(RunRecord {
-            port_series,
-            flow_series,
-            ..record
-        })
+        let mut record = self.record(outcome, &ideal, derived, command);
+        (record.port_series, record.flow_series) = (port_series, flow_series);
+        self.count_received(&mut record);
+        Ok(record)
     }
 
     fn record(
@@ -347,6 +345,24 @@ impl Assembled {
                 })
                 .collect(),
             conservation: outcome.conservation,
+        }
+    }
+
+    /// What unfinished messages had received when the run was last sampled, for connections that
+    /// carry a single message: samples are per connection.
+    fn count_received(&self, record: &mut RunRecord) {
+        let mut messages = vec![0u32; self.traffic.conns.len()];
+        for message in &self.traffic.messages {
+            messages[message.conn as usize] += 1;
+        }
+        let mut received = vec![0u64; self.traffic.conns.len()];
+        for sample in &record.flow_series {
+            received[sample.conn as usize] = sample.received;
+        }
+        for flow in record.flows.iter_mut().filter(|flow| flow.end.is_none()) {
+            if messages[flow.conn as usize] == 1 {
+                flow.received = received[flow.conn as usize].min(flow.size);
+            }
         }
     }
 
@@ -431,7 +447,8 @@ fn row(traffic: &Traffic, number: u32, ideal: &[Span]) -> FlowRow {
         ideal: ideal[number as usize],
         received: 0,
         tag: message.tag,
-        timed: message.stop.is_some(),
+        // What has no end of its own ends with the run: how long that took says nothing.
+        timed: message.stop.is_some() || message.size >= workload::ENDLESS,
     }
 }
 

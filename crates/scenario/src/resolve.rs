@@ -1,15 +1,13 @@
 //! From a tree of what is written to a scenario in which every key has its value.
 
 use crate::diagnostic::{Diagnostic, Errors, Origin, SourceText, nearest};
-use crate::fields::{self, Absent, Field, MACHINE_KEYS, TableDef};
+use crate::fields::{self, Absent, Field, TableDef};
+use crate::section::{Section, read_default};
 use crate::tree::{self, Data, Node, Table};
 use crate::value::Value;
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use transports::{Factory, Transport};
-use units::{Bytes, Rate, Span};
 
 /// A scenario in which every key has its value, and everything that can be said about single keys
 /// has been checked.
@@ -46,248 +44,6 @@ pub struct Scenario {
     pub thresholds: Vec<(String, String)>,
     /// Where each threshold is written.
     pub(crate) threshold_origins: Vec<Origin>,
-}
-
-/// One table with all of its values.
-#[derive(Clone, Debug)]
-pub struct Section {
-    def: &'static TableDef,
-    kind: String,
-    origin: Origin,
-    base: Option<Arc<Path>>,
-    entries: Vec<Entry>,
-}
-
-#[derive(Clone, Debug)]
-struct Entry {
-    field: &'static Field,
-    value: Value,
-    /// Where it is written; `None` for a default.
-    origin: Option<Origin>,
-    base: Option<Arc<Path>>,
-}
-
-impl Section {
-    /// The kind of the table; empty where it has none.
-    pub fn kind(&self) -> &str {
-        &self.kind
-    }
-
-    fn entry(&self, key: &str) -> Option<&Entry> {
-        debug_assert!(
-            self.def.fields.iter().any(|f| f.key == key),
-            "{}.{key} is in no table",
-            self.def.name
-        );
-        self.entries.iter().find(|e| e.field.key == key)
-    }
-
-    /// The value of a key, if it has one.
-    pub fn get(&self, key: &str) -> Option<&Value> {
-        self.entry(key).map(|e| &e.value)
-    }
-
-    /// Whether the file or the command line says it.
-    pub fn is_given(&self, key: &str) -> bool {
-        self.entry(key).is_some_and(|e| e.origin.is_some())
-    }
-
-    /// Whether anything of this table is written.
-    pub fn any_given(&self) -> bool {
-        self.entries.iter().any(|e| e.origin.is_some())
-    }
-
-    /// Where a key is written, else where its table is.
-    pub fn origin(&self, key: &str) -> &Origin {
-        self.entries
-            .iter()
-            .find(|e| e.field.key == key)
-            .and_then(|e| e.origin.as_ref())
-            .unwrap_or(&self.origin)
-    }
-
-    /// The path that a key names, read from the folder of the file that says it.
-    pub(crate) fn path(&self, key: &str) -> PathBuf {
-        let entry = self
-            .entry(key)
-            .expect("paths are asked for where the kind has them");
-        let Value::Text(name) = &entry.value else {
-            unreachable!("the table makes it a string")
-        };
-        entry
-            .base
-            .as_deref()
-            .or(self.base.as_deref())
-            .unwrap_or(Path::new(""))
-            .join(name)
-    }
-
-    /// A diagnostic at a key.
-    pub(crate) fn problem(&self, key: &str, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::at(self.origin(key), message)
-    }
-
-    fn defaults(def: &'static TableDef) -> Self {
-        let source = defaults_source();
-        let mut section = Self {
-            def,
-            kind: String::new(),
-            origin: Origin::whole(&source),
-            base: None,
-            entries: Vec::new(),
-        };
-        let mut none = Vec::new();
-        section.fill(&Table::new(), &mut none);
-        assert!(none.is_empty(), "[{}] has required keys", def.name);
-        section
-    }
-
-    /// Takes what is written and fills in the rest; fields whose kinds do not match are left out.
-    fn fill(&mut self, table: &Table, errors: &mut Vec<Diagnostic>) {
-        for field in self.def.fields.iter().filter(|f| f.applies(&self.kind)) {
-            let written = table.get(field.key).map(|(_, node)| node);
-            let (value, origin, base) = match (written, field.absent) {
-                (Some(node), _) => match field.takes.read(node) {
-                    Ok(value) => (value, Some(node.origin.clone()), node.base.clone()),
-                    Err(misfit) => {
-                        let path = self.dotted(field.key);
-                        let mut d = Diagnostic::at(&node.origin, format!("{path} cannot be used"))
-                            .label(misfit.message);
-                        d.help = misfit.help;
-                        errors.push(d);
-                        continue;
-                    }
-                },
-                (None, Absent::Is(text)) => (read_default(field, text), None, None),
-                (None, Absent::Like(other)) => match self.get(other) {
-                    Some(value) => (value.clone(), None, None),
-                    None => continue,
-                },
-                (None, Absent::Unset(_)) => continue,
-                (None, Absent::Required) => {
-                    let path = self.dotted(field.key);
-                    errors.push(
-                        Diagnostic::at(&self.origin, format!("{path} is missing"))
-                            .label(field.meaning)
-                            .help(format!(
-                                "add {} = ..., a {}",
-                                field.key,
-                                field.takes.describe()
-                            )),
-                    );
-                    continue;
-                }
-            };
-            self.entries.push(Entry {
-                field,
-                value,
-                origin,
-                base,
-            });
-        }
-    }
-
-    fn dotted(&self, key: &str) -> String {
-        if self.def.name.is_empty() {
-            key.to_owned()
-        } else {
-            format!("{}.{key}", self.def.name)
-        }
-    }
-
-    fn toml(&self) -> toml::Table {
-        let skip = |e: &&Entry| !MACHINE_KEYS.contains(&(self.def.name, e.field.key));
-        self.entries
-            .iter()
-            .filter(skip)
-            .map(|e| (e.field.key.to_owned(), e.value.toml()))
-            .collect()
-    }
-}
-
-macro_rules! getters {
-    ($($name:ident / $opt:ident: $variant:ident -> $t:ty),*) => {
-        impl Section {$(
-            #[doc = concat!("The value of a key of type ", stringify!($variant), ", if it has one.")]
-            pub fn $opt(&self, key: &str) -> Option<$t> {
-                match self.get(key) {
-                    Some(Value::$variant(x)) => Some(x.clone()),
-                    Some(other) => unreachable!("{key} is {other:?}"),
-                    None => None,
-                }
-            }
-            #[doc = concat!("The value of a key of type ", stringify!($variant), " that always has one.")]
-            pub fn $name(&self, key: &str) -> $t {
-                self.$opt(key).expect("the table gives this key a value for this kind")
-            }
-        )*}
-    };
-}
-getters!(
-    rate / opt_rate: Rate -> Rate,
-    span / opt_span: Span -> Span,
-    bytes / opt_bytes: Bytes -> Bytes,
-    count / opt_count: Count -> u64,
-    number / opt_number: Number -> f64,
-    flag / opt_flag: Flag -> bool,
-    text / opt_text: Text -> String,
-    list / opt_list: List -> Vec<Value>
-);
-
-impl Section {
-    /// A count that its bounds keep within 32 bits.
-    pub(crate) fn count32(&self, key: &str) -> u32 {
-        u32::try_from(self.count(key)).expect("the table bounds it")
-    }
-    /// The same, if it has a value.
-    pub(crate) fn opt_count32(&self, key: &str) -> Option<u32> {
-        self.opt_count(key)
-            .map(|n| u32::try_from(n).expect("the table bounds it"))
-    }
-    /// A list of strings, if it has a value.
-    pub(crate) fn opt_texts(&self, key: &str) -> Option<Vec<String>> {
-        let text = |v| {
-            if let Value::Text(s) = v {
-                s
-            } else {
-                unreachable!("{key} lists strings")
-            }
-        };
-        self.opt_list(key)
-            .map(|list| list.into_iter().map(text).collect())
-    }
-}
-
-fn defaults_source() -> Arc<SourceText> {
-    static SOURCE: LazyLock<Arc<SourceText>> = LazyLock::new(|| {
-        Arc::new(SourceText {
-            name: "defaults".to_owned(),
-            text: String::new(),
-        })
-    });
-    Arc::clone(&SOURCE)
-}
-
-fn read_default(field: &Field, text: &str) -> Value {
-    let source = Arc::new(SourceText {
-        name: "defaults".into(),
-        text: format!("x = {text}"),
-    });
-    let mut errors = Vec::new();
-    let node = tree::parse(&source, None, &mut errors);
-    assert!(
-        errors.is_empty(),
-        "the default of {} is not TOML: {text}",
-        field.key
-    );
-    let node = &node.table().expect("a document is a table")["x"].1;
-    match field.takes.read(node) {
-        Ok(value) => value,
-        Err(misfit) => panic!(
-            "the default of {} does not fit: {}",
-            field.key, misfit.message
-        ),
-    }
 }
 
 /// Where a scenario comes from.
@@ -398,12 +154,8 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn scenario(&mut self, whole: &Origin, stem: &str) -> Option<Scenario> {
         self.unknown_tables();
-        let top = {
-            let mut top = Section::defaults(def(""));
-            top.entries.clear();
-            top.fill(self.root, self.errors);
-            top
-        };
+        let mut top = Section::new(def(""), String::new(), whole);
+        top.fill(self.root, self.errors);
         let topology = self.section("topology");
         let workloads = self.sections("workload");
         if workloads.is_empty() && !self.root.contains_key("workload") {
@@ -492,7 +244,7 @@ impl Reader<'_> {
             None => {
                 let empty = Node {
                     data: Data::Table(Table::new()),
-                    origin: Origin::whole(&defaults_source()),
+                    origin: nowhere(),
                     base: None,
                 };
                 let at = empty.origin.clone();
@@ -534,16 +286,10 @@ impl Reader<'_> {
 
     fn read(&mut self, def: &'static TableDef, at: &Origin, node: &Node) -> Section {
         let table = node.table().expect("the caller looked");
-        let mut section = Section {
-            def,
-            kind: String::new(),
-            origin: at.clone(),
-            base: node.base.clone(),
-            entries: Vec::new(),
-        };
+        let mut section = Section::new(def, String::new(), at);
         if let Some(field) = def.fields.iter().find(|f| f.key == "kind") {
             match self.kind(field, table) {
-                Some(kind) => section.kind = kind,
+                Some(kind) => section = Section::new(def, kind, at),
                 None => {
                     // Without its kind nothing else of the table can be judged, but its absence can.
                     if table.contains_key("kind") || field.absent == Absent::Required {
@@ -554,7 +300,7 @@ impl Reader<'_> {
             }
         }
         section.fill(table, self.errors);
-        self.unknown_keys(def, &section.kind, table);
+        self.unknown_keys(def, section.kind(), table);
         section
     }
 
@@ -615,8 +361,8 @@ impl Reader<'_> {
                 tree::merge(&mut parameters, table);
             }
         }
-        if let Some(profile) = section.entry("profile") {
-            let origin = profile.origin.clone().expect("the profile has no default");
+        if section.is_given("profile") {
+            let origin = section.origin("profile").clone();
             let node = Node {
                 data: Data::Text(section.text("profile")),
                 origin: origin.clone(),
@@ -645,7 +391,7 @@ impl Reader<'_> {
                                 value_at
                             }
                         }
-                        None => section.origin.clone(),
+                        None => section.header().clone(),
                     };
                     let name = if error.key.is_empty() {
                         kind.to_owned()
@@ -708,28 +454,19 @@ impl Reader<'_> {
     }
 }
 
-impl Section {
-    fn fill_kind_only(
-        &mut self,
-        field: &'static Field,
-        table: &Table,
-        errors: &mut Vec<Diagnostic>,
-    ) {
-        let before = errors.len();
-        let kind_only: Table = table
-            .iter()
-            .filter(|(key, _)| *key == "kind")
-            .map(|(k, v)| (k.clone(), v.clone()))
-            .collect();
-        self.fill(&kind_only, errors);
-        // Only what is wrong with the kind itself.
-        errors.truncate(before + 1);
-        self.entries.retain(|e| e.field.key == field.key);
-    }
-}
-
 fn def(name: &str) -> &'static TableDef {
     fields::table(name).expect("the tables are fixed")
+}
+
+/// The place of a table that nobody has written.
+fn nowhere() -> Origin {
+    static SOURCE: LazyLock<Arc<SourceText>> = LazyLock::new(|| {
+        Arc::new(SourceText {
+            name: "defaults".to_owned(),
+            text: String::new(),
+        })
+    });
+    Origin::whole(&SOURCE)
 }
 
 fn quoted(words: &[&str]) -> String {
@@ -783,85 +520,4 @@ fn flatten(
             ),
         }
     }
-}
-
-impl Scenario {
-    /// The scenario with every key and its value: a file that repeats the run.
-    pub fn resolved_toml(&self) -> String {
-        let mut out = String::from("# Every value of this run. This file repeats it.\n");
-        let _ = writeln!(out, "name = {}", toml::Value::String(self.name.clone()));
-        if let Some(title) = &self.title {
-            let _ = writeln!(out, "title = {}", toml::Value::String(title.clone()));
-        }
-        let mut write = |header: String, table: toml::Table| {
-            if !table.is_empty() {
-                let _ = write!(
-                    out,
-                    "\n{header}\n{}",
-                    toml::to_string(&table).expect("plain values")
-                );
-            }
-        };
-        write("[topology]".into(), with_path(&self.topology));
-        for workload in &self.workloads {
-            write("[[workload]]".into(), with_path(workload));
-        }
-        write("[transport]".into(), self.transport.toml());
-        let parameters = self.factory.resolved();
-        let name = self.protocol.name();
-        let key = if name.contains('+') {
-            format!("\"{name}\"")
-        } else {
-            name.to_owned()
-        };
-        write(format!("[transport.{key}]"), parameters);
-        for section in [&self.switch, &self.credit, &self.mark, &self.drop] {
-            write(format!("[{}]", section.def.name), section.toml());
-        }
-        for fault in &self.faults {
-            write("[[faults]]".into(), fault.toml());
-        }
-        write("[run]".into(), self.run.toml());
-        write("[output]".into(), self.output.toml());
-        let thresholds: BTreeMap<_, _> = self.thresholds.iter().cloned().collect();
-        if !thresholds.is_empty() {
-            let _ = writeln!(out, "\n[thresholds]");
-            for (key, text) in thresholds {
-                let _ = writeln!(out, "{key} = {}", toml::Value::String(text));
-            }
-        }
-        out
-    }
-
-    /// A hash of the resolved scenario, for the name of its folder.
-    pub fn hash(&self) -> u64 {
-        fnv1a(self.resolved_toml().as_bytes())
-    }
-}
-
-/// A table whose path is made independent of the folder it was written in.
-fn with_path(section: &Section) -> toml::Table {
-    let mut table = section.toml();
-    for key in ["path", "sizes"] {
-        let Some(entry) = section.entries.iter().find(|e| e.field.key == key) else {
-            continue;
-        };
-        let path = section.path(key);
-        // A built-in distribution is a name, not a file.
-        if (key == "path" || entry.base.is_some()) && path.exists() {
-            let full = std::path::absolute(&path).unwrap_or(path);
-            table.insert(
-                key.to_owned(),
-                toml::Value::String(full.display().to_string()),
-            );
-        }
-    }
-    table
-}
-
-/// FNV-1a, 64 bits: short, frozen, and enough to name folders. [Fowler, Noll, Vo]
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }

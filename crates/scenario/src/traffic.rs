@@ -2,7 +2,8 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::network::{in_file, read};
-use crate::resolve::{Scenario, Section};
+use crate::resolve::Scenario;
+use crate::section::Section;
 use model::Encap;
 use std::path::Path;
 use topology::{Spec, Topology};

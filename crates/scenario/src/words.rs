@@ -1,6 +1,7 @@
 //! A scenario in a few words.
 
-use crate::resolve::{Scenario, Section};
+use crate::resolve::Scenario;
+use crate::section::Section;
 use results::human;
 use topology::Topology;
 use units::Bytes;

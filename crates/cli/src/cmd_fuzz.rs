@@ -1,0 +1,97 @@
+//! `fuzz`: random scenarios from seeds, each with one and with several threads, judged by what
+//! must hold of every run.
+
+use crate::args::{FuzzArgs, Global};
+use crate::exit;
+use crate::progress::{catch_interrupts, interrupted};
+use crate::screen::Screen;
+use crate::sweep;
+use scenario::fuzz::{self, Promise};
+use scenario::{Alone, load_text};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+pub(crate) fn run(args: &FuzzArgs, global: &Global, screen: &Screen) -> i32 {
+    catch_interrupts();
+    let seeds = match sweep::seeds(Some(&args.seeds), 1) {
+        Ok(seeds) => seeds,
+        Err(why) => return screen.fail(exit::USAGE, &why),
+    };
+    if global.dry_run {
+        for &seed in &seeds {
+            screen.print(&fuzz::text(seed));
+        }
+        return exit::OK;
+    }
+    let failures = Mutex::new(Vec::new());
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = global.jobs.map_or(cores, usize::from).min(seeds.len());
+    let bar = screen.count_bar(seeds.len());
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while !interrupted() {
+                    let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+                    let found = one(seed, &global.sets);
+                    done.fetch_add(1, Ordering::Relaxed);
+                    bar.inc(1);
+                    if let (false, Ok(mut failures)) = (found.is_empty(), failures.lock()) {
+                        failures.push((seed, found));
+                    }
+                }
+            });
+        }
+    });
+    bar.finish_and_clear();
+    let mut failures = failures.into_inner().unwrap_or_default();
+    failures.sort();
+    for (seed, found) in &failures {
+        for line in found {
+            screen.print(&format!("seed {seed}: {line}\n"));
+        }
+        screen.print(&format!("  tidegate fuzz --seeds {seed}..{seed}\n"));
+    }
+    let done = done.into_inner();
+    screen.say(&format!("{done} seeds, {} failed\n", failures.len()));
+    if !failures.is_empty() {
+        exit::BROKEN
+    } else if done < seeds.len() {
+        exit::INTERRUPTED
+    } else {
+        exit::OK
+    }
+}
+
+/// What the scenario of `seed` breaks.
+fn one(seed: u64, sets: &[String]) -> Vec<String> {
+    // Two to five: a number of threads that does not divide the nodes finds more.
+    let several = u16::try_from(2 + seed % 4).unwrap_or(2);
+    let judged = std::panic::catch_unwind(|| {
+        let run = |threads| {
+            let name = format!("seed {seed}");
+            let run = load_text(&name, &fuzz::text(seed), sets)?.assemble()?;
+            let promise = Promise::of(&run);
+            run.run(threads, "", &mut Alone).map(|record| (promise, record))
+        };
+        let (promise, alone) = match run(1) {
+            Ok(done) => done,
+            Err(errors) => return vec![errors.render(false)],
+        };
+        let mut found = promise.broken(&alone);
+        match run(several) {
+            Ok((_, together)) if together.fingerprint == alone.fingerprint => {}
+            Ok((_, together)) => found.push(format!(
+                "fingerprint {:016x} with one thread, {:016x} with {several}",
+                alone.fingerprint, together.fingerprint
+            )),
+            Err(errors) => found.push(errors.render(false)),
+        }
+        found
+    });
+    judged.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        vec![format!("panic: {text}")]
+    })
+}

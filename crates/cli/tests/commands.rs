@@ -1,0 +1,366 @@
+//! The commands as a user calls them: what they print, what they write, how they end.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder of its own for one test, gone when the test is.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("tidegate-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+    fn write(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn tidegate(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tidegate"))
+        .current_dir(folder)
+        .args(args)
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+const SMALL: &str = "[topology]\nkind = \"star\"\nhosts = 5\n[workload]\nkind = \"incast\"\nsenders = 4\nsize = \"20KB\"\n";
+
+#[test]
+fn a_run_prints_a_table_and_writes_its_folder() {
+    let folder = Folder::new("run");
+    let output = tidegate(&folder.0, &["run", "incast", "--set", "workload.size=10KB"]);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!((output.status.code(), err.as_str()), (Some(0), ""), "{out}");
+    let first = out.lines().next().unwrap();
+    assert!(
+        first
+            .starts_with(" incast  64 -> 1, 10 KB each, 100 Gb/s, leaf-spine, 8 leaves x 16 hosts"),
+        "{first}"
+    );
+    assert!(first.contains("seed 1   fingerprint "), "{first}");
+    assert!(
+        out.contains(" expresspass ") && out.contains("report.html"),
+        "{out}"
+    );
+    let dir = std::fs::read_dir(folder.path("out"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    for file in [
+        "resolved.toml",
+        "summary.json",
+        "flows.csv",
+        "ports.csv",
+        "report.html",
+        "meta.json",
+    ] {
+        assert!(dir.join(file).is_file(), "{file}");
+    }
+}
+
+#[test]
+fn the_resolved_scenario_repeats_the_run_byte_for_byte() {
+    let folder = Folder::new("repeat");
+    let file = folder.write("small.toml", SMALL);
+    let sets = ["--set", "topology.host_rate=40Gbps", "--seed", "7"];
+    let first = tidegate(
+        &folder.0,
+        &[&["run", &file, "--out", "a", "--threads", "2"][..], &sets].concat(),
+    );
+    assert_eq!(first.status.code(), Some(0), "{}", text(&first.stderr));
+    let resolved = folder.path("a/resolved.toml").display().to_string();
+    let again = tidegate(
+        &folder.0,
+        &["run", &resolved, "--out", "b", "--set", "name=small"],
+    );
+    assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
+    for name in ["flows.csv", "ports.csv", "series.csv", "resolved.toml"] {
+        let read = |dir: &str| std::fs::read(folder.path(dir).join(name)).unwrap();
+        assert_eq!(read("a"), read("b"), "{name}");
+    }
+    let fingerprint = |args: &[&str]| text(&tidegate(&folder.0, args).stdout);
+    let print = fingerprint(&[&["fingerprint", &file][..], &sets].concat());
+    assert_eq!(print, fingerprint(&["fingerprint", &resolved]));
+    assert_ne!(print, fingerprint(&["fingerprint", &file]));
+    assert_eq!(print.trim().len(), 16);
+}
+
+#[test]
+fn what_is_wrong_is_shown_where_it_stands_and_nothing_is_written() {
+    let folder = Folder::new("wrong");
+    let file = folder.write("wrong.toml", &SMALL.replace("\"20KB\"", "20_000"));
+    let output = tidegate(&folder.0, &["run", &file]);
+    let err = text(&output.stderr);
+    assert_eq!(
+        (output.status.code(), text(&output.stdout).as_str()),
+        (Some(2), "")
+    );
+    assert!(
+        err.contains("wrong.toml:7:8") && err.contains("bare number"),
+        "{err}"
+    );
+    assert!(
+        !err.contains('\x1b') && !folder.path("out").exists(),
+        "{err}"
+    );
+    let output = tidegate(&folder.0, &["run", "incats"]);
+    assert!(text(&output.stderr).contains("did you mean \"incast\"?"));
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        tidegate(&folder.0, &["no-such-command"]).status.code(),
+        Some(2)
+    );
+}
+
+#[test]
+fn a_failed_threshold_is_the_exit_code() {
+    let folder = Folder::new("threshold");
+    let file = folder.write(
+        "t.toml",
+        &format!("{SMALL}[thresholds]\nfct.p99 = \"< 1ns\"\ndrops.scheduled = \"== 0\"\n"),
+    );
+    let output = tidegate(&folder.0, &["run", &file, "--json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let passed = |key: &str| {
+        let list = said["thresholds"].as_array().unwrap();
+        list.iter().find(|t| t["key"] == key).unwrap()["passed"]
+            .as_bool()
+            .unwrap()
+    };
+    assert!(!passed("fct.p99") && passed("drops.scheduled"), "{said:#}");
+    assert_eq!(
+        (
+            said["exit_code"].as_i64(),
+            said["summary"]["status"].as_str()
+        ),
+        (Some(1), Some("complete"))
+    );
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_an_error_of_its_own() {
+    let folder = Folder::new("unwritable");
+    let file = folder.write("small.toml", SMALL);
+    folder.write("taken", "a file, not a folder");
+    let output = tidegate(&folder.0, &["run", &file, "--out", "taken/here"]);
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stdout).contains("expresspass"),
+        "the table is still shown"
+    );
+}
+
+#[test]
+fn flows_that_never_finish_break_the_run() {
+    let folder = Folder::new("stuck");
+    let text_of =
+        format!("{SMALL}[[faults]]\nkind = \"loss\"\nlink = \"h1 -> tor0\"\nchance = 1.0\n");
+    let file = folder.write("stuck.toml", &text_of);
+    let output = tidegate(&folder.0, &["run", &file]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stdout));
+    // A run that its scenario ends may leave messages unfinished.
+    let output = tidegate(&folder.0, &["run", &file, "--set", "run.until=1ms"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+}
+
+#[test]
+fn a_comparison_multiplies_settings_and_seeds_and_resumes() {
+    let folder = Folder::new("compare");
+    let file = folder.write("small.toml", SMALL);
+    let args = [
+        "compare",
+        &file,
+        "--set",
+        "transport.kind=[expresspass,dctcp]",
+        "--seeds",
+        "2",
+        "--json",
+    ];
+    let output = tidegate(&folder.0, &args);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let runs: Vec<_> = said
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| {
+            (
+                run["transport"].as_str().unwrap(),
+                run["seed"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        runs,
+        [
+            ("expresspass", 1),
+            ("expresspass", 2),
+            ("dctcp", 1),
+            ("dctcp", 2)
+        ]
+    );
+    // What is there is not run again: a summary that was changed by hand comes back.
+    let dirs: Vec<PathBuf> = std::fs::read_dir(folder.path("out"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    assert_eq!(dirs.len(), 4);
+    let summary = dirs[0].join("summary.json");
+    let changed = std::fs::read_to_string(&summary)
+        .unwrap()
+        .replace("\"expresspass\"", "\"edited\"")
+        .replace("\"dctcp\"", "\"edited\"");
+    std::fs::write(&summary, changed).unwrap();
+    assert!(text(&tidegate(&folder.0, &args).stdout).contains("edited"));
+    let again = tidegate(&folder.0, &[&args[..], &["--again"]].concat());
+    assert!(!text(&again.stdout).contains("edited"));
+}
+
+#[test]
+fn a_dry_run_says_what_would_happen_and_writes_nothing() {
+    let folder = Folder::new("dry");
+    let file = folder.write("small.toml", SMALL);
+    let output = tidegate(&folder.0, &["run", &file, "--dry-run"]);
+    assert!(
+        text(&output.stdout).contains("would write out/small-"),
+        "{}",
+        text(&output.stdout)
+    );
+    let output = tidegate(
+        &folder.0,
+        &[
+            "compare",
+            &file,
+            "--set",
+            "workload.senders=1..3",
+            "--dry-run",
+        ],
+    );
+    assert_eq!(
+        text(&output.stdout).lines().count(),
+        3,
+        "{}",
+        text(&output.stdout)
+    );
+    assert!(!folder.path("out").exists());
+}
+
+#[test]
+fn a_new_file_runs_as_it_is_and_is_never_overwritten() {
+    let folder = Folder::new("new");
+    let output = tidegate(&folder.0, &["new", "my.toml", "--from", "permutation"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(
+        tidegate(&folder.0, &["check", "my.toml"]).status.code(),
+        Some(0)
+    );
+    assert_eq!(
+        tidegate(&folder.0, &["new", "my.toml"]).status.code(),
+        Some(4)
+    );
+    assert_eq!(
+        tidegate(&folder.0, &["new", "x.toml", "--from", "nothing"])
+            .status
+            .code(),
+        Some(2)
+    );
+}
+
+#[test]
+fn everything_there_is_can_be_listed_and_explained() {
+    let folder = Folder::new("list");
+    let list = text(&tidegate(&folder.0, &["list"]).stdout);
+    for name in ["incast", "expresspass", "dctcp", "web-search", "leaf-spine"] {
+        assert!(list.contains(name), "{name}: {list}");
+    }
+    let load = text(&tidegate(&folder.0, &["explain", "workload.load"]).stdout);
+    assert!(load.contains("default  0.6"), "{load}");
+    assert_eq!(
+        tidegate(&folder.0, &["explain", "workload.laod"])
+            .status
+            .code(),
+        Some(2)
+    );
+    let schema: serde_json::Value =
+        serde_json::from_slice(&tidegate(&folder.0, &["schema"]).stdout).unwrap();
+    assert_eq!(schema["properties"]["topology"]["type"], "object");
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(
+            tidegate(&folder.0, &["completions", shell]).stdout.len() > 1000,
+            "{shell}"
+        );
+    }
+    let version = text(&tidegate(&folder.0, &["version", "-v"]).stdout);
+    assert!(version.contains("fingerprint: XXH3"), "{version}");
+}
+
+#[test]
+fn json_is_one_document_and_quiet_says_nothing() {
+    let folder = Folder::new("json");
+    let file = folder.write("small.toml", SMALL);
+    let check: serde_json::Value =
+        serde_json::from_slice(&tidegate(&folder.0, &["check", &file, "--json"]).stdout).unwrap();
+    assert!(
+        check["derived"]["BDP"]
+            .as_str()
+            .unwrap()
+            .contains("100 Gb/s"),
+        "{check:#}"
+    );
+    let output = tidegate(&folder.0, &["run", &file, "--quiet"]);
+    assert_eq!(
+        (
+            output.status.code(),
+            output.stdout.len(),
+            output.stderr.len()
+        ),
+        (Some(0), 0, 0)
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_keeps_what_it_had_and_says_so() {
+    let folder = Folder::new("interrupt");
+    let long = "[topology]\nkind = \"star\"\nhosts = 9\n[workload]\nkind = \"permutation\"\nsize = \"4GB\"\n";
+    let file = folder.write("long.toml", long);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tidegate"))
+        .current_dir(&folder.0)
+        .args(["run", &file, "--quiet", "--out", "o"])
+        .spawn()
+        .unwrap();
+    // Once its first file is there, the run is under way.
+    while !folder.path("o/flows.partial.csv").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::yield_now();
+    }
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(kill.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let summary = std::fs::read_to_string(folder.path("o/summary.json")).unwrap();
+    assert!(summary.contains("\"status\": \"interrupted\""), "{summary}");
+}

@@ -1,0 +1,66 @@
+//! A scenario written out with every value: `resolved.toml`.
+
+use crate::resolve::Scenario;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+impl Scenario {
+    /// The scenario with every key and its value: a file that repeats the run.
+    pub fn resolved_toml(&self) -> String {
+        let mut out = String::from("# Every value of this run. This file repeats it.\n");
+        let _ = writeln!(out, "name = {}", toml::Value::String(self.name.clone()));
+        if let Some(title) = &self.title {
+            let _ = writeln!(out, "title = {}", toml::Value::String(title.clone()));
+        }
+        let mut write = |header: String, table: toml::Table| {
+            if !table.is_empty() {
+                let _ = write!(
+                    out,
+                    "\n{header}\n{}",
+                    toml::to_string(&table).expect("plain values")
+                );
+            }
+        };
+        write("[topology]".into(), self.topology.toml());
+        for workload in &self.workloads {
+            write("[[workload]]".into(), workload.toml());
+        }
+        write("[transport]".into(), self.transport.toml());
+        let parameters = self.factory.resolved();
+        let name = self.protocol.name();
+        let key = if name.contains('+') {
+            format!("\"{name}\"")
+        } else {
+            name.to_owned()
+        };
+        write(format!("[transport.{key}]"), parameters);
+        for section in [&self.switch, &self.credit, &self.mark, &self.drop] {
+            write(format!("[{}]", section.name()), section.toml());
+        }
+        for fault in &self.faults {
+            write("[[faults]]".into(), fault.toml());
+        }
+        write("[run]".into(), self.run.toml());
+        write("[output]".into(), self.output.toml());
+        let thresholds: BTreeMap<_, _> = self.thresholds.iter().cloned().collect();
+        if !thresholds.is_empty() {
+            let _ = writeln!(out, "\n[thresholds]");
+            for (key, text) in thresholds {
+                let _ = writeln!(out, "{key} = {}", toml::Value::String(text));
+            }
+        }
+        out
+    }
+
+    /// A hash of the resolved scenario, for the name of its folder.
+    pub fn hash(&self) -> u64 {
+        hash(self.resolved_toml().as_bytes())
+    }
+}
+
+/// FNV-1a, 64 bits: short, frozen, and enough to name folders. [Fowler, Noll, Vo]
+pub fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

@@ -1,0 +1,276 @@
+//! One table of a scenario with all of its values.
+
+use crate::diagnostic::{Diagnostic, Origin, SourceText};
+use crate::fields::{Absent, Field, MACHINE_KEYS, TableDef};
+use crate::tree::{self, Table};
+use crate::value::Value;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use units::{Bytes, Rate, Span};
+
+/// One table with all of its values.
+#[derive(Clone, Debug)]
+pub struct Section {
+    def: &'static TableDef,
+    kind: String,
+    origin: Origin,
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    field: &'static Field,
+    value: Value,
+    /// Where it is written; `None` for a default.
+    origin: Option<Origin>,
+    base: Option<Arc<Path>>,
+}
+
+impl Section {
+    /// The kind of the table; empty where it has none.
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    fn entry(&self, key: &str) -> Option<&Entry> {
+        debug_assert!(
+            self.def.fields.iter().any(|f| f.key == key),
+            "{}.{key} is in no table",
+            self.def.name
+        );
+        self.entries.iter().find(|e| e.field.key == key)
+    }
+
+    /// The value of a key, if it has one.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.entry(key).map(|e| &e.value)
+    }
+
+    /// Whether the file or the command line says it.
+    pub fn is_given(&self, key: &str) -> bool {
+        self.entry(key).is_some_and(|e| e.origin.is_some())
+    }
+
+    /// Whether anything of this table is written.
+    pub fn any_given(&self) -> bool {
+        self.entries.iter().any(|e| e.origin.is_some())
+    }
+
+    /// Where a key is written, else where its table is.
+    pub fn origin(&self, key: &str) -> &Origin {
+        self.entries
+            .iter()
+            .find(|e| e.field.key == key)
+            .and_then(|e| e.origin.as_ref())
+            .unwrap_or(&self.origin)
+    }
+
+    /// The path that a key names, read from the folder of the file that says it.
+    pub(crate) fn path(&self, key: &str) -> PathBuf {
+        let entry = self
+            .entry(key)
+            .expect("paths are asked for where the kind has them");
+        let Value::Text(name) = &entry.value else {
+            unreachable!("the table makes it a string")
+        };
+        entry.base.as_deref().unwrap_or(Path::new("")).join(name)
+    }
+
+    /// A diagnostic at a key.
+    pub(crate) fn problem(&self, key: &str, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::at(self.origin(key), message)
+    }
+
+    /// A table without values yet.
+    pub(crate) fn new(def: &'static TableDef, kind: String, at: &Origin) -> Self {
+        Self {
+            def,
+            kind,
+            origin: at.clone(),
+            entries: Vec::new(),
+        }
+    }
+
+    /// Where the table itself is written.
+    pub(crate) fn header(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The table's name, with dots.
+    pub(crate) fn name(&self) -> &'static str {
+        self.def.name
+    }
+
+    /// Takes what is written and fills in the rest; fields whose kinds do not match are left out.
+    pub(crate) fn fill(&mut self, table: &Table, errors: &mut Vec<Diagnostic>) {
+        for field in self.def.fields.iter().filter(|f| f.applies(&self.kind)) {
+            let written = table.get(field.key).map(|(_, node)| node);
+            let (value, origin, base) = match (written, field.absent) {
+                (Some(node), _) => match field.takes.read(node) {
+                    Ok(value) => (value, Some(node.origin.clone()), node.base.clone()),
+                    Err(misfit) => {
+                        let path = self.dotted(field.key);
+                        let mut d = Diagnostic::at(&node.origin, format!("{path} cannot be used"))
+                            .label(misfit.message);
+                        d.help = misfit.help;
+                        errors.push(d);
+                        continue;
+                    }
+                },
+                (None, Absent::Is(text)) => (read_default(field, text), None, None),
+                (None, Absent::Like(other)) => match self.get(other) {
+                    Some(value) => (value.clone(), None, None),
+                    None => continue,
+                },
+                (None, Absent::Unset(_)) => continue,
+                (None, Absent::Required) => {
+                    let path = self.dotted(field.key);
+                    errors.push(
+                        Diagnostic::at(&self.origin, format!("{path} is missing"))
+                            .label(field.meaning)
+                            .help(format!(
+                                "add {} = ..., a {}",
+                                field.key,
+                                field.takes.describe()
+                            )),
+                    );
+                    continue;
+                }
+            };
+            self.entries.push(Entry {
+                field,
+                value,
+                origin,
+                base,
+            });
+        }
+    }
+
+    fn dotted(&self, key: &str) -> String {
+        if self.def.name.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{}.{key}", self.def.name)
+        }
+    }
+
+    /// Every value but those that say how to run; paths are made independent of the folder.
+    pub(crate) fn toml(&self) -> toml::Table {
+        let skip = |e: &&Entry| !MACHINE_KEYS.contains(&(self.def.name, e.field.key));
+        let value = |e: &Entry| (e.field.key.to_owned(), self.portable(e));
+        self.entries.iter().filter(skip).map(value).collect()
+    }
+
+    fn portable(&self, entry: &Entry) -> toml::Value {
+        let key = entry.field.key;
+        let is_file = match &entry.value {
+            Value::Text(name) => {
+                key == "path" || (key == "sizes" && workload::sizes::named(name).is_none())
+            }
+            _ => false,
+        };
+        if !is_file {
+            return entry.value.toml();
+        }
+        let path = self.path(key);
+        let full = std::path::absolute(&path).unwrap_or(path);
+        toml::Value::String(full.display().to_string())
+    }
+}
+
+macro_rules! getters {
+    ($($name:ident / $opt:ident: $variant:ident -> $t:ty),*) => {
+        impl Section {$(
+            #[doc = concat!("The value of a key of type ", stringify!($variant), ", if it has one.")]
+            pub fn $opt(&self, key: &str) -> Option<$t> {
+                match self.get(key) {
+                    Some(Value::$variant(x)) => Some(x.clone()),
+                    Some(other) => unreachable!("{key} is {other:?}"),
+                    None => None,
+                }
+            }
+            #[doc = concat!("The value of a key of type ", stringify!($variant), " that always has one.")]
+            pub fn $name(&self, key: &str) -> $t {
+                self.$opt(key).expect("the table gives this key a value for this kind")
+            }
+        )*}
+    };
+}
+getters!(
+    rate / opt_rate: Rate -> Rate,
+    span / opt_span: Span -> Span,
+    bytes / opt_bytes: Bytes -> Bytes,
+    count / opt_count: Count -> u64,
+    number / opt_number: Number -> f64,
+    flag / opt_flag: Flag -> bool,
+    text / opt_text: Text -> String,
+    list / opt_list: List -> Vec<Value>
+);
+
+impl Section {
+    /// A count that its bounds keep within 32 bits.
+    pub(crate) fn count32(&self, key: &str) -> u32 {
+        u32::try_from(self.count(key)).expect("the table bounds it")
+    }
+    /// The same, if it has a value.
+    pub(crate) fn opt_count32(&self, key: &str) -> Option<u32> {
+        self.opt_count(key)
+            .map(|n| u32::try_from(n).expect("the table bounds it"))
+    }
+    /// A list of strings, if it has a value.
+    pub(crate) fn opt_texts(&self, key: &str) -> Option<Vec<String>> {
+        let text = |v| {
+            if let Value::Text(s) = v {
+                s
+            } else {
+                unreachable!("{key} lists strings")
+            }
+        };
+        self.opt_list(key)
+            .map(|list| list.into_iter().map(text).collect())
+    }
+}
+
+/// The value that a field's default is written as.
+pub(crate) fn read_default(field: &Field, text: &str) -> Value {
+    let source = Arc::new(SourceText {
+        name: "defaults".into(),
+        text: format!("x = {text}"),
+    });
+    let mut errors = Vec::new();
+    let node = tree::parse(&source, None, &mut errors);
+    assert!(
+        errors.is_empty(),
+        "the default of {} is not TOML: {text}",
+        field.key
+    );
+    let node = &node.table().expect("a document is a table")["x"].1;
+    match field.takes.read(node) {
+        Ok(value) => value,
+        Err(misfit) => panic!(
+            "the default of {} does not fit: {}",
+            field.key, misfit.message
+        ),
+    }
+}
+
+impl Section {
+    /// Takes the kind alone, and what is wrong with it.
+    pub(crate) fn fill_kind_only(
+        &mut self,
+        field: &'static Field,
+        table: &Table,
+        errors: &mut Vec<Diagnostic>,
+    ) {
+        let before = errors.len();
+        let kind_only: Table = table
+            .iter()
+            .filter(|(key, _)| *key == "kind")
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect();
+        self.fill(&kind_only, errors);
+        // Only what is wrong with the kind itself.
+        errors.truncate(before + 1);
+        self.entries.retain(|e| e.field.key == field.key);
+    }
+}
