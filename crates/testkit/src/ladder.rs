@@ -71,6 +71,14 @@ impl Ladder {
         }
     }
 
+    /// When each packet that is still in the ladder was sent.
+    pub(crate) fn packet_times(&self) -> impl Iterator<Item = Time> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Packet { at, .. } => Some(*at),
+            Line::Event { .. } | Line::Note { .. } => None,
+        })
+    }
+
     /// Every packet that is still in the ladder.
     pub(crate) fn packets(&self) -> impl Iterator<Item = &Packet> {
         self.lines.iter().filter_map(|line| match line {

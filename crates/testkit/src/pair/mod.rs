@@ -443,6 +443,10 @@ impl Pair<'_> {
             .map(|packet| u64::from(which(packet)))
             .sum()
     }
+    /// The moments at which hosts put packets on lines.
+    pub fn packet_times(&self) -> Vec<Time> {
+        self.ladder.packet_times().collect()
+    }
     /// The first packet that a host put on a line.
     pub fn first_packet(&self) -> Option<Packet> {
         self.ladder.packets().next().copied()

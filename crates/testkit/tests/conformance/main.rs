@@ -183,6 +183,37 @@ fn any_two_packets_may_be_lost() {
     failures.report();
 }
 
+/// Silences that outlast the retry timers, the state of receivers that are done, and both.
+const SILENCES: [Span; 4] = [Span::ms(1), Span::ms(10), Span::ms(400), Span::ms(20_000)];
+
+#[test]
+fn any_moment_may_begin_a_long_silence() {
+    let mut failures = Failures::default();
+    for subject in subjects() {
+        for (name, exchange) in EXCHANGES {
+            let make = subject.make();
+            let mut plain = subject.pair(&make);
+            exchange(&mut plain);
+            run(&mut plain);
+            let sent = plain.packet_times();
+            for (at, silence) in sent
+                .iter()
+                .flat_map(|&at| SILENCES.map(|silence| (at, silence)))
+            {
+                let what = format!("{}, {name}, {silence} from {at}", subject.name);
+                failures.watch(&what, || {
+                    let mut pair = subject.pair(&make);
+                    exchange(&mut pair);
+                    // What is on the line at that moment is lost, too.
+                    pair.down(B, at, at.after(silence));
+                    run(&mut pair);
+                });
+            }
+        }
+    }
+    failures.report();
+}
+
 #[test]
 fn a_broken_link_delays_but_does_not_end() {
     each(|subject| {
