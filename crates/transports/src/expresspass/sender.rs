@@ -313,8 +313,11 @@ impl Sender {
 
     /// The receiver has everything before `position`.
     pub(super) fn on_stop_ack(&mut self, cx: &mut Cx<'_>, host: &mut Host, position: u64) {
-        if !self.confirm(cx, host, position) || !self.outgoing.is_done() {
+        if !self.confirm(cx, host, position) {
             return;
+        }
+        if !self.outgoing.is_done() {
+            return self.stop_if_done(cx.now, host);
         }
         match self.phase {
             Phase::Asking { .. } | Phase::Stopping { .. } => {
