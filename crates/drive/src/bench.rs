@@ -6,7 +6,7 @@
 
 use crate::buffers::{Hashes, Nothing, Random};
 use crate::clock::{Clock, duration};
-use crate::config::{DriveError, DriverConfig, News, Stats, io_error};
+use crate::config::{DriveError, DriverConfig, News, Stats, check_transport, io_error};
 use crate::driver::Driver;
 use crate::peers::number;
 use model::{ConnId, Event, Lifetime, Totals};
@@ -96,9 +96,11 @@ pub fn transport(name: &str, set: &[String]) -> Result<Box<dyn Factory>, String>
         let value = value.unwrap_or_else(|| pair[key.len() + 1..].into());
         table.insert(key.trim().to_owned(), value);
     }
-    transport
+    let factory = transport
         .configure(&table)
-        .map_err(|error| error.to_string())
+        .map_err(|error| error.to_string())?;
+    check_transport(name, &*factory).map_err(|error| error.to_string())?;
+    Ok(factory)
 }
 
 /// Which end a process is.

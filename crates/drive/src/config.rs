@@ -2,9 +2,10 @@
 
 use crate::cookie::Reason;
 use crate::faults::{FaultConfig, FaultCounts};
-use model::{ConnId, Event};
+use model::{ConnId, Encap, Event};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use transports::Factory;
 use units::{Bytes, Rate, Span};
 
 /// The largest value of the six bits. [RFC 2474 s3]
@@ -44,10 +45,14 @@ impl DriverConfig {
     /// The field and what to write instead.
     pub fn check(&self) -> Result<(), DriveError> {
         if self.rate.0 == 0 {
-            return Err(DriveError::Usage("rate is 0: give the line's rate, as 1Gbps".into()));
+            return Err(DriveError::Usage(
+                "rate is 0: give the line's rate, as 1Gbps".into(),
+            ));
         }
         if let Some(dscp) = self.dscp.iter().find(|&&dscp| dscp > DSCP_MAX) {
-            return Err(DriveError::Usage(format!("DSCP {dscp}: give 0 to {DSCP_MAX}")));
+            return Err(DriveError::Usage(format!(
+                "DSCP {dscp}: give 0 to {DSCP_MAX}"
+            )));
         }
         Ok(())
     }
@@ -67,6 +72,22 @@ impl DriverConfig {
             dscp: Self::DSCP,
         }
     }
+}
+
+/// Whether a transport can work without a simulator.
+///
+/// # Errors
+/// What it needs that no real port has.
+pub fn check_transport(name: &str, factory: &dyn Factory) -> Result<(), DriveError> {
+    let fabric = factory.fabric(Rate::gbps(1), Encap::UDP);
+    if let Some(class) = fabric.background {
+        return Err(DriveError::Usage(format!(
+            "{name} is an upper bound for the simulator: it needs ports that send {} packets in \
+             gaps alone and never lose them; choose another transport",
+            class.name()
+        )));
+    }
+    Ok(())
 }
 
 /// What happened, for the application.

@@ -9,7 +9,7 @@ mod greet;
 
 use crate::buffers::{Sink, Source};
 use crate::clock::Clock;
-use crate::config::{DriveError, DriverConfig, News, Stats, io_error};
+use crate::config::{DriveError, DriverConfig, News, Stats, check_transport, io_error};
 use crate::cookie::{self, Baker, Name, Own, Reason};
 use crate::faults::Faults;
 use crate::peers::{self, Arrival, Peers, Standing};
@@ -68,6 +68,7 @@ impl Driver {
     /// What is wrong with the configuration, or the system's refusal.
     pub fn open(config: &DriverConfig, factory: &dyn Factory) -> Result<Self, DriveError> {
         config.check()?;
+        check_transport(&config.transport, factory)?;
         let line = LineTime::new(config.rate);
         // Less than a full frame would never catch up with timers that fire late.
         let catch_up = config.catch_up.get().max(Encap::UDP.wire_max().into());

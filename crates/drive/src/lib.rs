@@ -16,7 +16,7 @@ mod toy;
 
 pub use buffers::{Files, Hashes, Memory, Nothing, REASSEMBLY_MAX, Random, Sink, Source};
 pub use clock::Clock;
-pub use config::{DriveError, DriverConfig, News, Stats};
+pub use config::{DriveError, DriverConfig, News, Stats, check_transport};
 pub use cookie::Reason;
 pub use driver::Driver;
 pub use faults::{FaultConfig, FaultCounts};
