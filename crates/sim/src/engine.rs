@@ -16,6 +16,10 @@ use units::{Span, Time};
 /// Windows with fewer packet-hops than this are run by one thread: a barrier costs more. [ours,
 /// measured: see docs/engine.md]
 const SERIAL_BELOW: u64 = 100;
+/// Round trips without a packet after which a run whose messages have all ended is over, and the
+/// least such time: a few repetitions of a lost farewell. [ours]
+const QUIET_RTTS: u64 = 20;
+const QUIET_MIN: Span = Span::us(200);
 /// Packet-hops between two looks of the observer.
 const LOOK_EVERY: u64 = 500_000;
 /// Arrivals in one node and window: 24 bits of the sort key.
@@ -509,6 +513,8 @@ struct Between<'o> {
     next_sample: Time,
     /// Start of the last window that ran.
     last: Time,
+    /// Start of the last window in which a packet arrived.
+    last_hop: Time,
 }
 
 struct Shared<'n, 'a, 'o> {
@@ -517,6 +523,8 @@ struct Shared<'n, 'a, 'o> {
     workers: Vec<UnsafeCell<Worker>>,
     between: UnsafeCell<Between<'o>>,
     barrier: Barrier,
+    /// Once all messages have ended, a run ends after this time without a packet.
+    quiet: Span,
 }
 
 // SAFETY: `workers[i]` is touched by thread i during a window and by one thread between windows;
@@ -537,6 +545,9 @@ impl Shared<'_, '_, '_> {
             .map(|w| unsafe { (*w.get()).log.hops })
             .sum();
         let mut clock = between.clock;
+        if between.hops > between.hops_before {
+            between.last_hop = clock.start;
+        }
         let slot_end = |window: u64| Time((window + 1).saturating_mul(activity.window()));
         if clock.keep {
             clock.start = clock.end;
@@ -551,6 +562,11 @@ impl Shared<'_, '_, '_> {
         }
         let until = self.setup.until;
         clock.stop |= clock.start >= until || between.interrupted;
+        // Only timers are left, of endpoints that will forget something some day.
+        let quiet = clock.start.since(between.last_hop) > self.quiet;
+        // SAFETY: the same.
+        let ended = || -> u64 { self.workers.iter().map(|w| unsafe { (*w.get()).log.ended }).sum() };
+        clock.stop |= quiet && ended() == self.setup.traffic.messages.len() as u64;
         let skipped_to = if clock.stop { Time::ZERO } else { clock.start };
         let due = between.next_sample < skipped_to;
         let mut next_sample = between.next_sample;
@@ -718,6 +734,7 @@ pub fn run(setup: &Setup<'_>, observer: &mut dyn Observer) -> Result<Outcome, Se
         interrupted: false,
         next_sample: setup.probes.every.map_or(never, |every| Time(every.0)),
         last: Time::ZERO,
+        last_hop: Time::ZERO,
     };
     let shared = Shared {
         net: &net,
@@ -726,6 +743,7 @@ pub fn run(setup: &Setup<'_>, observer: &mut dyn Observer) -> Result<Outcome, Se
             .map(|thread| UnsafeCell::new(Worker::new(thread)))
             .collect(),
         between: between.into(),
+        quiet: setup.base_rtt.times(QUIET_RTTS).max(QUIET_MIN),
         barrier: Barrier::new(u32::try_from(threads).expect("few threads")),
     };
     std::thread::scope(|scope| {
