@@ -67,6 +67,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Run the transports on real sockets
     Wire(crate::cmd_wire::WireArgs),
+    /// Run random scenarios from seeds and check what must hold of every run
+    Fuzz(FuzzArgs),
     /// Write a commented scenario file to edit
     New(NewArgs),
     /// List what is built in
@@ -104,6 +106,13 @@ pub(crate) struct CompareArgs {
     /// Run again what is there already
     #[arg(long)]
     pub(crate) again: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FuzzArgs {
+    /// How many seeds, from 1 on, or a range like 7..7
+    #[arg(long, value_name = "N|A..B", default_value = "100")]
+    pub(crate) seeds: String,
 }
 
 #[derive(Args, Debug)]
@@ -162,7 +171,12 @@ pub(crate) struct BenchArgs {
     /// Workloads to measure; all of them where none is named
     pub(crate) cases: Vec<String>,
     /// Transports to measure
-    #[arg(long = "transport", value_name = "NAME", value_delimiter = ',', default_value = "expresspass,dctcp")]
+    #[arg(
+        long = "transport",
+        value_name = "NAME",
+        value_delimiter = ',',
+        default_value = "expresspass,dctcp"
+    )]
     pub(crate) transports: Vec<String>,
     /// Timed runs of each; the median is shown
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]

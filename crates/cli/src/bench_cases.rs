@@ -32,19 +32,97 @@ pub(crate) struct Case {
 
 /// Every workload, in the order of the table.
 pub(crate) const CASES: [Case; 9] = [
-    Case { name: "permutation-128", what: "128 hosts, fat tree k=8, 1 us links", topology: fat_tree_8, traffic: permutation, full: 1_000_000, delay: Span::us(1), probe: None },
-    Case { name: "permutation-432", what: "432 hosts, fat tree k=12", topology: fat_tree_12, traffic: permutation, full: 500_000, delay: Span::us(1), probe: None },
-    Case { name: "permutation-1024", what: "1024 hosts, fat tree k=16", topology: fat_tree_16, traffic: permutation, full: 300_000, delay: Span::us(1), probe: None },
-    Case { name: "incast-100", what: "100 to 1, fat tree k=8", topology: fat_tree_8, traffic: incast, full: 200_000, delay: Span::us(1), probe: None },
-    Case { name: "web-server", what: "leaf-spine 8 x 16, Web Server at load 0.6 of the uplinks", topology: leaf_spine, traffic: web_server, full: 10_000, delay: Span::us(1), probe: None },
-    Case { name: "sparse", what: "1 % of 1024 hosts active, fat tree k=16", topology: fat_tree_16, traffic: sparse, full: 1_000_000, delay: Span::us(1), probe: None },
-    Case { name: "long-link", what: "permutation-128 with cores 200 us away", topology: far_cores, traffic: permutation, full: 4_000_000, delay: Span::us(1), probe: None },
-    Case { name: "short-links", what: "permutation-128 with 10 ns links", topology: fat_tree_8, traffic: permutation, full: 1_000_000, delay: Span::ns(10), probe: None },
-    Case { name: "probed", what: "permutation-128 with every port sampled each 10 us", topology: fat_tree_8, traffic: permutation, full: 1_000_000, delay: Span::us(1), probe: Some(Span::us(10)) },
+    Case {
+        name: "permutation-128",
+        what: "128 hosts, fat tree k=8, 1 us links",
+        topology: fat_tree_8,
+        traffic: permutation,
+        full: 1_000_000,
+        delay: Span::us(1),
+        probe: None,
+    },
+    Case {
+        name: "permutation-432",
+        what: "432 hosts, fat tree k=12",
+        topology: fat_tree_12,
+        traffic: permutation,
+        full: 500_000,
+        delay: Span::us(1),
+        probe: None,
+    },
+    Case {
+        name: "permutation-1024",
+        what: "1024 hosts, fat tree k=16",
+        topology: fat_tree_16,
+        traffic: permutation,
+        full: 300_000,
+        delay: Span::us(1),
+        probe: None,
+    },
+    Case {
+        name: "incast-100",
+        what: "100 to 1, fat tree k=8",
+        topology: fat_tree_8,
+        traffic: incast,
+        full: 200_000,
+        delay: Span::us(1),
+        probe: None,
+    },
+    Case {
+        name: "web-server",
+        what: "leaf-spine 8 x 16, Web Server at load 0.6 of the uplinks",
+        topology: leaf_spine,
+        traffic: web_server,
+        full: 10_000,
+        delay: Span::us(1),
+        probe: None,
+    },
+    Case {
+        name: "sparse",
+        what: "1 % of 1024 hosts active, fat tree k=16",
+        topology: fat_tree_16,
+        traffic: sparse,
+        full: 1_000_000,
+        delay: Span::us(1),
+        probe: None,
+    },
+    Case {
+        name: "long-link",
+        what: "permutation-128 with cores 200 us away",
+        topology: far_cores,
+        traffic: permutation,
+        full: 4_000_000,
+        delay: Span::us(1),
+        probe: None,
+    },
+    Case {
+        name: "short-links",
+        what: "permutation-128 with 10 ns links",
+        topology: fat_tree_8,
+        traffic: permutation,
+        full: 1_000_000,
+        delay: Span::ns(10),
+        probe: None,
+    },
+    Case {
+        name: "probed",
+        what: "permutation-128 with every port sampled each 10 us",
+        topology: fat_tree_8,
+        traffic: permutation,
+        full: 1_000_000,
+        delay: Span::us(1),
+        probe: Some(Span::us(10)),
+    },
 ];
 
 fn fat_tree(k: u32, delay: Span) -> Topology {
-    let spec = FatTree { k, hosts_per_edge: None, rate: RATE, delay, host_extra_delay: Span::ZERO };
+    let spec = FatTree {
+        k,
+        hosts_per_edge: None,
+        rate: RATE,
+        delay,
+        host_extra_delay: Span::ZERO,
+    };
     Spec::FatTree(spec).build().expect("a fat tree of even k")
 }
 fn fat_tree_8(delay: Span) -> Topology {
@@ -81,11 +159,25 @@ fn leaf_spine(delay: Span) -> Topology {
 }
 
 fn pairs(pairs: impl Iterator<Item = (u32, u32)>, size: u64) -> Traffic {
-    let mut traffic = Traffic { tags: vec!["bench".into()], ..Traffic::default() };
+    let mut traffic = Traffic {
+        tags: vec!["bench".into()],
+        ..Traffic::default()
+    };
     for (conn, (a, b)) in (0..).zip(pairs) {
-        traffic.conns.push(Conn { a, b, one_shot: true });
+        traffic.conns.push(Conn {
+            a,
+            b,
+            one_shot: true,
+        });
         let start = Start::At(Time::ZERO);
-        traffic.messages.push(Message { conn, from_a: true, size, start, stop: None, tag: 0 });
+        traffic.messages.push(Message {
+            conn,
+            from_a: true,
+            size,
+            start,
+            stop: None,
+            tag: 0,
+        });
     }
     traffic
 }
@@ -98,7 +190,10 @@ fn incast(_: &Topology, size: u64) -> Traffic {
 }
 fn sparse(topology: &Topology, size: u64) -> Traffic {
     let hosts = topology.hosts;
-    pairs((0..hosts / 100).map(|n| (n * 101, hosts - 1 - n * 97)), size)
+    pairs(
+        (0..hosts / 100).map(|n| (n * 101, hosts - 1 - n * 97)),
+        size,
+    )
 }
 fn web_server(topology: &Topology, messages: u64) -> Traffic {
     let fabric = Fabric {
@@ -112,7 +207,10 @@ fn web_server(topology: &Topology, messages: u64) -> Traffic {
         dist: sizes::builtin("web-server").expect("it is built in").dist(),
         load: Load::of_uplinks(0.6),
         encap: Encap::PAPER,
-        arrivals: Arrivals { gaps: Gaps::Poisson, per: Per::Run },
+        arrivals: Arrivals {
+            gaps: Gaps::Poisson,
+            per: Per::Run,
+        },
         start: Time::ZERO,
         until: Until::Count(messages),
         tag: "bench".into(),
@@ -127,12 +225,19 @@ pub(crate) fn find(name: &str) -> Option<&'static Case> {
 
 impl Case {
     /// Runs it, `percent` of its full length, with every parameter of `transport` at its default.
-    pub(crate) fn run(&self, transport: &dyn Transport, percent: u64, threads: u16) -> (u32, Outcome) {
+    pub(crate) fn run(
+        &self,
+        transport: &dyn Transport,
+        percent: u64,
+        threads: u16,
+    ) -> (u32, Outcome) {
         let topology = (self.topology)(self.delay);
         let hosts = topology.hosts;
         let traffic = (self.traffic)(&topology, self.full * percent / 100);
         let encap = Encap::PAPER;
-        let factory = transport.configure(&toml::Table::new()).expect("the defaults are legal");
+        let factory = transport
+            .configure(&toml::Table::new())
+            .expect("the defaults are legal");
         let port = |rate| {
             let fabric = factory.fabric(rate, encap);
             PortSpec {
@@ -144,7 +249,10 @@ impl Case {
                 ..PortSpec::fifo(BUFFER)
             }
         };
-        let (data, control) = (Bytes(encap.wire_max().into()), Bytes(encap.frame_min.into()));
+        let (data, control) = (
+            Bytes(encap.wire_max().into()),
+            Bytes(encap.frame_min.into()),
+        );
         let base_rtt = topology.max_base_rtt(&Routes::new(&topology, &[]), data, control);
         let make = |config: &EndpointConfig| factory.make(config);
         let setup = Setup {
@@ -157,7 +265,10 @@ impl Case {
             shared_buffer: None,
             faults: Vec::new(),
             spray: false,
-            probes: Probes { every: self.probe, ..Probes::default() },
+            probes: Probes {
+                every: self.probe,
+                ..Probes::default()
+            },
             seed: SEED,
             until: Time::NEVER,
             threads,

@@ -47,8 +47,14 @@ pub(crate) fn run(args: &BenchArgs, global: &Global, screen: &Screen) -> i32 {
     }
     match measure_all(args, global, screen) {
         Ok(rows) => {
-            screen.print(&if global.json { document(&rows) } else { table(&rows) });
-            args.gate.as_ref().map_or(exit::OK, |path| gate(path, &rows, screen))
+            screen.print(&if global.json {
+                document(&rows)
+            } else {
+                table(&rows)
+            });
+            args.gate
+                .as_ref()
+                .map_or(exit::OK, |path| gate(path, &rows, screen))
         }
         Err((code, why)) => screen.fail(code, &why),
     }
@@ -58,7 +64,12 @@ type Failure = (i32, String);
 
 fn chosen(args: &BenchArgs) -> Result<(Vec<&'static Case>, Vec<&'static dyn Transport>), Failure> {
     let known: Vec<_> = CASES.iter().map(|case| case.name).collect();
-    let unknown = |name: &String| (exit::USAGE, format!("no workload \"{name}\"; there are {}", known.join(", ")));
+    let unknown = |name: &String| {
+        (
+            exit::USAGE,
+            format!("no workload \"{name}\"; there are {}", known.join(", ")),
+        )
+    };
     let cases = if args.cases.is_empty() {
         CASES.iter().collect()
     } else {
@@ -66,7 +77,12 @@ fn chosen(args: &BenchArgs) -> Result<(Vec<&'static Case>, Vec<&'static dyn Tran
         args.cases.iter().map(find).collect::<Result<_, _>>()?
     };
     let transports = args.transports.iter().map(|name| {
-        transports::find(name).ok_or_else(|| (exit::USAGE, format!("no transport \"{name}\"; see tidegate list transports")))
+        transports::find(name).ok_or_else(|| {
+            (
+                exit::USAGE,
+                format!("no transport \"{name}\"; see tidegate list transports"),
+            )
+        })
     });
     Ok((cases, transports.collect::<Result<_, _>>()?))
 }
@@ -76,14 +92,24 @@ fn measure_all(args: &BenchArgs, global: &Global, screen: &Screen) -> Result<Vec
     let mut rows = Vec::new();
     for case in cases {
         for transport in &transports {
-            screen.detail(&format!("{}, {}: {}", case.name, transport.name(), case.what));
+            screen.detail(&format!(
+                "{}, {}: {}",
+                case.name,
+                transport.name(),
+                case.what
+            ));
             rows.push(measure(case, transport.name(), args, global)?);
         }
     }
     Ok(rows)
 }
 
-fn measure(case: &'static Case, transport: &'static str, args: &BenchArgs, global: &Global) -> Result<Row, Failure> {
+fn measure(
+    case: &'static Case,
+    transport: &'static str,
+    args: &BenchArgs,
+    global: &Global,
+) -> Result<Row, Failure> {
     let mut row = Row {
         case,
         transport,
@@ -96,7 +122,8 @@ fn measure(case: &'static Case, transport: &'static str, args: &BenchArgs, globa
     for _ in 0..args.rounds {
         let sample = sample(case, transport, 100, global, &[])?;
         row.hops = sample.hops;
-        row.ns_per_hop.push(sample.seconds * 1e9 / sample.hops as f64);
+        row.ns_per_hop
+            .push(sample.seconds * 1e9 / sample.hops as f64);
         row.kib_per_host = sample.rss_kib as f64 / f64::from(sample.hosts);
         if let Some(other) = &args.against {
             row.other.push(against(other)?);
@@ -108,7 +135,13 @@ fn measure(case: &'static Case, transport: &'static str, args: &BenchArgs, globa
     Ok(row)
 }
 
-fn sample(case: &Case, transport: &str, percent: u64, global: &Global, before: &[&str]) -> Result<Sample, Failure> {
+fn sample(
+    case: &Case,
+    transport: &str,
+    percent: u64,
+    global: &Global,
+    before: &[&str],
+) -> Result<Sample, Failure> {
     let (text, _) = child(case, transport, percent, global, before)?;
     let number = |key: &str| text.get(key).and_then(Value::as_f64);
     let read = || {
@@ -123,36 +156,65 @@ fn sample(case: &Case, transport: &str, percent: u64, global: &Global, before: &
 }
 
 /// Runs one measurement in a process of its own; returns what it said and what it complained of.
-fn child(case: &Case, transport: &str, percent: u64, global: &Global, before: &[&str]) -> Result<(Value, String), Failure> {
-    let program = std::env::current_exe().map_err(|e| (exit::IO, format!("cannot find this program: {e}")))?;
+fn child(
+    case: &Case,
+    transport: &str,
+    percent: u64,
+    global: &Global,
+    before: &[&str],
+) -> Result<(Value, String), Failure> {
+    let program = std::env::current_exe()
+        .map_err(|e| (exit::IO, format!("cannot find this program: {e}")))?;
     let program = program.display().to_string();
     let mut words: Vec<&str> = before.to_vec();
-    words.extend([program.as_str(), "bench", "--single", case.name, "--transport", transport]);
+    words.extend([
+        program.as_str(),
+        "bench",
+        "--single",
+        case.name,
+        "--transport",
+        transport,
+    ]);
     let (percent, threads) = (percent.to_string(), global.jobs.unwrap_or(1).to_string());
     words.extend(["--percent", &percent, "--jobs", &threads]);
-    let run = Command::new(words[0]).args(&words[1..]).stdin(Stdio::null()).output();
+    let run = Command::new(words[0])
+        .args(&words[1..])
+        .stdin(Stdio::null())
+        .output();
     let output = run.map_err(|e| (exit::IO, format!("cannot start {}: {e}", words[0])))?;
     let complaints = String::from_utf8_lossy(&output.stderr).into_owned();
     if !output.status.success() {
-        return Err((exit::BROKEN, format!("{}, {transport} failed: {complaints}", case.name)));
+        return Err((
+            exit::BROKEN,
+            format!("{}, {transport} failed: {complaints}", case.name),
+        ));
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    let said = serde_json::from_str(text.trim()).map_err(|e| (exit::BROKEN, format!("{e} in {text}")))?;
+    let said =
+        serde_json::from_str(text.trim()).map_err(|e| (exit::BROKEN, format!("{e} in {text}")))?;
     Ok((said, complaints))
 }
 
 /// Instructions per packet-hop, set-up left out.
 fn instructions(case: &Case, transport: &str, global: &Global) -> Result<f64, Failure> {
     let count = |percent| {
-        let callgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"];
+        let callgrind = [
+            "valgrind",
+            "--tool=callgrind",
+            "--callgrind-out-file=/dev/null",
+        ];
         let (said, complaints) = child(case, transport, percent, global, &callgrind).map_err(|(code, why)| {
             let missing = "instructions are counted by valgrind; install it: sudo apt-get install valgrind";
             (code, format!("{why}\n{missing}"))
         })?;
-        let collected = complaints.lines().find_map(|line| line.split("Collected : ").nth(1));
+        let collected = complaints
+            .lines()
+            .find_map(|line| line.split("Collected : ").nth(1));
         let instructions = collected.and_then(|n| n.trim().parse::<f64>().ok());
         let hops = said.get("hops").and_then(Value::as_f64);
-        instructions.zip(hops).ok_or_else(|| (exit::BROKEN, format!("callgrind said {complaints}")))
+        instructions
+            .zip(hops)
+            .ok_or_else(|| (exit::BROKEN, format!("callgrind said {complaints}")))
     };
     let (short, long) = (count(SHORT_PERCENT)?, count(LONG_PERCENT)?);
     Ok((long.0 - short.0) / (long.1 - short.1))
@@ -161,7 +223,10 @@ fn instructions(case: &Case, transport: &str, global: &Global) -> Result<f64, Fa
 /// Nanoseconds per packet-hop of another program, which prints its packet-hops.
 fn against(command: &str) -> Result<f64, Failure> {
     let start = now();
-    let output = Command::new("sh").args(["-c", command]).stdin(Stdio::null()).output();
+    let output = Command::new("sh")
+        .args(["-c", command])
+        .stdin(Stdio::null())
+        .output();
     let seconds = now().duration_since(start).as_secs_f64();
     let output = output.map_err(|e| (exit::IO, format!("cannot run {command}: {e}")))?;
     let text = String::from_utf8_lossy(&output.stdout);
@@ -176,9 +241,17 @@ fn against(command: &str) -> Result<f64, Failure> {
 /// The last number in `text` that stands before the word hops or packet-hops.
 fn hops_in(text: &str) -> Option<f64> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let is_hops = |word: &str| matches!(word.trim_end_matches([',', '.', ';']), "hops" | "packet-hops");
+    let is_hops = |word: &str| {
+        matches!(
+            word.trim_end_matches([',', '.', ';']),
+            "hops" | "packet-hops"
+        )
+    };
     let number = |word: &str| word.replace([',', '_'], "").parse::<f64>().ok();
-    words.windows(2).rev().find_map(|pair| number(pair[0]).filter(|_| is_hops(pair[1])))
+    words
+        .windows(2)
+        .rev()
+        .find_map(|pair| number(pair[0]).filter(|_| is_hops(pair[1])))
 }
 
 #[allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
@@ -190,7 +263,9 @@ fn now() -> std::time::Instant {
 fn single(name: &str, args: &BenchArgs, global: &Global, screen: &Screen) -> i32 {
     let (Some(case), Some(transport)) = (
         bench_cases::find(name),
-        args.transports.first().and_then(|name| transports::find(name)),
+        args.transports
+            .first()
+            .and_then(|name| transports::find(name)),
     ) else {
         return screen.fail(exit::USAGE, "no such workload or transport");
     };
@@ -201,7 +276,10 @@ fn single(name: &str, args: &BenchArgs, global: &Global, screen: &Screen) -> i32
         return screen.fail(exit::BROKEN, &why);
     }
     if outcome.unfinished > 0 {
-        return screen.fail(exit::BROKEN, &format!("{} messages did not finish", outcome.unfinished));
+        return screen.fail(
+            exit::BROKEN,
+            &format!("{} messages did not finish", outcome.unfinished),
+        );
     }
     let said = json!({
         "hops": outcome.hops,
@@ -218,7 +296,8 @@ fn single(name: &str, args: &BenchArgs, global: &Global, screen: &Screen) -> i32
 fn peak_rss_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok())
+        .unwrap_or(0)
 }
 
 fn median(values: &[f64]) -> Option<f64> {
@@ -286,24 +365,38 @@ fn gate(path: &std::path::Path, rows: &[Row], screen: &Screen) -> i32 {
     };
     let mut over = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
-        let words: Vec<&str> = line.split('#').next().unwrap_or("").split_whitespace().collect();
+        let words: Vec<&str> = line
+            .split('#')
+            .next()
+            .unwrap_or("")
+            .split_whitespace()
+            .collect();
         let limit = words.get(2).and_then(|n| n.parse::<f64>().ok());
         let (case, transport, limit) = match (&words[..], limit) {
             ([], _) => continue,
             ([case, transport, _], Some(limit)) => (*case, *transport, limit),
             _ => {
                 let wanted = "a line is: workload transport instructions-per-hop";
-                return screen.fail(exit::USAGE, &format!("{}:{number}: {wanted}", path.display()));
+                return screen.fail(
+                    exit::USAGE,
+                    &format!("{}:{number}: {wanted}", path.display()),
+                );
             }
         };
-        let found = rows.iter().find(|row| row.case.name == case && row.transport == transport);
+        let found = rows
+            .iter()
+            .find(|row| row.case.name == case && row.transport == transport);
         if let Some(count) = found.and_then(|row| row.instructions)
             && count > limit * (1.0 + SLACK_PERCENT / 100.0)
         {
             over.push(format!("{case}, {transport}: {count:.1} instructions per hop, at most {limit} (+{SLACK_PERCENT} %)"));
         }
     }
-    if over.is_empty() { exit::OK } else { screen.fail(exit::THRESHOLD, &over.join("\n")) }
+    if over.is_empty() {
+        exit::OK
+    } else {
+        screen.fail(exit::THRESHOLD, &over.join("\n"))
+    }
 }
 
 #[cfg(test)]
@@ -312,7 +405,10 @@ mod tests {
 
     #[test]
     fn the_other_programs_hops_are_the_last_number_before_the_word() {
-        assert_eq!(hops_in("10 hops so far\nin all 1,234,567 packet-hops, 3 s"), Some(1_234_567.0));
+        assert_eq!(
+            hops_in("10 hops so far\nin all 1,234,567 packet-hops, 3 s"),
+            Some(1_234_567.0)
+        );
         assert_eq!(hops_in("no number of hops"), None);
     }
 

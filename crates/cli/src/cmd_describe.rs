@@ -29,7 +29,9 @@ pub(crate) fn list(args: &ListArgs, global: &Global, screen: &Screen) -> i32 {
             .iter()
             .map(|&kind| {
                 let items = items(kind).into_iter();
-                let list = items.map(|i| json!({ "name": i.name, "summary": i.summary })).collect();
+                let list = items
+                    .map(|i| json!({ "name": i.name, "summary": i.summary }))
+                    .collect();
                 (title(kind).to_owned(), Value::Array(list))
             })
             .collect();
@@ -59,14 +61,19 @@ fn title(kind: ListKind) -> &'static str {
 }
 
 fn items(kind: ListKind) -> Vec<Item> {
-    let item = |name: &str, summary: &str| Item { name: name.into(), summary: summary.into() };
+    let item = |name: &str, summary: &str| Item {
+        name: name.into(),
+        summary: summary.into(),
+    };
     match kind {
-        ListKind::Scenarios => {
-            scenario::builtin::all().iter().map(|b| item(b.name, b.summary())).collect()
-        }
-        ListKind::Transports => {
-            transports::registry().iter().map(|t| item(t.name(), t.summary())).collect()
-        }
+        ListKind::Scenarios => scenario::builtin::all()
+            .iter()
+            .map(|b| item(b.name, b.summary()))
+            .collect(),
+        ListKind::Transports => transports::registry()
+            .iter()
+            .map(|t| item(t.name(), t.summary()))
+            .collect(),
         ListKind::Workloads => workload::sizes::BUILTINS
             .iter()
             .map(|builtin| {
@@ -77,7 +84,10 @@ fn items(kind: ListKind) -> Vec<Item> {
                 )]
                 let mean = Bytes((builtin.dist().mean() + 0.5) as u64);
                 let mean = human::bytes(mean);
-                item(builtin.name, &format!("mean {mean:>7}; {}", builtin.about()))
+                item(
+                    builtin.name,
+                    &format!("mean {mean:>7}; {}", builtin.about()),
+                )
             })
             .collect(),
         ListKind::Topologies => scenario::fields::kinds("topology")
@@ -106,8 +116,11 @@ pub(crate) fn explain(args: &ExplainArgs, screen: &Screen) -> i32 {
 }
 
 pub(crate) fn schema(args: &SchemaArgs, screen: &Screen) -> i32 {
-    let text =
-        if args.markdown { scenario::markdown() } else { format!("{:#}\n", scenario::json_schema()) };
+    let text = if args.markdown {
+        scenario::markdown()
+    } else {
+        format!("{:#}\n", scenario::json_schema())
+    };
     screen.print(&text);
     exit::OK
 }
@@ -139,5 +152,4 @@ pub(crate) fn version(global: &Global, screen: &Screen) -> i32 {
 }
 
 const RNG: &str = "SplitMix64, one stream per entity, keyed by seed, kind and number";
-const FINGERPRINT: &str =
-    "XXH3, 64 bits, over every message's times and every port's counters";
+const FINGERPRINT: &str = "XXH3, 64 bits, over every message's times and every port's counters";

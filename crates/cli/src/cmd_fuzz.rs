@@ -32,7 +32,9 @@ pub(crate) fn run(args: &FuzzArgs, global: &Global, screen: &Screen) -> i32 {
         for _ in 0..workers {
             scope.spawn(|| {
                 while !interrupted() {
-                    let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+                    let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                        break;
+                    };
                     let found = one(seed, &global.sets);
                     done.fetch_add(1, Ordering::Relaxed);
                     bar.inc(1);
@@ -72,7 +74,8 @@ fn one(seed: u64, sets: &[String]) -> Vec<String> {
             let name = format!("seed {seed}");
             let run = load_text(&name, &fuzz::text(seed), sets)?.assemble()?;
             let promise = Promise::of(&run);
-            run.run(threads, "", &mut Alone).map(|record| (promise, record))
+            run.run(threads, "", &mut Alone)
+                .map(|record| (promise, record))
         };
         let (promise, alone) = match run(1) {
             Ok(done) => done,
@@ -91,7 +94,9 @@ fn one(seed: u64, sets: &[String]) -> Vec<String> {
     });
     judged.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        let text = text
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no message");
         vec![format!("panic: {text}")]
     })
 }

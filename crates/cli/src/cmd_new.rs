@@ -10,7 +10,11 @@ pub(crate) fn run(args: &NewArgs, screen: &Screen) -> i32 {
         let names: Vec<_> = scenario::builtin::all().iter().map(|b| b.name).collect();
         return screen.fail(
             exit::USAGE,
-            &format!("no built-in scenario \"{}\"; there are {}", args.from, names.join(", ")),
+            &format!(
+                "no built-in scenario \"{}\"; there are {}",
+                args.from,
+                names.join(", ")
+            ),
         );
     };
     let text = format!(
@@ -19,7 +23,10 @@ pub(crate) fn run(args: &NewArgs, screen: &Screen) -> i32 {
         args.file.display(),
         builtin.text
     );
-    let file = std::fs::File::options().write(true).create_new(true).open(&args.file);
+    let file = std::fs::File::options()
+        .write(true)
+        .create_new(true)
+        .open(&args.file);
     match file.and_then(|mut file| file.write_all(text.as_bytes())) {
         Ok(()) => {
             screen.say(&format!(
@@ -28,8 +35,9 @@ pub(crate) fn run(args: &NewArgs, screen: &Screen) -> i32 {
             ));
             exit::OK
         }
-        Err(e) => {
-            screen.fail(exit::IO, &format!("cannot write {}: {e}", args.file.display()))
-        }
+        Err(e) => screen.fail(
+            exit::IO,
+            &format!("cannot write {}: {e}", args.file.display()),
+        ),
     }
 }

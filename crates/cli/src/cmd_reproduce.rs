@@ -139,13 +139,19 @@ impl Verdict {
 /// Runs the command.
 pub(crate) fn run(args: &ReproduceArgs, global: &Global, screen: &Screen) -> i32 {
     catch_interrupts();
-    let known: Vec<&str> = EXPERIMENTS.iter().map(|experiment| experiment.name).collect();
+    let known: Vec<&str> = EXPERIMENTS
+        .iter()
+        .map(|experiment| experiment.name)
+        .collect();
     if args.list {
         return list(screen);
     }
     let mut chosen = Vec::new();
     for name in &args.names {
-        match EXPERIMENTS.iter().find(|experiment| experiment.name == name) {
+        match EXPERIMENTS
+            .iter()
+            .find(|experiment| experiment.name == name)
+        {
             Some(experiment) => chosen.push(experiment),
             None => {
                 let text = format!("no experiment \"{name}\"; there are {}", known.join(", "));
@@ -172,11 +178,19 @@ pub(crate) fn run(args: &ReproduceArgs, global: &Global, screen: &Screen) -> i32
         screen.print(&document(&verdicts));
     }
     let failed = verdicts.iter().filter(|verdict| verdict.failed()).count();
-    if failed == 0 { exit::OK } else { screen.fail(exit::THRESHOLD, &format!("{failed} of {} numbers differ", verdicts.len())) }
+    if failed == 0 {
+        exit::OK
+    } else {
+        screen.fail(
+            exit::THRESHOLD,
+            &format!("{failed} of {} numbers differ", verdicts.len()),
+        )
+    }
 }
 
 fn read(experiment: &Experiment) -> Result<Expected, String> {
-    toml::from_str(experiment.expected).map_err(|e| format!("experiments/{}/expected.toml: {e}", experiment.name))
+    toml::from_str(experiment.expected)
+        .map_err(|e| format!("experiments/{}/expected.toml: {e}", experiment.name))
 }
 
 fn list(screen: &Screen) -> i32 {
@@ -184,7 +198,11 @@ fn list(screen: &Screen) -> i32 {
     for experiment in &EXPERIMENTS {
         match read(experiment) {
             Ok(expected) => {
-                let _ = writeln!(text, "{:<24} {}  {}", experiment.name, expected.title, expected.source);
+                let _ = writeln!(
+                    text,
+                    "{:<24} {}  {}",
+                    experiment.name, expected.title, expected.source
+                );
             }
             Err(why) => return screen.fail(exit::BROKEN, &why),
         }
@@ -193,15 +211,29 @@ fn list(screen: &Screen) -> i32 {
     exit::OK
 }
 
-fn reproduce(experiment: &Experiment, quick: bool, global: &Global, screen: &Screen) -> Result<Vec<Verdict>, i32> {
+fn reproduce(
+    experiment: &Experiment,
+    quick: bool,
+    global: &Global,
+    screen: &Screen,
+) -> Result<Vec<Verdict>, i32> {
     let expected = read(experiment).map_err(|why| screen.fail(exit::BROKEN, &why))?;
-    let seeds = if quick { expected.quick_seeds } else { expected.seeds };
+    let seeds = if quick {
+        expected.quick_seeds
+    } else {
+        expected.seeds
+    };
     let mut verdicts = Vec::new();
     for case in expected.case.iter().filter(|case| !quick || case.quick) {
         let mut rows: Vec<Verdict> = case
             .row
             .iter()
-            .map(|spec| Verdict { experiment: experiment.name, case: case.name.clone(), spec: spec.clone(), values: Vec::new() })
+            .map(|spec| Verdict {
+                experiment: experiment.name,
+                case: case.name.clone(),
+                spec: spec.clone(),
+                values: Vec::new(),
+            })
             .collect();
         for seed in 1..=seeds {
             let mut sets = expected.set.clone();
@@ -220,7 +252,8 @@ fn reproduce(experiment: &Experiment, quick: bool, global: &Global, screen: &Scr
                 return Err(screen.fail(exit::BROKEN, &format!("{name}: {why}")));
             }
             for row in &mut rows {
-                row.values.push(row.spec.metric.of(&record, row.spec.window));
+                row.values
+                    .push(row.spec.metric.of(&record, row.spec.window));
             }
         }
         verdicts.append(&mut rows);
@@ -230,10 +263,17 @@ fn reproduce(experiment: &Experiment, quick: bool, global: &Global, screen: &Scr
 
 fn table(experiment: &Experiment, verdicts: &[Verdict]) -> String {
     let mut text = match read(experiment) {
-        Ok(expected) => format!("\n{}  {}  {}\n", experiment.name, expected.title, expected.source),
+        Ok(expected) => format!(
+            "\n{}  {}  {}\n",
+            experiment.name, expected.title, expected.source
+        ),
         Err(why) => why,
     };
-    let _ = writeln!(text, "  {:<34} {:<26} {:>10} {:>10} {:>10}  verdict", "case", "metric", "expected", "measured", "allowed");
+    let _ = writeln!(
+        text,
+        "  {:<34} {:<26} {:>10} {:>10} {:>10}  verdict",
+        "case", "metric", "expected", "measured", "allowed"
+    );
     for verdict in verdicts {
         let number = |value: Option<f64>| value.map_or("-".into(), short);
         let _ = writeln!(
@@ -243,7 +283,9 @@ fn table(experiment: &Experiment, verdicts: &[Verdict]) -> String {
             verdict.spec.metric.name(),
             number(verdict.spec.expected),
             short(verdict.measured()),
-            verdict.slack().map_or("-".into(), |slack| format!("±{}", short(slack))),
+            verdict
+                .slack()
+                .map_or("-".into(), |slack| format!("±{}", short(slack))),
             verdict.words(),
         );
     }
@@ -289,18 +331,37 @@ mod tests {
     fn every_experiment_can_be_read_and_assembled_and_has_a_quick_case() {
         for experiment in &EXPERIMENTS {
             let expected = read(experiment).unwrap();
-            assert!(expected.case.iter().any(|case| case.quick), "{}", experiment.name);
+            assert!(
+                expected.case.iter().any(|case| case.quick),
+                "{}",
+                experiment.name
+            );
             for case in &expected.case {
                 let mut sets = expected.set.clone();
                 sets.extend(case.set.iter().cloned());
                 let loaded = scenario::load_text(experiment.name, experiment.scenario, &sets);
                 let assembled = loaded.and_then(scenario::Scenario::assemble);
                 if let Err(errors) = assembled {
-                    panic!("{}, {}: {}", experiment.name, case.name, errors.render(false));
+                    panic!(
+                        "{}, {}: {}",
+                        experiment.name,
+                        case.name,
+                        errors.render(false)
+                    );
                 }
                 for row in &case.row {
-                    let verdict = Verdict { experiment: "", case: String::new(), spec: row.clone(), values: vec![0.0] };
-                    assert_eq!(row.expected.is_some(), verdict.slack().is_some(), "{}", case.name);
+                    let verdict = Verdict {
+                        experiment: "",
+                        case: String::new(),
+                        spec: row.clone(),
+                        values: vec![0.0],
+                    };
+                    assert_eq!(
+                        row.expected.is_some(),
+                        verdict.slack().is_some(),
+                        "{}",
+                        case.name
+                    );
                 }
             }
         }

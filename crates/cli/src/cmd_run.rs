@@ -17,24 +17,36 @@ pub(crate) fn load(name: &str, global: &Global, sets: &[String]) -> Result<Scena
     if let Some(seed) = global.seed {
         sets.push(format!("run.seed={seed}"));
     }
-    scenario::load(&Request { from: name, sets: &sets })
+    scenario::load(&Request {
+        from: name,
+        sets: &sets,
+    })
 }
 
 /// The folder of a scenario's results.
 pub(crate) fn folder(scenario: &Scenario, global: &Global) -> PathBuf {
-    let named = global.out.clone().or_else(|| scenario.output.opt_text("dir").map(PathBuf::from));
+    let named = global
+        .out
+        .clone()
+        .or_else(|| scenario.output.opt_text("dir").map(PathBuf::from));
     named.unwrap_or_else(|| default_folder(scenario))
 }
 
 /// `out/<name>-<hash of the resolved scenario>`.
 pub(crate) fn default_folder(scenario: &Scenario) -> PathBuf {
-    PathBuf::from(format!("out/{}-{:08x}", scenario.name, scenario.hash() >> 32))
+    PathBuf::from(format!(
+        "out/{}-{:08x}",
+        scenario.name,
+        scenario.hash() >> 32
+    ))
 }
 
 /// Threads of one run.
 pub(crate) fn threads(scenario: &Scenario, global: &Global) -> u16 {
     let written = scenario.run.count("threads");
-    global.jobs.unwrap_or_else(|| u16::try_from(written).expect("the table bounds it"))
+    global
+        .jobs
+        .unwrap_or_else(|| u16::try_from(written).expect("the table bounds it"))
 }
 
 /// The command that repeats a run anywhere.
@@ -73,8 +85,10 @@ pub(crate) fn check(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i3
 fn describe(run: &Assembled, global: &Global, screen: &Screen) {
     let figures = run.figures();
     if global.json {
-        let derived: serde_json::Map<String, Value> =
-            figures.into_iter().map(|f| (f.name, Value::String(f.value))).collect();
+        let derived: serde_json::Map<String, Value> = figures
+            .into_iter()
+            .map(|f| (f.name, Value::String(f.value)))
+            .collect();
         let document = json!({
             "scenario": run.scenario.name,
             "title": run.title,
@@ -87,7 +101,11 @@ fn describe(run: &Assembled, global: &Global, screen: &Screen) {
         return;
     }
     let mut out = format!(" {}  {}\n", run.scenario.name, run.title);
-    let width = figures.iter().map(|f| f.name.chars().count()).max().unwrap_or(0);
+    let width = figures
+        .iter()
+        .map(|f| f.name.chars().count())
+        .max()
+        .unwrap_or(0);
     for figure in figures {
         let _ = writeln!(out, "   {:<width$}  {}", figure.name, figure.value);
     }
@@ -126,7 +144,10 @@ pub(crate) fn run(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i32 
     };
     let dir = folder(&scenario, global);
     let command = repeat(&args.scenario, global, &global.sets);
-    let output = Output { hpcc_fct: scenario.output.flag("hpcc"), ..Output::default() };
+    let output = Output {
+        hpcc_fct: scenario.output.flag("hpcc"),
+        ..Output::default()
+    };
     let threads = threads(&scenario, global);
     let assembled = match scenario.assemble() {
         Ok(assembled) => assembled,
@@ -189,9 +210,21 @@ pub(crate) fn execute(
     let verdicts: Vec<Verdict> = conditions.iter().map(|c| c.judge(&summary)).collect();
     let failed_stream = viewer.failed.map(|e| e.to_string());
     let written = results::write_run(dir, &record, &summary, &verdicts, &meta, &output);
-    failed = failed.or(failed_stream).or(written.err().map(|e| e.to_string()));
-    let code = if failed.is_some() { exit::IO } else { code_of(&record, &verdicts) };
-    Ok(Done { summary, verdicts, dir: dir.to_path_buf(), failed, code })
+    failed = failed
+        .or(failed_stream)
+        .or(written.err().map(|e| e.to_string()));
+    let code = if failed.is_some() {
+        exit::IO
+    } else {
+        code_of(&record, &verdicts)
+    };
+    Ok(Done {
+        summary,
+        verdicts,
+        dir: dir.to_path_buf(),
+        failed,
+        code,
+    })
 }
 
 fn code_of(record: &RunRecord, verdicts: &[Verdict]) -> i32 {
@@ -211,7 +244,10 @@ impl Done {
         if global.json {
             screen.print(&self.json());
         } else {
-            screen.say(&results::table::text(&[(&self.summary, &self.verdicts)], screen.style));
+            screen.say(&results::table::text(
+                &[(&self.summary, &self.verdicts)],
+                screen.style,
+            ));
             screen.say(&files_line(&self.dir));
         }
         match &self.failed {
@@ -243,7 +279,11 @@ impl Done {
 /// Where the report and the tables are.
 pub(crate) fn files_line(dir: &std::path::Path) -> String {
     let report = dir.join("report.html");
-    let report = if report.exists() { format!(" report: {}    ", report.display()) } else { " ".into() };
+    let report = if report.exists() {
+        format!(" report: {}    ", report.display())
+    } else {
+        " ".into()
+    };
     format!("{report}data: {}\n", dir.join("*.csv").display())
 }
 
@@ -284,12 +324,15 @@ mod tests {
         let at = |seconds| rfc3339(UNIX_EPOCH + Duration::from_secs(seconds));
         assert_eq!(at(0), "1970-01-01T00:00:00Z");
         assert_eq!(at(951_782_400), "2000-02-29T00:00:00Z");
-        assert_eq!(at(1_795_302_756), "2026-11-21T22:52:36Z");
+        assert_eq!(at(1_795_301_556), "2026-11-21T23:12:36Z");
     }
 
     #[test]
     fn a_command_to_repeat_survives_the_shell() {
-        let global = Global { seed: Some(3), ..Global::default() };
+        let global = Global {
+            seed: Some(3),
+            ..Global::default()
+        };
         let sets = ["transport.kind=dctcp".to_owned(), "name=it's".to_owned()];
         assert_eq!(
             repeat("my file.toml", &global, &sets),

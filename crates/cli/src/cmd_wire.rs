@@ -78,7 +78,9 @@ enum RoleName {
 
 /// A share in percent, as billionths.
 fn share(text: &str) -> Result<u32, String> {
-    let number = text.strip_suffix('%').ok_or("needs a unit: write it like 1% or 0.5%")?;
+    let number = text
+        .strip_suffix('%')
+        .ok_or("needs a unit: write it like 1% or 0.5%")?;
     let (whole, rest) = number.split_once('.').unwrap_or((number, ""));
     // Seven digits are a billionth.
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
@@ -87,7 +89,11 @@ fn share(text: &str) -> Result<u32, String> {
     }
     let number = |part: &str| part.parse::<u32>().map_err(|error| error.to_string());
     let ppb = number(whole)? * PPB_PER_PERCENT + number(&format!("{rest:0<7}"))?;
-    if ppb <= 100 * PPB_PER_PERCENT { Ok(ppb) } else { Err("is more than all: 100%".into()) }
+    if ppb <= 100 * PPB_PER_PERCENT {
+        Ok(ppb)
+    } else {
+        Err("is more than all: 100%".into())
+    }
 }
 
 fn percent(ppb: u32) -> String {
@@ -131,7 +137,11 @@ fn run_bench(args: &BenchArgs, global: &Global, screen: &Screen) -> i32 {
             RoleName::Sender => Role::Sender(args.port),
         };
         // What goes wrong is said to the parent.
-        return if bench::child(&config, role, &*factory).is_ok() { exit::OK } else { exit::IO };
+        return if bench::child(&config, role, &*factory).is_ok() {
+            exit::OK
+        } else {
+            exit::IO
+        };
     }
     if global.dry_run {
         screen.print(&headline(args, &config));
@@ -151,7 +161,12 @@ fn run_bench(args: &BenchArgs, global: &Global, screen: &Screen) -> i32 {
             explain(&outcome, screen);
         }
     }
-    checks.iter().filter(|check| !check.holds).map(|check| check.code).max().unwrap_or(exit::OK)
+    checks
+        .iter()
+        .filter(|check| !check.holds)
+        .map(|check| check.code)
+        .max()
+        .unwrap_or(exit::OK)
 }
 
 /// Starts both ends and waits for them.
@@ -161,14 +176,19 @@ fn transfer(
     screen: &Screen,
     config: &BenchConfig,
 ) -> Result<Outcome, DriveError> {
-    let program = std::env::current_exe()
-        .map_err(|source| DriveError::Io { doing: "looking for this program", source })?;
+    let program = std::env::current_exe().map_err(|source| DriveError::Io {
+        doing: "looking for this program",
+        source,
+    })?;
     // The program may be a module of Python's interpreter.
-    let name = program.file_stem().map(|name| name.to_string_lossy().into_owned());
+    let name = program
+        .file_stem()
+        .map(|name| name.to_string_lossy().into_owned());
     let python = name.is_some_and(|name| name.starts_with("python"));
     let bar = screen.live.then(|| {
         let bar = ProgressBar::new(config.bytes.get());
-        let style = ProgressStyle::with_template(" {prefix} [{bar:24}] {bytes} {bytes_per_sec} {eta}");
+        let style =
+            ProgressStyle::with_template(" {prefix} [{bar:24}] {bytes} {bytes_per_sec} {eta}");
         bar.set_style(style.expect("the template is fixed").progress_chars("=> "));
         bar.set_prefix(args.transport.clone());
         bar
@@ -182,7 +202,12 @@ fn transfer(
         command.args(["--bytes", &format!("{}B", args.bytes.get())]);
         command.args(["--messages", &args.messages.to_string()]);
         command.args(["--rate", &format!("{}bps", args.rate.0)]);
-        command.args(["--loss", &percent(args.loss), "--duplicate", &percent(args.duplicate)]);
+        command.args([
+            "--loss",
+            &percent(args.loss),
+            "--duplicate",
+            &percent(args.duplicate),
+        ]);
         command.args(["--reorder", &percent(args.reorder)]);
         command.args(["--time-limit", &config.time_limit.to_string()]);
         // The ends draw apart.
@@ -218,7 +243,11 @@ struct Check {
 
 fn checks(args: &BenchArgs, config: &BenchConfig, outcome: &Outcome) -> Vec<Check> {
     let mut checks = vec![
-        Check { what: "SHA-256 equal".into(), holds: outcome.equal, code: exit::BROKEN },
+        Check {
+            what: "SHA-256 equal".into(),
+            holds: outcome.equal,
+            code: exit::BROKEN,
+        },
         Check {
             what: format!("within {}", config.time_limit),
             holds: outcome.seconds <= config.time_limit.as_secs(),
@@ -228,7 +257,9 @@ fn checks(args: &BenchArgs, config: &BenchConfig, outcome: &Outcome) -> Vec<Chec
     let peaks = ends(outcome).map(|(_, report)| report.peak_rss_bytes);
     checks.push(Check {
         what: format!("memory at most {} MiB", args.memory_limit.get() >> 20),
-        holds: peaks.max().is_some_and(|peak| peak <= args.memory_limit.get()),
+        holds: peaks
+            .max()
+            .is_some_and(|peak| peak <= args.memory_limit.get()),
         code: exit::THRESHOLD,
     });
     checks
@@ -236,13 +267,22 @@ fn checks(args: &BenchArgs, config: &BenchConfig, outcome: &Outcome) -> Vec<Chec
 
 fn ends(outcome: &Outcome) -> impl Iterator<Item = (&'static str, &Report)> {
     let ends = [("sender", &outcome.sender), ("receiver", &outcome.receiver)];
-    ends.into_iter().filter_map(|(name, report)| Some((name, report.as_ref()?)))
+    ends.into_iter()
+        .filter_map(|(name, report)| Some((name, report.as_ref()?)))
 }
 
 fn headline(args: &BenchArgs, config: &BenchConfig) -> String {
-    let FaultConfig { lose_ppb, duplicate_ppb, reorder_ppb } = config.driver.faults;
+    let FaultConfig {
+        lose_ppb,
+        duplicate_ppb,
+        reorder_ppb,
+    } = config.driver.faults;
     let mut faults = String::new();
-    for (name, ppb) in [("loss", lose_ppb), ("duplicates", duplicate_ppb), ("reordered", reorder_ppb)] {
+    for (name, ppb) in [
+        ("loss", lose_ppb),
+        ("duplicates", duplicate_ppb),
+        ("reordered", reorder_ppb),
+    ] {
         if ppb > 0 {
             write!(faults, ", {} {name}", percent(ppb)).expect("a String takes everything");
         }
@@ -260,8 +300,16 @@ fn headline(args: &BenchArgs, config: &BenchConfig) -> String {
 fn table(outcome: &Outcome, checks: &[Check]) -> String {
     let mut rows = vec![
         [
-            "", "time", "data sent", "again", "duplicate", "credits", "wasted", "timeouts",
-            "peak memory", "cpu",
+            "",
+            "time",
+            "data sent",
+            "again",
+            "duplicate",
+            "credits",
+            "wasted",
+            "timeouts",
+            "peak memory",
+            "cpu",
         ]
         .map(str::to_owned),
     ];
@@ -276,7 +324,10 @@ fn table(outcome: &Outcome, checks: &[Check]) -> String {
             human::count(credits),
             human::count(report.credits_wasted),
             human::count(report.timeouts),
-            format!("{:.1} MiB", report.peak_rss_bytes as f64 / f64::from(1 << 20)),
+            format!(
+                "{:.1} MiB",
+                report.peak_rss_bytes as f64 / f64::from(1 << 20)
+            ),
             format!("{:.2} s", report.cpu_seconds),
         ]);
     }
@@ -285,7 +336,11 @@ fn table(outcome: &Outcome, checks: &[Check]) -> String {
     for row in &rows {
         let cells = row.iter().enumerate().map(|(column, cell)| {
             let width = width(column);
-            if column == 0 { format!(" {cell:<width$}") } else { format!("{cell:>width$}") }
+            if column == 0 {
+                format!(" {cell:<width$}")
+            } else {
+                format!("{cell:>width$}")
+            }
         });
         text.push_str(&cells.collect::<Vec<_>>().join("   "));
         text.push('\n');
@@ -316,14 +371,11 @@ fn explain(outcome: &Outcome, screen: &Screen) {
     }
 }
 
-fn document(
-    args: &BenchArgs,
-    config: &BenchConfig,
-    outcome: &Outcome,
-    checks: &[Check],
-) -> String {
-    let checks: Vec<_> =
-        checks.iter().map(|check| json!({"check": check.what, "holds": check.holds})).collect();
+fn document(args: &BenchArgs, config: &BenchConfig, outcome: &Outcome, checks: &[Check]) -> String {
+    let checks: Vec<_> = checks
+        .iter()
+        .map(|check| json!({"check": check.what, "holds": check.holds}))
+        .collect();
     let document = json!({
         "command": "wire bench",
         "transport": args.transport,
@@ -348,13 +400,27 @@ mod tests {
 
     #[test]
     fn shares_are_exact_and_need_their_sign() {
-        for (text, ppb) in [("0%", 0), ("1%", 10_000_000), ("0.5%", 5_000_000), ("100%", 1_000_000_000)]
-        {
+        for (text, ppb) in [
+            ("0%", 0),
+            ("1%", 10_000_000),
+            ("0.5%", 5_000_000),
+            ("100%", 1_000_000_000),
+        ] {
             assert_eq!(share(text), Ok(ppb));
             assert_eq!(percent(ppb), text);
         }
         assert_eq!(share("0.0000001%"), Ok(1));
-        for wrong in ["1", "%", ".5%", "-1%", "101%", "1.%%", "1e2%", "0.00000001%", "1000%"] {
+        for wrong in [
+            "1",
+            "%",
+            ".5%",
+            "-1%",
+            "101%",
+            "1.%%",
+            "1e2%",
+            "0.00000001%",
+            "1000%",
+        ] {
             assert!(share(wrong).is_err(), "{wrong}");
         }
         assert!(share("1").unwrap_err().contains("needs a unit"));

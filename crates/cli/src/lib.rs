@@ -6,10 +6,11 @@ mod bench_cases;
 mod cmd_bench;
 mod cmd_compare;
 mod cmd_describe;
+mod cmd_fuzz;
 mod cmd_new;
 mod cmd_report;
-mod cmd_run;
 mod cmd_reproduce;
+mod cmd_run;
 mod cmd_wire;
 mod metric;
 mod progress;
@@ -44,7 +45,11 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> i32 {
         Err(error) => {
             // Help and version go to standard output and are no error.
             let _ = error.print();
-            return if error.use_stderr() { exit::USAGE } else { exit::OK };
+            return if error.use_stderr() {
+                exit::USAGE
+            } else {
+                exit::OK
+            };
         }
     };
     let screen = Screen::new(&cli.global);
@@ -57,6 +62,7 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> i32 {
         Command::Bench(args) => cmd_bench::run(&args, global, &screen),
         Command::Reproduce(args) => cmd_reproduce::run(&args, global, &screen),
         Command::Wire(args) => cmd_wire::run(&args, global, &screen),
+        Command::Fuzz(args) => cmd_fuzz::run(&args, global, &screen),
         Command::New(args) => cmd_new::run(&args, &screen),
         Command::List(args) => cmd_describe::list(&args, global, &screen),
         Command::Explain(args) => cmd_describe::explain(&args, &screen),

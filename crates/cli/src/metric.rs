@@ -82,7 +82,9 @@ impl Metric {
             Self::UtilisationMin => utilisations(record, window).fold(f64::INFINITY, f64::min),
             Self::UtilisationMax => utilisations(record, window).fold(0.0, f64::max),
             Self::Share(conn) => share(record, *conn, window),
-            Self::ShareSum => connections(record).map(|conn| share(record, conn, window)).sum(),
+            Self::ShareSum => connections(record)
+                .map(|conn| share(record, conn, window))
+                .sum(),
             Self::Jain => jain(record, window),
             Self::FctMean(low, high) => {
                 let times = completion_times(record, *low, *high);
@@ -92,17 +94,27 @@ impl Metric {
                 let times = completion_times(record, *low, *high);
                 // Nearest rank.
                 let rank = (times.len() * 99).div_ceil(100);
-                times.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
+                times
+                    .get(rank.saturating_sub(1))
+                    .copied()
+                    .unwrap_or(f64::NAN)
             }
             Self::Messages(low, high) => completion_times(record, *low, *high).len() as f64,
             Self::LastEnd => {
                 let ends = record.flows.iter().filter_map(|flow| flow.end);
                 ends.max().map_or(f64::NAN, |at| at.0 as f64 / 1e6)
             }
-            Self::QueueMax => switch_ports(record).map(|port| port.queue_max).max().unwrap_or(0) as f64,
+            Self::QueueMax => switch_ports(record)
+                .map(|port| port.queue_max)
+                .max()
+                .unwrap_or(0) as f64,
             Self::DataDrops => {
                 let data = [Class::Scheduled, Class::Unscheduled, Class::Plain];
-                let of = |port: &PortRow| data.iter().map(|&class| port.dropped[class as usize]).sum::<u64>();
+                let of = |port: &PortRow| {
+                    data.iter()
+                        .map(|&class| port.dropped[class as usize])
+                        .sum::<u64>()
+                };
                 record.ports.iter().map(of).sum::<u64>() as f64
             }
             Self::CreditWaste => {
@@ -111,12 +123,17 @@ impl Metric {
             }
             Self::CreditsWasted => record.totals.credits_wasted as f64,
             Self::FirstFct => {
-                let fct = record.flows.first().and_then(|flow| Some(flow.end?.since(flow.start?)));
+                let fct = record
+                    .flows
+                    .first()
+                    .and_then(|flow| Some(flow.end?.since(flow.start?)));
                 fct.map_or(f64::NAN, Span::as_us)
             }
             Self::Goodput => {
                 let (from, until) = bounds(record, window);
-                let bytes: u64 = connections(record).map(|conn| received(record, conn, from, until)).sum();
+                let bytes: u64 = connections(record)
+                    .map(|conn| received(record, conn, from, until))
+                    .sum();
                 bytes as f64 * 8e3 / until.since(from).0.max(1) as f64
             }
         }
@@ -128,15 +145,25 @@ fn switch_ports(record: &RunRecord) -> impl Iterator<Item = &PortRow> {
 }
 
 fn bounds(record: &RunRecord, window: Option<Span2>) -> (Time, Time) {
-    window.map_or((Time::ZERO, record.end), |w| (Time(w.from.0), Time(w.until.0)))
+    window.map_or((Time::ZERO, record.end), |w| {
+        (Time(w.from.0), Time(w.until.0))
+    })
 }
 
 /// Wire bytes of data that `port` sent in the window, by its samples.
 fn data_sent(record: &RunRecord, port: &PortRow, from: Time, until: Time) -> u64 {
     let data = [Class::Scheduled, Class::Unscheduled, Class::Plain];
     let sum = |sent: &[u64; 5]| data.iter().map(|&class| sent[class as usize]).sum::<u64>();
-    let rows = record.port_series.iter().filter(|row| row.link == port.link);
-    let up_to = |at: Time| rows.clone().take_while(|row| row.at <= at).last().map_or(0, |row| sum(&row.sent));
+    let rows = record
+        .port_series
+        .iter()
+        .filter(|row| row.link == port.link);
+    let up_to = |at: Time| {
+        rows.clone()
+            .take_while(|row| row.at <= at)
+            .last()
+            .map_or(0, |row| sum(&row.sent))
+    };
     up_to(until) - up_to(from)
 }
 
@@ -164,31 +191,50 @@ fn connections(record: &RunRecord) -> impl Iterator<Item = u32> {
 /// Bytes that a connection received in the window.
 fn received(record: &RunRecord, conn: u32, from: Time, until: Time) -> u64 {
     let rows = record.flow_series.iter().filter(|row| row.conn == conn);
-    let up_to = |at: Time| rows.clone().take_while(|row| row.at <= at).last().map_or(0, |row| row.received);
+    let up_to = |at: Time| {
+        rows.clone()
+            .take_while(|row| row.at <= at)
+            .last()
+            .map_or(0, |row| row.received)
+    };
     up_to(until) - up_to(from)
 }
 
 fn share(record: &RunRecord, conn: u32, window: Option<Span2>) -> f64 {
     let (from, until) = bounds(record, window);
     let frames = received(record, conn, from, until) as f64 / f64::from(record.encap.payload_max);
-    let slowest = record.ports.iter().map(|port| port.rate).min().unwrap_or_default();
+    let slowest = record
+        .ports
+        .iter()
+        .map(|port| port.rate)
+        .min()
+        .unwrap_or_default();
     let could = slowest.bytes_in(until.since(from)).get() as f64 * data_share(record);
     frames * f64::from(record.encap.wire_max()) / could
 }
 
 fn jain(record: &RunRecord, window: Option<Span2>) -> f64 {
     let (from, until) = bounds(record, window);
-    let rates: Vec<f64> = connections(record).map(|conn| received(record, conn, from, until) as f64).collect();
-    let (sum, squares) = (rates.iter().sum::<f64>(), rates.iter().map(|rate| rate * rate).sum::<f64>());
+    let rates: Vec<f64> = connections(record)
+        .map(|conn| received(record, conn, from, until) as f64)
+        .collect();
+    let (sum, squares) = (
+        rates.iter().sum::<f64>(),
+        rates.iter().map(|rate| rate * rate).sum::<f64>(),
+    );
     sum * sum / (squares * rates.len().max(1) as f64)
 }
 
 /// Completion times in us, ascending, of messages of more than `low` and at most `high` bytes.
 fn completion_times(record: &RunRecord, low: u64, high: u64) -> Vec<f64> {
-    let counted = record.flows.iter().filter(|flow| !flow.timed && flow.size > low && flow.size <= high);
+    let counted = record
+        .flows
+        .iter()
+        .filter(|flow| !flow.timed && flow.size > low && flow.size <= high);
     let in_window = counted.filter(|flow| flow.start.is_some_and(|at| record.window.contains(&at)));
-    let mut times: Vec<f64> =
-        in_window.filter_map(|flow| Some(flow.end?.since(flow.start?).as_us())).collect();
+    let mut times: Vec<f64> = in_window
+        .filter_map(|flow| Some(flow.end?.since(flow.start?).as_us()))
+        .collect();
     times.sort_by(f64::total_cmp);
     times
 }

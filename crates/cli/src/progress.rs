@@ -30,7 +30,10 @@ pub(crate) fn interrupted() -> bool {
 }
 
 /// Real time, for what people see; nothing simulated depends on it.
-#[allow(clippy::disallowed_methods, reason = "progress and meta.json are about real time")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "progress and meta.json are about real time"
+)]
 pub(crate) fn clock() -> Instant {
     Instant::now()
 }
@@ -58,7 +61,13 @@ impl Viewer {
             bar
         });
         let now = clock();
-        Self { bar, began: now, shown: now, flows, failed: None }
+        Self {
+            bar,
+            began: now,
+            shown: now,
+            flows,
+            failed: None,
+        }
     }
 
     /// Takes the bar away.
@@ -81,8 +90,16 @@ impl Viewer {
         let by_messages = progress.done as f64 / progress.total.max(1) as f64;
         // A run ends with its last message or with its time, whichever is first.
         let share = by_time.max(by_messages).clamp(0.0, 1.0);
-        let left = if share > 0.01 { elapsed * (1.0 - share) / share } else { f64::INFINITY };
-        let left = if left.is_finite() { format!("{left:.0} s left") } else { String::new() };
+        let left = if share > 0.01 {
+            elapsed * (1.0 - share) / share
+        } else {
+            f64::INFINITY
+        };
+        let left = if left.is_finite() {
+            format!("{left:.0} s left")
+        } else {
+            String::new()
+        };
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,

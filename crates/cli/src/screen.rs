@@ -24,11 +24,25 @@ pub(crate) struct Screen {
 impl Screen {
     pub(crate) fn new(global: &Global) -> Self {
         let wanted = !global.no_color && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-        let (out, err) = (std::io::stdout().is_terminal(), std::io::stderr().is_terminal());
+        let (out, err) = (
+            std::io::stdout().is_terminal(),
+            std::io::stderr().is_terminal(),
+        );
         let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
-        let measured = || console::Term::stdout().size_checked().map(|(_, columns)| columns.into());
+        let measured = || {
+            console::Term::stdout()
+                .size_checked()
+                .map(|(_, columns)| columns.into())
+        };
         let width = columns.or_else(measured).unwrap_or(WIDTH);
-        let style = if out { Style { width, colour: wanted } } else { Style::PLAIN };
+        let style = if out {
+            Style {
+                width,
+                colour: wanted,
+            }
+        } else {
+            Style::PLAIN
+        };
         Self {
             quiet: global.quiet,
             verbose: global.verbose,
@@ -40,7 +54,13 @@ impl Screen {
 
     /// One that shows nothing but errors, for runs side by side.
     pub(crate) fn silent() -> Self {
-        Self { quiet: true, verbose: false, style: Style::PLAIN, error_color: false, live: false }
+        Self {
+            quiet: true,
+            verbose: false,
+            style: Style::PLAIN,
+            error_color: false,
+            live: false,
+        }
     }
 
     /// A bar that counts runs.

@@ -28,11 +28,20 @@ pub(crate) fn points(sets: &[String], seeds: &[u64]) -> Result<Vec<Point>, Strin
         }
         points = next;
         if points.len() * seeds.len() > RUNS_MAX {
-            return Err(format!("{} runs; at most {RUNS_MAX} are possible", points.len() * seeds.len()));
+            return Err(format!(
+                "{} runs; at most {RUNS_MAX} are possible",
+                points.len() * seeds.len()
+            ));
         }
     }
     let seeded = |point: &Point| {
-        seeds.iter().map(|&seed| Point { seed, ..point.clone() }).collect::<Vec<_>>()
+        seeds
+            .iter()
+            .map(|&seed| Point {
+                seed,
+                ..point.clone()
+            })
+            .collect::<Vec<_>>()
     };
     Ok(points.iter().flat_map(seeded).collect())
 }
@@ -50,8 +59,10 @@ pub(crate) struct Point {
 /// `[a, b]`, `lo..hi:step`, or one value.
 fn values(text: &str) -> Result<Vec<String>, String> {
     if let Some(list) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) {
-        let items: Vec<String> =
-            split(list).into_iter().map(|item| item.trim().trim_matches('"').to_owned()).collect();
+        let items: Vec<String> = split(list)
+            .into_iter()
+            .map(|item| item.trim().trim_matches('"').to_owned())
+            .collect();
         return if items.iter().any(String::is_empty) {
             Err(format!("{text} has an empty item"))
         } else {
@@ -89,13 +100,17 @@ fn range(text: &str) -> Option<Result<Vec<String>, String>> {
     let (high, step) = rest.split_once(':').unwrap_or((rest, "1"));
     let (unit, [low, high, step]) = decimals([low, high, step])?;
     if step.value <= 0 || high.value < low.value {
-        return Some(Err(format!("{text} does not step upwards; write it like 0.2..0.8:0.2")));
+        return Some(Err(format!(
+            "{text} does not step upwards; write it like 0.2..0.8:0.2"
+        )));
     }
     let scale = low.scale.max(high.scale).max(step.scale);
     let (low, high, step) = (low.at(scale), high.at(scale), step.at(scale));
     let count = usize::try_from((high - low) / step).map_or(usize::MAX, |n| n.saturating_add(1));
     if count > RUNS_MAX {
-        return Some(Err(format!("{text} has {count} values; at most {RUNS_MAX} are possible")));
+        return Some(Err(format!(
+            "{text} has {count} values; at most {RUNS_MAX} are possible"
+        )));
     }
     let mut values = Vec::new();
     let mut at = low;
@@ -128,7 +143,9 @@ fn decimals(texts: [&str; 3]) -> Option<(String, [Decimal; 3])> {
     let mut found = [Decimal { value: 0, scale: 0 }; 3];
     for (text, slot) in texts.into_iter().zip(&mut found) {
         let text = text.trim();
-        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let end = text
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(text.len());
         let (number, mine) = text.split_at(end);
         if !mine.is_empty() {
             if !unit.is_empty() && unit != mine {
@@ -137,12 +154,17 @@ fn decimals(texts: [&str; 3]) -> Option<(String, [Decimal; 3])> {
             mine.clone_into(&mut unit);
         }
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        let scale = u32::try_from(fraction.len()).ok().filter(|&s| s <= SCALE_MAX)?;
+        let scale = u32::try_from(fraction.len())
+            .ok()
+            .filter(|&s| s <= SCALE_MAX)?;
         // Nine more digits than this still fit when scales are made equal.
         if whole.len() > 9 {
             return None;
         }
-        *slot = Decimal { value: format!("{whole}{fraction}").parse().ok()?, scale };
+        *slot = Decimal {
+            value: format!("{whole}{fraction}").parse().ok()?,
+            scale,
+        };
     }
     Some((unit, found))
 }
@@ -160,12 +182,24 @@ fn show(value: i64, scale: u32) -> String {
 /// `--seeds`: how many from `first` on, or `a..b` with both included.
 pub(crate) fn seeds(text: Option<&str>, first: u64) -> Result<Vec<u64>, String> {
     let wrong = || "--seeds takes a number of seeds, like 5, or a range, like 1..5".to_owned();
-    let Some(text) = text else { return Ok(vec![first]) };
+    let Some(text) = text else {
+        return Ok(vec![first]);
+    };
     let (low, high) = match text.split_once("..") {
-        Some((a, b)) => (a.trim().parse().map_err(|_| wrong())?, b.trim().parse().map_err(|_| wrong())?),
+        Some((a, b)) => (
+            a.trim().parse().map_err(|_| wrong())?,
+            b.trim().parse().map_err(|_| wrong())?,
+        ),
         None => {
             let count: u64 = text.trim().parse().map_err(|_| wrong())?;
-            (first, first.saturating_add(count).checked_sub(1).filter(|_| count > 0).ok_or_else(wrong)?)
+            (
+                first,
+                first
+                    .saturating_add(count)
+                    .checked_sub(1)
+                    .filter(|_| count > 0)
+                    .ok_or_else(wrong)?,
+            )
         }
     };
     if low > high || usize::try_from(high - low).is_ok_and(|n| n >= RUNS_MAX) {
@@ -180,7 +214,10 @@ mod tests {
 
     #[test]
     fn ranges_step_in_exact_decimals() {
-        assert_eq!(values("0.2..0.8:0.2").unwrap(), ["0.2", "0.4", "0.6", "0.8"]);
+        assert_eq!(
+            values("0.2..0.8:0.2").unwrap(),
+            ["0.2", "0.4", "0.6", "0.8"]
+        );
         assert_eq!(values("1..3").unwrap(), ["1", "2", "3"]);
         assert_eq!(values("10KB..30KB:10KB").unwrap(), ["10KB", "20KB", "30KB"]);
         assert_eq!(values("1us..2us:0.5").unwrap(), ["1us", "1.5us", "2us"]);
@@ -190,11 +227,21 @@ mod tests {
 
     #[test]
     fn lists_multiply_with_lists_and_seeds() {
-        let sets = ["transport.kind=[x, \"y\"]".to_owned(), "a.b=7".into(), "w.load=0.5..0.6:0.1".into()];
+        let sets = [
+            "transport.kind=[x, \"y\"]".to_owned(),
+            "a.b=7".into(),
+            "w.load=0.5..0.6:0.1".into(),
+        ];
         let points = points(&sets, &[1, 2]).unwrap();
         assert_eq!(points.len(), 8);
         assert_eq!(points[2].sets, ["transport.kind=x", "a.b=7", "w.load=0.6"]);
-        assert_eq!(points[7].settings, [("transport.kind".into(), "y".into()), ("w.load".to_owned(), "0.6".to_owned())]);
+        assert_eq!(
+            points[7].settings,
+            [
+                ("transport.kind".into(), "y".into()),
+                ("w.load".to_owned(), "0.6".to_owned())
+            ]
+        );
         assert_eq!((points[6].seed, points[7].seed), (1, 2));
     }
 

@@ -1,4 +1,5 @@
 //! The commands as a user calls them: what they print, what they write, how they end.
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,10 +1,15 @@
 //! `tidegate wire bench` as a user calls it: two more processes, real sockets.
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 use std::process::{Command, Output};
 
 fn bench(args: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tidegate"));
-    command.args(["wire", "bench"]).args(args.split_whitespace()).output().unwrap()
+    command
+        .args(["wire", "bench"])
+        .args(args.split_whitespace())
+        .output()
+        .unwrap()
 }
 
 fn document(output: &Output) -> serde_json::Value {
@@ -40,8 +45,16 @@ fn the_table_says_what_was_compared() {
     let first = " wire bench  dctcp, 100 KB in 3 messages at 1 Gb/s over UDP on loopback, \
                  0.5% loss   seed 9";
     assert_eq!(text.lines().next(), Some(first));
-    for row in [" sender ", " receiver ", " ok   SHA-256 equal", " ok   memory at most 64 MiB"] {
-        assert!(text.lines().any(|line| line.starts_with(row)), "{row}: {text}");
+    for row in [
+        " sender ",
+        " receiver ",
+        " ok   SHA-256 equal",
+        " ok   memory at most 64 MiB",
+    ] {
+        assert!(
+            text.lines().any(|line| line.starts_with(row)),
+            "{row}: {text}"
+        );
     }
 }
 
@@ -50,7 +63,10 @@ fn a_transfer_out_of_time_says_what_is_stuck_and_fails() {
     let output = bench("--bytes 100MB --time-limit 20ms");
     let errors = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(3), "{errors}");
-    assert!(errors.contains("sender: connection") && errors.contains("waits for"), "{errors}");
+    assert!(
+        errors.contains("sender: connection") && errors.contains("waits for"),
+        "{errors}"
+    );
 }
 
 #[test]

@@ -131,7 +131,9 @@ impl Assembled {
 
     /// How much credited data can wait in each kind of port.
     fn bound_figures(&self) -> Vec<Figure> {
-        let Some(bound) = self.queue_bound() else { return Vec::new() };
+        let Some(bound) = self.queue_bound() else {
+            return Vec::new();
+        };
         let names = ["host", "ToR", "aggregation", "core"];
         let mut figures = Vec::new();
         let mut add = |from: usize, to: usize, bytes: Bytes| {
@@ -192,7 +194,11 @@ impl Assembled {
             let both = pair[0].delay + pair[1].delay;
             // The recursion takes both directions as equal; only their sum matters.
             let propagation = Span(both.0.div_ceil(2));
-            let link = bound::Link { rate: pair[0].rate, propagation, credit_queue };
+            let link = bound::Link {
+                rate: pair[0].rate,
+                propagation,
+                credit_queue,
+            };
             tiers.resize(tiers.len().max(at + 1), None);
             if *tiers[at].get_or_insert(link) != link {
                 return None;

@@ -15,7 +15,11 @@ pub fn text(seed: u64) -> String {
         workload(&mut rng, &mut out, hosts);
     }
     let names: Vec<_> = transports::registry().iter().map(|t| t.name()).collect();
-    let _ = write!(out, "\n[transport]\nkind = \"{}\"\n", pick(&mut rng, &names));
+    let _ = write!(
+        out,
+        "\n[transport]\nkind = \"{}\"\n",
+        pick(&mut rng, &names)
+    );
     let _ = write!(
         out,
         "\n[run]\nseed = {seed}\nuntil = \"20s\"\nencap = \"{}\"\n",
@@ -29,7 +33,11 @@ pub fn text(seed: u64) -> String {
     if rng.below(2) == 0 {
         fault(&mut rng, &mut out);
     }
-    let _ = write!(out, "\n[output]\nevery = \"{}\"\n", pick(&mut rng, &["0s", "50us"]));
+    let _ = write!(
+        out,
+        "\n[output]\nevery = \"{}\"\n",
+        pick(&mut rng, &["0s", "50us"])
+    );
     out
 }
 
@@ -42,7 +50,10 @@ fn pick<'a>(rng: &mut Rng, words: &[&'a str]) -> &'a str {
 fn topology(rng: &mut Rng, out: &mut String) -> u64 {
     let rate = pick(rng, &["10", "25", "40", "100"]);
     let delay = pick(rng, &["50ns", "200ns", "1us", "4us", "20us"]);
-    let kind = pick(rng, &["star", "dumbbell", "parking-lot", "leaf-spine", "fat-tree"]);
+    let kind = pick(
+        rng,
+        &["star", "dumbbell", "parking-lot", "leaf-spine", "fat-tree"],
+    );
     let _ = write!(
         out,
         "\n[topology]\nkind = \"{kind}\"\nhost_rate = \"{rate}Gbps\"\nhost_delay = \"{delay}\"\n"
@@ -64,9 +75,11 @@ fn topology(rng: &mut Rng, out: &mut String) -> u64 {
             2 + 2 * bottlenecks
         }
         "leaf-spine" => {
-            let (leaves, spines, under) =
-                (rng.between(1, 4), rng.between(1, 4), rng.between(2, 5));
-            let _ = writeln!(out, "leaves = {leaves}\nspines = {spines}\nhosts_per_leaf = {under}");
+            let (leaves, spines, under) = (rng.between(1, 4), rng.between(1, 4), rng.between(2, 5));
+            let _ = writeln!(
+                out,
+                "leaves = {leaves}\nspines = {spines}\nhosts_per_leaf = {under}"
+            );
             leaves * under
         }
         _ => {
@@ -78,7 +91,10 @@ fn topology(rng: &mut Rng, out: &mut String) -> u64 {
 
 fn workload(rng: &mut Rng, out: &mut String, hosts: u64) {
     let size = pick(rng, &["0B", "1B", "1460B", "5KB", "64KB", "300KB", "1MB"]);
-    let kind = pick(rng, &["incast", "incast-rr", "permutation", "all-to-all", "random"]);
+    let kind = pick(
+        rng,
+        &["incast", "incast-rr", "permutation", "all-to-all", "random"],
+    );
     let _ = write!(out, "\n[[workload]]\nkind = \"{kind}\"\n");
     let _ = match kind {
         "incast" => writeln!(
@@ -138,11 +154,22 @@ impl Promise {
         let plain = run.scenario.protocol.name() == "expresspass";
         // Requests and stops of every message may meet on top of what credits released.
         let control = 2 * u64::from(run.encap.frame_min) * run.traffic.messages.len() as u64;
-        let bound = if plain && intact { run.queue_bound() } else { None };
+        let bound = if plain && intact {
+            run.queue_bound()
+        } else {
+            None
+        };
         let queue = bound
-            .and_then(|b| b.down.first().map(|port| port.bytes.0.saturating_add(control)))
+            .and_then(|b| {
+                b.down
+                    .first()
+                    .map(|port| port.bytes.0.saturating_add(control))
+            })
             .filter(|&bytes| bytes <= run.scenario.switch.bytes("buffer").0);
-        Self { queue, lossless: queue.is_some() }
+        Self {
+            queue,
+            lossless: queue.is_some(),
+        }
     }
 
     /// What a run did not keep; nothing where all is well.
@@ -153,7 +180,10 @@ impl Promise {
         }
         if record.status != Status::Complete {
             let first = record.stuck.first().map_or(String::new(), |s| {
-                format!(": host {} connection {}: {}, waits for {}", s.host, s.conn, s.state, s.waits_for)
+                format!(
+                    ": host {} connection {}: {}, waits for {}",
+                    s.host, s.conn, s.state, s.waits_for
+                )
             });
             found.push(format!("the run is {}{first}", record.status.name()));
         }
@@ -169,17 +199,26 @@ impl Promise {
             found.push(format!(
                 "message {} took {}, less than the {} of an idle network",
                 flow.message,
-                flow.end.unwrap_or(Time::ZERO).since(flow.start.unwrap_or(Time::ZERO)),
+                flow.end
+                    .unwrap_or(Time::ZERO)
+                    .since(flow.start.unwrap_or(Time::ZERO)),
                 flow.ideal
             ));
         }
         for port in record.ports.iter().filter(|port| !port.of_host()) {
             if self.queue.is_some_and(|most| port.queue_max > most) {
-                found.push(format!("{} B waited at {}, above the bound", port.queue_max, port.name()));
+                found.push(format!(
+                    "{} B waited at {}, above the bound",
+                    port.queue_max,
+                    port.name()
+                ));
             }
             let lost: u64 = port.dropped[Class::Scheduled as usize];
             if self.lossless && lost > 0 {
-                found.push(format!("{lost} scheduled packets were dropped at {}", port.name()));
+                found.push(format!(
+                    "{lost} scheduled packets were dropped at {}",
+                    port.name()
+                ));
             }
         }
         found
@@ -194,8 +233,11 @@ mod tests {
     fn every_seed_gives_a_scenario_that_can_be_assembled() {
         for seed in 0..300 {
             let text = text(seed);
-            let scenario = crate::load_text("fuzz", &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
-            scenario.assemble().unwrap_or_else(|e| panic!("{e}\n{text}"));
+            let scenario =
+                crate::load_text("fuzz", &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            scenario
+                .assemble()
+                .unwrap_or_else(|e| panic!("{e}\n{text}"));
         }
     }
 }

@@ -29,6 +29,6 @@ pub use check::{Figure, HOPS_PER_SECOND};
 pub use diagnostic::{Diagnostic, Errors, Origin, SourceText};
 pub use resolve::{Request, Scenario, load, load_text};
 pub use resolved::hash;
-pub use section::Section;
 pub use schema::{explain, json_schema, known_names, markdown};
+pub use section::Section;
 pub use value::{Type, Value};

@@ -232,9 +232,7 @@ impl<'a> Book<'a> {
         };
         let slot = 2 * conn as usize + usize::from(host != ends.b);
         let range = self.first_message[slot] as usize..self.first_message[slot + 1] as usize;
-        let open = |&&number: &&u32| {
-            self.stopped[number as usize].load(Ordering::Relaxed) == NONE
-        };
+        let open = |&&number: &&u32| self.stopped[number as usize].load(Ordering::Relaxed) == NONE;
         let next = || self.in_order[range].iter().find(open).copied();
         if let Some(number) = self.only_message(conn).or_else(next) {
             self.stopped[number as usize].store(at.0, Ordering::Relaxed);

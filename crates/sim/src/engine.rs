@@ -565,7 +565,12 @@ impl Shared<'_, '_, '_> {
         // Only timers are left, of endpoints that will forget something some day.
         let quiet = clock.start.since(between.last_hop) > self.quiet;
         // SAFETY: the same.
-        let ended = || -> u64 { self.workers.iter().map(|w| unsafe { (*w.get()).log.ended }).sum() };
+        let ended = || -> u64 {
+            self.workers
+                .iter()
+                .map(|w| unsafe { (*w.get()).log.ended })
+                .sum()
+        };
         clock.stop |= quiet && ended() == self.setup.traffic.messages.len() as u64;
         let skipped_to = if clock.stop { Time::ZERO } else { clock.start };
         let due = between.next_sample < skipped_to;

@@ -27,7 +27,10 @@ pub fn registry() -> &'static [&'static dyn Transport] {
 
 /// The transport of that name.
 pub fn find(name: &str) -> Option<&'static dyn Transport> {
-    registry().iter().copied().find(|transport| transport.name() == name)
+    registry()
+        .iter()
+        .copied()
+        .find(|transport| transport.name() == name)
 }
 
 /// A transport as the rest of the program sees it.

@@ -549,7 +549,8 @@ mod tests {
                 .prop_map(|(conn, at, why, one)| stop(TO, conn, at, why, one, 0)),
             (conn(), position(), any::<u32>())
                 .prop_map(|(conn, at, length)| nack(TO, conn, at, length, 0)),
-            (conn(), position(), about_kind).prop_map(|(conn, at, kind)| about(TO, conn, kind, at, 0)),
+            (conn(), position(), about_kind)
+                .prop_map(|(conn, at, kind)| about(TO, conn, kind, at, 0)),
             (conn(), position()).prop_map(|(conn, at)| stop_ack(TO, conn, at, 0)),
         ]
     }

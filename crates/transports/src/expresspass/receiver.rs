@@ -237,14 +237,20 @@ impl Receiver {
     }
 
     fn quiet(&self, now: Time, host: &Host) -> Phase {
-        Phase::Quiet { forget_at: self.forget_at(now, host) }
+        Phase::Quiet {
+            forget_at: self.forget_at(now, host),
+        }
     }
 
     /// A stream that has begun and may go on is never forgotten: its position is all that is left
     /// of it, and without it messages would be lost.
     fn forget_at(&self, now: Time, host: &Host) -> Time {
         let passing = self.one_shot || self.next() == 0;
-        if passing { now + host.settings.expiry } else { Time::NEVER }
+        if passing {
+            now + host.settings.expiry
+        } else {
+            Time::NEVER
+        }
     }
 
     /// Stops giving credits, if it did, and takes up `phase`.
@@ -374,7 +380,8 @@ impl Receiver {
         let size = host.settings.encap.frame_min;
         for (from, until) in self.pieces.gaps(self.next(), end).take(NACKS_MAX) {
             let length = u32::try_from(until - from).unwrap_or(u32::MAX);
-            host.nic.push(header::nack(self.peer, self.conn, from, length, size));
+            host.nic
+                .push(header::nack(self.peer, self.conn, from, length, size));
         }
         self.nack_again = now + self.patience(host);
     }

@@ -406,7 +406,11 @@ impl Sender {
         let owed = self.early.as_ref().map_or(0, |early| early.owed(encap));
         let frames = (self.outgoing.frames_left(encap) + owed).max(1);
         // Where packets are owed, credits are wanted for what lies before the next new one.
-        let position = if owed > 0 { self.outgoing.confirmed() } else { self.outgoing.next() };
+        let position = if owed > 0 {
+            self.outgoing.confirmed()
+        } else {
+            self.outgoing.next()
+        };
         host.nic.push(header::request(
             self.peer,
             self.conn,

@@ -620,7 +620,13 @@ fn nonsense_from_a_peer_is_counted_and_changes_nothing() {
 #[test]
 fn a_nack_for_what_has_been_confirmed_asks_for_nothing() {
     for first_rtt in [FirstRtt::Silent, FirstRtt::Aeolus, FirstRtt::Ssp] {
-        let mut host = Alone::with(A, &Params { first_rtt, ..Params::default() });
+        let mut host = Alone::with(
+            A,
+            &Params {
+                first_rtt,
+                ..Params::default()
+            },
+        );
         host.step(|endpoint, cx| {
             endpoint.connect(cx, CONN, B, Lifetime::Persistent);
             endpoint.send(cx, CONN, 100_000);
@@ -634,7 +640,10 @@ fn a_nack_for_what_has_been_confirmed_asks_for_nothing() {
         host.after(Span::us(5));
         host.hear(header::credit(A, CONN, 4, 84));
         let said = host.after(Span::us(5));
-        assert!(!said.iter().any(|text| text.contains("again")), "{first_rtt:?}: {said:?}");
+        assert!(
+            !said.iter().any(|text| text.contains("again")),
+            "{first_rtt:?}: {said:?}"
+        );
     }
 }
 

@@ -91,9 +91,21 @@ mod tests {
         assert!(pieces.keep(20, 30, end(30)) && pieces.keep(10, 20, None));
         assert!(pieces.keep(40, 50, end(50)));
         assert!(!pieces.keep(20, 30, end(30)), "it is here already");
-        assert_eq!((pieces.first_gap(0), pieces.highest(0)), (Some((0, 10)), 50));
+        assert_eq!(
+            (pieces.first_gap(0), pieces.highest(0)),
+            (Some((0, 10)), 50)
+        );
         assert_eq!(pieces.take(5), (5, Vec::new()));
-        assert_eq!(pieces.take(10), (30, vec![End { at: 30, blank: false }]));
+        assert_eq!(
+            pieces.take(10),
+            (
+                30,
+                vec![End {
+                    at: 30,
+                    blank: false
+                }]
+            )
+        );
         assert_eq!(pieces.first_gap(30), Some((30, 40)));
     }
 }
