@@ -138,13 +138,8 @@ impl Params {
         let mut params = Self::profile(name)?;
         params.first_rtt = first_rtt;
         params.shortest_first = first_rtt == FirstRtt::Ssp;
-        let is_early = |name: &String| EARLY_KEYS.iter().any(|key| key.key == name);
-        let (early, plain): (Table, Table) = table
-            .clone()
-            .into_iter()
-            .partition(|(name, _)| first_rtt != FirstRtt::Silent && is_early(name));
-        keys::apply(&KEYS, &plain, &mut params)?;
-        keys::apply(&EARLY_KEYS, &early, &mut params)?;
+        let early = if first_rtt == FirstRtt::Silent { &[][..] } else { &EARLY_KEYS[..] };
+        keys::apply(KEYS.iter().chain(early), table, &mut params)?;
         params.check_together()?;
         Ok((name.to_owned(), params))
     }
@@ -452,7 +447,8 @@ pub(super) static KEYS: [Key<Params>; 24] = [
     },
     Key {
         key: "rest",
-        meaning: "round trips for which a sender that is done absorbs late credits",
+        meaning: "round trips for which a sender that is done absorbs late credits, and the time \
+                  that full credit queues on the path take to drain",
         source: "[xpass artefact, xpass.cc]",
         get: |p| Value::from(i64::from(p.rest)),
         set: |p, v| keys::count(v, 1, 1000).map(|x| p.rest = x),
@@ -597,6 +593,8 @@ pub(super) struct Settings {
     pub(super) stop_wait: u16,
     pub(super) stop_wait_unknown: Span,
     pub(super) rest: u16,
+    /// Longest that credits can wait in the ports of a path after the last one was given.
+    pub(super) drain: Span,
     pub(super) close_wait: Span,
     pub(super) give_up: Span,
     pub(super) expiry: Span,
@@ -657,7 +655,12 @@ impl Settings {
             stop_wait: params.stop_wait,
             stop_wait_unknown: params.stop_wait_unknown,
             rest: params.rest,
-            close_wait: params.close_wait,
+            drain: law.period.times(u64::from(params.credit_queue) * u64::from(config.hops_max)),
+            // A request that is repeated late must still find that all has arrived.
+            close_wait: match params.first_rtt {
+                FirstRtt::Silent => params.close_wait,
+                _ => params.close_wait.max(request_retry.times(2)),
+            },
             give_up: params.give_up,
             expiry: params.expiry,
             first_rtt: params.first_rtt,

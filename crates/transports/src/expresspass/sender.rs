@@ -321,7 +321,8 @@ impl Sender {
         }
         match self.phase {
             Phase::Asking { .. } | Phase::Stopping { .. } => {
-                let until = cx.now + self.wait(host, host.settings.rest);
+                // Late credits may stand in every credit queue of the path.
+                let until = cx.now + self.wait(host, host.settings.rest) + host.settings.drain;
                 self.phase = Phase::Resting { until };
             }
             // The receiver has got everything while it was still giving credits.

@@ -40,13 +40,18 @@ pub fn profile<'a>(table: &'a Table, default: &'a str) -> Result<&'a str, ParamE
 ///
 /// # Errors
 /// The first key that is unknown or has a value out of range.
-pub fn apply<P>(keys: &[Key<P>], table: &Table, params: &mut P) -> Result<(), ParamError> {
+pub fn apply<'a, P: 'a>(
+    keys: impl IntoIterator<Item = &'a Key<P>, IntoIter: Clone>,
+    table: &Table,
+    params: &mut P,
+) -> Result<(), ParamError> {
+    let keys = keys.into_iter();
     for (name, value) in table {
         if name == PROFILE {
             continue;
         }
-        let Some(key) = keys.iter().find(|key| key.key == name) else {
-            let known = keys.iter().map(|key| key.key).chain([PROFILE]);
+        let Some(key) = keys.clone().find(|key| key.key == name) else {
+            let known = keys.map(|key| key.key).chain([PROFILE]);
             return Err(error(name, unknown("no such parameter", name, known)));
         };
         (key.set)(params, value).map_err(|message| error(name, message))?;
