@@ -10,6 +10,7 @@ use common::{Failures, Subject, each, subjects};
 use model::{ConnId, Encap, Event, Rng, stream};
 use proptest::prelude::*;
 use testkit::{A, B, C, Chaos, Pair, conversation, feed};
+use transports::Parameter;
 use units::{Bytes, Rate, Span, Time};
 
 /// A scripted exchange.
@@ -514,50 +515,51 @@ fn totals_agree_with_the_line() {
 
 #[test]
 fn parameters_explain_themselves() {
-    for transport in transports::registry() {
-        let name = transport.name();
-        assert!(!transport.summary().is_empty() && transports::find(name).is_some());
-        let default = transport
-            .configure(&toml::Table::new())
-            .expect("defaults are valid")
-            .resolved();
-        let again = transport
-            .configure(&default)
-            .expect("resolved parameters are valid");
-        assert_eq!(
-            again.resolved(),
-            default,
-            "{name}: resolving twice changes something"
+    let mut failures = Failures::default();
+    for &transport in transports::registry() {
+        failures.watch(transport.name(), || explain(transport));
+    }
+    failures.report();
+}
+
+/// Defaults resolve to themselves, and a typing error is answered with the right key.
+fn explain(transport: &dyn transports::Transport) {
+    let read = |text: &str| {
+        let table: toml::Table = text
+            .parse()
+            .unwrap_or_else(|error| panic!("{text}: {error}"));
+        transport.configure(&table)
+    };
+    let found = transports::find(transport.name()).map(transports::Transport::summary);
+    assert!(found == Some(transport.summary()) && !transport.summary().is_empty());
+    let default = read("")
+        .unwrap_or_else(|error| panic!("defaults: {error}"))
+        .resolved();
+    let again = read(&default.to_string()).unwrap_or_else(|error| panic!("resolved: {error}"));
+    assert_eq!(
+        again.resolved(),
+        default,
+        "resolving twice changes something"
+    );
+    for Parameter {
+        key,
+        default: text,
+        meaning,
+        source,
+    } in transport.parameters()
+    {
+        let line = format!("{key} = {text}");
+        let factory = read(&line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        assert_eq!(factory.resolved(), default, "{line} is not the default");
+        assert!(!meaning.is_empty() && !source.is_empty(), "{key}");
+        let wrong = format!("{key}x = {text}");
+        let error = read(&wrong)
+            .err()
+            .unwrap_or_else(|| panic!("{wrong} is accepted"));
+        assert!(
+            error.to_string().contains(&format!("\"{key}\"")),
+            "{wrong}: {error}"
         );
-        for parameter in transport.parameters() {
-            let (key, text) = (parameter.key, &parameter.default);
-            let line = format!("{key} = {text}");
-            let table: toml::Table = line
-                .parse()
-                .unwrap_or_else(|e| panic!("{name}: {line}: {e}"));
-            let factory = transport
-                .configure(&table)
-                .unwrap_or_else(|e| panic!("{name}: {line}: {e}"));
-            assert_eq!(
-                factory.resolved(),
-                default,
-                "{name}: {line} is not the default"
-            );
-            assert!(
-                !parameter.meaning.is_empty() && !parameter.source.is_empty(),
-                "{name}: {key}"
-            );
-            // One letter more is a typing error, and the answer names the right key.
-            let wrong: toml::Table = format!("{key}x = {text}").parse().expect("still TOML");
-            let error = transport
-                .configure(&wrong)
-                .err()
-                .unwrap_or_else(|| panic!("{name}: {key}x"));
-            assert!(
-                error.to_string().contains(&format!("\"{key}\"")),
-                "{name}: {error}"
-            );
-        }
     }
 }
 
