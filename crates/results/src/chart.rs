@@ -362,6 +362,22 @@ impl LineChart {
                 out,
                 "<path class=\"line c{class}\" data-name=\"{name}\"{step} d=\"{path}\"/>"
             );
+            // Few points are measurements to be told from the line between them.
+            if line.points.len() <= DOTS_MAX && !line.stepped {
+                let dot = |&(x, y): &(f64, f64)| {
+                    format!(
+                        "M{} {}h0",
+                        coordinate(self.x.at(x)),
+                        1000 - coordinate(self.y.at(y))
+                    )
+                };
+                let dots: Vec<String> = line.points.iter().map(dot).collect();
+                let _ = write!(
+                    out,
+                    "<path class=\"dots c{class}\" d=\"{}\"/>",
+                    dots.concat()
+                );
+            }
         }
         out.push_str("</svg>");
     }
@@ -420,6 +436,9 @@ impl LineChart {
         path
     }
 }
+
+/// Curves of up to this many points show them.
+const DOTS_MAX: usize = 12;
 
 /// Distinct colours of the page.
 pub(crate) const COLOURS: usize = 6;

@@ -32,11 +32,12 @@ pub fn header(runs: &[&Summary], style: Style) -> String {
         right.push(format!("fingerprint {}", first.fingerprint));
     }
     let right = right.join("   ");
+    let gap = if right.is_empty() { "" } else { "     " };
     let title = common_title(runs);
     let one_line = first.scenario.chars().count() + title.chars().count() + right.len() + 8;
     let name = style.paint(Paint::Bold, &first.scenario);
     if one_line <= style.width {
-        format!(" {name}  {title}     {}\n", style.paint(Paint::Dim, &right))
+        format!(" {name}  {title}{gap}{}\n", style.paint(Paint::Dim, &right))
     } else {
         let title = wrap(&title, style.width, 1);
         format!(" {name}\n{title}\n {}\n", style.paint(Paint::Dim, &right))

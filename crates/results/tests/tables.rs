@@ -282,3 +282,19 @@ fn a_title_keeps_only_what_is_true_of_all_runs() {
     b.title = "load 0.8, 10 Gb/s, star".into();
     assert!(table::header(&[&a, &b], Style::PLAIN).contains("incast  10 Gb/s, star     seed 1"));
 }
+
+#[test]
+fn runs_that_differ_in_something_unnamed_are_not_averaged_in_silence() {
+    let mut runs: Vec<Summary> = common::family(&["expresspass"], &["0.2", "0.8"], 2)
+        .iter()
+        .map(Summary::of)
+        .collect();
+    let honest = compare::text(&runs.iter().collect::<Vec<_>>(), Style::PLAIN);
+    assert!(!honest.contains("warning"), "{honest}");
+    for run in &mut runs {
+        run.settings.clear();
+    }
+    let runs: Vec<&Summary> = runs.iter().collect();
+    assert!(compare::text(&runs, Style::PLAIN).contains("warning: some runs have one transport"));
+    assert!(compare::html(&runs, "").contains("means mix them"));
+}

@@ -275,10 +275,12 @@ fn mark_of(scenario: &Scenario, asked: Option<MarkSpec>) -> Result<Option<MarkSp
     let section = &scenario.mark;
     let (min, max) = (section.opt_bytes("min"), section.opt_bytes("max"));
     if asked.is_none() && min.is_none() && max.is_none() {
-        return match ["at", "drop_others", "chance"]
-            .iter()
-            .find(|key| section.is_given(key))
-        {
+        // The default of `chance` stands in every resolved scenario and asks for nothing.
+        let asks = |key: &&&str| {
+            let default = **key == "chance" && section.number("chance") >= 1.0;
+            section.is_given(key) && !default
+        };
+        return match ["at", "drop_others", "chance"].iter().find(asks) {
             None => Ok(None),
             Some(key) => Err(section
                 .problem(

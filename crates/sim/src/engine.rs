@@ -564,12 +564,10 @@ impl Shared<'_, '_, '_> {
         clock.stop |= clock.start >= until || between.interrupted;
         // Only timers are left, of endpoints that will forget something some day.
         let quiet = clock.start.since(between.last_hop) > self.quiet;
-        // SAFETY: the same.
-        let ended = || -> u64 {
-            self.workers
-                .iter()
-                .map(|w| unsafe { (*w.get()).log.ended })
-                .sum()
+        let ended = || {
+            // SAFETY: all threads wait at the barrier.
+            let of = |worker: &UnsafeCell<Worker>| unsafe { (*worker.get()).log.ended };
+            self.workers.iter().map(of).sum::<u64>()
         };
         clock.stop |= quiet && ended() == self.setup.traffic.messages.len() as u64;
         let skipped_to = if clock.stop { Time::ZERO } else { clock.start };

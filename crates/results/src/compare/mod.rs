@@ -117,7 +117,7 @@ const METRICS: [Metric; 9] = [
     },
     Metric {
         key: "drops.data",
-        title: "drops, no credits",
+        title: "drops",
         heading: "Packets dropped, credits left out",
         id: "drops",
         rank: 3,
@@ -235,6 +235,18 @@ impl Comparison {
         }
     }
 
+    /// What makes means meaningless: runs of one group that share a seed and still differ.
+    fn mixed(&self) -> Option<&'static str> {
+        let mixed = self.groups.iter().any(|group| {
+            let runs = || group.seeds.iter().zip(&group.fingerprints);
+            runs().any(|(seed, print)| runs().any(|(s, p)| s == seed && p != print))
+        });
+        mixed.then_some(
+            "some runs have one transport and seed but different fingerprints: they differ in a \
+             setting that is not named here, and means mix them",
+        )
+    }
+
     fn seeds_max(&self) -> usize {
         self.groups
             .iter()
@@ -288,9 +300,23 @@ fn show(metric: &Metric, figure: &GroupFigure) -> String {
     let mean = metric.unit.show_figure(interval.mean);
     let half = (interval.high - interval.low) / 2.0;
     if half > 0.0 && interval.mean > 0.0 {
-        format!("{bound}{mean} ±{}", human::percent(half / interval.mean))
+        format!("{bound}{mean} ±{}", spread(half / interval.mean))
     } else {
         format!("{bound}{mean}")
+    }
+}
+
+/// A spread with no more digits than it deserves: `±2.5%`, `±31%`.
+fn spread(share: f64) -> String {
+    if share < 0.000_5 {
+        "<0.1%".into()
+    } else if share < 0.099_5 {
+        format!("{:.1}%", share * 100.0)
+    } else {
+        format!(
+            "{}%",
+            human::ratio(libm::round(share * 100.0)).trim_end_matches(".0")
+        )
     }
 }
 
@@ -359,6 +385,11 @@ pub fn text(runs: &[&Summary], style: Style) -> String {
     }
     let mut out = header(runs, style);
     out.push_str(&render(columns, style));
+    if let Some(mixed) = comparison.mixed() {
+        let warning = wrap(&format!("warning: {mixed}"), style.width.min(100), 1);
+        out.push_str(&style.paint(Paint::Warn, &warning));
+        out.push('\n');
+    }
     let spread = what_the_spread_is(&comparison);
     if !spread.is_empty() {
         out.push_str(&style.paint(Paint::Dim, &wrap(&spread, style.width.min(100), 1)));

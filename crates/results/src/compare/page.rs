@@ -41,7 +41,7 @@ pub fn html(runs: &[&Summary], command: &str) -> String {
         lede: bind(&lede),
         tiles: Vec::new(),
         checks: Vec::new(),
-        warnings: warnings(runs),
+        warnings: warnings(&comparison, runs),
         sections,
         about: About {
             title: "What was run",
@@ -60,8 +60,8 @@ pub fn html(runs: &[&Summary], command: &str) -> String {
 }
 
 /// Warnings once, with whom they are about.
-fn warnings(runs: &[&Summary]) -> Vec<String> {
-    let mut out = Vec::new();
+fn warnings(comparison: &Comparison, runs: &[&Summary]) -> Vec<String> {
+    let mut out: Vec<String> = comparison.mixed().map(str::to_owned).into_iter().collect();
     for run in runs {
         let settings: Vec<String> = run
             .settings
@@ -135,22 +135,37 @@ fn headline(comparison: &Comparison) -> (String, String) {
             "No message has a completion time to compare by.".into(),
         );
     };
-    let name = if place.is_empty() { "" } else { &place };
-    let headline = format!(
-        "{name}{} keeps the p99 slowdown lowest: {}{}.",
-        best.transport,
-        if best.figures[0].at_least {
-            "at least "
-        } else {
-            ""
-        },
-        human::ratio(value)
-    );
+    let at_least = if best.figures[0].at_least {
+        "at least "
+    } else {
+        ""
+    };
+    let close = rivals
+        .get(1)
+        .filter(|second| closeness(best, second.0) == Closeness::Overlap);
+    let headline = match close {
+        Some((second, other)) => format!(
+            "{place}{} and {} share the lowest p99 slowdown: {at_least}{} and {}.",
+            best.transport,
+            second.transport,
+            human::ratio(value),
+            human::ratio(*other)
+        ),
+        None => format!(
+            "{place}{} keeps the p99 slowdown lowest: {at_least}{}.",
+            best.transport,
+            human::ratio(value)
+        ),
+    };
     let others: Vec<String> = rivals[1..]
         .iter()
         .map(|(group, other)| format!("{} has {}", group.transport, human::ratio(*other)))
         .collect();
-    let doubt = rivals.get(1).map_or("", |second| doubt(best, second.0));
+    let doubt = match rivals.get(1).map(|second| closeness(best, second.0)) {
+        Some(Closeness::Unknown) => "One seed each: a small difference may be chance. ",
+        Some(Closeness::Overlap) => "The two lie within the spread of their seeds. ",
+        Some(Closeness::Apart) | None => "",
+    };
     let lede = format!(
         "{}{doubt}{}",
         if others.is_empty() {
@@ -163,15 +178,23 @@ fn headline(comparison: &Comparison) -> (String, String) {
     (headline, lede)
 }
 
-/// What to say where the lead of `best` over `second` may be chance.
-fn doubt(best: &Group, second: &Group) -> &'static str {
+/// How far two groups lie apart, beside what their seeds do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Closeness {
+    /// One seed tells nothing of chance.
+    Unknown,
+    /// Their intervals overlap.
+    Overlap,
+    /// They do not.
+    Apart,
+}
+
+fn closeness(best: &Group, second: &Group) -> Closeness {
     let interval = |group: &Group| group.figures[0].over_seeds;
     match (interval(best), interval(second)) {
-        _ if best.seeds.len() < 2 => "One seed each: a small difference may be chance. ",
-        (Some(best), Some(second)) if best.high >= second.low => {
-            "The first two lie within the spread of their seeds. "
-        }
-        _ => "",
+        _ if best.seeds.len() < 2 || second.seeds.len() < 2 => Closeness::Unknown,
+        (Some(best), Some(second)) if best.high >= second.low => Closeness::Overlap,
+        _ => Closeness::Apart,
     }
 }
 

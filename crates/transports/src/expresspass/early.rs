@@ -156,7 +156,8 @@ impl Sender {
             .outgoing
             .next_size(encap)
             .filter(|&size| early.burst.may_send(size));
-        let Some((size, data)) = size.zip(self.outgoing.frame(encap, 0).ok()) else {
+        let frame = size.and_then(|size| Some((size, self.outgoing.frame(encap, 0).ok()?)));
+        let Some((size, data)) = frame else {
             self.close_burst(now, host);
             return None;
         };

@@ -76,13 +76,18 @@ impl Transport for ExpressPass {
                 "receivers pace senders with credits that switches shape (SIGCOMM 2017)"
             }
             FirstRtt::Aeolus => {
-                "and new flows burst packets that switches drop first (SIGCOMM 2020)"
+                "preview: and new flows burst packets that switches drop first (SIGCOMM 2020)"
             }
-            FirstRtt::Ideal => "and new flows burst packets that take only gaps: an upper bound",
+            FirstRtt::Ideal => {
+                "preview: and new flows burst packets that take only gaps, an upper bound"
+            }
             FirstRtt::Ssp => {
-                "and new flows burst packets that switches protect (IEEE CLUSTER 2020)"
+                "preview: and new flows burst packets that switches protect (IEEE CLUSTER 2020)"
             }
         }
+    }
+    fn is_preview(&self) -> bool {
+        self.first_rtt != FirstRtt::Silent
     }
     fn parameters(&self) -> Vec<Parameter> {
         let mut list = keys::document(&params::KEYS, &Params::default());

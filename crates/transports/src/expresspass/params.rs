@@ -138,7 +138,11 @@ impl Params {
         let mut params = Self::profile(name)?;
         params.first_rtt = first_rtt;
         params.shortest_first = first_rtt == FirstRtt::Ssp;
-        let early = if first_rtt == FirstRtt::Silent { &[][..] } else { &EARLY_KEYS[..] };
+        let early = if first_rtt == FirstRtt::Silent {
+            &[][..]
+        } else {
+            &EARLY_KEYS[..]
+        };
         keys::apply(KEYS.iter().chain(early), table, &mut params)?;
         params.check_together()?;
         Ok((name.to_owned(), params))
@@ -655,7 +659,9 @@ impl Settings {
             stop_wait: params.stop_wait,
             stop_wait_unknown: params.stop_wait_unknown,
             rest: params.rest,
-            drain: law.period.times(u64::from(params.credit_queue) * u64::from(config.hops_max)),
+            drain: law
+                .period
+                .times(u64::from(params.credit_queue) * u64::from(config.hops_max)),
             // A request that is repeated late must still find that all has arrived.
             close_wait: match params.first_rtt {
                 FirstRtt::Silent => params.close_wait,
