@@ -1,4 +1,5 @@
 //! The engine against the event queue, against itself on more threads, and its books.
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 use model::intent::{MarkAt, MarkSpec, PortSpec};
 use model::{Encap, Endpoint, EndpointConfig, Rng, stream};
