@@ -90,9 +90,10 @@ impl Transport for ExpressPass {
         self.first_rtt != FirstRtt::Silent
     }
     fn parameters(&self) -> Vec<Parameter> {
-        let mut list = keys::document(&params::KEYS, &Params::default());
+        let defaults = Params::default().with(self.first_rtt);
+        let mut list = keys::document(&params::KEYS, &defaults);
         if self.first_rtt != FirstRtt::Silent {
-            list.extend(keys::document(&params::EARLY_KEYS, &Params::default()));
+            list.extend(keys::document(&params::EARLY_KEYS, &defaults));
         }
         list
     }

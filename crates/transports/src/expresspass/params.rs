@@ -129,15 +129,24 @@ impl Params {
         })
     }
 
+    /// The same with a first round trip of this kind, and its own defaults.
+    #[must_use]
+    pub fn with(self, first_rtt: FirstRtt) -> Self {
+        let shortest_first = first_rtt == FirstRtt::Ssp;
+        Self {
+            first_rtt,
+            shortest_first,
+            ..self
+        }
+    }
+
     /// Reads `[transport.expresspass]`; returns the profile's name, too.
     ///
     /// # Errors
     /// The key that is wrong and what to write instead.
     pub fn read(table: &Table, first_rtt: FirstRtt) -> Result<(String, Self), ParamError> {
         let name = keys::profile(table, PROFILES[0])?;
-        let mut params = Self::profile(name)?;
-        params.first_rtt = first_rtt;
-        params.shortest_first = first_rtt == FirstRtt::Ssp;
+        let mut params = Self::profile(name)?.with(first_rtt);
         let early = if first_rtt == FirstRtt::Silent {
             &[][..]
         } else {
