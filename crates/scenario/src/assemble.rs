@@ -370,13 +370,17 @@ impl Assembled {
     /// that had all the time it could want may not.
     fn status(&self, outcome: &Outcome) -> Status {
         let run = &self.scenario.run;
-        let bounded = run.is_given("until") || run.opt_span("drain").is_some();
+        let bounded = !run.is_default("until") || run.opt_span("drain").is_some();
         // The simulator says when something last happened, not whether more would have. Timers
         // that keep a run alive are far shorter than half of it.
         let alive = outcome.end.0 >= self.until().0 / 2;
+        // A flow without an end of its own lasts as long as the run.
+        let endless = |m: &workload::Message| m.stop.is_none() && m.size >= workload::ENDLESS;
+        let mut fates = self.traffic.messages.iter().zip(&outcome.messages);
+        let all_done = fates.all(|(message, fate)| fate.end.is_some() || endless(message));
         if outcome.interrupted {
             Status::Interrupted
-        } else if outcome.unfinished == 0 || (bounded && alive) {
+        } else if all_done || (bounded && alive) {
             Status::Complete
         } else {
             Status::Stuck

@@ -281,7 +281,7 @@ pub static TABLES: &[TableDef] = &[
         fields: &[
             Field::new("min", Bytes, Unset("what the transport asks for, by the port's rate"), "Below this many waiting bytes nothing is marked.").source("[dctcp s3.1]"),
             Field::new("max", Bytes, Unset("min, a step"), "From this many on everything is marked."),
-            Field::new("chance", Number(0.0, 1.0), Is("1.0"), "Chance of a mark just below max."),
+            Field::new("chance", Number(0.0, 1.0), Unset("what the transport asks for, else 1"), "Chance of a mark just below max."),
             Field::new("at", Word(mark_moments), Unset("what the transport asks for, else \"enqueue\""), "When the queue is measured."),
             Field::new("drop_others", Flag, Unset("what the transport asks for, else false"), "Whether packets that are not ECN-capable are dropped where others are marked.").source("[RFC 3168 s7]"),
         ],
@@ -321,7 +321,7 @@ pub static TABLES: &[TableDef] = &[
             Field::new("warmup", Span, Is("\"0s\""), "Messages that start before this moment do not count."),
             Field::new("window", Span, Unset("all messages after the warm-up count"), "Messages count that start within this time after the warm-up."),
             Field::new("drain", Span, Unset("until every message is done"), "Time after the window for messages to finish."),
-            Field::new("until", Span, Is("\"10s\""), "The run ends here at the latest."),
+            Field::new("until", Span, Is("\"10s\""), "The run ends here at the latest.").effect("Messages that are unfinished at the default are stuck (exit code 3); a run that is told when to end may leave some."),
             Field::new("threads", Count(1, 1024), Is("1"), "Threads.").effect("None on the results: any number gives the same fingerprint."),
             Field::new("encap", Word(encaps), Is("\"paper\""), "Frame sizes: the papers' 1460 B in 1538 B, or ours over UDP, 1432 B in 1538 B.").source("[xpass artefact]"),
             Field::new("fct", Word(fct_rules), Is("\"last_byte\""), "When a message counts as finished: at its last byte at the receiver, or when the receiver hears that the sender is done.").source("\"xpass_compat\" is the rule of the authors' simulator [xpass artefact]"),

@@ -275,12 +275,8 @@ fn mark_of(scenario: &Scenario, asked: Option<MarkSpec>) -> Result<Option<MarkSp
     let section = &scenario.mark;
     let (min, max) = (section.opt_bytes("min"), section.opt_bytes("max"));
     if asked.is_none() && min.is_none() && max.is_none() {
-        // The default of `chance` stands in every resolved scenario and asks for nothing.
-        let asks = |key: &&&str| {
-            let default = **key == "chance" && section.number("chance") >= 1.0;
-            section.is_given(key) && !default
-        };
-        return match ["at", "drop_others", "chance"].iter().find(asks) {
+        let mut keys = ["at", "drop_others", "chance"].into_iter();
+        return match keys.find(|key| section.is_given(key)) {
             None => Ok(None),
             Some(key) => Err(section
                 .problem(
@@ -309,8 +305,8 @@ fn mark_of(scenario: &Scenario, asked: Option<MarkSpec>) -> Result<Option<MarkSp
             )
             .help("raise max, or leave it out for a step at min"));
     }
-    if section.is_given("chance") {
-        mark.chance = section.number("chance");
+    if let Some(chance) = section.opt_number("chance") {
+        mark.chance = chance;
     }
     if let Some(at) = section.opt_text("at") {
         mark.at = if at == "dequeue" {

@@ -51,6 +51,15 @@ impl Section {
         self.entry(key).is_some_and(|e| e.origin.is_some())
     }
 
+    /// Whether a key has its default value, written or not: a resolved scenario writes them all.
+    pub fn is_default(&self, key: &str) -> bool {
+        self.entry(key).is_some_and(|e| match e.field.absent {
+            Absent::Is(text) => read_default(e.field, text) == e.value,
+            Absent::Like(other) => self.get(other) == Some(&e.value),
+            Absent::Required | Absent::Unset(_) => false,
+        })
+    }
+
     /// Whether anything of this table is written.
     pub fn any_given(&self) -> bool {
         self.entries.iter().any(|e| e.origin.is_some())
