@@ -92,7 +92,9 @@ fn what_is_resolved_resolves_to_itself() {
                 again.replace("name = \"t\"\n", "")
             );
             assert!(!first.contains("threads"), "{first}");
-            good(&first, &[]).assemble().unwrap_or_else(|e| panic!("{e}\n{first}"));
+            good(&first, &[])
+                .assemble()
+                .unwrap_or_else(|e| panic!("{e}\n{first}"));
         }
     }
 }
