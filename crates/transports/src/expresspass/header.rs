@@ -495,7 +495,7 @@ fn check_head(kind: Kind, packet: &Packet) -> Result<(), DecodeError> {
             check(packet.head[1] << 16 == 0, "reserved")?;
             check(packets_left(packet) > 0, "packets")
         }
-        Kind::Nack => check(packet.head[1] & 0xffff == 0, "reserved"),
+        Kind::Nack => check(packet.head[1] << 16 == 0, "reserved"),
         Kind::Stop | Kind::StopAck | Kind::Ack | Kind::Probe | Kind::ProbeAck => {
             check(packet.head[1] << 16 == 0 && packet.head[2] == 0, "reserved")
         }

@@ -402,6 +402,22 @@ impl ExpressPassHost {
         self.bursting.insert(place, slot);
     }
 
+    /// What leaves where new flows burst, or where packets are marked as ECN-capable; the line
+    /// itself had `said`.
+    #[cold]
+    fn poll_early(&mut self, cx: &mut Cx<'_>, out: &mut Packet, mut said: Transmit) -> Transmit {
+        if !self.bursting.is_empty() {
+            said = match said {
+                Transmit::Nothing => self.transmit_early(cx, out),
+                Transmit::More | Transmit::Last => Transmit::More,
+            };
+        }
+        if self.host.settings.ect && out.class() != Class::Unscheduled {
+            out.set_ecn(Ecn::Capable0);
+        }
+        said
+    }
+
     /// The line has nothing scheduled to send: the next unscheduled packet leaves.
     fn transmit_early(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
         while let Some(slot) = self.bursting.pop_front() {
@@ -585,17 +601,11 @@ impl Endpoint for ExpressPassHost {
 
     #[inline]
     fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
-        let mut said = self.host.nic.poll(cx.now, out);
-        if !self.bursting.is_empty() {
-            said = match said {
-                Transmit::Nothing => self.transmit_early(cx, out),
-                Transmit::More | Transmit::Last => Transmit::More,
-            };
+        let said = self.host.nic.poll(cx.now, out);
+        if self.bursting.is_empty() && !self.host.settings.ect {
+            return said;
         }
-        if self.host.settings.ect && out.class() != Class::Unscheduled {
-            out.set_ecn(Ecn::Capable0);
-        }
-        said
+        self.poll_early(cx, out, said)
     }
 
     #[inline]

@@ -144,13 +144,12 @@ impl Receiver {
         self.asked = position;
         match position.cmp(&self.next()) {
             Ordering::Less => self.ack(host),
-            Ordering::Equal => {}
             // Data and requests keep their order: what is not here by now was lost. A sender that
             // sends before its first credit finds out by itself.
             Ordering::Greater if host.settings.first_rtt == FirstRtt::Silent => {
                 self.nack(cx.now, host);
             }
-            Ordering::Greater => {}
+            Ordering::Equal | Ordering::Greater => {}
         }
     }
 

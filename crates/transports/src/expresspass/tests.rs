@@ -610,7 +610,7 @@ fn nonsense_from_a_peer_is_counted_and_changes_nothing() {
     host.hear(header::request(A, CONN, 0, 1, true, 84)); // the other direction
     host.hear(header::request(A, ConnId(5_000_000), 0, 1, true, 84)); // nobody's connection
     host.hear(header::credit(A, ConnId(5_000_000), 1, 84));
-    host.hear(Packet::new(A, CONN, model::Class::Control, 9, 84)); // no kind of ours
+    host.hear(Packet::new(A, CONN, Class::Control, 9, 84)); // no kind of ours
     assert_eq!(host.endpoint.totals().nonsense, 6);
     assert_eq!(host.after(Span::us(1)), Vec::<String>::new());
     host.hear(header::credit(A, CONN, 1, 84));
