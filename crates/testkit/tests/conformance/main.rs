@@ -3,6 +3,11 @@
 //! `CONFORMANCE_ONLY=dctcp` restricts the suite to names that contain the text, and
 //! `CONFORMANCE_SEEDS=1..5000` sets the seeds of the random conversations.
 
+#![allow(
+    clippy::redundant_closure_for_method_calls,
+    reason = "a method of one lifetime is no function of every lifetime"
+)]
+
 mod common;
 mod memory;
 
