@@ -435,7 +435,9 @@ pub fn parent(
             Some(Line::Report(report)) => {
                 if !report.done {
                     // The other end waits in vain: the end of its input makes it report.
-                    ends.iter_mut().for_each(|end| drop(end.child.stdin.take()));
+                    for end in &mut ends {
+                        drop(end.child.stdin.take());
+                    }
                 }
                 reports[end] = Some(*report);
             }

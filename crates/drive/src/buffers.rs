@@ -272,8 +272,9 @@ impl Sink for Hashes {
             self.waiting_peak = self.waiting_peak.max(self.waiting);
             if self.waiting > REASSEMBLY_MAX {
                 let text = format!(
-                    "more than {REASSEMBLY_MAX} bytes wait for earlier ones: \
-                     lower the transport's receive window or send fewer messages at once"
+                    "more than {REASSEMBLY_MAX} bytes wait for earlier ones: the transport takes \
+                     bytes that far ahead of a gap; lower its receive window, send fewer messages \
+                     at once, or keep bytes by their offset, as in a file"
                 );
                 return Err(io::Error::new(io::ErrorKind::OutOfMemory, text));
             }

@@ -1,5 +1,7 @@
 //! Every transport of the registry between two drivers on loopback.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use drive::{
     Clock, Driver, DriverConfig, FaultConfig, Hashes, News, Nothing, Random, Sink, Source,
 };
