@@ -47,7 +47,7 @@ pub(crate) struct Global {
     /// Say more
     #[arg(long, short, global = true)]
     pub(crate) verbose: bool,
-    /// No colours; the variable NO_COLOR does the same
+    /// No colours; the variable `NO_COLOR` does the same
     #[arg(long, global = true)]
     pub(crate) no_color: bool,
     /// Say what would run, and stop

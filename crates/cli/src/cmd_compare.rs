@@ -71,7 +71,6 @@ pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
     ));
     match std::fs::write(&file, page) {
         Ok(()) if global.json => {}
-        Ok(()) if global.json => {}
         Ok(()) => screen.say(&format!(" report: {}\n", file.display())),
         Err(e) => {
             let why = format!("cannot write {}: {e}", file.display());

@@ -191,7 +191,7 @@ pub(crate) fn execute(
         Ok(writer) => (Some(writer), None),
         Err(error) => (None, Some(error.to_string())),
     };
-    let started = rfc3339(SystemTime::now());
+    let started = rfc3339(crate::progress::date());
     let began = clock();
     let mut viewer = Viewer::new(screen, &assembled.scenario.name.clone(), flows);
     let record = assembled.run(threads, command, &mut viewer);

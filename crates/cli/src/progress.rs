@@ -6,7 +6,7 @@ use results::{FileError, FlowRow, FlowWriter, human};
 use scenario::{Progress, Watch};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
@@ -38,6 +38,12 @@ pub(crate) fn clock() -> Instant {
     Instant::now()
 }
 
+/// The date, for `meta.json`.
+#[allow(clippy::disallowed_methods, reason = "meta.json is about real time")]
+pub(crate) fn date() -> SystemTime {
+    SystemTime::now()
+}
+
 /// Between two looks at the clock.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -55,7 +61,7 @@ impl Viewer {
     pub(crate) fn new(screen: &Screen, name: &str, flows: Option<FlowWriter>) -> Self {
         let bar = screen.live.then(|| {
             let bar = ProgressBar::new(1000);
-            let style = ProgressStyle::with_template(" {prefix} [{bar:24}] {msg}");
+            let style = ProgressStyle::with_template(" {prefix} [{bar:24}] {wide_msg}");
             bar.set_style(style.expect("the template is fixed").progress_chars("=> "));
             bar.set_prefix(name.to_owned());
             bar

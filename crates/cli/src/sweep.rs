@@ -185,22 +185,12 @@ pub(crate) fn seeds(text: Option<&str>, first: u64) -> Result<Vec<u64>, String> 
     let Some(text) = text else {
         return Ok(vec![first]);
     };
-    let (low, high) = match text.split_once("..") {
-        Some((a, b)) => (
-            a.trim().parse().map_err(|_| wrong())?,
-            b.trim().parse().map_err(|_| wrong())?,
-        ),
-        None => {
-            let count: u64 = text.trim().parse().map_err(|_| wrong())?;
-            (
-                first,
-                first
-                    .saturating_add(count)
-                    .checked_sub(1)
-                    .filter(|_| count > 0)
-                    .ok_or_else(wrong)?,
-            )
-        }
+    let number = |text: &str| text.trim().parse::<u64>().map_err(|_| wrong());
+    let (low, high) = if let Some((low, high)) = text.split_once("..") {
+        (number(low)?, number(high)?)
+    } else {
+        let more = number(text)?.checked_sub(1).ok_or_else(wrong)?;
+        (first, first.saturating_add(more))
     };
     if low > high || usize::try_from(high - low).is_ok_and(|n| n >= RUNS_MAX) {
         return Err(wrong());

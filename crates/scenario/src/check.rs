@@ -9,8 +9,11 @@ use units::{Bytes, Rate, Span, Time};
 use workload::Start;
 
 /// Packet-hops per second of one thread on a machine like ours: the estimate of how long a run
-/// takes. [ours: `tidegate bench`, ExpressPass on 128 hosts, 2 vCPU AMD EPYC, about 3.5 GHz]
-pub const HOPS_PER_SECOND: f64 = 10e6;
+/// takes. [ours: `tidegate run web-search` and `xpass-fat-tree`, release build, 2 vCPU AMD EPYC:
+/// hops of `summary.json` by `wall_s` of `meta.json`, 8.2 and 9.6 million]
+pub const HOPS_PER_SECOND: f64 = 9e6;
+/// Memory of a program that has nothing to do yet. [ours: `time -f %M tidegate run dumbbell`]
+const MEMORY_BASE: u64 = 8 << 20;
 /// Memory of one host with its share of the switches. [ours: `tidegate bench`, 1024 hosts]
 const MEMORY_PER_HOST: u64 = 40 << 10;
 /// Memory of one message: in the traffic, in the simulator's book and in the results.
@@ -248,7 +251,8 @@ impl Assembled {
             "time to run",
             format!("about {} s on one thread", human::ratio(seconds)),
         ));
-        let memory = u64::from(self.topology.hosts) * MEMORY_PER_HOST
+        let memory = MEMORY_BASE
+            + u64::from(self.topology.hosts) * MEMORY_PER_HOST
             + self.traffic.messages.len() as u64 * MEMORY_PER_MESSAGE;
         figures.push(figure(
             "memory",

@@ -9,6 +9,7 @@ use model::intent::{
 use model::{Class, Encap};
 use sim::{Fault, FaultKind, SharedBuffer};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 use std::sync::Arc;
 use topology::{
@@ -172,10 +173,10 @@ pub(crate) fn ports(
     let mut by_rate: BTreeMap<Rate, PortSpec> = BTreeMap::new();
     let mut errors = Vec::new();
     for link in &topology.links {
-        if !by_rate.contains_key(&link.rate) {
+        if let Entry::Vacant(slot) = by_rate.entry(link.rate) {
             match port(scenario, link.rate, encap) {
                 Ok(spec) => {
-                    by_rate.insert(link.rate, spec);
+                    slot.insert(spec);
                 }
                 Err(e) => {
                     // The same is wrong at every rate.

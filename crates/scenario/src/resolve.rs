@@ -239,18 +239,15 @@ impl Reader<'_> {
 
     fn section(&mut self, name: &'static str) -> Section {
         let def = def(name);
-        match self.written(name) {
-            Some((at, node)) => self.read(def, &at, &node),
-            None => {
-                let empty = Node {
-                    data: Data::Table(Table::new()),
-                    origin: nowhere(),
-                    base: None,
-                };
-                let at = empty.origin.clone();
-                self.read(def, &at, &empty)
-            }
+        if let Some((at, node)) = self.written(name) {
+            return self.read(def, &at, &node);
         }
+        let empty = Node {
+            data: Data::Table(Table::new()),
+            origin: nowhere(),
+            base: None,
+        };
+        self.read(def, &nowhere(), &empty)
     }
 
     fn sections(&mut self, name: &'static str) -> Vec<Section> {
@@ -288,7 +285,7 @@ impl Reader<'_> {
         let table = node.table().expect("the caller looked");
         let mut section = Section::new(def, String::new(), at);
         if let Some(field) = def.fields.iter().find(|f| f.key == "kind") {
-            match self.kind(field, table) {
+            match kind_of(field, table) {
                 Some(kind) => section = Section::new(def, kind, at),
                 None => {
                     // Without its kind nothing else of the table can be judged, but its absence can.
@@ -302,19 +299,6 @@ impl Reader<'_> {
         section.fill(table, self.errors);
         self.unknown_keys(def, section.kind(), table);
         section
-    }
-
-    fn kind(&self, field: &Field, table: &Table) -> Option<String> {
-        let value = match (table.get("kind"), field.absent) {
-            (Some((_, node)), _) => field.takes.read(node).ok()?,
-            (None, Absent::Is(text)) => read_default(field, text),
-            (None, Absent::Like(_) | Absent::Unset(_) | Absent::Required) => return None,
-        };
-        if let Value::Text(kind) = value {
-            Some(kind)
-        } else {
-            None
-        }
     }
 
     fn unknown_keys(&mut self, def: &'static TableDef, kind: &str, table: &Table) {
@@ -403,9 +387,7 @@ impl Reader<'_> {
                             .label(error.message),
                     );
                     first = Some(());
-                    if parameters.remove(&key).is_none() {
-                        return None;
-                    }
+                    parameters.remove(&key)?;
                 }
             }
         }
@@ -451,6 +433,20 @@ impl Reader<'_> {
             .into_iter()
             .map(|(key, text, at)| ((key, text), at))
             .unzip()
+    }
+}
+
+/// The kind that a table names, or has by default; none where it names one that does not exist.
+fn kind_of(field: &Field, table: &Table) -> Option<String> {
+    let value = match (table.get("kind"), field.absent) {
+        (Some((_, node)), _) => field.takes.read(node).ok()?,
+        (None, Absent::Is(text)) => read_default(field, text),
+        (None, Absent::Like(_) | Absent::Unset(_) | Absent::Required) => return None,
+    };
+    if let Value::Text(kind) = value {
+        Some(kind)
+    } else {
+        None
     }
 }
 

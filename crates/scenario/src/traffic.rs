@@ -14,6 +14,9 @@ use workload::{
     Staircase, TextError, Traffic, Until, WorkloadError, sizes,
 };
 
+/// Tag of long flows that have no other.
+pub(crate) const LONG: &str = "long";
+
 /// What every source needs to know.
 struct Context<'a> {
     scenario: &'a Scenario,
@@ -92,13 +95,6 @@ impl Context<'_> {
                 .opt_text("tag")
                 .unwrap_or_else(|| section.kind().to_owned())
         };
-        let pick = || {
-            if section.text("pick") == "random" {
-                Pick::Random
-            } else {
-                Pick::InOrder
-            }
-        };
         let made = match section.kind() {
             "random" => return self.random(section, seed),
             "bursts" => return self.bursts(section, seed),
@@ -108,30 +104,14 @@ impl Context<'_> {
                 hosts,
                 receiver: Some(section.count32("receiver")),
                 senders: section.count32("senders"),
-                pick: pick(),
+                pick: pick(section),
                 bytes: bytes(),
                 start: start(),
                 jitter: section.span("jitter"),
                 tag: tag(),
             }
             .generate(seed),
-            "incast-rr" => RequestResponse {
-                hosts,
-                master: section.count32("receiver"),
-                workers: section.count32("senders"),
-                pick: pick(),
-                request_bytes: section.bytes("request").0,
-                response_bytes: bytes(),
-                work: section.span("work"),
-                rounds: section.count32("rounds"),
-                pacing: if section.text("pacing") == "every" {
-                    Pacing::Every(section.span("gap"))
-                } else {
-                    Pacing::Closed(section.span("gap"))
-                },
-                start: start(),
-            }
-            .generate(seed),
+            "incast-rr" => request_response(section, hosts).generate(seed),
             "permutation" => Permutation {
                 hosts,
                 partner: section
@@ -268,7 +248,7 @@ impl Context<'_> {
             start: Time(section.span("start").0),
             every: section.span("every"),
             leave,
-            tag: section.opt_text("tag").unwrap_or_else(|| "long".to_owned()),
+            tag: section.opt_text("tag").unwrap_or_else(|| LONG.to_owned()),
         };
         if leave != Leave::Never && stairs.every == Span::ZERO && section.opt_span("stop").is_none()
         {
@@ -293,6 +273,34 @@ impl Context<'_> {
             workload::parse_csv(&text, hosts)
         };
         read.map_err(|e| misread(&path, text, &e))
+    }
+}
+
+fn pick(section: &Section) -> Pick {
+    if section.text("pick") == "random" {
+        Pick::Random
+    } else {
+        Pick::InOrder
+    }
+}
+
+fn request_response(section: &Section, hosts: u32) -> RequestResponse {
+    let gap = section.span("gap");
+    RequestResponse {
+        hosts,
+        master: section.count32("receiver"),
+        workers: section.count32("senders"),
+        pick: pick(section),
+        request_bytes: section.bytes("request").0,
+        response_bytes: section.bytes("size").0,
+        work: section.span("work"),
+        rounds: section.count32("rounds"),
+        pacing: if section.text("pacing") == "every" {
+            Pacing::Every(gap)
+        } else {
+            Pacing::Closed(gap)
+        },
+        start: Time(section.span("start").0),
     }
 }
 

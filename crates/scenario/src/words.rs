@@ -54,12 +54,28 @@ fn source(section: &Section, traffic: &Traffic) -> String {
             )
         }
         "permutation" | "all-to-all" => format!("{}, {} each", section.kind(), size("size")),
-        "long-flows" => format!("{} long flows", traffic.messages.len()),
+        "long-flows" => long_flows(tagged(section, traffic)),
         kind => format!(
             "{kind} of {} messages",
             human::count(traffic.messages.len() as u64)
         ),
     }
+}
+
+fn long_flows(count: usize) -> String {
+    if count == 1 {
+        "1 long flow".to_owned()
+    } else {
+        format!("{} long flows", human::count(count as u64))
+    }
+}
+
+/// Messages of one source; sources that share a tag are counted together.
+fn tagged(section: &Section, traffic: &Traffic) -> usize {
+    let tag = section.opt_text("tag");
+    let tag = tag.as_deref().unwrap_or(crate::traffic::LONG);
+    let is = |message: &&workload::Message| traffic.tags[usize::from(message.tag)] == tag;
+    traffic.messages.iter().filter(is).count()
 }
 
 fn fabric(section: &Section, topology: &Topology) -> String {

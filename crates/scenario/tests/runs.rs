@@ -1,0 +1,204 @@
+//! Built-in scenarios from their file to their record, made smaller.
+
+use results::{FlowRow, RunRecord, Status};
+use scenario::{Alone, Assembled, Progress, Request, Watch, load};
+use units::Time;
+
+fn assembled(name: &str, sets: &[&str]) -> Assembled {
+    let sets: Vec<_> = sets.iter().map(|s| (*s).to_owned()).collect();
+    let request = Request {
+        from: name,
+        sets: &sets,
+    };
+    load(&request)
+        .and_then(scenario::Scenario::assemble)
+        .unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn run(name: &str, sets: &[&str], threads: u16) -> RunRecord {
+    assembled(name, sets)
+        .run(threads, "", &mut Alone)
+        .unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// What makes a built-in scenario take a moment.
+fn smaller(name: &str) -> &'static [&'static str] {
+    match name {
+        "shuffle" => &["workload.tasks=1", "workload.size=20KB"],
+        "all-to-all" => &["workload.size=10KB"],
+        "permutation" => &["workload.size=50KB"],
+        "incast-rr" => &["workload.rounds=2"],
+        "web-server" | "cache-follower" | "web-search" | "data-mining" | "xpass-fat-tree" => {
+            &["workload.messages=40"]
+        }
+        _ => &[],
+    }
+}
+
+#[test]
+fn every_builtin_scenario_runs_to_its_end_under_every_transport() {
+    for builtin in scenario::builtin::all() {
+        for transport in transports::proven() {
+            let kind = format!("transport.kind={}", transport.name());
+            let sets = [smaller(builtin.name), &[kind.as_str()]].concat();
+            let record = run(builtin.name, &sets, 1);
+            let name = format!("{} with {}", builtin.name, transport.name());
+            assert_eq!(
+                record.status,
+                Status::Complete,
+                "{name}: {:?}",
+                record.stuck.first()
+            );
+            assert_eq!(record.conservation, Ok(()), "{name}");
+            let early = |f: &FlowRow| match (f.start, f.end) {
+                (Some(start), Some(end)) => !f.timed && end.since(start) < f.ideal,
+                _ => true,
+            };
+            assert!(
+                !record.flows.iter().any(early),
+                "{name}: faster than an idle network"
+            );
+        }
+    }
+}
+
+#[test]
+fn threads_change_nothing() {
+    let one = run("xpass-fat-tree", &["workload.messages=100"], 1);
+    for threads in [2, 5] {
+        assert_eq!(
+            run("xpass-fat-tree", &["workload.messages=100"], threads),
+            one
+        );
+    }
+}
+
+#[test]
+fn what_waits_in_an_incast_stays_below_the_bound() {
+    for size in ["2KB", "64KB", "300KB"] {
+        let sets = [&format!("workload.size={size}") as &str];
+        let bound = assembled("incast", &sets).queue_bound().unwrap().down[0]
+            .bytes
+            .0;
+        let record = run("incast", &sets, 1);
+        let requests = 84 * record.flows.len() as u64;
+        let port = record
+            .ports
+            .iter()
+            .find(|p| p.name() == "tor0 -> h0")
+            .unwrap();
+        assert!(port.queue_max > 1538, "{} B", port.queue_max);
+        assert!(
+            port.queue_max <= bound + requests,
+            "{} B of {bound}",
+            port.queue_max
+        );
+        let dropped: u64 = record.ports.iter().map(|p| p.dropped[2]).sum();
+        assert_eq!(dropped, 0, "scheduled packets are never dropped");
+    }
+}
+
+#[test]
+fn flows_without_an_end_last_as_long_as_the_run_and_count_what_they_brought() {
+    let endless = "[topology]\nkind = \"dumbbell\"\nhost_rate = \"10Gbps\"\n[workload]\nkind = \
+                   \"long-flows\"\n[run]\nuntil = \"5ms\"\n[output]\nflows = true\n";
+    let open = scenario::load_text("endless.toml", endless, &[])
+        .and_then(scenario::Scenario::assemble)
+        .and_then(|run| run.run(1, "", &mut Alone))
+        .unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(open.status, Status::Complete);
+    assert!(
+        open.flows.iter().all(|f| f.timed && f.end.is_none()),
+        "{:?}",
+        open.flows
+    );
+    // Two flows share 10 Gb/s for five milliseconds, less the overhead of frames and credits.
+    let received: u64 = open.flows.iter().map(|f| f.received).sum();
+    assert!((5_000_000..5_650_000).contains(&received), "{received} B");
+}
+
+#[test]
+fn the_window_decides_who_counts_and_the_drain_when_it_ends() {
+    let sets = [
+        "workload.stop=4ms",
+        "run.warmup=1ms",
+        "run.window=2ms",
+        "run.drain=1ms",
+    ];
+    let text = "[topology]\nkind = \"star\"\nhosts = 8\nhost_rate = \"10Gbps\"\n[workload]\nkind = \
+                \"random\"\nsizes = \"web-server\"\n";
+    let sets: Vec<_> = sets.iter().map(|s| (*s).to_owned()).collect();
+    let run = scenario::load_text("w.toml", text, &sets)
+        .and_then(scenario::Scenario::assemble)
+        .unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(run.window(), Time(1_000_000_000)..Time(3_000_000_000));
+    assert_eq!(run.until(), Time(4_000_000_000));
+    let record = run.run(1, "", &mut Alone).unwrap_or_else(|e| panic!("{e}"));
+    assert!(record.end < Time(4_000_000_000), "{}", record.end);
+    assert_eq!(
+        record.status,
+        Status::Complete,
+        "unfinished messages are allowed to remain"
+    );
+    let summary = results::Summary::of(&record);
+    assert!(summary.messages.counted < summary.messages.total);
+}
+
+/// Ends a run at the first look after some messages.
+struct Impatient {
+    looks: u32,
+    rows: usize,
+}
+
+impl Watch for Impatient {
+    fn progress(&mut self, progress: &Progress) -> bool {
+        self.looks += 1;
+        progress.done < 10
+    }
+    fn completed(&mut self, rows: &[FlowRow], tags: &[String]) {
+        assert!(
+            rows.iter()
+                .all(|row| row.end.is_some() && usize::from(row.tag) < tags.len())
+        );
+        self.rows += rows.len();
+    }
+}
+
+#[test]
+fn an_interrupted_run_gives_what_it_had() {
+    let mut watch = Impatient { looks: 0, rows: 0 };
+    let record = assembled("web-server", &["workload.messages=1000"])
+        .run(1, "", &mut watch)
+        .unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(record.status, Status::Interrupted);
+    let done = record.flows.iter().filter(|f| f.end.is_some()).count();
+    assert!(
+        (10..1000).contains(&done) && watch.looks > 0,
+        "{done} after {} looks",
+        watch.looks
+    );
+    assert_eq!(watch.rows, done);
+}
+
+#[test]
+fn long_runs_keep_a_bounded_number_of_samples() {
+    let sets = ["output.every=100ns", "workload.size=200KB"];
+    let record = run("incast", &sets, 1);
+    assert!(
+        record.port_series.len() <= 1 << 19,
+        "{}",
+        record.port_series.len()
+    );
+    assert!(
+        record.port_series.len() > 1 << 17,
+        "{}",
+        record.port_series.len()
+    );
+    let mut moments: Vec<u64> = record.port_series.iter().map(|s| s.at.0).collect();
+    moments.dedup();
+    let steps: Vec<u64> = moments.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(
+        steps.iter().all(|&step| step == steps[0]),
+        "samples stay evenly spaced"
+    );
+}
