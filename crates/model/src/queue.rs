@@ -98,6 +98,9 @@ impl DropReason {
 pub enum Dequeue {
     /// A packet leaves and others wait.
     Packet,
+    /// A packet leaves and others wait, none of which may leave before this moment. An earlier
+    /// arrival asks again.
+    Then(Time),
     /// A packet leaves and nothing else waits.
     Last,
     /// Something waits that may not leave before this moment. An earlier arrival asks again.

@@ -248,16 +248,15 @@ impl<'a> Net<'a> {
                 let Kind::Switch(switch) = &mut node.kind else {
                     unreachable!("matched above")
                 };
-                let world = &self.world;
-                for place in 0..keys.len() {
-                    let key = keys[place];
-                    let index = (key & ((1 << INDEX_BITS) - 1)) as usize;
-                    // SAFETY: taken packets live until the pool recycles, after this call.
-                    let packet = unsafe { &*packets[index] };
-                    let alone = keys
-                        .get(place + 1)
-                        .is_none_or(|next| next >> INDEX_BITS != key >> INDEX_BITS);
-                    switch.arrive(packet.at, packet, alone, world, log, &mut out);
+                let ways = &self.world.ways;
+                keys.push(u64::MAX); // Later than any arrival.
+                for pair in keys.windows(2) {
+                    let index = (pair[0] & ((1 << INDEX_BITS) - 1)) as usize;
+                    // SAFETY: `gather` numbered the packets; taken ones live until the pool
+                    // recycles, after this call.
+                    let packet = unsafe { &**packets.get_unchecked(index) };
+                    let alone = pair[1] >> INDEX_BITS != pair[0] >> INDEX_BITS;
+                    switch.arrive(packet.at, packet, alone, ways, log, &mut out);
                 }
                 switch.commit_before(clock.end, &mut out);
                 switch.next().min(left)
@@ -414,7 +413,7 @@ impl<'a> Net<'a> {
                     let alone = due
                         .get(place + 1)
                         .is_none_or(|(_, next)| next.at != packet.at);
-                    switch.arrive(packet.at, packet, alone, &self.world, log, out);
+                    switch.arrive(packet.at, packet, alone, &self.world.ways, log, out);
                 }
                 switch.commit_before(clock.end, out);
                 next.min(switch.next())
@@ -482,16 +481,22 @@ fn sort(keys: &mut Vec<u64>, scratch: &mut Vec<u64>, bucket_shift: u32) {
             first[place + 1] += first[place];
         }
         scratch.clear();
-        scratch.resize(keys.len(), 0);
+        scratch.reserve(keys.len());
         for &key in keys.iter() {
             let place = &mut first[bucket(key)];
-            scratch[*place as usize] = key;
+            // SAFETY: places of all keys are distinct and below their number, which has room.
+            unsafe { scratch.as_mut_ptr().add(*place as usize).write(key) };
             *place += 1;
         }
+        // SAFETY: as many places as keys were written.
+        unsafe { scratch.set_len(keys.len()) };
         std::mem::swap(keys, scratch);
     }
     for place in 1..keys.len() {
         let key = keys[place];
+        if keys[place - 1] <= key {
+            continue;
+        }
         let mut hole = place;
         while hole > 0 && keys[hole - 1] > key {
             keys[hole] = keys[hole - 1];

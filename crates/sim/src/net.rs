@@ -18,8 +18,6 @@ const FRAME_SMALLEST: u64 = 64;
 pub(crate) struct World<'a> {
     pub(crate) book: Book<'a>,
     pub(crate) ways: Ways,
-    /// Whether packets may pass an idle port without queueing.
-    pub(crate) pass: bool,
 }
 
 /// Why a run cannot start.
@@ -57,11 +55,7 @@ pub(crate) fn build<'a>(setup: &'a Setup<'_>) -> Result<(World<'a>, Vec<Node>), 
     let ways = Ways {
         epochs: fault::epochs(topology, &setup.faults),
     };
-    let world = World {
-        book,
-        ways,
-        pass: setup.pass,
-    };
+    let world = World { book, ways };
     let nodes = (0..topology.nodes.len())
         .map(|node| make_node(setup, &world, node))
         .collect();
@@ -139,6 +133,7 @@ fn make_switch(setup: &Setup<'_>, world: &World<'_>, id: u32) -> Switch {
             .spray
             .then(|| Rng::stream(setup.seed, stream::PORT, spray)),
         setup.ordered,
+        setup.pass,
         setup.shared_buffer,
     )
 }

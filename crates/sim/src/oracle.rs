@@ -105,7 +105,14 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
             }
             Kind::Switch(switch) => {
                 for packet in &arrivals {
-                    switch.arrive(now, packet, arrivals.len() == 1, &world, &mut log, &mut out);
+                    switch.arrive(
+                        now,
+                        packet,
+                        arrivals.len() == 1,
+                        &world.ways,
+                        &mut log,
+                        &mut out,
+                    );
                 }
                 // A choice at this very moment knows of everything that arrived up to it.
                 if switch.is_due(now) {

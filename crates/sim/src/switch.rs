@@ -1,11 +1,10 @@
 //! A switch: it finds the way, then lets the egress port decide.
 
-use crate::net::World;
 use crate::node::{Log, Outlet, Sent};
 use crate::setup::{PortCounters, SharedBuffer};
 use model::{Class, Dequeue, DropReason, Packet, Rng, Verdict};
 use switching::Port as PortKind;
-use topology::{NodeId, Routes, ecmp_index};
+use topology::{NodeId, Routes, ecmp_index_salted, tier_salt};
 use units::{LineTime, Span, Time};
 
 /// The routing of a whole run: a new table whenever a link comes or goes.
@@ -46,7 +45,8 @@ pub(crate) struct Port {
 /// One switch.
 pub(crate) struct Switch {
     node: NodeId,
-    tier: u8,
+    /// What its tier adds to the choice among equal ways.
+    salt: u32,
     pub(crate) ports: Vec<Port>,
     /// Ports where something waits, in no order.
     waiting: Vec<u16>,
@@ -59,6 +59,8 @@ pub(crate) struct Switch {
     ordered: bool,
     shared: Option<SharedBuffer>,
     shared_used: u64,
+    /// A packet that finds its port idle may pass without queueing.
+    may_pass: bool,
 }
 
 impl Port {
@@ -160,11 +162,12 @@ impl Switch {
         ways: &Ways,
         spray: Option<Rng>,
         ordered: bool,
+        pass: bool,
         shared: Option<SharedBuffer>,
     ) -> Self {
         Self {
             node,
-            tier,
+            salt: tier_salt(tier),
             ports,
             waiting: Vec::new(),
             epoch: 0,
@@ -172,6 +175,7 @@ impl Switch {
             row_start: ways.epochs[0].1.row_start(node),
             spray,
             ordered: ordered || shared.is_some(),
+            may_pass: pass && shared.is_none(),
             shared,
             shared_used: 0,
         }
@@ -209,22 +213,13 @@ impl Switch {
         if entry == Routes::DIRECT {
             return Some(usize::from(routes.port_to(to)));
         }
-        let group = routes.group(entry);
-        let n = group.len();
-        if n <= 1 {
-            return group.first().map(|&port| usize::from(port));
-        }
-        #[allow(
-            clippy::cast_possible_truncation,
-            reason = "a switch has at most 65,535 ports"
-        )]
-        let ways = n as u32;
-        let index = match &mut self.spray {
+        let (salt, spray) = (self.salt, &mut self.spray);
+        let choose = |size: u32| match spray {
             #[allow(clippy::cast_possible_truncation, reason = "below the number of ports")]
-            Some(rng) if packet.class() != Class::Credit => rng.below(n as u64) as u32,
-            Some(_) | None => ecmp_index(packet.conn.0 ^ packet.entropy() << 24, self.tier, ways),
+            Some(rng) if packet.class() != Class::Credit => rng.below(size.into()) as u32,
+            Some(_) | None => ecmp_index_salted(packet.conn.0 ^ packet.entropy() << 24, salt, size),
         };
-        Some(usize::from(group[index as usize]))
+        routes.pick(entry, choose).map(usize::from)
     }
 
     /// A packet has come in. `alone` says that no other arrival of this node has the same moment.
@@ -234,14 +229,14 @@ impl Switch {
         now: Time,
         packet: &Packet,
         alone: bool,
-        world: &World<'_>,
+        ways: &Ways,
         log: &mut Log,
         out: &mut impl Outlet,
     ) {
         if self.ordered {
             self.commit_all_before(now, out);
         }
-        let Some(index) = self.way(now, packet, &world.ways) else {
+        let Some(index) = self.way(now, packet, ways) else {
             log.unreachable[packet.class() as usize] += 1;
             return;
         };
@@ -256,26 +251,20 @@ impl Switch {
                 }
                 port.promised_max = port.promised_max.max(port.free_at.since(now));
             }
-            PortKind::Disc(disc) => {
-                let mut packet = *packet;
-                let idle = port.choose_at == Time::NEVER && port.free_at <= now;
-                if idle
-                    && alone
-                    && world.pass
-                    && self.shared.is_none()
-                    && disc.pass(now, &mut packet)
-                {
-                    port.transmit(now, &packet, out);
-                } else {
-                    self.enqueue(now, index, packet, out);
-                }
-            }
+            PortKind::Disc(_) => self.offer(now, index, *packet, alone, out),
         }
     }
 
-    /// The slower way in: the packet waits, for however short a time.
+    /// Hands a packet to a discipline: through it where the port is idle, into it otherwise.
     #[inline(never)]
-    fn enqueue(&mut self, now: Time, index: usize, mut packet: Packet, out: &mut impl Outlet) {
+    fn offer(
+        &mut self,
+        now: Time,
+        index: usize,
+        mut packet: Packet,
+        alone: bool,
+        out: &mut impl Outlet,
+    ) {
         let port = &mut self.ports[index];
         // Choices before this arrival do not know of it.
         while port.choose_at < now {
@@ -284,6 +273,11 @@ impl Switch {
         let PortKind::Disc(disc) = &mut port.kind else {
             unreachable!("FIFO ports do not queue")
         };
+        let idle = port.choose_at == Time::NEVER && port.free_at <= now;
+        if idle && alone && self.may_pass && disc.pass(now, &mut packet) {
+            port.transmit(now, &packet, out);
+            return;
+        }
         if let Some(shared) = self.shared {
             let free = shared.size.get().saturating_sub(self.shared_used) as f64;
             let held = disc.backlog().data_bytes as f64;
@@ -386,13 +380,13 @@ fn choose(port: &mut Port, shared_used: &mut u64, out: &mut impl Outlet) {
             port.choose_at = until;
         }
         Dequeue::Empty => port.choose_at = Time::NEVER,
-        said @ (Dequeue::Packet | Dequeue::Last) => {
+        said => {
             *shared_used = shared_used.saturating_sub(u64::from(packet.size));
             port.transmit(at, &packet, out);
-            port.choose_at = if said == Dequeue::Last {
-                Time::NEVER
-            } else {
-                port.free_at
+            port.choose_at = match said {
+                Dequeue::Last => Time::NEVER,
+                Dequeue::Then(next) => next.max(port.free_at),
+                _ => port.free_at,
             };
         }
     }

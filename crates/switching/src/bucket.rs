@@ -5,13 +5,16 @@ use units::{LineTime, Span, Time};
 
 /// Lets `size_mean / (size_mean + frame_max)` of a line's rate pass as credits.
 ///
-/// Tokens are line time times `size_mean`, so that a credit's cost is a whole number whether it is
-/// counted as one or by its bytes. The bucket starts empty. [xpass artefact]
+/// Kept as the moment at which the bucket, filling since, was empty: tokens are the time that has
+/// passed from then on, and a mean credit costs one [`period`](Self::period). The bucket starts
+/// empty. [xpass artefact]
 #[derive(Clone, Debug)]
 pub struct CreditBucket {
-    tokens: u64,
-    filled_at: Time,
-    tokens_max: u64,
+    empty_at: Time,
+    /// What `empty_at` leaves out, in parts of `size_mean` of a picosecond: only where bytes count.
+    rest: u64,
+    /// Time that fills an empty bucket.
+    depth: Span,
     /// Line time of one mean credit and the frame it releases, in picoseconds.
     period: u64,
     size_mean: u64,
@@ -24,54 +27,53 @@ impl CreditBucket {
         let size_mean = u64::from(spec.size_mean);
         let period = line.of(size_mean + u64::from(spec.frame_max)).0;
         Self {
-            tokens: 0,
-            filled_at: Time::ZERO,
-            tokens_max: u64::from(spec.bucket) * period * size_mean,
+            empty_at: Time::ZERO,
+            rest: 0,
+            depth: Span(u64::from(spec.bucket) * period),
             period,
             size_mean,
             count: spec.count,
         }
     }
 
-    fn cost(&self, size: u16) -> u64 {
+    /// When a bucket that was empty at `from` and `rest` parts holds the tokens of `size` bytes.
+    #[inline]
+    fn filled(&self, from: Time, rest: u64, size: u16) -> (Time, u64) {
         match self.count {
-            CreditCount::Credits => self.period * self.size_mean,
-            CreditCount::Bytes => self.period * u64::from(size),
+            CreditCount::Credits => (Time(from.0 + self.period), 0),
+            CreditCount::Bytes => {
+                let parts = self.period * u64::from(size) + rest;
+                (
+                    Time(from.0 + parts / self.size_mean),
+                    parts % self.size_mean,
+                )
+            }
         }
     }
 
-    fn fill(&mut self, now: Time) {
-        // A bucket is full long before this product can overflow.
-        let span = now
-            .since(self.filled_at)
-            .0
-            .min(self.tokens_max / self.size_mean + 1);
-        self.tokens = (self.tokens + span * self.size_mean).min(self.tokens_max);
-        self.filled_at = now;
+    /// When the tokens of a credit of `size` bytes will be there, if no other takes them.
+    #[inline]
+    pub fn ready(&self, size: u16) -> Time {
+        let (at, rest) = self.filled(self.empty_at, self.rest, size);
+        Time(at.0 + u64::from(rest > 0))
     }
 
     /// Takes the tokens of a credit of `size` bytes, or says when they will be there.
     ///
     /// # Errors
     /// The moment at which the same call succeeds.
+    #[inline]
     pub fn take(&mut self, now: Time, size: u16) -> Result<(), Time> {
-        self.fill(now);
-        let cost = self.cost(size);
-        if self.tokens >= cost {
-            self.tokens -= cost;
-            return Ok(());
+        let full_from = Time(now.0.saturating_sub(self.depth.0));
+        if full_from > self.empty_at {
+            (self.empty_at, self.rest) = (full_from, 0);
         }
-        Err(now + Span((cost - self.tokens).div_ceil(self.size_mean)))
-    }
-
-    /// Panics where an invariant is broken.
-    pub fn check(&self) {
-        assert!(
-            self.tokens <= self.tokens_max,
-            "{} tokens of {}",
-            self.tokens,
-            self.tokens_max
-        );
+        let ready = self.ready(size);
+        if now < ready {
+            return Err(ready);
+        }
+        (self.empty_at, self.rest) = self.filled(self.empty_at, self.rest, size);
+        Ok(())
     }
 }
 
@@ -123,5 +125,12 @@ mod tests {
         let mut bucket = bucket(CreditCount::Bytes);
         assert_eq!(bucket.take(Time::ZERO, 76), Err(Time(1_174_020)));
         assert_eq!(bucket.take(Time(1_174_020), 76), Ok(()));
+        // No part of a picosecond is lost.
+        let mut now = Time(1_174_020);
+        for _ in 0..84 {
+            now = bucket.take(now, 77).expect_err("the bucket was emptied");
+            assert_eq!(bucket.take(now, 77), Ok(()));
+        }
+        assert_eq!(now.0, (1_297_600u64 * (76 + 84 * 77)).div_ceil(84));
     }
 }

@@ -45,11 +45,13 @@ impl CreditPort {
         }
     }
 
+    /// What is to be said of the port once a packet has left.
+    #[inline]
     fn left(&self) -> Dequeue {
-        if self.credits.is_empty() && self.data.is_empty() {
-            Dequeue::Last
-        } else {
-            Dequeue::Packet
+        match self.credits.front() {
+            _ if !self.data.is_empty() => Dequeue::Packet,
+            Some(credit) => Dequeue::Then(self.bucket.ready(credit.size)),
+            None => Dequeue::Last,
         }
     }
 
@@ -82,21 +84,22 @@ impl QueueDisc for CreditPort {
     }
 
     fn dequeue(&mut self, now: Time, out: &mut Packet) -> Dequeue {
-        let mut wait = None;
+        let mut nothing = Dequeue::Empty;
         if let Some(credit) = self.credits.front() {
             match self.bucket.take(now, credit.size) {
                 Ok(()) => {
+                    *out = *credit;
                     self.credit_bytes -= u64::from(credit.size);
-                    *out = self.credits.pop_front().expect("it was just looked at");
+                    self.credits.pop_front();
                     return self.left();
                 }
-                Err(at) => wait = Some(at),
+                Err(at) => nothing = Dequeue::Wait(at),
             }
         }
         if self.data.pop(out) {
             self.left()
         } else {
-            wait.map_or(Dequeue::Empty, Dequeue::Wait)
+            nothing
         }
     }
 
@@ -125,7 +128,6 @@ impl QueueDisc for CreditPort {
     }
 
     fn check(&self) {
-        self.bucket.check();
         self.data.check();
         let bytes: u64 = self
             .credits
@@ -189,7 +191,7 @@ mod tests {
                 (P, "credit"),
                 (P, "scheduled"),
                 (P, "scheduled"),
-                (P, "scheduled")
+                (Dequeue::Then(Time(late.0 + 1_297_600)), "scheduled")
             ]
         );
         assert_eq!(

@@ -23,7 +23,13 @@ pub const fn tier_salt(tier: u8) -> u32 {
 /// `n`. It knows nothing of direction, so both directions choose alike. [xpass s3.1]
 #[inline]
 pub const fn ecmp_index(conn: u32, tier: u8, n: u32) -> u32 {
-    let spread = mix(conn ^ tier_salt(tier)) as u64 * n as u64;
+    ecmp_index_salted(conn, tier_salt(tier), n)
+}
+
+/// [`ecmp_index`] at a switch that keeps the [`tier_salt`] of its tier.
+#[inline]
+pub const fn ecmp_index_salted(conn: u32, salt: u32, n: u32) -> u32 {
+    let spread = mix(conn ^ salt) as u64 * n as u64;
     #[allow(
         clippy::cast_possible_truncation,
         reason = "the high half of a 64-bit product"

@@ -17,7 +17,7 @@ mod tests;
 mod text;
 
 pub use capacity::Crossing;
-pub use ecmp::{check_symmetry, ecmp_index, mirrored, path, tier_salt};
+pub use ecmp::{check_symmetry, ecmp_index, ecmp_index_salted, mirrored, path, tier_salt};
 pub use graph::{Cable, Graph, GraphNode, PortOrder};
 pub use routes::Routes;
 pub use spec::{Dumbbell, FatTree, LeafSpine, MultiBottleneck, ParkingLot, Spec, Star, ThreeTier};

@@ -165,6 +165,19 @@ impl Routes {
         &self.ports[at + 1..at + 1 + size]
     }
 
+    /// The port that `choose` picks, by the size of the group, from a table entry; none where the
+    /// edge cannot be reached.
+    #[inline]
+    pub fn pick(&self, entry: u32, choose: impl FnOnce(u32) -> u32) -> Option<u16> {
+        let at = entry as usize;
+        let index = match self.ports[at] {
+            0 => return None,
+            1 => 0,
+            size => choose(size.into()),
+        };
+        Some(self.ports[at + 1 + index as usize])
+    }
+
     /// All groups one after the other, each as its size and its ports: what [`Routes::group`] reads.
     pub fn ports(&self) -> &[u16] {
         &self.ports
