@@ -5,8 +5,11 @@ use crate::barrier::{Barrier, Guard};
 use crate::net::{self, SetupError, World};
 use crate::node::{Kind, Log, Node, Outlet};
 use crate::outcome;
+use crate::placement::share_out;
 use crate::ring::{Pool, Ring};
 use crate::setup::{FlowSample, Observer, Outcome, PortSample, Setup};
+use crate::sort::{BUCKETS, INDEX_BITS, sort};
+use crate::trace::{Traced, Tracer, Wanted};
 use model::Packet;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,12 +25,6 @@ const QUIET_RTTS: u64 = 20;
 const QUIET_MIN: Span = Span::us(200);
 /// Packet-hops between two looks of the observer.
 const LOOK_EVERY: u64 = 500_000;
-/// Arrivals in one node and window: 24 bits of the sort key.
-const INDEX_BITS: u32 = 24;
-/// At most this many are sorted by insertion alone.
-const INSERTION_MAX: usize = 16;
-/// Buckets of the counting pass.
-const BUCKETS: usize = 64;
 
 /// Whom a packet on a link reaches, and which flag tells it.
 #[derive(Clone, Copy)]
@@ -58,6 +55,7 @@ struct Net<'a> {
     /// Shift that spreads a window over the buckets of the counting pass.
     bucket_shift: u32,
     digest: bool,
+    tracer: Option<Tracer>,
 }
 
 // SAFETY: a node is touched by the one thread that owns it during a window, or by the one thread
@@ -93,6 +91,19 @@ struct Clock {
     stop: bool,
 }
 
+impl Clock {
+    /// Window 0 comes next, whether or not anything happens in it.
+    const BEFORE: Self = Self {
+        window: 0,
+        start: Time::ZERO,
+        end: Time::ZERO,
+        keep: true,
+        serial: true,
+        attend: false,
+        stop: false,
+    };
+}
+
 struct Out<'n, 'a> {
     net: &'n Net<'a>,
     pool: &'n mut Pool,
@@ -116,6 +127,14 @@ impl Outlet for Out<'_, '_> {
             self.tell(link, at);
         }
     }
+
+    #[cold]
+    fn lost(&mut self, at: Time, packet: &Packet, what: Traced) {
+        if let Some(tracer) = &self.net.tracer {
+            // SAFETY: this is the thread of that number.
+            unsafe { tracer.note(self.thread, at, packet, what) };
+        }
+    }
 }
 
 impl Out<'_, '_> {
@@ -136,7 +155,13 @@ impl Out<'_, '_> {
 }
 
 impl<'a> Net<'a> {
-    fn new(setup: &Setup<'_>, world: World<'a>, nodes: Vec<Node>, threads: usize) -> Self {
+    fn new(
+        setup: &Setup<'_>,
+        world: World<'a>,
+        nodes: Vec<Node>,
+        threads: usize,
+        wanted: Option<Wanted>,
+    ) -> Self {
         let window = net::lookahead(setup).0;
         let (bit_of, node_at, words_of) = share_out(setup, threads);
         let mut news_of = Vec::with_capacity(nodes.len());
@@ -166,6 +191,25 @@ impl<'a> Net<'a> {
             bit_of,
             words_of,
             digest: setup.digest,
+            tracer: wanted.map(|wanted| Tracer::new(wanted, threads)),
+        }
+    }
+
+    /// Whether anybody wants to know of every arrival.
+    fn noted(&self) -> bool {
+        self.digest || self.tracer.is_some()
+    }
+
+    /// Takes an arrival into the digest and the trace, where there are any.
+    #[cold]
+    fn note(&self, thread: usize, node: &mut Node, port: u16, packet: &Packet) {
+        if self.digest {
+            node.note(port, packet);
+        }
+        if let Some(tracer) = &self.tracer {
+            let what = Traced::Arrived(node.kind.ingress(usize::from(port)));
+            // SAFETY: the caller runs as the thread of that number.
+            unsafe { tracer.note(thread, packet.at, packet, what) };
         }
     }
 
@@ -200,12 +244,12 @@ impl<'a> Net<'a> {
             packets,
             ports,
             due,
-            thread,
+            ..
         } = worker;
         let mut out = Out {
             net: self,
             pool,
-            thread: *thread,
+            thread: worker.thread,
             window: clock.window,
             #[cfg(debug_assertions)]
             window_end: Time((clock.window + 1) * self.activity.window()),
@@ -213,7 +257,7 @@ impl<'a> Net<'a> {
         if node.faults.is_some() {
             return self.run_faulty(number, node, clock, due, log, &mut out);
         }
-        let digest = self.digest;
+        let noted = self.noted();
         match &mut node.kind {
             Kind::Host(_) => {
                 packets.clear();
@@ -225,8 +269,9 @@ impl<'a> Net<'a> {
                 log.hops += packets.len() as u64;
                 // SAFETY: taken packets live until the pool recycles, after this call.
                 let arrivals = packets.iter().map(|&packet| unsafe { &*packet });
-                if digest {
-                    arrivals.clone().for_each(|packet| node.note(0, packet));
+                if noted {
+                    let each = arrivals.clone();
+                    each.for_each(|packet| self.note(out.thread, node, 0, packet));
                 }
                 let Kind::Host(host) = &mut node.kind else {
                     unreachable!("matched above")
@@ -235,14 +280,16 @@ impl<'a> Net<'a> {
                 left.map_or(next, |at| next.min(at))
             }
             Kind::Switch(_) => {
-                let left = self.gather(number, node, clock, out.pool, keys, packets, ports);
+                let ports_too = noted.then_some(&mut *ports);
+                let left = self.gather(number, node, clock, out.pool, keys, packets, ports_too);
                 log.hops += keys.len() as u64;
                 sort(keys, scratch, self.bucket_shift);
-                if digest {
+                if noted {
                     for &key in keys.iter() {
                         let index = (key & ((1 << INDEX_BITS) - 1)) as usize;
                         // SAFETY: taken packets live until the pool recycles, after this call.
-                        node.note(ports[index], unsafe { &*packets[index] });
+                        let packet = unsafe { &*packets[index] };
+                        self.note(out.thread, node, ports[index], packet);
                     }
                 }
                 let Kind::Switch(switch) = &mut node.kind else {
@@ -291,11 +338,8 @@ impl<'a> Net<'a> {
     #[inline]
     fn ingress(&self, node: u32, port: usize) -> &Ring {
         // SAFETY: this thread runs the node.
-        let link = match unsafe { &(*self.nodes[node as usize].get()).kind } {
-            Kind::Host(host) => host.link(),
-            Kind::Switch(switch) => switch.ports[port].link(),
-        };
-        &self.rings[(link ^ 1) as usize]
+        let link = unsafe { &(*self.nodes[node as usize].get()).kind }.ingress(port);
+        &self.rings[link.index()]
     }
 
     /// Collects what arrives at a switch before the end of the window, as sort keys (moment, then
@@ -313,7 +357,7 @@ impl<'a> Net<'a> {
         pool: &mut Pool,
         keys: &mut Vec<u64>,
         packets: &mut Vec<*const Packet>,
-        ports: &mut Vec<u16>,
+        mut ports: Option<&mut Vec<u16>>,
     ) -> Time {
         let Kind::Switch(switch) = &node.kind else {
             unreachable!("hosts have one ingress port")
@@ -321,7 +365,9 @@ impl<'a> Net<'a> {
         let mut next = Time::NEVER;
         keys.clear();
         packets.clear();
-        ports.clear();
+        if let Some(ports) = &mut ports {
+            ports.clear();
+        }
         let first = self.news_of[number as usize] as usize;
         for (word, left) in node.left.iter_mut().enumerate() {
             let mut fresh = *left | self.news[first + word].swap(0, Ordering::AcqRel);
@@ -353,7 +399,7 @@ impl<'a> Net<'a> {
                     *left |= fresh & fresh.wrapping_neg();
                     next = next.min(at);
                 }
-                if self.digest {
+                if let Some(ports) = &mut ports {
                     ports.resize(packets.len(), u16::try_from(port).expect("few ports"));
                 }
                 fresh &= fresh - 1;
@@ -387,20 +433,29 @@ impl<'a> Net<'a> {
                 break;
             }
             let index = u16::try_from(port).expect("few ports");
+            let mut lost = Vec::new();
             // SAFETY: this thread runs the receiving node, and packets are copied at once.
             let stays = unsafe {
                 let ring = self.ingress(number, port);
-                ring.take_before(clock.end, out.pool, |packet| faults.offer(index, &*packet))
+                ring.take_before(clock.end, out.pool, |packet| {
+                    if !faults.offer(index, &*packet) {
+                        lost.push(*packet);
+                    }
+                })
             };
+            for packet in lost {
+                let what = Traced::Lost(node.kind.ingress(port));
+                out.lost(packet.at, &packet, what);
+            }
             next = next.min(stays.unwrap_or(Time::NEVER));
         }
         due.clear();
         faults.due(clock.end, due);
         next = next.min(faults.next());
         log.hops += due.len() as u64;
-        if self.digest {
+        if self.noted() {
             for (port, packet) in due.iter() {
-                node.note(*port, packet);
+                self.note(out.thread, node, *port, packet);
             }
         }
         match &mut node.kind {
@@ -419,90 +474,6 @@ impl<'a> Net<'a> {
                 next.min(switch.next())
             }
         }
-    }
-}
-
-/// Gives every node a place in the activity sets, such that no 64-bit word has two owners: hosts in
-/// equal blocks, a switch that has hosts with the first of them, the others in turn.
-#[allow(
-    clippy::type_complexity,
-    reason = "three parallel tables, named where they are used"
-)]
-fn share_out(
-    setup: &Setup<'_>,
-    threads: usize,
-) -> (Vec<u32>, Vec<u32>, Vec<std::ops::Range<usize>>) {
-    let topology = &setup.topology;
-    let hosts = topology.hosts as usize;
-    let mut in_turn = 0;
-    let owner: Vec<usize> = (0..topology.nodes.len())
-        .map(|node| {
-            let neighbours = topology.nodes[node]
-                .ports
-                .iter()
-                .map(|&p| topology.link(p).to.index());
-            let host = if node < hosts {
-                Some(node)
-            } else {
-                neighbours.filter(|&n| n < hosts).min()
-            };
-            host.map_or_else(
-                || {
-                    in_turn += 1;
-                    in_turn % threads
-                },
-                |host| host * threads / hosts,
-            )
-        })
-        .collect();
-    let (mut bit_of, mut node_at) = (vec![0u32; topology.nodes.len()], Vec::new());
-    let mut words_of = Vec::new();
-    for thread in 0..threads {
-        let first = node_at.len() / 64;
-        for node in (0..topology.nodes.len()).filter(|&node| owner[node] == thread) {
-            bit_of[node] = u32::try_from(node_at.len()).expect("fewer than 2^32 nodes");
-            node_at.push(u32::try_from(node).expect("fewer than 2^32 nodes"));
-        }
-        node_at.resize(node_at.len().next_multiple_of(64), u32::MAX);
-        words_of.push(first..node_at.len() / 64);
-    }
-    (bit_of, node_at, words_of)
-}
-
-/// Sorts arrivals by moment, then by ingress port: the keys of one port already stand in order.
-fn sort(keys: &mut Vec<u64>, scratch: &mut Vec<u64>, bucket_shift: u32) {
-    if keys.len() > INSERTION_MAX {
-        let bucket = |key: u64| (key >> INDEX_BITS >> bucket_shift) as usize & (BUCKETS - 1);
-        let mut first = [0u32; BUCKETS + 1];
-        for &key in keys.iter() {
-            first[bucket(key) + 1] += 1;
-        }
-        for place in 0..BUCKETS {
-            first[place + 1] += first[place];
-        }
-        scratch.clear();
-        scratch.reserve(keys.len());
-        for &key in keys.iter() {
-            let place = &mut first[bucket(key)];
-            // SAFETY: places of all keys are distinct and below their number, which has room.
-            unsafe { scratch.as_mut_ptr().add(*place as usize).write(key) };
-            *place += 1;
-        }
-        // SAFETY: as many places as keys were written.
-        unsafe { scratch.set_len(keys.len()) };
-        std::mem::swap(keys, scratch);
-    }
-    for place in 1..keys.len() {
-        let key = keys[place];
-        if keys[place - 1] <= key {
-            continue;
-        }
-        let mut hole = place;
-        while hole > 0 && keys[hole - 1] > key {
-            keys[hole] = keys[hole - 1];
-            hole -= 1;
-        }
-        keys[hole] = key;
     }
 }
 
@@ -711,9 +682,18 @@ impl Shared<'_, '_, '_> {
 /// # Panics
 /// If an invariant of the simulator or of a transport is broken.
 pub fn run(setup: &Setup<'_>, observer: &mut dyn Observer) -> Result<Outcome, SetupError> {
+    run_with(setup, observer, None).map(|(outcome, _)| outcome)
+}
+
+/// The same, with a trace of what is wanted.
+pub(crate) fn run_with(
+    setup: &Setup<'_>,
+    observer: &mut dyn Observer,
+    wanted: Option<Wanted>,
+) -> Result<(Outcome, Option<Tracer>), SetupError> {
     let (world, nodes) = net::build(setup)?;
     let threads = usize::from(setup.threads.max(1)).min(setup.topology.hosts.max(1) as usize);
-    let net = Net::new(setup, world, nodes, threads);
+    let net = Net::new(setup, world, nodes, threads, wanted);
     for number in 0..setup.topology.hosts {
         let first = net.world.book.actions(number).first();
         if let Some(&(at, _)) = first {
@@ -721,26 +701,18 @@ pub fn run(setup: &Setup<'_>, observer: &mut dyn Observer) -> Result<Outcome, Se
             net.activity.raise(0, 0, net.bit_of[number as usize], at);
         }
     }
-    let clock = Clock {
-        window: 0,
-        start: Time::ZERO,
-        end: Time::ZERO,
-        // Window 0 comes next, whether or not anything happens in it.
-        keep: true,
-        serial: true,
-        attend: false,
-        stop: false,
-    };
-    let never = Time::NEVER;
     let between = Between {
-        clock,
+        clock: Clock::BEFORE,
         observer,
         hops: 0,
         hops_before: 0,
         hops_seen: 0,
         done: 0,
         interrupted: false,
-        next_sample: setup.probes.every.map_or(never, |every| Time(every.0)),
+        next_sample: setup
+            .probes
+            .every
+            .map_or(Time::NEVER, |every| Time(every.0)),
         last: Time::ZERO,
         last_hop: Time::ZERO,
     };
@@ -774,29 +746,29 @@ pub fn run(setup: &Setup<'_>, observer: &mut dyn Observer) -> Result<Outcome, Se
         world,
         nodes,
         rings,
+        tracer,
         ..
     } = net;
     let nodes: Vec<Node> = nodes.into_iter().map(UnsafeCell::into_inner).collect();
-    let in_flight = rings.iter().fold([0; 5], |mut sum, ring| {
-        // SAFETY: all threads have ended.
-        let taken = unsafe {
-            ring.take_before(never, &mut Pool::default(), |packet| {
+    let in_flight = in_flight(&rings);
+    let (end, interrupted) = (between.last, between.interrupted);
+    let outcome = outcome::close(setup, &world, nodes, logs, in_flight, end, interrupted);
+    Ok((outcome, tracer))
+}
+
+/// Packets on the links, by class, once all threads have ended.
+fn in_flight(rings: &[Ring]) -> [u64; 5] {
+    let (mut sum, mut pool) = ([0; 5], Pool::default());
+    for ring in rings {
+        // SAFETY: all threads have ended, and packets are looked at before the pool goes.
+        let stays = unsafe {
+            ring.take_before(Time::NEVER, &mut pool, |packet| {
                 sum[(*packet).class() as usize] += 1;
             })
         };
-        debug_assert!(taken.is_none());
-        sum
-    });
-    let end = between.last;
-    Ok(outcome::close(
-        setup,
-        &world,
-        nodes,
-        logs,
-        in_flight,
-        end,
-        between.interrupted,
-    ))
+        debug_assert!(stays.is_none());
+    }
+    sum
 }
 
 impl Worker {

@@ -121,8 +121,8 @@ impl NodeFaults {
         })
     }
 
-    /// A packet is about to arrive by `port`.
-    pub(crate) fn offer(&mut self, port: u16, packet: &Packet) {
+    /// A packet is about to arrive by `port`. Returns whether it does.
+    pub(crate) fn offer(&mut self, port: u16, packet: &Packet) -> bool {
         let (at, copy) = match &mut self.links[usize::from(port)] {
             Some(link) => link.judge(packet),
             None => (Some(packet.at), None),
@@ -133,6 +133,7 @@ impl NodeFaults {
             self.pending.insert((at, port, self.offered), packet);
             self.offered += 1;
         }
+        at.is_some()
     }
 
     /// Takes what arrives before `end`, in order, with its port.

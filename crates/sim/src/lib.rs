@@ -14,12 +14,16 @@ mod node;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
 mod outcome;
+mod placement;
 mod ring;
 mod setup;
+mod sort;
 mod switch;
+mod trace;
 #[cfg(any(test, feature = "oracle"))]
 pub mod window_transport;
 
 pub use engine::run;
 pub use net::SetupError;
 pub use setup::*;
+pub use trace::{TraceEvent, Traced, Wanted, trace};

@@ -4,13 +4,20 @@ use crate::fault::NodeFaults;
 use crate::host::Host;
 use crate::setup::Completion;
 use crate::switch::Switch;
+use crate::trace::Traced;
 use model::Packet;
+use topology::LinkId;
 use units::Time;
 
 /// Where packets go that a node puts on a link.
 pub(crate) trait Outlet {
     /// Hands over a packet that arrives at `at`. On one link, packets come in that order.
     fn send(&mut self, link: u32, packet: &Packet, at: Time);
+
+    /// Learns that `packet` goes no further: for traces.
+    fn lost(&mut self, at: Time, packet: &Packet, what: Traced) {
+        let _ = (at, packet, what);
+    }
 }
 
 /// Packets and bytes that went on a line, by class number; eight, so that no index is checked.
@@ -38,6 +45,18 @@ impl Sent {
 pub(crate) enum Kind {
     Host(Host),
     Switch(Switch),
+}
+
+impl Kind {
+    /// The link into it by `port`.
+    #[inline]
+    pub(crate) fn ingress(&self, port: usize) -> LinkId {
+        let egress = match self {
+            Self::Host(host) => host.link(),
+            Self::Switch(switch) => switch.ports[port].link(),
+        };
+        LinkId(egress).reverse()
+    }
 }
 
 /// One node, with what its ingress side needs.

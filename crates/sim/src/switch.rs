@@ -2,9 +2,10 @@
 
 use crate::node::{Log, Outlet, Sent};
 use crate::setup::{PortCounters, SharedBuffer};
+use crate::trace::Traced;
 use model::{Class, Dequeue, DropReason, Packet, Rng, Verdict};
 use switching::Port as PortKind;
-use topology::{NodeId, Routes, ecmp_index_salted, tier_salt};
+use topology::{LinkId, NodeId, Routes, ecmp_index_salted, tier_salt};
 use units::{LineTime, Span, Time};
 
 /// The routing of a whole run: a new table whenever a link comes or goes.
@@ -106,14 +107,15 @@ impl Port {
             .judge(self.line.bytes(start.since(now)), 0, &mut packet)
         {
             Ok(()) => self.transmit(start, &packet, out),
-            Err(reason) => self.drop(packet.class(), reason),
+            Err(reason) => self.drop(now, &packet, reason, out),
         }
     }
 
     #[cold]
-    fn drop(&mut self, class: Class, reason: DropReason) {
-        self.counters.dropped[class as usize] += 1;
+    fn drop(&mut self, now: Time, packet: &Packet, reason: DropReason, out: &mut impl Outlet) {
+        self.counters.dropped[packet.class() as usize] += 1;
         self.counters.drop_reasons[reason as usize] += 1;
+        out.lost(now, packet, Traced::Dropped(LinkId(self.link), reason));
     }
 
     /// What waits at `now`: bytes of data, the rest of the frame on the line included where the
@@ -238,6 +240,7 @@ impl Switch {
         }
         let Some(index) = self.way(now, packet, ways) else {
             log.unreachable[packet.class() as usize] += 1;
+            out.lost(now, packet, Traced::NoWay(self.node));
             return;
         };
         let port = &mut self.ports[index];
@@ -285,18 +288,18 @@ impl Switch {
             if held + size as f64 > shared.alpha * free
                 || self.shared_used + size > shared.size.get()
             {
-                port.drop(packet.class(), DropReason::Full);
+                port.drop(now, &packet, DropReason::Full, out);
                 return;
             }
         }
-        let (class, size) = (packet.class(), packet.size);
+        let size = packet.size;
         match disc.enqueue(now, &mut packet) {
-            Verdict::Dropped(reason) => port.drop(class, reason),
+            Verdict::Dropped(reason) => port.drop(now, &packet, reason, out),
             Verdict::Queued => self.shared_used += u64::from(size),
             Verdict::Evicted(other, reason) => {
                 self.shared_used += u64::from(size);
                 self.shared_used -= u64::from(other.size);
-                port.drop(other.class(), reason);
+                port.drop(now, &other, reason, out);
             }
         }
         port.choose_at = port.choose_at.min(now.max(port.free_at));

@@ -445,3 +445,51 @@ fn a_message_that_waits_for_another_starts_when_that_one_has_arrived() {
         "{error}"
     );
 }
+
+#[test]
+fn a_trace_changes_nothing_and_is_the_same_on_any_number_of_threads() {
+    let topology = fat_tree(4, Span::us(1));
+    let traffic = traffic(topology.hosts, 80, 60_000, Span::us(20), 9);
+    // Little room, so that drops are in it too.
+    let mut setup = setup(topology, traffic, &PortSpec::fifo(Bytes(20_000)));
+    setup.until = Time(2_000_000_000);
+    let expected = print(&run(&setup));
+    let wanted = |events_max| sim::Wanted {
+        conns: None,
+        window: Time::ZERO..Time::NEVER,
+        events_max,
+    };
+    let (outcome, trace) = sim::trace(&setup, &mut Blind, wanted(u64::MAX)).unwrap();
+    assert_eq!(print(&outcome), expected);
+    let arrivals = |e: &&sim::TraceEvent| matches!(e.what, sim::Traced::Arrived(_));
+    assert_eq!(
+        trace.iter().filter(arrivals).count() as u64,
+        outcome.hops,
+        "one for every hop"
+    );
+    let dropped: u64 = outcome.ports.iter().flat_map(|port| port.dropped).sum();
+    assert_eq!(trace.len() as u64, outcome.hops + dropped);
+    assert!(dropped > 0 && trace.is_sorted_by_key(|event| event.packet.at));
+    for threads in [2, 5] {
+        setup.threads = threads;
+        let (_, again) = sim::trace(&setup, &mut Blind, wanted(u64::MAX)).unwrap();
+        assert!(again == trace, "{threads} threads");
+    }
+    let few = Some(vec![3, 7]);
+    let some = sim::Wanted {
+        conns: few.clone(),
+        window: Time(4_000_000)..Time(9_000_000),
+        events_max: u64::MAX,
+    };
+    let (_, part) = sim::trace(&setup, &mut Blind, some.clone()).unwrap();
+    let inside = |event: &&sim::TraceEvent| {
+        some.window.contains(&event.packet.at)
+            && few.iter().flatten().any(|&c| c == event.packet.conn.0)
+    };
+    assert!(!part.is_empty() && part.iter().eq(trace.iter().filter(inside)));
+    let refused = sim::trace(&setup, &mut Blind, wanted(100)).unwrap_err();
+    assert!(
+        refused.0.contains(&trace.len().to_string()) && refused.0.contains("shorter"),
+        "{refused}"
+    );
+}

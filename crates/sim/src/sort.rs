@@ -1,0 +1,45 @@
+//! Arrivals of one node and window, in order.
+
+/// Arrivals in one node and window: 24 bits of the sort key.
+pub(crate) const INDEX_BITS: u32 = 24;
+/// At most this many are sorted by insertion alone.
+const INSERTION_MAX: usize = 16;
+/// Buckets of the counting pass.
+pub(crate) const BUCKETS: usize = 64;
+
+/// Sorts arrivals by moment, then by ingress port: the keys of one port already stand in order.
+pub(crate) fn sort(keys: &mut Vec<u64>, scratch: &mut Vec<u64>, bucket_shift: u32) {
+    if keys.len() > INSERTION_MAX {
+        let bucket = |key: u64| (key >> INDEX_BITS >> bucket_shift) as usize & (BUCKETS - 1);
+        let mut first = [0u32; BUCKETS + 1];
+        for &key in keys.iter() {
+            first[bucket(key) + 1] += 1;
+        }
+        for place in 0..BUCKETS {
+            first[place + 1] += first[place];
+        }
+        scratch.clear();
+        scratch.reserve(keys.len());
+        for &key in keys.iter() {
+            let place = &mut first[bucket(key)];
+            // SAFETY: places of all keys are distinct and below their number, which has room.
+            unsafe { scratch.as_mut_ptr().add(*place as usize).write(key) };
+            *place += 1;
+        }
+        // SAFETY: as many places as keys were written.
+        unsafe { scratch.set_len(keys.len()) };
+        std::mem::swap(keys, scratch);
+    }
+    for place in 1..keys.len() {
+        let key = keys[place];
+        if keys[place - 1] <= key {
+            continue;
+        }
+        let mut hole = place;
+        while hole > 0 && keys[hole - 1] > key {
+            keys[hole] = keys[hole - 1];
+            hole -= 1;
+        }
+        keys[hole] = key;
+    }
+}
