@@ -25,6 +25,12 @@ pub trait Codec: Sync {
     /// The part of the connection's stream that `packet` carries: offset and length in bytes.
     fn payload(&self, packet: &Packet) -> Option<(u64, u16)>;
 
+    /// Whether `credit` is the credit that released `data`; `None` where the packets do not say.
+    fn answers(&self, data: &Packet, credit: &Packet) -> Option<bool> {
+        let _ = (data, credit);
+        None
+    }
+
     /// A short name of the packet's kind, for ladders and dissectors.
     fn describe(&self, packet: &Packet) -> String;
 }

@@ -18,6 +18,7 @@ pub mod stats;
 mod summary;
 pub mod table;
 mod threshold;
+pub mod trace;
 
 pub use files::{FileError, FlowWriter, Meta, Output, write_run};
 pub use grid::Style;

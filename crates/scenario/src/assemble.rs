@@ -9,7 +9,9 @@ use model::intent::PortSpec;
 use results::{
     Derived, FlowRow, FlowSeriesRow, PortRow, PortSeriesRow, RunRecord, Status, StuckRow,
 };
-use sim::{Completion, Fault, FlowSample, Observer, Outcome, PortSample, Probes, Setup};
+use sim::{
+    Completion, Fault, FlowSample, MakeEndpoint, Observer, Outcome, PortSample, Probes, Setup,
+};
 use std::ops::Range;
 use topology::{LinkId, Routes, Topology};
 use units::{Bytes, Rate, Span, Time};
@@ -239,37 +241,19 @@ impl Assembled {
     /// # Errors
     /// What the simulator refuses.
     pub fn run(
-        self,
+        &self,
         threads: u16,
         command: &str,
         watch: &mut dyn Watch,
     ) -> Result<RunRecord, Errors> {
-        let frames = Ideal::new(&self);
+        let frames = Ideal::new(self);
         let ideal: Vec<Span> = (0..self.traffic.messages.len())
             .map(|m| frames.of(m))
             .collect();
         let (until, derived) = (self.until(), self.derived());
-        let factory = &self.scenario.factory;
-        let make = |config: &model::EndpointConfig| factory.make(config);
-        let setup = Setup {
-            topology: self.topology.clone(),
-            traffic: self.traffic.clone(),
-            ports: self.ports.clone(),
-            make: &make,
-            encap: self.encap,
-            base_rtt: self.base_rtt,
-            shared_buffer: network::shared_buffer(&self.scenario.switch),
-            faults: self.faults.clone(),
-            spray: self.scenario.switch.text("balance") == "packet",
-            probes: self.probes.clone(),
-            seed: self.scenario.run.count("seed"),
-            until,
-            threads,
-            pass: true,
-            ordered: false,
-            digest: false,
-        };
-        let mut collector = Collector::new(&self, until, &ideal, watch);
+        let make = |config: &model::EndpointConfig| self.scenario.factory.make(config);
+        let setup = self.setup(&make, threads);
+        let mut collector = Collector::new(self, until, &ideal, watch);
         let outcome = sim::run(&setup, &mut collector)
             .map_err(|e| self.scenario.topology.problem("kind", e.0))?;
         let (port_series, flow_series) = collector.samples();
@@ -277,6 +261,33 @@ impl Assembled {
         (record.port_series, record.flow_series) = (port_series, flow_series);
         self.count_received(&mut record);
         Ok(record)
+    }
+
+    /// What the simulator is told.
+    pub(crate) fn setup<'a>(&self, make: &'a MakeEndpoint<'a>, threads: u16) -> Setup<'a> {
+        Setup {
+            topology: self.topology.clone(),
+            traffic: self.traffic.clone(),
+            ports: self.ports.clone(),
+            make,
+            encap: self.encap,
+            base_rtt: self.base_rtt,
+            shared_buffer: network::shared_buffer(&self.scenario.switch),
+            faults: self.faults.clone(),
+            spray: self.scenario.switch.text("balance") == "packet",
+            probes: self.probes.clone(),
+            seed: self.scenario.run.count("seed"),
+            until: self.until(),
+            threads,
+            pass: true,
+            ordered: false,
+            digest: false,
+        }
+    }
+
+    /// How long a message would take alone in the network.
+    pub(crate) fn ideal(&self, message: usize) -> Span {
+        Ideal::new(self).of(message)
     }
 
     fn record(

@@ -22,6 +22,7 @@ mod thresholds;
 mod traffic;
 mod tree;
 mod value;
+mod why;
 mod words;
 
 pub use assemble::{Alone, Assembled, Progress, Watch};
@@ -32,3 +33,4 @@ pub use resolved::hash;
 pub use schema::{explain, json_schema, known_names, markdown};
 pub use section::Section;
 pub use value::{Type, Value};
+pub use why::{EVENTS_MAX, Traced};

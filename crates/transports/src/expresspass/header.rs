@@ -431,6 +431,11 @@ impl Codec for ExpressPassCodec {
         Some((data.offset, data.length))
     }
 
+    fn answers(&self, data: &Packet, credit: &Packet) -> Option<bool> {
+        let both = Kind::of(data) == Some(Kind::Data) && Kind::of(credit) == Some(Kind::Credit);
+        both.then(|| read_data(data).echo == sequence(credit) & ECHO)
+    }
+
     fn describe(&self, packet: &Packet) -> String {
         let Some(kind) = Kind::of(packet) else {
             return format!("unknown kind {}", packet.kind() & KIND);

@@ -1,0 +1,134 @@
+//! The events of one packet, put together: its way from node to node.
+//!
+//! Packets carry no number of their own. Packets of a connection whose heads are equal are told apart
+//! by order: the first that came into a node is the first that left it. Where a network reorders such
+//! twins, their times may be exchanged; nobody can tell, because they are equal.
+
+use super::{Event, Network, What};
+use model::{DropReason, Packet};
+use std::collections::{BTreeMap, VecDeque};
+use units::Time;
+
+/// One link of a packet's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// The link.
+    pub link: u32,
+    /// When its first bit went on the line.
+    pub start: Time,
+    /// When its last bit came in at the far end.
+    pub at: Time,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It reached its host.
+    Arrived,
+    /// It was dropped where it should have waited for this link.
+    Dropped(u32, DropReason, Time),
+    /// A fault took it on its last link.
+    Lost,
+    /// No way led on from this node.
+    NoWay(u32, Time),
+    /// It was still under way, or what became of it lies outside of the trace.
+    UnderWay,
+}
+
+/// One packet from its first link to its end.
+#[derive(Clone, Debug)]
+pub struct Flight {
+    /// The packet as it came off its first link.
+    pub packet: Packet,
+    /// Its links, in order; never none.
+    pub hops: Vec<Hop>,
+    /// What became of it.
+    pub fate: Fate,
+    /// Whether a port marked it.
+    pub marked: bool,
+}
+
+impl Flight {
+    /// The node that sent it: its host, where the trace has its beginning.
+    pub fn from(&self, network: &Network) -> u32 {
+        network.links[self.hops[0].link as usize].from
+    }
+
+    /// When its first bit left.
+    pub fn sent(&self) -> Time {
+        self.hops[0].start
+    }
+
+    /// When its last bit reached its host, if it did.
+    pub fn arrived(&self) -> Option<Time> {
+        (self.fate == Fate::Arrived).then(|| self.hops[self.hops.len() - 1].at)
+    }
+}
+
+/// What tells packets apart besides their order: everything that no switch changes.
+type Identity = (u32, u8, [u32; 3]);
+
+fn identity(packet: &Packet) -> Identity {
+    (packet.conn.0, packet.kind(), packet.head)
+}
+
+/// Puts events, in the order of their moments, together by packet. Flights come in the order in which
+/// they first arrived anywhere.
+pub fn flights(network: &Network, events: &[Event]) -> Vec<Flight> {
+    let mut all: Vec<Flight> = Vec::new();
+    // By node and identity: flights that came in and have not left.
+    let mut present: BTreeMap<(u32, Identity), VecDeque<usize>> = BTreeMap::new();
+    for Event { packet, what } in events {
+        let at = packet.at;
+        let mut leave = |node: u32, all: &[Flight]| {
+            let twins = present.get_mut(&(node, identity(packet)))?;
+            // A drop happens the moment the packet comes in; who else was dropped had waited longest.
+            let dropped = matches!(what, What::Dropped(..) | What::NoWay(_));
+            let same = |&flight: &usize| all[flight].hops.last().is_some_and(|hop| hop.at == at);
+            let place = twins.iter().position(same).filter(|_| dropped);
+            twins.remove(place.unwrap_or(0))
+        };
+        match *what {
+            What::Arrived(link) | What::Lost(link) => {
+                let ends = network.links[link as usize];
+                let hop = Hop {
+                    link,
+                    start: network.start(link, packet, at),
+                    at,
+                };
+                let flight = leave(ends.from, &all).unwrap_or_else(|| {
+                    // It comes from its host, or a fault copied it, or the trace begins here.
+                    all.push(Flight {
+                        packet: *packet,
+                        hops: Vec::new(),
+                        fate: Fate::UnderWay,
+                        marked: false,
+                    });
+                    all.len() - 1
+                });
+                let marked = packet.ecn() == model::Ecn::Marked;
+                all[flight].hops.push(hop);
+                all[flight].marked |= marked;
+                if matches!(what, What::Lost(_)) {
+                    all[flight].fate = Fate::Lost;
+                } else if ends.to < network.hosts {
+                    all[flight].fate = Fate::Arrived;
+                } else {
+                    let key = (ends.to, identity(packet));
+                    present.entry(key).or_default().push_back(flight);
+                }
+            }
+            What::Dropped(link, reason) => {
+                if let Some(flight) = leave(network.links[link as usize].from, &all) {
+                    all[flight].fate = Fate::Dropped(link, reason, at);
+                }
+            }
+            What::NoWay(node) => {
+                if let Some(flight) = leave(node, &all) {
+                    all[flight].fate = Fate::NoWay(node, at);
+                }
+            }
+        }
+    }
+    all
+}

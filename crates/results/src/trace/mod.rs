@@ -1,0 +1,89 @@
+//! What happened to single packets, and what follows from it: why a message took as long as it did,
+//! the packets of a window for Perfetto and Wireshark.
+//!
+//! Whoever ran the simulation hands over a [`Network`] and its [`Event`]s; [`flights`] puts the events
+//! of one packet together, [`Why`] walks back from a message's last byte.
+
+mod flights;
+mod why;
+mod words;
+
+pub use flights::{Fate, Flight, Hop, flights};
+pub use why::{Asked, Part, PartSum, Row, Segment, Why};
+
+use model::wire::Codec;
+use model::{DropReason, Encap, Packet};
+use units::{LineTime, Rate, Span, Time};
+
+/// The network that packets crossed.
+pub struct Network {
+    /// Links by number; a number and its neighbour, 2n and 2n + 1, are one cable.
+    pub links: Vec<Link>,
+    /// Names of nodes by number, hosts first.
+    pub names: Vec<String>,
+    /// How many of them are hosts.
+    pub hosts: u32,
+    /// Frame sizes.
+    pub encap: Encap,
+    /// How the transport's packets look.
+    pub codec: &'static dyn Codec,
+}
+
+/// One direction of a cable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The node that sends.
+    pub from: u32,
+    /// The node that receives.
+    pub to: u32,
+    /// Its rate.
+    pub rate: Rate,
+    /// Propagation and fixed latencies.
+    pub delay: Span,
+}
+
+/// Something that happened to a packet; `packet.at` is the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The packet as it was then.
+    pub packet: Packet,
+    /// What happened.
+    pub what: What,
+}
+
+/// What happened to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Its last bit came in by this link.
+    Arrived(u32),
+    /// It was dropped where it should have waited for this link.
+    Dropped(u32, DropReason),
+    /// A fault of this link took it.
+    Lost(u32),
+    /// No way led on from this node.
+    NoWay(u32),
+}
+
+impl Network {
+    /// `tor0 -> h3`.
+    pub fn link_name(&self, link: u32) -> String {
+        let link = self.links[link as usize];
+        format!("{} -> {}", self.name(link.from), self.name(link.to))
+    }
+
+    /// The name of a node.
+    pub fn name(&self, node: u32) -> &str {
+        &self.names[node as usize]
+    }
+
+    /// How long `packet` is on the line of `link`.
+    pub fn line_time(&self, link: u32, packet: &Packet) -> Span {
+        LineTime::new(self.links[link as usize].rate).of(packet.size.into())
+    }
+
+    /// When a packet whose last bit came in by `link` at `at` went on the line.
+    fn start(&self, link: u32, packet: &Packet, at: Time) -> Time {
+        let under_way = self.links[link as usize].delay + self.line_time(link, packet);
+        Time(at.0.saturating_sub(under_way.0))
+    }
+}

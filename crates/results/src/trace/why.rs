@@ -1,0 +1,572 @@
+//! Why a message took as long as it did: its completion time, split without a remainder.
+//!
+//! The walk goes backwards, from the last byte's arrival at the receiver to the moment at which the
+//! sender was told to send. Every step explains one stretch of time, and the stretches meet:
+//!
+//! 1. A packet's way: propagation and serialisation of each link, queueing before each link.
+//! 2. What let the packet leave. Data sent again: its first transmission; the time between is
+//!    *retransmission*. Data that a credit released: that credit. Other packets: the last packet of the
+//!    connection that had come in before. The time between is *host*, except while the host's line was
+//!    busy with the connection's own packets: that is serialisation.
+//! 3. A credit left because the receiver knew of the message: from the first packet of the sender that
+//!    came in after the message began. The time between is *waiting for credit*, except for what the
+//!    message's own earlier frames need on the slowest link of the path, one behind the other: that
+//!    is serialisation, and no credit scheme can save it.
+//!
+//! `docs/why.md` has an example.
+
+use super::{Fate, Flight, Network};
+use model::Class;
+use serde::Serialize;
+use std::ops::Range;
+use units::{LineTime, Span, Time};
+
+/// What a stretch of a message's time was spent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// The receiver had not given the credit yet.
+    Credit,
+    /// An endpoint had what it needed and did not send, or its line was busy with other connections.
+    Host,
+    /// Bits were on their way, fixed latencies of links included.
+    Propagation,
+    /// Bits were put on a line.
+    Serialisation,
+    /// A packet waited at a port.
+    Queueing,
+    /// Bytes had been sent in vain, and were not sent again yet.
+    Retransmission,
+    /// Nothing of the message moved any more when the run ended.
+    Unfinished,
+}
+
+impl Part {
+    /// Every part, in the order of tables.
+    pub const ALL: [Self; 7] = [
+        Self::Credit,
+        Self::Host,
+        Self::Propagation,
+        Self::Serialisation,
+        Self::Queueing,
+        Self::Retransmission,
+        Self::Unfinished,
+    ];
+
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Credit => "waiting for credit",
+            Self::Host => "host",
+            Self::Propagation => "propagation",
+            Self::Serialisation => "serialisation",
+            Self::Queueing => "queueing",
+            Self::Retransmission => "retransmission",
+            Self::Unfinished => "unfinished",
+        }
+    }
+}
+
+/// The message that is asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// Its number in the traffic.
+    pub message: u32,
+    /// Its connection.
+    pub conn: u32,
+    /// The host that sends it.
+    pub src: u32,
+    /// The host that receives it.
+    pub dst: u32,
+    /// Where it starts in the stream of its connection and direction, in bytes.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
+    /// When the sender was told to send.
+    pub start: Time,
+    /// When the receiver had the last byte; `None` where the run ended before.
+    pub end: Option<Time>,
+    /// When the run ended.
+    pub run_end: Time,
+    /// What it would take in an idle network.
+    pub ideal: Span,
+}
+
+/// One stretch of the message's time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Segment {
+    /// What it was spent on.
+    pub part: Part,
+    /// Its first moment, in picoseconds since the run began.
+    pub from_ps: u64,
+    /// Its end.
+    pub until_ps: u64,
+    /// The link or the host.
+    pub place: String,
+    /// Index of the packet in [`Why::packets`], where the stretch is part of its way.
+    pub packet: Option<usize>,
+    /// What happened, in words.
+    pub note: String,
+}
+
+/// One part of the sum.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PartSum {
+    /// The part.
+    pub part: Part,
+    /// Picoseconds.
+    pub ps: u64,
+    /// The same by link or host, the longest first.
+    pub places: Vec<(String, u64)>,
+}
+
+/// One packet of the ladder.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// When its first bit left, in picoseconds since the run began.
+    pub sent_ps: u64,
+    /// When its last bit reached its host.
+    pub arrived_ps: Option<u64>,
+    /// Whether the message's sender sent it; otherwise the receiver did.
+    pub forth: bool,
+    /// What it says, in the transport's words.
+    pub what: String,
+    /// Its class.
+    pub class: &'static str,
+    /// Bytes on the wire.
+    pub size: u16,
+    /// What became of it, where it did not arrive.
+    pub fate: Option<String>,
+    /// Whether a port marked it.
+    pub marked: bool,
+    /// Whether the completion time goes through it.
+    pub on_path: bool,
+    /// Its links: node that sends, node that receives, first bit out, last bit in (picoseconds).
+    pub hops: Vec<(String, String, u64, u64)>,
+}
+
+/// Why a message took as long as it did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Why {
+    /// The message's number.
+    pub message: u32,
+    /// Its connection.
+    pub conn: u32,
+    /// Name of the host that sends it.
+    pub src: String,
+    /// Name of the host that receives it.
+    pub dst: String,
+    /// Bytes.
+    pub size: u64,
+    /// When the sender was told to send, in picoseconds.
+    pub start_ps: u64,
+    /// When the receiver had the last byte, or the run ended.
+    pub end_ps: u64,
+    /// Whether the receiver had the last byte.
+    pub finished: bool,
+    /// What it would take in an idle network.
+    pub ideal_ps: u64,
+    /// Every part with its sum; together exactly `end_ps - start_ps`.
+    pub parts: Vec<PartSum>,
+    /// The stretches, from the message's start to its end without gap or overlap.
+    pub path: Vec<Segment>,
+    /// Packets of the connection that were sent in that time, by the moment they left.
+    pub packets: Vec<Row>,
+}
+
+impl Why {
+    /// Explains the message from the flights of its connection.
+    pub fn of(network: &Network, flights: &[Flight], asked: &Asked) -> Self {
+        let end = asked.end.unwrap_or(asked.run_end).max(asked.start);
+        let mut chosen: Vec<&Flight> = flights
+            .iter()
+            .filter(|flight| flight.packet.conn.0 == asked.conn)
+            .filter(|flight| flight.sent() <= end && from_host(network, flight))
+            .filter(|flight| last_moment(flight) >= asked.start)
+            .collect();
+        chosen.sort_by_key(|flight| flight.sent());
+        let mut walk = Walk {
+            network,
+            asked,
+            flights: &chosen,
+            path: Vec::new(),
+        };
+        walk.back_from(end);
+        let mut path = walk.path;
+        path.reverse();
+        let mut packets: Vec<Row> = chosen
+            .iter()
+            .map(|flight| row(network, asked, flight))
+            .collect();
+        for packet in path.iter().filter_map(|segment| segment.packet) {
+            packets[packet].on_path = true;
+        }
+        Self {
+            message: asked.message,
+            conn: asked.conn,
+            src: network.name(asked.src).to_owned(),
+            dst: network.name(asked.dst).to_owned(),
+            size: asked.size,
+            start_ps: asked.start.0,
+            end_ps: end.0,
+            finished: asked.end.is_some(),
+            ideal_ps: asked.ideal.0,
+            parts: sums(&path),
+            path,
+            packets,
+        }
+    }
+
+    /// How long the message took, or has taken.
+    pub fn took(&self) -> Span {
+        Span(self.end_ps - self.start_ps)
+    }
+
+    /// The part that took longest.
+    pub fn largest(&self) -> &PartSum {
+        let longest = self.parts.iter().rev().max_by_key(|sum| sum.ps);
+        longest.expect("every part has a sum")
+    }
+}
+
+fn from_host(network: &Network, flight: &Flight) -> bool {
+    flight.from(network) < network.hosts
+}
+
+/// The last that is known of it.
+fn last_moment(flight: &Flight) -> Time {
+    flight.hops[flight.hops.len() - 1].at
+}
+
+fn sums(path: &[Segment]) -> Vec<PartSum> {
+    let sum = |part: Part| {
+        let mut places: Vec<(String, u64)> = Vec::new();
+        for segment in path.iter().filter(|segment| segment.part == part) {
+            let ps = segment.until_ps - segment.from_ps;
+            match places.iter_mut().find(|place| place.0 == segment.place) {
+                Some(place) => place.1 += ps,
+                None => places.push((segment.place.clone(), ps)),
+            }
+        }
+        places.sort_by_key(|place| std::cmp::Reverse(place.1)); // stable: ties in order of the path
+        let ps = places.iter().map(|place| place.1).sum();
+        PartSum { part, ps, places }
+    };
+    let all = Part::ALL.into_iter().map(sum);
+    all.filter(|sum| sum.ps > 0 || sum.part != Part::Unfinished)
+        .collect()
+}
+
+fn row(network: &Network, asked: &Asked, flight: &Flight) -> Row {
+    let lost = |how: &str, place: String| Some(format!("{how} at {place}"));
+    Row {
+        sent_ps: flight.sent().0,
+        arrived_ps: flight.arrived().map(|at| at.0),
+        forth: flight.from(network) == asked.src,
+        what: network.codec.describe(&flight.packet),
+        class: flight.packet.class().name(),
+        size: flight.packet.size,
+        fate: match flight.fate {
+            Fate::Arrived => None,
+            Fate::Dropped(link, reason, _) => Some(format!(
+                "dropped at {}: {}",
+                network.link_name(link),
+                reason.name()
+            )),
+            Fate::Lost => lost(
+                "lost",
+                network.link_name(flight.hops[flight.hops.len() - 1].link),
+            ),
+            Fate::NoWay(node, _) => lost("no way on", network.name(node).to_owned()),
+            Fate::UnderWay => Some("under way".to_owned()),
+        },
+        marked: flight.marked,
+        on_path: false,
+        hops: flight
+            .hops
+            .iter()
+            .map(|hop| {
+                let link = network.links[hop.link as usize];
+                let name = |node| network.name(node).to_owned();
+                (name(link.from), name(link.to), hop.start.0, hop.at.0)
+            })
+            .collect(),
+    }
+}
+
+/// Why a packet left when it did.
+enum Released {
+    /// It repeats what this flight carried in vain.
+    Again(usize),
+    /// This flight came in, and the part of the time since.
+    By(usize, Part),
+    /// By the message itself.
+    Told(Part),
+}
+
+struct Walk<'a> {
+    network: &'a Network,
+    asked: &'a Asked,
+    /// The connection's, by the moment they left.
+    flights: &'a [&'a Flight],
+    /// Backwards.
+    path: Vec<Segment>,
+}
+
+impl Walk<'_> {
+    /// Explains the time from the message's start to `end`.
+    fn back_from(&mut self, end: Time) {
+        let (asked, finished) = (self.asked, self.asked.end.is_some());
+        let rest = if finished {
+            Part::Host
+        } else {
+            Part::Unfinished
+        };
+        let Some(mut at) = self.last(end) else {
+            let place = self.name(if finished { asked.dst } else { asked.src });
+            self.add(rest, asked.start..end, place, None, "no packet");
+            return;
+        };
+        let arrived = self.flights[at].arrived().expect("the last one arrived");
+        let place = self.name(self.flights[at].packet.to().0);
+        self.add(rest, arrived..end, place, None, "after the last packet");
+        self.way(at);
+        // Every step leads to an earlier moment, or from a packet to one that came in before it left.
+        loop {
+            let (flight, left) = (self.flights[at], self.flights[at].sent());
+            if left <= asked.start {
+                return;
+            }
+            let host = self.name(flight.from(self.network));
+            match self.released(at) {
+                Released::Again(first) => {
+                    let since = self.flights[first].sent();
+                    self.add(
+                        Part::Retransmission,
+                        since..left,
+                        host,
+                        None,
+                        "sent in vain",
+                    );
+                    at = first;
+                }
+                Released::By(cause, part) => {
+                    let since = self.flights[cause].arrived().expect("it came in");
+                    self.pause(part, since..left, host, at);
+                    self.way(cause);
+                    at = cause;
+                }
+                Released::Told(part) => {
+                    self.pause(part, asked.start..left, host, at);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn name(&self, node: u32) -> String {
+        self.network.name(node).to_owned()
+    }
+
+    /// Whether a flight carries bytes of the message. An empty message is an empty frame.
+    fn carries(&self, flight: &Flight) -> bool {
+        let Some((offset, length)) = self.network.codec.payload(&flight.packet) else {
+            return false;
+        };
+        let (from, to) = (self.asked.offset, self.asked.offset + self.asked.size);
+        let inside = offset < to && offset + u64::from(length) > from;
+        let empty = from == to && length == 0 && offset == from;
+        flight.packet.to().0 == self.asked.dst && (inside || empty)
+    }
+
+    /// The flight that ended the message; of one that did not end, the last that came in.
+    fn last(&self, end: Time) -> Option<usize> {
+        let finished = self.asked.end.is_some();
+        let arrivals = self.flights.iter().enumerate().filter_map(|(i, flight)| {
+            let at = flight.arrived().filter(|&at| at <= end)?;
+            (!finished || self.carries(flight)).then_some((at, i))
+        });
+        arrivals.max().map(|(_, i)| i)
+    }
+
+    /// Adds a stretch before those already there, as far as it lies within the message's time.
+    fn add(
+        &mut self,
+        part: Part,
+        time: Range<Time>,
+        place: String,
+        packet: Option<usize>,
+        note: &str,
+    ) {
+        let from = time.start.max(self.asked.start);
+        if from < time.end {
+            self.path.push(Segment {
+                part,
+                from_ps: from.0,
+                until_ps: time.end.0,
+                place,
+                packet,
+                note: note.to_owned(),
+            });
+        }
+    }
+
+    /// Adds the way of a packet, backwards.
+    fn way(&mut self, at: usize) {
+        let flight = self.flights[at];
+        let what = self.network.codec.describe(&flight.packet);
+        for (n, hop) in flight.hops.iter().enumerate().rev() {
+            let place = || self.network.link_name(hop.link);
+            let place = place();
+            let sent = hop
+                .start
+                .after(self.network.line_time(hop.link, &flight.packet));
+            self.add(
+                Part::Propagation,
+                sent..hop.at,
+                place.clone(),
+                Some(at),
+                &what,
+            );
+            self.add(
+                Part::Serialisation,
+                hop.start..sent,
+                place.clone(),
+                Some(at),
+                &what,
+            );
+            if let Some(before) = n.checked_sub(1) {
+                let came = flight.hops[before].at;
+                self.add(Part::Queueing, came..hop.start, place, Some(at), &what);
+            }
+        }
+    }
+
+    /// Adds the time at a host before flight `at` left it, less what the connection's own frames took.
+    fn pause(&mut self, part: Part, time: Range<Time>, host: String, at: usize) {
+        let time = time.start.max(self.asked.start)..time.end;
+        let (own, place) = match part {
+            Part::Credit => self.own_frames(at),
+            _ => self.own_line(&time, at),
+        };
+        let own = own.min(time.end.since(time.start));
+        let split = Time(time.end.0 - own.0);
+        let what = self.network.codec.describe(&self.flights[at].packet);
+        let note = format!("own packets before {what}");
+        self.add(Part::Serialisation, split..time.end, place, None, &note);
+        self.add(
+            part,
+            time.start..split,
+            host,
+            None,
+            &format!("before {what}"),
+        );
+    }
+
+    /// What the message's frames before the one that `credit` released need on the slowest link.
+    fn own_frames(&self, credit: usize) -> (Span, String) {
+        let released = self.flights.iter().position(|flight| {
+            self.carries(flight) && self.answers(flight, self.flights[credit]) == Some(true)
+        });
+        // Flights are in the order of leaving: everything before it counts once.
+        let until = released.unwrap_or(self.flights.len());
+        let rate = |hop: &super::Hop| self.network.links[hop.link as usize].rate;
+        let data = || {
+            let data = self.flights[..until].iter();
+            data.filter(|flight| self.carries(flight) && flight.packet.class() == Class::Scheduled)
+        };
+        let slowest = data()
+            .flat_map(|flight| &flight.hops)
+            .min_by_key(|hop| rate(hop));
+        let Some(slowest) = slowest else {
+            return (Span::ZERO, String::new());
+        };
+        let line = LineTime::new(rate(slowest));
+        let own = data().map(|flight| line.of(flight.packet.size.into()));
+        (own.sum(), self.network.link_name(slowest.link))
+    }
+
+    /// How long within `time` the line of the host that sent `at` was busy with the connection's packets.
+    fn own_line(&self, time: &Range<Time>, at: usize) -> (Span, String) {
+        let link = self.flights[at].hops[0].link;
+        let busy = self.flights[..at]
+            .iter()
+            .filter(|flight| flight.hops[0].link == link)
+            .map(|flight| {
+                let end = flight
+                    .sent()
+                    .after(self.network.line_time(link, &flight.packet));
+                end.min(time.end).since(flight.sent().max(time.start))
+            });
+        (busy.sum(), self.network.link_name(link))
+    }
+
+    fn answers(&self, data: &Flight, credit: &Flight) -> Option<bool> {
+        self.network.codec.answers(&data.packet, &credit.packet)
+    }
+
+    fn released(&self, at: usize) -> Released {
+        let flight = self.flights[at];
+        if let Some(first) = self.first_try(at) {
+            return Released::Again(first);
+        }
+        let (left, host) = (flight.sent(), flight.from(self.network));
+        let came_in = |cause: &Flight| {
+            let here = cause.packet.to().0 == host;
+            cause
+                .arrived()
+                .filter(|&at| here && at <= left && at > self.asked.start)
+        };
+        let all = || self.flights.iter().enumerate();
+        match flight.packet.class() {
+            Class::Unscheduled => Released::Told(Part::Host),
+            Class::Credit => {
+                // The first word of the message.
+                let knew = all()
+                    .filter(|(_, cause)| cause.sent() >= self.asked.start)
+                    .filter_map(|(i, cause)| Some((came_in(cause)?, i)))
+                    .min();
+                match knew {
+                    Some((_, i)) => Released::By(i, Part::Credit),
+                    None => Released::Told(Part::Credit),
+                }
+            }
+            class => {
+                let credits = class == Class::Scheduled;
+                let cause = all()
+                    .filter(|(_, cause)| !credits || cause.packet.class() == Class::Credit)
+                    .filter(|(_, cause)| !credits || self.answers(flight, cause) != Some(false))
+                    .filter_map(|(i, cause)| Some((came_in(cause)?, i)))
+                    .max();
+                match cause {
+                    Some((_, i)) => Released::By(i, Part::Host),
+                    None => Released::Told(Part::Host),
+                }
+            }
+        }
+    }
+
+    /// The first transmission of what a flight repeats, since the message began. Of packets without
+    /// data, which may well be equal, only those lost count.
+    fn first_try(&self, at: usize) -> Option<usize> {
+        let flight = self.flights[at];
+        let bytes = self.network.codec.payload(&flight.packet);
+        self.flights[..at].iter().position(|earlier| {
+            let same_way = earlier.packet.to() == flight.packet.to();
+            let same = match (bytes, self.network.codec.payload(&earlier.packet)) {
+                (Some((from, length)), Some((other, reach))) => {
+                    let end = other + u64::from(reach);
+                    other == from || (from < end && other < from + u64::from(length))
+                }
+                (None, None) => {
+                    let equal = earlier.packet.kind() == flight.packet.kind()
+                        && earlier.packet.head == flight.packet.head;
+                    let lost = !matches!(earlier.fate, Fate::Arrived | Fate::UnderWay);
+                    equal && lost && flight.packet.class() != Class::Credit
+                }
+                _ => false,
+            };
+            same_way && same && earlier.sent() >= self.asked.start && earlier.sent() < flight.sent()
+        })
+    }
+}

@@ -1,0 +1,170 @@
+//! A run again, with an eye on single packets: a run is a function of its scenario, so what was not
+//! recorded the first time is found by running it a second time.
+
+use crate::assemble::{Assembled, Progress, Watch};
+use crate::diagnostic::Errors;
+use results::trace::{self, Asked, Event, Flight, Link, Network, What, Why};
+use sim::{Completion, FlowSample, MessageResult, Observer, PortSample, Probes, Traced as Sim};
+use std::ops::Range;
+use units::Time;
+
+/// Events that a trace may have: 160 MB of them. [ours]
+pub const EVENTS_MAX: u64 = 4_000_000;
+
+/// What a run with a trace gives.
+pub struct Traced {
+    /// The network.
+    pub network: Network,
+    /// What happened, by moment.
+    pub events: Vec<Event>,
+    /// Hash over what happened: that of the run without a trace.
+    pub fingerprint: u64,
+    messages: Vec<MessageResult>,
+    end: Time,
+}
+
+/// Shows how far the second run is.
+struct Eye<'a> {
+    watch: &'a mut dyn Watch,
+    until: Time,
+    total: u64,
+}
+
+impl Observer for Eye<'_> {
+    fn progress(&mut self, now: Time, hops: u64, done: u64) -> bool {
+        let (until, total) = (self.until, self.total);
+        self.watch.progress(&Progress {
+            now,
+            until,
+            hops,
+            done,
+            total,
+        })
+    }
+    fn completed(&mut self, _: &[Completion]) {}
+    fn ports(&mut self, _: &[PortSample]) {}
+    fn flows(&mut self, _: &[FlowSample]) {}
+}
+
+impl Assembled {
+    /// Runs it with a trace of some connections, or of all, within a window of time. Stops at `until`,
+    /// where that is before the scenario's own end.
+    ///
+    /// # Errors
+    /// What the simulator refuses, and a trace of more than [`EVENTS_MAX`] events.
+    pub fn trace(
+        &self,
+        threads: u16,
+        conns: Option<Vec<u32>>,
+        window: Range<Time>,
+        until: Time,
+        watch: &mut dyn Watch,
+    ) -> Result<Traced, Errors> {
+        let make = |config: &model::EndpointConfig| self.scenario.factory.make(config);
+        let mut setup = self.setup(&make, threads);
+        setup.probes = Probes::default();
+        setup.until = setup.until.min(until);
+        let mut eye = Eye {
+            watch,
+            until: setup.until,
+            total: self.traffic.messages.len() as u64,
+        };
+        let wanted = sim::Wanted {
+            conns,
+            window,
+            events_max: EVENTS_MAX,
+        };
+        let (outcome, events) = sim::trace(&setup, &mut eye, wanted)
+            .map_err(|e| self.scenario.topology.problem("kind", e.0))?;
+        let events = events.into_iter().map(|event| Event {
+            packet: event.packet,
+            what: match event.what {
+                Sim::Arrived(link) => What::Arrived(link.0),
+                Sim::Dropped(link, reason) => What::Dropped(link.0, reason),
+                Sim::Lost(link) => What::Lost(link.0),
+                Sim::NoWay(node) => What::NoWay(node.0),
+            },
+        });
+        Ok(Traced {
+            network: self.network(),
+            events: events.collect(),
+            fingerprint: outcome.fingerprint,
+            messages: outcome.messages,
+            end: outcome.end,
+        })
+    }
+
+    /// Runs it again and explains these messages. Stops at `until`; [`Time::NEVER`] for the whole run.
+    ///
+    /// # Errors
+    /// As [`Assembled::trace`].
+    pub fn explain(
+        &self,
+        threads: u16,
+        messages: &[u32],
+        from: Time,
+        until: Time,
+        watch: &mut dyn Watch,
+    ) -> Result<(Vec<Why>, Traced), Errors> {
+        let conn = |&message: &u32| self.traffic.messages[message as usize].conn;
+        let mut conns: Vec<u32> = messages.iter().map(conn).collect();
+        conns.sort_unstable();
+        conns.dedup();
+        let traced = self.trace(threads, Some(conns), from..Time::NEVER, until, watch)?;
+        let flights = trace::flights(&traced.network, &traced.events);
+        let explained = messages
+            .iter()
+            .filter_map(|&message| self.why(&traced, &flights, message))
+            .collect();
+        Ok((explained, traced))
+    }
+
+    /// Why a message took as long as it did; `None` where it never began.
+    fn why(&self, traced: &Traced, flights: &[Flight], number: u32) -> Option<Why> {
+        let (message, fate) = (
+            &self.traffic.messages[number as usize],
+            &traced.messages[number as usize],
+        );
+        let conn = self.traffic.conns[message.conn as usize];
+        let (src, dst) = if message.from_a {
+            (conn.a, conn.b)
+        } else {
+            (conn.b, conn.a)
+        };
+        // Messages of one direction follow each other in one stream, in the order of their numbers.
+        let before = self.traffic.messages[..number as usize]
+            .iter()
+            .zip(&traced.messages)
+            .filter(|(m, _)| m.conn == message.conn && m.from_a == message.from_a);
+        let asked = Asked {
+            message: number,
+            conn: message.conn,
+            src,
+            dst,
+            offset: before.map(|(_, fate)| fate.size).sum(),
+            size: fate.size,
+            start: fate.start?,
+            end: fate.end,
+            run_end: traced.end,
+            ideal: self.ideal(number as usize),
+        };
+        Some(Why::of(&traced.network, flights, &asked))
+    }
+
+    fn network(&self) -> Network {
+        let links = self.topology.links.iter().map(|link| Link {
+            from: link.from.0,
+            to: link.to.0,
+            rate: link.rate,
+            delay: link.delay,
+        });
+        let names = self.topology.nodes.iter().map(|node| node.name.clone());
+        Network {
+            links: links.collect(),
+            names: names.collect(),
+            hosts: self.topology.hosts,
+            encap: self.encap,
+            codec: self.scenario.factory.codec(),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Why messages took as long as they did: the parts of every message add up, to the picosecond.
+
+use results::trace::{Part, Why};
+use scenario::{Alone, Assembled, Request, load};
+use units::Time;
+
+fn assembled(name: &str, sets: &[&str]) -> Assembled {
+    let sets: Vec<_> = sets.iter().map(|s| (*s).to_owned()).collect();
+    let request = Request {
+        from: name,
+        sets: &sets,
+    };
+    load(&request)
+        .and_then(scenario::Scenario::assemble)
+        .unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Every message of a built-in scenario, explained by a second run.
+fn explained(name: &str, sets: &[&str]) -> Vec<Why> {
+    of(name, &assembled(name, sets))
+}
+
+fn of(name: &str, run: &Assembled) -> Vec<Why> {
+    let record = run
+        .run(1, "", &mut Alone)
+        .unwrap_or_else(|e| panic!("{name}: {e}"));
+    let all: Vec<u32> = record.flows.iter().map(|flow| flow.message).collect();
+    let (whys, traced) = run
+        .explain(1, &all, Time::ZERO, Time::NEVER, &mut Alone)
+        .unwrap_or_else(|e| panic!("{name}: {e}"));
+    assert_eq!(
+        traced.fingerprint, record.fingerprint,
+        "{name}: another run"
+    );
+    assert_eq!(whys.len(), all.len());
+    for (why, flow) in whys.iter().zip(&record.flows) {
+        let fct = flow
+            .end
+            .unwrap_or(record.end)
+            .since(flow.start.expect("it started"));
+        assert_eq!(why.took(), fct, "{name}: message {}", flow.message);
+        assert_eq!(why.ideal_ps, flow.ideal.0);
+        check(name, why);
+    }
+    whys
+}
+
+/// The path covers the time from start to end without gap or overlap, and the parts are its sums.
+fn check(name: &str, why: &Why) {
+    let whose = format!("{name}: message {}", why.message);
+    let mut at = why.start_ps;
+    for segment in &why.path {
+        assert_eq!(segment.from_ps, at, "{whose}: {segment:?}");
+        assert!(segment.until_ps > segment.from_ps, "{whose}: {segment:?}");
+        at = segment.until_ps;
+    }
+    assert_eq!(at, why.end_ps, "{whose}");
+    let sum: u64 = why.parts.iter().map(|part| part.ps).sum();
+    assert_eq!(sum, why.took().0, "{whose}");
+    for part in &why.parts {
+        let places: u64 = part.places.iter().map(|(_, ps)| ps).sum();
+        assert_eq!(places, part.ps, "{whose}: {:?}", part.part);
+    }
+}
+
+fn part(why: &Why, part: Part) -> u64 {
+    let sum = why.parts.iter().find(|sum| sum.part == part);
+    sum.map_or(0, |sum| sum.ps)
+}
+
+#[test]
+fn the_parts_of_every_message_add_up_exactly() {
+    for transport in transports::proven() {
+        let kind = format!("transport.kind={}", transport.name());
+        for (name, sets) in [
+            (
+                "incast",
+                &["workload.senders=16", "output.every=\"0s\""][..],
+            ),
+            // Losses of data and of credits, and their repair.
+            ("incast", &["workload.senders=16", "switch.buffer=\"10KB\""]),
+            ("web-search", &["workload.messages=40"]),
+            // Standing connections, messages both ways.
+            ("incast-rr", &["workload.senders=40", "workload.rounds=2"]),
+        ] {
+            explained(name, &[sets, &[kind.as_str()]].concat());
+        }
+    }
+}
+
+#[test]
+fn they_add_up_when_links_lose_repeat_and_reorder() {
+    let faults = "[topology]\nkind = \"star\"\nhosts = 6\n\
+                  [workload]\nkind = \"incast\"\nsenders = 5\nsize = \"60KB\"\n\
+                  [[faults]]\nkind = \"loss\"\nlink = \"* <-> *\"\nchance = 0.01\n\
+                  [[faults]]\nkind = \"duplicate\"\nlink = \"* <-> *\"\nchance = 0.01\n\
+                  [[faults]]\nkind = \"reorder\"\nlink = \"* <-> *\"\nchance = 0.01\nby = \"3us\"\n";
+    for transport in transports::proven() {
+        for seed in 1..4 {
+            let sets = [
+                format!("transport.kind={}", transport.name()),
+                format!("run.seed={seed}"),
+            ];
+            let run = scenario::load_text("faults.toml", faults, &sets)
+                .and_then(scenario::Scenario::assemble);
+            of(transport.name(), &run.unwrap_or_else(|e| panic!("{e}")));
+        }
+    }
+}
+
+#[test]
+fn alone_a_message_takes_three_crossings_and_its_own_frames() {
+    let sets = ["workload.senders=1", "workload.size=\"1KB\""];
+    let why = &explained("incast", &sets)[0];
+    // Request, credit and data cross two links of 2 us and 1 us each; nothing waits for anything.
+    assert_eq!(part(why, Part::Propagation), 9_000_000);
+    assert_eq!(
+        part(why, Part::Queueing) + part(why, Part::Retransmission),
+        0
+    );
+    // 84 B, a credit and 1078 B cross two lines of 80 ps a byte.
+    let credit = why.packets.iter().find(|row| row.class == "credit");
+    let bytes = 84 + 1078 + u64::from(credit.expect("a credit").size);
+    assert_eq!(part(why, Part::Serialisation), 2 * 80 * bytes);
+    assert_eq!(why.largest().part, Part::Propagation);
+}
+
+#[test]
+fn in_an_incast_expresspass_waits_for_credits_and_dctcp_in_the_receivers_queue() {
+    let slowest = |kind| {
+        let all = explained("incast", &["workload.senders=16", kind]);
+        all.into_iter().max_by_key(Why::took).expect("some")
+    };
+    let credits = slowest("transport.kind=expresspass");
+    assert_eq!(credits.largest().part, Part::Credit, "{:?}", credits.parts);
+    let windows = slowest("transport.kind=dctcp");
+    let queues = windows.parts.iter().find(|sum| sum.part == Part::Queueing);
+    let (port, waited) = &queues.expect("always there").places[0];
+    assert_eq!(
+        (port.as_str(), part(&windows, Part::Credit)),
+        ("tor0 -> h0", 0)
+    );
+    // 15 other initial windows of 10 frames, less what left meanwhile, stand before its own.
+    assert!(*waited > 15 * 10 * 1538 * 80 / 2, "{waited} ps");
+}
+
+#[test]
+fn what_was_lost_and_sent_again_is_retransmission() {
+    let sets = [
+        "workload.senders=16",
+        "switch.buffer=\"10KB\"",
+        "transport.kind=dctcp",
+    ];
+    let last = explained("incast", &sets).into_iter().max_by_key(Why::took);
+    let last = last.expect("some");
+    assert_eq!(
+        last.largest().part,
+        Part::Retransmission,
+        "{:?}",
+        last.parts
+    );
+    let dropped = |row: &&results::trace::Row| row.fate.is_some();
+    assert!(
+        last.packets.iter().any(|row| dropped(&row)),
+        "its ladder shows the loss"
+    );
+}
