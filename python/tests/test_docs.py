@@ -50,7 +50,7 @@ def test_the_reference_is_what_the_program_says() -> None:
     assert done.stdout == page.read_text("utf-8"), "write it anew with ./tg docs"
 
 
-@pytest.mark.parametrize("page", ["tutorial.md"])
+@pytest.mark.parametrize("page", ["tutorial.md", "why.md"])
 def test_every_transcript_is_what_comes_out(page: str, tmp_path: Path) -> None:
     path = DOCS / page
     text = path.read_text("utf-8")

@@ -67,6 +67,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Run the transports on real sockets
     Wire(crate::cmd_wire::WireArgs),
+    /// Say where a message's time went: parts that add up, the way of its last byte, its packets
+    Why(WhyArgs),
     /// Run random scenarios from seeds and check what must hold of every run
     Fuzz(FuzzArgs),
     /// Write a commented scenario file to edit
@@ -93,6 +95,18 @@ pub(crate) enum Command {
 pub(crate) struct ScenarioArgs {
     /// A scenario file, or a name from `tidegate list scenarios`
     pub(crate) scenario: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct WhyArgs {
+    /// A folder that `tidegate run` wrote, or a scenario to run first
+    pub(crate) run: String,
+    /// The message: its number in flows.csv; the slowest where none is named
+    #[arg(long, visible_alias = "message", value_name = "N")]
+    pub(crate) flow: Option<u32>,
+    /// Show about so many packets
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    pub(crate) ladder: u16,
 }
 
 #[derive(Args, Debug)]

@@ -365,3 +365,46 @@ fn an_interrupted_run_keeps_what_it_had_and_says_so() {
     let summary = std::fs::read_to_string(folder.path("o/summary.json")).unwrap();
     assert!(summary.contains("\"status\": \"interrupted\""), "{summary}");
 }
+
+#[test]
+fn why_explains_a_recorded_run_and_refuses_another_one() {
+    let folder = Folder::new("why");
+    let file = folder.write("small.toml", SMALL);
+    let ran = tidegate(&folder.0, &["run", &file, "--out", "made", "--quiet"]);
+    assert_eq!(ran.status.code(), Some(0));
+    let told = tidegate(&folder.0, &["why", "made"]);
+    let (out, err) = (text(&told.stdout), text(&told.stderr));
+    assert_eq!((told.status.code(), err.as_str()), (Some(0), ""), "{out}");
+    for part in [
+        "waiting for credit",
+        "the way of the last byte",
+        "* CREDIT ",
+    ] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    let one = tidegate(&folder.0, &["why", "made", "--flow", "2", "--json"]);
+    let document: serde_json::Value = serde_json::from_slice(&one.stdout).unwrap();
+    let why = &document["why"];
+    let number = |value: &serde_json::Value| value.as_u64().unwrap();
+    let parts = why["parts"].as_array().unwrap();
+    let sum: u64 = parts.iter().map(|part| number(&part["ps"])).sum();
+    assert_eq!(sum, number(&why["end_ps"]) - number(&why["start_ps"]));
+    // The same as the table of the run says.
+    let flows = std::fs::read_to_string(folder.path("made/flows.csv")).unwrap();
+    assert_eq!(
+        flows.lines().nth(3).unwrap().split(',').nth(7),
+        Some(&*sum.to_string())
+    );
+
+    let wrong = tidegate(&folder.0, &["why", "made", "--flow", "4"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(text(&wrong.stderr).contains("numbered from 0"));
+    // A folder whose results another program made.
+    let path = folder.path("made/summary.json");
+    let summary = std::fs::read_to_string(&path).unwrap();
+    let other = summary.replacen("\"fingerprint\": \"", "\"fingerprint\": \"f", 1);
+    std::fs::write(&path, other).unwrap();
+    let other = tidegate(&folder.0, &["why", "made"]);
+    assert_eq!(other.status.code(), Some(3));
+    assert!(text(&other.stderr).contains("running it again gave"));
+}
