@@ -220,7 +220,7 @@ fn one(job: &Job, again: bool) -> Result<Done, Errors> {
     };
     let assembled = scenario.assemble()?;
     execute(
-        assembled,
+        &assembled,
         1,
         &job.command,
         &job.dir,

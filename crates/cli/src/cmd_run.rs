@@ -161,7 +161,7 @@ pub(crate) fn run(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i32 
     for warning in &assembled.warnings {
         screen.detail(&format!("warning: {warning}"));
     }
-    match execute(assembled, threads, &command, &dir, output, screen) {
+    match execute(&assembled, threads, &command, &dir, output, screen) {
         Ok(done) => done.show(global, screen),
         Err(errors) => screen.wrong(&errors),
     }
@@ -179,7 +179,7 @@ pub(crate) struct Done {
 
 /// Runs and writes everything.
 pub(crate) fn execute(
-    assembled: Assembled,
+    assembled: &Assembled,
     threads: u16,
     command: &str,
     dir: &std::path::Path,
@@ -196,7 +196,7 @@ pub(crate) fn execute(
     let mut viewer = Viewer::new(screen, &assembled.scenario.name.clone(), flows);
     let record = assembled.run(threads, command, &mut viewer);
     viewer.finish();
-    let record = record?;
+    let mut record = record?;
     let meta = Meta {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         revision: None,
@@ -209,6 +209,11 @@ pub(crate) fn execute(
     let summary = Summary::of(&record);
     let verdicts: Vec<Verdict> = conditions.iter().map(|c| c.judge(&summary)).collect();
     let failed_stream = viewer.failed.map(|e| e.to_string());
+    if output.report {
+        let mut viewer = Viewer::new(screen, "the slowest again", None);
+        assembled.explain_slowest(&mut record, &summary, threads, &mut viewer);
+        viewer.finish();
+    }
     let written = results::write_run(dir, &record, &summary, &verdicts, &meta, &output);
     failed = failed
         .or(failed_stream)

@@ -94,7 +94,7 @@ fn execute(
         reason = "meta.json says how long a run really took"
     )]
     let began = Instant::now();
-    let record = assembled.run(threads, command, watch).map_err(wrong)?;
+    let mut record = assembled.run(threads, command, watch).map_err(wrong)?;
     let meta = Meta {
         wall_s: began.elapsed().as_secs_f64(),
         threads,
@@ -102,6 +102,7 @@ fn execute(
     };
     let summary = Summary::of(&record);
     let verdicts: Vec<Verdict> = conditions.iter().map(|c| c.judge(&summary)).collect();
+    assembled.explain_slowest(&mut record, &summary, threads, watch);
     results::write_run(out, &record, &summary, &verdicts, &meta, &output)
         .map_err(|error| (exit::IO, error.to_string()))?;
     Ok(verdict(&record, &verdicts))

@@ -83,3 +83,48 @@ for (const plot of document.querySelectorAll(".plot")) {
     draw();
   });
 }
+// Packets of a message: time runs while a button is pressed, or stands where a slider is.
+for (const flight of document.querySelectorAll(".flight")) {
+  const took = +flight.dataset.took, svg = flight.querySelector("svg"), area = flight.querySelector(".area");
+  const steps = [...flight.querySelectorAll(".track i")];
+  const row = document.createElement("div"), cross = document.createElement("div");
+  row.className = "play";
+  cross.className = "cross";
+  const button = Object.assign(document.createElement("button"), {type: "button", textContent: "Play"});
+  const slider = Object.assign(document.createElement("input"), {type: "range", min: 0, max: 1000, value: 1000});
+  slider.setAttribute("aria-label", "Time since the message began");
+  const says = document.createElement("output");
+  row.append(button, slider, says);
+  flight.append(row);
+  const scale = took >= 1e9 ? [1e9, "ms"] : took >= 1e6 ? [1e6, "us"] : [1e3, "ns"];
+  const show = (share) => {
+    const at = share * took, step = steps.find((step) => at <= +step.dataset.until) || steps[steps.length - 1];
+    svg.style.setProperty("--at", share * 100 + "%");
+    svg.classList.add("shown");
+    cross.style.left = share * 100 + "%";
+    area.append(cross);
+    says.textContent = `${(at / scale[0]).toFixed(2)} ${scale[1]}: ${step ? step.title : ""}`;
+  };
+  let frame = 0, since = 0;
+  const stop = () => { cancelAnimationFrame(frame); frame = 0; button.textContent = "Play"; };
+  const tick = (now) => {
+    const share = Math.min(1, (now - since) / 8000);
+    slider.value = share * 1000;
+    show(share);
+    if (share < 1) frame = requestAnimationFrame(tick); else stop();
+  };
+  button.addEventListener("click", () => {
+    if (frame) return stop();
+    since = performance.now() - (slider.value < 1000 ? slider.value * 8 : 0);
+    button.textContent = "Pause";
+    frame = requestAnimationFrame(tick);
+  });
+  slider.addEventListener("input", () => { stop(); show(slider.value / 1000); });
+}
+// A link to something folded away unfolds it.
+const unfold = () => {
+  const at = location.hash && document.getElementById(location.hash.slice(1));
+  if (at && at.tagName === "DETAILS") { at.open = true; at.scrollIntoView(); }
+};
+addEventListener("hashchange", unfold);
+unfold();

@@ -147,7 +147,7 @@ impl Axis {
     }
 
     /// Labels and title under a chart. A narrow page leaves out every second one of many labels.
-    fn below(&self, out: &mut String) {
+    pub(crate) fn below(&self, out: &mut String) {
         let many = if self.ticks().len() > 5 { " many" } else { "" };
         let _ = write!(
             out,
@@ -450,7 +450,7 @@ pub(crate) fn legend(names: &[&str]) -> String {
 }
 
 /// Some names, each with the number of its colour.
-fn legend_of(names: &[(usize, &str)]) -> String {
+pub(crate) fn legend_of(names: &[(usize, &str)]) -> String {
     let mut out = String::from("<ul class=\"legend\">");
     for (colour, name) in names {
         let _ = write!(

@@ -16,12 +16,21 @@ pub(crate) struct Page {
     pub(crate) chips: Vec<Chip>,
     pub(crate) headline: String,
     pub(crate) lede: String,
+    /// What the first screen leads to.
+    pub(crate) more: Option<More>,
     pub(crate) tiles: Vec<Tile>,
     pub(crate) checks: Vec<Check>,
     pub(crate) warnings: Vec<String>,
     pub(crate) sections: Vec<Section>,
     pub(crate) about: About,
     pub(crate) footer: String,
+}
+
+/// A sentence that is a link within the page.
+#[derive(Serialize)]
+pub(crate) struct More {
+    pub(crate) href: String,
+    pub(crate) text: String,
 }
 
 #[derive(Serialize)]

@@ -1,5 +1,6 @@
 //! What a run hands over to be tabled: plain rows that say nothing of how they came about.
 
+use crate::trace::Why;
 use model::{Class, DropReason, Encap, Totals};
 use std::ops::Range;
 use units::{Bytes, Rate, Span, Time};
@@ -62,6 +63,8 @@ pub struct RunRecord {
     pub stuck: Vec<StuckRow>,
     /// What does not add up, where packets went missing unaccounted.
     pub conservation: Result<(), String>,
+    /// Where the time of the slowest messages went, the slowest first; empty where nobody asked.
+    pub why: Vec<Why>,
 }
 
 /// Whether a run came to its end.

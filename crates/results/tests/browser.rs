@@ -82,6 +82,36 @@ addEventListener("load", () => {
     const contrast = (Math.max(ink, card) + 0.05) / (Math.min(ink, card) + 0.05);
     if (contrast < 4.5) { wrong(`contrast ${contrast.toFixed(1)} of "${text.textContent.slice(0, 20)}"`); break; }
   }
+  // What the slowest message waited for: named on the first screen, drawn, and played.
+  const first = document.querySelector(".why");
+  if (first) {
+    const link = document.querySelector(".lede a");
+    if (!link || link.getBoundingClientRect().bottom > 800) wrong("no link to the slowest message on the first screen");
+    else if (document.querySelector(link.getAttribute("href")) !== first || !first.open) wrong("the link leads elsewhere");
+    else if (!/waiting for credit|queueing|propagation|retransmission/.test(link.textContent)) wrong(`no part: ${link.textContent}`);
+    const flight = first.querySelector(".flight"), box = flight.getBoundingClientRect();
+    const thick = [...flight.querySelectorAll("svg path.on")], lines = flight.querySelectorAll("svg path:not(.grid)");
+    if (thick.length < 2 || lines.length < 20) wrong(`${thick.length} of ${lines.length} packets on the way`);
+    for (const line of thick) {
+      const at = line.getBoundingClientRect();
+      if (!line.getTotalLength() || at.left < box.left - 2 || at.right > box.right + 2) wrong("a packet outside its drawing");
+    }
+    const svg = flight.querySelector("svg"), slider = flight.querySelector("input");
+    slider.value = 500;
+    slider.dispatchEvent(new Event("input"));
+    if (getComputedStyle(svg).clipPath === "none") wrong("the slider hides nothing");
+    if (!/^[\d.]+ [mun]s: [a-z]/.test(flight.querySelector("output").textContent)) wrong(`the slider says "${flight.querySelector("output").textContent}"`);
+    flight.querySelector("button").click();
+    if (flight.querySelector("button").textContent !== "Pause") wrong("it does not play");
+    flight.querySelector("button").click();
+    const folded = [...document.querySelectorAll(".why")].find((why) => !why.open);
+    location.hash = folded.id;
+    dispatchEvent(new Event("hashchange"));
+    if (!folded.open) wrong("a link does not unfold what it leads to");
+    folded.open = false;
+    slider.value = 1000;
+    slider.dispatchEvent(new Event("input"));
+  }
   parent.postMessage({width: innerWidth, height: root.scrollHeight, dark: card < 0.2, charts, problems}, "*");
 });
 </script>"#;
@@ -238,6 +268,33 @@ fn report_of(run: &RunRecord) -> String {
     .map(|(key, text)| Threshold::parse(key, text).unwrap().judge(&summary))
     .collect();
     report::html(run, &summary, &verdicts)
+}
+
+#[test]
+fn the_first_screen_leads_to_the_slowest_messages_packets() {
+    let Some(browser) = browser() else { return };
+    for (kind, name) in [("expresspass", "why-credits"), ("dctcp", "why-windows")] {
+        let sets = [
+            "workload.senders=48".to_owned(),
+            format!("transport.kind={kind}"),
+        ];
+        let request = scenario::Request {
+            from: "incast",
+            sets: &sets,
+        };
+        let run = scenario::load(&request)
+            .and_then(scenario::Scenario::assemble)
+            .unwrap();
+        let mut record = run
+            .run(1, "tidegate run incast", &mut scenario::Alone)
+            .unwrap();
+        let summary = Summary::of(&record);
+        run.explain_slowest(&mut record, &summary, 1, &mut scenario::Alone);
+        assert!(record.why.len() > 1, "several messages are explained");
+        let html = report_of(&record);
+        assert!(html.len() < 1_000_000, "{} bytes", html.len());
+        check(&browser, name, &html, 6, true);
+    }
 }
 
 #[test]

@@ -356,6 +356,7 @@ impl Assembled {
                 })
                 .collect(),
             conservation: outcome.conservation,
+            why: Vec::new(),
         }
     }
 

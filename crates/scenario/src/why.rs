@@ -4,12 +4,20 @@
 use crate::assemble::{Assembled, Progress, Watch};
 use crate::diagnostic::Errors;
 use results::trace::{self, Asked, Event, Flight, Link, Network, What, Why};
+use results::{RunRecord, Status, Summary};
 use sim::{Completion, FlowSample, MessageResult, Observer, PortSample, Probes, Traced as Sim};
 use std::ops::Range;
-use units::Time;
+use units::{Span, Time};
 
 /// Events that a trace may have: 160 MB of them. [ours]
 pub const EVENTS_MAX: u64 = 4_000_000;
+
+/// Messages that a report explains. [ours: as many as one reads]
+const EXPLAINED: usize = 5;
+/// Longest run that is run a second time unasked: a few seconds. [ours]
+const HOPS_AGAIN_MAX: u64 = 10_000_000;
+/// Bytes of the messages explained together: what a report can show of more says no more. [ours]
+const BYTES_MAX: u64 = 20_000_000;
 
 /// What a run with a trace gives.
 pub struct Traced {
@@ -117,6 +125,46 @@ impl Assembled {
             .filter_map(|&message| self.why(&traced, &flights, message))
             .collect();
         Ok((explained, traced))
+    }
+
+    /// Explains the slowest messages of a run for its report, where running it again takes a moment.
+    /// Depends on the run alone, not on the machine, so that the report does not either.
+    /// A trace that would be too long is left out.
+    pub fn explain_slowest(
+        &self,
+        record: &mut RunRecord,
+        summary: &Summary,
+        threads: u16,
+        watch: &mut dyn Watch,
+    ) {
+        if record.status == Status::Interrupted || record.hops > HOPS_AGAIN_MAX {
+            return;
+        }
+        let mut bytes = 0;
+        let slowest: Vec<_> = summary
+            .slowest
+            .iter()
+            .take(EXPLAINED)
+            .take_while(|slow| {
+                bytes += slow.size;
+                bytes <= BYTES_MAX
+            })
+            .map(|slow| record.flows[slow.message as usize])
+            .collect();
+        let Some(from) = slowest.iter().filter_map(|flow| flow.start).min() else {
+            return;
+        };
+        // Nothing after the last end matters; where ends follow another rule, that is not known.
+        let known = self.scenario.run.text("fct") == "last_byte";
+        let ends: Option<Vec<Time>> = slowest.iter().map(|flow| flow.end).collect();
+        let last = ends
+            .filter(|_| known)
+            .and_then(|ends| ends.into_iter().max());
+        let until = last.map_or(Time::NEVER, |end| end.after(Span(1)));
+        let numbers: Vec<u32> = slowest.iter().map(|flow| flow.message).collect();
+        if let Ok((explained, _)) = self.explain(threads, &numbers, from, until, watch) {
+            record.why = explained;
+        }
     }
 
     /// Why a message took as long as it did; `None` where it never began.

@@ -159,7 +159,7 @@ fn what_was_lost_and_sent_again_is_retransmission() {
         "{:?}",
         last.parts
     );
-    let dropped = |row: &&results::trace::Row| row.fate.is_some();
+    let dropped = |row: &&results::trace::Row| row.lost;
     assert!(
         last.packets.iter().any(|row| dropped(&row)),
         "its ladder shows the loss"

@@ -39,6 +39,7 @@ pub fn html(runs: &[&Summary], command: &str) -> String {
         ],
         headline: bind(&headline),
         lede: bind(&lede),
+        more: None,
         tiles: Vec::new(),
         checks: Vec::new(),
         warnings: warnings(&comparison, runs),

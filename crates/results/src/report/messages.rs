@@ -437,7 +437,7 @@ pub(super) fn outstanding(run: &RunRecord) -> Option<Section> {
     })
 }
 
-pub(super) fn slowest(summary: &Summary) -> Option<Section> {
+pub(super) fn slowest(run: &RunRecord, summary: &Summary) -> Option<Section> {
     if summary.slowest.is_empty() {
         return None;
     }
@@ -466,7 +466,7 @@ pub(super) fn slowest(summary: &Summary) -> Option<Section> {
         let ideal = slow.fct_ps.value as f64 / slow.slowdown.value;
         let bound = if slow.fct_ps.at_least { "≥ " } else { "" };
         table.push(vec![
-            text(slow.message.to_string()),
+            number(run, slow.message),
             text(format!("{bound}{}", human::ratio(slow.slowdown.value))),
             text(format!("{bound}{}", human::time(Span(slow.fct_ps.value)))),
             markup(took_bar(slow, longest)),
@@ -482,9 +482,15 @@ pub(super) fn slowest(summary: &Summary) -> Option<Section> {
         id: "slowest",
         title: "The slowest messages",
         says: format!(
-            "The worst {} of {} by slowdown; the bars compare how long they took.",
+            "The worst {} of {} by slowdown; the bars compare how long they took. {}",
             summary.slowest.len(),
-            human::count(summary.all().messages)
+            human::count(summary.all().messages),
+            if run.why.is_empty() {
+                "tidegate why FOLDER --flow N says where the time of one went."
+            } else {
+                "Where the time of the first went is below; of any other, tidegate why FOLDER \
+                 --flow N says it."
+            }
         ),
         body: Value::from(""),
         points: 0,
@@ -492,6 +498,15 @@ pub(super) fn slowest(summary: &Summary) -> Option<Section> {
         fold: "",
         wide: true,
     })
+}
+
+/// A message's number, as a link where the page has more about it.
+fn number(run: &RunRecord, message: u32) -> Value {
+    let why = run.why.iter().find(|why| why.message == message);
+    match why.map(super::why::anchor) {
+        Some(anchor) => markup(format!("<a href=\"#{anchor}\">{message}</a>")),
+        None => text(message.to_string()),
+    }
 }
 
 fn took_bar(slow: &Slow, longest: u64) -> String {

@@ -2,6 +2,7 @@
 
 mod messages;
 mod network;
+mod why;
 
 use crate::human;
 use crate::page::{About, Block, Check, Chip, Page, Section, Tile};
@@ -24,7 +25,8 @@ pub fn html(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> String 
     sections.extend(network::over_time(run));
     sections.extend(network::drops(run, summary));
     sections.extend(network::credits(summary));
-    sections.extend(messages::slowest(summary));
+    sections.extend(messages::slowest(run, summary));
+    sections.extend(why::section(run));
     sections.extend(messages::stuck(run));
     sections.push(network::links(run, summary));
     pair_up(&mut sections);
@@ -36,6 +38,7 @@ pub fn html(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> String 
         chips: chips(summary, verdicts),
         headline: bind(&headline),
         lede: bind(&lede),
+        more: why::more(run),
         tiles: tiles(summary),
         checks: verdicts.iter().map(check).collect(),
         warnings: summary.warnings.clone(),

@@ -10,6 +10,7 @@ mod words;
 
 pub use flights::{Fate, Flight, Hop, flights};
 pub use why::{Asked, Part, PartSum, Row, Segment, Why};
+pub(crate) use words::{ladder_line, moment};
 
 use model::wire::Codec;
 use model::{DropReason, Encap, Packet};

@@ -137,6 +137,8 @@ pub struct Row {
     pub size: u16,
     /// What became of it, where it did not arrive.
     pub fate: Option<String>,
+    /// Whether it was dropped, or taken by a fault.
+    pub lost: bool,
     /// Whether a port marked it.
     pub marked: bool,
     /// Whether the completion time goes through it.
@@ -280,6 +282,7 @@ fn row(network: &Network, asked: &Asked, flight: &Flight) -> Row {
             Fate::NoWay(node, _) => lost("no way on", network.name(node).to_owned()),
             Fate::UnderWay => Some("under way".to_owned()),
         },
+        lost: !matches!(flight.fate, Fate::Arrived | Fate::UnderWay),
         marked: flight.marked,
         on_path: false,
         hops: flight

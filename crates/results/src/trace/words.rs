@@ -44,7 +44,7 @@ impl Why {
         let (first, last) = (left / 3, left / 3);
         keep(&mut (0..first), &mut left);
         keep(&mut (n - last..n), &mut left);
-        keep(&mut on(|row| row.fate.is_some()), &mut left);
+        keep(&mut on(|row| row.lost), &mut left);
         let mut lines = Vec::new();
         for (i, kept) in kept.into_iter().enumerate() {
             match lines.last_mut() {
@@ -205,12 +205,18 @@ impl Why {
                 text.push_str("  marked");
             }
             if let Some(fate) = &row.fate {
-                let _ = write!(text, "  X {fate}");
+                let _ = write!(text, "  {}{fate}", if row.lost { "X " } else { "" });
             }
             let _ = writeln!(out, "{}", text.trim_end());
         }
         out
     }
+}
+
+/// The packet of a line; none where packets were left out.
+pub(crate) fn ladder_line<'a>(why: &'a Why, line: &Line) -> Option<&'a Row> {
+    let Line::Packet(i) = line else { return None };
+    Some(&why.packets[*i])
 }
 
 /// Microseconds to the nanosecond, rounded down.

@@ -83,6 +83,7 @@ fn record(scenario: &str, title: &str, hosts: u32) -> RunRecord {
         totals: Totals::default(),
         stuck: Vec::new(),
         conservation: Ok(()),
+        why: Vec::new(),
     }
 }
 
