@@ -35,7 +35,8 @@ enum Why {
 enum Phase {
     /// The window may grow.
     Open,
-    /// It fell because of marks and may not grow or fall again before `until` is acknowledged.
+    /// It fell because of marks and may not grow or fall again before something beyond `until`,
+    /// which left after that, is acknowledged.
     Reduced { until: u64 },
     /// Duplicate acknowledgements told of a loss; repaired when `until` is acknowledged.
     Recovery {
@@ -446,7 +447,8 @@ impl Sender {
     fn move_window(&mut self, acked: u64, echo: bool, rules: &Rules) {
         match self.phase {
             Phase::Open if acked > 0 && !echo => self.window.grow(acked, rules),
-            Phase::Reduced { until } if self.una >= until => self.phase = Phase::Open,
+            // At `until` the echo is still of what left before the cut. [Linux `CA_CWR`]
+            Phase::Reduced { until } if self.una > until => self.phase = Phase::Open,
             _ => {}
         }
     }

@@ -138,7 +138,7 @@ fn one_marked_packet_ends_the_doubling() {
 
 #[test]
 fn full_marking_brings_the_window_to_its_least() {
-    insta::assert_snapshot!(rounds(&Params::DEFAULT, &[1000; 8]), @"10:2.5 2:2.0 2:2.0 2:2.0 2:2.0 2:2.0 2:2.0 2:2.0");
+    insta::assert_snapshot!(rounds(&Params::DEFAULT, &[1000; 8]), @"10:5.0 5:2.5 2:2.0 2:2.0 2:2.0 2:2.0 2:2.0 2:2.0");
 }
 
 #[test]
