@@ -9,7 +9,7 @@ use units::Time;
 
 // An idle connection costs its own entry and a place in the map, a used direction this much more.
 const _: () = assert!(size_of::<Option<Conn>>() <= 72);
-const _: () = assert!(size_of::<Sender>() <= 344 && size_of::<Receiver>() <= 112);
+const _: () = assert!(size_of::<Sender>() <= 352 && size_of::<Receiver>() <= 128);
 
 /// How far a connection is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

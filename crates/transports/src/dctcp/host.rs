@@ -50,6 +50,8 @@ pub(super) struct Host {
     timers: Timers,
     /// One-shot connections that ended last: number and incarnation.
     finished: VecDeque<(ConnId, u32)>,
+    /// One-shot connections that were given up incomplete: their late data is not `done`.
+    abandoned: VecDeque<ConnId>,
     /// Connections that are paused.
     paused_flows: usize,
     /// Our priority is paused.
@@ -71,6 +73,7 @@ impl Host {
             ready: VecDeque::new(),
             timers: Timers::default(),
             finished: VecDeque::new(),
+            abandoned: VecDeque::new(),
             paused_flows: 0,
             paused: false,
             totals: Totals::default(),
@@ -119,6 +122,12 @@ impl Host {
         let conn = &self.conns[slot];
         if conn.opener || conn.sender.as_ref().is_some_and(|sender| !sender.is_idle()) {
             cx.events.push(Event::Refused { conn: conn.id });
+        }
+        if conn.one_shot && !conn.opener {
+            if self.abandoned.len() == FINISHED_MAX {
+                self.abandoned.pop_front();
+            }
+            self.abandoned.push_back(conn.id);
         }
         self.forget(slot);
     }
@@ -176,7 +185,7 @@ impl Host {
             self.say(peer, id, Head::Reset(Reset::Opening(syn.incarnation)));
             return;
         }
-        let retry_at = cx.now.after(self.rules.opening_wait(0));
+        let retry_at = cx.now.after(self.rules.wait(0));
         let slot = self.add(Conn {
             id,
             peer,
@@ -298,7 +307,7 @@ impl Host {
             self.totals.nonsense += 1;
             return;
         };
-        if data.flags & Data::ONE_SHOT != 0 {
+        if data.flags & Data::ONE_SHOT != 0 && !self.abandoned.contains(&id) {
             // It was open once, or there would be no data, and it is forgotten only when complete.
             self.totals.duplicates += 1;
             let cumulative = data.offset + data.span();
@@ -399,18 +408,22 @@ impl Host {
             if *tries > self.rules.retries_max {
                 return false;
             }
-            *retry_at = cx.now.after(self.rules.opening_wait(*tries));
+            *retry_at = cx.now.after(self.rules.wait(*tries));
             self.ask(slot);
         }
         let conn = &mut self.conns[slot];
         if let Some(receiver) = &mut conn.receiver
             && receiver.deadline() <= cx.now
         {
-            let ack = receiver.on_deadline();
-            queue(
-                &mut self.control,
-                ack.packet(conn.peer, conn.id, self.control_size),
-            );
+            let Ok(ack) = receiver.on_deadline(cx.now, &self.rules) else {
+                return false;
+            };
+            if let Some(ack) = ack {
+                queue(
+                    &mut self.control,
+                    ack.packet(conn.peer, conn.id, self.control_size),
+                );
+            }
         }
         if let Some(sender) = &mut conn.sender
             && sender.deadline() <= cx.now
@@ -457,7 +470,7 @@ impl Endpoint for Host {
         // [RFC 9293 s3.4.1]
         #[allow(clippy::cast_possible_truncation, reason = "the low bits differ most")]
         let incarnation = (cx.now.0 / 1000) as u32;
-        let retry_at = cx.now.after(self.rules.opening_wait(0));
+        let retry_at = cx.now.after(self.rules.wait(0));
         let slot = self.add(Conn {
             id: conn,
             peer,
@@ -635,6 +648,7 @@ impl Endpoint for Host {
             "connections and their numbers"
         );
         assert!(self.control.len() <= CONTROL_MAX && self.finished.len() <= FINISHED_MAX);
+        assert!(self.abandoned.len() <= FINISHED_MAX);
         if self.conns.len() <= CHECKED_MAX {
             let ready = self.conns.iter().filter(|conn| conn.ready).count();
             assert_eq!(ready, self.ready.len(), "connections in the line's round");

@@ -78,6 +78,7 @@ struct Rules {
     ecn: bool,
     sack: bool,
     idle_restart: bool,
+    prr: bool,
     dup_thresh: u8,
     packets_per_ack: u8,
     retries_max: u8,
@@ -88,6 +89,8 @@ struct Rules {
     rto_initial: Span,
     rto_min: Span,
     rto_max: Span,
+    /// Looks in vain after which the sender of a message under way has given up.
+    looks_max: u8,
 }
 
 impl Rules {
@@ -110,6 +113,7 @@ impl Rules {
             ecn: params.ecn,
             sack: params.sack,
             idle_restart: params.idle_restart,
+            prr: params.prr,
             dup_thresh: params.dup_thresh,
             packets_per_ack: params.packets_per_ack(),
             retries_max: params.retries_max,
@@ -120,11 +124,13 @@ impl Rules {
             rto_initial: params.rto_initial,
             rto_min: params.rto_min,
             rto_max: params.rto_max,
+            looks_max: params.looks_max(),
         }
     }
 
-    /// How long the `tries`-th try to open a connection waits, counted from 0.
-    fn opening_wait(&self, tries: u8) -> Span {
+    /// How long the `tries`-th try to open a connection waits, and the `tries`-th look after a
+    /// silent sender, counted from 0.
+    fn wait(&self, tries: u8) -> Span {
         self.rto_initial.times(1 << tries.min(60)).min(self.rto_max)
     }
 }

@@ -45,6 +45,8 @@ pub struct Params {
     pub alpha_initial: f64,
     /// How far the window falls after a loss.
     pub on_loss: OnLoss,
+    /// Whether a cut for marks is spread over a round trip.
+    pub prr: bool,
     /// How the receiver acknowledges.
     pub ack: AckPolicy,
     /// Packets per delayed acknowledgement: the paper's m.
@@ -95,6 +97,7 @@ impl Params {
         gain: 0.0625,
         alpha_initial: 1.0,
         on_loss: OnLoss::Halve,
+        prr: false,
         ack: AckPolicy::Delayed,
         ack_every: 2,
         ack_delay: Span::ms(1),
@@ -129,6 +132,7 @@ impl Params {
         profile: "ns3",
         window_min: 1,
         on_loss: OnLoss::Alpha,
+        prr: true,
         ack_delay: Span::ms(200),
         rto_initial: Span::ms(1000),
         rto_min: Span::ms(1000),
@@ -187,6 +191,14 @@ impl Params {
             AckPolicy::Delayed => self.ack_every,
             AckPolicy::Each => 1,
         }
+    }
+
+    /// How often a receiver looks in vain after the sender of a message under way, each time waiting
+    /// twice as long up to `rto_max`, until that has surely given up: even one whose every timeout
+    /// is the longest.
+    pub(super) fn looks_max(&self) -> u8 {
+        let doublings = (0..60).take_while(|&n| self.rto_initial.times(1 << n) < self.rto_max);
+        u8::try_from(doublings.count()).expect("at most 60") + self.retries_max + 2
     }
 
     /// What every port on a link of `rate` must mark.
@@ -310,6 +322,14 @@ const KEYS: &[Key<Params>] = &[
         source: "RFC 8257 s3.5: halve; ns-3: alpha",
         get: |p| named(p.on_loss, &ON_LOSS),
         set: |p, v| word(v, &ON_LOSS).map(|c| p.on_loss = c),
+    },
+    Key {
+        key: "prr",
+        meaning: "a cut for marks is spread over a round trip (proportional rate reduction), so that \
+                  packets behind it still meet the long queue",
+        source: "RFC 8257 s3.3: at once; RFC 6937, Linux, ns3: spread",
+        get: |p| Value::from(p.prr),
+        set: |p, v| flag(v).map(|b| p.prr = b),
     },
     Key {
         key: "ack",

@@ -15,6 +15,13 @@ const ENDS_MAX: usize = 1024;
 /// Sign extension of the 24 bits of empty frames that a packet carries.
 const GAPS_SHIFT: u32 = 8;
 
+/// No sequence number.
+const STIRRED: u64 = u64::MAX;
+
+/// The peer has given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Gone;
+
 /// The end of a message that lies beyond a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct End {
@@ -58,6 +65,12 @@ pub(super) struct Receiver {
     unacked: u8,
     /// When they are acknowledged at the latest.
     ack_at: Time,
+    /// When to look whether the sender of a message under way is still there.
+    quiet_at: Time,
+    /// What had arrived at the last look; [`STIRRED`] where something has come since.
+    seen: u64,
+    /// Looks in vain so far.
+    looks: u8,
 }
 
 impl Receiver {
@@ -73,6 +86,9 @@ impl Receiver {
             marked: false,
             unacked: 0,
             ack_at: Time::NEVER,
+            quiet_at: Time::NEVER,
+            seen: 0,
+            looks: 0,
         }
     }
 
@@ -82,8 +98,14 @@ impl Receiver {
     }
 
     /// When [`Receiver::on_deadline`] is due.
-    pub(super) const fn deadline(&self) -> Time {
-        self.ack_at
+    #[inline]
+    pub(super) fn deadline(&self) -> Time {
+        self.ack_at.min(self.quiet_at)
+    }
+
+    /// Whether no message is under way.
+    fn is_idle(&self) -> bool {
+        self.next == self.message_at + self.gaps && self.pieces.is_empty()
     }
 
     /// A packet of the stream arrived, `marked` by the network or not; `one_shot` where the first
@@ -120,6 +142,7 @@ impl Receiver {
         }
         if seq != self.next || !self.pieces.is_empty() {
             let verdict = self.out_of_order(cx, conn, &data, seq, rules);
+            self.watch(cx.now, rules);
             let newest = self
                 .pieces
                 .holding(seq.max(self.next))
@@ -140,6 +163,9 @@ impl Receiver {
                     offset: data.offset + u64::from(data.length),
                 },
             );
+            self.watch(cx.now, rules);
+        } else if self.quiet_at == Time::NEVER {
+            self.watch(cx.now, rules);
         }
         self.unacked += 1;
         // DEVIATES(linux): a message's end is acknowledged at once, so that the sender of a request
@@ -152,9 +178,36 @@ impl Receiver {
         Verdict::New
     }
 
-    /// The delayed acknowledgement is due.
-    pub(super) fn on_deadline(&mut self) -> Ack {
-        self.acknowledge(None, false)
+    /// Something came: its sender is watched as long as a message is under way.
+    #[inline(never)]
+    fn watch(&mut self, now: Time, rules: &Rules) {
+        self.seen = STIRRED;
+        if self.is_idle() {
+            self.quiet_at = Time::NEVER;
+        } else if self.quiet_at == Time::NEVER {
+            self.quiet_at = now.after(rules.wait(0));
+        }
+    }
+
+    /// A moment has come: gives the delayed acknowledgement if that is due.
+    ///
+    /// # Errors
+    /// The sender has given up.
+    pub(super) fn on_deadline(&mut self, now: Time, rules: &Rules) -> Result<Option<Ack>, Gone> {
+        if self.quiet_at <= now {
+            let stirred = self.seen != self.next;
+            self.looks = if stirred { 0 } else { self.looks + 1 };
+            if self.looks > rules.looks_max {
+                return Err(Gone);
+            }
+            self.seen = self.next;
+            self.quiet_at = if self.is_idle() {
+                Time::NEVER
+            } else {
+                now.after(rules.wait(self.looks))
+            };
+        }
+        Ok((self.ack_at <= now).then(|| self.acknowledge(None, false)))
     }
 
     /// What was last acknowledged, for a peer that may have missed it.
@@ -266,7 +319,7 @@ impl Receiver {
 
     /// State and what it waits for, in words; `None` between messages.
     pub(super) fn stuck(&self) -> Option<(String, String)> {
-        if self.next == self.message_at + self.gaps && self.pieces.is_empty() {
+        if self.is_idle() {
             return None;
         }
         let state = format!(
@@ -306,5 +359,9 @@ impl Receiver {
             self.unacked
         );
         assert_eq!(self.ack_at == Time::NEVER, self.unacked == 0, "{self:?}");
+        assert!(
+            self.quiet_at != Time::NEVER || self.is_idle(),
+            "nobody watches the sender: {self:?}"
+        );
     }
 }

@@ -12,7 +12,7 @@ use super::alpha::Alpha;
 use super::header::{Ack, Data};
 use super::outgoing::{Outgoing, Segment, TooLong};
 use super::rtt::Rtt;
-use super::window::Window;
+use super::window::{Reduction, Window};
 use crate::parts::range_set::RangeSet;
 use units::{Span, Time};
 
@@ -36,8 +36,8 @@ enum Phase {
     /// The window may grow.
     Open,
     /// It fell because of marks and may not grow or fall again before something beyond `until`,
-    /// which left after that, is acknowledged.
-    Reduced { until: u64 },
+    /// which left after that, is acknowledged; then everything below `from` was.
+    Reduced { until: u64, from: u64 },
     /// Duplicate acknowledgements told of a loss; repaired when `until` is acknowledged.
     Recovery {
         until: u64,
@@ -381,8 +381,29 @@ impl Sender {
     fn fall_for_mark(&mut self, echo: bool, rules: &Rules) {
         if echo && self.phase == Phase::Open {
             self.window.on_mark(self.alpha.value(), rules);
-            self.phase = Phase::Reduced { until: self.next };
+            self.phase = Phase::Reduced {
+                until: self.next,
+                from: self.una,
+            };
+            if rules.prr {
+                self.spread(0, rules);
+            }
         }
+    }
+
+    /// The window falls along with what is acknowledged, not at once. [RFC 6937 s3.1]
+    #[inline(never)]
+    fn spread(&mut self, acked: u64, rules: &Rules) {
+        let Phase::Reduced { until, from } = self.phase else {
+            return;
+        };
+        let reduction = Reduction {
+            flight: until - from,
+            delivered: self.una - from,
+            sent: self.next - until,
+        };
+        let pipe = self.pipe();
+        self.window.spread(&reduction, pipe, acked, rules);
     }
 
     fn is_calm(&self) -> bool {
@@ -448,7 +469,13 @@ impl Sender {
         match self.phase {
             Phase::Open if acked > 0 && !echo => self.window.grow(acked, rules),
             // At `until` the echo is still of what left before the cut. [Linux `CA_CWR`]
-            Phase::Reduced { until } if self.una > until => self.phase = Phase::Open,
+            Phase::Reduced { until, .. } if self.una > until => {
+                self.phase = Phase::Open;
+                if rules.prr {
+                    self.window.fallen();
+                }
+            }
+            Phase::Reduced { .. } if rules.prr => self.spread(acked, rules),
             _ => {}
         }
     }

@@ -17,6 +17,16 @@ pub(super) struct Window {
     peaks: [u64; 2],
 }
 
+/// How far a reduction has come, in bytes. [RFC 6937 s3.1]
+pub(super) struct Reduction {
+    /// In flight when it began: `RecoverFS`.
+    pub(super) flight: u64,
+    /// Acknowledged since: `prr_delivered`.
+    pub(super) delivered: u64,
+    /// Sent since: `prr_out`.
+    pub(super) sent: u64,
+}
+
 /// Packets that one acknowledgement may add in the slow start after a timeout, when it may cover
 /// much that arrived long ago. [RFC 3465 s2.3]
 const AFTER_TIMEOUT_MAX: u64 = 2;
@@ -82,6 +92,29 @@ impl Window {
     pub(super) fn on_mark(&mut self, alpha: f64, rules: &Rules) {
         self.size = self.less(alpha).max(rules.window_min);
         (self.threshold, self.credit) = (self.size, 0);
+    }
+
+    /// The fall to the threshold is under way: what may leave is in proportion to what arrived.
+    /// `pipe` bytes are out, `acked` arrived just now. [RFC 6937 s3.1, its conservative bound]
+    pub(super) fn spread(&mut self, fall: &Reduction, pipe: u64, acked: u64, rules: &Rules) {
+        let ready = if pipe > self.threshold {
+            let share = u128::from(fall.delivered) * u128::from(self.threshold);
+            let share = share.div_ceil(u128::from(fall.flight.max(1)));
+            u64::try_from(share)
+                .unwrap_or(u64::MAX)
+                .saturating_sub(fall.sent)
+        } else {
+            let arrived = fall.delivered.saturating_sub(fall.sent).max(acked);
+            arrived.min(self.threshold - pipe)
+        };
+        // The first packet leaves at once, as after a loss.
+        let least = if fall.sent == 0 { rules.payload_max } else { 0 };
+        self.size = (pipe + ready.max(least)).clamp(rules.payload_max, rules.receive_window);
+    }
+
+    /// The fall is over.
+    pub(super) fn fallen(&mut self) {
+        self.size = self.threshold;
     }
 
     /// The network lost a packet and duplicate acknowledgements told.

@@ -1,6 +1,6 @@
 //! One host alone: windows as curves, peers that lie, peers that are silent.
 
-use super::super::header::{Ack, Data, Head, Syn, SynAck};
+use super::super::header::{Ack, Data, Head, Reset, Syn, SynAck};
 use super::super::host::Host;
 use super::super::sender::Sender;
 use super::super::*;
@@ -139,6 +139,28 @@ fn one_marked_packet_ends_the_doubling() {
 #[test]
 fn full_marking_brings_the_window_to_its_least() {
     insta::assert_snapshot!(rounds(&Params::DEFAULT, &[1000; 8]), @"10:5.0 5:2.5 2:2.0 2:2.0 2:2.0 2:2.0 2:2.0 2:2.0");
+}
+
+#[test]
+fn a_cut_falls_silent_and_a_spread_one_sends_less() {
+    // Packets that leave upon each acknowledgement of two, of which the second one tells of a mark.
+    let leave = |prr| -> String {
+        let params = Params {
+            initial_window: 24,
+            prr,
+            ..Params::DEFAULT
+        };
+        let mut bench = Bench::open(&params, 1 << 40);
+        let flight = bench.flush();
+        let answered = (0..flight + 8).step_by(2).map(|acked| {
+            bench.now += Span::us(3);
+            bench.acknowledge(acked, 2, if acked == 2 { 2 } else { 0 });
+            format!("{} ", bench.flush())
+        });
+        answered.collect()
+    };
+    insta::assert_snapshot!(leave(false), @"4 0 0 0 0 0 0 1 2 2 2 2 2 2 2 2");
+    insta::assert_snapshot!(leave(true), @"4 1 0 1 1 1 1 1 2 1 1 1 0 2 2 2");
 }
 
 #[test]
@@ -353,6 +375,44 @@ fn a_silent_peer_is_given_up_after_all_retries() {
         (bench.host.connections(), bench.host.deadline()),
         (0, Time::NEVER)
     );
+}
+
+#[test]
+fn a_receiver_gives_up_a_sender_that_fell_silent_and_calls_nothing_done() {
+    let params = &Params::DEFAULT;
+    let mut bench = Bench::new(params, B);
+    let syn = Head::Syn(Syn {
+        incarnation: 1,
+        one_shot: true,
+    });
+    bench.arrive(&syn.packet(B, ConnId(1), Encap::PAPER));
+    let data = |offset| {
+        Data {
+            offset,
+            gaps: 0,
+            length: 1460,
+            flags: Data::ONE_SHOT,
+        }
+        .packet(B, ConnId(1), 1538)
+    };
+    bench.arrive(&data(0));
+    bench.flush();
+    while bench.host.deadline() < Time::NEVER {
+        bench.now = bench.host.deadline();
+        bench.call(Endpoint::on_deadline);
+        bench.flush();
+    }
+    assert_eq!(bench.host.connections(), 0);
+    // Longer than its sender may take to give up, but not much.
+    let patience = params.rto_max.times(u64::from(params.retries_max) + 1);
+    let took = bench.now.since(Time::ZERO);
+    assert!(patience < took && took < patience.times(2), "{took}");
+    bench.arrive(&data(1460));
+    let answer = bench.poll().unwrap();
+    assert!(matches!(
+        Head::read(&answer),
+        Some(Head::Reset(Reset::Data(1460)))
+    ));
 }
 
 #[test]
