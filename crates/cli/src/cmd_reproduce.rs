@@ -27,12 +27,18 @@ macro_rules! experiment {
 }
 
 /// Every experiment, in the order of the table.
-const EXPERIMENTS: [Experiment; 5] = [
+const EXPERIMENTS: [Experiment; 11] = [
     experiment!("xpass-parking-lot"),
     experiment!("xpass-multi-bottleneck"),
     experiment!("xpass-incast"),
     experiment!("xpass-leaf-spine"),
     experiment!("xpass-one-flow"),
+    experiment!("dctcp-two-flows"),
+    experiment!("dctcp-ns3-incast"),
+    experiment!("dctcp-ns3-permutation"),
+    experiment!("dctcp-ns3-web-search"),
+    experiment!("dctcp-ns3-web-server"),
+    experiment!("dctcp-ns3-mixed"),
 ];
 
 /// What an experiment expects: its `expected.toml`.

@@ -3,6 +3,7 @@
 use model::Class;
 use results::{PortRow, RunRecord};
 use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
 use units::{Span, Time};
 
 /// A stretch of simulated time.
@@ -29,6 +30,8 @@ pub(crate) enum Metric {
     Jain,
     /// Mean completion time of messages above the first and up to the second size, in us.
     FctMean(u64, u64),
+    /// Their median, in us.
+    FctP50(u64, u64),
     /// Their 99th percentile, in us.
     FctP99(u64, u64),
     /// How many there were.
@@ -37,6 +40,10 @@ pub(crate) enum Metric {
     LastEnd,
     /// Largest data queue of any switch port, in bytes.
     QueueMax,
+    /// The smallest that the longest queue of switch ports is found in a window, in bytes.
+    QueueLow,
+    /// The largest that a queue of switch ports is found in a window, in bytes.
+    QueueHigh,
     /// Data packets dropped anywhere.
     DataDrops,
     /// Wasted credits as a share of wasted credits and data packets.
@@ -64,10 +71,13 @@ impl Metric {
             Self::ShareSum => "share of all flows".into(),
             Self::Jain => "Jain index".into(),
             Self::FctMean(low, high) => format!("mean FCT us {}-{}", size(low), size(high)),
+            Self::FctP50(low, high) => format!("median FCT us {}-{}", size(low), size(high)),
             Self::FctP99(low, high) => format!("p99 FCT us {}-{}", size(low), size(high)),
             Self::Messages(low, high) => format!("messages {}-{}", size(low), size(high)),
             Self::LastEnd => "last byte us".into(),
             Self::QueueMax => "largest queue B".into(),
+            Self::QueueLow => "least queue in window B".into(),
+            Self::QueueHigh => "most queue in window B".into(),
             Self::DataDrops => "data packets dropped".into(),
             Self::CreditWaste => "credit waste".into(),
             Self::CreditsWasted => "credits wasted".into(),
@@ -90,15 +100,8 @@ impl Metric {
                 let times = completion_times(record, *low, *high);
                 times.iter().sum::<f64>() / times.len().max(1) as f64
             }
-            Self::FctP99(low, high) => {
-                let times = completion_times(record, *low, *high);
-                // Nearest rank.
-                let rank = (times.len() * 99).div_ceil(100);
-                times
-                    .get(rank.saturating_sub(1))
-                    .copied()
-                    .unwrap_or(f64::NAN)
-            }
+            Self::FctP50(low, high) => percentile(&completion_times(record, *low, *high), 50),
+            Self::FctP99(low, high) => percentile(&completion_times(record, *low, *high), 99),
             Self::Messages(low, high) => completion_times(record, *low, *high).len() as f64,
             Self::LastEnd => {
                 let ends = record.flows.iter().filter_map(|flow| flow.end);
@@ -108,6 +111,8 @@ impl Metric {
                 .map(|port| port.queue_max)
                 .max()
                 .unwrap_or(0) as f64,
+            Self::QueueLow => longest_queues(record, window).min().unwrap_or(0) as f64,
+            Self::QueueHigh => longest_queues(record, window).max().unwrap_or(0) as f64,
             Self::DataDrops => {
                 let data = [Class::Scheduled, Class::Unscheduled, Class::Plain];
                 let of = |port: &PortRow| {
@@ -142,6 +147,29 @@ impl Metric {
 
 fn switch_ports(record: &RunRecord) -> impl Iterator<Item = &PortRow> {
     record.ports.iter().filter(|port| !port.of_host())
+}
+
+/// The longest queue of switch ports, at each sample in the window.
+fn longest_queues(record: &RunRecord, window: Option<Span2>) -> impl Iterator<Item = u64> {
+    let (from, until) = bounds(record, window);
+    let links: BTreeSet<_> = switch_ports(record).map(|port| port.link).collect();
+    let mut longest = BTreeMap::new();
+    for row in &record.port_series {
+        if from <= row.at && row.at <= until && links.contains(&row.link) {
+            let queue = longest.entry(row.at).or_insert(0);
+            *queue = row.queue.max(*queue);
+        }
+    }
+    longest.into_values()
+}
+
+/// By nearest rank; `times` are in order.
+fn percentile(times: &[f64], percent: usize) -> f64 {
+    let rank = (times.len() * percent).div_ceil(100);
+    times
+        .get(rank.saturating_sub(1))
+        .copied()
+        .unwrap_or(f64::NAN)
 }
 
 fn bounds(record: &RunRecord, window: Option<Span2>) -> (Time, Time) {
