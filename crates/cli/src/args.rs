@@ -53,6 +53,9 @@ pub(crate) struct Global {
     /// Say what would run, and stop
     #[arg(long, global = true)]
     pub(crate) dry_run: bool,
+    /// Also write the verdicts on the thresholds as `JUnit` XML
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) junit: Option<PathBuf>,
 }
 
 #[derive(Subcommand, Debug)]
@@ -120,6 +123,14 @@ pub(crate) struct CompareArgs {
     /// Run again what is there already
     #[arg(long)]
     pub(crate) again: bool,
+    /// Do only part I of N of the runs, for machines that share a folder or collect it later; the
+    /// same command without it then makes the report
+    #[arg(long, value_name = "I/N", value_parser = crate::sweep::shard)]
+    pub(crate) shard: Option<crate::sweep::Shard>,
+    /// For every combination, find the highest workload.load from 0.01 to 0.99 that it sustains: all
+    /// seeds end, no backlog grows, and the thresholds hold
+    #[arg(long)]
+    pub(crate) find_max_load: bool,
 }
 
 #[derive(Args, Debug)]

@@ -3,29 +3,38 @@
 use crate::args::{CompareArgs, Global};
 use crate::cmd_run::{self, Done, default_folder, execute, load};
 use crate::exit;
+use crate::find_load;
 use crate::progress::{catch_interrupts, interrupted};
 use crate::screen::Screen;
 use crate::sweep::{self, Point};
-use results::{Output, Summary};
+use results::{Output, Summary, Verdict};
 use scenario::{Errors, Scenario};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// One run of the comparison: checked, not yet begun.
-struct Job {
+pub(crate) struct Job {
     point: Point,
     scenario: Mutex<Option<Scenario>>,
     dir: PathBuf,
     command: String,
 }
 
+/// A run that was refused, or that did not begin because of an interruption.
+pub(crate) type Outcome = Option<Result<Done, Errors>>;
+
 pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
     catch_interrupts();
-    let jobs = match plan(args, global) {
+    if args.find_max_load {
+        return find_load::run(args, global, screen);
+    }
+    let jobs = match points(args, global).and_then(|points| {
+        let mine = args.shard.map_or(points.clone(), |shard| shard.of(points));
+        plan(mine, args, global)
+    }) {
         Ok(jobs) => jobs,
-        Err(Refusal::Sweep(why)) => return screen.fail(exit::USAGE, &why),
-        Err(Refusal::Scenario(errors)) => return screen.wrong(&errors),
+        Err(refusal) => return refusal.show(screen),
     };
     if global.dry_run {
         let lines: Vec<_> = jobs
@@ -35,49 +44,107 @@ pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
         screen.say(&lines.concat());
         return exit::OK;
     }
-    let results = run_all(&jobs, args, global, screen);
-    let mut summaries = Vec::new();
-    let mut worst = exit::OK;
-    for (job, result) in jobs.iter().zip(results) {
-        match result {
+    let outcomes = run_all(&jobs, args, global, screen);
+    let mut ended = Ended::default();
+    for outcome in outcomes {
+        ended.add(outcome, screen);
+    }
+    ended.show(args, global, screen)
+}
+
+/// Runs that are over, in order, and the exit code of them all.
+#[derive(Default)]
+pub(crate) struct Ended {
+    runs: Vec<Done>,
+    code: i32,
+}
+
+impl Ended {
+    /// Takes a run in, and says what is wrong with it.
+    pub(crate) fn add(&mut self, outcome: Outcome, screen: &Screen) {
+        let code = match outcome {
             Some(Ok(done)) => {
-                worst = worse(worst, done.code);
                 if let Some(why) = &done.failed {
                     screen.fail(done.code, why);
                 }
-                // In its own folder a run knows nothing of its siblings.
-                summaries.push(Summary {
-                    settings: job.point.settings.clone(),
-                    ..done.summary
-                });
+                let code = done.code;
+                self.runs.push(done);
+                code
             }
-            Some(Err(errors)) => worst = worse(worst, screen.wrong(&errors)),
-            None => worst = worse(worst, exit::INTERRUPTED),
+            Some(Err(errors)) => screen.wrong(&errors),
+            None => exit::INTERRUPTED,
+        };
+        self.code = worse(self.code, code);
+    }
+
+    /// The table, the thresholds that were not met, and the report; returns the exit code.
+    pub(crate) fn show(mut self, args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
+        if self.runs.is_empty() {
+            return self.code;
         }
-    }
-    if summaries.is_empty() {
-        return worst;
-    }
-    crate::cmd_report::show(&summaries, global, screen);
-    let command = repeat(args, global);
-    let page = results::compare::html(&summaries.iter().collect::<Vec<_>>(), &command);
-    let root = jobs
-        .first()
-        .and_then(|job| job.dir.parent())
-        .unwrap_or(Path::new("."));
-    let file = root.join(format!(
-        "compare-{:08x}.html",
-        scenario::hash(command.as_bytes()) >> 32
-    ));
-    match std::fs::write(&file, page) {
-        Ok(()) if global.json => {}
-        Ok(()) => screen.say(&format!(" report: {}\n", file.display())),
-        Err(e) => {
-            let why = format!("cannot write {}: {e}", file.display());
-            worst = worse(worst, screen.fail(exit::IO, &why));
+        let summaries: Vec<Summary> = self.runs.iter().map(|run| run.summary.clone()).collect();
+        crate::cmd_report::show(&summaries, global, screen);
+        if !global.json {
+            screen.say(&self.thresholds());
         }
+        let written = self
+            .junit(global)
+            .and_then(|()| self.report(&summaries, args, global, screen));
+        if let Err(error) = written {
+            self.code = worse(self.code, screen.fail(exit::IO, &error.to_string()));
+        }
+        self.code
     }
-    worst
+
+    /// How many thresholds held, and which did not.
+    fn thresholds(&self) -> String {
+        let all = self.runs.iter().map(|run| run.verdicts.len()).sum();
+        let failed = self.runs.iter().flat_map(|run| {
+            let failed = run.verdicts.iter().filter(|verdict| !verdict.passed);
+            failed.map(|verdict| (&run.summary, verdict))
+        });
+        results::compare::thresholds(all, &failed.collect::<Vec<_>>())
+    }
+
+    fn junit(&self, global: &Global) -> Result<(), results::FileError> {
+        let runs: Vec<(&Summary, &[Verdict])> = self
+            .runs
+            .iter()
+            .map(|run| (&run.summary, run.verdicts.as_slice()))
+            .collect();
+        cmd_run::write_junit(global, &runs)
+    }
+
+    fn report(
+        &self,
+        summaries: &[Summary],
+        args: &CompareArgs,
+        global: &Global,
+        screen: &Screen,
+    ) -> Result<(), results::FileError> {
+        if args.shard.is_some() {
+            // Several of them would write the same page, each with its own part.
+            if !global.json {
+                screen
+                    .say(" one part of the runs; without --shard this command makes the report\n");
+            }
+            return Ok(());
+        }
+        let command = repeat(args, global);
+        let page = results::compare::html(&summaries.iter().collect::<Vec<_>>(), &command);
+        let first = self.runs.first().and_then(|run| run.dir.parent());
+        let name = format!(
+            "compare-{:08x}.html",
+            scenario::hash(command.as_bytes()) >> 32
+        );
+        let file = results::files::write(first.unwrap_or(Path::new(".")), &name, &mut |out| {
+            out.write_all(page.as_bytes())
+        })?;
+        if !global.json {
+            screen.say(&format!(" report: {}\n", file.display()));
+        }
+        Ok(())
+    }
 }
 
 /// The command that repeats the comparison.
@@ -87,6 +154,9 @@ fn repeat(args: &CompareArgs, global: &Global) -> String {
     if let Some(seeds) = &args.seeds {
         command.push_str(" --seeds ");
         command.push_str(seeds);
+    }
+    if args.find_max_load {
+        command.push_str(" --find-max-load");
     }
     command
 }
@@ -108,36 +178,57 @@ fn worse(a: i32, b: i32) -> i32 {
     if rank(b) > rank(a) { b } else { a }
 }
 
-enum Refusal {
+/// Why nothing runs.
+pub(crate) enum Refusal {
     Sweep(String),
     Scenario(Errors),
 }
 
-/// All runs, each checked before the first begins.
-fn plan(args: &CompareArgs, global: &Global) -> Result<Vec<Job>, Refusal> {
-    let unseeded = Global {
+impl Refusal {
+    pub(crate) fn show(&self, screen: &Screen) -> i32 {
+        match self {
+            Self::Sweep(why) => screen.fail(exit::USAGE, why),
+            Self::Scenario(errors) => screen.wrong(errors),
+        }
+    }
+}
+
+fn without_sets(global: &Global) -> Global {
+    Global {
         seed: None,
         sets: Vec::new(),
         ..global.clone()
-    };
-    let seeds = |first| sweep::seeds(args.seeds.as_deref(), first).map_err(Refusal::Sweep);
+    }
+}
+
+/// Every combination with every seed.
+pub(crate) fn points(args: &CompareArgs, global: &Global) -> Result<Vec<Point>, Refusal> {
+    let once = sweep::points(&global.sets, &[0]).map_err(Refusal::Sweep)?;
     // The first seed is the command line's, or the scenario's own.
-    let mut points = sweep::points(&global.sets, &[0]).map_err(Refusal::Sweep)?;
-    let first = match (global.seed, points.first()) {
+    let first = match (global.seed, once.first()) {
         (Some(seed), _) => seed,
-        (None, Some(point)) => load(&args.scenario, &unseeded, &point.sets)
+        (None, Some(point)) => load(&args.scenario, &without_sets(global), &point.sets)
             .map_err(Refusal::Scenario)?
             .run
             .count("seed"),
         (None, None) => 1,
     };
-    points = sweep::points(&global.sets, &seeds(first)?).map_err(Refusal::Sweep)?;
+    let seeds = sweep::seeds(args.seeds.as_deref(), first).map_err(Refusal::Sweep)?;
+    sweep::points(&global.sets, &seeds).map_err(Refusal::Sweep)
+}
+
+/// All runs, each checked before the first begins.
+pub(crate) fn plan(
+    points: Vec<Point>,
+    args: &CompareArgs,
+    global: &Global,
+) -> Result<Vec<Job>, Refusal> {
     let mut jobs = Vec::new();
     let mut errors: Vec<scenario::Diagnostic> = Vec::new();
     for point in points {
         let seeded = Global {
             seed: Some(point.seed),
-            ..unseeded.clone()
+            ..without_sets(global)
         };
         match load(&args.scenario, &seeded, &point.sets) {
             Ok(scenario) => {
@@ -170,20 +261,20 @@ fn plan(args: &CompareArgs, global: &Global) -> Result<Vec<Job>, Refusal> {
     }
 }
 
-fn run_all(
+/// Runs the jobs that are not done yet, and returns what came of each, in their order.
+pub(crate) fn run_all(
     jobs: &[Job],
     args: &CompareArgs,
     global: &Global,
     screen: &Screen,
-) -> Vec<Option<Result<Done, Errors>>> {
+) -> Vec<Outcome> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = global
         .jobs
         .map_or(cores, usize::from)
         .min(jobs.len())
         .max(1);
-    let slots: Vec<Mutex<Option<Result<Done, Errors>>>> =
-        jobs.iter().map(|_| Mutex::new(None)).collect();
+    let slots: Vec<Mutex<Outcome>> = jobs.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
     let bar = screen.count_bar(jobs.len());
     std::thread::scope(|scope| {
@@ -192,7 +283,11 @@ fn run_all(
                 while !interrupted() {
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(i) else { break };
-                    let result = one(job, args.again);
+                    let mut result = one(job, args.again);
+                    if let Ok(done) = &mut result {
+                        // In its own folder a run knows nothing of its siblings.
+                        done.summary.settings.clone_from(&job.point.settings);
+                    }
                     if let Ok(mut slot) = slots[i].lock() {
                         *slot = Some(result);
                     }
@@ -209,11 +304,11 @@ fn run_all(
 }
 
 fn one(job: &Job, again: bool) -> Result<Done, Errors> {
-    if !again && let Some(done) = finished(&job.dir) {
-        return Ok(done);
-    }
     let scenario = job.scenario.lock().map_or(None, |mut slot| slot.take());
     let scenario = scenario.expect("each job is taken once");
+    if !again && let Some(done) = finished(&job.dir, &scenario)? {
+        return Ok(done);
+    }
     let output = Output {
         hpcc_fct: scenario.output.flag("hpcc"),
         ..Output::default()
@@ -229,21 +324,23 @@ fn one(job: &Job, again: bool) -> Result<Done, Errors> {
     )
 }
 
-/// A run that is there already, whole and to its end.
-fn finished(dir: &Path) -> Option<Done> {
-    if !results::files::is_whole(dir) {
-        return None;
-    }
-    let summary = results::files::read_summary(dir).ok()?;
-    (summary.status != results::Status::Interrupted.name()).then(|| Done {
-        code: if summary.broken() {
-            exit::BROKEN
-        } else {
-            exit::OK
-        },
+/// A run that is there already, whole, to its end, and of this version of the program. Thresholds
+/// are judged anew, so that a comparison that goes on says what it would have said.
+fn finished(dir: &Path, scenario: &Scenario) -> Result<Option<Done>, Errors> {
+    let current = |meta: results::Meta| meta.version == env!("CARGO_PKG_VERSION");
+    let whole = results::files::made(dir).is_some_and(current);
+    let summary = results::files::read_summary(dir).ok();
+    let interrupted = results::Status::Interrupted.name();
+    let Some(summary) = summary.filter(|s| whole && s.status != interrupted) else {
+        return Ok(None);
+    };
+    let conditions = scenario.conditions()?;
+    let verdicts: Vec<Verdict> = conditions.iter().map(|c| c.judge(&summary)).collect();
+    Ok(Some(Done {
+        code: cmd_run::code_of(&summary, &verdicts),
         summary,
-        verdicts: Vec::new(),
+        verdicts,
         dir: dir.to_path_buf(),
         failed: None,
-    })
+    }))
 }

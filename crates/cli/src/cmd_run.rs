@@ -4,7 +4,7 @@ use crate::args::{Global, ScenarioArgs};
 use crate::exit;
 use crate::progress::{Viewer, catch_interrupts, clock};
 use crate::screen::Screen;
-use results::{FlowWriter, Meta, Output, RunRecord, Summary, Verdict};
+use results::{FlowWriter, Meta, Output, Summary, Verdict};
 use scenario::{Assembled, Errors, Request, Scenario};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -130,7 +130,7 @@ pub(crate) fn fingerprint(args: &ScenarioArgs, global: &Global, screen: &Screen)
     match record {
         Ok(record) => {
             screen.print(&format!("{:016x}\n", record.fingerprint));
-            code_of(&record, &[])
+            code_of(&Summary::of(&record), &[])
         }
         Err(errors) => screen.wrong(&errors),
     }
@@ -162,9 +162,29 @@ pub(crate) fn run(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i32 
         screen.detail(&format!("warning: {warning}"));
     }
     match execute(&assembled, threads, &command, &dir, output, screen) {
-        Ok(done) => done.show(global, screen),
+        Ok(mut done) => {
+            if let Err(error) = write_junit(global, &[(&done.summary, &done.verdicts)]) {
+                (done.failed, done.code) = (Some(error.to_string()), exit::IO);
+            }
+            done.show(global, screen)
+        }
         Err(errors) => screen.wrong(&errors),
     }
+}
+
+/// Writes what `--junit` asks for.
+pub(crate) fn write_junit(
+    global: &Global,
+    runs: &[(&Summary, &[Verdict])],
+) -> Result<(), results::FileError> {
+    let Some(path) = &global.junit else {
+        return Ok(());
+    };
+    let text = results::junit(runs);
+    std::fs::write(path, text).map_err(|source| results::FileError {
+        path: path.clone(),
+        source,
+    })
 }
 
 /// A run that is over and written.
@@ -221,7 +241,7 @@ pub(crate) fn execute(
     let code = if failed.is_some() {
         exit::IO
     } else {
-        code_of(&record, &verdicts)
+        code_of(&summary, &verdicts)
     };
     Ok(Done {
         summary,
@@ -232,10 +252,11 @@ pub(crate) fn execute(
     })
 }
 
-fn code_of(record: &RunRecord, verdicts: &[Verdict]) -> i32 {
-    if record.status == results::Status::Interrupted {
+/// The exit code of a run.
+pub(crate) fn code_of(summary: &Summary, verdicts: &[Verdict]) -> i32 {
+    if summary.status == results::Status::Interrupted.name() {
         exit::INTERRUPTED
-    } else if record.status == results::Status::Stuck || record.conservation.is_err() {
+    } else if summary.broken() {
         exit::BROKEN
     } else if verdicts.iter().any(|v| !v.passed) {
         exit::THRESHOLD

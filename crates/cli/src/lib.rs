@@ -13,6 +13,7 @@ mod cmd_reproduce;
 mod cmd_run;
 mod cmd_why;
 mod cmd_wire;
+mod find_load;
 mod metric;
 mod progress;
 mod screen;

@@ -179,6 +179,36 @@ fn show(value: i64, scale: u32) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// A part of the runs: every `of`-th from number `index` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shard {
+    index: usize,
+    of: usize,
+}
+
+impl Shard {
+    /// What falls to this part.
+    pub(crate) fn of<T>(self, items: Vec<T>) -> Vec<T> {
+        items
+            .into_iter()
+            .skip(self.index)
+            .step_by(self.of)
+            .collect()
+    }
+}
+
+/// `--shard`: `2/3` is the second of three parts.
+pub(crate) fn shard(text: &str) -> Result<Shard, String> {
+    let parts = text.split_once('/').and_then(|(index, of)| {
+        let (index, of): (usize, usize) = (index.parse().ok()?, of.parse().ok()?);
+        (1..=of).contains(&index).then(|| Shard {
+            index: index - 1,
+            of,
+        })
+    });
+    parts.ok_or_else(|| "write the part and how many there are, like 1/3 to 3/3".to_owned())
+}
+
 /// `--seeds`: how many from `first` on, or `a..b` with both included.
 pub(crate) fn seeds(text: Option<&str>, first: u64) -> Result<Vec<u64>, String> {
     let wrong = || "--seeds takes a number of seeds, like 5, or a range, like 1..5".to_owned();
@@ -240,6 +270,15 @@ mod tests {
         assert_eq!(seeds(Some("3"), 5).unwrap(), [5, 6, 7]);
         assert_eq!(seeds(Some("2..4"), 1).unwrap(), [2, 3, 4]);
         assert!(seeds(Some("0"), 1).is_err() && seeds(Some("x"), 1).is_err());
+    }
+
+    #[test]
+    fn shards_share_out_everything_once() {
+        let parts = ["1/3", "2/3", "3/3"].map(|text| shard(text).unwrap().of((0..7).collect()));
+        assert_eq!(parts, [vec![0, 3, 6], vec![1, 4], vec![2, 5]]);
+        for wrong in ["0/3", "4/3", "3", "a/b", "1/0"] {
+            assert!(shard(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -1,47 +1,11 @@
 //! The commands as a user calls them: what they print, what they write, how they end.
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod common;
 
-/// A folder of its own for one test, gone when the test is.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tidegate-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-    fn write(&self, name: &str, text: &str) -> String {
-        let path = self.0.join(name);
-        std::fs::write(&path, text).unwrap();
-        path.display().to_string()
-    }
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn tidegate(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tidegate"))
-        .current_dir(folder)
-        .args(args)
-        .output()
-        .unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-const SMALL: &str = "[topology]\nkind = \"star\"\nhosts = 5\n[workload]\nkind = \"incast\"\nsenders = 4\nsize = \"20KB\"\n";
+use common::{Folder, SMALL, text, tidegate};
+use std::path::PathBuf;
+use std::process::Command;
 
 #[test]
 fn a_run_prints_a_table_and_writes_its_folder() {

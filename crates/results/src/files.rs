@@ -149,14 +149,17 @@ pub fn write_run(
         let html = crate::report::html(run, summary, verdicts);
         file("report.html", &mut |out| out.write_all(html.as_bytes()))?;
     }
-    file(META, &mut |out| out.write_all(to_json(meta).as_bytes()))?;
     drop_partial(dir)?;
+    written.push(write(dir, META, &mut |out| {
+        out.write_all(to_json(meta).as_bytes())
+    })?);
     Ok(written)
 }
 
-/// Whether `dir` holds a whole run.
-pub fn is_whole(dir: &Path) -> bool {
-    dir.join(META).is_file()
+/// How the run in `dir` was made; `None` where `dir` does not hold a whole run.
+pub fn made(dir: &Path) -> Option<Meta> {
+    let text = fs::read_to_string(dir.join(META)).ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 /// Any result as one JSON document, indented, with a last newline.
@@ -190,10 +193,14 @@ pub fn read_summary(dir: &Path) -> Result<Summary, String> {
         .map_err(|error| format!("{} is damaged ({error}): run it again", path.display()))
 }
 
-type Fill<'a> = dyn FnMut(&mut dyn Write) -> io::Result<()> + 'a;
+/// Puts a file's content into a writer.
+pub type Fill<'a> = dyn FnMut(&mut dyn Write) -> io::Result<()> + 'a;
 
-/// Writes `dir/name` whole or not at all.
-fn write(dir: &Path, name: &str, fill: &mut Fill<'_>) -> Result<PathBuf, FileError> {
+/// Writes `dir/name` whole or not at all: who reads it meanwhile finds the old one.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write(dir: &Path, name: &str, fill: &mut Fill<'_>) -> Result<PathBuf, FileError> {
     let (path, draft) = (dir.join(name), dir.join(format!(".{name}.draft")));
     let result = (|| {
         let mut out = BufWriter::new(File::create(&draft)?);

@@ -38,6 +38,9 @@ pub struct Summary {
     pub conservation: Option<String>,
     /// What the reader should know before trusting the numbers.
     pub warnings: Vec<String>,
+    /// Whether outstanding bytes grew while they should have been steady.
+    #[serde(default)]
+    pub backlog_grew: bool,
     /// Measurement window, from and until; `null` where it has no end.
     pub window_ps: (u64, Option<u64>),
     /// When the last thing happened.
@@ -334,6 +337,7 @@ impl Summary {
             status: run.status.name().into(),
             conservation: run.conservation.clone().err(),
             warnings: run.warnings.clone(),
+            backlog_grew: false,
             window_ps: (
                 run.window.start.0,
                 (run.window.end != Time::NEVER).then_some(run.window.end.0),
@@ -701,6 +705,7 @@ fn warn(summary: &mut Summary, run: &RunRecord) {
     }
     if let Some(growth) = backlog::growth(&run.flows, &run.window, run.end) {
         say(growth.to_string());
+        summary.backlog_grew = true;
     }
 }
 

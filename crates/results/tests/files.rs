@@ -7,7 +7,7 @@
 
 mod common;
 
-use results::files::{is_whole, read_summary};
+use results::files::{made, read_summary};
 use results::{FlowWriter, Meta, Output, Summary, Threshold, write_run};
 use std::fs;
 use std::path::Path;
@@ -86,10 +86,10 @@ fn a_killed_run_leaves_its_completions_and_a_whole_one_does_not() {
         1 + 3,
         "a header and three rows, without closing the file"
     );
-    assert!(!is_whole(&dir));
+    assert_eq!(made(&dir), None);
     drop(writer);
     write(&dir, &run, &Meta::default());
-    assert!(is_whole(&dir) && !dir.join("flows.partial.csv").exists());
+    assert!(made(&dir).is_some() && !dir.join("flows.partial.csv").exists());
     let whole = fs::read_to_string(dir.join("flows.csv")).unwrap();
     assert!(whole.starts_with(&partial), "the same rows, and the rest");
     assert_eq!(whole.lines().count(), 1 + 64);

@@ -52,9 +52,16 @@ impl Scenario {
         out
     }
 
-    /// A hash of the resolved scenario, for the name of its folder.
+    /// A hash of the resolved scenario and of the files that it names, for the name of its folder:
+    /// runs of one hash have one result.
     pub fn hash(&self) -> u64 {
-        hash(self.resolved_toml().as_bytes())
+        let mut bytes = self.resolved_toml().into_bytes();
+        let sections = std::iter::once(&self.topology).chain(&self.workloads);
+        for file in sections.flat_map(|section| section.files()) {
+            // One that cannot be read stops the run later, with its place.
+            bytes.extend(std::fs::read(file).unwrap_or_default());
+        }
+        hash(&bytes)
     }
 }
 

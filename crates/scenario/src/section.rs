@@ -170,20 +170,29 @@ impl Section {
         self.entries.iter().filter(skip).map(value).collect()
     }
 
+    /// The files that it names.
+    pub(crate) fn files(&self) -> impl Iterator<Item = PathBuf> {
+        let files = self.entries.iter().filter(|e| is_file(e));
+        files.map(|e| self.path(e.field.key))
+    }
+
     fn portable(&self, entry: &Entry) -> toml::Value {
-        let key = entry.field.key;
-        let is_file = match &entry.value {
-            Value::Text(name) => {
-                key == "path" || (key == "sizes" && workload::sizes::named(name).is_none())
-            }
-            _ => false,
-        };
-        if !is_file {
+        if !is_file(entry) {
             return entry.value.toml();
         }
-        let path = self.path(key);
+        let path = self.path(entry.field.key);
         let full = std::path::absolute(&path).unwrap_or(path);
         toml::Value::String(full.display().to_string())
+    }
+}
+
+fn is_file(entry: &Entry) -> bool {
+    let key = entry.field.key;
+    match &entry.value {
+        Value::Text(name) => {
+            key == "path" || (key == "sizes" && workload::sizes::named(name).is_none())
+        }
+        _ => false,
     }
 }
 

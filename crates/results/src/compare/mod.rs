@@ -10,6 +10,7 @@ use crate::human;
 use crate::stats::{BOOTSTRAP_SEEDS, Figure, Interval};
 use crate::summary::Summary;
 use crate::table::{header, last_part, varied};
+use crate::threshold::Verdict;
 use serde::Serialize;
 
 /// One figure that runs are compared by.
@@ -394,6 +395,28 @@ pub fn text(runs: &[&Summary], style: Style) -> String {
     if !spread.is_empty() {
         out.push_str(&style.paint(Paint::Dim, &wrap(&spread, style.width.min(100), 1)));
         out.push('\n');
+    }
+    out
+}
+
+/// Thresholds of several runs: how many of `all` held, and those that did not, one line each.
+pub fn thresholds(all: usize, failed: &[(&Summary, &Verdict)]) -> String {
+    if all == 0 {
+        return String::new();
+    }
+    let mut out = format!(" ✓ {} of {all} thresholds hold\n", all - failed.len());
+    for (run, verdict) in failed {
+        let settings = run
+            .settings
+            .iter()
+            .filter(|(key, _)| key != "transport.kind");
+        let settings: String = settings
+            .map(|(k, v)| format!(" {}={v}", last_part(k)))
+            .collect();
+        out.push_str(&format!(
+            " ✗ {}{settings} seed {}: {} {}   measured {}\n",
+            run.transport, run.seed, verdict.key, verdict.condition, verdict.measured
+        ));
     }
     out
 }

@@ -1,0 +1,219 @@
+//! Comparisons that are killed, shared out, judged and searched.
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+mod common;
+
+use common::{Folder, SMALL, text, tidegate};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Every file under `dir` but those that tell of the machine, with its content.
+fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![dir.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.file_name().unwrap() != "meta.json" {
+                let name = path.strip_prefix(dir).unwrap().display().to_string();
+                found.insert(name, std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+const LIMITS: &str = "[thresholds]\nfct.p99 = \"< 9us\"\ndrops.scheduled = \"== 0\"\n";
+
+#[test]
+#[allow(clippy::disallowed_methods, reason = "a kill comes after a time")]
+fn a_comparison_killed_at_any_moment_ends_as_one_never_killed() {
+    let folder = Folder::new("killed");
+    folder.write("small.toml", &format!("{SMALL}{LIMITS}"));
+    let args = [
+        "compare",
+        "small.toml",
+        "--set",
+        "transport.kind=[expresspass,dctcp]",
+        "--set",
+        "workload.size=200KB..600KB:200KB",
+        "--seeds",
+        "5",
+    ];
+    let untouched = tidegate(&folder.0, &args);
+    // DCTCP is too slow for the threshold.
+    assert_eq!(
+        untouched.status.code(),
+        Some(1),
+        "{}",
+        text(&untouched.stderr)
+    );
+    let whole = files(&folder.path("out"));
+    assert!(whole.len() > 30 * 5, "{}", whole.len());
+    std::fs::rename(folder.path("out"), folder.path("untouched")).unwrap();
+
+    let mut kills = 0;
+    for pause in (1u64..).map(|n| n * n * 3) {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tidegate"))
+            .current_dir(&folder.0)
+            .args(args)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(pause));
+        let over = child.try_wait().unwrap().is_some();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if over {
+            break;
+        }
+        kills += 1;
+    }
+    assert!(kills >= 3, "killed {kills} times only");
+    let resumed = tidegate(&folder.0, &args);
+    assert_eq!(text(&resumed.stdout), text(&untouched.stdout));
+    assert_eq!(resumed.status.code(), untouched.status.code());
+    let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+    let again = files(&folder.path("out"));
+    assert_eq!(names(&again), names(&whole));
+    for (name, content) in whole {
+        assert!(again[&name] == content, "{name} differs");
+    }
+}
+
+#[test]
+fn shards_together_do_what_one_comparison_does() {
+    let folder = Folder::new("shards");
+    folder.write("small.toml", SMALL);
+    let args = ["compare", "small.toml", "--seeds", "5", "--out"];
+    let run = |out: &str, more: &[&str]| tidegate(&folder.0, &[&args[..], &[out], more].concat());
+    let whole = run("whole", &[]);
+    assert!(
+        text(&whole.stdout).contains("95% bootstrap interval"),
+        "{}",
+        text(&whole.stdout)
+    );
+    for part in ["1/2", "2/2"] {
+        let output = run("parts", &["--shard", part]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(!text(&output.stdout).contains("report:"));
+    }
+    assert_eq!(
+        files(&folder.path("parts")).len() + 1,
+        files(&folder.path("whole")).len()
+    );
+    // Nothing is left to run: a thread of it would have nowhere to write.
+    let made = |name: &str| {
+        let dirs = std::fs::read_dir(folder.path(name)).unwrap();
+        let dirs = dirs.map(|entry| entry.unwrap().path().join("meta.json"));
+        let times = dirs.filter_map(|meta| std::fs::metadata(meta).ok()?.modified().ok());
+        times.collect::<std::collections::BTreeSet<_>>()
+    };
+    let before = made("parts");
+    run("parts", &[]);
+    assert_eq!(made("parts"), before);
+    assert!(files(&folder.path("parts")) == files(&folder.path("whole")));
+    assert_eq!(run("x", &["--shard", "3/2"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_changed_input_file_is_run_again() {
+    let folder = Folder::new("input");
+    let file = folder.write(
+        "list.toml",
+        "[topology]\nkind = \"star\"\nhosts = 4\n[workload]\nkind = \"trace\"\npath = \"list.csv\"\n",
+    );
+    let bytes = |size: &str| {
+        folder.write("list.csv", &format!("0,1,{size},0us\n"));
+        let output = tidegate(&folder.0, &["compare", &file, "--json"]);
+        let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        said[0]["messages"]["bytes"].as_u64().unwrap()
+    };
+    assert_eq!((bytes("10KB"), bytes("20KB")), (10_000, 20_000));
+}
+
+#[test]
+fn thresholds_of_a_comparison_are_lines_and_junit() {
+    let folder = Folder::new("verdicts");
+    folder.write("small.toml", &format!("{SMALL}{LIMITS}"));
+    let args = ["compare", "small.toml", "--seeds", "2", "--set"];
+    let run = |limit: &str| {
+        let set = format!("thresholds.fct.p99={limit}");
+        tidegate(
+            &folder.0,
+            &[&args[..], &[&set, "--junit", "junit.xml"]].concat(),
+        )
+    };
+    let missed = run("< 1ns");
+    assert_eq!(missed.status.code(), Some(1), "{}", text(&missed.stderr));
+    let out = text(&missed.stdout);
+    assert!(out.contains("✓ 2 of 4 thresholds hold"), "{out}");
+    assert!(
+        out.contains("✗ expresspass seed 2: fct.p99 < 1ns   measured"),
+        "{out}"
+    );
+    let xml = std::fs::read_to_string(folder.path("junit.xml")).unwrap();
+    assert_eq!(xml.matches("<failure").count(), 2, "{xml}");
+    // From the folders that are there: the same verdicts.
+    assert_eq!(run("< 1ns").status.code(), Some(1));
+    assert_eq!(run("< 1s").status.code(), Some(0));
+}
+
+#[test]
+fn the_highest_load_lies_between_one_that_holds_and_one_that_does_not() {
+    let folder = Folder::new("load");
+    folder.write(
+        "load.toml",
+        "[topology]\nkind = \"star\"\nhosts = 4\n[workload]\nkind = \"random\"\nsizes = \"web-server\"\nmessages = 400\n[thresholds]\nslowdown.p99 = \"< 12\"\n",
+    );
+    let args = [
+        "compare",
+        "load.toml",
+        "--find-max-load",
+        "--seeds",
+        "2",
+        "--set",
+    ];
+    let set = "transport.kind=[expresspass,dctcp]";
+    let output = tidegate(&folder.0, &[&args[..], &[set]].concat());
+    let out = text(&output.stdout);
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{out}{}",
+        text(&output.stderr)
+    );
+    let line = out
+        .lines()
+        .find(|line| line.contains("transport.kind=dctcp sustains"))
+        .unwrap();
+    let number = |after: &str| -> u32 {
+        let rest = &line[line.find(after).unwrap() + after.len()..];
+        rest[..2].parse().unwrap()
+    };
+    let (good, bad) = (number("sustains load 0."), number("; at 0."));
+    assert_eq!(bad, good + 1, "{line}");
+    assert!(
+        out.contains("report:") && out.contains(&format!("0.{good}")),
+        "{out}"
+    );
+    // The neighbours, run on their own, agree.
+    for (load, code) in [(good, 0), (bad, 1)] {
+        let load = format!("workload.load=0.{load:02}");
+        let args = ["compare", "load.toml", "--seeds", "2", "--set"];
+        let kind = "transport.kind=dctcp";
+        let output = tidegate(&folder.0, &[&args[..], &[kind, "--set", &load]].concat());
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{line} {}",
+            text(&output.stdout)
+        );
+    }
+    let refused = tidegate(&folder.0, &[&args[..], &["workload.load=0.5"]].concat());
+    assert_eq!(refused.status.code(), Some(2));
+}
