@@ -1,6 +1,7 @@
 //! What every host is told to do, indexed for the hosts, and what became of it.
 
 use crate::setup::MessageResult;
+use crate::trigger::Triggers;
 use model::{ConnId, HostId, Lifetime, Peers};
 use std::sync::atomic::{AtomicU64, Ordering};
 use topology::Topology;
@@ -32,6 +33,7 @@ pub(crate) struct Book<'a> {
     /// By message: where the messages that wait for it start in `dependents`.
     first_dependent: Vec<u32>,
     dependents: Vec<(u32, Span)>,
+    pub(crate) triggers: Triggers,
     start: Vec<AtomicU64>,
     end: Vec<AtomicU64>,
     stopped: Vec<AtomicU64>,
@@ -46,7 +48,11 @@ fn index32(n: usize) -> u32 {
 }
 
 /// Sorts `items` into `buckets` groups and returns where each group starts.
-fn group<T: Copy>(items: &mut Vec<T>, buckets: usize, of: impl Fn(&T) -> usize) -> Vec<u32> {
+pub(crate) fn group<T: Copy>(
+    items: &mut Vec<T>,
+    buckets: usize,
+    of: impl Fn(&T) -> usize,
+) -> Vec<u32> {
     let mut first = vec![0u32; buckets + 1];
     for item in items.iter() {
         first[of(item) + 1] += 1;
@@ -89,6 +95,15 @@ impl<'a> Book<'a> {
                     book.receiver(cause)
                 ));
             }
+            let slot = book.slot(message.conn, message.from_a);
+            if matches!(message.start, Start::Fired { .. }) && slot.len() > 1 {
+                return Err(format!(
+                    "message {number} waits for a trigger, so its place among the {} of connection \
+                     {} is not known; give it a connection of its own",
+                    slot.len(),
+                    message.conn
+                ));
+            }
         }
         Ok(book)
     }
@@ -113,6 +128,8 @@ impl<'a> Book<'a> {
                 } => {
                     dependents.push((cause, (index32(number), delay)));
                 }
+                // A trigger's firing starts it.
+                Start::Fired { .. } => {}
             }
             if let Some(at) = message.stop {
                 actions.push((host, at, Action::Stop(index32(number))));
@@ -142,6 +159,7 @@ impl<'a> Book<'a> {
                 .into_iter()
                 .map(|(_, dependent)| dependent)
                 .collect(),
+            triggers: Triggers::new(traffic),
             start: unset(),
             end: unset(),
             stopped: unset(),
@@ -173,12 +191,27 @@ impl<'a> Book<'a> {
         }
     }
 
+    /// The messages of one direction of a connection, in sending order.
+    fn slot(&self, conn: u32, from_a: bool) -> &[u32] {
+        let slot = 2 * conn as usize + usize::from(!from_a);
+        let (from, to) = (self.first_message[slot], self.first_message[slot + 1]);
+        &self.in_order[from as usize..to as usize]
+    }
+
     /// Message `ordinal` of the direction of `conn` that `host` receives.
     pub(crate) fn received_by(&self, host: u32, conn: u32, ordinal: u32) -> Option<u32> {
         let ends = self.traffic.conns.get(conn as usize)?;
-        let slot = 2 * conn as usize + usize::from(host != ends.b);
-        let number = self.first_message[slot].checked_add(ordinal)?;
-        (number < self.first_message[slot + 1]).then(|| self.in_order[number as usize])
+        self.slot(conn, host == ends.b)
+            .get(ordinal as usize)
+            .copied()
+    }
+
+    /// Message `ordinal` of the direction of `conn` that `host` sends.
+    pub(crate) fn sent_by(&self, host: u32, conn: u32, ordinal: u32) -> Option<u32> {
+        let ends = self.traffic.conns.get(conn as usize)?;
+        self.slot(conn, host == ends.a)
+            .get(ordinal as usize)
+            .copied()
     }
 
     /// Messages that wait for message `number`, and for how long after it.

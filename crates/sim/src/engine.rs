@@ -513,6 +513,9 @@ impl Shared<'_, '_, '_> {
         // SAFETY: all threads wait at the barrier.
         let between = unsafe { &mut *self.between.get() };
         let activity = &self.net.activity;
+        if !self.net.world.book.triggers.is_empty() {
+            self.pull_triggers(between.clock.window);
+        }
         between.hops_before = between.hops;
         // SAFETY: the same.
         between.hops = self
@@ -571,6 +574,27 @@ impl Shared<'_, '_, '_> {
             clock.start
         };
         between.clock = clock;
+    }
+
+    /// Starts what the firings of `window` release. Only the last thread at the barrier may call it.
+    fn pull_triggers(&self, window: u64) {
+        let (book, activity) = (&self.net.world.book, &self.net.activity);
+        let mut firings = Vec::new();
+        for worker in &self.workers {
+            // SAFETY: all threads wait at the barrier.
+            firings.append(&mut unsafe { &mut *worker.get() }.log.firings);
+        }
+        let news = Span(activity.window());
+        book.triggers.release(&mut firings, news, |message, at| {
+            let host = book.sender(message);
+            // SAFETY: the same.
+            let node = unsafe { &mut *self.net.nodes[host as usize].get() };
+            let Kind::Host(sender) = &mut node.kind else {
+                unreachable!("messages are sent by hosts")
+            };
+            sender.start(message, at);
+            activity.raise(0, window, self.net.bit_of[host as usize], at);
+        });
     }
 
     /// Hands samples and completions to the observer. Only while the other threads wait.

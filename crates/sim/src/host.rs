@@ -3,10 +3,12 @@
 use crate::book::{Action, Book};
 use crate::node::{Log, Outlet, Sent};
 use crate::setup::Completion;
+use crate::trigger::Firing;
 use model::{ConnId, Cx, Endpoint, Event, Lifetime, Packet, Rng, Transmit};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use units::{LineTime, Span, Time};
+use workload::Milestone;
 
 /// Steps that an endpoint may take at one instant before it counts as a storm. [ours]
 const STEPS_PER_INSTANT_MAX: u32 = 10_000;
@@ -238,6 +240,29 @@ impl Host {
         });
     }
 
+    /// Has message `number` sent at `at`, which is not over yet.
+    pub(crate) fn start(&mut self, number: u32, at: Time) {
+        self.later.push(Reverse((at, Action::Send(number))));
+        self.action_at = self.action_at.min(at);
+    }
+
+    /// Fires the triggers of a milestone of message `number`.
+    fn fire(&mut self, at: Time, number: u32, of: Milestone, book: &Book<'_>, log: &mut Log) {
+        for trigger in book.triggers.fired_by(number, of) {
+            if book.triggers.is_local(trigger) {
+                for (released, delay) in book.triggers.count(trigger) {
+                    self.start(released, at + delay);
+                }
+            } else {
+                log.firings.push(Firing {
+                    at,
+                    message: number,
+                    trigger,
+                });
+            }
+        }
+    }
+
     fn hear(&mut self, now: Time, book: &Book<'_>, log: &mut Log) {
         let events = std::mem::take(&mut self.events);
         for &event in &events {
@@ -261,10 +286,9 @@ impl Host {
                     });
                     log.ended += 1;
                     for &(dependent, delay) in book.dependents(number) {
-                        self.later
-                            .push(Reverse((now + delay, Action::Send(dependent))));
-                        self.action_at = self.action_at.min(now + delay);
+                        self.start(dependent, now + delay);
                     }
+                    self.fire(now, number, Milestone::Received, book, log);
                 }
                 Event::Stopped { conn } => book.set_stopped(self.id, conn.0, now),
                 Event::AskedAgain { conn } => book.set_asked_again(conn.0, now),
@@ -273,7 +297,13 @@ impl Host {
                         *accepted.entry(conn.0).or_default() += u64::from(length);
                     }
                 }
-                Event::Sent { .. } => {}
+                Event::Sent { conn, ordinal } => {
+                    if !book.triggers.is_empty()
+                        && let Some(number) = book.sent_by(self.id, conn.0, ordinal)
+                    {
+                        self.fire(now, number, Milestone::Sent, book, log);
+                    }
+                }
                 Event::Refused { .. } => log.refused += 1,
             }
         }

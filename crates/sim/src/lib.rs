@@ -20,6 +20,7 @@ mod setup;
 mod sort;
 mod switch;
 mod trace;
+mod trigger;
 #[cfg(any(test, feature = "oracle"))]
 pub mod window_transport;
 

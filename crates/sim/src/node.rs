@@ -5,6 +5,7 @@ use crate::host::Host;
 use crate::setup::Completion;
 use crate::switch::Switch;
 use crate::trace::Traced;
+use crate::trigger::Firing;
 use model::Packet;
 use topology::LinkId;
 use units::Time;
@@ -92,6 +93,8 @@ impl Node {
 #[derive(Default)]
 pub(crate) struct Log {
     pub(crate) completions: Vec<Completion>,
+    /// News for other hosts, until the window is over.
+    pub(crate) firings: Vec<Firing>,
     /// Packets delivered over links.
     pub(crate) hops: u64,
     pub(crate) node_windows: u64,

@@ -49,6 +49,7 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
             .all(|node: &Node| node.faults.as_ref().is_none_or(|_: &Box<NodeFaults>| false))
     );
     let mut log = Log::default();
+    let news = net::lookahead(setup);
     let (mut flying, mut sent, mut end) = (Flying::new(), 0, Time::ZERO);
     // Moments at which a node wants to act of its own accord; stale ones are harmless.
     let mut wakes = BinaryHeap::new();
@@ -63,7 +64,20 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
     loop {
         let arrival = flying.first_key_value().map(|(key, _)| (key.0, key.1));
         let wake = wakes.peek().map(|&Reverse(wake)| wake);
-        let Some((now, number)) = arrival.into_iter().chain(wake).min() else {
+        let next = arrival.into_iter().chain(wake).min();
+        if !log.firings.is_empty() && next.is_none_or(|(at, _)| at > end) {
+            let book = &world.book;
+            book.triggers
+                .release(&mut log.firings, news, |message, at| {
+                    let host = book.sender(message);
+                    if let Kind::Host(sender) = &mut nodes[host as usize].kind {
+                        sender.start(message, at);
+                    }
+                    wakes.push(Reverse((at, host)));
+                });
+            continue;
+        }
+        let Some((now, number)) = next else {
             break;
         };
         if now >= setup.until {

@@ -101,6 +101,13 @@ impl Endpoint for Window {
                 let flow = &mut self.flows[slot as usize];
                 flow.in_flight = flow.in_flight.saturating_sub(1); // a fault may copy one
                 self.fill(slot);
+                let flow = &self.flows[slot as usize];
+                if flow.left == 0 && flow.in_flight == 0 {
+                    cx.events.push(Event::Sent {
+                        conn: packet.conn,
+                        ordinal: 0,
+                    });
+                }
             }
             return;
         }

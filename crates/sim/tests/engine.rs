@@ -7,7 +7,7 @@ use sim::window_transport::Window;
 use sim::{Blind, Outcome, Probes, Setup, SharedBuffer};
 use topology::{FatTree, LeafSpine, Spec, Topology};
 use units::{Bytes, Rate, Span, Time};
-use workload::{Conn, Message, Start, Traffic};
+use workload::{Conn, Message, Milestone, Start, Traffic, Trigger};
 
 fn port(topology: &Topology, spec: &PortSpec) -> Vec<PortSpec> {
     vec![spec.clone(); topology.links.len()]
@@ -428,7 +428,7 @@ fn a_message_that_waits_for_another_starts_when_that_one_has_arrived() {
                 },
             ),
         ],
-        tags: Vec::new(),
+        ..Traffic::default()
     };
     let outcome = run(&setup(topology.clone(), traffic.clone(), &plain()));
     assert_eq!(
@@ -492,4 +492,115 @@ fn a_trace_changes_nothing_and_is_the_same_on_any_number_of_threads() {
         refused.0.contains(&trace.len().to_string()) && refused.0.contains("shorter"),
         "{refused}"
     );
+}
+
+/// Rounds of random messages; each round starts with a trigger that the one before fires: a first
+/// one, a barrier of all, and one message per firing in turn.
+fn rounds(hosts: u32) -> Traffic {
+    let mut all = traffic(hosts, 60, 20_000, Span::us(30), 3);
+    let size = all.messages.len() / 4;
+    for (round, nth) in [(1, 0), (2, size), (3, 1)] {
+        let last = size * (round - 1)..size * round;
+        let done = if round == 2 {
+            Milestone::Sent
+        } else {
+            Milestone::Received
+        };
+        let causes = last
+            .map(|number| (u32::try_from(number).unwrap(), done))
+            .collect();
+        all.triggers.push(Trigger { causes });
+        for place in 0..size {
+            let turn = if nth == 0 { place + 1 } else { nth };
+            all.messages[size * round + place].start = Start::Fired {
+                trigger: u32::try_from(round - 1).unwrap(),
+                nth: u32::try_from(turn).unwrap(),
+                delay: Span::ZERO,
+            };
+        }
+    }
+    all.tags = vec!["rounds".into()];
+    all.arranged().unwrap()
+}
+
+#[test]
+fn triggers_release_messages_whoever_fires_them_and_on_any_number_of_threads() {
+    let topology = fat_tree(4, Span::us(1));
+    let traffic = rounds(topology.hosts);
+    let base = setup(topology, traffic.clone(), &plain());
+    let outcome = run(&base);
+    assert!(
+        outcome.messages.iter().all(|m| m.end.is_some()),
+        "all of them start and end"
+    );
+    let oracle = sim::oracle::run(&base).unwrap();
+    assert_eq!(print(&outcome), print(&oracle));
+    for threads in [2, 3] {
+        let on = Setup {
+            threads,
+            ..setup(fat_tree(4, Span::us(1)), traffic.clone(), &plain())
+        };
+        assert_eq!(print(&run(&on)), print(&outcome), "{threads} threads");
+    }
+    // The n-th firing and what it releases are one window apart: a 1 us link and a frame of 64 B.
+    let news = Span::us(1) + Span(64 * 80);
+    for (number, message) in traffic.messages.iter().enumerate() {
+        let Start::Fired { trigger, nth, .. } = message.start else {
+            continue;
+        };
+        let causes = &traffic.triggers[trigger as usize].causes;
+        if causes.iter().any(|cause| cause.1 == Milestone::Sent) {
+            continue; // only the transport knows when
+        }
+        let mut ends: Vec<Time> = causes
+            .iter()
+            .map(|&(cause, _)| outcome.messages[cause as usize].end.unwrap())
+            .collect();
+        ends.sort_unstable();
+        let fired = ends[nth as usize - 1];
+        assert_eq!(
+            outcome.messages[number].start,
+            Some(fired + news),
+            "message {number}"
+        );
+    }
+}
+
+#[test]
+fn a_host_waits_for_its_own_messages_without_delay() {
+    let conn = |a, b| Conn {
+        a,
+        b,
+        one_shot: true,
+    };
+    let message = |conn, start| Message {
+        conn,
+        from_a: true,
+        size: 5_000,
+        start,
+        stop: None,
+        tag: 0,
+    };
+    let waits = Start::Fired {
+        trigger: 0,
+        nth: 2,
+        delay: Span::ZERO,
+    };
+    let traffic = Traffic {
+        conns: vec![conn(1, 0), conn(9, 0), conn(0, 5)],
+        messages: vec![
+            message(0, Start::At(Time::ZERO)),
+            message(1, Start::At(Time::ZERO)),
+            message(2, waits),
+        ],
+        tags: vec!["x".into()],
+        triggers: vec![Trigger {
+            causes: vec![(0, Milestone::Received), (1, Milestone::Received)],
+        }],
+    };
+    let base = setup(fat_tree(4, Span::us(1)), traffic, &plain());
+    let outcome = run(&base);
+    let ends = [0, 1].map(|m| outcome.messages[m].end);
+    assert_eq!(outcome.messages[2].start, ends.into_iter().max().unwrap());
+    assert_eq!(print(&outcome), print(&sim::oracle::run(&base).unwrap()));
 }

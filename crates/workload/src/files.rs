@@ -176,7 +176,7 @@ pub fn write_hpcc(traffic: &Traffic) -> Result<(String, Vec<String>), WorkloadEr
 fn timed(traffic: &Traffic) -> Result<Vec<(&Message, Time)>, WorkloadError> {
     let time = |message: &Message| match message.start {
         Start::At(time) => Ok(time),
-        Start::After { .. } => Err(WorkloadError(
+        Start::After { .. } | Start::Fired { .. } => Err(WorkloadError(
             "a message waits for another, which a list of times cannot say; write only open-loop \
              traffic"
                 .into(),
@@ -189,7 +189,7 @@ fn timed(traffic: &Traffic) -> Result<Vec<(&Message, Time)>, WorkloadError> {
         .collect()
 }
 
-fn ends(
+pub(crate) fn ends(
     src: &Field<'_>,
     dst: &Field<'_>,
     host_of: impl Fn(u32) -> Option<u32>,

@@ -174,7 +174,7 @@ mod tests {
             .iter()
             .map(|m| match m.start {
                 Start::At(time) => time,
-                Start::After { .. } => unreachable!("open loop"),
+                Start::After { .. } | Start::Fired { .. } => unreachable!("open loop"),
             })
             .collect()
     }

@@ -325,7 +325,7 @@ mod tests {
         .unwrap();
         let late = |m: &Message| match m.start {
             Start::At(time) => time.since(Time::ZERO),
-            Start::After { .. } => Span::ZERO,
+            Start::After { .. } | Start::Fired { .. } => Span::ZERO,
         };
         assert!(traffic.messages.iter().all(|m| late(m) <= Span::us(1)));
         assert_ne!(late(&traffic.messages[0]), late(&traffic.messages[6]));
@@ -352,6 +352,7 @@ mod tests {
             let start = match m.start {
                 Start::At(time) => format!("at {time}"),
                 Start::After { message, delay } => format!("{delay} after {message}"),
+                Start::Fired { .. } => unreachable!("no triggers here"),
             };
             let tag = &traffic.tags[usize::from(m.tag)];
             format!(

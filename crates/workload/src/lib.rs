@@ -49,6 +49,7 @@ mod cdf;
 mod dist;
 mod files;
 mod flows;
+mod htsim;
 mod incast;
 mod load;
 mod patterns;
@@ -61,11 +62,14 @@ pub use cdf::{Cdf, CdfOptions, Dialect, SizeUnit, parse_cdf};
 pub use dist::{Interp, Point, SIZE_MAX, SizeDist, Tail};
 pub use files::{FlowFile, parse_csv, parse_hpcc, write_csv, write_hpcc};
 pub use flows::{RandomFlows, Until};
+pub use htsim::{StartUnit, parse_cm};
 pub use incast::{Incast, IncastBursts, Pacing, Pick, RequestResponse};
 pub use load::{Fabric, Load, LoadBasis};
 pub use patterns::{Leave, Partner, Permutation, Shuffle, Staircase};
 pub use text::TextError;
-pub use traffic::{Conn, ENDLESS, MESSAGES_MAX, Message, Start, Traffic, part_seed};
+pub use traffic::{
+    Conn, ENDLESS, MESSAGES_MAX, Message, Milestone, Start, Traffic, Trigger, part_seed,
+};
 
 use std::fmt;
 

@@ -310,7 +310,7 @@ mod tests {
             let us = |time: Time| time.0 / 1_000_000;
             let times = |m: &Message| match m.start {
                 Start::At(start) => format!("{}-{} ", us(start), m.stop.map_or(0, us)),
-                Start::After { .. } => String::new(),
+                Start::After { .. } | Start::Fired { .. } => String::new(),
             };
             spec.generate()
                 .unwrap()

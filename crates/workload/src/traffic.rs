@@ -2,6 +2,8 @@
 
 use crate::WorkloadError;
 use model::{Rng, stream};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 use units::{Span, Time};
 
 /// The size of a message that goes on until it is stopped: 281 TB, 47 minutes of 800 Gb/s.
@@ -50,6 +52,33 @@ pub enum Start {
         /// What the host needs in between.
         delay: Span,
     },
+    /// With a firing of a trigger.
+    Fired {
+        /// Its place in [`Traffic::triggers`].
+        trigger: u32,
+        /// Which firing, from 1.
+        nth: u32,
+        /// What the host needs in between. News from another host takes the simulator's window at
+        /// least: the shortest time in which anything reaches anybody.
+        delay: Span,
+    },
+}
+
+/// Fires whenever one of its causes happens; messages start with a firing of their choice. So the
+/// first firing releases many, the k-th is a barrier of k, and one message per firing is a queue.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Trigger {
+    /// What makes it fire, each once.
+    pub causes: Vec<(u32, Milestone)>,
+}
+
+/// What happens to a message once in its life.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Milestone {
+    /// Its sender knows that it arrived, or, where a transport never hears of that, has sent it.
+    Sent,
+    /// It was received in full.
+    Received,
 }
 
 /// All that is sent in a run.
@@ -65,6 +94,8 @@ pub struct Traffic {
     pub messages: Vec<Message>,
     /// Names of the parts that messages belong to.
     pub tags: Vec<String>,
+    /// What messages with [`Start::Fired`] wait for.
+    pub triggers: Vec<Trigger>,
 }
 
 /// A seed for part number `part` of a workload, so that its parts draw unrelated numbers.
@@ -104,6 +135,27 @@ impl Traffic {
         messages: &[Message],
         tags: Vec<String>,
     ) -> Result<Self, WorkloadError> {
+        let messages = messages.to_vec();
+        Self {
+            conns,
+            messages,
+            tags,
+            triggers: Vec::new(),
+        }
+        .arranged()
+    }
+
+    /// The same traffic with its messages in order.
+    ///
+    /// # Errors
+    /// If there are more messages or tags than numbers for them, or messages that can never start.
+    pub fn arranged(self) -> Result<Self, WorkloadError> {
+        let Self {
+            conns,
+            messages,
+            tags,
+            mut triggers,
+        } = self;
         if messages.len() > MESSAGES_MAX || tags.len() > usize::from(u16::MAX) {
             return Err(WorkloadError(format!(
                 "{} messages with {} tags; at most {MESSAGES_MAX} and {} are possible: shorten the \
@@ -113,22 +165,7 @@ impl Traffic {
                 u16::MAX
             )));
         }
-        // The earliest start, and how many others a message waits for: a message never comes before
-        // one that it waits for, even where no time passes in between.
-        let mut keys: Vec<(Time, u32)> = Vec::with_capacity(messages.len());
-        for (place, message) in messages.iter().enumerate() {
-            keys.push(match message.start {
-                Start::At(time) => (time, 0),
-                Start::After { message, delay } => {
-                    assert!(
-                        (message as usize) < place,
-                        "message {place} waits for {message}"
-                    );
-                    let (time, waits) = keys[message as usize];
-                    (time.after(delay), waits + 1)
-                }
-            });
-        }
+        let keys = keys(&messages, &triggers)?;
         let mut order: Vec<u32> = (0..place32(messages.len())).collect();
         order.sort_by_key(|&i| (keys[i as usize], messages[i as usize].conn, i));
         let mut place = vec![0; messages.len()];
@@ -142,10 +179,13 @@ impl Traffic {
             }
             message
         };
+        let causes = triggers.iter_mut().flat_map(|trigger| &mut trigger.causes);
+        causes.for_each(|(message, _)| *message = place[*message as usize]);
         let traffic = Self {
             conns,
             messages: order.iter().map(moved).collect(),
             tags,
+            triggers,
         };
         if cfg!(debug_assertions) {
             traffic.check();
@@ -171,18 +211,27 @@ impl Traffic {
                 .iter()
                 .map(|tag| tag16(&mut all.tags, tag))
                 .collect();
+            let triggers = place32(all.triggers.len());
             all.conns.extend(part.conns);
             all.messages
                 .extend(part.messages.into_iter().map(|mut message| {
                     message.conn += conns;
                     message.tag = tags[usize::from(message.tag)];
-                    if let Start::After { message, .. } = &mut message.start {
-                        *message += first;
+                    match &mut message.start {
+                        Start::At(_) => {}
+                        Start::After { message, .. } => *message += first,
+                        Start::Fired { trigger, .. } => *trigger += triggers,
                     }
                     message
                 }));
+            all.triggers
+                .extend(part.triggers.into_iter().map(|mut trigger| {
+                    let causes = trigger.causes.iter_mut();
+                    causes.for_each(|(message, _)| *message += first);
+                    trigger
+                }));
         }
-        Self::arrange(all.conns, &all.messages, all.tags)
+        all.arranged()
     }
 
     /// The host that sends a message.
@@ -220,8 +269,9 @@ impl Traffic {
         for conn in &self.conns {
             assert_ne!(conn.a, conn.b, "a host is connected to itself");
         }
-        let mut keys: Vec<(Time, u32, u32)> = Vec::with_capacity(self.messages.len());
+        let keys = keys(&self.messages, &self.triggers).expect("every message starts some day");
         let mut used = vec![false; self.conns.len()];
+        let mut last = None;
         for (place, message) in self.messages.iter().enumerate() {
             let conn = message.conn;
             let first = !std::mem::replace(&mut used[conn as usize], true);
@@ -233,33 +283,104 @@ impl Traffic {
                 usize::from(message.tag) < self.tags.len(),
                 "message {place} has no tag"
             );
-            let key = match message.start {
-                Start::At(time) => (time, 0, conn),
-                Start::After {
-                    message: other,
-                    delay,
-                } => {
-                    assert!(
-                        (other as usize) < place,
-                        "message {place} waits for {other}"
-                    );
-                    let before = &self.messages[other as usize];
-                    let (here, there) = (self.sender(message), self.receiver(before));
-                    assert_eq!(
-                        here, there,
-                        "message {place} waits for news of another host"
-                    );
-                    let (time, waits, _) = keys[other as usize];
-                    (time.after(delay), waits + 1, conn)
-                }
-            };
-            assert!(
-                keys.last().is_none_or(|last| *last <= key),
-                "message {place} is out of order"
-            );
-            keys.push(key);
+            if let Start::After { message: other, .. } = message.start {
+                assert!(
+                    (other as usize) < place,
+                    "message {place} waits for {other}"
+                );
+                let before = &self.messages[other as usize];
+                let (here, there) = (self.sender(message), self.receiver(before));
+                assert_eq!(
+                    here, there,
+                    "message {place} waits for news of another host"
+                );
+            }
+            let key = Some((keys[place], conn));
+            assert!(last <= key, "message {place} is out of order");
+            last = key;
         }
     }
+}
+
+/// By message: the earliest start, and how many others it waits for in a row. A message never comes
+/// before one that it waits for, even where no time passes in between.
+fn keys(messages: &[Message], triggers: &[Trigger]) -> Result<Vec<(Time, u32)>, WorkloadError> {
+    if !triggers.is_empty() {
+        return triggered_keys(messages, triggers);
+    }
+    let mut keys: Vec<(Time, u32)> = Vec::with_capacity(messages.len());
+    for (place, message) in messages.iter().enumerate() {
+        keys.push(match message.start {
+            Start::At(time) => (time, 0),
+            Start::After { message, delay } => {
+                assert!(
+                    (message as usize) < place,
+                    "message {place} waits for {message}"
+                );
+                let (time, waits) = keys[message as usize];
+                (time.after(delay), waits + 1)
+            }
+            Start::Fired { trigger, .. } => {
+                panic!("message {place} waits for no trigger {trigger}")
+            }
+        });
+    }
+    Ok(keys)
+}
+
+/// The same by playing everything through with messages that take no time.
+fn triggered_keys(
+    messages: &[Message],
+    triggers: &[Trigger],
+) -> Result<Vec<(Time, u32)>, WorkloadError> {
+    let mut dependents: BTreeMap<u32, Vec<(u32, Span)>> = BTreeMap::new();
+    let mut targets: BTreeMap<(u32, u32), Vec<(u32, Span)>> = BTreeMap::new();
+    let mut fires: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let mut next = BinaryHeap::new();
+    for (number, message) in (0u32..).zip(messages) {
+        match message.start {
+            Start::At(time) => next.push(Reverse((time, 0, number))),
+            Start::After { message, delay } => {
+                dependents.entry(message).or_default().push((number, delay));
+            }
+            Start::Fired {
+                trigger,
+                nth,
+                delay,
+            } => {
+                let released = targets.entry((trigger, nth)).or_default();
+                released.push((number, delay));
+            }
+        }
+    }
+    for (number, trigger) in (0u32..).zip(triggers) {
+        for &(cause, _) in &trigger.causes {
+            fires.entry(cause).or_default().push(number);
+        }
+    }
+    let mut fired = vec![0u32; triggers.len()];
+    let mut keys = vec![None; messages.len()];
+    while let Some(Reverse((time, waits, number))) = next.pop() {
+        keys[number as usize] = Some((time, waits));
+        let mut released = dependents.remove(&number).unwrap_or_default();
+        for trigger in fires.get(&number).into_iter().flatten() {
+            let nth = &mut fired[*trigger as usize];
+            *nth += 1;
+            released.extend(targets.remove(&(*trigger, *nth)).into_iter().flatten());
+        }
+        for (dependent, delay) in released {
+            next.push(Reverse((time.after(delay), waits + 1, dependent)));
+        }
+    }
+    let known = |(number, key): (usize, Option<_>)| {
+        key.ok_or_else(|| {
+            WorkloadError(format!(
+                "message {number} waits for something that never happens: its trigger fires too \
+                 seldom, or messages wait for each other in a circle"
+            ))
+        })
+    };
+    keys.into_iter().enumerate().map(known).collect()
 }
 
 /// One-shot messages under one tag, as most generators make them.
@@ -350,6 +471,53 @@ mod tests {
             delay: Span::us(us),
         }
     }
+    fn fired(trigger: u32, nth: u32) -> Start {
+        let delay = Span::ZERO;
+        Start::Fired {
+            trigger,
+            nth,
+            delay,
+        }
+    }
+
+    #[test]
+    fn a_barrier_stands_after_all_that_it_waits_for() {
+        let pair = |a, b| Conn {
+            a,
+            b,
+            one_shot: true,
+        };
+        let traffic = |nth| Traffic {
+            conns: vec![pair(0, 1), pair(2, 3), pair(4, 5)],
+            messages: vec![
+                message(0, true, fired(0, nth)),
+                message(1, true, at(7)),
+                message(2, true, at(5)),
+            ],
+            tags: vec!["x".into()],
+            triggers: vec![Trigger {
+                causes: vec![(1, Milestone::Received), (2, Milestone::Sent)],
+            }],
+        };
+        let all = Traffic::merge([traffic(2), traffic(1)]).unwrap();
+        let starts: Vec<_> = all.messages.iter().map(|m| (m.conn, m.start)).collect();
+        let expected = [
+            (2, at(5)),
+            (5, at(5)),
+            (3, fired(1, 1)),
+            (1, at(7)),
+            (4, at(7)),
+            (0, fired(0, 2)),
+        ];
+        assert_eq!(starts, expected);
+        assert_eq!(
+            all.triggers[0].causes,
+            [(3, Milestone::Received), (0, Milestone::Sent)]
+        );
+        let error = traffic(3).arranged().unwrap_err().to_string();
+        assert!(error.contains("never happens"), "{error}");
+    }
+
     const PAIR: Conn = Conn {
         a: 0,
         b: 1,
