@@ -111,7 +111,7 @@ impl Scenario {
         let traffic = traffic::build(&self, &spec, &topology, encap)
             .map_err(&mut keep)
             .ok();
-        let (Some(ports), Some(faults), Some(links), Some(traffic), Some(_)) =
+        let (Some(ports), Some(faults), Some(links), Some((traffic, read)), Some(_)) =
             (ports, faults, links, traffic, thresholds)
         else {
             return Err(Errors(errors));
@@ -130,7 +130,8 @@ impl Scenario {
             Some(title) => title.clone(),
             None => crate::words::title(&self, &traffic, &topology),
         };
-        let warnings = warnings(&self, &topology, &routes);
+        let mut warnings = warnings(&self, &topology, &routes);
+        warnings.extend(read);
         Ok(Assembled {
             title,
             warnings,

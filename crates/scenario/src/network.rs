@@ -106,14 +106,20 @@ fn graph(section: &Section) -> Result<topology::Graph, Diagnostic> {
     let stem = path
         .file_stem()
         .map_or_else(String::new, |s| s.to_string_lossy().into_owned());
-    let mut graph = topology::import::hpcc::parse(&stem, &text)
-        .map_err(|e| in_file(&path, text, e.line, e.column, &e.message))?;
-    graph.host_extra_delay = section.span("host_extra_delay");
-    graph.order = if section.text("order") == "neighbour" {
-        PortOrder::Neighbour
-    } else {
-        PortOrder::Appearance
+    let parse = match section.text("format").as_str() {
+        "htsim" => topology::import::htsim::parse,
+        "graphml" => topology::import::graphml::parse,
+        "node-link" => topology::import::node_link::parse,
+        _ => topology::import::hpcc::parse,
     };
+    let mut graph =
+        parse(&stem, &text).map_err(|e| in_file(&path, text, e.line, e.column, &e.message))?;
+    graph.host_extra_delay = section.span("host_extra_delay");
+    match section.opt_text("order").as_deref() {
+        Some("neighbour") => graph.order = PortOrder::Neighbour,
+        Some(_) => graph.order = PortOrder::Appearance,
+        None => {}
+    }
     Ok(graph)
 }
 

@@ -5,13 +5,14 @@ use crate::network::{in_file, read};
 use crate::resolve::Scenario;
 use crate::section::Section;
 use model::Encap;
+use std::cell::RefCell;
 use std::path::Path;
 use topology::{Spec, Topology};
 use units::{Span, Time};
 use workload::{
-    Arrivals, CdfOptions, Fabric, Gaps, Incast, IncastBursts, Interp, Leave, Load, LoadBasis,
-    Pacing, Partner, Per, Permutation, Pick, RandomFlows, RequestResponse, Shuffle, SizeDist,
-    Staircase, TextError, Traffic, Until, WorkloadError, sizes,
+    Arrivals, CdfOptions, Fabric, FlowFile, Gaps, Incast, IncastBursts, Interp, Leave, Load,
+    LoadBasis, Pacing, Partner, Per, Permutation, Pick, RandomFlows, RequestResponse, Shuffle,
+    SizeDist, Staircase, StartUnit, TextError, Traffic, Until, WorkloadError, sizes,
 };
 
 /// Tag of long flows that have no other.
@@ -23,15 +24,17 @@ struct Context<'a> {
     spec: &'a Spec,
     fabric: Fabric,
     encap: Encap,
+    /// What readers of files should know.
+    warnings: RefCell<Vec<String>>,
 }
 
-/// The messages of all sources, side by side.
+/// The messages of all sources, side by side, and what their reader should know.
 pub(crate) fn build(
     scenario: &Scenario,
     spec: &Spec,
     topology: &Topology,
     encap: Encap,
-) -> Result<Traffic, Vec<Diagnostic>> {
+) -> Result<(Traffic, Vec<String>), Vec<Diagnostic>> {
     let fabric = Fabric {
         hosts: topology.hosts,
         host_rate: topology.host_rate(),
@@ -43,6 +46,7 @@ pub(crate) fn build(
         spec,
         fabric,
         encap,
+        warnings: RefCell::default(),
     };
     let seed = scenario.run.count("seed");
     let (mut parts, mut errors) = (Vec::new(), Vec::new());
@@ -63,7 +67,7 @@ pub(crate) fn build(
             "let it run longer, raise the load, or give a number of messages",
         )]);
     }
-    Ok(traffic)
+    Ok((traffic, context.warnings.into_inner()))
 }
 
 /// Sources that are each possible may be too much together.
@@ -267,12 +271,20 @@ impl Context<'_> {
             Spec::Graph(graph) => graph.host_index(id),
             _ => (id < hosts).then_some(id),
         };
-        let read = if section.text("format") == "hpcc" {
-            workload::parse_hpcc(&text, host_of).map(|file| file.traffic)
-        } else {
-            workload::parse_csv(&text, hosts)
+        let read = match section.text("format").as_str() {
+            "hpcc" => workload::parse_hpcc(&text, host_of),
+            "htsim" => workload::parse_cm(&text, hosts, StartUnit::Picoseconds),
+            "htsim-us" => workload::parse_cm(&text, hosts, StartUnit::Microseconds),
+            _ => workload::parse_csv(&text, hosts).map(|traffic| FlowFile {
+                traffic,
+                warnings: Vec::new(),
+            }),
         };
-        read.map_err(|e| misread(&path, text, &e))
+        let file = read.map_err(|e| misread(&path, text, &e))?;
+        let named = |warning| format!("{}: {warning}", path.display());
+        let mut warnings = self.warnings.borrow_mut();
+        warnings.extend(file.warnings.into_iter().map(named));
+        Ok(file.traffic)
     }
 }
 

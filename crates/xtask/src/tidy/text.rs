@@ -23,11 +23,11 @@ const LINES_MAX: usize = 800;
 const LONG_FILES: &str = "crates/xtask/long-files.toml";
 
 /// Papers, artefacts and standards that a tag such as `[xpass s3.1]` may name.
-const PAPERS: [&str; 34] = [
+const PAPERS: [&str; 35] = [
     "aeolus", "alizadeh", "aquarius", "bfc", "cubic", "dcpim", "dcqcn", "dctcp", "dx", "fastpass",
-    "flexpass", "homa", "hpcc", "hull", "imc10", "linux", "ndp", "newreno", "ns2", "ns3", "ours",
-    "pdq", "pfabric", "phost", "pias", "rcp", "rfc", "sird", "ssp", "swift", "tfc", "timely",
-    "uec", "xpass",
+    "flexpass", "homa", "hpcc", "htsim", "hull", "imc10", "linux", "ndp", "newreno", "ns2", "ns3",
+    "ours", "pdq", "pfabric", "phost", "pias", "rcp", "rfc", "sird", "ssp", "swift", "tfc",
+    "timely", "uec", "xpass",
 ];
 
 /// No line holds a word of [`FORBIDDEN`].

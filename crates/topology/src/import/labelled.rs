@@ -1,0 +1,127 @@
+//! Graphs whose nodes and edges carry named attributes.
+//!
+//! A node may have `kind` (`host` or `switch`; without it, a node with one edge is a host). An edge
+//! has `rate` with a unit or `rate_bps`, `delay` with a unit or `delay_ps`, and may have `loss`, a
+//! probability. Other attributes are left alone.
+
+use crate::text::decimal;
+use crate::{Cable, Graph, GraphNode, NodeKind, PortOrder, TextError, index32};
+use std::collections::BTreeMap;
+use units::{Rate, Span};
+
+/// A node or an edge: where it stands in the file, and its attributes as text.
+pub(super) struct Labelled {
+    pub(super) place: (u32, u32),
+    pub(super) attributes: BTreeMap<String, String>,
+}
+
+impl Labelled {
+    pub(super) fn error(&self, message: impl Into<String>) -> TextError {
+        TextError {
+            line: self.place.0,
+            column: self.place.1,
+            message: message.into(),
+        }
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        self.attributes.get(name).map(String::as_str)
+    }
+
+    /// A quantity with its unit under `name`, or a bare number under `bare`.
+    fn quantity<T: std::str::FromStr<Err = units::ParseError>>(
+        &self,
+        (name, bare): (&str, &str),
+        like: &str,
+        of: impl Fn(u64) -> T,
+    ) -> Result<T, TextError> {
+        if let Some(text) = self.get(name) {
+            let wrong = |e: units::ParseError| self.error(format!("{name} = \"{text}\": {e}"));
+            return text.parse().map_err(wrong);
+        }
+        let Some(text) = self.get(bare) else {
+            let message = format!("the edge has no {name}; write {name} = \"{like}\", or {bare}");
+            return Err(self.error(message));
+        };
+        let wrong = || self.error(format!("{bare} = \"{text}\" is no number"));
+        decimal(text, 0).map(of).ok_or_else(wrong)
+    }
+}
+
+/// An edge, by the names of its ends.
+pub(super) struct Edge {
+    pub(super) a: String,
+    pub(super) b: String,
+    pub(super) label: Labelled,
+}
+
+/// The graph of these nodes, by their names, and edges.
+pub(super) fn build(
+    name: &str,
+    nodes: Vec<(String, Labelled)>,
+    edges: &[Edge],
+) -> Result<Graph, TextError> {
+    let mut number: BTreeMap<&str, u32> = BTreeMap::new();
+    for (i, (name, label)) in nodes.iter().enumerate() {
+        if number.insert(name, index32(i)).is_some() {
+            return Err(label.error(format!("node \"{name}\" is there twice")));
+        }
+    }
+    let mut degree = vec![0u32; nodes.len()];
+    let mut cables = Vec::with_capacity(edges.len());
+    for Edge { a, b, label } in edges {
+        let end = |name: &String| {
+            let unknown = || label.error(format!("there is no node \"{name}\""));
+            number.get(name.as_str()).copied().ok_or_else(unknown)
+        };
+        let (from, to) = (end(a)?, end(b)?);
+        if from == to {
+            return Err(label.error(format!("an edge from \"{a}\" to itself; remove it")));
+        }
+        let rate = label.quantity(("rate", "rate_bps"), "100Gbps", Rate)?;
+        if rate.0 == 0 {
+            return Err(label.error("a link of rate 0 carries nothing; write a rate like 100Gbps"));
+        }
+        let loss = label.get("loss").unwrap_or("0");
+        let ppb = decimal(loss, 9)
+            .and_then(|ppb| u32::try_from(ppb).ok())
+            .filter(|&ppb| ppb <= 1_000_000_000);
+        cables.push(Cable {
+            a: from,
+            b: to,
+            rate,
+            delay: label.quantity(("delay", "delay_ps"), "1us", Span)?,
+            loss_ppb: ppb.ok_or_else(|| {
+                label.error(format!("loss = \"{loss}\" is no probability from 0 to 1"))
+            })?,
+        });
+        degree[from as usize] += 1;
+        degree[to as usize] += 1;
+    }
+    let node = |((id, (name, label)), degree): ((u32, (String, Labelled)), u32)| {
+        let kind = match label.get("kind") {
+            Some("host") => NodeKind::Host,
+            Some("switch") => NodeKind::Switch,
+            None if degree == 1 => NodeKind::Host,
+            None => NodeKind::Switch,
+            Some(other) => {
+                return Err(label.error(format!(
+                    "kind = \"{other}\" of node \"{name}\"; write host or switch"
+                )));
+            }
+        };
+        Ok(GraphNode {
+            id,
+            kind,
+            name: Some(name),
+        })
+    };
+    let nodes: Result<Vec<_>, _> = (0u32..).zip(nodes).zip(degree).map(node).collect();
+    Ok(Graph {
+        name: name.to_owned(),
+        nodes: nodes?,
+        cables,
+        order: PortOrder::Appearance,
+        host_extra_delay: Span::ZERO,
+    })
+}

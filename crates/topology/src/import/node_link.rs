@@ -1,0 +1,147 @@
+//! Node-link JSON, as `networkx.node_link_data` gives it.
+//!
+//! ```json
+//! {"nodes": [{"id": "a"}, {"id": "b"}, {"id": "s", "kind": "switch"}],
+//!  "edges": [{"source": "a", "target": "s", "rate": "100Gbps", "delay": "1us"},
+//!            {"source": "b", "target": "s", "rate_bps": 100000000000, "delay_ps": 1000000}]}
+//! ```
+//!
+//! A node without `kind` is a host where it has one edge. `loss` of an edge is a probability. Older
+//! files say `links` instead of `edges`.
+
+use super::labelled::{Edge, Labelled, build};
+use crate::{Graph, TextError};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+
+#[derive(Deserialize)]
+struct Document<'a> {
+    #[serde(default)]
+    directed: bool,
+    #[serde(borrow)]
+    nodes: Vec<&'a RawValue>,
+    #[serde(borrow, alias = "links")]
+    edges: Vec<&'a RawValue>,
+}
+
+/// Reads `text`; `name` becomes the topology's name.
+///
+/// # Errors
+/// With the line and column of whatever cannot be understood.
+pub fn parse(name: &str, text: &str) -> Result<Graph, TextError> {
+    let document: Document<'_> = serde_json::from_str(text).map_err(|error| TextError {
+        line: u32::try_from(error.line()).unwrap_or(u32::MAX),
+        column: u32::try_from(error.column()).unwrap_or(u32::MAX),
+        message: format!("no node-link graph: {error}"),
+    })?;
+    if document.directed {
+        return Err(TextError {
+            line: 1,
+            column: 1,
+            message: "the graph is directed, but a cable carries both ways; write it undirected"
+                .to_owned(),
+        });
+    }
+    let node = |raw: &&RawValue| {
+        let mut label = label(text, raw)?;
+        Ok((take(&mut label, "id")?, label))
+    };
+    let edge = |raw: &&RawValue| {
+        let mut label = label(text, raw)?;
+        Ok(Edge {
+            a: take(&mut label, "source")?,
+            b: take(&mut label, "target")?,
+            label,
+        })
+    };
+    let nodes: Result<Vec<_>, TextError> = document.nodes.iter().map(node).collect();
+    let edges: Result<Vec<_>, TextError> = document.edges.iter().map(edge).collect();
+    build(name, nodes?, &edges?)
+}
+
+/// One object of the file, with its place.
+fn label(text: &str, raw: &RawValue) -> Result<Labelled, TextError> {
+    // The slice lies within the text: `RawValue` is borrowed from it.
+    let offset = raw.get().as_ptr() as usize - text.as_ptr() as usize;
+    let before = &text[..offset];
+    let count = |n: usize| u32::try_from(n + 1).unwrap_or(u32::MAX);
+    let line = count(before.matches('\n').count());
+    let column = count(before.rsplit('\n').next().unwrap_or("").chars().count());
+    let empty = Labelled {
+        place: (line, column),
+        attributes: BTreeMap::new(),
+    };
+    let object: BTreeMap<String, Value> =
+        serde_json::from_str(raw.get()).map_err(|error| empty.error(error.to_string()))?;
+    let text = |value: Value| match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    let attributes = object.into_iter().map(|(key, value)| (key, text(value)));
+    Ok(Labelled {
+        attributes: attributes.collect(),
+        ..empty
+    })
+}
+
+fn take(label: &mut Labelled, key: &str) -> Result<String, TextError> {
+    let found = label.attributes.remove(key);
+    found.ok_or_else(|| label.error(format!("\"{key}\" is missing")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NodeKind;
+    use units::Rate;
+
+    const STAR: &str = r#"{"directed": false, "multigraph": false, "graph": {},
+ "nodes": [{"id": 0}, {"id": 1, "kind": "host"}, {"id": "s"}],
+ "edges": [
+  {"source": 0, "target": "s", "rate": "40Gbps", "delay": "1us", "loss": 1e-06},
+  {"source": 1, "target": "s", "rate_bps": 1e10, "delay_ps": 1000000}
+ ]}"#;
+
+    #[test]
+    fn a_graph_is_read_with_its_attributes() {
+        let graph = parse("star", STAR).unwrap();
+        assert_eq!(graph.nodes[2].kind, NodeKind::Switch);
+        let rates: Vec<_> = graph.cables.iter().map(|c| (c.rate, c.loss_ppb)).collect();
+        assert_eq!(rates, [(Rate::gbps(40), 1_000), (Rate::gbps(10), 0)]);
+        graph.build().unwrap().check();
+        let older = STAR.replace("\"edges\"", "\"links\"");
+        assert_eq!(parse("star", &older).unwrap(), graph);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        for (from, to, expected) in [
+            ("]}", "]", "6:2: no node-link graph"),
+            ("false,", "true,", "1:1: the graph is directed"),
+            (
+                "{\"id\": \"s\"}",
+                "{\"name\": \"s\"}",
+                "2:50: \"id\" is missing",
+            ),
+            (
+                "\"host\"",
+                "\"hots\"",
+                "2:23: kind = \"hots\" of node \"1\"",
+            ),
+            (
+                "\"delay_ps\": 1000000",
+                "\"x\": 0",
+                "5:3: the edge has no delay",
+            ),
+            ("40Gbps", "40", "4:3: rate = \"40\""),
+            ("1e-06", "7", "4:3: loss = \"7\" is no probability"),
+        ] {
+            let text = STAR.replacen(from, to, 1);
+            assert_ne!(text, STAR, "{from}");
+            let error = parse("x", &text).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{from}: {error}");
+        }
+    }
+}
