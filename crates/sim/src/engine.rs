@@ -10,6 +10,7 @@ use crate::ring::{Pool, Ring};
 use crate::setup::{FlowSample, Observer, Outcome, PortSample, Setup};
 use crate::sort::{BUCKETS, INDEX_BITS, sort};
 use crate::trace::{Traced, Tracer, Wanted};
+use crate::worker::Worker;
 use model::Packet;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,21 +62,6 @@ struct Net<'a> {
 // SAFETY: a node is touched by the one thread that owns it during a window, or by the one thread
 // that runs a serial window or the time between windows; barriers lie between.
 unsafe impl Sync for Net<'_> {}
-
-/// One thread's belongings.
-struct Worker {
-    thread: usize,
-    pool: Pool,
-    log: Log,
-    keys: Vec<u64>,
-    scratch: Vec<u64>,
-    packets: Vec<*const Packet>,
-    ports: Vec<u16>,
-    due: Vec<(u16, Packet)>,
-}
-
-// SAFETY: the pointers in `packets` live within one call of `Net::run_node`.
-unsafe impl Send for Worker {}
 
 /// The window that all threads run now.
 #[derive(Clone, Copy)]
@@ -793,19 +779,4 @@ fn in_flight(rings: &[Ring]) -> [u64; 5] {
         debug_assert!(stays.is_none());
     }
     sum
-}
-
-impl Worker {
-    fn new(thread: usize) -> Self {
-        Self {
-            thread,
-            pool: Pool::default(),
-            log: Log::default(),
-            keys: Vec::new(),
-            scratch: Vec::new(),
-            packets: Vec::new(),
-            ports: Vec::new(),
-            due: Vec::new(),
-        }
-    }
 }

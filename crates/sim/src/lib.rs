@@ -23,6 +23,7 @@ mod trace;
 mod trigger;
 #[cfg(any(test, feature = "oracle"))]
 pub mod window_transport;
+mod worker;
 
 pub use engine::run;
 pub use net::SetupError;

@@ -1,0 +1,35 @@
+//! What one thread holds while it runs nodes.
+
+use crate::node::Log;
+use crate::ring::Pool;
+use model::Packet;
+
+/// One thread's belongings.
+pub(crate) struct Worker {
+    pub(crate) thread: usize,
+    pub(crate) pool: Pool,
+    pub(crate) log: Log,
+    pub(crate) keys: Vec<u64>,
+    pub(crate) scratch: Vec<u64>,
+    pub(crate) packets: Vec<*const Packet>,
+    pub(crate) ports: Vec<u16>,
+    pub(crate) due: Vec<(u16, Packet)>,
+}
+
+// SAFETY: the pointers in `packets` live within one call of `Net::run_node`.
+unsafe impl Send for Worker {}
+
+impl Worker {
+    pub(crate) fn new(thread: usize) -> Self {
+        Self {
+            thread,
+            pool: Pool::default(),
+            log: Log::default(),
+            keys: Vec::new(),
+            scratch: Vec::new(),
+            packets: Vec::new(),
+            ports: Vec::new(),
+            due: Vec::new(),
+        }
+    }
+}
