@@ -314,14 +314,13 @@ fn one(job: &Job, again: bool) -> Result<Done, Errors> {
         ..Output::default()
     };
     let assembled = scenario.assemble()?;
-    execute(
-        &assembled,
-        1,
-        &job.command,
-        &job.dir,
-        output,
-        &Screen::silent(),
-    )
+    let silent = Screen::silent();
+    let done = execute(&assembled, 1, &job.command, &job.dir, output, &silent)?;
+    if interrupted() {
+        // The run may be whole and its report not: the next comparison makes it again.
+        results::files::unfinish(&job.dir);
+    }
+    Ok(done)
 }
 
 /// A run that is there already, whole, to its end, and of this version of the program. Thresholds

@@ -162,6 +162,12 @@ pub fn made(dir: &Path) -> Option<Meta> {
     serde_json::from_str(&text).ok()
 }
 
+/// Lets the run in `dir` no longer count as whole; what it wrote stays.
+pub fn unfinish(dir: &Path) {
+    // Where the file cannot be removed it could not have been written either.
+    let _ = fs::remove_file(dir.join(META));
+}
+
 /// Any result as one JSON document, indented, with a last newline.
 pub fn to_json<T: Serialize>(value: &T) -> String {
     let mut text =
