@@ -6,7 +6,7 @@ use super::sender::Sender;
 use super::{Host, outgoing};
 use crate::parts::pre_credit::Burst;
 use model::{Cx, Encap, Packet};
-use units::Time;
+use units::{Span, Time};
 
 /// Reported gaps that a sender keeps at once; the receiver reports the others again. [ours]
 const GAPS_MAX: usize = 64;
@@ -37,6 +37,10 @@ pub(super) struct Early {
     unknown_from: Time,
     /// Reported gaps, `[from, until)` in positions, not sent again yet.
     gaps: Vec<(u64, u64)>,
+    /// When a lost unscheduled packet left again last.
+    resent_at: Time,
+    /// When the receiver was heard of last, or the burst began.
+    heard_at: Time,
 }
 
 impl Early {
@@ -73,8 +77,18 @@ impl Early {
         self.gaps.retain(|gap| gap.1 <= position);
     }
 
-    /// The receiver misses `[from, until)`.
-    pub(super) fn report(&mut self, from: u64, until: u64) {
+    /// Whether the receiver may have forgotten by now what came in the burst: asking for credits
+    /// would open the connection, and deliver everything, a second time.
+    pub(super) fn is_over(&self, now: Time, host: &Host) -> bool {
+        now.since(self.heard_at) >= Span(host.settings.expiry.0 / 2)
+    }
+
+    /// The receiver misses `[from, until)`, as of half of `rtt` ago.
+    pub(super) fn report(&mut self, now: Time, rtt: Span, from: u64, until: u64) {
+        // What left again since then is on its way.
+        if now.since(self.resent_at) < rtt && self.burst.has_resent(from, until) {
+            return;
+        }
         let known = self.gaps.iter().any(|gap| gap.0 < until && from < gap.1);
         if !known && self.gaps.len() < GAPS_MAX {
             self.burst.settle(from, until);
@@ -85,6 +99,7 @@ impl Early {
     /// The next frame on a credit, before anything that was never sent: what is known to be lost.
     pub(super) fn lost(
         &mut self,
+        now: Time,
         outgoing: &outgoing::Outgoing,
         encap: Encap,
         echo: u32,
@@ -100,7 +115,9 @@ impl Early {
                 return frame;
             }
         }
-        self.burst.take_lost().map(|data| Data {
+        let data = self.burst.take_lost()?;
+        self.resent_at = now;
+        Some(Data {
             echo,
             again: true,
             ..data
@@ -113,7 +130,9 @@ impl Early {
         if now < self.unknown_from {
             return None;
         }
-        self.burst.take_unknown().map(|data| Data {
+        let data = self.burst.take_unknown()?;
+        self.resent_at = now;
+        Some(Data {
             echo,
             again: true,
             ..data
@@ -135,6 +154,7 @@ impl Sender {
         early.burst.open(host.settings.burst);
         early.bursting = true;
         early.unknown_from = now + host.settings.base_rtt;
+        early.heard_at = now;
         true
     }
 
@@ -161,7 +181,9 @@ impl Sender {
             self.close_burst(now, host);
             return None;
         };
-        if host.settings.first_rtt != FirstRtt::Ideal {
+        if host.settings.first_rtt == FirstRtt::Ideal {
+            early.burst.spend(size);
+        } else {
             early.burst.sent(data.offset + data.blanks, data, size);
         }
         early.unprobed += 1;
@@ -198,13 +220,27 @@ impl Sender {
         // An ideal packet is never lost, so nothing asks after it.
         if let Some(last) = early.burst.last() {
             let size = host.settings.encap.frame_min;
-            host.nic
-                .push(header::about(self.peer, self.conn, Kind::Probe, last, size));
+            host.nic.push(header::about(
+                self.peer,
+                self.conn,
+                Kind::Probe,
+                last,
+                0,
+                size,
+            ));
         }
     }
 
-    /// The receiver has the unscheduled packet at `position`, or its probe.
-    pub(super) fn on_ack(&mut self, cx: &Cx<'_>, host: &mut Host, position: u64, probe: bool) {
+    /// The receiver has the unscheduled packet at `position`, or its probe, and everything before
+    /// `arrived`.
+    pub(super) fn on_ack(
+        &mut self,
+        cx: &mut Cx<'_>,
+        host: &mut Host,
+        position: u64,
+        arrived: u64,
+        probe: bool,
+    ) {
         let Some(early) = &mut self.early else {
             host.totals.nonsense += 1;
             return;
@@ -214,10 +250,12 @@ impl Sender {
         } else {
             early.burst.on_ack(position)
         };
-        if known {
-            self.stop_if_done(cx.now, host);
-        } else {
+        if !known && position >= self.outgoing.confirmed() {
             host.totals.duplicates += 1;
+            return;
         }
+        early.heard_at = cx.now;
+        self.confirm(cx, host, arrived);
+        self.stop_if_done(cx.now, host);
     }
 }

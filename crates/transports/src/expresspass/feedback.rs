@@ -179,6 +179,11 @@ impl Feedback {
         }
     }
 
+    /// Makes the time to the next credit `factor` times as long, until the law is applied again.
+    pub fn stretch(&mut self, factor: u32) {
+        self.gap *= f64::from(factor);
+    }
+
     fn settle(&mut self, law: &Law, now: Time, rate: f64) {
         self.rate = rate;
         self.gap = law.period.0 as f64 / rate;

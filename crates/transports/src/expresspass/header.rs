@@ -12,8 +12,9 @@
 //! | REQUEST | next position (48), 0 (16), packets left (32) | one-shot |
 //! | STOP | end of the stream (48), 0 (48) | early, gone, one-shot |
 //! | NACK | first position that has not arrived (48), 0 (16), positions missing or 0 (32) | |
-//! | STOP_ACK | first position that has not arrived (48), 0 (48) | |
-//! | ACK, PROBE, PROBE_ACK | position of an unscheduled packet (48), 0 (48) | |
+//! | STOP_ACK | first position that has not arrived (48), 0 (48) | gone |
+//! | ACK, PROBE_ACK | position of an unscheduled packet (48), first position that has not arrived (48) | |
+//! | PROBE | position of an unscheduled packet (48), 0 (48) | |
 
 use model::wire::{Codec, DecodeError, Decoded, HEADER_MAX, Link, Reader, VERSION, Writer};
 use model::{Class, ConnId, HostId, Packet};
@@ -82,12 +83,8 @@ impl Kind {
     /// The flags that this kind may carry.
     const fn flags(self) -> u8 {
         match self {
-            Self::Credit
-            | Self::Nack
-            | Self::StopAck
-            | Self::Ack
-            | Self::Probe
-            | Self::ProbeAck => 0,
+            Self::Credit | Self::Nack | Self::Ack | Self::Probe | Self::ProbeAck => 0,
+            Self::StopAck => GONE,
             Self::Data => END | ONE_SHOT | AGAIN,
             Self::Request => ONE_SHOT,
             Self::Stop => EARLY | GONE | ONE_SHOT,
@@ -118,7 +115,7 @@ pub(super) const ONE_SHOT: u8 = 0x20;
 const AGAIN: u8 = 0x40;
 /// STOP: data is left; the credits that are under way will fetch it.
 const EARLY: u8 = 0x80;
-/// STOP: the sender knows nothing of this connection.
+/// STOP, STOP_ACK: whoever sends it knows nothing of this connection.
 const GONE: u8 = 0x10;
 
 /// Positions and offsets lie below this.
@@ -309,12 +306,27 @@ pub(super) const fn missing(packet: &Packet) -> u32 {
     packet.head[2]
 }
 
-/// An ACK, PROBE or PROBE_ACK of the unscheduled packet at `position`.
-pub(super) fn about(to: HostId, conn: ConnId, kind: Kind, position: u64, size: u16) -> Packet {
+/// An ACK or PROBE_ACK of the unscheduled packet at `position`, or its PROBE. `next` is what a
+/// STOP_ACK would say, so that a later acknowledgement makes up for a lost one; 0 in a PROBE.
+#[allow(clippy::cast_possible_truncation, reason = "the two parts of 48 bits")]
+pub(super) fn about(
+    to: HostId,
+    conn: ConnId,
+    kind: Kind,
+    position: u64,
+    next: u64,
+    size: u16,
+) -> Packet {
+    debug_assert!(next < POSITION_LIMIT);
     let mut packet = packet(to, conn, kind, 0, size);
     let (low, high) = split(position);
-    packet.head = [low, high, 0];
+    packet.head = [low, high | (next >> 32) as u32, next as u32];
     packet
+}
+
+/// The first position that has not arrived, in an ACK or PROBE_ACK.
+pub(super) const fn arrived(packet: &Packet) -> u64 {
+    ((packet.head[1] as u64 & 0xffff) << 32) | packet.head[2] as u64
 }
 
 /// Turns a DATA frame into one that no credit released.
@@ -324,12 +336,19 @@ pub(super) fn unscheduled(mut packet: Packet) -> Packet {
     packet
 }
 
-/// A STOP_ACK: everything before `next` has arrived.
-pub(super) fn stop_ack(to: HostId, conn: ConnId, next: u64, size: u16) -> Packet {
-    let mut packet = packet(to, conn, Kind::StopAck, 0, size);
-    let (low, high) = split(next);
+/// A STOP_ACK: everything before `next` has arrived; or, where it is `None`, the connection is not
+/// known any more.
+pub(super) fn stop_ack(to: HostId, conn: ConnId, next: Option<u64>, size: u16) -> Packet {
+    let flags = if next.is_none() { GONE } else { 0 };
+    let mut packet = packet(to, conn, Kind::StopAck, flags, size);
+    let (low, high) = split(next.unwrap_or(0));
     packet.head = [low, high, 0];
     packet
+}
+
+/// Whether a STOP_ACK says that the receiver does not know the connection.
+pub(super) const fn is_gone(packet: &Packet) -> bool {
+    packet.kind() & GONE != 0
 }
 
 /// This transport's number in the header.
@@ -468,7 +487,9 @@ impl Codec for ExpressPassCodec {
             Kind::Nack if missing(packet) > 0 => {
                 format!("{name} {at}..{}", at + u64::from(missing(packet)))
             }
-            Kind::Nack | Kind::StopAck | Kind::Ack | Kind::Probe | Kind::ProbeAck => {
+            Kind::StopAck if is_gone(packet) => format!("{name} unknown here"),
+            Kind::Ack | Kind::ProbeAck => format!("{name} {at}, all before {}", arrived(packet)),
+            Kind::Nack | Kind::StopAck | Kind::Probe => {
                 format!("{name} {at}")
             }
         }
@@ -501,7 +522,9 @@ fn check_head(kind: Kind, packet: &Packet) -> Result<(), DecodeError> {
             check(packets_left(packet) > 0, "packets")
         }
         Kind::Nack => check(packet.head[1] << 16 == 0, "reserved"),
-        Kind::Stop | Kind::StopAck | Kind::Ack | Kind::Probe | Kind::ProbeAck => {
+        Kind::Ack | Kind::ProbeAck => Ok(()),
+        Kind::StopAck if is_gone(packet) => check(packet.head == [0; 3], "reserved"),
+        Kind::Stop | Kind::StopAck | Kind::Probe => {
             check(packet.head[1] << 16 == 0 && packet.head[2] == 0, "reserved")
         }
     }
@@ -554,9 +577,12 @@ mod tests {
                 .prop_map(|(conn, at, why, one)| stop(TO, conn, at, why, one, 0)),
             (conn(), position(), any::<u32>())
                 .prop_map(|(conn, at, length)| nack(TO, conn, at, length, 0)),
-            (conn(), position(), about_kind)
-                .prop_map(|(conn, at, kind)| about(TO, conn, kind, at, 0)),
-            (conn(), position()).prop_map(|(conn, at)| stop_ack(TO, conn, at, 0)),
+            (conn(), position(), position(), about_kind).prop_map(|(conn, at, next, kind)| {
+                let next = if kind == Kind::Probe { 0 } else { next };
+                about(TO, conn, kind, at, next, 0)
+            }),
+            (conn(), prop::option::of(position()))
+                .prop_map(|(conn, next)| stop_ack(TO, conn, next, 0)),
         ]
     }
 

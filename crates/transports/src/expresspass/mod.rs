@@ -12,6 +12,7 @@ mod header;
 mod nic;
 mod outgoing;
 pub mod params;
+mod pause;
 mod receiver;
 mod sender;
 #[cfg(test)]
@@ -27,13 +28,15 @@ use crate::parts::slab::Slab;
 use crate::parts::timers::Timers;
 use crate::{Fabric, Factory, ParamError, Parameter, Transport};
 use header::{Kind, StopReason};
+use model::intent::DropBy;
 use model::wire::Codec;
 use model::{
     Class, ConnId, ConnMap, Cx, Ecn, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime,
-    Packet, StuckFlow, Totals, Transmit,
+    Packet, Signal, StuckFlow, Totals, Transmit,
 };
 use nic::Nic;
 use params::{HostDelay, Settings};
+use pause::Pauses;
 use receiver::{Flows, Receiver};
 use sender::{Fate, Sender};
 use std::collections::VecDeque;
@@ -76,18 +79,15 @@ impl Transport for ExpressPass {
                 "receivers pace senders with credits that switches shape (SIGCOMM 2017)"
             }
             FirstRtt::Aeolus => {
-                "preview: and new flows burst packets that switches drop first (SIGCOMM 2020)"
+                "and new flows burst packets that switches drop first (SIGCOMM 2020)"
             }
             FirstRtt::Ideal => {
-                "preview: and new flows burst packets that take only gaps, an upper bound"
+                "and new flows burst packets that take only gaps, an upper bound"
             }
             FirstRtt::Ssp => {
-                "preview: and new flows burst packets that switches protect (IEEE CLUSTER 2020)"
+                "and new flows burst packets that switches protect (IEEE CLUSTER 2020)"
             }
         }
-    }
-    fn is_preview(&self) -> bool {
-        self.first_rtt != FirstRtt::Silent
     }
     fn parameters(&self) -> Vec<Parameter> {
         let defaults = Params::default().with(self.first_rtt);
@@ -167,6 +167,9 @@ pub struct ExpressPassHost {
     host_delay: HostDelay,
     /// New flows whose unscheduled packets leave, in turn.
     bursting: VecDeque<u32>,
+    pauses: Pauses,
+    /// The line is not simply asked: there are bursts or pauses, or packets are ECN-capable.
+    unusual: bool,
     /// Credits that the host has not looked at yet, in the order in which they came.
     delayed: VecDeque<Delayed>,
 }
@@ -210,7 +213,13 @@ impl ExpressPassHost {
             host_delay: params.host_delay.clone(),
             delayed: VecDeque::new(),
             bursting: VecDeque::new(),
+            pauses: Pauses::default(),
+            unusual: params.drop_by == DropBy::Ecn,
         }
+    }
+
+    fn note_unusual(&mut self) {
+        self.unusual = self.host.settings.ect || self.pauses.any() || !self.bursting.is_empty();
     }
 
     fn add_sender(&mut self, conn: ConnId, peer: HostId, one_shot: bool) -> u32 {
@@ -263,11 +272,17 @@ impl ExpressPassHost {
     fn forget_sender(&mut self, slot: u32) {
         let sender = self.senders.remove(slot);
         self.sender_of.remove(sender.conn);
+        if self.receiver_of.get(sender.conn).is_none() {
+            self.pauses.forget(sender.conn, &mut self.host.nic);
+        }
     }
 
     fn forget_receiver(&mut self, slot: u32) {
         let receiver = self.receivers.remove(slot);
         self.receiver_of.remove(receiver.conn);
+        if self.sender_of.get(receiver.conn).is_none() {
+            self.pauses.forget(receiver.conn, &mut self.host.nic);
+        }
         let peer = ConnId(receiver.peer.0);
         match self.incoming.get(peer) {
             Some(1) => drop(self.incoming.remove(peer)),
@@ -310,6 +325,10 @@ impl ExpressPassHost {
 
     #[inline]
     fn look_at_credit(&mut self, cx: &mut Cx<'_>, conn: ConnId, sequence: u32) {
+        if self.unusual && self.pauses.holds(conn) {
+            self.host.totals.credits_wasted += 1;
+            return;
+        }
         if let Some(slot) = self.sender_of.get(conn) {
             let sender = &mut self.senders[slot];
             sender.on_credit(cx, &mut self.host, sequence);
@@ -380,7 +399,8 @@ impl ExpressPassHost {
             self.host.totals.duplicates += 1;
             return;
         };
-        self.senders[slot].on_ack(cx, &mut self.host, header::position(packet), probe);
+        let (position, arrived) = (header::position(packet), header::arrived(packet));
+        self.senders[slot].on_ack(cx, &mut self.host, position, arrived, probe);
         self.arm_sender(slot);
     }
 
@@ -400,17 +420,20 @@ impl ExpressPassHost {
             .rposition(shorter)
             .map_or(0, |place| place + 1);
         self.bursting.insert(place, slot);
+        self.unusual = true;
     }
 
-    /// What leaves where new flows burst, or where packets are marked as ECN-capable; the line
-    /// itself had `said`.
+    /// What leaves where new flows burst, where something is paused, or where packets are marked as
+    /// ECN-capable.
     #[cold]
-    fn poll_early(&mut self, cx: &mut Cx<'_>, out: &mut Packet, mut said: Transmit) -> Transmit {
+    fn poll_unusual(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        let mut said = self.pauses.poll(cx.now, &mut self.host, out);
         if !self.bursting.is_empty() {
             said = match said {
                 Transmit::Nothing => self.transmit_early(cx, out),
                 Transmit::More | Transmit::Last => Transmit::More,
             };
+            self.note_unusual();
         }
         if self.host.settings.ect && out.class() != Class::Unscheduled {
             out.set_ecn(Ecn::Capable0);
@@ -420,10 +443,15 @@ impl ExpressPassHost {
 
     /// The line has nothing scheduled to send: the next unscheduled packet leaves.
     fn transmit_early(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
-        while let Some(slot) = self.bursting.pop_front() {
+        for _ in 0..self.bursting.len() {
+            let slot = self.bursting.pop_front().expect("counted");
             let Some(sender) = self.senders.get_mut(slot) else {
                 continue;
             };
+            if self.pauses.holds(sender.conn) {
+                self.bursting.push_back(slot);
+                continue;
+            }
             let Some(packet) = sender.burst_packet(cx.now, &mut self.host) else {
                 continue;
             };
@@ -438,11 +466,15 @@ impl ExpressPassHost {
             return Transmit::More;
         }
         // A burst that ended without a packet may have left its probe.
-        self.host.nic.poll(cx.now, out)
+        self.pauses.poll(cx.now, &mut self.host, out)
     }
 
     fn on_request(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         let one_shot = header::is_one_shot(packet);
+        if header::position(packet) > 0 && self.receiver_of.get(packet.conn).is_none() {
+            // Forgotten: a receiver that starts anew here would never get what came before.
+            return self.answer_stop(cx, packet.conn, None);
+        }
         let Some(slot) = self.receiver_for(cx, packet.conn, one_shot) else {
             self.host.totals.nonsense += 1;
             return;
@@ -462,17 +494,19 @@ impl ExpressPassHost {
                 Fate::Forget => self.forget_receiver(slot),
             }
         } else if reason != StopReason::Gone {
-            // Forgotten because it was done: the sender may forget it, too. One packet for one.
-            match cx.peers.peer(self.id, packet.conn) {
-                Some(peer) => {
-                    let size = self.host.settings.encap.frame_min;
-                    let _ = self
-                        .host
-                        .nic
-                        .push(header::stop_ack(peer, packet.conn, end, size));
-                }
-                None => self.host.totals.nonsense += 1,
+            // Forgotten because it was done: the sender may forget it, too.
+            self.answer_stop(cx, packet.conn, Some(end));
+        }
+    }
+
+    /// Answers for a connection that is not known here, one packet for one.
+    fn answer_stop(&mut self, cx: &Cx<'_>, conn: ConnId, next: Option<u64>) {
+        let size = self.host.settings.encap.frame_min;
+        match cx.peers.peer(self.id, conn) {
+            Some(peer) => {
+                self.host.nic.push(header::stop_ack(peer, conn, next, size));
             }
+            None => self.host.totals.nonsense += 1,
         }
     }
 
@@ -483,10 +517,13 @@ impl ExpressPassHost {
             return;
         };
         let position = header::position(packet);
+        let sender = &mut self.senders[slot];
         if missing {
-            self.senders[slot].on_nack(cx, &mut self.host, position, header::missing(packet));
-        } else {
-            self.senders[slot].on_stop_ack(cx, &mut self.host, position);
+            sender.on_nack(cx, &mut self.host, position, header::missing(packet));
+        } else if !header::is_gone(packet) {
+            sender.on_stop_ack(cx, &mut self.host, position);
+        } else if sender.on_gone(cx, &mut self.host) == Fate::Forget {
+            return self.forget_sender(slot);
         }
         self.arm_sender(slot);
     }
@@ -583,6 +620,10 @@ impl Endpoint for ExpressPassHost {
         }
     }
 
+    fn on_signal(&mut self, _cx: &mut Cx<'_>, signal: Signal) {
+        self.heed(signal);
+    }
+
     #[inline]
     fn on_deadline(&mut self, cx: &mut Cx<'_>) {
         self.host.nic.on_deadline(cx.now);
@@ -601,11 +642,10 @@ impl Endpoint for ExpressPassHost {
 
     #[inline]
     fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
-        let said = self.host.nic.poll(cx.now, out);
-        if self.bursting.is_empty() && !self.host.settings.ect {
-            return said;
+        if self.unusual {
+            return self.poll_unusual(cx, out);
         }
-        self.poll_early(cx, out, said)
+        self.host.nic.poll(cx.now, out)
     }
 
     #[inline]
@@ -616,6 +656,7 @@ impl Endpoint for ExpressPassHost {
 
     fn check(&self) {
         self.host.nic.check();
+        self.pauses.check();
         let Totals {
             credits_wasted,
             credits_received,

@@ -70,6 +70,11 @@ impl Nic {
         }
     }
 
+    /// The line is paused: it does not want to be asked.
+    pub(super) fn sleep(&mut self) {
+        self.wake = Time::NEVER;
+    }
+
     /// When the first credit may leave.
     #[inline]
     fn credit_at(&self) -> Time {

@@ -243,6 +243,34 @@ impl Outgoing {
         }
     }
 
+    /// Gives everything up that is not confirmed: the stream is taken to have arrived.
+    pub(super) fn abandon(&mut self) {
+        let open = u64::from(self.current.end > self.confirmed);
+        let given_up = open + (self.sent.len() + self.later.len()) as u64;
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "ordinals are meant modulo 2^32"
+        )]
+        let ordinal = self.ordinal.wrapping_add(given_up as u32);
+        let (end, end_offset) = (self.end, self.end_offset);
+        let current = Message {
+            start: end,
+            end,
+            offset: end_offset,
+            bytes: 0,
+        };
+        *self = Self {
+            current,
+            next: end,
+            sent_max: end,
+            end,
+            end_offset,
+            confirmed: end,
+            ordinal,
+            ..Self::default()
+        };
+    }
+
     /// Cuts every message off after the last byte that left.
     pub(super) fn cancel(&mut self) {
         let (mut start, mut offset) = (self.current.start, self.current.offset);

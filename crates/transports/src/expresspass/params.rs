@@ -94,6 +94,10 @@ const QUANTILES_MAX: usize = 1024;
 /// Longest time that a parameter may name. [ours]
 const SPAN_MAX: Span = Span::ms(100_000);
 
+/// Where data leaves unasked, a late request and a late copy of its burst deliver a message again
+/// to a receiver that has forgotten it. Later than this a packet is not expected. [ours]
+const CLOSE_WAIT_EARLY: Span = Span::ms(20);
+
 /// The names of the profiles; the first is the default.
 pub const PROFILES: [&str; 4] = ["default", "ns2xpass", "b", "paper2017"];
 
@@ -132,10 +136,15 @@ impl Params {
     /// The same with a first round trip of this kind, and its own defaults.
     #[must_use]
     pub fn with(self, first_rtt: FirstRtt) -> Self {
-        let shortest_first = first_rtt == FirstRtt::Ssp;
+        let silent = first_rtt == FirstRtt::Silent;
         Self {
             first_rtt,
-            shortest_first,
+            shortest_first: first_rtt == FirstRtt::Ssp,
+            close_wait: if silent {
+                self.close_wait
+            } else {
+                CLOSE_WAIT_EARLY
+            },
             ..self
         }
     }
@@ -468,8 +477,9 @@ pub(super) static KEYS: [Key<Params>; 24] = [
     },
     Key {
         key: "close_wait",
-        meaning: "time for which a receiver remembers a one-message connection that is done",
-        source: "[xpass artefact, xpass.cc]",
+        meaning: "time for which a receiver remembers a one-message connection that is done; a \
+                  packet that is late by more may deliver the message again",
+        source: "[xpass artefact, xpass.cc]; 20 ms [ours] where new flows burst",
         get: |p| span(p.close_wait),
         set: |p, v| keys::span(v, Span::ns(1), SPAN_MAX).map(|x| p.close_wait = x),
     },
@@ -601,6 +611,8 @@ pub(super) struct Settings {
     pub(super) start_rule: bool,
     pub(super) base_rtt: Span,
     pub(super) request_retry: Span,
+    /// Time after which an answer that bursts may delay is overdue; 0 where there are none.
+    pub(super) safety: Span,
     /// Time without a credit after which a sender asks again.
     pub(super) quiet: Span,
     pub(super) stop_wait: u16,
@@ -634,15 +646,17 @@ impl Settings {
         };
         // A request repeated before its answer can be here teaches nothing.
         let retry_min = Span(config.base_rtt.0.saturating_add(config.base_rtt.0 / 2));
-        let mut request_retry = params.request_retry.max(retry_min);
-        if params.first_rtt != FirstRtt::Silent {
+        let safety = if params.first_rtt == FirstRtt::Silent {
+            Span::ZERO
+        } else {
             // Three round trips, and a full buffer to drain at every hop: without faults it never
             // fires. [ours; the papers have no such timer]
             let drain = line
                 .of(config.port_buffer.get())
                 .times(u64::from(config.hops_max));
-            request_retry = request_retry.max(config.base_rtt.times(3) + drain);
-        }
+            config.base_rtt.times(3) + drain
+        };
+        let request_retry = params.request_retry.max(retry_min).max(safety);
         // The round trip of a request and its credit: full frames cost a hop more than small ones.
         let excess =
             line.of(config.encap.wire_max().into()) - line.of(config.encap.frame_min.into());
@@ -664,6 +678,7 @@ impl Settings {
             start_rule: params.start_rule,
             base_rtt: config.base_rtt.max(Span(1)),
             request_retry,
+            safety,
             quiet: request_retry.times(QUIET_RETRIES),
             stop_wait: params.stop_wait,
             stop_wait_unknown: params.stop_wait_unknown,
@@ -672,10 +687,7 @@ impl Settings {
                 .period
                 .times(u64::from(params.credit_queue) * u64::from(config.hops_max)),
             // A request that is repeated late must still find that all has arrived.
-            close_wait: match params.first_rtt {
-                FirstRtt::Silent => params.close_wait,
-                _ => params.close_wait.max(request_retry.times(2)),
-            },
+            close_wait: params.close_wait.max(safety.times(2)),
             give_up: params.give_up,
             expiry: params.expiry,
             first_rtt: params.first_rtt,

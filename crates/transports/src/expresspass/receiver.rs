@@ -56,6 +56,8 @@ pub(super) struct Receiver {
     /// Every frame that was sent for the first time ends at or before this position, as far as the
     /// receiver has seen: a jump beyond it shows a loss. [ours, for ssp]
     seen: u64,
+    /// The last such frame was a scheduled one, and no burst can have begun since.
+    in_run: bool,
 }
 
 /// Where it stands. [xpass artefact, xpass.cc]
@@ -101,6 +103,7 @@ impl Receiver {
             rtt: None,
             pieces: Reassembly::default(),
             seen: 0,
+            in_run: false,
         }
     }
 
@@ -142,6 +145,7 @@ impl Receiver {
             }
         }
         self.asked = position;
+        self.in_run = false;
         match position.cmp(&self.next()) {
             Ordering::Less => self.ack(host),
             // Data and requests keep their order: what is not here by now was lost. A sender that
@@ -209,7 +213,7 @@ impl Receiver {
                     return Fate::Keep;
                 }
                 let rtt = self.rtt.unwrap_or(host.settings.base_rtt);
-                if host.settings.first_rtt == FirstRtt::Ssp && !self.pieces.is_empty() {
+                if !self.pieces.is_empty() {
                     if self.nack_again == Time::ZERO {
                         self.nack_again = cx.now + self.patience(host);
                     } else if cx.now >= self.nack_again {
@@ -241,11 +245,11 @@ impl Receiver {
         }
     }
 
-    /// A stream that has begun and may go on is never forgotten: its position is all that is left
-    /// of it, and without it messages would be lost.
+    /// A stream that rests between two messages is never forgotten: its position is all that is
+    /// left of it, and without it messages would be lost. A sender within a message lives or not.
     fn forget_at(&self, now: Time, host: &Host) -> Time {
-        let passing = self.one_shot || self.next() == 0;
-        if passing {
+        let rests = self.next() > 0 && self.message_bytes == 0 && self.pieces.is_empty();
+        if self.one_shot || !rests {
             now + host.settings.expiry
         } else {
             Time::NEVER
@@ -284,29 +288,21 @@ impl Receiver {
             flows[flow].on_request(cx.now);
         }
         let position = self.position_of(data);
-        self.take(cx, host, flows, data);
+        self.take(cx, host, flows, data, false);
         if host.settings.first_rtt != FirstRtt::Ideal {
-            let size = host.settings.encap.frame_min;
-            host.nic.push(header::about(
-                self.peer,
-                self.conn,
-                Kind::Ack,
-                position,
-                size,
-            ));
+            self.answer(host, Kind::Ack, position);
         }
     }
 
     /// The probe behind the unscheduled frame at `position` has come.
     pub(super) fn on_probe(&mut self, host: &mut Host, position: u64) {
-        let size = host.settings.encap.frame_min;
-        host.nic.push(header::about(
-            self.peer,
-            self.conn,
-            Kind::ProbeAck,
-            position,
-            size,
-        ));
+        self.answer(host, Kind::ProbeAck, position);
+    }
+
+    fn answer(&self, host: &mut Host, kind: Kind, position: u64) {
+        let (next, size) = (self.next(), host.settings.encap.frame_min);
+        let packet = header::about(self.peer, self.conn, kind, position, next, size);
+        host.nic.push(packet);
     }
 
     /// The position of a frame: its empty frames are counted from what is known here.
@@ -353,10 +349,17 @@ impl Receiver {
         self.message_bytes += payload;
     }
 
-    /// Asks again for what a jump in first transmissions shows to be lost, or for the first gap
-    /// that nobody has filled for too long. [ours, for ssp]
-    fn mind_the_gap(&mut self, now: Time, host: &mut Host, start: u64, end: u64) {
-        if start > self.seen {
+    /// Asks again for what a jump in first transmissions shows to be lost. Unscheduled packets
+    /// count under SSP alone: elsewhere the sender finds out about them by itself. [ours]
+    fn mind_the_gap(&mut self, now: Time, host: &mut Host, data: Data, scheduled: bool) {
+        let ssp = host.settings.first_rtt == FirstRtt::Ssp;
+        if data.again || !(scheduled || ssp) {
+            return;
+        }
+        let start = self.position_of(data);
+        let end = start + u64::from(data.length.max(1));
+        let in_run = std::mem::replace(&mut self.in_run, true) || ssp;
+        if in_run && start > self.seen {
             let length = u32::try_from(start - self.seen).unwrap_or(u32::MAX);
             let size = host.settings.encap.frame_min;
             host.nic
@@ -369,10 +372,11 @@ impl Receiver {
     /// Time after which the answer to a NACK is overdue.
     fn patience(&self, host: &Host) -> Span {
         let rtt = self.rtt.unwrap_or(host.settings.base_rtt);
-        if host.settings.first_rtt == FirstRtt::Ssp {
-            return rtt.times(2); // scheduled frames are lost all the time
+        match host.settings.first_rtt {
+            FirstRtt::Ssp => rtt.times(2), // scheduled frames are lost all the time
+            FirstRtt::Ideal => host.settings.quiet, // unscheduled ones may wait for very long
+            FirstRtt::Silent | FirstRtt::Aeolus => rtt.times(2).max(host.settings.request_retry),
         }
-        rtt.times(2).max(host.settings.request_retry)
     }
 
     /// Asks for every gap below `end`, the oldest ones where there are many. [ours, for ssp]
@@ -391,7 +395,11 @@ impl Receiver {
     fn note_echo(&mut self, cx: &mut Cx<'_>, host: &mut Host, flows: &mut Flows, data: Data) {
         let since = header::credits_since(self.given, data.echo);
         if since >= CREDITS_OPEN_MAX || u64::from(since) >= self.given {
-            host.totals.nonsense += 1; // it answers a credit that was never given
+            // It answers a credit that was never given: a lie, or data from an earlier life of a
+            // connection that a late request has opened again.
+            let reopened = self.one_shot && self.next() == 0;
+            host.totals.duplicates += u64::from(reopened);
+            host.totals.nonsense += u64::from(!reopened);
             return;
         }
         if let Phase::Crediting { flow, .. } = self.phase {
@@ -401,17 +409,27 @@ impl Receiver {
                 let mean = |rtt: Span| Span((4 * rtt.0 + sample.0) / 5);
                 self.rtt = Some(self.rtt.map_or(sample, mean));
             }
+            if flows[flow].take_relief() {
+                self.credit_soon(cx.now, host);
+            }
         }
-        self.take(cx, host, flows, data);
+        self.take(cx, host, flows, data, true);
     }
 
     #[inline]
-    fn take(&mut self, cx: &mut Cx<'_>, host: &mut Host, flows: &mut Flows, data: Data) {
-        if host.settings.first_rtt == FirstRtt::Ssp && !data.again {
-            let start = self.position_of(data);
-            self.mind_the_gap(cx.now, host, start, start + u64::from(data.length.max(1)));
+    fn take(
+        &mut self,
+        cx: &mut Cx<'_>,
+        host: &mut Host,
+        flows: &mut Flows,
+        data: Data,
+        scheduled: bool,
+    ) {
+        if host.settings.first_rtt != FirstRtt::Silent {
+            self.mind_the_gap(cx.now, host, data, scheduled);
         }
         match self.place(data) {
+            Ordering::Equal if self.overlaps(data) => host.totals.nonsense += 1,
             Ordering::Equal => self.accept(cx, host, flows, data),
             Ordering::Less => host.totals.duplicates += 1,
             Ordering::Greater if host.settings.first_rtt != FirstRtt::Silent => {
@@ -422,6 +440,23 @@ impl Receiver {
                 self.nack(cx.now, host);
             }
         }
+    }
+
+    /// The sender lives after all: the next credit comes within a round trip.
+    #[cold]
+    fn credit_soon(&mut self, now: Time, host: &Host) {
+        if let Phase::Crediting { credit_at, .. } = &mut self.phase {
+            *credit_at = (*credit_at).min(now + host.settings.base_rtt);
+        }
+    }
+
+    /// Whether the next frame reaches into what has come beyond it: whoever cuts one stream in two
+    /// ways would have bytes delivered twice.
+    #[inline]
+    fn overlaps(&self, data: Data) -> bool {
+        let end = self.next() + u64::from(data.length.max(1));
+        let gap = self.pieces.first_gap(self.next());
+        gap.is_some_and(|(_, until)| until < end)
     }
 
     /// Whether a frame is the next one, an earlier or a later one.
@@ -476,7 +511,14 @@ impl Receiver {
             }
             // DEVIATES(xpass-artefact): it gives credits until the STOP, because it does not know
             // where a message ends; where the STOP is lost that is a waste without end.
-            let forget_at = cx.now + host.settings.close_wait;
+            // Where nobody has to ask before he sends, forgetting too early delivers twice.
+            let surely = stop_heard || host.settings.first_rtt == FirstRtt::Silent;
+            let forget_at = cx.now
+                + if surely {
+                    host.settings.close_wait
+                } else {
+                    host.settings.expiry
+                };
             self.cease(
                 flows,
                 Phase::Finished {
@@ -506,7 +548,7 @@ impl Receiver {
         self.acked = self.ordinal;
         let (next, size) = (self.next(), host.settings.encap.frame_min);
         host.nic
-            .push(header::stop_ack(self.peer, self.conn, next, size));
+            .push(header::stop_ack(self.peer, self.conn, Some(next), size));
     }
 
     /// The sender wants no more credits; its stream ends at `end`.
@@ -551,7 +593,11 @@ impl Receiver {
             }
             (Ordering::Greater, _) => {
                 self.cease(flows, quiet);
-                self.nack(cx.now, host);
+                if host.settings.first_rtt == FirstRtt::Silent {
+                    self.nack(cx.now, host);
+                } else if cx.now >= self.nack_again {
+                    self.nack_all(cx.now, host, end);
+                }
             }
             (Ordering::Equal | Ordering::Less, _) => {
                 self.cease(flows, quiet);

@@ -79,7 +79,13 @@ impl Sender {
     /// Whether anything is left that a credit could release.
     #[inline]
     fn has_work(&self) -> bool {
-        self.outgoing.has_unsent() || self.early.as_ref().is_some_and(|early| early.is_owing())
+        self.outgoing.has_unsent() || self.is_owing()
+    }
+
+    /// Whether something that left must leave again, for all that is known.
+    #[inline]
+    fn is_owing(&self) -> bool {
+        self.early.as_ref().is_some_and(|early| early.is_owing())
     }
 
     /// Stops the credits once the last packet in doubt has been accounted for.
@@ -172,9 +178,13 @@ impl Sender {
             host.totals.credits_wasted += 1;
             return false;
         }
-        let quiet_at = now + host.settings.quiet;
+        let quiet = if self.outgoing.has_unsent() {
+            host.settings.quiet
+        } else {
+            host.settings.request_retry
+        };
         self.phase = Phase::Credited {
-            quiet_at,
+            quiet_at: now + quiet,
             credits: 0,
             counted_from: now,
         };
@@ -185,7 +195,8 @@ impl Sender {
     #[inline]
     fn spend(&mut self, now: Time, host: &mut Host, sequence: u32) {
         let sent = self.put_frame(now, host, sequence);
-        if !sent || !self.has_work() {
+        let unsent = self.outgoing.has_unsent();
+        if !sent || !(unsent || self.is_owing()) {
             return self.spend_last(now, host, sent);
         }
         let Phase::Credited {
@@ -196,7 +207,13 @@ impl Sender {
         else {
             return;
         };
-        *quiet_at = now + host.settings.quiet;
+        // Where nothing is left but packets of unknown fate, no credit has to come any more.
+        *quiet_at = now
+            + if unsent {
+                host.settings.quiet
+            } else {
+                host.settings.request_retry
+            };
         *credits += 1;
         if now.since(*counted_from) >= self.rtt.unwrap_or(Span::ZERO) {
             let encap = host.settings.encap;
@@ -259,7 +276,7 @@ impl Sender {
     #[inline]
     fn next_frame(&mut self, now: Time, encap: Encap, sequence: u32) -> Option<Data> {
         let lost = match &mut self.early {
-            Some(early) if early.is_owing() => early.lost(&self.outgoing, encap, sequence),
+            Some(early) if early.is_owing() => early.lost(now, &self.outgoing, encap, sequence),
             Some(_) | None => None,
         };
         if lost.is_some() {
@@ -284,7 +301,7 @@ impl Sender {
                 }
                 let from = position.max(self.outgoing.confirmed());
                 if from < until {
-                    early.report(from, until);
+                    early.report(cx.now, host.settings.base_rtt, from, until);
                 }
             }
             Some(_) | None => {
@@ -320,6 +337,10 @@ impl Sender {
             return self.stop_if_done(cx.now, host);
         }
         match self.phase {
+            // A receiver remembers what came in a burst until it has heard a STOP.
+            Phase::Asking { .. } if self.early.is_some() => {
+                self.stop(cx.now, host, StopReason::AllSent);
+            }
             Phase::Asking { .. } | Phase::Stopping { .. } => {
                 // Late credits may stand in every credit queue of the path.
                 let until = cx.now + self.wait(host, host.settings.rest) + host.settings.drain;
@@ -331,8 +352,32 @@ impl Sender {
         }
     }
 
+    /// The receiver does not know what a request spoke of: it has forgotten the connection, because
+    /// all of it had arrived or because nothing came for `expiry`.
+    pub(super) fn on_gone(&mut self, cx: &mut Cx<'_>, host: &mut Host) -> Fate {
+        let Phase::Asking { .. } = self.phase else {
+            host.totals.duplicates += 1; // a late answer
+            return Fate::Keep;
+        };
+        if self.outgoing.sent_max() < self.outgoing.end() {
+            return self.lose(cx);
+        }
+        self.on_stop_ack(cx, host, self.outgoing.end());
+        Fate::Keep
+    }
+
+    /// What has not been confirmed never will be.
+    fn lose(&mut self, cx: &mut Cx<'_>) -> Fate {
+        cx.events.push(Event::Refused { conn: self.conn });
+        self.outgoing.abandon();
+        if let Some(early) = &mut self.early {
+            **early = Early::default();
+        }
+        self.rest_over()
+    }
+
     /// Notes what has arrived; false where the news is old or makes no sense.
-    fn confirm(&mut self, cx: &mut Cx<'_>, host: &mut Host, position: u64) -> bool {
+    pub(super) fn confirm(&mut self, cx: &mut Cx<'_>, host: &mut Host, position: u64) -> bool {
         if position > self.outgoing.sent_max() {
             host.totals.nonsense += 1;
             return false;
@@ -355,6 +400,13 @@ impl Sender {
         match self.phase {
             Phase::Asking { fresh, tries, .. } => {
                 host.totals.timeouts += 1;
+                if self
+                    .early
+                    .as_ref()
+                    .is_some_and(|early| early.is_over(cx.now, host))
+                {
+                    return self.lose(cx);
+                }
                 self.request(cx.now, host, fresh, (tries + 1).min(DOUBLINGS_MAX));
             }
             Phase::Credited { .. } => {
@@ -407,7 +459,8 @@ impl Sender {
         let owed = self.early.as_ref().map_or(0, |early| early.owed(encap));
         let frames = (self.outgoing.frames_left(encap) + owed).max(1);
         // Where packets are owed, credits are wanted for what lies before the next new one.
-        let position = if owed > 0 {
+        // The receiver may not know of the connection while no credit has come.
+        let position = if owed > 0 || fresh {
             self.outgoing.confirmed()
         } else {
             self.outgoing.next()
@@ -430,6 +483,9 @@ impl Sender {
     }
 
     fn stop(&mut self, now: Time, host: &mut Host, reason: StopReason) {
+        // Ideal packets come late: only a repeated STOP asks for what is missing.
+        let ideal = host.settings.first_rtt == FirstRtt::Ideal;
+        let reason = if ideal { StopReason::Early } else { reason };
         self.put_stop(host, reason);
         self.phase = Phase::Stopping {
             again_at: self.stop_again_at(now, host, 0),
@@ -438,9 +494,6 @@ impl Sender {
     }
 
     fn put_stop(&self, host: &mut Host, reason: StopReason) {
-        // Ideal packets come late, but they come: nothing is to be asked for again.
-        let ideal = host.settings.first_rtt == FirstRtt::Ideal;
-        let reason = if ideal { StopReason::Early } else { reason };
         let (end, size) = (self.outgoing.end(), host.settings.encap.frame_min);
         host.nic.push(header::stop(
             self.peer,
@@ -453,9 +506,15 @@ impl Sender {
     }
 
     fn stop_again_at(&self, now: Time, host: &Host, tries: u8) -> Time {
-        now + self
-            .wait(host, host.settings.stop_wait)
-            .times(1 << tries.min(DOUBLINGS_MAX))
+        let wait = self.wait(host, host.settings.stop_wait);
+        // Bursts of others delay the answer by what their buffers hold. An early STOP waits for
+        // nothing but credits, which have queues of their own.
+        let wait = if self.has_work() {
+            wait
+        } else {
+            wait.max(host.settings.safety)
+        };
+        now + wait.times(1 << tries.min(DOUBLINGS_MAX))
     }
 
     /// So many round trips, or the default where none has been measured.

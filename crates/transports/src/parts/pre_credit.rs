@@ -62,6 +62,23 @@ impl<F: Copy> Burst<F> {
         self.allowance >= u64::from(size)
     }
 
+    /// A packet of `size` wire bytes leaves that nobody will ask after.
+    ///
+    /// # Panics
+    /// If the burst does not allow it.
+    pub fn spend(&mut self, size: u16) {
+        assert!(self.may_send(size), "{size} B more than the burst allows");
+        self.allowance -= u64::from(size);
+    }
+
+    /// Whether a packet within `[from, until)` has been sent again, for all that is known in vain.
+    pub fn has_resent(&self, from: u64, until: u64) -> bool {
+        let first = self.packets.partition_point(|&(at, ..)| at < from);
+        let within = |&&(at, ..): &&(u64, F, Fate)| at < until;
+        let mut packets = self.packets.iter().skip(first).take_while(within);
+        packets.any(|&(.., fate)| fate == Fate::Resent)
+    }
+
     /// Nothing leaves without a credit any more.
     pub fn close(&mut self) {
         self.allowance = 0;
@@ -72,14 +89,13 @@ impl<F: Copy> Burst<F> {
     /// # Panics
     /// If the burst does not allow it, or positions do not ascend.
     pub fn sent(&mut self, position: u64, frame: F, size: u16) {
-        assert!(self.may_send(size), "{size} B more than the burst allows");
         assert!(
             self.packets
                 .back()
                 .is_none_or(|&(last, ..)| last < position),
             "out of order"
         );
-        self.allowance -= u64::from(size);
+        self.spend(size);
         self.packets.push_back((position, frame, Fate::Sent));
         self.unknown += 1;
     }

@@ -30,18 +30,18 @@ impl Reassembly {
         self.ahead.is_empty()
     }
 
-    /// Keeps `[start, end)`, which ends a message if `last` says how. False where it is here
-    /// already, or there are too many gaps.
+    /// Keeps `[start, end)`, which ends a message if `last` says how. False, and no change, where
+    /// part of it is here already, or there are too many gaps.
     pub fn keep(&mut self, start: u64, end: u64, last: Option<End>) -> bool {
-        let new = self
-            .ahead
-            .insert(start, end)
-            .is_some_and(|new| new == end - start);
-        if let Some(last) = last.filter(|_| new) {
+        let free = self.ahead.first_gap(start, end) == Some((start, end));
+        if !free || self.ahead.insert(start, end).is_none() {
+            return false;
+        }
+        if let Some(last) = last {
             let place = self.ends.partition_point(|other| other.at < last.at);
             self.ends.insert(place, last);
         }
-        new
+        true
     }
 
     /// The stream is complete up to `next`: takes what follows on it without a gap. Returns the new
@@ -65,6 +65,11 @@ impl Reassembly {
         let starts = std::iter::once(next).chain(self.ahead.iter().map(|(_, end)| end));
         let ends = self.ahead.iter().map(|(start, _)| start).chain([end]);
         starts.zip(ends).filter(|(from, until)| from < until)
+    }
+
+    /// Positions beyond the first gap.
+    pub fn total(&self) -> u64 {
+        self.ahead.total()
     }
 
     /// The first gap after `next`, where anything lies beyond it.
@@ -94,6 +99,8 @@ mod tests {
         assert!(pieces.keep(20, 30, end(30)) && pieces.keep(10, 20, None));
         assert!(pieces.keep(40, 50, end(50)));
         assert!(!pieces.keep(20, 30, end(30)), "it is here already");
+        assert!(!pieces.keep(25, 35, None), "half of it is here already");
+        assert!(!pieces.holds(30), "what is refused leaves no trace");
         assert_eq!(
             (pieces.first_gap(0), pieces.highest(0)),
             (Some((0, 10)), 50)

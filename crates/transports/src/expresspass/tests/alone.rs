@@ -1,0 +1,424 @@
+//! One endpoint alone, told lies and half-truths: what it says and counts.
+
+use super::*;
+use crate::expresspass::header::{self, Data};
+
+/// One endpoint, driven by hand.
+struct Alone {
+    endpoint: ExpressPassHost,
+    rng: Rng,
+    now: Time,
+    events: Vec<Event>,
+}
+
+struct Everyone;
+impl model::Peers for Everyone {
+    fn peer(&self, me: HostId, conn: ConnId) -> Option<HostId> {
+        (conn.0 < 1_000_000).then_some(if me == A { B } else { A })
+    }
+}
+
+impl Alone {
+    fn new(id: HostId) -> Self {
+        Self::with(id, &Params::default())
+    }
+    fn with(id: HostId, params: &Params) -> Self {
+        let config = EndpointConfig {
+            host: id,
+            rate: Rate::gbps(10),
+            base_rtt: Span::us(12),
+            encap: Encap::PAPER,
+            port_buffer: Bytes(384_500),
+            hops_max: 1,
+        };
+        let endpoint = ExpressPassHost::new(params, &config);
+        let rng = Rng::stream(1, stream::TEST, 9);
+        Self {
+            endpoint,
+            rng,
+            now: START,
+            events: Vec::new(),
+        }
+    }
+    fn step<R>(&mut self, call: impl FnOnce(&mut ExpressPassHost, &mut Cx<'_>) -> R) -> R {
+        let (now, rng, events) = (self.now, &mut self.rng, &mut self.events);
+        let mut cx = Cx {
+            now,
+            rng,
+            events,
+            peers: &Everyone,
+            wants_data: true,
+        };
+        let result = call(&mut self.endpoint, &mut cx);
+        self.endpoint.check();
+        result
+    }
+    fn hear(&mut self, packet: Packet) {
+        self.step(|endpoint, cx| endpoint.on_packet(cx, &packet));
+    }
+    /// Everything that it puts on the line until `until`.
+    fn say(&mut self, until: Time) -> Vec<String> {
+        let mut said = Vec::new();
+        loop {
+            let mut out = Packet::EMPTY;
+            self.step(Endpoint::on_deadline);
+            while self.step(|endpoint, cx| endpoint.poll_transmit(cx, &mut out))
+                != Transmit::Nothing
+            {
+                said.push(CODEC.describe(&out));
+            }
+            let next = self.endpoint.deadline();
+            if next > until {
+                self.now = until;
+                return said;
+            }
+            self.now = next;
+        }
+    }
+    fn after(&mut self, span: Span) -> Vec<String> {
+        self.say(self.now.after(span))
+    }
+}
+
+const CONN: ConnId = ConnId(5);
+
+#[test]
+fn a_receiver_gives_up_on_a_sender_that_is_dead() {
+    let mut host = Alone::new(B);
+    host.hear(header::request(B, CONN, 0, 1_000_000, true, 84));
+    let said = host.after(Span::ms(500));
+    let credits = said
+        .iter()
+        .filter(|text| text.starts_with("CREDIT"))
+        .count();
+    // A full rate's two round trips, a few more, and then ever fewer in 100 ms; at half rate they
+    // would be 38,532.
+    assert!(credits < 64, "{credits} credits to a dead sender");
+    host.hear(header::request(B, CONN, 0, 1_000_000, true, 84));
+    assert_eq!(
+        host.after(Span::us(1))[0],
+        format!("CREDIT {}", credits + 1)
+    );
+}
+
+#[test]
+fn a_late_request_does_not_open_a_finished_connection_again() {
+    let mut host = Alone::new(B);
+    host.hear(header::request(B, CONN, 0, 1, true, 84));
+    host.after(Span::us(12));
+    let frame = Data {
+        offset: 0,
+        length: 1000,
+        blanks: 0,
+        echo: 1,
+        end: true,
+        again: false,
+    };
+    host.hear(header::data(B, CONN, frame, true, 1078));
+    host.hear(header::stop(B, CONN, 1000, StopReason::AllSent, true, 84));
+    assert_eq!(host.after(Span::us(12)), ["STOP_ACK 1000"]);
+    host.hear(header::request(B, CONN, 0, 1, true, 84));
+    host.hear(header::data(B, CONN, frame, true, 1078));
+    assert_eq!(host.after(Span::us(12)), ["STOP_ACK 1000"]);
+    let received = host
+        .events
+        .iter()
+        .filter(|e| matches!(e, Event::Received { .. }))
+        .count();
+    assert_eq!(received, 1);
+    // After the wait it is forgotten, and a repeated STOP is still answered.
+    host.after(Span::ms(3));
+    assert!(host.endpoint.receivers.is_empty() && host.endpoint.incoming.is_empty());
+    host.hear(header::stop(B, CONN, 1000, StopReason::AllSent, true, 84));
+    assert_eq!(host.after(Span::us(12)), ["STOP_ACK 1000"]);
+}
+
+#[test]
+fn a_connection_opened_by_an_old_request_is_closed_by_the_sender_that_forgot_it() {
+    let (mut sender, mut receiver) = (Alone::new(A), Alone::new(B));
+    receiver.hear(header::request(B, CONN, 0, 1, true, 84));
+    assert_eq!(receiver.after(Span::us(5)), ["CREDIT 1"]);
+    sender.hear(header::credit(A, CONN, 1, 84));
+    assert_eq!(sender.after(Span::us(5)), ["STOP unknown here"]);
+    receiver.hear(header::stop(B, CONN, 0, StopReason::Gone, false, 84));
+    assert_eq!(receiver.after(Span::ms(1)), Vec::<String>::new());
+    assert!(receiver.endpoint.receivers.is_empty() && receiver.events.is_empty());
+}
+
+#[test]
+fn requests_alone_never_bring_many_credits() {
+    let mut host = Alone::new(B);
+    let mut credits = 0;
+    for _ in 0..1_000 {
+        host.hear(header::request(B, CONN, 0, 1_000_000, true, 84));
+        let said = host.after(Span::us(10));
+        credits += said
+            .iter()
+            .filter(|text| text.starts_with("CREDIT"))
+            .count();
+    }
+    assert!(credits < 64, "{credits} credits for 1000 requests");
+}
+
+#[test]
+fn a_sender_that_answers_late_gets_its_credits_again() {
+    let mut host = Alone::new(B);
+    host.hear(header::request(B, CONN, 0, 1_000_000, true, 84));
+    let mut echo = u32::try_from(host.after(Span::ms(5)).len()).unwrap();
+    let mut waits = Vec::new();
+    for n in 0..4 {
+        let waited = (0..).find(|_| !host.after(Span::us(12)).is_empty());
+        waits.push(waited.unwrap());
+        echo += 1;
+        let frame = Data {
+            offset: n * 1460,
+            length: 1460,
+            blanks: 0,
+            echo,
+            end: false,
+            again: false,
+        };
+        host.hear(header::data(B, CONN, frame, true, 1538));
+    }
+    // In round trips: the first credit came late, the second at once.
+    assert!(
+        waits[0] > 50 && waits[1..].iter().all(|&wait| wait <= 1),
+        "{waits:?}"
+    );
+}
+
+#[test]
+fn data_for_a_credit_that_was_never_given_brings_nothing() {
+    for one_shot in [true, false] {
+        let mut host = Alone::new(B);
+        host.hear(header::request(B, CONN, 0, 1, one_shot, 84));
+        for echo in [0, 2, 100, 1 << 21] {
+            let frame = Data {
+                offset: 0,
+                length: 1000,
+                blanks: 0,
+                echo,
+                end: true,
+                again: false,
+            };
+            host.hear(header::data(B, CONN, frame, one_shot, 1078));
+        }
+        // On a connection for one message it may come from an earlier life of it.
+        let totals = host.endpoint.totals();
+        let counts = if one_shot { (0, 4) } else { (4, 0) };
+        assert_eq!((totals.nonsense, totals.duplicates), counts);
+        assert_eq!(host.events.len(), 0);
+    }
+}
+
+#[test]
+fn a_late_request_for_what_has_been_forgotten_opens_nothing() {
+    let mut host = Alone::new(B);
+    for one_shot in [true, false] {
+        host.hear(header::request(B, CONN, 2920, 1, one_shot, 84));
+        assert_eq!(host.after(Span::ms(1)), ["STOP_ACK unknown here"]);
+    }
+    assert!(host.endpoint.receivers.is_empty());
+}
+
+#[test]
+fn a_sender_whose_receiver_has_forgotten_is_done_or_says_that_it_is_not() {
+    for (sent, end) in [(1, "Sent"), (0, "Refused")] {
+        let mut host = Alone::new(A);
+        host.step(|endpoint, cx| {
+            endpoint.connect(cx, CONN, B, Lifetime::OneMessage);
+            endpoint.send(cx, CONN, 1460 * (2 - sent));
+        });
+        host.hear(header::credit(A, CONN, 1, 84));
+        host.hear(header::nack(A, CONN, 0, 0, 84));
+        host.after(Span::ms(2));
+        host.hear(header::stop_ack(A, CONN, None, 84));
+        host.after(Span::ms(2));
+        let news = format!("{:?}", host.events);
+        assert!(
+            host.events.len() == 1 + usize::from(sent == 1) && news.contains(end),
+            "{news}"
+        );
+        assert!(host.endpoint.senders.is_empty(), "{news}");
+    }
+}
+
+#[test]
+fn nonsense_from_a_peer_is_counted_and_changes_nothing() {
+    let mut host = Alone::new(A);
+    host.step(|endpoint, cx| {
+        endpoint.connect(cx, CONN, B, Lifetime::OneMessage);
+        endpoint.send(cx, CONN, 5000);
+    });
+    assert_eq!(host.after(Span::us(1)), ["REQUEST from 0, 4 packets"]);
+    host.hear(header::nack(A, CONN, 1, 0, 84)); // nothing was sent yet
+    host.hear(header::stop_ack(A, CONN, Some(5000), 84));
+    host.hear(header::request(A, CONN, 0, 1, true, 84)); // the other direction
+    host.hear(header::request(A, ConnId(5_000_000), 0, 1, true, 84)); // nobody's connection
+    host.hear(header::credit(A, ConnId(5_000_000), 1, 84));
+    host.hear(Packet::new(A, CONN, Class::Control, 9, 84)); // no kind of ours
+    assert_eq!(host.endpoint.totals().nonsense, 6);
+    assert_eq!(host.after(Span::us(1)), Vec::<String>::new());
+    host.hear(header::credit(A, CONN, 1, 84));
+    assert_eq!(host.after(Span::us(1)), ["DATA 0..1460, credit 1"]);
+}
+
+#[test]
+fn a_nack_for_what_has_been_confirmed_asks_for_nothing() {
+    for first_rtt in [FirstRtt::Silent, FirstRtt::Aeolus, FirstRtt::Ssp] {
+        let mut host = Alone::with(
+            A,
+            &Params {
+                first_rtt,
+                ..Params::default()
+            },
+        );
+        host.step(|endpoint, cx| {
+            endpoint.connect(cx, CONN, B, Lifetime::Persistent);
+            endpoint.send(cx, CONN, 100_000);
+        });
+        host.after(Span::us(5));
+        for n in 1..=3 {
+            host.hear(header::credit(A, CONN, n, 84));
+        }
+        host.hear(header::stop_ack(A, CONN, Some(2920), 84));
+        host.hear(header::nack(A, CONN, 0, 100, 84));
+        host.after(Span::us(5));
+        host.hear(header::credit(A, CONN, 4, 84));
+        let said = host.after(Span::us(5));
+        assert!(
+            !said.iter().any(|text| text.contains("again")),
+            "{first_rtt:?}: {said:?}"
+        );
+    }
+}
+
+#[test]
+fn credits_nobody_asked_for_bring_a_stop_and_no_endless_talk() {
+    let mut host = Alone::new(A);
+    host.step(|endpoint, cx| endpoint.connect(cx, CONN, B, Lifetime::Persistent));
+    for n in 0..100 {
+        host.hear(header::credit(A, CONN, n, 84));
+    }
+    let said = host.after(Span::ms(100_000));
+    assert_eq!(said, vec!["STOP at 0"; 9], "then it rests");
+    assert_eq!(host.endpoint.totals().credits_wasted, 100);
+    assert_eq!(host.endpoint.deadline(), Time::NEVER);
+}
+
+#[test]
+fn a_peer_cannot_make_a_host_keep_more_than_its_share_of_connections() {
+    let mut host = Alone::new(B);
+    for n in 0..INCOMING_PER_PEER_MAX + 10 {
+        host.hear(header::request(B, ConnId(n), 0, 1, true, 84));
+    }
+    let kept = host.endpoint.receivers.len();
+    assert_eq!(
+        (kept, host.endpoint.totals().nonsense),
+        (INCOMING_PER_PEER_MAX as usize, 10)
+    );
+    host.hear(header::stop(B, CONN, 0, StopReason::Gone, false, 84));
+    host.hear(header::request(
+        B,
+        ConnId(INCOMING_PER_PEER_MAX),
+        0,
+        1,
+        true,
+        84,
+    ));
+    assert_eq!(host.endpoint.receivers.len(), kept);
+}
+
+#[test]
+fn a_flow_that_waits_says_for_what() {
+    let mut host = Alone::new(A);
+    host.step(|endpoint, cx| {
+        endpoint.connect(cx, CONN, B, Lifetime::OneMessage);
+        endpoint.send(cx, CONN, 5000);
+    });
+    let mut report = Vec::new();
+    host.endpoint
+        .stuck(&mut |flow| report.push(format!("{}; {}", flow.state, flow.waits_for)));
+    let text =
+        "sender asking, next 0 of 5000, 0 confirmed; a credit since 1ms; asks again at 1.1ms";
+    assert_eq!(report, [text]);
+}
+
+/// Packets of each kind that leave within a millisecond while `signals` hold.
+fn while_paused(params: &Params, signals: &[Signal]) -> (Vec<String>, u64) {
+    let mut host = Alone::with(A, params);
+    host.step(|endpoint, cx| {
+        for conn in [CONN, ConnId(6)] {
+            endpoint.connect(cx, conn, B, Lifetime::OneMessage);
+            endpoint.send(cx, conn, 2920);
+        }
+    });
+    for &signal in signals {
+        host.step(|endpoint, cx| endpoint.on_signal(cx, signal));
+    }
+    host.hear(header::credit(A, CONN, 1, 84));
+    host.hear(header::credit(A, ConnId(6), 1, 84));
+    let said = host.after(Span::us(50));
+    (said, host.endpoint.totals().credits_wasted)
+}
+
+#[test]
+fn a_paused_connection_uses_no_credit_and_the_others_go_on() {
+    let plain = Params::default();
+    let (said, wasted) = while_paused(&plain, &[Signal::PauseFlow(CONN)]);
+    assert_eq!(
+        said,
+        ["REQUEST from 0, 2 packets", "DATA 0..1460, credit 1"]
+    );
+    assert_eq!(wasted, 1);
+    let (said, wasted) = while_paused(&plain, &[Signal::PausePriority(0)]);
+    assert_eq!((said.len(), wasted), (0, 2));
+    let (said, _) = while_paused(
+        &plain,
+        &[Signal::PausePriority(1), Signal::PauseFlow(ConnId(9))],
+    );
+    assert_eq!(said.len(), 4, "another priority, an unknown flow: {said:?}");
+}
+
+#[test]
+fn the_burst_of_a_paused_connection_waits() {
+    let mut host = Alone::with(A, &Params::default().with(FirstRtt::Aeolus));
+    host.step(|endpoint, cx| {
+        for conn in [CONN, ConnId(6)] {
+            endpoint.connect(cx, conn, B, Lifetime::OneMessage);
+            endpoint.send(cx, conn, 1460);
+        }
+        endpoint.on_signal(cx, Signal::PauseFlow(CONN));
+    });
+    let unscheduled = |said: Vec<String>| {
+        let each = said.iter().filter(|text| text.contains("unscheduled"));
+        each.count()
+    };
+    assert_eq!(unscheduled(host.after(Span::us(50))), 1);
+    host.step(|endpoint, cx| endpoint.on_signal(cx, Signal::ResumeFlow(CONN)));
+    assert_eq!(unscheduled(host.after(Span::us(50))), 1);
+}
+
+#[test]
+fn what_was_held_by_a_pause_leaves_after_it() {
+    for (pause, resume) in [
+        (Signal::PauseFlow(ConnId(1)), Signal::ResumeFlow(ConnId(1))),
+        (Signal::PausePriority(0), Signal::ResumePriority(0)),
+    ] {
+        let params = Params::default();
+        let make = made(params);
+        let mut pair = Pair::new(&make, CODEC).named("expresspass");
+        let conn = pair.message(Time::ZERO, A, B, 100_000);
+        for host in [A, B] {
+            pair.signal(Time(40_000_000), host, pause);
+            pair.signal(Time(3_000_000_000), host, resume);
+        }
+        pair.run_until(Time(41_000_000));
+        let before = pair.count(|packet| packet.conn == conn);
+        pair.run_until(Time(2_999_000_000));
+        let during = pair.count(|packet| packet.conn == conn);
+        assert!(during <= before + 1, "{}", pair.tail());
+        pair.run();
+        assert_eq!(pair.received(conn, A), 1);
+    }
+}
