@@ -80,7 +80,7 @@ impl BenchConfig {
 /// What is wrong and what to write instead.
 pub fn transport(name: &str, set: &[String]) -> Result<Box<dyn Factory>, String> {
     let transport = transports::find(name).ok_or_else(|| {
-        let names: Vec<_> = transports::proven().iter().map(|t| t.name()).collect();
+        let names: Vec<_> = transports::registry().iter().map(|t| t.name()).collect();
         format!(
             "there is no transport \"{name}\"; known are {}",
             names.join(", ")

@@ -21,8 +21,8 @@ fn is_for_wires(transport: &dyn Transport) -> bool {
 
 /// Runs `story` with every transport that is for wires, and then names all that failed.
 fn each(story: impl Fn(&dyn Transport)) {
-    let proven = transports::proven();
-    let real = proven.iter().filter(|transport| is_for_wires(**transport));
+    let all = transports::registry().iter();
+    let real = all.filter(|transport| is_for_wires(**transport));
     let failed = real.filter(|transport| {
         let story = std::panic::AssertUnwindSafe(|| story(**transport));
         std::panic::catch_unwind(story).is_err()

@@ -14,7 +14,7 @@ pub fn text(seed: u64) -> String {
     for _ in 0..rng.between(1, 2) {
         workload(&mut rng, &mut out, hosts);
     }
-    let names: Vec<_> = transports::proven().iter().map(|t| t.name()).collect();
+    let names: Vec<_> = transports::registry().iter().map(|t| t.name()).collect();
     let _ = write!(
         out,
         "\n[transport]\nkind = \"{}\"\n",

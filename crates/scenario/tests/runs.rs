@@ -38,7 +38,7 @@ fn smaller(name: &str) -> &'static [&'static str] {
 #[test]
 fn every_builtin_scenario_runs_to_its_end_under_every_transport() {
     for builtin in scenario::builtin::all() {
-        for transport in transports::proven() {
+        for transport in transports::registry() {
             let kind = format!("transport.kind={}", transport.name());
             let sets = [smaller(builtin.name), &[kind.as_str()]].concat();
             let record = run(builtin.name, &sets, 1);

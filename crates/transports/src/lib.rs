@@ -25,12 +25,6 @@ pub fn registry() -> &'static [&'static dyn Transport] {
     &ALL
 }
 
-/// The transports that the conformance suite, the fuzzers and the wire hold: all but previews.
-pub fn proven() -> Vec<&'static dyn Transport> {
-    let all = registry().iter().copied();
-    all.filter(|transport| !transport.is_preview()).collect()
-}
-
 /// The transport of that name.
 pub fn find(name: &str) -> Option<&'static dyn Transport> {
     registry()
@@ -45,11 +39,6 @@ pub trait Transport: Sync {
     fn name(&self) -> &'static str;
     /// What it is, in one line.
     fn summary(&self) -> &'static str;
-    /// Whether the conformance suite does not hold it yet: it runs, but losses and liars may still
-    /// find it out.
-    fn is_preview(&self) -> bool {
-        false
-    }
     /// Every parameter with default, meaning and source.
     fn parameters(&self) -> Vec<Parameter>;
     /// Reads the parameters of `[transport.<name>]`; absent ones take the profile's value.

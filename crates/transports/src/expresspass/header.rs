@@ -507,7 +507,7 @@ fn check(holds: bool, field: &'static str) -> Result<(), DecodeError> {
 /// Whether the head words make sense for their kind.
 fn check_head(kind: Kind, packet: &Packet) -> Result<(), DecodeError> {
     match kind {
-        Kind::Credit => Ok(()),
+        Kind::Credit | Kind::Ack | Kind::ProbeAck => Ok(()),
         Kind::Data => {
             let data = read_data(packet);
             // Only a message that ends can be empty.
@@ -522,7 +522,6 @@ fn check_head(kind: Kind, packet: &Packet) -> Result<(), DecodeError> {
             check(packets_left(packet) > 0, "packets")
         }
         Kind::Nack => check(packet.head[1] << 16 == 0, "reserved"),
-        Kind::Ack | Kind::ProbeAck => Ok(()),
         Kind::StopAck if is_gone(packet) => check(packet.head == [0; 3], "reserved"),
         Kind::Stop | Kind::StopAck | Kind::Probe => {
             check(packet.head[1] << 16 == 0 && packet.head[2] == 0, "reserved")

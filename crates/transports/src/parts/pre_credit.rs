@@ -129,7 +129,7 @@ impl<F: Copy> Burst<F> {
         let place = match self.packets.binary_search_by_key(&position, |&(at, ..)| at) {
             Ok(place) => place + 1,
             // All that the probe speaks of is settled and forgotten.
-            Err(place) if place == 0 => return true,
+            Err(0) => return true,
             Err(_) => return false,
         };
         self.lose_before(place);

@@ -164,17 +164,16 @@ fn requests_alone_never_bring_many_credits() {
 fn a_sender_that_answers_late_gets_its_credits_again() {
     let mut host = Alone::new(B);
     host.hear(header::request(B, CONN, 0, 1_000_000, true, 84));
-    let mut echo = u32::try_from(host.after(Span::ms(5)).len()).unwrap();
+    let given = u32::try_from(host.after(Span::ms(5)).len()).unwrap();
     let mut waits = Vec::new();
     for n in 0..4 {
-        let waited = (0..).find(|_| !host.after(Span::us(12)).is_empty());
+        let waited = (0..500).find(|_| !host.after(Span::us(12)).is_empty());
         waits.push(waited.unwrap());
-        echo += 1;
         let frame = Data {
-            offset: n * 1460,
+            offset: u64::from(n) * 1460,
             length: 1460,
             blanks: 0,
-            echo,
+            echo: given + 1 + n,
             end: false,
             again: false,
         };
