@@ -1,0 +1,411 @@
+//! What the first round trip does to a network: idle, loaded, faulty.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use model::{
+    Class, ConnId, Cx, Ecn, Endpoint, EndpointConfig, HostId, Lifetime, Packet, StuckFlow, Totals,
+    Transmit,
+};
+use scenario::Assembled;
+use sim::{Blind, Outcome, Setup};
+use std::sync::{Arc, Mutex};
+use units::{Bytes, Rate, Span, Time};
+use workload::{Conn, Message, Start, Traffic};
+
+const FRAME: u64 = 1538;
+const SMALL: u64 = 84;
+const RATE: Rate = Rate::gbps(10);
+
+/// A network without traffic. `text` is its scenario.
+fn network(text: &str) -> Assembled {
+    let workload = "\n[workload]\nkind = \"incast\"\nsenders = 1\nsize = \"1B\"\n";
+    scenario::load_text("network.toml", &format!("{text}{workload}"), &[])
+        .and_then(scenario::Scenario::assemble)
+        .unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// One message per entry: from, to, bytes.
+fn messages(list: &[(u32, u32, u64)]) -> Traffic {
+    let conns = list.iter().map(|&(a, b, _)| Conn {
+        a,
+        b,
+        one_shot: true,
+    });
+    let messages: Vec<_> = (0..)
+        .zip(list)
+        .map(|(conn, &(_, _, size))| Message {
+            conn,
+            from_a: true,
+            size,
+            start: Start::At(Time::ZERO),
+            stop: None,
+            tag: 0,
+        })
+        .collect();
+    Traffic::arrange(conns.collect(), &messages, vec![String::new()]).unwrap()
+}
+
+/// Makes the endpoint of a host; `None` for what the scenario's transport makes.
+type Special<'a> = dyn Fn(&EndpointConfig) -> Option<Box<dyn Endpoint>> + 'a;
+
+fn run(net: &Assembled, traffic: Traffic, until: Time, special: &Special<'_>) -> Outcome {
+    let factory = &net.scenario.factory;
+    let make = |config: &EndpointConfig| special(config).unwrap_or_else(|| factory.make(config));
+    let setup = Setup {
+        topology: net.topology.clone(),
+        traffic,
+        ports: net.ports.clone(),
+        make: &make,
+        encap: net.encap,
+        base_rtt: net.base_rtt,
+        shared_buffer: None,
+        faults: net.faults.clone(),
+        spray: false,
+        probes: net.probes.clone(),
+        seed: 1,
+        until,
+        threads: 1,
+        pass: true,
+        ordered: false,
+        digest: false,
+    };
+    sim::run(&setup, &mut Blind).unwrap()
+}
+
+fn line(bytes: u64) -> Span {
+    RATE.serialize(Bytes(bytes))
+}
+
+const IDLE: [(u64, &str); 3] = [
+    (2, "[topology]\nkind = \"star\"\nhosts = 4\n"),
+    (
+        4,
+        "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n\
+         uplink_rate = \"10Gbps\"\n",
+    ),
+    (6, "[topology]\nkind = \"fat-tree\"\nk = 4\n"),
+];
+
+#[test]
+fn in_an_idle_network_a_burst_takes_no_longer_than_its_bytes() {
+    for (hops, topology) in IDLE {
+        let net = network(&format!(
+            "{topology}host_rate = \"10Gbps\"\nhost_extra_delay = \"1us\"\n[transport]\nkind = \
+             \"expresspass+aeolus\"\n"
+        ));
+        let last = net.topology.hosts - 1;
+        let one_way = Span(net.propagation_rtt.0 / 2);
+        // What the line carries while a request goes there and its credit comes back.
+        let bdp = RATE.bytes_in(net.propagation_rtt + line(SMALL).times(2 * hops));
+        let frames = bdp.get() / FRAME;
+        assert!(frames > 1, "{hops} hops: {bdp}");
+        for (bytes, sizes) in [
+            (1, vec![SMALL]),
+            (1460, vec![FRAME]),
+            (1460 * frames, vec![FRAME; usize::try_from(frames).unwrap()]),
+        ] {
+            let traffic = messages(&[(0, last, bytes)]);
+            let outcome = run(&net, traffic, Time(1_000_000_000_000), &|_| None);
+            let largest = *sizes.iter().max().unwrap();
+            // The request goes first; every hop but one waits for the whole of a frame.
+            let expected =
+                one_way + line(SMALL + sizes.iter().sum::<u64>()) + line(largest).times(hops - 1);
+            assert_eq!(
+                outcome.messages[0].end,
+                Some(Time::ZERO.after(expected)),
+                "{bytes} B over {hops} hops"
+            );
+            assert_eq!(
+                (outcome.totals.timeouts, outcome.totals.retransmitted),
+                (0, 0)
+            );
+        }
+    }
+}
+
+#[test]
+fn safety_timers_never_fire_where_only_switches_drop() {
+    for transport in ["aeolus", "ideal", "ssp"] {
+        let net = network(&format!(
+            "[topology]\nkind = \"star\"\nhosts = 17\nhost_rate = \"10Gbps\"\n[transport]\nkind = \
+             \"expresspass+{transport}\"\n"
+        ));
+        let list: Vec<_> = (1..17).map(|from| (from, 0, 60_000)).collect();
+        let outcome = run(&net, messages(&list), Time(1_000_000_000_000), &|_| None);
+        assert!(outcome.messages.iter().all(|m| m.end.is_some()));
+        assert_eq!(outcome.totals.timeouts, 0, "{transport}");
+        let dropped = |class: Class| -> u64 {
+            let ports = outcome.ports.iter();
+            ports.map(|port| port.dropped[class as usize]).sum()
+        };
+        let (unscheduled, scheduled) = (dropped(Class::Unscheduled), dropped(Class::Scheduled));
+        let drops = match transport {
+            "aeolus" => unscheduled > 0 && scheduled == 0,
+            "ideal" => unscheduled == 0 && scheduled == 0,
+            _ => unscheduled == 0,
+        };
+        assert!(drops, "{transport}: {unscheduled} and {scheduled}");
+        // Each hole is filled once.
+        assert_eq!(
+            outcome.totals.retransmitted - outcome.totals.duplicates,
+            unscheduled + scheduled,
+            "{transport}: {:?}",
+            outcome.totals
+        );
+    }
+}
+
+/// Sends frames of one class whenever its time has come, whatever anybody says.
+struct Source {
+    class: Class,
+    /// When each frame leaves, ascending; later where the line is busy.
+    times: Vec<Time>,
+    next: usize,
+    /// When it was last woken: the line asks for what has been due since before.
+    woken: Time,
+    to: Option<(ConnId, HostId)>,
+    /// When frames of this connection arrive here.
+    heard: Arc<Mutex<Vec<Time>>>,
+}
+
+impl Source {
+    fn new(class: Class, times: Vec<Time>, heard: &Arc<Mutex<Vec<Time>>>) -> Box<dyn Endpoint> {
+        let (next, to, heard) = (0, None, Arc::clone(heard));
+        Box::new(Self {
+            class,
+            times,
+            next,
+            woken: Time::ZERO,
+            to,
+            heard,
+        })
+    }
+    fn due(&self) -> Option<Time> {
+        self.times
+            .get(self.next)
+            .copied()
+            .filter(|_| self.to.is_some())
+    }
+}
+
+impl Endpoint for Source {
+    fn connect(&mut self, _: &mut Cx<'_>, conn: ConnId, peer: HostId, _: Lifetime) {
+        self.to = Some((conn, peer));
+    }
+    fn send(&mut self, _: &mut Cx<'_>, _: ConnId, _: u64) {}
+    fn cancel(&mut self, _: &mut Cx<'_>, _: ConnId) {}
+    fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        if packet.class() == Class::Scheduled {
+            self.heard.lock().unwrap().push(cx.now);
+        }
+    }
+    fn on_deadline(&mut self, cx: &mut Cx<'_>) {
+        self.woken = cx.now;
+    }
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        let Some((conn, peer)) = self
+            .to
+            .filter(|_| self.due().is_some_and(|at| at <= cx.now))
+        else {
+            return Transmit::Nothing;
+        };
+        self.next += 1;
+        *out = Packet::new(peer, conn, self.class, 0, 1538);
+        Transmit::More
+    }
+    fn deadline(&self) -> Time {
+        self.due()
+            .filter(|&at| at > self.woken)
+            .unwrap_or(Time::NEVER)
+    }
+    fn check(&self) {}
+    fn stuck(&self, _: &mut dyn FnMut(StuckFlow)) {}
+    fn totals(&self) -> Totals {
+        Totals::default()
+    }
+}
+
+/// Every `gap`, from `gap` on until `end`.
+fn every(gap: Span, end: Time) -> Vec<Time> {
+    (1..)
+        .map(|n| Time(gap.0 * n))
+        .take_while(|&at| at < end)
+        .collect()
+}
+
+const DUMBBELL: &str = "[topology]\nkind = \"dumbbell\"\npairs = 3\nhost_rate = \
+                        \"10Gbps\"\nbottleneck_rate = \"10Gbps\"\n";
+
+#[test]
+fn unscheduled_frames_nobody_asked_for_cost_scheduled_ones_next_to_nothing() {
+    let net = network(&format!(
+        "{DUMBBELL}[transport]\nkind = \"expresspass+aeolus\"\n"
+    ));
+    let until = Time(10_000_000_000);
+    // Hosts 0 to 2 are on one side, 3 to 5 on the other.
+    let traffic = messages(&[(0, 3, 1 << 40), (1, 4, 1 << 40), (2, 5, 1)]);
+    let heard = Arc::default();
+    let with = |flood: bool| {
+        let traffic = traffic.clone();
+        let outcome = run(&net, traffic, until, &|config| {
+            let gap = line(FRAME * 4); // a quarter of the line
+            let times = if flood && config.host.0 == 2 {
+                every(gap, until)
+            } else {
+                Vec::new()
+            };
+            let foreign = [2, 5].contains(&config.host.0);
+            foreign.then(|| Source::new(Class::Unscheduled, times, &heard))
+        });
+        let busiest = outcome.ports.into_iter().max_by_key(|port| port.bytes[2]);
+        busiest.unwrap()
+    };
+    let (alone, loaded) = (with(false), with(true));
+    let scheduled = Class::Scheduled as usize;
+    let unscheduled = Class::Unscheduled as usize;
+    assert!(loaded.dropped[unscheduled] > 100, "the flood is felt");
+    assert_eq!(loaded.dropped[scheduled], 0);
+    let (before, after) = (alone.bytes[scheduled], loaded.bytes[scheduled]);
+    assert!(before > 11_000_000, "{before} B in 10 ms at 10 Gb/s");
+    assert!(
+        after.abs_diff(before) * 100 <= before,
+        "{before} and {after} B"
+    );
+    // K, and one frame per hop before and at this port.
+    let bound = alone.queue_max + 4 * FRAME + 2 * FRAME;
+    assert!(
+        loaded.queue_max <= bound,
+        "{} of {bound} B",
+        loaded.queue_max
+    );
+}
+
+#[test]
+fn ideal_unscheduled_frames_delay_scheduled_ones_by_a_frame_per_hop_at_most() {
+    let net = network(&format!(
+        "{DUMBBELL}[transport]\nkind = \"expresspass+ideal\"\n"
+    ));
+    let until = Time(5_000_000_000);
+    let traffic = messages(&[(0, 3, 1), (1, 3, 1), (2, 4, 1)]);
+    let arrivals = |flood: bool| {
+        let heard: Arc<Mutex<Vec<Time>>> = Arc::default();
+        run(&net, traffic.clone(), until, &|config| {
+            let mut rng = model::Rng::stream(1, model::stream::TEST, 9);
+            let times = match config.host.0 {
+                // Bunches with pauses between them, the same in both runs.
+                0 => {
+                    let mut at = Time::ZERO;
+                    let mut times = Vec::new();
+                    while at < until {
+                        at = at.after(Span(rng.below(line(FRAME * 3).0)));
+                        times.push(at);
+                    }
+                    times
+                }
+                1 | 2 if flood => every(line(FRAME), until),
+                _ => Vec::new(),
+            };
+            let class = if config.host.0 == 0 {
+                Class::Scheduled
+            } else {
+                Class::Unscheduled
+            };
+            Some(Source::new(class, times, &heard))
+        });
+        let heard = heard.lock().unwrap().clone();
+        heard
+    };
+    let (alone, loaded) = (arrivals(false), arrivals(true));
+    assert!(alone.len() > 1_000);
+    let both = alone.iter().zip(&loaded);
+    let delays: Vec<_> = both.map(|(&before, &after)| after.since(before)).collect();
+    // The flood shares the link between the switches and the one to the receiver.
+    let worst = delays.iter().max().copied().unwrap();
+    assert!(worst <= line(FRAME).times(2), "{worst}");
+    assert!(worst > line(FRAME / 2), "the flood is felt: {worst}");
+}
+
+/// A host behind a middlebox that clears the ECN bits of what it sends.
+struct Bleached(Box<dyn Endpoint>);
+
+impl Endpoint for Bleached {
+    fn connect(&mut self, cx: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime) {
+        self.0.connect(cx, conn, peer, lifetime);
+    }
+    fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
+        self.0.send(cx, conn, length);
+    }
+    fn cancel(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        self.0.cancel(cx, conn);
+    }
+    fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        self.0.on_packet(cx, packet);
+    }
+    fn on_deadline(&mut self, cx: &mut Cx<'_>) {
+        self.0.on_deadline(cx);
+    }
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        let said = self.0.poll_transmit(cx, out);
+        out.set_ecn(Ecn::NotCapable);
+        said
+    }
+    fn deadline(&self) -> Time {
+        self.0.deadline()
+    }
+    fn check(&self) {
+        self.0.check();
+    }
+    fn stuck(&self, report: &mut dyn FnMut(StuckFlow)) {
+        self.0.stuck(report);
+    }
+    fn totals(&self) -> Totals {
+        self.0.totals()
+    }
+}
+
+#[test]
+fn cleared_ecn_bits_make_scheduled_frames_victims_and_flows_still_end() {
+    let net = network(
+        "[topology]\nkind = \"star\"\nhosts = 9\nhost_rate = \"10Gbps\"\n[transport]\nkind = \
+         \"expresspass+aeolus\"\n[transport.\"expresspass+aeolus\"]\ndrop_by = \"ecn\"\n",
+    );
+    let list: Vec<_> = (1..9).map(|from| (from, 0, 200_000)).collect();
+    let dropped = |bleach: bool| {
+        let outcome = run(&net, messages(&list), Time(10_000_000_000_000), &|config| {
+            bleach.then(|| {
+                let inner = net.scenario.factory.make(config);
+                Box::new(Bleached(inner)) as Box<dyn Endpoint>
+            })
+        });
+        assert!(outcome.messages.iter().all(|m| m.end.is_some()), "{bleach}");
+        let ports = outcome.ports.iter();
+        let dropped: u64 = ports
+            .map(|port| port.dropped[Class::Scheduled as usize])
+            .sum();
+        let Totals {
+            retransmitted,
+            duplicates,
+            ..
+        } = outcome.totals;
+        assert!(retransmitted >= duplicates, "{:?}", outcome.totals);
+        dropped
+    };
+    assert_eq!(dropped(false), 0);
+    assert!(
+        dropped(true) > 0,
+        "whoever clears the bits takes the protection away"
+    );
+}
+
+#[test]
+fn a_path_that_reorders_costs_duplicates_and_nothing_else() {
+    let net = network(
+        "[topology]\nkind = \"star\"\nhosts = 5\nhost_rate = \"10Gbps\"\n[transport]\nkind = \
+         \"expresspass+aeolus\"\n[[faults]]\nkind = \"reorder\"\nlink = \"* -> h0\"\nchance = \
+         0.05\nby = \"20us\"\n",
+    );
+    let list: Vec<_> = (1..5).map(|from| (from, 0, 100_000)).collect();
+    let outcome = run(&net, messages(&list), Time(10_000_000_000_000), &|_| None);
+    assert!(outcome.messages.iter().all(|m| m.end.is_some()));
+    assert!(outcome.totals.duplicates > 0, "{:?}", outcome.totals);
+}
