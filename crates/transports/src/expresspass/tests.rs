@@ -44,6 +44,21 @@ fn one_packet() {
 }
 
 #[test]
+fn one_packet_in_the_first_round_trip() {
+    for first_rtt in [FirstRtt::Aeolus, FirstRtt::Ideal] {
+        let make = made(Params::default().with(first_rtt));
+        let mut pair = Pair::new(&make, CODEC).named("expresspass");
+        pair.message(START, A, B, 1000);
+        pair.run();
+        let text = pair.ladder();
+        assert!(
+            include_str!("README.md").contains(text.trim_end()),
+            "the README shows it:\n{text}"
+        );
+    }
+}
+
+#[test]
 fn an_empty_message_takes_one_empty_frame() {
     insta::assert_snapshot!("empty", ladder(0, |_, _| {}));
 }

@@ -421,3 +421,35 @@ fn what_was_held_by_a_pause_leaves_after_it() {
         assert_eq!(pair.received(conn, A), 1);
     }
 }
+
+/// What a host says that opens three connections at once.
+fn three_bursts(table: &str) -> Vec<String> {
+    let (_, params) = Params::read(&table.parse().unwrap(), FirstRtt::Aeolus).unwrap();
+    let mut host = Alone::with(A, &params);
+    host.step(|endpoint, cx| {
+        for n in 0..3 {
+            endpoint.connect(cx, ConnId(n), B, Lifetime::OneMessage);
+            endpoint.send(cx, ConnId(n), 1460 * 3 + u64::from(n));
+        }
+    });
+    host.after(Span::ms(1))
+}
+
+#[test]
+fn new_flows_take_turns_and_end_with_a_probe() {
+    let said = three_bursts("");
+    let lines: Vec<_> = said[3..].iter().map(String::as_str).collect();
+    let first = |n: usize| format!("DATA {}..{}", 1460 * n, 1460 * (n + 1));
+    for (turn, three) in lines[..6].chunks(3).enumerate() {
+        assert!(
+            three.iter().all(|text| text.starts_with(&first(turn))),
+            "{said:?}"
+        );
+    }
+    let probes = |said: &[String]| said.iter().filter(|text| text.starts_with("PROBE")).count();
+    assert_eq!(probes(&said), 3, "{said:?}");
+    assert_eq!(probes(&three_bursts("probe_every = 2")), 6);
+    let short = three_bursts("burst = \"3100B\"");
+    let burst = short.iter().filter(|text| text.contains("unscheduled"));
+    assert_eq!(burst.count(), 6, "two frames each: {short:?}");
+}
