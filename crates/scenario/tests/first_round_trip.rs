@@ -409,3 +409,30 @@ fn a_path_that_reorders_costs_duplicates_and_nothing_else() {
     assert!(outcome.messages.iter().all(|m| m.end.is_some()));
     assert!(outcome.totals.duplicates > 0, "{:?}", outcome.totals);
 }
+
+#[test]
+fn what_a_link_loses_is_repaired_soon_and_once() {
+    for transport in ["aeolus", "ideal", "ssp"] {
+        let net = network(&format!(
+            "[topology]\nkind = \"star\"\nhosts = 2\nhost_rate = \"10Gbps\"\n[transport]\nkind = \
+             \"expresspass+{transport}\"\n[[faults]]\nkind = \"loss\"\nlink = \"* -> h0\"\nchance = \
+             0.01\nclass = \"scheduled\"\n"
+        ));
+        let traffic = messages(&[(1, 0, 20_000_000)]);
+        let outcome = run(&net, traffic, Time(10_000_000_000_000), &|_| None);
+        let Totals {
+            retransmitted,
+            duplicates,
+            ..
+        } = outcome.totals;
+        assert!(
+            duplicates * 20 <= retransmitted,
+            "{transport}: {:?}",
+            outcome.totals
+        );
+        let took = outcome.messages[0].end.unwrap().since(Time::ZERO);
+        // 19 ms without a loss. Ideal is patient: an unscheduled packet may wait for very long.
+        let limit = Span::ms(if transport == "ideal" { 40 } else { 25 });
+        assert!(took < limit, "{transport}: {took}");
+    }
+}

@@ -216,6 +216,8 @@ impl Receiver {
                 if !self.pieces.is_empty() {
                     if self.nack_again == Time::ZERO {
                         self.nack_again = cx.now + self.patience(host);
+                    } else if host.settings.first_rtt != FirstRtt::Ssp {
+                        self.nack(cx.now, host);
                     } else if cx.now >= self.nack_again {
                         let known = self.pieces.highest(self.next());
                         self.nack_all(cx.now, host, known);
@@ -364,7 +366,10 @@ impl Receiver {
             let size = host.settings.encap.frame_min;
             host.nic
                 .push(header::nack(self.peer, self.conn, self.seen, length, size));
-            self.nack_again = now + self.patience(host);
+            // Elsewhere the time runs for the oldest gap: its repair may be lost while new ones open.
+            if ssp || self.nack_again == Time::ZERO {
+                self.nack_again = now + self.patience(host);
+            }
         }
         self.seen = self.seen.max(end);
     }
