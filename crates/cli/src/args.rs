@@ -72,6 +72,8 @@ pub(crate) enum Command {
     Wire(crate::cmd_wire::WireArgs),
     /// Say where a message's time went: parts that add up, the way of its last byte, its packets
     Why(WhyArgs),
+    /// Write the packets of a window of time for Wireshark or Perfetto
+    Trace(TraceArgs),
     /// Run random scenarios from seeds and check what must hold of every run
     Fuzz(FuzzArgs),
     /// Write a commented scenario file to edit
@@ -110,6 +112,33 @@ pub(crate) struct WhyArgs {
     /// Show about so many packets
     #[arg(long, value_name = "N", default_value_t = 40)]
     pub(crate) ladder: u16,
+}
+
+#[derive(Args, Debug)]
+#[command(group = clap::ArgGroup::new("files").required(true).multiple(true))]
+pub(crate) struct TraceArgs {
+    /// A folder that `tidegate run` wrote, or a scenario to run first
+    pub(crate) run: String,
+    /// From when until when, like 1ms..1.1ms; the whole run where none is given
+    #[arg(long, value_name = "A..B")]
+    pub(crate) window: Option<String>,
+    /// Only the connections of these messages: their numbers in flows.csv
+    #[arg(
+        long = "flow",
+        visible_alias = "message",
+        value_name = "N",
+        value_delimiter = ','
+    )]
+    pub(crate) flows: Vec<u32>,
+    /// Write a capture for Wireshark and tshark
+    #[arg(long, value_name = "FILE", group = "files")]
+    pub(crate) pcapng: Option<PathBuf>,
+    /// Write a trace for ui.perfetto.dev
+    #[arg(long, value_name = "FILE", group = "files")]
+    pub(crate) perfetto: Option<PathBuf>,
+    /// Write Wireshark's dissector of our headers, a Lua script
+    #[arg(long, value_name = "FILE", group = "files")]
+    pub(crate) dissector: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

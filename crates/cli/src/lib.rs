@@ -11,6 +11,7 @@ mod cmd_new;
 mod cmd_report;
 mod cmd_reproduce;
 mod cmd_run;
+mod cmd_trace;
 mod cmd_why;
 mod cmd_wire;
 mod find_load;
@@ -65,6 +66,7 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> i32 {
         Command::Reproduce(args) => cmd_reproduce::run(&args, global, &screen),
         Command::Wire(args) => cmd_wire::run(&args, global, &screen),
         Command::Why(args) => cmd_why::run(&args, global, &screen),
+        Command::Trace(args) => cmd_trace::run(&args, global, &screen),
         Command::Fuzz(args) => cmd_fuzz::run(&args, global, &screen),
         Command::New(args) => cmd_new::run(&args, &screen),
         Command::List(args) => cmd_describe::list(&args, global, &screen),

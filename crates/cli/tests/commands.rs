@@ -372,3 +372,59 @@ fn why_explains_a_recorded_run_and_refuses_another_one() {
     assert_eq!(other.status.code(), Some(3));
     assert!(text(&other.stderr).contains("running it again gave"));
 }
+
+#[test]
+fn trace_writes_the_files_that_it_was_asked_for_and_refuses_a_bad_window() {
+    let folder = Folder::new("trace");
+    let file = folder.write("small.toml", SMALL);
+    let window = ["trace", &file, "--window", "1us..20us", "--json"];
+    let told = tidegate(
+        &folder.0,
+        &[
+            &window[..],
+            &[
+                "--pcapng",
+                "a.pcapng",
+                "--perfetto",
+                "a.json",
+                "--dissector",
+                "a.lua",
+            ],
+        ]
+        .concat(),
+    );
+    assert_eq!(told.status.code(), Some(0), "{}", text(&told.stderr));
+    let document: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
+    assert!(document["frames"].as_u64() > document["packets"].as_u64());
+    let start = &std::fs::read(folder.path("a.pcapng")).unwrap()[..4];
+    assert_eq!(start, [0x0a, 0x0d, 0x0d, 0x0a]);
+    assert!(folder.path("a.json").is_file() && folder.path("a.lua").is_file());
+    for (args, says) in [
+        (&["trace", &file][..], "--pcapng"),
+        (
+            &["trace", &file, "--window", "1us", "--pcapng", "b"],
+            "has no ..",
+        ),
+        (
+            &["trace", &file, "--window", "2us..1us", "--pcapng", "b"],
+            "ends before it begins",
+        ),
+        (
+            &["trace", &file, "--window", "2..3us", "--pcapng", "b"],
+            "1ms..1.1ms",
+        ),
+        (
+            &["trace", &file, "--flow", "9", "--pcapng", "b"],
+            "no message 9",
+        ),
+    ] {
+        let wrong = tidegate(&folder.0, args);
+        assert_eq!(wrong.status.code(), Some(2), "{args:?}");
+        assert!(
+            text(&wrong.stderr).contains(says),
+            "{}",
+            text(&wrong.stderr)
+        );
+        assert!(!folder.path("b").exists());
+    }
+}

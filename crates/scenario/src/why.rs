@@ -211,6 +211,7 @@ impl Assembled {
             links: links.collect(),
             names: names.collect(),
             hosts: self.topology.hosts,
+            conns: self.traffic.conns.iter().map(|c| (c.a, c.b)).collect(),
             encap: self.encap,
             codec: self.scenario.factory.codec(),
         }

@@ -5,10 +5,14 @@
 //! of one packet together, [`Why`] walks back from a message's last byte.
 
 mod flights;
+mod pcapng;
+mod perfetto;
 mod why;
 mod words;
 
 pub use flights::{Fate, Flight, Hop, flights};
+pub use pcapng::{DISSECTOR, PORT, pcapng};
+pub use perfetto::perfetto;
 pub use why::{Asked, Part, PartSum, Row, Segment, Why};
 pub(crate) use words::{ladder_line, moment};
 
@@ -24,6 +28,8 @@ pub struct Network {
     pub names: Vec<String>,
     /// How many of them are hosts.
     pub hosts: u32,
+    /// The two hosts of each connection, by number.
+    pub conns: Vec<(u32, u32)>,
     /// Frame sizes.
     pub encap: Encap,
     /// How the transport's packets look.

@@ -1,0 +1,170 @@
+//! A capture for Wireshark: an interface per port, a frame per packet and link, its head as on a wire.
+//!
+//! Every frame has Ethernet, IPv4 and UDP and the transport's own header, written by the codec that
+//! the socket driver uses; the payload is left out. Times are nanoseconds, because tools overflow on
+//! picoseconds; a comment has the rest. [draft-ietf-opsawg-pcapng; RFC 791; RFC 768]
+
+use super::{Fate, Flight, Hop, Network};
+use model::Packet;
+use model::wire::{HEADER_MAX, Link};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+/// The UDP port of one end of every simulated connection, for the dissector. From the range that
+/// nobody is given. [RFC 6335 s6; ours]
+pub const PORT: u16 = 51_230;
+/// The dissector for Wireshark and tshark.
+pub const DISSECTOR: &str = include_str!("../../assets/tidegate.lua");
+
+/// What a frame has on the wire that no capture shows: preamble, gap and check sum.
+const UNSEEN: u16 = 24;
+const ETHERNET: usize = 14;
+const IP: usize = 20;
+const UDP: usize = 8;
+/// DSCP of control, credit, scheduled, unscheduled, plain: those of the socket driver. [RFC 4594]
+const DSCP: [u8; 5] = [48, 40, 18, 20, 0];
+
+/// Appends a block: type, length, body padded to four bytes, length.
+fn block(out: &mut dyn Write, kind: u32, mut body: Vec<u8>) -> io::Result<()> {
+    body.resize(body.len().next_multiple_of(4), 0);
+    let length = u32::try_from(body.len() + 12).expect("a block is short");
+    out.write_all(&kind.to_le_bytes())?;
+    out.write_all(&length.to_le_bytes())?;
+    out.write_all(&body)?;
+    out.write_all(&length.to_le_bytes())
+}
+
+/// Appends an option.
+fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
+    let length = u16::try_from(value.len()).expect("an option is short");
+    body.extend(code.to_le_bytes());
+    body.extend(length.to_le_bytes());
+    body.extend(value);
+    body.resize(body.len().next_multiple_of(4), 0);
+}
+
+/// Writes every frame whose transmission lies in the trace, by the moment its first bit left.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn pcapng(out: &mut dyn Write, network: &Network, flights: &[Flight]) -> io::Result<()> {
+    let mut header = Vec::new();
+    header.extend(0x1a2b_3c4d_u32.to_le_bytes()); // byte order
+    header.extend([1, 0, 0, 0]); // version 1.0
+    header.extend(u64::MAX.to_le_bytes()); // length of the section: not said
+    block(out, 0x0a0d_0d0a, header)?;
+    let hops = flights.iter().flat_map(|flight| &flight.hops);
+    let ports: BTreeSet<u32> = hops.map(|hop| hop.link).collect();
+    let ports: Vec<u32> = ports.into_iter().collect();
+    for &port in &ports {
+        let mut body = Vec::new();
+        body.extend([1, 0, 0, 0]); // Ethernet
+        body.extend(0u32.to_le_bytes()); // no limit of capture
+        option(&mut body, 2, network.link_name(port).as_bytes());
+        option(
+            &mut body,
+            8,
+            &network.links[port as usize].rate.0.to_le_bytes(),
+        );
+        option(&mut body, 9, &[9]); // nanoseconds
+        option(&mut body, 0, &[]);
+        block(out, 1, body)?;
+    }
+    let mut frames: Vec<(&Hop, &Flight)> = flights
+        .iter()
+        .flat_map(|flight| flight.hops.iter().map(move |hop| (hop, flight)))
+        .collect();
+    frames.sort_by_key(|(hop, _)| (hop.start, hop.link));
+    for (hop, flight) in frames {
+        let last = hop.at == flight.hops[flight.hops.len() - 1].at;
+        let mut comment = format!("first bit at {} ps", hop.start.0);
+        match flight.fate {
+            Fate::Dropped(link, reason, _) if last => {
+                let port = network.link_name(link);
+                let _ = write!(comment, "; dropped at {port}: {}", reason.name());
+            }
+            Fate::Lost if last => comment += "; lost to a fault on this link",
+            _ => {}
+        }
+        let bytes = frame(network, &flight.packet);
+        let (ns, captured) = (hop.start.0 / 1_000, bytes.len());
+        let interface = ports
+            .binary_search(&hop.link)
+            .expect("every port is listed");
+        let whole = usize::from(flight.packet.size.saturating_sub(UNSEEN)).max(captured);
+        let word = |n: usize| u32::try_from(n).expect("small").to_le_bytes();
+        let mut body = Vec::new();
+        body.extend(word(interface));
+        #[allow(clippy::cast_possible_truncation, reason = "the two halves of 64 bits")]
+        for half in [(ns >> 32) as u32, ns as u32] {
+            body.extend(half.to_le_bytes());
+        }
+        body.extend(word(captured));
+        body.extend(word(whole));
+        body.extend(bytes);
+        body.resize(body.len().next_multiple_of(4), 0);
+        option(&mut body, 1, comment.as_bytes());
+        option(&mut body, 0, &[]);
+        block(out, 6, body)?;
+    }
+    Ok(())
+}
+
+/// Four bytes of an address that stand for a host.
+fn address(first: u8, host: u32) -> [u8; 4] {
+    let [_, a, b, c] = (host + 1).to_be_bytes();
+    [first, a, b, c]
+}
+
+/// The heads of a packet as bytes.
+fn frame(network: &Network, packet: &Packet) -> Vec<u8> {
+    let to = packet.to().0;
+    let ends = network.conns[packet.conn.0 as usize];
+    let from = if ends.0 == to { ends.1 } else { ends.0 };
+    let mut head = [0; HEADER_MAX];
+    let link = Link {
+        conn: packet.conn.0,
+        epoch: 0,
+        cookie: 0,
+    };
+    let head_len = network.codec.encode(packet, link, &mut head);
+    let shown = usize::from(packet.size.saturating_sub(UNSEEN)).max(ETHERNET + IP + UDP + head_len);
+    let length = |skip: usize| {
+        u16::try_from(shown - skip)
+            .expect("a frame's size")
+            .to_be_bytes()
+    };
+
+    let mut bytes = Vec::with_capacity(ETHERNET + IP + UDP + head_len);
+    for host in [to, from] {
+        bytes.extend([2, 0]); // a locally administered address [IEEE 802]
+        bytes.extend(address(0, host));
+    }
+    bytes.extend([0x08, 0x00]);
+    let mut ip = vec![0x45, DSCP[packet.class_index()] << 2 | packet.ecn() as u8];
+    ip.extend(length(ETHERNET));
+    ip.extend([0, 0, 0x40, 0, packet.ttl(), 17, 0, 0]); // do not fragment; UDP
+    ip.extend(address(10, from));
+    ip.extend(address(10, to));
+    let sum: u32 = ip
+        .chunks_exact(2)
+        .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])))
+        .sum();
+    let sum = (sum & 0xffff) + (sum >> 16);
+    #[allow(clippy::cast_possible_truncation, reason = "folded twice into 16 bits")]
+    let check = !((sum & 0xffff) as u16 + (sum >> 16) as u16);
+    ip[10..12].copy_from_slice(&check.to_be_bytes());
+    bytes.extend(ip);
+    // Both directions share one pair of ports, as they must for the same way. The connection's own
+    // port is of the end with the higher number.
+    #[allow(clippy::cast_possible_truncation, reason = "14 bits")]
+    let own = 0xc000 | (packet.conn.0 & 0x3fff) as u16;
+    let (source, target) = if from > to { (own, PORT) } else { (PORT, own) };
+    bytes.extend(source.to_be_bytes());
+    bytes.extend(target.to_be_bytes());
+    bytes.extend(length(ETHERNET + IP));
+    bytes.extend([0, 0]); // no check sum
+    bytes.extend(&head[..head_len]);
+    bytes
+}

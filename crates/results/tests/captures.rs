@@ -1,0 +1,191 @@
+//! Captures read by tshark, and traces for Perfetto read by a JSON parser: what is in them is what
+//! happened.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code, which clippy cannot see here"
+)]
+
+use results::trace::{self, Flight, Network};
+use scenario::{Alone, Request, Scenario};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use units::Time;
+
+/// An incast of 8 with little buffer, so that something is dropped, under `kind`.
+fn traced(kind: &str) -> (Network, Vec<Flight>) {
+    let sets = [
+        "workload.senders=8".to_owned(),
+        "workload.size=20KB".to_owned(),
+        "switch.buffer=\"10KB\"".to_owned(),
+        format!("transport.kind={kind}"),
+    ];
+    let request = Request {
+        from: "incast",
+        sets: &sets,
+    };
+    let run = scenario::load(&request)
+        .and_then(Scenario::assemble)
+        .unwrap();
+    let window = Time::ZERO..Time(40_000_000);
+    let traced = run.trace(1, None, window, Time::NEVER, &mut Alone).unwrap();
+    let flights = trace::flights(&traced.network, &traced.events);
+    (traced.network, flights)
+}
+
+fn frames(flights: &[Flight]) -> Vec<(Time, u32, &Flight)> {
+    let hops = |flight| {
+        let flight: &Flight = flight;
+        flight
+            .hops
+            .iter()
+            .map(move |hop| (hop.start, hop.link, flight))
+    };
+    let mut frames: Vec<_> = flights.iter().flat_map(hops).collect();
+    frames.sort_by_key(|&(start, link, _)| (start, link));
+    frames
+}
+
+#[test]
+fn tshark_reads_every_frame_of_a_capture_with_our_dissector() {
+    let missing = Command::new("tshark").arg("--version").output().is_err();
+    if missing {
+        let ci = std::env::var("CI").is_ok_and(|value| value == "true");
+        assert!(!ci, "CI needs tshark: apt-get install tshark");
+        eprintln!(
+            "skipped {}: no tshark; apt-get install tshark",
+            module_path!()
+        );
+        return;
+    }
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let script = dir.join("tidegate.lua");
+    std::fs::write(&script, trace::DISSECTOR).unwrap();
+    for kind in ["expresspass", "dctcp"] {
+        let (network, flights) = traced(kind);
+        let mut capture = Vec::new();
+        trace::pcapng(&mut capture, &network, &flights).unwrap();
+        let path = dir.join(format!("{kind}.pcapng"));
+        std::fs::write(&path, capture).unwrap();
+        let fields = [
+            "frame.time_epoch",
+            "frame.interface_name",
+            "ip.src",
+            "ip.dsfield.dscp",
+            "ip.checksum.status",
+            "tidegate.name",
+            "tidegate.conn",
+            "tidegate.offset",
+            "tidegate.length",
+            "_ws.malformed",
+        ];
+        let told = Command::new("tshark")
+            .arg("-X")
+            .arg(format!("lua_script:{}", script.display()))
+            .args(["-o", "ip.check_checksum:TRUE", "-T", "fields", "-r"])
+            .arg(&path)
+            .args(fields.iter().flat_map(|field| ["-e", field]))
+            .output()
+            .unwrap();
+        assert!(
+            told.status.success(),
+            "{}",
+            String::from_utf8_lossy(&told.stderr)
+        );
+        let told = String::from_utf8(told.stdout).unwrap();
+        let expected: String = frames(&flights)
+            .into_iter()
+            .map(|(start, link, flight)| line(&network, start, link, flight))
+            .collect();
+        for (told, expected) in told.lines().zip(expected.lines()) {
+            assert_eq!(told, expected, "{kind}");
+        }
+        assert_eq!(told.lines().count(), expected.lines().count(), "{kind}");
+        assert!(
+            told.lines().count() > 100,
+            "{kind}: {}",
+            told.lines().count()
+        );
+    }
+}
+
+/// What tshark should say of a frame.
+fn line(network: &Network, start: Time, link: u32, flight: &Flight) -> String {
+    let packet = &flight.packet;
+    let ends = network.conns[packet.conn.0 as usize];
+    let from = if ends.0 == packet.to().0 {
+        ends.1
+    } else {
+        ends.0
+    };
+    let dscp = match packet.class().name() {
+        "control" => 48,
+        "credit" => 40,
+        "scheduled" => 18,
+        _ => 0,
+    };
+    let text = network.codec.describe(packet);
+    // A name is one word; dissector and ladder spell one of them differently.
+    let name = text.split(' ').next().unwrap().replace('-', "_");
+    let (offset, length) = network
+        .codec
+        .payload(packet)
+        .map_or((String::new(), String::new()), |(offset, length)| {
+            (offset.to_string(), length.to_string())
+        });
+    format!(
+        "{}.{:09}\t{}\t10.0.0.{}\t{dscp}\t1\t{name}\t{}\t{offset}\t{length}\t\n",
+        start.0 / 1_000_000_000_000,
+        start.0 / 1_000 % 1_000_000_000,
+        network.link_name(link),
+        from + 1,
+        packet.conn.0,
+    )
+}
+
+#[test]
+fn a_trace_for_perfetto_holds_every_frame_and_no_two_at_once_on_a_line() {
+    let (network, flights) = traced("dctcp");
+    let mut text = Vec::new();
+    trace::perfetto(&mut text, &network, &flights).unwrap();
+    let trace: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let of = |kind: &'static str| events.iter().filter(move |event| event["ph"] == kind);
+    // Three decimals of a nanosecond are picoseconds again.
+    let ps = |value: &serde_json::Value| {
+        let rounded = (value.as_f64().unwrap() * 1e6).round();
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "microseconds of a short run"
+        )]
+        let ps = rounded as u64;
+        ps
+    };
+    let mut lines: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
+    for slice in of("X") {
+        let (from, took) = (ps(&slice["ts"]), ps(&slice["dur"]));
+        let line = lines.entry(slice["tid"].as_u64().unwrap()).or_default();
+        line.push((from, from + took));
+    }
+    let told: usize = lines.values().map(Vec::len).sum();
+    assert_eq!(told, frames(&flights).len());
+    for (line, mut slices) in lines {
+        slices.sort_unstable();
+        assert!(
+            slices.windows(2).all(|pair| pair[0].1 <= pair[1].0),
+            "line {line}"
+        );
+    }
+    // Arrows begin where they end, and every place has a name.
+    assert_eq!(of("s").count(), of("f").count());
+    let names = |what| of("M").filter(move |event| event["name"] == what);
+    assert!(names("process_name").any(|event| event["args"]["name"] == "tor0"));
+    assert!(names("thread_name").any(|event| event["args"]["name"] == "-> h0"));
+    // Nothing waits before it comes; the queue at the receiver was long, and something was dropped.
+    let bytes = |event: &serde_json::Value| event["args"]["bytes"].as_i64().unwrap();
+    assert!(of("C").all(|event| bytes(event) >= 0));
+    assert!(of("C").map(bytes).max() > Some(5_000));
+    assert!(of("i").count() > 0);
+}
