@@ -2,7 +2,7 @@
 //! and comes out byte for byte the same; `meta.json` comes last, so that its presence says that
 //! the directory is whole.
 
-use crate::record::{FlowRow, RunRecord};
+use crate::record::{CLASSES, FlowRow, RunRecord};
 use crate::summary::{Summary, active_span, fct, slowdown, utilisation};
 use crate::threshold::{Verdict, junit};
 use model::{Class, DropReason};
@@ -400,13 +400,20 @@ pub fn ports_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes `series.csv`: one line per sample of a port, by (time, link).
+/// Writes `series.csv`: samples of ports, by (time, link). A sample that says what the port's line
+/// before it says is left out, and so are those before anything was sent or waited: between its
+/// lines a port stays as it was. Nine of ten samples say nothing new.
 ///
 /// # Errors
 /// If `out` cannot be written.
 pub fn series_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
     writeln!(out, "at_ps,link,queue,credits,{}", classes("sent"))?;
+    let mut before: BTreeMap<u32, (u64, u32, [u64; CLASSES])> = BTreeMap::new();
     for row in &run.port_series {
+        let now = (row.queue, row.credits, row.sent);
+        if before.insert(row.link, now).unwrap_or_default() == now {
+            continue;
+        }
         let sent = join(&row.sent);
         writeln!(
             out,

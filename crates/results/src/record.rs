@@ -169,7 +169,8 @@ pub struct PortRow {
     pub copied: [u64; CLASSES],
     /// Packets that left marked.
     pub marked: u64,
-    /// Most bytes of data that waited at once, the frame on the line included.
+    /// Most bytes of data that waited at once; with what was left of the frame on the line where
+    /// the port is a plain FIFO, without it at every other port.
     pub queue_max: u64,
     /// Most credits that waited at once.
     pub credits_max: u32,
@@ -194,7 +195,8 @@ pub struct PortSeriesRow {
     pub at: Time,
     /// The port's link.
     pub link: u32,
-    /// Bytes of data waiting, what is left of the frame on the line included.
+    /// Bytes of data waiting, counted as `queue_max` counts them; with those in a background or
+    /// legacy queue, which `queue_max` leaves out because nothing bounds them.
     pub queue: u64,
     /// Credits waiting.
     pub credits: u32,

@@ -153,7 +153,8 @@ pub struct Goodput {
 /// The fullest port of a switch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueMax {
-    /// Most bytes of data that waited at once, the frame on the line included.
+    /// Most bytes of data that waited at once; with what was left of the frame on the line where
+    /// the port is a plain FIFO, without it at every other port.
     pub bytes: u64,
     /// Where.
     pub port: String,

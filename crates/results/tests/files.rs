@@ -215,3 +215,26 @@ fn junit_counts_what_failed() {
         "{xml}"
     );
 }
+
+#[test]
+fn samples_that_say_nothing_new_are_left_out_and_can_be_put_back() {
+    let run = common::incast();
+    let mut text = Vec::new();
+    results::files::series_csv(&mut text, &run).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.lines().count() <= run.port_series.len());
+    // Between its lines a port stays as it was, from nothing on.
+    let mut lines = text.lines().skip(1).peekable();
+    let mut known = std::collections::BTreeMap::new();
+    for row in &run.port_series {
+        let key = format!("{},{},", row.at.0, row.link);
+        if let Some(line) = lines.next_if(|line| line.starts_with(&key)) {
+            known.insert(row.link, line[key.len()..].to_owned());
+        }
+        let sent = row.sent.map(|n| n.to_string()).join(",");
+        let now = format!("{},{},{sent}", row.queue, row.credits);
+        let nothing = "0,0,0,0,0,0,0".to_owned();
+        assert_eq!(*known.get(&row.link).unwrap_or(&nothing), now, "{key}");
+    }
+    assert_eq!(lines.next(), None);
+}

@@ -50,6 +50,14 @@ fn every_builtin_scenario_runs_to_its_end_under_every_transport() {
                 record.stuck.first()
             );
             assert_eq!(record.conservation, Ok(()), "{name}");
+            // Its background queue is sampled, and has no maximum: see `DataPart::peak`.
+            let own_queue = transport.name() != "expresspass+ideal";
+            let mut samples = record.port_series.iter().filter(|_| own_queue);
+            let above = samples.find(|sample| {
+                let port = &record.ports[sample.link as usize];
+                sample.queue > port.queue_max || sample.credits > port.credits_max
+            });
+            assert_eq!(above, None, "{name}: a sample above the greatest");
             let early = |f: &FlowRow| match (f.start, f.end) {
                 (Some(start), Some(end)) => !f.timed && end.since(start) < f.ideal,
                 _ => true,

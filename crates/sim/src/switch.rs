@@ -118,15 +118,14 @@ impl Port {
         out.lost(now, packet, Traced::Dropped(LinkId(self.link), reason));
     }
 
-    /// What waits at `now`: bytes of data, the rest of the frame on the line included where the
-    /// port is a plain FIFO, and credits.
+    /// What waits at `now`: bytes of data and credits, as the port's maxima count them. What is left
+    /// of the frame on the line counts where the port is a plain FIFO, which knows nothing else.
     pub(crate) fn backlog(&self, now: Time) -> (u64, u32) {
         match &self.kind {
             PortKind::Fifo(_) => (self.line.bytes(self.free_at.since(now)), 0),
             PortKind::Disc(disc) => {
                 let backlog = disc.backlog();
-                let on_line = self.line.bytes(self.free_at.since(now));
-                (backlog.data_bytes + on_line, backlog.credits)
+                (backlog.data_bytes, backlog.credits)
             }
         }
     }
