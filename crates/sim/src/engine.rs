@@ -14,7 +14,7 @@ use crate::worker::Worker;
 use model::Packet;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use topology::NodeKind;
+use topology::{LinkId, NodeKind};
 use units::{Span, Time};
 
 /// Windows with fewer packet-hops than this are run by one thread: a barrier costs more. [ours,
@@ -485,6 +485,8 @@ struct Shared<'n, 'a, 'o> {
     workers: Vec<UnsafeCell<Worker>>,
     between: UnsafeCell<Between<'o>>,
     barrier: Barrier,
+    /// Ports of switches that are sampled, by link: with their node and their number there.
+    probed: Vec<(LinkId, u32, u16)>,
     /// Once all messages have ended, a run ends after this time without a packet.
     quiet: Span,
 }
@@ -612,13 +614,27 @@ impl Shared<'_, '_, '_> {
 
     /// Looks at every probed port and flow as they stand at `at`.
     fn sample(&self, at: Time) -> (Vec<PortSample>, Vec<FlowSample>) {
-        let topology = &self.setup.topology;
-        let chosen = &self.setup.probes.links;
-        let (mut ports, mut flows) = (Vec::new(), Vec::new());
-        for (number, node) in self.net.nodes.iter().enumerate() {
-            // SAFETY: all other threads wait at the barrier.
-            match unsafe { &(*node.get()).kind } {
-                Kind::Host(host) => {
+        // SAFETY: all other threads wait at the barrier.
+        let kind = |node: u32| unsafe { &(*self.net.nodes[node as usize].get()).kind };
+        let look = |&(link, node, port): &(LinkId, u32, u16)| match kind(node) {
+            Kind::Switch(switch) => {
+                let port = &switch.ports[usize::from(port)];
+                let (queue, credits) = port.backlog(at);
+                PortSample {
+                    at,
+                    link,
+                    queue,
+                    credits,
+                    sent: port.sent.bytes(),
+                }
+            }
+            Kind::Host(_) => unreachable!("only ports of switches are probed"),
+        };
+        let ports = self.probed.iter().map(look).collect();
+        let mut flows = Vec::new();
+        if self.setup.probes.flows {
+            for number in 0..self.setup.topology.hosts {
+                if let Kind::Host(host) = kind(number) {
                     let accepted = host.accepted.iter().flatten();
                     flows.extend(accepted.map(|(&conn, &received)| FlowSample {
                         at,
@@ -626,25 +642,9 @@ impl Shared<'_, '_, '_> {
                         received,
                     }));
                 }
-                Kind::Switch(switch) => {
-                    for (port, &link) in switch.ports.iter().zip(&topology.nodes[number].ports) {
-                        if chosen.is_empty() || chosen.contains(&link) {
-                            let (queue, credits) = port.backlog(at);
-                            let sent = port.sent.bytes();
-                            ports.push(PortSample {
-                                at,
-                                link,
-                                queue,
-                                credits,
-                                sent,
-                            });
-                        }
-                    }
-                }
             }
+            flows.sort_unstable_by_key(|sample| sample.conn);
         }
-        ports.sort_unstable_by_key(|sample| sample.link);
-        flows.sort_unstable_by_key(|sample| sample.conn);
         (ports, flows)
     }
 
@@ -682,6 +682,25 @@ impl Shared<'_, '_, '_> {
             }
         }
     }
+}
+
+/// The ports that the probes of `setup` look at.
+fn probed(setup: &Setup<'_>) -> Vec<(LinkId, u32, u16)> {
+    if setup.probes.every.is_none() {
+        return Vec::new();
+    }
+    let chosen = &setup.probes.links;
+    let nodes = (0u32..).zip(&setup.topology.nodes);
+    let mut ports: Vec<_> = nodes
+        .filter(|(_, node)| node.kind == NodeKind::Switch)
+        .flat_map(|(number, node)| {
+            let ports = (0u16..).zip(&node.ports);
+            ports.map(move |(port, &link)| (link, number, port))
+        })
+        .filter(|(link, ..)| chosen.is_empty() || chosen.contains(link))
+        .collect();
+    ports.sort_unstable();
+    ports
 }
 
 /// Runs `setup` to its end.
@@ -734,6 +753,7 @@ pub(crate) fn run_with(
             .collect(),
         between: between.into(),
         quiet: setup.base_rtt.times(QUIET_RTTS).max(QUIET_MIN),
+        probed: probed(setup),
         barrier: Barrier::new(u32::try_from(threads).expect("few threads")),
     };
     std::thread::scope(|scope| {
