@@ -4,6 +4,7 @@ use crate::assemble::Assembled;
 use model::intent::{CreditCount, PortSpec};
 use results::human;
 use std::collections::BTreeMap;
+use topology::NodeKind;
 use transports::expresspass::bound;
 use units::{Bytes, Rate, Span, Time};
 use workload::Start;
@@ -132,36 +133,37 @@ impl Assembled {
         figures
     }
 
-    /// How much credited data can wait in each kind of port.
+    /// How much credited data can wait in each kind of port of a switch.
     fn bound_figures(&self) -> Vec<Figure> {
-        let Some(bound) = self.queue_bound() else {
+        let Some(bounds) = self.queue_bounds() else {
             return Vec::new();
         };
+        let mut kinds = BTreeMap::new();
+        for (link, &bytes) in self.topology.links.iter().zip(&bounds) {
+            let tier = |id| usize::from(self.topology.node(id).tier).min(3);
+            let (from, to) = (tier(link.from), tier(link.to));
+            if from > 0 {
+                let most = kinds.entry((to >= from, to, from)).or_insert(bytes);
+                *most = bytes.max(*most);
+            }
+        }
         let names = ["host", "ToR", "aggregation", "core"];
-        let mut figures = Vec::new();
-        let mut add = |from: usize, to: usize, bytes: Bytes| {
-            let (from, to) = (names[from.min(3)], names[to.min(3)]);
-            figures.push(figure(
-                format!("queue bound {from} -> {to}"),
-                format!(
-                    "{} + {} B per flow that opens or stops at once",
-                    human::bytes(bytes),
-                    self.encap.frame_min
-                ),
-            ));
-        };
-        for (tier, port) in bound.down.iter().enumerate() {
-            add(tier + 1, tier, port.bytes);
-        }
-        for (tier, port) in bound.up.iter().enumerate().skip(1) {
-            add(tier, tier + 1, port.bytes);
-        }
-        figures
+        let figures = kinds.into_iter().map(|((_, to, from), bytes)| {
+            let more = format!(
+                "{} B per flow that opens or stops at once",
+                self.encap.frame_min
+            );
+            figure(
+                format!("queue bound {} -> {}", names[from], names[to]),
+                format!("{} + {more}", human::bytes(bytes)),
+            )
+        });
+        figures.collect()
     }
 
-    /// The network-calculus bound, where the transport paces with credits that count as one token
-    /// each and the topology is a tree of equal branches.
-    pub fn queue_bound(&self) -> Option<bound::QueueBound> {
+    /// The network-calculus bound of every link's port, where the transport paces with credits
+    /// that count as one token each and paths lead up, then down.
+    pub fn queue_bounds(&self) -> Option<Vec<Bytes>> {
         let parameters = self.scenario.factory.resolved();
         let size = |key: &str| {
             let bytes = parameters.get(key)?.as_str()?.parse::<Bytes>().ok()?;
@@ -172,42 +174,46 @@ impl Assembled {
         if credit.count != CreditCount::Credits {
             return None;
         }
-        let tiers = self.tiers(credit.queue_limit)?;
-        Some(bound::queue_bound(&bound::Fabric {
-            tiers: &tiers,
+        let rules = bound::Rules {
             host_delay_least,
             host_delay_most,
             credit_size_min: size("credit_size_min")?,
             credit_size_mean: credit.size_mean,
             frame_max: credit.frame_max,
             bucket: credit.bucket,
-        }))
+        };
+        let hops: Option<Vec<_>> = (0..self.topology.links.len())
+            .map(|l| self.hop(l))
+            .collect();
+        let bounds = bound::port_bounds(&rules, &hops?)?;
+        Some(bounds.into_iter().map(|port| port.bytes).collect())
     }
 
-    /// The links between each two tiers, where all of them are alike and none stays in its tier.
-    fn tiers(&self, credit_queue: u16) -> Option<Vec<bound::Link>> {
-        let mut tiers: Vec<Option<bound::Link>> = Vec::new();
-        for pair in self.topology.links.chunks_exact(2) {
-            let tier = |id| self.topology.node(id).tier;
-            let (a, b) = (tier(pair[0].from), tier(pair[0].to));
-            if a.abs_diff(b) != 1 {
-                return None;
+    /// The port of `link`, and the ports that send it what it sends on.
+    fn hop(&self, link: usize) -> Option<bound::Hop> {
+        let topology = &self.topology;
+        let tier = |id| topology.node(id).tier;
+        let (here, back) = (topology.links[link], topology.links[link ^ 1]);
+        let comes_from = |before: &topology::Link| {
+            let (first, then, last) = (tier(before.from), tier(before.to), tier(here.to));
+            before.from != here.to
+                && (first < then || last < then || (first == then && last == then))
+        };
+        let node = topology.node(here.from);
+        let from = match node.kind {
+            NodeKind::Host => Vec::new(),
+            NodeKind::Switch => {
+                let into = node.ports.iter().map(|port| port.index() ^ 1);
+                into.filter(|&l| comes_from(&topology.links[l])).collect()
             }
-            let at = usize::from(a.min(b));
-            let both = pair[0].delay + pair[1].delay;
+        };
+        let link = bound::Link {
+            rate: here.rate,
             // The recursion takes both directions as equal; only their sum matters.
-            let propagation = Span(both.0.div_ceil(2));
-            let link = bound::Link {
-                rate: pair[0].rate,
-                propagation,
-                credit_queue,
-            };
-            tiers.resize(tiers.len().max(at + 1), None);
-            if *tiers[at].get_or_insert(link) != link {
-                return None;
-            }
-        }
-        tiers.into_iter().collect()
+            propagation: Span((here.delay + back.delay).0.div_ceil(2)),
+            credit_queue: self.ports[link].credit?.queue_limit,
+        };
+        Some(bound::Hop { link, from })
     }
 
     fn traffic_figures(&self) -> Vec<Figure> {

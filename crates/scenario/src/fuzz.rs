@@ -141,34 +141,26 @@ fn fault(rng: &mut Rng, out: &mut String) {
 
 /// What a run is judged by, known before it begins.
 pub struct Promise {
-    /// Most bytes of data that may wait in the ports towards hosts.
-    queue: Option<u64>,
-    /// No data is lost: the transport promises it and nothing breaks.
-    lossless: bool,
+    /// Most bytes of data that may wait in the port of each link. No data is lost then: nothing
+    /// breaks, and there is room for as much.
+    queues: Option<Vec<u64>>,
 }
 
 impl Promise {
     /// What `run` promises.
     pub fn of(run: &Assembled) -> Self {
-        let intact = run.faults.is_empty();
-        let plain = run.scenario.protocol.name() == "expresspass";
+        let plain = run.scenario.protocol.name() == "expresspass" && run.faults.is_empty();
         // Requests and stops of every message may meet on top of what credits released.
         let control = 2 * u64::from(run.encap.frame_min) * run.traffic.messages.len() as u64;
-        let bound = if plain && intact {
-            run.queue_bound()
-        } else {
-            None
-        };
-        let queue = bound
-            .and_then(|b| {
-                b.down
-                    .first()
-                    .map(|port| port.bytes.0.saturating_add(control))
-            })
-            .filter(|&bytes| bytes <= run.scenario.switch.bytes("buffer").0);
+        let bounds = run.queue_bounds().filter(|_| plain);
+        let queues: Option<Vec<_>> = bounds.map(|b| {
+            b.iter()
+                .map(|bytes| bytes.0.saturating_add(control))
+                .collect()
+        });
+        let buffer = run.scenario.switch.bytes("buffer").0;
         Self {
-            queue,
-            lossless: queue.is_some(),
+            queues: queues.filter(|q| q.iter().all(|&bytes| bytes <= buffer)),
         }
     }
 
@@ -206,7 +198,11 @@ impl Promise {
             ));
         }
         for port in record.ports.iter().filter(|port| !port.of_host()) {
-            if self.queue.is_some_and(|most| port.queue_max > most) {
+            let most = self
+                .queues
+                .as_ref()
+                .map(|queues| queues[port.link as usize]);
+            if most.is_some_and(|most| port.queue_max > most) {
                 found.push(format!(
                     "{} B waited at {}, above the bound",
                     port.queue_max,
@@ -214,7 +210,7 @@ impl Promise {
                 ));
             }
             let lost: u64 = port.dropped[Class::Scheduled as usize];
-            if self.lossless && lost > 0 {
+            if most.is_some() && lost > 0 {
                 found.push(format!(
                     "{lost} scheduled packets were dropped at {}",
                     port.name()

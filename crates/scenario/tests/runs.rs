@@ -82,31 +82,6 @@ fn threads_change_nothing() {
 }
 
 #[test]
-fn what_waits_in_an_incast_stays_below_the_bound() {
-    for size in ["2KB", "64KB", "300KB"] {
-        let sets = [&format!("workload.size={size}") as &str];
-        let bound = assembled("incast", &sets).queue_bound().unwrap().down[0]
-            .bytes
-            .0;
-        let record = run("incast", &sets, 1);
-        let requests = 84 * record.flows.len() as u64;
-        let port = record
-            .ports
-            .iter()
-            .find(|p| p.name() == "tor0 -> h0")
-            .unwrap();
-        assert!(port.queue_max > 1538, "{} B", port.queue_max);
-        assert!(
-            port.queue_max <= bound + requests,
-            "{} B of {bound}",
-            port.queue_max
-        );
-        let dropped: u64 = record.ports.iter().map(|p| p.dropped[2]).sum();
-        assert_eq!(dropped, 0, "scheduled packets are never dropped");
-    }
-}
-
-#[test]
 fn flows_without_an_end_last_as_long_as_the_run_and_count_what_they_brought() {
     let endless = "[topology]\nkind = \"dumbbell\"\nhost_rate = \"10Gbps\"\n[workload]\nkind = \
                    \"long-flows\"\n[run]\nuntil = \"5ms\"\n[output]\nflows = true\n";

@@ -26,13 +26,17 @@
 //! public in full; ours gives the same order of magnitude, not the same numbers.
 //!
 //! ```
-//! use transports::expresspass::bound::{Fabric, Link, queue_bound};
+//! use transports::expresspass::bound::{Hop, Link, Rules, port_bounds};
 //! use units::{Rate, Span};
 //!
-//! let host_link = Link { rate: Rate::gbps(10), propagation: Span::us(1), credit_queue: 8 };
-//! let core_link = Link { rate: Rate::gbps(40), ..host_link };
-//! let fabric = Fabric {
-//!     tiers: &[host_link, core_link],
+//! // Two hosts under one switch: their lines, and the port towards the one that receives.
+//! let link = Link { rate: Rate::gbps(10), propagation: Span::us(1), credit_queue: 8 };
+//! let hops = [
+//!     Hop { link, from: vec![] },
+//!     Hop { link, from: vec![] },
+//!     Hop { link, from: vec![0, 1] },
+//! ];
+//! let rules = Rules {
 //!     host_delay_least: Span::ZERO,
 //!     host_delay_most: Span::ns(5_100),
 //!     credit_size_min: 84,
@@ -40,13 +44,13 @@
 //!     frame_max: 1538,
 //!     bucket: 2,
 //! };
-//! let bound = queue_bound(&fabric);
-//! assert!(bound.down[0].bytes > bound.up[1].bytes, "the last hop needs the most");
+//! let bounds = port_bounds(&rules, &hops).expect("data goes in no circle");
+//! assert!(bounds[2].bytes > bounds[0].bytes, "the last hop needs the most");
 //! ```
 
 use units::{Bytes, Rate, Span};
 
-/// Every link between two levels of the tree, the same both ways.
+/// A link, the same both ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Rate of each direction.
@@ -57,11 +61,18 @@ pub struct Link {
     pub credit_queue: u16,
 }
 
-/// A tree of switches with hosts as its leaves.
+/// A port, and the ports that the data comes from which it sends on; none: a host's own line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// The link that the port feeds.
+    pub link: Link,
+    /// Places of other ports in the list of all.
+    pub from: Vec<usize>,
+}
+
+/// What holds for every host and port.
 #[derive(Clone, Copy, Debug)]
-pub struct Fabric<'a> {
-    /// The links from a host up: host to `ToR`, `ToR` to aggregation, and so on.
-    pub tiers: &'a [Link],
+pub struct Rules {
     /// Least time from a credit's arrival at a host to its data.
     pub host_delay_least: Span,
     /// Most time from a credit's arrival at a host to its data.
@@ -87,55 +98,50 @@ pub struct PortBound {
     pub most: Span,
 }
 
-/// The bound of every kind of port; `up[0]` is the host's own line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QueueBound {
-    /// Ports that send up the link of each tier.
-    pub up: Vec<PortBound>,
-    /// Ports that send down the link of each tier; `down[0]` are the ports towards hosts.
-    pub down: Vec<PortBound>,
-}
-
-/// The bound of every kind of port of `fabric`.
+/// The bound of every port; `None` where data could go in a circle.
 ///
 /// # Panics
-/// If a link has rate zero.
-pub fn queue_bound(fabric: &Fabric<'_>) -> QueueBound {
-    let mut up: Vec<PortBound> = Vec::new();
-    for (tier, link) in fabric.tiers.iter().enumerate() {
-        // A host answers a credit after its own delay; what a switch sends up came from below.
-        let delays = match tier.checked_sub(1) {
-            None => (fabric.host_delay_least, fabric.host_delay_most),
-            Some(below) => through(fabric, &fabric.tiers[below], &up[below]),
-        };
-        up.push(port(fabric, link, delays));
+/// If a link has rate zero, or `from` names a port that is not there.
+pub fn port_bounds(rules: &Rules, hops: &[Hop]) -> Option<Vec<PortBound>> {
+    // A port is ready once all that it depends on are.
+    let mut missing: Vec<usize> = hops.iter().map(|hop| hop.from.len()).collect();
+    let mut feeds = vec![Vec::new(); hops.len()];
+    for (place, hop) in hops.iter().enumerate() {
+        hop.from.iter().for_each(|&from| feeds[from].push(place));
     }
-    let mut down: Vec<PortBound> = Vec::new();
-    for (tier, link) in fabric.tiers.iter().enumerate().rev() {
-        // What a switch sends down came from another port below, or from above.
-        let mut delays = through(fabric, link, &up[tier]);
-        if let (Some(above), Some(from_above)) = (fabric.tiers.get(tier + 1), down.last()) {
-            let (least, most) = through(fabric, above, from_above);
-            delays = (delays.0.min(least), delays.1.max(most));
+    let mut bounds: Vec<Option<PortBound>> = vec![None; hops.len()];
+    let mut ready: Vec<usize> = (0..hops.len()).filter(|&p| missing[p] == 0).collect();
+    while let Some(place) = ready.pop() {
+        let hop = &hops[place];
+        let delays = hop
+            .from
+            .iter()
+            .filter_map(|&q| Some(through(rules, &hops[q].link, bounds[q].as_ref()?)))
+            .reduce(|(least, most), (l, m)| (least.min(l), most.max(m)))
+            .unwrap_or((rules.host_delay_least, rules.host_delay_most));
+        bounds[place] = Some(port(rules, &hop.link, delays));
+        for &next in &feeds[place] {
+            missing[next] -= 1;
+            if missing[next] == 0 {
+                ready.push(next);
+            }
         }
-        down.push(port(fabric, link, delays));
     }
-    down.reverse();
-    QueueBound { up, down }
+    bounds.into_iter().collect()
 }
 
 /// From a credit's departure at one end of `link` to the arrival of its data there, by way of
 /// the port `from` at the other end.
-fn through(fabric: &Fabric<'_>, link: &Link, from: &PortBound) -> (Span, Span) {
+fn through(rules: &Rules, link: &Link, from: &PortBound) -> (Span, Span) {
     let time = |bytes: u16| link.rate.serialize(Bytes(u64::from(bytes)));
     let flight = link.propagation.times(2);
-    let least = from.least + flight + time(fabric.credit_size_min);
-    let period = u64::from(fabric.credit_size_mean) + u64::from(fabric.frame_max);
+    let least = from.least + flight + time(rules.credit_size_min);
+    let period = u64::from(rules.credit_size_mean) + u64::from(rules.frame_max);
     let credits_wait = link
         .rate
         .serialize(Bytes(u64::from(link.credit_queue) * period));
     // A credit may also wait for the frame on its line.
-    let frames = time(fabric.frame_max).times(2) + time(fabric.credit_size_mean);
+    let frames = time(rules.frame_max).times(2) + time(rules.credit_size_mean);
     let data_waits = link.rate.serialize(from.bytes);
     (
         least,
@@ -144,8 +150,8 @@ fn through(fabric: &Fabric<'_>, link: &Link, from: &PortBound) -> (Span, Span) {
 }
 
 /// The bound of a port on `link` whose data comes after `least` to `most`.
-fn port(fabric: &Fabric<'_>, link: &Link, (least, most): (Span, Span)) -> PortBound {
-    let burst = (u64::from(fabric.bucket) + 1) * u64::from(fabric.frame_max);
+fn port(rules: &Rules, link: &Link, (least, most): (Span, Span)) -> PortBound {
+    let burst = (u64::from(rules.bucket) + 1) * u64::from(rules.frame_max);
     let spread = link.rate.bytes_in(most.max(least) - least).get() + 1;
     PortBound {
         bytes: Bytes(spread + burst),
@@ -175,52 +181,65 @@ mod tests {
     };
     const TIERS: [Link; 3] = [HOST, UP, CORE];
 
-    fn fabric(tiers: &[Link]) -> Fabric<'_> {
-        Fabric {
-            tiers,
-            host_delay_least: Span::ZERO,
-            host_delay_most: Span::ns(5_100),
-            credit_size_min: 84,
-            credit_size_mean: 84,
-            frame_max: 1538,
-            bucket: 2,
-        }
+    const RULES: Rules = Rules {
+        host_delay_least: Span::ZERO,
+        host_delay_most: Span::ns(5_100),
+        credit_size_min: 84,
+        credit_size_mean: 84,
+        frame_max: 1538,
+        bucket: 2,
+    };
+
+    /// A tree of equal branches: up from the host, then down to it, tier by tier.
+    fn tree(tiers: &[Link]) -> Vec<Hop> {
+        let n = tiers.len();
+        let up = (0..n).map(|t| Hop {
+            link: tiers[t],
+            from: t.checked_sub(1).into_iter().collect(),
+        });
+        // From another branch below, or from above.
+        let down = (0..n).rev().map(|t| Hop {
+            link: tiers[t],
+            from: [t]
+                .into_iter()
+                .chain((t + 1 < n).then(|| 2 * n - 2 - t))
+                .collect(),
+        });
+        up.chain(down).collect()
     }
 
-    /// Kilobytes of every kind of port: up from the host, then down to it.
-    fn kilobytes(fabric: &Fabric<'_>) -> Vec<u64> {
-        let bound = queue_bound(fabric);
-        let ports = bound.up.iter().chain(bound.down.iter().rev());
-        ports.map(|port| port.bytes.get() / 1000).collect()
+    fn kilobytes(rules: &Rules, tiers: &[Link]) -> Vec<u64> {
+        let bounds = port_bounds(rules, &tree(tiers)).unwrap();
+        bounds.iter().map(|port| port.bytes.get() / 1000).collect()
     }
 
     #[test]
     fn the_published_fabric_needs_the_published_order_of_magnitude() {
         // Host, ToR and aggregation up; core, aggregation and ToR down. Published for 10/40G,
         // 8 credits, 5.1 us: ToR up 19.0, core 131.1, ToR down 577.3 KB.
-        assert_eq!(kilobytes(&fabric(&TIERS)), [10, 138, 292, 601, 1318, 671]);
+        assert_eq!(kilobytes(&RULES, &TIERS), [10, 138, 292, 601, 1318, 671]);
     }
 
     #[test]
     fn one_hop_is_what_a_hand_computes() {
-        let bound = queue_bound(&fabric(&[HOST]));
+        let bounds = port_bounds(&RULES, &tree(&[HOST])).unwrap();
         let frame = Span::ps(1538 * 800);
         let credit = Span::ps(84 * 800);
         let burst = 3 * 1538;
         // The host's line: 5.1 us at 10 Gb/s are 6375 B.
-        assert_eq!(bound.up[0].bytes, Bytes(6375 + 1 + burst));
-        let host_line = Rate::gbps(10).serialize(bound.up[0].bytes);
+        assert_eq!(bounds[0].bytes, Bytes(6375 + 1 + burst));
+        let host_line = Rate::gbps(10).serialize(bounds[0].bytes);
         let queue = Span::ps(8 * 1622 * 800);
         let most = Span::ns(5_100) + Span::us(2) + frame.times(2) + credit + queue + host_line;
-        assert_eq!(bound.down[0].most, most);
-        assert_eq!(bound.down[0].least, Span::us(2) + credit);
+        assert_eq!(bounds[1].most, most);
+        assert_eq!(bounds[1].least, Span::us(2) + credit);
     }
 
     #[test]
     fn more_of_anything_that_varies_needs_no_less() {
-        let base = kilobytes(&fabric(&TIERS));
-        let no_less = |other: &Fabric<'_>| {
-            let theirs = kilobytes(other);
+        let base = kilobytes(&RULES, &TIERS);
+        let no_less = |rules: Rules, tiers: &[Link]| {
+            let theirs = kilobytes(&rules, tiers);
             assert!(
                 theirs
                     .iter()
@@ -230,26 +249,29 @@ mod tests {
             );
             assert_ne!(theirs, base);
         };
-        no_less(&Fabric {
-            host_delay_most: Span::us(9),
-            ..fabric(&TIERS)
-        });
-        no_less(&Fabric {
-            bucket: 4,
-            ..fabric(&TIERS)
-        });
-        no_less(&Fabric {
-            frame_max: 9022,
-            ..fabric(&TIERS)
-        });
+        no_less(
+            Rules {
+                host_delay_most: Span::us(9),
+                ..RULES
+            },
+            &TIERS,
+        );
+        no_less(Rules { bucket: 4, ..RULES }, &TIERS);
+        no_less(
+            Rules {
+                frame_max: 9022,
+                ..RULES
+            },
+            &TIERS,
+        );
         for tier in 0..3 {
             let mut tiers = TIERS;
             tiers[tier].credit_queue = 16;
-            no_less(&fabric(&tiers));
+            no_less(RULES, &tiers);
         }
         let mut tiers = TIERS;
         tiers[2].propagation = Span::us(20);
-        no_less(&fabric(&tiers));
+        no_less(RULES, &tiers);
     }
 
     #[test]
@@ -258,10 +280,20 @@ mod tests {
             credit_queue: 0,
             ..HOST
         };
-        let fabric = Fabric {
+        let rules = Rules {
             host_delay_most: Span::ZERO,
-            ..fabric(std::slice::from_ref(&calm))
+            ..RULES
         };
-        assert_eq!(queue_bound(&fabric).up[0].bytes, Bytes(1 + 3 * 1538));
+        let bounds = port_bounds(&rules, &tree(&[calm])).unwrap();
+        assert_eq!(bounds[0].bytes, Bytes(1 + 3 * 1538));
+    }
+
+    #[test]
+    fn a_circle_has_no_bound() {
+        let hop = |from| Hop {
+            link: HOST,
+            from: vec![from],
+        };
+        assert_eq!(port_bounds(&RULES, &[hop(1), hop(0)]), None);
     }
 }

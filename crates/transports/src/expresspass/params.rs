@@ -112,6 +112,7 @@ impl Params {
             "default" => default,
             "ns2xpass" => Self {
                 count: CreditCount::Bytes,
+                request_retry: Span::us(100),
                 ..default
             },
             "b" => Self {
@@ -242,7 +243,7 @@ impl Default for Params {
             nic_shaper: true,
             early_stop: true,
             start_rule: true,
-            request_retry: Span::us(100),
+            request_retry: Span::ms(1),
             stop_wait: 2,
             stop_wait_unknown: Span::ms(2),
             rest: 1,
@@ -448,8 +449,9 @@ pub(super) static KEYS: [Key<Params>; 24] = [
     Key {
         key: "request_retry",
         meaning: "time after which an unanswered request is repeated, then doubling; at least 1.5 \
-                  base round trips",
-        source: "[xpass artefact, fat-tree script]",
+                  base round trips; short times repeat requests whose credits only wait for a \
+                  crowded port, and their bytes have no room there under two-way load",
+        source: "[bess artefact]; 100us in profile ns2xpass",
         get: |p| span(p.request_retry),
         set: |p, v| keys::span(v, Span::ns(1), SPAN_MAX).map(|x| p.request_retry = x),
     },

@@ -37,7 +37,10 @@ fn profiles_differ_where_the_sources_do() {
             .collect();
         list.join(" ")
     };
-    assert_eq!(differences("ns2xpass"), "count=\"bytes\"");
+    assert_eq!(
+        differences("ns2xpass"),
+        "count=\"bytes\" request_retry=\"100us\""
+    );
     assert_eq!(differences("b"), "early_stop=false start_rule=false");
     assert_eq!(
         differences("paper2017"),

@@ -339,7 +339,7 @@ fn a_flow_that_waits_says_for_what() {
     host.endpoint
         .stuck(&mut |flow| report.push(format!("{}; {}", flow.state, flow.waits_for)));
     let text =
-        "sender asking, next 0 of 5000, 0 confirmed; a credit since 1ms; asks again at 1.1ms";
+        "sender asking, next 0 of 5000, 0 confirmed; a credit since 1ms; asks again at 2ms";
     assert_eq!(report, [text]);
 }
 
