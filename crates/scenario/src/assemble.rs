@@ -264,8 +264,8 @@ impl Assembled {
         Ok(record)
     }
 
-    /// What the simulator is told.
-    pub(crate) fn setup<'a>(&self, make: &'a MakeEndpoint<'a>, threads: u16) -> Setup<'a> {
+    /// What the simulator is told: for whoever drives it without us.
+    pub fn setup<'a>(&self, make: &'a MakeEndpoint<'a>, threads: u16) -> Setup<'a> {
         Setup {
             topology: self.topology.clone(),
             traffic: self.traffic.clone(),

@@ -77,7 +77,10 @@ impl QueueDisc for CreditPort {
     #[inline]
     fn pass(&mut self, now: Time, packet: &mut Packet) -> bool {
         if packet.class() == Class::Credit {
-            self.has_room_for(packet.size) && self.bucket.take(now, packet.size).is_ok()
+            let passes =
+                self.has_room_for(packet.size) && self.bucket.take(now, packet.size).is_ok();
+            self.peak_credits = self.peak_credits.max(u32::from(passes));
+            passes
         } else {
             self.data.pass(packet)
         }
