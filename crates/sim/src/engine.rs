@@ -684,25 +684,6 @@ impl Shared<'_, '_, '_> {
     }
 }
 
-/// The ports that the probes of `setup` look at.
-fn probed(setup: &Setup<'_>) -> Vec<(LinkId, u32, u16)> {
-    if setup.probes.every.is_none() {
-        return Vec::new();
-    }
-    let chosen = &setup.probes.links;
-    let nodes = (0u32..).zip(&setup.topology.nodes);
-    let mut ports: Vec<_> = nodes
-        .filter(|(_, node)| node.kind == NodeKind::Switch)
-        .flat_map(|(number, node)| {
-            let ports = (0u16..).zip(&node.ports);
-            ports.map(move |(port, &link)| (link, number, port))
-        })
-        .filter(|(link, ..)| chosen.is_empty() || chosen.contains(link))
-        .collect();
-    ports.sort_unstable();
-    ports
-}
-
 /// Runs `setup` to its end.
 ///
 /// # Errors
@@ -753,7 +734,7 @@ pub(crate) fn run_with(
             .collect(),
         between: between.into(),
         quiet: setup.base_rtt.times(QUIET_RTTS).max(QUIET_MIN),
-        probed: probed(setup),
+        probed: setup.probed(),
         barrier: Barrier::new(u32::try_from(threads).expect("few threads")),
     };
     std::thread::scope(|scope| {

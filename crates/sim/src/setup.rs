@@ -2,7 +2,7 @@
 
 use model::intent::PortSpec;
 use model::{Class, Encap, Endpoint, EndpointConfig, StuckFlow, Totals};
-use topology::{LinkId, Topology};
+use topology::{LinkId, NodeKind, Topology};
 use units::{Bytes, Span, Time};
 use workload::Traffic;
 
@@ -44,6 +44,27 @@ pub struct Setup<'a> {
     pub ordered: bool,
     /// Hash every arrival at every node, for comparisons with the event queue.
     pub digest: bool,
+}
+
+impl Setup<'_> {
+    /// Ports of switches that are sampled, by link: with their node and their number there.
+    pub(crate) fn probed(&self) -> Vec<(LinkId, u32, u16)> {
+        if self.probes.every.is_none() {
+            return Vec::new();
+        }
+        let chosen = &self.probes.links;
+        let nodes = (0u32..).zip(&self.topology.nodes);
+        let mut ports: Vec<_> = nodes
+            .filter(|(_, node)| node.kind == NodeKind::Switch)
+            .flat_map(|(number, node)| {
+                let ports = (0u16..).zip(&node.ports);
+                ports.map(move |(port, &link)| (link, number, port))
+            })
+            .filter(|(link, ..)| chosen.is_empty() || chosen.contains(link))
+            .collect();
+        ports.sort_unstable();
+        ports
+    }
 }
 
 /// A buffer shared by the ports of one switch. [Choudhury and Hahne 1998]
