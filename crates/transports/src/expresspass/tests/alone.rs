@@ -230,7 +230,7 @@ fn a_sender_whose_receiver_has_forgotten_is_done_or_says_that_it_is_not() {
         });
         host.hear(header::credit(A, CONN, 1, 84));
         host.hear(header::nack(A, CONN, 0, 0, 84));
-        host.after(Span::ms(2));
+        host.after(Span::ms(10));
         host.hear(header::stop_ack(A, CONN, None, 84));
         host.after(Span::ms(2));
         let news = format!("{:?}", host.events);
@@ -338,8 +338,7 @@ fn a_flow_that_waits_says_for_what() {
     let mut report = Vec::new();
     host.endpoint
         .stuck(&mut |flow| report.push(format!("{}; {}", flow.state, flow.waits_for)));
-    let text =
-        "sender asking, next 0 of 5000, 0 confirmed; a credit since 1ms; asks again at 2ms";
+    let text = "sender asking, next 0 of 5000, 0 confirmed; a credit since 1ms; asks again at 2ms";
     assert_eq!(report, [text]);
 }
 
