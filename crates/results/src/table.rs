@@ -92,6 +92,19 @@ pub fn rows(runs: &[&Summary], style: Style) -> String {
             None => Cell::painted("-", Paint::Dim),
         }),
     ];
+    if runs
+        .iter()
+        .any(|run| run.credits.waste_of_arrived.is_some())
+    {
+        columns.push(column(
+            "credit waste",
+            7,
+            &|run| match run.credits.waste_of_arrived {
+                Some(share) => Cell::new(human::percent(share)),
+                None => Cell::painted("-", Paint::Dim),
+            },
+        ));
+    }
     for key in varied(runs).into_iter().rev() {
         let value = |run: &Summary| {
             let setting = run.settings.iter().find(|(name, _)| *name == key);
@@ -103,7 +116,7 @@ pub fn rows(runs: &[&Summary], style: Style) -> String {
         columns.insert(1, column("seed", 0, &|run| Cell::new(run.seed.to_string())));
     }
     if runs.len() > 1 {
-        columns.push(column("fingerprint", 7, &|run| {
+        columns.push(column("fingerprint", 8, &|run| {
             Cell::painted(run.fingerprint.clone(), Paint::Dim)
         }));
     }
@@ -214,6 +227,9 @@ pub fn notes(runs: &[(&Summary, &[Verdict])], style: Style) -> String {
             let text = wrap(&format!("warning: {whose}{warning}"), width, 1);
             let _ = writeln!(out, "{}", style.paint(Paint::Warn, &text));
         }
+        if let Some(text) = by_size(run) {
+            let _ = writeln!(out, "{}", wrap(&format!("{whose}{text}"), width, 1));
+        }
         if let (Some(slow), false) = (run.slowest.first(), several) {
             let _ = writeln!(out, "{}", wrap(&slowest(run, slow), width, 1));
         }
@@ -234,6 +250,29 @@ pub fn notes(runs: &[(&Summary, &[Verdict])], style: Style) -> String {
         }
     }
     out
+}
+
+/// Median and 99th percentile of the slowdown by size of message, where sizes differ.
+fn by_size(run: &Summary) -> Option<String> {
+    let bins = run
+        .sizes
+        .iter()
+        .filter(|bin| bin.name != "all" && bin.messages > 0);
+    let parts: Vec<_> = bins
+        .filter_map(|bin| {
+            let slowdown = bin.slowdown.as_ref()?;
+            let size = match bin.up_to {
+                Some(size) => format!("to {}", human::bytes(Bytes(size))),
+                None => format!("above {}", human::bytes(Bytes(bin.above))),
+            };
+            let [p50, p99] = [&slowdown.p50, &slowdown.p99].map(|figure| {
+                let bound = if figure.at_least { ">= " } else { "" };
+                format!("{bound}{}", human::ratio(figure.value))
+            });
+            Some(format!("{size} {p50} / {p99}"))
+        })
+        .collect();
+    (parts.len() > 1).then(|| format!("slowdown p50 / p99 by size: {}", parts.join(", ")))
 }
 
 /// One sentence about the slowest message.
