@@ -4,6 +4,7 @@
 //! `results`, and Python reads the same files that every other reader does. [ADR 10]
 
 mod run;
+mod table;
 
 use pyo3::prelude::*;
 use std::ffi::OsString;
@@ -15,6 +16,8 @@ mod _core {
 
     #[pymodule_export]
     use super::run::run;
+    #[pymodule_export]
+    use super::table::arrow_stream;
 
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

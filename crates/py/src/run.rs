@@ -7,26 +7,42 @@ use std::path::PathBuf;
 use std::time::Instant;
 use tidegate_cli::exit;
 
-/// Asks Python between windows whether a signal has come.
-#[derive(Default)]
+/// Tells Python between windows how far the run is, and asks it whether to go on.
 struct Listener {
+    /// Called with simulated time, its limit (both in ps), messages done and in all, and
+    /// packet-hops; ends the run by returning False.
+    callback: Option<Py<PyAny>>,
     raised: Option<PyErr>,
+    stopped: bool,
+}
+
+impl Listener {
+    fn ask(&self, py: Python<'_>, at: &Progress) -> PyResult<bool> {
+        py.check_signals()?;
+        let Some(callback) = &self.callback else {
+            return Ok(true);
+        };
+        let said = callback.call1(py, (at.now.0, at.until.0, at.done, at.total, at.hops))?;
+        Ok(!said.is(pyo3::types::PyBool::new(py, false)))
+    }
 }
 
 impl Watch for Listener {
-    fn progress(&mut self, _: &Progress) -> bool {
-        self.raised = self
-            .raised
-            .take()
-            .or_else(|| Python::attach(|py| py.check_signals().err()));
-        self.raised.is_none()
+    fn progress(&mut self, progress: &Progress) -> bool {
+        if self.raised.is_none() && !self.stopped {
+            match Python::attach(|py| self.ask(py, progress)) {
+                Ok(go_on) => self.stopped = !go_on,
+                Err(error) => self.raised = Some(error),
+            }
+        }
+        self.raised.is_none() && !self.stopped
     }
 }
 
 /// Runs a scenario and writes its folder. Returns the exit code that the program would have ended
 /// with, and what is wrong where it is not 0.
 #[pyfunction]
-#[pyo3(signature = (scenario, sets, out, *, command, started, host, threads=None))]
+#[pyo3(signature = (scenario, sets, out, *, command, started, host, threads=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "named, on the Python side")]
 #[allow(
     clippy::needless_pass_by_value,
@@ -41,8 +57,13 @@ pub(crate) fn run(
     started: String,
     host: String,
     threads: Option<u16>,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<(i32, String)> {
-    let mut listener = Listener::default();
+    let mut listener = Listener {
+        callback: progress,
+        raised: None,
+        stopped: false,
+    };
     let meta = Meta {
         started,
         host,

@@ -2,7 +2,7 @@
 //! and comes out byte for byte the same; `meta.json` comes last, so that its presence says that
 //! the directory is whole.
 
-use crate::record::{CLASSES, FlowRow, RunRecord};
+use crate::record::{CLASSES, FlowRow, PortSeriesRow, RunRecord};
 use crate::summary::{Summary, active_span, fct, slowdown, utilisation};
 use crate::threshold::{Verdict, junit};
 use model::{Class, DropReason};
@@ -136,6 +136,12 @@ pub fn write_run(
         if !run.flow_series.is_empty() {
             file("flow-series.csv", &mut |out| flow_series_csv(out, run))?;
         }
+    }
+    #[cfg(feature = "parquet")]
+    for (name, table) in crate::columns::tables(run) {
+        file(name, &mut |out| {
+            out.write_all(&crate::columns::parquet(&table))
+        })?;
     }
     if output.hpcc_fct {
         file("fct.txt", &mut |out| hpcc_fct(out, run))?;
@@ -337,7 +343,7 @@ pub fn flows_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
 }
 
 /// A name as it stands in a column title: `buffer_full`.
-fn snake(name: &str) -> String {
+pub(crate) fn snake(name: &str) -> String {
     name.replace([' ', '-'], "_")
 }
 
@@ -346,12 +352,15 @@ fn join(numbers: &[u64]) -> String {
     texts.join(",")
 }
 
-fn classes(prefix: &str) -> String {
-    let names: Vec<String> = Class::ALL
+/// A column title for each class.
+pub(crate) fn classes(prefix: &str) -> impl Iterator<Item = String> + '_ {
+    Class::ALL
         .iter()
-        .map(|class| format!("{prefix}_{}", class.name()))
-        .collect();
-    names.join(",")
+        .map(move |class| format!("{prefix}_{}", class.name()))
+}
+
+fn titles(prefix: &str) -> String {
+    classes(prefix).collect::<Vec<_>>().join(",")
 }
 
 /// Writes `ports.csv`: one line per link, by number.
@@ -367,12 +376,12 @@ pub fn ports_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
         out,
         "link,from,to,from_tier,to_tier,rate_bps,utilisation,queue_max,credits_max,marked,\
          {},{},{},{},{},{}",
-        classes("packets"),
-        classes("bytes"),
-        classes("dropped"),
+        titles("packets"),
+        titles("bytes"),
+        titles("dropped"),
         reasons.join(","),
-        classes("lost"),
-        classes("copied"),
+        titles("lost"),
+        titles("copied"),
     )?;
     let span = active_span(run);
     for port in &run.ports {
@@ -400,6 +409,15 @@ pub fn ports_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
     Ok(())
 }
 
+/// Samples of ports that say something new.
+pub(crate) fn news(run: &RunRecord) -> impl Iterator<Item = &PortSeriesRow> {
+    let mut before: BTreeMap<u32, (u64, u32, [u64; CLASSES])> = BTreeMap::new();
+    run.port_series.iter().filter(move |row| {
+        let now = (row.queue, row.credits, row.sent);
+        before.insert(row.link, now).unwrap_or_default() != now
+    })
+}
+
 /// Writes `series.csv`: samples of ports, by (time, link). A sample that says what the port's line
 /// before it says is left out, and so are those before anything was sent or waited: between its
 /// lines a port stays as it was. Nine of ten samples say nothing new.
@@ -407,13 +425,8 @@ pub fn ports_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
 /// # Errors
 /// If `out` cannot be written.
 pub fn series_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
-    writeln!(out, "at_ps,link,queue,credits,{}", classes("sent"))?;
-    let mut before: BTreeMap<u32, (u64, u32, [u64; CLASSES])> = BTreeMap::new();
-    for row in &run.port_series {
-        let now = (row.queue, row.credits, row.sent);
-        if before.insert(row.link, now).unwrap_or_default() == now {
-            continue;
-        }
+    writeln!(out, "at_ps,link,queue,credits,{}", titles("sent"))?;
+    for row in news(run) {
         let sent = join(&row.sent);
         writeln!(
             out,

@@ -7,6 +7,8 @@
 
 pub mod backlog;
 mod chart;
+#[cfg(feature = "parquet")]
+pub mod columns;
 pub mod compare;
 pub mod files;
 mod grid;

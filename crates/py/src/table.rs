@@ -1,0 +1,24 @@
+//! Tables of a run as Arrow streams, for whatever reads the `PyCapsule` interface.
+
+use arrow_array::RecordBatchReader;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use std::fs::File;
+use std::path::PathBuf;
+
+/// The Parquet file at `path` as a capsule that holds an Arrow C stream. It is read as the stream
+/// is, so the file must stay until then. [Arrow PyCapsule interface]
+#[pyfunction]
+pub(crate) fn arrow_stream(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyCapsule>> {
+    let file = File::open(path)?;
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file)
+        .and_then(|builder| builder.build())
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let reader: Box<dyn RecordBatchReader + Send> = Box::new(reader);
+    // The capsule's destructor releases what nobody took.
+    let stream = FFI_ArrowArrayStream::new(reader);
+    PyCapsule::new(py, stream, Some(c"arrow_array_stream".to_owned()))
+}
