@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 VERSION: str
@@ -13,4 +13,6 @@ def run(
     started: str,
     host: str,
     threads: int | None = None,
+    progress: Callable[[int, int, int, int, int], object] | None = None,
 ) -> tuple[int, str]: ...
+def arrow_stream(path: Path) -> object: ...

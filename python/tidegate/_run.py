@@ -9,22 +9,22 @@ import shlex
 import shutil
 import tempfile
 import weakref
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from tidegate import _core
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     Start = str | os.PathLike[str]
 
 Cell = int | float | str | None
-Table = dict[str, list[Cell]]
 
 _THRESHOLD = 1
 
@@ -99,13 +99,73 @@ class RunError(Exception):
 
     Attributes:
         code: The exit code the program would have ended with: 2 for a scenario that cannot be run,
-            3 for a broken invariant or stuck flows, 4 for a file that could not be written.
+            3 for a broken invariant or stuck flows, 4 for a file that could not be written, 130
+            where it was ended early.
     """
 
     def __init__(self, code: int, message: str) -> None:
         """Keep the exit code beside the message."""
         super().__init__(message)
         self.code = code
+
+
+class Progress(NamedTuple):
+    """How far a run is.
+
+    Attributes:
+        now_ps: Simulated time, in picoseconds.
+        until_ps: When the run ends at the latest.
+        done: Messages that ended.
+        total: Messages of the run.
+        hops: Packets delivered over links.
+    """
+
+    now_ps: int
+    until_ps: int
+    done: int
+    total: int
+    hops: int
+
+
+class _Fleeting:
+    """A folder that goes with the last object that needs it."""
+
+    def __init__(self, path: Path) -> None:
+        weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
+
+
+class Table(Mapping[str, list[Cell]]):
+    """A table of a run: columns by name, and an Arrow stream for whatever reads those.
+
+    `table["size"]` is a list; `polars.DataFrame(table)`, `pyarrow.table(table)` and their like
+    take it without copying through Python objects.
+    """
+
+    def __init__(self, path: Path, folder: object = None) -> None:
+        """Name the file, without its ending, and what keeps its folder; it is read when needed."""
+        self._path = path
+        self._folder = folder
+
+    @cached_property
+    def _columns(self) -> dict[str, list[Cell]]:
+        return columns(self._path.with_suffix(".csv"))
+
+    def __getitem__(self, name: str) -> list[Cell]:
+        """Return a column."""
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the names of the columns."""
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        """Count the columns."""
+        return len(self._columns)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Hand the table over by the Arrow PyCapsule interface, in the types that it has."""
+        del requested_schema  # a consumer that wants other types casts
+        return _core.arrow_stream(self._path.with_suffix(".parquet"))
 
 
 class Result:
@@ -120,11 +180,17 @@ class Result:
     code: int
 
     def __init__(self, path: Path, *, code: int = 0, fleeting: bool = False) -> None:
-        """Read the folder at `path`, which goes with this object where it is `fleeting`."""
+        """Read the folder at `path`, which goes with this and its tables where it is `fleeting`."""
         self.path = path
         self.code = code
-        if fleeting:
-            weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
+        self._folder = _Fleeting(path) if fleeting else None
+
+    def __reduce__(self) -> tuple[Callable[..., Result], tuple[object, ...]]:
+        """Pickle a result by its folder, or with its files where the folder goes with it."""
+        if self._folder is None:
+            return _from_folder, (self.path, self.code)
+        files = {file.name: file.read_bytes() for file in self.path.iterdir()}
+        return _from_files, (files, self.code)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -134,18 +200,18 @@ class Result:
 
     @cached_property
     def flows(self) -> Table:
-        """The table `flows.csv` as columns by name: one row per message."""
-        return columns(self.path / "flows.csv")
+        """One row per message."""
+        return Table(self.path / "flows", self._folder)
 
     @cached_property
     def ports(self) -> Table:
-        """The table `ports.csv` as columns by name: one row per link."""
-        return columns(self.path / "ports.csv")
+        """One row per link."""
+        return Table(self.path / "ports", self._folder)
 
     @cached_property
     def series(self) -> Table:
-        """The table `series.csv`: ports sampled over time, where the scenario asks for it."""
-        return columns(self.path / "series.csv")
+        """Ports sampled over time, where the scenario asks for it."""
+        return Table(self.path / "series", self._folder)
 
     @property
     def fingerprint(self) -> str:
@@ -157,6 +223,17 @@ class Result:
         return f"Result(path={str(self.path)!r}, fingerprint={self.fingerprint!r})"
 
 
+def _from_folder(path: Path, code: int) -> Result:
+    return Result(path, code=code)
+
+
+def _from_files(files: Mapping[str, bytes], code: int) -> Result:
+    path = Path(tempfile.mkdtemp(prefix="tidegate-"))
+    for name, content in files.items():
+        (path / name).write_bytes(content)
+    return Result(path, code=code, fleeting=True)
+
+
 def run(
     scenario: Start | Scenario,
     *,
@@ -164,6 +241,7 @@ def run(
     seed: int | None = None,
     out: str | os.PathLike[str] | None = None,
     threads: int | None = None,
+    progress: Callable[[Progress], object] | None = None,
 ) -> Result:
     """Run a scenario file or a built-in scenario.
 
@@ -174,12 +252,14 @@ def run(
         seed: The seed, instead of the file's.
         out: The folder to write to. Without it the files live as long as the result.
         threads: Threads to run with, instead of the file's number. Results do not depend on it.
+        progress: Called every now and then; the run ends early if it returns False. Other Python
+            threads run meanwhile.
 
     Returns:
         The tables and the summary of the run.
 
     Raises:
-        RunError: The scenario cannot be run, or the run broke.
+        RunError: The scenario cannot be run, the run broke, or `progress` ended it (code 130).
         KeyboardInterrupt: The run was interrupted; what it had done is in `out`.
     """
     if not isinstance(scenario, Scenario):
@@ -187,12 +267,16 @@ def run(
     start = str(scenario.start)
     path = Path(tempfile.mkdtemp(prefix="tidegate-") if out is None else out)
     result = Result(path, fleeting=out is None)
-    sets = [f"{key}={_toml(value)}" for key, value in {**scenario.sets, **(set or {})}.items()]
+    sets = [f"{key}={toml(value)}" for key, value in {**scenario.sets, **(set or {})}.items()]
     if seed is not None:
         sets.append(f"run.seed={seed}")
     words = ["tidegate", "run", start]
     for word in sets:
         words += ["--set", word]
+
+    def tell(*at: int) -> object:
+        return progress(Progress(*at)) if progress is not None else None
+
     code, message = _core.run(
         start,
         sets,
@@ -201,6 +285,7 @@ def run(
         started=datetime.now(UTC).isoformat(timespec="seconds"),
         host=platform.node(),
         threads=threads,
+        progress=tell if progress is not None else None,
     )
     if code > _THRESHOLD:
         raise RunError(code, message)
@@ -208,7 +293,7 @@ def run(
     return result
 
 
-def columns(path: Path) -> Table:
+def columns(path: Path) -> dict[str, list[Cell]]:
     """Read a table with a header row as columns, each with the narrowest type that fits it all."""
     with path.open(newline="", encoding="utf-8") as file:
         rows = csv.reader(line for line in file if not line.startswith("#"))
@@ -235,10 +320,10 @@ def _typed(column: Sequence[str]) -> list[Cell]:
     return [cell or None for cell in column]
 
 
-def _toml(value: object) -> str:
+def toml(value: object) -> str:
     """Write a value in TOML's words.
 
-    >>> _toml([1, "a", {"b": 2.5}])
+    >>> toml([1, "a", {"b": 2.5}])
     '[1, "a", {"b" = 2.5}]'
     """
     match value:
@@ -251,10 +336,10 @@ def _toml(value: object) -> str:
             return json.dumps(value, ensure_ascii=False)
         case list() | tuple():
             items = cast("Sequence[object]", value)
-            return "[" + ", ".join(_toml(item) for item in items) + "]"
+            return "[" + ", ".join(toml(item) for item in items) + "]"
         case dict():
             pairs = cast("Mapping[str, object]", value).items()
-            return "{" + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in pairs) + "}"
+            return "{" + ", ".join(f"{json.dumps(k)} = {toml(v)}" for k, v in pairs) + "}"
         case _:
             message = f"{value!r} has no place in a scenario: write a number, a string or a list"
             raise TypeError(message)
