@@ -10,15 +10,15 @@ use std::fs::File;
 use std::path::PathBuf;
 
 /// The Parquet file at `path` as a capsule that holds an Arrow C stream. It is read as the stream
-/// is, so the file must stay until then. [Arrow PyCapsule interface]
+/// is, so the file must stay until then. [Arrow `PyCapsule` interface]
 #[pyfunction]
 pub(crate) fn arrow_stream(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyCapsule>> {
     let file = File::open(path)?;
     let reader = ParquetRecordBatchReaderBuilder::try_new(file)
-        .and_then(|builder| builder.build())
+        .and_then(ParquetRecordBatchReaderBuilder::build)
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
     let reader: Box<dyn RecordBatchReader + Send> = Box::new(reader);
     // The capsule's destructor releases what nobody took.
     let stream = FFI_ArrowArrayStream::new(reader);
-    PyCapsule::new(py, stream, Some(c"arrow_array_stream".to_owned()))
+    PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
 }
