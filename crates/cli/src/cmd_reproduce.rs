@@ -5,6 +5,7 @@ use crate::exit;
 use crate::metric::{Metric, Span2};
 use crate::progress::{Viewer, catch_interrupts};
 use crate::screen::Screen;
+use results::stats::Interval;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -27,12 +28,19 @@ macro_rules! experiment {
 }
 
 /// Every experiment, in the order of the table.
-const EXPERIMENTS: [Experiment; 11] = [
+const EXPERIMENTS: [Experiment; 18] = [
     experiment!("xpass-parking-lot"),
     experiment!("xpass-multi-bottleneck"),
     experiment!("xpass-incast"),
     experiment!("xpass-leaf-spine"),
     experiment!("xpass-one-flow"),
+    experiment!("xpass-zero-loss"),
+    experiment!("claims-convergence"),
+    experiment!("claims-buffer"),
+    experiment!("aeolus-fig8"),
+    experiment!("aeolus-small-flows"),
+    experiment!("aeolus-threshold"),
+    experiment!("ssp-workloads"),
     experiment!("dctcp-two-flows"),
     experiment!("dctcp-ns3-incast"),
     experiment!("dctcp-ns3-permutation"),
@@ -53,6 +61,9 @@ struct Expected {
     quick_seeds: u64,
     #[serde(default)]
     set: Vec<String>,
+    /// What a quick run sets besides: it does less, so its ratios need only be on the right side of 1.
+    #[serde(default)]
+    quick_set: Vec<String>,
     case: Vec<Case>,
 }
 
@@ -78,6 +89,12 @@ struct RowSpec {
     expected: Option<f64>,
     /// Absolute, where it is a number; relative, where it is a string like "15%".
     tolerance: Option<toml::Value>,
+    /// The value is a ratio, seed by seed, to what an earlier case has for the same metric.
+    against: Option<String>,
+    /// Instead of `expected`: the interval over seeds must lie at or above this, at 95 %.
+    at_least: Option<f64>,
+    /// The same from above.
+    at_most: Option<f64>,
     /// How the expected number is known.
     evidence: String,
     /// Reported, but no ground for failure.
@@ -98,6 +115,38 @@ struct Verdict {
     case: String,
     spec: RowSpec,
     values: Vec<f64>,
+}
+
+impl RowSpec {
+    /// Whether `interval` respects the bounds; `None` where there are none.
+    fn holds(&self, interval: &Interval) -> Option<bool> {
+        if self.at_least.is_none() && self.at_most.is_none() {
+            return None;
+        }
+        // A mean that is not a number leaves ends that would hold any bound.
+        Some(
+            !interval.mean.is_nan()
+                && self.at_least.is_none_or(|least| interval.low >= least)
+                && self.at_most.is_none_or(|most| interval.high <= most),
+        )
+    }
+
+    /// The bound of a quick run, which has too few messages for more than a direction.
+    fn loosened(mut self) -> Self {
+        if self.against.is_some() {
+            self.at_least = self.at_least.map(|least| least.min(1.0));
+            self.at_most = self.at_most.map(|most| most.max(1.0));
+        }
+        self
+    }
+
+    /// Whether an earlier row has what this one is compared with.
+    fn compares_with(&self, other: &Verdict) -> bool {
+        other.spec.against.is_none()
+            && self.against.as_ref() == Some(&other.case)
+            && self.metric == other.spec.metric
+            && self.window == other.spec.window
+    }
 }
 
 impl Verdict {
@@ -125,15 +174,24 @@ impl Verdict {
         }
     }
 
+    /// Over the seeds; the ends are the least and the greatest where there are few.
+    fn interval(&self) -> Option<Interval> {
+        Interval::of(&self.values)
+    }
+
     fn words(&self) -> &'static str {
-        let Some((expected, slack)) = self.spec.expected.zip(self.slack()) else {
-            return "no public number";
-        };
-        let matches = (self.measured() - expected).abs() <= slack;
-        match (matches, self.spec.report_only) {
-            (true, _) => "number matches",
-            (false, true) => "differs (reported)",
-            (false, false) => "DIFFERS",
+        let bounded = self.interval().and_then(|i| self.spec.holds(&i));
+        let near = self
+            .spec
+            .expected
+            .zip(self.slack())
+            .map(|(expected, slack)| (self.measured() - expected).abs() <= slack);
+        match (bounded.or(near), self.spec.report_only) {
+            (None, _) => "no public number",
+            (Some(true), _) if bounded.is_some() => "holds",
+            (Some(true), _) => "number matches",
+            (Some(false), true) => "differs (reported)",
+            (Some(false), false) => "DIFFERS",
         }
     }
 
@@ -237,13 +295,20 @@ fn reproduce(
             .map(|spec| Verdict {
                 experiment: experiment.name,
                 case: case.name.clone(),
-                spec: spec.clone(),
+                spec: if quick && !expected.quick_set.is_empty() {
+                    spec.clone().loosened()
+                } else {
+                    spec.clone()
+                },
                 values: Vec::new(),
             })
             .collect();
         for seed in 1..=seeds {
             let mut sets = expected.set.clone();
             sets.extend(case.set.iter().cloned());
+            if quick {
+                sets.extend(expected.quick_set.iter().cloned());
+            }
             sets.extend(global.sets.iter().cloned());
             sets.push(format!("run.seed={seed}"));
             let assembled = scenario::load_text(experiment.name, experiment.scenario, &sets)
@@ -260,6 +325,20 @@ fn reproduce(
             for row in &mut rows {
                 row.values
                     .push(row.spec.metric.of(&record, row.spec.window));
+            }
+        }
+        for row in rows.iter_mut().filter(|row| row.spec.against.is_some()) {
+            let Some(other) = verdicts.iter().find(|other| row.spec.compares_with(other)) else {
+                let why = format!(
+                    "experiments/{}/expected.toml: \"{}\" is compared with a case that has no earlier row of {}",
+                    experiment.name,
+                    case.name,
+                    row.spec.metric.name()
+                );
+                return Err(screen.fail(exit::BROKEN, &why));
+            };
+            for (value, base) in row.values.iter_mut().zip(&other.values) {
+                *value /= base;
             }
         }
         verdicts.append(&mut rows);
@@ -281,19 +360,38 @@ fn table(experiment: &Experiment, verdicts: &[Verdict]) -> String {
         "case", "metric", "expected", "measured", "allowed"
     );
     for verdict in verdicts {
-        let number = |value: Option<f64>| value.map_or("-".into(), short);
-        let _ = writeln!(
+        let spec = &verdict.spec;
+        let bounds = [(spec.at_least, ">="), (spec.at_most, "<=")];
+        let bounds =
+            bounds.map(|(bound, sign)| bound.map(|bound| format!("{sign}{}", short(bound))));
+        let allowed = verdict.slack().map(|slack| format!("±{}", short(slack)));
+        let allowed = allowed.into_iter().chain(bounds.into_iter().flatten());
+        let allowed = allowed.collect::<Vec<_>>().join(" ");
+        let case = match &spec.against {
+            Some(other) => format!("{} / {other}", verdict.case),
+            None => verdict.case.clone(),
+        };
+        let _ = write!(
             text,
-            "  {:<34} {:<26} {:>10} {:>10} {:>10}  {}",
-            verdict.case,
-            verdict.spec.metric.name(),
-            number(verdict.spec.expected),
+            "  {case:<34} {:<26} {:>10} {:>10} {:>10}  {}",
+            spec.metric.name(),
+            spec.expected.map_or("-".into(), short),
             short(verdict.measured()),
-            verdict
-                .slack()
-                .map_or("-".into(), |slack| format!("±{}", short(slack))),
+            if allowed.is_empty() { "-" } else { &allowed },
             verdict.words(),
         );
+        if let Some(interval) = verdict
+            .interval()
+            .filter(|i| i.bootstrap && spec.expected.is_none())
+        {
+            let _ = write!(
+                text,
+                ", 95 % in {} to {}",
+                short(interval.low),
+                short(interval.high)
+            );
+        }
+        text.push('\n');
     }
     text
 }
@@ -318,10 +416,14 @@ fn document(verdicts: &[Verdict]) -> String {
                 "experiment": verdict.experiment,
                 "case": verdict.case,
                 "metric": verdict.spec.metric.name(),
+                "against": verdict.spec.against,
                 "expected": verdict.spec.expected,
+                "at_least": verdict.spec.at_least,
+                "at_most": verdict.spec.at_most,
                 "evidence": verdict.spec.evidence,
                 "allowed": verdict.slack(),
                 "values": verdict.values,
+                "interval": verdict.interval(),
                 "verdict": verdict.words(),
             })
         })
@@ -342,6 +444,7 @@ mod tests {
                 "{}",
                 experiment.name
             );
+            let mut seen: Vec<(bool, Verdict)> = Vec::new();
             for case in &expected.case {
                 let mut sets = expected.set.clone();
                 sets.extend(case.set.iter().cloned());
@@ -358,7 +461,7 @@ mod tests {
                 for row in &case.row {
                     let verdict = Verdict {
                         experiment: "",
-                        case: String::new(),
+                        case: case.name.clone(),
                         spec: row.clone(),
                         values: vec![0.0],
                     };
@@ -368,8 +471,56 @@ mod tests {
                         "{}",
                         case.name
                     );
+                    let found = seen.iter().find(|(_, other)| row.compares_with(other));
+                    assert!(
+                        row.against.is_none()
+                            || found.is_some_and(|(quick, _)| *quick || !case.quick),
+                        "{}: {} has nothing to be compared with",
+                        experiment.name,
+                        case.name
+                    );
+                    seen.push((case.quick, verdict));
                 }
             }
         }
+    }
+
+    fn row(text: &str) -> RowSpec {
+        toml::from_str(&format!("metric = 'goodput'\nevidence = 'ours'\n{text}")).unwrap()
+    }
+
+    #[test]
+    fn a_bound_holds_where_the_whole_interval_does() {
+        let words = |text: &str, values: &[f64]| {
+            let (experiment, case) = ("", String::new());
+            let (spec, values) = (row(text), values.to_vec());
+            Verdict {
+                experiment,
+                case,
+                spec,
+                values,
+            }
+            .words()
+        };
+        let wide = [0.5, 0.6, 0.7, 0.8, 0.9];
+        assert_eq!(words("at_most = 0.85", &wide), "holds");
+        assert_eq!(
+            words("at_most = 0.72", &wide),
+            "DIFFERS",
+            "the mean is 0.7, but the interval reaches above 0.72"
+        );
+        assert_eq!(
+            words("at_least = 0.68\nreport_only = true", &wide),
+            "differs (reported)"
+        );
+        assert_eq!(words("", &wide), "no public number");
+        assert_eq!(words("at_most = 1.0", &[f64::NAN]), "DIFFERS");
+    }
+
+    #[test]
+    fn a_quick_run_judges_ratios_by_their_direction_alone() {
+        let ratio = row("against = 'a'\nat_most = 0.8").loosened();
+        assert_eq!(ratio.at_most, Some(1.0));
+        assert_eq!(row("at_most = 0.8").loosened().at_most, Some(0.8));
     }
 }

@@ -1,20 +1,20 @@
 //! Numbers that experiments look at, each a function of one run.
 
 use model::Class;
-use results::{PortRow, RunRecord};
+use results::{FlowRow, PortRow, RunRecord};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use units::{Span, Time};
 
 /// A stretch of simulated time.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Span2 {
     from: Span,
     until: Span,
 }
 
 /// One number of a run.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum Metric {
     /// Data on the least used link between switches that carries data, as a share of what credits
@@ -36,6 +36,9 @@ pub(crate) enum Metric {
     FctP99(u64, u64),
     /// How many there were.
     Messages(u64, u64),
+    /// The share of them that took less than twice an idle network's time. Where that is mostly one
+    /// way's delay, who asks for a credit first takes three times as long.
+    FirstRtt(u64, u64),
     /// When the last message ended, in us.
     LastEnd,
     /// Largest data queue of any switch port, in bytes.
@@ -46,6 +49,13 @@ pub(crate) enum Metric {
     QueueHigh,
     /// Data packets dropped anywhere.
     DataDrops,
+    /// Scheduled packets among them.
+    ScheduledDrops,
+    /// Unscheduled packets among them.
+    UnscheduledDrops,
+    /// From the window's beginning, when a connection joins, until its share stays even, in us: each
+    /// mean of [`SMOOTH`] samples within 30 % of it, [`STEADY`] times in a row.
+    Settled(u32),
     /// Wasted credits as a share of wasted credits and data packets.
     CreditWaste,
     /// Wasted credits.
@@ -74,11 +84,15 @@ impl Metric {
             Self::FctP50(low, high) => format!("median FCT us {}-{}", size(low), size(high)),
             Self::FctP99(low, high) => format!("p99 FCT us {}-{}", size(low), size(high)),
             Self::Messages(low, high) => format!("messages {}-{}", size(low), size(high)),
+            Self::FirstRtt(low, high) => format!("fast share {}-{}", size(low), size(high)),
             Self::LastEnd => "last byte us".into(),
             Self::QueueMax => "largest queue B".into(),
             Self::QueueLow => "least queue in window B".into(),
             Self::QueueHigh => "most queue in window B".into(),
             Self::DataDrops => "data packets dropped".into(),
+            Self::ScheduledDrops => "scheduled dropped".into(),
+            Self::UnscheduledDrops => "unscheduled dropped".into(),
+            Self::Settled(conn) => format!("flow {conn} settled after us"),
             Self::CreditWaste => "credit waste".into(),
             Self::CreditsWasted => "credits wasted".into(),
             Self::FirstFct => "FCT us".into(),
@@ -113,15 +127,17 @@ impl Metric {
                 .unwrap_or(0) as f64,
             Self::QueueLow => longest_queues(record, window).min().unwrap_or(0) as f64,
             Self::QueueHigh => longest_queues(record, window).max().unwrap_or(0) as f64,
-            Self::DataDrops => {
-                let data = [Class::Scheduled, Class::Unscheduled, Class::Plain];
-                let of = |port: &PortRow| {
-                    data.iter()
-                        .map(|&class| port.dropped[class as usize])
-                        .sum::<u64>()
-                };
-                record.ports.iter().map(of).sum::<u64>() as f64
+            Self::FirstRtt(low, high) => {
+                let times: Vec<_> = finished(record, *low, *high).collect();
+                let fast = times
+                    .iter()
+                    .filter(|(flow, took)| *took < flow.ideal + flow.ideal);
+                fast.count() as f64 / times.len().max(1) as f64
             }
+            Self::DataDrops => dropped(record, &DATA),
+            Self::ScheduledDrops => dropped(record, &[Class::Scheduled]),
+            Self::UnscheduledDrops => dropped(record, &[Class::Unscheduled]),
+            Self::Settled(conn) => settled(record, *conn, window),
             Self::CreditWaste => {
                 let (wasted, data) = (record.totals.credits_wasted, record.totals.data_sent);
                 wasted as f64 / (wasted + data).max(1) as f64
@@ -143,6 +159,49 @@ impl Metric {
             }
         }
     }
+}
+
+/// What carries payload.
+const DATA: [Class; 3] = [Class::Scheduled, Class::Unscheduled, Class::Plain];
+
+/// Packets of `classes` dropped at any port.
+fn dropped(record: &RunRecord, classes: &[Class]) -> f64 {
+    let of = |port: &PortRow| {
+        let of_class = |&class: &Class| port.dropped[class as usize];
+        classes.iter().map(of_class).sum::<u64>()
+    };
+    record.ports.iter().map(of).sum::<u64>() as f64
+}
+
+/// Samples of one mean: ten round trips, so that a window of packets sent at once does not count. [ours]
+const SMOOTH: usize = 10;
+/// How many such means, one sample apart, prove that it stays so. [ours]
+const STEADY: usize = 40;
+
+/// See [`Metric::Settled`]; not a number where it does not come to that.
+fn settled(record: &RunRecord, conn: u32, window: Option<Span2>) -> f64 {
+    let (from, until) = bounds(record, window);
+    let even = 1.0 / connections(record).count().max(1) as f64;
+    let rows = record.flow_series.iter().filter(|row| row.conn == conn);
+    let times: Vec<Time> = rows
+        .map(|row| row.at)
+        .filter(|at| (from..=until).contains(at))
+        .collect();
+    let means = times.windows(SMOOTH + 1).map(|part| {
+        let window = Span2 {
+            from: Span(part[0].0),
+            until: Span(part[SMOOTH].0),
+        };
+        let off = share(record, conn, Some(window)) - even;
+        (part[0], off.abs() <= 0.3 * even)
+    });
+    let means: Vec<(Time, bool)> = means.collect();
+    let mut steady = means
+        .windows(STEADY)
+        .filter(|run| run.iter().all(|&(_, near)| near));
+    steady
+        .next()
+        .map_or(f64::NAN, |run| run[0].0.since(from).as_us())
 }
 
 fn switch_ports(record: &RunRecord) -> impl Iterator<Item = &PortRow> {
@@ -180,8 +239,7 @@ fn bounds(record: &RunRecord, window: Option<Span2>) -> (Time, Time) {
 
 /// Wire bytes of data that `port` sent in the window, by its samples.
 fn data_sent(record: &RunRecord, port: &PortRow, from: Time, until: Time) -> u64 {
-    let data = [Class::Scheduled, Class::Unscheduled, Class::Plain];
-    let sum = |sent: &[u64; 5]| data.iter().map(|&class| sent[class as usize]).sum::<u64>();
+    let sum = |sent: &[u64; 5]| DATA.iter().map(|&class| sent[class as usize]).sum::<u64>();
     let rows = record
         .port_series
         .iter()
@@ -253,15 +311,20 @@ fn jain(record: &RunRecord, window: Option<Span2>) -> f64 {
     sum * sum / (squares * rates.len().max(1) as f64)
 }
 
-/// Completion times in us, ascending, of messages of more than `low` and at most `high` bytes.
-fn completion_times(record: &RunRecord, low: u64, high: u64) -> Vec<f64> {
+/// Messages of more than `low` and at most `high` bytes, and how long they took.
+fn finished(record: &RunRecord, low: u64, high: u64) -> impl Iterator<Item = (&FlowRow, Span)> {
     let counted = record
         .flows
         .iter()
-        .filter(|flow| !flow.timed && flow.size > low && flow.size <= high);
+        .filter(move |flow| !flow.timed && flow.size > low && flow.size <= high);
     let in_window = counted.filter(|flow| flow.start.is_some_and(|at| record.window.contains(&at)));
-    let mut times: Vec<f64> = in_window
-        .filter_map(|flow| Some(flow.end?.since(flow.start?).as_us()))
+    in_window.filter_map(|flow| Some((flow, flow.end?.since(flow.start?))))
+}
+
+/// Their completion times in us, ascending.
+fn completion_times(record: &RunRecord, low: u64, high: u64) -> Vec<f64> {
+    let mut times: Vec<f64> = finished(record, low, high)
+        .map(|(_, took)| took.as_us())
         .collect();
     times.sort_by(f64::total_cmp);
     times
