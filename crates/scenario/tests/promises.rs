@@ -1,18 +1,10 @@
 //! What tidegate promises of every run, whichever transport it is of.
 
-use results::{RunRecord, Status};
-use scenario::{Alone, Assembled, Request, Scenario, load, load_text};
+mod common;
 
-fn builtin(name: &str, sets: &[&str]) -> Assembled {
-    let sets: Vec<_> = sets.iter().map(|s| (*s).to_owned()).collect();
-    let request = Request {
-        from: name,
-        sets: &sets,
-    };
-    load(&request)
-        .and_then(Scenario::assemble)
-        .unwrap_or_else(|e| panic!("{e}"))
-}
+use common::assembled;
+use results::{RunRecord, Status};
+use scenario::{Alone, Assembled, Scenario, load_text};
 
 fn text(scenario: &str, sets: &[&str]) -> Assembled {
     let sets: Vec<_> = sets.iter().map(|s| (*s).to_owned()).collect();
@@ -40,7 +32,7 @@ fn windows_and_an_event_queue_see_every_packet_alike_under_every_transport() {
         for transport in transports::registry() {
             let kind = format!("transport.kind={}", transport.name());
             let sets = [sets, &[kind.as_str(), "run.until=400us", "output.every=0s"]].concat();
-            let run = builtin(name, &sets);
+            let run = assembled(name, &sets);
             let factory = &run.scenario.factory;
             let make = |config: &model::EndpointConfig| factory.make(config);
             let mut setup = run.setup(&make, 1);
@@ -59,11 +51,11 @@ fn windows_and_an_event_queue_see_every_packet_alike_under_every_transport() {
 }
 
 /// Runs it and holds every port against the bound that `check` prints. Returns the largest queue.
-fn within_bounds(name: &str, assembled: Assembled) -> u64 {
-    let bounds = assembled.queue_bounds().expect("ExpressPass has a bound");
-    let messages = assembled.traffic.messages.len() as u64;
-    let buffer = assembled.scenario.switch.bytes("buffer").0;
-    let record = run(assembled, 1);
+fn within_bounds(name: &str, of: Assembled) -> u64 {
+    let bounds = of.queue_bounds().expect("ExpressPass has a bound");
+    let messages = of.traffic.messages.len() as u64;
+    let buffer = of.scenario.switch.bytes("buffer").0;
+    let record = run(of, 1);
     assert_eq!(record.status, Status::Complete, "{name}");
     let switches = || record.ports.iter().filter(|port| !port.of_host());
     for port in switches() {
@@ -88,7 +80,7 @@ fn within_bounds(name: &str, assembled: Assembled) -> u64 {
 fn what_waits_in_an_incast_stays_below_the_bound() {
     for size in ["2KB", "64KB", "300KB"] {
         let size = format!("workload.size={size}");
-        let most = within_bounds(&size, builtin("incast", &[&size]));
+        let most = within_bounds(&size, assembled("incast", &[&size]));
         assert!(most > 1538, "{size}: {most} B");
     }
 }
@@ -148,7 +140,7 @@ fn fingerprints_are_those_on_record() {
         for transport in transports::registry() {
             let kind = format!("transport.kind={}", transport.name());
             let sets = [sets, &[kind.as_str(), "run.until=2ms"]].concat();
-            let print = run(builtin(name, &sets), 1).fingerprint;
+            let print = run(assembled(name, &sets), 1).fingerprint;
             lines += &format!("{print:016x} {name} --set {}\n", sets.join(" --set "));
         }
     }

@@ -1,19 +1,11 @@
 //! Built-in scenarios from their file to their record, made smaller.
 
-use results::{FlowRow, RunRecord, Status};
-use scenario::{Alone, Assembled, Progress, Request, Watch, load};
-use units::Time;
+mod common;
 
-fn assembled(name: &str, sets: &[&str]) -> Assembled {
-    let sets: Vec<_> = sets.iter().map(|s| (*s).to_owned()).collect();
-    let request = Request {
-        from: name,
-        sets: &sets,
-    };
-    load(&request)
-        .and_then(scenario::Scenario::assemble)
-        .unwrap_or_else(|e| panic!("{e}"))
-}
+use common::assembled;
+use results::{FlowRow, RunRecord, Status};
+use scenario::{Alone, Progress, Watch};
+use units::Time;
 
 fn run(name: &str, sets: &[&str], threads: u16) -> RunRecord {
     assembled(name, sets)

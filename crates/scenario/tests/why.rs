@@ -1,19 +1,11 @@
 //! Why messages took as long as they did: the parts of every message add up, to the picosecond.
 
-use results::trace::{Part, Why};
-use scenario::{Alone, Assembled, Request, load};
-use units::Time;
+mod common;
 
-fn assembled(name: &str, sets: &[&str]) -> Assembled {
-    let sets: Vec<_> = sets.iter().map(|s| (*s).to_owned()).collect();
-    let request = Request {
-        from: name,
-        sets: &sets,
-    };
-    load(&request)
-        .and_then(scenario::Scenario::assemble)
-        .unwrap_or_else(|e| panic!("{e}"))
-}
+use common::assembled;
+use results::trace::{Part, Why};
+use scenario::{Alone, Assembled};
+use units::Time;
 
 /// Every message of a built-in scenario, explained by a second run.
 fn explained(name: &str, sets: &[&str]) -> Vec<Why> {
