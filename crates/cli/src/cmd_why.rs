@@ -18,7 +18,6 @@ pub(crate) struct Ended(pub(crate) i32);
 /// A run to look into: recorded in a folder, or run just now.
 pub(crate) struct Recorded {
     pub(crate) assembled: Assembled,
-    pub(crate) fingerprint: String,
     pub(crate) summary: Summary,
 }
 
@@ -33,11 +32,7 @@ pub(crate) fn find(from: &str, global: &Global, screen: &Screen) -> Result<Recor
         let record = assembled.run(threads(&assembled.scenario, global), "", &mut viewer);
         viewer.finish();
         let summary = Summary::of(&record.map_err(wrong)?);
-        return Ok(Recorded {
-            assembled,
-            fingerprint: summary.fingerprint.clone(),
-            summary,
-        });
+        return Ok(Recorded { assembled, summary });
     }
     if !global.sets.is_empty() || global.seed.is_some() {
         let why = format!(
@@ -59,11 +54,7 @@ pub(crate) fn find(from: &str, global: &Global, screen: &Screen) -> Result<Recor
     let assembled = scenario::load(&request)
         .and_then(Scenario::assemble)
         .map_err(wrong)?;
-    Ok(Recorded {
-        assembled,
-        fingerprint: summary.fingerprint.clone(),
-        summary,
-    })
+    Ok(Recorded { assembled, summary })
 }
 
 impl Recorded {
@@ -73,7 +64,7 @@ impl Recorded {
         if crate::progress::interrupted() {
             return Err(Ended(exit::INTERRUPTED));
         }
-        if again == self.fingerprint {
+        if again == self.summary.fingerprint {
             return Ok(());
         }
         Err(Ended(screen.fail(
@@ -81,7 +72,7 @@ impl Recorded {
             &format!(
                 "the run has fingerprint {}, and running it again gave {again}: another version \
                  of the program made it (see its meta.json). Run the scenario anew",
-                self.fingerprint
+                self.summary.fingerprint
             ),
         )))
     }
@@ -133,7 +124,7 @@ fn show(why: &Why, run: &Recorded, args: &WhyArgs, global: &Global, screen: &Scr
             "scenario": run.summary.scenario,
             "transport": run.summary.transport,
             "seed": run.summary.seed,
-            "fingerprint": run.fingerprint,
+            "fingerprint": run.summary.fingerprint,
             "why": why,
         });
         screen.print(&format!("{document:#}\n"));

@@ -382,13 +382,13 @@ fn choose(port: &mut Port, shared_used: &mut u64, out: &mut impl Outlet) {
             port.choose_at = until;
         }
         Dequeue::Empty => port.choose_at = Time::NEVER,
-        said => {
+        said @ (Dequeue::Packet | Dequeue::Then(_) | Dequeue::Last) => {
             *shared_used = shared_used.saturating_sub(u64::from(packet.size));
             port.transmit(at, &packet, out);
             port.choose_at = match said {
                 Dequeue::Last => Time::NEVER,
                 Dequeue::Then(next) => next.max(port.free_at),
-                _ => port.free_at,
+                Dequeue::Packet | Dequeue::Wait(_) | Dequeue::Empty => port.free_at,
             };
         }
     }

@@ -15,7 +15,7 @@ const ENDS_MAX: usize = 1024;
 /// Sign extension of the 24 bits of empty frames that a packet carries.
 const GAPS_SHIFT: u32 = 8;
 
-/// No sequence number.
+/// In place of what had arrived at the last look: something has come since. No sequence number.
 const STIRRED: u64 = u64::MAX;
 
 /// The peer has given up.
