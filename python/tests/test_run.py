@@ -96,6 +96,8 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_ends_a_run_and_keeps_what_it_had(tmp_path: Path) -> None:
+    # Jobs in the background of a shell start with interrupts ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # Long enough to be interrupted on any machine.
     long = {"workload.size": "1GB"}
     timer = threading.Timer(1.0, signal.raise_signal, [signal.SIGINT])
