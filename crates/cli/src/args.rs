@@ -254,12 +254,21 @@ pub(crate) struct BenchArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ReproduceArgs {
-    /// Experiments; all of them where none is named
+    /// Experiments, or folders like them (with a slash); all experiments where none is named
     pub(crate) names: Vec<String>,
     /// Only the quick cases, with one seed each
     #[arg(long)]
     pub(crate) quick: bool,
-    /// List the experiments and stop
+    /// List the experiments by figure and stop
     #[arg(long)]
     pub(crate) list: bool,
+    /// Only cases with this in their names, and those that they are compared with
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) case: Option<String>,
+    /// So many seeds instead of the experiment's own number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub(crate) seeds: Option<u64>,
+    /// Print a page of Markdown: what experiments/<name>/result.md holds, or docs/experiments.md with --list
+    #[arg(long)]
+    pub(crate) markdown: bool,
 }

@@ -14,11 +14,13 @@ mod cmd_run;
 mod cmd_trace;
 mod cmd_why;
 mod cmd_wire;
+mod experiments;
 mod find_load;
 mod metric;
 mod progress;
 mod screen;
 mod sweep;
+mod verdict;
 
 use args::{Cli, Command};
 use clap::Parser;

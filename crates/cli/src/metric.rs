@@ -4,13 +4,27 @@ use model::Class;
 use results::{FlowRow, PortRow, RunRecord};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
-use units::{Span, Time};
+use std::fmt;
+use units::{Bytes, Span, Time};
+
+/// What a metric is read from.
+pub(crate) struct Run<'a> {
+    pub(crate) record: &'a RunRecord,
+    /// The network-calculus bound of every link's port, where there is one.
+    pub(crate) bounds: Option<Vec<Bytes>>,
+}
 
 /// A stretch of simulated time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Span2 {
     from: Span,
     until: Span,
+}
+
+impl fmt::Display for Span2 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to {}", self.from, self.until)
+    }
 }
 
 /// One number of a run.
@@ -26,7 +40,8 @@ pub(crate) enum Metric {
     Share(u32),
     /// The sum of all connections' shares.
     ShareSum,
-    /// Jain's index over the connections' goodput. [Jain, Chiu, Hawe 1984]
+    /// Jain's index over the goodput of connections that have something to send all the time.
+    /// [Jain, Chiu, Hawe 1984]
     Jain,
     /// Mean completion time of messages above the first and up to the second size, in us.
     FctMean(u64, u64),
@@ -34,6 +49,8 @@ pub(crate) enum Metric {
     FctP50(u64, u64),
     /// Their 99th percentile, in us.
     FctP99(u64, u64),
+    /// The longest, in us.
+    FctMax(u64, u64),
     /// How many there were.
     Messages(u64, u64),
     /// The share of them that took less than twice an idle network's time. Where that is mostly one
@@ -47,6 +64,18 @@ pub(crate) enum Metric {
     QueueLow,
     /// The largest that a queue of switch ports is found in a window, in bytes.
     QueueHigh,
+    /// This percentile over the samples in a window of the longest queue of switch ports, in bytes.
+    QueueAt(u8),
+    /// The mean over the samples in a window and the ports of switches, in bytes.
+    QueueMean,
+    /// The same of the port where it is largest.
+    QueueMeanTop,
+    /// Most bytes that data may need, by the network calculus, of any port from the first tier to the
+    /// second: host 0, rack 1, aggregation 2, core 3. [xpass s3.1]
+    QueueBound(u8, u8),
+    /// Largest data queue of a switch port as a share of its bound, with a small frame for every
+    /// connection: the port that comes nearest.
+    QueueOfBound,
     /// Data packets dropped anywhere.
     DataDrops,
     /// Scheduled packets among them.
@@ -72,7 +101,7 @@ impl Metric {
         let size = |&bytes: &u64| match bytes {
             0 => "0".to_owned(),
             u64::MAX => "any".to_owned(),
-            n => units::Bytes(n).to_string(),
+            n => Bytes(n).to_string(),
         };
         match self {
             Self::UtilisationMin => "least link utilisation".into(),
@@ -83,12 +112,22 @@ impl Metric {
             Self::FctMean(low, high) => format!("mean FCT us {}-{}", size(low), size(high)),
             Self::FctP50(low, high) => format!("median FCT us {}-{}", size(low), size(high)),
             Self::FctP99(low, high) => format!("p99 FCT us {}-{}", size(low), size(high)),
+            Self::FctMax(low, high) => format!("longest FCT us {}-{}", size(low), size(high)),
             Self::Messages(low, high) => format!("messages {}-{}", size(low), size(high)),
             Self::FirstRtt(low, high) => format!("fast share {}-{}", size(low), size(high)),
             Self::LastEnd => "last byte us".into(),
             Self::QueueMax => "largest queue B".into(),
             Self::QueueLow => "least queue in window B".into(),
             Self::QueueHigh => "most queue in window B".into(),
+            Self::QueueAt(percent) => format!("{percent} % of queues below B"),
+            Self::QueueMean => "mean queue B".into(),
+            Self::QueueMeanTop => "mean queue of top port B".into(),
+            Self::QueueBound(from, to) => {
+                let tier =
+                    |&tier: &u8| ["host", "ToR", "aggregation", "core"][usize::from(tier.min(3))];
+                format!("bound {} -> {} B", tier(from), tier(to))
+            }
+            Self::QueueOfBound => "largest queue / bound".into(),
             Self::DataDrops => "data packets dropped".into(),
             Self::ScheduledDrops => "scheduled dropped".into(),
             Self::UnscheduledDrops => "unscheduled dropped".into(),
@@ -100,8 +139,10 @@ impl Metric {
         }
     }
 
+    #[allow(clippy::too_many_lines, reason = "a line or three per metric")]
     /// Its value. `window` restricts rates to a stretch of time; without it the whole run counts.
-    pub(crate) fn of(&self, record: &RunRecord, window: Option<Span2>) -> f64 {
+    pub(crate) fn of(&self, run: &Run<'_>, window: Option<Span2>) -> f64 {
+        let record = run.record;
         match self {
             Self::UtilisationMin => utilisations(record, window).fold(f64::INFINITY, f64::min),
             Self::UtilisationMax => utilisations(record, window).fold(0.0, f64::max),
@@ -116,6 +157,10 @@ impl Metric {
             }
             Self::FctP50(low, high) => percentile(&completion_times(record, *low, *high), 50),
             Self::FctP99(low, high) => percentile(&completion_times(record, *low, *high), 99),
+            Self::FctMax(low, high) => {
+                let times = completion_times(record, *low, *high);
+                times.last().copied().unwrap_or(f64::NAN)
+            }
             Self::Messages(low, high) => completion_times(record, *low, *high).len() as f64,
             Self::LastEnd => {
                 let ends = record.flows.iter().filter_map(|flow| flow.end);
@@ -127,6 +172,19 @@ impl Metric {
                 .unwrap_or(0) as f64,
             Self::QueueLow => longest_queues(record, window).min().unwrap_or(0) as f64,
             Self::QueueHigh => longest_queues(record, window).max().unwrap_or(0) as f64,
+            Self::QueueAt(percent) => {
+                let mut queues: Vec<f64> =
+                    longest_queues(record, window).map(|b| b as f64).collect();
+                queues.sort_by(f64::total_cmp);
+                percentile(&queues, usize::from(*percent))
+            }
+            Self::QueueMean => {
+                let means = mean_queues(record, window);
+                means.iter().sum::<f64>() / means.len().max(1) as f64
+            }
+            Self::QueueMeanTop => mean_queues(record, window).into_iter().fold(0.0, f64::max),
+            Self::QueueBound(from, to) => run.bound(*from, *to),
+            Self::QueueOfBound => run.queue_of_bound(),
             Self::FirstRtt(low, high) => {
                 let times: Vec<_> = finished(record, *low, *high).collect();
                 let fast = times
@@ -158,6 +216,28 @@ impl Metric {
                 bytes as f64 * 8e3 / until.since(from).0.max(1) as f64
             }
         }
+    }
+}
+
+impl Run<'_> {
+    /// See [`Metric::QueueBound`]; not a number where nothing bounds it.
+    fn bound(&self, from: u8, to: u8) -> f64 {
+        let ports = self.record.ports.iter().zip(self.bounds.iter().flatten());
+        let of_kind = ports.filter(|(port, _)| (port.from_tier, port.to_tier) == (from, to));
+        of_kind
+            .map(|(_, bytes)| bytes.0)
+            .max()
+            .map_or(f64::NAN, |most| most as f64)
+    }
+
+    /// See [`Metric::QueueOfBound`]; not a number where nothing bounds it.
+    fn queue_of_bound(&self) -> f64 {
+        let small =
+            connections(self.record).count() as f64 * f64::from(self.record.encap.frame_min);
+        let ports = self.record.ports.iter().zip(self.bounds.iter().flatten());
+        let switches = ports.filter(|(port, _)| !port.of_host());
+        let shares = switches.map(|(port, bytes)| port.queue_max as f64 / (bytes.0 as f64 + small));
+        shares.reduce(f64::max).unwrap_or(f64::NAN)
     }
 }
 
@@ -220,6 +300,26 @@ fn longest_queues(record: &RunRecord, window: Option<Span2>) -> impl Iterator<It
         }
     }
     longest.into_values()
+}
+
+/// The mean queue of each switch port over the samples in the window.
+fn mean_queues(record: &RunRecord, window: Option<Span2>) -> Vec<f64> {
+    let (from, until) = bounds(record, window);
+    let mut sums: BTreeMap<_, (f64, f64)> = switch_ports(record)
+        .map(|port| (port.link, (0.0, 0.0)))
+        .collect();
+    for row in record
+        .port_series
+        .iter()
+        .filter(|row| from <= row.at && row.at <= until)
+    {
+        if let Some((sum, samples)) = sums.get_mut(&row.link) {
+            *sum += row.queue as f64;
+            *samples += 1.0;
+        }
+    }
+    let sampled = sums.into_values().filter(|&(_, samples)| samples > 0.0);
+    sampled.map(|(sum, samples)| sum / samples).collect()
 }
 
 /// By nearest rank; `times` are in order.
@@ -301,7 +401,14 @@ fn share(record: &RunRecord, conn: u32, window: Option<Span2>) -> f64 {
 
 fn jain(record: &RunRecord, window: Option<Span2>) -> f64 {
     let (from, until) = bounds(record, window);
+    let open = |conn: &u32| {
+        let mut flows = record.flows.iter().filter(|flow| flow.conn == *conn);
+        flows.any(|flow| {
+            flow.start.is_some_and(|at| at <= from) && flow.end.is_none_or(|at| at >= until)
+        })
+    };
     let rates: Vec<f64> = connections(record)
+        .filter(open)
         .map(|conn| received(record, conn, from, until) as f64)
         .collect();
     let (sum, squares) = (

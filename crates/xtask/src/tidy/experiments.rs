@@ -4,9 +4,9 @@ use super::{Finding, Tree};
 use std::collections::BTreeSet;
 
 const BASE: &str = "experiments/";
-const REGISTRY: &str = "crates/cli/src/cmd_reproduce.rs";
+const REGISTRY: &str = "crates/cli/src/experiments.rs";
 /// What every experiment's folder holds.
-const FILES: [&str; 2] = ["scenario.toml", "expected.toml"];
+const FILES: [&str; 4] = ["scenario.toml", "expected.toml", "README.md", "result.md"];
 
 /// Every folder of `experiments/` is whole, and run by `tidegate reproduce`.
 pub(super) fn whole_and_run(tree: &Tree) -> Vec<Finding> {
@@ -50,13 +50,17 @@ mod tests {
             (REGISTRY, "experiment!(\"fig1\")"),
             ("experiments/fig1/scenario.toml", ""),
             ("experiments/fig1/expected.toml", ""),
+            ("experiments/fig1/README.md", ""),
+            ("experiments/fig1/result.md", ""),
+            ("experiments/fig2/README.md", ""),
+            ("experiments/fig2/result.md", ""),
             ("experiments/fig2/scenario.toml", ""),
         ];
         assert_eq!(
             places(&whole_and_run(&Tree::of(&files))),
             [
                 "experiments/fig2/expected.toml:1",
-                "crates/cli/src/cmd_reproduce.rs:1"
+                "crates/cli/src/experiments.rs:1"
             ]
         );
     }

@@ -1,0 +1,482 @@
+//! The folders of `experiments/`: what each of them expects, with its variants multiplied out.
+
+use crate::metric::{Metric, Span2};
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// One experiment: a folder of `experiments/`, or one of the user's.
+#[derive(Clone)]
+pub(crate) struct Experiment {
+    /// The folder's name; of a user's, its path.
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) scenario: Cow<'static, str>,
+    expected: Cow<'static, str>,
+    /// What came of it when it last ran in full: its `result.md`, as `--markdown` prints it.
+    pub(crate) result: &'static str,
+}
+
+macro_rules! experiment {
+    ($name:literal) => {
+        Experiment {
+            name: Cow::Borrowed($name),
+            scenario: Cow::Borrowed(include_str!(concat!(
+                "../../../experiments/",
+                $name,
+                "/scenario.toml"
+            ))),
+            expected: Cow::Borrowed(include_str!(concat!(
+                "../../../experiments/",
+                $name,
+                "/expected.toml"
+            ))),
+            result: include_str!(concat!("../../../experiments/", $name, "/result.md")),
+        }
+    };
+}
+
+/// Every experiment, in the order of the table.
+pub(crate) const EXPERIMENTS: &[Experiment] = &[
+    experiment!("xpass-fig10"),
+    experiment!("xpass-fig11"),
+    experiment!("xpass-fig16"),
+    experiment!("xpass-buffer"),
+    experiment!("xpass-incast"),
+    experiment!("xpass-leaf-spine"),
+    experiment!("xpass-one-flow"),
+    experiment!("xpass-zero-loss"),
+    experiment!("aeolus-fig8"),
+    experiment!("aeolus-small-flows"),
+    experiment!("aeolus-threshold"),
+    experiment!("ssp-workloads"),
+    experiment!("dctcp-two-flows"),
+    experiment!("dctcp-ns3-incast"),
+    experiment!("dctcp-ns3-permutation"),
+    experiment!("dctcp-ns3-web-search"),
+    experiment!("dctcp-ns3-web-server"),
+    experiment!("dctcp-ns3-mixed"),
+];
+
+/// What an experiment expects: its `expected.toml`, with every case for itself.
+pub(crate) struct Expected {
+    pub(crate) title: String,
+    pub(crate) source: String,
+    /// Seeds of a full run and of a quick one.
+    pub(crate) seeds: u64,
+    pub(crate) quick_seeds: u64,
+    pub(crate) set: Vec<String>,
+    /// What a quick run sets besides: it does less, so its ratios need only be on the right side of 1.
+    pub(crate) quick_set: Vec<String>,
+    pub(crate) cases: Vec<Case>,
+}
+
+/// One variant of the scenario.
+#[derive(Debug)]
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) set: Vec<String>,
+    pub(crate) quick: bool,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// One expected number.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) metric: Metric,
+    pub(crate) window: Option<Span2>,
+    pub(crate) expected: Option<f64>,
+    /// Absolute, where it is a number; relative, where it is a string like "15%".
+    pub(crate) tolerance: Option<toml::Value>,
+    /// The value is a ratio, seed by seed, to what an earlier case has for the same metric.
+    pub(crate) against: Option<String>,
+    /// Instead of `expected`: the interval over seeds must lie at or above this, at 95 %.
+    pub(crate) at_least: Option<f64>,
+    /// The same from above.
+    pub(crate) at_most: Option<f64>,
+    /// How the expected number is known.
+    pub(crate) evidence: String,
+    /// Reported, but no ground for failure.
+    pub(crate) report_only: bool,
+    /// The median over seeds is compared instead of the mean: where a run has one of two outcomes.
+    pub(crate) median: bool,
+    /// Why it differs, where it does, and what closes the gap.
+    pub(crate) cause: Option<String>,
+}
+
+/// The file `expected.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    title: String,
+    source: String,
+    seeds: u64,
+    #[serde(default = "one")]
+    quick_seeds: u64,
+    #[serde(default)]
+    set: Vec<String>,
+    #[serde(default)]
+    quick_set: Vec<String>,
+    case: Vec<CaseSpec>,
+}
+
+const fn one() -> u64 {
+    1
+}
+
+/// A case as written: one for every combination of what it goes over. Its name has every axis in
+/// braces, which are filled in there, in `set` and in `against`; the first axis turns slowest.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseSpec {
+    name: String,
+    #[serde(default)]
+    over: BTreeMap<String, Vec<Choice>>,
+    #[serde(default)]
+    set: Vec<String>,
+    #[serde(default)]
+    quick: Quick,
+    row: Vec<RowSpec>,
+}
+
+/// A value of an axis, by itself or followed by what it sets besides.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Choice {
+    Text(String),
+    With(Vec<String>),
+}
+
+/// Whether a quick run has it: all combinations, none, or those of the values listed by axis.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Quick {
+    Whole(bool),
+    Of(BTreeMap<String, Vec<String>>),
+}
+
+impl Default for Quick {
+    fn default() -> Self {
+        Self::Whole(false)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RowSpec {
+    metric: Metric,
+    #[serde(default)]
+    window: Option<Span2>,
+    expected: Option<Number>,
+    tolerance: Option<toml::Value>,
+    against: Option<String>,
+    at_least: Option<Number>,
+    at_most: Option<Number>,
+    evidence: String,
+    #[serde(default)]
+    report_only: bool,
+    #[serde(default)]
+    median: bool,
+    cause: Option<String>,
+}
+
+/// One number for every combination, or one per value of an axis: nan where there is none.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Number {
+    Same(f64),
+    By(BTreeMap<String, Vec<f64>>),
+}
+
+/// The place that one combination has on each axis, and the text there.
+type Point<'a> = Vec<(&'a str, usize, &'a Choice)>;
+
+impl Experiment {
+    /// The one called `name`, or in the folder `name`, where that has a slash.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub(crate) fn find(name: &str) -> Result<Self, String> {
+        if name.contains(['/', '\\']) {
+            let text = |file: &str| {
+                let path = Path::new(name).join(file);
+                let read = std::fs::read_to_string(&path);
+                read.map_err(|e| format!("{}: {e}", path.display()))
+            };
+            return Ok(Self {
+                name: Cow::Owned(name.trim_end_matches('/').to_owned()),
+                scenario: Cow::Owned(text("scenario.toml")?),
+                expected: Cow::Owned(text("expected.toml")?),
+                result: "",
+            });
+        }
+        let found = EXPERIMENTS
+            .iter()
+            .find(|experiment| experiment.name == name);
+        found.cloned().ok_or_else(|| {
+            let known: Vec<_> = EXPERIMENTS.iter().map(|e| e.name.as_ref()).collect();
+            format!(
+                "no experiment \"{name}\"; write ./{name} for a folder, or one of {}",
+                known.join(", ")
+            )
+        })
+    }
+
+    /// Reads its `expected.toml`.
+    ///
+    /// # Errors
+    /// Where the file is wrong.
+    pub(crate) fn expected(&self) -> Result<Expected, String> {
+        read(&self.expected).map_err(|e| format!("{}, expected.toml: {e}", self.name))
+    }
+}
+
+impl Expected {
+    /// What `case` sets, from the least important on.
+    pub(crate) fn settings(&self, case: &Case, quick: bool) -> Vec<String> {
+        let less: &[String] = if quick { &self.quick_set } else { &[] };
+        [self.set.as_slice(), &case.set, less].concat()
+    }
+}
+
+fn read(text: &str) -> Result<Expected, String> {
+    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
+    let mut cases = Vec::new();
+    for spec in &file.case {
+        cases.extend(spec.expand()?);
+    }
+    Ok(Expected {
+        title: file.title,
+        source: file.source,
+        seeds: file.seeds,
+        quick_seeds: file.quick_seeds,
+        set: file.set,
+        quick_set: file.quick_set,
+        cases,
+    })
+}
+
+impl CaseSpec {
+    fn expand(&self) -> Result<Vec<Case>, String> {
+        let mut axes: Vec<(&str, &[Choice])> = Vec::new();
+        for (axis, choices) in &self.over {
+            if choices.iter().any(|choice| choice.text().is_none()) {
+                return Err(format!("\"{}\": a value of {axis} is empty", self.name));
+            }
+            axes.push((axis, choices));
+        }
+        let place = |axis: &str| self.name.find(&format!("{{{axis}}}"));
+        if let Some((axis, _)) = axes.iter().find(|(axis, _)| place(axis).is_none()) {
+            return Err(format!("\"{}\": write {{{axis}}} into the name", self.name));
+        }
+        axes.sort_by_key(|(axis, _)| place(axis));
+        let mut points: Vec<Point<'_>> = vec![Vec::new()];
+        for (axis, choices) in axes {
+            let longer = |point| {
+                let at = |(i, choice)| extended(point, (axis, i, choice));
+                choices.iter().enumerate().map(at).collect::<Vec<_>>()
+            };
+            points = points.iter().flat_map(longer).collect();
+        }
+        points.iter().map(|point| self.at(point)).collect()
+    }
+
+    /// The case at one combination.
+    fn at(&self, point: &Point<'_>) -> Result<Case, String> {
+        let own = point.iter().flat_map(|(.., choice)| choice.set());
+        let set = own.chain(&self.set).map(|text| fill(text, point)).collect();
+        let row = |spec: &RowSpec| {
+            spec.at(point)
+                .map_err(|why| format!("\"{}\": {why}", self.name))
+        };
+        Ok(Case {
+            name: fill(&self.name, point),
+            set,
+            quick: self.quick.holds(point),
+            rows: self.row.iter().map(row).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl Choice {
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::With(texts) => texts.first().map(String::as_str),
+        }
+    }
+
+    fn set(&self) -> &[String] {
+        match self {
+            Self::Text(_) => &[],
+            Self::With(texts) => texts.get(1..).unwrap_or_default(),
+        }
+    }
+}
+
+impl Quick {
+    fn holds(&self, point: &Point<'_>) -> bool {
+        match self {
+            Self::Whole(all) => *all,
+            Self::Of(axes) => point.iter().all(|(axis, _, choice)| {
+                axes.get(*axis).is_none_or(|texts| {
+                    texts
+                        .iter()
+                        .any(|text| Some(text.as_str()) == choice.text())
+                })
+            }),
+        }
+    }
+}
+
+impl RowSpec {
+    fn at(&self, point: &Point<'_>) -> Result<Row, String> {
+        let number = |number: &Option<Number>| {
+            let at = number.as_ref().map(|n| n.at(point)).transpose()?;
+            Ok::<_, String>(at.filter(|number| !number.is_nan()))
+        };
+        Ok(Row {
+            metric: self.metric.clone(),
+            window: self.window,
+            expected: number(&self.expected)?,
+            tolerance: self.tolerance.clone(),
+            against: self.against.as_ref().map(|text| fill(text, point)),
+            at_least: number(&self.at_least)?,
+            at_most: number(&self.at_most)?,
+            evidence: self.evidence.clone(),
+            report_only: self.report_only,
+            median: self.median,
+            cause: self.cause.clone(),
+        })
+    }
+}
+
+impl Number {
+    fn at(&self, point: &Point<'_>) -> Result<f64, String> {
+        let by = match self {
+            Self::Same(number) => return Ok(*number),
+            Self::By(by) => by,
+        };
+        let (axis, numbers) = by.first_key_value().ok_or("a number without an axis")?;
+        let found = point.iter().find(|(name, ..)| name == axis);
+        let (.., i, _) = found.ok_or_else(|| format!("it does not go over {axis}"))?;
+        let number = numbers.get(*i).copied();
+        number.ok_or_else(|| format!("there are more values of {axis} than numbers"))
+    }
+}
+
+#[cfg(test)]
+impl Row {
+    /// A row as it stands in a file.
+    pub(crate) fn parse(text: &str) -> Self {
+        let spec: RowSpec = toml::from_str(text).expect("a row");
+        spec.at(&Vec::new()).expect("no axis")
+    }
+}
+
+/// `point` and its place on one axis more.
+fn extended<'a>(point: &Point<'a>, more: (&'a str, usize, &'a Choice)) -> Point<'a> {
+    let mut longer = point.clone();
+    longer.push(more);
+    longer
+}
+
+/// `text` with the value of every axis in place of its name in braces.
+fn fill(text: &str, point: &Point<'_>) -> String {
+    let one = |text: String, (axis, _, choice): &(&str, usize, &Choice)| {
+        text.replace(&format!("{{{axis}}}"), choice.text().unwrap_or_default())
+    };
+    point.iter().fold(text.to_owned(), one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "title = 't'\nsource = 's'\nseeds = 1\n[[case]]\n";
+
+    fn cases(text: &str) -> Result<Vec<Case>, String> {
+        read(&format!("{HEAD}{text}")).map(|expected| expected.cases)
+    }
+
+    #[test]
+    fn a_case_goes_over_every_combination_the_first_axis_in_its_name_slowest() {
+        let cases = cases(
+            "name = '{who}, N = {n}'
+            over.n = ['1', '2']
+            over.who = [['credit', 'a=1'], 'dctcp']
+            set = ['topology.pairs={n}', 'kind={who}']
+            quick = { n = ['2'] }
+            row = [{ metric = 'jain', evidence = 'ours', expected = { n = [0.5, 0.6] }, against = 'idle, {n}' }]",
+        )
+        .unwrap();
+        let seen: Vec<_> = cases
+            .iter()
+            .map(|case| (case.name.as_str(), case.set.join(" "), case.quick))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                (
+                    "credit, N = 1",
+                    "a=1 topology.pairs=1 kind=credit".to_owned(),
+                    false
+                ),
+                (
+                    "credit, N = 2",
+                    "a=1 topology.pairs=2 kind=credit".to_owned(),
+                    true
+                ),
+                (
+                    "dctcp, N = 1",
+                    "topology.pairs=1 kind=dctcp".to_owned(),
+                    false
+                ),
+                (
+                    "dctcp, N = 2",
+                    "topology.pairs=2 kind=dctcp".to_owned(),
+                    true
+                ),
+            ]
+        );
+        let last = &cases[3].rows[0];
+        assert_eq!(last.expected, Some(0.6));
+        assert_eq!(last.against.as_deref(), Some("idle, 2"));
+    }
+
+    #[test]
+    fn a_value_of_an_axis_may_have_no_number() {
+        let row = "metric = 'jain', evidence = 'ours', expected = { n = [nan, 1.0] }";
+        let cases = cases(&format!(
+            "name = '{{n}}'\nover.n = ['1', '2']\nrow = [{{ {row} }}]"
+        ));
+        let numbers: Vec<_> = cases
+            .unwrap()
+            .iter()
+            .map(|case| case.rows[0].expected)
+            .collect();
+        assert_eq!(numbers, [None, Some(1.0)]);
+    }
+
+    #[test]
+    fn an_axis_that_no_name_tells_apart_is_refused() {
+        let why = cases("name = 'a'\nover.n = ['1']\nrow = []").unwrap_err();
+        assert_eq!(why, "\"a\": write {n} into the name");
+    }
+
+    #[test]
+    fn numbers_must_suffice_for_the_values_of_their_axis() {
+        let row = |expected: &str| {
+            let row = format!("{{ metric = 'jain', evidence = 'ours', expected = {expected} }}");
+            cases(&format!(
+                "name = '{{n}}'\nover.n = ['1', '2']\nrow = [{row}]"
+            ))
+            .unwrap_err()
+        };
+        assert_eq!(
+            row("{ n = [1.0] }"),
+            "\"{n}\": there are more values of n than numbers"
+        );
+        assert_eq!(row("{ k = [1.0] }"), "\"{n}\": it does not go over k");
+    }
+}

@@ -1,0 +1,391 @@
+//! A number beside what was expected of it, and the tables of such numbers.
+
+use crate::experiments::{Expected, Experiment, Row};
+use results::stats::Interval;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// What came of one row.
+pub(crate) struct Verdict {
+    pub(crate) experiment: String,
+    pub(crate) case: String,
+    pub(crate) spec: Row,
+    /// One per seed.
+    pub(crate) values: Vec<f64>,
+}
+
+/// In words, from agreement to none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Word {
+    Number,
+    Ratio,
+    Direction,
+    Bound,
+    NoNumber,
+    DiffersReported,
+    Differs,
+}
+
+impl Word {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Number => "number matches",
+            Self::Ratio => "ratio matches",
+            Self::Direction => "direction matches",
+            Self::Bound => "bound holds",
+            Self::NoNumber => "no public number",
+            Self::DiffersReported => "differs (reported)",
+            Self::Differs => "DIFFERS",
+        }
+    }
+}
+
+impl Row {
+    /// Whether `interval` respects the bounds; `None` where there are none.
+    fn holds(&self, interval: &Interval) -> Option<bool> {
+        if self.at_least.is_none() && self.at_most.is_none() {
+            return None;
+        }
+        // A mean that is not a number leaves ends that would hold any bound.
+        Some(
+            !interval.mean.is_nan()
+                && self.at_least.is_none_or(|least| interval.low >= least)
+                && self.at_most.is_none_or(|most| interval.high <= most),
+        )
+    }
+
+    /// The bound of a quick run, which has too few messages for more than a direction.
+    pub(crate) fn loosened(mut self) -> Self {
+        if self.against.is_some() {
+            self.at_least = self.at_least.map(|least| least.min(1.0));
+            self.at_most = self.at_most.map(|most| most.max(1.0));
+        }
+        self
+    }
+
+    /// Whether an earlier row has what this one is compared with.
+    pub(crate) fn compares_with(&self, other: &Verdict) -> bool {
+        other.spec.against.is_none()
+            && self.against.as_ref() == Some(&other.case)
+            && self.metric == other.spec.metric
+            && self.window == other.spec.window
+    }
+
+    /// Whether it asks for no more than which of two is larger.
+    fn of_direction(&self) -> bool {
+        let one = |bound: Option<f64>| bound.is_none_or(|bound| (bound - 1.0).abs() < 1e-9);
+        self.against.is_some() && one(self.at_least) && one(self.at_most)
+    }
+}
+
+impl Verdict {
+    /// What is compared: the mean over seeds, or the median.
+    fn measured(&self) -> f64 {
+        if self.spec.median {
+            let mut sorted = self.values.clone();
+            sorted.sort_by(f64::total_cmp);
+            return sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN);
+        }
+        self.values.iter().sum::<f64>() / self.values.len().max(1) as f64
+    }
+
+    /// How far off it may be, if a number is expected.
+    pub(crate) fn slack(&self) -> Option<f64> {
+        let expected = self.spec.expected?;
+        match self.spec.tolerance.as_ref()? {
+            toml::Value::Float(absolute) => Some(*absolute),
+            toml::Value::Integer(absolute) => i32::try_from(*absolute).ok().map(f64::from),
+            toml::Value::String(text) => {
+                let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+                Some(expected.abs() * percent / 100.0)
+            }
+            _ => None,
+        }
+    }
+
+    /// Over the seeds; the ends are the least and the greatest where there are few.
+    fn interval(&self) -> Option<Interval> {
+        Interval::of(&self.values)
+    }
+
+    pub(crate) fn word(&self) -> Word {
+        let bounded = self.interval().and_then(|i| self.spec.holds(&i));
+        let near = self
+            .spec
+            .expected
+            .zip(self.slack())
+            .map(|(expected, slack)| (self.measured() - expected).abs() <= slack);
+        match (bounded.or(near), self.spec.report_only) {
+            (None, _) => Word::NoNumber,
+            (Some(true), _) if bounded.is_some() && self.spec.of_direction() => Word::Direction,
+            (Some(true), _) if bounded.is_some() => Word::Bound,
+            (Some(true), _) if self.spec.against.is_some() => Word::Ratio,
+            (Some(true), _) => Word::Number,
+            (Some(false), true) => Word::DiffersReported,
+            (Some(false), false) => Word::Differs,
+        }
+    }
+
+    pub(crate) fn failed(&self) -> bool {
+        self.word() == Word::Differs
+    }
+
+    /// The verdict, and why where it is against.
+    fn words(&self) -> String {
+        let word = self.word();
+        match &self.spec.cause {
+            Some(cause) if word >= Word::DiffersReported => format!("{}: {cause}", word.text()),
+            _ => word.text().to_owned(),
+        }
+    }
+
+    fn case_name(&self) -> String {
+        match &self.spec.against {
+            Some(other) => format!("{} / {other}", self.case),
+            None => self.case.clone(),
+        }
+    }
+
+    fn metric_name(&self) -> String {
+        let name = self.spec.metric.name();
+        match self.spec.window {
+            Some(window) => format!("{name}, {window}"),
+            None => name,
+        }
+    }
+
+    fn allowed(&self) -> String {
+        let bounds = [(self.spec.at_least, ">="), (self.spec.at_most, "<=")];
+        let bounds =
+            bounds.map(|(bound, sign)| bound.map(|bound| format!("{sign}{}", short(bound))));
+        let slack = self.slack().map(|slack| format!("±{}", short(slack)));
+        let allowed: Vec<_> = slack
+            .into_iter()
+            .chain(bounds.into_iter().flatten())
+            .collect();
+        if allowed.is_empty() {
+            "-".to_owned()
+        } else {
+            allowed.join(" ")
+        }
+    }
+
+    fn expected(&self) -> String {
+        self.spec.expected.map_or("-".to_owned(), short)
+    }
+
+    /// The 95 % interval, where there are seeds enough and no number is expected.
+    fn spread(&self) -> Option<String> {
+        let interval = self
+            .interval()
+            .filter(|i| i.bootstrap && self.spec.expected.is_none())?;
+        Some(format!(
+            "95 % in {} to {}",
+            short(interval.low),
+            short(interval.high)
+        ))
+    }
+}
+
+/// The table of one experiment, for the terminal.
+pub(crate) fn table(experiment: &Experiment, expected: &Expected, verdicts: &[Verdict]) -> String {
+    let mut text = format!(
+        "\n{}  {}  {}\n",
+        experiment.name, expected.title, expected.source
+    );
+    let head = ["case", "metric", "expected", "measured", "allowed"].map(str::to_owned);
+    let cells = |verdict: &Verdict| {
+        [
+            verdict.case_name(),
+            verdict.spec.metric.name(),
+            verdict.expected(),
+            short(verdict.measured()),
+            verdict.allowed(),
+        ]
+    };
+    let rows: Vec<_> = verdicts.iter().map(cells).collect();
+    let widths: [usize; 5] = std::array::from_fn(|i| {
+        let cells = rows.iter().chain([&head]).map(|row| row[i].chars().count());
+        cells.max().unwrap_or(0)
+    });
+    let line = |[case, metric, numbers @ ..]: &[String; 5]| {
+        let mut line = format!("  {case:<0$} {metric:<1$}", widths[0], widths[1]);
+        for (number, width) in numbers.iter().zip(&widths[2..]) {
+            let _ = write!(line, " {number:>width$}");
+        }
+        line
+    };
+    let _ = writeln!(text, "{}  verdict", line(&head));
+    for (verdict, row) in verdicts.iter().zip(&rows) {
+        let _ = write!(text, "{}  {}", line(row), verdict.words());
+        if let Some(spread) = verdict.spread() {
+            let _ = write!(text, ", {spread}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// What comes before the summary in a result page.
+const RAN: &str = "Ran: ";
+
+/// The page of one experiment's result; `command` made it.
+pub(crate) fn page(experiment: &Experiment, command: &str, verdicts: &[Verdict]) -> String {
+    let mut words: Vec<Word> = verdicts.iter().map(Verdict::word).collect();
+    words.sort_unstable();
+    let counts = words.chunk_by(|a, b| a == b);
+    let counts: Vec<String> = counts
+        .map(|same| format!("{}: {}", same[0].text(), same.len()))
+        .collect();
+    let mut text = format!(
+        "# {} when it last ran\n\n{RAN}`{command}`: {}.\n\n\
+        | case | metric | expected | measured | allowed | evidence | verdict |\n\
+        | --- | --- | --- | --- | --- | --- | --- |\n",
+        experiment.name,
+        counts.join(", ")
+    );
+    for verdict in verdicts {
+        let spread = verdict.spread().map(|spread| format!(" ({spread})"));
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {}{} | {} | {} | {} |",
+            verdict.case_name(),
+            verdict.metric_name(),
+            verdict.expected(),
+            short(verdict.measured()),
+            spread.unwrap_or_default(),
+            verdict.allowed(),
+            verdict.spec.evidence,
+            verdict.words(),
+        );
+    }
+    text
+}
+
+/// The command and the counts that a result page tells.
+pub(crate) fn summary(page: &str) -> Option<(&str, &str)> {
+    let line = page.lines().find_map(|line| line.strip_prefix(RAN))?;
+    let (command, counts) = line.strip_prefix('`')?.split_once("`: ")?;
+    Some((command, counts.trim_end_matches('.')))
+}
+
+/// Four significant digits.
+fn short(value: f64) -> String {
+    let digits = match value.abs() {
+        v if v >= 1000.0 => 0,
+        v if v >= 100.0 => 1,
+        v if v >= 10.0 => 2,
+        v if v >= 1.0 => 3,
+        _ => 4,
+    };
+    format!("{value:.digits$}")
+}
+
+/// Everything as JSON.
+pub(crate) fn document(verdicts: &[Verdict]) -> String {
+    let rows: Vec<Value> = verdicts
+        .iter()
+        .map(|verdict| {
+            json!({
+                "experiment": verdict.experiment,
+                "case": verdict.case,
+                "metric": verdict.metric_name(),
+                "against": verdict.spec.against,
+                "expected": verdict.spec.expected,
+                "at_least": verdict.spec.at_least,
+                "at_most": verdict.spec.at_most,
+                "evidence": verdict.spec.evidence,
+                "allowed": verdict.slack(),
+                "values": verdict.values,
+                "interval": verdict.interval(),
+                "verdict": verdict.word().text(),
+                "cause": verdict.spec.cause,
+            })
+        })
+        .collect();
+    format!("{}\n", json!({ "schema": 1, "rows": rows }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::EXPERIMENTS;
+
+    fn row(text: &str) -> Row {
+        Row::parse(&format!("metric = 'goodput'\nevidence = 'ours'\n{text}"))
+    }
+
+    fn verdict(text: &str, values: &[f64]) -> Verdict {
+        Verdict {
+            experiment: String::new(),
+            case: "few".to_owned(),
+            spec: row(text),
+            values: values.to_vec(),
+        }
+    }
+
+    #[test]
+    fn a_bound_holds_where_the_whole_interval_does() {
+        let word = |text: &str, values: &[f64]| verdict(text, values).word();
+        let wide = [0.5, 0.6, 0.7, 0.8, 0.9];
+        assert_eq!(word("at_most = 0.85", &wide), Word::Bound);
+        assert_eq!(
+            word("at_most = 0.72", &wide),
+            Word::Differs,
+            "the mean is 0.7, but the interval reaches above 0.72"
+        );
+        assert_eq!(
+            word("at_least = 0.68\nreport_only = true", &wide),
+            Word::DiffersReported
+        );
+        assert_eq!(word("", &wide), Word::NoNumber);
+        assert_eq!(word("at_most = 1.0", &[f64::NAN]), Word::Differs);
+    }
+
+    #[test]
+    fn a_match_says_whether_of_a_number_a_ratio_or_a_direction() {
+        let word = |text: &str| verdict(text, &[0.5]).word();
+        let near = "expected = 0.51\ntolerance = 0.1";
+        assert_eq!(word(near), Word::Number);
+        assert_eq!(word(&format!("against = 'many'\n{near}")), Word::Ratio);
+        assert_eq!(word("against = 'many'\nat_most = 1.0"), Word::Direction);
+        assert_eq!(word("against = 'many'\nat_most = 0.8"), Word::Bound);
+    }
+
+    #[test]
+    fn a_cause_is_told_where_a_number_differs_and_only_there() {
+        let words = |most: f64| {
+            let text = format!("at_most = {most}\nreport_only = true\ncause = 'other hosts'");
+            verdict(&text, &[0.5]).words()
+        };
+        assert_eq!(words(0.4), "differs (reported): other hosts");
+        assert_eq!(words(0.6), "bound holds");
+    }
+
+    #[test]
+    fn a_quick_run_judges_ratios_by_their_direction_alone() {
+        let ratio = row("against = 'a'\nat_most = 0.8").loosened();
+        assert_eq!(ratio.at_most, Some(1.0));
+        assert_eq!(row("at_most = 0.8").loosened().at_most, Some(0.8));
+    }
+
+    #[test]
+    fn a_page_tells_its_command_and_its_counts() {
+        let verdicts = [
+            verdict("", &[1.0]),
+            verdict("expected = 1.0\ntolerance = 0.1", &[1.0]),
+            verdict("", &[1.0]),
+        ];
+        let page = page(&EXPERIMENTS[0], "tidegate reproduce few", &verdicts);
+        assert_eq!(
+            summary(&page),
+            Some((
+                "tidegate reproduce few",
+                "number matches: 1, no public number: 2"
+            ))
+        );
+        assert!(
+            page.ends_with("| few | goodput Gb/s | - | 1.000 | - | ours | no public number |\n")
+        );
+    }
+}
