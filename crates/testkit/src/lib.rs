@@ -23,6 +23,7 @@
 //! the right length and before they count as sent, and that the run ends with every message
 //! delivered. A violation panics with the end of the ladder and what every host waits for.
 
+pub mod conformance;
 mod conversation;
 mod digest;
 mod examine;

@@ -1,6 +1,6 @@
 //! Parameters as one table of keys: what reads them, writes them and documents them.
 
-use crate::{ParamError, Parameter};
+use crate::{ParamError, Parameter, Transport};
 use toml::{Table, Value};
 use units::Span;
 
@@ -220,6 +220,56 @@ pub fn word<T: Copy>(value: &Value, words: &[(&'static str, T)]) -> Result<T, St
                 words.iter().map(|w| w.0),
             )
         })
+}
+
+/// Checks what must hold of a transport's parameters: defaults resolve to themselves, every key is
+/// explained and takes its own default, and a typing error is answered with the right key.
+///
+/// # Panics
+/// If one of them does not hold.
+pub fn examine(transport: &dyn Transport) {
+    let name = transport.name();
+    let read = |text: &str| {
+        let table: Table = text
+            .parse()
+            .unwrap_or_else(|error| panic!("{name}: {text}: {error}"));
+        transport.configure(&table)
+    };
+    assert!(!transport.summary().is_empty(), "{name} has no summary");
+    let default = read("")
+        .unwrap_or_else(|error| panic!("{name}: defaults: {error}"))
+        .resolved();
+    let again =
+        read(&default.to_string()).unwrap_or_else(|error| panic!("{name}: resolved: {error}"));
+    assert_eq!(
+        again.resolved(),
+        default,
+        "{name}: resolving twice changes something"
+    );
+    for Parameter {
+        key,
+        default: text,
+        meaning,
+        source,
+    } in transport.parameters()
+    {
+        let line = format!("{key} = {text}");
+        let factory = read(&line).unwrap_or_else(|error| panic!("{name}: {line}: {error}"));
+        assert_eq!(
+            factory.resolved(),
+            default,
+            "{name}: {line} is not the default"
+        );
+        assert!(!meaning.is_empty() && !source.is_empty(), "{name}: {key}");
+        let wrong = format!("{key}x = {text}");
+        let error = read(&wrong)
+            .err()
+            .unwrap_or_else(|| panic!("{name}: {wrong} is accepted"));
+        assert!(
+            error.to_string().contains(&format!("\"{key}\"")),
+            "{name}: {wrong}: {error}"
+        );
+    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! What endpoints keep: nothing of what is done, and a bounded amount of what never ends.
 
-use crate::common::{Subject, each};
+use super::{Subject, each};
+use crate::{A, B, Pair};
 use model::{ConnId, Cx, Endpoint, HostId, Packet, Peers, Rng, Transmit, stream};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use testkit::{A, B, Pair};
 use units::{Bytes, Span, Time};
 
 thread_local! {
@@ -22,8 +22,9 @@ fn add(bytes: usize, sign: i64) {
     let _ = HEAP.try_with(|held| held.set(held.get() + sign * bytes));
 }
 
-/// The system's allocator, counted.
-struct Counted;
+/// The system's allocator, counted: the global one of a test that asks what endpoints keep.
+#[derive(Debug)]
+pub struct Counted;
 
 // SAFETY: every call is handed on unchanged to the system's allocator; counting allocates nothing,
 // because the counter is a constant-initialised thread local without a destructor.
@@ -40,13 +41,21 @@ unsafe impl GlobalAlloc for Counted {
     }
 }
 
-#[global_allocator]
-static ALLOCATOR: Counted = Counted;
+/// Panics where [`Counted`] is not the global allocator: nothing that is asked here would fail.
+fn is_counting() {
+    let before = heap();
+    let held = std::hint::black_box(Box::new([0u8; 64]));
+    assert!(
+        heap() > before,
+        "nobody counts: make `Counted` the global allocator"
+    );
+    drop(held);
+}
 
 /// Runs `connections` one after the other and returns what both endpoints hold afterwards.
 fn held_after(subject: &Subject, connections: u32, persistent: bool) -> i64 {
     let make = subject.make();
-    let mut pair = subject.pair(&make).measure(heap);
+    let mut pair = subject.pair(make).measure(heap);
     for i in 0..connections {
         let at = Time(u64::from(i) * 100_000_000);
         if persistent {
@@ -60,9 +69,10 @@ fn held_after(subject: &Subject, connections: u32, persistent: bool) -> i64 {
     pair.held()
 }
 
-#[test]
-fn a_message_that_is_done_is_forgotten() {
-    each(|subject| {
+/// Connections that are done cost nothing.
+pub fn a_message_that_is_done_is_forgotten(subjects: &[Subject]) {
+    is_counting();
+    each(subjects, |subject| {
         let (few, many) = (
             held_after(subject, 200, false),
             held_after(subject, 3_000, false),
@@ -78,9 +88,10 @@ fn a_message_that_is_done_is_forgotten() {
 /// growth of vectors by doubling]
 const IDLE_MAX: i64 = 1_024;
 
-#[test]
-fn an_idle_connection_costs_little() {
-    each(|subject| {
+/// Lasting connections without a message cost a few bytes.
+pub fn an_idle_connection_costs_little(subjects: &[Subject]) {
+    is_counting();
+    each(subjects, |subject| {
         let held = held_after(subject, 1_000, true);
         assert!(
             held < 1_000 * IDLE_MAX,
@@ -100,7 +111,7 @@ impl Peers for Two {
 /// The packet with which A opens a connection and sends.
 fn opening(subject: &Subject) -> Packet {
     let make = subject.make();
-    let mut pair: Pair<'_> = subject.pair(&make);
+    let mut pair: Pair<'_> = subject.pair(make);
     pair.message(Time::ZERO, A, B, 1_000_000);
     pair.run_until(Time::ZERO);
     pair.first_packet().expect("A sends something at once")
@@ -143,11 +154,12 @@ const FLOOD: u32 = 200;
 /// Heap that one of them may take. [ours: a sender, a receiver and a controller of fat transports]
 const OPENING_MAX: i64 = 1_024;
 
-#[test]
-fn a_flood_of_openings_is_bounded_and_expires() {
-    each(|subject| {
+/// Openings that nobody follows up cost little, and go away.
+pub fn a_flood_of_openings_is_bounded_and_expires(subjects: &[Subject]) {
+    is_counting();
+    each(subjects, |subject| {
         let make = subject.make();
-        let config = subject.pair(&make).config(B);
+        let config = subject.pair(make).config(B);
         let mut packet = opening(subject);
         let mut endpoint = make(&config);
         let mut rng = Rng::stream(1, stream::HOST, 1);
