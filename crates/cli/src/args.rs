@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use transports::Registry;
 
 const AFTER: &str = "\
 Exit codes: 0 all good, 1 a threshold failed, 2 usage or scenario error, 3 simulation invariant \
@@ -56,6 +57,12 @@ pub(crate) struct Global {
     /// Also write the verdicts on the thresholds as `JUnit` XML
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) junit: Option<PathBuf>,
+    /// The transports that this program knows: its `main` says so, not the command line.
+    #[arg(skip)]
+    pub(crate) transports: Registry,
+    /// The name under which this program was called.
+    #[arg(skip)]
+    pub(crate) program: String,
 }
 
 #[derive(Subcommand, Debug)]

@@ -12,7 +12,7 @@ use crate::screen::Screen;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::process::{Command, Stdio};
-use transports::Transport;
+use transports::{Registry, Transport};
 
 /// Lengths of the two runs whose difference counts instructions, in percent of a full run: both
 /// beyond the first round trips, so that the difference is the steady state.
@@ -53,9 +53,9 @@ pub(crate) fn run(args: &BenchArgs, global: &Global, screen: &Screen) -> i32 {
             } else {
                 table(&rows)
             });
-            args.gate
-                .as_ref()
-                .map_or(exit::OK, |path| gate(path, &rows, screen))
+            args.gate.as_ref().map_or(exit::OK, |path| {
+                gate(path, &rows, &global.transports, screen)
+            })
         }
         Err((code, why)) => screen.fail(code, &why),
     }
@@ -63,7 +63,10 @@ pub(crate) fn run(args: &BenchArgs, global: &Global, screen: &Screen) -> i32 {
 
 type Failure = (i32, String);
 
-fn chosen(args: &BenchArgs) -> Result<(Vec<&'static Case>, Vec<&'static dyn Transport>), Failure> {
+fn chosen(
+    args: &BenchArgs,
+    known_transports: &Registry,
+) -> Result<(Vec<&'static Case>, Vec<&'static dyn Transport>), Failure> {
     let known: Vec<_> = CASES.iter().map(|case| case.name).collect();
     let unknown = |name: &String| {
         (
@@ -78,7 +81,7 @@ fn chosen(args: &BenchArgs) -> Result<(Vec<&'static Case>, Vec<&'static dyn Tran
         args.cases.iter().map(find).collect::<Result<_, _>>()?
     };
     let transports = args.transports.iter().map(|name| {
-        transports::find(name).ok_or_else(|| {
+        known_transports.find(name).ok_or_else(|| {
             (
                 exit::USAGE,
                 format!("no transport \"{name}\"; see tidegate list transports"),
@@ -89,7 +92,7 @@ fn chosen(args: &BenchArgs) -> Result<(Vec<&'static Case>, Vec<&'static dyn Tran
 }
 
 fn measure_all(args: &BenchArgs, global: &Global, screen: &Screen) -> Result<Vec<Row>, Failure> {
-    let (cases, transports) = chosen(args)?;
+    let (cases, transports) = chosen(args, &global.transports)?;
     let mut rows = Vec::new();
     for case in cases {
         for transport in &transports {
@@ -266,7 +269,7 @@ fn single(name: &str, args: &BenchArgs, global: &Global, screen: &Screen) -> i32
         bench_cases::find(name),
         args.transports
             .first()
-            .and_then(|name| transports::find(name)),
+            .and_then(|name| global.transports.find(name)),
     ) else {
         return screen.fail(exit::USAGE, "no such workload or transport");
     };
@@ -424,7 +427,7 @@ impl<'t> Limit<'t> {
 }
 
 /// Compares instructions with the limits of a file.
-fn gate(path: &std::path::Path, rows: &[Row], screen: &Screen) -> i32 {
+fn gate(path: &std::path::Path, rows: &[Row], known: &Registry, screen: &Screen) -> i32 {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) => return screen.fail(exit::IO, &format!("{}: {error}", path.display())),
@@ -433,7 +436,7 @@ fn gate(path: &std::path::Path, rows: &[Row], screen: &Screen) -> i32 {
     for (number, line) in (1..).zip(text.lines()) {
         let limit = Limit::parse(line).and_then(|limit| match limit {
             Some(limit) if bench_cases::find(limit.case).is_none() => Err("no such workload"),
-            Some(limit) if transports::find(limit.transport).is_none() => Err("no such transport"),
+            Some(limit) if known.find(limit.transport).is_none() => Err("no such transport"),
             limit => Ok(limit),
         });
         match limit {

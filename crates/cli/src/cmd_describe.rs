@@ -28,7 +28,7 @@ pub(crate) fn list(args: &ListArgs, global: &Global, screen: &Screen) -> i32 {
         let all: serde_json::Map<String, Value> = kinds
             .iter()
             .map(|&kind| {
-                let items = items(kind).into_iter();
+                let items = items(kind, global).into_iter();
                 let list = items
                     .map(|i| json!({ "name": i.name, "summary": i.summary }))
                     .collect();
@@ -40,7 +40,7 @@ pub(crate) fn list(args: &ListArgs, global: &Global, screen: &Screen) -> i32 {
     }
     let mut out = String::new();
     for kind in kinds {
-        let items = items(kind);
+        let items = items(kind, global);
         let width = items.iter().map(|i| i.name.len()).max().unwrap_or(0);
         let _ = writeln!(out, "{}", title(kind));
         for item in items {
@@ -60,7 +60,7 @@ fn title(kind: ListKind) -> &'static str {
     }
 }
 
-fn items(kind: ListKind) -> Vec<Item> {
+fn items(kind: ListKind, global: &Global) -> Vec<Item> {
     let item = |name: &str, summary: &str| Item {
         name: name.into(),
         summary: summary.into(),
@@ -70,7 +70,8 @@ fn items(kind: ListKind) -> Vec<Item> {
             .iter()
             .map(|b| item(b.name, b.summary()))
             .collect(),
-        ListKind::Transports => transports::registry()
+        ListKind::Transports => global
+            .transports
             .iter()
             .map(|t| item(t.name(), t.summary()))
             .collect(),
@@ -105,8 +106,8 @@ fn items(kind: ListKind) -> Vec<Item> {
     }
 }
 
-pub(crate) fn explain(args: &ExplainArgs, screen: &Screen) -> i32 {
-    match scenario::explain(&args.key) {
+pub(crate) fn explain(args: &ExplainArgs, global: &Global, screen: &Screen) -> i32 {
+    match scenario::explain(&args.key, &global.transports) {
         Ok(text) => {
             screen.print(&text);
             exit::OK
@@ -115,19 +116,24 @@ pub(crate) fn explain(args: &ExplainArgs, screen: &Screen) -> i32 {
     }
 }
 
-pub(crate) fn schema(args: &SchemaArgs, screen: &Screen) -> i32 {
+pub(crate) fn schema(args: &SchemaArgs, global: &Global, screen: &Screen) -> i32 {
     let text = if args.markdown {
-        scenario::markdown()
+        scenario::markdown(&global.transports)
     } else {
-        format!("{:#}\n", scenario::json_schema())
+        format!("{:#}\n", scenario::json_schema(&global.transports))
     };
     screen.print(&text);
     exit::OK
 }
 
-pub(crate) fn completions(args: &CompletionsArgs, screen: &Screen) -> i32 {
+pub(crate) fn completions(args: &CompletionsArgs, global: &Global, screen: &Screen) -> i32 {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "tidegate", &mut script);
+    clap_complete::generate(
+        args.shell,
+        &mut Cli::command(),
+        &global.program,
+        &mut script,
+    );
     screen.print(&String::from_utf8_lossy(&script));
     exit::OK
 }

@@ -7,7 +7,8 @@ use crate::progress::{catch_interrupts, interrupted};
 use crate::screen::Screen;
 use crate::sweep;
 use scenario::fuzz::{self, Promise};
-use scenario::{Alone, load_text};
+use scenario::{Alone, load_text_with};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -19,7 +20,7 @@ pub(crate) fn run(args: &FuzzArgs, global: &Global, screen: &Screen) -> i32 {
     };
     if global.dry_run {
         for &seed in &seeds {
-            screen.print(&fuzz::text(seed));
+            screen.print(&fuzz::text(&global.transports, seed));
         }
         return exit::OK;
     }
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &FuzzArgs, global: &Global, screen: &Screen) -> i32 {
                     let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) else {
                         break;
                     };
-                    let found = one(seed, &global.sets);
+                    let found = one(seed, global);
                     done.fetch_add(1, Ordering::Relaxed);
                     bar.inc(1);
                     if let (false, Ok(mut failures)) = (found.is_empty(), failures.lock()) {
@@ -52,7 +53,10 @@ pub(crate) fn run(args: &FuzzArgs, global: &Global, screen: &Screen) -> i32 {
         for line in found {
             screen.print(&format!("seed {seed}: {line}\n"));
         }
-        screen.print(&format!("  tidegate fuzz --seeds {seed}..{seed}\n"));
+        screen.print(&format!(
+            "  {} fuzz --seeds {seed}..{seed}\n",
+            global.program
+        ));
     }
     let done = done.into_inner();
     screen.say(&format!("{done} seeds, {} failed\n", failures.len()));
@@ -66,13 +70,14 @@ pub(crate) fn run(args: &FuzzArgs, global: &Global, screen: &Screen) -> i32 {
 }
 
 /// What the scenario of `seed` breaks.
-fn one(seed: u64, sets: &[String]) -> Vec<String> {
+fn one(seed: u64, global: &Global) -> Vec<String> {
     // Two to five: a number of threads that does not divide the nodes finds more.
     let several = u16::try_from(2 + seed % 4).unwrap_or(2);
-    let judged = std::panic::catch_unwind(|| {
+    let judged = catch_unwind(AssertUnwindSafe(|| {
         let run = |threads| {
             let name = format!("seed {seed}");
-            let run = load_text(&name, &fuzz::text(seed), sets)?.assemble()?;
+            let text = fuzz::text(&global.transports, seed);
+            let run = load_text_with(&global.transports, &name, &text, &global.sets)?.assemble()?;
             let promise = Promise::of(&run);
             run.run(threads, "", &mut Alone)
                 .map(|record| (promise, record))
@@ -91,7 +96,7 @@ fn one(seed: u64, sets: &[String]) -> Vec<String> {
             Err(errors) => found.push(errors.render(false)),
         }
         found
-    });
+    }));
     judged.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text

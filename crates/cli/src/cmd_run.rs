@@ -9,6 +9,7 @@ use scenario::{Assembled, Errors, Request, Scenario};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The scenario that the command line names, with its overrides.
@@ -17,10 +18,11 @@ pub(crate) fn load(name: &str, global: &Global, sets: &[String]) -> Result<Scena
     if let Some(seed) = global.seed {
         sets.push(format!("run.seed={seed}"));
     }
-    scenario::load(&Request {
+    let request = Request {
         from: name,
         sets: &sets,
-    })
+    };
+    scenario::load_with(&global.transports, &request)
 }
 
 /// The folder of a scenario's results.
@@ -51,7 +53,7 @@ pub(crate) fn threads(scenario: &Scenario, global: &Global) -> u16 {
 
 /// The command that repeats a run anywhere.
 pub(crate) fn repeat(name: &str, global: &Global, sets: &[String]) -> String {
-    let mut command = format!("tidegate run {}", quote(name));
+    let mut command = format!("{} run {}", quote(&global.program), quote(name));
     for set in sets {
         let _ = write!(command, " --set {}", quote(set));
     }
@@ -219,7 +221,7 @@ pub(crate) fn execute(
     let mut record = record?;
     let meta = Meta {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        revision: None,
+        revision: revision(&assembled.scenario),
         host: host_name(),
         platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         started,
@@ -250,6 +252,23 @@ pub(crate) fn execute(
         failed,
         code,
     })
+}
+
+/// What tells the code of a run's transport from another version of it: `None` for a transport of
+/// this repository, which the program's version stands for. One that somebody is writing changes
+/// between two runs of the same scenario, and takes the digest of the program.
+pub(crate) fn revision(scenario: &Scenario) -> Option<String> {
+    static DIGEST: LazyLock<Option<String>> = LazyLock::new(|| {
+        let program = std::fs::read(std::env::current_exe().ok()?).ok()?;
+        Some(format!("program {:016x}", scenario::hash(&program)))
+    });
+    if transports::registry()
+        .find(scenario.protocol.name())
+        .is_some()
+    {
+        return None;
+    }
+    DIGEST.clone()
 }
 
 /// The exit code of a run.

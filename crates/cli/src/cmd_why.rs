@@ -51,7 +51,7 @@ pub(crate) fn find(from: &str, global: &Global, screen: &Screen) -> Result<Recor
         from: &resolved.display().to_string(),
         sets: &[],
     };
-    let assembled = scenario::load(&request)
+    let assembled = scenario::load_with(&global.transports, &request)
         .and_then(Scenario::assemble)
         .map_err(wrong)?;
     Ok(Recorded { assembled, summary })

@@ -128,7 +128,7 @@ fn run_bench(args: &BenchArgs, global: &Global, screen: &Screen) -> i32 {
     let prefix = format!("transport.{}.", args.transport);
     let own_key = |set: &String| set.strip_prefix(&prefix).unwrap_or(set).to_owned();
     let sets: Vec<_> = global.sets.iter().map(own_key).collect();
-    let factory = match bench::transport(&args.transport, &sets) {
+    let factory = match bench::transport(&global.transports, &args.transport, &sets) {
         Ok(factory) => factory,
         Err(message) => return screen.fail(exit::USAGE, &message),
     };

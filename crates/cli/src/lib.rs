@@ -26,6 +26,9 @@ use args::{Cli, Command};
 use clap::Parser;
 use screen::Screen;
 use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+use transports::Registry;
 
 /// Exit codes, the same for every command.
 pub mod exit {
@@ -43,9 +46,19 @@ pub mod exit {
     pub const INTERRUPTED: i32 = 130;
 }
 
+/// Runs the program with the arguments of this process: all that a `main` has to do, with the
+/// transports that its commands shall know.
+pub fn run(transports: &Registry) -> ExitCode {
+    let code = main_with(std::env::args_os(), transports);
+    ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
+}
+
 /// Runs the program with these arguments, its own name first, and returns its exit code.
-pub fn main_with(args: impl Iterator<Item = OsString>) -> i32 {
-    let cli = match Cli::try_parse_from(args) {
+pub fn main_with(args: impl Iterator<Item = OsString>, transports: &Registry) -> i32 {
+    let mut args = args.peekable();
+    let program = args.peek().map(Path::new).and_then(Path::file_stem);
+    let program = program.map(|name| name.to_string_lossy().into_owned());
+    let mut cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version go to standard output and are no error.
@@ -57,6 +70,8 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> i32 {
             };
         }
     };
+    cli.global.transports = transports.clone();
+    cli.global.program = program.unwrap_or_default();
     let screen = Screen::new(&cli.global);
     let global = &cli.global;
     match cli.command {
@@ -72,9 +87,9 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> i32 {
         Command::Fuzz(args) => cmd_fuzz::run(&args, global, &screen),
         Command::New(args) => cmd_new::run(&args, &screen),
         Command::List(args) => cmd_describe::list(&args, global, &screen),
-        Command::Explain(args) => cmd_describe::explain(&args, &screen),
-        Command::Schema(args) => cmd_describe::schema(&args, &screen),
-        Command::Completions(args) => cmd_describe::completions(&args, &screen),
+        Command::Explain(args) => cmd_describe::explain(&args, global, &screen),
+        Command::Schema(args) => cmd_describe::schema(&args, global, &screen),
+        Command::Completions(args) => cmd_describe::completions(&args, global, &screen),
         Command::Version => cmd_describe::version(global, &screen),
         Command::Report(args) => cmd_report::run(&args, global, &screen),
     }

@@ -16,7 +16,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
-use transports::Factory;
+use transports::{Factory, Registry};
 use units::{Bytes, Rate, Span, Time};
 
 /// Longest sleep of a child: how soon it sees that its input ended.
@@ -78,13 +78,14 @@ impl BenchConfig {
 ///
 /// # Errors
 /// What is wrong and what to write instead.
-pub fn transport(name: &str, set: &[String]) -> Result<Box<dyn Factory>, String> {
-    let transport = transports::find(name).ok_or_else(|| {
-        let names: Vec<_> = transports::registry().iter().map(|t| t.name()).collect();
-        format!(
-            "there is no transport \"{name}\"; known are {}",
-            names.join(", ")
-        )
+pub fn transport(
+    transports: &Registry,
+    name: &str,
+    set: &[String],
+) -> Result<Box<dyn Factory>, String> {
+    let transport = transports.find(name).ok_or_else(|| {
+        let names = transports.names().join(", ");
+        format!("there is no transport \"{name}\"; known are {names}")
     })?;
     let mut table = toml::Table::new();
     for pair in set {

@@ -27,7 +27,7 @@ mod _core {
     fn main(py: Python<'_>, argv: Vec<OsString>) -> PyResult<i32> {
         let arguments = std::iter::once(OsString::from("tidegate")).chain(argv);
         // Other Python threads go on while the simulation runs.
-        let code = py.detach(move || tidegate_cli::main_with(arguments));
+        let code = py.detach(move || tidegate_cli::main_with(arguments, &transports::registry()));
         py.check_signals()?;
         Ok(code)
     }

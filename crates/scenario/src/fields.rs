@@ -127,9 +127,6 @@ pub(crate) fn workload_kinds() -> Vec<&'static str> {
     ]
 }
 
-fn transport_kinds() -> Vec<&'static str> {
-    transports::registry().iter().map(|t| t.name()).collect()
-}
 fn fault_kinds() -> Vec<&'static str> {
     vec!["down", "loss", "corrupt", "duplicate", "reorder"]
 }
@@ -186,7 +183,7 @@ fn port_orders() -> Vec<&'static str> {
 }
 
 use Absent::{Is, Like, Required, Unset};
-use Type::{Bytes, Count, Flag, List, Number, Rate, Span, Text, Word};
+use Type::{Bytes, Count, Flag, List, Number, Rate, Span, Text, Transport, Word};
 
 const NOT_STAR: &[&str] = &["dumbbell", "parking-lot"];
 /// Every table, in the order of the reference.
@@ -248,7 +245,7 @@ pub static TABLES: &[TableDef] = &[
         repeated: false,
         meaning: "How the hosts send. Parameters stand in [transport.<kind>]; `tidegate explain transport.<kind>` lists them.",
         fields: &[
-            Field::new("kind", Word(transport_kinds), Is("\"expresspass\""), "The transport; `tidegate list transports` names them."),
+            Field::new("kind", Transport, Is("\"expresspass\""), "The transport; `tidegate list transports` names them."),
             Field::new("profile", Text, Unset("the transport's default profile"), "A named set of parameters, where papers and their code differ.").effect("Parameters in [transport.<kind>] still win over the profile."),
         ],
     },

@@ -4,21 +4,21 @@ use crate::assemble::Assembled;
 use model::{Class, Rng, stream};
 use results::{RunRecord, Status};
 use std::fmt::Write as _;
+use transports::Registry;
 use units::Time;
 
 /// A random scenario: small enough for a second, odd enough to be worth it.
-pub fn text(seed: u64) -> String {
+pub fn text(transports: &Registry, seed: u64) -> String {
     let mut rng = Rng::stream(seed, stream::TEST, 1);
     let mut out = format!("name = \"fuzz-{seed}\"\n");
     let hosts = topology(&mut rng, &mut out);
     for _ in 0..rng.between(1, 2) {
         workload(&mut rng, &mut out, hosts);
     }
-    let names: Vec<_> = transports::registry().iter().map(|t| t.name()).collect();
     let _ = write!(
         out,
         "\n[transport]\nkind = \"{}\"\n",
-        pick(&mut rng, &names)
+        pick(&mut rng, &transports.names())
     );
     let _ = write!(
         out,
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn every_seed_gives_a_scenario_that_can_be_assembled() {
         for seed in 0..300 {
-            let text = text(seed);
+            let text = text(&transports::registry(), seed);
             let scenario =
                 crate::load_text("fuzz", &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
             scenario

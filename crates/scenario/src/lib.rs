@@ -28,7 +28,7 @@ mod words;
 pub use assemble::{Alone, Assembled, Progress, Watch};
 pub use check::{Figure, HOPS_PER_SECOND};
 pub use diagnostic::{Diagnostic, Errors, Origin, SourceText};
-pub use resolve::{Request, Scenario, load, load_text};
+pub use resolve::{Request, Scenario, load, load_text, load_text_with, load_with};
 pub use resolved::hash;
 pub use schema::{explain, json_schema, known_names, markdown};
 pub use section::Section;

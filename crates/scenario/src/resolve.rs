@@ -7,7 +7,7 @@ use crate::tree::{self, Data, Node, Table};
 use crate::value::Value;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
-use transports::{Factory, Transport};
+use transports::{Factory, Registry, Transport};
 
 /// A scenario in which every key has its value, and everything that can be said about single keys
 /// has been checked.
@@ -60,6 +60,14 @@ pub struct Request<'a> {
 /// # Errors
 /// Everything that is wrong.
 pub fn load(request: &Request<'_>) -> Result<Scenario, Errors> {
+    load_with(&transports::registry(), request)
+}
+
+/// The same for a program that knows these transports.
+///
+/// # Errors
+/// Everything that is wrong.
+pub fn load_with(transports: &Registry, request: &Request<'_>) -> Result<Scenario, Errors> {
     let mut errors = Vec::new();
     let path = Path::new(request.from);
     let node = match crate::builtin::find(request.from) {
@@ -79,7 +87,7 @@ pub fn load(request: &Request<'_>) -> Result<Scenario, Errors> {
     let stem = path
         .file_stem()
         .map_or("scenario".into(), |s| s.to_string_lossy());
-    resolve(node, &stem, request.sets, errors)
+    resolve(transports, node, &stem, request.sets, errors)
 }
 
 /// Resolves a scenario given as text.
@@ -87,6 +95,19 @@ pub fn load(request: &Request<'_>) -> Result<Scenario, Errors> {
 /// # Errors
 /// Everything that is wrong.
 pub fn load_text(name: &str, text: &str, sets: &[String]) -> Result<Scenario, Errors> {
+    load_text_with(&transports::registry(), name, text, sets)
+}
+
+/// The same for a program that knows these transports.
+///
+/// # Errors
+/// Everything that is wrong.
+pub fn load_text_with(
+    transports: &Registry,
+    name: &str,
+    text: &str,
+    sets: &[String],
+) -> Result<Scenario, Errors> {
     let source = Arc::new(SourceText {
         name: name.to_owned(),
         text: text.to_owned(),
@@ -96,7 +117,7 @@ pub fn load_text(name: &str, text: &str, sets: &[String]) -> Result<Scenario, Er
     let stem = Path::new(name)
         .file_stem()
         .map_or("scenario".into(), |s| s.to_string_lossy());
-    resolve(node, &stem, sets, errors)
+    resolve(transports, node, &stem, sets, errors)
 }
 
 fn unknown_scenario(name: &str) -> Diagnostic {
@@ -113,6 +134,7 @@ fn unknown_scenario(name: &str) -> Diagnostic {
 }
 
 fn resolve(
+    transports: &Registry,
     node: Node,
     stem: &str,
     sets: &[String],
@@ -129,6 +151,7 @@ fn resolve(
         return Err(Errors(errors));
     }
     let mut reader = Reader {
+        transports,
         root: &root,
         errors: &mut errors,
     };
@@ -147,6 +170,7 @@ fn resolve(
 }
 
 struct Reader<'a> {
+    transports: &'a Registry,
     root: &'a Table,
     errors: &'a mut Vec<Diagnostic>,
 }
@@ -168,9 +192,7 @@ impl Reader<'_> {
             ));
         }
         let transport = self.section("transport");
-        let protocol = transport
-            .opt_text("kind")
-            .and_then(|kind| transports::find(&kind));
+        let protocol = self.protocol(&transport);
         let factory = protocol.and_then(|p| self.configure(p, &transport));
         let (thresholds, threshold_origins) = self.thresholds();
         let (switch, credit) = (self.section("switch"), self.section("switch.credit"));
@@ -322,6 +344,23 @@ impl Reader<'_> {
         }
     }
 
+    /// The transport that `[transport]` names.
+    fn protocol(&mut self, section: &Section) -> Option<&'static dyn Transport> {
+        let kind = section.opt_text("kind")?;
+        let found = self.transports.find(&kind);
+        if found.is_none() {
+            let d = Diagnostic::at(section.origin("kind"), "transport.kind cannot be used")
+                .label(format!("\"{kind}\" is not known here"));
+            let names = self.transports.names();
+            self.errors
+                .push(match nearest(&kind, names.iter().copied()) {
+                    Some(near) => d.help(format!("did you mean \"{near}\"?")),
+                    None => d.help(format!("use one of {}", quoted(&names))),
+                });
+        }
+        found
+    }
+
     fn configure(
         &mut self,
         protocol: &'static dyn Transport,
@@ -412,8 +451,8 @@ impl Reader<'_> {
             return;
         };
         for (name, (at, node)) in table {
-            if node.table().is_some() && transports::find(name).is_none() {
-                let known = transports::registry().iter().map(|t| t.name());
+            if node.table().is_some() && self.transports.find(name).is_none() {
+                let known = self.transports.names();
                 self.errors.push(unknown_key("transport", name, at, known));
             }
         }

@@ -23,6 +23,8 @@ pub enum Type {
     Text,
     /// One of a few words.
     Word(fn() -> Vec<&'static str>),
+    /// The name of a transport: any string here, looked up where the registry is at hand.
+    Transport,
     /// A list of one kind.
     List(&'static Type),
 }
@@ -85,6 +87,7 @@ impl Type {
                 .map(|w| format!("\"{w}\""))
                 .collect::<Vec<_>>()
                 .join(", "),
+            Self::Transport => "name of a transport".to_owned(),
             Self::List(of) => format!("list of: {}", of.describe()),
         }
     }
@@ -97,7 +100,7 @@ impl Type {
             Self::Count(..) => "8",
             Self::Number(..) => "0.5",
             Self::Flag => "true",
-            Self::Text | Self::Word(_) => "\"...\"",
+            Self::Text | Self::Word(_) | Self::Transport => "\"...\"",
             Self::List(_) => "[...]",
         }
     }
@@ -130,7 +133,7 @@ impl Type {
                 }
             }
             (Self::Flag, Data::Flag(b)) => Ok(Value::Flag(*b)),
-            (Self::Text, Data::Text(s)) => Ok(Value::Text(s.clone())),
+            (Self::Text | Self::Transport, Data::Text(s)) => Ok(Value::Text(s.clone())),
             (Self::Word(words), Data::Text(s)) => {
                 let words = words();
                 if words.contains(&s.as_str()) {

@@ -29,7 +29,7 @@ const SCENARIOS: [(&str, &[&str]); 4] = [
 #[test]
 fn windows_and_an_event_queue_see_every_packet_alike_under_every_transport() {
     for (name, sets) in SCENARIOS {
-        for transport in transports::registry() {
+        for transport in transports::registry().iter() {
             let kind = format!("transport.kind={}", transport.name());
             let sets = [sets, &[kind.as_str(), "run.until=400us", "output.every=0s"]].concat();
             let run = assembled(name, &sets);
@@ -118,7 +118,7 @@ fn threads_and_the_order_of_keys_change_no_fingerprint() {
         "[[workload]]\nkind = \"random\"\nload = 0.3\nsizes = \"web-server\"\nmessages = 150\n";
     let turned = "[[workload]]\nmessages = 150\nload = 0.3\nsizes = \"web-server\"\nkind = \"random\"\n\
                   [topology]\nspines = 3\nhosts_per_leaf = 8\nleaves = 6\nkind = \"leaf-spine\"\n";
-    for transport in transports::registry() {
+    for transport in transports::registry().iter() {
         let kind = format!("transport.kind={}", transport.name());
         let print = |scenario: &str, threads| run(text(scenario, &[&kind]), threads).fingerprint;
         let one = print(&format!("{topology}{workload}"), 1);
@@ -137,7 +137,7 @@ fn fingerprints_are_those_on_record() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fingerprints.txt");
     let mut lines = String::new();
     for (name, sets) in SCENARIOS {
-        for transport in transports::registry() {
+        for transport in transports::registry().iter() {
             let kind = format!("transport.kind={}", transport.name());
             let sets = [sets, &[kind.as_str(), "run.until=2ms"]].concat();
             let print = run(assembled(name, &sets), 1).fingerprint;

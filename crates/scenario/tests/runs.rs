@@ -30,7 +30,7 @@ fn smaller(name: &str) -> &'static [&'static str] {
 #[test]
 fn every_builtin_scenario_runs_to_its_end_under_every_transport() {
     for builtin in scenario::builtin::all() {
-        for transport in transports::registry() {
+        for transport in transports::registry().iter() {
             let kind = format!("transport.kind={}", transport.name());
             let sets = [smaller(builtin.name), &[kind.as_str()]].concat();
             let record = run(builtin.name, &sets, 1);

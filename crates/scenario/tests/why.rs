@@ -62,7 +62,7 @@ fn part(why: &Why, part: Part) -> u64 {
 
 #[test]
 fn the_parts_of_every_message_add_up_exactly() {
-    for transport in transports::registry() {
+    for transport in transports::registry().iter() {
         let kind = format!("transport.kind={}", transport.name());
         for (name, sets) in [
             (
@@ -87,7 +87,7 @@ fn they_add_up_when_links_lose_repeat_and_reorder() {
                   [[faults]]\nkind = \"loss\"\nlink = \"* <-> *\"\nchance = 0.01\n\
                   [[faults]]\nkind = \"duplicate\"\nlink = \"* <-> *\"\nchance = 0.01\n\
                   [[faults]]\nkind = \"reorder\"\nlink = \"* <-> *\"\nchance = 0.01\nby = \"3us\"\n";
-    for transport in transports::registry() {
+    for transport in transports::registry().iter() {
         for seed in 1..4 {
             let sets = [
                 format!("transport.kind={}", transport.name()),

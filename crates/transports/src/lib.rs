@@ -2,7 +2,7 @@
 //!
 //! A transport is added with one folder and two lines in this file: its `pub mod` and its place in
 //! [`registry`]. The command line, Python, the documentation and the conformance suite iterate
-//! over the registry.
+//! over the registry. One that lives elsewhere is added by its own `main`: [`Registry::with`].
 
 pub mod dctcp;
 pub mod expresspass;
@@ -13,24 +13,65 @@ use model::wire::Codec;
 use model::{Class, Encap, Endpoint, EndpointConfig};
 use units::Rate;
 
-/// Every transport, in the order in which tables list them.
-pub fn registry() -> &'static [&'static dyn Transport] {
-    static ALL: [&dyn Transport; 5] = [
+/// The transports of this repository, in the order in which tables list them.
+pub fn registry() -> Registry {
+    Registry(vec![
         &expresspass::EXPRESSPASS,
         &expresspass::AEOLUS,
         &expresspass::IDEAL,
         &expresspass::SSP,
         &dctcp::DCTCP,
-    ];
-    &ALL
+    ])
 }
 
-/// The transport of that name.
-pub fn find(name: &str) -> Option<&'static dyn Transport> {
-    registry()
-        .iter()
-        .copied()
-        .find(|transport| transport.name() == name)
+/// The transports that a program knows: a value that goes from `main` to whoever looks one up.
+///
+/// A program of one's own adds to the ones of this repository, and changes nothing here. [ADR 18]
+#[derive(Clone)]
+pub struct Registry(Vec<&'static dyn Transport>);
+
+impl Registry {
+    /// These, and one more.
+    ///
+    /// # Panics
+    /// If its name is taken: a scenario could not say which one it means.
+    #[must_use]
+    pub fn with(mut self, transport: &'static dyn Transport) -> Self {
+        let name = transport.name();
+        assert!(
+            self.find(name).is_none(),
+            "two transports are called \"{name}\""
+        );
+        self.0.push(transport);
+        self
+    }
+
+    /// The transport of that name.
+    pub fn find(&self, name: &str) -> Option<&'static dyn Transport> {
+        self.iter().find(|transport| transport.name() == name)
+    }
+
+    /// All of them, in the order in which tables list them.
+    pub fn iter(&self) -> impl Iterator<Item = &'static dyn Transport> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// Their names, in the same order.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.iter().map(Transport::name).collect()
+    }
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        registry()
+    }
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
 }
 
 /// A transport as the rest of the program sees it.

@@ -48,7 +48,7 @@ const ALLOWED: [(&str, &[&str]); 14] = [
             "scenario",
         ],
     ),
-    ("py", &["cli", "results", "scenario"]),
+    ("py", &["cli", "results", "scenario", "transports"]),
     ("testkit", &["units", "model"]),
     ("xtask", &[]),
 ];
