@@ -85,6 +85,8 @@ pub(crate) enum Command {
     Fuzz(FuzzArgs),
     /// Write a commented scenario file to edit
     New(NewArgs),
+    /// Write a crate with a transport of your own, and tidegate with it
+    NewTransport(NewTransportArgs),
     /// List what is built in
     List(ListArgs),
     /// Explain a key of the scenario file: meaning, default, source, effect
@@ -183,6 +185,19 @@ pub(crate) struct NewArgs {
     /// The built-in scenario to start from
     #[arg(long, default_value = "incast")]
     pub(crate) from: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct NewTransportArgs {
+    /// Its name in scenarios, and the name of the crate: lower case, with - or _ between words
+    pub(crate) name: String,
+    /// The folder to write; it must not exist [default: the name]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Where the crate finds tidegate: a clone, or a URL of git [default: the clone that this
+    /// program was built from]
+    #[arg(long, value_name = "DIR|URL")]
+    pub(crate) tidegate: Option<String>,
 }
 
 #[derive(Args, Debug)]

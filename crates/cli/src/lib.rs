@@ -8,6 +8,7 @@ mod cmd_compare;
 mod cmd_describe;
 mod cmd_fuzz;
 mod cmd_new;
+mod cmd_new_transport;
 mod cmd_report;
 mod cmd_reproduce;
 mod cmd_run;
@@ -86,6 +87,7 @@ pub fn main_with(args: impl Iterator<Item = OsString>, transports: &Registry) ->
         Command::Trace(args) => cmd_trace::run(&args, global, &screen),
         Command::Fuzz(args) => cmd_fuzz::run(&args, global, &screen),
         Command::New(args) => cmd_new::run(&args, &screen),
+        Command::NewTransport(args) => cmd_new_transport::run(&args, global, &screen),
         Command::List(args) => cmd_describe::list(&args, global, &screen),
         Command::Explain(args) => cmd_describe::explain(&args, global, &screen),
         Command::Schema(args) => cmd_describe::schema(&args, global, &screen),

@@ -1,0 +1,142 @@
+//! A transport outside this repository: written, built, held to the conformance suite, compared.
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+mod common;
+
+use common::{Folder, SMALL, text, tidegate};
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Build settings of the test alone. What is only built to be called a few times is not optimised.
+const QUICK: &str = "\
+[profile.dev.package]
+tidegate = { opt-level = 0, debug = false }
+tidegate-scenario = { opt-level = 0, debug = false }
+tidegate-results = { opt-level = 0, debug = false }
+tidegate-drive = { opt-level = 0, debug = false }
+tidegate-workload = { opt-level = 0, debug = false }
+tidegate-topology = { opt-level = 0, debug = false }
+tidegate-sim = { opt-level = 1, debug = false }
+tidegate-switching = { opt-level = 1, debug = false }
+tidegate-transports = { opt-level = 1, debug = false }
+";
+
+/// Cargo in the new crate, with what this repository's own build has left behind, and no network.
+fn cargo(folder: &Path, target: &Path, args: &[&str]) -> Output {
+    let settings = folder.join("../quick.toml");
+    std::fs::write(&settings, QUICK).unwrap();
+    let (settings, target) = (settings.display().to_string(), target.display().to_string());
+    Command::new(env!("CARGO"))
+        .current_dir(folder)
+        .args(args)
+        .args(["--offline", "--config", &settings, "--target-dir", &target])
+        // Settings of the cargo that runs this test are not for that one.
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_MANIFEST_DIR")
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn a_crate_of_ones_own_builds_passes_the_suite_and_is_compared() {
+    let folder = Folder::new("own");
+    let made = tidegate(&folder.0, &["new-transport", "my-own"]);
+    assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
+    assert!(
+        text(&made.stdout).contains("cargo test"),
+        "{}",
+        text(&made.stdout)
+    );
+    let home = folder.path("my-own");
+    // target/debug/tidegate: its folder's folder.
+    let program = Path::new(env!("CARGO_BIN_EXE_tidegate"));
+    let target = program.ancestors().nth(2).unwrap();
+
+    let tested = cargo(&home, target, &["test"]);
+    let (out, err) = (text(&tested.stdout), text(&tested.stderr));
+    assert_eq!(tested.status.code(), Some(0), "{out}\n{err}");
+    for test in [
+        "any_packet_may_be_lost",
+        "random_conversations_end_well",
+        "a_message_takes_a_handshake_and_a_window",
+    ] {
+        let passed = |line: &str| line.contains(test) && line.ends_with("ok");
+        assert!(out.lines().any(passed), "{test}: {out}");
+    }
+
+    let program = target.join("debug/my-own").display().to_string();
+    let own = |args: &[&str]| {
+        Command::new(&program)
+            .current_dir(&folder.0)
+            .args(args)
+            .output()
+            .unwrap()
+    };
+    let listed = text(&own(&["list", "transports"]).stdout);
+    assert!(
+        listed.contains("  my-own ") && listed.contains("  dctcp "),
+        "{listed}"
+    );
+    let explained = text(&own(&["explain", "transport.my-own.window"]).stdout);
+    assert!(explained.contains("[ours]"), "{explained}");
+    let schema = text(&own(&["schema"]).stdout);
+    assert!(schema.contains("\"my-own\""), "the schema knows it");
+    folder.write("small.toml", SMALL);
+    let both = "transport.kind=[dctcp,my-own]";
+    let compared = own(&["compare", "small.toml", "--set", both, "--out", "both"]);
+    let table = text(&compared.stdout);
+    assert_eq!(
+        compared.status.code(),
+        Some(0),
+        "{table}{}",
+        text(&compared.stderr)
+    );
+    assert!(
+        table.contains(" dctcp ") && table.contains(" my-own "),
+        "{table}"
+    );
+    let wrong = own(&["check", "small.toml", "--set", "transport.kind=my-won"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(
+        text(&wrong.stderr).contains("did you mean \"my-own\"?"),
+        "{}",
+        text(&wrong.stderr)
+    );
+    // The program that we came from knows nothing of it.
+    let ours = tidegate(
+        &folder.0,
+        &["check", "small.toml", "--set", "transport.kind=my-own"],
+    );
+    assert_eq!(ours.status.code(), Some(2));
+}
+
+#[test]
+fn nothing_is_overwritten_and_nothing_is_left_half_written() {
+    let folder = Folder::new("refused");
+    std::fs::create_dir(folder.path("mine")).unwrap();
+    let file = folder.write("file", "");
+    let refused = |args: &[&str], code: i32, why: &str| {
+        let output = tidegate(&folder.0, &[&["new-transport"], args].concat());
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {err}");
+        assert!(err.contains(why), "{args:?}: {err}");
+    };
+    refused(&["mine"], 2, "nothing is overwritten");
+    refused(&["dctcp"], 2, "has a transport of that name");
+    refused(&["other", "--tidegate", "mine"], 2, "no clone of tidegate");
+    refused(&["other", "--tidegate", "nowhere"], 2, "nowhere");
+    refused(
+        &["other", "--dir", &format!("{file}/under")],
+        4,
+        "cannot write",
+    );
+    let mut left: Vec<_> = std::fs::read_dir(&folder.0)
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["file", "mine"]);
+    let named = tidegate(&folder.0, &["new-transport", "other", "--dry-run"]);
+    assert!(text(&named.stdout).contains("other/src/other/sender.rs"));
+    assert!(!folder.path("other").exists());
+}
