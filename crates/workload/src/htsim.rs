@@ -13,7 +13,7 @@
 //! A `oneshot` trigger releases its flows at its first firing, a `barrier count k` at its k-th, and
 //! a `multishot` one flow per firing, in the order of the file. Starts are in picoseconds, in files
 //! of before November 2023 in microseconds. They are read exactly, where the original rounds to a
-//! 32-bit float. `prio` decides nothing here. [htsim, `connection_matrix.cpp`, trigger.cpp]
+//! 32-bit float. `prio` and `addon` decide nothing here. [htsim, `connection_matrix.cpp`, trigger.cpp]
 
 use crate::files::ends;
 use crate::text::{Field, decimal, lines};
@@ -163,13 +163,10 @@ impl<'a> Matrix<'a> {
                 }
                 "prio" => {
                     let _: i64 = value(key, &mut words)?.number("a priority")?;
-                    if self.warnings.is_empty() {
-                        self.warnings.push(format!(
-                            "line {}: prio is not used; transports decide on priorities here",
-                            key.line
-                        ));
-                    }
+                    self.not_used(key);
                 }
+                // It stands alone; what is public of htsim reads it and does nothing.
+                "addon" => self.not_used(key),
                 other => {
                     return Err(key.error(format!(
                         "\"{other}\" is no property of a flow; there are id, msg, start, trigger, \
@@ -195,6 +192,18 @@ impl<'a> Matrix<'a> {
             tag: 0,
         });
         Ok(())
+    }
+
+    /// Warns of a property that decides nothing here, once.
+    fn not_used(&mut self, key: Field<'a>) {
+        if self.warnings.is_empty() {
+            let why = match key.text {
+                "prio" => "transports decide on priorities here",
+                _ => "no public version of htsim acts on it",
+            };
+            let text = format!("line {}: {} is not used; {why}", key.line, key.text);
+            self.warnings.push(text);
+        }
     }
 
     fn trigger(&mut self, first: Field<'a>, rest: &[Field<'a>]) -> Result<(), TextError> {
@@ -370,6 +379,12 @@ trigger id 2 multishot
             "{:?}",
             file.warnings
         );
+    }
+
+    #[test]
+    fn what_decides_nothing_is_a_warning() {
+        let file = parse("0->1 id 1 addon start 0 size 9").unwrap();
+        assert!(file.warnings[0].starts_with("line 1: addon is not used"));
     }
 
     #[test]
