@@ -47,6 +47,13 @@ impl Rng {
         }
     }
 
+    /// The stream of part number `n` of this entity, which draws as if the entity did not.
+    pub const fn part(&self, n: u64) -> Self {
+        Self {
+            state: mix(self.state ^ mix(n.wrapping_add(1).wrapping_mul(GOLDEN))),
+        }
+    }
+
     /// The next 64 random bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
@@ -108,13 +115,15 @@ mod tests {
     ];
 
     #[test]
-    fn streams_of_neighbours_differ() {
+    fn streams_of_neighbours_and_of_parts_differ() {
         let first = |kind, id| Rng::stream(7, kind, id).next_u64();
         let mut seen: Vec<_> = (0..1000).map(|id| first(stream::HOST, id)).collect();
         seen.extend((0..1000).map(|id| first(stream::PORT, id)));
+        let entity = Rng::stream(7, stream::PORT, 0);
+        seen.extend((0..1000).map(|n| entity.part(n).next_u64()));
         seen.sort_unstable();
         seen.dedup();
-        assert_eq!(seen.len(), 2000);
+        assert_eq!(seen.len(), 3000);
     }
 
     #[test]

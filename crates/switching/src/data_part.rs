@@ -44,12 +44,12 @@ impl DataPart {
             let unbounded = PortSpec::fifo(Bytes(u64::MAX));
             Box::new(Background {
                 class,
-                queue: DataQueue::new(&unbounded, rng.clone()),
+                queue: DataQueue::new(&unbounded, rng.part(0)),
             })
         });
         let legacy = spec
             .legacy
-            .map(|legacy| Box::new(Legacy::new(legacy, rng.clone())));
+            .map(|legacy| Box::new(Legacy::new(legacy, rng.part(1))));
         Self {
             data: DataQueue::new(spec, rng),
             legacy,

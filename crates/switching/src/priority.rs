@@ -28,7 +28,7 @@ impl StrictPriority {
             spec.priorities
         );
         let queues = (0..spec.priorities)
-            .map(|_| DataQueue::new(spec, rng.clone()))
+            .map(|queue| DataQueue::new(spec, rng.part(queue.into())))
             .collect();
         Self {
             queues,
