@@ -12,30 +12,65 @@ const SLOTS: u64 = 256;
 const AHEAD_MAX: u64 = SLOTS - 2;
 
 pub(crate) struct Activity {
-    threads: usize,
+    raisers: Vec<Raiser>,
+    /// Length of a window, in picoseconds.
+    window: u64,
+}
+
+/// The flags that one thread raises.
+pub(crate) struct Raiser {
     /// 64-node words in a bitset.
     words: usize,
     /// Length of a window, in picoseconds.
     window: u64,
-    /// By thread, slot and word.
+    /// By slot and word.
     flags: Vec<AtomicU64>,
-    /// By thread: the slots in which it raised any flag.
-    any: Vec<[AtomicU64; 4]>,
+    /// The slots in which any flag is raised.
+    any: [AtomicU64; 4],
+}
+
+impl Raiser {
+    #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "below 256")]
+    fn place(&self, window: u64, word: usize) -> usize {
+        (window % SLOTS) as usize * self.words + word
+    }
+
+    /// Wakes the node at `bit` in the window of `at`, or as late before it as can be said now.
+    /// `now` is the current window. Returns the end of the window of `at`.
+    #[inline]
+    pub(crate) fn raise(&self, now: u64, bit: u32, at: Time) -> Time {
+        let target = at.0 / self.window;
+        let window = target.min(now + AHEAD_MAX);
+        let flags = &self.flags[self.place(window, bit as usize / 64)];
+        // This thread alone writes here, but for the owner's clearing of the current slot.
+        flags.store(
+            flags.load(Ordering::Relaxed) | 1 << (bit % 64),
+            Ordering::Relaxed,
+        );
+        #[allow(clippy::cast_possible_truncation, reason = "below 256")]
+        let slot = (window % SLOTS) as usize;
+        let any = &self.any[slot / 64];
+        any.store(
+            any.load(Ordering::Relaxed) | 1 << (slot % 64),
+            Ordering::Relaxed,
+        );
+        Time((target + 1).saturating_mul(self.window))
+    }
 }
 
 impl Activity {
     pub(crate) fn new(threads: usize, words: usize, window: u64) -> Self {
         let slots = usize::try_from(SLOTS).expect("small");
-        Self {
-            threads,
+        let raiser = || Raiser {
             words,
             window,
-            flags: (0..threads * slots * words)
-                .map(|_| AtomicU64::new(0))
-                .collect(),
-            any: (0..threads)
-                .map(|_| [const { AtomicU64::new(0) }; 4])
-                .collect(),
+            flags: (0..slots * words).map(|_| AtomicU64::new(0)).collect(),
+            any: [const { AtomicU64::new(0) }; 4],
+        };
+        Self {
+            raisers: (0..threads).map(|_| raiser()).collect(),
+            window,
         }
     }
 
@@ -45,46 +80,18 @@ impl Activity {
         self.window
     }
 
-    /// The number of the window that holds `at`.
+    /// The flags of `thread`.
     #[inline]
-    pub(crate) fn window_of(&self, at: Time) -> u64 {
-        at.0 / self.window
-    }
-
-    #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "below 256")]
-    fn place(&self, thread: usize, window: u64, word: usize) -> usize {
-        (thread * SLOTS as usize + (window % SLOTS) as usize) * self.words + word
-    }
-
-    /// Wakes the node at `bit` in the window of `at`, or as late before it as can be said now.
-    /// `now` is the current window. Returns the end of the window of `at`.
-    #[inline]
-    pub(crate) fn raise(&self, thread: usize, now: u64, bit: u32, at: Time) -> Time {
-        let target = self.window_of(at);
-        let window = target.min(now + AHEAD_MAX);
-        let flags = &self.flags[self.place(thread, window, bit as usize / 64)];
-        // This thread alone writes here, but for the owner's clearing of the current slot.
-        flags.store(
-            flags.load(Ordering::Relaxed) | 1 << (bit % 64),
-            Ordering::Relaxed,
-        );
-        #[allow(clippy::cast_possible_truncation, reason = "below 256")]
-        let slot = (window % SLOTS) as usize;
-        let any = &self.any[thread][slot / 64];
-        any.store(
-            any.load(Ordering::Relaxed) | 1 << (slot % 64),
-            Ordering::Relaxed,
-        );
-        Time((target + 1).saturating_mul(self.window))
+    pub(crate) fn of(&self, thread: usize) -> &Raiser {
+        &self.raisers[thread]
     }
 
     /// The nodes of `word` that are awake in `window`; forgets them unless `keep`.
     #[inline]
     pub(crate) fn awake(&self, window: u64, word: usize, keep: bool) -> u64 {
         let mut awake = 0;
-        for thread in 0..self.threads {
-            let flags = &self.flags[self.place(thread, window, word)];
+        for raiser in &self.raisers {
+            let flags = &raiser.flags[raiser.place(window, word)];
             awake |= flags.load(Ordering::Relaxed);
             if !keep {
                 flags.store(0, Ordering::Relaxed);
@@ -97,23 +104,19 @@ impl Activity {
     /// Only the thread that closes the barrier may call it.
     #[allow(clippy::cast_possible_truncation, reason = "below 256")]
     pub(crate) fn next(&self, from: u64) -> Option<u64> {
-        let union: Vec<u64> = (0..4)
-            .map(|w| {
-                self.any
-                    .iter()
-                    .fold(0, |sum, any| sum | any[w].load(Ordering::Relaxed))
-            })
-            .collect();
+        let any = |word: usize| self.raisers.iter().map(move |raiser| &raiser.any[word]);
+        let union: [u64; 4] = std::array::from_fn(|word| {
+            any(word).fold(0, |sum, any| sum | any.load(Ordering::Relaxed))
+        });
         let is_set = |window: u64| {
             let slot = (window % SLOTS) as usize;
             union[slot / 64] >> (slot % 64) & 1 == 1
         };
         let next = (from..from + SLOTS).find(|&window| is_set(window))?;
         let slot = (next % SLOTS) as usize;
-        for any in &self.any {
-            let word = &any[slot / 64];
-            word.store(
-                word.load(Ordering::Relaxed) & !(1 << (slot % 64)),
+        for any in any(slot / 64) {
+            any.store(
+                any.load(Ordering::Relaxed) & !(1 << (slot % 64)),
                 Ordering::Relaxed,
             );
         }

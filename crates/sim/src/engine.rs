@@ -6,7 +6,7 @@ use crate::net::{self, SetupError, World};
 use crate::node::{Kind, Log, Node, Outlet};
 use crate::outcome;
 use crate::placement::share_out;
-use crate::ring::{Pool, Ring};
+use crate::ring::{Far, Pool, Ring, in_flight};
 use crate::setup::{FlowSample, Observer, Outcome, PortSample, Setup};
 use crate::sort::{BUCKETS, INDEX_BITS, sort};
 use crate::trace::{Traced, Tracer, Wanted};
@@ -27,21 +27,10 @@ const QUIET_MIN: Span = Span::us(200);
 /// Packet-hops between two looks of the observer.
 const LOOK_EVERY: u64 = 500_000;
 
-/// Whom a packet on a link reaches, and which flag tells it.
-#[derive(Clone, Copy)]
-struct Far {
-    /// Place of the receiving node in the activity sets.
-    bit: u32,
-    /// Word of `news`, and the bit in it; no bit for hosts, which always look.
-    news_word: u32,
-    news_bit: u64,
-}
-
 struct Net<'a> {
     world: World<'a>,
     nodes: Vec<UnsafeCell<Node>>,
     rings: Vec<Ring>,
-    far: Vec<Far>,
     /// Ingress ports with new packets, by node (see `news_of`), as bits.
     news: Vec<AtomicU64>,
     /// By node: its first word of `news`.
@@ -107,10 +96,11 @@ impl Outlet for Out<'_, '_> {
             at >= self.window_end,
             "{packet:?} arrives at {at}, within its own window"
         );
-        let ring = &self.net.rings[link as usize];
+        // SAFETY: nodes send on links of the topology, and each has its ring.
+        let ring = unsafe { self.net.rings.get_unchecked(link as usize) };
         // SAFETY: a link is fed by one node, which this thread runs.
         if unsafe { ring.push(self.pool, packet, at) } {
-            self.tell(link, at);
+            self.tell(ring, at);
         }
     }
 
@@ -124,16 +114,15 @@ impl Outlet for Out<'_, '_> {
 }
 
 impl Out<'_, '_> {
-    /// Wakes the receiver of `link` for a packet that arrives at `at`: once per link and window.
+    /// Wakes the receiver at the end of `ring` for a packet that arrives at `at`: once per link and
+    /// window.
     #[inline(never)]
-    fn tell(&mut self, link: u32, at: Time) {
-        let far = self.net.far[link as usize];
-        let until = self
-            .net
-            .activity
-            .raise(self.thread, self.window, far.bit, at);
+    fn tell(&mut self, ring: &Ring, at: Time) {
+        let far = ring.far;
+        let raiser = self.net.activity.of(self.thread);
+        let until = raiser.raise(self.window, far.bit, at);
         // SAFETY: a link is fed by one node, which this thread runs.
-        unsafe { self.net.rings[link as usize].told(until) };
+        unsafe { ring.told(until) };
         if far.news_bit != 0 {
             self.net.news[far.news_word as usize].fetch_or(far.news_bit, Ordering::AcqRel);
         }
@@ -156,17 +145,16 @@ impl<'a> Net<'a> {
             news_of.push(words);
             words += u32::try_from(node.ports.len().div_ceil(64)).expect("few ports");
         }
-        let far = setup.topology.links.iter().map(|link| {
+        let rings = setup.topology.links.iter().map(|link| {
             let listens = setup.topology.nodes[link.to.index()].kind == NodeKind::Switch;
-            Far {
+            Ring::new(Far {
                 bit: bit_of[link.to.index()],
                 news_word: news_of[link.to.index()] + u32::from(link.to_port) / 64,
                 news_bit: u64::from(listens) << (link.to_port % 64),
-            }
+            })
         });
         Self {
-            far: far.collect(),
-            rings: setup.topology.links.iter().map(|_| Ring::new()).collect(),
+            rings: rings.collect(),
             news: (0..words).map(|_| AtomicU64::new(0)).collect(),
             activity: Activity::new(threads, node_at.len() / 64, window),
             bucket_shift: (64 - window.leading_zeros()).saturating_sub(BUCKETS.ilog2()),
@@ -213,7 +201,9 @@ impl<'a> Net<'a> {
                 let next = self.run_node(number, node, clock, worker);
                 if next < Time::NEVER {
                     let bit = self.bit_of[number as usize];
-                    self.activity.raise(worker.thread, clock.window, bit, next);
+                    self.activity
+                        .of(worker.thread)
+                        .raise(clock.window, bit, next);
                 }
                 worker.pool.recycle();
             }
@@ -269,7 +259,8 @@ impl<'a> Net<'a> {
                 let ports_too = noted.then_some(&mut *ports);
                 let left = self.gather(number, node, clock, out.pool, keys, packets, ports_too);
                 log.hops += keys.len() as u64;
-                sort(keys, scratch, self.bucket_shift);
+                // SAFETY: `gather` takes arrivals of this window alone, and the shift is made for it.
+                unsafe { sort(keys, scratch, self.bucket_shift) };
                 if noted {
                     for &key in keys.iter() {
                         let index = (key & ((1 << INDEX_BITS) - 1)) as usize;
@@ -282,14 +273,18 @@ impl<'a> Net<'a> {
                     unreachable!("matched above")
                 };
                 let ways = &self.world.ways;
+                let mut page = switch.page(clock.start, ways);
                 keys.push(u64::MAX); // Later than any arrival.
                 for pair in keys.windows(2) {
                     let index = (pair[0] & ((1 << INDEX_BITS) - 1)) as usize;
                     // SAFETY: `gather` numbered the packets; taken ones live until the pool
                     // recycles, after this call.
-                    let packet = unsafe { &**packets.get_unchecked(index) };
-                    let alone = pair[1] >> INDEX_BITS != pair[0] >> INDEX_BITS;
-                    switch.arrive(packet.at, packet, alone, ways, log, &mut out);
+                    let packet = unsafe { &mut **packets.get_unchecked(index) };
+                    let alone = || pair[1] >> INDEX_BITS != pair[0] >> INDEX_BITS;
+                    if packet.at >= page.until {
+                        page = switch.page(packet.at, ways);
+                    }
+                    switch.arrive(packet.at, packet, alone, &page, log, &mut out);
                 }
                 switch.commit_before(clock.end, &mut out);
                 switch.next().min(left)
@@ -297,6 +292,7 @@ impl<'a> Net<'a> {
         }
     }
 
+    #[inline(never)]
     fn run_host<'p>(
         &self,
         host: &mut crate::host::Host,
@@ -306,18 +302,18 @@ impl<'a> Net<'a> {
         out: &mut Out<'_, '_>,
     ) -> Time {
         let book = &self.world.book;
-        let mut arrivals = arrivals.peekable();
-        loop {
-            let arrival = arrivals.peek().map_or(Time::NEVER, |packet| packet.at);
-            let now = arrival.min(host.next());
-            if now >= end {
-                return now;
+        let mut next = host.next();
+        for packet in arrivals {
+            while next < packet.at {
+                next = host.settle(next, book, log, out);
             }
-            while let Some(packet) = arrivals.next_if(|packet| packet.at == now) {
-                host.arrive(now, packet, book, log);
-            }
-            host.settle(now, book, log, out);
+            host.arrive(packet.at, packet, book, log);
+            next = packet.at; // to be settled after all that arrives then
         }
+        while next < end {
+            next = host.settle(next, book, log, out);
+        }
+        next
     }
 
     /// The link into `node` by `port`.
@@ -342,7 +338,7 @@ impl<'a> Net<'a> {
         clock: Clock,
         pool: &mut Pool,
         keys: &mut Vec<u64>,
-        packets: &mut Vec<*const Packet>,
+        packets: &mut Vec<*mut Packet>,
         mut ports: Option<&mut Vec<u16>>,
     ) -> Time {
         let Kind::Switch(switch) = &node.kind else {
@@ -351,6 +347,8 @@ impl<'a> Net<'a> {
         let mut next = Time::NEVER;
         keys.clear();
         packets.clear();
+        keys.reserve(packets.capacity());
+        let mut n = 0;
         if let Some(ports) = &mut ports {
             ports.clear();
         }
@@ -363,11 +361,13 @@ impl<'a> Net<'a> {
                 let ring = &self.rings[(switch.ports[port].link() ^ 1) as usize];
                 // SAFETY: this thread runs the receiving node.
                 let most = unsafe { ring.waiting() };
-                keys.reserve(most);
-                packets.reserve(most);
+                if packets.capacity() - n < most {
+                    // SAFETY: the first `n` were written.
+                    unsafe { make_room(keys, packets, n, most) };
+                }
                 let (key, place) = (keys.as_mut_ptr(), packets.as_mut_ptr());
-                let mut n = packets.len();
-                // SAFETY: this thread runs the receiving node; there is room for all that wait.
+                // SAFETY: this thread runs the receiving node; `keys` has as much room as `packets`,
+                // which has enough for all that wait.
                 let stays = unsafe {
                     ring.take_before(clock.end, pool, |packet| {
                         let at = (*packet).at.0 - clock.start.0;
@@ -376,20 +376,20 @@ impl<'a> Net<'a> {
                         n += 1;
                     })
                 };
-                // SAFETY: the first `n` of both were written.
-                unsafe {
-                    keys.set_len(n);
-                    packets.set_len(n);
-                }
                 if let Some(at) = stays {
                     *left |= fresh & fresh.wrapping_neg();
                     next = next.min(at);
                 }
                 if let Some(ports) = &mut ports {
-                    ports.resize(packets.len(), u16::try_from(port).expect("few ports"));
+                    ports.resize(n, u16::try_from(port).expect("few ports"));
                 }
                 fresh &= fresh - 1;
             }
+        }
+        // SAFETY: the first `n` of both were written.
+        unsafe {
+            keys.set_len(n);
+            packets.set_len(n);
         }
         assert!(
             packets.len() < 1 << INDEX_BITS,
@@ -450,11 +450,12 @@ impl<'a> Net<'a> {
                 next.min(self.run_host(host, arrivals, clock.end, log, out))
             }
             Kind::Switch(switch) => {
-                for (place, (_, packet)) in due.iter().enumerate() {
-                    let alone = due
-                        .get(place + 1)
-                        .is_none_or(|(_, next)| next.at != packet.at);
-                    switch.arrive(packet.at, packet, alone, &self.world.ways, log, out);
+                for place in 0..due.len() {
+                    let at = due[place].1.at;
+                    let later = due.get(place + 1).map(|(_, later)| later.at);
+                    let page = switch.page(at, &self.world.ways);
+                    let packet = &mut due[place].1;
+                    switch.arrive(at, packet, || later != Some(at), &page, log, out);
                 }
                 switch.commit_before(clock.end, out);
                 next.min(switch.next())
@@ -581,7 +582,9 @@ impl Shared<'_, '_, '_> {
                 unreachable!("messages are sent by hosts")
             };
             sender.start(message, at);
-            activity.raise(0, window, self.net.bit_of[host as usize], at);
+            activity
+                .of(0)
+                .raise(window, self.net.bit_of[host as usize], at);
         });
     }
 
@@ -708,7 +711,7 @@ pub(crate) fn run_with(
         let first = net.world.book.actions(number).first();
         if let Some(&(at, _)) = first {
             // Window 0 has not begun: everything is ahead of a window before it.
-            net.activity.raise(0, 0, net.bit_of[number as usize], at);
+            net.activity.of(0).raise(0, net.bit_of[number as usize], at);
         }
     }
     let between = Between {
@@ -767,17 +770,17 @@ pub(crate) fn run_with(
     Ok((outcome, tracer))
 }
 
-/// Packets on the links, by class, once all threads have ended.
-fn in_flight(rings: &[Ring]) -> [u64; 5] {
-    let (mut sum, mut pool) = ([0; 5], Pool::default());
-    for ring in rings {
-        // SAFETY: all threads have ended, and packets are looked at before the pool goes.
-        let stays = unsafe {
-            ring.take_before(Time::NEVER, &mut pool, |packet| {
-                sum[(*packet).class() as usize] += 1;
-            })
-        };
-        debug_assert!(stays.is_none());
+/// Makes room for `more` behind the first `n` of both.
+///
+/// # Safety
+/// The first `n` of both have been written.
+#[cold]
+unsafe fn make_room(keys: &mut Vec<u64>, packets: &mut Vec<*mut Packet>, n: usize, more: usize) {
+    // SAFETY: by contract.
+    unsafe {
+        keys.set_len(n);
+        packets.set_len(n);
     }
-    sum
+    packets.reserve(more);
+    keys.reserve(packets.capacity() - n);
 }

@@ -116,15 +116,16 @@ impl Host {
         });
     }
 
-    /// Does the rest of an instant, after its arrivals: actions, the deadline, the line.
-    #[inline]
+    /// Does the rest of an instant, after its arrivals: actions, the deadline, the line. Returns
+    /// [`Host::next`].
+    #[inline(always)] // into the loop over the instants of a window
     pub(crate) fn settle(
         &mut self,
         now: Time,
         book: &Book<'_>,
         log: &mut Log,
         out: &mut impl Outlet,
-    ) {
+    ) -> Time {
         if self.action_at <= now {
             self.act(now, book, log);
         }
@@ -151,6 +152,7 @@ impl Host {
         if cfg!(debug_assertions) {
             self.endpoint.check();
         }
+        self.next()
     }
 
     #[inline]

@@ -67,7 +67,7 @@ fn make_node(setup: &Setup<'_>, world: &World<'_>, number: usize) -> Node {
     let id = u32::try_from(number).expect("fewer than 2^32 nodes");
     let kind = match node.kind {
         NodeKind::Host => Kind::Host(make_host(setup, world, id)),
-        NodeKind::Switch => Kind::Switch(make_switch(setup, world, id)),
+        NodeKind::Switch => Kind::Switch(make_switch(setup, id)),
     };
     Node {
         kind,
@@ -112,7 +112,7 @@ fn make_host(setup: &Setup<'_>, world: &World<'_>, id: u32) -> Host {
     )
 }
 
-fn make_switch(setup: &Setup<'_>, world: &World<'_>, id: u32) -> Switch {
+fn make_switch(setup: &Setup<'_>, id: u32) -> Switch {
     let node = &setup.topology.nodes[id as usize];
     let ports = node.ports.iter().map(|&number| {
         let link = setup.topology.link(number);
@@ -128,7 +128,6 @@ fn make_switch(setup: &Setup<'_>, world: &World<'_>, id: u32) -> Switch {
         NodeId(id),
         node.tier,
         ports.collect(),
-        &world.ways,
         setup
             .spray
             .then(|| Rng::stream(setup.seed, stream::PORT, spray)),

@@ -23,22 +23,25 @@ pub(crate) trait Outlet {
 
 /// Packets and bytes that went on a line, by class number; eight, so that no index is checked.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Sent([(u64, u64); 8]);
+pub(crate) struct Sent {
+    packets: [u64; 8],
+    bytes: [u64; 8],
+}
 
 impl Sent {
     #[inline]
     pub(crate) fn add(&mut self, packet: &Packet) {
-        let (packets, bytes) = &mut self.0[packet.class_index()];
-        *packets += 1;
-        *bytes += u64::from(packet.size);
+        let class = packet.class_index();
+        self.packets[class] += 1;
+        self.bytes[class] += u64::from(packet.size);
     }
 
     pub(crate) fn packets(&self) -> [u64; 5] {
-        std::array::from_fn(|class| self.0[class].0)
+        std::array::from_fn(|class| self.packets[class])
     }
 
     pub(crate) fn bytes(&self) -> [u64; 5] {
-        std::array::from_fn(|class| self.0[class].1)
+        std::array::from_fn(|class| self.bytes[class])
     }
 }
 

@@ -118,15 +118,10 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
                 host.next()
             }
             Kind::Switch(switch) => {
-                for packet in &arrivals {
-                    switch.arrive(
-                        now,
-                        packet,
-                        arrivals.len() == 1,
-                        &world.ways,
-                        &mut log,
-                        &mut out,
-                    );
+                let page = switch.page(now, &world.ways);
+                let alone = arrivals.len() == 1;
+                for packet in &mut arrivals {
+                    switch.arrive(now, packet, || alone, &page, &mut log, &mut out);
                 }
                 // A choice at this very moment knows of everything that arrived up to it.
                 if switch.is_due(now) {

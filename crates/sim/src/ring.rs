@@ -65,11 +65,20 @@ impl Drop for Pool {
     }
 }
 
-/// The sending node's half.
+/// Whom a packet on a link reaches, and which flag tells it.
+#[derive(Clone, Copy)]
+pub(crate) struct Far {
+    /// Place of the receiving node in the activity sets.
+    pub(crate) bit: u32,
+    /// Word of the news, and the bit in it; no bit for hosts, which always look.
+    pub(crate) news_word: u32,
+    pub(crate) news_bit: u64,
+}
+
+/// The sending node's half. Chunks are filled to the last, so the place in `chunk` is the number of
+/// packets appended, modulo its size.
 struct Tail {
     chunk: *mut Chunk,
-    /// Packets in `chunk`.
-    filled: usize,
     /// The receiver knows of every packet that arrives before this moment.
     told_until: Time,
 }
@@ -89,7 +98,10 @@ pub(crate) struct Ring {
     /// Packets appended since the run began.
     appended: AtomicU64,
     head: UnsafeCell<Head>,
+    pub(crate) far: Far,
 }
+
+const _: () = assert!(size_of::<Ring>() == 64, "one line of the cache");
 
 // SAFETY: `tail` is touched by the thread that owns the sending node alone, `head` by the one that
 // owns the receiving node. A chunk passes from one to the other by `appended` (release, acquire).
@@ -98,10 +110,9 @@ unsafe impl Sync for Ring {}
 unsafe impl Send for Ring {}
 
 impl Ring {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(far: Far) -> Self {
         let tail = Tail {
             chunk: ptr::null_mut(),
-            filled: CHUNK,
             told_until: Time::ZERO,
         };
         let head = Head {
@@ -113,6 +124,7 @@ impl Ring {
             tail: tail.into(),
             appended: AtomicU64::new(0),
             head: head.into(),
+            far,
         }
     }
 
@@ -126,18 +138,19 @@ impl Ring {
         // SAFETY: by contract this thread alone touches the tail.
         let tail = unsafe { &mut *self.tail.get() };
         let appended = self.appended.load(Ordering::Relaxed);
-        if tail.filled == CHUNK {
+        #[allow(clippy::cast_possible_truncation, reason = "below CHUNK")]
+        let filled = (appended % CHUNK as u64) as usize;
+        if filled == 0 {
             self.extend(tail, pool);
         }
         // SAFETY: `filled` is below CHUNK, and the receiver does not read this place yet.
         unsafe {
             let place = (&raw mut (*tail.chunk).packets)
                 .cast::<Packet>()
-                .add(tail.filled);
+                .add(filled);
             ptr::copy_nonoverlapping(packet, place, 1);
             (*place).at = at;
         }
-        tail.filled += 1;
         self.appended.store(appended + 1, Ordering::Release);
         at >= tail.told_until
     }
@@ -154,7 +167,6 @@ impl Ring {
             unsafe { (*tail.chunk).next = chunk };
         }
         tail.chunk = chunk;
-        tail.filled = 0;
     }
 
     /// Notes that the receiver will look before every arrival earlier than `until`.
@@ -167,8 +179,8 @@ impl Ring {
         unsafe { (*self.tail.get()).told_until = until };
     }
 
-    /// Hands every packet that arrives before `end` to `each`, by reference; the references hold
-    /// until the pool recycles. Returns the arrival of the first packet that stays.
+    /// Hands every packet that arrives before `end` to `each`, which owns it until the pool
+    /// recycles. Returns the arrival of the first packet that stays.
     ///
     /// # Safety
     /// Only the thread that runs the receiving node may call it.
@@ -177,7 +189,7 @@ impl Ring {
         &self,
         end: Time,
         pool: &mut Pool,
-        mut each: impl FnMut(*const Packet),
+        mut each: impl FnMut(*mut Packet),
     ) -> Option<Time> {
         let appended = self.appended.load(Ordering::Acquire);
         // SAFETY: by contract this thread alone touches the head once a packet was appended.
@@ -193,7 +205,7 @@ impl Ring {
             let n = (appended - head.taken).min((CHUNK - head.taken_here) as u64) as usize;
             // SAFETY: `taken_here + n` is at most CHUNK, and these packets were appended.
             let first = unsafe {
-                (&raw const (*head.chunk).packets)
+                (&raw mut (*head.chunk).packets)
                     .cast::<Packet>()
                     .add(head.taken_here)
             };
@@ -247,13 +259,33 @@ impl Drop for Ring {
     }
 }
 
+/// Packets on the links, by class, once all threads have ended.
+pub(crate) fn in_flight(rings: &[Ring]) -> [u64; 5] {
+    let (mut sum, mut pool) = ([0; 5], Pool::default());
+    for ring in rings {
+        // SAFETY: all threads have ended, and packets are looked at before the pool goes.
+        let stays = unsafe {
+            ring.take_before(Time::NEVER, &mut pool, |packet| {
+                sum[(*packet).class() as usize] += 1;
+            })
+        };
+        debug_assert!(stays.is_none());
+    }
+    sum
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn packets_come_out_in_order_and_only_when_due() {
-        let (ring, mut pool) = (Ring::new(), Pool::default());
+        let far = Far {
+            bit: 0,
+            news_word: 0,
+            news_bit: 0,
+        };
+        let (ring, mut pool) = (Ring::new(far), Pool::default());
         let (mut next, mut seen) = (0u64, Vec::new());
         for round in 1..200u64 {
             for _ in 0..round % 13 {

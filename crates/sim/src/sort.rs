@@ -8,12 +8,24 @@ const INSERTION_MAX: usize = 16;
 pub(crate) const BUCKETS: usize = 64;
 
 /// Sorts arrivals by moment, then by ingress port: the keys of one port already stand in order.
-pub(crate) fn sort(keys: &mut Vec<u64>, scratch: &mut Vec<u64>, bucket_shift: u32) {
+///
+/// # Safety
+/// Every key's moment, counted from the window's start and shifted right by `bucket_shift`, is below
+/// [`BUCKETS`].
+pub(crate) unsafe fn sort(keys: &mut Vec<u64>, scratch: &mut Vec<u64>, bucket_shift: u32) {
     if keys.len() > INSERTION_MAX {
-        let bucket = |key: u64| (key >> INDEX_BITS >> bucket_shift) as usize & (BUCKETS - 1);
+        let shift = INDEX_BITS + bucket_shift;
+        let bucket = |key: u64| {
+            #[allow(clippy::cast_possible_truncation, reason = "few buckets")]
+            let bucket = (key >> shift) as usize;
+            debug_assert!(bucket < BUCKETS, "{key:x} is later than its window");
+            bucket
+        };
         let mut first = [0u32; BUCKETS + 1];
         for &key in keys.iter() {
-            first[bucket(key) + 1] += 1;
+            // SAFETY: by contract every key is within the window, which the shift spreads over the
+            // buckets.
+            *unsafe { first.get_unchecked_mut(bucket(key) + 1) } += 1;
         }
         for place in 0..BUCKETS {
             first[place + 1] += first[place];
@@ -21,7 +33,8 @@ pub(crate) fn sort(keys: &mut Vec<u64>, scratch: &mut Vec<u64>, bucket_shift: u3
         scratch.clear();
         scratch.reserve(keys.len());
         for &key in keys.iter() {
-            let place = &mut first[bucket(key)];
+            // SAFETY: the same.
+            let place = unsafe { first.get_unchecked_mut(bucket(key)) };
             // SAFETY: places of all keys are distinct and below their number, which has room.
             unsafe { scratch.as_mut_ptr().add(*place as usize).write(key) };
             *place += 1;

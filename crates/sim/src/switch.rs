@@ -3,9 +3,9 @@
 use crate::node::{Log, Outlet, Sent};
 use crate::setup::{PortCounters, SharedBuffer};
 use crate::trace::Traced;
-use model::{Class, Dequeue, DropReason, Packet, Rng, Verdict};
+use model::{Class, Dequeue, DropReason, Packet, QueueDisc, Rng, Verdict};
 use switching::Port as PortKind;
-use topology::{LinkId, NodeId, Routes, ecmp_index_salted, tier_salt};
+use topology::{LinkId, NodeId, Routes, Row, ecmp_index_salted, tier_salt};
 use units::{LineTime, Span, Time};
 
 /// The routing of a whole run: a new table whenever a link comes or goes.
@@ -21,6 +21,12 @@ impl Ways {
             .get(epoch + 1)
             .map_or(Time::NEVER, |&(from, _)| from)
     }
+}
+
+/// What one switch looks up, and until when it holds.
+pub(crate) struct Page<'a> {
+    row: Row<'a>,
+    pub(crate) until: Time,
 }
 
 /// One egress port.
@@ -43,6 +49,14 @@ pub(crate) struct Port {
     pub(crate) counters: PortCounters,
 }
 
+/// What the late choices of a switch's ports have in common.
+struct Late {
+    /// Where disciplines write what leaves.
+    slot: Packet,
+    /// Bytes of the shared buffer in use, where there is one.
+    shared_used: Option<u64>,
+}
+
 /// One switch.
 pub(crate) struct Switch {
     node: NodeId,
@@ -52,16 +66,30 @@ pub(crate) struct Switch {
     /// Ports where something waits, in no order.
     waiting: Vec<u16>,
     epoch: usize,
-    epoch_ends: Time,
-    row_start: usize,
     /// Set where packets choose their way one by one.
     spray: Option<Rng>,
     /// Set where the ports of this switch look at each other: choices then follow time across them.
     ordered: bool,
     shared: Option<SharedBuffer>,
-    shared_used: u64,
+    late: Late,
     /// A packet that finds its port idle may pass without queueing.
     may_pass: bool,
+}
+
+impl Late {
+    #[inline]
+    fn hold(&mut self, size: u64) {
+        if let Some(used) = &mut self.shared_used {
+            *used += size;
+        }
+    }
+
+    #[inline]
+    fn free(&mut self, size: u64) {
+        if let Some(used) = &mut self.shared_used {
+            *used -= size;
+        }
+    }
 }
 
 impl Port {
@@ -86,6 +114,14 @@ impl Port {
         }
     }
 
+    #[inline]
+    fn disc(&mut self) -> &mut dyn QueueDisc {
+        match &mut self.kind {
+            PortKind::Disc(disc) => &mut **disc,
+            PortKind::Fifo(_) => unreachable!("FIFO ports do not queue"),
+        }
+    }
+
     /// Puts a packet on the line at `start`.
     #[inline(always)]
     fn transmit(&mut self, start: Time, packet: &Packet, out: &mut impl Outlet) {
@@ -94,20 +130,27 @@ impl Port {
         out.send(self.link, packet, self.free_at + self.delay);
     }
 
+    /// Promises the line of a FIFO to a packet that has come in at `now`, `wait` from then.
+    #[inline(always)]
+    fn promise(&mut self, now: Time, wait: Span, packet: &Packet, out: &mut impl Outlet) {
+        self.transmit(now + wait, packet, out);
+        let promised = self.free_at.since(now);
+        // A branch, because it is rarely the longest.
+        if promised > self.promised_max {
+            self.promised_max = promised;
+        }
+    }
+
     /// Puts `packet` behind what a FIFO has promised, if it is admitted above its quiet part.
     #[inline(never)]
-    fn squeeze_in(&mut self, now: Time, packet: &Packet, out: &mut impl Outlet) {
+    fn squeeze_in(&mut self, now: Time, packet: &mut Packet, out: &mut impl Outlet) {
         let PortKind::Fifo(fifo) = &mut self.kind else {
             unreachable!("only FIFO ports promise")
         };
-        let start = now.max(self.free_at);
-        let mut packet = *packet;
-        match fifo
-            .admission
-            .judge(self.line.bytes(start.since(now)), 0, &mut packet)
-        {
-            Ok(()) => self.transmit(start, &packet, out),
-            Err(reason) => self.drop(now, &packet, reason, out),
+        let wait = self.free_at.since(now);
+        match fifo.admission.judge(self.line.bytes(wait), 0, packet) {
+            Ok(()) => self.promise(now, wait, packet, out),
+            Err(reason) => self.drop(now, packet, reason, out),
         }
     }
 
@@ -160,7 +203,6 @@ impl Switch {
         node: NodeId,
         tier: u8,
         ports: Vec<Port>,
-        ways: &Ways,
         spray: Option<Rng>,
         ordered: bool,
         pass: bool,
@@ -172,13 +214,14 @@ impl Switch {
             ports,
             waiting: Vec::new(),
             epoch: 0,
-            epoch_ends: ways.ends(0),
-            row_start: ways.epochs[0].1.row_start(node),
             spray,
             ordered: ordered || shared.is_some(),
             may_pass: pass && shared.is_none(),
             shared,
-            shared_used: 0,
+            late: Late {
+                slot: Packet::EMPTY,
+                shared_used: shared.map(|_| 0),
+            },
         }
     }
 
@@ -192,52 +235,44 @@ impl Switch {
         next
     }
 
-    /// Goes on to the routing table that holds at `now`.
-    #[cold]
-    fn turn_page(&mut self, now: Time, ways: &Ways) {
-        while now >= self.epoch_ends {
+    /// The routing that holds at `now`, which is not before that of an earlier call.
+    pub(crate) fn page<'a>(&mut self, now: Time, ways: &'a Ways) -> Page<'a> {
+        while now >= ways.ends(self.epoch) {
             self.epoch += 1;
-            self.epoch_ends = ways.ends(self.epoch);
         }
-        self.row_start = ways.epochs[self.epoch].1.row_start(self.node);
+        Page {
+            row: ways.epochs[self.epoch].1.row_of(self.node),
+            until: ways.ends(self.epoch),
+        }
     }
 
     /// The port that leads `packet` on, or `None`.
     #[inline(always)]
-    fn way(&mut self, now: Time, packet: &Packet, ways: &Ways) -> Option<usize> {
-        if now >= self.epoch_ends {
-            self.turn_page(now, ways);
-        }
-        let routes = &ways.epochs[self.epoch].1;
-        let to = packet.to().0;
-        let entry = routes.entry(self.row_start, to);
-        if entry == Routes::DIRECT {
-            return Some(usize::from(routes.port_to(to)));
-        }
+    fn way(&mut self, packet: &Packet, page: &Page<'_>) -> Option<usize> {
         let (salt, spray) = (self.salt, &mut self.spray);
         let choose = |size: u32| match spray {
             #[allow(clippy::cast_possible_truncation, reason = "below the number of ports")]
             Some(rng) if packet.class() != Class::Credit => rng.below(size.into()) as u32,
             Some(_) | None => ecmp_index_salted(packet.conn.0 ^ packet.entropy() << 24, salt, size),
         };
-        routes.pick(entry, choose).map(usize::from)
+        page.row.port(packet.to().0, choose).map(usize::from)
     }
 
-    /// A packet has come in. `alone` says that no other arrival of this node has the same moment.
+    /// A packet has come in. `alone` says whether no other arrival of this node has the same moment.
     #[inline(always)] // once per packet-hop, from one loop: its invariants belong outside it
     pub(crate) fn arrive(
         &mut self,
         now: Time,
-        packet: &Packet,
-        alone: bool,
-        ways: &Ways,
+        packet: &mut Packet,
+        alone: impl FnOnce() -> bool,
+        page: &Page<'_>,
         log: &mut Log,
         out: &mut impl Outlet,
     ) {
         if self.ordered {
             self.commit_all_before(now, out);
         }
-        let Some(index) = self.way(now, packet, ways) else {
+        let Some(index) = self.way(packet, page) else {
             log.unreachable[packet.class() as usize] += 1;
             out.lost(now, packet, Traced::NoWay(self.node));
             return;
@@ -245,59 +280,47 @@ impl Switch {
         let port = &mut self.ports[index];
         match &mut port.kind {
             PortKind::Fifo(_) => {
-                let start = now.max(port.free_at);
-                if start.since(now) < port.quiet_below {
-                    port.transmit(start, packet, out);
+                let wait = port.free_at.since(now);
+                if wait < port.quiet_below {
+                    port.promise(now, wait, packet, out);
                 } else {
                     port.squeeze_in(now, packet, out);
                 }
-                port.promised_max = port.promised_max.max(port.free_at.since(now));
             }
-            PortKind::Disc(_) => self.offer(now, index, *packet, alone, out),
+            PortKind::Disc(_) => {
+                // Choices before this arrival do not know of it.
+                while port.choose_at < now {
+                    choose(port, &mut self.late, out);
+                }
+                let idle = port.choose_at == Time::NEVER && port.free_at <= now;
+                if idle && self.may_pass && alone() && port.disc().pass(now, packet) {
+                    port.transmit(now, packet, out);
+                } else {
+                    self.offer(now, index, packet, out);
+                }
+            }
         }
     }
 
-    /// Hands a packet to a discipline: through it where the port is idle, into it otherwise.
+    /// Hands a packet to a discipline that keeps it for later.
     #[inline(never)]
-    fn offer(
-        &mut self,
-        now: Time,
-        index: usize,
-        mut packet: Packet,
-        alone: bool,
-        out: &mut impl Outlet,
-    ) {
+    fn offer(&mut self, now: Time, index: usize, packet: &mut Packet, out: &mut impl Outlet) {
         let port = &mut self.ports[index];
-        // Choices before this arrival do not know of it.
-        while port.choose_at < now {
-            choose(port, &mut self.shared_used, out);
-        }
-        let PortKind::Disc(disc) = &mut port.kind else {
-            unreachable!("FIFO ports do not queue")
-        };
-        let idle = port.choose_at == Time::NEVER && port.free_at <= now;
-        if idle && alone && self.may_pass && disc.pass(now, &mut packet) {
-            port.transmit(now, &packet, out);
-            return;
-        }
-        if let Some(shared) = self.shared {
-            let free = shared.size.get().saturating_sub(self.shared_used) as f64;
-            let held = disc.backlog().data_bytes as f64;
-            let size = u64::from(packet.size);
-            if held + size as f64 > shared.alpha * free
-                || self.shared_used + size > shared.size.get()
-            {
-                port.drop(now, &packet, DropReason::Full, out);
+        let size = u64::from(packet.size);
+        if let (Some(shared), Some(used)) = (self.shared, self.late.shared_used) {
+            let free = shared.size.get().saturating_sub(used) as f64;
+            let held = port.disc().backlog().data_bytes as f64;
+            if held + size as f64 > shared.alpha * free || used + size > shared.size.get() {
+                port.drop(now, packet, DropReason::Full, out);
                 return;
             }
         }
-        let size = packet.size;
-        match disc.enqueue(now, &mut packet) {
-            Verdict::Dropped(reason) => port.drop(now, &packet, reason, out),
-            Verdict::Queued => self.shared_used += u64::from(size),
+        match port.disc().enqueue(now, packet) {
+            Verdict::Dropped(reason) => port.drop(now, packet, reason, out),
+            Verdict::Queued => self.late.hold(size),
             Verdict::Evicted(other, reason) => {
-                self.shared_used += u64::from(size);
-                self.shared_used -= u64::from(other.size);
+                self.late.hold(size);
+                self.late.free(u64::from(other.size));
                 port.drop(now, &other, reason, out);
             }
         }
@@ -319,11 +342,7 @@ impl Switch {
                 .min()
                 .filter(|&(at, _)| at < end);
             let Some((_, port)) = first else { return };
-            choose(
-                &mut self.ports[usize::from(port)],
-                &mut self.shared_used,
-                out,
-            );
+            choose(&mut self.ports[usize::from(port)], &mut self.late, out);
         }
     }
 
@@ -338,7 +357,7 @@ impl Switch {
             let index = self.waiting[place];
             let port = &mut self.ports[usize::from(index)];
             while port.choose_at < end {
-                choose(port, &mut self.shared_used, out);
+                choose(port, &mut self.late, out);
             }
             if port.choose_at == Time::NEVER {
                 port.listed = false;
@@ -369,22 +388,18 @@ impl Switch {
 }
 
 /// Makes the choice that is due at `port.choose_at`.
-#[inline]
-fn choose(port: &mut Port, shared_used: &mut u64, out: &mut impl Outlet) {
-    let PortKind::Disc(disc) = &mut port.kind else {
-        unreachable!("FIFO ports do not queue")
-    };
+#[inline(never)]
+fn choose(port: &mut Port, late: &mut Late, out: &mut impl Outlet) {
     let at = port.choose_at;
-    let mut packet = Packet::EMPTY;
-    match disc.dequeue(at, &mut packet) {
+    match port.disc().dequeue(at, &mut late.slot) {
         Dequeue::Wait(until) => {
             debug_assert!(until > at, "a port that waits for the past waits for ever");
             port.choose_at = until;
         }
         Dequeue::Empty => port.choose_at = Time::NEVER,
         said @ (Dequeue::Packet | Dequeue::Then(_) | Dequeue::Last) => {
-            *shared_used = shared_used.saturating_sub(u64::from(packet.size));
-            port.transmit(at, &packet, out);
+            late.free(u64::from(late.slot.size));
+            port.transmit(at, &late.slot, out);
             port.choose_at = match said {
                 Dequeue::Last => Time::NEVER,
                 Dequeue::Then(next) => next.max(port.free_at),

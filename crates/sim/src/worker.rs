@@ -11,7 +11,7 @@ pub(crate) struct Worker {
     pub(crate) log: Log,
     pub(crate) keys: Vec<u64>,
     pub(crate) scratch: Vec<u64>,
-    pub(crate) packets: Vec<*const Packet>,
+    pub(crate) packets: Vec<*mut Packet>,
     pub(crate) ports: Vec<u16>,
     pub(crate) due: Vec<(u16, Packet)>,
 }

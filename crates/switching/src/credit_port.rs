@@ -16,7 +16,7 @@ pub struct CreditPort {
     /// Limit in credits, or in bytes where the shaper counts bytes.
     limit: u64,
     count: CreditCount,
-    peak_credits: u32,
+    peak_credits: usize,
     data: DataPart,
 }
 
@@ -54,10 +54,6 @@ impl CreditPort {
             None => Dequeue::Last,
         }
     }
-
-    fn credits_waiting(&self) -> u32 {
-        u32::try_from(self.credits.len()).expect("the credit queue is short")
-    }
 }
 
 impl QueueDisc for CreditPort {
@@ -70,7 +66,7 @@ impl QueueDisc for CreditPort {
         }
         self.credit_bytes += u64::from(packet.size);
         self.credits.push_back(*packet);
-        self.peak_credits = self.peak_credits.max(self.credits_waiting());
+        self.peak_credits = self.peak_credits.max(self.credits.len());
         Verdict::Queued
     }
 
@@ -79,7 +75,7 @@ impl QueueDisc for CreditPort {
         if packet.class() == Class::Credit {
             let passes =
                 self.has_room_for(packet.size) && self.bucket.take(now, packet.size).is_ok();
-            self.peak_credits = self.peak_credits.max(u32::from(passes));
+            self.peak_credits = self.peak_credits.max(usize::from(passes));
             passes
         } else {
             self.data.pass(packet)
@@ -109,14 +105,14 @@ impl QueueDisc for CreditPort {
     fn backlog(&self) -> Backlog {
         Backlog {
             data_bytes: self.data.backlog().data_bytes,
-            credits: self.credits_waiting(),
+            credits: short(self.credits.len()),
         }
     }
 
     fn peak(&self) -> Backlog {
         Backlog {
             data_bytes: self.data.peak().data_bytes,
-            credits: self.peak_credits,
+            credits: short(self.peak_credits),
         }
     }
 
@@ -139,6 +135,10 @@ impl QueueDisc for CreditPort {
             .sum();
         assert_eq!(bytes, self.credit_bytes, "credit bytes counted and waiting");
     }
+}
+
+fn short(credits: usize) -> u32 {
+    u32::try_from(credits).expect("the credit queue is short")
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ mod text;
 pub use capacity::Crossing;
 pub use ecmp::{check_symmetry, ecmp_index, ecmp_index_salted, mirrored, path, tier_salt};
 pub use graph::{Cable, Graph, GraphNode, PortOrder};
-pub use routes::Routes;
+pub use routes::{Routes, Row};
 pub use spec::{Dumbbell, FatTree, LeafSpine, MultiBottleneck, ParkingLot, Spec, Star, ThreeTier};
 pub use text::TextError;
 

@@ -33,6 +33,37 @@ pub struct Routes {
     ports: Vec<u16>,
 }
 
+/// One switch's row of [`Routes`], with what a lookup reads beside it.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    edge_of: &'a [u32],
+    port_to: &'a [u16],
+    entries: &'a [u32],
+    ports: &'a [u16],
+}
+
+impl Row<'_> {
+    /// The port that leads to `host`, of several the one whose index `choose` says, by their number;
+    /// none where there is no way.
+    #[inline(always)] // once per packet-hop
+    pub fn port(&self, host: u32, choose: impl FnOnce(u32) -> u32) -> Option<u16> {
+        let entry = self.entries[self.edge_of[host as usize] as usize];
+        if entry == Routes::DIRECT {
+            return Some(self.port_to[host as usize]);
+        }
+        let at = entry as usize;
+        let size = self.ports[at];
+        let index = if size > 1 {
+            choose(size.into()) as usize
+        } else if size == 1 {
+            0
+        } else {
+            return None;
+        };
+        Some(self.ports[at + 1 + index])
+    }
+}
+
 /// How a host sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum WayOut {
@@ -141,20 +172,17 @@ impl Routes {
         self.row(switch.0 - self.hosts)
     }
 
-    /// Where the row of `switch` starts, for [`Routes::entry`].
+    /// The row of `switch`, open for lookups: the per-packet path.
     ///
     /// # Panics
     /// If `switch` is a host.
-    pub fn row_start(&self, switch: NodeId) -> usize {
-        assert!(switch.0 >= self.hosts, "hosts have no table: use next_hops");
-        (switch.0 - self.hosts) as usize * self.edges as usize
-    }
-
-    /// The table entry for `host` in the row that starts at `row_start`: what [`Routes::table`]
-    /// has, for the per-packet path.
-    #[inline]
-    pub fn entry(&self, row_start: usize, host: u32) -> u32 {
-        self.table[row_start + self.map.edge_of[host as usize] as usize]
+    pub fn row_of(&self, switch: NodeId) -> Row<'_> {
+        Row {
+            edge_of: &self.map.edge_of,
+            port_to: &self.map.port_to,
+            entries: self.table(switch),
+            ports: &self.ports,
+        }
     }
 
     /// The ports of a table entry, ascending; none where the edge cannot be reached.
@@ -163,19 +191,6 @@ impl Routes {
         let at = entry as usize;
         let size = usize::from(self.ports[at]);
         &self.ports[at + 1..at + 1 + size]
-    }
-
-    /// The port that `choose` picks, by the size of the group, from a table entry; none where the
-    /// edge cannot be reached.
-    #[inline]
-    pub fn pick(&self, entry: u32, choose: impl FnOnce(u32) -> u32) -> Option<u16> {
-        let at = entry as usize;
-        let index = match self.ports[at] {
-            0 => return None,
-            1 => 0,
-            size => choose(size.into()),
-        };
-        Some(self.ports[at + 1 + index as usize])
     }
 
     /// All groups one after the other, each as its size and its ports: what [`Routes::group`] reads.
