@@ -334,11 +334,7 @@ impl Reader<'_> {
             let elsewhere = def.fields.iter().find(|f| f.key == key);
             let known = def.fields.iter().filter(|f| f.applies(kind)).map(|f| f.key);
             self.errors.push(match elsewhere {
-                Some(field) => {
-                    let d = Diagnostic::at(at, format!("{dotted} means nothing here"))
-                        .label(format!("{} of kind \"{kind}\" has no {key}", def.name));
-                    d.help(format!("{key} belongs to kind {}", quoted(field.kinds)))
-                }
+                Some(field) => misplaced(def, field, kind, table, at),
                 None => unknown_key(def.name, key, at, known),
             });
         }
@@ -510,6 +506,57 @@ fn quoted(words: &[&str]) -> String {
         .map(|w| format!("\"{w}\""))
         .collect::<Vec<_>>()
         .join(", ")
+}
+
+/// A key that another kind of the table has.
+fn misplaced(def: &TableDef, field: &Field, kind: &str, table: &Table, at: &Origin) -> Diagnostic {
+    let Field { key, kinds, .. } = field;
+    let whence = table.get("kind").map_or(String::new(), |(_, node)| {
+        let (line, column) = node.origin.line_column();
+        format!(" ({}:{line}:{column})", node.origin.source.name)
+    });
+    let mut help = format!("{key} belongs to kind {}", quoted(kinds));
+    let examples = builtins_of(def.name, kinds);
+    if let Some(first) = examples.first() {
+        help += &format!(
+            ", as in the scenarios {}: `tidegate new FILE --from {first}`",
+            examples.join(", ")
+        );
+    }
+    let own = def.fields.iter().filter(|f| f.kinds.contains(&kind));
+    let own: Vec<&str> = own.map(|f| f.key).collect();
+    if !own.is_empty() {
+        help += &format!("; kind \"{kind}\" has {}", own.join(", "));
+    }
+    Diagnostic::at(at, format!("{}.{key} means nothing here", def.name))
+        .label(format!(
+            "{} of kind \"{kind}\"{whence} has no {key}",
+            def.name
+        ))
+        .help(help)
+}
+
+/// The built-in scenarios with a table of one of these kinds.
+fn builtins_of(table: &str, kinds: &[&str]) -> Vec<&'static str> {
+    let fits = |node: &Node| {
+        let kind = node.table().and_then(|table| table.get("kind"));
+        let is = |data: &Data| matches!(data, Data::Text(kind) if kinds.contains(&kind.as_str()));
+        kind.is_some_and(|(_, node)| is(&node.data))
+    };
+    let has = |builtin: &&crate::builtin::Builtin| {
+        let source = Arc::new(SourceText {
+            name: builtin.name.to_owned(),
+            text: builtin.text.to_owned(),
+        });
+        let root = tree::parse(&source, None, &mut Vec::new());
+        let written = root.table().and_then(|root| root.get(table));
+        written.is_some_and(|(_, node)| match &node.data {
+            Data::List(list) => list.iter().any(fits),
+            _ => fits(node),
+        })
+    };
+    let all = crate::builtin::all().iter();
+    all.filter(has).map(|builtin| builtin.name).collect()
 }
 
 fn unknown_key<'a>(

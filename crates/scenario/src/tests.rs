@@ -42,6 +42,7 @@ fn everything_wrong_is_said_at_once() {
         "a bare number has no unit",
         "topology.k means nothing here",
         "k belongs to kind \"fat-tree\"",
+        "kind \"leaf-spine\" has leaves, spines",
         "did you mean \"incast\"?",
         "0 is out of range",
         "unknown key \"swich\" at the top of the file",
@@ -49,6 +50,19 @@ fn everything_wrong_is_said_at_once() {
         "--set:1:16",
         "did you mean \"expresspass\"?",
         "7 errors",
+    ] {
+        assert!(said.contains(part), "no {part:?} in:\n{said}");
+    }
+}
+
+#[test]
+fn a_load_for_an_incast_is_refused_with_what_has_one_and_what_can_vary_here() {
+    let said = wrong(INCAST, &["workload.load=0.5"]);
+    for part in [
+        "workload of kind \"incast\" (t.toml:2:8) has no load",
+        "as in the scenarios web-server, cache-follower, web-search, data-mining, xpass-fat-tree",
+        "`tidegate new FILE --from web-server`",
+        "kind \"incast\" has tag, senders,",
     ] {
         assert!(said.contains(part), "no {part:?} in:\n{said}");
     }
