@@ -112,8 +112,11 @@ impl Viewer {
             reason = "0 to 1 times 1000"
         )]
         bar.set_position((share * 1000.0) as u64);
+        let active = progress
+            .active
+            .map_or(String::new(), |n| format!(" ({} active)", human::count(n)));
         bar.set_message(format!(
-            "{} simulated, {}/{} messages, {:.1} M packet-hops/s  {left}",
+            "{} simulated, {}/{} messages{active}, {:.1} M packet-hops/s  {left}",
             human::time(units::Span(progress.now.0)),
             human::count(progress.done),
             human::count(progress.total),

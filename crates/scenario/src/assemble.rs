@@ -15,7 +15,7 @@ use sim::{
 use std::ops::Range;
 use topology::{LinkId, Routes, Topology};
 use units::{Bytes, Rate, Span, Time};
-use workload::{Start, Traffic};
+use workload::{Message, Start, Traffic};
 
 /// Samples that a run keeps; beyond that every second moment is forgotten. 48 MB of rows.
 const SAMPLES_MAX: usize = 1 << 19;
@@ -61,6 +61,8 @@ pub struct Progress {
     pub done: u64,
     /// Messages of the run.
     pub total: u64,
+    /// Messages under way; `None` where messages wait for others, or stand in no order of time.
+    pub active: Option<u64>,
 }
 
 /// Somebody who looks on while a run is under way.
@@ -388,7 +390,7 @@ impl Assembled {
         // that keep a run alive are far shorter than half of it.
         let alive = outcome.end.0 >= self.until().0 / 2;
         // A flow without an end of its own lasts as long as the run.
-        let endless = |m: &workload::Message| m.stop.is_none() && m.size >= workload::ENDLESS;
+        let endless = |m: &Message| m.stop.is_none() && m.size >= workload::ENDLESS;
         let mut fates = self.traffic.messages.iter().zip(&outcome.messages);
         let all_done = fates.all(|(message, fate)| fate.end.is_some() || endless(message));
         if outcome.interrupted {
@@ -532,11 +534,20 @@ struct Collector<'a> {
     /// Only multiples of this are kept; doubles where there are too many.
     every: Span,
     rows: Vec<FlowRow>,
+    /// Whether messages start at known moments, one after the other.
+    in_order: bool,
 }
 
 impl<'a> Collector<'a> {
     fn new(run: &'a Assembled, until: Time, ideal: &'a [Span], watch: &'a mut dyn Watch) -> Self {
         let every = run.probes.every.unwrap_or(Span(1));
+        let moment = |message: &Message| match message.start {
+            Start::At(at) => Some(at),
+            Start::After { .. } | Start::Fired { .. } => None,
+        };
+        let messages = &run.traffic.messages;
+        let in_order = messages.iter().all(|message| moment(message).is_some())
+            && messages.is_sorted_by_key(moment);
         Self {
             run,
             until,
@@ -546,6 +557,7 @@ impl<'a> Collector<'a> {
             flows: Vec::new(),
             every,
             rows: Vec::new(),
+            in_order,
         }
     }
 
@@ -569,13 +581,19 @@ impl<'a> Collector<'a> {
 
 impl Observer for Collector<'_> {
     fn progress(&mut self, now: Time, hops: u64, done: u64) -> bool {
-        let total = self.run.traffic.messages.len() as u64;
+        let messages = &self.run.traffic.messages;
+        let begun = |message: &Message| matches!(message.start, Start::At(at) if at <= now);
+        let active = self.in_order.then(|| {
+            let begun = messages.partition_point(begun) as u64;
+            begun.saturating_sub(done)
+        });
         self.watch.progress(&Progress {
             now,
             until: self.until,
             hops,
             done,
-            total,
+            total: messages.len() as u64,
+            active,
         })
     }
 

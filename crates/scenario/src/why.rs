@@ -47,6 +47,7 @@ impl Observer for Eye<'_> {
             hops,
             done,
             total,
+            active: None,
         })
     }
     fn completed(&mut self, _: &[Completion]) {}
