@@ -16,12 +16,16 @@ First steps:
 
 /// Simulate, compare and run proactive datacenter transports.
 #[derive(Parser, Debug)]
-#[command(name = "tidegate", version, about, after_help = AFTER, max_term_width = 100)]
+#[command(name = "tidegate", about, after_help = AFTER, max_term_width = 100)]
+#[command(arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
+    /// Print the version; with --verbose what determines a result
+    #[arg(long, short = 'V')]
+    pub(crate) version: bool,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 /// Options of every command.
@@ -74,6 +78,7 @@ pub(crate) enum Command {
     /// Run a scenario and print nothing but its fingerprint
     Fingerprint(ScenarioArgs),
     /// Run every combination of settings and seeds, and tabulate them
+    #[command(visible_alias = "sweep")]
     Compare(CompareArgs),
     /// Run the transports on real sockets
     Wire(crate::cmd_wire::WireArgs),
@@ -81,6 +86,8 @@ pub(crate) enum Command {
     Why(WhyArgs),
     /// Write the packets of a window of time for Wireshark or Perfetto
     Trace(TraceArgs),
+    /// Write the packets of a window of time as a capture, for a pipe: | wireshark -k -i -
+    Pcap(PcapArgs),
     /// Run random scenarios from seeds and check what must hold of every run
     Fuzz(FuzzArgs),
     /// Write a commented scenario file to edit
@@ -123,9 +130,9 @@ pub(crate) struct WhyArgs {
     pub(crate) ladder: u16,
 }
 
+/// Packets of a run.
 #[derive(Args, Debug)]
-#[command(group = clap::ArgGroup::new("files").required(true).multiple(true))]
-pub(crate) struct TraceArgs {
+pub(crate) struct PacketArgs {
     /// A folder that `tidegate run` wrote, or a scenario to run first
     pub(crate) run: String,
     /// From when until when, like 1ms..1.1ms; the whole run where none is given
@@ -139,6 +146,22 @@ pub(crate) struct TraceArgs {
         value_delimiter = ','
     )]
     pub(crate) flows: Vec<u32>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PcapArgs {
+    #[command(flatten)]
+    pub(crate) packets: PacketArgs,
+    /// The file to write; without it the capture goes to standard output, if that is no terminal
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub(crate) pcapng: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(group = clap::ArgGroup::new("files").required(true).multiple(true))]
+pub(crate) struct TraceArgs {
+    #[command(flatten)]
+    pub(crate) packets: PacketArgs,
     /// Write a capture for Wireshark and tshark
     #[arg(long, value_name = "FILE", group = "files")]
     pub(crate) pcapng: Option<PathBuf>,

@@ -9,6 +9,7 @@ use crate::screen::Screen;
 use crate::sweep::{self, Point};
 use results::{Output, Summary, Verdict};
 use scenario::{Errors, Scenario};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -83,15 +84,28 @@ impl Ended {
             return self.code;
         }
         let summaries: Vec<Summary> = self.runs.iter().map(|run| run.summary.clone()).collect();
-        crate::cmd_report::show(&summaries, global, screen);
         if !global.json {
+            crate::cmd_report::show(&summaries, global, screen);
             screen.say(&self.thresholds());
         }
         let written = self
             .junit(global)
-            .and_then(|()| self.report(&summaries, args, global, screen));
-        if let Err(error) = written {
+            .and_then(|()| self.report(&summaries, args, global));
+        let report = written.unwrap_or_else(|error| {
             self.code = worse(self.code, screen.fail(exit::IO, &error.to_string()));
+            None
+        });
+        match report.map(|file| file.display().to_string()) {
+            file if global.json => {
+                let runs: Vec<_> = self.runs.iter().map(Done::document).collect();
+                let document = json!({ "runs": runs, "report": file, "exit_code": self.code });
+                screen.print(&format!("{document:#}\n"));
+            }
+            Some(file) => screen.say(&format!(" report: {file}\n")),
+            None if args.shard.is_some() => {
+                screen.say(" one part of the runs; without --shard this command makes the report\n")
+            }
+            None => {}
         }
         self.code
     }
@@ -115,20 +129,16 @@ impl Ended {
         cmd_run::write_junit(global, &runs)
     }
 
+    /// Writes the page that shows all runs. Of a part of them there is none: several parts would
+    /// write the same page, each with its own runs.
     fn report(
         &self,
         summaries: &[Summary],
         args: &CompareArgs,
         global: &Global,
-        screen: &Screen,
-    ) -> Result<(), results::FileError> {
+    ) -> Result<Option<PathBuf>, results::FileError> {
         if args.shard.is_some() {
-            // Several of them would write the same page, each with its own part.
-            if !global.json {
-                screen
-                    .say(" one part of the runs; without --shard this command makes the report\n");
-            }
-            return Ok(());
+            return Ok(None);
         }
         let command = repeat(args, global);
         let page = results::compare::html(&summaries.iter().collect::<Vec<_>>(), &command);
@@ -140,10 +150,7 @@ impl Ended {
         let file = results::files::write(first.unwrap_or(Path::new(".")), &name, &mut |out| {
             out.write_all(page.as_bytes())
         })?;
-        if !global.json {
-            screen.say(&format!(" report: {}\n", file.display()));
-        }
-        Ok(())
+        Ok(Some(file))
     }
 }
 

@@ -108,6 +108,11 @@ fn items(kind: ListKind, global: &Global) -> Vec<Item> {
 
 pub(crate) fn explain(args: &ExplainArgs, global: &Global, screen: &Screen) -> i32 {
     match scenario::explain(&args.key, &global.transports) {
+        Ok(text) if global.json => {
+            let document = json!({ "key": args.key, "text": text });
+            screen.print(&format!("{document:#}\n"));
+            exit::OK
+        }
         Ok(text) => {
             screen.print(&text);
             exit::OK

@@ -8,6 +8,7 @@ use crate::screen::Screen;
 use crate::sweep;
 use scenario::fuzz::{self, Promise};
 use scenario::{Alone, load_text_with};
+use serde_json::json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -49,6 +50,18 @@ pub(crate) fn run(args: &FuzzArgs, global: &Global, screen: &Screen) -> i32 {
     bar.finish_and_clear();
     let mut failures = failures.into_inner().unwrap_or_default();
     failures.sort();
+    let done = done.into_inner();
+    if global.json {
+        let failed: Vec<_> = failures
+            .iter()
+            .map(|(seed, found)| json!({ "seed": seed, "broken": found }))
+            .collect();
+        screen.print(&format!(
+            "{:#}\n",
+            json!({ "seeds": done, "failed": failed })
+        ));
+        return code(done == seeds.len(), &failures);
+    }
     for (seed, found) in &failures {
         for line in found {
             screen.print(&format!("seed {seed}: {line}\n"));
@@ -58,14 +71,15 @@ pub(crate) fn run(args: &FuzzArgs, global: &Global, screen: &Screen) -> i32 {
             global.program
         ));
     }
-    let done = done.into_inner();
     screen.say(&format!("{done} seeds, {} failed\n", failures.len()));
-    if !failures.is_empty() {
-        exit::BROKEN
-    } else if done < seeds.len() {
-        exit::INTERRUPTED
-    } else {
-        exit::OK
+    code(done == seeds.len(), &failures)
+}
+
+fn code(all: bool, failures: &[(u64, Vec<String>)]) -> i32 {
+    match (failures, all) {
+        ([_, ..], _) => exit::BROKEN,
+        ([], true) => exit::OK,
+        ([], false) => exit::INTERRUPTED,
     }
 }
 

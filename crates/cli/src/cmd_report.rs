@@ -3,7 +3,7 @@
 use crate::args::{Global, ReportArgs};
 use crate::exit;
 use crate::screen::Screen;
-use results::{Summary, Verdict};
+use results::{Style, Summary, Verdict};
 
 pub(crate) fn run(args: &ReportArgs, global: &Global, screen: &Screen) -> i32 {
     let mut summaries = Vec::new();
@@ -21,18 +21,22 @@ pub(crate) fn run(args: &ReportArgs, global: &Global, screen: &Screen) -> i32 {
 pub(crate) fn show(summaries: &[Summary], global: &Global, screen: &Screen) {
     if global.json {
         screen.print(&results::files::to_json(&summaries));
-        return;
+    } else {
+        screen.say(&table(summaries, screen.style));
     }
+}
+
+/// The table of several runs as text: a row per run, or per group of runs that differ in their seeds.
+pub fn table(summaries: &[Summary], style: Style) -> String {
     let seed = |s: &Summary| s.seed;
     if summaries
         .windows(2)
         .any(|pair| seed(&pair[0]) != seed(&pair[1]))
     {
         let runs: Vec<&Summary> = summaries.iter().collect();
-        screen.say(&results::compare::text(&runs, screen.style));
-        return;
+        return results::compare::text(&runs, style);
     }
     let none: &[Verdict] = &[];
     let runs: Vec<(&Summary, &[Verdict])> = summaries.iter().map(|s| (s, none)).collect();
-    screen.say(&results::table::text(&runs, screen.style));
+    results::table::text(&runs, style)
 }

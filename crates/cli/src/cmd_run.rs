@@ -83,25 +83,28 @@ pub(crate) fn check(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i3
     }
 }
 
+/// What follows from a scenario, as a document.
+pub fn derived(run: &Assembled) -> Value {
+    let figures = run.figures().into_iter();
+    let derived: serde_json::Map<String, Value> =
+        figures.map(|f| (f.name, Value::String(f.value))).collect();
+    json!({
+        "scenario": run.scenario.name,
+        "title": run.title,
+        "transport": run.scenario.protocol.name(),
+        "derived": derived,
+        "warnings": run.warnings,
+        "resolved": run.scenario.resolved_toml(),
+    })
+}
+
 /// What follows from a scenario.
 fn describe(run: &Assembled, global: &Global, screen: &Screen) {
-    let figures = run.figures();
     if global.json {
-        let derived: serde_json::Map<String, Value> = figures
-            .into_iter()
-            .map(|f| (f.name, Value::String(f.value)))
-            .collect();
-        let document = json!({
-            "scenario": run.scenario.name,
-            "title": run.title,
-            "transport": run.scenario.protocol.name(),
-            "derived": derived,
-            "warnings": run.warnings,
-            "resolved": run.scenario.resolved_toml(),
-        });
-        screen.print(&format!("{document:#}\n"));
+        screen.print(&format!("{:#}\n", derived(run)));
         return;
     }
+    let figures = run.figures();
     let mut out = format!(" {}  {}\n", run.scenario.name, run.title);
     let width = figures
         .iter()
@@ -125,14 +128,25 @@ pub(crate) fn fingerprint(args: &ScenarioArgs, global: &Global, screen: &Screen)
         Ok(assembled) => assembled,
         Err(errors) => return screen.wrong(&errors),
     };
+    if global.dry_run {
+        describe(&assembled, global, screen);
+        return exit::OK;
+    }
     let threads = threads(&assembled.scenario, global);
     let mut viewer = Viewer::new(screen, &assembled.scenario.name.clone(), None);
     let record = assembled.run(threads, "", &mut viewer);
     viewer.finish();
     match record {
         Ok(record) => {
-            screen.print(&format!("{:016x}\n", record.fingerprint));
-            code_of(&Summary::of(&record), &[])
+            let code = code_of(&Summary::of(&record), &[]);
+            let print = format!("{:016x}", record.fingerprint);
+            if global.json {
+                let document = json!({ "fingerprint": print, "exit_code": code });
+                screen.print(&format!("{document:#}\n"));
+            } else {
+                screen.print(&format!("{print}\n"));
+            }
+            code
         }
         Err(errors) => screen.wrong(&errors),
     }
@@ -287,7 +301,7 @@ pub(crate) fn code_of(summary: &Summary, verdicts: &[Verdict]) -> i32 {
 impl Done {
     fn show(&self, global: &Global, screen: &Screen) -> i32 {
         if global.json {
-            screen.print(&self.json());
+            screen.print(&format!("{:#}\n", self.document()));
         } else {
             screen.say(&results::table::text(
                 &[(&self.summary, &self.verdicts)],
@@ -301,7 +315,8 @@ impl Done {
         }
     }
 
-    fn json(&self) -> String {
+    /// The run as a document: its figures, its thresholds, its folder.
+    pub(crate) fn document(&self) -> Value {
         let summary = serde_json::to_value(&self.summary).expect("a summary is plain data");
         let thresholds: Vec<Value> = self
             .verdicts
@@ -311,13 +326,12 @@ impl Done {
                         "passed": v.passed })
             })
             .collect();
-        let document = json!({
+        json!({
             "summary": summary,
             "thresholds": thresholds,
             "dir": self.dir.display().to_string(),
             "exit_code": self.code,
-        });
-        format!("{document:#}\n")
+        })
     }
 }
 
@@ -329,7 +343,8 @@ pub(crate) fn files_line(dir: &std::path::Path) -> String {
     } else {
         " ".into()
     };
-    format!("{report}data: {}\n", dir.join("*.csv").display())
+    // The same tables lie there as CSV.
+    format!("{report}data: {}\n", dir.join("*.parquet").display())
 }
 
 fn host_name() -> String {

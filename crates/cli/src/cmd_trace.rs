@@ -1,15 +1,16 @@
-//! `trace`: the packets of a window of time, for tools that people know.
+//! `trace` and `pcap`: the packets of a window of time, for tools that people know.
 
-use crate::args::{Global, TraceArgs};
+use crate::args::{Global, PacketArgs, PcapArgs, TraceArgs};
 use crate::cmd_run::threads;
 use crate::cmd_why::{Ended, Recorded, find};
 use crate::exit;
 use crate::progress::{Viewer, catch_interrupts};
 use crate::screen::Screen;
+use results::human;
 use results::trace::{self, Flight, Network};
 use serde_json::json;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use units::{Span, Time};
@@ -55,62 +56,137 @@ fn conns(run: &Recorded, messages: &[u32]) -> Result<Option<Vec<u32>>, String> {
     Ok((!conns.is_empty()).then_some(conns))
 }
 
-fn write(args: &TraceArgs, global: &Global, screen: &Screen) -> Result<(), Ended> {
-    let usage = |why: String| Ended(screen.fail(exit::USAGE, &why));
-    let all = Time::ZERO..Time::NEVER;
-    let window = args.window.as_deref().map_or(Ok(all), window);
-    let window = window.map_err(usage)?;
-    let run = find(&args.run, global, screen)?;
-    let conns = conns(&run, &args.flows).map_err(usage)?;
-    let threads = threads(&run.assembled.scenario, global);
-    let mut viewer = Viewer::new(screen, &run.assembled.scenario.name, None);
-    let traced = run
-        .assembled
-        .trace(threads, conns, window, Time::NEVER, &mut viewer);
-    viewer.finish();
-    let traced = traced.map_err(|errors| Ended(screen.wrong(&errors)))?;
-    run.same(traced.fingerprint, screen)?;
-    let flights = trace::flights(&traced.network, &traced.events);
+/// A window of a run, packet by packet.
+struct Trace {
+    network: Network,
+    flights: Vec<Flight>,
+}
 
-    let mut written = Vec::new();
-    let mut file = |path: &Option<PathBuf>, fill: &Fill<'_>| -> Result<(), Ended> {
-        let Some(path) = path else { return Ok(()) };
-        create(path, fill).map_err(|e| {
-            let why = format!("cannot write {}: {e}", path.display());
-            Ended(screen.fail(exit::IO, &why))
-        })?;
-        written.push(path.display().to_string());
-        Ok(())
-    };
-    let of = |write: Writer| {
-        let (network, flights) = (&traced.network, &flights);
-        move |out: &mut dyn Write| write(out, network, flights)
-    };
-    file(&args.pcapng, &of(trace::pcapng))?;
-    file(&args.perfetto, &of(trace::perfetto))?;
-    file(&args.dissector, &|out| {
-        out.write_all(trace::DISSECTOR.as_bytes())
-    })?;
-    let frames: usize = flights.iter().map(|flight| flight.hops.len()).sum();
-    if global.json {
-        let document = json!({ "packets": flights.len(), "frames": frames, "files": written });
-        screen.print(&format!("{document:#}\n"));
-    } else {
-        screen.say(&format!(
-            "{} packets in {} frames: {}\n",
-            results::human::count(flights.len() as u64),
-            results::human::count(frames as u64),
-            written.join(", ")
-        ));
+impl Trace {
+    /// Runs the run again and keeps what was asked for.
+    fn of(args: &PacketArgs, global: &Global, screen: &Screen) -> Result<Self, Ended> {
+        let usage = |why: String| Ended(screen.fail(exit::USAGE, &why));
+        let all = Time::ZERO..Time::NEVER;
+        let window = args.window.as_deref().map_or(Ok(all), window);
+        let window = window.map_err(usage)?;
+        let run = find(&args.run, global, screen)?;
+        let conns = conns(&run, &args.flows).map_err(usage)?;
+        let threads = threads(&run.assembled.scenario, global);
+        let mut viewer = Viewer::new(screen, &run.assembled.scenario.name, None);
+        let traced = run
+            .assembled
+            .trace(threads, conns, window, Time::NEVER, &mut viewer);
+        viewer.finish();
+        let traced = traced.map_err(|errors| Ended(screen.wrong(&errors)))?;
+        run.same(traced.fingerprint, screen)?;
+        let flights = trace::flights(&traced.network, &traced.events);
+        if flights.is_empty() {
+            let end = human::time(Span(run.summary.end_ps));
+            screen.warn(&format!(
+                "no packet was on a line then: the run ended at {end}"
+            ));
+        }
+        Ok(Self {
+            network: traced.network,
+            flights,
+        })
     }
+
+    fn frames(&self) -> usize {
+        self.flights.iter().map(|flight| flight.hops.len()).sum()
+    }
+
+    /// What a file got.
+    fn told(&self, files: &[String]) -> String {
+        format!(
+            "{} packets in {} frames: {}\n",
+            human::count(self.flights.len() as u64),
+            human::count(self.frames() as u64),
+            files.join(", ")
+        )
+    }
+
+    fn say(&self, files: &[String], global: &Global, screen: &Screen) {
+        if global.json {
+            let (packets, frames) = (self.flights.len(), self.frames());
+            let document = json!({ "packets": packets, "frames": frames, "files": files });
+            screen.print(&format!("{document:#}\n"));
+        } else {
+            screen.say(&self.told(files));
+        }
+    }
+
+    fn pcapng(&self, out: &mut dyn Write) -> io::Result<()> {
+        trace::pcapng(out, &self.network, &self.flights)
+    }
+}
+
+fn write(args: &TraceArgs, global: &Global, screen: &Screen) -> Result<(), Ended> {
+    let trace = Trace::of(&args.packets, global, screen)?;
+    let files: [(&Option<PathBuf>, &Fill<'_>); 3] = [
+        (&args.pcapng, &|out| trace.pcapng(out)),
+        (&args.perfetto, &|out| {
+            trace::perfetto(out, &trace.network, &trace.flights)
+        }),
+        (&args.dissector, &|out| {
+            out.write_all(trace::DISSECTOR.as_bytes())
+        }),
+    ];
+    let mut written = Vec::new();
+    for (path, fill) in files {
+        let Some(path) = path else { continue };
+        create(path, fill, screen)?;
+        written.push(path.display().to_string());
+    }
+    trace.say(&written, global, screen);
+    Ok(())
+}
+
+pub(crate) fn pcap(args: &PcapArgs, global: &Global, screen: &Screen) -> i32 {
+    catch_interrupts();
+    match capture(args, global, screen) {
+        Ok(()) => exit::OK,
+        Err(Ended(code)) => code,
+    }
+}
+
+fn capture(args: &PcapArgs, global: &Global, screen: &Screen) -> Result<(), Ended> {
+    if let Some(path) = &args.pcapng {
+        let trace = Trace::of(&args.packets, global, screen)?;
+        create(path, &|out| trace.pcapng(out), screen)?;
+        trace.say(&[path.display().to_string()], global, screen);
+        return Ok(());
+    }
+    if io::stdout().is_terminal() || global.json {
+        let why = "a capture is not for reading: pipe it (| wireshark -k -i -, or | tshark -r -), \
+                   or name a file with -o FILE";
+        return Err(Ended(screen.fail(exit::USAGE, why)));
+    }
+    let trace = Trace::of(&args.packets, global, screen)?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    match trace.pcapng(&mut out).and_then(|()| out.flush()) {
+        // The reader has seen enough.
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {}
+        Err(e) => {
+            let why = format!("cannot write the capture: {e}");
+            return Err(Ended(screen.fail(exit::IO, &why)));
+        }
+        Ok(()) => {}
+    }
+    screen.detail(trace.told(&["standard output".to_owned()]).trim_end());
     Ok(())
 }
 
 type Fill<'a> = dyn Fn(&mut dyn Write) -> io::Result<()> + 'a;
-type Writer = fn(&mut dyn Write, &Network, &[Flight]) -> io::Result<()>;
 
-fn create(path: &Path, fill: &Fill<'_>) -> io::Result<()> {
-    let mut out = BufWriter::new(File::create(path)?);
-    fill(&mut out)?;
-    out.flush()
+fn create(path: &Path, fill: &Fill<'_>, screen: &Screen) -> Result<(), Ended> {
+    let written = File::create(path).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        fill(&mut out)?;
+        out.flush()
+    });
+    written.map_err(|e| {
+        let why = format!("cannot write {}: {e}", path.display());
+        Ended(screen.fail(exit::IO, &why))
+    })
 }

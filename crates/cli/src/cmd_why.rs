@@ -126,6 +126,7 @@ fn show(why: &Why, run: &Recorded, args: &WhyArgs, global: &Global, screen: &Scr
             "seed": run.summary.seed,
             "fingerprint": run.summary.fingerprint,
             "why": why,
+            "text": why.text(args.ladder.into(), results::Style::PLAIN),
         });
         screen.print(&format!("{document:#}\n"));
         return;

@@ -23,6 +23,9 @@ mod screen;
 mod sweep;
 mod verdict;
 
+pub use cmd_report::table;
+pub use cmd_run::derived;
+
 use args::{Cli, Command};
 use clap::Parser;
 use screen::Screen;
@@ -75,7 +78,16 @@ pub fn main_with(args: impl Iterator<Item = OsString>, transports: &Registry) ->
     cli.global.program = program.unwrap_or_default();
     let screen = Screen::new(&cli.global);
     let global = &cli.global;
-    match cli.command {
+    let Some(command) = cli.command else {
+        if cli.version {
+            return cmd_describe::version(global, &screen);
+        }
+        return screen.fail(
+            exit::USAGE,
+            "no command was given; tidegate --help lists them",
+        );
+    };
+    match command {
         Command::Run(args) => cmd_run::run(&args, global, &screen),
         Command::Check(args) => cmd_run::check(&args, global, &screen),
         Command::Fingerprint(args) => cmd_run::fingerprint(&args, global, &screen),
@@ -85,8 +97,9 @@ pub fn main_with(args: impl Iterator<Item = OsString>, transports: &Registry) ->
         Command::Wire(args) => cmd_wire::run(&args, global, &screen),
         Command::Why(args) => cmd_why::run(&args, global, &screen),
         Command::Trace(args) => cmd_trace::run(&args, global, &screen),
+        Command::Pcap(args) => cmd_trace::pcap(&args, global, &screen),
         Command::Fuzz(args) => cmd_fuzz::run(&args, global, &screen),
-        Command::New(args) => cmd_new::run(&args, &screen),
+        Command::New(args) => cmd_new::run(&args, global, &screen),
         Command::NewTransport(args) => cmd_new_transport::run(&args, global, &screen),
         Command::List(args) => cmd_describe::list(&args, global, &screen),
         Command::Explain(args) => cmd_describe::explain(&args, global, &screen),

@@ -21,9 +21,10 @@ fn a_run_prints_a_table_and_writes_its_folder() {
     );
     assert!(first.contains("seed 1   fingerprint "), "{first}");
     assert!(
-        out.contains(" expresspass ") && out.contains("report.html"),
+        out.contains(" expresspass ") && out.contains("report.html    data: out/incast-"),
         "{out}"
     );
+    assert!(out.ends_with("/*.parquet\n"), "{out}");
     let dir = std::fs::read_dir(folder.path("out"))
         .unwrap()
         .next()
@@ -35,6 +36,8 @@ fn a_run_prints_a_table_and_writes_its_folder() {
         "summary.json",
         "flows.csv",
         "ports.csv",
+        "flows.parquet",
+        "series.parquet",
         "report.html",
         "meta.json",
     ] {
@@ -164,14 +167,17 @@ fn a_comparison_multiplies_settings_and_seeds_and_resumes() {
     let output = tidegate(&folder.0, &args);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let runs: Vec<_> = said
+    let file = |name: &serde_json::Value| folder.path(name.as_str().unwrap());
+    assert!(file(&said["report"]).is_file(), "{said:#}");
+    let runs: Vec<_> = said["runs"]
         .as_array()
         .unwrap()
         .iter()
         .map(|run| {
+            assert!(file(&run["dir"]).join("flows.parquet").is_file());
             (
-                run["transport"].as_str().unwrap(),
-                run["seed"].as_u64().unwrap(),
+                run["summary"]["transport"].as_str().unwrap(),
+                run["summary"]["seed"].as_u64().unwrap(),
             )
         })
         .collect();
@@ -278,6 +284,9 @@ fn everything_there_is_can_be_listed_and_explained() {
     }
     let version = text(&tidegate(&folder.0, &["version", "-v"]).stdout);
     assert!(version.contains("fingerprint: XXH3"), "{version}");
+    let flags = tidegate(&folder.0, &["--version", "--verbose"]);
+    assert_eq!(text(&flags.stdout), version);
+    assert_eq!(tidegate(&folder.0, &["--quiet"]).status.code(), Some(2));
 }
 
 #[test]
@@ -302,6 +311,65 @@ fn json_is_one_document_and_quiet_says_nothing() {
         ),
         (Some(0), 0, 0)
     );
+}
+
+#[test]
+fn every_command_that_prints_text_prints_one_document_with_json() {
+    let folder = Folder::new("documents");
+    let file = folder.write("small.toml", SMALL);
+    let document = |args: &[&str]| -> serde_json::Value {
+        let output = tidegate(&folder.0, &[args, &["--json"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{args:?}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let load = document(&["explain", "workload.load"]);
+    assert!(load["text"].as_str().unwrap().contains("default  0.6"));
+    assert_eq!(document(&["new", "n.toml"])["file"], "n.toml");
+    let plain = text(&tidegate(&folder.0, &["fingerprint", &file]).stdout);
+    assert_eq!(
+        document(&["fingerprint", &file])["fingerprint"],
+        plain.trim()
+    );
+    let fuzz = document(&["fuzz", "--seeds", "2"]);
+    assert_eq!(
+        (&fuzz["seeds"], &fuzz["failed"]),
+        (&2.into(), &serde_json::json!([]))
+    );
+    // The same command under the name that others give it.
+    assert_eq!(
+        document(&["sweep", &file])["runs"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn a_capture_goes_into_a_pipe_or_a_file_and_never_among_text() {
+    let folder = Folder::new("pcap");
+    let file = folder.write("small.toml", SMALL);
+    let window = ["pcap", &file, "--window", "1us..20us"];
+    let piped = tidegate(&folder.0, &window);
+    assert_eq!(
+        (piped.status.code(), text(&piped.stderr).as_str()),
+        (Some(0), "")
+    );
+    assert_eq!(piped.stdout[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
+    let written = tidegate(&folder.0, &[&window[..], &["-o", "a.pcapng"]].concat());
+    assert!(text(&written.stdout).contains(" frames: a.pcapng"));
+    assert_eq!(
+        std::fs::read(folder.path("a.pcapng")).unwrap(),
+        piped.stdout
+    );
+    let mixed = tidegate(&folder.0, &[&window[..], &["--json"]].concat());
+    assert_eq!((mixed.status.code(), mixed.stdout.len()), (Some(2), 0));
+    assert!(text(&mixed.stderr).contains("-o FILE"));
+    // A window in which nothing happens is a capture, too, and probably not what was meant.
+    let late = tidegate(&folder.0, &["pcap", &file, "--window", "1s..2s"]);
+    assert_eq!(late.status.code(), Some(0));
+    assert!(text(&late.stderr).contains("the run ended at"), "{late:?}");
+    assert_eq!(late.stdout[..4], piped.stdout[..4]);
 }
 
 #[cfg(unix)]

@@ -131,7 +131,8 @@ fn a_changed_input_file_is_run_again() {
         folder.write("list.csv", &format!("0,1,{size},0us\n"));
         let output = tidegate(&folder.0, &["compare", &file, "--json"]);
         let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        said[0]["messages"]["bytes"].as_u64().unwrap()
+        let summary = &said["runs"][0]["summary"];
+        summary["messages"]["bytes"].as_u64().unwrap()
     };
     assert_eq!((bytes("10KB"), bytes("20KB")), (10_000, 20_000));
 }
