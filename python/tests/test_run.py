@@ -28,7 +28,7 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another() -> None:
 
 
 def test_a_scenario_is_a_value_that_runs() -> None:
-    described = tg.scenario("incast", transport="dctcp", senders=4, size="20KB", seed=3)
+    described = tg.scenario("incast", transport="dctcp", fanout=4, size="20KB", seed=3)
     result = tg.run(described)
     assert result.summary["transport"] == "dctcp"
     assert result.summary["seed"] == 3

@@ -5,6 +5,7 @@
 # pyarrow has no types, and matplotlib some.
 
 import pickle
+import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -13,8 +14,10 @@ from pathlib import Path
 import matplotlib as mpl
 import pyarrow as pa
 import pytest
+from matplotlib.axes import Axes
 
 import tidegate as tg
+from tidegate import plot
 
 mpl.use("Agg")
 
@@ -39,7 +42,7 @@ def test_moments_are_integers_and_unknown_ones_null() -> None:
 
 
 def test_a_result_lives_on_in_another_process() -> None:
-    described = tg.scenario("incast", senders=4, size="20KB")
+    described = tg.scenario("incast", fanout=4, size="20KB")
     assert pickle.loads(pickle.dumps(described)) == described  # noqa: S301
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         there = pool.submit(tg.run, described).result()
@@ -101,12 +104,93 @@ def test_a_comparison_has_a_row_per_run_and_one_report(tmp_path: Path) -> None:
         tg.compare("incast", transports=["expresspas"], out=tmp_path)
 
 
-def test_runs_are_drawn(tmp_path: Path) -> None:
-    from tidegate import plot  # noqa: PLC0415 - needs the extra
+def plotted(ax: Axes) -> list[list[float]]:
+    return [[float(y) for y in line.get_ydata()] for line in ax.lines]
 
+
+def test_runs_are_drawn(tmp_path: Path) -> None:
     runs = [tg.run("incast", set=SMALL, seed=seed) for seed in (1, 2)]
-    assert len(plot.fct(*runs).lines) == 2
-    assert len(plot.slowdown(*runs).lines) == 2
+    [first, _] = plotted(runs[0].plot.fct(runs[1]))
+    # Nothing is there before the first message is, and everything at the end.
+    assert (first[0], first[-1], len(first)) == (0, 1, 5)
+    # Messages of one size: how their slowdown is distributed.
+    ax = runs[0].plot.slowdown()
+    assert ax.get_xlabel() == "slowdown"
+    assert float(max(ax.lines[0].get_xdata())) == max(runs[0].flows["slowdown"])  # type: ignore[type-var]
+    assert [max(y) for y in plotted(plot.queue(*runs))] == [
+        max(run.series["queue"])  # type: ignore[type-var]
+        for run in runs
+    ]
     file = tmp_path / "fct.svg"
     plot.fct(*runs).figure.savefig(file)
     assert file.stat().st_size > 1000
+    text = [label.get_text() for label in plot.fct(*runs).get_legend().get_texts()]
+    assert text == ["expresspass, seed 1", "expresspass, seed 2"]
+
+
+def test_unfinished_messages_keep_a_distribution_below_one() -> None:
+    first, *_ = sorted(int(at or 0) for at in tg.run("incast", set=SMALL).flows["end_ps"])
+    until = f"{first // 1000 + 1}ns"
+    [shares] = plotted(tg.run("incast", set={**SMALL, "run.until": until}).plot.fct())
+    assert shares[-1] == 1 / 4
+
+
+def test_slowdown_is_drawn_over_sizes_where_there_are_several() -> None:
+    run = tg.run(tg.scenario("web-server", messages=200))
+    ax = run.plot.slowdown()
+    tail, middle = plotted(ax)
+    assert ax.get_xlabel() == "message size"
+    assert all(p99 >= p50 >= 1 for p99, p50 in zip(tail, middle, strict=True))
+    assert max(tail) == max(run.flows["slowdown"])  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize("transport", ["expresspass", "dctcp"])
+def test_the_rate_adds_up_to_the_bytes_and_never_exceeds_the_line(transport: str) -> None:
+    run = tg.run(tg.scenario("incast", fanout=16, transport=transport))
+    ax = run.plot.rate(link="tor0 -> h0", bins=50)
+    [rates] = plotted(ax)
+    assert max(rates) <= 100e9
+    last = ax.get_xlim()[1]
+    carried = sum(rates[:-1]) * last / 50 / 8
+    # The columns of data, of the port's own counters.
+    port = list(zip(run.ports["from"], run.ports["to"], strict=True)).index(("tor0", "h0"))
+    names = ("bytes_scheduled", "bytes_unscheduled", "bytes_plain")
+    sent = sum(int(run.ports[name][port] or 0) for name in names)
+    assert carried == pytest.approx(sent, rel=1e-6)
+
+
+def test_what_cannot_be_drawn_says_what_to_do() -> None:
+    run = tg.run("incast", set=SMALL)
+    with pytest.raises(ValueError, match="no link 'tor9'"):
+        run.plot.queue(link="tor9")
+    with pytest.raises(ValueError, match="every='1us'"):
+        tg.run(tg.scenario("incast", fanout=2, every="0s")).plot.queue()
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = tg.run("incast", set=SMALL)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
+    with pytest.raises(ImportError, match=r"pip install 'tidegate\[plot\]'"):
+        run.plot.fct()
+
+
+def test_comparisons_are_drawn_over_what_varies(tmp_path: Path) -> None:
+    compared = tg.compare(
+        tg.scenario("incast", size="20KB"),
+        transports=["expresspass", "dctcp"],
+        vary={"fanout": [4, 8]},
+        seeds=2,
+        out=tmp_path,
+    )
+    ax = compared.plot.slowdown()
+    assert ax.get_xlabel() == "senders"
+    assert [list(line.get_xdata()) for line in ax.lines] == [[4, 8], [4, 8]]
+    bands = [collection.get_datalim(ax.transData) for collection in ax.collections]
+    assert len(bands) == 2
+    assert compared.plot.queue(over="fanout").get_ylabel() == "longest queue"
+    with pytest.raises(ValueError, match=r"workload\.load does not vary.*workload\.senders"):
+        compared.plot.fct(over="load")
+    alone = tg.compare("incast", set=SMALL, transports=["expresspass", "dctcp"], out=tmp_path)
+    labels = [tick.get_text() for tick in alone.plot.fct().get_xticklabels()]
+    assert labels == ["expresspass", "dctcp"]

@@ -5,17 +5,22 @@ The program does the work and writes files; this package calls it and reads them
 
 from tidegate import _core
 from tidegate._compare import Comparison, compare
-from tidegate._run import Progress, Result, RunError, Scenario, Table, run, scenario
+from tidegate._run import Progress, Result, Table, Why, run
+from tidegate._scenario import KEYS, Check, RunError, Scenario, Start, scenario
 
 __version__ = _core.VERSION
 
 __all__ = [
+    "KEYS",
+    "Check",
     "Comparison",
     "Progress",
     "Result",
     "RunError",
     "Scenario",
+    "Start",
     "Table",
+    "Why",
     "__version__",
     "compare",
     "run",

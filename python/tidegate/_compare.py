@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidegate._run import RunError, Scenario, toml
+from tidegate import _core
+from tidegate._run import Result, program
+from tidegate._scenario import KEYS, RunError, Scenario, Start, source, toml
+from tidegate.plot import ComparisonPlots
 
 if TYPE_CHECKING:
     import os
@@ -20,15 +21,17 @@ _THRESHOLD = 1
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs side by side.
+    """Runs side by side; printed, the table that `tidegate compare` prints.
 
     Attributes:
         summaries: The document `summary.json` of each run, by settings and then by seed.
+        results: The runs themselves, in the same order: their tables and folders.
         report: The page that shows them together.
         code: 0, or 1 where a threshold was not met.
     """
 
     summaries: list[dict[str, Any]]
+    results: list[Result]
     report: Path
     code: int
 
@@ -41,6 +44,7 @@ class Comparison:
                 **{key: value for key, value in run["settings"] if key != "transport.kind"},
                 "fct_p50_ps": _figure(run, "fct_ps", "p50"),
                 "fct_p99_ps": _figure(run, "fct_ps", "p99"),
+                "slowdown_p50": _figure(run, "slowdown", "p50"),
                 "slowdown_p99": _figure(run, "slowdown", "p99"),
                 "queue_max": run["queue_max"] and run["queue_max"]["bytes"],
                 "drops": run["drops"]["data"],
@@ -49,6 +53,15 @@ class Comparison:
             for run in self.summaries
         ]
 
+    @property
+    def plot(self) -> ComparisonPlots:
+        """Pictures of all runs together: `compared.plot.slowdown()`."""
+        return ComparisonPlots(self)
+
+    def __str__(self) -> str:
+        """Show the table that the program prints."""
+        return _core.table(json.dumps(self.summaries)).rstrip()
+
 
 def _figure(run: dict[str, Any], what: str, quantile: str) -> float | None:
     spread = run["sizes"][0][what]
@@ -56,7 +69,7 @@ def _figure(run: dict[str, Any], what: str, quantile: str) -> float | None:
 
 
 def compare(
-    scenario: str | os.PathLike[str] | Scenario,
+    scenario: Start | Scenario,
     *,
     transports: Sequence[str] = (),
     seeds: int = 1,
@@ -68,38 +81,47 @@ def compare(
     """Run every combination on all cores; what `out` holds already is not run again.
 
     Args:
-        scenario: A path, a name such as "incast", or what `scenario` describes.
+        scenario: A path, a name such as "incast", a dictionary of a scenario's tables, or what
+            `scenario` describes. A dictionary is written to `out` first.
         transports: The transports; without any, the scenario's own.
         seeds: Seeds of every combination; from 5 on the report has bootstrap intervals.
         set: Values for all runs, by dotted path.
-        vary: Values to try, by dotted path.
+        vary: Values to try, by dotted path or by a keyword of `scenario`: `{"load": [0.4, 0.6]}`.
         out: The folder for the runs and the report.
         jobs: Runs side by side, instead of one per core.
 
     Returns:
-        The summaries of all runs.
+        The summaries and the results of all runs.
 
     Raises:
         RunError: A run is impossible or broke.
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario(scenario)
-    words = ["compare", str(scenario.start), "--json", "--seeds", str(seeds), "--out", str(out)]
-    several = {**({"transport.kind": transports} if transports else {}), **(vary or {})}
-    for key, value in {**scenario.sets, **(set or {}), **several}.items():
-        words += ["--set", f"{key}={toml(list(value) if key in several else value)}"]  # pyright: ignore[reportUnknownArgumentType, reportArgumentType]
+    name, text = source(scenario.start)
+    if text is not None:
+        Path(out).mkdir(parents=True, exist_ok=True)
+        file = Path(out) / f"{name}.toml"
+        file.write_text(text, "utf-8")
+        name = str(file)
+    words = ["compare", name, "--json", "--seeds", str(seeds), "--out", str(out)]
+    lists = {"transport.kind": transports} if transports else {}
+    lists |= {KEYS.get(key, key): values for key, values in (vary or {}).items()}
+    values = {key: toml(value) for key, value in {**scenario.sets, **(set or {})}.items()}
+    values |= {key: toml(list(several)) for key, several in lists.items()}
+    for key, value in values.items():
+        words += ["--set", f"{key}={value}"]
     if jobs is not None:
         words += ["--jobs", str(jobs)]
     # A process of its own: Ctrl-C ends it after its current windows, and its folder stays whole.
-    before = _pages(Path(out))
-    command = [sys.executable, "-m", "tidegate", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    if done.returncode > _THRESHOLD:
-        raise RunError(done.returncode, done.stderr)
-    after = _pages(Path(out))
-    report = max(after, key=lambda page: (after[page], page not in before))
-    return Comparison(json.loads(done.stdout), report, done.returncode)
-
-
-def _pages(out: Path) -> dict[Path, int]:
-    return {page: page.stat().st_mtime_ns for page in out.glob("compare-*.html")}
+    code, said, wrong = program(words)
+    if code > _THRESHOLD:
+        raise RunError(code, wrong)
+    document: dict[str, Any] = json.loads(said)
+    runs = document["runs"]
+    return Comparison(
+        [run["summary"] for run in runs],
+        [Result(run["dir"], code=run["exit_code"]) for run in runs],
+        Path(document["report"]),
+        code,
+    )

@@ -7,106 +7,28 @@ import json
 import platform
 import shlex
 import shutil
+import subprocess
+import sys
 import tempfile
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tidegate import _core
+from tidegate._scenario import RunError, Scenario, Start, assignments, source
+from tidegate.plot import RunPlots
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator, Sequence
 
-    Start = str | os.PathLike[str]
-
 Cell = int | float | str | None
 
 _THRESHOLD = 1
-
-
-# The keys of a scenario that scripts set most often, under shorter names.
-_SHORT = {
-    "transport": "transport.kind",
-    "load": "workload.load",
-    "senders": "workload.senders",
-    "size": "workload.size",
-    "link": "topology.host_rate",
-    "seed": "run.seed",
-}
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """A scenario to start from, and what is different.
-
-    Attributes:
-        start: A path, or a name such as "incast".
-        sets: Values that replace those of the file, by dotted path.
-    """
-
-    start: Start
-    sets: dict[str, object] = field(default_factory=dict[str, object])
-
-
-def scenario(
-    start: Start,
-    *,
-    transport: str | None = None,
-    load: float | None = None,
-    senders: int | None = None,
-    size: str | None = None,
-    link: str | None = None,
-    seed: int | None = None,
-    set: Mapping[str, object] | None = None,  # noqa: A002 - the same word as on the command line
-) -> Scenario:
-    """Describe a run: a scenario to start from, and what is different.
-
-    Args:
-        start: A path, or a name such as "incast".
-        transport: The transport, as in `tidegate list transports`.
-        load: Offered load, as a share of the capacity.
-        senders: Hosts that send at once, for an incast.
-        size: Size of each message, with its unit: "64KB".
-        link: Rate of the hosts' links, with its unit: "100Gbps".
-        seed: Seed of every random stream.
-        set: Any other key of the reference, by dotted path.
-
-    Returns:
-        A value for `run`. It is checked when it runs.
-
-    >>> scenario("incast", transport="dctcp", senders=8, set={"run.until": "5ms"}).sets
-    {'transport.kind': 'dctcp', 'workload.senders': 8, 'run.until': '5ms'}
-    """
-    given: dict[str, object] = {
-        "transport": transport,
-        "load": load,
-        "senders": senders,
-        "size": size,
-        "link": link,
-        "seed": seed,
-    }
-    sets = {_SHORT[name]: value for name, value in given.items() if value is not None}
-    return Scenario(start, {**sets, **(set or {})})
-
-
-class RunError(Exception):
-    """A run that was refused or that broke; the text says where and what to write instead.
-
-    Attributes:
-        code: The exit code the program would have ended with: 2 for a scenario that cannot be run,
-            3 for a broken invariant or stuck flows, 4 for a file that could not be written, 130
-            where it was ended early.
-    """
-
-    def __init__(self, code: int, message: str) -> None:
-        """Keep the exit code beside the message."""
-        super().__init__(message)
-        self.code = code
 
 
 class Progress(NamedTuple):
@@ -162,14 +84,40 @@ class Table(Mapping[str, list[Cell]]):
         """Count the columns."""
         return len(self._columns)
 
+    def __repr__(self) -> str:
+        """Name the file, the number of rows and the columns."""
+        rows = max(map(len, self._columns.values()), default=0)
+        return f"Table({self._path.name}: {rows} rows of {', '.join(self)})"
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Hand the table over by the Arrow PyCapsule interface, in the types that it has."""
         del requested_schema  # a consumer that wants other types casts
         return _core.arrow_stream(self._path.with_suffix(".parquet"))
 
 
+@dataclass(frozen=True)
+class Why:
+    """Where a message's time went; printed, what `tidegate why` says.
+
+    Attributes:
+        message: Its number.
+        parts: The parts of its completion time, in picoseconds; they add up to it exactly.
+        document: Everything: the way of its last byte, and every packet with its hops.
+        text: The same for people.
+    """
+
+    message: int
+    parts: dict[str, int]
+    document: dict[str, Any]
+    text: str
+
+    def __str__(self) -> str:
+        """Return the text."""
+        return self.text
+
+
 class Result:
-    """What one run wrote.
+    """What one run wrote; printed, the table that `tidegate run` prints.
 
     Attributes:
         path: The run's folder: tables, resolved scenario, report.
@@ -179,11 +127,13 @@ class Result:
     path: Path
     code: int
 
-    def __init__(self, path: Path, *, code: int = 0, fleeting: bool = False) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, code: int = 0, fleeting: bool = False
+    ) -> None:
         """Read the folder at `path`, which goes with this and its tables where it is `fleeting`."""
-        self.path = path
+        self.path = Path(path)
         self.code = code
-        self._folder = _Fleeting(path) if fleeting else None
+        self._folder = _Fleeting(self.path) if fleeting else None
 
     def __reduce__(self) -> tuple[Callable[..., Result], tuple[object, ...]]:
         """Pickle a result by its folder, or with its files where the folder goes with it."""
@@ -218,9 +168,46 @@ class Result:
         """The hash over what happened: 16 hex digits, equal on every machine."""
         return str(self.summary["fingerprint"])
 
+    @property
+    def report(self) -> Path:
+        """The page for the browser."""
+        return self.path / "report.html"
+
+    @property
+    def plot(self) -> RunPlots:
+        """Pictures of this run: `result.plot.slowdown()`; `pip install 'tidegate[plot]'`."""
+        return RunPlots(self)
+
+    def why(self, message: int | None = None, *, ladder: int = 20) -> Why:
+        """Say where a message's time went, by running the scenario once more.
+
+        Args:
+            message: Its number in `flows["flow_id"]`; the slowest where none is named.
+            ladder: Show about so many packets in the text.
+
+        Returns:
+            The parts of its completion time, the way of its last byte, its packets.
+
+        Raises:
+            RunError: There is no such message, or another version of the program made the run.
+        """
+        words = ["why", str(self.path), "--json", "--ladder", str(ladder)]
+        words += [] if message is None else ["--flow", str(message)]
+        code, said, wrong = program(words)
+        if code:
+            raise RunError(code, wrong)
+        document: dict[str, Any] = json.loads(said)
+        why = document["why"]
+        parts = {part["part"]: part["ps"] for part in why["parts"]}
+        return Why(why["message"], parts, why, document["text"])
+
     def __repr__(self) -> str:
         """Name the folder and the fingerprint."""
         return f"Result(path={str(self.path)!r}, fingerprint={self.fingerprint!r})"
+
+    def __str__(self) -> str:
+        """Show the table that the program prints."""
+        return _core.table(json.dumps([self.summary])).rstrip()
 
 
 def _from_folder(path: Path, code: int) -> Result:
@@ -234,6 +221,13 @@ def _from_files(files: Mapping[str, bytes], code: int) -> Result:
     return Result(path, code=code, fleeting=True)
 
 
+def program(words: Sequence[str]) -> tuple[int, str, str]:
+    """Run the program in a process of its own: its exit code, its output and its errors."""
+    command = [sys.executable, "-m", "tidegate", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    return done.returncode, done.stdout, done.stderr
+
+
 def run(
     scenario: Start | Scenario,
     *,
@@ -243,15 +237,16 @@ def run(
     threads: int | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Result:
-    """Run a scenario file or a built-in scenario.
+    """Run a scenario.
 
     Args:
-        scenario: A path, a name such as "incast", or what `scenario` describes.
-        set: Values that replace those of the file, by dotted path; quantities are strings with
+        scenario: A path, a name such as "incast", a dictionary of a scenario's tables, or what
+            `scenario` describes.
+        set: Values that replace those of the scenario, by dotted path; quantities are strings with
             units, as in the file: `{"workload.load": 0.6, "topology.host_rate": "100Gbps"}`.
-        seed: The seed, instead of the file's.
+        seed: The seed, instead of the scenario's.
         out: The folder to write to. Without it the files live as long as the result.
-        threads: Threads to run with, instead of the file's number. Results do not depend on it.
+        threads: Threads to run with, instead of the scenario's number. Results do not depend on it.
         progress: Called every now and then; the run ends early if it returns False. Other Python
             threads run meanwhile.
 
@@ -264,21 +259,26 @@ def run(
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario(scenario)
-    start = str(scenario.start)
+    name, text = source(scenario.start)
     path = Path(tempfile.mkdtemp(prefix="tidegate-") if out is None else out)
     result = Result(path, fleeting=out is None)
-    sets = [f"{key}={toml(value)}" for key, value in {**scenario.sets, **(set or {})}.items()]
+    sets = assignments({**scenario.sets, **(set or {})})
     if seed is not None:
         sets.append(f"run.seed={seed}")
-    words = ["tidegate", "run", start]
-    for word in sets:
-        words += ["--set", word]
+    if text is None:
+        words = ["tidegate", "run", name]
+        for word in sets:
+            words += ["--set", word]
+    else:
+        # A dictionary has no file but the one that the run writes.
+        words = ["tidegate", "run", "resolved.toml"]
 
     def tell(*at: int) -> object:
         return progress(Progress(*at)) if progress is not None else None
 
     code, message = _core.run(
-        start,
+        name,
+        text,
         sets,
         path,
         command=shlex.join(words),
@@ -318,28 +318,3 @@ def _typed(column: Sequence[str]) -> list[Cell]:
         except ValueError:
             continue
     return [cell or None for cell in column]
-
-
-def toml(value: object) -> str:
-    """Write a value in TOML's words.
-
-    >>> toml([1, "a", {"b": 2.5}])
-    '[1, "a", {"b" = 2.5}]'
-    """
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case int() | float():
-            return repr(value)
-        case str():
-            # TOML's basic strings escape as JSON does.
-            return json.dumps(value, ensure_ascii=False)
-        case list() | tuple():
-            items = cast("Sequence[object]", value)
-            return "[" + ", ".join(toml(item) for item in items) + "]"
-        case dict():
-            pairs = cast("Mapping[str, object]", value).items()
-            return "{" + ", ".join(f"{json.dumps(k)} = {toml(v)}" for k, v in pairs) + "}"
-        case _:
-            message = f"{value!r} has no place in a scenario: write a number, a string or a list"
-            raise TypeError(message)

@@ -15,9 +15,9 @@ mod _core {
     use super::{OsString, PyResult, Python, pyfunction};
 
     #[pymodule_export]
-    use super::run::run;
+    use super::run::{check, run};
     #[pymodule_export]
-    use super::table::arrow_stream;
+    use super::table::{arrow_stream, table};
 
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use results::{Meta, Output, RunRecord, Status, Summary, Verdict};
-use scenario::{Progress, Request, Scenario, Watch};
+use scenario::{Errors, Progress, Request, Scenario, Watch};
 use std::path::PathBuf;
 use std::time::Instant;
 use tidegate_cli::exit;
@@ -39,10 +39,45 @@ impl Watch for Listener {
     }
 }
 
+/// Reads a scenario: `name` is a file or a built-in scenario, or what `text` is called.
+fn read(name: &str, text: Option<&str>, sets: &[String]) -> Result<Scenario, Errors> {
+    match text {
+        Some(text) => scenario::load_text(name, text, sets),
+        None => scenario::load(&Request { from: name, sets }),
+    }
+}
+
+fn wrong(errors: Errors) -> (i32, String) {
+    (exit::USAGE, errors.render(false))
+}
+
+/// Checks a scenario without running it. Returns 0 and what follows from it as JSON, or the exit code
+/// and what is wrong.
+#[pyfunction]
+#[pyo3(signature = (scenario, text, sets))]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "what Python hands over is owned"
+)]
+pub(crate) fn check(
+    py: Python<'_>,
+    scenario: String,
+    text: Option<String>,
+    sets: Vec<String>,
+) -> (i32, String) {
+    py.detach(|| {
+        let assembled = read(&scenario, text.as_deref(), &sets).and_then(Scenario::assemble);
+        match assembled {
+            Ok(assembled) => (exit::OK, tidegate_cli::derived(&assembled).to_string()),
+            Err(errors) => wrong(errors),
+        }
+    })
+}
+
 /// Runs a scenario and writes its folder. Returns the exit code that the program would have ended
 /// with, and what is wrong where it is not 0.
 #[pyfunction]
-#[pyo3(signature = (scenario, sets, out, *, command, started, host, threads=None, progress=None))]
+#[pyo3(signature = (scenario, text, sets, out, *, command, started, host, threads=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "named, on the Python side")]
 #[allow(
     clippy::needless_pass_by_value,
@@ -51,6 +86,7 @@ impl Watch for Listener {
 pub(crate) fn run(
     py: Python<'_>,
     scenario: String,
+    text: Option<String>,
     sets: Vec<String>,
     out: PathBuf,
     command: String,
@@ -71,11 +107,8 @@ pub(crate) fn run(
     };
     // Other Python threads go on while the simulation runs.
     let ended = py.detach(|| {
-        let request = Request {
-            from: &scenario,
-            sets: &sets,
-        };
-        execute(&request, &out, &command, threads, meta, &mut listener)
+        let scenario = read(&scenario, text.as_deref(), &sets).map_err(wrong)?;
+        execute(scenario, &out, &command, threads, meta, &mut listener)
     });
     match listener.raised {
         Some(error) => Err(error),
@@ -94,15 +127,13 @@ fn about() -> Meta {
 
 /// The code and the text of a run that ended; the same as an error where it could not begin.
 fn execute(
-    request: &Request<'_>,
+    scenario: Scenario,
     out: &std::path::Path,
     command: &str,
     threads: Option<u16>,
     meta: Meta,
     watch: &mut dyn Watch,
 ) -> Result<(i32, String), (i32, String)> {
-    let wrong = |errors: scenario::Errors| (exit::USAGE, errors.render(false));
-    let scenario = scenario::load(request).map_err(wrong)?;
     let conditions = scenario.conditions().map_err(wrong)?;
     let output = Output {
         hpcc_fct: scenario.output.flag("hpcc"),

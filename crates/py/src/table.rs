@@ -6,6 +6,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use results::{Style, Summary};
 use std::fs::File;
 use std::path::PathBuf;
 
@@ -21,4 +22,16 @@ pub(crate) fn arrow_stream(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, 
     // The capsule's destructor releases what nobody took.
     let stream = FFI_ArrowArrayStream::new(reader);
     PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+}
+
+/// Documents `summary.json`, as one JSON list, as the table that the program prints.
+#[pyfunction]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "what Python hands over is owned"
+)]
+pub(crate) fn table(summaries: String) -> PyResult<String> {
+    let summaries: Vec<Summary> = serde_json::from_str(&summaries)
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(tidegate_cli::table(&summaries, Style::PLAIN))
 }

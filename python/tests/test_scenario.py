@@ -1,0 +1,152 @@
+"""Scenarios as values: how they are said, shown, checked and refused."""
+
+import copy
+import inspect
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tidegate as tg
+
+SMALL = tg.scenario("incast", fanout=4, size="20KB")
+STAR = {
+    "name": "mine",
+    "topology": {"kind": "star", "hosts": 8, "host_rate": "25Gbps"},
+    "workload": [
+        {"kind": "incast", "senders": 3, "size": "20KB"},
+        {"kind": "permutation", "size": "5KB", "tag": "cross traffic"},
+    ],
+    "transport": {"kind": "dctcp", "dctcp": {"gain": "1/8"}},
+    "thresholds": {"fct.p99": "< 1s"},
+}
+
+
+def test_every_keyword_is_a_key_of_the_reference_and_reaches_it() -> None:
+    keywords = {
+        name
+        for name, parameter in inspect.signature(tg.scenario).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY and name != "set"
+    }
+    assert keywords == set(tg.KEYS)
+    done = subprocess.run(
+        [sys.executable, "-m", "tidegate", "schema"], capture_output=True, text=True, check=True
+    )
+    tables = json.loads(done.stdout)["properties"]
+    for key in tg.KEYS.values():
+        table, _, name = key.partition(".")
+        assert f'"{name}"' in json.dumps(tables[table]), key
+
+
+def test_values_with_units_arrive() -> None:
+    resolved = tg.scenario(
+        "web-search", transport="dctcp", load=0.3, link="40Gbps", messages=9, seed=5, until="1s"
+    ).resolved
+    assert resolved["transport"]["kind"] == "dctcp"
+    assert resolved["topology"]["host_rate"] == "40Gbps"
+    [workload] = resolved["workload"]
+    assert (workload["load"], workload["messages"]) == (0.3, 9)
+    assert (resolved["run"]["seed"], resolved["run"]["until"]) == (5, "1s")
+
+
+def test_a_scenario_shows_itself_as_the_call_that_makes_it() -> None:
+    said = tg.scenario(SMALL, transport="dctcp", set={"switch.buffer": "1MB"})
+    assert eval(repr(said), {"scenario": tg.scenario}) == said  # noqa: S307
+    assert repr(SMALL) == "scenario('incast', fanout=4, size='20KB')"
+    assert eval(repr(tg.scenario(STAR)), {"scenario": tg.scenario}).start == STAR  # noqa: S307
+
+
+def test_a_scenario_refines_another_and_leaves_it_alone() -> None:
+    other = tg.scenario(SMALL, fanout=5, set={"run.seed": 3})
+    assert other.sets == {"workload.senders": 5, "workload.size": "20KB", "run.seed": 3}
+    assert SMALL.sets["workload.senders"] == 4
+
+
+def test_check_says_what_follows_and_reads_on_the_screen() -> None:
+    check = SMALL.check()
+    assert check.transport == "expresspass"
+    assert check.derived["messages"] == "4"
+    assert "BDP" in str(check)
+    assert "senders = 4" in check.toml
+
+
+@pytest.mark.parametrize(
+    ("start", "sets", "hint"),
+    [
+        ("incast", {"workload.load": 0.5}, "tidegate new FILE --from web-server"),
+        ("incast", {"workload.size": 20_000}, "unit"),
+        ({"workload": {"kind": "incast", "sendrs": 4}}, {}, 'did you mean "senders"'),
+        ({"topology": {"kind": "star"}}, {}, "there is no [workload]"),
+    ],
+)
+def test_check_refuses_what_a_run_would(
+    start: tg.Start, sets: dict[str, object], hint: str
+) -> None:
+    wrong = tg.scenario(start, set=sets)
+    for attempt in (wrong.check, lambda: tg.run(wrong)):
+        with pytest.raises(tg.RunError) as refused:
+            attempt()
+        assert refused.value.code == 2
+        assert hint in str(refused.value)
+    assert pickle.loads(pickle.dumps(refused.value)).code == 2  # noqa: S301
+
+
+def test_what_has_no_place_in_a_file_is_a_type_error() -> None:
+    for value in (None, float("nan"), object()):
+        with pytest.raises(TypeError, match="no place in a scenario"):
+            tg.scenario("incast", set={"run.seed": value}).check()
+
+
+def test_a_dictionary_runs_like_the_file_that_it_is(tmp_path: Path) -> None:
+    described = tg.scenario(STAR)
+    result = tg.run(described, out=tmp_path / "run")
+    file = tmp_path / "mine.toml"
+    file.write_text(described.check().toml, "utf-8")
+    assert result.fingerprint == tg.run(file).fingerprint
+    assert set(result.flows["tag"]) == {"incast", "cross traffic"}
+    assert described.resolved["transport"]["dctcp"]["gain"] == 0.125
+    compared = tg.compare(described, seeds=2, out=tmp_path / "out")
+    assert compared.summaries[0]["fingerprint"] == result.fingerprint
+    # The command of the report finds the file again.
+    assert (tmp_path / "out" / "scenario.toml").is_file()
+
+
+def test_a_path_may_be_a_path(tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text(SMALL.check().toml, "utf-8")
+    assert isinstance(file, os.PathLike)
+    assert tg.scenario(file).check().derived["messages"] == "4"
+
+
+def test_a_scenario_is_equal_to_its_copies() -> None:
+    assert SMALL.resolved["run"]["seed"] == 1
+    assert pickle.loads(pickle.dumps(SMALL)) == SMALL == copy.deepcopy(SMALL)  # noqa: S301
+
+
+def test_results_and_comparisons_print_as_tables(tmp_path: Path) -> None:
+    result = tg.run(SMALL)
+    assert str(result).splitlines()[1].split()[:2] == ["transport", "messages"]
+    assert result.fingerprint in str(result)
+    assert repr(result.flows).startswith("Table(flows: 4 rows of flow_id, ")
+    compared = tg.compare(SMALL, transports=["expresspass", "dctcp"], out=tmp_path)
+    assert [line.split()[0] for line in str(compared).splitlines()[2:4]] == ["expresspass", "dctcp"]
+    for run, summary in zip(compared.results, compared.summaries, strict=True):
+        assert run.fingerprint == summary["fingerprint"]
+        assert run.flows["size"] == [20_000] * 4
+    keyword = tg.compare(SMALL, vary={"fanout": [2, 3]}, out=tmp_path)
+    assert [row["workload.senders"] for row in keyword.rows()] == ["2", "3"]
+
+
+def test_why_adds_up_to_the_time_in_the_table() -> None:
+    result = tg.run(SMALL)
+    slowest = result.why()
+    assert sum(slowest.parts.values()) == result.flows["fct_ps"][slowest.message]
+    assert sum(slowest.parts.values()) == max(t for t in result.flows["fct_ps"] if t)  # type: ignore[type-var]
+    assert result.why(2).message == 2
+    assert "the way of the last byte" in str(slowest)
+    with pytest.raises(tg.RunError, match="no message 4"):
+        result.why(4)

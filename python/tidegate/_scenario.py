@@ -1,0 +1,293 @@
+"""Describe a run as a value: what it starts from, and what is different."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
+
+from tidegate import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Start = str | os.PathLike[str] | Mapping[str, object]
+"""A path, the name of a built-in scenario, or the tables of a scenario."""
+
+KEYS: Mapping[str, str] = MappingProxyType(
+    {
+        "transport": "transport.kind",
+        "profile": "transport.profile",
+        "fanout": "workload.senders",
+        "size": "workload.size",
+        "sizes": "workload.sizes",
+        "load": "workload.load",
+        "messages": "workload.messages",
+        "link": "topology.host_rate",
+        "delay": "topology.host_delay",
+        "seed": "run.seed",
+        "until": "run.until",
+        "every": "output.every",
+    }
+)
+"""The keywords of `scenario`, and the keys of a scenario file that they stand for."""
+
+
+class RunError(Exception):
+    """A run that was refused or that broke; the text says where and what to write instead.
+
+    Attributes:
+        code: The exit code the program would have ended with: 2 for a scenario that cannot be run,
+            3 for a broken invariant or stuck flows, 4 for a file that could not be written, 130
+            where it was ended early.
+    """
+
+    def __init__(self, code: int, message: str) -> None:
+        """Keep the exit code beside the message."""
+        super().__init__(message)
+        self.code = code
+
+    def __reduce__(self) -> tuple[type[RunError], tuple[int, str]]:
+        """Pickle it with its code, so that it survives the way back from another process."""
+        return type(self), (self.code, str(self))
+
+
+@dataclass(frozen=True)
+class Check:
+    """What follows from a scenario before it runs; printed, the lines of `tidegate check`.
+
+    Attributes:
+        name: Its name.
+        title: The scenario in a few words.
+        transport: The transport.
+        derived: Base round trip, bandwidth-delay product, bounds and the like, with units.
+        warnings: What is allowed and probably not meant.
+        toml: The scenario with every default, as a file.
+    """
+
+    name: str
+    title: str
+    transport: str
+    derived: dict[str, str]
+    warnings: list[str]
+    toml: str
+
+    def __str__(self) -> str:
+        """Set the figures below each other."""
+        width = max(map(len, self.derived), default=0)
+        lines = [f"{self.name}  {self.title}"]
+        lines += [f"  {name:{width}}  {value}" for name, value in self.derived.items()]
+        lines += [f"warning: {warning}" for warning in self.warnings]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, repr=False)
+class Scenario:
+    """A scenario to start from, and what is different.
+
+    Attributes:
+        start: A path, a name such as "incast", or the tables of a scenario as a dictionary.
+        sets: Values that replace those of the start, by dotted path.
+    """
+
+    start: Start
+    sets: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    def __repr__(self) -> str:
+        """Show it as the call that makes it."""
+        short = {key: name for name, key in KEYS.items()}
+        words = [repr(self.start if isinstance(self.start, Mapping) else str(self.start))]
+        words += [f"{short[k]}={v!r}" for k, v in self.sets.items() if k in short]
+        rest = {key: value for key, value in self.sets.items() if key not in short}
+        words += [f"set={rest!r}"] if rest else []
+        return f"scenario({', '.join(words)})"
+
+    def check(self) -> Check:
+        """Check it without running it.
+
+        Returns:
+            What follows from it.
+
+        Raises:
+            RunError: It cannot be run; the text names every mistake with its place and its fix.
+        """
+        name, text = source(self.start)
+        code, said = _core.check(name, text, assignments(self.sets))
+        if code:
+            raise RunError(code, said)
+        document: dict[str, Any] = json.loads(said)
+        return Check(
+            name=document["scenario"],
+            title=document["title"],
+            transport=document["transport"],
+            derived=document["derived"],
+            warnings=document["warnings"],
+            toml=document["resolved"],
+        )
+
+    @cached_property
+    def resolved(self) -> dict[str, Any]:
+        """Every value of the run, defaults included: the tables of `resolved.toml`.
+
+        Raises:
+            RunError: It cannot be run.
+        """
+        return tomllib.loads(self.check().toml)
+
+
+def scenario(
+    start: Start | Scenario,
+    *,
+    transport: str | None = None,
+    profile: str | None = None,
+    fanout: int | None = None,
+    size: str | None = None,
+    sizes: str | None = None,
+    load: float | None = None,
+    messages: int | None = None,
+    link: str | None = None,
+    delay: str | None = None,
+    seed: int | None = None,
+    until: str | None = None,
+    every: str | None = None,
+    set: Mapping[str, object] | None = None,  # noqa: A002 - the same word as on the command line
+) -> Scenario:
+    """Describe a run: a scenario to start from, and what is different.
+
+    `tidegate.KEYS` has the key of a scenario file for which each keyword stands.
+
+    Args:
+        start: A path; a name such as "incast"; the tables of a scenario as a dictionary; or another
+            `Scenario`, which this one then refines.
+        transport: The transport, as in `tidegate list transports`.
+        profile: A named set of the transport's parameters.
+        fanout: Messages that go to one receiver at once, for an incast.
+        size: Size of each message, with its unit: "64KB".
+        sizes: The distribution that sizes are drawn from, as in `tidegate list workloads`.
+        load: Offered load as a share of the hosts' links, for random messages.
+        messages: Number of random messages.
+        link: Rate of the hosts' links, with its unit: "100Gbps".
+        delay: Delay of the hosts' links, with its unit: "1us".
+        seed: Seed of every random stream.
+        until: The end of the run at the latest, with its unit: "5ms".
+        every: Time between two samples of every queue, with its unit: "1us".
+        set: Any other key of the reference, by dotted path; quantities are strings with units.
+
+    Returns:
+        A value for `run` and `compare`. It is checked when it runs, or by its `check()`.
+
+    >>> scenario("incast", transport="dctcp", fanout=8, set={"switch.buffer": "1MB"})
+    scenario('incast', transport='dctcp', fanout=8, set={'switch.buffer': '1MB'})
+    >>> scenario({"workload": {"kind": "permutation"}}, link="40Gbps").resolved["workload"][0][
+    ...     "kind"
+    ... ]
+    'permutation'
+    """
+    given: dict[str, object] = {
+        "transport": transport,
+        "profile": profile,
+        "fanout": fanout,
+        "size": size,
+        "sizes": sizes,
+        "load": load,
+        "messages": messages,
+        "link": link,
+        "delay": delay,
+        "seed": seed,
+        "until": until,
+        "every": every,
+    }
+    sets = {KEYS[name]: value for name, value in given.items() if value is not None}
+    if isinstance(start, Scenario):
+        return Scenario(start.start, {**start.sets, **sets, **(set or {})})
+    return Scenario(start, {**sets, **(set or {})})
+
+
+def source(start: Start) -> tuple[str, str | None]:
+    """Name a start, and write it down where it is a dictionary."""
+    if isinstance(start, Mapping):
+        return "scenario", document(start)
+    return os.fspath(start), None
+
+
+def assignments(sets: Mapping[str, object]) -> list[str]:
+    """Write values as the words of `--set`.
+
+    >>> assignments({"workload.load": 0.6, "topology.host_rate": "100Gbps"})
+    ['workload.load=0.6', 'topology.host_rate="100Gbps"']
+    """
+    return [f"{key}={toml(value)}" for key, value in sets.items()]
+
+
+def document(tables: Mapping[str, object]) -> str:
+    """Write the tables of a scenario as a file.
+
+    >>> print(document({"name": "a", "run": {"seed": 1}, "workload": [{"kind": "x"}]}))
+    name = "a"
+    <BLANKLINE>
+    [run]
+    seed = 1
+    <BLANKLINE>
+    [[workload]]
+    kind = "x"
+    """
+    return "\n".join(_lines(tables, ())).lstrip("\n")
+
+
+def _lines(table: Mapping[str, object], path: tuple[str, ...]) -> list[str]:
+    plain: list[str] = []
+    inner: list[str] = []
+    for key, value in table.items():
+        name = ".".join(map(_key, (*path, key)))
+        if isinstance(value, Mapping):
+            tables = cast("Mapping[str, object]", value)
+            inner += ["", f"[{name}]", *_lines(tables, (*path, key))]
+        elif _tables(value):
+            for item in cast("Sequence[Mapping[str, object]]", value):
+                inner += ["", f"[[{name}]]", *_lines(item, (*path, key))]
+        else:
+            plain.append(f"{_key(key)} = {toml(value)}")
+    return plain + inner
+
+
+def _tables(value: object) -> bool:
+    items = cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
+    return bool(items) and all(isinstance(item, Mapping) for item in items)
+
+
+def _key(key: str) -> str:
+    bare = key.replace("_", "a").replace("-", "a")
+    return key if bare.isascii() and bare.isalnum() else json.dumps(key)
+
+
+def toml(value: object) -> str:
+    """Write a value as TOML does.
+
+    >>> toml([1, "a", {"b": 2.5}])
+    '[1, "a", {b = 2.5}]'
+    """
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return repr(value)
+        case float() if math.isfinite(value):
+            return repr(value)
+        case str():
+            # TOML's basic strings escape as JSON does.
+            return json.dumps(value, ensure_ascii=False)
+        case list() | tuple():
+            items = cast("Sequence[object]", value)
+            return "[" + ", ".join(toml(item) for item in items) + "]"
+        case Mapping():
+            pairs = cast("Mapping[str, object]", value).items()
+            return "{" + ", ".join(f"{_key(k)} = {toml(v)}" for k, v in pairs) + "}"
+        case _:
+            message = f"{value!r} has no place in a scenario: write a number, a string or a list"
+            raise TypeError(message)
