@@ -1,9 +1,12 @@
 """The transcripts in the documents: every command is run, every line compared.
 
 A block that begins with ```console holds commands after "$ ", what they print, and "? N" after a
-command that ends with exit code N. `TIDEGATE_UPDATE=1` writes what comes out into the page.
+command that ends with exit code N. Blocks of ```python are one session per page; what one prints
+stands behind it in a block of ```text. `TIDEGATE_UPDATE=1` writes what comes out into the page.
 """
 
+import importlib.util
+import json
 import os
 import re
 import shlex
@@ -13,8 +16,25 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
 BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
+# Optional: the libraries that a block needs, and what it printed.
+PYTHON = re.compile(
+    r"(?:^<!-- needs (?P<needs>[\w, ]+) -->\n)?^```python\n(?P<code>.*?)^```\n"
+    r"(?:\n```text\n(?P<said>.*?)^```\n)?",
+    re.DOTALL | re.MULTILINE,
+)
+# A process of its own: libraries warn, start processes and clean up when it ends.
+SESSION = """
+import contextlib, io, json, sys
+session, said = {"__name__": "session"}, []
+for code in json.load(sys.stdin):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(compile(code, "<page>", "exec"), session)
+    said.append(out.getvalue())
+print(json.dumps(said))
+"""
 # The command of this environment, not another one on PATH.
 PROGRAM = [sys.executable, "-m", "tidegate"]
 
@@ -64,3 +84,41 @@ def test_every_transcript_is_what_comes_out(page: str, tmp_path: Path) -> None:
         path.write_text(fresh, "utf-8")
         return
     assert fresh == text, "write it anew with ./tg docs, and say in the commit what moved"
+
+
+@pytest.mark.parametrize("page", ["docs/python.md", "docs/tutorial.md", "README.md"])
+def test_every_session_prints_what_the_page_says(page: str, tmp_path: Path) -> None:
+    path = ROOT / page
+    text = path.read_text("utf-8")
+    blocks = list(PYTHON.finditer(text))
+    needs = [set(re.findall(r"\w+", block["needs"] or "")) for block in blocks]
+    absent = {name for name in set().union(*needs) if importlib.util.find_spec(name) is None}
+    # The others form the session: no later block uses what one that is left out has made.
+    here = [block for block, names in zip(blocks, needs, strict=True) if not names & absent]
+    done = subprocess.run(
+        [sys.executable, "-c", SESSION],
+        input=json.dumps([block["code"] for block in here]),
+        cwd=tmp_path,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    said = dict(zip(here, json.loads(done.stdout.splitlines()[-1]), strict=True))
+
+    def rerun(block: re.Match[str]) -> str:
+        if block["needs"] and set(re.findall(r"\w+", block["needs"])) & absent:
+            return block[0]
+        code = block[0].partition("\n\n```text\n")[0].rstrip("\n")
+        [out] = [out for of, out in said.items() if of.start() == block.start()]
+        lines = "".join(f"{line.rstrip()}\n" for line in out.splitlines())
+        return f"{code}\n\n```text\n{lines}```\n" if lines else f"{code}\n"
+
+    fresh = PYTHON.sub(rerun, text)
+    if os.environ.get("TIDEGATE_UPDATE"):
+        path.write_text(fresh, "utf-8")
+        return
+    assert fresh == text, "write it anew with ./tg docs, and say in the commit what moved"
+    if absent:
+        pytest.skip(f"the other blocks hold; not installed: {', '.join(sorted(absent))}")
