@@ -91,8 +91,8 @@ def test_every_session_prints_what_the_page_says(page: str, tmp_path: Path) -> N
     path = ROOT / page
     text = path.read_text("utf-8")
     blocks = list(PYTHON.finditer(text))
-    needs = [set(re.findall(r"\w+", block["needs"] or "")) for block in blocks]
-    absent = {name for name in set().union(*needs) if importlib.util.find_spec(name) is None}
+    needs: list[set[str]] = [set(re.findall(r"\w+", block["needs"] or "")) for block in blocks]
+    absent = {name for name in set[str]().union(*needs) if importlib.util.find_spec(name) is None}
     # The others form the session: no later block uses what one that is left out has made.
     here = [block for block, names in zip(blocks, needs, strict=True) if not names & absent]
     done = subprocess.run(

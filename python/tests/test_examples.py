@@ -1,10 +1,13 @@
 """The examples, as a user runs them."""
 
-# pyright: reportMissingTypeStubs=false
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# Notebooks have no types.
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -56,12 +59,12 @@ def test_tables_are_read_with_polars(tmp_path: Path) -> None:
 # The kernel's own libraries warn of each other.
 @pytest.mark.filterwarnings("default")
 def test_the_notebook_runs_from_top_to_bottom(tmp_path: Path) -> None:
-    notebook = nbformat.read(EXAMPLES / "first-round-trip.ipynb", as_version=4)
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    notebook: Any = nbformat.read(EXAMPLES / "first-round-trip.ipynb", as_version=4)
+    code: list[Any] = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert not any(cell.outputs or cell.execution_count for cell in code), "commit it cleared"
     run = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
     run.execute()
-    outputs = [output for cell in code for output in cell.outputs]
+    outputs: list[Any] = [output for cell in code for output in cell.outputs]
     pictures = [output for output in outputs if "image/png" in output.get("data", {})]
     assert len(pictures) == 5
     said = "".join(output.get("text", "") for output in outputs)

@@ -10,6 +10,7 @@ import threading
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import cast
 
 import matplotlib as mpl
 import pyarrow as pa
@@ -105,7 +106,7 @@ def test_a_comparison_has_a_row_per_run_and_one_report(tmp_path: Path) -> None:
 
 
 def plotted(ax: Axes) -> list[list[float]]:
-    return [[float(y) for y in line.get_ydata()] for line in ax.lines]
+    return [list(cast("list[float]", line.get_ydata())) for line in ax.lines]
 
 
 def test_runs_are_drawn(tmp_path: Path) -> None:
@@ -124,7 +125,7 @@ def test_runs_are_drawn(tmp_path: Path) -> None:
     file = tmp_path / "fct.svg"
     plot.fct(*runs).figure.savefig(file)
     assert file.stat().st_size > 1000
-    text = [label.get_text() for label in plot.fct(*runs).get_legend().get_texts()]
+    text = plot.fct(*runs).get_legend_handles_labels()[1]
     assert text == ["expresspass, seed 1", "expresspass, seed 2"]
 
 
@@ -185,7 +186,8 @@ def test_comparisons_are_drawn_over_what_varies(tmp_path: Path) -> None:
     )
     ax = compared.plot.slowdown()
     assert ax.get_xlabel() == "senders"
-    assert [list(line.get_xdata()) for line in ax.lines] == [[4, 8], [4, 8]]
+    places = [list(cast("list[float]", line.get_xdata())) for line in ax.lines]
+    assert places == [[4, 8], [4, 8]]
     bands = [collection.get_datalim(ax.transData) for collection in ax.collections]
     assert len(bands) == 2
     assert compared.plot.queue(over="fanout").get_ylabel() == "longest queue"
