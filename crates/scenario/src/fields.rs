@@ -306,6 +306,7 @@ pub static TABLES: &[TableDef] = &[
             Field::new("detect", Span, Is("\"0s\""), "From the failure until no switch uses the link any more.").of(&["down"]),
             Field::new("chance", Number(0.0, 1.0), Required, "Chance that it happens to a frame.").of(&["loss", "corrupt", "duplicate", "reorder"]),
             Field::new("class", Word(classes), Unset("every class"), "The class that is hit.").of(&["loss"]),
+            Field::new("most", Count(1, INTEGER), Unset("any number"), "So many frames at most are lost, on each link.").of(&["loss"]),
             Field::new("by", Span, Required, "Longest time a frame is held back.").of(&["reorder"]),
         ],
     },

@@ -445,6 +445,7 @@ fn fault_kind(section: &Section) -> FaultKind {
         "loss" => FaultKind::Loss {
             ppb: ppb(),
             only: section.opt_text("class").map(|c| class(&c)),
+            most: section.opt_count("most"),
         },
         "corrupt" => FaultKind::Corrupt { ppb: ppb() },
         "duplicate" => FaultKind::Duplicate { ppb: ppb() },

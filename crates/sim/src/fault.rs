@@ -46,23 +46,29 @@ impl LinkFaults {
         let on_line = self.delay + self.line.of(u64::from(packet.size));
         let left = Time(packet.at.0.saturating_sub(on_line.0));
         let (mut at, mut copy) = (packet.at, None);
-        for fault in &self.faults {
+        for fault in &mut self.faults {
             let touched = left < fault.until && packet.at > fault.from;
             let lost = touched
-                && match fault.kind {
+                && match &mut fault.kind {
                     FaultKind::Down { .. } => true,
-                    FaultKind::Loss { ppb, only } => {
-                        only.is_none_or(|class| class == packet.class()) && self.rng.chance_ppb(ppb)
+                    FaultKind::Loss { ppb, only, most } => {
+                        let hit = *most != Some(0)
+                            && only.is_none_or(|class| class == packet.class())
+                            && self.rng.chance_ppb(*ppb);
+                        if let Some(left) = most {
+                            *left -= u64::from(hit);
+                        }
+                        hit
                     }
-                    FaultKind::Corrupt { ppb } => self.rng.chance_ppb(ppb),
+                    FaultKind::Corrupt { ppb } => self.rng.chance_ppb(*ppb),
                     FaultKind::Duplicate { ppb } => {
-                        if self.rng.chance_ppb(ppb) {
+                        if self.rng.chance_ppb(*ppb) {
                             copy = Some(at + Span(1));
                         }
                         false
                     }
                     FaultKind::Reorder { ppb, by } => {
-                        if self.rng.chance_ppb(ppb) {
+                        if self.rng.chance_ppb(*ppb) {
                             at += Span(self.rng.below(by.0.max(1)));
                         }
                         false
@@ -100,6 +106,7 @@ impl NodeFaults {
                     let kind = FaultKind::Loss {
                         ppb: link.loss_ppb,
                         only: None,
+                        most: None,
                     };
                     own.push(Fault {
                         link: ingress,

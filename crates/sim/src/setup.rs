@@ -114,6 +114,8 @@ pub enum FaultKind {
         ppb: u32,
         /// The class that is hit.
         only: Option<Class>,
+        /// So many frames at most; any number where that is `None`.
+        most: Option<u64>,
     },
     /// Damaged and dropped by the next node, with this chance.
     Corrupt {

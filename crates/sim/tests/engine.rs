@@ -242,10 +242,12 @@ fn every_kind_of_fault(topology: &Topology) -> Vec<sim::Fault> {
         Loss {
             ppb: 20_000_000,
             only: None,
+            most: None,
         },
         Loss {
             ppb: 500_000_000,
             only: Some(model::Class::Control),
+            most: Some(20),
         },
         Corrupt { ppb: 20_000_000 },
         Duplicate { ppb: 50_000_000 },
