@@ -18,8 +18,8 @@ pub enum FirstRtt {
     Silent,
     /// Unscheduled packets that switches drop first. [aeolus s3]
     Aeolus,
-    /// Unscheduled packets that take only the gaps of the scheduled ones, and are never lost: the
-    /// upper bound. [aeolus s2.3]
+    /// Unscheduled packets that take only the gaps of the scheduled ones, and are never lost; what
+    /// finds no gap within a round trip leaves again on a credit: the upper bound. [aeolus s2.3]
     Ideal,
     /// Unscheduled packets that switches protect; scheduled ones are dropped first. [ssp abstract]
     Ssp,
@@ -181,11 +181,7 @@ impl Sender {
             self.close_burst(now, host);
             return None;
         };
-        if host.settings.first_rtt == FirstRtt::Ideal {
-            early.burst.spend(size);
-        } else {
-            early.burst.sent(data.offset + data.blanks, data, size);
-        }
+        early.burst.sent(data.offset + data.blanks, data, size);
         early.unprobed += 1;
         host.totals.data_sent += 1;
         let packet = header::data(self.peer, self.conn, data, self.one_shot, size);
@@ -217,7 +213,6 @@ impl Sender {
     fn probe(&mut self, host: &mut Host) {
         let Some(early) = &mut self.early else { return };
         early.unprobed = 0;
-        // An ideal packet is never lost, so nothing asks after it.
         if let Some(last) = early.burst.last() {
             let size = host.settings.encap.frame_min;
             host.nic.push(header::about(

@@ -49,6 +49,8 @@ pub(super) struct Receiver {
     asked: u64,
     /// Until then a gap is not reported again.
     nack_again: Time,
+    /// When gaps were reported last.
+    nacked_at: Option<Time>,
     /// From a credit to its data, averaged.
     rtt: Option<Span>,
     /// What has arrived beyond a gap, where that is kept.
@@ -100,6 +102,7 @@ impl Receiver {
             given: 0,
             asked: 0,
             nack_again: Time::ZERO,
+            nacked_at: None,
             rtt: None,
             pieces: Reassembly::default(),
             seen: 0,
@@ -291,9 +294,7 @@ impl Receiver {
         }
         let position = self.position_of(data);
         self.take(cx, host, flows, data, false);
-        if host.settings.first_rtt != FirstRtt::Ideal {
-            self.answer(host, Kind::Ack, position);
-        }
+        self.answer(host, Kind::Ack, position);
     }
 
     /// The probe behind the unscheduled frame at `position` has come.
@@ -367,6 +368,7 @@ impl Receiver {
             host.nic
                 .push(header::nack(self.peer, self.conn, self.seen, length, size));
             // Elsewhere the time runs for the oldest gap: its repair may be lost while new ones open.
+            self.nacked_at = Some(now);
             if ssp || self.nack_again == Time::ZERO {
                 self.nack_again = now + self.patience(host);
             }
@@ -374,13 +376,31 @@ impl Receiver {
         self.seen = self.seen.max(end);
     }
 
+    /// Behind an early STOP no credit is given that would look after gaps: the last frame of all
+    /// does it. What was known to be lost has left before that one. [ours]
+    fn miss_at_end(&mut self, now: Time, host: &mut Host) {
+        if let Phase::Draining { end, .. } = self.phase
+            && self.pieces.highest(self.next()) >= end
+            && self.may_report(now, host)
+        {
+            self.nack_all(now, host, end);
+        }
+    }
+
+    /// Whether no answer to the last report can be under way.
+    fn may_report(&self, now: Time, host: &Host) -> bool {
+        let rtt = self.rtt.unwrap_or(host.settings.base_rtt);
+        self.nacked_at.is_none_or(|at| now.since(at) >= rtt)
+    }
+
     /// Time after which the answer to a NACK is overdue.
     fn patience(&self, host: &Host) -> Span {
         let rtt = self.rtt.unwrap_or(host.settings.base_rtt);
-        match host.settings.first_rtt {
+        let settings = &host.settings;
+        match settings.first_rtt {
             FirstRtt::Ssp => rtt.times(2), // scheduled frames are lost all the time
-            FirstRtt::Ideal => host.settings.quiet, // unscheduled ones may wait for very long
-            FirstRtt::Silent | FirstRtt::Aeolus => rtt.times(2).max(host.settings.request_retry),
+            FirstRtt::Ideal | FirstRtt::Aeolus => rtt.times(2).max(settings.safety),
+            FirstRtt::Silent => rtt.times(2).max(settings.request_retry),
         }
     }
 
@@ -392,7 +412,7 @@ impl Receiver {
             host.nic
                 .push(header::nack(self.peer, self.conn, from, length, size));
         }
-        self.nack_again = now + self.patience(host);
+        (self.nack_again, self.nacked_at) = (now + self.patience(host), Some(now));
     }
 
     /// Accounts for the credit that a frame answers, then takes the frame.
@@ -439,6 +459,7 @@ impl Receiver {
             Ordering::Less => host.totals.duplicates += 1,
             Ordering::Greater if host.settings.first_rtt != FirstRtt::Silent => {
                 self.keep(cx, host, data);
+                self.miss_at_end(cx.now, host);
             }
             Ordering::Greater => {
                 host.totals.duplicates += 1; // go-back-N keeps nothing behind a gap
@@ -546,7 +567,7 @@ impl Receiver {
         let length = gap.map_or(0, |(from, to)| u32::try_from(to - from).unwrap_or(u32::MAX));
         host.nic
             .push(header::nack(self.peer, self.conn, next, length, size));
-        self.nack_again = now + self.patience(host);
+        (self.nack_again, self.nacked_at) = (now + self.patience(host), Some(now));
     }
 
     fn ack(&mut self, host: &mut Host) {
@@ -600,7 +621,8 @@ impl Receiver {
                 self.cease(flows, quiet);
                 if host.settings.first_rtt == FirstRtt::Silent {
                     self.nack(cx.now, host);
-                } else if cx.now >= self.nack_again {
+                } else if self.may_report(cx.now, host) {
+                    // The STOP left behind all repairs: what is missing now is lost.
                     self.nack_all(cx.now, host, end);
                 }
             }

@@ -483,9 +483,6 @@ impl Sender {
     }
 
     fn stop(&mut self, now: Time, host: &mut Host, reason: StopReason) {
-        // Ideal packets come late: only a repeated STOP asks for what is missing.
-        let ideal = host.settings.first_rtt == FirstRtt::Ideal;
-        let reason = if ideal { StopReason::Early } else { reason };
         self.put_stop(host, reason);
         self.phase = Phase::Stopping {
             again_at: self.stop_again_at(now, host, 0),

@@ -62,15 +62,6 @@ impl<F: Copy> Burst<F> {
         self.allowance >= u64::from(size)
     }
 
-    /// A packet of `size` wire bytes leaves that nobody will ask after.
-    ///
-    /// # Panics
-    /// If the burst does not allow it.
-    pub fn spend(&mut self, size: u16) {
-        assert!(self.may_send(size), "{size} B more than the burst allows");
-        self.allowance -= u64::from(size);
-    }
-
     /// Whether a packet within `[from, until)` has been sent again, for all that is known in vain.
     pub fn has_resent(&self, from: u64, until: u64) -> bool {
         let first = self.packets.partition_point(|&(at, ..)| at < from);
@@ -95,7 +86,8 @@ impl<F: Copy> Burst<F> {
                 .is_none_or(|&(last, ..)| last < position),
             "out of order"
         );
-        self.spend(size);
+        assert!(self.may_send(size), "{size} B more than the burst allows");
+        self.allowance -= u64::from(size);
         self.packets.push_back((position, frame, Fate::Sent));
         self.unknown += 1;
     }
