@@ -8,8 +8,9 @@ use crate::progress::{Viewer, catch_interrupts};
 use crate::screen::Screen;
 use crate::verdict::{Verdict, document, page, summary, table};
 use results::{RunRecord, Status};
+use scenario::Assembled;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use units::Bytes;
 
 /// Runs the command.
 pub(crate) fn run(args: &ReproduceArgs, global: &Global, screen: &Screen) -> i32 {
@@ -28,11 +29,14 @@ pub(crate) fn run(args: &ReproduceArgs, global: &Global, screen: &Screen) -> i32
         Err(why) => return screen.fail(exit::USAGE, &why),
     };
     let mut verdicts = Vec::new();
-    for experiment in &chosen {
-        let expected = match experiment.expected() {
+    for (experiment, claim) in &chosen {
+        let mut expected = match experiment.expected() {
             Ok(expected) => expected,
             Err(why) => return screen.fail(exit::BROKEN, &why),
         };
+        if let Some(claim) = claim {
+            expected.narrow(claim);
+        }
         match reproduce(experiment, &expected, args, global, screen) {
             Ok(mut found) => {
                 if args.markdown {
@@ -63,12 +67,49 @@ pub(crate) fn run(args: &ReproduceArgs, global: &Global, screen: &Screen) -> i32
     }
 }
 
-/// The experiments called `names`; all of ours where none is named.
-fn chosen(names: &[String]) -> Result<Vec<Experiment>, String> {
+/// The experiments called `names`, or those with rows that bear on a claim of that name, and the
+/// claim; all of ours where none is named.
+fn chosen(names: &[String]) -> Result<Vec<(Experiment, Option<String>)>, String> {
     if names.is_empty() {
-        return Ok(EXPERIMENTS.to_vec());
+        return Ok(EXPERIMENTS.iter().map(|all| (all.clone(), None)).collect());
     }
-    names.iter().map(|name| Experiment::find(name)).collect()
+    let mut chosen = Vec::new();
+    for name in names {
+        let unknown = match Experiment::find(name) {
+            Ok(experiment) => {
+                chosen.push((experiment, None));
+                continue;
+            }
+            Err(why) => why,
+        };
+        let claims = claims()?;
+        let bearing = claims.iter().filter(|(claim, _)| claim == name);
+        let bearing: Vec<_> = bearing
+            .map(|(claim, experiment)| ((*experiment).clone(), Some(claim.clone())))
+            .collect();
+        if bearing.is_empty() {
+            let known: BTreeSet<_> = claims.iter().map(|(claim, _)| claim.as_str()).collect();
+            let known: Vec<_> = known.into_iter().collect();
+            return Err(format!("{unknown}; claims are {}", known.join(", ")));
+        }
+        chosen.extend(bearing);
+    }
+    Ok(chosen)
+}
+
+/// Published claims by name, each with the experiments that have rows on it.
+fn claims() -> Result<Vec<(String, &'static Experiment)>, String> {
+    let mut claims = Vec::new();
+    for experiment in EXPERIMENTS {
+        let expected = experiment.expected()?;
+        claims.extend(
+            expected
+                .claims()
+                .into_iter()
+                .map(|claim| (claim, experiment)),
+        );
+    }
+    Ok(claims)
 }
 
 /// The command that repeats what `args` asked of `experiment`.
@@ -130,6 +171,20 @@ fn listed(markdown: bool) -> Result<String, String> {
             );
         }
     }
+    text += if markdown {
+        "\n`tidegate reproduce CLAIM` runs the rows that bear on a published claim, and no others.\n\n\
+         | claim | in |\n| --- | --- |\n"
+    } else {
+        "\nclaims, each the name of some rows:\n"
+    };
+    for (claim, experiment) in claims()? {
+        let name = &experiment.name;
+        let _ = if markdown {
+            writeln!(text, "| {claim} | {name} |")
+        } else {
+            writeln!(text, "{claim:<46} {name}")
+        };
+    }
     Ok(text)
 }
 
@@ -180,13 +235,24 @@ fn reproduce(
             let mut sets = expected.settings(case, args.quick);
             sets.extend(global.sets.iter().cloned());
             sets.push(format!("run.seed={seed}"));
+            let plan = planned(experiment, &sets, screen)?;
+            for row in &mut rows {
+                row.values.extend(row.spec.metric.beforehand(&plan));
+            }
+            let mut measured = rows
+                .iter_mut()
+                .filter(|row| row.spec.metric.needs_a_run())
+                .peekable();
+            if measured.peek().is_none() {
+                break; // seeds change nothing
+            }
             let name = format!("{} {} {seed}/{seeds}", experiment.name, case.name);
-            let (record, bounds) = once(experiment, &name, &sets, global, screen)?;
+            let record = once(&plan, &name, global, screen)?;
             let run = Run {
                 record: &record,
-                bounds,
+                bounds: plan.queue_bounds(),
             };
-            for row in &mut rows {
+            for row in measured {
                 row.values.push(row.spec.metric.of(&run, row.spec.window));
             }
         }
@@ -209,23 +275,21 @@ fn reproduce(
     Ok(verdicts)
 }
 
-/// One run, and the bounds of its ports; its exit code where it did not come to its end.
-fn once(
-    experiment: &Experiment,
-    name: &str,
-    sets: &[String],
-    global: &Global,
-    screen: &Screen,
-) -> Result<(RunRecord, Option<Vec<Bytes>>), i32> {
-    let assembled = scenario::load_text(&experiment.name, &experiment.scenario, sets)
+/// What is to be run; an exit code where the scenario is wrong.
+fn planned(experiment: &Experiment, sets: &[String], screen: &Screen) -> Result<Assembled, i32> {
+    scenario::load_text(&experiment.name, &experiment.scenario, sets)
         .and_then(scenario::Scenario::assemble)
-        .map_err(|errors| screen.wrong(&errors))?;
+        .map_err(|errors| screen.wrong(&errors))
+}
+
+/// One run; its exit code where it did not come to its end.
+fn once(plan: &Assembled, name: &str, global: &Global, screen: &Screen) -> Result<RunRecord, i32> {
     let mut viewer = Viewer::new(screen, name, None);
-    let record = assembled.run(global.jobs.unwrap_or(1), "", &mut viewer);
+    let record = plan.run(global.jobs.unwrap_or(1), "", &mut viewer);
     viewer.finish();
     let record = record.map_err(|errors| screen.wrong(&errors))?;
     let (code, why) = match (&record.conservation, record.status) {
-        (Ok(()), Status::Complete) => return Ok((record, assembled.queue_bounds())),
+        (Ok(()), Status::Complete) => return Ok(record),
         (Err(why), _) => (exit::BROKEN, why.as_str()),
         (Ok(()), Status::Stuck) => (exit::BROKEN, "messages are stuck"),
         (Ok(()), Status::Interrupted) => (exit::INTERRUPTED, "interrupted"),

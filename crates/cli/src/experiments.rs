@@ -3,7 +3,7 @@
 use crate::metric::{Metric, Span2};
 use serde::Deserialize;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// One experiment: a folder of `experiments/`, or one of the user's.
@@ -46,10 +46,17 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
     experiment!("xpass-leaf-spine"),
     experiment!("xpass-one-flow"),
     experiment!("xpass-zero-loss"),
+    experiment!("aeolus-fig1"),
+    experiment!("aeolus-fig2"),
+    experiment!("aeolus-fig3"),
     experiment!("aeolus-fig8"),
-    experiment!("aeolus-small-flows"),
+    experiment!("aeolus-fig9"),
+    experiment!("aeolus-fig10"),
+    experiment!("aeolus-one-loss"),
     experiment!("aeolus-threshold"),
     experiment!("ssp-workloads"),
+    experiment!("ssp-threshold"),
+    experiment!("lossy-transfer"),
     experiment!("dctcp-two-flows"),
     experiment!("dctcp-ns3-incast"),
     experiment!("dctcp-ns3-permutation"),
@@ -102,6 +109,8 @@ pub(crate) struct Row {
     pub(crate) median: bool,
     /// Why it differs, where it does, and what closes the gap.
     pub(crate) cause: Option<String>,
+    /// A published claim that it bears on: `tidegate reproduce CLAIM` runs what it needs.
+    pub(crate) claim: Option<String>,
 }
 
 /// The file `expected.toml`.
@@ -178,6 +187,7 @@ struct RowSpec {
     #[serde(default)]
     median: bool,
     cause: Option<String>,
+    claim: Option<String>,
 }
 
 /// One number for every combination, or one per value of an axis: nan where there is none.
@@ -232,6 +242,25 @@ impl Experiment {
 }
 
 impl Expected {
+    /// Keeps the rows that bear on `claim`, the ones that they are compared with, and their cases.
+    pub(crate) fn narrow(&mut self, claim: &str) {
+        let rows = self.cases.iter().flat_map(|case| &case.rows);
+        let bears = |row: &Row| row.claim.as_deref() == Some(claim);
+        let bearing: Vec<Row> = rows.filter(|row| bears(row)).cloned().collect();
+        for case in &mut self.cases {
+            let name = &case.name;
+            case.rows
+                .retain(|row| bears(row) || bearing.iter().any(|other| other.rests_on(name, row)));
+        }
+        self.cases.retain(|case| !case.rows.is_empty());
+    }
+
+    /// The claims that rows bear on, by name.
+    pub(crate) fn claims(&self) -> BTreeSet<String> {
+        let rows = self.cases.iter().flat_map(|case| &case.rows);
+        rows.filter_map(|row| row.claim.clone()).collect()
+    }
+
     /// What `case` sets, from the least important on.
     pub(crate) fn settings(&self, case: &Case, quick: bool) -> Vec<String> {
         let less: &[String] = if quick { &self.quick_set } else { &[] };
@@ -347,6 +376,7 @@ impl RowSpec {
             report_only: self.report_only,
             median: self.median,
             cause: self.cause.clone(),
+            claim: self.claim.clone(),
         })
     }
 }
@@ -456,6 +486,31 @@ mod tests {
             .map(|case| case.rows[0].expected)
             .collect();
         assert_eq!(numbers, [None, Some(1.0)]);
+    }
+
+    #[test]
+    fn a_claim_keeps_its_rows_and_what_they_are_compared_with() {
+        let mut expected = read(
+            "title = ''\nsource = ''\nseeds = 1
+            [[case]]
+            name = 'base'
+            row = [{ metric = 'goodput', evidence = '' }, { metric = 'jain', evidence = '' }]
+            [[case]]
+            name = 'other'
+            row = [{ metric = 'goodput', evidence = '' }]
+            [[case]]
+            name = 'new'
+            row = [{ metric = 'goodput', against = 'base', claim = 'faster', evidence = '' }]",
+        )
+        .unwrap();
+        assert_eq!(expected.claims(), BTreeSet::from(["faster".to_owned()]));
+        expected.narrow("faster");
+        let cases = expected.cases.iter();
+        let left: Vec<_> = cases
+            .map(|case| (case.name.as_str(), case.rows.len()))
+            .collect();
+        assert_eq!(left, [("base", 1), ("new", 1)]);
+        assert_eq!(expected.cases[0].rows[0].metric, Metric::Goodput);
     }
 
     #[test]

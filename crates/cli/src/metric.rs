@@ -2,10 +2,12 @@
 
 use model::Class;
 use results::{FlowRow, PortRow, RunRecord};
+use scenario::Assembled;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use units::{Bytes, Span, Time};
+use workload::SizeDist;
 
 /// What a metric is read from.
 pub(crate) struct Run<'a> {
@@ -51,6 +53,8 @@ pub(crate) enum Metric {
     FctP99(u64, u64),
     /// The longest, in us.
     FctMax(u64, u64),
+    /// So many per cent of them took no longer than this, in us.
+    FctAt(u64, u64, u8),
     /// How many there were.
     Messages(u64, u64),
     /// The share of them that took less than twice an idle network's time. Where that is mostly one
@@ -89,10 +93,24 @@ pub(crate) enum Metric {
     CreditWaste,
     /// Wasted credits.
     CreditsWasted,
+    /// Requests, acknowledgements, probes and stops, as a share of all bytes that the switch ports sent.
+    ControlShare,
+    /// Packets that links lost.
+    Lost,
+    /// Packets sent again.
+    Retransmitted,
+    /// Timers that ran out because an answer was overdue.
+    Timeouts,
     /// Completion time of the first message, in us.
     FirstFct,
     /// Received bytes per time of all messages, in Gb/s.
     Goodput,
+    /// The share of the first workload's messages that a host's line carries within so long, by the
+    /// curve of sizes: nothing is run.
+    FlowsWithin(Span),
+    /// The same of the bytes: what the line carries, over the mean size; at most 1.
+    /// [aeolus s2.2]
+    BytesWithin(Span),
 }
 
 impl Metric {
@@ -113,6 +131,9 @@ impl Metric {
             Self::FctP50(low, high) => format!("median FCT us {}-{}", size(low), size(high)),
             Self::FctP99(low, high) => format!("p99 FCT us {}-{}", size(low), size(high)),
             Self::FctMax(low, high) => format!("longest FCT us {}-{}", size(low), size(high)),
+            Self::FctAt(low, high, percent) => {
+                format!("p{percent} FCT us {}-{}", size(low), size(high))
+            }
             Self::Messages(low, high) => format!("messages {}-{}", size(low), size(high)),
             Self::FirstRtt(low, high) => format!("fast share {}-{}", size(low), size(high)),
             Self::LastEnd => "last byte us".into(),
@@ -134,9 +155,34 @@ impl Metric {
             Self::Settled(conn) => format!("flow {conn} settled after us"),
             Self::CreditWaste => "credit waste".into(),
             Self::CreditsWasted => "credits wasted".into(),
+            Self::ControlShare => "control share of bytes".into(),
+            Self::Lost => "packets lost by links".into(),
+            Self::Retransmitted => "packets sent again".into(),
+            Self::Timeouts => "timers run out".into(),
             Self::FirstFct => "FCT us".into(),
             Self::Goodput => "goodput Gb/s".into(),
+            Self::FlowsWithin(time) => format!("flows within {time}"),
+            Self::BytesWithin(time) => format!("bytes within {time}"),
         }
+    }
+
+    /// Whether its value comes out of a run.
+    pub(crate) fn needs_a_run(&self) -> bool {
+        !matches!(self, Self::FlowsWithin(_) | Self::BytesWithin(_))
+    }
+
+    /// Its value, where that is known without a run; not a number where no sizes are drawn.
+    pub(crate) fn beforehand(&self, plan: &Assembled) -> Option<f64> {
+        let carried = |time: &Span| plan.host_rate().bytes_in(*time).get();
+        let share = match self {
+            Self::FlowsWithin(time) => plan.sizes().map(|all| all.share_at_most(carried(time))),
+            Self::BytesWithin(time) => {
+                let of = |all: SizeDist| (carried(time) as f64 / all.mean()).min(1.0);
+                plan.sizes().map(of)
+            }
+            _ => return None,
+        };
+        Some(share.unwrap_or(f64::NAN))
     }
 
     #[allow(clippy::too_many_lines, reason = "a line or three per metric")]
@@ -161,6 +207,10 @@ impl Metric {
                 let times = completion_times(record, *low, *high);
                 times.last().copied().unwrap_or(f64::NAN)
             }
+            Self::FctAt(low, high, percent) => percentile(
+                &completion_times(record, *low, *high),
+                usize::from(*percent),
+            ),
             Self::Messages(low, high) => completion_times(record, *low, *high).len() as f64,
             Self::LastEnd => {
                 let ends = record.flows.iter().filter_map(|flow| flow.end);
@@ -200,6 +250,17 @@ impl Metric {
                 let (wasted, data) = (record.totals.credits_wasted, record.totals.data_sent);
                 wasted as f64 / (wasted + data).max(1) as f64
             }
+            Self::ControlShare => {
+                let control: u64 = switch_ports(record).map(|port| port.bytes[0]).sum();
+                let all: u64 = switch_ports(record).flat_map(|port| port.bytes).sum();
+                control as f64 / all.max(1) as f64
+            }
+            Self::Lost => {
+                let lost: u64 = record.ports.iter().flat_map(|port| port.lost).sum();
+                lost as f64
+            }
+            Self::Retransmitted => record.totals.retransmitted as f64,
+            Self::Timeouts => record.totals.timeouts as f64,
             Self::CreditsWasted => record.totals.credits_wasted as f64,
             Self::FirstFct => {
                 let fct = record
@@ -215,6 +276,7 @@ impl Metric {
                     .sum();
                 bytes as f64 * 8e3 / until.since(from).0.max(1) as f64
             }
+            Self::FlowsWithin(_) | Self::BytesWithin(_) => f64::NAN,
         }
     }
 }
@@ -435,4 +497,42 @@ fn completion_times(record: &RunRecord, low: u64, high: u64) -> Vec<f64> {
         .collect();
     times.sort_by(f64::total_cmp);
     times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Web Server at 10 Gb/s: 17,500 B fit into 14 us, 11,500 of the 14,000 B between the points
+    /// (6,000 B, 0.60) and (20,000 B, 0.71); the mean is 66,121 B.
+    #[test]
+    fn what_fits_a_round_trip_follows_from_the_curve_of_sizes() {
+        let text = "[topology]\nkind = \"star\"\nhosts = 2\nhost_rate = \"10Gbps\"\n[workload]\nkind = \
+                    \"random\"\nsizes = \"web-server\"\nload = 0.1\nmessages = 1\n";
+        let plan = scenario::load_text("x", text, &[]).and_then(scenario::Scenario::assemble);
+        let Ok(plan) = plan else {
+            panic!("a good scenario")
+        };
+        let at = |metric: Metric| metric.beforehand(&plan).unwrap();
+        let flows = at(Metric::FlowsWithin(Span::us(14)));
+        assert!(
+            (flows - (0.6 + 0.11 * 11_500.0 / 14_000.0)).abs() < 1e-9,
+            "{flows}"
+        );
+        let bytes = at(Metric::BytesWithin(Span::us(14)));
+        assert!((bytes - 17_500.0 / 66_121.0).abs() < 1e-5, "{bytes}");
+        assert!((at(Metric::BytesWithin(Span::ms(1))) - 1.0).abs() < 1e-9);
+        assert_eq!(Metric::Goodput.beforehand(&plan), None);
+    }
+
+    #[test]
+    fn a_percentile_is_a_value_that_occurred() {
+        let times: Vec<f64> = (1..=200).map(f64::from).collect();
+        let at = |percent| percentile(&times, percent).to_bits();
+        assert_eq!(
+            [at(1), at(50), at(99)],
+            [2.0, 100.0, 198.0].map(f64::to_bits)
+        );
+        assert!(percentile(&[], 50).is_nan());
+    }
 }

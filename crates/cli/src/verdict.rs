@@ -65,10 +65,15 @@ impl Row {
 
     /// Whether an earlier row has what this one is compared with.
     pub(crate) fn compares_with(&self, other: &Verdict) -> bool {
-        other.spec.against.is_none()
-            && self.against.as_ref() == Some(&other.case)
-            && self.metric == other.spec.metric
-            && self.window == other.spec.window
+        self.rests_on(&other.case, &other.spec)
+    }
+
+    /// Whether it is compared with the row `other` of `case`.
+    pub(crate) fn rests_on(&self, case: &str, other: &Self) -> bool {
+        other.against.is_none()
+            && self.against.as_deref() == Some(case)
+            && self.metric == other.metric
+            && self.window == other.window
     }
 
     /// Whether it asks for no more than which of two is larger.

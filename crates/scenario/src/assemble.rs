@@ -15,7 +15,7 @@ use sim::{
 use std::ops::Range;
 use topology::{LinkId, Routes, Topology};
 use units::{Bytes, Rate, Span, Time};
-use workload::{Message, Start, Traffic};
+use workload::{Message, SizeDist, Start, Traffic};
 
 /// Samples that a run keeps; beyond that every second moment is forgotten. 48 MB of rows.
 const SAMPLES_MAX: usize = 1 << 19;
@@ -237,6 +237,13 @@ impl Assembled {
     /// Bandwidth-delay product of the host rate and the base round trip, in wire bytes.
     pub fn bdp(&self) -> Bytes {
         self.host_rate().bytes_in(self.base_rtt)
+    }
+
+    /// What the first workload draws its sizes from, if it does.
+    pub fn sizes(&self) -> Option<SizeDist> {
+        let section = self.scenario.workloads.first()?;
+        let drawn = ["random", "bursts"].contains(&section.kind());
+        drawn.then(|| traffic::distribution(section).ok()).flatten()
     }
 
     /// Runs it.

@@ -360,7 +360,7 @@ fn gaps(section: &Section) -> Gaps {
     }
 }
 
-fn distribution(section: &Section) -> Result<SizeDist, Diagnostic> {
+pub(crate) fn distribution(section: &Section) -> Result<SizeDist, Diagnostic> {
     let name = section.text("sizes");
     let interp = section
         .opt_text("interp")

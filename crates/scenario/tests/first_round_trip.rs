@@ -8,6 +8,7 @@ use model::{
 };
 use scenario::Assembled;
 use sim::{Blind, Outcome, Setup};
+use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 use units::{Bytes, Rate, Span, Time};
 use workload::{Conn, Message, Start, Traffic};
@@ -349,10 +350,10 @@ fn unscheduled_frames_nobody_asked_for_cost_scheduled_ones_next_to_nothing() {
         // Acknowledgements are protected and nothing bounds them but the frames they answer.
         let could = RATE.bytes_in(until.since(Time::ZERO)).get() as f64;
         let share = |port: usize| loaded[port].bytes[control] as f64 * 100.0 / could;
-        shares += &format!(
-            "1/{gap}: {:.2} % there, {:.2} % back\n",
-            share(busiest),
-            share(back)
+        let (there, answered_by) = (share(busiest), share(back));
+        let _ = writeln!(
+            shares,
+            "1/{gap}: {there:.2} % there, {answered_by:.2} % back"
         );
         let answered = loaded[busiest].bytes[unscheduled] / FRAME * SMALL;
         let answers = loaded[back].bytes[control];
@@ -519,7 +520,8 @@ fn with_losses(transport: &str, lost: &[(&str, &str, Span)]) -> (Span, u64, u64)
          \"5us\"\nhost_extra_delay = \"0s\"\n[transport]\nkind = \"expresspass+{transport}\"\n"
     );
     for (class, link, from) in lost {
-        text += &format!(
+        let _ = write!(
+            text,
             "[[faults]]\nkind = \"loss\"\nlink = \"{link}\"\nclass = \"{class}\"\nfrom = \
              \"{from}\"\nchance = 1.0\nmost = 1\n"
         );
@@ -596,7 +598,7 @@ fn a_lost_request_acknowledgement_or_probe_delays_and_loses_nothing() {
         let mut table = String::new();
         for (what, lost) in &cases {
             let (took, again, twice) = with_losses(transport, lost);
-            table += &format!("{what:<36} {took}, {again} again, {twice} twice\n");
+            let _ = writeln!(table, "{what:<36} {took}, {again} again, {twice} twice");
         }
         assert_eq!(table, LOSSES, "{transport}");
     }
