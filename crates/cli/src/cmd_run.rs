@@ -177,6 +177,10 @@ pub(crate) fn run(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i32 
     for warning in &assembled.warnings {
         screen.detail(&format!("warning: {warning}"));
     }
+    // Whoever cannot write at all should not learn it after an hour.
+    if let Err(error) = FlowWriter::create(&dir) {
+        return screen.fail(exit::IO, &error.to_string());
+    }
     match execute(&assembled, threads, &command, &dir, output, screen) {
         Ok(mut done) => {
             if let Err(error) = write_junit(global, &[(&done.summary, &done.verdicts)]) {

@@ -61,7 +61,7 @@ impl Viewer {
     pub(crate) fn new(screen: &Screen, name: &str, flows: Option<FlowWriter>) -> Self {
         let bar = screen.live.then(|| {
             let bar = ProgressBar::new(1000);
-            let style = ProgressStyle::with_template(" {prefix} [{bar:24}] {wide_msg}");
+            let style = ProgressStyle::with_template(" {prefix} [{bar:12}] {wide_msg}");
             bar.set_style(style.expect("the template is fixed").progress_chars("=> "));
             bar.set_prefix(name.to_owned());
             bar
@@ -102,25 +102,24 @@ impl Viewer {
             f64::INFINITY
         };
         let left = if left.is_finite() {
-            format!("{left:.0} s left")
+            format!(", {left:.0} s left")
         } else {
             String::new()
         };
+        let rate = progress.hops as f64 / elapsed.max(1e-6) / 1e6;
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "0 to 1 times 1000"
         )]
         bar.set_position((share * 1000.0) as u64);
-        let active = progress
-            .active
-            .map_or(String::new(), |n| format!(" ({} active)", human::count(n)));
+        // A narrow terminal cuts the end off: what matters most comes first.
         bar.set_message(format!(
-            "{} simulated, {}/{} messages{active}, {:.1} M packet-hops/s  {left}",
+            "{} simulated{left}, {rate:.1} Mhops/s, {} active, {} of {} messages done",
             human::time(units::Span(progress.now.0)),
+            human::count(progress.active),
             human::count(progress.done),
             human::count(progress.total),
-            progress.hops as f64 / elapsed.max(1e-6) / 1e6,
         ));
     }
 }

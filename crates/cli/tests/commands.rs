@@ -126,19 +126,6 @@ fn a_failed_threshold_is_the_exit_code() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_an_error_of_its_own() {
-    let folder = Folder::new("unwritable");
-    let file = folder.write("small.toml", SMALL);
-    folder.write("taken", "a file, not a folder");
-    let output = tidegate(&folder.0, &["run", &file, "--out", "taken/here"]);
-    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
-    assert!(
-        text(&output.stdout).contains("expresspass"),
-        "the table is still shown"
-    );
-}
-
-#[test]
 fn flows_that_never_finish_break_the_run() {
     let folder = Folder::new("stuck");
     let text_of =
@@ -495,4 +482,160 @@ fn trace_writes_the_files_that_it_was_asked_for_and_refuses_a_bad_window() {
         );
         assert!(!folder.path("b").exists());
     }
+}
+
+#[test]
+fn bad_files_are_answered_with_their_place_and_what_to_write() {
+    let folder = Folder::new("bad");
+    let scenario = |table: &str| {
+        let rest = if table.contains("[topology]") {
+            "[[workload]]\nkind = \"permutation\"\n"
+        } else {
+            "[topology]\nkind = \"star\"\nhosts = 4\n"
+        };
+        folder.write("bad.toml", &format!("{table}\n{rest}"))
+    };
+    let refused = |table: &str, wanted: &[&str]| {
+        let output = tidegate(&folder.0, &["run", &scenario(table), "--out", "never"]);
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{table}: {err}");
+        for part in wanted {
+            assert!(err.contains(part), "{table}: {part}: {err}");
+        }
+        assert!(!folder.path("never").exists(), "{table}");
+    };
+    let file = |name: &str, format: &str, content: &[u8], wanted: &[&str]| {
+        std::fs::write(folder.path(name), content).unwrap();
+        let (table, kind) = match format {
+            "csv" | "hpcc-flows" | "cm" => ("[[workload]]", "trace"),
+            _ => ("[topology]", "file"),
+        };
+        let format = match format {
+            "hpcc-flows" => "hpcc",
+            "cm" => "htsim",
+            other => other,
+        };
+        let table = format!("{table}\nkind = \"{kind}\"\npath = \"{name}\"\nformat = \"{format}\"");
+        refused(&table, wanted);
+    };
+    let messages = "[[workload]]\nkind = \"trace\"\npath = ";
+    refused(
+        &format!("{messages}\"none.csv\""),
+        &["bad.toml:3:8", "read from the folder"],
+    );
+    refused(
+        &format!("{messages}\".\""),
+        &["bad.toml:3:8", "this is a folder"],
+    );
+    file(
+        "m.csv",
+        "csv",
+        b"0,1,64,1us\n",
+        &["m.csv:1:5", "needs a unit", "64KB"],
+    );
+    file(
+        "m.csv",
+        "csv",
+        b"",
+        &["bad.toml:3:8", "the file holds no message"],
+    );
+    file(
+        "m.csv",
+        "csv",
+        b"\xff\xfe0,1",
+        &["bad.toml:3:8", "no UTF-8 text"],
+    );
+    file(
+        "f.txt",
+        "hpcc-flows",
+        b"2\n0 1 3 100 9 2.0\n",
+        &["f.txt:1:1", "2 flows announced, 1 listed"],
+    );
+    file(
+        "f.cm",
+        "cm",
+        b"Nodes 4\n0->9 start 0 size 2\n",
+        &["f.cm:2:4", "host 9 of 4"],
+    );
+    file(
+        "t.txt",
+        "hpcc",
+        b"3 1 2\n2\n0 2 100GBps 1us 0\n1 2 1Gbps 1us 0\n",
+        &["t.txt:3:5", "did you mean \"100Gbps\"?"],
+    );
+    file(
+        "t.txt",
+        "hpcc",
+        b"3 1 1\n2\n0 2 100Gbps 1us 0\n",
+        &["bad.toml:3:8", "no way leads", "join the parts"],
+    );
+    file(
+        "t.topo",
+        "htsim",
+        b"Nodes 4\nTiers x\n",
+        &["t.topo:2:7", "write a whole number"],
+    );
+    file(
+        "g.graphml",
+        "graphml",
+        b"hello",
+        &["g.graphml:1:1", "no XML: unknown token\n"],
+    );
+    file(
+        "g.json",
+        "node-link",
+        b"[]",
+        &["g.json:1:", "write an object with nodes and edges"],
+    );
+    file(
+        "g.json",
+        "node-link",
+        b"",
+        &["g.json:1:1", "the file is empty"],
+    );
+    file(
+        "g.json",
+        "node-link",
+        b"{\"nodes\": [\n",
+        &["g.json:2:1", "the file ends while parsing"],
+    );
+    let random = "[[workload]]\nkind = \"random\"\nmessages = 9\nsizes = ";
+    std::fs::write(folder.path("x.cdf"), "0 0\n100 0.5\n50 1\n").unwrap();
+    refused(
+        &format!("{random}\"x.cdf\""),
+        &["x.cdf:3:1", "sizes must ascend"],
+    );
+    refused(
+        &format!("{random}\"web-serch\""),
+        &["bad.toml:4:9", "did you mean \"web-search\"?"],
+    );
+    std::fs::write(folder.path("x.cdf"), b"\xff\xfe").unwrap();
+    refused(
+        &format!("{random}\"x.cdf\""),
+        &["bad.toml:4:9", "no UTF-8 text"],
+    );
+    refused(
+        "[topology]\nkind = \"fat-tree\"\nk = 5",
+        &["bad.toml:3:5", "needs an even k"],
+    );
+    let narrow = "[topology]\nkind = \"leaf-spine\"\nspines = 1\n[[workload]]\nkind = \"random\"\nmessages = 9\nload = 0.9";
+    refused(
+        narrow,
+        &["bad.toml:7:8", "of what the uplinks can carry", "at most"],
+    );
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_said_before_anything_runs() {
+    let folder = Folder::new("unwritable");
+    let file = folder.write("small.toml", SMALL);
+    folder.write("taken", "");
+    let output = tidegate(&folder.0, &["run", &file, "--out", "taken/under"]);
+    assert_eq!(output.status.code(), Some(4));
+    assert_eq!(text(&output.stdout), "", "nothing has run");
+    let err = text(&output.stderr);
+    assert!(
+        err.contains("cannot write taken/under") && err.contains("--out"),
+        "{err}"
+    );
 }

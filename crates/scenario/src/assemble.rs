@@ -13,7 +13,7 @@ use sim::{
     Completion, Fault, FlowSample, MakeEndpoint, Observer, Outcome, PortSample, Probes, Setup,
 };
 use std::ops::Range;
-use topology::{LinkId, Routes, Topology};
+use topology::{LinkId, NodeId, Routes, Topology};
 use units::{Bytes, Rate, Span, Time};
 use workload::{Message, SizeDist, Start, Traffic};
 
@@ -59,10 +59,10 @@ pub struct Progress {
     pub hops: u64,
     /// Messages that ended.
     pub done: u64,
+    /// Messages that have started and not ended.
+    pub active: u64,
     /// Messages of the run.
     pub total: u64,
-    /// Messages under way; `None` where messages wait for others, or stand in no order of time.
-    pub active: Option<u64>,
 }
 
 /// Somebody who looks on while a run is under way.
@@ -90,13 +90,27 @@ impl Scenario {
     /// cannot be read, a fault on a link that does not exist.
     pub fn assemble(self) -> Result<Assembled, Errors> {
         let mut errors = Vec::new();
-        let at_topology = |message: String| self.topology.problem("kind", message);
+        let at_topology = |message: String| {
+            // "k = 5; ..." is about k; what names no key is about the whole.
+            let named = message.split_once(" = ").map(|(key, _)| key.to_owned());
+            let key = named.filter(|key| self.topology.is_given(key));
+            self.topology
+                .problem(key.as_deref().unwrap_or("kind"), message)
+        };
         let spec = network::spec(&self.topology)?;
         let topology = spec.build().map_err(|e| at_topology(e.0))?;
         let routes = Routes::new(&topology, &[]);
         if let Some((a, b)) = routes.cut_off() {
+            let name = |host: u32| &topology.node(NodeId(host)).name;
+            let what = format!("no way leads from host {} to host {}", name(a), name(b));
+            let key = if self.topology.kind() == "file" {
+                "path"
+            } else {
+                "kind"
+            };
             errors.push(
-                at_topology(format!("no way leads from host {a} to host {b}"))
+                self.topology
+                    .problem(key, what)
                     .help("join the parts, or leave out what is cut off"),
             );
         }
@@ -541,20 +555,11 @@ struct Collector<'a> {
     /// Only multiples of this are kept; doubles where there are too many.
     every: Span,
     rows: Vec<FlowRow>,
-    /// Whether messages start at known moments, one after the other.
-    in_order: bool,
 }
 
 impl<'a> Collector<'a> {
     fn new(run: &'a Assembled, until: Time, ideal: &'a [Span], watch: &'a mut dyn Watch) -> Self {
         let every = run.probes.every.unwrap_or(Span(1));
-        let moment = |message: &Message| match message.start {
-            Start::At(at) => Some(at),
-            Start::After { .. } | Start::Fired { .. } => None,
-        };
-        let messages = &run.traffic.messages;
-        let in_order = messages.iter().all(|message| moment(message).is_some())
-            && messages.is_sorted_by_key(moment);
         Self {
             run,
             until,
@@ -564,7 +569,6 @@ impl<'a> Collector<'a> {
             flows: Vec::new(),
             every,
             rows: Vec::new(),
-            in_order,
         }
     }
 
@@ -587,20 +591,15 @@ impl<'a> Collector<'a> {
 }
 
 impl Observer for Collector<'_> {
-    fn progress(&mut self, now: Time, hops: u64, done: u64) -> bool {
-        let messages = &self.run.traffic.messages;
-        let begun = |message: &Message| matches!(message.start, Start::At(at) if at <= now);
-        let active = self.in_order.then(|| {
-            let begun = messages.partition_point(begun) as u64;
-            begun.saturating_sub(done)
-        });
+    fn progress(&mut self, now: Time, hops: u64, done: u64, active: u64) -> bool {
+        let total = self.run.traffic.messages.len() as u64;
         self.watch.progress(&Progress {
             now,
             until: self.until,
             hops,
             done,
-            total: messages.len() as u64,
             active,
+            total,
         })
     }
 

@@ -10,6 +10,7 @@ use model::{Class, Encap};
 use sim::{Fault, FaultKind, SharedBuffer};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use topology::{
@@ -102,7 +103,7 @@ pub(crate) fn spec(section: &Section) -> Result<Spec, Diagnostic> {
 
 fn graph(section: &Section) -> Result<topology::Graph, Diagnostic> {
     let path = section.path("path");
-    let text = read(section, &path)?;
+    let text = read(section, "path", &path)?;
     let stem = path
         .file_stem()
         .map_or_else(String::new, |s| s.to_string_lossy().into_owned());
@@ -123,12 +124,16 @@ fn graph(section: &Section) -> Result<topology::Graph, Diagnostic> {
     Ok(graph)
 }
 
-/// The text of the file that `section.path` names.
-pub(crate) fn read(section: &Section, path: &Path) -> Result<String, Diagnostic> {
+/// The text of the file that a key of `section` names.
+pub(crate) fn read(section: &Section, key: &str, path: &Path) -> Result<String, Diagnostic> {
     std::fs::read_to_string(path).map_err(|e| {
-        section
-            .problem("path", format!("cannot read {}: {e}", path.display()))
-            .help("paths are read from the folder of the file that names them")
+        let help = match e.kind() {
+            ErrorKind::InvalidData => "it is no UTF-8 text: unpack it, or save it as text",
+            ErrorKind::IsADirectory => "this is a folder; name a file in it",
+            _ => "paths are read from the folder of the file that names them",
+        };
+        let what = format!("cannot read {}: {e}", path.display());
+        section.problem(key, what).help(help)
     })
 }
 

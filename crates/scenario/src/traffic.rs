@@ -63,9 +63,13 @@ pub(crate) fn build(
     let at = &scenario.workloads[0];
     let traffic = Traffic::merge(parts).map_err(|e| vec![at.problem("kind", e.0)])?;
     if traffic.messages.is_empty() {
-        return Err(vec![at.problem("kind", "nothing is sent").help(
-            "let it run longer, raise the load, or give a number of messages",
-        )]);
+        let (key, help) = if at.kind() == "trace" {
+            ("path", "the file holds no message")
+        } else {
+            let help = "let it run longer, raise the load, or give a number of messages";
+            ("kind", help)
+        };
+        return Err(vec![at.problem(key, "nothing is sent").help(help)]);
     }
     Ok((traffic, context.warnings.into_inner()))
 }
@@ -265,7 +269,7 @@ impl Context<'_> {
 
     fn trace(&self, section: &Section) -> Result<Traffic, Diagnostic> {
         let path = section.path("path");
-        let text = read(section, &path)?;
+        let text = read(section, "path", &path)?;
         let hosts = self.fabric.hosts;
         let host_of = |id: u32| match self.spec {
             Spec::Graph(graph) => graph.host_index(id),
@@ -382,6 +386,8 @@ pub(crate) fn distribution(section: &Section) -> Result<SizeDist, Diagnostic> {
     let path = section.path("sizes");
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
+        // Something is there, and it is no list.
+        Err(_) if path.exists() => read(section, "sizes", &path)?,
         Err(why) => {
             let names = sizes::BUILTINS.iter().map(|b| b.name);
             let problem = section

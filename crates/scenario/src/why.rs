@@ -39,15 +39,15 @@ struct Eye<'a> {
 }
 
 impl Observer for Eye<'_> {
-    fn progress(&mut self, now: Time, hops: u64, done: u64) -> bool {
+    fn progress(&mut self, now: Time, hops: u64, done: u64, active: u64) -> bool {
         let (until, total) = (self.until, self.total);
         self.watch.progress(&Progress {
             now,
             until,
             hops,
             done,
+            active,
             total,
-            active: None,
         })
     }
     fn completed(&mut self, _: &[Completion]) {}

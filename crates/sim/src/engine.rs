@@ -601,17 +601,26 @@ impl Shared<'_, '_, '_> {
             }
         }
         let mut batch = Vec::new();
+        let (mut started, mut ended) = (0, 0);
         for worker in &self.workers {
             // SAFETY: the same.
-            batch.append(&mut unsafe { &mut *worker.get() }.log.completions);
+            let log = &mut unsafe { &mut *worker.get() }.log;
+            batch.append(&mut log.completions);
+            started += log.started;
+            ended += log.ended;
         }
         batch.sort_unstable_by_key(|done| (done.end, done.message));
         between.done += batch.len() as u64;
         between.observer.completed(&batch);
         between.hops_seen = between.hops;
+        assert!(
+            ended <= started,
+            "{ended} messages ended, {started} started"
+        );
+        let active = started - ended;
         let go_on = between
             .observer
-            .progress(between.last, between.hops, between.done);
+            .progress(between.last, between.hops, between.done, active);
         between.interrupted |= !go_on;
     }
 

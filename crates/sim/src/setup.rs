@@ -213,8 +213,9 @@ pub struct Completion {
 
 /// Watches a run. Called by one thread, between windows, in an order that threads do not change.
 pub trait Observer {
-    /// How far the run is. Return false to stop it here.
-    fn progress(&mut self, now: Time, hops: u64, done: u64) -> bool;
+    /// How far the run is: packet-hops and messages that ended so far, messages under way now.
+    /// Return false to stop it here.
+    fn progress(&mut self, now: Time, hops: u64, done: u64, active: u64) -> bool;
     /// Messages that ended since the last call, by (time, message).
     fn completed(&mut self, batch: &[Completion]);
     /// Port samples since the last call, by (time, link).
@@ -226,7 +227,7 @@ pub trait Observer {
 /// An observer that looks away.
 pub struct Blind;
 impl Observer for Blind {
-    fn progress(&mut self, _: Time, _: u64, _: u64) -> bool {
+    fn progress(&mut self, _: Time, _: u64, _: u64, _: u64) -> bool {
         true
     }
     fn completed(&mut self, _: &[Completion]) {}

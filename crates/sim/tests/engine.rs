@@ -222,7 +222,7 @@ struct Notes {
 }
 
 impl sim::Observer for Notes {
-    fn progress(&mut self, _: Time, hops: u64, _: u64) -> bool {
+    fn progress(&mut self, _: Time, hops: u64, _: u64, _: u64) -> bool {
         self.stop_after.is_none_or(|limit| hops < limit)
     }
     fn completed(&mut self, batch: &[sim::Completion]) {

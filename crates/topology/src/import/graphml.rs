@@ -27,6 +27,13 @@ fn attribute(node: Node<'_, '_>, key: &str) -> Result<String, TextError> {
     node.attribute(key).map(str::to_owned).ok_or_else(missing)
 }
 
+/// What is wrong; the place is said elsewhere.
+fn without_place(error: &roxmltree::Error) -> String {
+    let whole = error.to_string();
+    let (what, _) = whole.rsplit_once(" at ").unwrap_or((&whole, ""));
+    what.to_owned()
+}
+
 /// Reads `text`; `name` becomes the topology's name.
 ///
 /// # Errors
@@ -37,7 +44,7 @@ pub fn parse(name: &str, text: &str) -> Result<Graph, TextError> {
         TextError {
             line: at.row,
             column: at.col,
-            message: format!("no XML: {error}"),
+            message: format!("no XML: {}", without_place(&error)),
         }
     })?;
     let root = document.root_element();

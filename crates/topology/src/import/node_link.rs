@@ -34,7 +34,7 @@ pub fn parse(name: &str, text: &str) -> Result<Graph, TextError> {
     let document: Document<'_> = serde_json::from_str(text).map_err(|error| TextError {
         line: u32::try_from(error.line()).unwrap_or(u32::MAX),
         column: u32::try_from(error.column()).unwrap_or(u32::MAX),
-        message: format!("no node-link graph: {error}"),
+        message: format!("no node-link graph: {}", reason(&error, text)),
     })?;
     if document.directed {
         return Err(TextError {
@@ -59,6 +59,20 @@ pub fn parse(name: &str, text: &str) -> Result<Graph, TextError> {
     let nodes: Result<Vec<_>, TextError> = document.nodes.iter().map(node).collect();
     let edges: Result<Vec<_>, TextError> = document.edges.iter().map(edge).collect();
     build(name, nodes?, &edges?)
+}
+
+/// What a user can do about it; the place is said elsewhere.
+fn reason(error: &serde_json::Error, text: &str) -> String {
+    let object = text.trim_start().starts_with('{');
+    if text.trim().is_empty() {
+        return "the file is empty; write an object with nodes and edges".to_owned();
+    }
+    if !object && !error.is_syntax() {
+        return "write an object with nodes and edges, as networkx.node_link_data gives it".into();
+    }
+    let whole = error.to_string();
+    let (what, _) = whole.rsplit_once(" at line ").unwrap_or((&whole, ""));
+    what.replace("EOF", "the file ends")
 }
 
 /// One object of the file, with its place.
