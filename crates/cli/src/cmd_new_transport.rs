@@ -91,7 +91,13 @@ pub(crate) fn run(args: &NewTransportArgs, global: &Global, screen: &Screen) -> 
         let _ = fs::remove_dir_all(&dir);
         return screen.fail(exit::IO, &format!("cannot write {}: {e}", dir.display()));
     }
-    screen.say(&next(&args.name, &dir));
+    if global.json {
+        let paths: Vec<_> = files.iter().map(|(path, _)| path).collect();
+        let document = serde_json::json!({ "dir": dir.display().to_string(), "files": paths });
+        screen.print(&format!("{document:#}\n"));
+    } else {
+        screen.say(&next(&args.name, &dir));
+    }
     exit::OK
 }
 
@@ -166,7 +172,9 @@ fn files(name: &str, source: &Source) -> Result<Vec<(String, String)>, String> {
     let (_, profiles) = WORKSPACE
         .split_once(PROFILES)
         .expect("the workspace has profiles");
-    manifest.push_str(&format!("\n{RELEASE}{PROFILES}{profiles}"));
+    for part in ["\n", RELEASE, PROFILES, profiles] {
+        manifest.push_str(part);
+    }
     files.extend(ROOT_FILES.map(|(path, text)| (path.to_owned(), text.to_owned())));
     files.push((".gitignore".to_owned(), "/target\n/out\n".to_owned()));
     if let Source::Clone(root) = source {

@@ -235,7 +235,7 @@ fn reproduce(
             let mut sets = expected.settings(case, args.quick);
             sets.extend(global.sets.iter().cloned());
             sets.push(format!("run.seed={seed}"));
-            let plan = planned(experiment, &sets, screen)?;
+            let plan = planned(experiment, &sets, global, screen)?;
             for row in &mut rows {
                 row.values.extend(row.spec.metric.beforehand(&plan));
             }
@@ -276,8 +276,14 @@ fn reproduce(
 }
 
 /// What is to be run; an exit code where the scenario is wrong.
-fn planned(experiment: &Experiment, sets: &[String], screen: &Screen) -> Result<Assembled, i32> {
-    scenario::load_text(&experiment.name, &experiment.scenario, sets)
+fn planned(
+    experiment: &Experiment,
+    sets: &[String],
+    global: &Global,
+    screen: &Screen,
+) -> Result<Assembled, i32> {
+    let (name, text) = (&experiment.name, &experiment.scenario);
+    scenario::load_text_with(&global.transports, name, text, sets)
         .and_then(scenario::Scenario::assemble)
         .map_err(|errors| screen.wrong(&errors))
 }

@@ -102,7 +102,7 @@ impl Viewer {
             f64::INFINITY
         };
         let left = if left.is_finite() {
-            format!(", {left:.0} s left")
+            format!(", {:.0} s left", left.ceil())
         } else {
             String::new()
         };
