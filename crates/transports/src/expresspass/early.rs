@@ -19,7 +19,7 @@ pub enum FirstRtt {
     /// Unscheduled packets that switches drop first. [aeolus s3]
     Aeolus,
     /// Unscheduled packets that take only the gaps of the scheduled ones, and are never lost; what
-    /// finds no gap within a round trip leaves again on a credit: the upper bound. [aeolus s2.3]
+    /// finds no gap within a round trip leaves again on a credit. [aeolus s2.3]
     Ideal,
     /// Unscheduled packets that switches protect; scheduled ones are dropped first. [ssp abstract]
     Ssp,

@@ -81,7 +81,7 @@ impl Transport for ExpressPass {
             FirstRtt::Aeolus => {
                 "and new flows burst packets that switches drop first (SIGCOMM 2020)"
             }
-            FirstRtt::Ideal => "and new flows burst packets that take only gaps, an upper bound",
+            FirstRtt::Ideal => "and new flows burst packets that take only gaps: idealised",
             FirstRtt::Ssp => {
                 "and new flows burst packets that switches protect (IEEE CLUSTER 2020)"
             }
