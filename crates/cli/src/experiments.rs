@@ -57,6 +57,7 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
     experiment!("ssp-workloads"),
     experiment!("ssp-threshold"),
     experiment!("lossy-transfer"),
+    experiment!("legacy-beside"),
     experiment!("dctcp-two-flows"),
     experiment!("dctcp-ns3-incast"),
     experiment!("dctcp-ns3-permutation"),

@@ -111,6 +111,8 @@ pub(crate) enum Metric {
     /// The same of the bytes: what the line carries, over the mean size; at most 1.
     /// [aeolus s2.2]
     BytesWithin(Span),
+    /// The same of one transport: 0 the run's own, then those beside it.
+    GoodputOf(u8),
 }
 
 impl Metric {
@@ -163,6 +165,7 @@ impl Metric {
             Self::Goodput => "goodput Gb/s".into(),
             Self::FlowsWithin(time) => format!("flows within {time}"),
             Self::BytesWithin(time) => format!("bytes within {time}"),
+            Self::GoodputOf(transport) => format!("goodput Gb/s of transport {transport}"),
         }
     }
 
@@ -269,12 +272,12 @@ impl Metric {
                     .and_then(|flow| Some(flow.end?.since(flow.start?)));
                 fct.map_or(f64::NAN, Span::as_us)
             }
-            Self::Goodput => {
-                let (from, until) = bounds(record, window);
-                let bytes: u64 = connections(record)
-                    .map(|conn| received(record, conn, from, until))
-                    .sum();
-                bytes as f64 * 8e3 / until.since(from).0.max(1) as f64
+            Self::Goodput => goodput(record, connections(record), window),
+            Self::GoodputOf(transport) => {
+                let is = |flow: &&FlowRow| flow.transport == *transport;
+                let conns = record.flows.iter().filter(is).map(|flow| flow.conn);
+                let conns: BTreeSet<u32> = conns.collect();
+                goodput(record, conns.into_iter(), window)
             }
             Self::FlowsWithin(_) | Self::BytesWithin(_) => f64::NAN,
         }
@@ -434,6 +437,13 @@ fn utilisations(record: &RunRecord, window: Option<Span2>) -> impl Iterator<Item
 fn connections(record: &RunRecord) -> impl Iterator<Item = u32> {
     let last = record.flows.iter().map(|flow| flow.conn).max();
     last.map_or(0..0, |last| 0..last + 1)
+}
+
+/// Received bytes per time of some connections, in Gb/s.
+fn goodput(record: &RunRecord, conns: impl Iterator<Item = u32>, window: Option<Span2>) -> f64 {
+    let (from, until) = bounds(record, window);
+    let bytes: u64 = conns.map(|conn| received(record, conn, from, until)).sum();
+    bytes as f64 * 8e3 / until.since(from).0.max(1) as f64
 }
 
 /// Bytes that a connection received in the window.

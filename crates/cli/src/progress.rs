@@ -2,7 +2,7 @@
 
 use crate::screen::Screen;
 use indicatif::{ProgressBar, ProgressStyle};
-use results::{FileError, FlowRow, FlowWriter, human};
+use results::{FileError, FlowRow, FlowWriter, Names, human};
 use scenario::{Progress, Watch};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -130,9 +130,9 @@ impl Watch for Viewer {
         !interrupted()
     }
 
-    fn completed(&mut self, rows: &[FlowRow], tags: &[String]) {
+    fn completed(&mut self, rows: &[FlowRow], names: Names<'_>) {
         if let Some(writer) = &mut self.flows
-            && let Err(error) = writer.append(rows, tags)
+            && let Err(error) = writer.append(rows, names)
         {
             self.failed.get_or_insert(error);
             self.flows = None;

@@ -79,6 +79,7 @@ impl Driver {
             base_rtt: config.base_rtt,
             encap: Encap::UDP,
             port_buffer: config.socket_buffer,
+            line_share: model::intent::CreditSpec::WHOLE,
             hops_max: 1,
         });
         let secret = secrets().map_err(io_error("reading the system's random numbers"))?;

@@ -52,6 +52,11 @@ pub trait Endpoint: Send {
 
     /// What this host has counted so far.
     fn totals(&self) -> Totals;
+
+    /// The same for each of several transports that share this host, by their number.
+    fn totals_apart(&self, report: &mut dyn FnMut(usize, Totals)) {
+        report(0, self.totals());
+    }
 }
 
 /// What [`Endpoint::poll_transmit`] wrote.
@@ -102,6 +107,9 @@ pub struct EndpointConfig {
     pub port_buffer: Bytes,
     /// Links of the longest path.
     pub hops_max: u8,
+    /// Part of every line that is this transport's, in 1/10,000, where others are beside it;
+    /// [`CreditSpec::WHOLE`](crate::intent::CreditSpec::WHOLE) where it is alone.
+    pub line_share: u16,
 }
 
 impl EndpointConfig {
@@ -139,6 +147,12 @@ pub struct Totals {
     pub credits_wasted: u64,
     /// Credits that were dropped at this host's own link.
     pub credits_dropped: u64,
+    /// Requests for credits sent, first time or again.
+    pub requests: u64,
+    /// Probes sent behind unscheduled packets. [aeolus s3.3]
+    pub probes: u64,
+    /// Acknowledgements of single unscheduled packets and of probes sent. [aeolus s3.3]
+    pub acks: u64,
     /// Safety timers that fired.
     pub timeouts: u64,
     /// Packets that made no sense and were ignored.
@@ -154,6 +168,9 @@ impl std::ops::AddAssign for Totals {
         self.credits_received += other.credits_received;
         self.credits_wasted += other.credits_wasted;
         self.credits_dropped += other.credits_dropped;
+        self.requests += other.requests;
+        self.probes += other.probes;
+        self.acks += other.acks;
         self.timeouts += other.timeouts;
         self.nonsense += other.nonsense;
     }

@@ -2,7 +2,7 @@
 //! of switch configuration writes it in a vendor's words.
 
 use crate::Class;
-use units::Bytes;
+use units::{Bytes, LineTime, Span};
 
 /// One egress port's intent.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +63,28 @@ pub struct CreditSpec {
     pub size_mean: u16,
     /// Wire size of the full frame that a credit releases, in bytes.
     pub frame_max: u16,
+    /// Part of the line that credits and what they release may fill, in 1/10,000: the rest is left
+    /// to other traffic. [`CreditSpec::WHOLE`] where there is none.
+    pub share: u16,
+}
+
+impl CreditSpec {
+    /// The whole line. [xpass s3.1]
+    pub const WHOLE: u16 = 10_000;
+
+    /// Line time of one credit of mean size, the frame it releases, and what both leave to others.
+    ///
+    /// # Panics
+    /// If nothing is left for credits.
+    pub fn period(&self, line: LineTime) -> Span {
+        assert!(
+            (1..=Self::WHOLE).contains(&self.share),
+            "{} of 10,000 of a line for credits",
+            self.share
+        );
+        let own = line.of(u64::from(self.size_mean) + u64::from(self.frame_max));
+        Span((own.0 * u64::from(Self::WHOLE)).div_ceil(u64::from(self.share)))
+    }
 }
 
 /// What a credit costs its shaper.
@@ -120,13 +142,16 @@ pub enum DropMeasure {
     QueueAndPacket,
     /// Waiting bytes of the victim class alone. [flexpass artefact]
     VictimOnly,
+    /// All bytes waiting in the port: in the queues of all priorities, and of legacy traffic.
+    Port,
 }
 
 /// How a switch tells the victim apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropBy {
-    /// By class: WRED with one colour per DSCP.
+    /// By class: WRED with a colour per DSCP. [aeolus s4.1]
     Class,
-    /// By the ECN bits: RED drops what is not ECN-capable and marks the rest.
+    /// By the ECN bits: RED drops what is not ECN-capable and marks the rest, which ignores it.
+    /// [aeolus s4.1]
     Ecn,
 }

@@ -112,6 +112,7 @@ mod tests {
                     ideal: Span(1),
                     received: 1_000,
                     tag: 0,
+                    transport: 0,
                     timed: false,
                 }
             })

@@ -57,13 +57,9 @@ pub fn flows(run: &RunRecord) -> RecordBatch {
     let flag = |get: fn(&FlowRow) -> bool| -> ArrayRef {
         Arc::new(rows().map(|row| Some(get(row))).collect::<BooleanArray>())
     };
-    let tag = |row: &FlowRow| {
-        run.tags
-            .get(usize::from(row.tag))
-            .map_or("", String::as_str)
-    };
+    let names = run.names();
     let slow = rows().map(|row| slowdown(row, run.end).map(|slow| slow.value));
-    let columns: [(&str, ArrayRef); 15] = [
+    let columns: [(&str, ArrayRef); 16] = [
         ("flow_id", number(|row| row.message)),
         ("conn", number(|row| row.conn)),
         ("src", number(|row| row.src)),
@@ -81,7 +77,8 @@ pub fn flows(run: &RunRecord) -> RecordBatch {
         ("received", wide(rows().map(|row| row.received))),
         ("stopped_ps", moment(|row| row.stopped)),
         ("timed", flag(|row| row.timed)),
-        ("tag", text(rows().map(tag))),
+        ("tag", text(rows().map(|row| names.tag(row)))),
+        ("transport", text(rows().map(|row| names.transport(row)))),
     ];
     batch(named(columns))
 }

@@ -2,7 +2,7 @@
 //! and comes out byte for byte the same; `meta.json` comes last, so that its presence says that
 //! the directory is whole.
 
-use crate::record::{CLASSES, FlowRow, PortSeriesRow, RunRecord};
+use crate::record::{CLASSES, FlowRow, Names, PortSeriesRow, RunRecord};
 use crate::summary::{Summary, active_span, fct, slowdown, utilisation};
 use crate::threshold::{Verdict, junit};
 use model::{Class, DropReason};
@@ -270,10 +270,10 @@ impl FlowWriter {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn append(&mut self, rows: &[FlowRow], tags: &[String]) -> Result<(), FileError> {
+    pub fn append(&mut self, rows: &[FlowRow], names: Names<'_>) -> Result<(), FileError> {
         let result = (|| {
             for row in rows {
-                flow_line(&mut self.out, row, tags, Time::NEVER)?;
+                flow_line(&mut self.out, row, names, Time::NEVER)?;
             }
             self.out.flush()
         })();
@@ -285,7 +285,7 @@ impl FlowWriter {
 }
 
 const FLOW_COLUMNS: &str = "flow_id,conn,src,dst,size,start_ps,end_ps,fct_ps,ideal_ps,slowdown,\
-                            finished,received,stopped_ps,timed,tag";
+                            finished,received,stopped_ps,timed,tag,transport";
 
 fn optional<T: fmt::Display>(value: Option<T>) -> String {
     value.map_or(String::new(), |value| value.to_string())
@@ -301,7 +301,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// One message. `fct_ps` and `slowdown` of an unfinished one are what it has taken until `end`.
-fn flow_line(out: &mut dyn Write, flow: &FlowRow, tags: &[String], end: Time) -> io::Result<()> {
+fn flow_line(out: &mut dyn Write, flow: &FlowRow, names: Names<'_>, end: Time) -> io::Result<()> {
     let known = |at_least: bool| !at_least || end != Time::NEVER;
     let took = fct(flow, end)
         .filter(|took| known(took.at_least))
@@ -311,7 +311,7 @@ fn flow_line(out: &mut dyn Write, flow: &FlowRow, tags: &[String], end: Time) ->
         .map(|slow| slow.value);
     writeln!(
         out,
-        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
         flow.message,
         flow.conn,
         flow.src,
@@ -326,8 +326,8 @@ fn flow_line(out: &mut dyn Write, flow: &FlowRow, tags: &[String], end: Time) ->
         flow.received,
         optional(flow.stopped.map(|at| at.0)),
         u8::from(flow.timed),
-        tags.get(usize::from(flow.tag))
-            .map_or(String::new(), |tag| quoted(tag)),
+        quoted(names.tag(flow)),
+        quoted(names.transport(flow)),
     )
 }
 
@@ -339,7 +339,7 @@ pub fn flows_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
     writeln!(out, "{FLOW_COLUMNS}")?;
     run.flows
         .iter()
-        .try_for_each(|flow| flow_line(out, flow, &run.tags, run.end))
+        .try_for_each(|flow| flow_line(out, flow, run.names(), run.end))
 }
 
 /// A name as it stands in a column title: `buffer_full`.

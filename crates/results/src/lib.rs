@@ -5,6 +5,7 @@
 //! them as one HTML page, [`compare`] sets several runs side by side, and [`write_run`] puts it all
 //! into a directory that comes out byte for byte the same for the same scenario and seed.
 
+mod apart;
 pub mod backlog;
 mod chart;
 #[cfg(feature = "parquet")]
@@ -22,11 +23,12 @@ pub mod table;
 mod threshold;
 pub mod trace;
 
+pub use apart::{Control, OfTransport};
 pub use files::{FileError, FlowWriter, Meta, Output, write_run};
 pub use grid::Style;
 pub use record::{
-    CLASSES, Derived, FlowRow, FlowSeriesRow, PortRow, PortSeriesRow, REASONS, RunRecord, Status,
-    StuckRow,
+    CLASSES, Derived, FlowRow, FlowSeriesRow, Names, PortRow, PortSeriesRow, REASONS, RunRecord,
+    Status, StuckRow,
 };
 pub use summary::{
     Credits, DerivedSummary, Drops, Goodput, LinkGroup, Messages, Packets, QueueMax, SCHEMA,

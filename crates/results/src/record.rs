@@ -49,6 +49,8 @@ pub struct RunRecord {
     pub derived: Derived,
     /// Names of the message tags, by number.
     pub tags: Vec<String>,
+    /// Names of the transports, by number: the run's own, then those beside it.
+    pub transports: Vec<String>,
     /// One row per message, by message number.
     pub flows: Vec<FlowRow>,
     /// One row per link, by link number.
@@ -59,12 +61,47 @@ pub struct RunRecord {
     pub flow_series: Vec<FlowSeriesRow>,
     /// Sums over all hosts.
     pub totals: Totals,
+    /// The same for each of several transports, by number.
+    pub totals_apart: Vec<Totals>,
     /// Flows that did not finish, named; there may be more than are listed here.
     pub stuck: Vec<StuckRow>,
     /// What does not add up, where packets went missing unaccounted.
     pub conservation: Result<(), String>,
     /// Where the time of the slowest messages went, the slowest first; empty where nobody asked.
     pub why: Vec<Why>,
+}
+
+/// What rows name by number.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a> {
+    /// [`RunRecord::tags`].
+    pub tags: &'a [String],
+    /// [`RunRecord::transports`].
+    pub transports: &'a [String],
+}
+
+impl<'a> Names<'a> {
+    /// The tag of a message; empty where it has none.
+    pub fn tag(&self, row: &FlowRow) -> &'a str {
+        let name = self.tags.get(usize::from(row.tag));
+        name.map_or("", String::as_str)
+    }
+
+    /// The transport of a message.
+    pub fn transport(&self, row: &FlowRow) -> &'a str {
+        let name = self.transports.get(usize::from(row.transport));
+        name.map_or("", String::as_str)
+    }
+}
+
+impl RunRecord {
+    /// What its rows name by number.
+    pub fn names(&self) -> Names<'_> {
+        Names {
+            tags: &self.tags,
+            transports: &self.transports,
+        }
+    }
 }
 
 /// Whether a run came to its end.
@@ -135,6 +172,8 @@ pub struct FlowRow {
     pub received: u64,
     /// Index into [`RunRecord::tags`].
     pub tag: u16,
+    /// Index into [`RunRecord::transports`].
+    pub transport: u8,
     /// The scenario gives it a time to stop, so how long it took says nothing: it counts for
     /// goodput and fairness, not for completion times.
     pub timed: bool,

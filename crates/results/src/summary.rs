@@ -1,5 +1,6 @@
 //! What came of a run, in numbers: the content of `summary.json`.
 
+use crate::apart::{self, Control, OfTransport};
 use crate::record::{CLASSES, FlowRow, PortRow, REASONS, RunRecord, Status};
 use crate::stats::{Dist, Figure, jain};
 use crate::{backlog, human};
@@ -61,6 +62,12 @@ pub struct Summary {
     pub drops: Drops,
     /// Credits and what became of them.
     pub credits: Credits,
+    /// Packets that carry neither data nor a credit.
+    #[serde(default)]
+    pub control: Control,
+    /// Each of several transports; empty where one is alone.
+    #[serde(default)]
+    pub transports: Vec<OfTransport>,
     /// Data packets, and what went wrong.
     pub packets: Packets,
     /// Links by place in the network.
@@ -347,11 +354,13 @@ impl Summary {
             hops: run.hops,
             messages,
             sizes: size_bins(&counted, run.end),
-            goodput: goodput(run),
+            goodput: goodput(run, &|_| true),
             fairness: fairness(&counted, run.end),
             queue_max: queue_max(&run.ports),
             drops: drops(&run.ports),
             credits: credits(run),
+            control: apart::control(run),
+            transports: apart::transports(run, &counted),
             packets: packets(run),
             links: link_groups(run),
             slowest: slowest(run, &counted),
@@ -427,11 +436,12 @@ fn size_bins(counted: &[&FlowRow], end: Time) -> Vec<SizeBin> {
 
 /// Bytes per time between the first start and the last end inside the window. A message that lies
 /// across an edge counts with the share of its life that is inside, as if its bytes came evenly.
-fn goodput(run: &RunRecord) -> Option<Goodput> {
+pub(crate) fn goodput(run: &RunRecord, of: &dyn Fn(&FlowRow) -> bool) -> Option<Goodput> {
     let ended = |flow: &FlowRow| flow.end.unwrap_or(run.end);
     let started = || {
         run.flows
             .iter()
+            .filter(|flow| of(flow))
             .filter_map(|flow| Some((flow, flow.start?)))
     };
     let (first, last) = active(run)?;
@@ -562,8 +572,12 @@ pub(crate) fn active_span(run: &RunRecord) -> Span {
 
 /// Share of `span` in which the line of `port` was busy.
 pub(crate) fn utilisation(port: &PortRow, span: Span) -> f64 {
-    let sent: u64 = port.bytes.iter().sum();
-    let busy = u128::from(sent) * 8 * u128::from(PS_PER_SEC);
+    line_share(port, port.bytes.iter().sum(), span)
+}
+
+/// Share of `span` that `bytes` take on the line of `port`.
+pub(crate) fn line_share(port: &PortRow, bytes: u64, span: Span) -> f64 {
+    let busy = u128::from(bytes) * 8 * u128::from(PS_PER_SEC);
     let could = u128::from(port.rate.0) * u128::from(span.0);
     if could == 0 {
         0.0

@@ -1,8 +1,9 @@
 //! A run on the terminal: one header, one row per transport, and what the reader must know.
 
+use crate::apart::OfTransport;
 use crate::grid::{Cell, Column, Paint, Style, render, wrap};
 use crate::human;
-use crate::stats::Figure;
+use crate::stats::{Dist, Figure};
 use crate::summary::Summary;
 use crate::threshold::Verdict;
 use model::Class;
@@ -61,34 +62,94 @@ pub(crate) fn common_title(runs: &[&Summary]) -> String {
         .join(", ")
 }
 
-/// One row per run.
+/// A row: a run, or one of its transports where it has several.
+struct Line<'a> {
+    run: &'a Summary,
+    of: Option<&'a OfTransport>,
+    /// The first of its run: what is not of one transport stands here.
+    first: bool,
+}
+
+impl Line<'_> {
+    /// The rows of a run.
+    fn of(run: &Summary) -> Vec<Line<'_>> {
+        let apart = (0..).zip(&run.transports).map(|(number, of)| Line {
+            run,
+            of: Some(of),
+            first: number == 0,
+        });
+        let lines: Vec<_> = apart.collect();
+        if lines.is_empty() {
+            vec![Line {
+                run,
+                of: None,
+                first: true,
+            }]
+        } else {
+            lines
+        }
+    }
+
+    fn fct(&self) -> Option<&Dist<u64>> {
+        match self.of {
+            Some(of) => of.fct_ps.as_ref(),
+            None => self.run.all().fct_ps.as_ref(),
+        }
+    }
+
+    fn slowdown(&self) -> Option<&Dist<f64>> {
+        match self.of {
+            Some(of) => of.slowdown.as_ref(),
+            None => self.run.all().slowdown.as_ref(),
+        }
+    }
+
+    fn goodput(&self) -> Option<u64> {
+        match self.of {
+            Some(of) => of.goodput_bps,
+            None => self.run.goodput.map(|goodput| goodput.bps),
+        }
+    }
+}
+
+/// One row per run, or per transport of a run that has several.
 pub fn rows(runs: &[&Summary], style: Style) -> String {
-    let column = |title: &str, rank: u8, cell: &dyn Fn(&Summary) -> Cell| Column {
+    let lines: Vec<Line<'_>> = runs.iter().flat_map(|run| Line::of(run)).collect();
+    let column = |title: &str, rank: u8, cell: &dyn Fn(&Line<'_>) -> Cell| Column {
         title: title.into(),
         rank,
-        cells: runs.iter().map(|run| cell(run)).collect(),
+        cells: lines.iter().map(cell).collect(),
     };
-    let fct = |pick: fn(&Summary) -> Option<Figure<u64>>| {
-        move |run: &Summary| bounded(pick(run), |ps| human::time(Span(ps)))
+    // What is of the whole run, in its first row.
+    let whole = |title: &str, rank: u8, cell: &dyn Fn(&Summary) -> Cell| {
+        column(title, rank, &|line| {
+            if line.first {
+                cell(line.run)
+            } else {
+                Cell::new("")
+            }
+        })
+    };
+    let fct = |pick: fn(&Dist<u64>) -> Figure<u64>| {
+        move |line: &Line<'_>| bounded(line.fct().map(pick), |ps| human::time(Span(ps)))
     };
     let mut columns = vec![
-        column("transport", 0, &|run| Cell::new(run.transport.clone())),
-        column("messages", 5, &messages),
-        column("p50", 3, &fct(|run| Some(run.all().fct_ps.as_ref()?.p50))),
-        column("p99", 0, &fct(|run| Some(run.all().fct_ps.as_ref()?.p99))),
-        column("slowdown p99", 1, &|run| {
-            bounded(
-                run.all().slowdown.as_ref().map(|dist| dist.p99),
-                human::ratio,
-            )
+        column("transport", 0, &|line| {
+            Cell::new(line.of.map_or(&line.run.transport, |of| &of.name).clone())
         }),
-        column("max queue", 4, &|run| match &run.queue_max {
+        column("messages", 5, &messages),
+        column("p50", 3, &fct(|dist| dist.p50)),
+        column("p99", 0, &fct(|dist| dist.p99)),
+        column("slowdown p99", 1, &|line| {
+            bounded(line.slowdown().map(|dist| dist.p99), human::ratio)
+        }),
+        whole("max queue", 4, &|run| match &run.queue_max {
             Some(queue) => Cell::new(human::bytes(Bytes(queue.bytes))),
             None => Cell::painted("-", Paint::Dim),
         }),
-        column("drops by class", 2, &drops),
-        column("goodput", 6, &|run| match run.goodput {
-            Some(goodput) => Cell::new(human::rate(Rate(goodput.bps))),
+        whole("drops by class", 2, &drops),
+        column("goodput", 6, &|line| match line.goodput() {
+            Some(bps) => Cell::new(human::rate(Rate(bps))),
             None => Cell::painted("-", Paint::Dim),
         }),
     ];
@@ -96,7 +157,7 @@ pub fn rows(runs: &[&Summary], style: Style) -> String {
         .iter()
         .any(|run| run.credits.waste_of_arrived.is_some())
     {
-        columns.push(column(
+        columns.push(whole(
             "credit waste",
             7,
             &|run| match run.credits.waste_of_arrived {
@@ -110,13 +171,13 @@ pub fn rows(runs: &[&Summary], style: Style) -> String {
             let setting = run.settings.iter().find(|(name, _)| *name == key);
             Cell::new(setting.map_or("-", |(_, value)| value))
         };
-        columns.insert(1, column(last_part(&key), 0, &value));
+        columns.insert(1, whole(last_part(&key), 0, &value));
     }
     if runs.iter().any(|run| run.seed != runs[0].seed) {
-        columns.insert(1, column("seed", 0, &|run| Cell::new(run.seed.to_string())));
+        columns.insert(1, whole("seed", 0, &|run| Cell::new(run.seed.to_string())));
     }
     if runs.len() > 1 {
-        columns.push(column("fingerprint", 8, &|run| {
+        columns.push(whole("fingerprint", 8, &|run| {
             Cell::painted(run.fingerprint.clone(), Paint::Dim)
         }));
     }
@@ -163,17 +224,20 @@ fn bounded<T>(figure: Option<Figure<T>>, show: impl Fn(T) -> String) -> Cell {
     }
 }
 
-fn messages(run: &Summary) -> Cell {
-    let messages = run.messages;
-    if run.all().unfinished == 0 {
-        Cell::new(human::count(messages.counted))
-    } else {
-        let text = format!(
-            "{} of {}",
-            human::count(messages.finished),
-            human::count(messages.counted)
-        );
+fn messages(line: &Line<'_>) -> Cell {
+    let (run, all) = (line.run.messages, line.run.all());
+    let (counted, finished, open) = match line.of {
+        Some(of) => {
+            let waiting = of.fct_ps.as_ref().is_some_and(|dist| dist.mean.at_least);
+            (of.messages, of.finished, waiting)
+        }
+        None => (run.counted, run.finished, all.unfinished > 0),
+    };
+    if open {
+        let text = format!("{} of {}", human::count(finished), human::count(counted));
         Cell::painted(text, Paint::Warn)
+    } else {
+        Cell::new(human::count(counted))
     }
 }
 

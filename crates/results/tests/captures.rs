@@ -125,11 +125,11 @@ fn line(network: &Network, start: Time, link: u32, flight: &Flight) -> String {
         "scheduled" => 18,
         _ => 0,
     };
-    let text = network.codec.describe(packet);
+    let text = network.codec(packet.conn).describe(packet);
     // A name is one word; dissector and ladder spell one of them differently.
     let name = text.split(' ').next().unwrap().replace('-', "_");
     let (offset, length) = network
-        .codec
+        .codec(packet.conn)
         .payload(packet)
         .map_or((String::new(), String::new()), |(offset, length)| {
             (offset.to_string(), length.to_string())

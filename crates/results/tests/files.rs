@@ -81,8 +81,8 @@ fn a_killed_run_leaves_its_completions_and_a_whole_one_does_not() {
     let dir = common::directory("killed");
     let run = common::incast();
     let mut writer = FlowWriter::create(&dir).unwrap();
-    writer.append(&run.flows[..2], &run.tags).unwrap();
-    writer.append(&run.flows[2..3], &run.tags).unwrap();
+    writer.append(&run.flows[..2], run.names()).unwrap();
+    writer.append(&run.flows[2..3], run.names()).unwrap();
     let partial = fs::read_to_string(dir.join("flows.partial.csv")).unwrap();
     assert_eq!(
         partial.lines().count(),
@@ -113,10 +113,10 @@ fn flows_have_the_documented_columns_and_quoted_tags() {
     assert_eq!(
         lines[0],
         "flow_id,conn,src,dst,size,start_ps,end_ps,fct_ps,ideal_ps,slowdown,finished,received,\
-         stopped_ps,timed,tag"
+         stopped_ps,timed,tag,transport"
     );
     assert!(
-        lines[1].ends_with(",0,\"incast, \"\"small\"\"\""),
+        lines[1].ends_with(",0,\"incast, \"\"small\"\"\",expresspass"),
         "{}",
         lines[1]
     );

@@ -2,17 +2,19 @@
 
 use crate::diagnostic::{Diagnostic, Errors};
 use crate::network;
+use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
 use crate::traffic;
-use model::Encap;
 use model::intent::PortSpec;
+use model::{Encap, Endpoint, EndpointConfig};
 use results::{
-    Derived, FlowRow, FlowSeriesRow, PortRow, PortSeriesRow, RunRecord, Status, StuckRow,
+    Derived, FlowRow, FlowSeriesRow, Names, PortRow, PortSeriesRow, RunRecord, Status, StuckRow,
 };
 use sim::{
     Completion, Fault, FlowSample, MakeEndpoint, Observer, Outcome, PortSample, Probes, Setup,
 };
 use std::ops::Range;
+use std::sync::Arc;
 use topology::{LinkId, NodeId, Routes, Topology};
 use units::{Bytes, Rate, Span, Time};
 use workload::{Message, SizeDist, Start, Traffic};
@@ -30,6 +32,11 @@ pub struct Assembled {
     pub routes: Routes,
     /// Connections and messages.
     pub traffic: Traffic,
+    /// The transport of each connection, by number: 0 the run's own, then those beside it. Empty where
+    /// it is alone.
+    pub lanes: Arc<[u8]>,
+    /// How transports share lines, where there are several.
+    legacy: Option<Legacy>,
     /// What each link's egress port does.
     pub ports: Vec<PortSpec>,
     /// Faults, by link.
@@ -73,8 +80,8 @@ pub trait Watch {
         true
     }
     /// Messages that ended since the last call.
-    fn completed(&mut self, rows: &[FlowRow], tags: &[String]) {
-        let _ = (rows, tags);
+    fn completed(&mut self, rows: &[FlowRow], names: Names<'_>) {
+        let _ = (rows, names);
     }
 }
 
@@ -127,7 +134,7 @@ impl Scenario {
         let traffic = traffic::build(&self, &spec, &topology, encap)
             .map_err(&mut keep)
             .ok();
-        let (Some(ports), Some(faults), Some(links), Some((traffic, read)), Some(_)) =
+        let (Some(ports), Some(faults), Some(links), Some((traffic, lanes, read)), Some(_)) =
             (ports, faults, links, traffic, thresholds)
         else {
             return Err(Errors(errors));
@@ -142,11 +149,13 @@ impl Scenario {
             links,
             flows: self.output.flag("flows"),
         };
+        let priorities = ports.first().map_or(1, |port| port.priorities);
+        let legacy = Legacy::of(&self, priorities).expect("asked for every port");
         let title = match &self.title {
             Some(title) => title.clone(),
             None => crate::words::title(&self, &traffic, &topology),
         };
-        let mut warnings = warnings(&self, &topology, &routes);
+        let mut warnings = warnings(&self, legacy, &topology, &routes);
         warnings.extend(read);
         Ok(Assembled {
             title,
@@ -155,9 +164,11 @@ impl Scenario {
             topology,
             routes,
             traffic,
+            lanes: lanes.into(),
             ports,
             faults,
             encap,
+            legacy,
             propagation_rtt,
             base_rtt,
             probes,
@@ -188,7 +199,12 @@ fn probe_links(scenario: &Scenario, topology: &Topology) -> Result<Vec<LinkId>, 
 /// Pairs of hosts whose two directions are compared. [ours: each takes about a microsecond]
 const SYMMETRY_SAMPLES: u32 = 10_000;
 
-fn warnings(scenario: &Scenario, topology: &Topology, routes: &Routes) -> Vec<String> {
+fn warnings(
+    scenario: &Scenario,
+    legacy: Option<Legacy>,
+    topology: &Topology,
+    routes: &Routes,
+) -> Vec<String> {
     let mut warnings = Vec::new();
     let credits = scenario
         .factory
@@ -201,6 +217,16 @@ fn warnings(scenario: &Scenario, topology: &Topology, routes: &Routes) -> Vec<St
         warnings.push(format!(
             "credits and data take different ways ({asymmetric:?}): queues may grow beyond their \
              bound; set topology.order = \"neighbour\""
+        ));
+    }
+    if let Some(beside) = scenario.beside.first()
+        && credits
+        && !legacy.is_some_and(|legacy| legacy.own)
+    {
+        warnings.push(format!(
+            "{} shares the queues of credited data, which may be lost then; set switch.legacy.queue = \
+             \"own\"",
+            beside.protocol.name()
         ));
     }
     if credits && scenario.switch.text("balance") == "packet" {
@@ -275,7 +301,7 @@ impl Assembled {
             .map(|m| frames.of(m))
             .collect();
         let (until, derived) = (self.until(), self.derived());
-        let make = |config: &model::EndpointConfig| self.scenario.factory.make(config);
+        let make = |config: &EndpointConfig| self.endpoint(config);
         let setup = self.setup(&make, threads);
         let mut collector = Collector::new(self, until, &ideal, watch);
         let outcome = sim::run(&setup, &mut collector)
@@ -285,6 +311,33 @@ impl Assembled {
         (record.port_series, record.flow_series) = (port_series, flow_series);
         self.count_received(&mut record);
         Ok(record)
+    }
+
+    /// Names of the transports: the run's own, then those beside it.
+    pub fn transports(&self) -> Vec<String> {
+        let beside = self.scenario.beside.iter().map(|b| b.protocol);
+        let all = std::iter::once(self.scenario.protocol).chain(beside);
+        all.map(|protocol| protocol.name().to_owned()).collect()
+    }
+
+    /// What one host runs: the transport, or all of them side by side.
+    pub fn endpoint(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
+        let own = &self.scenario.factory;
+        let Some(legacy) = self.legacy else {
+            return own.make(config);
+        };
+        let others = &self.scenario.beside;
+        let narrowed = EndpointConfig {
+            line_share: legacy.left(),
+            ..config.clone()
+        };
+        let endpoints = std::iter::once(own.make(&narrowed))
+            .chain(others.iter().map(|beside| beside.factory.make(config)));
+        let weights = legacy.weights(others.len());
+        Box::new(transports::beside::Beside::new(
+            endpoints.zip(weights).collect(),
+            Arc::clone(&self.lanes),
+        ))
     }
 
     /// What the simulator is told: for whoever drives it without us.
@@ -325,7 +378,7 @@ impl Assembled {
         let flows = (0u32..)
             .zip(&outcome.messages)
             .map(|(message, result)| {
-                let base = row(&self.traffic, message, ideal);
+                let base = row(self, message, ideal);
                 // The authors' simulator starts its clock again with every request that follows a
                 // stop, and reads it at the last stop.
                 let compat_end = || {
@@ -364,11 +417,13 @@ impl Assembled {
             encap: self.encap,
             derived,
             tags: self.traffic.tags.clone(),
+            transports: self.transports(),
             flows,
             ports: self.port_rows(&outcome),
             port_series: Vec::new(),
             flow_series: Vec::new(),
             totals: outcome.totals,
+            totals_apart: outcome.totals_apart,
             stuck: outcome
                 .stuck
                 .into_iter()
@@ -466,9 +521,9 @@ impl Assembled {
 }
 
 /// A message as far as it is known before it runs.
-fn row(traffic: &Traffic, number: u32, ideal: &[Span]) -> FlowRow {
-    let message = &traffic.messages[number as usize];
-    let conn = &traffic.conns[message.conn as usize];
+fn row(run: &Assembled, number: u32, ideal: &[Span]) -> FlowRow {
+    let message = &run.traffic.messages[number as usize];
+    let conn = &run.traffic.conns[message.conn as usize];
     let (src, dst) = if message.from_a {
         (conn.a, conn.b)
     } else {
@@ -490,6 +545,7 @@ fn row(traffic: &Traffic, number: u32, ideal: &[Span]) -> FlowRow {
         ideal: ideal[number as usize],
         received: 0,
         tag: message.tag,
+        transport: run.lanes.get(message.conn as usize).copied().unwrap_or(0),
         // What has no end of its own ends with the run: how long that took says nothing.
         timed: message.stop.is_some() || message.size >= workload::ENDLESS,
     }
@@ -555,6 +611,7 @@ struct Collector<'a> {
     /// Only multiples of this are kept; doubles where there are too many.
     every: Span,
     rows: Vec<FlowRow>,
+    transports: Vec<String>,
 }
 
 impl<'a> Collector<'a> {
@@ -569,6 +626,7 @@ impl<'a> Collector<'a> {
             flows: Vec::new(),
             every,
             rows: Vec::new(),
+            transports: run.transports(),
         }
     }
 
@@ -606,14 +664,18 @@ impl Observer for Collector<'_> {
     fn completed(&mut self, batch: &[Completion]) {
         self.rows.clear();
         for completion in batch {
-            let base = row(&self.run.traffic, completion.message, self.ideal);
+            let base = row(self.run, completion.message, self.ideal);
             self.rows.push(FlowRow {
                 end: Some(completion.end),
                 received: base.size,
                 ..base
             });
         }
-        self.watch.completed(&self.rows, &self.run.traffic.tags);
+        let names = Names {
+            tags: &self.run.traffic.tags,
+            transports: &self.transports,
+        };
+        self.watch.completed(&self.rows, names);
     }
 
     fn ports(&mut self, batch: &[PortSample]) {

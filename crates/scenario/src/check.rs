@@ -1,12 +1,12 @@
 //! What follows from a scenario before anything runs.
 
 use crate::assemble::Assembled;
-use model::intent::{CreditCount, PortSpec};
+use model::intent::{CreditCount, CreditSpec, DropBy, PortSpec};
 use results::human;
 use std::collections::BTreeMap;
 use topology::NodeKind;
 use transports::expresspass::bound;
-use units::{Bytes, Rate, Span, Time};
+use units::{Bytes, LineTime, Rate, Span, Time};
 use workload::Start;
 
 /// Packet-hops per second of one thread on a machine like ours: the estimate of how long a run
@@ -98,8 +98,9 @@ impl Assembled {
             ));
             if let Some(credit) = &spec.credit {
                 let (size, frame) = (u64::from(credit.size_mean), u64::from(credit.frame_max));
-                let share = size as f64 / (size + frame) as f64;
-                let gap = rate.serialize(Bytes(size + frame));
+                let part = f64::from(credit.share) / f64::from(CreditSpec::WHOLE);
+                let share = part * size as f64 / (size + frame) as f64;
+                let gap = credit.period(LineTime::new(rate));
                 figures.push(figure(
                     format!("credits {at}"),
                     format!(
@@ -123,9 +124,26 @@ impl Assembled {
                 figures.push(figure(
                     format!("selective drop {at}"),
                     format!(
-                        "{} from {}",
+                        "{} from {}, by {}",
                         drop.victim.name(),
-                        human::bytes(drop.threshold)
+                        human::bytes(drop.threshold),
+                        match drop.by {
+                            DropBy::Class => "colour (WRED)",
+                            DropBy::Ecn => "ECN bits (RED)",
+                        }
+                    ),
+                ));
+            }
+            if let Some(legacy) = &spec.legacy {
+                let mark = legacy.mark.map_or_else(String::new, |mark| {
+                    format!(", marked from {}", human::bytes(mark.min))
+                });
+                figures.push(figure(
+                    format!("legacy queue {at}"),
+                    format!(
+                        "weight {} against 100 of the transport's data; {} may wait{mark}",
+                        legacy.weight,
+                        human::bytes(legacy.buffer),
                     ),
                 ));
             }
@@ -162,8 +180,11 @@ impl Assembled {
     }
 
     /// The network-calculus bound of every link's port, where the transport paces with credits
-    /// that count as one token each and paths lead up, then down.
+    /// that count as one token each, is alone, and paths lead up, then down.
     pub fn queue_bounds(&self) -> Option<Vec<Bytes>> {
+        if !self.scenario.beside.is_empty() {
+            return None; // others' frames come in between
+        }
         let parameters = self.scenario.factory.resolved();
         let size = |key: &str| {
             let bytes = parameters.get(key)?.as_str()?.parse::<Bytes>().ok()?;

@@ -149,10 +149,16 @@ fn mark_moments() -> Vec<&'static str> {
     vec!["enqueue", "dequeue"]
 }
 fn drop_measures() -> Vec<&'static str> {
-    vec!["queue", "queue_and_packet", "victim_only"]
+    vec!["queue", "queue_and_packet", "victim_only", "port"]
+}
+fn drop_profiles() -> Vec<&'static str> {
+    vec!["wred", "red-ecn"]
 }
 fn drop_tells() -> Vec<&'static str> {
     vec!["class", "ecn"]
+}
+fn legacy_queues() -> Vec<&'static str> {
+    vec!["own", "shared"]
 }
 fn interpolations() -> Vec<&'static str> {
     vec!["linear", "step", "log"]
@@ -258,6 +264,7 @@ pub static TABLES: &[TableDef] = &[
             Field::new("shared_buffer", Bytes, Unset("every port has its own buffer"), "Bytes that all ports of a switch share by a dynamic threshold.").source("[Choudhury and Hahne 1998]"),
             Field::new("shared_alpha", Number(0.001, 1024.0), Is("1.0"), "A port may hold this many times what is free of the shared buffer.").source("1, the middle of what switch vendors offer [ours]"),
             Field::new("balance", Word(balances), Is("\"flow\""), "What chooses among equal paths: the connection, or each packet for itself.").effect("Packets of one message overtake each other under \"packet\"."),
+            Field::new("selective_drop", Word(drop_profiles), Unset("as the transport's drop_by, wred"), "How ports drop one class first. wred: a colour per DSCP, the victim's with equal thresholds, the others' with the buffer as theirs; red-ecn: RED with equal thresholds drops what is not ECN-capable and marks the rest, and hosts make ECN-capable what is to be protected.").effect("Both drop a packet of the victim class when the threshold or more is waiting. Sets drop_by of the transport, at hosts and ports.").source("[aeolus s4.1]"),
             Field::new("priorities", Count(1, 8), Unset("as many as the transport asks for"), "Strict priorities in use."),
         ],
     },
@@ -292,6 +299,17 @@ pub static TABLES: &[TableDef] = &[
             Field::new("threshold", Bytes, Unset("what the transport asks for"), "It is dropped when this many bytes wait.").source("6 KB, four full frames [aeolus s5.1]"),
             Field::new("measure", Word(drop_measures), Unset("what the transport asks for, else \"queue\""), "What is compared with the threshold."),
             Field::new("by", Word(drop_tells), Unset("what the transport asks for, else \"class\""), "How a switch tells the victim apart: by class (WRED), or by the ECN bits (RED)."),
+        ],
+    },
+    TableDef {
+        name: "switch.legacy",
+        repeated: false,
+        meaning: "What every port does with the packets of transports beside the run's own: class plain.",
+        fields: &[
+            Field::new("queue", Word(legacy_queues), Unset("\"own\" beside a transport with credits, else \"shared\""), "own: a queue beside the transport's data, served by weight; shared: the queue of the transport's data.").effect("In a shared queue nothing is promised to credited data any more."),
+            Field::new("share", Number(0.01, 0.9), Unset("0.5 of its own queue, 0 of a shared one"), "Share of every line that is kept for it: the weight of its queue, at ports and hosts, and what credits leave free.").effect("Too little and it starves while credits take the rest; what it leaves unused, credits do not claim.").source("a half [ours]"),
+            Field::new("buffer", Bytes, Unset("as switch.buffer"), "Bytes that may wait in its own queue."),
+            Field::new("mark", Bytes, Unset("what its transport asks for, by the port's rate"), "Its packets are marked when this many bytes wait in its queue.").source("K [dctcp s3.1]"),
         ],
     },
     TableDef {
@@ -370,6 +388,8 @@ const TIMED: &[&str] = &[
 
 static WORKLOAD: &[Field] = &[
     Field::new("kind", Word(workload_kinds), Required, "Who sends to whom."),
+    Field::new("transport", Transport, Unset("the run's, transport.kind"), "How these messages are sent: another transport beside the run's own, on the same hosts.")
+        .effect("[switch.legacy] says what ports do with its packets; its parameters stand in [transport.<kind>]."),
     Field::new("tag", Text, Unset("the kind"), "Name of these messages in tables.").of(TAGGED),
     Field::new("sizes", Text, Is("\"web-search\""), "A flow-size distribution: a built-in name or a file.")
         .of(&["random"])

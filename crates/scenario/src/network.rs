@@ -1,5 +1,7 @@
 //! `[topology]`, `[switch]` and `[[faults]]` as the simulator wants them.
 
+pub(crate) mod legacy;
+
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use crate::resolve::Scenario;
 use crate::section::Section;
@@ -222,11 +224,29 @@ pub(crate) fn port(
         priorities,
     } = scenario.factory.fabric(rate, encap);
     let mut errors = Vec::new();
-    let credit = credit_of(scenario, credit).unwrap_or_else(|e| {
+    let mut credit = credit_of(scenario, credit).unwrap_or_else(|e| {
         errors.push(e);
         None
     });
-    let mark = mark_of(scenario, mark).unwrap_or_else(|e| {
+    let asked = scenario.switch.opt_count("priorities");
+    let priorities = asked.map_or(priorities.max(1), |n| u8::try_from(n).expect("at most 8"));
+    let legacy = legacy::Legacy::of(scenario, priorities).unwrap_or_else(|e| {
+        errors.push(e);
+        None
+    });
+    let legacy_mark = legacy.and_then(|legacy| legacy.mark(scenario, rate, encap));
+    if let (Some(legacy), Some(whole)) = (legacy, credit) {
+        credit = legacy.narrowed(scenario, whole).map_or_else(
+            |e| {
+                errors.push(e);
+                None
+            },
+            Some,
+        );
+    }
+    let own = legacy.is_some_and(|legacy| legacy.own);
+    // Transports that share a queue share its marking, too.
+    let mark = mark_of(scenario, mark.or(legacy_mark.filter(|_| !own))).unwrap_or_else(|e| {
         errors.push(e);
         None
     });
@@ -238,15 +258,16 @@ pub(crate) fn port(
         return Err(errors);
     }
     let buffer = scenario.switch.bytes("buffer");
-    let asked = scenario.switch.opt_count("priorities");
-    let priorities = asked.map_or(priorities.max(1), |n| u8::try_from(n).expect("at most 8"));
     Ok(PortSpec {
+        buffer,
         credit,
         mark,
         drop,
         background,
         priorities,
-        ..PortSpec::fifo(buffer)
+        legacy: legacy
+            .filter(|_| own)
+            .map(|legacy| legacy.queue(scenario, credit, legacy_mark)),
     })
 }
 
@@ -361,6 +382,7 @@ fn drop_of(scenario: &Scenario, asked: Option<DropSpec>) -> Result<Option<DropSp
         Some("queue") => DropMeasure::Queue,
         Some("queue_and_packet") => DropMeasure::QueueAndPacket,
         Some("victim_only") => DropMeasure::VictimOnly,
+        Some("port") => DropMeasure::Port,
         Some(other) => unreachable!("the table lists no measure \"{other}\""),
         None => asked.map_or(DropMeasure::Queue, |d| d.measure),
     };

@@ -8,6 +8,7 @@ use crate::value::Value;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use transports::{Factory, Registry, Transport};
+use units::Rate;
 
 /// A scenario in which every key has its value, and everything that can be said about single keys
 /// has been checked.
@@ -26,6 +27,8 @@ pub struct Scenario {
     pub protocol: &'static dyn Transport,
     /// The transport with its parameters.
     pub factory: Box<dyn Factory>,
+    /// Other transports that sources of messages name, in the order in which they do.
+    pub beside: Vec<Beside>,
     /// `[switch]`.
     pub switch: Section,
     /// `[switch.credit]`.
@@ -34,6 +37,8 @@ pub struct Scenario {
     pub mark: Section,
     /// `[switch.drop]`.
     pub drop: Section,
+    /// `[switch.legacy]`.
+    pub legacy: Section,
     /// `[[faults]]`.
     pub faults: Vec<Section>,
     /// `[run]`.
@@ -44,6 +49,17 @@ pub struct Scenario {
     pub thresholds: Vec<(String, String)>,
     /// Where each threshold is written.
     pub(crate) threshold_origins: Vec<Origin>,
+}
+
+/// The key of `[switch]` that hosts have to know of, too.
+const SELECTIVE_DROP: &str = "selective_drop";
+
+/// A transport beside the run's own.
+pub struct Beside {
+    /// The transport itself.
+    pub protocol: &'static dyn Transport,
+    /// The transport with its parameters.
+    pub factory: Box<dyn Factory>,
 }
 
 /// Where a scenario comes from.
@@ -192,11 +208,14 @@ impl Reader<'_> {
             ));
         }
         let transport = self.section("transport");
-        let protocol = self.protocol(&transport);
-        let factory = protocol.and_then(|p| self.configure(p, &transport));
-        let (thresholds, threshold_origins) = self.thresholds();
+        let protocol = self.protocol(&transport, "kind");
+        self.foreign_transports();
         let (switch, credit) = (self.section("switch"), self.section("switch.credit"));
+        let factory = protocol.and_then(|p| self.configure(p, &transport, Some(&switch)));
+        let beside = self.beside(protocol, &transport, &workloads);
+        let (thresholds, threshold_origins) = self.thresholds();
         let (mark, drop) = (self.section("switch.mark"), self.section("switch.drop"));
+        let legacy = self.section("switch.legacy");
         let (faults, run, output) = (
             self.sections("faults"),
             self.section("run"),
@@ -209,11 +228,13 @@ impl Reader<'_> {
             workloads,
             protocol: protocol?,
             factory: factory?,
+            beside: beside?,
             transport,
             switch,
             credit,
             mark,
             drop,
+            legacy,
             faults,
             run,
             output,
@@ -341,11 +362,12 @@ impl Reader<'_> {
     }
 
     /// The transport that `[transport]` names.
-    fn protocol(&mut self, section: &Section) -> Option<&'static dyn Transport> {
-        let kind = section.opt_text("kind")?;
+    fn protocol(&mut self, section: &Section, key: &str) -> Option<&'static dyn Transport> {
+        let kind = section.opt_text(key)?;
         let found = self.transports.find(&kind);
         if found.is_none() {
-            let d = Diagnostic::at(section.origin("kind"), "transport.kind cannot be used")
+            let d = section
+                .problem(key, format!("{}.{key} cannot be used", section.name()))
                 .label(format!("\"{kind}\" is not known here"));
             let names = self.transports.names();
             self.errors
@@ -361,8 +383,8 @@ impl Reader<'_> {
         &mut self,
         protocol: &'static dyn Transport,
         section: &Section,
+        switch: Option<&Section>,
     ) -> Option<Box<dyn Factory>> {
-        self.foreign_transports();
         let mut parameters = Table::new();
         // `a+b` also takes what is written for `a`, as far as it knows the keys.
         let kind = protocol.name();
@@ -388,6 +410,9 @@ impl Reader<'_> {
                 base: None,
             };
             parameters.insert("profile".to_owned(), (origin, node));
+        }
+        if let Some(switch) = switch.filter(|switch| switch.is_given(SELECTIVE_DROP)) {
+            self.tell_apart(protocol, switch, &known, &mut parameters);
         }
         let mut first = None;
         // One wrong key hides the next: take it out and look again.
@@ -427,6 +452,93 @@ impl Reader<'_> {
             }
         }
         None
+    }
+
+    /// The transports that sources of messages name, other than the run's own; `None` where one cannot
+    /// be used.
+    fn beside(
+        &mut self,
+        own: Option<&'static dyn Transport>,
+        section: &Section,
+        workloads: &[Section],
+    ) -> Option<Vec<Beside>> {
+        let (mut found, mut whole): (Vec<Beside>, bool) = (Vec::new(), true);
+        // The profile of `[transport]` is that of the run's own.
+        let unnamed = Section::new(def("transport"), String::new(), section.header());
+        for workload in workloads {
+            let Some(protocol) = self.protocol(workload, "transport") else {
+                continue;
+            };
+            let known = found.iter().map(|beside| beside.protocol.name());
+            if own
+                .into_iter()
+                .map(Transport::name)
+                .chain(known)
+                .any(|name| name == protocol.name())
+            {
+                continue;
+            }
+            let Some(factory) = self.configure(protocol, &unnamed, None) else {
+                whole = false;
+                continue;
+            };
+            let needs = factory.fabric(Rate::gbps(100), model::Encap::PAPER);
+            let plain = needs.credit.is_none()
+                && needs.drop.is_none()
+                && needs.background.is_none()
+                && needs.priorities <= 1;
+            if plain {
+                found.push(Beside { protocol, factory });
+            } else {
+                whole = false;
+                let text = format!("{} cannot run beside another transport", protocol.name());
+                self.errors.push(
+                    workload
+                        .problem("transport", text)
+                        .label("its packets need treatment of their own at every port")
+                        .help(format!(
+                            "make it the run's own, transport.kind = \"{}\", and name the other one here",
+                            protocol.name()
+                        )),
+                );
+            }
+        }
+        whole.then_some(found)
+    }
+
+    /// Has hosts do what the ports' way of dropping one class first asks of them.
+    fn tell_apart(
+        &mut self,
+        protocol: &'static dyn Transport,
+        switch: &Section,
+        known: &[&str],
+        parameters: &mut Table,
+    ) {
+        const KEY: &str = "drop_by";
+        let (name, origin) = (switch.text(SELECTIVE_DROP), switch.origin(SELECTIVE_DROP));
+        let problem = |text: String| Diagnostic::at(origin, text);
+        if !known.contains(&KEY) {
+            let text = format!("{} has ports drop no class first", protocol.name());
+            self.errors
+                .push(problem(text).help("remove selective_drop, or choose a transport that does"));
+            return;
+        }
+        let tells = if name == "red-ecn" { "ecn" } else { "class" };
+        let said = match parameters.get(KEY).map(|(_, node)| &node.data) {
+            Some(Data::Text(said)) => Some(said.clone()),
+            Some(_) | None => None,
+        };
+        if let Some(said) = said.filter(|said| said != tells) {
+            let text = format!("selective_drop = \"{name}\" contradicts {KEY} = \"{said}\"");
+            self.errors.push(problem(text).help("remove one of them"));
+            return;
+        }
+        let node = Node {
+            data: Data::Text(tells.to_owned()),
+            origin: origin.clone(),
+            base: None,
+        };
+        parameters.insert(KEY.to_owned(), (origin.clone(), node));
     }
 
     fn written_transport(&mut self, kind: &str) -> Option<(Origin, Node)> {

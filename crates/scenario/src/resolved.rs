@@ -26,15 +26,19 @@ impl Scenario {
             write("[[workload]]".into(), workload.toml());
         }
         write("[transport]".into(), self.transport.toml());
-        let parameters = self.factory.resolved();
-        let name = self.protocol.name();
-        let key = if name.contains('+') {
-            format!("\"{name}\"")
-        } else {
-            name.to_owned()
-        };
-        write(format!("[transport.{key}]"), parameters);
-        for section in [&self.switch, &self.credit, &self.mark, &self.drop] {
+        let beside = self.beside.iter().map(|b| (b.protocol, &b.factory));
+        for (protocol, factory) in std::iter::once((self.protocol, &self.factory)).chain(beside) {
+            let key = crate::schema::toml_key(protocol.name());
+            write(format!("[transport.{key}]"), factory.resolved());
+        }
+        let switch = [
+            &self.switch,
+            &self.credit,
+            &self.mark,
+            &self.drop,
+            &self.legacy,
+        ];
+        for section in switch {
             write(format!("[{}]", section.name()), section.toml());
         }
         for fault in &self.faults {

@@ -60,9 +60,15 @@ impl Section {
         })
     }
 
+    /// The keys of this table that are written.
+    pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
+        let written = self.entries.iter().filter(|e| e.origin.is_some());
+        written.map(|e| e.field.key)
+    }
+
     /// Whether anything of this table is written.
     pub fn any_given(&self) -> bool {
-        self.entries.iter().any(|e| e.origin.is_some())
+        self.given().next().is_some()
     }
 
     /// Where a key is written, else where its table is.

@@ -28,13 +28,14 @@ struct Context<'a> {
     warnings: RefCell<Vec<String>>,
 }
 
-/// The messages of all sources, side by side, and what their reader should know.
+/// The messages of all sources, side by side, the transport of each connection where there are several
+/// (0 the run's own), and what their reader should know.
 pub(crate) fn build(
     scenario: &Scenario,
     spec: &Spec,
     topology: &Topology,
     encap: Encap,
-) -> Result<(Traffic, Vec<String>), Vec<Diagnostic>> {
+) -> Result<(Traffic, Vec<u8>, Vec<String>), Vec<Diagnostic>> {
     let fabric = Fabric {
         hosts: topology.hosts,
         host_rate: topology.host_rate(),
@@ -49,10 +50,13 @@ pub(crate) fn build(
         warnings: RefCell::default(),
     };
     let seed = scenario.run.count("seed");
-    let (mut parts, mut errors) = (Vec::new(), Vec::new());
+    let (mut parts, mut lanes, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     for (number, section) in (0..).zip(&scenario.workloads) {
         match context.source(section, workload::part_seed(seed, number)) {
-            Ok(traffic) => parts.push(traffic),
+            Ok(traffic) => {
+                lanes.resize(lanes.len() + traffic.conns.len(), lane(scenario, section));
+                parts.push(traffic);
+            }
             Err(error) => errors.push(error),
         }
     }
@@ -61,7 +65,11 @@ pub(crate) fn build(
         return Err(errors);
     }
     let at = &scenario.workloads[0];
+    // Connections keep their order: messages alone are sorted.
     let traffic = Traffic::merge(parts).map_err(|e| vec![at.problem("kind", e.0)])?;
+    if scenario.beside.is_empty() {
+        lanes.clear();
+    }
     if traffic.messages.is_empty() {
         let (key, help) = if at.kind() == "trace" {
             ("path", "the file holds no message")
@@ -71,7 +79,16 @@ pub(crate) fn build(
         };
         return Err(vec![at.problem(key, "nothing is sent").help(help)]);
     }
-    Ok((traffic, context.warnings.into_inner()))
+    Ok((traffic, lanes, context.warnings.into_inner()))
+}
+
+/// The transport that a source's messages take: 0 the run's own, then those beside it.
+fn lane(scenario: &Scenario, section: &Section) -> u8 {
+    let name = section.opt_text("transport");
+    let mut beside = (1u8..).zip(&scenario.beside);
+    beside
+        .find(|(_, beside)| Some(beside.protocol.name()) == name.as_deref())
+        .map_or(0, |(number, _)| number)
 }
 
 /// Sources that are each possible may be too much together.

@@ -69,7 +69,7 @@ impl Assembled {
         until: Time,
         watch: &mut dyn Watch,
     ) -> Result<Traced, Errors> {
-        let make = |config: &model::EndpointConfig| self.scenario.factory.make(config);
+        let make = |config: &model::EndpointConfig| self.endpoint(config);
         let mut setup = self.setup(&make, threads);
         setup.probes = Probes::default();
         setup.until = setup.until.min(until);
@@ -214,7 +214,11 @@ impl Assembled {
             hosts: self.topology.hosts,
             conns: self.traffic.conns.iter().map(|c| (c.a, c.b)).collect(),
             encap: self.encap,
-            codec: self.scenario.factory.codec(),
+            codecs: std::iter::once(&self.scenario.factory)
+                .chain(self.scenario.beside.iter().map(|beside| &beside.factory))
+                .map(|factory| factory.codec())
+                .collect(),
+            codec_of: self.lanes.to_vec(),
         }
     }
 }

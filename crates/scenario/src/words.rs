@@ -22,6 +22,14 @@ pub(crate) fn title(scenario: &Scenario, traffic: &Traffic, topology: &Topology)
 }
 
 fn source(section: &Section, traffic: &Traffic) -> String {
+    let what = kind_of_source(section, traffic);
+    match section.opt_text("transport") {
+        Some(transport) => format!("{what} by {transport}"),
+        None => what,
+    }
+}
+
+fn kind_of_source(section: &Section, traffic: &Traffic) -> String {
     let size = |key| human::bytes(Bytes(section.bytes(key).0));
     match section.kind() {
         "random" => {

@@ -130,10 +130,10 @@ impl Watch for Impatient {
         self.looks += 1;
         progress.done < 10
     }
-    fn completed(&mut self, rows: &[FlowRow], tags: &[String]) {
+    fn completed(&mut self, rows: &[FlowRow], names: results::Names<'_>) {
         assert!(
             rows.iter()
-                .all(|row| row.end.is_some() && usize::from(row.tag) < tags.len())
+                .all(|row| row.end.is_some() && usize::from(row.tag) < names.tags.len())
         );
         self.rows += rows.len();
     }

@@ -90,6 +90,7 @@ fn make_host(setup: &Setup<'_>, world: &World<'_>, id: u32) -> Host {
             .map(|port| port.buffer)
             .max()
             .unwrap_or(Bytes(0)),
+        line_share: model::intent::CreditSpec::WHOLE,
         hops_max: 2 * setup
             .topology
             .nodes

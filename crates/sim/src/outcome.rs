@@ -65,7 +65,7 @@ pub(crate) fn close(
     }
     let mut ports = vec![PortCounters::default(); setup.topology.links.len()];
     let (mut totals, mut stuck, mut digest) = (Totals::default(), Vec::new(), 0u64);
-    let mut losses = Vec::new();
+    let (mut totals_apart, mut losses) = (Vec::new(), Vec::new());
     for mut node in nodes {
         digest = (digest ^ node.digest)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -74,7 +74,13 @@ pub(crate) fn close(
         match &mut node.kind {
             Kind::Host(host) => {
                 host.endpoint.check();
-                totals += host.endpoint.totals();
+                host.endpoint.totals_apart(&mut |number, of| {
+                    totals += of;
+                    if totals_apart.len() <= number {
+                        totals_apart.resize(number + 1, Totals::default());
+                    }
+                    totals_apart[number] += of;
+                });
                 host.endpoint.stuck(&mut |flow| {
                     if stuck.len() < STUCK_MAX {
                         stuck.push((host.id, flow));
@@ -126,6 +132,7 @@ pub(crate) fn close(
         messages,
         ports,
         totals,
+        totals_apart,
         stuck,
         conservation,
         digest,

@@ -244,6 +244,8 @@ pub struct Outcome {
     pub ports: Vec<PortCounters>,
     /// Sums over all hosts.
     pub totals: Totals,
+    /// The same for each of several transports that share the hosts, by their number.
+    pub totals_apart: Vec<Totals>,
     /// Unfinished flows, with host, by host and connection; at most [`STUCK_MAX`].
     pub stuck: Vec<(u32, StuckFlow)>,
     /// Messages that did not finish.

@@ -1,7 +1,7 @@
 //! The engine against the event queue, against itself on more threads, and its books.
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
-use model::intent::{MarkAt, MarkSpec, PortSpec};
+use model::intent::{LegacySpec, MarkAt, MarkSpec, PortSpec};
 use model::{Encap, Endpoint, EndpointConfig, Rng, stream};
 use sim::window_transport::Window;
 use sim::{Blind, Outcome, Probes, Setup, SharedBuffer};
@@ -128,6 +128,18 @@ fn disciplines() -> Vec<(&'static str, PortSpec, Option<SharedBuffer>)> {
             "priority",
             PortSpec {
                 priorities: 8,
+                ..plain()
+            },
+            None,
+        ),
+        (
+            "legacy",
+            PortSpec {
+                legacy: Some(LegacySpec {
+                    weight: 30,
+                    buffer: Bytes(100_000_000),
+                    mark: mark(MarkAt::Enqueue, 0.5, 60_000),
+                }),
                 ..plain()
             },
             None,

@@ -3,7 +3,8 @@
 use model::intent::{CreditCount, CreditSpec};
 use units::{LineTime, Span, Time};
 
-/// Lets `size_mean / (size_mean + frame_max)` of a line's rate pass as credits.
+/// Lets `size_mean / (size_mean + frame_max)` of a line's rate pass as credits, or the part of it
+/// that other traffic leaves.
 ///
 /// Kept as the moment at which the bucket, filling since, was empty: tokens are the time that has
 /// passed from then on, and a mean credit costs one [`period`](Self::period). The bucket starts
@@ -15,7 +16,7 @@ pub struct CreditBucket {
     rest: u64,
     /// Time that fills an empty bucket.
     depth: Span,
-    /// Line time of one mean credit and the frame it releases, in picoseconds.
+    /// [`CreditSpec::period`], in picoseconds.
     period: u64,
     size_mean: u64,
     count: CreditCount,
@@ -25,7 +26,7 @@ impl CreditBucket {
     /// The bucket of `spec` on `line`.
     pub fn new(spec: CreditSpec, line: LineTime) -> Self {
         let size_mean = u64::from(spec.size_mean);
-        let period = line.of(size_mean + u64::from(spec.frame_max)).0;
+        let period = spec.period(line).0;
         Self {
             empty_at: Time::ZERO,
             rest: 0,
@@ -89,6 +90,7 @@ mod tests {
             count,
             size_mean: 84,
             frame_max: 1538,
+            share: CreditSpec::WHOLE,
         };
         CreditBucket::new(spec, LineTime::new(Rate::gbps(10)))
     }

@@ -155,6 +155,7 @@ mod tests {
             count,
             size_mean: 84,
             frame_max: 1538,
+            share: CreditSpec::WHOLE,
         };
         let spec = PortSpec {
             credit: Some(credit),

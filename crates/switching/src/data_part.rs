@@ -74,17 +74,40 @@ impl DataPart {
         if self.legacy.is_none() && self.background.is_none() {
             self.data.push(0, packet)
         } else {
-            self.queue_of(packet).push(0, packet)
+            self.push_beside(packet)
         }
+    }
+
+    fn push_beside(&mut self, packet: &mut Packet) -> Verdict {
+        let legacy = self
+            .legacy
+            .as_ref()
+            .map_or(0, |legacy| legacy.queue.bytes());
+        let all = self.data.bytes() + legacy;
+        let queue = self.queue_of(packet);
+        queue.push(all.saturating_sub(queue.bytes()), packet)
     }
 
     /// What [`DataPart::push`] and [`DataPart::pop`] do to a packet that finds the port idle.
     #[inline]
     pub fn pass(&mut self, packet: &mut Packet) -> bool {
         if self.legacy.is_some() || self.background.is_some() {
-            return QueueDisc::pass(self.queue_of(packet), Time::ZERO, packet);
+            return self.pass_beside(packet);
         }
         QueueDisc::pass(&mut self.data, Time::ZERO, packet)
+    }
+
+    fn pass_beside(&mut self, packet: &mut Packet) -> bool {
+        let passed = QueueDisc::pass(self.queue_of(packet), Time::ZERO, packet);
+        let background = self.background.as_ref().map(|background| background.class);
+        if let Some(legacy) = &mut self.legacy
+            && passed
+            && background != Some(packet.class())
+        {
+            // Alone it takes the turn, as in `Legacy::pop`.
+            legacy.turn = usize::from(packet.class() == Class::Plain);
+        }
+        passed
     }
 
     /// The next packet leaves into `out`; false where none waits.

@@ -1,7 +1,7 @@
 //! A queue that keeps its packets: alone a port, or the data part of one.
 
 use crate::fifo::Admission;
-use model::intent::{DropSpec, MarkAt, PortSpec};
+use model::intent::{MarkAt, PortSpec};
 use model::{Backlog, Dequeue, Packet, QueueDisc, Rng, Verdict};
 use std::collections::VecDeque;
 use units::Time;
@@ -15,7 +15,6 @@ pub struct DataQueue {
     victims: u64,
     peak: u64,
     admission: Admission,
-    drop: Option<DropSpec>,
     mark_leaving: bool,
 }
 
@@ -29,13 +28,12 @@ impl DataQueue {
             victims: 0,
             peak: 0,
             admission: Admission::new(spec, rng),
-            drop: spec.drop,
             mark_leaving,
         }
     }
 
     fn is_victim(&self, packet: &Packet) -> bool {
-        self.drop.is_some_and(|drop| drop.victim == packet.class())
+        self.admission.is_victim(packet)
     }
 
     /// Bytes that wait.
@@ -57,9 +55,9 @@ impl DataQueue {
 
     /// Takes `packet` in, or says why not. `elsewhere` bytes wait in other queues of the port.
     pub fn push(&mut self, elsewhere: u64, packet: &mut Packet) -> Verdict {
-        if let Err(reason) = self
-            .admission
-            .judge(self.bytes + elsewhere, self.victims, packet)
+        if let Err(reason) =
+            self.admission
+                .judge_beside(self.bytes, self.victims, elsewhere, packet)
         {
             return Verdict::Dropped(reason);
         }

@@ -1,7 +1,8 @@
 //! Admission to a queue, and the first-in first-out port that keeps no packets.
 
-use model::intent::{DropBy, DropMeasure, DropSpec, MarkAt, MarkSpec, PortSpec};
-use model::{Class, DropReason, Ecn, Packet, Rng};
+use crate::selective::{Decision, Selective};
+use model::intent::{DropMeasure, MarkAt, MarkSpec, PortSpec};
+use model::{DropReason, Ecn, Packet, Rng};
 
 /// Whether a packet may join a queue, and whether it is marked for it.
 #[derive(Clone, Debug)]
@@ -10,7 +11,7 @@ pub struct Admission {
     /// Below this many waiting bytes every packet is admitted unmarked: the common case.
     quiet_below: u64,
     mark: Option<MarkSpec>,
-    drop: Option<DropSpec>,
+    drop: Option<(DropMeasure, Selective)>,
     marks_entering: bool,
     rng: Rng,
     marked: u64,
@@ -29,20 +30,25 @@ impl Admission {
             let ahead =
                 u64::from(u16::MAX) * u64::from(drop.measure == DropMeasure::QueueAndPacket);
             quiet_below = quiet_below.min(drop.threshold.get().saturating_sub(ahead));
+            if drop.measure == DropMeasure::Port {
+                quiet_below = 0; // other queues may be full while this one is empty
+            }
         }
         Self {
             limit,
             quiet_below,
             mark: spec.mark,
-            drop: spec.drop,
+            drop: spec
+                .drop
+                .map(|drop| (drop.measure, Selective::new(&drop, limit))),
             marks_entering: spec.mark.is_some_and(|mark| mark.at == MarkAt::Enqueue),
             rng,
             marked: 0,
         }
     }
 
-    /// Judges `packet` against `waiting` bytes, of which `victims` are of the class that is
-    /// dropped first. Marks it where it must be.
+    /// Judges `packet` against `waiting` bytes, of which `victims` are of what is dropped first. Marks
+    /// it where it must be.
     ///
     /// # Errors
     /// Why it is dropped.
@@ -53,10 +59,25 @@ impl Admission {
         victims: u64,
         packet: &mut Packet,
     ) -> Result<(), DropReason> {
+        self.judge_beside(waiting, victims, 0, packet)
+    }
+
+    /// The same in a port where `elsewhere` bytes wait in other queues.
+    ///
+    /// # Errors
+    /// Why it is dropped.
+    #[inline]
+    pub fn judge_beside(
+        &mut self,
+        waiting: u64,
+        victims: u64,
+        elsewhere: u64,
+        packet: &mut Packet,
+    ) -> Result<(), DropReason> {
         if waiting < self.quiet_below {
             Ok(())
         } else {
-            self.judge_closely(waiting, victims, packet)
+            self.judge_closely(waiting, victims, elsewhere, packet)
         }
     }
 
@@ -64,23 +85,28 @@ impl Admission {
         &mut self,
         waiting: u64,
         victims: u64,
+        elsewhere: u64,
         packet: &mut Packet,
     ) -> Result<(), DropReason> {
         let size = u64::from(packet.size);
         if waiting + size > self.limit {
             return Err(DropReason::Full);
         }
-        if let Some(drop) = self.drop
-            && Self::is_victim(drop, packet)
-        {
-            let measured = match drop.measure {
+        if let Some((measure, selective)) = self.drop {
+            let measured = match measure {
                 DropMeasure::Queue => waiting,
                 // Above the threshold, not at it: the packet that fills it exactly still fits.
                 DropMeasure::QueueAndPacket => (waiting + size).saturating_sub(1),
                 DropMeasure::VictimOnly => victims,
+                DropMeasure::Port => waiting + elsewhere,
             };
-            if measured >= drop.threshold.get() {
-                return Err(DropReason::Selective);
+            match selective.decide(measured, packet) {
+                Decision::Admit => {}
+                Decision::Mark => {
+                    packet.set_ecn(Ecn::Marked);
+                    self.marked += 1;
+                }
+                Decision::Drop => return Err(DropReason::Selective),
             }
         }
         if self.marks_entering {
@@ -90,12 +116,11 @@ impl Admission {
         }
     }
 
-    fn is_victim(drop: DropSpec, packet: &Packet) -> bool {
-        match drop.by {
-            DropBy::Class => packet.class() == drop.victim,
-            // What the switch sees are the two bits, whoever set them.
-            DropBy::Ecn => packet.ecn() == Ecn::NotCapable && packet.class() != Class::Credit,
-        }
+    /// Whether `packet` is of what is dropped first, as far as the port can tell.
+    #[inline]
+    pub fn is_victim(&self, packet: &Packet) -> bool {
+        self.drop
+            .is_some_and(|(_, selective)| selective.is_victim(packet))
     }
 
     /// Marks `packet`, or drops it where only ECN-capable packets are marked, by queue length.

@@ -9,6 +9,7 @@ mod data_part;
 mod data_queue;
 mod fifo;
 mod priority;
+mod selective;
 
 pub use bucket::CreditBucket;
 pub use credit_port::CreditPort;
@@ -16,6 +17,7 @@ pub use data_part::DataPart;
 pub use data_queue::DataQueue;
 pub use fifo::{Admission, Fifo};
 pub use priority::StrictPriority;
+pub use selective::{Colour, Decision, Selective};
 
 use model::intent::{DropMeasure, MarkAt, PortSpec};
 use model::{QueueDisc, Rng};

@@ -50,7 +50,8 @@ impl QueueDisc for StrictPriority {
             return Verdict::Dropped(model::DropReason::Full);
         }
         let index = self.index(packet);
-        let verdict = self.queues[index].push(0, packet);
+        let elsewhere = self.bytes - self.queues[index].bytes();
+        let verdict = self.queues[index].push(elsewhere, packet);
         if verdict == Verdict::Queued {
             self.filled |= 1 << index;
             self.bytes += u64::from(packet.size);

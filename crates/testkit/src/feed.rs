@@ -93,6 +93,7 @@ pub fn feed(make: &Make<'_>, codec: &'static dyn Codec, bytes: &[u8]) {
             base_rtt: Span::us(12),
             encap: Encap::PAPER,
             port_buffer: Bytes(384_500),
+            line_share: model::intent::CreditSpec::WHOLE,
             hops_max: 1,
         };
         (

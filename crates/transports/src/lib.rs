@@ -4,6 +4,7 @@
 //! [`registry`]. The command line, Python, the documentation and the conformance suite iterate
 //! over the registry. One that lives elsewhere is added by its own `main`: [`Registry::with`].
 
+pub mod beside;
 pub mod dctcp;
 pub mod expresspass;
 pub mod parts;

@@ -269,6 +269,20 @@ fn about(run: &RunRecord, summary: &Summary) -> About {
     };
     let packets = summary.packets;
     let mut facts = vec![("transport".into(), run.transport.clone())];
+    facts.extend(summary.transports.iter().map(|of| {
+        let finished = format!("{} of {}", human::count(of.finished), human::count(of.messages));
+        let p99 = of.fct_ps.as_ref().map_or("-".into(), |dist| {
+            figure(dist.p99, |ps| human::time(Span(ps)))
+        });
+        let goodput = of.goodput_bps.map_or("-".into(), |bps| human::rate(Rate(bps)));
+        let text = format!(
+            "{finished} messages finished, 99th percentile {p99}, goodput {goodput}, {} data packets, {} \
+             of them again",
+            human::count(of.data_sent),
+            human::count(of.retransmitted)
+        );
+        (format!("by {}", of.name), text)
+    }));
     facts.extend(if derived.more.is_empty() {
         derived_facts(run)
     } else {
@@ -282,6 +296,7 @@ fn about(run: &RunRecord, summary: &Summary) -> About {
         ("of those again", human::count(packets.retransmitted)),
         ("duplicates at receivers", human::count(packets.duplicates)),
         ("packets marked", human::count(packets.marked)),
+        ("control packets", control(summary)),
         ("safety timers fired", human::count(packets.timeouts)),
         (
             "fairness (Jain)",
@@ -310,6 +325,32 @@ fn about(run: &RunRecord, summary: &Summary) -> About {
             },
         ],
     }
+}
+
+/// Packets of class control, and what they take of the links.
+fn control(summary: &Summary) -> String {
+    let control = &summary.control;
+    if control.packets == 0 {
+        return "none".into();
+    }
+    let parts = [
+        (control.requests, "requests"),
+        (control.probes, "probes"),
+        (control.acks, "acknowledgements of them and of bursts"),
+    ];
+    let known: Vec<_> = parts
+        .into_iter()
+        .filter(|&(count, _)| count > 0)
+        .map(|(count, what)| format!(", {} {what}", human::count(count)))
+        .collect();
+    format!(
+        "{}{}; {} of a link in the mean, {} of {}",
+        human::count(control.packets),
+        known.concat(),
+        human::percent(control.share_mean),
+        human::percent(control.share_max),
+        control.busiest
+    )
 }
 
 /// Buckets of a curve over time.

@@ -17,7 +17,7 @@ pub use why::{Asked, Part, PartSum, Row, Segment, Why};
 pub(crate) use words::{ladder_line, moment};
 
 use model::wire::Codec;
-use model::{DropReason, Encap, Packet};
+use model::{ConnId, DropReason, Encap, Packet};
 use units::{LineTime, Rate, Span, Time};
 
 /// The network that packets crossed.
@@ -32,8 +32,10 @@ pub struct Network {
     pub conns: Vec<(u32, u32)>,
     /// Frame sizes.
     pub encap: Encap,
-    /// How the transport's packets look.
-    pub codec: &'static dyn Codec,
+    /// How the packets of each transport look.
+    pub codecs: Vec<&'static dyn Codec>,
+    /// The transport of each connection, by number; the first where nothing is said.
+    pub codec_of: Vec<u8>,
 }
 
 /// One direction of a cable.
@@ -72,6 +74,12 @@ pub enum What {
 }
 
 impl Network {
+    /// How the packets of a connection look.
+    pub fn codec(&self, conn: ConnId) -> &'static dyn Codec {
+        let known = self.codec_of.get(conn.0 as usize).copied();
+        self.codecs[usize::from(known.unwrap_or(0))]
+    }
+
     /// `tor0 -> h3`.
     pub fn link_name(&self, link: u32) -> String {
         let link = self.links[link as usize];

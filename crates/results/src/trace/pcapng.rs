@@ -128,7 +128,7 @@ fn frame(network: &Network, packet: &Packet) -> Vec<u8> {
         epoch: 0,
         cookie: 0,
     };
-    let head_len = network.codec.encode(packet, link, &mut head);
+    let head_len = network.codec(packet.conn).encode(packet, link, &mut head);
     let shown = usize::from(packet.size.saturating_sub(UNSEEN)).max(ETHERNET + IP + UDP + head_len);
     let length = |skip: usize| {
         u16::try_from(shown - skip)

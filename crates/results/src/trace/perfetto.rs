@@ -85,7 +85,7 @@ pub fn perfetto(out: &mut dyn Write, network: &Network, flights: &[Flight]) -> i
             let name = json!(format!(
                 "dropped ({}): {}",
                 reason.name(),
-                network.codec.describe(&flight.packet)
+                network.codec(flight.packet.conn).describe(&flight.packet)
             ));
             let rest = format!("\"s\":\"t\",\"name\":{name}");
             events.at(network, 'i', link, at, &rest)?;
@@ -117,7 +117,7 @@ fn slice(
     let rest = format!(
         "\"dur\":{},\"name\":{},\"cat\":\"{}\",\"args\":{}",
         us(Time(took.0)),
-        json!(network.codec.describe(packet)),
+        json!(network.codec(packet.conn).describe(packet)),
         packet.class().name(),
         json!({
             "connection": packet.conn.0,

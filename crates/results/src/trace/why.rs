@@ -265,7 +265,7 @@ fn row(network: &Network, asked: &Asked, flight: &Flight) -> Row {
         sent_ps: flight.sent().0,
         arrived_ps: flight.arrived().map(|at| at.0),
         forth: flight.from(network) == asked.src,
-        what: network.codec.describe(&flight.packet),
+        what: network.codec(flight.packet.conn).describe(&flight.packet),
         class: flight.packet.class().name(),
         size: flight.packet.size,
         fate: match flight.fate {
@@ -373,7 +373,11 @@ impl Walk<'_> {
 
     /// Whether a flight carries bytes of the message. An empty message is an empty frame.
     fn carries(&self, flight: &Flight) -> bool {
-        let Some((offset, length)) = self.network.codec.payload(&flight.packet) else {
+        let Some((offset, length)) = self
+            .network
+            .codec(flight.packet.conn)
+            .payload(&flight.packet)
+        else {
             return false;
         };
         let (from, to) = (self.asked.offset, self.asked.offset + self.asked.size);
@@ -417,7 +421,10 @@ impl Walk<'_> {
     /// Adds the way of a packet, backwards.
     fn way(&mut self, at: usize) {
         let flight = self.flights[at];
-        let what = self.network.codec.describe(&flight.packet);
+        let what = self
+            .network
+            .codec(flight.packet.conn)
+            .describe(&flight.packet);
         for (n, hop) in flight.hops.iter().enumerate().rev() {
             let place = || self.network.link_name(hop.link);
             let place = place();
@@ -454,7 +461,10 @@ impl Walk<'_> {
         };
         let own = own.min(time.end.since(time.start));
         let split = Time(time.end.0 - own.0);
-        let what = self.network.codec.describe(&self.flights[at].packet);
+        let what = self
+            .network
+            .codec(self.flights[at].packet.conn)
+            .describe(&self.flights[at].packet);
         let note = format!("own packets before {what}");
         self.add(Part::Serialisation, split..time.end, place, None, &note);
         self.add(
@@ -505,7 +515,9 @@ impl Walk<'_> {
     }
 
     fn answers(&self, data: &Flight, credit: &Flight) -> Option<bool> {
-        self.network.codec.answers(&data.packet, &credit.packet)
+        self.network
+            .codec(data.packet.conn)
+            .answers(&data.packet, &credit.packet)
     }
 
     fn released(&self, at: usize) -> Released {
@@ -553,10 +565,18 @@ impl Walk<'_> {
     /// data, which may well be equal, only those lost count.
     fn first_try(&self, at: usize) -> Option<usize> {
         let flight = self.flights[at];
-        let bytes = self.network.codec.payload(&flight.packet);
+        let bytes = self
+            .network
+            .codec(flight.packet.conn)
+            .payload(&flight.packet);
         self.flights[..at].iter().position(|earlier| {
             let same_way = earlier.packet.to() == flight.packet.to();
-            let same = match (bytes, self.network.codec.payload(&earlier.packet)) {
+            let same = match (
+                bytes,
+                self.network
+                    .codec(earlier.packet.conn)
+                    .payload(&earlier.packet),
+            ) {
                 (Some((from, length)), Some((other, reach))) => {
                     let end = other + u64::from(reach);
                     other == from || (from < end && other < from + u64::from(length))

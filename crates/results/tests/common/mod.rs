@@ -76,11 +76,13 @@ fn record(scenario: &str, title: &str, hosts: u32) -> RunRecord {
             more: vec![("credit rate".into(), "5.18 Gb/s".into())],
         },
         tags: vec!["data".into()],
+        transports: vec!["expresspass".into()],
         flows: Vec::new(),
         ports: star(hosts),
         port_series: Vec::new(),
         flow_series: Vec::new(),
         totals: Totals::default(),
+        totals_apart: Vec::new(),
         stuck: Vec::new(),
         conservation: Ok(()),
         why: Vec::new(),
@@ -121,6 +123,7 @@ fn serve(run: &mut RunRecord, flows: Vec<(u32, u32, u64, u64)>, sample: u64) {
             ideal: ideal(size),
             received: size,
             tag: 0,
+            transport: 0,
             timed: false,
         });
         for link in [2 * src, 2 * dst + 1] {
@@ -272,6 +275,7 @@ pub fn long_flows() -> RunRecord {
             ideal: ideal(1 << 40),
             received: received[message as usize],
             tag: 0,
+            transport: 0,
             timed: true,
         });
     }

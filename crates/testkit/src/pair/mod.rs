@@ -291,6 +291,7 @@ impl<'a> Pair<'a> {
             base_rtt: (self.delay + self.delay + full + small).times(links),
             encap: self.encap,
             port_buffer: Bytes(self.buffer.0.min(PORT_BUFFER.0)),
+            line_share: model::intent::CreditSpec::WHOLE,
             hops_max: if links == 1 { 1 } else { 2 },
         }
     }

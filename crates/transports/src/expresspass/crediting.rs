@@ -36,6 +36,39 @@ pub(super) struct Crediting {
     sent_at: Vec<Time>,
     /// The first credit in `sent_at`.
     sent_from: u64,
+    /// The burst that follows the request, until its fate is known.
+    burst: Option<Box<Expected>>,
+}
+
+/// What a burst brings without a credit. [ours: aeolus leaves open what becomes of credits for it]
+///
+/// Its packets follow the request at line rate. One that is late was dropped, or its sender's line is
+/// busy with others: it will need a credit.
+#[derive(Clone, Debug)]
+struct Expected {
+    /// When the request came.
+    from: Time,
+    /// Packets that the burst may bring.
+    frames: u32,
+    /// Line time of one.
+    frame_time: Span,
+    /// Packets of it that have come.
+    arrived: u32,
+    /// Packets that were asked for and do not fit the burst.
+    beyond: u32,
+    /// A credit was held back.
+    held: bool,
+}
+
+impl Expected {
+    /// Packets that will not come without a credit, as far as can be told at `now`.
+    fn demand(&self, now: Time) -> u64 {
+        let due = now.since(self.from).0 / self.frame_time.0.max(1);
+        let late = due
+            .min(u64::from(self.frames))
+            .saturating_sub(u64::from(self.arrived));
+        u64::from(self.beyond) + late
+    }
 }
 
 impl Crediting {
@@ -51,7 +84,60 @@ impl Crediting {
             doublings: 0,
             sent_at: vec![Time::ZERO; SENT_AT_MIN],
             sent_from: given + 1,
+            burst: None,
         }
+    }
+
+    /// A burst of up to `frames` packets follows a request for `packets`.
+    pub(super) fn expect(&mut self, now: Time, packets: u32, frames: u32, frame_time: Span) {
+        self.burst = (frames > 0).then(|| {
+            Box::new(Expected {
+                from: now,
+                frames: frames.min(packets),
+                frame_time,
+                arrived: 0,
+                beyond: packets.saturating_sub(frames),
+                held: false,
+            })
+        });
+    }
+
+    /// A packet of the burst has come.
+    pub(super) fn on_unscheduled(&mut self, now: Time) {
+        self.heard_at = now;
+        if let Some(burst) = &mut self.burst {
+            burst.arrived = burst.arrived.saturating_add(1);
+        }
+    }
+
+    /// The burst is over, or there is none any more. Returns whether credits were held back for it.
+    pub(super) fn end_burst(&mut self) -> bool {
+        self.burst.take().is_some_and(|burst| burst.held)
+    }
+
+    /// Whether the next credit would bring nothing: all that was asked for and is not late comes with
+    /// the burst, or on credits given before. Not for longer than the burst and a round trip: credits
+    /// may be lost.
+    #[inline]
+    pub(super) fn holds_back(&mut self, now: Time, rtt: Span, given: u64) -> bool {
+        if self.burst.is_none() {
+            return false;
+        }
+        self.burst_brings_all(now, rtt, given)
+    }
+
+    #[cold]
+    fn burst_brings_all(&mut self, now: Time, rtt: Span, given: u64) -> bool {
+        let Some(burst) = &mut self.burst else {
+            return false;
+        };
+        let lasts = burst.frame_time.times(u64::from(burst.frames)) + rtt;
+        if now.since(burst.from) >= lasts {
+            self.burst = None;
+            return false;
+        }
+        burst.held = given - self.given_before >= burst.demand(now);
+        burst.held
     }
 
     pub(super) fn heard_at(&self) -> Time {

@@ -215,6 +215,7 @@ impl Sender {
         early.unprobed = 0;
         if let Some(last) = early.burst.last() {
             let size = host.settings.encap.frame_min;
+            host.totals.probes += 1;
             host.nic.push(header::about(
                 self.peer,
                 self.conn,

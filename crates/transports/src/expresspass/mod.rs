@@ -193,7 +193,7 @@ impl ExpressPassHost {
         let line = LineTime::new(config.rate);
         let gate = params
             .nic_shaper
-            .then(|| CreditGate::new(params.credit_spec(config.encap), line));
+            .then(|| CreditGate::new(params.credit_spec_at(config), line));
         Self {
             id: config.host,
             host: Host {
@@ -385,11 +385,14 @@ impl ExpressPassHost {
         self.arm_receiver(slot);
     }
 
-    fn on_probe(&mut self, packet: &Packet) {
-        match self.receiver_of.get(packet.conn) {
-            Some(slot) => self.receivers[slot].on_probe(&mut self.host, header::position(packet)),
-            None => self.host.totals.duplicates += 1,
-        }
+    fn on_probe(&mut self, now: Time, packet: &Packet) {
+        let Some(slot) = self.receiver_of.get(packet.conn) else {
+            self.host.totals.duplicates += 1;
+            return;
+        };
+        let (host, flows) = (&mut self.host, &mut self.flows);
+        self.receivers[slot].on_probe(now, host, flows, header::position(packet));
+        self.arm_receiver(slot);
     }
 
     fn on_ack(&mut self, cx: &mut Cx<'_>, packet: &Packet, probe: bool) {
@@ -612,7 +615,7 @@ impl Endpoint for ExpressPassHost {
             Some(Kind::Nack) => self.on_report(cx, packet, true),
             Some(Kind::StopAck) => self.on_report(cx, packet, false),
             Some(Kind::Ack) => self.on_ack(cx, packet, false),
-            Some(Kind::Probe) => self.on_probe(packet),
+            Some(Kind::Probe) => self.on_probe(cx.now, packet),
             Some(Kind::ProbeAck) => self.on_ack(cx, packet, true),
             None => self.host.totals.nonsense += 1,
         }

@@ -135,6 +135,7 @@ mod tests {
             count,
             size_mean: 84,
             frame_max: 1538,
+            share: CreditSpec::WHOLE,
         };
         Nic::new(Some(CreditGate::new(spec, line)), line)
     }

@@ -3,7 +3,6 @@
 use super::early::FirstRtt;
 use super::feedback::{Controller, Law};
 use crate::ParamError;
-use crate::parts::credit_gate::CreditGate;
 use crate::parts::keys::{self, Key};
 use model::intent::{CreditCount, CreditSpec, DropBy, DropMeasure, DropSpec};
 use model::{Class, Encap, EndpointConfig};
@@ -39,6 +38,8 @@ pub struct Params {
     pub bucket: u16,
     /// What a credit costs its shaper.
     pub count: CreditCount,
+    /// Part of every line that credits and their data leave to control packets.
+    pub control_share: f64,
     /// Whether the host's own line shapes credits like a switch port.
     pub nic_shaper: bool,
     /// Whether a sender stops credits as soon as enough are under way.
@@ -68,6 +69,8 @@ pub struct Params {
     pub burst: Option<u64>,
     /// Unscheduled packets between two probes; 0 for one probe behind the last.
     pub probe_every: u16,
+    /// Whether a receiver gives no credits for what a burst is bringing.
+    pub subtract_burst: bool,
     /// Waiting bytes from which on switches drop the victim.
     pub drop_threshold: u64,
     /// What switches compare with it.
@@ -212,6 +215,16 @@ impl Params {
         self.credit_size_min.midpoint(self.credit_size_max)
     }
 
+    /// What a host's own line must do with credits.
+    pub(super) fn credit_spec_at(&self, config: &EndpointConfig) -> CreditSpec {
+        let spec = self.credit_spec(config.encap);
+        let others = CreditSpec::WHOLE - config.line_share;
+        CreditSpec {
+            share: spec.share - others,
+            ..spec
+        }
+    }
+
     /// What every port must do with credits.
     pub fn credit_spec(&self, encap: Encap) -> CreditSpec {
         CreditSpec {
@@ -220,6 +233,7 @@ impl Params {
             count: self.count,
             size_mean: self.credit_size_mean(),
             frame_max: encap.wire_max(),
+            share: CreditSpec::WHOLE - ten_thousandths(self.control_share),
         }
     }
 }
@@ -240,6 +254,7 @@ impl Default for Params {
             credit_queue: 8,
             bucket: 2,
             count: CreditCount::Credits,
+            control_share: 0.0,
             nic_shaper: true,
             early_stop: true,
             start_rule: true,
@@ -254,6 +269,7 @@ impl Default for Params {
             first_rtt: FirstRtt::Silent,
             burst: None,
             probe_every: 0,
+            subtract_burst: false,
             drop_threshold: 4 * 1538,
             drop_measure: DropMeasure::Queue,
             drop_by: DropBy::Class,
@@ -327,11 +343,24 @@ fn write_host_delay(delay: &HostDelay) -> Value {
     Value::Table(Table::from_iter([(name.to_owned(), Value::Array(list))]))
 }
 
+/// Largest part of a line that is left to control packets. [ours]
+const CONTROL_SHARE_MAX: f64 = 0.5;
+
+/// A share as an integer. [ours: a hundredth of a per cent]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "shares are between 0 and 1"
+)]
+fn ten_thousandths(share: f64) -> u16 {
+    (share * f64::from(CreditSpec::WHOLE) + 0.5) as u16
+}
+
 /// Smallest share or aggressiveness: a millionth, so that no gap between credits overflows.
 const SHARE_MIN: f64 = 1e-6;
 
 /// Every key, in the order of the documentation.
-pub(super) static KEYS: [Key<Params>; 24] = [
+pub(super) static KEYS: [Key<Params>; 25] = [
     Key {
         key: "controller",
         meaning: "law of the credit rate: artefact (as in the authors' simulator), published (as \
@@ -426,6 +455,15 @@ pub(super) static KEYS: [Key<Params>; 24] = [
         set: |p, v| keys::word(v, &COUNTS).map(|x| p.count = x),
     },
     Key {
+        key: "control_share",
+        meaning: "share of every line that credits and the data they release leave to requests, \
+                  acknowledgements and other control packets, which nothing paces; without it they \
+                  stand in the data queues where a line is busy both ways",
+        source: "[ours]; the papers count none: 0",
+        get: |p| Value::from(p.control_share),
+        set: |p, v| keys::number(v, 0.0, CONTROL_SHARE_MAX).map(|x| p.control_share = x),
+    },
+    Key {
         key: "nic_shaper",
         meaning: "whether a host's line shapes credits like a switch port; false is a plain FIFO",
         source: "[xpass artefact, fat-tree script]; false in its dumbbell scripts",
@@ -514,10 +552,11 @@ pub(super) static KEYS: [Key<Params>; 24] = [
 /// may be far apart, and asking costs the network. [ours]
 const QUIET_RETRIES: u64 = 8;
 
-const MEASURES: [(&str, DropMeasure); 3] = [
+const MEASURES: [(&str, DropMeasure); 4] = [
     ("queue", DropMeasure::Queue),
     ("queue_and_packet", DropMeasure::QueueAndPacket),
     ("victim_only", DropMeasure::VictimOnly),
+    ("port", DropMeasure::Port),
 ];
 const TELLS: [(&str, DropBy); 2] = [("class", DropBy::Class), ("ecn", DropBy::Ecn)];
 /// Largest burst and threshold: 1 GB. [ours]
@@ -539,7 +578,7 @@ fn size(value: &Value) -> Result<u64, String> {
 }
 
 /// The keys of transports that send before the first credit.
-pub(super) static EARLY_KEYS: [Key<Params>; 6] = [
+pub(super) static EARLY_KEYS: [Key<Params>; 7] = [
     Key {
         key: "burst",
         meaning: "wire bytes of a new flow that leave before its first credit: a size, or \"1 BDP\" \
@@ -567,6 +606,14 @@ pub(super) static EARLY_KEYS: [Key<Params>; 6] = [
         set: |p, v| keys::count(v, 0, 1000).map(|x| p.probe_every = x),
     },
     Key {
+        key: "subtract_burst",
+        meaning: "whether a receiver gives no credits for packets of a burst that arrive as they should: \
+                  of what was asked for it subtracts what has come and what is not late yet",
+        source: "[ours]; [aeolus s3.3] does not say",
+        get: |p| Value::from(p.subtract_burst),
+        set: |p, v| keys::flag(v).map(|x| p.subtract_burst = x),
+    },
+    Key {
         key: "drop_threshold",
         meaning: "waiting bytes from which on switches drop the victim (unscheduled packets; \
                   scheduled ones under ssp)",
@@ -576,7 +623,8 @@ pub(super) static EARLY_KEYS: [Key<Params>; 6] = [
     },
     Key {
         key: "drop_measure",
-        meaning: "what switches compare with drop_threshold: queue, queue_and_packet or victim_only",
+        meaning: "what switches compare with drop_threshold: queue, queue_and_packet, victim_only or port (all \
+                  queues of it)",
         source: "[aeolus s4.1]; victim_only in [flexpass artefact]",
         get: |p| word(&MEASURES, p.drop_measure),
         set: |p, v| keys::word(v, &MEASURES).map(|x| p.drop_measure = x),
@@ -628,6 +676,11 @@ pub(super) struct Settings {
     pub(super) first_rtt: FirstRtt,
     /// Wire bytes of a burst.
     pub(super) burst: u64,
+    /// Full frames of a burst that receivers subtract from what they are asked for; 0 where they do
+    /// not.
+    pub(super) burst_frames: u32,
+    /// Line time of a full frame.
+    pub(super) frame_time: Span,
     pub(super) probe_every: u16,
     pub(super) shortest_first: bool,
     /// Everything but unscheduled packets is ECN-capable: that is how switches know it.
@@ -644,7 +697,7 @@ impl Settings {
             w_init: params.w_init,
             target_scale: params.target_scale,
             target_loss: params.target_loss,
-            period: CreditGate::new(params.credit_spec(config.encap), line).period(),
+            period: params.credit_spec_at(config).period(line),
         };
         // A request repeated before its answer can be here teaches nothing.
         let retry_min = Span(config.base_rtt.0.saturating_add(config.base_rtt.0 / 2));
@@ -669,6 +722,7 @@ impl Settings {
                 .saturating_sub(excess.times(config.hops_max.into()).0),
         );
         let bdp = config.rate.bytes_in(control_rtt).get();
+        let burst = params.burst.unwrap_or(bdp);
         Self {
             law,
             encap: config.encap,
@@ -693,7 +747,13 @@ impl Settings {
             give_up: params.give_up,
             expiry: params.expiry,
             first_rtt: params.first_rtt,
-            burst: params.burst.unwrap_or(bdp),
+            burst,
+            burst_frames: if params.subtract_burst && params.first_rtt != FirstRtt::Silent {
+                u32::try_from(burst / u64::from(config.encap.wire_max())).unwrap_or(u32::MAX)
+            } else {
+                0
+            },
+            frame_time: line.of(config.encap.wire_max().into()),
             probe_every: params.probe_every,
             shortest_first: params.shortest_first,
             ect: params.drop_by == DropBy::Ecn,

@@ -165,6 +165,7 @@ impl Receiver {
         let share = f64::from(packets.min(START_RULE_PACKETS)) / f64::from(START_RULE_PACKETS);
         let rate = settings.alpha * if settings.start_rule { share } else { 1.0 };
         let flow = flows.insert(Crediting::new(&settings.law, cx.now, rate, self.given));
+        flows[flow].expect(cx.now, packets, settings.burst_frames, settings.frame_time);
         let credit_at = self.give(cx.now, cx.rng, host, flow, flows);
         self.phase = Phase::Crediting { flow, credit_at };
     }
@@ -228,6 +229,11 @@ impl Receiver {
                 }
                 let crediting = &mut flows[flow];
                 crediting.apply(&host.settings.law, cx.now, rtt, self.given);
+                if crediting.holds_back(cx.now, host.settings.base_rtt, self.given) {
+                    let credit_at = cx.now + picoseconds(crediting.feedback.gap());
+                    self.phase = Phase::Crediting { flow, credit_at };
+                    return Fate::Keep;
+                }
                 let credit_at = self.give(cx.now, cx.rng, host, flow, flows);
                 self.phase = Phase::Crediting { flow, credit_at };
                 Fate::Keep
@@ -290,7 +296,7 @@ impl Receiver {
         data: Data,
     ) {
         if let Phase::Crediting { flow, .. } = self.phase {
-            flows[flow].on_request(cx.now);
+            flows[flow].on_unscheduled(cx.now);
         }
         let position = self.position_of(data);
         self.take(cx, host, flows, data, false);
@@ -298,13 +304,27 @@ impl Receiver {
     }
 
     /// The probe behind the unscheduled frame at `position` has come.
-    pub(super) fn on_probe(&mut self, host: &mut Host, position: u64) {
+    pub(super) fn on_probe(
+        &mut self,
+        now: Time,
+        host: &mut Host,
+        flows: &mut Flows,
+        position: u64,
+    ) {
+        if let Phase::Crediting { flow, credit_at } = &mut self.phase
+            && host.settings.probe_every == 0
+            && flows[*flow].end_burst()
+        {
+            // What has not come by now needs a credit.
+            *credit_at = now;
+        }
         self.answer(host, Kind::ProbeAck, position);
     }
 
     fn answer(&self, host: &mut Host, kind: Kind, position: u64) {
         let (next, size) = (self.next(), host.settings.encap.frame_min);
         let packet = header::about(self.peer, self.conn, kind, position, next, size);
+        host.totals.acks += 1;
         host.nic.push(packet);
     }
 

@@ -465,6 +465,7 @@ impl Sender {
         } else {
             self.outgoing.next()
         };
+        host.totals.requests += 1;
         host.nic.push(header::request(
             self.peer,
             self.conn,

@@ -58,6 +58,75 @@ fn one_packet_in_the_first_round_trip() {
     }
 }
 
+/// The conversation of a burst of eight frames, with the credits and the moment of the last byte in
+/// microseconds. Flows start at half of the full rate: a credit for every other frame.
+fn burst(subtract: bool, script: impl FnOnce(&mut Pair<'_>)) -> (String, usize, f64) {
+    let params = Params {
+        subtract_burst: subtract,
+        jitter: 0.0,
+        ..Params::profile("b").unwrap().with(FirstRtt::Aeolus)
+    };
+    let make = made(params);
+    let mut pair = Pair::new(&make, CODEC).named("expresspass");
+    pair.message(START, A, B, 8 * 1460);
+    script(&mut pair);
+    pair.run();
+    let text = pair.ladder();
+    let credits = text
+        .lines()
+        .filter(|line| line.contains("  CREDIT "))
+        .count();
+    let end = text.lines().find(|line| line.contains("received message"));
+    let end = end.unwrap().trim().split("us").next().unwrap();
+    (text.clone(), credits, end.parse().unwrap())
+}
+
+#[test]
+fn what_a_burst_brings_needs_no_credits() {
+    let (text, credits, end) = burst(true, |_| {});
+    insta::assert_snapshot!("burst", text);
+    let (_, before, same) = burst(false, |_| {});
+    assert_eq!((credits, before), (1, 4));
+    assert!((end - same).abs() < 0.001, "{end} and {same}");
+}
+
+#[test]
+fn what_a_burst_lost_gets_its_credit_as_soon_as_one_can_be_used() {
+    let lose = |pair: &mut Pair<'_>| {
+        pair.lose(("DATA", 3));
+        pair.lose(("DATA", 8));
+    };
+    let (text, credits, end) = burst(true, lose);
+    insta::assert_snapshot!("burst_lost", text);
+    let (_, before, earlier) = burst(false, lose);
+    assert!(credits < before, "{credits} of {before} credits");
+    // No later than a credit's gap: one given before the loss is known may come just in time.
+    assert!(end < earlier + 2.6, "{end} after {earlier}");
+}
+
+#[test]
+fn what_a_lost_probe_hides_is_fetched_all_the_same() {
+    let (_, _, end) = burst(true, |pair| {
+        pair.lose(("DATA", 8));
+        pair.lose(("PROBE 10220", 1));
+    });
+    // The burst, a round trip for credits to be held back, and one for the credit to bring data.
+    assert!(end < 1060.0, "{end}");
+}
+
+#[test]
+fn credits_leave_control_packets_their_share() {
+    let params = Params {
+        control_share: 0.05,
+        ..Params::default()
+    };
+    let line = LineTime::new(Rate::gbps(10));
+    let period = |params: &Params| params.credit_spec(Encap::PAPER).period(line);
+    // 84 B and 1538 B in 95 % of the line.
+    assert_eq!(period(&Params::default()), Span(1_297_600));
+    assert_eq!(period(&params), Span((1_297_600u64 * 20).div_ceil(19)));
+}
+
 #[test]
 fn an_empty_message_takes_one_empty_frame() {
     insta::assert_snapshot!("empty", ladder(0, |_, _| {}));

@@ -17,7 +17,7 @@ pub struct CreditGate {
     /// Wire bytes that wait.
     bytes: u32,
     spec: CreditSpec,
-    /// Line time that one credit of mean size stands for: its own and its data frame's.
+    /// Line time that one credit of mean size stands for: [`CreditSpec::period`].
     period: Span,
     /// Line time that a full bucket stands for.
     full: Span,
@@ -30,7 +30,7 @@ pub struct CreditGate {
 impl CreditGate {
     /// The gate of a line. Its bucket is empty at time 0. [xpass artefact, xpass-drop-tail.cc]
     pub fn new(spec: CreditSpec, line: LineTime) -> Self {
-        let period = line.of(u64::from(spec.size_mean) + u64::from(spec.frame_max));
+        let period = spec.period(line);
         Self {
             queue: PacketQueue::default(),
             bytes: 0,
@@ -40,11 +40,6 @@ impl CreditGate {
             empty_at: Time::ZERO,
             ready_at: Time::NEVER,
         }
-    }
-
-    /// Time between two credits of mean size at the full credit rate.
-    pub fn period(&self) -> Span {
-        self.period
     }
 
     /// What `size` bytes of credit cost, in line time.
@@ -145,6 +140,7 @@ mod tests {
             count,
             size_mean: 84,
             frame_max: 1538,
+            share: CreditSpec::WHOLE,
         }
     }
     fn credit(size: u16) -> Packet {

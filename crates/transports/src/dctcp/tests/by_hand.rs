@@ -31,6 +31,7 @@ impl Bench {
             base_rtt: Span::us(12),
             encap: Encap::PAPER,
             port_buffer: Bytes(384_500),
+            line_share: model::intent::CreditSpec::WHOLE,
             hops_max: 1,
         };
         let rng = Rng::stream(1, stream::TEST, 0);

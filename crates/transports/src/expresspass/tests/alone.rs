@@ -29,6 +29,7 @@ impl Alone {
             base_rtt: Span::us(12),
             encap: Encap::PAPER,
             port_buffer: Bytes(384_500),
+            line_share: model::intent::CreditSpec::WHOLE,
             hops_max: 1,
         };
         let endpoint = ExpressPassHost::new(params, &config);

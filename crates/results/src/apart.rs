@@ -1,0 +1,111 @@
+//! What a summary says apart: of packets that carry neither data nor a credit, and of each transport
+//! where several share the hosts.
+
+use crate::record::{FlowRow, PortRow, RunRecord};
+use crate::stats::Dist;
+use crate::summary::{active_span, fct, goodput, line_share, slowdown};
+use model::Class;
+use serde::{Deserialize, Serialize};
+
+/// Packets of class control: they are never dropped first, and nothing but what they answer paces
+/// them. [ours; aeolus s3.3 protects them, too]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Control {
+    /// Put on their lines by hosts.
+    pub packets: u64,
+    /// Of these: requests for credits.
+    pub requests: u64,
+    /// Of these: probes behind unscheduled packets.
+    pub probes: u64,
+    /// Of these: acknowledgements of single unscheduled packets and of probes.
+    pub acks: u64,
+    /// Bytes that hosts put on their lines.
+    pub bytes: u64,
+    /// Their mean share of a link, over the run's active time.
+    pub share_mean: f64,
+    /// Their greatest share of a link.
+    pub share_max: f64,
+    /// The link that has it; empty where there are none.
+    pub busiest: String,
+}
+
+/// One of several transports of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OfTransport {
+    /// Its name.
+    pub name: String,
+    /// Counted messages.
+    pub messages: u64,
+    /// Of these, finished.
+    pub finished: u64,
+    /// Completion times; those of messages with a set end are left out.
+    pub fct_ps: Option<Dist<u64>>,
+    /// Completion time over that in an idle network.
+    pub slowdown: Option<Dist<f64>>,
+    /// Payload per second that its receivers got, over the same time as the run's.
+    pub goodput_bps: Option<u64>,
+    /// Data packets sent, first time or again.
+    pub data_sent: u64,
+    /// Data packets sent again.
+    pub retransmitted: u64,
+    /// Safety timers that fired.
+    pub timeouts: u64,
+}
+
+pub(crate) fn control(run: &RunRecord) -> Control {
+    let class = Class::Control as usize;
+    let span = active_span(run);
+    let share = |port: &PortRow| line_share(port, port.bytes[class], span);
+    // Of equals the first, so that the name does not depend on how many there are.
+    let busiest = run
+        .ports
+        .iter()
+        .rev()
+        .max_by(|a, b| share(a).total_cmp(&share(b)));
+    let at_hosts = || run.ports.iter().filter(|port| port.of_host());
+    Control {
+        packets: at_hosts().map(|port| port.packets[class]).sum(),
+        requests: run.totals.requests,
+        probes: run.totals.probes,
+        acks: run.totals.acks,
+        bytes: at_hosts().map(|port| port.bytes[class]).sum(),
+        share_mean: run.ports.iter().map(share).sum::<f64>() / run.ports.len().max(1) as f64,
+        share_max: busiest.map_or(0.0, share),
+        busiest: busiest
+            .filter(|port| port.bytes[class] > 0)
+            .map_or_else(String::new, PortRow::name),
+    }
+}
+
+pub(crate) fn transports(run: &RunRecord, counted: &[&FlowRow]) -> Vec<OfTransport> {
+    if run.transports.len() < 2 {
+        return Vec::new();
+    }
+    let names = (0u8..).zip(&run.transports);
+    let one = |(number, name): (u8, &String)| {
+        let is = |flow: &FlowRow| flow.transport == number;
+        let own: Vec<&FlowRow> = counted.iter().copied().filter(|flow| is(flow)).collect();
+        let times: Vec<_> = own.iter().filter_map(|flow| fct(flow, run.end)).collect();
+        let slow: Vec<_> = own
+            .iter()
+            .filter_map(|flow| slowdown(flow, run.end))
+            .collect();
+        let totals = run
+            .totals_apart
+            .get(usize::from(number))
+            .copied()
+            .unwrap_or_default();
+        OfTransport {
+            name: name.clone(),
+            messages: own.len() as u64,
+            finished: own.iter().filter(|flow| flow.end.is_some()).count() as u64,
+            fct_ps: Dist::of(&times),
+            slowdown: Dist::of(&slow),
+            goodput_bps: goodput(run, &is).map(|goodput| goodput.bps),
+            data_sent: totals.data_sent,
+            retransmitted: totals.retransmitted,
+            timeouts: totals.timeouts,
+        }
+    };
+    names.map(one).collect()
+}

@@ -1,0 +1,212 @@
+//! Two transports in one run: what each gets, and what becomes of the promises.
+
+use model::Class;
+use results::{RunRecord, Summary};
+use scenario::{Alone, Assembled, Scenario, load_text};
+use units::Time;
+
+/// Four long flows over one link by Aeolus, and 32 of DCTCP beside them.
+fn crossing() -> String {
+    let pairs = |range: std::ops::Range<u32>| {
+        let pairs: Vec<_> = range.map(|n| format!("\"{n} -> {}\"", 36 + n)).collect();
+        pairs.join(", ")
+    };
+    format!(
+        "[topology]\nkind = \"dumbbell\"\npairs = 36\nhost_rate = \"10Gbps\"\nhost_delay = \"4us\"\n\
+         [[workload]]\nkind = \"long-flows\"\npairs = [{}]\n\
+         [[workload]]\nkind = \"long-flows\"\ntransport = \"dctcp\"\ntag = \"old\"\npairs = [{}]\n\
+         [transport]\nkind = \"expresspass+aeolus\"\n\
+         [run]\nuntil = \"10ms\"\n[output]\nevery = \"100us\"\nflows = true\n",
+        pairs(0..4),
+        pairs(4..36)
+    )
+}
+
+fn assembled(text: &str, sets: &[&str]) -> Assembled {
+    let sets: Vec<_> = sets.iter().map(|s| (*s).to_owned()).collect();
+    load_text("a.toml", text, &sets)
+        .and_then(Scenario::assemble)
+        .unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn run(text: &str, sets: &[&str], threads: u16) -> RunRecord {
+    let record = assembled(text, sets).run(threads, "", &mut Alone);
+    let record = record.unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(record.conservation, Ok(()));
+    record
+}
+
+fn dropped(record: &RunRecord, class: Class) -> u64 {
+    let ports = record.ports.iter();
+    ports.map(|port| port.dropped[class as usize]).sum()
+}
+
+/// Payload per second of either transport, as a part of what credits release on this link alone:
+/// 1460 B for every 84 B and 1538 B.
+fn parts(record: &RunRecord) -> [f64; 2] {
+    let full = 10e9 * 1460.0 / (84.0 + 1538.0);
+    let summary = Summary::of(record);
+    let part = |number: usize| summary.transports[number].goodput_bps.unwrap() as f64 / full;
+    [part(0), part(1)]
+}
+
+#[test]
+fn in_a_queue_of_its_own_legacy_traffic_takes_its_share_and_breaks_no_promise() {
+    for (share, kept) in [("0.2", 0.8), ("0.5", 0.5), ("0.8", 0.2)] {
+        let record = run(&crossing(), &[&format!("switch.legacy.share={share}")], 1);
+        assert_eq!(dropped(&record, Class::Scheduled), 0, "share {share}");
+        assert_eq!(dropped(&record, Class::Control), 0, "share {share}");
+        let [own, beside] = parts(&record);
+        // Four flows take a while to fill what is theirs, and the first credits come after a round trip.
+        assert!((own / kept - 1.0).abs() < 0.03, "share {share}: {own}");
+        // It needs no credits, so that it gets a little more payload out of its part.
+        assert!(beside > 0.98 * (1.0 - kept), "share {share}: {beside}");
+        // The shaper's two credits, the burst's four frames, and a turn of the other queue.
+        let queue = Summary::of(&record).queue_max.unwrap().bytes;
+        assert!(queue < 40_000, "share {share}: {queue} B");
+    }
+}
+
+#[test]
+fn in_a_shared_queue_scheduled_packets_are_lost_whatever_credits_leave_free() {
+    let shared = "switch.legacy.queue=shared";
+    let record = run(&crossing(), &[shared], 1);
+    let lost = dropped(&record, Class::Scheduled);
+    assert!(lost > 100, "{lost} scheduled packets lost");
+    let queue = Summary::of(&record).queue_max.unwrap().bytes;
+    assert!(queue > 380_000, "{queue} B of 384,500");
+    let [own, beside] = parts(&record);
+    assert!(
+        own < 0.95 && beside < 0.25,
+        "credits are given for the whole line, which they do not get: {own} and {beside}"
+    );
+    // Credits for half of the line do not help: what fills the queue is not theirs.
+    let record = run(&crossing(), &[shared, "switch.legacy.share=0.5"], 1);
+    assert!(dropped(&record, Class::Scheduled) > 0);
+    assert!(Summary::of(&record).queue_max.unwrap().bytes > 380_000);
+}
+
+#[test]
+fn threads_the_event_queue_and_the_resolved_scenario_agree() {
+    for queue in ["own", "shared"] {
+        let sets = [
+            format!("switch.legacy.queue={queue}"),
+            "run.until=2ms".to_owned(),
+        ];
+        let sets: Vec<_> = sets.iter().map(String::as_str).collect();
+        let one = run(&crossing(), &sets, 1);
+        for threads in [2, 7] {
+            let several = run(&crossing(), &sets, threads);
+            assert_eq!(several.fingerprint, one.fingerprint, "{threads} threads");
+        }
+        let again = run(&one.scenario_toml, &[], 1);
+        assert_eq!(again.fingerprint, one.fingerprint, "resolved.toml");
+        assert_eq!(again.scenario_toml, one.scenario_toml);
+        let of = assembled(&crossing(), &sets);
+        let make = |config: &model::EndpointConfig| of.endpoint(config);
+        let mut setup = of.setup(&make, 1);
+        setup.digest = true;
+        setup.probes = sim::Probes::default();
+        let engine = sim::run(&setup, &mut sim::Blind).unwrap();
+        let oracle = sim::oracle::run(&setup).unwrap();
+        assert_eq!(
+            (engine.digest, engine.fingerprint),
+            (oracle.digest, oracle.fingerprint),
+            "{queue}"
+        );
+    }
+}
+
+/// Short messages of both, in one incast.
+const MESSAGES: &str = "[topology]\nkind = \"star\"\nhosts = 9\nhost_rate = \"10Gbps\"\n\
+     [[workload]]\nkind = \"incast\"\nsenders = 4\nsize = \"40KB\"\n\
+     [[workload]]\nkind = \"incast\"\nsenders = 8\nsize = \"30KB\"\ntransport = \"dctcp\"\ntag = \"old\"\n\
+     [transport]\nkind = \"expresspass+aeolus\"\n";
+
+#[test]
+fn every_message_says_which_transport_carried_it_and_totals_are_told_apart() {
+    let record = run(MESSAGES, &[], 1);
+    assert_eq!(record.transports, ["expresspass+aeolus", "dctcp"]);
+    for flow in &record.flows {
+        assert!(flow.end.is_some(), "message {}", flow.message);
+        let old = record.tags[usize::from(flow.tag)] == "old";
+        assert_eq!(usize::from(flow.transport), usize::from(old));
+    }
+    let summary = Summary::of(&record);
+    let of: Vec<_> = summary
+        .transports
+        .iter()
+        .map(|of| (of.messages, of.finished))
+        .collect();
+    assert_eq!(of, [(4, 4), (8, 8)]);
+    let sum: u64 = summary.transports.iter().map(|of| of.data_sent).sum();
+    assert_eq!(sum, record.totals.data_sent);
+    // 21 frames of 30 KB each, and 28 of 40 KB.
+    assert!(
+        summary.transports[1].data_sent >= 8 * 21 && record.totals_apart[0].data_sent >= 4 * 28
+    );
+    assert_eq!(record.totals_apart[1].credits_sent, 0);
+    let mut csv = Vec::new();
+    results::files::flows_csv(&mut csv, &record).unwrap();
+    let csv = String::from_utf8(csv).unwrap();
+    assert_eq!(csv.matches(",old,dctcp\n").count(), 8);
+    let table = results::table::rows(&[&summary], results::Style::PLAIN);
+    assert_eq!(table.lines().count(), 3, "{table}");
+}
+
+#[test]
+fn the_time_of_a_message_is_explained_under_either_transport() {
+    let of = assembled(MESSAGES, &[]);
+    let numbers = [0, 11];
+    let (why, traced) = of
+        .explain(1, &numbers, Time::ZERO, Time::NEVER, &mut Alone)
+        .unwrap_or_else(|e| panic!("{e}"));
+    let record = run(MESSAGES, &[], 1);
+    assert_eq!(traced.fingerprint, record.fingerprint);
+    assert_eq!(why.len(), 2);
+    for (why, number) in why.iter().zip(numbers) {
+        let flow = &record.flows[number as usize];
+        let took = flow.end.unwrap().since(flow.start.unwrap());
+        let parts: u64 = why.parts.iter().map(|part| part.ps).sum();
+        assert_eq!(parts, took.0, "message {number}");
+    }
+}
+
+#[test]
+fn what_cannot_be_side_by_side_is_said_with_the_way_out() {
+    let wrong = |text: &str, sets: &[&str]| -> String {
+        let sets: Vec<_> = sets.iter().map(|s| (*s).to_owned()).collect();
+        match load_text("a.toml", text, &sets).and_then(Scenario::assemble) {
+            Ok(_) => panic!("{sets:?} are accepted"),
+            Err(errors) => errors.to_string(),
+        }
+    };
+    let alone = MESSAGES.replace("transport = \"dctcp\"\n", "");
+    for (text, set, says) in [
+        (
+            &*alone,
+            "switch.legacy.share=0.2",
+            "add transport = \"dctcp\"",
+        ),
+        (MESSAGES, "transport.kind=dctcp", "dctcp is alone"),
+        (MESSAGES, "switch.legacy.share=0.95", "0.9"),
+        (MESSAGES, "switch.priorities=2", "switch.priorities = 1"),
+        (
+            MESSAGES,
+            "transport.expresspass+aeolus.control_share=0.5",
+            "lower share",
+        ),
+    ] {
+        let mut sets = vec![set];
+        if set.starts_with("transport.kind") {
+            sets.push("switch.legacy.queue=own");
+        }
+        let said = wrong(text, &sets);
+        assert!(said.contains(says), "{set}: {said}");
+    }
+    let turned = MESSAGES
+        .replace("kind = \"expresspass+aeolus\"", "kind = \"dctcp\"")
+        .replace("transport = \"dctcp\"", "transport = \"expresspass\"");
+    let said = wrong(&turned, &[]);
+    assert!(said.contains("transport.kind = \"expresspass\""), "{said}");
+}
