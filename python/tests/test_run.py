@@ -1,6 +1,9 @@
 """Runs from Python: what comes back, and what is refused how."""
 
+import json
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -107,3 +110,12 @@ def test_an_interrupt_ends_a_run_and_keeps_what_it_had(tmp_path: Path) -> None:
     timer.join()
     summary = tg.Result(tmp_path).summary
     assert summary["status"] == "interrupted"
+
+
+def test_the_program_starts_itself_again_from_an_environment() -> None:
+    words = ["wire", "bench", "--bytes", "10KB", "--messages", "1", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "tidegate", *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["outcome"]["equal"]

@@ -167,18 +167,12 @@ fn child(
     global: &Global,
     before: &[&str],
 ) -> Result<(Value, String), Failure> {
-    let program = std::env::current_exe()
-        .map_err(|e| (exit::IO, format!("cannot find this program: {e}")))?;
-    let program = program.display().to_string();
+    let program =
+        crate::itself().map_err(|e| (exit::IO, format!("cannot find this program: {e}")))?;
+    let program: Vec<_> = program.iter().map(|word| word.to_string_lossy()).collect();
     let mut words: Vec<&str> = before.to_vec();
-    words.extend([
-        program.as_str(),
-        "bench",
-        "--single",
-        case.name,
-        "--transport",
-        transport,
-    ]);
+    words.extend(program.iter().map(AsRef::as_ref));
+    words.extend(["bench", "--single", case.name, "--transport", transport]);
     let (percent, threads) = (percent.to_string(), global.jobs.unwrap_or(1).to_string());
     words.extend(["--percent", &percent, "--jobs", &threads]);
     let run = Command::new(words[0])

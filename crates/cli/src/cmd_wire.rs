@@ -180,15 +180,10 @@ fn transfer(
     screen: &Screen,
     config: &BenchConfig,
 ) -> Result<Outcome, DriveError> {
-    let program = std::env::current_exe().map_err(|source| DriveError::Io {
+    let program = crate::itself().map_err(|source| DriveError::Io {
         doing: "looking for this program",
         source,
     })?;
-    // The program may be a module of Python's interpreter.
-    let name = program
-        .file_stem()
-        .map(|name| name.to_string_lossy().into_owned());
-    let python = name.is_some_and(|name| name.starts_with("python"));
     let bar = screen.live.then(|| {
         let bar = ProgressBar::new(config.bytes.get());
         let style =
@@ -198,10 +193,8 @@ fn transfer(
         bar
     });
     let command = |role: Role| {
-        let mut command = Command::new(&program);
-        if python {
-            command.args(["-m", "tidegate"]);
-        }
+        let mut command = Command::new(&program[0]);
+        command.args(&program[1..]);
         command.args(["wire", "bench", "--transport", &args.transport]);
         command.args(["--bytes", &format!("{}B", args.bytes.get())]);
         command.args(["--messages", &args.messages.to_string()]);

@@ -30,8 +30,10 @@ use args::{Cli, Command};
 use clap::Parser;
 use screen::Screen;
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use transports::Registry;
 
 /// Exit codes, the same for every command.
@@ -55,6 +57,23 @@ pub mod exit {
 pub fn run(transports: &Registry) -> ExitCode {
     let code = main_with(std::env::args_os(), transports);
     ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
+}
+
+/// The words that start this program again; its own file where nobody said otherwise.
+static LAUNCHER: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// Says how to start this program again, where it is not a file of its own but a module of an
+/// interpreter. What is said first counts.
+pub fn launched_by(words: Vec<OsString>) {
+    let _ = LAUNCHER.set(words);
+}
+
+/// The words that start this program again.
+pub(crate) fn itself() -> io::Result<Vec<OsString>> {
+    match LAUNCHER.get() {
+        Some(words) => Ok(words.clone()),
+        None => Ok(vec![std::env::current_exe()?.into_os_string()]),
+    }
 }
 
 /// Runs the program with these arguments, its own name first, and returns its exit code.

@@ -23,8 +23,11 @@ mod _core {
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
     /// Runs the program with these arguments (its own name left out) and returns its exit code.
+    /// `python` is the interpreter with which it starts itself again: of an environment, and not the
+    /// file behind it, which knows nothing of the environment.
     #[pyfunction]
-    fn main(py: Python<'_>, argv: Vec<OsString>) -> PyResult<i32> {
+    fn main(py: Python<'_>, argv: Vec<OsString>, python: OsString) -> PyResult<i32> {
+        tidegate_cli::launched_by(vec![python, "-m".into(), "tidegate".into()]);
         let arguments = std::iter::once(OsString::from("tidegate")).chain(argv);
         // Other Python threads go on while the simulation runs.
         let code = py.detach(move || tidegate_cli::main_with(arguments, &transports::registry()));
