@@ -272,7 +272,7 @@ pub(crate) fn execute(
     })
 }
 
-/// What tells the code of a run's transport from another version of it: `None` for a transport of
+/// What tells the code of a run's transports from another version of it: `None` for transports of
 /// this repository, which the program's version stands for. One that somebody is writing changes
 /// between two runs of the same scenario, and takes the digest of the program.
 pub(crate) fn revision(scenario: &Scenario) -> Option<String> {
@@ -280,10 +280,10 @@ pub(crate) fn revision(scenario: &Scenario) -> Option<String> {
         let program = std::fs::read(std::env::current_exe().ok()?).ok()?;
         Some(format!("program {:016x}", scenario::hash(&program)))
     });
-    if transports::registry()
-        .find(scenario.protocol.name())
-        .is_some()
-    {
+    let ours = transports::registry();
+    let beside = scenario.beside.iter().map(|beside| beside.protocol);
+    let mut all = std::iter::once(scenario.protocol).chain(beside);
+    if all.all(|protocol| ours.find(protocol.name()).is_some()) {
         return None;
     }
     DIGEST.clone()
