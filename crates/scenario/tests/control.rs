@@ -1,0 +1,48 @@
+//! Packets that carry neither data nor a credit: how many, what they take, and what is left to them.
+
+use model::Class;
+use results::{RunRecord, Summary};
+use scenario::{Alone, Scenario, load_text};
+
+const PAIR: &str = "[topology]\nkind = \"star\"\nhosts = 2\nhost_rate = \"10Gbps\"\n";
+
+fn run(workload: &str, sets: &[&str]) -> RunRecord {
+    let sets: Vec<_> = sets.iter().map(|s| (*s).to_owned()).collect();
+    let record = load_text("a.toml", &format!("{PAIR}[workload]\n{workload}"), &sets)
+        .and_then(Scenario::assemble)
+        .and_then(|of| of.run(1, "", &mut Alone))
+        .unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(record.conservation, Ok(()));
+    record
+}
+
+#[test]
+fn requests_probes_and_acknowledgements_are_told_apart() {
+    let summary = |kind: &str| {
+        let message = "kind = \"incast\"\nsenders = 1\nsize = \"3KB\"\n";
+        Summary::of(&run(message, &[&format!("transport.kind={kind}")])).control
+    };
+    let aeolus = summary("expresspass+aeolus");
+    // Three frames of a burst and their probe, each answered; STOP and STOP_ACK besides.
+    assert_eq!((aeolus.requests, aeolus.probes, aeolus.acks), (1, 1, 4));
+    assert_eq!((aeolus.packets, aeolus.bytes), (8, 8 * 84));
+    assert!(aeolus.share_max > 0.0 && aeolus.share_mean < aeolus.share_max);
+    let plain = summary("expresspass");
+    assert_eq!((plain.requests, plain.probes, plain.acks), (1, 0, 0));
+}
+
+#[test]
+fn credited_data_leaves_control_packets_their_share_of_every_line() {
+    let busiest = |share: &str| {
+        let share = format!("transport.expresspass.control_share={share}");
+        let record = run(
+            "kind = \"long-flows\"\npairs = [\"0 -> 1\"]\n",
+            &["run.until=5ms", &share],
+        );
+        let scheduled = Class::Scheduled as usize;
+        let ports = record.ports.iter();
+        ports.map(|port| port.bytes[scheduled]).max().unwrap() as f64
+    };
+    let (all, left) = (busiest("0.0"), busiest("0.1"));
+    assert!((left / all - 0.9).abs() < 0.01, "{left} of {all} B");
+}
