@@ -70,6 +70,20 @@ def test_the_reference_is_what_the_program_says() -> None:
     assert done.stdout == page.read_text("utf-8"), "write it anew with ./tg docs"
 
 
+def test_the_page_of_experiments_is_what_the_program_says() -> None:
+    page = DOCS / "experiments.md"
+    done = subprocess.run(
+        [*PROGRAM, "reproduce", "--list", "--markdown"],
+        cwd=DOCS.parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    if os.environ.get("TIDEGATE_UPDATE"):
+        page.write_text(done.stdout, "utf-8")
+    assert done.stdout == page.read_text("utf-8"), "write it anew with ./tg docs"
+
+
 @pytest.mark.parametrize("page", ["tutorial.md", "why.md"])
 def test_every_transcript_is_what_comes_out(page: str, tmp_path: Path) -> None:
     path = DOCS / page

@@ -313,7 +313,8 @@ pub(crate) struct ReproduceArgs {
     /// So many seeds instead of the experiment's own number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub(crate) seeds: Option<u64>,
-    /// Print a page of Markdown: what experiments/<name>/result.md holds, or docs/experiments.md with --list
+    /// Print Markdown: what experiments/NAME/result.md holds or, with --list at the top of the repository,
+    /// docs/experiments.md
     #[arg(long)]
     pub(crate) markdown: bool,
 }

@@ -202,7 +202,7 @@ impl Metric {
             Self::Jain => jain(record, window),
             Self::FctMean(low, high) => {
                 let times = completion_times(record, *low, *high);
-                times.iter().sum::<f64>() / times.len().max(1) as f64
+                times.iter().sum::<f64>() / times.len() as f64
             }
             Self::FctP50(low, high) => percentile(&completion_times(record, *low, *high), 50),
             Self::FctP99(low, high) => percentile(&completion_times(record, *low, *high), 99),

@@ -27,6 +27,16 @@ pub(crate) enum Word {
 }
 
 impl Word {
+    const ALL: [Self; 7] = [
+        Self::Number,
+        Self::Ratio,
+        Self::Direction,
+        Self::Bound,
+        Self::NoNumber,
+        Self::DiffersReported,
+        Self::Differs,
+    ];
+
     const fn text(self) -> &'static str {
         match self {
             Self::Number => "number matches",
@@ -202,7 +212,7 @@ pub(crate) fn table(experiment: &Experiment, expected: &Expected, verdicts: &[Ve
     let cells = |verdict: &Verdict| {
         [
             verdict.case_name(),
-            verdict.spec.metric.name(),
+            verdict.metric_name(),
             verdict.expected(),
             short(verdict.measured()),
             verdict.allowed(),
@@ -267,15 +277,33 @@ pub(crate) fn page(experiment: &Experiment, command: &str, verdicts: &[Verdict])
     text
 }
 
-/// The command and the counts that a result page tells.
-pub(crate) fn summary(page: &str) -> Option<(&str, &str)> {
-    let line = page.lines().find_map(|line| line.strip_prefix(RAN))?;
-    let (command, counts) = line.strip_prefix('`')?.split_once("`: ")?;
-    Some((command, counts.trim_end_matches('.')))
+/// How many of each verdict a result page tells of, all parts of a run in several parts together.
+pub(crate) fn summary(page: &str) -> Option<String> {
+    let mut counts: Vec<(Word, usize)> = Vec::new();
+    for line in page.lines().filter_map(|line| line.strip_prefix(RAN)) {
+        let (_, told) = line.strip_suffix('.')?.rsplit_once("`: ")?;
+        for count in told.split(", ") {
+            let (text, n) = count.split_once(": ")?;
+            let word = Word::ALL.into_iter().find(|word| word.text() == text)?;
+            counts.push((word, n.parse().ok()?));
+        }
+    }
+    counts.sort_unstable();
+    let same = counts.chunk_by(|a, b| a.0 == b.0);
+    let told: Vec<String> = same
+        .map(|same| {
+            let n: usize = same.iter().map(|(_, n)| n).sum();
+            format!("{}: {n}", same[0].0.text())
+        })
+        .collect();
+    (!told.is_empty()).then(|| told.join(", "))
 }
 
-/// Four significant digits.
+/// Four significant digits; "none" where there was nothing to measure.
 fn short(value: f64) -> String {
+    if value.is_nan() {
+        return "none".to_owned();
+    }
     let digits = match value.abs() {
         v if v >= 1000.0 => 0,
         v if v >= 100.0 => 1,
@@ -375,20 +403,24 @@ mod tests {
     }
 
     #[test]
-    fn a_page_tells_its_command_and_its_counts() {
+    fn a_page_tells_its_counts_and_parts_are_added_up() {
         let verdicts = [
             verdict("", &[1.0]),
             verdict("expected = 1.0\ntolerance = 0.1", &[1.0]),
             verdict("", &[1.0]),
         ];
         let page = page(&EXPERIMENTS[0], "tidegate reproduce few", &verdicts);
+        let told = summary(&page);
         assert_eq!(
-            summary(&page),
-            Some((
-                "tidegate reproduce few",
-                "number matches: 1, no public number: 2"
-            ))
+            told.as_deref(),
+            Some("number matches: 1, no public number: 2")
         );
+        let told = summary(&format!("{page}\n{page}"));
+        assert_eq!(
+            told.as_deref(),
+            Some("number matches: 2, no public number: 4")
+        );
+        assert_eq!(summary("# Nothing"), None);
         assert!(
             page.ends_with("| few | goodput Gb/s | - | 1.000 | - | ours | no public number |\n")
         );
