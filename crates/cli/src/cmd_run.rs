@@ -395,6 +395,7 @@ mod tests {
     fn a_command_to_repeat_survives_the_shell() {
         let global = Global {
             seed: Some(3),
+            program: "tidegate".to_owned(),
             ..Global::default()
         };
         let sets = ["transport.kind=dctcp".to_owned(), "name=it's".to_owned()];
