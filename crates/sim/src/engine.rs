@@ -8,7 +8,7 @@ use crate::outcome;
 use crate::placement::share_out;
 use crate::ring::{Far, Pool, Ring, in_flight};
 use crate::setup::{FlowSample, Observer, Outcome, PortSample, Setup};
-use crate::sort::{BUCKETS, INDEX_BITS, sort};
+use crate::sort::{BUCKETS, INDEX_BITS, make_room, sort};
 use crate::trace::{Traced, Tracer, Wanted};
 use crate::worker::Worker;
 use model::Packet;
@@ -661,11 +661,33 @@ impl Shared<'_, '_, '_> {
     }
 
     /// The life of one thread.
+    /// Goes on to the next window that is worth the barrier, with all small ones before it run by
+    /// this thread alone.
+    fn go_on(&self, thread: usize) {
+        loop {
+            self.advance();
+            // SAFETY: all other threads wait at the barrier.
+            let clock = unsafe { (*self.between.get()).clock };
+            if !clock.serial || clock.attend || clock.stop {
+                return;
+            }
+            self.run_alone(thread, clock);
+        }
+    }
+
+    /// Runs the nodes of all threads in one window.
+    fn run_alone(&self, thread: usize, clock: Clock) {
+        // SAFETY: all other threads wait at a barrier, or for the window to end.
+        let worker = unsafe { &mut *self.workers[thread].get() };
+        self.net
+            .run_words(0..self.net.node_at.len() / 64, clock, worker);
+    }
+
     fn run(&self, thread: usize) {
         let _guard = Guard(&self.barrier);
         // SAFETY: this worker is this thread's own, but between windows.
         loop {
-            self.barrier.wait(|| self.advance());
+            self.barrier.wait(|| self.go_on(thread));
             // SAFETY: nobody writes the clock until all threads have come to the barrier again.
             let mut clock = unsafe { (*self.between.get()).clock };
             if clock.attend {
@@ -683,14 +705,13 @@ impl Shared<'_, '_, '_> {
             if clock.stop {
                 return;
             }
-            // SAFETY: this worker is this thread's own during a window.
-            let worker = unsafe { &mut *self.workers[thread].get() };
             if !clock.serial {
-                self.net
-                    .run_words(self.net.words_of[thread].clone(), clock, worker);
+                // SAFETY: this worker is this thread's own during a window.
+                let worker = unsafe { &mut *self.workers[thread].get() };
+                let words = self.net.words_of[thread].clone();
+                self.net.run_words(words, clock, worker);
             } else if thread == 0 {
-                self.net
-                    .run_words(0..self.net.node_at.len() / 64, clock, worker);
+                self.run_alone(thread, clock);
             }
         }
     }
@@ -777,19 +798,4 @@ pub(crate) fn run_with(
     let (end, interrupted) = (between.last, between.interrupted);
     let outcome = outcome::close(setup, &world, nodes, logs, in_flight, end, interrupted);
     Ok((outcome, tracer))
-}
-
-/// Makes room for `more` behind the first `n` of both.
-///
-/// # Safety
-/// The first `n` of both have been written.
-#[cold]
-unsafe fn make_room(keys: &mut Vec<u64>, packets: &mut Vec<*mut Packet>, n: usize, more: usize) {
-    // SAFETY: by contract.
-    unsafe {
-        keys.set_len(n);
-        packets.set_len(n);
-    }
-    packets.reserve(more);
-    keys.reserve(packets.capacity() - n);
 }

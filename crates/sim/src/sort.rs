@@ -1,5 +1,7 @@
 //! Arrivals of one node and window, in order.
 
+use model::Packet;
+
 /// Arrivals in one node and window: 24 bits of the sort key.
 pub(crate) const INDEX_BITS: u32 = 24;
 /// At most this many are sorted by insertion alone.
@@ -55,4 +57,24 @@ pub(crate) unsafe fn sort(keys: &mut Vec<u64>, scratch: &mut Vec<u64>, bucket_sh
         }
         keys[hole] = key;
     }
+}
+
+/// Makes room for `more` behind the first `n` of both.
+///
+/// # Safety
+/// The first `n` of both have been written.
+#[cold]
+pub(crate) unsafe fn make_room(
+    keys: &mut Vec<u64>,
+    packets: &mut Vec<*mut Packet>,
+    n: usize,
+    more: usize,
+) {
+    // SAFETY: by contract.
+    unsafe {
+        keys.set_len(n);
+        packets.set_len(n);
+    }
+    packets.reserve(more);
+    keys.reserve(packets.capacity() - n);
 }
