@@ -2,6 +2,7 @@
 
 use crate::activity::Activity;
 use crate::barrier::{Barrier, Guard};
+use crate::clock::Clock;
 use crate::net::{self, SetupError, World};
 use crate::node::{Kind, Log, Node, Outlet};
 use crate::outcome;
@@ -51,33 +52,6 @@ struct Net<'a> {
 // SAFETY: a node is touched by the one thread that owns it during a window, or by the one thread
 // that runs a serial window or the time between windows; barriers lie between.
 unsafe impl Sync for Net<'_> {}
-
-/// The window that all threads run now.
-#[derive(Clone, Copy)]
-struct Clock {
-    window: u64,
-    start: Time,
-    end: Time,
-    /// The window goes on after `end`: a sample is due in between.
-    keep: bool,
-    serial: bool,
-    /// Samples are due, or the observer wants a look.
-    attend: bool,
-    stop: bool,
-}
-
-impl Clock {
-    /// Window 0 comes next, whether or not anything happens in it.
-    const BEFORE: Self = Self {
-        window: 0,
-        start: Time::ZERO,
-        end: Time::ZERO,
-        keep: true,
-        serial: true,
-        attend: false,
-        stop: false,
-    };
-}
 
 struct Out<'n, 'a> {
     net: &'n Net<'a>,

@@ -6,6 +6,7 @@
 mod activity;
 mod barrier;
 mod book;
+mod clock;
 mod engine;
 mod fault;
 mod host;
