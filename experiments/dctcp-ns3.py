@@ -130,7 +130,7 @@ void count_hops(ns3::Ptr<ns3::NetDevice> device)
 """
 
 UNITS = {"ps": 1, "ns": 1e3, "us": 1e6, "ms": 1e9, "s": 1e12}
-SCALES = {"": 1, "K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9}
+SCALES = {"": 1, "K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def picoseconds(text: str) -> int:
@@ -141,7 +141,7 @@ def picoseconds(text: str) -> int:
 
 def quantity(text: str) -> float:
     """A rate or size of a scenario, like "10Gbps" or "100KB", without its unit."""
-    number, scale = re.fullmatch(r"([\d.]+)([KkMG]?)(?:bps|B)", text).groups()
+    number, scale = re.fullmatch(r"([\d.]+)([KkMGT]?)(?:bps|B)", text).groups()
     return float(number) * SCALES[scale]
 
 
