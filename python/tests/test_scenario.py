@@ -77,7 +77,7 @@ def test_check_says_what_follows_and_reads_on_the_screen() -> None:
 @pytest.mark.parametrize(
     ("start", "sets", "hint"),
     [
-        ("incast", {"workload.load": 0.5}, "tidegate new FILE --from web-server"),
+        ("shuffle", {"workload.load": 0.5}, "tidegate new FILE --from web-server"),
         ("incast", {"workload.size": 20_000}, "unit"),
         ({"workload": {"kind": "incast", "sendrs": 4}}, {}, 'did you mean "senders"'),
         ({"topology": {"kind": "star"}}, {}, "there is no [workload]"),

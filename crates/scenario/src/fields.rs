@@ -400,6 +400,7 @@ static WORKLOAD: &[Field] = &[
     Field::new("load", Number(1e-6, 1.0), Is("0.6"), "Offered load as a share of the capacity that load_of names.")
         .of(LOADS)
         .source("[xpass s6.3]"),
+    Field::new("load", Number(1e-6, 1.0), Unset("one incast, at start"), "Share of the receiver's link that incasts fill, which then recur at random times (Poisson).").of(&["incast"]),
     Field::new("load_of", Word(load_bases), Is("\"hosts\""), "What the load is a share of: the hosts' links, or the uplinks of their switches.").of(LOADS),
     Field::new("load_with_headers", Flag, Is("true"), "Whether frame overhead counts as load.")
         .of(LOADS)
@@ -428,6 +429,7 @@ static WORKLOAD: &[Field] = &[
     Field::new("pacing", Word(pacings), Is("\"closed\""), "closed: ask again after the last answer; every: at regular times.").of(&["incast-rr"]),
     Field::new("gap", Span, Is("\"0s\""), "From the last answer (closed) or the last request (every) to the next request.").of(&["incast-rr"]),
     Field::new("rounds", Count(1, 1 << 20), Unset("as many as start before stop"), "Number of bursts.").of(&["bursts"]),
+    Field::new("rounds", Count(1, 1 << 20), Unset("10 with a load"), "Number of incasts, with a load.").of(&["incast"]),
     Field::new("shift", Count(1, 1 << 24), Unset("a random permutation without fixed points"), "Host i sends to host i + shift.").of(&["permutation"]),
     Field::new("tasks", Count(1, 1024), Is("8"), "Tasks of each host; each sends to every task of every other host.")
         .of(&["shuffle"])

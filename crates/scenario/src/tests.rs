@@ -56,16 +56,27 @@ fn everything_wrong_is_said_at_once() {
 }
 
 #[test]
-fn a_load_for_an_incast_is_refused_with_what_has_one_and_what_can_vary_here() {
-    let said = wrong(INCAST, &["workload.load=0.5"]);
+fn a_load_for_a_shuffle_is_refused_with_what_has_one_and_what_can_vary_here() {
+    let said = wrong("[workload]\nkind = \"shuffle\"\n", &["workload.load=0.5"]);
     for part in [
-        "workload of kind \"incast\" (t.toml:2:8) has no load",
+        "workload of kind \"shuffle\" (t.toml:2:8) has no load",
         "as in the scenarios web-server, cache-follower, web-search, data-mining, xpass-fat-tree",
         "`tidegate new FILE --from web-server`",
-        "kind \"incast\" has tag, senders,",
+        "kind \"shuffle\" has tag, size, tasks,",
     ] {
         assert!(said.contains(part), "no {part:?} in:\n{said}");
     }
+}
+
+#[test]
+fn an_incast_recurs_where_it_has_a_load() {
+    let run = |sets: &[&str]| good(INCAST, sets).assemble().unwrap();
+    let messages = |sets: &[&str]| run(sets).traffic.messages.len();
+    assert_eq!(messages(&[]), 64);
+    assert_eq!(messages(&["workload.load=0.5"]), 640);
+    assert_eq!(messages(&["workload.load=0.5", "workload.rounds=3"]), 192);
+    let said = impossible(INCAST, &["workload.rounds=3"]);
+    assert!(said.contains("add load = ..."), "{said}");
 }
 
 #[test]

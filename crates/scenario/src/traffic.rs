@@ -8,15 +8,19 @@ use model::Encap;
 use std::cell::RefCell;
 use std::path::Path;
 use topology::{Spec, Topology};
-use units::{Span, Time};
+use units::{Rate, Span, Time};
 use workload::{
     Arrivals, CdfOptions, Fabric, FlowFile, Gaps, Incast, IncastBursts, Interp, Leave, Load,
-    LoadBasis, Pacing, Partner, Per, Permutation, Pick, RandomFlows, RequestResponse, Shuffle,
-    SizeDist, Staircase, StartUnit, TextError, Traffic, Until, WorkloadError, sizes,
+    LoadBasis, Pacing, Partner, Per, Permutation, Pick, RandomFlows, RecurringIncast,
+    RequestResponse, Shuffle, SizeDist, Staircase, StartUnit, TextError, Traffic, Until,
+    WorkloadError, sizes,
 };
 
 /// Tag of long flows that have no other.
 pub(crate) const LONG: &str = "long";
+
+/// Incasts at a load, where their number is not said. [ours]
+const ROUNDS_AT_LOAD: u32 = 10;
 
 /// What every source needs to know.
 struct Context<'a> {
@@ -125,17 +129,19 @@ impl Context<'_> {
             "bursts" => return self.bursts(section, seed),
             "long-flows" => return self.long_flows(section),
             "trace" => return self.trace(section),
-            "incast" => Incast {
-                hosts,
-                receiver: Some(section.count32("receiver")),
-                senders: section.count32("senders"),
-                pick: pick(section),
-                bytes: bytes(),
-                start: start(),
-                jitter: section.span("jitter"),
-                tag: tag(),
+            "incast" => {
+                let once = Incast {
+                    hosts,
+                    receiver: Some(section.count32("receiver")),
+                    senders: section.count32("senders"),
+                    pick: pick(section),
+                    bytes: bytes(),
+                    start: start(),
+                    jitter: section.span("jitter"),
+                    tag: tag(),
+                };
+                return self.incast(section, once, seed);
             }
-            .generate(seed),
             "incast-rr" => request_response(section, hosts).generate(seed),
             "permutation" => Permutation {
                 hosts,
@@ -198,6 +204,26 @@ impl Context<'_> {
                 .unwrap_or_else(|| section.text("sizes")),
         };
         flows.generate(seed).map_err(|e| blame(section, &e))
+    }
+
+    fn incast(&self, section: &Section, first: Incast, seed: u64) -> Result<Traffic, Diagnostic> {
+        let made = match (section.opt_number("load"), section.opt_count32("rounds")) {
+            (Some(load), rounds) => RecurringIncast {
+                first,
+                rounds: rounds.unwrap_or(ROUNDS_AT_LOAD),
+                load,
+                link: Rate(self.fabric.host_rate.0 / u64::from(self.fabric.hosts.max(1))),
+                encap: self.encap,
+            }
+            .generate(seed),
+            (None, None) => first.generate(seed),
+            (None, Some(_)) => {
+                return Err(section
+                    .problem("rounds", "nothing says how often the incast recurs")
+                    .help("add load = ..., the share of the receiver's link that incasts fill"));
+            }
+        };
+        made.map_err(|e| blame(section, &e))
     }
 
     fn bursts(&self, section: &Section, seed: u64) -> Result<Traffic, Diagnostic> {

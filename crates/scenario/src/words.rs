@@ -40,7 +40,13 @@ fn kind_of_source(section: &Section, traffic: &Traffic) -> String {
                 section.text("load_of")
             )
         }
-        "incast" => format!("{} -> 1, {} each", section.count("senders"), size("size")),
+        "incast" => {
+            let once = format!("{} -> 1, {} each", section.count("senders"), size("size"));
+            match section.opt_number("load") {
+                Some(load) => format!("{once}, recurring at {}", human::percent(load)),
+                None => once,
+            }
+        }
         "incast-rr" => format!(
             "{} workers, {} asked, {} answered, {} rounds",
             section.count("senders"),

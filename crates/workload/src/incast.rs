@@ -6,7 +6,7 @@ use crate::patterns::{at_least, shuffle};
 use crate::traffic::{Draw, MESSAGES_MAX, OneShots, place32};
 use crate::{Conn, Fabric, Gaps, Load, Message, SizeDist, Start, Traffic, Until, WorkloadError};
 use model::Encap;
-use units::{Span, Time};
+use units::{Rate, Span, Time};
 
 /// Which hosts take part beside the one in the middle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,6 +47,19 @@ impl Incast {
     /// # Errors
     /// If there is no such receiver or nobody to send.
     pub fn generate(&self, seed: u64) -> Result<Traffic, WorkloadError> {
+        let mut flows = OneShots::default();
+        self.push_to(&mut flows, self.start, 0, seed)?;
+        flows.finish(&self.tag)
+    }
+
+    /// Adds the messages of incast number `round`, which begins at `at`.
+    fn push_to(
+        &self,
+        flows: &mut OneShots,
+        at: Time,
+        round: u32,
+        seed: u64,
+    ) -> Result<(), WorkloadError> {
         at_least("hosts", self.hosts, 2)?;
         at_least("senders", self.senders, 1)?;
         let mut order = Draw::Order.stream(seed, 0);
@@ -54,12 +67,58 @@ impl Incast {
             .receiver
             .unwrap_or_else(|| host(&mut order, self.hosts));
         let senders = others(self.hosts, receiver, self.pick, seed)?;
-        let mut flows = OneShots::default();
         for (i, &src) in (0..self.senders).zip(senders.iter().cycle()) {
-            let start = jittered(&mut Draw::Jitter.stream(seed, i), self.start, self.jitter);
+            let number = round * self.senders + i;
+            let start = jittered(&mut Draw::Jitter.stream(seed, number), at, self.jitter);
             flows.push(src, receiver, self.bytes, start, None);
         }
-        flows.finish(&self.tag)
+        Ok(())
+    }
+}
+
+/// The same incast over and over, at random times. [ours]
+#[derive(Clone, PartialEq, Debug)]
+pub struct RecurringIncast {
+    /// The first of them.
+    pub first: Incast,
+    /// How many there are.
+    pub rounds: u32,
+    /// Share of the receiver's link that they fill on the average, wire bytes counted.
+    pub load: f64,
+    /// Rate of that link.
+    pub link: Rate,
+    /// What frames cost, for the load.
+    pub encap: Encap,
+}
+
+impl RecurringIncast {
+    /// The messages: incasts whose beginnings are a Poisson process.
+    ///
+    /// # Errors
+    /// If there is no such receiver, nobody to send, an impossible load or too much to send.
+    pub fn generate(&self, seed: u64) -> Result<Traffic, WorkloadError> {
+        at_least("rounds", self.rounds, 1)?;
+        if !(self.load > 0.0 && self.load <= 1.0) {
+            return Err(WorkloadError(format!(
+                "load = {}; it must be above 0 and at most 1",
+                self.load
+            )));
+        }
+        let count = u64::from(self.first.senders) * u64::from(self.rounds);
+        if count > MESSAGES_MAX as u64 {
+            return Err(WorkloadError(format!(
+                "{count} messages; at most {MESSAGES_MAX} are possible: lower rounds"
+            )));
+        }
+        let wire = self.encap.wire_total(self.first.bytes) as f64 * f64::from(self.first.senders);
+        let incasts_per_second = self.load * self.link.0 as f64 / (8.0 * wire);
+        let mut process = Process::new(Gaps::Poisson, incasts_per_second, seed, 0);
+        let (mut flows, mut at) = (OneShots::default(), self.first.start);
+        for round in 0..self.rounds {
+            self.first.push_to(&mut flows, at, round, seed)?;
+            at = at.after(process.gap());
+        }
+        flows.finish(&self.first.tag)
     }
 }
 
@@ -270,6 +329,43 @@ mod tests {
             jitter: Span::ZERO,
             tag: "incast".into(),
         }
+    }
+
+    #[test]
+    fn incasts_that_recur_begin_with_the_single_one_and_fill_their_share_of_the_link() {
+        let recurring = RecurringIncast {
+            first: incast(),
+            rounds: 20_000,
+            load: 0.4,
+            link: Rate::gbps(100),
+            encap: Encap::PAPER,
+        };
+        let (once, all) = (
+            incast().generate(7).unwrap(),
+            recurring.generate(7).unwrap(),
+        );
+        let each = once.messages.len();
+        assert_eq!(all.messages.len(), 20_000 * each);
+        assert_eq!(all.messages[..each], once.messages[..]);
+
+        let Start::At(last) = all.messages[all.messages.len() - 1].start else {
+            panic!("nothing waits for another")
+        };
+        let bits = 8 * Encap::PAPER.wire_total(incast().bytes) * all.messages.len() as u64;
+        let load = bits as f64 / (last.0 as f64 / units::PS_PER_SEC as f64) / 100e9;
+        assert!((load - 0.4).abs() < 0.01, "{load}");
+
+        let error = |wrong: RecurringIncast| wrong.generate(7).unwrap_err().0;
+        let over = RecurringIncast {
+            load: 1.5,
+            ..recurring.clone()
+        };
+        assert!(error(over).contains("at most 1"));
+        let many = RecurringIncast {
+            rounds: u32::MAX,
+            ..recurring
+        };
+        assert!(error(many).contains("lower rounds"));
     }
 
     fn senders(traffic: &Traffic) -> Vec<u32> {

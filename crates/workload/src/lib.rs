@@ -63,7 +63,7 @@ pub use dist::{Interp, Point, SIZE_MAX, SizeDist, Tail};
 pub use files::{FlowFile, parse_csv, parse_hpcc, write_csv, write_hpcc};
 pub use flows::{RandomFlows, Until};
 pub use htsim::{StartUnit, parse_cm};
-pub use incast::{Incast, IncastBursts, Pacing, Pick, RequestResponse};
+pub use incast::{Incast, IncastBursts, Pacing, Pick, RecurringIncast, RequestResponse};
 pub use load::{Fabric, Load, LoadBasis};
 pub use patterns::{Leave, Partner, Permutation, Shuffle, Staircase};
 pub use text::TextError;
