@@ -170,8 +170,8 @@ def scenario(
         fanout: Messages that go to one receiver at once, for an incast.
         size: Size of each message, with its unit: "64KB".
         sizes: The distribution that sizes are drawn from, as in `tidegate list workloads`.
-        load: Offered load as a share of the hosts' links, for random messages; of the receiver's link,
-            for incasts, which then recur.
+        load: Offered load as a share of the hosts' links, for random messages; of the receiver's
+            link, for incasts, which then recur.
         messages: Number of random messages.
         link: Rate of the hosts' links, with its unit: "100Gbps".
         delay: Delay of the hosts' links, with its unit: "1us".
