@@ -21,7 +21,7 @@ fn every_transport_carries_equal_bytes_between_two_processes() {
     for transport in transports::registry().iter() {
         let name = transport.name();
         if drive::bench::transport(&transports::registry(), name, &[]).is_err() {
-            continue; // an upper bound for the simulator
+            continue; // for the simulator alone
         }
         for faults in ["", "--loss 1% --duplicate 1% --reorder 1%"] {
             let output = bench(&format!("--transport {name} --bytes 4MB {faults} --json"));
