@@ -205,13 +205,13 @@ impl<'a> Net<'a> {
             window_end: Time((clock.window + 1) * self.activity.window()),
         };
         if node.faults.is_some() {
-            return self.run_faulty(number, node, clock, due, log, &mut out);
+            return self.run_faulty(node, clock, due, log, &mut out);
         }
         let noted = self.noted();
         match &mut node.kind {
             Kind::Host(_) => {
                 packets.clear();
-                let ingress = self.ingress(number, 0);
+                let ingress = &self.rings[node.kind.ingress(0).index()];
                 // SAFETY: this thread runs the receiving node.
                 let left = unsafe {
                     ingress.take_before(clock.end, out.pool, |packet| packets.push(packet))
@@ -233,7 +233,8 @@ impl<'a> Net<'a> {
                 let ports_too = noted.then_some(&mut *ports);
                 let left = self.gather(number, node, clock, out.pool, keys, packets, ports_too);
                 log.hops += keys.len() as u64;
-                // SAFETY: `gather` takes arrivals of this window alone, and the shift is made for it.
+                // SAFETY: what arrives in this window was sent in an earlier one, since no frame is
+                // smaller than `FRAME_SMALLEST`, and the shift is made for its length.
                 unsafe { sort(keys, scratch, self.bucket_shift) };
                 if noted {
                     for &key in keys.iter() {
@@ -288,14 +289,6 @@ impl<'a> Net<'a> {
             next = host.settle(next, book, log, out);
         }
         next
-    }
-
-    /// The link into `node` by `port`.
-    #[inline]
-    fn ingress(&self, node: u32, port: usize) -> &Ring {
-        // SAFETY: this thread runs the node.
-        let link = unsafe { &(*self.nodes[node as usize].get()).kind }.ingress(port);
-        &self.rings[link.index()]
     }
 
     /// Collects what arrives at a switch before the end of the window, as sort keys (moment, then
@@ -375,7 +368,6 @@ impl<'a> Net<'a> {
     /// The slow way through a node whose links are faulty.
     fn run_faulty(
         &self,
-        number: u32,
         node: &mut Node,
         clock: Clock,
         due: &mut Vec<(u16, Packet)>,
@@ -396,7 +388,7 @@ impl<'a> Net<'a> {
             let mut lost = Vec::new();
             // SAFETY: this thread runs the receiving node, and packets are copied at once.
             let stays = unsafe {
-                let ring = self.ingress(number, port);
+                let ring = &self.rings[node.kind.ingress(port).index()];
                 ring.take_before(clock.end, out.pool, |packet| {
                     if !faults.offer(index, &*packet) {
                         lost.push(*packet);
@@ -634,7 +626,6 @@ impl Shared<'_, '_, '_> {
         (ports, flows)
     }
 
-    /// The life of one thread.
     /// Goes on to the next window that is worth the barrier, with all small ones before it run by
     /// this thread alone.
     fn go_on(&self, thread: usize) {
@@ -657,9 +648,9 @@ impl Shared<'_, '_, '_> {
             .run_words(0..self.net.node_at.len() / 64, clock, worker);
     }
 
+    /// The life of one thread.
     fn run(&self, thread: usize) {
         let _guard = Guard(&self.barrier);
-        // SAFETY: this worker is this thread's own, but between windows.
         loop {
             self.barrier.wait(|| self.go_on(thread));
             // SAFETY: nobody writes the clock until all threads have come to the barrier again.

@@ -1,6 +1,7 @@
 //! A host: its endpoint, its line, and what the workload has it do.
 
 use crate::book::{Action, Book};
+use crate::net::FRAME_SMALLEST;
 use crate::node::{Log, Outlet, Sent};
 use crate::setup::Completion;
 use crate::trigger::Firing;
@@ -170,6 +171,9 @@ impl Host {
         self.deadline = self.endpoint.deadline();
         self.ask_at = Time::NEVER;
         if said != Transmit::Nothing {
+            if u64::from(packet.size) < FRAME_SMALLEST {
+                too_small(&packet);
+            }
             self.sent.add(&packet);
             self.free_at = now + self.line.of(u64::from(packet.size));
             out.send(self.link, &packet, self.free_at + self.delay);
@@ -312,4 +316,11 @@ impl Host {
         self.events = events;
         self.events.clear();
     }
+}
+
+/// The length of a window, and with it the safety of `sort`, rests on the smallest frame.
+#[cold]
+#[inline(never)]
+fn too_small(packet: &Packet) -> ! {
+    panic!("{packet:?} is smaller than any frame")
 }

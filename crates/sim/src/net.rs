@@ -12,7 +12,7 @@ use units::{Bytes, LineTime, Span};
 
 /// Wire bytes of the smallest frame that any transport sends: a bare minimum Ethernet frame without
 /// preamble and gap. Smaller than every credit (76 B), so it bounds the lookahead from below.
-const FRAME_SMALLEST: u64 = 64;
+pub(crate) const FRAME_SMALLEST: u64 = 64;
 
 /// What every step of a run may read.
 pub(crate) struct World<'a> {
