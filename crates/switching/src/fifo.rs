@@ -105,6 +105,7 @@ impl Admission {
                 Decision::Mark => {
                     packet.set_ecn(Ecn::Marked);
                     self.marked += 1;
+                    return Ok(()); // marked and counted once
                 }
                 Decision::Drop => return Err(DropReason::Selective),
             }
