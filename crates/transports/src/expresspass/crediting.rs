@@ -112,6 +112,11 @@ impl Crediting {
 
     /// The burst is over, or there is none any more. Returns whether credits were held back for it.
     pub(super) fn end_burst(&mut self) -> bool {
+        // Where all has come no credit is owed, and a STOP is on its way.
+        let whole = |burst: &Expected| burst.beyond == 0 && burst.arrived >= burst.frames;
+        if self.burst.as_deref().is_some_and(whole) {
+            return false;
+        }
         self.burst.take().is_some_and(|burst| burst.held)
     }
 
@@ -297,6 +302,22 @@ mod tests {
         flow.note_sent(8, Time(5));
         assert_eq!(flow.on_data(Time(9), 7, 8), None);
         assert_eq!(flow.on_data(Time(9), 8, 8), Some(Span(4)));
+    }
+
+    #[test]
+    fn a_burst_that_came_whole_brings_no_credit_when_its_end_is_heard() {
+        let expecting = |arrived| {
+            let mut flow = Crediting::new(&LAW, Time::ZERO, 0.5, 0);
+            flow.expect(Time::ZERO, 2, 2, Span::us(1));
+            (0..arrived).for_each(|_| flow.on_unscheduled(Time::ZERO));
+            assert!(flow.holds_back(Time::ZERO, RTT, 0));
+            flow
+        };
+        let (mut half, mut whole) = (expecting(1), expecting(2));
+        assert!(half.end_burst() && !half.holds_back(Time::ZERO, RTT, 0));
+        assert!(!whole.end_burst() && whole.holds_back(Time::ZERO, RTT, 0));
+        let late = Time(10 * RTT.0);
+        assert!(!whole.holds_back(late, RTT, 0), "a STOP may be lost");
     }
 
     #[test]
