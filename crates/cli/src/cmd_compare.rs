@@ -156,8 +156,7 @@ impl Ended {
 
 /// The command that repeats the comparison.
 fn repeat(args: &CompareArgs, global: &Global) -> String {
-    let mut command =
-        cmd_run::repeat(&args.scenario, global, &global.sets).replacen("run", "compare", 1);
+    let mut command = cmd_run::repeat("compare", &args.scenario, global, &global.sets);
     if let Some(seeds) = &args.seeds {
         command.push_str(" --seeds ");
         command.push_str(seeds);
@@ -245,7 +244,7 @@ pub(crate) fn plan(
                     None => name,
                 };
                 jobs.push(Job {
-                    command: cmd_run::repeat(&args.scenario, &seeded, &point.sets),
+                    command: cmd_run::repeat("run", &args.scenario, &seeded, &point.sets),
                     scenario: Mutex::new(Some(scenario)),
                     point,
                     dir,

@@ -159,7 +159,7 @@ fn source(args: &NewTransportArgs) -> Result<Source, String> {
 /// Every file of the new crate: path and text.
 fn files(name: &str, source: &Source) -> Result<Vec<(String, String)>, String> {
     let snake = name.replace('-', "_");
-    let renamed = |text: &str| text.replace(EXAMPLE.0, name).replace(EXAMPLE.1, &snake);
+    let renamed = |text: &str| text.replace(EXAMPLE.1, &snake).replace(EXAMPLE.0, name);
     let mut files: Vec<_> = FILES
         .iter()
         .map(|(path, text)| (renamed(path), renamed(text)))

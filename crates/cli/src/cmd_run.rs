@@ -52,8 +52,8 @@ pub(crate) fn threads(scenario: &Scenario, global: &Global) -> u16 {
 }
 
 /// The command that repeats a run anywhere.
-pub(crate) fn repeat(name: &str, global: &Global, sets: &[String]) -> String {
-    let mut command = format!("{} run {}", quote(&global.program), quote(name));
+pub(crate) fn repeat(verb: &str, name: &str, global: &Global, sets: &[String]) -> String {
+    let mut command = format!("{} {verb} {}", quote(&global.program), quote(name));
     for set in sets {
         let _ = write!(command, " --set {}", quote(set));
     }
@@ -159,7 +159,7 @@ pub(crate) fn run(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i32 
         Err(errors) => return screen.wrong(&errors),
     };
     let dir = folder(&scenario, global);
-    let command = repeat(&args.scenario, global, &global.sets);
+    let command = repeat("run", &args.scenario, global, &global.sets);
     let output = Output {
         hpcc_fct: scenario.output.flag("hpcc"),
         ..Output::default()
@@ -400,7 +400,7 @@ mod tests {
         };
         let sets = ["transport.kind=dctcp".to_owned(), "name=it's".to_owned()];
         assert_eq!(
-            repeat("my file.toml", &global, &sets),
+            repeat("run", "my file.toml", &global, &sets),
             "tidegate run 'my file.toml' --set transport.kind=dctcp --set 'name=it'\\''s' --seed 3"
         );
     }
