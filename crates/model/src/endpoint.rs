@@ -53,7 +53,8 @@ pub trait Endpoint: Send {
     /// What this host has counted so far.
     fn totals(&self) -> Totals;
 
-    /// The same for each of several transports that share this host, by their number.
+    /// The same for each of several transports that share this host, by their number from 0; together
+    /// [`Endpoint::totals`].
     fn totals_apart(&self, report: &mut dyn FnMut(usize, Totals)) {
         report(0, self.totals());
     }

@@ -72,6 +72,16 @@ impl CreditSpec {
     /// The whole line. [xpass s3.1]
     pub const WHOLE: u16 = 10_000;
 
+    /// `share`, from 0 to 1, in 1/10,000, rounded.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "from 0 to 10,000"
+    )]
+    pub fn part(share: f64) -> u16 {
+        (share.clamp(0.0, 1.0) * f64::from(Self::WHOLE) + 0.5) as u16
+    }
+
     /// Line time of one credit of mean size, the frame it releases, and what both leave to others.
     ///
     /// # Panics

@@ -17,7 +17,8 @@ pub(crate) struct Activity {
     window: u64,
 }
 
-/// The flags that one thread raises.
+/// The flags that one thread raises; apart from those of the next, which another core writes.
+#[repr(align(128))]
 pub(crate) struct Raiser {
     /// 64-node words in a bitset.
     words: usize,
@@ -100,7 +101,7 @@ impl Activity {
         awake
     }
 
-    /// The first window after `now` (or from `now` on, where it has not begun) with a node awake.
+    /// The first window from `from` on with a node awake.
     /// Only the thread that closes the barrier may call it.
     #[allow(clippy::cast_possible_truncation, reason = "below 256")]
     pub(crate) fn next(&self, from: u64) -> Option<u64> {

@@ -114,8 +114,7 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
                 for packet in &arrivals {
                     host.arrive(now, packet, &world.book, &mut log);
                 }
-                host.settle(now, &world.book, &mut log, &mut out);
-                host.next()
+                host.settle(now, &world.book, &mut log, &mut out)
             }
             Kind::Switch(switch) => {
                 let page = switch.page(now, &world.ways);

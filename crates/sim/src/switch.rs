@@ -391,20 +391,21 @@ impl Switch {
 #[inline(never)]
 fn choose(port: &mut Port, late: &mut Late, out: &mut impl Outlet) {
     let at = port.choose_at;
-    match port.disc().dequeue(at, &mut late.slot) {
+    let next = match port.disc().dequeue(at, &mut late.slot) {
         Dequeue::Wait(until) => {
             debug_assert!(until > at, "a port that waits for the past waits for ever");
             port.choose_at = until;
+            return;
         }
-        Dequeue::Empty => port.choose_at = Time::NEVER,
-        said @ (Dequeue::Packet | Dequeue::Then(_) | Dequeue::Last) => {
-            late.free(u64::from(late.slot.size));
-            port.transmit(at, &late.slot, out);
-            port.choose_at = match said {
-                Dequeue::Last => Time::NEVER,
-                Dequeue::Then(next) => next.max(port.free_at),
-                Dequeue::Packet | Dequeue::Wait(_) | Dequeue::Empty => port.free_at,
-            };
+        Dequeue::Empty => {
+            port.choose_at = Time::NEVER;
+            return;
         }
-    }
+        Dequeue::Packet => Time::ZERO,
+        Dequeue::Then(next) => next,
+        Dequeue::Last => Time::NEVER,
+    };
+    late.free(u64::from(late.slot.size));
+    port.transmit(at, &late.slot, out);
+    port.choose_at = next.max(port.free_at);
 }

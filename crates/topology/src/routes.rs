@@ -193,11 +193,6 @@ impl Routes {
         &self.ports[at + 1..at + 1 + size]
     }
 
-    /// All groups one after the other, each as its size and its ports: what [`Routes::group`] reads.
-    pub fn ports(&self) -> &[u16] {
-        &self.ports
-    }
-
     /// The port of its edge switch that leads to `host`. Means something only where the table says
     /// [`Routes::DIRECT`].
     #[inline]

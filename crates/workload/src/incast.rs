@@ -48,35 +48,40 @@ impl Incast {
     /// If there is no such receiver or nobody to send.
     pub fn generate(&self, seed: u64) -> Result<Traffic, WorkloadError> {
         let mut flows = OneShots::default();
-        self.push_to(&mut flows, self.start, 0, seed)?;
+        self.push_to(&mut flows, &self.who(seed)?, self.start, 0, seed);
         flows.finish(&self.tag)
     }
 
-    /// Adds the messages of incast number `round`, which begins at `at`.
-    fn push_to(
-        &self,
-        flows: &mut OneShots,
-        at: Time,
-        round: u32,
-        seed: u64,
-    ) -> Result<(), WorkloadError> {
+    /// The receiver, and the hosts that send to it in turn.
+    fn who(&self, seed: u64) -> Result<(u32, Vec<u32>), WorkloadError> {
         at_least("hosts", self.hosts, 2)?;
         at_least("senders", self.senders, 1)?;
         let mut order = Draw::Order.stream(seed, 0);
         let receiver = self
             .receiver
             .unwrap_or_else(|| host(&mut order, self.hosts));
-        let senders = others(self.hosts, receiver, self.pick, seed)?;
+        Ok((receiver, others(self.hosts, receiver, self.pick, seed)?))
+    }
+
+    /// Adds the messages of incast number `round`, which begins at `at`.
+    fn push_to(
+        &self,
+        flows: &mut OneShots,
+        (receiver, senders): &(u32, Vec<u32>),
+        at: Time,
+        round: u32,
+        seed: u64,
+    ) {
         for (i, &src) in (0..self.senders).zip(senders.iter().cycle()) {
             let number = round * self.senders + i;
             let start = jittered(&mut Draw::Jitter.stream(seed, number), at, self.jitter);
-            flows.push(src, receiver, self.bytes, start, None);
+            flows.push(src, *receiver, self.bytes, start, None);
         }
-        Ok(())
     }
 }
 
-/// The same incast over and over, at random times. [ours]
+/// The same incast over and over, at random times: unlike [`IncastBursts`], all to one receiver,
+/// whose link the load is a share of. [ours]
 #[derive(Clone, PartialEq, Debug)]
 pub struct RecurringIncast {
     /// The first of them.
@@ -113,9 +118,10 @@ impl RecurringIncast {
         let wire = self.encap.wire_total(self.first.bytes) as f64 * f64::from(self.first.senders);
         let incasts_per_second = self.load * self.link.0 as f64 / (8.0 * wire);
         let mut process = Process::new(Gaps::Poisson, incasts_per_second, seed, 0);
+        let who = self.first.who(seed)?;
         let (mut flows, mut at) = (OneShots::default(), self.first.start);
         for round in 0..self.rounds {
-            self.first.push_to(&mut flows, at, round, seed)?;
+            self.first.push_to(&mut flows, &who, at, round, seed);
             at = at.after(process.gap());
         }
         flows.finish(&self.first.tag)

@@ -63,17 +63,14 @@ impl Legacy {
             .unwrap_or(if own { SHARE } else { 0.0 });
         Ok(Some(Self {
             own,
-            share: ten_thousandths(share),
+            share: CreditSpec::part(share),
         }))
     }
 
     /// When packets of the transports beside are marked.
     pub(crate) fn mark(self, scenario: &Scenario, rate: Rate, encap: Encap) -> Option<MarkSpec> {
-        let beside = scenario.beside.iter();
-        let asked = beside
-            .filter_map(|b| b.factory.fabric(rate, encap).mark)
-            .next();
-        let mark = asked?;
+        let mut beside = scenario.beside.iter();
+        let mark = beside.find_map(|b| b.factory.fabric(rate, encap).mark)?;
         Some(match scenario.legacy.opt_bytes("mark") {
             Some(at) => MarkSpec {
                 min: at,
@@ -137,14 +134,4 @@ impl Legacy {
     pub(crate) fn left(self) -> u16 {
         CreditSpec::WHOLE - self.share
     }
-}
-
-/// A share as an integer. [ours: a hundredth of a per cent]
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the table keeps it within 0 and 0.9"
-)]
-fn ten_thousandths(share: f64) -> u16 {
-    (share * f64::from(CreditSpec::WHOLE) + 0.5) as u16
 }

@@ -233,7 +233,7 @@ impl Params {
             count: self.count,
             size_mean: self.credit_size_mean(),
             frame_max: encap.wire_max(),
-            share: CreditSpec::WHOLE - ten_thousandths(self.control_share),
+            share: CreditSpec::WHOLE - CreditSpec::part(self.control_share),
         }
     }
 }
@@ -345,16 +345,6 @@ fn write_host_delay(delay: &HostDelay) -> Value {
 
 /// Largest part of a line that is left to control packets. [ours]
 const CONTROL_SHARE_MAX: f64 = 0.5;
-
-/// A share as an integer. [ours: a hundredth of a per cent]
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "shares are between 0 and 1"
-)]
-fn ten_thousandths(share: f64) -> u16 {
-    (share * f64::from(CreditSpec::WHOLE) + 0.5) as u16
-}
 
 /// Smallest share or aggressiveness: a millionth, so that no gap between credits overflows.
 const SHARE_MIN: f64 = 1e-6;

@@ -1,6 +1,6 @@
 //! The role that acknowledges: it takes what comes in order and says what it wants next.
 
-use super::header::{Ack, Data, POSITION_MAX, Token};
+use super::header::{Ack, Data, Token};
 use model::{ConnId, Cx, Event};
 
 /// One direction of a connection, at its receiver.
@@ -46,7 +46,6 @@ impl Receiver {
         let ahead = data.ordinal.wrapping_sub(self.ordinal as u16);
         let end = data.offset + u64::from(data.length);
         match ahead {
-            0 if end > POSITION_MAX => Verdict::Nonsense,
             0 if data.offset == self.next => {
                 if data.length > 0 {
                     cx.accept(conn, data.offset, data.length);
