@@ -218,6 +218,10 @@ def queue(*results: Result, link: str | None = None, ax: Axes | None = None) -> 
         results: The runs.
         link: The link, like "tor0 -> h0"; without it the one with the longest queue of each run.
         ax: Where to draw.
+
+    Raises:
+        ValueError: A run was not sampled, or has no such link.
+        MissingMatplotlibError: matplotlib is not installed.
     """
     ax = axes(ax)
     samples = [_samples(result, link, "queue") for result in results]
@@ -246,6 +250,10 @@ def rate(
         bins: Stretches of time that the rate is a mean of.
         until: The end of the last one, in seconds; without it the end of the longest run.
         ax: Where to draw.
+
+    Raises:
+        ValueError: A run was not sampled, or has no such link.
+        MissingMatplotlibError: matplotlib is not installed.
     """
     ax = axes(ax)
     samples = [_samples(result, link, *_DATA) for result in results]
@@ -370,21 +378,33 @@ class ComparisonPlots:
         self._comparison = comparison
 
     def fct(self, *, over: str | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the 99th percentile of completion times over a setting."""
+        """Draw the 99th percentile of completion times over a setting.
+
+        Raises:
+            ValueError: `over` does not vary.
+        """
         ax = self._over(over, "fct_p99_ps", ax, scale=1 / _PS_PER_S)
         ax.set(ylabel="completion time, p99", yscale="log")
         _logarithmic(ax.yaxis, "s")
         return ax
 
     def slowdown(self, *, over: str | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the 99th percentile of the slowdown over a setting."""
+        """Draw the 99th percentile of the slowdown over a setting.
+
+        Raises:
+            ValueError: `over` does not vary.
+        """
         ax = self._over(over, "slowdown_p99", ax)
         ax.set(ylabel="slowdown, p99", yscale="log")
         _logarithmic(ax.yaxis, "")
         return ax
 
     def queue(self, *, over: str | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the longest queue of any port over a setting."""
+        """Draw the longest queue of any port over a setting.
+
+        Raises:
+            ValueError: `over` does not vary.
+        """
         ax = self._over(over, "queue_max", ax)
         ax.set(ylabel="longest queue", ylim=(0, None))
         ax.yaxis.set_major_formatter(_engineering("B"))

@@ -111,7 +111,7 @@ pub(crate) enum Metric {
     /// The same of the bytes: what the line carries, over the mean size; at most 1.
     /// [aeolus s2.2]
     BytesWithin(Span),
-    /// The same of one transport: 0 the run's own, then those beside it.
+    /// Goodput of one transport, in Gb/s: 0 the run's own, then those beside it.
     GoodputOf(u8),
 }
 

@@ -361,7 +361,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The transport that `[transport]` names.
+    /// The transport that a table names by `key`.
     fn protocol(&mut self, section: &Section, key: &str) -> Option<&'static dyn Transport> {
         let kind = section.opt_text(key)?;
         let found = self.transports.find(&kind);

@@ -12,7 +12,8 @@ use model::{
 use std::sync::Arc;
 use units::Time;
 
-/// What one byte of a frame adds to a service of weight one: weights up to this keep their order.
+/// What one byte of a frame adds to a service of weight one: the weights of two frames keep their
+/// order up to this one, and a service of weight one holds 2^44 bytes. [ours]
 const SCALE: u64 = 1 << 20;
 
 /// One of the transports of a host.
