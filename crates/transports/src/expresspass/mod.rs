@@ -15,6 +15,7 @@ pub mod params;
 mod pause;
 mod receiver;
 mod sender;
+mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -35,10 +36,11 @@ use model::{
     Packet, Signal, StuckFlow, Totals, Transmit,
 };
 use nic::Nic;
-use params::{HostDelay, Settings};
+use params::HostDelay;
 use pause::Pauses;
 use receiver::{Flows, Receiver};
 use sender::{Fate, Sender};
+use settings::Settings;
 use std::collections::VecDeque;
 use units::{LineTime, Rate, Span, Time};
 

@@ -4,8 +4,9 @@ use super::Host;
 use super::crediting::Crediting;
 use super::early::FirstRtt;
 use super::header::{self, BLANKS_MODULUS, Data, Kind, StopReason};
-use super::params::Settings;
+
 use super::sender::Fate;
+use super::settings::Settings;
 use crate::parts::reassembly::{End, Reassembly};
 use crate::parts::slab::Slab;
 use crate::parts::timers::Alarm;
