@@ -158,6 +158,8 @@ pub struct Totals {
     pub timeouts: u64,
     /// Packets that made no sense and were ignored.
     pub nonsense: u64,
+    /// Data and control packets that were lost before they left, because too many waited here.
+    pub line_lost: u64,
 }
 
 impl std::ops::AddAssign for Totals {
@@ -174,5 +176,6 @@ impl std::ops::AddAssign for Totals {
         self.acks += other.acks;
         self.timeouts += other.timeouts;
         self.nonsense += other.nonsense;
+        self.line_lost += other.line_lost;
     }
 }

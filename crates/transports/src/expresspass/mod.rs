@@ -409,6 +409,8 @@ impl ExpressPassHost {
 
     /// A new flow's burst takes its turn: after the others, or where the fewest bytes are left.
     fn enlist(&mut self, slot: u32) {
+        // One that has closed its burst keeps its place until its turn comes: it gets no second one.
+        self.bursting.retain(|&other| other != slot);
         let left = self.senders[slot].left();
         let shorter = |&other: &u32| {
             !self.host.settings.shortest_first
@@ -693,7 +695,10 @@ impl Endpoint for ExpressPassHost {
     }
 
     fn totals(&self) -> Totals {
-        self.host.totals
+        Totals {
+            line_lost: self.host.nic.lost(),
+            ..self.host.totals
+        }
     }
 }
 

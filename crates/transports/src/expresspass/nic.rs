@@ -18,6 +18,8 @@ pub(super) struct Nic {
     line: LineTime,
     /// When the first credit may leave, where the line will not ask by itself.
     wake: Time,
+    /// Data and control that found no room.
+    lost: u64,
 }
 
 impl Nic {
@@ -27,6 +29,7 @@ impl Nic {
             fifo: PacketQueue::default(),
             line,
             wake: Time::NEVER,
+            lost: 0,
         }
     }
 
@@ -36,7 +39,7 @@ impl Nic {
     pub(super) fn credit(&mut self, packet: &Packet) -> bool {
         match &mut self.gate {
             Some(gate) => gate.offer(packet),
-            None => self.push(*packet),
+            None => self.put(*packet),
         }
     }
 
@@ -46,9 +49,29 @@ impl Nic {
         self.fifo.len() < FIFO_MAX
     }
 
-    /// Queues data or control; false where the FIFO is full and it is lost.
+    /// Queues data or control; false where the FIFO is full and it is lost, which is counted.
     #[inline]
     pub(super) fn push(&mut self, packet: Packet) -> bool {
+        let put = self.put(packet);
+        if !put {
+            self.lose();
+        }
+        put
+    }
+
+    /// Counts data or control that found no room.
+    #[cold]
+    pub(super) fn lose(&mut self) {
+        self.lost += 1;
+    }
+
+    /// Data and control that found no room.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    #[inline]
+    fn put(&mut self, packet: Packet) -> bool {
         let room = self.has_room();
         if room {
             self.fifo.push(packet);

@@ -62,6 +62,8 @@ impl Pauses {
                 host.totals.credits_dropped += 1;
             } else if self.held.len() < FIFO_MAX {
                 self.held.push_back(*out);
+            } else {
+                host.nic.lose();
             }
         }
     }
