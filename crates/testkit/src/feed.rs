@@ -128,7 +128,8 @@ impl Feed {
         let host = usize::from(op >> 7);
         match op & 0x1f {
             0..=3 => self.open(script, host),
-            4..=5 => self.send(script),
+            4 => self.send(script),
+            5 => self.send_empties(script),
             6 => self.cancel(script),
             7 => self.signal(script, host),
             8..=10 => {
@@ -146,7 +147,8 @@ impl Feed {
                     self.wires[host].remove(at);
                 }
             }
-            23..=27 => self.corrupt(script, host),
+            23..=25 => self.corrupt(script, host),
+            26..=27 => self.twist(script, host),
             _ => {
                 let length = script.below(HEADER_MAX + 1);
                 let bytes = script.take(length).to_vec();
@@ -181,6 +183,22 @@ impl Feed {
         };
         let length = LENGTHS[script.below(LENGTHS.len() - 2)];
         self.call(host, |endpoint, cx| endpoint.send(cx, conn, length));
+    }
+
+    /// Empty messages in a row: they move a stream on without moving its bytes. Most of them arrive.
+    fn send_empties(&mut self, script: &mut Script<'_>) {
+        let Some(&(conn, host)) = self.opened.get(script.below(self.opened.len())) else {
+            return;
+        };
+        for _ in 0..=script.below(8) {
+            self.call(host, |endpoint, cx| endpoint.send(cx, conn, 0));
+        }
+        (0..script.below(64)).for_each(|_| self.honest_step());
+        // What follows is shorter than what they moved the stream by.
+        for _ in 0..script.below(4) {
+            self.call(host, |endpoint, cx| endpoint.send(cx, conn, 1));
+        }
+        (0..script.below(8)).for_each(|_| self.poll(host));
     }
 
     fn cancel(&mut self, script: &mut Script<'_>) {
@@ -321,13 +339,41 @@ impl Feed {
         let mut bytes = [0; HEADER_MAX];
         let link = Link {
             conn: packet.conn.0,
-            epoch: 0,
+            tag: 0,
             cookie: 0,
         };
         let length = self.codec.encode(&packet, link, &mut bytes);
         for _ in 0..=script.below(4) {
             bytes[script.below(length)] ^= script.byte();
         }
+        self.arrive(host, &bytes[..length], Some(packet));
+    }
+
+    /// A packet on the way gets numbers that are off by a little: plausible, and a lie.
+    fn twist(&mut self, script: &mut Script<'_>, host: usize) {
+        const SHIFTS: [u32; 5] = [0, 8, 16, 22, 24];
+        let at = script.below(self.wires[host].len());
+        let Some(&packet) = self.wires[host].get(at) else {
+            return;
+        };
+        let mut lie = packet;
+        for _ in 0..=script.below(2) {
+            let (word, shift) = (script.below(3), SHIFTS[script.below(SHIFTS.len())]);
+            let by = u32::from(script.byte() % 8) << shift;
+            let head = lie.head[word];
+            lie.head[word] = if script.byte().is_multiple_of(2) {
+                head.wrapping_add(by)
+            } else {
+                head.wrapping_sub(by)
+            };
+        }
+        let mut bytes = [0; HEADER_MAX];
+        let link = Link {
+            conn: packet.conn.0,
+            tag: 0,
+            cookie: 0,
+        };
+        let length = self.codec.encode(&lie, link, &mut bytes);
         self.arrive(host, &bytes[..length], Some(packet));
     }
 

@@ -299,7 +299,10 @@ impl Receiver {
         if let Phase::Crediting { flow, .. } = self.phase {
             flows[flow].on_unscheduled(cx.now);
         }
-        let position = self.position_of(data);
+        let Some(position) = self.position_of(data) else {
+            host.totals.nonsense += 1;
+            return;
+        };
         self.take(cx, host, flows, data, false);
         self.answer(host, Kind::Ack, position);
     }
@@ -329,20 +332,23 @@ impl Receiver {
         host.nic.push(packet);
     }
 
-    /// The position of a frame: its empty frames are counted from what is known here.
-    fn position_of(&self, data: Data) -> u64 {
+    /// The position of a frame: its empty frames are counted from what is known here. `None` where
+    /// its bytes lie beyond what has arrived and its empty frames before it, or the other way round:
+    /// no stream does that.
+    fn position_of(&self, data: Data) -> Option<u64> {
         let ahead = data.blanks.wrapping_sub(self.blanks) & (BLANKS_MODULUS - 1);
         let blanks = if ahead < BLANKS_MODULUS / 2 {
             self.blanks + ahead
         } else {
             (self.blanks + ahead).saturating_sub(BLANKS_MODULUS)
         };
-        data.offset + blanks
+        let bytes = data.offset.cmp(&self.bytes);
+        let agree = bytes.is_eq() || blanks == self.blanks || bytes == blanks.cmp(&self.blanks);
+        agree.then_some(data.offset + blanks)
     }
 
     /// Keeps a frame behind a gap.
-    fn keep(&mut self, cx: &mut Cx<'_>, host: &mut Host, data: Data) {
-        let start = self.position_of(data);
+    fn keep(&mut self, cx: &mut Cx<'_>, host: &mut Host, data: Data, start: u64) {
         let end = start + u64::from(data.length.max(1));
         let last = data.end.then_some(End {
             at: end,
@@ -375,12 +381,18 @@ impl Receiver {
 
     /// Asks again for what a jump in first transmissions shows to be lost. Unscheduled packets
     /// count under SSP alone: elsewhere the sender finds out about them by itself. [ours]
-    fn mind_the_gap(&mut self, now: Time, host: &mut Host, data: Data, scheduled: bool) {
+    fn mind_the_gap(
+        &mut self,
+        now: Time,
+        host: &mut Host,
+        data: Data,
+        start: u64,
+        scheduled: bool,
+    ) {
         let ssp = host.settings.first_rtt == FirstRtt::Ssp;
         if data.again || !(scheduled || ssp) {
             return;
         }
-        let start = self.position_of(data);
         let end = start + u64::from(data.length.max(1));
         let in_run = std::mem::replace(&mut self.in_run, true) || ssp;
         if in_run && start > self.seen {
@@ -471,15 +483,22 @@ impl Receiver {
         data: Data,
         scheduled: bool,
     ) {
+        // Go-back-N keeps nothing behind a gap, and needs no position.
+        let mut start = 0;
         if host.settings.first_rtt != FirstRtt::Silent {
-            self.mind_the_gap(cx.now, host, data, scheduled);
+            let Some(position) = self.position_of(data) else {
+                host.totals.nonsense += 1;
+                return;
+            };
+            start = position;
+            self.mind_the_gap(cx.now, host, data, start, scheduled);
         }
         match self.place(data) {
             Ordering::Equal if self.overlaps(data) => host.totals.nonsense += 1,
             Ordering::Equal => self.accept(cx, host, flows, data),
             Ordering::Less => host.totals.duplicates += 1,
             Ordering::Greater if host.settings.first_rtt != FirstRtt::Silent => {
-                self.keep(cx, host, data);
+                self.keep(cx, host, data, start);
                 self.miss_at_end(cx.now, host);
             }
             Ordering::Greater => {
@@ -696,6 +715,11 @@ impl Receiver {
     pub(super) fn check(&self, flows: &Flows, settings: &Settings) {
         self.alarm.check();
         assert!(self.message_bytes <= self.bytes);
+        let gap = self.pieces.first_gap(self.next());
+        assert!(
+            gap.is_none_or(|(next, piece)| piece > next),
+            "kept in order: {gap:?}"
+        );
         match self.phase {
             Phase::Crediting { flow, .. } => flows[flow].check(&settings.law, self.given),
             Phase::Finished { .. } => assert!(self.one_shot && self.ordinal > 0),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::expresspass::header::{self, Data};
+use crate::expresspass::nic::FIFO_MAX;
 
 /// One endpoint, driven by hand.
 struct Alone {
@@ -209,6 +210,64 @@ fn data_for_a_credit_that_was_never_given_brings_nothing() {
         assert_eq!((totals.nonsense, totals.duplicates), counts);
         assert_eq!(host.events.len(), 0);
     }
+}
+
+#[test]
+fn a_frame_whose_bytes_and_empty_frames_disagree_is_nonsense() {
+    let mut host = Alone::with(B, &Params::default().with(FirstRtt::Aeolus));
+    host.hear(header::request(B, CONN, 0, 7, false, 84));
+    host.after(Span::us(1));
+    let mut frame = |offset, length, blanks| {
+        let data = Data {
+            offset,
+            length,
+            blanks,
+            echo: 0,
+            end: true,
+            again: false,
+        };
+        let packet = header::data(B, CONN, data, false, 84);
+        host.hear(header::unscheduled(packet));
+        (host.endpoint.totals().nonsense, host.events.len())
+    };
+    for blanks in 0..5 {
+        frame(0, 0, blanks);
+    }
+    // One byte on, and an empty frame or five back: its place would be among what has come.
+    assert_eq!(frame(1, 1, 4), (1, 5));
+    assert_eq!(frame(1, 1, 0), (2, 5));
+    // The honest one brings its byte and its end, and the next one finds it there.
+    assert_eq!(frame(0, 1, 5), (2, 7));
+    assert_eq!(frame(0, 1, 6), (3, 7));
+    assert_eq!(frame(1, 1, 5), (3, 9));
+}
+
+#[test]
+fn control_packets_of_a_paused_connection_are_lost_by_number_where_too_many_wait() {
+    let mut host = Alone::new(B);
+    host.hear(header::request(B, CONN, 0, 1, false, 84));
+    host.after(Span::us(12));
+    let frame = Data {
+        offset: 0,
+        length: 1000,
+        blanks: 0,
+        echo: 1,
+        end: true,
+        again: false,
+    };
+    host.hear(header::data(B, CONN, frame, false, 1078));
+    // The first request after a message is answered twice: with its end, and with what has arrived.
+    host.hear(header::request(B, CONN, 0, 1, false, 84));
+    host.after(Span::us(12));
+    host.step(|endpoint, cx| endpoint.on_signal(cx, Signal::PauseFlow(CONN)));
+    let extra = 5;
+    let mut out = Packet::EMPTY;
+    for _ in 0..FIFO_MAX + extra {
+        // Each is answered with what has arrived.
+        host.hear(header::request(B, CONN, 0, 1, false, 84));
+        host.step(|endpoint, cx| endpoint.poll_transmit(cx, &mut out));
+    }
+    assert_eq!(host.endpoint.totals().line_lost, extra as u64);
 }
 
 #[test]
