@@ -130,8 +130,14 @@ pub struct Stats {
     pub other_versions: u64,
     /// Datagrams that made no sense.
     pub nonsense: u64,
-    /// Packets of an earlier incarnation of their sender.
-    pub stale: u64,
+    /// Packets whose tag is not the one agreed on: forged, or of an earlier incarnation of their
+    /// sender.
+    pub wrong_tags: u64,
+    /// Answers to no greeting of ours, or a second one to the same; and refusals of what was not
+    /// asked for.
+    pub unasked: u64,
+    /// Packets that a switch cut or sent back.
+    pub cut: u64,
     /// Packets of connections that nobody opened.
     pub unopened: u64,
     /// Transport packets from addresses that are not proven.

@@ -7,9 +7,15 @@
 //!   HELLO nonce, cookie        ->                     knows the peer from here on
 //!   first packets              ->
 //! ```
-//! Whoever gets a transport's packet from an address that it does not know answers UNKNOWN, four
-//! bytes, and the sender greets again. The first byte's high nibble is 15, which is no version of
-//! the transports' header, so that these packets stay the same under every version.
+//! Both ends derive a tag per direction from the cookie, and every packet of a transport carries the
+//! one of its direction. Whoever gets a packet from an address that it does not know, or with
+//! another tag, answers UNKNOWN with the packet's own tag, and the sender greets again. The first
+//! byte's high nibble is 15, which is no version of the transports' header, so that these packets
+//! stay the same under every version.
+//!
+//! No answer changes anything unless it repeats what only a reader of our packets knows: COOKIE and
+//! most refusals the nonce of a greeting that waits for its answer, UNKNOWN the tag that we send,
+//! the refusal of a connection the cookie that opened it.
 
 use std::net::SocketAddrV4;
 use units::{Span, Time};
@@ -21,12 +27,12 @@ const COOKIE: u8 = OWN | 2;
 const UNKNOWN: u8 = OWN | 3;
 const REFUSED: u8 = OWN | 4;
 /// Version of these packets.
-const VERSION: u8 = 0;
+const VERSION: u8 = 1;
 
 /// Bytes of a HELLO and of the COOKIE that answers it: equal, so that nothing is amplified.
 pub(crate) const GREETING_LEN: usize = 40;
-/// Bytes of UNKNOWN.
-pub(crate) const UNKNOWN_LEN: usize = 4;
+/// Bytes of UNKNOWN, shorter than any transport's header.
+pub(crate) const UNKNOWN_LEN: usize = 8;
 /// Bytes of REFUSED, shorter than any transport packet that opens a connection.
 pub(crate) const REFUSED_LEN: usize = 16;
 /// Bytes of the transport's name in a greeting.
@@ -49,13 +55,17 @@ pub(crate) fn name(of: &str) -> Name {
 pub(crate) enum Own {
     Hello(Greeting),
     Cookie(Greeting),
-    Unknown,
+    Unknown {
+        /// Of the packet that it answers.
+        tag: u32,
+    },
     Refused {
         reason: Reason,
         /// Which connection; 0 where the peer as a whole is refused.
         conn: u32,
-        /// Of the greeting that the refused one sent: only who reads its packets can refuse.
-        nonce: u64,
+        /// The nonce of the greeting, or the cookie of the opening packet, that it answers: only who
+        /// reads a peer's packets can refuse it.
+        proof: u64,
     },
 }
 
@@ -107,7 +117,10 @@ impl Own {
         match head[0] {
             HELLO => Greeting::decode(rest).map(Self::Hello),
             COOKIE => Greeting::decode(rest).map(Self::Cookie),
-            UNKNOWN => rest.is_empty().then_some(Self::Unknown),
+            UNKNOWN => {
+                let tag = u32::from_be_bytes(rest.try_into().ok()?);
+                Some(Self::Unknown { tag })
+            }
             REFUSED => {
                 let (conn, rest) = rest.split_first_chunk()?;
                 let reason = match head[2] {
@@ -117,11 +130,11 @@ impl Own {
                     _ => return None,
                 };
                 let conn = u32::from_be_bytes(*conn);
-                let nonce = u64::from_be_bytes(rest.try_into().ok()?);
+                let proof = u64::from_be_bytes(rest.try_into().ok()?);
                 Some(Self::Refused {
                     reason,
                     conn,
-                    nonce,
+                    proof,
                 })
             }
             _ => None,
@@ -140,14 +153,15 @@ impl Own {
                 out[0] = COOKIE;
                 greeting.encode(out)
             }
-            Self::Unknown => {
+            Self::Unknown { tag } => {
                 out[0] = UNKNOWN;
+                out[4..UNKNOWN_LEN].copy_from_slice(&tag.to_be_bytes());
                 UNKNOWN_LEN
             }
             Self::Refused {
                 reason,
                 conn,
-                nonce,
+                proof,
             } => {
                 out[0] = REFUSED;
                 out[2] = match reason {
@@ -156,7 +170,7 @@ impl Own {
                     Reason::Transport => 2,
                 };
                 out[4..8].copy_from_slice(&conn.to_be_bytes());
-                out[8..REFUSED_LEN].copy_from_slice(&nonce.to_be_bytes());
+                out[8..REFUSED_LEN].copy_from_slice(&proof.to_be_bytes());
                 REFUSED_LEN
             }
         }
@@ -182,6 +196,32 @@ impl Greeting {
         out[16..24].copy_from_slice(&self.cookie.to_be_bytes());
         out[24..GREETING_LEN].copy_from_slice(&self.transport);
         GREETING_LEN
+    }
+}
+
+/// What two ends share once one of them has brought back the other's cookie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Secret {
+    /// Opens connections, and refuses them.
+    pub(crate) cookie: u64,
+    /// On every packet that we send.
+    pub(crate) tag_out: u32,
+    /// On every packet that we get.
+    pub(crate) tag_in: u32,
+}
+
+impl Secret {
+    /// Of a cookie that we baked, or that was baked for us.
+    pub(crate) fn new(cookie: u64, baked_here: bool) -> Self {
+        let tag = |baker: bool| {
+            let hash = siphash_2_4([cookie, u64::from(baker)], b"tag");
+            u32::try_from(hash >> 32).expect("the upper half")
+        };
+        Self {
+            cookie,
+            tag_out: tag(baked_here),
+            tag_in: tag(!baked_here),
+        }
     }
 }
 
@@ -299,21 +339,21 @@ mod tests {
                 cookie: u64::MAX,
                 ..greeting()
             }),
-            Own::Unknown,
+            Own::Unknown { tag: 0xfeed },
             Own::Refused {
                 reason: Reason::Peers,
                 conn: 1,
-                nonce: 2,
+                proof: 2,
             },
             Own::Refused {
                 reason: Reason::Connections,
                 conn: u32::MAX,
-                nonce: 3,
+                proof: 3,
             },
             Own::Refused {
                 reason: Reason::Transport,
                 conn: 0,
-                nonce: u64::MAX,
+                proof: u64::MAX,
             },
         ];
         for own in all {
@@ -326,6 +366,15 @@ mod tests {
             );
             assert_eq!(Own::decode(&out[..=len]), None);
         }
+    }
+
+    #[test]
+    fn what_one_end_sends_the_other_expects_and_nobody_reflects_it() {
+        let (baker, opener) = (Secret::new(77, true), Secret::new(77, false));
+        assert_eq!(baker.tag_out, opener.tag_in);
+        assert_eq!(baker.tag_in, opener.tag_out);
+        assert_ne!(baker.tag_in, baker.tag_out);
+        assert_ne!(baker.tag_out, Secret::new(78, true).tag_out);
     }
 
     #[test]

@@ -16,8 +16,8 @@ use crate::peers::{self, Arrival, Peers, Standing};
 use crate::socket::{DATAGRAM_MAX, RxBatch, TxBatch, Udp};
 use model::wire::{Codec, DecodeError, HEADER_MAX, Link};
 use model::{
-    ConnId, Cx, Ecn, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, Rng,
-    StuckFlow, Totals, Transmit, stream,
+    ConnId, Cx, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, Rng, StuckFlow,
+    Totals, Transmit, stream,
 };
 use std::io;
 use std::net::SocketAddrV4;
@@ -131,7 +131,7 @@ impl Driver {
             let host = self.add_peer(peer).map_err(no_room)?;
             let nonce = self.baker.nonce();
             self.peers.greet(host, self.clock.now(), nonce);
-            self.hello(host, 0);
+            self.hello(host, nonce, 0);
             host
         };
         let conn = self.peers.open(host, life).map_err(no_room)?;
@@ -344,14 +344,11 @@ impl Driver {
     fn write(&mut self, packet: &Packet, source: &mut dyn Source) -> Result<(), DriveError> {
         let peer = self.peers.get(packet.to());
         let to = peer.addr;
+        let secret = peer.secret().expect("a proven peer has one");
         let link = Link {
             conn: peers::to_wire(packet.conn),
-            epoch: epoch(self.incarnation),
-            cookie: if peer.baked_there != 0 {
-                peer.baked_there
-            } else {
-                peer.baked_here
-            },
+            tag: secret.tag_out,
+            cookie: secret.cookie,
         };
         let mut header = [0; HEADER_MAX];
         let header_len = self.codec.encode(packet, link, &mut header);
@@ -419,6 +416,13 @@ impl Driver {
         self.live_until(real, source)
     }
 
+    /// A datagram from anywhere, whatever source it claims.
+    #[cfg(test)]
+    pub(crate) fn inject(&mut self, bytes: &[u8], from: SocketAddrV4) {
+        self.take(bytes, from, 0, &mut crate::Nothing, &mut crate::Nothing)
+            .expect("nothing can fail");
+    }
+
     /// One datagram that the network delivered.
     fn take(
         &mut self,
@@ -453,12 +457,7 @@ impl Driver {
             let wire = (bytes.len() as u64 + BELOW).max(FRAME_MIN);
             packet.size = u16::try_from(wire).expect("checked against DATAGRAM_MAX");
         }
-        packet.set_ecn(match tos & 0b11 {
-            0 => Ecn::NotCapable,
-            1 => Ecn::Capable1,
-            2 => Ecn::Capable0,
-            _ => Ecn::Marked,
-        });
+        packet.set_ecn(model::wire::ecn(tos));
         self.step(|endpoint, cx| endpoint.on_packet(cx, &packet));
         self.settle(Some((conn, at, body)), sink)
     }
@@ -468,6 +467,11 @@ impl Driver {
         let nonsense = match self.codec.decode(bytes) {
             Ok(decoded) if bytes.len() <= DATAGRAM_MAX => {
                 let (packet, link) = (decoded.packet, decoded.link);
+                // No transport asks for what a switch cut or sent back: it counts as lost.
+                if packet.trimmed() || packet.bounced() {
+                    self.stats.cut += 1;
+                    return None;
+                }
                 let (at, length) = self.codec.payload(&packet).unwrap_or((0, 0));
                 let body = bytes.get(decoded.header_len..);
                 if let Some(body) = body.filter(|body| body.len() == usize::from(length)) {
@@ -489,29 +493,22 @@ impl Driver {
 
     /// Which connection a packet belongs to; counts and perhaps answers what belongs to none.
     fn place(&mut self, link: Link, from: SocketAddrV4, len: usize) -> Option<ConnId> {
-        let known = self
-            .peers
-            .find(from)
-            .map(|host| (host, self.peers.get(host)));
-        let proven = known.and_then(|(host, peer)| match peer.standing {
-            Standing::Proven { incarnation } => Some((host, peer, incarnation)),
-            Standing::Free | Standing::Greeting { .. } | Standing::Lost => None,
+        let proven = self.peers.find(from).filter(|&host| {
+            let standing = self.peers.get(host).standing;
+            matches!(standing, Standing::Proven { .. })
         });
-        let Some((host, peer, incarnation)) = proven else {
-            self.stats.strangers += 1;
+        let Some(host) = proven.filter(|&host| self.peers.get(host).sends(link.tag)) else {
+            match proven {
+                Some(_) => self.stats.wrong_tags += 1,
+                None => self.stats.strangers += 1,
+            }
             // No more bytes than came.
             if len >= cookie::UNKNOWN_LEN {
-                self.say(Own::Unknown, from);
+                self.say(Own::Unknown { tag: link.tag }, from);
             }
             return None;
         };
-        if link.epoch != epoch(incarnation) {
-            self.stats.stale += 1;
-            return None;
-        }
-        let nonce = peer.their_nonce;
-        let opens =
-            link.cookie != 0 && (link.cookie == peer.baked_here || link.cookie == peer.baked_there);
+        let opens = self.peers.get(host).shares(link.cookie);
         self.peers.hear(host, self.now);
         match self.peers.arrive(host, link.conn, opens) {
             Arrival::Live { conn, .. } => return Some(conn),
@@ -525,11 +522,12 @@ impl Driver {
                 self.stats.refused += 1;
                 if len >= cookie::REFUSED_LEN {
                     let reason = Reason::Connections;
+                    let (conn, proof) = (link.conn, link.cookie);
                     self.say(
                         Own::Refused {
                             reason,
-                            conn: link.conn,
-                            nonce,
+                            conn,
+                            proof,
                         },
                         from,
                     );
@@ -607,11 +605,6 @@ struct Read<'a> {
     /// Place of the payload in the stream.
     at: u64,
     body: &'a [u8],
-}
-
-/// The part of an incarnation that every packet carries.
-fn epoch(incarnation: u32) -> u8 {
-    incarnation.to_be_bytes()[3]
 }
 
 /// Three secrets from the system.

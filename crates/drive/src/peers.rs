@@ -10,7 +10,7 @@
 //! An opener numbers its connections one after the other. A window over the numbers of each peer
 //! tells new connections from late packets of finished ones, which must not open them again.
 
-use crate::cookie::Reason;
+use crate::cookie::{Reason, Secret};
 use model::{ConnId, ConnMap, HostId, Lifetime, Packet};
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
@@ -45,14 +45,12 @@ const _: () = assert!(PEERS_MAX == (PEER >> PEER_AT) as usize);
 pub(crate) struct Peer {
     pub(crate) addr: SocketAddrV4,
     pub(crate) standing: Standing,
-    /// Of our last greeting; the answer repeats it.
-    pub(crate) nonce: u64,
-    /// Of the greeting with which it proved its address.
-    pub(crate) their_nonce: u64,
-    /// The cookie that we baked for it, 0 for none. It and the next open connections.
-    pub(crate) baked_here: u64,
-    /// The cookie that it baked for us, 0 for none.
-    pub(crate) baked_there: u64,
+    /// Of the greeting of ours that has no answer yet; the answer repeats it.
+    pub(crate) nonce: Option<u64>,
+    /// From the cookie that we baked for it.
+    baked_here: Secrets,
+    /// From the cookie that it baked for us.
+    baked_there: Secrets,
     /// When we last greeted.
     pub(crate) greeted_at: Time,
     heard_at: Time,
@@ -65,6 +63,55 @@ pub(crate) struct Peer {
     seen: Option<Window>,
     /// What waits for the cookie.
     parked: Vec<Packet>,
+}
+
+/// The secret of the latest cookie, and of the one before: packets of both are under way for a while.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Secrets {
+    latest: Option<Secret>,
+    before: Option<Secret>,
+}
+
+impl Secrets {
+    fn learn(&mut self, cookie: u64, baked_here: bool) {
+        let secret = Some(Secret::new(cookie, baked_here));
+        if self.latest != secret {
+            self.before = std::mem::replace(&mut self.latest, secret);
+        }
+    }
+}
+
+impl Peer {
+    /// It brought back our cookie.
+    pub(crate) fn learn_here(&mut self, cookie: u64) {
+        self.baked_here.learn(cookie, true);
+    }
+
+    /// It baked a cookie for us.
+    pub(crate) fn learn_there(&mut self, cookie: u64) {
+        self.baked_there.learn(cookie, false);
+    }
+
+    /// What our packets carry; `None` for one that was never proven.
+    pub(crate) fn secret(&self) -> Option<Secret> {
+        self.baked_there.latest.or(self.baked_here.latest)
+    }
+
+    fn secrets(&self) -> impl Iterator<Item = Secret> {
+        let both = [self.baked_here, self.baked_there];
+        let all = both.map(|secrets| [secrets.latest, secrets.before]);
+        all.into_iter().flatten().flatten()
+    }
+
+    /// Whether its packets carry this tag.
+    pub(crate) fn sends(&self, tag: u32) -> bool {
+        self.secrets().any(|secret| secret.tag_in == tag)
+    }
+
+    /// Whether this cookie is one of ours, either way.
+    pub(crate) fn shares(&self, cookie: u64) -> bool {
+        self.secrets().any(|secret| secret.cookie == cookie)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,10 +197,9 @@ impl Peers {
         let peer = Peer {
             addr,
             standing: Standing::Free,
-            nonce: 0,
-            their_nonce: 0,
-            baked_here: 0,
-            baked_there: 0,
+            nonce: None,
+            baked_here: Secrets::default(),
+            baked_there: Secrets::default(),
             greeted_at: now,
             heard_at: now,
             live: 0,
@@ -209,6 +255,7 @@ impl Peers {
     pub(crate) fn lose(&mut self, host: HostId) {
         let peer = self.get_mut(host);
         peer.standing = Standing::Lost;
+        peer.nonce = None;
         peer.parked = Vec::new();
         let addr = peer.addr;
         if self.find(addr) == Some(host) {
@@ -237,7 +284,7 @@ impl Peers {
         let retry_at = now.after(GREET_FIRST);
         let peer = self.get_mut(host);
         peer.standing = Standing::Greeting { tries: 1, retry_at };
-        (peer.nonce, peer.greeted_at) = (nonce, now);
+        (peer.nonce, peer.greeted_at) = (Some(nonce), now);
         self.next_greeting = self.next_greeting.min(retry_at);
     }
 

@@ -1,12 +1,16 @@
 //! Stories of two drivers, or of one and somebody who speaks its language badly.
 
-use crate::cookie::{self, Own};
+mod adversary;
+
+use crate::cookie::{self, Own, Secret};
 use crate::peers::PEERS_MAX;
 use crate::toy::Toy;
 use crate::{Clock, DriveError, Driver, DriverConfig, FaultConfig, Hashes, News, Nothing, Random};
-use model::{ConnId, Event, Lifetime, Rng};
+use model::wire::{HEADER_MAX, Link};
+use model::{Class, ConnId, Event, HostId, Lifetime, Packet, Rng};
 use std::net::{SocketAddrV4, UdpSocket};
 use std::time::Duration;
+use transports::Factory as _;
 use units::{Rate, Span, Time};
 
 const RATE: Rate = Rate::gbps(1);
@@ -236,10 +240,11 @@ struct Stranger {
     bytes_in: u64,
     datagrams_in: u64,
     cookie: u64,
+    tag: u32,
 }
 
 impl Stranger {
-    const EPOCH: u8 = 1;
+    const INCARNATION: u32 = 1;
 
     fn new(to: SocketAddrV4) -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -253,6 +258,7 @@ impl Stranger {
             bytes_in: 0,
             datagrams_in: 0,
             cookie: 0,
+            tag: 0,
         }
     }
 
@@ -278,7 +284,7 @@ impl Stranger {
 
     fn greeting(cookie: u64) -> cookie::Greeting {
         cookie::Greeting {
-            incarnation: Self::EPOCH.into(),
+            incarnation: Self::INCARNATION,
             nonce: 2,
             cookie,
             transport: cookie::name("toy"),
@@ -295,6 +301,7 @@ impl Stranger {
         };
         self.say_own(Own::Hello(Self::greeting(answer.cookie)));
         self.cookie = answer.cookie;
+        self.tag = Secret::new(answer.cookie, false).tag_out;
         turn(driver);
     }
 }
@@ -308,14 +315,14 @@ fn turn(driver: &mut Driver) -> Vec<News> {
 impl Stranger {
     /// A frame of the toy transport.
     fn toy_data(&self, conn: u32, frame: u32, frames: u32, body: &[u8]) -> Vec<u8> {
-        let mut bytes = vec![0, Self::EPOCH];
-        let length = u32::try_from(body.len()).unwrap();
-        for word in [conn, frame, length, frames] {
-            bytes.extend(word.to_be_bytes());
-        }
-        bytes.extend(self.cookie.to_be_bytes());
-        bytes.extend(body);
-        bytes
+        let mut packet = Packet::new(HostId(0), ConnId(conn), Class::Plain, 0, 0);
+        packet.head = [frame, u32::try_from(body.len()).unwrap(), frames];
+        let (tag, cookie) = (self.tag, self.cookie);
+        let mut out = [0; HEADER_MAX];
+        let len = Toy
+            .codec()
+            .encode(&packet, Link { conn, tag, cookie }, &mut out);
+        [&out[..len], body].concat()
     }
 }
 
@@ -334,11 +341,11 @@ fn before_the_cookie_nothing_is_amplified_and_nothing_is_kept() {
             0 => stranger.say_own(Own::Hello(Stranger::greeting(rng.next_u64()))),
             1 => stranger.say_own(Own::Hello(Stranger::greeting(0))),
             2 => stranger.say(&stranger.toy_data(SENDER_OPENED | round, 0, 1, b"hello")),
-            3 => stranger.say_own(Own::Unknown),
+            3 => stranger.say_own(Own::Unknown { tag: 0 }),
             4 => stranger.say_own(Own::Refused {
                 reason: crate::Reason::Peers,
                 conn: 0,
-                nonce: 2,
+                proof: 2,
             }),
             _ => {
                 let len = usize::try_from(rng.below(64)).unwrap();
@@ -408,13 +415,14 @@ fn a_peer_that_opens_too_much_is_told_so_and_costs_no_more() {
     }
     assert_eq!(driver.open_connections(), limit as usize);
     assert_eq!(driver.stats().refused, 50);
+    let cookie = peer.cookie;
     let refusals = std::iter::from_fn(|| peer.hear()).filter_map(|bytes| Own::decode(&bytes));
     let reason = crate::Reason::Connections;
     let expected: Vec<_> = (limit..limit + 50)
         .map(|n| Own::Refused {
             reason,
             conn: SENDER_OPENED | n,
-            nonce: 2,
+            proof: cookie,
         })
         .collect();
     assert_eq!(refusals.collect::<Vec<_>>(), expected);

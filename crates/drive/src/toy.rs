@@ -1,7 +1,7 @@
 //! A transport as small as can be, so that the driver's tests depend on no other: a fixed window
 //! of frames, each acknowledged and repeated by itself.
 
-use model::wire::{Codec, DecodeError, Decoded, HEADER_MAX, Link, Reader, VERSION, Writer};
+use model::wire::{Codec, DecodeError, Decoded, HEADER_MAX, Link, Reader, Writer};
 use model::{
     Class, ConnId, Cx, Ecn, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
     StuckFlow, Totals, Transmit,
@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use transports::{Fabric, Factory};
 use units::{Rate, Span, Time};
 
+/// Its number in the header. [ours]
+const TRANSPORT: u8 = 251;
 const DATA: u8 = 0;
 const ACK: u8 = 1;
 const WINDOW: usize = 32;
@@ -210,11 +212,9 @@ struct ToyCodec;
 
 impl Codec for ToyCodec {
     fn encode(&self, packet: &Packet, link: Link, out: &mut [u8; HEADER_MAX]) -> usize {
-        let mut to = Writer::new(out);
-        to.u8(VERSION << 4 | packet.kind());
-        to.u8(link.epoch);
-        to.u32(link.conn);
-        packet.head.iter().for_each(|word| to.u32(*word));
+        let mut to = Writer::begin(out, packet, link, TRANSPORT);
+        to.u32(packet.head[0]);
+        to.u32(packet.head[1]);
         // Any of its data may be the first to arrive.
         if packet.kind() == DATA {
             to.u64(link.cookie);
@@ -224,22 +224,18 @@ impl Codec for ToyCodec {
 
     fn decode(&self, bytes: &[u8]) -> Result<Decoded, DecodeError> {
         let mut from = Reader(bytes);
-        let first = from.u8()?;
-        let (version, kind) = (first >> 4, first & 0xf);
-        if version != VERSION {
-            return Err(DecodeError::Version(version));
-        }
-        let mut link = Link {
-            epoch: from.u8()?,
-            conn: from.u32()?,
-            cookie: 0,
-        };
-        let head = [from.u32()?, from.u32()?, from.u32()?];
+        let (mut packet, mut link) = from.begin(TRANSPORT)?;
+        (packet.head[0], packet.head[1]) = (from.u32()?, from.u32()?);
+        let (kind, head) = (packet.kind(), packet.head);
         let (class, size) = match kind {
             DATA => (Class::Plain, Encap::UDP.wire(Encap::UDP.payload_max)),
             ACK => (Class::Control, Encap::UDP.frame_min),
             _ => return Err(DecodeError::Kind(kind)),
         };
+        if packet.class() != class {
+            return Err(DecodeError::Field("class"));
+        }
+        packet.size = size;
         let last = head[0].checked_add(1) == Some(head[2]);
         let length = head[1] <= Encap::UDP.payload_max.into();
         let full = last || head[1] == u32::from(Encap::UDP.payload_max);
@@ -250,8 +246,6 @@ impl Codec for ToyCodec {
         if kind == DATA {
             link.cookie = from.u64()?;
         }
-        let mut packet = Packet::new(HostId(0), ConnId(0), class, kind, size);
-        packet.head = head;
         Ok(Decoded {
             packet,
             link,

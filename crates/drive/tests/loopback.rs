@@ -183,7 +183,7 @@ impl Garbler {
                 self.ends[side] = Some(from);
                 let mut datagram = bytes[..len].to_vec();
                 // Greetings pass, so that the two get to know each other.
-                if datagram[0] >> 4 == 0 && self.rng.below(4) == 0 {
+                if datagram[0] >> 4 == model::wire::VERSION && self.rng.below(4) == 0 {
                     self.garble(&mut datagram);
                 }
                 if let Some(to) = self.ends[1 - side] {
@@ -268,7 +268,7 @@ fn packets_garbled_on_their_way_break_nothing() {
         let name = transport.name();
         let seen = b.stats();
         assert!(
-            seen.nonsense > 0 && seen.other_versions > 0 && seen.stale > 0,
+            seen.nonsense > 0 && seen.other_versions > 0 && seen.wrong_tags > 0,
             "{name}: {seen:?}"
         );
         // Forged numbers open nothing without a cookie.

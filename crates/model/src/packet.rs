@@ -202,6 +202,11 @@ impl Packet {
             self.head[2] & 0xff
         }
     }
+    /// Whether the low byte of head word 2 chooses among paths.
+    #[inline]
+    pub const fn sprayed(&self) -> bool {
+        self.mark & SPRAYED != 0
+    }
     /// Lets the low byte of head word 2 choose among paths.
     #[inline]
     pub fn spray(&mut self) {

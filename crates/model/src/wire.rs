@@ -1,10 +1,15 @@
 //! Primitives of the wire codec: reading and writing big-endian fields without panics.
 
+mod envelope;
+
+pub use envelope::{Below, ENVELOPE_LEN, Envelope, SHARED_AT, ecn, flow};
+
 use crate::Packet;
 use std::fmt;
 
-/// Version of the header that this codec writes and the only one it reads.
-pub const VERSION: u8 = 0;
+/// Version of the header that this codec writes and the only one it reads: 1 since every header
+/// begins with an [`Envelope`].
+pub const VERSION: u8 = 1;
 /// A credit must fit this many bytes after UDP to stay a minimum-size frame.
 pub const CREDIT_MAX: usize = 18;
 /// Ethernet, IPv6, UDP, header and tag: what must survive trimming.
@@ -12,7 +17,8 @@ pub const TRIM_MAX: usize = 110;
 
 /// Turns a transport's packets into bytes and back. One per transport, without state.
 pub trait Codec: Sync {
-    /// Writes the header of `packet` into `out` and returns its length. The payload follows it.
+    /// Writes the header of `packet` into `out` and returns its length. The payload follows it. It
+    /// starts with [`Writer::begin`], so that switches can read it.
     fn encode(&self, packet: &Packet, link: Link, out: &mut [u8; HEADER_MAX]) -> usize;
 
     /// Reads a header. Everything is checked; what is returned may be handed to `on_packet` as it
@@ -43,9 +49,11 @@ pub const HEADER_MAX: usize = 64;
 pub struct Link {
     /// The number under which the *other* end knows the connection.
     pub conn: u32,
-    /// Incarnation of the connection, against packets of an earlier one.
-    pub epoch: u8,
-    /// Proof that this end has seen the other's packets; 0 before that.
+    /// Says that the packet comes from a process that has seen the other's packets: both know it
+    /// from their greeting, and every packet carries it.
+    pub tag: u32,
+    /// Proof that this end has seen the other's packets; 0 before that. What opens a connection
+    /// carries it.
     pub cookie: u64,
 }
 

@@ -12,13 +12,18 @@ local kinds = {
 
 local f = {
   version = ProtoField.uint8("tidegate.version", "Version", base.DEC, nil, 0xf0),
+  bounced = ProtoField.bool("tidegate.bounced", "Sent back", 8, nil, 0x02),
+  trimmed = ProtoField.bool("tidegate.trimmed", "Payload cut off", 8, nil, 0x01),
+  sprayed = ProtoField.bool("tidegate.sprayed", "Sprayed", 8, nil, 0x80),
+  priority = ProtoField.uint8("tidegate.priority", "Priority", base.DEC, nil, 0x38),
+  class = ProtoField.uint8("tidegate.class", "Class", base.DEC, classes, 0x07),
+  transport = ProtoField.uint8("tidegate.transport", "Transport", base.DEC, transports),
+  flags = ProtoField.uint8("tidegate.flags", "Flags", base.HEX, nil, 0xf0),
   kind = ProtoField.uint8("tidegate.kind", "Kind", base.DEC, nil, 0x0f),
   name = ProtoField.string("tidegate.name", "Packet"),
-  flags = ProtoField.uint8("tidegate.flags", "Flags", base.HEX),
-  transport = ProtoField.uint8("tidegate.transport", "Transport", base.DEC, transports),
-  class = ProtoField.uint8("tidegate.class", "Class", base.DEC, classes),
-  epoch = ProtoField.uint8("tidegate.epoch", "Epoch"),
   conn = ProtoField.uint32("tidegate.conn", "Connection"),
+  tag = ProtoField.uint32("tidegate.tag", "Tag", base.HEX),
+  shared = ProtoField.uint32("tidegate.shared", "Shared word", base.HEX),
   sequence = ProtoField.uint32("tidegate.sequence", "Credit sequence"),
   offset = ProtoField.uint64("tidegate.offset", "Offset in the stream"),
   length = ProtoField.uint16("tidegate.length", "Payload length"),
@@ -26,55 +31,47 @@ local f = {
 }
 tidegate.fields = f
 
+-- What every header begins with, and the only version of it.
+local ENVELOPE, VERSION = 16, 1
+
 function tidegate.dissector(buffer, pinfo, tree)
-  if buffer:reported_len() < 18 or buffer:len() < 18 or buffer(0, 1):uint() > 0x0f then return 0 end
-  local number = buffer(0, 1):bitfield(4, 4)
-  -- A credit is the one short header: 18 bytes fit a smallest frame.
-  local credit = number == 0
-  if not credit and buffer:len() < 24 then return 0 end
-  local transport = credit and 1 or buffer(2, 1):uint()
-  local names = kinds[transport]
-  if names == nil or names[number] == nil then return 0 end
-  local name = names[number]
+  if buffer:reported_len() < ENVELOPE or buffer:len() < ENVELOPE then return 0 end
+  if buffer(0, 1):bitfield(0, 4) ~= VERSION then return 0 end
+  local transport, number = buffer(2, 1):uint(), buffer(3, 1):bitfield(4, 4)
+  local name = kinds[transport] and kinds[transport][number]
+  if name == nil then return 0 end
+  -- A credit is the one short header: it fits a smallest frame.
+  local credit = name == "CREDIT"
+  if not credit and buffer:len() < ENVELOPE + 8 then return 0 end
 
   pinfo.cols.protocol = transports[transport]
   local branch = tree:add(tidegate, buffer(0, buffer:len()))
-  branch:add(f.version, buffer(0, 1))
-  branch:add(f.kind, buffer(0, 1))
-  branch:add(f.name, buffer(0, 1), name)
-  local info
+  for _, field in ipairs({f.version, f.bounced, f.trimmed}) do branch:add(field, buffer(0, 1)) end
+  for _, field in ipairs({f.sprayed, f.priority, f.class}) do branch:add(field, buffer(1, 1)) end
+  branch:add(f.transport, buffer(2, 1))
+  branch:add(f.flags, buffer(3, 1))
+  branch:add(f.kind, buffer(3, 1))
+  branch:add(f.name, buffer(3, 1), name)
+  branch:add(f.conn, buffer(4, 4))
+  branch:add(f.tag, buffer(8, 4))
+  branch:add(f.shared, buffer(12, 4))
+  local info = name
   if credit then
-    branch:add(f.epoch, buffer(1, 1))
-    branch:add(f.conn, buffer(2, 4))
-    branch:add(f.sequence, buffer(6, 4))
-    info = string.format("%s %u", name, buffer(6, 4):uint())
+    branch:add(f.sequence, buffer(12, 4))
+    info = string.format("%s %u", name, buffer(12, 4):uint())
   else
-    branch:add(f.transport, buffer(2, 1))
-    local words
-    if transport == 1 then
-      branch:add(f.flags, buffer(1, 1))
-      branch:add(f.class, buffer(3, 1), buffer(3, 1):bitfield(0, 4))
-      branch:add(f.epoch, buffer(8, 1))
-      words = 12
-    else
-      branch:add(f.flags, buffer(1, 1), buffer(1, 1):bitfield(0, 4) * 16)
-      branch:add(f.class, buffer(1, 1), buffer(1, 1):bitfield(4, 4))
-      branch:add(f.epoch, buffer(3, 1))
-      words = 8
-    end
-    branch:add(f.conn, buffer(4, 4))
-    for at = words, words + 8, 4 do branch:add(f.word, buffer(at, 4)) end
-    info = name
+    branch:add(f.word, buffer(16, 4))
+    branch:add(f.word, buffer(20, 4))
     if name == "DATA" then
       -- 48 bits: the low word first, then the upper half of the second.
-      local offset = UInt64.new(buffer(words, 4):uint(), buffer(words + 4, 2):uint())
-      local length = buffer(words + 6, 2)
-      branch:add(f.offset, buffer(words, 6), offset)
+      local offset = UInt64.new(buffer(16, 4):uint(), buffer(20, 2):uint())
+      local length = buffer(22, 2)
+      branch:add(f.offset, buffer(16, 6), offset)
       branch:add(f.length, length)
       info = string.format("%s %s+%u", name, tostring(offset), length:uint())
     end
   end
-  pinfo.cols.info = string.format("%s  connection %u", info, credit and buffer(2, 4):uint() or buffer(4, 4):uint())
+  pinfo.cols.info = string.format("%s  connection %u", info, buffer(4, 4):uint())
   return buffer:len()
 end
 

@@ -1,6 +1,6 @@
 //! What must hold for every packet that an endpoint of ours sends.
 
-use model::wire::{Codec, Decoded, HEADER_MAX, Link};
+use model::wire::{Codec, Decoded, Envelope, HEADER_MAX, Link};
 use model::{Encap, HostId, Packet};
 
 /// Largest randomised credit. [xpass s3.1: 84 B to 92 B]
@@ -32,7 +32,7 @@ pub(crate) fn envelope(
 pub(crate) fn through_codec(codec: &dyn Codec, packet: &Packet) -> Result<(), String> {
     let link = Link {
         conn: packet.conn.0,
-        epoch: 0,
+        tag: 0,
         cookie: 0,
     };
     let mut bytes = [0; HEADER_MAX];
@@ -45,6 +45,10 @@ pub(crate) fn through_codec(codec: &dyn Codec, packet: &Packet) -> Result<(), St
     } = codec
         .decode(&bytes[..length])
         .map_err(|error| format!("its codec refuses: {error}"))?;
+    let envelope = Envelope::read(&bytes[..length]);
+    if envelope != Ok(Envelope::of(packet)) {
+        return Err(format!("is to a switch {envelope:?}"));
+    }
     let same = back.kind() == packet.kind()
         && back.class() == packet.class()
         && back.priority() == packet.priority()

@@ -9,6 +9,8 @@ use model::{
 use std::collections::{BTreeMap, VecDeque};
 use units::{Span, Time};
 
+/// Its number in the header. [ours]
+const TRANSPORT: u8 = 250;
 const DATA: u8 = 0;
 const ACK: u8 = 1;
 const END: u32 = 1 << 16;
@@ -303,33 +305,29 @@ pub(crate) static FORGETFUL: ToyCodec = ToyCodec { forgets: true };
 
 impl Codec for ToyCodec {
     fn encode(&self, packet: &Packet, link: Link, out: &mut [u8; HEADER_MAX]) -> usize {
-        let mut to = Writer::new(out);
-        to.u8(packet.kind());
-        to.u32(link.conn);
-        to.u8(link.epoch);
+        let mut sent = *packet;
+        let forgotten = u32::from(self.forgets) << 2;
+        sent.head.iter_mut().for_each(|word| *word &= !forgotten);
+        let mut to = Writer::begin(out, &sent, link, TRANSPORT);
+        to.u32(sent.head[0]);
+        to.u32(sent.head[1]);
         to.u64(link.cookie);
-        packet
-            .head
-            .into_iter()
-            .for_each(|word| to.u32(word & !(u32::from(self.forgets) << 2)));
         to.len()
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<Decoded, DecodeError> {
         let mut from = Reader(bytes);
-        let kind = from.u8()?;
-        let class = match kind {
+        let (mut packet, mut link) = from.begin(TRANSPORT)?;
+        let class = match packet.kind() {
             DATA => Class::Plain,
             ACK => Class::Control,
             other => return Err(DecodeError::Kind(other)),
         };
-        let link = Link {
-            conn: from.u32()?,
-            epoch: from.u8()?,
-            cookie: from.u64()?,
-        };
-        let mut packet = Packet::new(HostId(0), ConnId(link.conn), class, kind, 0);
-        packet.head = [from.u32()?, from.u32()?, from.u32()?];
+        if packet.class() != class {
+            return Err(DecodeError::Field("class"));
+        }
+        (packet.head[0], packet.head[1]) = (from.u32()?, from.u32()?);
+        link.cookie = from.u64()?;
         if parts(&packet).1 > 1460 {
             return Err(DecodeError::Field("length"));
         }

@@ -28,7 +28,7 @@ impl Driver {
                     Own::Refused {
                         reason,
                         conn: 0,
-                        nonce: hello.nonce,
+                        proof: hello.nonce,
                     },
                     from,
                 );
@@ -50,16 +50,16 @@ impl Driver {
             }
             Own::Hello(hello) => self.welcome(&hello, from, source),
             Own::Cookie(answer) => self.take_cookie(&answer, from, source),
-            Own::Unknown => {
-                self.regreet(from);
+            Own::Unknown { tag } => {
+                self.regreet(tag, from);
                 Ok(())
             }
             Own::Refused {
                 reason,
                 conn,
-                nonce,
+                proof,
             } => {
-                self.take_refusal(reason, conn, nonce, from);
+                self.take_refusal(reason, conn, proof, from);
                 Ok(())
             }
         }
@@ -89,15 +89,14 @@ impl Driver {
                     Own::Refused {
                         reason,
                         conn: 0,
-                        nonce: hello.nonce,
+                        proof: hello.nonce,
                     },
                     from,
                 );
                 return Ok(());
             }
         };
-        let peer = self.peers.get_mut(host);
-        (peer.their_nonce, peer.baked_here) = (hello.nonce, hello.cookie);
+        self.peers.get_mut(host).learn_here(hello.cookie);
         self.prove(host, hello.incarnation, source)
     }
 
@@ -115,10 +114,12 @@ impl Driver {
         source: &mut dyn Source,
     ) -> Result<(), DriveError> {
         let known = self.peers.find(from);
-        let Some(host) = known.filter(|&host| self.peers.get(host).nonce == answer.nonce) else {
-            self.stats.nonsense += 1;
+        let asked = |&host: &HostId| self.peers.get(host).nonce == Some(answer.nonce);
+        let Some(host) = known.filter(asked) else {
+            self.stats.unasked += 1;
             return Ok(());
         };
+        self.peers.get_mut(host).nonce = None;
         if let Standing::Proven { incarnation } = self.peers.get(host).standing
             && incarnation != answer.incarnation
         {
@@ -126,8 +127,8 @@ impl Driver {
             self.news.push(News::PeerLost(from));
             return Ok(());
         }
-        self.peers.get_mut(host).baked_there = answer.cookie;
-        self.hello(host, answer.cookie);
+        self.peers.get_mut(host).learn_there(answer.cookie);
+        self.hello(host, answer.nonce, answer.cookie);
         self.prove(host, answer.incarnation, source)
     }
 
@@ -149,24 +150,37 @@ impl Driver {
         Ok(())
     }
 
-    /// A peer that we know does not know us: it forgot, or our greeting was lost.
-    fn regreet(&mut self, from: SocketAddrV4) {
-        let Some(host) = self.peers.find(from) else {
+    /// A peer that we know does not know us: it forgot, or our greeting was lost. Only who saw a
+    /// packet of ours can say so.
+    fn regreet(&mut self, tag: u32, from: SocketAddrV4) {
+        let ours = |host: &HostId| {
+            let secret = self.peers.get(*host).secret();
+            secret.is_some_and(|secret| secret.tag_out == tag)
+        };
+        let Some(host) = self.peers.find(from).filter(ours) else {
+            self.stats.unasked += 1;
             return;
         };
         let nonce = self.baker.nonce();
         let peer = self.peers.get_mut(host);
         let proven = matches!(peer.standing, Standing::Proven { .. });
         if proven && self.now >= peer.greeted_at.after(REGREET) {
-            (peer.nonce, peer.greeted_at) = (nonce, self.now);
-            self.hello(host, 0);
+            (peer.nonce, peer.greeted_at) = (Some(nonce), self.now);
+            self.hello(host, nonce, 0);
         }
     }
 
-    fn take_refusal(&mut self, reason: Reason, conn: u32, nonce: u64, from: SocketAddrV4) {
-        let known = self.peers.find(from);
-        let Some(host) = known.filter(|&host| self.peers.get(host).nonce == nonce) else {
-            self.stats.nonsense += 1;
+    /// Somebody refuses what we asked for, and proves that they saw us ask.
+    fn take_refusal(&mut self, reason: Reason, conn: u32, proof: u64, from: SocketAddrV4) {
+        let asked = |&host: &HostId| {
+            let peer = self.peers.get(host);
+            match reason {
+                Reason::Connections => peer.shares(proof),
+                Reason::Peers | Reason::Transport => peer.nonce == Some(proof),
+            }
+        };
+        let Some(host) = self.peers.find(from).filter(asked) else {
+            self.stats.unasked += 1;
             return;
         };
         let conn = match reason {
@@ -197,7 +211,11 @@ impl Driver {
             .greetings(self.clock.now(), |host, act| due.push((host, act)));
         for (host, act) in due {
             match act {
-                Greet::Again => self.hello(host, 0),
+                Greet::Again => {
+                    if let Some(nonce) = self.peers.get(host).nonce {
+                        self.hello(host, nonce, 0);
+                    }
+                }
                 Greet::GiveUp => {
                     let addr = self.peers.get(host).addr;
                     self.peers.lose(host);
@@ -207,9 +225,8 @@ impl Driver {
         }
     }
 
-    pub(super) fn hello(&mut self, host: HostId, cookie: u64) {
-        let peer = self.peers.get(host);
-        let (nonce, to) = (peer.nonce, peer.addr);
+    pub(super) fn hello(&mut self, host: HostId, nonce: u64, cookie: u64) {
+        let to = self.peers.get(host).addr;
         let (incarnation, transport) = (self.incarnation, self.name);
         self.say(
             Own::Hello(Greeting {

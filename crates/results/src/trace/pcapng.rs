@@ -125,7 +125,7 @@ fn frame(network: &Network, packet: &Packet) -> Vec<u8> {
     let mut head = [0; HEADER_MAX];
     let link = Link {
         conn: packet.conn.0,
-        epoch: 0,
+        tag: 0,
         cookie: 0,
     };
     let head_len = network.codec(packet.conn).encode(packet, link, &mut head);

@@ -4,11 +4,11 @@
 //! empty message travels, takes one number so that it can be acknowledged, as SYN and FIN do.
 //! A number is therefore the stream offset plus the empty frames before it, the *gaps*.
 
-use model::wire::{Codec, DecodeError, Decoded, HEADER_MAX, Link, Reader, VERSION, Writer};
+use model::wire::{Codec, DecodeError, Decoded, HEADER_MAX, Link, Reader, Writer};
 use model::{Class, ConnId, Ecn, Encap, HostId, Packet};
 use std::fmt::Write as _;
 
-/// The number of this transport in byte 2 of the header. [ours]
+/// The number of this transport in the header. [ours]
 pub(super) const TRANSPORT_ID: u8 = 2;
 /// Sequence numbers and offsets have 48 bits.
 pub(super) const SEQ_MAX: u64 = (1 << 48) - 1;
@@ -255,92 +255,63 @@ impl Head {
     }
 }
 
-/// The codec: 24 bytes for every kind.
-///
-/// | bytes | field |
-/// | --- | --- |
-/// | 0 | version (4 bits), kind (4 bits) |
-/// | 1 | flags (4 bits), class (4 bits) |
-/// | 2 | transport |
-/// | 3 | epoch |
-/// | 4 to 7 | the receiver's number of the connection |
-/// | 8 to 19 | the head; of SYN and SYN-ACK bytes 12 to 19 are the cookie |
-/// | 20 to 23 | reserved for a tag, 0 |
+/// The codec: what every header begins with, words 0 and 1 of the head, and in SYN and SYN-ACK the
+/// cookie of 8 bytes.
 pub(super) struct DctcpCodec;
 
-/// Bytes of every header.
+/// Bytes of the headers without a cookie.
+#[cfg(test)]
 const HEADER_LEN: usize = 24;
+
+/// Whether packets of this kind may be the first of a connection to arrive.
+const fn opens(kind: u8) -> bool {
+    matches!(kind & KIND, SYN | SYN_ACK)
+}
 
 impl Codec for DctcpCodec {
     fn encode(&self, packet: &Packet, link: Link, out: &mut [u8; HEADER_MAX]) -> usize {
-        let kind = packet.kind();
-        let mut writer = Writer::new(out);
-        writer.u8(VERSION << 4 | kind & KIND);
-        writer.u8(kind & !KIND | packet.class() as u8);
-        writer.u8(TRANSPORT_ID);
-        writer.u8(link.epoch);
-        writer.u32(link.conn);
+        let mut writer = Writer::begin(out, packet, link, TRANSPORT_ID);
         writer.u32(packet.head[0]);
-        if matches!(kind & KIND, SYN | SYN_ACK) {
+        writer.u32(packet.head[1]);
+        if opens(packet.kind()) {
             writer.u64(link.cookie);
-        } else {
-            writer.u32(packet.head[1]);
-            writer.u32(packet.head[2]);
         }
-        writer.u32(0);
         writer.len()
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<Decoded, DecodeError> {
         let mut reader = Reader(bytes);
-        let (first, second) = (reader.u8()?, reader.u8()?);
-        if first >> 4 != VERSION {
-            return Err(DecodeError::Version(first >> 4));
-        }
-        if reader.u8()? != TRANSPORT_ID {
-            return Err(DecodeError::Field("transport"));
-        }
-        let (epoch, conn, a) = (reader.u8()?, reader.u32()?, reader.u32()?);
-        let kind = first & KIND;
-        let (cookie, b, c) = match kind {
-            SYN | SYN_ACK => (reader.u64()?, 0, 0),
-            DATA | ACK | RESET => (0, reader.u32()?, reader.u32()?),
-            _ => return Err(DecodeError::Kind(kind)),
-        };
-        if reader.u32()? != 0 {
-            return Err(DecodeError::Field("tag"));
+        let (mut packet, mut link) = reader.begin(TRANSPORT_ID)?;
+        let kind = kind(&packet);
+        if !(SYN..=RESET).contains(&kind) {
+            return Err(DecodeError::Kind(kind));
         }
         let class = if kind == DATA {
             Class::Plain
         } else {
             Class::Control
         };
-        if second & 0x0f != class as u8 {
+        if packet.class() != class {
             return Err(DecodeError::Field("class"));
         }
-        let mut packet = Packet::new(HostId(0), ConnId(conn), class, second & !KIND | kind, 0);
-        packet.head = [a, b, c];
+        (packet.head[0], packet.head[1]) = (reader.u32()?, reader.u32()?);
         let Some(head) = Head::read(&packet) else {
             return Err(DecodeError::Field("flags, offset or length"));
         };
-        let payload = if let Head::Data(data) = head {
-            data.length
-        } else {
-            0
+        if opens(kind) {
+            link.cookie = reader.u64()?;
+        }
+        packet.size = match head {
+            Head::Data(data) => Encap::UDP.wire(data.length),
+            _ => Encap::UDP.wire(0),
         };
-        packet.size = Encap::UDP.wire(payload);
         if kind == DATA {
             packet.set_ecn(Ecn::Capable0);
         }
-        let link = Link {
-            conn,
-            epoch,
-            cookie,
-        };
         Ok(Decoded {
             packet,
             link,
-            header_len: HEADER_LEN,
+            header_len: bytes.len() - reader.0.len(),
         })
     }
 
@@ -391,6 +362,7 @@ impl Codec for DctcpCodec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::wire::VERSION;
     use proptest::prelude::*;
 
     fn packet(head: Head) -> Packet {
@@ -438,23 +410,25 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_head_survives_packet_and_wire(head in heads(), epoch: u8, cookie: u64) {
+        fn every_head_survives_packet_and_wire(head in heads(), tag: u32, cookie: u64) {
             let sent = packet(head);
             prop_assert_eq!(Head::read(&sent), Some(head));
-            let link = Link { conn: sent.conn.0, epoch, cookie };
+            let link = Link { conn: sent.conn.0, tag, cookie };
             let mut bytes = [0xaa; HEADER_MAX];
             let length = DctcpCodec.encode(&sent, link, &mut bytes);
-            prop_assert_eq!(length, HEADER_LEN);
+            let carries_cookie = matches!(head, Head::Syn(_) | Head::SynAck(_));
+            prop_assert_eq!(length, HEADER_LEN + if carries_cookie { 8 } else { 0 });
             let back = DctcpCodec.decode(&bytes[..length]).unwrap();
             prop_assert_eq!(Head::read(&back.packet), Some(head));
             prop_assert_eq!((back.packet.class(), back.packet.size), (sent.class(), sent.size));
-            let carries_cookie = matches!(head, Head::Syn(_) | Head::SynAck(_));
             let expected = Link { cookie: if carries_cookie { cookie } else { 0 }, ..link };
             prop_assert_eq!(back.link, expected);
         }
 
         #[test]
-        fn bytes_that_decode_mean_something(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+        fn bytes_that_decode_mean_something(bytes in proptest::collection::vec(any::<u8>(), 4..40)) {
+            let mut bytes = bytes;
+            (bytes[0], bytes[2]) = (bytes[0] & 0x03 | VERSION << 4, TRANSPORT_ID);
             if let Ok(decoded) = DctcpCodec.decode(&bytes) {
                 prop_assert!(Head::read(&decoded.packet).is_some());
                 prop_assert!(!DctcpCodec.describe(&decoded.packet).starts_with("nonsense"));
@@ -473,7 +447,7 @@ mod tests {
         };
         let link = Link {
             conn: 9,
-            epoch: 0,
+            tag: 0,
             cookie: 0,
         };
         let length = DctcpCodec.encode(&packet(Head::Data(data)), link, &mut bytes);
@@ -482,15 +456,14 @@ mod tests {
             wrong[at] = value;
             DctcpCodec.decode(&wrong[..length]).unwrap_err()
         };
-        assert_eq!(refused(0, 0x13), DecodeError::Version(1));
-        assert_eq!(refused(0, 0x0f), DecodeError::Kind(15));
+        assert_eq!(refused(0, 0x23), DecodeError::Version(2));
+        assert_eq!(refused(3, 0x0f), DecodeError::Kind(15));
         assert_eq!(
-            refused(1, 0x94),
+            refused(3, 0x93),
             DecodeError::Field("flags, offset or length")
         );
-        assert_eq!(refused(1, 0x10), DecodeError::Field("class"));
+        assert_eq!(refused(1, 0), DecodeError::Field("class"));
         assert_eq!(refused(2, 77), DecodeError::Field("transport"));
-        assert_eq!(refused(23, 1), DecodeError::Field("tag"));
         assert_eq!(
             DctcpCodec.decode(&bytes[..length - 1]),
             Err(DecodeError::Short)

@@ -1,9 +1,9 @@
 //! The five kinds of packet: how they sit in a packet's head and on a wire.
 
-use model::wire::{Codec, DecodeError, Decoded, HEADER_MAX, Link, Reader, VERSION, Writer};
+use model::wire::{Codec, DecodeError, Decoded, HEADER_MAX, Link, Reader, Writer};
 use model::{Class, ConnId, Encap, HostId, Packet};
 
-/// The number of this transport in byte 2 of the header. [ours: numbers from 128 on are for
+/// The number of this transport in the header. [ours: numbers from 128 on are for
 /// transports outside tidegate; both ends of a wire must agree]
 const TRANSPORT_ID: u8 = 200;
 /// Positions in a stream have 48 bits.
@@ -171,78 +171,51 @@ impl Head {
     }
 }
 
-/// The codec: 24 bytes for every kind.
-///
-/// | bytes | field |
-/// | --- | --- |
-/// | 0 | version (4 bits), kind (4 bits) |
-/// | 1 | flags (4 bits), class (4 bits) |
-/// | 2 | transport |
-/// | 3 | epoch |
-/// | 4 to 7 | the receiver's number of the connection |
-/// | 8 to 19 | the head; of OPEN and ACCEPT bytes 12 to 19 are the cookie |
-/// | 20 to 23 | reserved for a tag, 0 |
+/// The codec: what every header begins with, words 0 and 1 of the head, and in OPEN and ACCEPT the
+/// cookie of 8 bytes.
 pub(super) struct WindowCodec;
+
+/// Whether packets of this kind may be the first of a connection to arrive.
+const fn opens(kind: u8) -> bool {
+    matches!(kind & KIND, OPEN | ACCEPT)
+}
 
 impl Codec for WindowCodec {
     fn encode(&self, packet: &Packet, link: Link, out: &mut [u8; HEADER_MAX]) -> usize {
-        let (kind, [a, b, c]) = (packet.kind(), packet.head);
-        let mut writer = Writer::new(out);
-        writer.u8(VERSION << 4 | kind & KIND);
-        writer.u8(kind & !KIND | packet.class() as u8);
-        writer.u8(TRANSPORT_ID);
-        writer.u8(link.epoch);
-        writer.u32(link.conn);
-        writer.u32(a);
-        if matches!(kind & KIND, OPEN | ACCEPT) {
+        let mut writer = Writer::begin(out, packet, link, TRANSPORT_ID);
+        writer.u32(packet.head[0]);
+        writer.u32(packet.head[1]);
+        if opens(packet.kind()) {
             writer.u64(link.cookie);
-        } else {
-            writer.u32(b);
-            writer.u32(c);
         }
-        writer.u32(0);
         writer.len()
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<Decoded, DecodeError> {
         let mut reader = Reader(bytes);
-        let (first, second) = (reader.u8()?, reader.u8()?);
-        if first >> 4 != VERSION {
-            return Err(DecodeError::Version(first >> 4));
-        }
-        if reader.u8()? != TRANSPORT_ID {
-            return Err(DecodeError::Field("transport"));
-        }
-        let (epoch, conn, a) = (reader.u8()?, reader.u32()?, reader.u32()?);
-        let kind = first & KIND;
-        let (cookie, b, c) = match kind {
-            OPEN | ACCEPT => (reader.u64()?, 0, 0),
-            DATA | ACK | RESET => (0, reader.u32()?, reader.u32()?),
-            _ => return Err(DecodeError::Kind(kind)),
-        };
-        if reader.u32()? != 0 {
-            return Err(DecodeError::Field("tag"));
+        let (mut packet, mut link) = reader.begin(TRANSPORT_ID)?;
+        let kind = packet.kind() & KIND;
+        if !(OPEN..=RESET).contains(&kind) {
+            return Err(DecodeError::Kind(kind));
         }
         let class = if kind == DATA {
             Class::Plain
         } else {
             Class::Control
         };
-        if second & 0x0f != class as u8 {
+        if packet.class() != class {
             return Err(DecodeError::Field("class"));
         }
-        let mut packet = Packet::new(HostId(0), ConnId(conn), class, second & !KIND | kind, 0);
-        packet.head = [a, b, c];
+        (packet.head[0], packet.head[1]) = (reader.u32()?, reader.u32()?);
         if Head::read(&packet).is_none() {
             return Err(DecodeError::Field("flags, offset or length"));
         }
+        if opens(kind) {
+            link.cookie = reader.u64()?;
+        }
         Ok(Decoded {
             packet,
-            link: Link {
-                conn,
-                epoch,
-                cookie,
-            },
+            link,
             header_len: bytes.len() - reader.0.len(),
         })
     }
