@@ -43,6 +43,8 @@ pub struct Assembled {
     pub faults: Vec<Fault>,
     /// Frame sizes.
     pub encap: Encap,
+    /// Rate of the fastest host link.
+    fastest: Rate,
     /// Longest round trip of propagation and fixed latencies.
     pub propagation_rtt: Span,
     /// The same with a full frame there and a smallest frame back.
@@ -143,6 +145,8 @@ impl Scenario {
             return Err(Errors(errors));
         }
         let (propagation_rtt, base_rtt) = network::round_trips(&topology, &routes, encap);
+        let of_hosts = topology.links.iter().filter(|l| topology.is_host(l.from));
+        let fastest = of_hosts.map(|link| link.rate).max().unwrap_or_default();
         let every = self.output.span("every");
         let probes = Probes {
             every: (every > Span::ZERO).then_some(every),
@@ -169,6 +173,7 @@ impl Scenario {
             faults,
             encap,
             legacy,
+            fastest,
             propagation_rtt,
             base_rtt,
             probes,
@@ -266,12 +271,7 @@ impl Assembled {
 
     /// Rate of the fastest host link.
     pub fn host_rate(&self) -> Rate {
-        let hosts = &self.topology.nodes[..self.topology.hosts as usize];
-        let links = hosts.iter().flat_map(|node| &node.ports);
-        links
-            .map(|&l| self.topology.link(l).rate)
-            .max()
-            .unwrap_or_default()
+        self.fastest
     }
 
     /// Bandwidth-delay product of the host rate and the base round trip, in wire bytes.

@@ -4,7 +4,6 @@ use crate::assemble::Assembled;
 use model::intent::{CreditCount, CreditSpec, DropBy, PortSpec};
 use results::human;
 use std::collections::BTreeMap;
-use topology::NodeKind;
 use transports::expresspass::bound;
 use units::{Bytes, LineTime, Rate, Span, Time};
 use workload::Start;
@@ -203,38 +202,28 @@ impl Assembled {
             frame_max: credit.frame_max,
             bucket: credit.bucket,
         };
-        let hops: Option<Vec<_>> = (0..self.topology.links.len())
-            .map(|l| self.hop(l))
+        let lines: Option<Vec<_>> = (0..self.topology.links.len())
+            .map(|link| self.line(link))
             .collect();
-        let bounds = bound::port_bounds(&rules, &hops?)?;
+        let tiers: Vec<u8> = self.topology.nodes.iter().map(|node| node.tier).collect();
+        let bounds = bound::port_bounds(&rules, &tiers, &lines?)?;
         Some(bounds.into_iter().map(|port| port.bytes).collect())
     }
 
-    /// The port of `link`, and the ports that send it what it sends on.
-    fn hop(&self, link: usize) -> Option<bound::Hop> {
-        let topology = &self.topology;
-        let tier = |id| topology.node(id).tier;
-        let (here, back) = (topology.links[link], topology.links[link ^ 1]);
-        let comes_from = |before: &topology::Link| {
-            let (first, then, last) = (tier(before.from), tier(before.to), tier(here.to));
-            before.from != here.to
-                && (first < then || last < then || (first == then && last == then))
-        };
-        let node = topology.node(here.from);
-        let from = match node.kind {
-            NodeKind::Host => Vec::new(),
-            NodeKind::Switch => {
-                let into = node.ports.iter().map(|port| port.index() ^ 1);
-                into.filter(|&l| comes_from(&topology.links[l])).collect()
-            }
-        };
-        let link = bound::Link {
-            rate: here.rate,
-            // The recursion takes both directions as equal; only their sum matters.
-            propagation: Span((here.delay + back.delay).0.div_ceil(2)),
-            credit_queue: self.ports[link].credit?.queue_limit,
-        };
-        Some(bound::Hop { link, from })
+    /// The port of `link`.
+    fn line(&self, link: usize) -> Option<bound::Line> {
+        let (here, back) = (self.topology.links[link], self.topology.links[link ^ 1]);
+        let credit_queue = self.ports[link].credit?.queue_limit;
+        Some(bound::Line {
+            link: bound::Link {
+                rate: here.rate,
+                // The recursion takes both directions as equal; only their sum matters.
+                propagation: Span((here.delay + back.delay).0.div_ceil(2)),
+                credit_queue,
+            },
+            from: here.from.0,
+            to: here.to.0,
+        })
     }
 
     fn traffic_figures(&self) -> Vec<Figure> {

@@ -85,7 +85,8 @@ impl LinkFaults {
 }
 
 impl NodeFaults {
-    /// The faults of the links into the node whose egress links are `ports`, if there are any.
+    /// The faults of the links into the node whose egress links are `ports`, if there are any;
+    /// `faults` are sorted by link.
     pub(crate) fn new(
         topology: &Topology,
         ports: &[topology::LinkId],
@@ -97,11 +98,9 @@ impl NodeFaults {
             .map(|port| {
                 let ingress = port.reverse();
                 let link = topology.link(ingress);
-                let mut own: Vec<_> = faults
-                    .iter()
-                    .filter(|f| f.link == ingress)
-                    .cloned()
-                    .collect();
+                let first = faults.partition_point(|fault| fault.link < ingress);
+                let after = faults[first..].partition_point(|fault| fault.link == ingress);
+                let mut own = faults[first..first + after].to_vec();
                 if link.loss_ppb > 0 {
                     let kind = FaultKind::Loss {
                         ppb: link.loss_ppb,

@@ -4,11 +4,11 @@ use crate::book::Book;
 use crate::fault::{self, NodeFaults};
 use crate::host::Host;
 use crate::node::{Kind, Node};
-use crate::setup::Setup;
+use crate::setup::{Fault, Setup};
 use crate::switch::{Port, Switch, Ways};
 use model::{EndpointConfig, HostId, Rng, stream};
 use topology::{NodeId, NodeKind};
-use units::{Bytes, LineTime, Span};
+use units::{Bytes, LineTime, Rate, Span};
 
 /// Wire bytes of the smallest frame that any transport sends: a bare minimum Ethernet frame without
 /// preamble and gap. Smaller than every credit (76 B), so it bounds the lookahead from below.
@@ -56,49 +56,63 @@ pub(crate) fn build<'a>(setup: &'a Setup<'_>) -> Result<(World<'a>, Vec<Node>), 
         epochs: fault::epochs(topology, &setup.faults),
     };
     let world = World { book, ways };
+    let common = Common::of(setup);
     let nodes = (0..topology.nodes.len())
-        .map(|node| make_node(setup, &world, node))
+        .map(|node| make_node(setup, &common, &world, node))
         .collect();
     Ok((world, nodes))
 }
 
-fn make_node(setup: &Setup<'_>, world: &World<'_>, number: usize) -> Node {
+/// What every node is told alike: found once, so that setting up costs the same for every node.
+struct Common {
+    /// What each host is told, but for its own number and rate.
+    config: EndpointConfig,
+    /// Faults by link, each link's in the order of the setup.
+    faults: Vec<Fault>,
+}
+
+impl Common {
+    fn of(setup: &Setup<'_>) -> Self {
+        let buffers = setup.ports.iter().map(|port| port.buffer);
+        let tiers = setup.topology.nodes.iter().map(|node| node.tier);
+        let mut faults = setup.faults.clone();
+        faults.sort_by_key(|fault| fault.link); // stable
+        Self {
+            config: EndpointConfig {
+                host: HostId(0),
+                rate: Rate(0),
+                base_rtt: setup.base_rtt,
+                encap: setup.encap,
+                port_buffer: buffers.max().unwrap_or(Bytes(0)),
+                line_share: model::intent::CreditSpec::WHOLE,
+                hops_max: 2 * tiers.max().unwrap_or(1).max(1),
+            },
+            faults,
+        }
+    }
+}
+
+fn make_node(setup: &Setup<'_>, common: &Common, world: &World<'_>, number: usize) -> Node {
     let node = &setup.topology.nodes[number];
     let id = u32::try_from(number).expect("fewer than 2^32 nodes");
     let kind = match node.kind {
-        NodeKind::Host => Kind::Host(make_host(setup, world, id)),
+        NodeKind::Host => Kind::Host(make_host(setup, common, world, id)),
         NodeKind::Switch => Kind::Switch(make_switch(setup, id)),
     };
     Node {
         kind,
         left: vec![0; node.ports.len().div_ceil(64)].into(),
-        faults: NodeFaults::new(&setup.topology, &node.ports, &setup.faults, setup.seed),
+        faults: NodeFaults::new(&setup.topology, &node.ports, &common.faults, setup.seed),
         digest: 0,
     }
 }
 
-fn make_host(setup: &Setup<'_>, world: &World<'_>, id: u32) -> Host {
+fn make_host(setup: &Setup<'_>, common: &Common, world: &World<'_>, id: u32) -> Host {
     let link = setup.topology.nodes[id as usize].ports[0];
     let config = EndpointConfig {
         host: HostId(id),
         rate: setup.topology.link(link).rate,
-        base_rtt: setup.base_rtt,
-        encap: setup.encap,
-        port_buffer: setup
-            .ports
-            .iter()
-            .map(|port| port.buffer)
-            .max()
-            .unwrap_or(Bytes(0)),
-        line_share: model::intent::CreditSpec::WHOLE,
-        hops_max: 2 * setup
-            .topology
-            .nodes
-            .iter()
-            .map(|node| node.tier)
-            .max()
-            .unwrap_or(1)
-            .max(1),
+        ..common.config.clone()
     };
     let rng = Rng::stream(setup.seed, stream::HOST, u64::from(id));
     let endpoint = (setup.make)(&config);

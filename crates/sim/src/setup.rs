@@ -2,6 +2,7 @@
 
 use model::intent::PortSpec;
 use model::{Class, Encap, Endpoint, EndpointConfig, StuckFlow, Totals};
+use std::collections::BTreeSet;
 use topology::{LinkId, NodeKind, Topology};
 use units::{Bytes, Span, Time};
 use workload::Traffic;
@@ -52,7 +53,7 @@ impl Setup<'_> {
         if self.probes.every.is_none() {
             return Vec::new();
         }
-        let chosen = &self.probes.links;
+        let chosen: BTreeSet<LinkId> = self.probes.links.iter().copied().collect();
         let nodes = (0u32..).zip(&self.topology.nodes);
         let mut ports: Vec<_> = nodes
             .filter(|(_, node)| node.kind == NodeKind::Switch)

@@ -227,6 +227,9 @@ impl Routes {
             }
         }
         let speakers: Vec<u32> = speaker.into_iter().flatten().collect();
+        if self.map.all_meet() {
+            return None;
+        }
         speakers
             .iter()
             .flat_map(|&a| speakers.iter().map(move |&b| (a, b)))
@@ -397,6 +400,31 @@ impl Map {
         }
     }
 
+    /// Whether every edge lies at one and the same network of switches: then all hosts reach each
+    /// other.
+    fn all_meet(&self) -> bool {
+        let mut met = vec![false; self.switches as usize];
+        let near = |root: u32| {
+            let beside = self.neighbours(root).iter().map(|hop| hop.to);
+            std::iter::once(root)
+                .chain(beside)
+                .find(|&row| self.is_switch(row))
+        };
+        let Some(switch) = self.roots.first().copied().flatten().and_then(near) else {
+            return false;
+        };
+        let mut next = vec![switch];
+        while let Some(row) = next.pop() {
+            if !std::mem::replace(&mut met[row as usize], true) {
+                let hops = self.neighbours(row).iter().map(|hop| hop.to);
+                next.extend(hops.filter(|&to| self.is_switch(to) && !met[to as usize]));
+            }
+        }
+        let at = |row: u32| self.is_switch(row) && met[row as usize];
+        let meets = |root: u32| at(root) || self.neighbours(root).iter().any(|hop| at(hop.to));
+        self.roots.iter().all(|root| root.is_some_and(meets))
+    }
+
     /// The number of rows.
     pub(crate) fn rows(&self) -> usize {
         self.start.len() - 1
@@ -424,8 +452,12 @@ pub(crate) struct Search {
     reached: Vec<u64>,
     /// By row: the roots that were reached in the last step and may be passed on.
     front: Vec<u64>,
-    /// By row: the roots reached in this step.
-    news: Vec<u64>,
+    /// Rows with anything in `front`.
+    active: Vec<u32>,
+    /// Rows beside those, ascending, with the roots reached in this step.
+    news: Vec<(u32, u64)>,
+    /// By row: whether it is among `news`.
+    listed: Vec<bool>,
     ways: Vec<Hop>,
 }
 
@@ -434,11 +466,12 @@ impl Search {
     pub(crate) const ROOTS: usize = 64;
 
     pub(crate) fn new(rows: usize) -> Self {
-        let none = vec![0; rows];
         Self {
-            reached: none.clone(),
-            front: none.clone(),
-            news: none,
+            reached: vec![0; rows],
+            front: vec![0; rows],
+            active: Vec::new(),
+            news: Vec::new(),
+            listed: vec![false; rows],
             ways: Vec::new(),
         }
     }
@@ -452,33 +485,44 @@ impl Search {
         mut found: impl FnMut(u32, u64, &[Hop]),
     ) {
         self.reached.fill(0);
-        self.front.fill(0);
         for (bit, root) in roots.iter().enumerate() {
             if let Some(root) = *root {
                 self.front[root as usize] |= 1 << bit;
                 self.reached[root as usize] |= 1 << bit;
+                self.active.push(root);
             }
         }
         // Each step reaches a row for the first time or is the last.
-        let mut any = true;
-        while any {
-            any = false;
-            for row in 0..index32(self.front.len()) {
-                let hops = map.neighbours(row);
+        while !self.active.is_empty() {
+            let mut news = std::mem::take(&mut self.news);
+            news.clear();
+            for hop in self.active.iter().flat_map(|&row| map.neighbours(row)) {
+                if !std::mem::replace(&mut self.listed[hop.to as usize], true) {
+                    news.push((hop.to, 0));
+                }
+            }
+            news.sort_unstable();
+            for (row, new) in &mut news {
+                self.listed[*row as usize] = false;
+                let hops = map.neighbours(*row);
                 let here = hops
                     .iter()
                     .fold(0, |all, hop| all | self.front[hop.to as usize]);
-                let news = here & !self.reached[row as usize];
-                self.news[row as usize] = news;
-                self.split(row, hops, news, &mut found);
-                any |= news != 0;
+                *new = here & !self.reached[*row as usize];
+                self.split(*row, hops, *new, &mut found);
             }
-            for row in 0..self.front.len() {
-                let news = std::mem::take(&mut self.news[row]);
-                self.reached[row] |= news;
+            for row in self.active.drain(..) {
+                self.front[row as usize] = 0;
+            }
+            for &(row, new) in &news {
+                self.reached[row as usize] |= new;
                 // Hosts never forward: what reaches one ends there.
-                self.front[row] = if map.is_switch(index32(row)) { news } else { 0 };
+                if new != 0 && map.is_switch(row) {
+                    self.front[row as usize] = new;
+                    self.active.push(row);
+                }
             }
+            self.news = news;
         }
     }
 

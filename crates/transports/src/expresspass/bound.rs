@@ -26,16 +26,13 @@
 //! public in full; ours gives the same order of magnitude, not the same numbers.
 //!
 //! ```
-//! use transports::expresspass::bound::{Hop, Link, Rules, port_bounds};
+//! use transports::expresspass::bound::{Line, Link, Rules, port_bounds};
 //! use units::{Rate, Span};
 //!
-//! // Two hosts under one switch: their lines, and the port towards the one that receives.
+//! // Two hosts under one switch, each with its line to the switch and the switch's line back.
 //! let link = Link { rate: Rate::gbps(10), propagation: Span::us(1), credit_queue: 8 };
-//! let hops = [
-//!     Hop { link, from: vec![] },
-//!     Hop { link, from: vec![] },
-//!     Hop { link, from: vec![0, 1] },
-//! ];
+//! let line = |from, to| Line { link, from, to };
+//! let lines = [line(0, 2), line(2, 0), line(1, 2), line(2, 1)];
 //! let rules = Rules {
 //!     host_delay_least: Span::ZERO,
 //!     host_delay_most: Span::ns(5_100),
@@ -44,8 +41,8 @@
 //!     frame_max: 1538,
 //!     bucket: 2,
 //! };
-//! let bounds = port_bounds(&rules, &hops).expect("data goes in no circle");
-//! assert!(bounds[2].bytes > bounds[0].bytes, "the last hop needs the most");
+//! let bounds = port_bounds(&rules, &[0, 0, 1], &lines).expect("data goes in no circle");
+//! assert!(bounds[1].bytes > bounds[0].bytes, "the last hop needs the most");
 //! ```
 
 use units::{Bytes, Rate, Span};
@@ -61,13 +58,15 @@ pub struct Link {
     pub credit_queue: u16,
 }
 
-/// A port, and the ports that the data comes from which it sends on; none: a host's own line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hop {
-    /// The link that the port feeds.
+/// A port, by the line that it feeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The line.
     pub link: Link,
-    /// Places of other ports in the list of all.
-    pub from: Vec<usize>,
+    /// The node that the port belongs to.
+    pub from: u32,
+    /// The node at the other end.
+    pub to: u32,
 }
 
 /// What holds for every host and port.
@@ -98,36 +97,262 @@ pub struct PortBound {
     pub most: Span,
 }
 
-/// The bound of every port; `None` where data could go in a circle.
+/// The bound of every port; `None` where data could go in a circle. `tiers` has a node's height by
+/// its number, 0 for a host: data climbs, then descends, and turns back at no node. The work grows
+/// with the number of lines.
 ///
 /// # Panics
-/// If a link has rate zero, or `from` names a port that is not there.
-pub fn port_bounds(rules: &Rules, hops: &[Hop]) -> Option<Vec<PortBound>> {
-    // A port is ready once all that it depends on are.
-    let mut missing: Vec<usize> = hops.iter().map(|hop| hop.from.len()).collect();
-    let mut feeds = vec![Vec::new(); hops.len()];
-    for (place, hop) in hops.iter().enumerate() {
-        hop.from.iter().for_each(|&from| feeds[from].push(place));
+/// If a line has rate zero, or ends at a node that has no tier.
+pub fn port_bounds(rules: &Rules, tiers: &[u8], lines: &[Line]) -> Option<Vec<PortBound>> {
+    let mut fabric = Fabric::new(tiers, lines);
+    let mut bounds: Vec<Option<PortBound>> = vec![None; lines.len()];
+    let mut ready: Vec<u32> = Vec::new();
+    for node in 0..tiers.len() {
+        fabric.start(node, &mut ready);
     }
-    let mut bounds: Vec<Option<PortBound>> = vec![None; hops.len()];
-    let mut ready: Vec<usize> = (0..hops.len()).filter(|&p| missing[p] == 0).collect();
     while let Some(place) = ready.pop() {
-        let hop = &hops[place];
-        let delays = hop
-            .from
-            .iter()
-            .filter_map(|&q| Some(through(rules, &hops[q].link, bounds[q].as_ref()?)))
-            .reduce(|(least, most), (l, m)| (least.min(l), most.max(m)))
-            .unwrap_or((rules.host_delay_least, rules.host_delay_most));
-        bounds[place] = Some(port(rules, &hop.link, delays));
-        for &next in &feeds[place] {
-            missing[next] -= 1;
-            if missing[next] == 0 {
-                ready.push(next);
-            }
+        let line = &lines[place as usize];
+        let host = (rules.host_delay_least, rules.host_delay_most);
+        let delays = fabric.delays(line).unwrap_or(host);
+        let bound = port(rules, &line.link, delays);
+        if bounds[place as usize].replace(bound).is_none() {
+            fabric.arrive(line, through(rules, &line.link, &bound), &mut ready);
         }
     }
     bounds.into_iter().collect()
+}
+
+/// Which way a line leads, seen from the node that it leaves or comes to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    /// To or from a lower tier.
+    Low,
+    /// Within a tier.
+    Level,
+    /// To or from a higher tier.
+    High,
+}
+
+const WAYS: [Way; 3] = [Way::Low, Way::Level, Way::High];
+
+impl Way {
+    fn of(here: u8, there: u8) -> Self {
+        match there.cmp(&here) {
+            std::cmp::Ordering::Less => Self::Low,
+            std::cmp::Ordering::Equal => Self::Level,
+            std::cmp::Ordering::Greater => Self::High,
+        }
+    }
+
+    /// Whether data that came in this way may leave by `out`: once it descends, it climbs no more.
+    fn goes_on(self, out: Self) -> bool {
+        self == Self::Low || out == Self::Low || (self == Self::Level && out == Self::Level)
+    }
+}
+
+/// The best of what came so far and the best of what came from anybody else: so that what came from
+/// one neighbour can be left out.
+#[derive(Clone, Copy, Default)]
+struct Best {
+    first: Option<(Span, u32)>,
+    other: Option<Span>,
+}
+
+impl Best {
+    fn add(&mut self, value: Span, who: u32, better: fn(Span, Span) -> bool) {
+        match self.first {
+            Some((best, by)) if by == who || !better(value, best) => {
+                if by != who {
+                    let beaten = self.other.is_some_and(|other| !better(value, other));
+                    self.other = if beaten { self.other } else { Some(value) };
+                } else if better(value, best) {
+                    self.first = Some((value, who));
+                }
+            }
+            old => {
+                self.first = Some((value, who));
+                self.other = old.map(|(best, _)| best);
+            }
+        }
+    }
+
+    /// The best of all but what came from `who`.
+    fn without(&self, who: u32) -> Option<Span> {
+        match self.first {
+            Some((_, by)) if by == who => self.other,
+            first => first.map(|(best, _)| best),
+        }
+    }
+}
+
+/// What comes together at a switch to leave it by one way.
+#[derive(Clone, Copy, Default)]
+struct Meeting {
+    least: Best,
+    most: Best,
+    /// Lines whose bound is not known yet: how many, and the sum and the sum of squares of the
+    /// numbers of the nodes that they come from. All come from one node where the count times the
+    /// squares is the square of the sum. [Cauchy]
+    left: u64,
+    sum: u64,
+    squares: u128,
+}
+
+impl Meeting {
+    fn expect(&mut self, who: u32) {
+        self.left += 1;
+        self.sum += u64::from(who);
+        self.squares += u128::from(who) * u128::from(who);
+    }
+
+    fn hear(&mut self, who: u32, (least, most): (Span, Span)) {
+        self.left -= 1;
+        self.sum -= u64::from(who);
+        self.squares -= u128::from(who) * u128::from(who);
+        self.least.add(least, who, |a, b| a < b);
+        self.most.add(most, who, |a, b| a > b);
+    }
+
+    /// Nobody is waited for: [`Wait::None`]; lines of one node: that one.
+    fn waits(&self) -> Wait {
+        let sum = u128::from(self.sum);
+        if self.left == 0 {
+            Wait::None
+        } else if u128::from(self.left) * self.squares == sum * sum {
+            Wait::One(u32::try_from(self.sum / self.left).expect("it is the number of a node"))
+        } else {
+            Wait::Several
+        }
+    }
+}
+
+/// Whom a meeting waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    None,
+    One(u32),
+    Several,
+}
+
+/// What is known of every switch.
+struct Fabric<'a> {
+    tiers: &'a [u8],
+    lines: &'a [Line],
+    /// By node: where its lines start in `out`; one more at the end.
+    first: Vec<u32>,
+    /// Lines by the node that they leave.
+    out: Vec<u32>,
+    /// By node: its place in `meetings`; hosts have none.
+    place: Vec<Option<u32>>,
+    /// By switch and by the way out.
+    meetings: Vec<[Meeting; 3]>,
+}
+
+impl<'a> Fabric<'a> {
+    fn new(tiers: &'a [u8], lines: &'a [Line]) -> Self {
+        let mut first = vec![0u32; tiers.len() + 1];
+        for line in lines {
+            first[line.from as usize + 1] += 1;
+        }
+        for node in 0..tiers.len() {
+            first[node + 1] += first[node];
+        }
+        let mut next = first.clone();
+        let mut out = vec![0u32; lines.len()];
+        for (number, line) in (0u32..).zip(lines) {
+            let slot = &mut next[line.from as usize];
+            out[*slot as usize] = number;
+            *slot += 1;
+        }
+        let mut switches = 0u32;
+        let place = tiers.iter().map(|&tier| {
+            switches += u32::from(tier > 0);
+            (tier > 0).then(|| switches - 1)
+        });
+        let mut fabric = Self {
+            tiers,
+            lines,
+            first,
+            out,
+            place: place.collect(),
+            meetings: vec![[Meeting::default(); 3]; switches as usize],
+        };
+        for line in lines {
+            fabric.each_meeting(line, |meeting| meeting.expect(line.from));
+        }
+        fabric
+    }
+
+    fn way(&self, here: u32, there: u32) -> Way {
+        Way::of(self.tiers[here as usize], self.tiers[there as usize])
+    }
+
+    /// Calls `tell` with every meeting at the end of `line` that its data may leave with.
+    fn each_meeting(&mut self, line: &Line, mut tell: impl FnMut(&mut Meeting)) {
+        let into = self.way(line.to, line.from);
+        if let Some(place) = self.place[line.to as usize] {
+            let meetings = self.meetings[place as usize].iter_mut();
+            for (meeting, _) in meetings.zip(WAYS).filter(|&(_, out)| into.goes_on(out)) {
+                tell(meeting);
+            }
+        }
+    }
+
+    /// Lines of a node whose bound can be found before any other is known.
+    fn start(&self, node: usize, ready: &mut Vec<u32>) {
+        match self.place[node] {
+            None => ready.extend(&self.out[self.lines_of(node)]),
+            Some(place) => {
+                for (meeting, out) in self.meetings[place as usize].iter().zip(WAYS) {
+                    self.release(node, out, meeting.waits(), ready);
+                }
+            }
+        }
+    }
+
+    fn lines_of(&self, node: usize) -> std::ops::Range<usize> {
+        self.first[node] as usize..self.first[node + 1] as usize
+    }
+
+    /// Names the lines that leave `node` by `out` and wait for nobody but the node they lead to.
+    fn release(&self, node: usize, out: Way, waits: Wait, ready: &mut Vec<u32>) {
+        if waits == Wait::Several {
+            return;
+        }
+        for &number in &self.out[self.lines_of(node)] {
+            let line = &self.lines[number as usize];
+            let free = waits == Wait::None || waits == Wait::One(line.to);
+            if free && self.way(line.from, line.to) == out {
+                ready.push(number);
+            }
+        }
+    }
+
+    /// Takes in when data of `line` comes out of it, and names the lines whose bounds can be found now.
+    fn arrive(&mut self, line: &Line, delays: (Span, Span), ready: &mut Vec<u32>) {
+        let mut waits = Vec::with_capacity(WAYS.len());
+        self.each_meeting(line, |meeting| {
+            let before = meeting.waits();
+            meeting.hear(line.from, delays);
+            waits.push((before, meeting.waits()));
+        });
+        let into = self.way(line.to, line.from);
+        let ways = WAYS.into_iter().filter(|&out| into.goes_on(out));
+        for (out, (_, now)) in ways.zip(waits).filter(|(_, (was, now))| was != now) {
+            self.release(line.to as usize, out, now, ready);
+        }
+    }
+
+    /// Least and most time until data comes that `line` sends on; none at a host, and where no data
+    /// comes.
+    fn delays(&self, line: &Line) -> Option<(Span, Span)> {
+        let place = self.place[line.from as usize]?;
+        let meeting = &self.meetings[place as usize][self.way(line.from, line.to) as usize];
+        Some((
+            meeting.least.without(line.to)?,
+            meeting.most.without(line.to)?,
+        ))
+    }
 }
 
 /// From a credit's departure at one end of `link` to the arrival of its data there, by way of
@@ -190,26 +415,41 @@ mod tests {
         bucket: 2,
     };
 
-    /// A tree of equal branches: up from the host, then down to it, tier by tier.
-    fn tree(tiers: &[Link]) -> Vec<Hop> {
-        let n = tiers.len();
-        let up = (0..n).map(|t| Hop {
-            link: tiers[t],
-            from: t.checked_sub(1).into_iter().collect(),
-        });
-        // From another branch below, or from above.
-        let down = (0..n).rev().map(|t| Hop {
-            link: tiers[t],
-            from: [t]
-                .into_iter()
-                .chain((t + 1 < n).then(|| 2 * n - 2 - t))
-                .collect(),
-        });
-        up.chain(down).collect()
+    /// A tree of two branches at each node, and the lines up from its first host, then down to it.
+    fn tree(tiers: &[Link]) -> (Vec<u8>, Vec<Line>, Vec<usize>) {
+        let (mut heights, mut lines, mut path) = (Vec::new(), Vec::new(), Vec::new());
+        for (height, link) in (0u8..).zip(tiers) {
+            let nodes = 1u32 << (tiers.len() - usize::from(height));
+            let here = u32::try_from(heights.len()).unwrap();
+            path.push(lines.len());
+            for n in 0..nodes {
+                let (from, to) = (here + n, here + nodes + n / 2);
+                let link = *link;
+                lines.extend([
+                    Line { link, from, to },
+                    Line {
+                        link,
+                        from: to,
+                        to: from,
+                    },
+                ]);
+                heights.push(height);
+            }
+        }
+        heights.push(u8::try_from(tiers.len()).unwrap());
+        path.extend(path.clone().iter().rev().map(|up| up + 1));
+        (heights, lines, path)
+    }
+
+    /// Along the path up and down a tree.
+    fn along(rules: &Rules, tiers: &[Link]) -> Vec<PortBound> {
+        let (heights, lines, path) = tree(tiers);
+        let bounds = port_bounds(rules, &heights, &lines).unwrap();
+        path.into_iter().map(|line| bounds[line]).collect()
     }
 
     fn kilobytes(rules: &Rules, tiers: &[Link]) -> Vec<u64> {
-        let bounds = port_bounds(rules, &tree(tiers)).unwrap();
+        let bounds = along(rules, tiers);
         bounds.iter().map(|port| port.bytes.get() / 1000).collect()
     }
 
@@ -222,7 +462,7 @@ mod tests {
 
     #[test]
     fn one_hop_is_what_a_hand_computes() {
-        let bounds = port_bounds(&RULES, &tree(&[HOST])).unwrap();
+        let bounds = along(&RULES, &[HOST]);
         let frame = Span::ps(1538 * 800);
         let credit = Span::ps(84 * 800);
         let burst = 3 * 1538;
@@ -284,16 +524,62 @@ mod tests {
             host_delay_most: Span::ZERO,
             ..RULES
         };
-        let bounds = port_bounds(&rules, &tree(&[calm])).unwrap();
+        let bounds = along(&rules, &[calm]);
         assert_eq!(bounds[0].bytes, Bytes(1 + 3 * 1538));
+    }
+
+    fn join(link: Link, a: u32, b: u32) -> [Line; 2] {
+        [
+            Line {
+                link,
+                from: a,
+                to: b,
+            },
+            Line {
+                link,
+                from: b,
+                to: a,
+            },
+        ]
     }
 
     #[test]
     fn a_circle_has_no_bound() {
-        let hop = |from| Hop {
-            link: HOST,
-            from: vec![from],
+        // Three switches of one tier, each with a host: data could go round.
+        let cables = [(0, 3), (1, 4), (2, 5), (3, 4), (4, 5), (5, 3)];
+        let lines = cables.map(|(a, b)| join(HOST, a, b)).concat();
+        let tiers = [0, 0, 0, 1, 1, 1];
+        assert_eq!(port_bounds(&RULES, &tiers, &lines), None);
+        // Without the last cable they are a row.
+        assert!(port_bounds(&RULES, &tiers, &lines[..10]).is_some());
+    }
+
+    #[test]
+    fn what_a_port_sends_comes_from_every_other_neighbour_and_from_none_twice() {
+        // A switch with a slow host, two fast ones and, to one of these, a second cable.
+        let far = |us| Link {
+            propagation: Span::us(us),
+            ..HOST
         };
-        assert_eq!(port_bounds(&RULES, &[hop(1), hop(0)]), None);
+        let cables = [(far(9), 0), (far(1), 1), (far(2), 2), (far(5), 2)];
+        let lines = cables.map(|(link, host)| join(link, host, 3)).concat();
+        let bounds = port_bounds(&RULES, &[0, 0, 0, 1], &lines).unwrap();
+        let credit = Span::ps(84 * 800);
+        let least = |line: usize| bounds[line].least - credit;
+        assert_eq!(least(1), Span::us(2), "to host 0: from host 1");
+        assert_eq!(
+            least(3),
+            Span::us(4),
+            "to host 1: from host 2, by its shorter cable"
+        );
+        assert_eq!(
+            [least(5), least(7)],
+            [Span::us(2); 2],
+            "to host 2: from host 1"
+        );
+        // The farthest is host 0 for all others, and host 2 by its longer cable for host 0.
+        let spread = |line: usize| bounds[line].most - bounds[line].least;
+        assert_eq!(spread(3) - spread(1), Span::us(18 - 4 - (10 - 2)));
+        assert_eq!(spread(5), spread(7));
     }
 }
