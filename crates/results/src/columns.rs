@@ -1,7 +1,8 @@
 //! The tables of a run as Arrow columns, and those as Parquet.
 //!
 //! Columns have the names of the CSV files. Moments and spans are 64-bit integers in picoseconds;
-//! what is not known is null; names repeat, so they are kept once in a dictionary by Parquet itself.
+//! what is not known is null; names repeat, so they are kept once in a dictionary by Parquet itself,
+//! and integers as differences.
 
 use crate::files::{classes, news, snake};
 use crate::record::{CLASSES, FlowRow, PortRow, RunRecord};
@@ -12,8 +13,9 @@ use arrow_array::{
 };
 use model::DropReason;
 use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
+use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::WriterProperties;
+use parquet::schema::types::ColumnPath;
 use std::sync::Arc;
 use units::Time;
 
@@ -174,9 +176,18 @@ pub fn tables(run: &RunRecord) -> Vec<(&'static str, RecordBatch)> {
 
 /// A table as the bytes of a Parquet file.
 pub fn parquet(table: &RecordBatch) -> Vec<u8> {
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .build();
+    let mut properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+    // A dictionary of numbers costs a hash per value, and most values of ours differ; names repeat.
+    for field in table.schema().fields() {
+        let (column, kind) = (ColumnPath::from(field.name().as_str()), field.data_type());
+        if kind.is_numeric() {
+            properties = properties.set_column_dictionary_enabled(column.clone(), false);
+        }
+        if kind.is_integer() {
+            properties = properties.set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+        }
+    }
+    let properties = properties.build();
     let mut bytes = Vec::new();
     let written = ArrowWriter::try_new(&mut bytes, table.schema(), Some(properties)).and_then(
         |mut writer| {
