@@ -33,4 +33,4 @@ pub use resolved::hash;
 pub use schema::{explain, json_schema, known_names, markdown};
 pub use section::Section;
 pub use value::{Type, Value};
-pub use why::{EVENTS_MAX, Traced};
+pub use why::{EVENTS_MAX, HOPS_AGAIN_MAX, Traced};

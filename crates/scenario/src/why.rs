@@ -7,15 +7,16 @@ use results::trace::{self, Asked, Event, Flight, Link, Network, What, Why};
 use results::{RunRecord, Status, Summary};
 use sim::{Completion, FlowSample, MessageResult, Observer, PortSample, Probes, Traced as Sim};
 use std::ops::Range;
-use units::{Span, Time};
+use units::Time;
 
 /// Events that a trace may have: 160 MB of them. [ours]
 pub const EVENTS_MAX: u64 = 4_000_000;
 
 /// Messages that a report explains. [ours: as many as one reads]
 const EXPLAINED: usize = 5;
-/// Longest run that is run a second time unasked: a few seconds. [ours]
-const HOPS_AGAIN_MAX: u64 = 10_000_000;
+/// Longest run that is run a second time unasked: as long as its report takes to write. [ours:
+/// decision 20]
+pub const HOPS_AGAIN_MAX: u64 = 300_000;
 /// Bytes of the messages explained together: what a report can show of more says no more. [ours]
 const BYTES_MAX: u64 = 20_000_000;
 
@@ -128,8 +129,9 @@ impl Assembled {
         Ok((explained, traced))
     }
 
-    /// Explains the slowest messages of a run for its report, where running it again takes a moment.
-    /// Depends on the run alone, not on the machine, so that the report does not either.
+    /// Explains the slowest messages of a run for its report, where that is cheap: a run of more than
+    /// [`HOPS_AGAIN_MAX`] packet-hops is not run again, and its report names the command that explains
+    /// them. Depends on the run alone, not on the machine, so that the report does not either.
     /// A trace that would be too long is left out.
     pub fn explain_slowest(
         &self,
@@ -142,7 +144,7 @@ impl Assembled {
             return;
         }
         let mut bytes = 0;
-        let slowest: Vec<_> = summary
+        let numbers: Vec<u32> = summary
             .slowest
             .iter()
             .take(EXPLAINED)
@@ -150,20 +152,13 @@ impl Assembled {
                 bytes += slow.size;
                 bytes <= BYTES_MAX
             })
-            .map(|slow| record.flows[slow.message as usize])
+            .map(|slow| slow.message)
             .collect();
-        let Some(from) = slowest.iter().filter_map(|flow| flow.start).min() else {
+        if numbers.is_empty() {
             return;
-        };
-        // Nothing after the last end matters; where ends follow another rule, that is not known.
-        let known = self.scenario.run.text("fct") == "last_byte";
-        let ends: Option<Vec<Time>> = slowest.iter().map(|flow| flow.end).collect();
-        let last = ends
-            .filter(|_| known)
-            .and_then(|ends| ends.into_iter().max());
-        let until = last.map_or(Time::NEVER, |end| end.after(Span(1)));
-        let numbers: Vec<u32> = slowest.iter().map(|flow| flow.message).collect();
-        if let Ok((explained, _)) = self.explain(threads, &numbers, from, until, watch) {
+        }
+        if let Ok((explained, _)) = self.explain(threads, &numbers, Time::ZERO, Time::NEVER, watch)
+        {
             record.why = explained;
         }
     }

@@ -157,3 +157,45 @@ fn what_was_lost_and_sent_again_is_retransmission() {
         "its ladder shows the loss"
     );
 }
+
+/// Counts how often a run under way says how far it is: at its end at the latest.
+#[derive(Default)]
+struct Looks(u32);
+impl scenario::Watch for Looks {
+    fn progress(&mut self, _: &scenario::Progress) -> bool {
+        self.0 += 1;
+        true
+    }
+}
+
+#[test]
+fn a_report_explains_as_why_does_and_never_simulates_a_long_run_twice() {
+    for (size, long) in [("64KB", false), ("1MB", true)] {
+        let sets = [format!("workload.size={size}"), "output.every=0s".into()];
+        let run = assembled("incast", &sets.each_ref().map(String::as_str));
+        let mut record = run.run(1, "", &mut Alone).unwrap();
+        assert_eq!(
+            record.hops > scenario::HOPS_AGAIN_MAX,
+            long,
+            "{} hops",
+            record.hops
+        );
+        let summary = results::Summary::of(&record);
+        let mut looks = Looks::default();
+        run.explain_slowest(&mut record, &summary, 1, &mut looks);
+        assert_eq!(looks.0 > 0, !long, "simulated again");
+        assert_eq!(record.why.len(), if long { 0 } else { 5 });
+        for (why, slow) in record.why.iter().zip(&summary.slowest) {
+            let asked = [slow.message];
+            let (alone, _) = run
+                .explain(1, &asked, Time::ZERO, Time::NEVER, &mut Alone)
+                .unwrap();
+            let same = [why.clone()] == alone[..];
+            assert!(
+                same,
+                "message {}: `tidegate why --flow` differs",
+                slow.message
+            );
+        }
+    }
+}
