@@ -7,7 +7,7 @@ use topology::{FatTree, LeafSpine, Routes, Spec, Topology};
 use transports::Transport;
 use units::{Bytes, Rate, Span, Time};
 use workload::{
-    Arrivals, Conn, Fabric, Gaps, Load, Message, Per, RandomFlows, Start, Traffic, Until, sizes,
+    self, Arrivals, Conn, Fabric, Gaps, Load, Message, RandomFlows, Start, Traffic, Until, sizes,
 };
 
 /// Rate of every host's link.
@@ -28,10 +28,21 @@ pub(crate) struct Case {
     delay: Span,
     /// Samples every this often.
     probe: Option<Span>,
+    /// What its cost is counted by.
+    pub(crate) per: Per,
+}
+
+/// What the cost of a workload is counted by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Per {
+    /// Packet-hops of a run, set-up left out.
+    Hop,
+    /// Hosts of a network that is built and routed, with nothing simulated.
+    Host,
 }
 
 /// Every workload, in the order of the table.
-pub(crate) const CASES: [Case; 9] = [
+pub(crate) const CASES: [Case; 11] = [
     Case {
         name: "permutation-128",
         what: "128 hosts, fat tree k=8, 1 us links",
@@ -40,6 +51,7 @@ pub(crate) const CASES: [Case; 9] = [
         full: 1_000_000,
         delay: Span::us(1),
         probe: None,
+        per: Per::Hop,
     },
     Case {
         name: "permutation-432",
@@ -49,6 +61,7 @@ pub(crate) const CASES: [Case; 9] = [
         full: 500_000,
         delay: Span::us(1),
         probe: None,
+        per: Per::Hop,
     },
     Case {
         name: "permutation-1024",
@@ -58,6 +71,7 @@ pub(crate) const CASES: [Case; 9] = [
         full: 300_000,
         delay: Span::us(1),
         probe: None,
+        per: Per::Hop,
     },
     Case {
         name: "incast-100",
@@ -67,6 +81,7 @@ pub(crate) const CASES: [Case; 9] = [
         full: 200_000,
         delay: Span::us(1),
         probe: None,
+        per: Per::Hop,
     },
     Case {
         name: "web-server",
@@ -76,6 +91,7 @@ pub(crate) const CASES: [Case; 9] = [
         full: 10_000,
         delay: Span::us(1),
         probe: None,
+        per: Per::Hop,
     },
     Case {
         name: "sparse",
@@ -85,6 +101,7 @@ pub(crate) const CASES: [Case; 9] = [
         full: 1_000_000,
         delay: Span::us(1),
         probe: None,
+        per: Per::Hop,
     },
     Case {
         name: "long-link",
@@ -94,6 +111,7 @@ pub(crate) const CASES: [Case; 9] = [
         full: 4_000_000,
         delay: Span::us(1),
         probe: None,
+        per: Per::Hop,
     },
     Case {
         name: "short-links",
@@ -103,6 +121,7 @@ pub(crate) const CASES: [Case; 9] = [
         full: 1_000_000,
         delay: Span::ns(10),
         probe: None,
+        per: Per::Hop,
     },
     Case {
         name: "probed",
@@ -112,6 +131,27 @@ pub(crate) const CASES: [Case; 9] = [
         full: 1_000_000,
         delay: Span::us(1),
         probe: Some(Span::us(10)),
+        per: Per::Hop,
+    },
+    Case {
+        name: "set-up-1024",
+        what: "per host: permutation-1024 up to its first packet",
+        topology: fat_tree_16,
+        traffic: permutation,
+        full: 30_000,
+        delay: Span::us(1),
+        probe: None,
+        per: Per::Host,
+    },
+    Case {
+        name: "set-up-65536",
+        what: "per host: a permutation of 65,536 hosts up to its first packet, fat tree k=64",
+        topology: fat_tree_64,
+        traffic: permutation,
+        full: 30_000,
+        delay: Span::us(1),
+        probe: None,
+        per: Per::Host,
     },
 ];
 
@@ -133,6 +173,9 @@ fn fat_tree_12(delay: Span) -> Topology {
 }
 fn fat_tree_16(delay: Span) -> Topology {
     fat_tree(16, delay)
+}
+fn fat_tree_64(delay: Span) -> Topology {
+    fat_tree(64, delay)
 }
 fn far_cores(delay: Span) -> Topology {
     let mut topology = fat_tree(8, delay);
@@ -209,7 +252,7 @@ fn web_server(topology: &Topology, messages: u64) -> Traffic {
         encap: Encap::PAPER,
         arrivals: Arrivals {
             gaps: Gaps::Poisson,
-            per: Per::Run,
+            per: workload::Per::Run,
         },
         start: Time::ZERO,
         until: Until::Count(messages),
@@ -270,7 +313,10 @@ impl Case {
                 ..Probes::default()
             },
             seed: SEED,
-            until: Time::NEVER,
+            until: match self.per {
+                Per::Hop => Time::NEVER,
+                Per::Host => Time::ZERO,
+            },
             threads,
             pass: true,
             ordered: false,
