@@ -255,12 +255,22 @@ fn checks(args: &BenchArgs, config: &BenchConfig, outcome: &Outcome) -> Vec<Chec
     // An end that said nothing has failed the first check.
     if let Some(peak) = ends(outcome).map(|(_, report)| report.peak_rss_bytes).max() {
         checks.push(Check {
-            what: format!("memory at most {} MiB", args.memory_limit.get() >> 20),
+            what: format!("memory at most {}", memory(args.memory_limit)),
             holds: peak <= args.memory_limit.get(),
             code: exit::THRESHOLD,
         });
     }
     checks
+}
+
+/// In MiB where that is a whole number, else exactly.
+fn memory(limit: Bytes) -> String {
+    let bytes = limit.get();
+    if bytes > 0 && bytes.is_multiple_of(1 << 20) {
+        format!("{} MiB", bytes >> 20)
+    } else {
+        format!("{} B", human::count(bytes))
+    }
 }
 
 fn ends(outcome: &Outcome) -> impl Iterator<Item = (&'static str, &Report)> {
@@ -395,6 +405,13 @@ fn document(args: &BenchArgs, config: &BenchConfig, outcome: &Outcome, checks: &
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_of_memory_is_said_as_it_is() {
+        for (limit, text) in [(64 << 20, "64 MiB"), (1, "1 B"), (1_500_000, "1,500,000 B")] {
+            assert_eq!(memory(Bytes(limit)), text);
+        }
+    }
 
     #[test]
     fn shares_are_exact_and_need_their_sign() {
