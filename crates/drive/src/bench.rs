@@ -8,7 +8,7 @@ use crate::buffers::{Hashes, Nothing, Random};
 use crate::clock::{Clock, duration};
 use crate::config::{DriveError, DriverConfig, News, Stats, check_transport, io_error};
 use crate::driver::Driver;
-use crate::peers::number;
+use crate::peers::{NUMBERS, number};
 use model::{ConnId, Event, Lifetime, Totals};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -67,6 +67,10 @@ impl BenchConfig {
     pub fn check(&self) -> Result<(), DriveError> {
         if self.messages == 0 || self.messages > MESSAGES_MAX {
             let text = format!("{} messages: give 1 to {MESSAGES_MAX}", self.messages);
+            return Err(DriveError::Usage(text));
+        }
+        if self.time_limit == Span::ZERO {
+            let text = "a time limit of 0 lets nothing be sent: give one like 60s".to_owned();
             return Err(DriveError::Usage(text));
         }
         self.driver.check()
@@ -234,9 +238,10 @@ fn receive(
         }
     }
     let seconds = clock.now().since(started.unwrap_or(Time::ZERO)).as_secs();
-    // Numbers count up from the first, modulo 2^20; a transfer is far from half of that.
+    // Numbers count up from the first; a transfer is far from half of all.
     let base = received.first().map_or(0, |&conn| number(conn));
-    received.sort_by_key(|&conn| number(conn).wrapping_sub(base).wrapping_add(1 << 19) % (1 << 20));
+    let ahead = |conn| number(conn).wrapping_sub(base).wrapping_add(NUMBERS / 2) % NUMBERS;
+    received.sort_by_key(|&conn| ahead(conn));
     let message = |conn: &ConnId| {
         let (length, sha256) = hashes.digest(*conn);
         Message { length, sha256 }

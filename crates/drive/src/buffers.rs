@@ -13,7 +13,7 @@ pub trait Source {
     /// again for the same bytes where they must be sent again.
     ///
     /// # Errors
-    /// What keeps the bytes from being read; ends the driver's turn.
+    /// What keeps the bytes from being read. The packet does not leave, and is sent again later.
     fn fill(&mut self, conn: ConnId, offset: u64, out: &mut [u8]) -> io::Result<()>;
 }
 
@@ -23,7 +23,7 @@ pub trait Sink {
     /// the order in which the transport accepts them.
     ///
     /// # Errors
-    /// What keeps the bytes from being kept; ends the driver's turn.
+    /// What keeps the bytes from being kept: they are lost, and no others.
     fn accept(&mut self, conn: ConnId, offset: u64, bytes: &[u8]) -> io::Result<()>;
 }
 

@@ -97,11 +97,13 @@ pub fn check_transport(name: &str, factory: &dyn Factory) -> Result<(), DriveErr
 /// What happened, for the application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum News {
-    /// The transport says so. Accepted data goes to the [`Sink`] instead.
+    /// The transport says so. Accepted data goes to the [`Sink`](crate::Sink) instead. A connection
+    /// that ends without its messages being through, because it expired, was given up or its peer is
+    /// gone, says [`Event::Forgotten`]; one whose messages are through does not.
     Transport(Event),
-    /// The peer restarted: its connections are dead. Connect again for new ones.
+    /// The peer restarted: its connections are forgotten. Connect again for new ones.
     PeerLost(SocketAddrV4),
-    /// The peer never answered: its connections are dead.
+    /// The peer does not answer: its connections are forgotten.
     Unreachable(SocketAddrV4),
     /// The peer refuses the connection, or, where none is named, everything. The transport goes
     /// on asking, except where the peer runs another transport: then its connections are dead.
@@ -138,6 +140,8 @@ pub struct Stats {
     pub unasked: u64,
     /// Packets that a switch cut or sent back.
     pub cut: u64,
+    /// Packets whose bytes the sink did not take.
+    pub sink_errors: u64,
     /// Packets of connections that nobody opened.
     pub unopened: u64,
     /// Transport packets from addresses that are not proven.

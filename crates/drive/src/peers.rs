@@ -4,40 +4,60 @@
 //! no table translates them:
 //!
 //! ```text
-//! on the wire   | sender opened it : 1 | one message : 1 | 0 : 10    | number : 20 |
-//! ConnId        | we opened it : 1     | one message : 1 | peer : 10 | number : 20 |
+//! on the wire   | sender opened it : 1 | lifetime : 2 | 0 : 10    | number : 19 |
+//! ConnId        | we opened it : 1     | lifetime : 2 | peer : 10 | number : 19 |
 //! ```
 //! An opener numbers its connections one after the other. A window over the numbers of each peer
 //! tells new connections from late packets of finished ones, which must not open them again.
+//!
+//! A connection is *open* until its messages are through or its endpoint has forgotten it, whichever
+//! comes first. Of one that is through the endpoint may keep something for a while, and a late packet
+//! may make it remember something again: these are *lingering*, and the oldest of too many are
+//! forgotten by order. So everything that an endpoint holds is counted here.
+
+#[cfg(test)]
+mod tests;
+mod window;
 
 use crate::cookie::{Reason, Secret};
 use model::{ConnId, ConnMap, HostId, Lifetime, Packet};
-use std::collections::BTreeMap;
-use std::net::SocketAddrV4;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use units::{Span, Time};
+use window::Window;
 
 /// Peers known at once: what ten bits hold besides this host. [ours]
 pub const PEERS_MAX: usize = 1023;
+/// Peers of one address that introduce themselves: a quarter. [ours]
+pub const PEERS_PER_ADDR_MAX: u32 = 256;
 /// Connections that one peer may have open here, and we with one peer. [ours]
 pub const CONNS_PER_PEER_MAX: u32 = 1024;
+/// Connections that all peers of one address may open here: a quarter. [ours]
+pub const CONNS_PER_ADDR_MAX: u32 = 4096;
 /// Connections open here with all peers together. [ours]
 pub const CONNS_MAX: usize = 16_384;
+/// Connections of one peer that are through and linger. [ours]
+pub const LINGERING_MAX: usize = 64;
 /// Packets that wait for one peer's cookie. [ours]
 const PARKED_MAX: usize = 64;
 
 const FIRST_BIT: u32 = 1 << 31;
-const ONE_MESSAGE: u32 = 1 << 30;
-const PEER_AT: u32 = 20;
+const LIFETIME_AT: u32 = 29;
+const LIFETIME: u32 = 0b11 << LIFETIME_AT;
+const PEER_AT: u32 = 19;
 const PEER: u32 = 0x3ff << PEER_AT;
 /// Numbers count modulo this.
-const NUMBERS: u32 = 1 << PEER_AT;
+pub(crate) const NUMBERS: u32 = 1 << PEER_AT;
 
 /// First wait for the answer to a greeting; doubles. [ours]
 const GREET_FIRST: Span = Span::ms(1);
 /// Longest wait for the answer to a greeting. [ours]
 const GREET_LAST: Span = Span::ms(1_000);
-/// Greetings without an answer before a peer counts as unreachable: about seven seconds. [ours]
+/// Greetings without an answer before a peer counts as gone: about seven seconds. [ours]
 const GREETS_MAX: u8 = 16;
+/// A peer with open connections that is silent for so long is greeted, to see whether it is there.
+/// [ours]
+const SILENCE: Span = Span::ms(30_000);
 
 const _: () = assert!(PEERS_MAX == (PEER >> PEER_AT) as usize);
 
@@ -45,8 +65,8 @@ const _: () = assert!(PEERS_MAX == (PEER >> PEER_AT) as usize);
 pub(crate) struct Peer {
     pub(crate) addr: SocketAddrV4,
     pub(crate) standing: Standing,
-    /// Of the greeting of ours that has no answer yet; the answer repeats it.
-    pub(crate) nonce: Option<u64>,
+    /// The greeting of ours that has no answer yet.
+    greeting: Option<Greeting>,
     /// From the cookie that we baked for it.
     baked_here: Secrets,
     /// From the cookie that it baked for us.
@@ -55,7 +75,11 @@ pub(crate) struct Peer {
     pub(crate) greeted_at: Time,
     heard_at: Time,
     /// Connections that are open with it, of both directions.
-    live: u32,
+    open: Vec<ConnId>,
+    /// Those that are through, oldest first.
+    lingering: VecDeque<ConnId>,
+    /// Those that were forgotten last: their last packets may wait for the line.
+    forgotten: VecDeque<ConnId>,
     /// The number that our next connection to it takes.
     next_number: u32,
     /// How many we have opened to it.
@@ -63,6 +87,15 @@ pub(crate) struct Peer {
     seen: Option<Window>,
     /// What waits for the cookie.
     parked: Vec<Packet>,
+}
+
+/// A greeting without an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Greeting {
+    /// The answer repeats it.
+    nonce: u64,
+    tries: u8,
+    retry_at: Time,
 }
 
 /// The secret of the latest cookie, and of the one before: packets of both are under way for a while.
@@ -82,6 +115,26 @@ impl Secrets {
 }
 
 impl Peer {
+    fn new(addr: SocketAddrV4, now: Time, first_number: u32) -> Self {
+        Self {
+            addr,
+            standing: Standing::Unproven,
+            greeting: None,
+            baked_here: Secrets::default(),
+            baked_there: Secrets::default(),
+            greeted_at: now,
+            heard_at: now,
+            open: Vec::new(),
+            lingering: VecDeque::new(),
+            forgotten: VecDeque::new(),
+            // The lower half, so that the count of one run does not wrap soon.
+            next_number: first_number % (NUMBERS / 2),
+            opened: 0,
+            seen: None,
+            parked: Vec::new(),
+        }
+    }
+
     /// It brought back our cookie.
     pub(crate) fn learn_here(&mut self, cookie: u64) {
         self.baked_here.learn(cookie, true);
@@ -112,18 +165,35 @@ impl Peer {
     pub(crate) fn shares(&self, cookie: u64) -> bool {
         self.secrets().any(|secret| secret.cookie == cookie)
     }
+
+    /// The nonce of the greeting that waits for an answer.
+    pub(crate) fn nonce(&self) -> Option<u64> {
+        self.greeting.map(|greeting| greeting.nonce)
+    }
+
+    /// The greeting has its answer.
+    pub(crate) fn answered(&mut self) {
+        self.greeting = None;
+    }
+
+    /// Connections that are open with it.
+    pub(crate) fn open(&self) -> &[ConnId] {
+        &self.open
+    }
+
+    fn is_idle(&self) -> bool {
+        self.open.is_empty()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// Nobody: the place may be taken.
     Free,
-    /// We greeted it and have no answer.
-    Greeting { tries: u8, retry_at: Time },
-    /// It reads what is sent to its address.
+    /// Whether it reads what is sent to its address is not known.
+    Unproven,
+    /// It does.
     Proven { incarnation: u32 },
-    /// It restarted or never answered; its connections are dead and keep the place.
-    Lost,
 }
 
 /// What a connection number on an arriving packet means.
@@ -131,7 +201,7 @@ pub(crate) enum Standing {
 pub(crate) enum Arrival {
     /// Of an open connection; it was opened by this very packet if `new`.
     Live { conn: ConnId, new: bool },
-    /// Of a connection that is finished here.
+    /// Of a connection that is through here.
     Late(ConnId),
     /// Of a connection that nobody has opened yet, and the packet does not open it either.
     Unopened,
@@ -141,25 +211,39 @@ pub(crate) enum Arrival {
     Nonsense,
 }
 
+/// What the peers of one address have here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Share {
+    peers: u32,
+    /// Open connections.
+    open: u32,
+}
+
 /// The table of peers.
 pub(crate) struct Peers {
     /// Place `i` is of host `i + 1`; host 0 is this one.
     places: Vec<Peer>,
     by_addr: BTreeMap<SocketAddrV4, HostId>,
-    /// Open connections, of both directions and all peers; the value is not used.
-    live: ConnMap,
-    /// No later than the first retry of a greeting.
-    next_greeting: Time,
+    shares: BTreeMap<Ipv4Addr, Share>,
+    /// Open connections, of both directions and all peers: the place of each in its peer's list.
+    open: ConnMap,
+    /// No later than the first retry of a greeting or look at a silent peer.
+    next_look: Time,
 }
+
+/// A connection of which the endpoint must forget what it keeps.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Forget(pub(crate) ConnId);
 
 impl Peers {
     pub(crate) fn new() -> Self {
-        let (places, by_addr) = (Vec::new(), BTreeMap::new());
         Self {
-            places,
-            by_addr,
-            live: ConnMap::default(),
-            next_greeting: Time::NEVER,
+            places: Vec::new(),
+            by_addr: BTreeMap::new(),
+            shares: BTreeMap::new(),
+            open: ConnMap::default(),
+            next_look: Time::NEVER,
         }
     }
 
@@ -182,61 +266,54 @@ impl Peers {
 
     /// How many connections are open.
     pub(crate) fn live(&self) -> usize {
-        self.live.len()
+        self.open.len()
     }
 
-    /// Makes room for a peer at `addr`, of which nothing is known yet.
+    fn share(&self, addr: SocketAddrV4) -> Share {
+        self.shares.get(addr.ip()).copied().unwrap_or_default()
+    }
+
+    /// Makes room for a peer at `addr`, of which nothing is known yet, and returns what must be
+    /// forgotten of the one that had the place. A peer that is not `ours`, because it introduced
+    /// itself, takes no more than its address' share.
     pub(crate) fn add(
         &mut self,
         addr: SocketAddrV4,
         now: Time,
         first_number: u32,
-    ) -> Result<HostId, Reason> {
+        ours: bool,
+    ) -> Result<(HostId, Vec<Forget>), Reason> {
         debug_assert!(!self.by_addr.contains_key(&addr));
-        let place = self.vacancy().ok_or(Reason::Peers)?;
-        let peer = Peer {
-            addr,
-            standing: Standing::Free,
-            nonce: None,
-            baked_here: Secrets::default(),
-            baked_there: Secrets::default(),
-            greeted_at: now,
-            heard_at: now,
-            live: 0,
-            // The lower half, so that the count of one run does not wrap soon.
-            next_number: first_number % (NUMBERS / 2),
-            opened: 0,
-            seen: None,
-            parked: Vec::new(),
-        };
+        let place = self.vacancy(addr, ours).ok_or(Reason::Peers)?;
+        let mut forget = Vec::new();
+        let peer = Peer::new(addr, now, first_number);
         if place == self.places.len() {
             self.places.push(peer);
         } else {
-            let old = std::mem::replace(&mut self.places[place], peer);
-            if self.find(old.addr) == Some(host(place)) {
-                self.by_addr.remove(&old.addr);
-            }
+            forget = self.vacate(host(place));
+            self.places[place] = peer;
         }
         self.by_addr.insert(addr, host(place));
-        Ok(host(place))
+        self.shares.entry(*addr.ip()).or_default().peers += 1;
+        Ok((host(place), forget))
     }
 
-    /// A place for one more peer: a fresh or free one, else that of the peer without connections
-    /// that has been silent the longest.
-    fn vacancy(&self) -> Option<usize> {
-        if self.places.len() < PEERS_MAX {
-            return Some(self.places.len());
+    /// A place for one more peer: a free one, else that of the peer without connections that has
+    /// been silent the longest. An address that has its share gets another's place of its own.
+    fn vacancy(&self, addr: SocketAddrV4, ours: bool) -> Option<usize> {
+        let greedy = !ours && self.share(addr).peers >= PEERS_PER_ADDR_MAX;
+        if !greedy && self.places.len() < PEERS_MAX {
+            let free = |peer: &Peer| peer.standing == Standing::Free;
+            let free = self.places.iter().position(free);
+            return Some(free.unwrap_or(self.places.len()));
         }
-        let idle = self
-            .places
-            .iter()
-            .enumerate()
-            .filter(|(_, peer)| peer.live == 0);
-        idle.min_by_key(|(place, peer)| {
-            let taken = peer.standing != Standing::Free && peer.standing != Standing::Lost;
-            (taken, peer.heard_at, *place)
-        })
-        .map(|(place, _)| place)
+        let mine = |peer: &Peer| peer.standing != Standing::Free && peer.addr.ip() == addr.ip();
+        let idle = self.places.iter().enumerate().filter(|(_, peer)| {
+            let may = !greedy || mine(peer);
+            may && peer.is_idle()
+        });
+        idle.min_by_key(|(place, peer)| (peer.standing != Standing::Free, peer.heard_at, *place))
+            .map(|(place, _)| place)
     }
 
     /// Notes that the peer was heard.
@@ -248,18 +325,45 @@ impl Peers {
     pub(crate) fn prove(&mut self, host: HostId, incarnation: u32, now: Time) -> Vec<Packet> {
         let peer = self.get_mut(host);
         (peer.standing, peer.heard_at) = (Standing::Proven { incarnation }, now);
-        std::mem::take(&mut peer.parked)
+        let parked = std::mem::take(&mut peer.parked);
+        self.look_after(host);
+        parked
     }
 
-    /// The peer is gone: its address is free for its next incarnation.
-    pub(crate) fn lose(&mut self, host: HostId) {
+    /// The peer is gone: its place and its address are free. Returns what must be forgotten.
+    pub(crate) fn lose(&mut self, host: HostId) -> Vec<Forget> {
+        self.vacate(host)
+    }
+
+    fn vacate(&mut self, host: HostId) -> Vec<Forget> {
         let peer = self.get_mut(host);
-        peer.standing = Standing::Lost;
-        peer.nonce = None;
-        peer.parked = Vec::new();
-        let addr = peer.addr;
-        if self.find(addr) == Some(host) {
-            self.by_addr.remove(&addr);
+        if peer.standing == Standing::Free {
+            return Vec::new();
+        }
+        let gone = Peer {
+            standing: Standing::Free,
+            ..Peer::new(peer.addr, peer.heard_at, 0)
+        };
+        let was = std::mem::replace(peer, gone);
+        self.by_addr.remove(&was.addr);
+        for &conn in &was.open {
+            self.open.remove(conn);
+        }
+        let open = u32::try_from(was.open.len()).expect("at most CONNS_PER_PEER_MAX");
+        self.take_back(was.addr, 1, open);
+        was.open
+            .into_iter()
+            .chain(was.lingering)
+            .map(Forget)
+            .collect()
+    }
+
+    /// An address has so many peers and open connections fewer.
+    fn take_back(&mut self, addr: SocketAddrV4, peers: u32, open: u32) {
+        let share = self.shares.entry(*addr.ip()).or_default();
+        (share.peers, share.open) = (share.peers - peers, share.open - open);
+        if *share == Share::default() {
+            self.shares.remove(addr.ip());
         }
     }
 
@@ -283,72 +387,97 @@ impl Peers {
     pub(crate) fn greet(&mut self, host: HostId, now: Time, nonce: u64) {
         let retry_at = now.after(GREET_FIRST);
         let peer = self.get_mut(host);
-        peer.standing = Standing::Greeting { tries: 1, retry_at };
-        (peer.nonce, peer.greeted_at) = (Some(nonce), now);
-        self.next_greeting = self.next_greeting.min(retry_at);
+        peer.greeting = Some(Greeting {
+            nonce,
+            tries: 1,
+            retry_at,
+        });
+        peer.greeted_at = now;
+        self.next_look = self.next_look.min(retry_at);
     }
 
-    /// When [`Peers::greetings`] has something to do.
-    pub(crate) fn next_greeting(&self) -> Time {
-        self.next_greeting
+    /// When [`Peers::look`] has something to do.
+    pub(crate) fn next_look(&self) -> Time {
+        self.next_look
     }
 
-    /// Who must be greeted again at `now`, and who never answered.
-    pub(crate) fn greetings(&mut self, now: Time, mut act: impl FnMut(HostId, Greet)) {
-        if now < self.next_greeting {
+    /// Makes sure that the peer's silence is noticed.
+    fn look_after(&mut self, host: HostId) {
+        let quiet_at = self.get(host).heard_at.after(SILENCE);
+        self.next_look = self.next_look.min(quiet_at);
+    }
+
+    /// Who must be greeted at `now`, again or because of their silence, and who never answered.
+    pub(crate) fn look(&mut self, now: Time, mut act: impl FnMut(HostId, Look)) {
+        if now < self.next_look {
             return;
         }
-        self.next_greeting = Time::NEVER;
+        self.next_look = Time::NEVER;
         for (place, peer) in self.places.iter_mut().enumerate() {
-            let Standing::Greeting { tries, retry_at } = peer.standing else {
-                continue;
+            let quiet_at = peer.heard_at.after(SILENCE);
+            let proven = matches!(peer.standing, Standing::Proven { .. });
+            let watched = proven && !peer.is_idle();
+            let next = match &mut peer.greeting {
+                None if !watched => continue,
+                None if quiet_at > now => quiet_at,
+                None => {
+                    act(host(place), Look::Silent);
+                    continue;
+                }
+                Some(greeting) if greeting.retry_at > now => greeting.retry_at,
+                // Something else of it came after the greeting: it is there.
+                Some(greeting) if greeting.tries == GREETS_MAX && proven && quiet_at > now => {
+                    peer.greeting = None;
+                    quiet_at
+                }
+                Some(greeting) if greeting.tries == GREETS_MAX => {
+                    act(host(place), Look::Gone);
+                    continue;
+                }
+                Some(greeting) => {
+                    let wait = GREET_FIRST
+                        .times(1 << u32::from(greeting.tries).min(20))
+                        .min(GREET_LAST);
+                    greeting.tries += 1;
+                    greeting.retry_at = now.after(wait);
+                    peer.greeted_at = now;
+                    act(host(place), Look::Again(greeting.nonce));
+                    greeting.retry_at
+                }
             };
-            if retry_at <= now && tries == GREETS_MAX {
-                act(host(place), Greet::GiveUp);
-                continue;
-            }
-            let mut next = retry_at;
-            if retry_at <= now {
-                let wait = GREET_FIRST
-                    .times(1 << u32::from(tries).min(20))
-                    .min(GREET_LAST);
-                next = now.after(wait);
-                peer.standing = Standing::Greeting {
-                    tries: tries + 1,
-                    retry_at: next,
-                };
-                peer.greeted_at = now;
-                act(host(place), Greet::Again);
-            }
-            self.next_greeting = self.next_greeting.min(next);
+            self.next_look = self.next_look.min(next);
         }
+    }
+
+    fn insert(&mut self, host: HostId, conn: ConnId) {
+        let peer = &mut self.places[slot(host)];
+        let place = u32::try_from(peer.open.len()).expect("at most CONNS_PER_PEER_MAX");
+        peer.open.push(conn);
+        let addr = peer.addr;
+        self.open.insert(conn, place);
+        self.shares.entry(*addr.ip()).or_default().open += 1;
+        self.look_after(host);
     }
 
     /// Opens a connection to a peer.
     pub(crate) fn open(&mut self, host: HostId, lifetime: Lifetime) -> Result<ConnId, Reason> {
-        let one = if lifetime == Lifetime::OneMessage {
-            ONE_MESSAGE
-        } else {
-            0
-        };
-        if self.get(host).live >= CONNS_PER_PEER_MAX || self.live.len() >= CONNS_MAX {
+        if self.get(host).open.len() >= CONNS_PER_PEER_MAX as usize || self.open.len() >= CONNS_MAX
+        {
             return Err(Reason::Connections);
         }
-        // Ends: fewer connections are live than there are numbers.
+        // Ends: fewer connections are open than there are numbers.
         loop {
             let peer = &mut self.places[slot(host)];
             let number = peer.next_number;
             peer.next_number = (number + 1) % NUMBERS;
             peer.opened = peer.opened.saturating_add(1);
             let bare = FIRST_BIT | host.0 << PEER_AT | number;
-            // The other lifetime of the number counts too: a window knows the bare number alone.
-            if [bare, bare | ONE_MESSAGE]
-                .iter()
-                .all(|&c| self.live.get(ConnId(c)).is_none())
-            {
-                peer.live += 1;
-                self.live.insert(ConnId(bare | one), 0);
-                return Ok(ConnId(bare | one));
+            // The other lifetimes of the number count too: a window knows the bare number alone.
+            let taken = |bits: u32| self.open.get(ConnId(bare | bits << LIFETIME_AT)).is_some();
+            if !(0..4).any(taken) {
+                let conn = ConnId(bare | lifetime_bits(lifetime));
+                self.insert(host, conn);
+                return Ok(conn);
             }
         }
     }
@@ -356,16 +485,15 @@ impl Peers {
     /// What an arriving packet's connection number means. Only a packet that `opens`, because it
     /// carries the cookie, opens a connection.
     pub(crate) fn arrive(&mut self, host: HostId, wire: u32, opens: bool) -> Arrival {
-        if wire & PEER != 0 {
+        if wire & PEER != 0 || wire & LIFETIME == LIFETIME {
             return Arrival::Nonsense;
         }
         let conn = ConnId((wire ^ FIRST_BIT) | host.0 << PEER_AT);
-        if self.live.get(conn).is_some() {
+        if self.open.get(conn).is_some() {
             return Arrival::Live { conn, new: false };
         }
         let number = wire % NUMBERS;
-        let full = self.live.len() >= CONNS_MAX;
-        let peer = &mut self.places[slot(host)];
+        let peer = &self.places[slot(host)];
         if we_opened(conn) {
             let ago = peer.next_number.wrapping_sub(1).wrapping_sub(number) % NUMBERS;
             let ours = ago < peer.opened.min(NUMBERS / 2);
@@ -381,20 +509,22 @@ impl Peers {
         if !opens {
             return Arrival::Unopened;
         }
-        if full || peer.live >= CONNS_PER_PEER_MAX {
+        let full = self.open.len() >= CONNS_MAX
+            || peer.open.len() >= CONNS_PER_PEER_MAX as usize
+            || self.share(peer.addr).open >= CONNS_PER_ADDR_MAX;
+        if full {
             return Arrival::Full;
         }
-        peer.seen
-            .get_or_insert_with(|| Window::before(number))
+        let seen = &mut self.places[slot(host)].seen;
+        seen.get_or_insert_with(|| Window::before(number))
             .mark(number);
-        peer.live += 1;
-        self.live.insert(conn, 0);
+        self.insert(host, conn);
         Arrival::Live { conn, new: true }
     }
 
     /// Whether the connection is open.
     pub(crate) fn is_live(&self, conn: ConnId) -> bool {
-        self.live.get(conn).is_some()
+        self.open.get(conn).is_some()
     }
 
     /// The connection that a peer refuses, if it is one of ours and open.
@@ -403,24 +533,80 @@ impl Peers {
         (we_opened(conn) && self.is_live(conn)).then_some(conn)
     }
 
-    /// The connection is done.
-    pub(crate) fn finish(&mut self, conn: ConnId) {
-        if self.live.remove(conn).is_some() {
-            self.places[slot(peer_of(conn))].live -= 1;
+    /// The connection is no longer open; false where it was not.
+    fn close(&mut self, conn: ConnId) -> bool {
+        let Some(place) = self.open.remove(conn) else {
+            return false;
+        };
+        let peer = &mut self.places[slot(peer_of(conn))];
+        peer.open.swap_remove(place as usize);
+        if let Some(&moved) = peer.open.get(place as usize) {
+            self.open.insert(moved, place);
+        }
+        let addr = peer.addr;
+        self.take_back(addr, 0, 1);
+        true
+    }
+
+    /// The connection is through: it lingers until its endpoint has forgotten it. Returns the one
+    /// that lingered the longest, where there are too many.
+    pub(crate) fn finish(&mut self, conn: ConnId) -> Option<Forget> {
+        if self.close(conn) {
+            self.linger(conn)
+        } else {
+            None
         }
     }
 
-    pub(crate) fn check(&self) {
-        let sum: u64 = self.places.iter().map(|peer| u64::from(peer.live)).sum();
-        assert_eq!(
-            sum,
-            self.live.len() as u64,
-            "peers' connections do not add up"
-        );
-        assert!(self.live.len() <= CONNS_MAX && self.places.len() <= PEERS_MAX);
-        for peer in &self.places {
-            assert!(peer.live <= CONNS_PER_PEER_MAX && peer.parked.len() <= PARKED_MAX);
+    /// A packet came late: the endpoint may remember the connection, which is not open, again.
+    pub(crate) fn linger(&mut self, conn: ConnId) -> Option<Forget> {
+        let lingering = &mut self.get_mut(peer_of(conn)).lingering;
+        if lingering.contains(&conn) {
+            return None;
         }
+        lingering.push_back(conn);
+        let over = lingering.len() > LINGERING_MAX;
+        lingering.pop_front_if(|_| over).map(Forget)
+    }
+
+    /// The endpoint keeps nothing of the connection any more; whether it was open.
+    pub(crate) fn forgotten(&mut self, conn: ConnId) -> bool {
+        let was_open = self.close(conn);
+        let peer = self.get_mut(peer_of(conn));
+        if peer.standing == Standing::Free {
+            return was_open;
+        }
+        if let Some(place) = peer.lingering.iter().position(|&other| other == conn) {
+            peer.lingering.remove(place);
+        }
+        let over = peer.forgotten.len() == LINGERING_MAX;
+        peer.forgotten.pop_front_if(|_| over);
+        peer.forgotten.push_back(conn);
+        was_open
+    }
+
+    /// Whether a packet of the connection may go to the peer that has its place now: an endpoint may
+    /// have had it waiting since the place was another's.
+    pub(crate) fn knows(&self, conn: ConnId) -> bool {
+        let peer = self.get(peer_of(conn));
+        self.is_live(conn) || peer.lingering.contains(&conn) || peer.forgotten.contains(&conn)
+    }
+
+    pub(crate) fn check(&self) {
+        let sum: usize = self.places.iter().map(|peer| peer.open.len()).sum();
+        assert_eq!(sum, self.open.len(), "peers' connections do not add up");
+        assert!(self.open.len() <= CONNS_MAX && self.places.len() <= PEERS_MAX);
+        for peer in &self.places {
+            assert!(peer.open.len() <= CONNS_PER_PEER_MAX as usize);
+            assert!(peer.parked.len() <= PARKED_MAX && peer.lingering.len() <= LINGERING_MAX);
+            assert!(peer.forgotten.len() <= LINGERING_MAX);
+            assert!(peer.standing != Standing::Free || peer.is_idle());
+        }
+        let shares = self.shares.values();
+        let (peers, open) = shares.fold((0, 0), |(peers, open), share| {
+            (peers + share.peers as usize, open + share.open as usize)
+        });
+        assert_eq!((peers, open), (self.by_addr.len(), sum), "shares");
     }
 }
 
@@ -436,11 +622,15 @@ impl model::Peers for Peers {
     }
 }
 
-/// What to do about a greeting without an answer.
+/// What to do about a peer that is silent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Greet {
-    Again,
-    GiveUp,
+pub(crate) enum Look {
+    /// Repeat the greeting with this nonce.
+    Again(u64),
+    /// Greet it: nothing has come for long.
+    Silent,
+    /// It did not answer: give it up.
+    Gone,
 }
 
 /// The number of a connection on the wire.
@@ -453,16 +643,25 @@ pub fn we_opened(conn: ConnId) -> bool {
     conn.0 & FIRST_BIT != 0
 }
 
-/// The position of a connection in its opener's count, modulo 2^20: the same at both ends.
+/// The position of a connection in its opener's count, modulo 2^19: the same at both ends.
 pub fn number(conn: ConnId) -> u32 {
     conn.0 % NUMBERS
 }
 
+fn lifetime_bits(lifetime: Lifetime) -> u32 {
+    let bits = match lifetime {
+        Lifetime::Persistent => 0,
+        Lifetime::OneMessage => 1,
+        Lifetime::Exchange => 2,
+    };
+    bits << LIFETIME_AT
+}
+
 pub(crate) fn lifetime(conn: ConnId) -> Lifetime {
-    if conn.0 & ONE_MESSAGE != 0 {
-        Lifetime::OneMessage
-    } else {
-        Lifetime::Persistent
+    match (conn.0 & LIFETIME) >> LIFETIME_AT {
+        0 => Lifetime::Persistent,
+        1 => Lifetime::OneMessage,
+        _ => Lifetime::Exchange,
     }
 }
 
@@ -477,224 +676,4 @@ fn slot(host: HostId) -> usize {
 
 fn host(place: usize) -> HostId {
     HostId(u32::try_from(place + 1).expect("at most PEERS_MAX places"))
-}
-
-/// Which of a peer's latest connection numbers were seen.
-struct Window {
-    highest: u32,
-    /// Bit `n` of the window is number `highest - n`.
-    bits: [u64; Self::WORDS],
-}
-
-impl Window {
-    const WORDS: usize = 16;
-    /// As many as may be open at once, so that no open connection slides out unseen.
-    const LEN: u32 = 64 * 16;
-
-    /// A window in which `number` and those before it are new.
-    fn before(number: u32) -> Self {
-        Self {
-            highest: number.wrapping_sub(1) % NUMBERS,
-            bits: [0; Self::WORDS],
-        }
-    }
-
-    /// How far `number` is ahead; `Err` with how far it is behind.
-    fn ahead(&self, number: u32) -> Result<u32, u32> {
-        let ahead = number.wrapping_sub(self.highest) % NUMBERS;
-        if ahead > 0 && ahead < NUMBERS / 2 {
-            Ok(ahead)
-        } else {
-            Err((NUMBERS - ahead) % NUMBERS)
-        }
-    }
-
-    fn is_new(&self, number: u32) -> bool {
-        match self.ahead(number) {
-            Ok(_) => true,
-            Err(behind) => behind < Self::LEN && !self.bit(behind),
-        }
-    }
-
-    fn bit(&self, behind: u32) -> bool {
-        self.bits[behind as usize / 64] >> (behind % 64) & 1 != 0
-    }
-
-    fn mark(&mut self, number: u32) {
-        let behind = match self.ahead(number) {
-            Ok(ahead) => {
-                self.shift(ahead);
-                self.highest = number;
-                0
-            }
-            Err(behind) => behind,
-        };
-        if behind < Self::LEN {
-            self.bits[behind as usize / 64] |= 1 << (behind % 64);
-        }
-    }
-
-    /// Makes everything `by` numbers older.
-    fn shift(&mut self, by: u32) {
-        let (words, bits) = (by as usize / 64, by % 64);
-        for i in (0..Self::WORDS).rev() {
-            let from = |i: usize| if i < Self::WORDS { self.bits[i] } else { 0 };
-            let low = i.checked_sub(words).map_or(0, from);
-            let high = i.checked_sub(words + 1).map_or(0, from);
-            self.bits[i] = if bits == 0 {
-                low
-            } else {
-                low << bits | high >> (64 - bits)
-            };
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use model::{Rng, stream};
-    use std::collections::BTreeSet;
-    use std::net::Ipv4Addr;
-
-    fn addr(port: u16) -> SocketAddrV4 {
-        SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)
-    }
-
-    #[test]
-    fn a_window_agrees_with_a_set() {
-        let mut rng = Rng::stream(4, stream::TEST, 0);
-        let start = NUMBERS - 700;
-        let (mut window, mut seen, mut top) = (Window::before(start), BTreeSet::new(), 0i64);
-        for _ in 0..20_000 {
-            // Steps forth by up to 90 numbers, and back by up to the window.
-            let at = top - 900 + i64::try_from(rng.below(990)).unwrap();
-            let number = u32::try_from((i64::from(start) + at).rem_euclid(NUMBERS.into())).unwrap();
-            let new = at > top - i64::from(Window::LEN) && !seen.contains(&at);
-            assert_eq!(window.is_new(number), new, "{at} of {top}");
-            if new {
-                window.mark(number);
-                seen.insert(at);
-                top = top.max(at);
-            }
-        }
-        assert!(
-            top > i64::from(50 * Window::LEN),
-            "never left the first window: {top}"
-        );
-    }
-
-    #[test]
-    fn both_ends_derive_the_same_connection() {
-        let (mut here, mut there) = (Peers::new(), Peers::new());
-        let to = here.add(addr(2), Time::ZERO, 77).unwrap();
-        // A second peer, so that the two ends use different places.
-        there.add(addr(9), Time::ZERO, 0).unwrap();
-        let from = there.add(addr(1), Time::ZERO, 500_000).unwrap();
-        for lifetime in [Lifetime::OneMessage, Lifetime::Persistent] {
-            let conn = here.open(to, lifetime).unwrap();
-            let Arrival::Live {
-                conn: theirs,
-                new: true,
-            } = there.arrive(from, to_wire(conn), true)
-            else {
-                panic!("not opened");
-            };
-            assert_eq!((peer_of(conn), peer_of(theirs)), (to, from));
-            assert_eq!(
-                (number(conn), self::lifetime(conn)),
-                (number(theirs), self::lifetime(theirs))
-            );
-            assert!(we_opened(conn) && !we_opened(theirs));
-            let back = here.arrive(to, to_wire(theirs), false);
-            assert_eq!(back, Arrival::Live { conn, new: false });
-        }
-    }
-
-    #[test]
-    fn a_finished_connection_is_not_opened_again() {
-        let mut peers = Peers::new();
-        let from = peers.add(addr(1), Time::ZERO, 0).unwrap();
-        let wire = FIRST_BIT | ONE_MESSAGE | 5;
-        assert_eq!(peers.arrive(from, wire, false), Arrival::Unopened);
-        let Arrival::Live { conn, new: true } = peers.arrive(from, wire, true) else {
-            panic!()
-        };
-        assert_eq!(
-            peers.arrive(from, wire, true),
-            Arrival::Live { conn, new: false }
-        );
-        peers.finish(conn);
-        assert_eq!(peers.arrive(from, wire, true), Arrival::Late(conn));
-        // One that overtook is new all the same.
-        assert!(matches!(
-            peers.arrive(from, wire - 1, true),
-            Arrival::Live { new: true, .. }
-        ));
-        peers.check();
-    }
-
-    #[test]
-    fn a_peer_cannot_name_connections_that_we_did_not_open() {
-        let mut peers = Peers::new();
-        let to = peers.add(addr(1), Time::ZERO, 40).unwrap();
-        assert_eq!(peers.arrive(to, 40, true), Arrival::Nonsense);
-        let conn = peers.open(to, Lifetime::Persistent).unwrap();
-        assert_eq!(
-            peers.arrive(to, 40, true),
-            Arrival::Live { conn, new: false }
-        );
-        assert_eq!(peers.arrive(to, 41, true), Arrival::Nonsense);
-        assert_eq!(peers.arrive(to, 39, true), Arrival::Nonsense);
-        assert_eq!(
-            peers.arrive(to, 1 << PEER_AT | 0x28, true),
-            Arrival::Nonsense
-        );
-        peers.finish(conn);
-        assert_eq!(peers.arrive(to, 40, true), Arrival::Late(conn));
-    }
-
-    #[test]
-    fn one_peer_opens_so_many_connections_and_no_more() {
-        let mut peers = Peers::new();
-        let greedy = peers.add(addr(1), Time::ZERO, 0).unwrap();
-        let modest = peers.add(addr(2), Time::ZERO, 0).unwrap();
-        for n in 0..CONNS_PER_PEER_MAX {
-            assert!(matches!(
-                peers.arrive(greedy, FIRST_BIT | n, true),
-                Arrival::Live { .. }
-            ));
-        }
-        assert_eq!(
-            peers.arrive(greedy, FIRST_BIT | CONNS_PER_PEER_MAX, true),
-            Arrival::Full
-        );
-        assert!(peers.open(greedy, Lifetime::OneMessage).is_err());
-        assert!(matches!(
-            peers.arrive(modest, FIRST_BIT, true),
-            Arrival::Live { .. }
-        ));
-        peers.check();
-    }
-
-    #[test]
-    fn an_idle_peer_makes_room_and_a_busy_one_does_not() {
-        let mut peers = Peers::new();
-        for port in 1..=u16::try_from(PEERS_MAX).unwrap() {
-            let host = peers.add(addr(port), Time(u64::from(port)), 0).unwrap();
-            peers.prove(host, 1, Time(u64::from(port)));
-            if port != 700 {
-                peers.open(host, Lifetime::Persistent).unwrap();
-            }
-        }
-        let host = peers.add(addr(5_000), Time(9_999), 0).unwrap();
-        assert_eq!(host, HostId(700));
-        assert_eq!(
-            (peers.find(addr(700)), peers.find(addr(5_000))),
-            (None, Some(host))
-        );
-        peers.open(host, Lifetime::Persistent).unwrap();
-        assert_eq!(peers.add(addr(5_001), Time(9_999), 0), Err(Reason::Peers));
-        peers.check();
-    }
 }

@@ -16,6 +16,8 @@ const DATA: u8 = 0;
 const ACK: u8 = 1;
 const WINDOW: usize = 32;
 const TIMEOUT: Span = Span::ms(5);
+/// A message that does not go on for so long is forgotten by its receiver.
+pub(crate) const EXPIRY: Span = Span::ms(10_000);
 /// Streams longer than this are not taken from a packet.
 const FRAMES_MAX: u32 = 1 << 20;
 
@@ -46,9 +48,15 @@ impl Factory for Toy {
 struct ToyEndpoint {
     encap: Encap,
     out: BTreeMap<ConnId, Outgoing>,
-    into: BTreeMap<ConnId, BTreeSet<u32>>,
+    into: BTreeMap<ConnId, Incoming>,
     acks: VecDeque<(HostId, ConnId, u32)>,
     totals: Totals,
+}
+
+#[derive(Default)]
+struct Incoming {
+    frames: BTreeSet<u32>,
+    forget_at: Time,
 }
 
 struct Outgoing {
@@ -95,8 +103,14 @@ impl Endpoint for ToyEndpoint {
         self.out.get_mut(&conn).unwrap().length = length;
     }
 
-    fn cancel(&mut self, _: &mut Cx<'_>, conn: ConnId) {
-        self.out.remove(&conn);
+    fn cancel(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        self.forget(cx, conn);
+    }
+
+    fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        if self.out.remove(&conn).is_some() | self.into.remove(&conn).is_some() {
+            cx.events.push(Event::Forgotten { conn });
+        }
     }
 
     fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
@@ -110,23 +124,23 @@ impl Endpoint for ToyEndpoint {
             let sent_all = u64::from(out.next) == self.encap.frames(out.length);
             if sent_all && out.flying.is_empty() && out.again.is_empty() {
                 self.out.remove(&packet.conn);
-                cx.events.push(Event::Sent {
-                    conn: packet.conn,
-                    ordinal: 0,
-                });
+                let conn = packet.conn;
+                cx.events.push(Event::Sent { conn, ordinal: 0 });
+                cx.events.push(Event::Forgotten { conn });
             }
             return;
         }
         let peer = cx.peers.peer(HostId(0), packet.conn).unwrap();
         self.acks.push_back((peer, packet.conn, frame));
         let got = self.into.entry(packet.conn).or_default();
-        if !got.insert(frame) {
+        got.forget_at = cx.now.after(EXPIRY);
+        if !got.frames.insert(frame) {
             self.totals.duplicates += 1;
             return;
         }
         let offset = u64::from(frame) * u64::from(self.encap.payload_max);
         cx.accept(packet.conn, offset, u16::try_from(length).unwrap());
-        if got.len() == frames as usize {
+        if got.frames.len() == frames as usize {
             self.into.remove(&packet.conn);
             let length = offset + u64::from(length);
             cx.events.push(Event::Received {
@@ -134,10 +148,15 @@ impl Endpoint for ToyEndpoint {
                 ordinal: 0,
                 length,
             });
+            let conn = packet.conn;
+            cx.events.push(Event::Forgotten { conn });
         }
     }
 
     fn on_deadline(&mut self, cx: &mut Cx<'_>) {
+        for (conn, _) in self.into.extract_if(.., |_, got| got.forget_at <= cx.now) {
+            cx.events.push(Event::Forgotten { conn });
+        }
         for out in self.out.values_mut() {
             for (frame, at) in &mut out.flying {
                 if *at <= cx.now {
@@ -186,7 +205,8 @@ impl Endpoint for ToyEndpoint {
             .out
             .values()
             .flat_map(|out| out.flying.values().copied());
-        all.min().unwrap_or(Time::NEVER)
+        let ends = self.into.values().map(|got| got.forget_at);
+        all.chain(ends).min().unwrap_or(Time::NEVER)
     }
 
     fn check(&self) {

@@ -49,6 +49,13 @@ pub enum Event {
         /// The connection.
         conn: ConnId,
     },
+    /// The endpoint keeps nothing of the connection any more; what waits for the line may still
+    /// leave. Said once for each time that it began to keep something: of a connection that a late
+    /// packet brings back, again.
+    Forgotten {
+        /// The connection.
+        conn: ConnId,
+    },
 }
 
 /// Who is at the other end of a connection.

@@ -14,7 +14,8 @@ use units::{Bytes, Rate, Span, Time};
 /// - [`Endpoint::poll_transmit`] never sets a deadline that has passed without sending something;
 /// - no packet, however broken, makes it panic; [`Endpoint::check`] panics on our own mistakes only;
 /// - state is bounded per peer, and a connection that is done costs nothing (`OneMessage`) or a few
-///   bytes (`Persistent`).
+///   bytes (`Persistent`);
+/// - when nothing is kept of a connection any more, it says [`Event::Forgotten`](crate::Event::Forgotten).
 pub trait Endpoint: Send {
     /// Opens a connection to `peer`. The other end learns of it from the first packet.
     fn connect(&mut self, cx: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime);
@@ -27,8 +28,20 @@ pub trait Endpoint: Send {
     /// message ends, for both sides, after the last byte that did.
     fn cancel(&mut self, cx: &mut Cx<'_>, conn: ConnId);
 
+    /// Forgets whatever is kept of `conn`, without a word to the peer, which is gone or not wanted
+    /// any more: no message of it will end. Says [`Event::Forgotten`](crate::Event::Forgotten) where
+    /// anything was kept.
+    fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId);
+
     /// A packet has arrived.
     fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet);
+
+    /// Several packets have arrived at once: the same as one after the other.
+    fn on_packets(&mut self, cx: &mut Cx<'_>, packets: &[Packet]) {
+        for packet in packets {
+            self.on_packet(cx, packet);
+        }
+    }
 
     /// A hop-by-hop pause or resume reached this host's link.
     fn on_signal(&mut self, cx: &mut Cx<'_>, signal: Signal) {
@@ -76,6 +89,10 @@ pub enum Transmit {
 pub enum Lifetime {
     /// One message from the opener, then both ends forget it.
     OneMessage,
+    /// One message from the opener and one from the other end, which may send it as soon as it knows
+    /// of the connection; then both forget it. Whoever does not want to wait for an answer, or to
+    /// give one, has it forgotten: [`Endpoint::forget`].
+    Exchange,
     /// Until the run ends.
     Persistent,
 }

@@ -208,6 +208,7 @@ impl Endpoint for Source {
     }
     fn send(&mut self, _: &mut Cx<'_>, _: ConnId, _: u64) {}
     fn cancel(&mut self, _: &mut Cx<'_>, _: ConnId) {}
+    fn forget(&mut self, _: &mut Cx<'_>, _: ConnId) {}
     fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         if packet.class() == Class::Scheduled {
             self.heard.lock().unwrap().push(cx.now);
@@ -260,6 +261,7 @@ impl Endpoint for Acker {
     fn connect(&mut self, _: &mut Cx<'_>, _: ConnId, _: HostId, _: Lifetime) {}
     fn send(&mut self, _: &mut Cx<'_>, _: ConnId, _: u64) {}
     fn cancel(&mut self, _: &mut Cx<'_>, _: ConnId) {}
+    fn forget(&mut self, _: &mut Cx<'_>, _: ConnId) {}
     fn on_packet(&mut self, _: &mut Cx<'_>, packet: &Packet) {
         if packet.class() == Class::Unscheduled {
             self.owed.push(packet.conn);
@@ -422,6 +424,9 @@ impl Endpoint for Bleached {
     }
     fn cancel(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         self.0.cancel(cx, conn);
+    }
+    fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        self.0.forget(cx, conn);
     }
     fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         self.0.on_packet(cx, packet);

@@ -311,6 +311,8 @@ impl Host {
                     }
                 }
                 Event::Refused { .. } => log.refused += 1,
+                // Connections of the book live as long as the run.
+                Event::Forgotten { .. } => {}
             }
         }
         self.events = events;

@@ -94,6 +94,16 @@ impl Endpoint for Window {
         self.flows[slot as usize].left = 0;
     }
 
+    fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        let sender = self.slots.remove(conn);
+        if let Some(slot) = sender {
+            self.flows[slot as usize].left = 0;
+        }
+        if sender.is_some() | self.received.remove(conn).is_some() {
+            cx.events.push(Event::Forgotten { conn });
+        }
+    }
+
     #[inline]
     fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         if packet.kind() == ACK {

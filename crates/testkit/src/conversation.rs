@@ -89,6 +89,11 @@ fn talk(pair: &mut Pair<'_>, rng: &mut Rng, hosts: u64) {
         }
         return;
     }
+    if rng.below(4) == 0 {
+        let lengths = [length(rng), length(rng)];
+        pair.exchange(at, from, to, lengths);
+        return;
+    }
     let conn = pair.connect(at, from, to);
     for ordinal in 0..u32::try_from(rng.between(1, 4)).expect("a small number") {
         pair.send(

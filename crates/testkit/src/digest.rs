@@ -57,6 +57,7 @@ impl Digest {
                 length,
             } => (4, conn, offset, u64::from(length)),
             Event::Refused { conn } => (5, conn, 0, 0),
+            Event::Forgotten { conn } => (7, conn, 0, 0),
         };
         let words = [
             now.0,

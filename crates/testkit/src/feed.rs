@@ -130,7 +130,8 @@ impl Feed {
             0..=3 => self.open(script, host),
             4 => self.send(script),
             5 => self.send_empties(script),
-            6 => self.cancel(script),
+            6 if op & 0x20 == 0 => self.cancel(script),
+            6 => self.forget(script, host),
             7 => self.signal(script, host),
             8..=10 => {
                 // From a picosecond to half a minute.
@@ -161,10 +162,10 @@ impl Feed {
         if self.opened.len() == CONNS_MAX {
             return;
         }
-        let lifetime = if script.byte().is_multiple_of(2) {
-            Lifetime::OneMessage
-        } else {
-            Lifetime::Persistent
+        let lifetime = match script.byte() {
+            byte if byte.is_multiple_of(2) => Lifetime::OneMessage,
+            byte if byte.is_multiple_of(3) => Lifetime::Exchange,
+            _ => Lifetime::Persistent,
         };
         let number = u32::try_from(self.opened.len()).expect("at most CONNS_MAX");
         // Even numbers, so that a peer can invent a connection between two of ours.
@@ -208,6 +209,13 @@ impl Feed {
         self.call(host, |endpoint, cx| endpoint.cancel(cx, conn));
     }
 
+    fn forget(&mut self, script: &mut Script<'_>, host: usize) {
+        let Some(&(conn, _)) = self.opened.get(script.below(self.opened.len())) else {
+            return;
+        };
+        self.call(host, |endpoint, cx| endpoint.forget(cx, conn));
+    }
+
     fn signal(&mut self, script: &mut Script<'_>, host: usize) {
         let conn = ConnId(u32::from(script.byte()));
         let signal = match script.below(4) {
@@ -238,7 +246,17 @@ impl Feed {
         };
         let result = step(&mut **endpoint, &mut cx);
         endpoint.check();
-        self.events.clear();
+        let mut gone: Vec<u32> = Vec::new();
+        for event in self.events.drain(..) {
+            if let Event::Forgotten { conn } = event {
+                gone.push(conn.0);
+            }
+        }
+        gone.sort_unstable();
+        assert!(
+            gone.windows(2).all(|pair| pair[0] < pair[1]),
+            "forgot one of {gone:?} twice in one step"
+        );
         result
     }
 

@@ -220,5 +220,6 @@ fn told(host: HostId, event: Event, many: bool) -> String {
             format!("{me} accepted {length} B at {offset}{}", of(conn))
         }
         Event::Refused { conn } => format!("{me} was refused{}", of(conn)),
+        Event::Forgotten { conn } => format!("{me} has forgotten{}", of(conn)),
     }
 }

@@ -1,6 +1,6 @@
 //! Every byte exactly once, every message in order: what the events of a run must add up to.
 
-use model::{ConnId, HostId};
+use model::{ConnId, HostId, Lifetime};
 use std::collections::BTreeMap;
 
 /// One direction of one connection.
@@ -19,6 +19,14 @@ pub(crate) struct Stream {
     /// The application took something back: messages may be shorter, or missing at the end.
     cancelled: bool,
     refused: bool,
+    /// One message is all.
+    one_shot: bool,
+    /// `from` opened it.
+    opener: bool,
+    /// `from` has been told of the connection, and has not forgotten it since.
+    told: bool,
+    /// How often `from` has said that it forgot.
+    forgotten: u32,
 }
 
 /// Every connection of a run, by (connection, sender).
@@ -29,7 +37,13 @@ pub(crate) struct Oracle {
 
 impl Oracle {
     /// A connection exists: both of its directions may carry messages.
-    pub(crate) fn connect(&mut self, conn: ConnId, opener: HostId, peer: HostId) {
+    pub(crate) fn connect(
+        &mut self,
+        conn: ConnId,
+        opener: HostId,
+        peer: HostId,
+        lifetime: Lifetime,
+    ) {
         for (from, to) in [(opener, peer), (peer, opener)] {
             let stream = Stream {
                 from,
@@ -41,6 +55,10 @@ impl Oracle {
                 sent: 0,
                 cancelled: false,
                 refused: false,
+                one_shot: lifetime != Lifetime::Persistent,
+                opener: from == opener,
+                told: false,
+                forgotten: 0,
             };
             let old = self.streams.insert((conn.0, from.0), stream);
             assert!(old.is_none(), "the test opened {conn:?} twice");
@@ -73,6 +91,25 @@ impl Oracle {
 
     pub(crate) fn cancel(&mut self, conn: ConnId, from: HostId) {
         self.of(conn, from).cancelled = true;
+    }
+
+    /// `host` was called for the sake of the connection.
+    pub(crate) fn tell(&mut self, conn: ConnId, host: HostId) {
+        if let Some(stream) = self.streams.get_mut(&(conn.0, host.0)) {
+            stream.told = true;
+        }
+    }
+
+    /// `host` says that it keeps nothing of the connection.
+    pub(crate) fn forgotten(&mut self, conn: ConnId, host: HostId) -> Result<(), String> {
+        let Some(stream) = self.streams.get_mut(&(conn.0, host.0)) else {
+            return Err(format!("forgot {conn:?}, which is not at this host"));
+        };
+        if !std::mem::take(&mut stream.told) {
+            return Err(format!("forgot {conn:?} twice"));
+        }
+        stream.forgotten += 1;
+        Ok(())
     }
 
     pub(crate) fn refused(&mut self, conn: ConnId) {
@@ -179,7 +216,8 @@ impl Oracle {
                 stream.sent
             ));
         }
-        if ordinal >= stream.received && !stream.cancelled {
+        // A host that was told to forget a connection says nothing that the sender could go by.
+        if ordinal >= stream.received && !stream.cancelled && !stream.refused {
             return Err(format!(
                 "done with message {ordinal} before the receiver had it"
             ));
@@ -195,9 +233,32 @@ impl Oracle {
             .map_or(0, |stream| stream.received)
     }
 
+    /// Connections for one message that their hosts have not forgotten: the opener's, and the
+    /// receiver's where the message arrived.
+    fn kept(&self) -> impl Iterator<Item = String> {
+        let known = |conn: u32, stream: &Stream| {
+            let other = self.streams.get(&(conn, stream.to.0));
+            let arrived = other.is_some_and(|other| other.received > 0);
+            stream.one_shot && (arrived || (stream.opener && !stream.lengths.is_empty()))
+        };
+        let streams = self.streams.iter();
+        let kept = streams
+            .filter(move |&(&(conn, _), stream)| known(conn, stream) && stream.forgotten == 0);
+        kept.map(|(&(conn, _), stream)| {
+            let host = crate::host_name(stream.from);
+            format!("connection {conn}: {host} has not forgotten it")
+        })
+    }
+
+    /// How often `host` forgot it.
+    pub(crate) fn count_forgotten(&self, conn: ConnId, host: HostId) -> u32 {
+        let stream = self.streams.get(&(conn.0, host.0));
+        stream.map_or(0, |stream| stream.forgotten)
+    }
+
     /// What is not finished, in words.
     pub(crate) fn unfinished(&self) -> Vec<String> {
-        let mut missing = Vec::new();
+        let mut missing: Vec<_> = self.kept().collect();
         for (&(conn, _), stream) in &self.streams {
             let asked = stream.lengths.len();
             let (received, sent) = (stream.received as usize, stream.sent as usize);
@@ -225,7 +286,7 @@ mod tests {
 
     fn one_message(length: u64) -> Oracle {
         let mut oracle = Oracle::default();
-        oracle.connect(CONN, A, B);
+        oracle.connect(CONN, A, B, Lifetime::Persistent);
         oracle.send(CONN, A, length);
         oracle
     }

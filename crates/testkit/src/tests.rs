@@ -113,6 +113,14 @@ fn every_bug_is_found() {
         ),
         (complaint(Bug::PanicsAtStrangers, stranger), "who is"),
         (
+            complaint(Bug::KeepsAll, one_message),
+            "connection 1: A has not forgotten it",
+        ),
+        (
+            complaint(Bug::ForgetsTwice, one_message),
+            "forgot ConnId(1) twice",
+        ),
+        (
             complaint(Bug::NeverRetries, lossy),
             "A, connection 1: sending message 0",
         ),

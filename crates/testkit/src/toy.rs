@@ -14,6 +14,11 @@ const TRANSPORT: u8 = 250;
 const DATA: u8 = 0;
 const ACK: u8 = 1;
 const END: u32 = 1 << 16;
+const ONE_SHOT: u32 = 1 << 17;
+const HIGH_AT: u32 = 18;
+/// Time for which the end of a message is remembered: longer than any packet of the tests is late.
+/// [ours]
+const LINGER: Span = Span::ms(80);
 /// Above any round trip of the tests. [ours]
 const RETRY: Span = Span::ms(1);
 
@@ -39,6 +44,10 @@ pub(crate) enum Bug {
     DoneEarly,
     /// Panics at a packet of a connection that it does not know.
     PanicsAtStrangers,
+    /// Keeps what it had to forget.
+    KeepsAll,
+    /// Says twice that it forgot.
+    ForgetsTwice,
 }
 
 #[derive(Debug, Default)]
@@ -51,6 +60,7 @@ struct Out {
     retry_at: Option<Time>,
     /// The packet must (again) be sent.
     due: bool,
+    one_shot: bool,
 }
 
 #[derive(Debug, Default)]
@@ -58,6 +68,8 @@ struct In {
     next: u64,
     base: u64,
     ordinal: u32,
+    /// Set at the end of the one message.
+    forget_at: Option<Time>,
 }
 
 /// The endpoint.
@@ -93,15 +105,16 @@ fn parts(packet: &Packet) -> (u64, u16, bool) {
     let [low, mixed, _] = packet.head;
     let length = u16::try_from(mixed & 0xffff).unwrap();
     (
-        (u64::from(mixed >> 17) << 32) | u64::from(low),
+        (u64::from(mixed >> HIGH_AT) << 32) | u64::from(low),
         length,
         mixed & END != 0,
     )
 }
 
-fn head(offset: u64, length: u16, end: bool, ordinal: u32) -> [u32; 3] {
+fn head(offset: u64, length: u16, end: bool, one_shot: bool, ordinal: u32) -> [u32; 3] {
     let (low, high) = (offset & 0xffff_ffff, offset >> 32);
-    let mixed = u32::from(length) | (u32::from(end) * END) | (u32::try_from(high).unwrap() << 17);
+    let flags = u32::from(end) * END | u32::from(one_shot) * ONE_SHOT;
+    let mixed = u32::from(length) | flags | u32::try_from(high).unwrap() << HIGH_AT;
     [u32::try_from(low).unwrap(), mixed, ordinal]
 }
 
@@ -118,6 +131,8 @@ impl Toy {
                 let length = known.next - known.base;
                 known.base = known.next;
                 known.ordinal += 1;
+                let one_shot = packet.head[1] & ONE_SHOT != 0;
+                known.forget_at = one_shot.then(|| cx.now.after(LINGER));
                 cx.events.push(Event::Received {
                     conn: packet.conn,
                     ordinal,
@@ -172,27 +187,69 @@ impl Toy {
         }
         out.retry_at = None;
         out.due = !out.messages.is_empty();
+        self.leave(cx, packet.conn);
+    }
+
+    /// A sender of one message that has nothing left is over.
+    fn leave(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        let done = |(_, out): &(HostId, Out)| out.one_shot && out.messages.is_empty();
+        if self.out.get(&conn.0).is_some_and(done) {
+            self.out.remove(&conn.0);
+            self.forgot(cx, conn);
+        }
+    }
+
+    /// Says so, where nothing is left.
+    fn forgot(&self, cx: &mut Cx<'_>, conn: ConnId) {
+        if self.out.contains_key(&conn.0) || self.into.contains_key(&conn.0) {
+            return;
+        }
+        let times = match self.bug {
+            Bug::KeepsAll => 0,
+            Bug::ForgetsTwice => 2,
+            _ => 1,
+        };
+        (0..times).for_each(|_| cx.events.push(Event::Forgotten { conn }));
     }
 }
 
 impl Endpoint for Toy {
-    fn connect(&mut self, _: &mut Cx<'_>, conn: ConnId, peer: HostId, _: Lifetime) {
-        self.out.insert(conn.0, (peer, Out::default()));
+    fn connect(&mut self, _: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime) {
+        let out = Out {
+            one_shot: lifetime != Lifetime::Persistent,
+            ..Out::default()
+        };
+        self.out.insert(conn.0, (peer, out));
     }
 
     fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
         let peer = cx.peers.peer(self.host, conn).unwrap();
-        let (_, out) = self.out.entry(conn.0).or_insert((peer, Out::default()));
+        let answer = self
+            .into
+            .get(&conn.0)
+            .is_some_and(|known| known.forget_at.is_some());
+        let fresh = Out {
+            one_shot: answer,
+            ..Out::default()
+        };
+        let (_, out) = self.out.entry(conn.0).or_insert((peer, fresh));
         out.messages.push_back(length);
         out.due |= out.retry_at.is_none();
     }
 
-    fn cancel(&mut self, _: &mut Cx<'_>, conn: ConnId) {
+    fn cancel(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         // What waits goes; the packet that left is repeated until it is acknowledged.
         if let Some((_, out)) = self.out.get_mut(&conn.0) {
             let keep = usize::from(out.retry_at.is_some());
             out.messages.truncate(keep);
             out.due &= keep > 0;
+        }
+        self.leave(cx, conn);
+    }
+
+    fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        if self.out.remove(&conn.0).is_some() | self.into.remove(&conn.0).is_some() {
+            self.forgot(cx, conn);
         }
     }
 
@@ -215,6 +272,14 @@ impl Endpoint for Toy {
 
     fn on_deadline(&mut self, cx: &mut Cx<'_>) {
         self.polled_at = None;
+        let over = |known: &In| known.forget_at.is_some_and(|at| at <= cx.now);
+        let over: Vec<u32> = self
+            .into
+            .extract_if(.., |_, known| over(known))
+            .map(|(conn, _)| conn)
+            .collect();
+        over.into_iter()
+            .for_each(|conn| self.forgot(cx, ConnId(conn)));
         for (_, out) in self.out.values_mut() {
             let at = out.retry_at.filter(|_| self.bug != Bug::NeverRetries);
             if at.is_some_and(|at| at <= cx.now || self.bug == Bug::RetriesWhenPoked) {
@@ -242,7 +307,8 @@ impl Endpoint for Toy {
             DATA,
             self.encap.wire(length),
         );
-        slot.head = head(out.offset, length, u64::from(length) == left, out.ordinal);
+        let end = u64::from(length) == left;
+        slot.head = head(out.offset, length, end, out.one_shot, out.ordinal);
         slot.set_ecn(Ecn::Capable0);
         self.totals.data_sent += 1;
         if self.bug == Bug::DoneEarly && u64::from(length) == left {
@@ -264,7 +330,8 @@ impl Endpoint for Toy {
             return Time::NEVER;
         }
         let retries = self.out.values().filter_map(|(_, out)| out.retry_at);
-        retries.min().unwrap_or(Time::NEVER)
+        let ends = self.into.values().filter_map(|known| known.forget_at);
+        retries.chain(ends).min().unwrap_or(Time::NEVER)
     }
 
     fn check(&self) {

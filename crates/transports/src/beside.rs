@@ -105,6 +105,10 @@ impl Endpoint for Beside {
         self.lane(conn).endpoint.cancel(cx, conn);
     }
 
+    fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        self.lane(conn).endpoint.forget(cx, conn);
+    }
+
     fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         self.lane(packet.conn).endpoint.on_packet(cx, packet);
     }
@@ -214,6 +218,9 @@ mod tests {
             self.left += length;
         }
         fn cancel(&mut self, _: &mut Cx<'_>, _: ConnId) {
+            self.left = 0;
+        }
+        fn forget(&mut self, _: &mut Cx<'_>, _: ConnId) {
             self.left = 0;
         }
         fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {

@@ -2,7 +2,7 @@
 
 use super::{Subject, each};
 use crate::{A, B, Pair};
-use model::{ConnId, Cx, Endpoint, HostId, Packet, Peers, Rng, Transmit, stream};
+use model::{ConnId, Cx, Endpoint, HostId, Lifetime, Packet, Peers, Rng, Transmit, stream};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use units::{Bytes, Span, Time};
@@ -53,16 +53,22 @@ fn is_counting() {
 }
 
 /// Runs `connections` one after the other and returns what both endpoints hold afterwards.
-fn held_after(subject: &Subject, connections: u32, persistent: bool) -> i64 {
+fn held_after(subject: &Subject, connections: u32, lifetime: Lifetime) -> i64 {
     let make = subject.make();
     let mut pair = subject.pair(make).measure(heap);
     for i in 0..connections {
         let at = Time(u64::from(i) * 100_000_000);
-        if persistent {
-            let conn = pair.connect(at, A, B);
-            pair.send(at, conn, A, 2_000);
-        } else {
-            pair.message(at, A, B, 2_000);
+        match lifetime {
+            Lifetime::Persistent => {
+                let conn = pair.connect(at, A, B);
+                pair.send(at, conn, A, 2_000);
+            }
+            Lifetime::OneMessage => {
+                pair.message(at, A, B, 2_000);
+            }
+            Lifetime::Exchange => {
+                pair.exchange(at, A, B, [2_000, 100]);
+            }
         }
     }
     pair.run();
@@ -73,13 +79,42 @@ fn held_after(subject: &Subject, connections: u32, persistent: bool) -> i64 {
 pub fn a_message_that_is_done_is_forgotten(subjects: &[Subject]) {
     is_counting();
     each(subjects, |subject| {
-        let (few, many) = (
-            held_after(subject, 200, false),
-            held_after(subject, 3_000, false),
-        );
+        for lifetime in [Lifetime::OneMessage, Lifetime::Exchange] {
+            let held = |connections| held_after(subject, connections, lifetime);
+            let (few, many) = (held(200), held(3_000));
+            assert!(
+                many - few < 4_096,
+                "{lifetime:?}: {few} B after 200 messages, {many} B after 3000"
+            );
+        }
+    });
+}
+
+/// So do connections that their hosts were told to forget in the middle of a message.
+pub fn what_is_forgotten_costs_nothing(subjects: &[Subject]) {
+    is_counting();
+    each(subjects, |subject| {
+        let held = |connections: u32| {
+            let make = subject.make();
+            let mut pair = subject.pair(make).measure(heap);
+            for i in 0..connections {
+                let at = Time(u64::from(i) * 100_000_000);
+                let conn = if i % 2 == 0 {
+                    pair.message(at, A, B, 200_000)
+                } else {
+                    pair.exchange(at, A, B, [200_000, 200_000])
+                };
+                for host in [A, B] {
+                    pair.forget(at.after(Span::us(40)), conn, host);
+                }
+            }
+            pair.run();
+            pair.held()
+        };
+        let (few, many) = (held(200), held(2_000));
         assert!(
-            many - few < 4_096,
-            "{few} B after 200 messages, {many} B after 3000"
+            many - few < 8_192,
+            "{few} B after 200 connections, {many} B after 2000"
         );
     });
 }
@@ -92,7 +127,7 @@ const IDLE_MAX: i64 = 1_024;
 pub fn an_idle_connection_costs_little(subjects: &[Subject]) {
     is_counting();
     each(subjects, |subject| {
-        let held = held_after(subject, 1_000, true);
+        let held = held_after(subject, 1_000, Lifetime::Persistent);
         assert!(
             held < 1_000 * IDLE_MAX,
             "{held} B for 1000 idle connections"

@@ -50,6 +50,7 @@ macro_rules! conformance {
             a_connection_serves_both_ways_again_and_again,
             messages_of_one_connection_queue_in_order,
             a_cancelled_message_ends_on_both_sides_after_what_had_left,
+            a_host_forgets_when_it_is_told_to,
             a_spurious_deadline_changes_nothing,
             work_grows_with_packets_only,
             the_same_seed_gives_the_same_run,
@@ -57,6 +58,7 @@ macro_rules! conformance {
             totals_agree_with_the_line,
             scripts_of_every_seed_leave_endpoints_whole,
             a_message_that_is_done_is_forgotten,
+            what_is_forgotten_costs_nothing,
             an_idle_connection_costs_little,
             a_flood_of_openings_is_bounded_and_expires,
         }

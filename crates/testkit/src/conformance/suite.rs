@@ -9,7 +9,7 @@ use units::{Bytes, Rate, Span, Time};
 type Exchange = fn(&mut Pair<'_>);
 
 /// Short exchanges, whose every packet is lost, repeated and delayed in turn.
-const EXCHANGES: [(&str, Exchange); 4] = [
+const EXCHANGES: [(&str, Exchange); 6] = [
     ("one packet", |pair| {
         pair.message(Time::ZERO, A, B, 100);
     }),
@@ -23,6 +23,12 @@ const EXCHANGES: [(&str, Exchange); 4] = [
         let conn = pair.connect(Time::ZERO, A, B);
         pair.send(Time::ZERO, conn, A, 1_500);
         pair.reply(conn, B, 0, 3_000);
+    }),
+    ("one message each way", |pair| {
+        pair.exchange(Time::ZERO, A, B, [1_500, 3_000]);
+    }),
+    ("one empty message each way", |pair| {
+        pair.exchange(Time::ZERO, A, B, [0, 0]);
     }),
 ];
 /// Packets that a short exchange may take: more would make the suite slow.
@@ -364,6 +370,61 @@ pub fn a_cancelled_message_ends_on_both_sides_after_what_had_left(subjects: &[Su
             }
         }
     });
+}
+
+/// A host that is told to forget a connection, at any moment and with whatever under way, says once
+/// that it did, has nothing left to do for it, and takes what still comes of it for what it is. The
+/// other end comes to its own end, unless it waits for an application.
+pub fn a_host_forgets_when_it_is_told_to(subjects: &[Subject]) {
+    let kinds: [(&str, Exchange); 3] = [
+        ("one message", |pair| {
+            pair.message(Time::ZERO, A, B, 100_000);
+        }),
+        ("one message each way", |pair| {
+            pair.exchange(Time::ZERO, A, B, [20_000, 20_000]);
+        }),
+        ("a lasting connection", |pair| {
+            let conn = pair.connect(Time::ZERO, A, B);
+            pair.send(Time::ZERO, conn, A, 100_000);
+            pair.send(Time(30_000_000), conn, B, 100_000);
+        }),
+    ];
+    let mut failures = Failures::default();
+    for subject in subjects {
+        for ((name, start), hosts) in kinds.iter().flat_map(|k| [(k, &[A, B][..]), (k, &[B, A])]) {
+            for at in [0, 1, 7, 15, 25, 40, 70, 120].map(|us| Time(us * 1_000_000)) {
+                let what = format!("{}, {name}, {hosts:?} at {at}", subject.name);
+                failures.watch(&what, || {
+                    let make = subject.make();
+                    // The other end may be patient.
+                    let mut pair = subject.pair(make).limit(Span::ms(1_000_000));
+                    start(&mut pair);
+                    let conn = ConnId(1);
+                    pair.forget(at, conn, hosts[0]);
+                    pair.run_until(at);
+                    let of = |pair: &Pair<'_>| {
+                        let stuck = pair.stuck();
+                        stuck
+                            .into_iter()
+                            .any(|(host, flow)| host == hosts[0] && flow.conn == conn)
+                    };
+                    assert!(!of(&pair), "something is left to do\n{}", pair.tail());
+                    // The opener knew of it, and the other end from some moment on.
+                    let opener = u32::from(hosts[0] == A);
+                    let said = pair.forgotten(conn, hosts[0]);
+                    assert!(
+                        (opener..=1).contains(&said),
+                        "said {said} times that it forgot"
+                    );
+                    // The other end may wait for its application.
+                    pair.forget(at.after(Span::us(60)), conn, hosts[1]);
+                    // What it hears of the connection afterwards may be nonsense to it.
+                    pair.run();
+                });
+            }
+        }
+    }
+    failures.report();
 }
 
 /// Calls of `on_deadline` before their time change nothing.

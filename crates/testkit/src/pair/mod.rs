@@ -71,6 +71,7 @@ enum Act {
     Connect(ConnId, HostId, Lifetime),
     Send(ConnId, u64),
     Cancel(ConnId),
+    Forget(ConnId),
     Signal(Signal),
     /// A deadline that was not asked for.
     Poke,
@@ -323,7 +324,7 @@ impl Pair<'_> {
         self.index(to);
         self.conns += 1;
         let conn = ConnId(self.conns);
-        self.oracle.connect(conn, from, to);
+        self.oracle.connect(conn, from, to, lifetime);
         self.act(at, from, Act::Connect(conn, to, lifetime));
         conn
     }
@@ -332,6 +333,21 @@ impl Pair<'_> {
     pub fn message(&mut self, at: Time, from: HostId, to: HostId, length: u64) -> ConnId {
         let conn = self.open(at, from, to, Lifetime::OneMessage);
         self.act(at, from, Act::Send(conn, length));
+        conn
+    }
+
+    /// A question on a connection of its own and, when it has been received, the answer: both ends
+    /// forget it then.
+    pub fn exchange(
+        &mut self,
+        at: Time,
+        from: HostId,
+        to: HostId,
+        [question, answer]: [u64; 2],
+    ) -> ConnId {
+        let conn = self.open(at, from, to, Lifetime::Exchange);
+        self.act(at, from, Act::Send(conn, question));
+        self.reply(conn, to, 0, answer);
         conn
     }
 
@@ -359,6 +375,11 @@ impl Pair<'_> {
     /// `from` takes back what has not left yet.
     pub fn cancel(&mut self, at: Time, conn: ConnId, from: HostId) {
         self.act(at, from, Act::Cancel(conn));
+    }
+
+    /// `host` forgets the connection, as if its peer were gone. No message of it has to end.
+    pub fn forget(&mut self, at: Time, conn: ConnId, host: HostId) {
+        self.act(at, host, Act::Forget(conn));
     }
 
     /// A hop-by-hop pause or resume reaches `host`.
@@ -421,7 +442,7 @@ impl Pair<'_> {
     pub fn ladder(&self) -> String {
         self.ladder.text(self.codec, self.count)
     }
-    /// Every event but `Data`, in order.
+    /// Every event but `Data` and `Forgotten`, in order.
     pub fn events(&self) -> &[(Time, HostId, Event)] {
         &self.events
     }
@@ -455,6 +476,10 @@ impl Pair<'_> {
     /// Heap that endpoints hold, as far as [`Pair::measure`] could see.
     pub fn held(&self) -> i64 {
         self.held
+    }
+    /// How often `host` has said that it forgot `conn`.
+    pub fn forgotten(&self, conn: ConnId, host: HostId) -> u32 {
+        self.oracle.count_forgotten(conn, host)
     }
     /// Messages of `conn` that `from` sent and its peer received.
     pub fn received(&self, conn: ConnId, from: HostId) -> u32 {

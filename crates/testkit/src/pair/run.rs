@@ -150,6 +150,7 @@ impl Pair<'_> {
                 Node::Hub => self.enqueue(flight.packet, flight.line),
                 Node::Host(host) => {
                     let packet = flight.packet;
+                    self.oracle.tell(packet.conn, id(host));
                     if flight.injected {
                         let text = format!("{} gets {packet:?} from nowhere", host_name(id(host)));
                         self.ladder.push(Line::Note { at: self.now, text });
@@ -202,12 +203,14 @@ impl Pair<'_> {
         let me = id(host);
         match act {
             Act::Connect(conn, peer, lifetime) => {
+                self.oracle.tell(conn, me);
                 self.call(host, |endpoint, cx| {
                     endpoint.connect(cx, conn, peer, lifetime);
                 });
             }
             Act::Send(conn, length) => {
                 self.oracle.send(conn, me, length);
+                self.oracle.tell(conn, me);
                 self.call(host, |endpoint, cx| endpoint.send(cx, conn, length));
             }
             Act::Cancel(conn) => {
@@ -215,6 +218,12 @@ impl Pair<'_> {
                 let text = format!("{} cancels", host_name(me));
                 self.ladder.push(Line::Note { at: self.now, text });
                 self.call(host, |endpoint, cx| endpoint.cancel(cx, conn));
+            }
+            Act::Forget(conn) => {
+                self.oracle.refused(conn);
+                let text = format!("{} is told to forget", host_name(me));
+                self.ladder.push(Line::Note { at: self.now, text });
+                self.call(host, |endpoint, cx| endpoint.forget(cx, conn));
             }
             Act::Signal(signal) => {
                 let text = format!("{} hears {signal:?}", host_name(me));
@@ -281,9 +290,11 @@ impl Pair<'_> {
                     Ok(())
                 }
                 Event::Stopped { .. } | Event::AskedAgain { .. } => Ok(()),
+                Event::Forgotten { conn } => self.oracle.forgotten(conn, me),
             };
             self.digest.event(self.now, me, event);
-            if !matches!(event, Event::Data { .. }) {
+            // Ladders show what is exchanged, and forgetting is not.
+            if !matches!(event, Event::Data { .. } | Event::Forgotten { .. }) {
                 self.ladder.push(Line::Event {
                     at: self.now,
                     host: me,

@@ -4,7 +4,7 @@ use super::Rules;
 use super::receiver::Receiver;
 use super::sender::Sender;
 use crate::parts::timers::{Alarm, Timers};
-use model::{ConnId, HostId};
+use model::{ConnId, HostId, Lifetime};
 use units::Time;
 
 // An idle connection costs its own entry and a place in the map, a used direction this much more.
@@ -29,7 +29,7 @@ pub(super) enum State {
 }
 
 /// One connection at one end.
-#[allow(clippy::struct_excessive_bools, reason = "four independent facts")]
+#[allow(clippy::struct_excessive_bools, reason = "three independent facts")]
 #[derive(Debug)]
 pub(super) struct Conn {
     pub(super) id: ConnId,
@@ -38,7 +38,7 @@ pub(super) struct Conn {
     pub(super) state: State,
     /// We opened it.
     pub(super) opener: bool,
-    pub(super) one_shot: bool,
+    pub(super) lifetime: Lifetime,
     /// It is in the line's round.
     pub(super) ready: bool,
     /// The next switch does not want it now.
@@ -96,6 +96,24 @@ impl Conn {
         if let Some(receiver) = &self.receiver {
             receiver.check(rules);
         }
+    }
+
+    /// Whether it has carried all that it is for.
+    pub(super) fn is_over(&self) -> bool {
+        let sent = self.sender.as_ref().is_some_and(|sender| sender.is_idle());
+        let got = self.receiver.as_ref().is_some_and(|got| got.complete() > 0);
+        match self.lifetime {
+            Lifetime::OneMessage if self.opener => sent,
+            Lifetime::OneMessage => got,
+            Lifetime::Exchange => sent && got,
+            Lifetime::Persistent => false,
+        }
+    }
+
+    /// Whether it carries one message, or one each way, and is then forgotten.
+    #[inline]
+    pub(super) fn one_shot(&self) -> bool {
+        self.lifetime != Lifetime::Persistent
     }
 
     #[inline]

@@ -5,7 +5,7 @@
 //! A number is therefore the stream offset plus the empty frames before it, the *gaps*.
 
 use model::wire::{Codec, DecodeError, Decoded, HEADER_MAX, Link, Reader, Writer};
-use model::{Class, ConnId, Ecn, Encap, HostId, Packet};
+use model::{Class, ConnId, Ecn, Encap, HostId, Lifetime, Packet};
 use std::fmt::Write as _;
 
 /// The number of this transport in the header. [ours]
@@ -27,6 +27,7 @@ const KIND: u8 = 0x0f;
 
 /// Flags, in the high four bits.
 const SYN_ONE_SHOT: u8 = 0x10;
+const SYN_EXCHANGE: u8 = 0x20;
 const ACK_ECHO: u8 = 0x10;
 const ACK_DONE: u8 = 0x20;
 const RESET_DATA: u8 = 0x10;
@@ -53,8 +54,8 @@ pub(super) struct Syn {
     /// Tells this opening from an earlier one under the same number, as TCP's first sequence
     /// number does.
     pub(super) incarnation: u32,
-    /// The connection ends with its first message.
-    pub(super) one_shot: bool,
+    /// What the connection carries before it ends.
+    pub(super) lifetime: Lifetime,
 }
 
 /// Accepts a connection.
@@ -219,10 +220,18 @@ impl Head {
         match kind & KIND {
             DATA => Data::read(packet).map(Self::Data),
             ACK => Ack::read(packet).map(Self::Ack),
-            SYN if b == 0 && c == 0 && flags & !SYN_ONE_SHOT == 0 => Some(Self::Syn(Syn {
-                incarnation: a,
-                one_shot: flags != 0,
-            })),
+            SYN if b == 0 && c == 0 => {
+                let lifetime = match flags {
+                    0 => Lifetime::Persistent,
+                    SYN_ONE_SHOT => Lifetime::OneMessage,
+                    SYN_EXCHANGE => Lifetime::Exchange,
+                    _ => return None,
+                };
+                Some(Self::Syn(Syn {
+                    incarnation: a,
+                    lifetime,
+                }))
+            }
             SYN_ACK if b == 0 && c == 0 && flags == 0 => {
                 Some(Self::SynAck(SynAck { incarnation: a }))
             }
@@ -240,7 +249,11 @@ impl Head {
             Self::Data(data) => return data.packet(to, conn, encap.wire(data.length)),
             Self::Ack(ack) => return ack.packet(to, conn, encap.wire(0)),
             Self::Syn(syn) => (
-                SYN | if syn.one_shot { SYN_ONE_SHOT } else { 0 },
+                SYN | match syn.lifetime {
+                    Lifetime::Persistent => 0,
+                    Lifetime::OneMessage => SYN_ONE_SHOT,
+                    Lifetime::Exchange => SYN_EXCHANGE,
+                },
                 [syn.incarnation, 0, 0],
             ),
             Self::SynAck(accept) => (SYN_ACK, [accept.incarnation, 0, 0]),
@@ -326,11 +339,12 @@ impl Codec for DctcpCodec {
         let mut text = String::new();
         let written = match Head::read(packet) {
             Some(Head::Syn(syn)) => {
-                write!(
-                    text,
-                    "SYN{}",
-                    if syn.one_shot { " one message" } else { "" }
-                )
+                let carries = match syn.lifetime {
+                    Lifetime::Persistent => "",
+                    Lifetime::OneMessage => " one message",
+                    Lifetime::Exchange => " one message each way",
+                };
+                write!(text, "SYN{carries}")
             }
             Some(Head::SynAck(_)) => write!(text, "SYN-ACK"),
             Some(Head::Data(data)) => {
@@ -398,10 +412,18 @@ mod tests {
         prop_oneof![
             data,
             ack,
-            (any::<u32>(), any::<bool>()).prop_map(|(incarnation, one_shot)| Head::Syn(Syn {
-                incarnation,
-                one_shot
-            })),
+            (any::<u32>(), 0..3usize).prop_map(|(incarnation, n)| {
+                let all = [
+                    Lifetime::Persistent,
+                    Lifetime::OneMessage,
+                    Lifetime::Exchange,
+                ];
+                let lifetime = all[n];
+                Head::Syn(Syn {
+                    incarnation,
+                    lifetime,
+                })
+            }),
             any::<u32>().prop_map(|incarnation| Head::SynAck(SynAck { incarnation })),
             any::<u32>().prop_map(|incarnation| Head::Reset(Reset::Opening(incarnation))),
             seq.prop_map(|offset| Head::Reset(Reset::Data(offset))),

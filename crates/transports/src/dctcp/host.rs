@@ -19,6 +19,9 @@ use units::Time;
 const CONTROL_MAX: usize = 4096;
 /// One-shot connections whose end a host remembers, so that a late SYN does not revive them.
 const FINISHED_MAX: usize = 64;
+/// One-shot connections that were dropped incomplete, likewise: their late data must not be taken
+/// for data that arrived. [ours]
+const ABANDONED_MAX: usize = 1024;
 /// Connections that one [`Endpoint::check`] looks at, for it runs after every step.
 const CHECKED_MAX: usize = 64;
 /// The only priority in use.
@@ -92,7 +95,7 @@ impl Host {
     }
 
     #[inline(never)]
-    fn forget(&mut self, slot: u32) {
+    fn remove(&mut self, cx: &mut Cx<'_>, slot: u32) {
         let conn = self.conns.remove(slot);
         self.slots.remove(conn.id);
         self.paused_flows -= usize::from(conn.paused);
@@ -103,17 +106,21 @@ impl Host {
             // What is left are timers of the dead.
             self.timers = Timers::default();
         }
+        cx.events.push(Event::Forgotten { conn: conn.id });
     }
 
-    /// A one-shot connection is over at the receiver.
+    /// A one-shot connection is over: a late SYN must not open it again.
     #[inline(never)]
-    fn finish(&mut self, slot: u32) {
+    fn finish(&mut self, cx: &mut Cx<'_>, slot: u32) {
         let conn = &self.conns[slot];
+        if conn.opener {
+            return self.remove(cx, slot);
+        }
         if self.finished.len() == FINISHED_MAX {
             self.finished.pop_front();
         }
         self.finished.push_back((conn.id, conn.incarnation));
-        self.forget(slot);
+        self.remove(cx, slot);
     }
 
     /// The connection is lost: its own messages will not be delivered.
@@ -123,13 +130,19 @@ impl Host {
         if conn.opener || conn.sender.as_ref().is_some_and(|sender| !sender.is_idle()) {
             cx.events.push(Event::Refused { conn: conn.id });
         }
-        if conn.one_shot && !conn.opener {
-            if self.abandoned.len() == FINISHED_MAX {
+        self.abandon(cx, slot);
+    }
+
+    /// The connection is dropped: what still comes of its message has not arrived.
+    fn abandon(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        let conn = &self.conns[slot];
+        if conn.lifetime == Lifetime::Exchange || (conn.one_shot() && !conn.opener) {
+            if self.abandoned.len() == ABANDONED_MAX {
                 self.abandoned.pop_front();
             }
             self.abandoned.push_back(conn.id);
         }
-        self.forget(slot);
+        self.remove(cx, slot);
     }
 
     /// Something changed: lets the connection take its turn and sets its alarm.
@@ -149,7 +162,7 @@ impl Host {
         let head = if conn.opener {
             Head::Syn(Syn {
                 incarnation: conn.incarnation,
-                one_shot: conn.one_shot,
+                lifetime: conn.lifetime,
             })
         } else {
             Head::SynAck(SynAck {
@@ -192,7 +205,7 @@ impl Host {
             incarnation: syn.incarnation,
             state: State::Answering { tries: 0, retry_at },
             opener: false,
-            one_shot: syn.one_shot,
+            lifetime: syn.lifetime,
             ready: false,
             paused: false,
             alarm: Alarm::OFF,
@@ -263,25 +276,26 @@ impl Host {
             return;
         }
         let conn = &mut self.conns[slot];
-        if conn.one_shot && conn.opener {
+        if conn.lifetime == Lifetime::OneMessage && conn.opener {
             self.totals.nonsense += 1;
             return;
         }
+        let one_shot = conn.one_shot();
         let (to, size, control) = (conn.peer, self.control_size, &mut self.control);
         let emit = |ack: Ack| queue(control, ack.packet(to, id, size));
         let receiver = conn
             .receiver
             .get_or_insert_with(|| Box::new(Receiver::new()));
-        match receiver.on_data(cx, id, conn.one_shot, data, marked, &self.rules, emit) {
+        match receiver.on_data(cx, id, one_shot, data, marked, &self.rules, emit) {
             Verdict::New => {}
             Verdict::Old => self.totals.duplicates += 1,
             Verdict::Dropped => self.totals.nonsense += 1,
         }
-        if conn.one_shot && receiver.complete() > 0 {
-            self.finish(slot);
+        let deadline = receiver.deadline();
+        if conn.is_over() {
+            self.finish(cx, slot);
             return;
         }
-        let deadline = receiver.deadline();
         conn.wake_by(&mut self.timers, slot, deadline);
     }
 
@@ -342,7 +356,9 @@ impl Host {
             self.totals.nonsense += u64::from(ack.cumulative > 0 || ack.block.is_some());
             return;
         };
-        if (ack.done && !conn.one_shot) || sender.on_ack(cx.now, ack, &self.rules).is_err() {
+        if (ack.done && conn.lifetime == Lifetime::Persistent)
+            || sender.on_ack(cx.now, ack, &self.rules).is_err()
+        {
             self.totals.nonsense += 1;
             return;
         }
@@ -350,11 +366,11 @@ impl Host {
         while let Some(ordinal) = sender.take_finished() {
             cx.events.push(Event::Sent { conn: id, ordinal });
         }
-        if conn.one_shot && sender.is_idle() {
-            self.forget(slot);
+        let deadline = sender.deadline();
+        if conn.is_over() {
+            self.finish(cx, slot);
             return;
         }
-        let deadline = sender.deadline();
         conn.wake_by(&mut self.timers, slot, deadline);
         if !conn.ready && conn.can_send(&self.rules) {
             conn.ready = true;
@@ -481,7 +497,7 @@ impl Endpoint for Host {
                 retry_at,
             },
             opener: true,
-            one_shot: lifetime == Lifetime::OneMessage,
+            lifetime,
             ready: false,
             paused: false,
             alarm: Alarm::OFF,
@@ -498,8 +514,9 @@ impl Endpoint for Host {
             return;
         };
         let found = &mut self.conns[slot];
-        // One message from the opener is all that such a connection carries.
-        if found.one_shot && (!found.opener || found.sender.is_some()) {
+        // One message from the opener, or from either end, is all that such a connection carries.
+        let may = found.opener || found.lifetime == Lifetime::Exchange;
+        if found.one_shot() && (!may || found.sender.is_some()) {
             cx.events.push(Event::Refused { conn });
             return;
         }
@@ -512,14 +529,27 @@ impl Endpoint for Host {
         self.settle(slot);
     }
 
-    fn cancel(&mut self, _cx: &mut Cx<'_>, conn: ConnId) {
+    fn cancel(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         let Some(slot) = self.slots.get(conn) else {
             return;
         };
-        if let Some(sender) = &mut self.conns[slot].sender {
+        let conn = &mut self.conns[slot];
+        let one_shot = conn.one_shot();
+        if let Some(sender) = &mut conn.sender {
             sender.cancel();
+            if one_shot && sender.is_idle() {
+                // Nothing had left: the other end hears a RESET when it asks.
+                self.abandon(cx, slot);
+                return;
+            }
         }
         self.settle(slot);
+    }
+
+    fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        if let Some(slot) = self.slots.get(conn) {
+            self.abandon(cx, slot);
+        }
     }
 
     #[inline]
@@ -598,6 +628,7 @@ impl Endpoint for Host {
         // Bounded by the connections: each turn but the last takes one out that cannot send now.
         while let Some(&slot) = self.ready.front() {
             let conn = &mut self.conns[slot];
+            let flags = if conn.one_shot() { Data::ONE_SHOT } else { 0 };
             let sender = conn
                 .sender
                 .as_mut()
@@ -613,7 +644,7 @@ impl Endpoint for Host {
                     offset: segment.offset(),
                     gaps: segment.gaps & Data::GAPS,
                     length: segment.length,
-                    flags: segment.flags | if conn.one_shot { Data::ONE_SHOT } else { 0 },
+                    flags: segment.flags | flags,
                 };
                 *out = data.packet(conn.peer, conn.id, self.encap.wire(data.length));
                 if self.rules.ecn {
@@ -648,7 +679,7 @@ impl Endpoint for Host {
             "connections and their numbers"
         );
         assert!(self.control.len() <= CONTROL_MAX && self.finished.len() <= FINISHED_MAX);
-        assert!(self.abandoned.len() <= FINISHED_MAX);
+        assert!(self.abandoned.len() <= ABANDONED_MAX);
         if self.conns.len() <= CHECKED_MAX {
             let ready = self.conns.iter().filter(|conn| conn.ready).count();
             assert_eq!(ready, self.ready.len(), "connections in the line's round");
@@ -691,7 +722,7 @@ impl Endpoint for Host {
                     ];
                     halves.into_iter().flatten().for_each(&mut say);
                     let waiting = conn.sender.is_none() && conn.receiver.is_none();
-                    if conn.one_shot && waiting {
+                    if conn.one_shot() && waiting {
                         say(("open, nothing sent".to_owned(), "its message".to_owned()));
                     }
                 }

@@ -4,7 +4,7 @@ mod by_hand;
 
 use super::header::{Head, Syn};
 use super::*;
-use model::{ConnId, Event, HostId, Rng, Signal, stream};
+use model::{ConnId, Event, HostId, Lifetime, Rng, Signal, stream};
 use testkit::{A, B, Chaos, Pair};
 use units::{Bytes, Time};
 
@@ -267,7 +267,7 @@ fn a_copy_of_the_syn_does_not_revive_what_has_ended() {
         pair.duplicate(("DATA", 1));
         let syn = Head::Syn(Syn {
             incarnation: 0,
-            one_shot: true,
+            lifetime: Lifetime::OneMessage,
         });
         pair.inject(
             Time::ZERO + Span::us(50),

@@ -9,7 +9,7 @@
 //! | --- | --- | --- |
 //! | CREDIT | 0, 0, credit sequence | |
 //! | DATA | offset (48), length (16), blanks (10), credit sequence (22) | end, one-shot, again |
-//! | REQUEST | next position (48), 0 (16), packets left (32) | one-shot |
+//! | REQUEST | next position (48), 0 (16), packets left (32) | one-shot, exchange |
 //! | STOP | end of the stream (48), 0 (48) | early, gone, one-shot |
 //! | NACK | first position that has not arrived (48), 0 (16), positions missing or 0 (32) | |
 //! | STOP_ACK | first position that has not arrived (48), 0 (48) | gone |
@@ -86,7 +86,7 @@ impl Kind {
             Self::Credit | Self::Nack | Self::Ack | Self::Probe | Self::ProbeAck => 0,
             Self::StopAck => GONE,
             Self::Data => END | ONE_SHOT | AGAIN,
-            Self::Request => ONE_SHOT,
+            Self::Request => ONE_SHOT | EXCHANGE,
             Self::Stop => EARLY | GONE | ONE_SHOT,
         }
     }
@@ -111,6 +111,8 @@ const KIND: u8 = 0x0f;
 pub(super) const END: u8 = 0x10;
 /// The connection carries this one message and is then forgotten.
 pub(super) const ONE_SHOT: u8 = 0x20;
+/// REQUEST: and one message the other way.
+const EXCHANGE: u8 = 0x40;
 /// DATA: the frame has been sent before.
 const AGAIN: u8 = 0x40;
 /// STOP: data is left; the credits that are under way will fetch it.
@@ -253,6 +255,24 @@ pub(super) fn request(
     packet
 }
 
+/// A REQUEST that says that one message goes each way.
+pub(super) fn exchange(request: Packet) -> Packet {
+    let mut packet = Packet::new(
+        request.to(),
+        request.conn,
+        request.class(),
+        request.kind() | EXCHANGE,
+        request.size,
+    );
+    packet.head = request.head;
+    packet
+}
+
+/// Whether a REQUEST is of a connection with one message each way.
+pub(super) const fn is_exchange(packet: &Packet) -> bool {
+    packet.kind() & EXCHANGE != 0
+}
+
 /// Frames that a REQUEST asks for.
 pub(super) const fn packets_left(packet: &Packet) -> u32 {
     packet.head[2]
@@ -387,6 +407,8 @@ impl Codec for ExpressPassCodec {
         let flags = read.kind() & !KIND;
         check(flags & !kind.flags() == 0, "flags")?;
         check(flags & (EARLY | GONE) != EARLY | GONE, "flags")?;
+        let exchange = kind == Kind::Request && is_exchange(&read);
+        check(!exchange || is_one_shot(&read), "flags")?;
         let early = kind == Kind::Data && read.class() == Class::Unscheduled;
         check(early || read.class() == kind.class(), "class")?;
         if kind != Kind::Credit {
@@ -529,8 +551,14 @@ mod tests {
                 let packet = data(TO, conn, d, one, 0);
                 if early { unscheduled(packet) } else { packet }
             }),
-            (conn(), position(), 1u32.., any::<bool>())
-                .prop_map(|(conn, at, n, one)| request(TO, conn, at, n, one, 0)),
+            (conn(), position(), 1u32.., 0..3u8).prop_map(|(conn, at, n, carries)| {
+                let packet = request(TO, conn, at, n, carries > 0, 0);
+                if carries > 1 {
+                    exchange(packet)
+                } else {
+                    packet
+                }
+            }),
             (conn(), position(), reason, any::<bool>())
                 .prop_map(|(conn, at, why, one)| stop(TO, conn, at, why, one, 0)),
             (conn(), position(), any::<u32>())

@@ -222,11 +222,11 @@ impl ExpressPassHost {
         self.unusual = self.host.settings.ect || self.pauses.any() || !self.bursting.is_empty();
     }
 
-    fn add_sender(&mut self, conn: ConnId, peer: HostId, one_shot: bool) -> u32 {
+    fn add_sender(&mut self, conn: ConnId, peer: HostId, lifetime: Lifetime) -> u32 {
         let slot = self.senders.insert(Sender::new(
             conn,
             peer,
-            one_shot,
+            lifetime,
             self.host.settings.first_rtt,
         ));
         self.sender_of.insert(conn, slot);
@@ -244,7 +244,7 @@ impl ExpressPassHost {
             .get(conn)
             .is_some_and(|slot| self.receivers[slot].one_shot);
         let peer = cx.peers.peer(self.id, conn).filter(|_| !one_shot)?;
-        Some(self.add_sender(conn, peer, false))
+        Some(self.add_sender(conn, peer, Lifetime::Persistent))
     }
 
     /// The receiver of `conn`, made if need be; `None` where the request makes no sense or there
@@ -253,7 +253,8 @@ impl ExpressPassHost {
         if let Some(slot) = self.receiver_of.get(conn) {
             return (self.receivers[slot].one_shot == one_shot).then_some(slot);
         }
-        // On a connection for one message of ours the peer has nothing to send.
+        // On a connection for one message of ours the peer has nothing to send; the receiver of an
+        // answer is there from the beginning.
         let ours = self
             .sender_of
             .get(conn)
@@ -269,26 +270,46 @@ impl ExpressPassHost {
         Some(slot)
     }
 
-    fn forget_sender(&mut self, slot: u32) {
+    fn forget_sender(&mut self, cx: &mut Cx<'_>, slot: u32) {
         let sender = self.senders.remove(slot);
         self.sender_of.remove(sender.conn);
-        if self.receiver_of.get(sender.conn).is_none() {
-            self.pauses.forget(sender.conn, &mut self.host.nic);
+        // Nobody answers a question that did not arrive.
+        if sender.asks_in_vain()
+            && let Some(answer) = self.receiver_of.get(sender.conn)
+            && self.receivers[answer].has_nothing()
+        {
+            return self.forget_receiver(cx, answer);
+        }
+        // The place in the slab may be another's soon.
+        self.bursting.retain(|&other| other != slot);
+        self.forget_rest(cx, sender.conn);
+    }
+
+    /// One of the two roles of a connection is over: the connection is, where that was the last.
+    fn forget_rest(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        if self.sender_of.get(conn).is_none() && self.receiver_of.get(conn).is_none() {
+            self.pauses.forget(conn, &mut self.host.nic);
+            cx.events.push(Event::Forgotten { conn });
         }
     }
 
-    fn forget_receiver(&mut self, slot: u32) {
+    fn forget_receiver(&mut self, cx: &mut Cx<'_>, slot: u32) {
         let receiver = self.receivers.remove(slot);
         self.receiver_of.remove(receiver.conn);
-        if self.sender_of.get(receiver.conn).is_none() {
-            self.pauses.forget(receiver.conn, &mut self.host.nic);
-        }
         let peer = ConnId(receiver.peer.0);
         match self.incoming.get(peer) {
             Some(1) => drop(self.incoming.remove(peer)),
             Some(count) => self.incoming.insert(peer, count - 1),
             None => unreachable!("every receiver is counted"),
         }
+        // A question that never arrived whole needs no answer.
+        if !receiver.has_message()
+            && let Some(answer) = self.sender_of.get(receiver.conn)
+            && self.senders[answer].would_answer()
+        {
+            return self.forget_sender(cx, answer);
+        }
+        self.forget_rest(cx, receiver.conn);
     }
 
     #[inline]
@@ -480,10 +501,22 @@ impl ExpressPassHost {
             // Forgotten: a receiver that starts anew here would never get what came before.
             return self.answer_stop(cx, packet.conn, None);
         }
+        let known = self.receiver_of.get(packet.conn).is_some();
         let Some(slot) = self.receiver_for(cx, packet.conn, one_shot) else {
-            self.host.totals.nonsense += 1;
+            let sender = self.sender_of.get(packet.conn);
+            // A copy that came after the whole answer had been forgotten.
+            let old = sender.is_some_and(|slot| self.senders[slot].exchange);
+            self.host.totals.duplicates += u64::from(old);
+            self.host.totals.nonsense += u64::from(!old);
             return;
         };
+        // A question: the sender of the answer waits for the application. (At the end that asks, the
+        // receiver is older than the request for the answer.)
+        let answers = !known && header::is_exchange(packet);
+        if answers && self.sender_of.get(packet.conn).is_none() {
+            let peer = self.receivers[slot].peer;
+            self.add_sender(packet.conn, peer, Lifetime::Exchange);
+        }
         let (position, packets) = (header::position(packet), header::packets_left(packet));
         let (host, flows) = (&mut self.host, &mut self.flows);
         self.receivers[slot].on_request(cx, host, flows, position, packets);
@@ -496,7 +529,7 @@ impl ExpressPassHost {
             let (host, flows) = (&mut self.host, &mut self.flows);
             match self.receivers[slot].on_stop(cx, host, flows, end, reason) {
                 Fate::Keep => self.arm_receiver(slot),
-                Fate::Forget => self.forget_receiver(slot),
+                Fate::Forget => self.forget_receiver(cx, slot),
             }
         } else if reason != StopReason::Gone {
             // Forgotten because it was done: the sender may forget it, too.
@@ -528,7 +561,7 @@ impl ExpressPassHost {
         } else if !header::is_gone(packet) {
             sender.on_stop_ack(cx, &mut self.host, position);
         } else if sender.on_gone(cx, &mut self.host) == Fate::Forget {
-            return self.forget_sender(slot);
+            return self.forget_sender(cx, slot);
         }
         self.arm_sender(slot);
     }
@@ -551,7 +584,7 @@ impl ExpressPassHost {
                 }
                 Fate::Forget => {
                     self.timers.gone();
-                    self.forget_receiver(slot);
+                    self.forget_receiver(cx, slot);
                 }
             }
         } else {
@@ -568,7 +601,7 @@ impl ExpressPassHost {
                 }
                 Fate::Forget => {
                     self.timers.gone();
-                    self.forget_sender(slot);
+                    self.forget_sender(cx, slot);
                 }
             }
         }
@@ -579,10 +612,15 @@ impl ExpressPassHost {
 const CHECKED_PER_CALL: usize = 32;
 
 impl Endpoint for ExpressPassHost {
-    fn connect(&mut self, _cx: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime) {
-        if self.sender_of.get(conn).is_none() {
-            self.add_sender(conn, peer, lifetime == Lifetime::OneMessage);
+    fn connect(&mut self, cx: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime) {
+        if self.sender_of.get(conn).is_some() {
+            return;
         }
+        if lifetime == Lifetime::Exchange && self.receiver_for(cx, conn, true).is_none() {
+            cx.events.push(Event::Refused { conn });
+            return;
+        }
+        self.add_sender(conn, peer, lifetime);
     }
 
     fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
@@ -606,6 +644,16 @@ impl Endpoint for ExpressPassHost {
     fn cancel(&mut self, _cx: &mut Cx<'_>, conn: ConnId) {
         if let Some(slot) = self.sender_of.get(conn) {
             self.senders[slot].cancel();
+        }
+    }
+
+    fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        if let Some(slot) = self.receiver_of.get(conn) {
+            self.receivers[slot].close(&mut self.flows);
+            self.forget_receiver(cx, slot);
+        }
+        if let Some(slot) = self.sender_of.get(conn) {
+            self.forget_sender(cx, slot);
         }
     }
 

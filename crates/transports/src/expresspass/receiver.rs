@@ -268,6 +268,22 @@ impl Receiver {
         }
     }
 
+    /// Whether nothing has arrived, and no credit was given for it.
+    pub(super) fn has_nothing(&self) -> bool {
+        self.next() == 0 && self.given == 0
+    }
+
+    /// Whether a message has arrived whole.
+    pub(super) fn has_message(&self) -> bool {
+        self.ordinal > 0
+    }
+
+    /// Gives no more credits, because it is about to be forgotten.
+    pub(super) fn close(&mut self, flows: &mut Flows) {
+        let forget_at = Time::NEVER;
+        self.cease(flows, Phase::Quiet { forget_at });
+    }
+
     /// Stops giving credits, if it did, and takes up `phase`.
     fn cease(&mut self, flows: &mut Flows, phase: Phase) {
         if let Phase::Crediting { flow, .. } = self.phase {

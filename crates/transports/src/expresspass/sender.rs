@@ -5,7 +5,7 @@ use super::early::{Early, FirstRtt};
 use super::header::{self, Data, StopReason};
 use super::outgoing::{NoFrame, Outgoing};
 use crate::parts::timers::Alarm;
-use model::{ConnId, Cx, Encap, Event, HostId, StuckFlow};
+use model::{ConnId, Cx, Encap, Event, HostId, Lifetime, StuckFlow};
 use units::{Span, Time};
 
 /// A repeated packet waits twice as long each time, this many times. [ours]
@@ -17,8 +17,12 @@ const IDLE_STOPS_MAX: u8 = 8;
 pub(super) struct Sender {
     pub(super) conn: ConnId,
     pub(super) peer: HostId,
-    /// The connection carries one message and is then forgotten.
+    /// The direction carries one message and is then forgotten.
     pub(super) one_shot: bool,
+    /// The other direction carries one, too.
+    pub(super) exchange: bool,
+    /// The message was given up.
+    lost: bool,
     pub(super) alarm: Alarm,
     phase: Phase,
     /// From a request to its first credit.
@@ -63,17 +67,29 @@ pub(super) enum Fate {
 }
 
 impl Sender {
-    pub(super) fn new(conn: ConnId, peer: HostId, one_shot: bool, first_rtt: FirstRtt) -> Self {
+    pub(super) fn new(conn: ConnId, peer: HostId, lifetime: Lifetime, first_rtt: FirstRtt) -> Self {
         Self {
             conn,
             peer,
-            one_shot,
+            one_shot: lifetime != Lifetime::Persistent,
+            exchange: lifetime == Lifetime::Exchange,
+            lost: false,
             alarm: Alarm::OFF,
             phase: Phase::Idle,
             rtt: None,
             outgoing: Outgoing::default(),
             early: (first_rtt != FirstRtt::Silent).then(Box::default),
         }
+    }
+
+    /// Whether the answer to its message will never come.
+    pub(super) fn asks_in_vain(&self) -> bool {
+        self.exchange && self.lost
+    }
+
+    /// Whether it waits for the application's answer.
+    pub(super) fn would_answer(&self) -> bool {
+        self.exchange && self.outgoing.end() == 0
     }
 
     /// Whether anything is left that a credit could release.
@@ -369,6 +385,7 @@ impl Sender {
     /// What has not been confirmed never will be.
     fn lose(&mut self, cx: &mut Cx<'_>) -> Fate {
         cx.events.push(Event::Refused { conn: self.conn });
+        self.lost = true;
         self.outgoing.abandon();
         if let Some(early) = &mut self.early {
             **early = Early::default();
@@ -466,14 +483,19 @@ impl Sender {
             self.outgoing.next()
         };
         host.totals.requests += 1;
-        host.nic.push(header::request(
+        let request = header::request(
             self.peer,
             self.conn,
             position,
             u32::try_from(frames).unwrap_or(u32::MAX),
             self.one_shot,
             encap.frame_min,
-        ));
+        );
+        host.nic.push(if self.exchange {
+            header::exchange(request)
+        } else {
+            request
+        });
         let retry_at = now + host.settings.request_retry.times(1 << tries);
         self.phase = Phase::Asking {
             asked_at: now,

@@ -1,7 +1,7 @@
 //! The five kinds of packet: how they sit in a packet's head and on a wire.
 
 use model::wire::{Codec, DecodeError, Decoded, HEADER_MAX, Link, Reader, Writer};
-use model::{Class, ConnId, Encap, HostId, Packet};
+use model::{Class, ConnId, Encap, HostId, Lifetime, Packet};
 
 /// The number of this transport in the header. [ours: numbers from 128 on are for
 /// transports outside tidegate; both ends of a wire must agree]
@@ -21,6 +21,7 @@ const KIND: u8 = 0x0f;
 
 /// Flags, in the high four bits.
 const OPEN_ONE_SHOT: u8 = 0x10;
+const OPEN_EXCHANGE: u8 = 0x20;
 const DATA_END: u8 = 0x10;
 const DATA_ONE_SHOT: u8 = 0x20;
 const ACK_GAP: u8 = 0x10;
@@ -33,8 +34,8 @@ pub(super) type Token = u16;
 pub(super) enum Head {
     /// Opens a connection.
     Open {
-        /// It ends with its first message.
-        one_shot: bool,
+        /// What it carries before it ends.
+        lifetime: Lifetime,
     },
     /// Accepts it, and gives it a token that everything else repeats.
     Accept {
@@ -108,9 +109,15 @@ impl Head {
         let (flags, (ordinal, token)) = (packet.kind() & !KIND, halves(c));
         let known = |bits: u8| flags & !bits == 0;
         match packet.kind() & KIND {
-            OPEN if known(OPEN_ONE_SHOT) && packet.head == [0; 3] => Some(Self::Open {
-                one_shot: flags != 0,
-            }),
+            OPEN if packet.head == [0; 3] => {
+                let lifetime = match flags {
+                    0 => Lifetime::Persistent,
+                    OPEN_ONE_SHOT => Lifetime::OneMessage,
+                    OPEN_EXCHANGE => Lifetime::Exchange,
+                    _ => return None,
+                };
+                Some(Self::Open { lifetime })
+            }
             ACCEPT if known(0) && (b, c) == (0, 0) => Some(Self::Accept {
                 token: Token::try_from(a).ok().filter(|&token| token != 0)?,
             }),
@@ -145,7 +152,14 @@ impl Head {
     /// A packet that says it.
     pub(super) fn packet(self, to: HostId, conn: ConnId, encap: Encap) -> Packet {
         let (kind, head, payload) = match self {
-            Self::Open { one_shot } => (OPEN | flag(one_shot, OPEN_ONE_SHOT), [0; 3], None),
+            Self::Open { lifetime } => {
+                let flags = match lifetime {
+                    Lifetime::Persistent => 0,
+                    Lifetime::OneMessage => OPEN_ONE_SHOT,
+                    Lifetime::Exchange => OPEN_EXCHANGE,
+                };
+                (OPEN | flags, [0; 3], None)
+            }
             Self::Accept { token } => (ACCEPT, [token.into(), 0, 0], None),
             Self::Data(data) => {
                 let flags = flag(data.end, DATA_END) | flag(data.one_shot, DATA_ONE_SHOT);
@@ -229,8 +243,11 @@ impl Codec for WindowCodec {
 
     fn describe(&self, packet: &Packet) -> String {
         match Head::read(packet) {
-            Some(Head::Open { one_shot: true }) => "OPEN one message".to_owned(),
-            Some(Head::Open { one_shot: false }) => "OPEN".to_owned(),
+            Some(Head::Open { lifetime }) => match lifetime {
+                Lifetime::Persistent => "OPEN".to_owned(),
+                Lifetime::OneMessage => "OPEN one message".to_owned(),
+                Lifetime::Exchange => "OPEN one message each way".to_owned(),
+            },
             Some(Head::Accept { .. }) => "ACCEPT".to_owned(),
             Some(Head::Data(data)) => {
                 let end = if data.end { " end" } else { "" };

@@ -93,7 +93,7 @@ struct Conn {
     peer: HostId,
     phase: Phase,
     opener: bool,
-    one_shot: bool,
+    lifetime: Lifetime,
     /// What the accepter drew; 0 before the opener has heard it.
     token: Token,
     sender: Sender,
@@ -109,6 +109,22 @@ impl Conn {
     /// Whether data could leave now.
     fn can_send(&self, window: u64) -> bool {
         !matches!(self.phase, Phase::Asking { .. }) && self.sender.can_send(window)
+    }
+
+    fn one_shot(&self) -> bool {
+        self.lifetime != Lifetime::Persistent
+    }
+
+    /// Whether it has carried all that it is for.
+    fn is_over(&self) -> bool {
+        let sent = self.sender.is_used() && self.sender.is_idle();
+        let got = self.receiver.complete() > 0;
+        match self.lifetime {
+            Lifetime::OneMessage if self.opener => sent,
+            Lifetime::OneMessage => got,
+            Lifetime::Exchange => sent && got,
+            Lifetime::Persistent => false,
+        }
     }
 
     fn deadline(&self) -> Time {
@@ -178,7 +194,7 @@ impl Host {
         id: ConnId,
         peer: HostId,
         opener: bool,
-        one_shot: bool,
+        lifetime: Lifetime,
         token: Token,
     ) {
         let (tries, retry_at) = (0, now.after(self.params.wait(0)));
@@ -191,7 +207,7 @@ impl Host {
             peer,
             phase,
             opener,
-            one_shot,
+            lifetime,
             token,
             sender: Sender::default(),
             receiver: Receiver::default(),
@@ -209,25 +225,26 @@ impl Host {
         let Conn {
             peer,
             opener,
-            one_shot,
+            lifetime,
             token,
             ..
         } = self.conns[&id.0];
         let head = if opener {
-            Head::Open { one_shot }
+            Head::Open { lifetime }
         } else {
             Head::Accept { token }
         };
         self.say(peer, id, head);
     }
 
-    fn forget(&mut self, id: ConnId) {
+    fn remove(&mut self, cx: &mut Cx<'_>, id: ConnId) {
         self.conns.remove(&id.0);
         self.ready.retain(|&other| other != id.0);
         if self.conns.is_empty() {
             // What is left are timers of the dead.
             self.timers = Timers::default();
         }
+        cx.events.push(Event::Forgotten { conn: id });
     }
 
     /// The connection is lost: its own messages will not be delivered.
@@ -236,7 +253,7 @@ impl Host {
         if conn.opener || !conn.sender.is_idle() {
             cx.events.push(Event::Refused { conn: id });
         }
-        self.forget(id);
+        self.remove(cx, id);
     }
 
     /// Something changed: lets the connection take its turn and sets its alarm.
@@ -255,7 +272,7 @@ impl Host {
 
 /// One kind of packet each.
 impl Host {
-    fn on_open(&mut self, cx: &mut Cx<'_>, id: ConnId, one_shot: bool) {
+    fn on_open(&mut self, cx: &mut Cx<'_>, id: ConnId, lifetime: Lifetime) {
         match self.conns.get(&id.0) {
             // Our answer was lost, or the question was doubled.
             Some(conn) if !conn.opener => self.ask(id),
@@ -267,7 +284,7 @@ impl Host {
                 Some(peer) => {
                     let token = u16::try_from(cx.rng.between(1, u16::MAX.into()));
                     let token = token.expect("drawn from 16 bits");
-                    self.add(cx.now, id, peer, false, one_shot, token);
+                    self.add(cx.now, id, peer, false, lifetime, token);
                 }
                 None => self.totals.nonsense += 1,
             },
@@ -302,18 +319,19 @@ impl Host {
             }
             Some(_) | None => return self.on_stray(cx, id, data),
         };
-        if conn.one_shot && conn.opener {
+        if conn.lifetime == Lifetime::OneMessage && conn.opener {
             self.totals.nonsense += 1;
             return;
         }
         conn.phase = Phase::Open;
         let verdict = conn.receiver.on_data(cx, id, data);
         let (peer, answer) = (conn.peer, conn.receiver.answer(verdict, data.token));
-        let done = conn.one_shot && conn.receiver.complete() > 0;
+        let done = conn.is_over();
         if verdict == Verdict::New {
             // A sender gives up after its patience; it is gone after twice that.
             let wait = self.params.patience().times(2);
-            let waiting = conn.receiver.is_under_way() || conn.one_shot;
+            let first = conn.one_shot() && conn.receiver.complete() == 0;
+            let waiting = conn.receiver.is_under_way() || first;
             conn.silent_until = waiting.then(|| cx.now.after(wait));
         }
         match verdict {
@@ -325,7 +343,7 @@ impl Host {
             self.say(peer, id, Head::Ack(ack));
         }
         if done {
-            self.forget(id);
+            self.remove(cx, id);
         }
     }
 
@@ -361,8 +379,8 @@ impl Host {
             News::Nonsense => self.totals.nonsense += 1,
             News::Done(ordinal) => {
                 cx.events.push(Event::Sent { conn: id, ordinal });
-                if conn.one_shot && conn.sender.is_idle() {
-                    self.forget(id);
+                if conn.is_over() {
+                    self.remove(cx, id);
                 }
             }
         }
@@ -416,14 +434,17 @@ impl Endpoint for Host {
             cx.events.push(Event::Refused { conn });
             return;
         }
-        let one_shot = lifetime == Lifetime::OneMessage;
-        self.add(cx.now, conn, peer, true, one_shot, 0);
+        self.add(cx.now, conn, peer, true, lifetime, 0);
     }
 
     fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
-        // One message from the opener is all that a connection for one carries.
+        // One message from the opener, or from either end, is all that such a connection carries.
         let taken = self.conns.get_mut(&conn.0).is_some_and(|found| {
-            let may = !found.one_shot || (found.opener && !found.sender.is_used());
+            let may = match found.lifetime {
+                Lifetime::OneMessage => found.opener && !found.sender.is_used(),
+                Lifetime::Exchange => !found.sender.is_used(),
+                Lifetime::Persistent => true,
+            };
             may && found.sender.push(length)
         });
         if !taken {
@@ -432,16 +453,22 @@ impl Endpoint for Host {
         self.settle(conn);
     }
 
-    fn cancel(&mut self, _: &mut Cx<'_>, conn: ConnId) {
+    fn cancel(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         let Some(found) = self.conns.get_mut(&conn.0) else {
             return;
         };
         found.sender.cancel();
-        if found.one_shot && found.opener && found.sender.is_idle() {
+        if found.one_shot() && found.opener && found.sender.is_idle() {
             // Nothing had left: the other end hears a RESET when it asks.
-            self.forget(conn);
+            self.remove(cx, conn);
         }
         self.settle(conn);
+    }
+
+    fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        if self.conns.contains_key(&conn.0) {
+            self.remove(cx, conn);
+        }
     }
 
     fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
@@ -451,7 +478,7 @@ impl Endpoint for Host {
         }
         let id = packet.conn;
         match Head::read(packet) {
-            Some(Head::Open { one_shot }) => self.on_open(cx, id, one_shot),
+            Some(Head::Open { lifetime }) => self.on_open(cx, id, lifetime),
             Some(Head::Accept { token }) => self.on_accept(cx, id, token),
             Some(Head::Data(data)) => self.on_data(cx, id, data),
             Some(Head::Ack(ack)) => self.on_ack(cx, id, ack),
@@ -513,7 +540,7 @@ impl Endpoint for Host {
                 offset,
                 length,
                 end,
-                one_shot: conn.one_shot,
+                one_shot: conn.one_shot(),
             });
             *out = head.packet(conn.peer, ConnId(owner), self.encap);
             self.totals.data_sent += 1;

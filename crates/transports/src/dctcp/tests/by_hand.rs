@@ -209,18 +209,24 @@ fn data_for_a_connection_that_nobody_knows_is_reset() {
     let reset = rebooted.poll().unwrap();
     assert_eq!(DctcpCodec.describe(&reset), "RESET at 0");
     a.arrive(&reset);
-    assert_eq!(a.events, [Event::Refused { conn: ConnId(1) }]);
+    assert_eq!(a.events, GIVEN_UP);
     assert_eq!(a.host.deadline(), Time::NEVER);
     a.arrive(&reset);
     assert_eq!(a.poll(), None, "a reset is never answered");
 }
+
+/// What an end says that gives its connection up.
+const GIVEN_UP: [Event; 2] = [
+    Event::Refused { conn: ConnId(1) },
+    Event::Forgotten { conn: ConnId(1) },
+];
 
 #[test]
 fn a_one_shot_connection_carries_one_message_of_its_opener() {
     let mut bench = Bench::new(&Params::DEFAULT, B);
     let syn = Head::Syn(Syn {
         incarnation: 1,
-        one_shot: true,
+        lifetime: Lifetime::OneMessage,
     });
     bench.arrive(&syn.packet(B, ConnId(1), Encap::PAPER));
     bench.call(|host, cx| host.send(cx, ConnId(1), 5));
@@ -234,11 +240,14 @@ fn a_one_shot_connection_carries_one_message_of_its_opener() {
     bench.arrive(&data.packet(B, ConnId(1), 84));
     assert_eq!(
         bench.events[1..],
-        [Event::Received {
-            conn: ConnId(1),
-            ordinal: 0,
-            length: 5
-        }]
+        [
+            Event::Received {
+                conn: ConnId(1),
+                ordinal: 0,
+                length: 5
+            },
+            Event::Forgotten { conn: ConnId(1) }
+        ]
     );
     assert_eq!(
         (bench.host.connections(), bench.host.deadline()),
@@ -311,7 +320,11 @@ fn a_sender_that_lies_breaks_no_invariant_of_its_receiver() {
         let mut bench = Bench::new(&params, B);
         let syn = Head::Syn(Syn {
             incarnation: 1,
-            one_shot: seed % 5 == 0,
+            lifetime: match seed % 5 {
+                0 => Lifetime::OneMessage,
+                1 => Lifetime::Exchange,
+                _ => Lifetime::Persistent,
+            },
         });
         bench.arrive(&syn.packet(B, ConnId(1), Encap::PAPER));
         let mut rng = Rng::stream(seed, stream::TEST, 2);
@@ -371,7 +384,7 @@ fn a_silent_peer_is_given_up_after_all_retries() {
     }
     assert_eq!(waits, [0, 10, 20, 40, 80]);
     assert_eq!(bench.now.since(left_at), Span::ms(160));
-    assert_eq!(bench.events, [Event::Refused { conn: ConnId(1) }]);
+    assert_eq!(bench.events, GIVEN_UP);
     assert_eq!(
         (bench.host.connections(), bench.host.deadline()),
         (0, Time::NEVER)
@@ -384,7 +397,7 @@ fn a_receiver_gives_up_a_sender_that_fell_silent_and_calls_nothing_done() {
     let mut bench = Bench::new(params, B);
     let syn = Head::Syn(Syn {
         incarnation: 1,
-        one_shot: true,
+        lifetime: Lifetime::OneMessage,
     });
     bench.arrive(&syn.packet(B, ConnId(1), Encap::PAPER));
     let data = |offset| {

@@ -144,7 +144,8 @@ fn a_connection_opened_by_an_old_request_is_closed_by_the_sender_that_forgot_it(
     assert_eq!(sender.after(Span::us(5)), ["STOP unknown here"]);
     receiver.hear(header::stop(B, CONN, 0, StopReason::Gone, false, 84));
     assert_eq!(receiver.after(Span::ms(1)), Vec::<String>::new());
-    assert!(receiver.endpoint.receivers.is_empty() && receiver.events.is_empty());
+    assert!(receiver.endpoint.receivers.is_empty());
+    assert_eq!(receiver.events, [Event::Forgotten { conn: CONN }]);
 }
 
 #[test]
@@ -295,7 +296,7 @@ fn a_sender_whose_receiver_has_forgotten_is_done_or_says_that_it_is_not() {
         host.after(Span::ms(2));
         let news = format!("{:?}", host.events);
         assert!(
-            host.events.len() == 1 + usize::from(sent == 1) && news.contains(end),
+            host.events.len() == 2 + usize::from(sent == 1) && news.contains(end),
             "{news}"
         );
         assert!(host.endpoint.senders.is_empty(), "{news}");
