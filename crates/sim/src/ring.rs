@@ -192,6 +192,10 @@ impl Ring {
         mut each: impl FnMut(*mut Packet),
     ) -> Option<Time> {
         let appended = self.appended.load(Ordering::Acquire);
+        if appended == 0 {
+            // The sender may be writing the first chunk into the head at this moment.
+            return None;
+        }
         // SAFETY: by contract this thread alone touches the head once a packet was appended.
         let head = unsafe { &mut *self.head.get() };
         while head.taken < appended {
