@@ -113,7 +113,7 @@ fn parts(packet: &Packet) -> (u64, u16, bool) {
 
 fn head(offset: u64, length: u16, end: bool, one_shot: bool, ordinal: u32) -> [u32; 3] {
     let (low, high) = (offset & 0xffff_ffff, offset >> 32);
-    let flags = u32::from(end) * END | u32::from(one_shot) * ONE_SHOT;
+    let flags = (u32::from(end) * END) | (u32::from(one_shot) * ONE_SHOT);
     let mixed = u32::from(length) | flags | u32::try_from(high).unwrap() << HIGH_AT;
     [u32::try_from(low).unwrap(), mixed, ordinal]
 }
@@ -278,8 +278,9 @@ impl Endpoint for Toy {
             .extract_if(.., |_, known| over(known))
             .map(|(conn, _)| conn)
             .collect();
-        over.into_iter()
-            .for_each(|conn| self.forgot(cx, ConnId(conn)));
+        for conn in over {
+            self.forgot(cx, ConnId(conn));
+        }
         for (_, out) in self.out.values_mut() {
             let at = out.retry_at.filter(|_| self.bug != Bug::NeverRetries);
             if at.is_some_and(|at| at <= cx.now || self.bug == Bug::RetriesWhenPoked) {

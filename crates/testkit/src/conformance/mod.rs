@@ -50,6 +50,7 @@ macro_rules! conformance {
             a_connection_serves_both_ways_again_and_again,
             messages_of_one_connection_queue_in_order,
             a_cancelled_message_ends_on_both_sides_after_what_had_left,
+            a_cancelled_question_is_answered,
             a_host_forgets_when_it_is_told_to,
             a_spurious_deadline_changes_nothing,
             work_grows_with_packets_only,

@@ -372,6 +372,25 @@ pub fn a_cancelled_message_ends_on_both_sides_after_what_had_left(subjects: &[Su
     });
 }
 
+/// Whoever cancels a question that has arrived, or has not, gets its answer all the same.
+pub fn a_cancelled_question_is_answered(subjects: &[Subject]) {
+    each(subjects, |subject| {
+        for at in [15, 30, 60, 200, 1_000].map(|us| Time(us * 1_000_000)) {
+            let make = subject.make();
+            let mut pair = subject.pair(make);
+            let conn = pair.exchange(Time::ZERO, A, B, [30_000, 200_000]);
+            pair.cancel(at, conn, A);
+            run(&mut pair);
+            assert_eq!(
+                (pair.received(conn, A), pair.received(conn, B)),
+                (1, 1),
+                "cancelled at {at}\n{}",
+                pair.tail()
+            );
+        }
+    });
+}
+
 /// A host that is told to forget a connection, at any moment and with whatever under way, says once
 /// that it did, has nothing left to do for it, and takes what still comes of it for what it is. The
 /// other end comes to its own end, unless it waits for an application.
@@ -397,7 +416,7 @@ pub fn a_host_forgets_when_it_is_told_to(subjects: &[Subject]) {
                 failures.watch(&what, || {
                     let make = subject.make();
                     // The other end may be patient.
-                    let mut pair = subject.pair(make).limit(Span::ms(1_000_000));
+                    let mut pair = subject.pair(make).limit(Span::ms(10_000_000));
                     start(&mut pair);
                     let conn = ConnId(1);
                     pair.forget(at, conn, hosts[0]);

@@ -529,19 +529,12 @@ impl Endpoint for Host {
         self.settle(slot);
     }
 
-    fn cancel(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+    fn cancel(&mut self, _cx: &mut Cx<'_>, conn: ConnId) {
         let Some(slot) = self.slots.get(conn) else {
             return;
         };
-        let conn = &mut self.conns[slot];
-        let one_shot = conn.one_shot();
-        if let Some(sender) = &mut conn.sender {
+        if let Some(sender) = &mut self.conns[slot].sender {
             sender.cancel();
-            if one_shot && sender.is_idle() {
-                // Nothing had left: the other end hears a RESET when it asks.
-                self.abandon(cx, slot);
-                return;
-            }
         }
         self.settle(slot);
     }

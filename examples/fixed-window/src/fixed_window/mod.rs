@@ -458,7 +458,7 @@ impl Endpoint for Host {
             return;
         };
         found.sender.cancel();
-        if found.one_shot() && found.opener && found.sender.is_idle() {
+        if found.one_shot() && found.opener && !found.sender.is_used() {
             // Nothing had left: the other end hears a RESET when it asks.
             self.remove(cx, conn);
         }
