@@ -233,7 +233,11 @@ impl Experiment {
             .iter()
             .find(|experiment| experiment.name == name);
         found.cloned().ok_or_else(|| {
-            format!("no experiment or claim \"{name}\" (of a folder write ./{name})")
+            let known: Vec<_> = EXPERIMENTS.iter().map(|e| e.name.as_ref()).collect();
+            format!(
+                "no experiment \"{name}\"; write ./{name} for a folder, or one of {}",
+                known.join(", ")
+            )
         })
     }
 

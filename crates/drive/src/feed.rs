@@ -172,7 +172,7 @@ impl Feed {
             5 => {
                 let len = usize::from(script.byte() % 80);
                 let bytes = script.take(len);
-                let from = self.somebody(script);
+                let from = somebody(script);
                 self.hub.deliver(from, DRIVER, 0, &bytes);
             }
             6 => self.greet(script),
@@ -180,7 +180,7 @@ impl Feed {
                 let len = usize::from(script.byte() % 40);
                 let mut bytes = vec![0xf0 | script.byte(), 1];
                 bytes.extend(script.take(len));
-                let from = self.somebody(script);
+                let from = somebody(script);
                 self.hub.deliver(from, DRIVER, 0, &bytes);
             }
             _ => self.lie(script),
@@ -194,13 +194,6 @@ impl Feed {
     fn chosen(&self, script: &mut Script<'_>) -> Option<&ConnId> {
         let count = self.opened.len();
         self.opened.get(usize::from(script.byte()) % count.max(1))
-    }
-
-    fn somebody(&self, script: &mut Script<'_>) -> SocketAddrV4 {
-        match script.byte() {
-            n if n % 2 == 0 => LIAR,
-            n => SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 3), n.into()),
-        }
     }
 
     fn connect(&mut self, script: &mut Script<'_>) {
@@ -260,7 +253,7 @@ impl Feed {
         let mut out = [0; HEADER_MAX];
         let len = self.codec.encode(&packet, link, &mut out);
         let mut bytes = out[..len].to_vec();
-        if script.byte() % 8 == 0 {
+        if script.byte().is_multiple_of(8) {
             let at = usize::from(script.byte()) % len;
             bytes[at] ^= script.byte();
         }
@@ -271,5 +264,13 @@ impl Feed {
             bytes.resize((bytes.len() + length).min(DATAGRAM_MAX), 1);
         }
         self.hub.deliver(LIAR, DRIVER, script.byte(), &bytes);
+    }
+}
+
+/// The liar, or a stranger.
+fn somebody(script: &mut Script<'_>) -> SocketAddrV4 {
+    match script.byte() {
+        n if n % 2 == 0 => LIAR,
+        n => SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 3), n.into()),
     }
 }

@@ -78,11 +78,11 @@ impl<W: Wire> Driver<W> {
 
 impl Core {
     /// One datagram that the network delivered, number `i` of its batch.
-    fn take<'a>(
+    fn take(
         &mut self,
         i: usize,
         datagram: Datagram<'_>,
-        bytes: &Bytes<'a>,
+        bytes: &Bytes<'_>,
         sink: &mut dyn Sink,
     ) -> Result<(), DriveError> {
         let Datagram {

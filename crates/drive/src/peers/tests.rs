@@ -121,13 +121,13 @@ fn an_idle_peer_makes_room_and_a_busy_one_does_not() {
     for n in 1..=u32::try_from(PEERS_MAX).unwrap() {
         let host = add(&mut peers, far(n), time(n), 0);
         peers.prove(host, 1, time(n));
-        if n != 700 {
-            peers.open(host, Lifetime::Persistent).unwrap();
-        } else {
+        if n == 700 {
             let Arrival::Live { conn, .. } = arrive(&mut peers, host, 3) else {
                 panic!()
             };
             assert_eq!(peers.finish(conn), None);
+        } else {
+            peers.open(host, Lifetime::Persistent).unwrap();
         }
     }
     let (host, forget) = peers.add(far(5_000), time(9_999), 0, false).unwrap();

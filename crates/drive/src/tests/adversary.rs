@@ -17,10 +17,13 @@ fn at(host: u8, port: u16) -> SocketAddrV4 {
 const A: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 4_000);
 const B: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 2), 4_000);
 
+/// Where each datagram went, and what it was.
+type Log = Rc<RefCell<Vec<(SocketAddrV4, Vec<u8>)>>>;
+
 /// A wire that remembers what was pushed into it.
 struct Tap {
     port: Port,
-    sent: Rc<RefCell<Vec<(SocketAddrV4, Vec<u8>)>>>,
+    sent: Log,
 }
 
 impl Wire for Tap {
@@ -86,7 +89,7 @@ struct Talk {
     hub: Hub,
     a: Driver<Tap>,
     b: Driver<Port>,
-    sent: Rc<RefCell<Vec<(SocketAddrV4, Vec<u8>)>>>,
+    sent: Log,
     conn: ConnId,
     random: Random,
     hashes: Hashes,
@@ -97,7 +100,7 @@ const LENGTH: u64 = 1_000_000;
 
 impl Talk {
     fn new(name: &str, factory: &dyn Factory) -> Self {
-        let (hub, sent) = (Hub::default(), Rc::default());
+        let (hub, sent) = (Hub::default(), Log::default());
         let port = hub.port(A);
         let tap = Tap {
             port,

@@ -395,31 +395,15 @@ pub(super) fn credits(summary: &Summary) -> Option<Section> {
         ),
         ("under way at the end", rest),
     ];
-    let mut table = Table::new(&[
-        "credits",
-        "number",
-        "of those sent",
-        "of those that arrived",
-    ]);
+    let mut table = Table::new(&["credits", "number", "of those sent"]);
     let share = |n: u64| human::percent(n as f64 / credits.sent as f64);
     table.push(vec![
         text("sent"),
         text(human::count(credits.sent)),
         text(share(credits.sent)),
-        text(""),
     ]);
-    for (i, (name, n)) in parts.into_iter().enumerate() {
-        let arrived = if i < 2 && credits.received > 0 {
-            human::percent(n as f64 / credits.received as f64)
-        } else {
-            String::new()
-        };
-        table.push(vec![
-            text(name),
-            text(human::count(n)),
-            text(share(n)),
-            text(arrived),
-        ]);
+    for (name, n) in parts {
+        table.push(vec![text(name), text(human::count(n)), text(share(n))]);
     }
     let bar = Bar {
         name: "sent".into(),
@@ -430,9 +414,9 @@ pub(super) fn credits(summary: &Summary) -> Option<Section> {
         id: "credits",
         title: "What became of the credits",
         says: format!(
-            "Credit waste is {}: so much of the credits that arrived found nothing left to send. {} of \
-             all that receivers sent brought data.",
-            credits.waste.map_or("-".into(), human::percent),
+            "{} of the credits that receivers sent arrived where nothing was left to send; {} \
+             brought data.",
+            share(credits.wasted),
             share(credits.used())
         ),
         body: markup(bars(&parts.map(|(name, _)| name), &[bar])),
