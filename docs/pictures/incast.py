@@ -71,7 +71,7 @@ class Panel:
         parts = [
             f'<text class="title" x="{self.left}" y="{TOP - 12}">{self.title}</text>',
             f'<path class="axis" d="M{self.left} {TOP}V{bottom}H{right}"/>',
-            f'<text x="{right}" y="{bottom + 38}" text-anchor="end">time</text>',
+            f'<text x="{right}" y="{bottom + 38}" text-anchor="end">time, log scale</text>',
         ]
         for time, label in TIMES.items():
             x = self.across(time)
@@ -147,7 +147,7 @@ def draw(results: dict[str, tg.Result]) -> str:
     tallest = 1.1 * max(y for points in queues.values() for _, y in points)
     panels = [
         (Panel(LEFT, "Messages finished", 100, " %"), finished),
-        (Panel(LEFT + WIDTH + GAP, "Longest queue", tallest, " kB"), queues),
+        (Panel(LEFT + WIDTH + GAP, "Longest queue", tallest, " KB"), queues),
     ]
     parts: list[str] = []
     for panel, curves in panels:

@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -150,3 +151,12 @@ def test_why_adds_up_to_the_time_in_the_table() -> None:
     assert "the way of the last byte" in str(slowest)
     with pytest.raises(tg.RunError, match="no message 4"):
         result.why(4)
+
+
+@pytest.mark.parametrize("function", [tg.scenario, tg.run, tg.compare])
+def test_a_keyword_that_is_almost_right_is_put_right(function: Callable[..., object]) -> None:
+    wrong, right = ("sett", "set") if function is not tg.scenario else ("transprt", "transport")
+    with pytest.raises(TypeError, match=rf"no keyword '{wrong}'; did you mean '{right}'\?"):
+        function("incast", **{wrong: "dctcp"})
+    with pytest.raises(TypeError, match="no keyword 'xyzzy'; there are "):
+        function("incast", xyzzy=1)

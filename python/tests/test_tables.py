@@ -190,7 +190,14 @@ def test_comparisons_are_drawn_over_what_varies(tmp_path: Path) -> None:
     assert places == [[4, 8], [4, 8]]
     bands = [collection.get_datalim(ax.transData) for collection in ax.collections]
     assert len(bands) == 2
-    assert compared.plot.queue(over="fanout").get_ylabel() == "longest queue"
+    assert ax.get_ylabel() == "slowdown, p99, mean of 2 seeds, log scale"
+    of_four = [r["slowdown_p99"] for r in compared.rows() if r["workload.senders"] == "4"]
+    means = {sum(pair) / 2 for pair in (of_four[:2], of_four[2:])}
+    drawn = {float(cast("list[float]", line.get_ydata())[0]) for line in ax.lines}
+    assert drawn == pytest.approx(means), "the picture shows what the table shows"
+    ax = compared.plot.queue(over="fanout")
+    assert ax.get_ylabel() == "longest queue, mean of 2 seeds"
+    assert ax.yaxis.get_major_formatter()(64e3) == "64\N{NO-BREAK SPACE}KB"
     with pytest.raises(ValueError, match=r"workload\.load does not vary.*workload\.senders"):
         compared.plot.fct(over="load")
     alone = tg.compare("incast", set=SMALL, transports=["expresspass", "dctcp"], out=tmp_path)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate import _core
 from tidegate._run import Result, program
-from tidegate._scenario import KEYS, RunError, Scenario, Start, source, toml
+from tidegate._scenario import KEYS, RunError, Scenario, Start, source, suggesting, toml
 from tidegate.plot import ComparisonPlots
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def _figure(run: dict[str, Any], what: str, quantile: str) -> float | None:
     return None if spread is None else spread[quantile]["value"]
 
 
+@suggesting
 def compare(
     scenario: Start | Scenario,
     *,

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tidegate import _core
-from tidegate._scenario import RunError, Scenario, Start, assignments, source
+from tidegate._scenario import RunError, Scenario, Start, assignments, source, suggesting
 from tidegate.plot import RunPlots
 
 if TYPE_CHECKING:
@@ -228,6 +228,7 @@ def program(words: Sequence[str]) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+@suggesting
 def run(
     scenario: Start | Scenario,
     *,

@@ -8,14 +8,17 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from tidegate import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+_Takes = ParamSpec("_Takes")
+_Gives = TypeVar("_Gives")
 
 Start = str | os.PathLike[str] | Mapping[str, object]
 """A path, the name of a built-in scenario, or the tables of a scenario."""
@@ -56,6 +59,33 @@ class RunError(Exception):
     def __reduce__(self) -> tuple[type[RunError], tuple[int, str]]:
         """Pickle it with its code, so that it survives the way back from another process."""
         return type(self), (self.code, str(self))
+
+
+def suggesting(function: Callable[_Takes, _Gives]) -> Callable[_Takes, _Gives]:
+    """Let a function that takes keywords say which one was perhaps meant.
+
+    >>> suggesting(scenario)("incast", transprt="dctcp")
+    Traceback (most recent call last):
+        ...
+    TypeError: scenario() has no keyword 'transprt'; did you mean 'transport'?
+    """
+    code = function.__code__  # type: ignore[attr-defined]
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    @wraps(function)
+    def checked(*args: _Takes.args, **words: _Takes.kwargs) -> _Gives:
+        wrong = next((word for word in words if word not in known), None)
+        if wrong is None:
+            return function(*args, **words)
+        from difflib import get_close_matches  # noqa: PLC0415 - seldom needed
+
+        near = get_close_matches(wrong, known, 1)
+        cure = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+        name = function.__name__  # type: ignore[attr-defined]
+        message = f"{name}() has no keyword {wrong!r}; {cure}"
+        raise TypeError(message)
+
+    return checked
 
 
 @dataclass(frozen=True)
@@ -141,6 +171,7 @@ class Scenario:
         return tomllib.loads(self.check().toml)
 
 
+@suggesting
 def scenario(
     start: Start | Scenario,
     *,

@@ -72,7 +72,11 @@ def _legend(ax: Axes) -> None:
 def _engineering(unit: str) -> Any:  # noqa: ANN401 - matplotlib is not there when this is read
     from matplotlib.ticker import EngFormatter  # noqa: PLC0415 - an extra
 
-    return EngFormatter(unit, sep="\N{NO-BREAK SPACE}", usetex=False)
+    formatter = EngFormatter(unit, sep="\N{NO-BREAK SPACE}", usetex=False)
+    if unit in ("B", "b/s"):
+        # As everywhere in tidegate: KB and Kb/s.
+        formatter.ENG_PREFIXES = {**formatter.ENG_PREFIXES, 3: "K"}
+    return formatter
 
 
 def _labels(results: Sequence[Result]) -> list[str]:
@@ -128,7 +132,8 @@ def fct(*results: Result, ax: Axes | None = None) -> Axes:
     for result, label in zip(results, _labels(results), strict=True):
         rows = _counted(result, "fct_ps")
         _step(ax, _cumulative((took / _PS_PER_S, done) for _, took, done in rows), label)
-    ax.set(xlabel="completion time", ylabel="share of messages", xscale="log", ylim=(0, 1.02))
+    ax.set(xlabel="completion time, log scale", ylabel="share of messages")
+    ax.set(xscale="log", ylim=(0, 1.02))
     _logarithmic(ax.xaxis, "s")
     _legend(ax)
     return ax
@@ -162,7 +167,8 @@ def slowdown(*results: Result, ax: Axes | None = None) -> Axes:
     if len({size for run in rows for size, _, _ in run}) < 2:  # noqa: PLR2004 - one size
         for run, label in zip(rows, labels, strict=True):
             _step(ax, _cumulative((slow, done) for _, slow, done in run), label)
-        ax.set(xlabel="slowdown", ylabel="share of messages", xscale="log", ylim=(0, 1.02))
+        ax.set(xlabel="slowdown, log scale", ylabel="share of messages")
+        ax.set(xscale="log", ylim=(0, 1.02))
         _logarithmic(ax.xaxis, "")
     else:
         for run, label in zip(rows, labels, strict=True):
@@ -172,7 +178,8 @@ def slowdown(*results: Result, ax: Axes | None = None) -> Axes:
             (line,) = ax.plot(sizes, tail, marker="o", markersize=3, label=f"{label}, p99")
             middle = [_quantile(values, 0.5) for _, values in groups]
             ax.plot(sizes, middle, "--", color=line.get_color(), label=f"{label}, p50")
-        ax.set(xlabel="message size", ylabel="slowdown", xscale="log", yscale="log")
+        ax.set(xlabel="message size, log scale", ylabel="slowdown, log scale")
+        ax.set(xscale="log", yscale="log")
         _logarithmic(ax.xaxis, "B")
         _logarithmic(ax.yaxis, "")
     _legend(ax)
@@ -371,7 +378,10 @@ class RunPlots:
 
 
 class ComparisonPlots:
-    """Pictures of a comparison: a line per transport, and the range over seeds as a band."""
+    """Pictures of a comparison: a line per transport, and the range over seeds as a band.
+
+    Lines are means over seeds, as in the table that the comparison prints.
+    """
 
     def __init__(self, comparison: Comparison) -> None:
         """Remember the comparison."""
@@ -384,7 +394,7 @@ class ComparisonPlots:
             ValueError: `over` does not vary.
         """
         ax = self._over(over, "fct_p99_ps", ax, scale=1 / _PS_PER_S)
-        ax.set(ylabel="completion time, p99", yscale="log")
+        ax.set(ylabel=f"completion time, p99{self._mean()}, log scale", yscale="log")
         _logarithmic(ax.yaxis, "s")
         return ax
 
@@ -395,7 +405,7 @@ class ComparisonPlots:
             ValueError: `over` does not vary.
         """
         ax = self._over(over, "slowdown_p99", ax)
-        ax.set(ylabel="slowdown, p99", yscale="log")
+        ax.set(ylabel=f"slowdown, p99{self._mean()}, log scale", yscale="log")
         _logarithmic(ax.yaxis, "")
         return ax
 
@@ -406,9 +416,14 @@ class ComparisonPlots:
             ValueError: `over` does not vary.
         """
         ax = self._over(over, "queue_max", ax)
-        ax.set(ylabel="longest queue", ylim=(0, None))
+        ax.set(ylabel=f"longest queue{self._mean()}", ylim=(0, None))
         ax.yaxis.set_major_formatter(_engineering("B"))
         return ax
+
+    def _mean(self) -> str:
+        """Say what a point is, where there are several seeds."""
+        seeds = {run["seed"] for run in self._comparison.summaries}
+        return f", mean of {len(seeds)} seeds" if len(seeds) > 1 else ""
 
     def _over(self, over: str | None, figure: str, ax: Axes | None, scale: float = 1) -> Axes:
         """Draw a column of `rows` over a setting, or per transport where nothing else varies."""
@@ -440,9 +455,9 @@ class ComparisonPlots:
 
 
 def _band(ax: Axes, label: str, points: dict[float, list[float]], *, joined: bool) -> None:
-    """Draw medians, and from the least to the greatest of the seeds."""
+    """Draw means, and from the least to the greatest of the seeds."""
     places = sorted(points)
-    middle = [_quantile(points[place], 0.5) for place in places]
+    middle = [math.fsum(points[place]) / len(points[place]) for place in places]
     low, high = ([end(points[place]) for place in places] for end in (min, max))
     if joined:
         (line,) = ax.plot(places, middle, marker="o", markersize=3, label=label)

@@ -205,7 +205,7 @@ pub(crate) struct FuzzArgs {
 pub(crate) struct NewArgs {
     /// The file to write; it must not exist
     pub(crate) file: PathBuf,
-    /// The built-in scenario to start from
+    /// The built-in scenario to start from; or trace, with a list of messages and a fabric in files
     #[arg(long, default_value = "incast")]
     pub(crate) from: String,
 }
@@ -299,7 +299,7 @@ pub(crate) struct BenchArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ReproduceArgs {
-    /// Experiments, or folders like them (with a slash); all experiments where none is named
+    /// Experiments, claims, folders of experiments (with a slash), or all; the list where none is named
     pub(crate) names: Vec<String>,
     /// Only the quick cases, with one seed each
     #[arg(long)]

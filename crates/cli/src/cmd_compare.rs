@@ -57,6 +57,8 @@ pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
 #[derive(Default)]
 pub(crate) struct Ended {
     runs: Vec<Done>,
+    /// Runs that an interruption cut short or kept from beginning.
+    unfinished: usize,
     code: i32,
 }
 
@@ -69,17 +71,28 @@ impl Ended {
                     screen.fail(done.code, why);
                 }
                 let code = done.code;
-                self.runs.push(done);
+                if code == exit::INTERRUPTED {
+                    self.unfinished += 1;
+                } else {
+                    self.runs.push(done);
+                }
                 code
             }
             Some(Err(errors)) => screen.wrong(&errors),
-            None => exit::INTERRUPTED,
+            None => {
+                self.unfinished += 1;
+                exit::INTERRUPTED
+            }
         };
         self.code = worse(self.code, code);
     }
 
     /// The table, the thresholds that were not met, and the report; returns the exit code.
     pub(crate) fn show(mut self, args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
+        let interrupted = results::compare::interrupted(self.runs.len(), self.unfinished);
+        if let Some(text) = interrupted {
+            screen.warn(&format!("{text}: {}", repeat(args, global)));
+        }
         if self.runs.is_empty() {
             return self.code;
         }
@@ -141,7 +154,11 @@ impl Ended {
             return Ok(None);
         }
         let command = repeat(args, global);
-        let page = results::compare::html(&summaries.iter().collect::<Vec<_>>(), &command);
+        let page = results::compare::html(
+            &summaries.iter().collect::<Vec<_>>(),
+            &command,
+            self.unfinished,
+        );
         let first = self.runs.first().and_then(|run| run.dir.parent());
         let name = format!(
             "compare-{:08x}.html",

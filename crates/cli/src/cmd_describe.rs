@@ -4,6 +4,7 @@ use crate::args::{Cli, CompletionsArgs, ExplainArgs, Global, ListArgs, ListKind,
 use crate::exit;
 use crate::screen::Screen;
 use clap::CommandFactory;
+use results::beside;
 use results::human;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -114,11 +115,27 @@ pub(crate) fn explain(args: &ExplainArgs, global: &Global, screen: &Screen) -> i
             exit::OK
         }
         Ok(text) => {
-            screen.print(&text);
+            let lines = text
+                .lines()
+                .map(|line| fitted(line, screen.style.width) + "\n");
+            screen.print(&lines.collect::<String>());
             exit::OK
         }
         Err(why) => screen.fail(exit::USAGE, &why),
     }
+}
+
+/// A line of an explanation in so many columns: what stands in its last column goes on below itself.
+fn fitted(line: &str, width: usize) -> String {
+    if line.chars().count() <= width {
+        return line.to_owned();
+    }
+    let start = line.len() - line.trim_start().len();
+    let gap = line[start..].find("  ").map(|at| start + at);
+    let last = gap.map_or(start, |gap| {
+        gap + line[gap..].len() - line[gap..].trim_start().len()
+    });
+    beside(&line[..last], &line[last..], width)
 }
 
 pub(crate) fn schema(args: &SchemaArgs, global: &Global, screen: &Screen) -> i32 {
@@ -164,3 +181,29 @@ pub(crate) fn version(global: &Global, screen: &Screen) -> i32 {
 
 const RNG: &str = "SplitMix64, one stream per entity, keyed by seed, kind and number";
 const FINGERPRINT: &str = "XXH3, 64 bits, over every message's times and every port's counters";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_explanation_keeps_to_the_screen_and_its_columns() {
+        let all = transports::registry();
+        for name in scenario::known_names(&all) {
+            let text = scenario::explain(&name, &all).unwrap();
+            for line in text.lines() {
+                let shown = fitted(line, 80);
+                for part in shown.lines() {
+                    let long_word = part.split_whitespace().any(|word| word.len() > 40);
+                    assert!(part.chars().count() <= 80 || long_word, "{name}: {part}");
+                }
+                let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+                assert_eq!(words(&shown), words(line), "nothing is lost");
+            }
+        }
+        assert_eq!(
+            fitted("  load  the share of links", 24),
+            "  load  the share of\n        links"
+        );
+    }
+}

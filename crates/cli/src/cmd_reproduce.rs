@@ -4,30 +4,29 @@ use crate::args::{Global, ReproduceArgs};
 use crate::exit;
 use crate::experiments::{Case, EXPERIMENTS, Expected, Experiment, Row};
 use crate::metric::Run;
-use crate::progress::{Viewer, catch_interrupts};
+use crate::progress::{Viewer, catch_interrupts, clock};
 use crate::screen::Screen;
-use crate::verdict::{Verdict, document, page, summary, table};
-use results::{RunRecord, Status};
+use crate::verdict::{Verdict, csv, document, page, summary, table, totals};
+use results::{FileError, RunRecord, Status, Style, beside, human};
 use scenario::Assembled;
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Names all experiments at once.
+const ALL: &str = "all";
 
 /// Runs the command.
 pub(crate) fn run(args: &ReproduceArgs, global: &Global, screen: &Screen) -> i32 {
     catch_interrupts();
-    if args.list {
-        return match listed(args.markdown) {
-            Ok(text) => {
-                screen.print(&text);
-                exit::OK
-            }
-            Err(why) => screen.fail(exit::BROKEN, &why),
-        };
+    if args.list || args.names.is_empty() {
+        return list(args, screen);
     }
     let chosen = match chosen(&args.names) {
         Ok(chosen) => chosen,
         Err(why) => return screen.fail(exit::USAGE, &why),
     };
+    let mut all = Tally::default();
     let mut verdicts = Vec::new();
     for (experiment, claim) in &chosen {
         let mut expected = match experiment.expected() {
@@ -37,24 +36,24 @@ pub(crate) fn run(args: &ReproduceArgs, global: &Global, screen: &Screen) -> i32
         if let Some(claim) = claim {
             expected.narrow(claim);
         }
-        match reproduce(experiment, &expected, args, global, screen) {
-            Ok(mut found) => {
-                if args.markdown {
-                    let command = command(experiment, args, global);
-                    screen.print(&page(experiment, &command, &found));
-                } else if !global.json {
-                    screen.say(&table(experiment, &expected, &found));
-                }
-                verdicts.append(&mut found);
-            }
+        let found = match one(experiment, &expected, args, global, screen, &mut all) {
+            Ok(found) => found,
             Err(code) => return code,
-        }
+        };
+        verdicts.extend(found);
     }
-    if verdicts.is_empty() {
+    if all.runs == 0 {
         return screen.fail(exit::USAGE, "no case has that in its name");
+    }
+    let talks = !global.json && !args.markdown;
+    if global.dry_run {
+        screen.say(&format!(" in all {}; nothing was run\n", all.cost()));
+        return exit::OK;
     }
     if global.json {
         screen.print(&document(&verdicts));
+    } else if talks && chosen.len() > 1 {
+        screen.say(&format!("\n{}", all.told(&verdicts, screen.style)));
     }
     let failed = verdicts.iter().filter(|verdict| verdict.failed()).count();
     if failed == 0 {
@@ -67,14 +66,207 @@ pub(crate) fn run(args: &ReproduceArgs, global: &Global, screen: &Screen) -> i32
     }
 }
 
-/// The experiments called `names`, or those with rows that bear on a claim of that name, and the
-/// claim; all of ours where none is named.
-fn chosen(names: &[String]) -> Result<Vec<(Experiment, Option<String>)>, String> {
-    if names.is_empty() {
-        return Ok(EXPERIMENTS.iter().map(|all| (all.clone(), None)).collect());
+/// Prints the experiments, and how to run one where somebody may have expected more.
+fn list(args: &ReproduceArgs, screen: &Screen) -> i32 {
+    let text = match listed(args.markdown, screen.style.width) {
+        Ok(text) => text,
+        Err(why) => return screen.fail(exit::BROKEN, &why),
+    };
+    screen.print(&text);
+    if !args.list {
+        screen.print(&format!(
+            "\nNothing was run. tidegate reproduce NAME runs one of them again, --quick a part of it, \
+             {ALL} all of them;\n--dry-run says what that costs.\n"
+        ));
     }
+    exit::OK
+}
+
+/// One experiment: what it costs, its runs, its verdicts, its files.
+fn one(
+    experiment: &Experiment,
+    expected: &Expected,
+    args: &ReproduceArgs,
+    global: &Global,
+    screen: &Screen,
+    all: &mut Tally,
+) -> Result<Vec<Verdict>, i32> {
+    let talks = !global.json && !args.markdown;
+    let (costs, own) = costs(experiment, expected, args, global, screen)?;
+    if own.runs == 0 {
+        return Ok(Vec::new());
+    }
+    if talks || global.dry_run {
+        screen.say(&format!("\n {}: {}\n", experiment.name, own.cost()));
+    }
+    if global.dry_run {
+        screen.say(&costs);
+        all.add(&own);
+        return Ok(Vec::new());
+    }
+    let began = clock();
+    let found = reproduce(experiment, expected, args, global, screen)?;
+    let own = Tally {
+        took: began.elapsed(),
+        ..own
+    };
+    let command = command(experiment, args, global);
+    if args.markdown {
+        screen.print(&page(experiment, &command, &found));
+    } else if talks {
+        screen.say(&table(experiment, expected, &found, screen.style));
+        screen.say(&own.told(&found, screen.style));
+    }
+    if let Some(out) = &global.out {
+        let dir = write(out, experiment, expected, &found, &command)
+            .map_err(|error| screen.fail(exit::IO, &error.to_string()))?;
+        if talks {
+            screen.say(&format!(" written: {}\n", dir.display()));
+        }
+    }
+    all.add(&own);
+    Ok(found)
+}
+
+/// Runs and what they take.
+#[derive(Default)]
+struct Tally {
+    runs: u64,
+    /// Seconds of one thread, by what [`scenario::HOPS_PER_SECOND`] makes of their packets.
+    seconds: f64,
+    took: Duration,
+}
+
+impl Tally {
+    fn add(&mut self, other: &Self) {
+        self.runs += other.runs;
+        self.seconds += other.seconds;
+        self.took += other.took;
+    }
+
+    /// `40 runs, about 12 s on one thread`.
+    fn cost(&self) -> String {
+        let (runs, time) = (runs(self.runs), about(self.seconds));
+        format!("{runs}, about {time} on one thread")
+    }
+
+    /// The line after a table: how many numbers hold, and what it took.
+    fn told(&self, verdicts: &[Verdict], style: Style) -> String {
+        let took = about(self.took.as_secs_f64());
+        totals(verdicts, &format!("{} in {took}", runs(self.runs)), style)
+    }
+}
+
+fn runs(n: u64) -> String {
+    match n {
+        1 => "1 run".into(),
+        n => format!("{} runs", human::count(n)),
+    }
+}
+
+/// Seconds in the unit that people would choose.
+fn about(seconds: f64) -> String {
+    match seconds {
+        s if s < 1.0 => "a second".into(),
+        s if s < 100.0 => format!("{s:.0} s"),
+        s if s < 6_000.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.0} h", s / 3_600.0),
+    }
+}
+
+/// The cases that would run, a line each, and what they take together. Seeds cost alike.
+fn costs(
+    experiment: &Experiment,
+    expected: &Expected,
+    args: &ReproduceArgs,
+    global: &Global,
+    screen: &Screen,
+) -> Result<(String, Tally), i32> {
+    let (mut text, mut tally) = (String::new(), Tally::default());
+    for case in cases(expected, args) {
+        let sets = settings(expected, case, args, global, 1);
+        let plan = planned(experiment, &sets, global, screen)?;
+        let seeds = match case.rows.iter().any(|row| row.metric.needs_a_run()) {
+            true => seeds(expected, args),
+            false => 0,
+        };
+        let seconds = plan.hops() as f64 / scenario::HOPS_PER_SECOND * seeds as f64;
+        tally.add(&Tally {
+            runs: seeds.max(1),
+            seconds,
+            took: Duration::ZERO,
+        });
+        let line = format!("{}: {}, about {}", case.name, runs(seeds), about(seconds));
+        text += &beside("   ", &line, screen.style.width);
+        text.push('\n');
+    }
+    Ok((text, tally))
+}
+
+/// Seeds of every case.
+fn seeds(expected: &Expected, args: &ReproduceArgs) -> u64 {
+    let usual = if args.quick {
+        expected.quick_seeds
+    } else {
+        expected.seeds
+    };
+    args.seeds.unwrap_or(usual)
+}
+
+/// What a case sets with one seed, the command line's overrides last.
+fn settings(
+    expected: &Expected,
+    case: &Case,
+    args: &ReproduceArgs,
+    global: &Global,
+    seed: u64,
+) -> Vec<String> {
+    let mut sets = expected.settings(case, args.quick);
+    sets.extend(global.sets.iter().cloned());
+    sets.push(format!("run.seed={seed}"));
+    sets
+}
+
+/// Writes an experiment's numbers into a folder of its name: as CSV, the table as text, everything
+/// as JSON.
+fn write(
+    out: &Path,
+    experiment: &Experiment,
+    expected: &Expected,
+    verdicts: &[Verdict],
+    command: &str,
+) -> Result<PathBuf, FileError> {
+    let name = Path::new(experiment.name.as_ref()).file_name();
+    let dir = out.join(name.unwrap_or_else(|| "experiment".as_ref()));
+    std::fs::create_dir_all(&dir).map_err(|source| FileError {
+        path: dir.clone(),
+        source,
+    })?;
+    let table = table(experiment, expected, verdicts, Style::PLAIN);
+    let files = [
+        ("data.csv", csv(verdicts)),
+        ("verdicts.txt", format!("{command}\n{table}")),
+        ("verdicts.json", document(verdicts)),
+    ];
+    for (name, text) in files {
+        results::files::write(&dir, name, &mut |file| file.write_all(text.as_bytes()))?;
+    }
+    Ok(dir)
+}
+
+/// The experiments called `names`, or those with rows that bear on a claim of that name, and the
+/// claim.
+fn chosen(names: &[String]) -> Result<Vec<(Experiment, Option<String>)>, String> {
     let mut chosen = Vec::new();
     for name in names {
+        if name == ALL {
+            chosen.extend(
+                EXPERIMENTS
+                    .iter()
+                    .map(|experiment| (experiment.clone(), None)),
+            );
+            continue;
+        }
         let unknown = match Experiment::find(name) {
             Ok(experiment) => {
                 chosen.push((experiment, None));
@@ -88,9 +280,12 @@ fn chosen(names: &[String]) -> Result<Vec<(Experiment, Option<String>)>, String>
             .map(|(claim, experiment)| ((*experiment).clone(), Some(claim.clone())))
             .collect();
         if bearing.is_empty() {
-            let known: BTreeSet<_> = claims.iter().map(|(claim, _)| claim.as_str()).collect();
-            let known: Vec<_> = known.into_iter().collect();
-            return Err(format!("{unknown}; claims are {}", known.join(", ")));
+            let experiments = EXPERIMENTS.iter().map(|all| all.name.as_ref());
+            let known = experiments.chain(claims.iter().map(|(claim, _)| claim.as_str()));
+            return Err(match scenario::nearest(name, known) {
+                Some(near) => format!("{unknown}; did you mean {near}?"),
+                None => format!("{unknown}; tidegate reproduce --list names them all"),
+            });
         }
         chosen.extend(bearing);
     }
@@ -130,58 +325,58 @@ fn command(experiment: &Experiment, args: &ReproduceArgs, global: &Global) -> St
     text
 }
 
-/// All experiments: figure, name, and what they are about; as a page with what came of them last, by the result
-/// pages of the repository in which this runs.
-fn listed(markdown: bool) -> Result<String, String> {
-    let mut text = if markdown {
-        "# Experiments\n\n\
+/// All experiments: name, runs, figure and what they are about; as a page with what came of them
+/// last, by the result pages of the repository in which this runs.
+fn listed(markdown: bool, width: usize) -> Result<String, String> {
+    if markdown {
+        return listed_markdown();
+    }
+    let longest = EXPERIMENTS.iter().map(|all| all.name.len()).max();
+    let widest = longest.unwrap_or(0);
+    let mut text = format!("{:<widest$}  quick   runs  figure: about\n", "experiment");
+    for experiment in EXPERIMENTS {
+        let expected = experiment.expected()?;
+        let quick = expected.cases.iter().filter(|case| case.quick).count() as u64;
+        let (quick, full) = (
+            quick * expected.quick_seeds,
+            expected.cases.len() as u64 * expected.seeds,
+        );
+        let name = format!("{:<widest$}  {quick:>5}  {full:>5}  ", experiment.name);
+        let figure = expected.source.trim_matches(['[', ']']);
+        let about = format!("{figure}: {}", expected.title);
+        text += &beside(&name, &about, width);
+        text.push('\n');
+    }
+    text += "\nclaims, each the name of some rows:\n";
+    let claims = claims()?;
+    let longest = claims.iter().map(|(claim, _)| claim.len()).max();
+    let widest = longest.unwrap_or(0);
+    for (claim, experiment) in &claims {
+        let _ = writeln!(text, "{claim:<widest$}  {}", experiment.name);
+    }
+    Ok(text)
+}
+
+fn listed_markdown() -> Result<String, String> {
+    let mut text = "# Experiments\n\n\
         Generated by `tidegate reproduce --list --markdown`. Each is a folder of `experiments/` in the repository: \
         `README.md` says what it claims and where it departs from its source, `result.md` what came out of the \
         command at its head, which may have fewer seeds or messages, counted here. `tidegate reproduce NAME` runs one again, `--quick` a part of it in seconds. A number *matches* within the tolerance that \
         stands beside it; *no public number* means that ours is reported alone.\n\n\
         | figure | experiment | about | result |\n| --- | --- | --- | --- |\n"
-            .to_owned()
-    } else {
-        format!(
-            "{:<22} {:<24} {:>5} {:>5}  about\n",
-            "figure", "experiment", "quick", "cases"
-        )
-    };
+        .to_owned();
     for experiment in EXPERIMENTS {
-        let Expected {
-            title,
-            source,
-            cases,
-            ..
-        } = experiment.expected()?;
+        let Expected { title, source, .. } = experiment.expected()?;
         let (name, figure) = (&experiment.name, source.trim_matches(['[', ']']));
-        if markdown {
-            let page = std::fs::read_to_string(format!("experiments/{name}/result.md"));
-            let counts = page.ok().and_then(|page| summary(&page));
-            let counts = counts.unwrap_or_else(|| "not run in full yet".to_owned());
-            let _ = writeln!(text, "| {figure} | `{name}` | {title} | {counts} |");
-        } else {
-            let quick = cases.iter().filter(|case| case.quick).count();
-            let _ = writeln!(
-                text,
-                "{figure:<22} {name:<24} {quick:>5} {:>5}  {title}",
-                cases.len()
-            );
-        }
+        let page = std::fs::read_to_string(format!("experiments/{name}/result.md"));
+        let counts = page.ok().and_then(|page| summary(&page));
+        let counts = counts.unwrap_or_else(|| "not run in full yet".to_owned());
+        let _ = writeln!(text, "| {figure} | `{name}` | {title} | {counts} |");
     }
-    text += if markdown {
-        "\n`tidegate reproduce CLAIM` runs the rows that bear on a published claim, and no others.\n\n\
-         | claim | in |\n| --- | --- |\n"
-    } else {
-        "\nclaims, each the name of some rows:\n"
-    };
+    text += "\n`tidegate reproduce CLAIM` runs the rows that bear on a published claim, and no others.\n\n\
+         | claim | in |\n| --- | --- |\n";
     for (claim, experiment) in claims()? {
-        let name = &experiment.name;
-        let _ = if markdown {
-            writeln!(text, "| {claim} | {name} |")
-        } else {
-            writeln!(text, "{claim:<46} {name}")
-        };
+        let _ = writeln!(text, "| {claim} | {} |", experiment.name);
     }
     Ok(text)
 }
@@ -212,12 +407,7 @@ fn reproduce(
     global: &Global,
     screen: &Screen,
 ) -> Result<Vec<Verdict>, i32> {
-    let usual = if args.quick {
-        expected.quick_seeds
-    } else {
-        expected.seeds
-    };
-    let seeds = args.seeds.unwrap_or(usual);
+    let seeds = seeds(expected, args);
     let loose = args.quick && !expected.quick_set.is_empty();
     let mut verdicts: Vec<Verdict> = Vec::new();
     for case in cases(expected, args) {
@@ -233,9 +423,7 @@ fn reproduce(
         };
         let mut rows: Vec<Verdict> = case.rows.iter().map(verdict).collect();
         for seed in 1..=seeds {
-            let mut sets = expected.settings(case, args.quick);
-            sets.extend(global.sets.iter().cloned());
-            sets.push(format!("run.seed={seed}"));
+            let sets = settings(expected, case, args, global, seed);
             let plan = planned(experiment, &sets, global, screen)?;
             for row in &mut rows {
                 row.values.extend(row.spec.metric.beforehand(&plan));

@@ -233,11 +233,7 @@ impl Experiment {
             .iter()
             .find(|experiment| experiment.name == name);
         found.cloned().ok_or_else(|| {
-            let known: Vec<_> = EXPERIMENTS.iter().map(|e| e.name.as_ref()).collect();
-            format!(
-                "no experiment \"{name}\"; write ./{name} for a folder, or one of {}",
-                known.join(", ")
-            )
+            format!("no experiment or claim \"{name}\" (of a folder write ./{name})")
         })
     }
 

@@ -2,6 +2,7 @@
 
 use crate::experiments::{Expected, Experiment, Row};
 use results::stats::Interval;
+use results::{Style, beside, wrap};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -202,12 +203,51 @@ impl Verdict {
     }
 }
 
-/// The table of one experiment, for the terminal.
-pub(crate) fn table(experiment: &Experiment, expected: &Expected, verdicts: &[Verdict]) -> String {
-    let mut text = format!(
-        "\n{}  {}  {}\n",
+/// The table of one experiment, for the terminal: a line per number, or where that is too narrow a
+/// paragraph per case.
+pub(crate) fn table(
+    experiment: &Experiment,
+    expected: &Expected,
+    verdicts: &[Verdict],
+    style: Style,
+) -> String {
+    let head = format!(
+        "{}  {}  {}",
         experiment.name, expected.title, expected.source
     );
+    let mut text = format!("\n{}\n", wrap(&head, style.width, 0));
+    let lines = lines(verdicts);
+    if lines.iter().all(|line| line.chars().count() <= style.width) {
+        text.extend(lines.iter().flat_map(|line| [line.as_str(), "\n"]));
+        return text;
+    }
+    let mut case = String::new();
+    for verdict in verdicts {
+        if verdict.case_name() != case {
+            case = verdict.case_name();
+            text += &format!("{}\n", beside("  ", &case, style.width));
+        }
+        let mut told = format!("{} {}", verdict.metric_name(), short(verdict.measured()));
+        let allowed = verdict.allowed();
+        match (&verdict.spec.expected, allowed.as_str()) {
+            (None, "-") => {}
+            (None, allowed) => told += &format!(" ({allowed})"),
+            (Some(expected), "-") => told += &format!(" (expected {})", short(*expected)),
+            (Some(expected), allowed) => {
+                told += &format!(" (expected {} {allowed})", short(*expected));
+            }
+        }
+        told += &format!(": {}", verdict.words());
+        if let Some(spread) = verdict.spread() {
+            told += &format!(", {spread}");
+        }
+        text += &format!("{}\n", beside("    ", &told, style.width));
+    }
+    text
+}
+
+/// A line per number, below each other.
+fn lines(verdicts: &[Verdict]) -> Vec<String> {
     let head = ["case", "metric", "expected", "measured", "allowed"].map(str::to_owned);
     let cells = |verdict: &Verdict| {
         [
@@ -230,13 +270,76 @@ pub(crate) fn table(experiment: &Experiment, expected: &Expected, verdicts: &[Ve
         }
         line
     };
-    let _ = writeln!(text, "{}  verdict", line(&head));
+    let mut lines = vec![format!("{}  verdict", line(&head))];
     for (verdict, row) in verdicts.iter().zip(&rows) {
-        let _ = write!(text, "{}  {}", line(row), verdict.words());
+        let mut text = format!("{}  {}", line(row), verdict.words());
         if let Some(spread) = verdict.spread() {
             let _ = write!(text, ", {spread}");
         }
-        text.push('\n');
+        lines.push(text);
+    }
+    lines
+}
+
+/// The verdict on all of them in a line, and `cost` after it.
+pub(crate) fn totals(verdicts: &[Verdict], cost: &str, style: Style) -> String {
+    let count = |test: &dyn Fn(Word) -> bool| verdicts.iter().filter(|v| test(v.word())).count();
+    let holds = count(&|word| word < Word::NoNumber);
+    let alone = count(&|word| word == Word::NoNumber);
+    let reported = count(&|word| word == Word::DiffersReported);
+    let differs = count(&|word| word == Word::Differs);
+    let mark = if differs > 0 { "✗" } else { "✓" };
+    let judged = holds + reported + differs;
+    let mut parts = vec![match judged {
+        0 => "nothing to hold it against".to_owned(),
+        _ => format!("{holds} of {judged} expected numbers, ratios and directions hold"),
+    }];
+    if reported > 0 {
+        parts.push(format!("{reported} differ and are only reported"));
+    }
+    if differs > 0 {
+        parts.push(format!("{differs} DIFFER"));
+    }
+    if alone > 0 {
+        parts.push(format!("{alone} have no public number"));
+    }
+    let text = format!("{}; {cost}", parts.join(", "));
+    format!("{}\n", beside(&format!(" {mark} "), &text, style.width))
+}
+
+/// Every measured number, a line per seed.
+pub(crate) fn csv(verdicts: &[Verdict]) -> String {
+    let mut text = String::from(
+        "experiment,case,metric,against,seed,value,expected,at_least,at_most,allowed,evidence,verdict\n",
+    );
+    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    let quoted = |text: &str| {
+        if text.contains([',', '"', '\n']) {
+            format!("\"{}\"", text.replace('"', "\"\""))
+        } else {
+            text.to_owned()
+        }
+    };
+    for verdict in verdicts {
+        let spec = &verdict.spec;
+        for (seed, &value) in (1u64..).zip(&verdict.values) {
+            let cells = [
+                quoted(&verdict.experiment),
+                quoted(&verdict.case),
+                quoted(&verdict.metric_name()),
+                quoted(spec.against.as_deref().unwrap_or_default()),
+                seed.to_string(),
+                number(Some(value).filter(|value| !value.is_nan())),
+                number(spec.expected),
+                number(spec.at_least),
+                number(spec.at_most),
+                number(verdict.slack()),
+                quoted(&spec.evidence),
+                quoted(verdict.word().text()),
+            ];
+            text += &cells.join(",");
+            text.push('\n');
+        }
     }
     text
 }

@@ -229,6 +229,19 @@ fn a_new_file_runs_as_it_is_and_is_never_overwritten() {
     let folder = Folder::new("new");
     let output = tidegate(&folder.0, &["new", "my.toml", "--from", "permutation"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let written = std::fs::read_to_string(folder.0.join("my.toml")).unwrap();
+    let schema = written
+        .lines()
+        .next()
+        .unwrap()
+        .strip_prefix("#:schema ./")
+        .unwrap();
+    let schema = std::fs::read_to_string(folder.0.join(schema)).unwrap();
+    let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+    assert_eq!(
+        schema["title"], "tidegate scenario",
+        "the line names a file that is there"
+    );
     assert_eq!(
         tidegate(&folder.0, &["check", "my.toml"]).status.code(),
         Some(0)
@@ -242,6 +255,38 @@ fn a_new_file_runs_as_it_is_and_is_never_overwritten() {
             .status
             .code(),
         Some(2)
+    );
+}
+
+#[test]
+fn a_trace_and_a_fabric_of_ones_own_run_by_the_names_of_their_hosts() {
+    let folder = Folder::new("new-trace");
+    let output = tidegate(&folder.0, &["new", "my.toml", "--from", "trace"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let check = text(&tidegate(&folder.0, &["check", "my.toml"]).stdout);
+    assert!(
+        check.contains("0 gpu0, 1 gpu1,") && check.contains("7 store"),
+        "{check}"
+    );
+    let run = tidegate(&folder.0, &["run", "my.toml", "--out", "o"]);
+    let shown = text(&run.stdout);
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+    assert!(shown.contains("by tag: checkpoint (4)"), "{shown}");
+    assert!(
+        shown.contains(" -> store, ") && !shown.contains("h7"),
+        "{shown}"
+    );
+    let why = text(&tidegate(&folder.0, &["why", "o", "--flow", "0"]).stdout);
+    assert!(why.contains("gpu0 -> store"), "{why}");
+    let again = tidegate(&folder.0, &["new", "other.toml", "--from", "trace"]);
+    assert_eq!(
+        again.status.code(),
+        Some(4),
+        "messages.csv is there already"
+    );
+    assert!(
+        !folder.0.join("other.toml").exists(),
+        "all of it or nothing"
     );
 }
 

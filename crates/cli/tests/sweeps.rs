@@ -85,6 +85,44 @@ fn a_comparison_killed_at_any_moment_ends_as_one_never_killed() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn an_interrupted_comparison_says_what_is_missing_and_how_to_go_on() {
+    let folder = Folder::new("stopped");
+    let long = "[topology]\nkind = \"star\"\nhosts = 9\n[workload]\nkind = \"permutation\"\nsize = \"20KB\"\n";
+    folder.write("long.toml", long);
+    let sizes = "workload.size=[20KB,4GB,5GB]";
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tidegate"))
+        .current_dir(&folder.0)
+        .args(["compare", "long.toml", "--set", sizes, "--jobs", "1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The first run is whole once its last file is there; the second never ends by itself.
+    let under_way = || {
+        let out = std::fs::read_dir(folder.path("out")).into_iter().flatten();
+        let begun = out.flatten().filter(|dir| dir.path().is_dir()).count();
+        begun >= 2
+    };
+    while !under_way() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::yield_now();
+    }
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let said = text(&output.stderr);
+    assert!(said.contains("interrupted: 1 of 3 runs are done"), "{said}");
+    assert!(
+        said.contains("goes on from there: tidegate compare long.toml"),
+        "{said}"
+    );
+}
+
 #[test]
 fn shards_together_do_what_one_comparison_does() {
     let folder = Folder::new("shards");

@@ -132,3 +132,52 @@ fn a_load_that_nobody_sustains_is_warned_of() {
     let out = text(&steady.stdout);
     assert!(!out.contains("backlog"), "{out}");
 }
+
+#[test]
+fn eighty_columns_hold_every_column_of_every_table() {
+    let folder = Folder::new("eighty");
+    folder.write("small.toml", SMALL);
+    let shown = |arguments: &str| {
+        let seen = seen(&folder, 80, arguments, &[("NO_COLOR", "1")])?;
+        // What the bars drew and took away again stands before a carriage return within a line.
+        let lines = seen.lines().map(|line| line.trim_end_matches('\r'));
+        let lines: Vec<String> = lines
+            .map(|line| {
+                line.rsplit('\r')
+                    .next()
+                    .unwrap_or_default()
+                    .replace("\u{1b}[2K", "")
+            })
+            .collect();
+        Some(lines)
+    };
+    let three = "compare small.toml --set transport.kind=[expresspass,expresspass+aeolus,dctcp]";
+    let Some(compared) = shown(three) else {
+        return;
+    };
+    let all = compared.join("\n");
+    for column in [
+        "p50",
+        "p99",
+        "slowdown p99",
+        "max queue",
+        "drops by class",
+        "goodput",
+    ] {
+        assert!(all.contains(column), "{column}: {all}");
+    }
+    for arguments in [
+        three,
+        "run small.toml",
+        "reproduce --list",
+        "explain transport.expresspass",
+        "why small.toml",
+    ] {
+        for line in shown(arguments).unwrap() {
+            assert!(
+                line.chars().count() <= 80 || line.contains("report:"),
+                "{arguments}: {line}"
+            );
+        }
+    }
+}

@@ -11,15 +11,17 @@ for (const plot of document.querySelectorAll(".plot")) {
     : axis.min + share * (axis.max - axis.min);
   const digits = (n) => n >= 99.95 ? n.toFixed(0) : n >= 9.995 ? n.toFixed(1) : n.toFixed(2);
   const scaled = (n, step, units) => {
+    if (n === 0) return "0 " + (units.includes("s") ? "s" : units[0]);
     let i = 0;
     while (n >= step * 0.9995 && i < units.length - 1) { n /= step; i++; }
-    return digits(n) + " " + units[i];
+    // The smallest unit has no parts.
+    return (i ? digits(n) : n.toFixed(0)) + " " + units[i];
   };
   const show = (axis, n) => ({
     time: () => scaled(n, 1000, ["ps", "ns", "us", "ms", "s"]),
     size: () => scaled(n, 1000, ["B", "KB", "MB", "GB", "TB"]),
     rate: () => scaled(n, 1000, ["b/s", "Kb/s", "Mb/s", "Gb/s", "Tb/s"]),
-    share: () => digits(n * 100) + "%",
+    share: () => n === 0 ? "0%" : digits(n * 100) + "%",
     ratio: () => digits(n),
     count: () => n < 10 ? digits(n) : n.toFixed(0),
   })[axis.unit]();

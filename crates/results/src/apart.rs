@@ -1,11 +1,12 @@
-//! What a summary says apart: of packets that carry neither data nor a credit, and of each transport
-//! where several share the hosts.
+//! What a summary says apart: of packets that carry neither data nor a credit, of each transport
+//! where several share the hosts, and of messages that share a tag.
 
 use crate::record::{FlowRow, PortRow, RunRecord};
-use crate::stats::Dist;
+use crate::stats::{Dist, Figure};
 use crate::summary::{active_span, fct, goodput, line_share, slowdown};
 use model::Class;
 use serde::{Deserialize, Serialize};
+use units::Time;
 
 /// Packets of class control: they are never dropped first, and nothing but what they answer paces
 /// them. [ours; aeolus s3.3 protects them, too]
@@ -50,6 +51,64 @@ pub struct OfTransport {
     pub retransmitted: u64,
     /// Safety timers that fired.
     pub timeouts: u64,
+}
+
+/// Counted messages that share a tag.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OfTag {
+    /// The tag.
+    pub name: String,
+    /// Messages with a completion time, unfinished ones included.
+    pub messages: u64,
+    /// Unfinished ones.
+    pub unfinished: u64,
+    /// Bytes of them all.
+    pub bytes: u64,
+    /// From the first start to the last end, in picoseconds.
+    pub took_ps: Figure<u64>,
+    /// Completion times.
+    pub fct_ps: Option<Dist<u64>>,
+    /// Completion time over that in an idle network.
+    pub slowdown: Option<Dist<f64>>,
+}
+
+/// The tags of the counted messages, in the order of their numbers; none where there is but one.
+pub(crate) fn tags(run: &RunRecord, counted: &[&FlowRow]) -> Vec<OfTag> {
+    let mut of: Vec<Vec<&FlowRow>> = vec![Vec::new(); run.tags.len()];
+    for flow in counted.iter().filter(|flow| !flow.timed) {
+        if let Some(members) = of.get_mut(usize::from(flow.tag)) {
+            members.push(flow);
+        }
+    }
+    let named = run.tags.iter().zip(of);
+    let used: Vec<_> = named.filter(|(_, members)| !members.is_empty()).collect();
+    if used.len() < 2 {
+        return Vec::new();
+    }
+    let one = |(name, members): (&String, Vec<&FlowRow>)| {
+        let times: Vec<_> = members.iter().filter_map(|f| fct(f, run.end)).collect();
+        let slow: Vec<_> = members
+            .iter()
+            .filter_map(|f| slowdown(f, run.end))
+            .collect();
+        let first = members.iter().filter_map(|flow| flow.start).min();
+        let ends = members.iter().map(|flow| flow.end.unwrap_or(run.end));
+        let last = ends.max().unwrap_or(Time::ZERO);
+        let unfinished = members.iter().filter(|flow| flow.end.is_none()).count() as u64;
+        OfTag {
+            name: name.clone(),
+            messages: members.len() as u64,
+            unfinished,
+            bytes: members.iter().map(|flow| flow.size).sum(),
+            took_ps: Figure {
+                value: last.since(first.unwrap_or(last)).0,
+                at_least: unfinished > 0,
+            },
+            fct_ps: Dist::of(&times),
+            slowdown: Dist::of(&slow),
+        }
+    };
+    used.into_iter().map(one).collect()
 }
 
 pub(crate) fn control(run: &RunRecord) -> Control {

@@ -49,6 +49,15 @@ impl Unit {
         }
     }
 
+    /// The label of a tick: nothing needs no unit.
+    fn tick(self, value: f64) -> String {
+        if value.abs() > 0.0 || self == Self::Share {
+            self.show(value)
+        } else {
+            "0".into()
+        }
+    }
+
     /// A measured value, with three digits where [`Unit::show`] has what a tick needs.
     pub(crate) fn show_figure(self, value: f64) -> String {
         match self {
@@ -136,11 +145,17 @@ impl Axis {
         format!("{},{},{scale},{}", self.min, self.max, self.unit.key())
     }
 
+    /// The title, with the scale where it is not linear.
+    fn titled(&self) -> String {
+        let scale = if self.log { ", log scale" } else { "" };
+        escape(&format!("{}{scale}", self.title))
+    }
+
     /// A label at every tick, `side` being the property that places it.
     fn labels(&self, side: &str) -> String {
         let mut out = String::new();
         for tick in self.ticks() {
-            let (at, text) = (per_cent(self.at(tick)), escape(&self.unit.show(tick)));
+            let (at, text) = (per_cent(self.at(tick)), escape(&self.unit.tick(tick)));
             let _ = write!(out, "<span style=\"{side}:{at}%\">{text}</span>");
         }
         out
@@ -153,7 +168,7 @@ impl Axis {
             out,
             "<div class=\"xs{many}\" aria-hidden=\"true\">{}</div><div class=\"xtitle\">{}</div>",
             self.labels("left"),
-            escape(&self.title)
+            self.titled()
         );
     }
 
@@ -301,7 +316,7 @@ impl LineChart {
              <div class=\"ytitle\">{}</div><div class=\"ys\" aria-hidden=\"true\">",
             self.x.data(),
             self.y.data(),
-            escape(&self.y.title),
+            self.y.titled(),
         );
         out.push_str(&self.y.labels("bottom"));
         out.push_str("</div><div class=\"area\">");
@@ -562,7 +577,7 @@ pub(crate) fn ranges(label: &str, axis: &Axis, names: &[&str], rows: &[Range]) -
         "<div class=\"name\"></div><div class=\"xs{many}\" aria-hidden=\"true\">{}</div>\
          <div class=\"name\"></div><div class=\"xtitle\">{}</div></div>",
         axis.labels("left"),
-        escape(&axis.title)
+        axis.titled()
     );
     out
 }
@@ -672,7 +687,7 @@ mod tests {
     fn labels(axis: &Axis) -> String {
         axis.ticks()
             .iter()
-            .map(|&tick| axis.unit.show(tick))
+            .map(|&tick| axis.unit.tick(tick))
             .collect::<Vec<_>>()
             .join(" | ")
     }
@@ -681,11 +696,11 @@ mod tests {
     fn ticks_are_round_numbers() {
         assert_eq!(
             labels(&Axis::linear("", Unit::Time, 0.0, 5.3e9)),
-            "0 ps | 2 ms | 4 ms"
+            "0 | 2 ms | 4 ms"
         );
         assert_eq!(
             labels(&Axis::linear("", Unit::Size, 0.0, 384_500.0).rounded()),
-            "0 B | 100 KB | 200 KB | 300 KB | 400 KB"
+            "0 | 100 KB | 200 KB | 300 KB | 400 KB"
         );
         assert_eq!(
             labels(&Axis::log("", Unit::Time, 3e6, 7e9)),

@@ -1,4 +1,4 @@
-//! Plain-text tables that give up their least important columns rather than wrap.
+//! Plain-text tables that go on below where the terminal ends, the least important columns last.
 
 use std::fmt::Write as _;
 
@@ -67,7 +67,8 @@ impl Cell {
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(crate) title: String,
-    /// Columns of a higher rank go first where the width does not suffice; rank 0 stays.
+    /// Columns of a higher rank go on below first where the width does not suffice. Those of rank 0
+    /// name the rows: they stay, and stand in every part.
     pub(crate) rank: u8,
     pub(crate) cells: Vec<Cell>,
 }
@@ -81,30 +82,52 @@ impl Column {
 
 const GAP: usize = 3;
 
-/// One line per row; where even the columns of rank 0 do not fit, one line per cell.
-pub(crate) fn render(mut columns: Vec<Column>, style: Style) -> String {
-    let width = |columns: &[Column]| {
-        columns
-            .iter()
-            .map(|column| column.width() + GAP)
-            .sum::<usize>()
-            + 1
-            - GAP
+/// Columns that a cell of several lines has at least. [ours]
+const WRAPPED_MIN: usize = 15;
+
+/// Columns of one screen, with their gaps.
+fn width(columns: &[Column]) -> usize {
+    let all = columns.iter().map(|column| column.width() + GAP);
+    (all.sum::<usize>() + 1).saturating_sub(GAP)
+}
+
+/// One line per row. Columns that do not fit follow below, beside the names of the rows again, or
+/// beside the first of these where there is no room for all; where not even that suffices, every
+/// cell has a line.
+pub(crate) fn render(columns: &[Column], style: Style) -> String {
+    let all = || 0..columns.len();
+    let some = |chosen: &[usize]| -> Vec<Column> {
+        let of = all().filter(|i| chosen.contains(i));
+        of.map(|i| columns[i].clone()).collect()
     };
-    while width(&columns) > style.width {
-        let last = columns
-            .iter()
-            .enumerate()
-            .filter(|(_, column)| column.rank > 0);
-        let Some((i, _)) = last.max_by_key(|&(i, column)| (column.rank, i)) else {
-            break;
-        };
-        columns.remove(i);
-    }
-    if width(&columns) > style.width {
-        stacked(&columns, style)
+    let mut names: Vec<usize> = all().filter(|&i| columns[i].rank == 0).collect();
+    let mut waiting: Vec<usize> = all().filter(|&i| columns[i].rank > 0).collect();
+    let fit =
+        |names: &[usize], chosen: &[usize]| width(&some(&[names, chosen].concat())) <= style.width;
+    let beside = |names: &[usize]| waiting.iter().all(|&i| fit(names, &[i]));
+    let again = if beside(&names) {
+        names.clone()
     } else {
-        lines(&columns, style)
+        names.iter().copied().take(1).collect()
+    };
+    if !fit(&names, &[]) || !beside(&again) {
+        return stacked(columns, style);
+    }
+    let mut out = String::new();
+    loop {
+        let mut chosen = waiting.clone();
+        while !fit(&names, &chosen) {
+            let last = (0..chosen.len()).max_by_key(|&at| (columns[chosen[at]].rank, at));
+            let Some(at) = last else { break };
+            chosen.remove(at);
+        }
+        waiting.retain(|i| !chosen.contains(i));
+        out.push_str(&lines(&some(&[names.clone(), chosen].concat()), style));
+        if waiting.is_empty() {
+            return out;
+        }
+        out.push('\n');
+        names.clone_from(&again);
     }
 }
 
@@ -149,11 +172,20 @@ fn stacked(columns: &[Column], style: Style) -> String {
         for column in columns {
             let cell = &column.cells[row];
             let title = format!("{:widest$}", column.title);
+            let indent = widest + 3;
+            // Few columns of text are worse to read than a line that is too long.
+            let width = if style.width < indent + WRAPPED_MIN {
+                usize::MAX
+            } else {
+                style.width
+            };
+            let text = wrap(&cell.text, width, indent);
+            let text = text.trim_start();
             let _ = writeln!(
                 out,
                 " {}  {}",
                 style.paint(Paint::Bold, &title),
-                style.paint(cell.paint, &cell.text)
+                style.paint(cell.paint, text)
             );
         }
         out.push('\n');
@@ -161,9 +193,20 @@ fn stacked(columns: &[Column], style: Style) -> String {
     out
 }
 
+/// `text` to the right of `name`, in lines of at most `width` columns; below it where little room is
+/// left beside it.
+pub fn beside(name: &str, text: &str, width: usize) -> String {
+    let indent = name.chars().count();
+    if width < indent + WRAPPED_MIN {
+        return format!("{}\n{}", name.trim_end(), wrap(text, width, 4));
+    }
+    let whole = wrap(text, width, indent);
+    format!("{name}{}", whole.trim_start())
+}
+
 /// `text` in lines of at most `width` columns, broken at spaces, each begun with `indent` spaces.
 /// A word that is longer than a line keeps a line of its own.
-pub(crate) fn wrap(text: &str, width: usize, indent: usize) -> String {
+pub fn wrap(text: &str, width: usize, indent: usize) -> String {
     let mut out = String::new();
     let mut used = 0;
     for word in text.split_whitespace() {
@@ -196,15 +239,15 @@ mod tests {
         };
         vec![
             column("transport", 0, ["homa", "expresspass"]),
-            column("p99", 0, ["1.23 ms", "1 us"]),
-            column("drops", 2, ["unscheduled 12", "none"]),
-            column("goodput", 1, ["9 Gb/s", "10 Gb/s"]),
+            column("p99", 1, ["1.23 ms", "1 us"]),
+            column("drops", 3, ["unscheduled 12", "none"]),
+            column("goodput", 2, ["9 Gb/s", "10 Gb/s"]),
         ]
     }
 
     #[test]
-    fn the_least_important_column_goes_first() {
-        let wide = render(columns(), Style::PLAIN);
+    fn what_does_not_fit_follows_below_the_least_important_last() {
+        let wide = render(&columns(), Style::PLAIN);
         assert_eq!(
             wide,
             " transport     p99       drops            goodput\n \
@@ -212,27 +255,53 @@ mod tests {
              expresspass   1 us      none             10 Gb/s\n"
         );
         let narrow = render(
-            columns(),
+            &columns(),
             Style {
                 width: 40,
                 colour: false,
             },
         );
-        assert!(!narrow.contains("drops") && narrow.contains("goodput"));
-        assert!(narrow.lines().all(|line| line.len() <= 40));
+        assert_eq!(
+            narrow,
+            " transport     p99       goodput\n \
+             homa          1.23 ms   9 Gb/s\n \
+             expresspass   1 us      10 Gb/s\n\n \
+             transport     drops\n \
+             homa          unscheduled 12\n \
+             expresspass   none\n"
+        );
+    }
+
+    #[test]
+    fn every_cell_is_shown_at_any_width() {
+        for width in 1..60 {
+            let shown = render(
+                &columns(),
+                Style {
+                    width,
+                    colour: false,
+                },
+            );
+            for column in columns() {
+                assert!(shown.contains(&column.title), "{width}: {shown}");
+                for cell in column.cells {
+                    assert!(shown.contains(&cell.text), "{width}: {shown}");
+                }
+            }
+        }
     }
 
     #[test]
     fn what_fits_no_line_is_stacked() {
         let tiny = render(
-            columns(),
+            &columns(),
             Style {
                 width: 12,
                 colour: false,
             },
         );
         assert!(
-            tiny.starts_with(" transport  homa\n p99        1.23 ms\n\n"),
+            tiny.starts_with(" transport  homa\n p99        1.23 ms\n drops "),
             "{tiny}"
         );
     }
@@ -243,9 +312,9 @@ mod tests {
             width: 80,
             colour: true,
         };
-        let text = render(columns(), painted);
+        let text = render(&columns(), painted);
         assert!(text.contains("\x1b[1mtransport\x1b[0m     "));
-        assert!(!render(columns(), Style::PLAIN).contains('\x1b'));
+        assert!(!render(&columns(), Style::PLAIN).contains('\x1b'));
     }
 
     #[test]

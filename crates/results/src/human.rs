@@ -24,8 +24,11 @@ const RATE: [(u64, &str); 5] = [
     (1, "b/s"),
 ];
 
-/// A time: `1.23 ms`.
+/// A time: `1.23 ms`; none is `0 s`.
 pub fn time(span: Span) -> String {
+    if span == Span::ZERO {
+        return "0 s".into();
+    }
     scaled(span.0, &TIME)
 }
 
@@ -147,7 +150,7 @@ mod tests {
     #[test]
     fn three_digits_are_enough_and_exact_values_stay_short() {
         let cases: [(u64, &str); 12] = [
-            (0, "0 ps"),
+            (0, "0 s"),
             (999, "999 ps"),
             (1_000, "1 ns"),
             (1_234_567, "1.23 us"),

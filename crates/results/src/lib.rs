@@ -23,9 +23,9 @@ pub mod table;
 mod threshold;
 pub mod trace;
 
-pub use apart::{Control, OfTransport};
+pub use apart::{Control, OfTag, OfTransport};
 pub use files::{FileError, FlowWriter, Meta, Output, write_run};
-pub use grid::Style;
+pub use grid::{Style, beside, wrap};
 pub use record::{
     CLASSES, Derived, FlowRow, FlowSeriesRow, Names, PortRow, PortSeriesRow, REASONS, RunRecord,
     Status, StuckRow,

@@ -51,6 +51,8 @@ pub struct RunRecord {
     pub tags: Vec<String>,
     /// Names of the transports, by number: the run's own, then those beside it.
     pub transports: Vec<String>,
+    /// Names of the hosts, by number; empty where they are h0, h1 and so on.
+    pub hosts: Vec<String>,
     /// One row per message, by message number.
     pub flows: Vec<FlowRow>,
     /// One row per link, by link number.
@@ -95,6 +97,12 @@ impl<'a> Names<'a> {
 }
 
 impl RunRecord {
+    /// The name of a host.
+    pub fn host(&self, number: u32) -> String {
+        let name = self.hosts.get(number as usize);
+        name.map_or_else(|| format!("h{number}"), Clone::clone)
+    }
+
     /// What its rows name by number.
     pub fn names(&self) -> Names<'_> {
         Names {

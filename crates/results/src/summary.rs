@@ -1,6 +1,6 @@
 //! What came of a run, in numbers: the content of `summary.json`.
 
-use crate::apart::{self, Control, OfTransport};
+use crate::apart::{self, Control, OfTag, OfTransport};
 use crate::record::{CLASSES, FlowRow, PortRow, REASONS, RunRecord, Status};
 use crate::stats::{Dist, Figure, jain};
 use crate::{backlog, human};
@@ -11,7 +11,7 @@ use std::ops::Range;
 use units::{Bytes, PS_PER_SEC, Rate, Span, Time};
 
 /// Version of the layout of `summary.json`; a field that changes its meaning raises it.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Messages that are named as the slowest. [ours]
 pub const SLOWEST_MAX: usize = 20;
@@ -68,6 +68,9 @@ pub struct Summary {
     /// Each of several transports; empty where one is alone.
     #[serde(default)]
     pub transports: Vec<OfTransport>,
+    /// Each tag of messages; empty where all share one.
+    #[serde(default)]
+    pub tags: Vec<OfTag>,
     /// Data packets, and what went wrong.
     pub packets: Packets,
     /// Links by place in the network.
@@ -196,10 +199,9 @@ pub struct Credits {
     pub dropped_at_host: u64,
     /// Dropped by ports or lost to faults on the way.
     pub dropped_on_way: u64,
-    /// Wasted over sent; `None` where none were sent.
+    /// Wasted over wasted and used, of those that arrived: the share of the data direction left idle;
+    /// `None` where none arrived. [xpass s6.3]
     pub waste: Option<f64>,
-    /// Wasted over wasted and used: the share of the data direction left idle. [xpass s6.3]
-    pub waste_of_arrived: Option<f64>,
 }
 
 impl Credits {
@@ -258,6 +260,10 @@ pub struct Slow {
     pub src: u32,
     /// Receiving host.
     pub dst: u32,
+    /// Name of the sending host.
+    pub from: String,
+    /// Name of the receiving host.
+    pub to: String,
     /// Bytes.
     pub size: u64,
     /// When it started.
@@ -361,6 +367,7 @@ impl Summary {
             credits: credits(run),
             control: apart::control(run),
             transports: apart::transports(run, &counted),
+            tags: apart::tags(run, &counted),
             packets: packets(run),
             links: link_groups(run),
             slowest: slowest(run, &counted),
@@ -535,8 +542,7 @@ fn credits(run: &RunRecord) -> Credits {
             .iter()
             .map(|port| port.dropped[credit] + port.lost[credit])
             .sum(),
-        waste: share(totals.credits_wasted, totals.credits_sent),
-        waste_of_arrived: share(totals.credits_wasted, totals.credits_received),
+        waste: share(totals.credits_wasted, totals.credits_received),
     }
 }
 
@@ -653,6 +659,8 @@ fn slowest(run: &RunRecord, counted: &[&FlowRow]) -> Vec<Slow> {
             conn: flow.conn,
             src: flow.src,
             dst: flow.dst,
+            from: run.host(flow.src),
+            to: run.host(flow.dst),
             size: flow.size,
             start_ps: flow.start.unwrap_or(Time::ZERO).0,
             fct_ps,

@@ -1,10 +1,10 @@
 //! A run on the terminal: one header, one row per transport, and what the reader must know.
 
-use crate::apart::OfTransport;
+use crate::apart::{OfTag, OfTransport};
 use crate::grid::{Cell, Column, Paint, Style, render, wrap};
 use crate::human;
 use crate::stats::{Dist, Figure};
-use crate::summary::Summary;
+use crate::summary::{Slow, Summary};
 use crate::threshold::Verdict;
 use model::Class;
 use std::collections::BTreeMap;
@@ -139,7 +139,7 @@ pub fn rows(runs: &[&Summary], style: Style) -> String {
         }),
         column("messages", 5, &messages),
         column("p50", 3, &fct(|dist| dist.p50)),
-        column("p99", 0, &fct(|dist| dist.p99)),
+        column("p99", 1, &fct(|dist| dist.p99)),
         column("slowdown p99", 1, &|line| {
             bounded(line.slowdown().map(|dist| dist.p99), human::ratio)
         }),
@@ -153,19 +153,13 @@ pub fn rows(runs: &[&Summary], style: Style) -> String {
             None => Cell::painted("-", Paint::Dim),
         }),
     ];
-    if runs
-        .iter()
-        .any(|run| run.credits.waste_of_arrived.is_some())
-    {
-        columns.push(whole(
-            "credit waste",
-            7,
-            &|run| match run.credits.waste_of_arrived {
-                Some(share) => Cell::new(human::percent(share)),
-                None => Cell::painted("-", Paint::Dim),
-            },
-        ));
+    if runs.iter().any(|run| run.credits.waste.is_some()) {
+        columns.push(whole("credit waste", 7, &|run| match run.credits.waste {
+            Some(share) => Cell::new(human::percent(share)),
+            None => Cell::painted("-", Paint::Dim),
+        }));
     }
+    far_tail(&mut columns, &lines);
     for key in varied(runs).into_iter().rev() {
         let value = |run: &Summary| {
             let setting = run.settings.iter().find(|(name, _)| *name == key);
@@ -181,7 +175,35 @@ pub fn rows(runs: &[&Summary], style: Style) -> String {
             Cell::painted(run.fingerprint.clone(), Paint::Dim)
         }));
     }
-    render(columns, style)
+    render(&columns, style)
+}
+
+/// Puts what lies behind the p99 beside it. Of few messages that is the slowest one, which stands
+/// there already.
+fn far_tail(columns: &mut Vec<Column>, lines: &[Line<'_>]) {
+    let most = lines.iter().map(|line| line.run.all().messages).max();
+    let most = most.unwrap_or(0);
+    let mut after = |before: &str, title: &str, cell: &dyn Fn(&Line<'_>) -> Cell| {
+        let place = columns.iter().position(|column| column.title == before);
+        let column = Column {
+            title: title.into(),
+            rank: 2,
+            cells: lines.iter().map(cell).collect(),
+        };
+        columns.insert(place.map_or(columns.len(), |place| place + 1), column);
+    };
+    let fct = |pick: fn(&Dist<u64>) -> Figure<u64>| {
+        move |line: &Line<'_>| bounded(line.fct().map(pick), |ps| human::time(Span(ps)))
+    };
+    if most > 100 {
+        after("p99", "max", &fct(|dist| dist.max));
+        after("slowdown p99", "slowdown max", &|line| {
+            bounded(line.slowdown().map(|dist| dist.max), human::ratio)
+        });
+    }
+    if most > 1_000 {
+        after("p99", "p99.9", &fct(|dist| dist.p999));
+    }
 }
 
 /// Keys whose values differ between runs, the transport's own left out: it has a column.
@@ -276,22 +298,28 @@ fn drops(run: &Summary) -> Cell {
     Cell::painted(drops_text(run), paint)
 }
 
-/// The slowest message, warnings, and thresholds with a tick or a cross.
+/// What several runs say together, the slowest message of one, warnings, and thresholds with a tick
+/// or a cross.
 pub fn notes(runs: &[(&Summary, &[Verdict])], style: Style) -> String {
     let mut out = String::new();
     let width = style.width.min(100);
     let several = runs.len() > 1;
+    let summaries: Vec<&Summary> = runs.iter().map(|&(summary, _)| summary).collect();
+    if several {
+        out.push_str(&crate::compare::conclusion(&summaries, style));
+    } else {
+        for warning in summaries.iter().flat_map(|run| &run.warnings) {
+            let text = wrap(&format!("warning: {warning}"), width, 1);
+            let _ = writeln!(out, "{}", style.paint(Paint::Warn, &text));
+        }
+    }
     for (run, verdicts) in runs {
         let whose = if several {
             format!("{}: ", run.transport)
         } else {
             String::new()
         };
-        for warning in &run.warnings {
-            let text = wrap(&format!("warning: {whose}{warning}"), width, 1);
-            let _ = writeln!(out, "{}", style.paint(Paint::Warn, &text));
-        }
-        if let Some(text) = by_size(run) {
+        for text in [by_size(run), by_tag(run)].into_iter().flatten() {
             let _ = writeln!(out, "{}", wrap(&format!("{whose}{text}"), width, 1));
         }
         if let (Some(slow), false) = (run.slowest.first(), several) {
@@ -316,6 +344,26 @@ pub fn notes(runs: &[(&Summary, &[Verdict])], style: Style) -> String {
     out
 }
 
+/// `>= 12.3`.
+fn at_least(figure: Figure<f64>) -> String {
+    let bound = if figure.at_least { ">= " } else { "" };
+    format!("{bound}{}", human::ratio(figure.value))
+}
+
+/// Slowdowns by tag, and when the last byte of each was there, where there are several.
+fn by_tag(run: &Summary) -> Option<String> {
+    let one = |of: &OfTag| {
+        let slow = of.slowdown.as_ref()?;
+        let tail = [slow.p50, slow.p99, slow.max].map(at_least).join(" / ");
+        let bound = if of.took_ps.at_least { ">= " } else { "" };
+        let took = human::time(Span(of.took_ps.value));
+        let (name, messages) = (&of.name, human::count(of.messages));
+        Some(format!("{name} ({messages}) {tail}, all in {bound}{took}"))
+    };
+    let parts: Vec<_> = run.tags.iter().filter_map(one).collect();
+    (!parts.is_empty()).then(|| format!("slowdown p50 / p99 / max by tag: {}", parts.join("; ")))
+}
+
 /// Median and 99th percentile of the slowdown by size of message, where sizes differ.
 fn by_size(run: &Summary) -> Option<String> {
     let bins = run
@@ -329,35 +377,37 @@ fn by_size(run: &Summary) -> Option<String> {
                 Some(size) => format!("to {}", human::bytes(Bytes(size))),
                 None => format!("above {}", human::bytes(Bytes(bin.above))),
             };
-            let [p50, p99] = [&slowdown.p50, &slowdown.p99].map(|figure| {
-                let bound = if figure.at_least { ">= " } else { "" };
-                format!("{bound}{}", human::ratio(figure.value))
-            });
-            Some(format!("{size} {p50} / {p99}"))
+            let tail = [slowdown.p50, slowdown.p99].map(at_least).join(" / ");
+            Some(format!("{size} {tail}"))
         })
         .collect();
     (parts.len() > 1).then(|| format!("slowdown p50 / p99 by size: {}", parts.join(", ")))
 }
 
-/// One sentence about the slowest message.
-pub(crate) fn slowest(run: &Summary, slow: &crate::summary::Slow) -> String {
-    let at_least = if slow.fct_ps.at_least {
-        "at least "
-    } else {
-        ""
+/// What is said of the message with the greatest slowdown, and of the one that took longest where that
+/// is another.
+pub(crate) fn slowest(run: &Summary, slow: &Slow) -> String {
+    let bound = |certain: bool| if certain { "" } else { "at least " };
+    let all = run.all();
+    let median = all.slowdown.as_ref().map(|dist| dist.p50.value);
+    let longest = match all.fct_ps.map(|dist| dist.max) {
+        Some(max) if max.value > slow.fct_ps.value => format!(
+            "; the longest took {}{}",
+            bound(!max.at_least),
+            human::time(Span(max.value))
+        ),
+        _ => String::new(),
     };
     format!(
-        "slowest: message {} (h{} -> h{}, {}) took {at_least}{}, {} times what an idle network \
-         takes; the median is {}",
+        "slowest by slowdown: message {} ({} -> {}, {}) took {}{}, {} times what an idle network \
+         takes; the median is {}{longest}",
         slow.message,
-        slow.src,
-        slow.dst,
+        slow.from,
+        slow.to,
         human::bytes(Bytes(slow.size)),
+        bound(!slow.fct_ps.at_least),
         human::time(Span(slow.fct_ps.value)),
         human::ratio(slow.slowdown.value),
-        run.all()
-            .slowdown
-            .as_ref()
-            .map_or("-".into(), |dist| human::ratio(dist.p50.value)),
+        median.map_or("-".into(), human::ratio),
     )
 }

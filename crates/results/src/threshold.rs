@@ -147,7 +147,7 @@ enum Metric {
 /// Looks one figure up.
 type Get = fn(&Summary) -> Option<f64>;
 
-const SINGLE: [(&str, Dimension, Get); 17] = [
+const SINGLE: [(&str, Dimension, Get); 16] = [
     ("drops.total", Dimension::Count, |s| {
         Some(s.drops.total as f64)
     }),
@@ -171,9 +171,6 @@ const SINGLE: [(&str, Dimension, Get); 17] = [
             .reduce(f64::max)
     }),
     ("credits.waste", Dimension::Ratio, |s| s.credits.waste),
-    ("credits.waste_of_arrived", Dimension::Ratio, |s| {
-        s.credits.waste_of_arrived
-    }),
     ("credits.sent", Dimension::Count, |s| {
         Some(s.credits.sent as f64)
     }),

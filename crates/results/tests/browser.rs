@@ -336,6 +336,7 @@ fn a_comparison_draws_every_chart_in_every_window() {
         compare::html(
             &runs.iter().collect::<Vec<_>>(),
             "tidegate compare web-search",
+            0,
         )
     };
     check(

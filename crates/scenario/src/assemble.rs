@@ -418,6 +418,7 @@ impl Assembled {
             derived,
             tags: self.traffic.tags.clone(),
             transports: self.transports(),
+            hosts: self.host_names(),
             flows,
             ports: self.port_rows(&outcome),
             port_series: Vec::new(),
@@ -437,6 +438,16 @@ impl Assembled {
             conservation: outcome.conservation,
             why: Vec::new(),
         }
+    }
+
+    /// Names of the hosts, where they are other than h0, h1 and so on.
+    fn host_names(&self) -> Vec<String> {
+        let hosts = &self.topology.nodes[..self.topology.hosts as usize];
+        let mut numbered = (0..).zip(hosts);
+        if numbered.all(|(i, host): (u32, _)| host.name == format!("h{i}")) {
+            return Vec::new();
+        }
+        hosts.iter().map(|host| host.name.clone()).collect()
     }
 
     /// What unfinished messages had received when the run was last sampled, for connections that

@@ -69,10 +69,18 @@ impl Assembled {
                 ),
             ),
         ];
+        if let Some(names) = crate::words::numbering(&self.topology) {
+            figures.insert(1, figure("host numbers", names));
+        }
         figures.extend(self.port_figures());
         figures.extend(self.bound_figures());
         figures.extend(self.traffic_figures());
         figures
+    }
+
+    /// Packets over links that a run takes, about: what data and its answers cross.
+    pub fn hops(&self) -> u64 {
+        Load::of(self).hops
     }
 
     /// What ports do, by rate: hosts' ports are the transport's own.
@@ -265,7 +273,11 @@ impl Assembled {
         let seconds = load.hops as f64 / HOPS_PER_SECOND;
         figures.push(figure(
             "time to run",
-            format!("about {} s on one thread", human::ratio(seconds)),
+            if seconds < 0.01 {
+                "below 0.01 s on one thread".to_owned()
+            } else {
+                format!("about {} s on one thread", human::ratio(seconds))
+            },
         ));
         let memory = MEMORY_BASE
             + u64::from(self.topology.hosts) * MEMORY_PER_HOST

@@ -178,7 +178,7 @@ impl From<Diagnostic> for Errors {
 }
 
 /// The known word nearest to `word`, if it is near enough to be meant.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let folded = word.to_ascii_lowercase().replace('-', "_");
     known
         .into_iter()

@@ -236,7 +236,7 @@ pub static TABLES: &[TableDef] = &[
             Field::new("agg_delay", Span, Like("host_delay"), "Delay between aggregation and core switch.").of(&["three-tier"]),
             Field::new("host_extra_delay", Span, Is("\"1us\""), "Fixed latency of a host, added to the direction away from it.").source("[xpass artefact]"),
             Field::new("path", Text, Required, "The file with the graph, from the folder of this file.").of(&["file"]),
-            Field::new("format", Word(topology_formats), Is("\"hpcc\""), "How the file is written: hpcc: topology.txt of its ns-3, or SimAI's; htsim: a fat tree (.topo); graphml, node-link: as NetworkX writes them, with rate and delay on edges.").of(&["file"]),
+            Field::new("format", Word(topology_formats), Unset("by the file's ending, then its first bytes"), "How the file is written: hpcc: topology.txt of its ns-3, or SimAI's; htsim: a fat tree (.topo); graphml, node-link: as NetworkX writes them, with rate and delay on edges.").of(&["file"]),
             Field::new("order", Word(port_orders), Unset("appearance; neighbour for htsim"), "How ports are numbered: as cables appear, or by the neighbour's number, which makes paths of a Clos symmetric.").of(&["file"]),
         ],
     },
@@ -442,5 +442,5 @@ static WORKLOAD: &[Field] = &[
     Field::new("stop", Span, Unset("the end of the measurement window"), "No message starts from here on.").of(LOADS),
     Field::new("stop", Span, Unset("the end of the run"), "When long flows stop, with leave = \"together\".").of(&["long-flows"]),
     Field::new("path", Text, Required, "The file with the messages, from the folder of this file.").of(&["trace"]),
-    Field::new("format", Word(trace_formats), Is("\"csv\""), "csv: src,dst,size,start[,tag] with units; hpcc: its flow.txt; htsim: a connection matrix (.cm) with starts in picoseconds, htsim-us: one of before November 2023, in microseconds.").of(&["trace"]),
+    Field::new("format", Word(trace_formats), Unset("by the file's ending, then its first bytes"), "csv: src,dst,size,start[,tag] with units, hosts by name or number; hpcc: its flow.txt; htsim: a connection matrix (.cm) with starts in picoseconds, htsim-us: one of before November 2023, in microseconds.").of(&["trace"]),
 ];

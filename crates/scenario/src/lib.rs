@@ -10,6 +10,7 @@ pub mod builtin;
 mod check;
 mod diagnostic;
 pub mod fields;
+mod format;
 pub mod fuzz;
 mod network;
 mod resolve;
@@ -27,7 +28,7 @@ mod words;
 
 pub use assemble::{Alone, Assembled, Progress, Watch};
 pub use check::{Figure, HOPS_PER_SECOND};
-pub use diagnostic::{Diagnostic, Errors, Origin, SourceText};
+pub use diagnostic::{Diagnostic, Errors, Origin, SourceText, nearest};
 pub use resolve::{Request, Scenario, load, load_text, load_text_with, load_with};
 pub use resolved::hash;
 pub use schema::{explain, json_schema, known_names, markdown};

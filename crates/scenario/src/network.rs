@@ -109,7 +109,11 @@ fn graph(section: &Section) -> Result<topology::Graph, Diagnostic> {
     let stem = path
         .file_stem()
         .map_or_else(String::new, |s| s.to_string_lossy().into_owned());
-    let parse = match section.text("format").as_str() {
+    let said = section.opt_text("format");
+    let format = said
+        .as_deref()
+        .unwrap_or_else(|| crate::format::of_topology(&path, &text));
+    let parse = match format {
         "htsim" => topology::import::htsim::parse,
         "graphml" => topology::import::graphml::parse,
         "node-link" => topology::import::node_link::parse,

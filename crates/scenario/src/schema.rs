@@ -18,13 +18,15 @@ pub fn json_schema(transports: &Registry) -> Json {
         .iter()
         .filter(|t| !t.name.is_empty() && !t.name.contains('.'))
     {
-        let one = table_schema(table, transports);
-        let schema = if table.repeated {
-            json!({ "description": table.meaning,
-                    "oneOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
-        } else {
-            one
-        };
+        let mut schema = table_schema(table, transports);
+        if table.repeated {
+            // One table or several: what is said of tables holds for one, and for each of a list. A
+            // choice between the two would hide which key is wrong.
+            let one = schema.clone();
+            schema["type"] = json!(["object", "array"]);
+            schema["items"] = one;
+            schema["minItems"] = json!(1);
+        }
         properties.insert(table.name.to_owned(), schema);
     }
     properties.insert("include".to_owned(), include_schema());
@@ -75,58 +77,53 @@ fn table_schema(table: &TableDef, transports: &Registry) -> Json {
         .collect();
     // Any key is a threshold: its metrics are checked when the scenario is read.
     let open = table.fields.is_empty();
-    json!({
+    let by_kind = by_kind(table, &properties);
+    let mut schema = json!({
         "type": "object",
         "description": table.meaning,
         "additionalProperties": open,
         "required": required,
         "properties": properties,
-        "allOf": by_kind(table),
-    })
+    });
+    if !by_kind.is_empty() {
+        schema["allOf"] = Json::Array(by_kind);
+    }
+    schema
 }
 
-/// For every kind: the keys that it requires, and no keys of other kinds.
-fn by_kind(table: &TableDef) -> Vec<Json> {
-    let Some(Type::Word(kinds)) = table
-        .fields
-        .iter()
-        .find(|f| f.key == "kind")
-        .map(|f| f.takes)
-    else {
+/// For every kind: the keys that it requires, and the names of those that it has. A wrong key is then
+/// told by its name, beside the right ones.
+fn by_kind(table: &TableDef, properties: &Map<String, Json>) -> Vec<Json> {
+    let kind = table.fields.iter().find(|field| field.key == "kind");
+    let Some(Type::Word(kinds)) = kind.map(|field| field.takes) else {
         return Vec::new();
     };
-    kinds()
-        .into_iter()
-        .filter_map(|kind| {
-            let refused: Map<_, _> = table
+    let of = |kind: &'static str| {
+        let applies = |key: &str| {
+            let mut same = table
                 .fields
                 .iter()
-                .filter(|f| {
-                    !table
-                        .fields
-                        .iter()
-                        .any(|g| g.key == f.key && g.applies(kind))
-                })
-                .map(|f| (f.key.to_owned(), json!(false)))
-                .collect();
-            let required: Vec<_> = table
-                .fields
-                .iter()
-                .filter(|f| f.absent == Absent::Required && !f.kinds.is_empty() && f.applies(kind))
-                .map(|f| f.key)
-                .collect();
-            (!refused.is_empty() || !required.is_empty()).then(|| {
-                json!({
-                    "if": { "properties": { "kind": { "const": kind } }, "required": ["kind"] },
-                    "then": { "properties": refused, "required": required },
-                })
-            })
+                .filter(|field| field.key == key)
+                .peekable();
+            same.peek().is_none() || same.any(|field| field.applies(kind))
+        };
+        let names: Vec<&String> = properties.keys().filter(|key| applies(key)).collect();
+        let required: Vec<_> = table
+            .fields
+            .iter()
+            .filter(|f| f.absent == Absent::Required && !f.kinds.is_empty() && f.applies(kind))
+            .map(|f| f.key)
+            .collect();
+        json!({
+            "if": { "properties": { "kind": { "const": kind } }, "required": ["kind"] },
+            "then": { "propertyNames": { "enum": names }, "required": required },
         })
-        .collect()
+    };
+    kinds().into_iter().map(of).collect()
 }
 
 fn transport_schema(transport: &dyn Transport) -> Json {
-    let properties: Map<_, _> = transport
+    let mut properties: Map<_, _> = transport
         .parameters()
         .into_iter()
         .map(|p| {
@@ -136,7 +133,15 @@ fn transport_schema(transport: &dyn Transport) -> Json {
             )
         })
         .collect();
-    json!({ "type": "object", "description": transport.summary(), "properties": properties })
+    let profile = json!({ "type": "string", "description": "A named set of parameters." });
+    properties.insert("profile".to_owned(), profile);
+    properties.insert("include".to_owned(), include_schema());
+    json!({
+        "type": "object",
+        "description": transport.summary(),
+        "additionalProperties": false,
+        "properties": properties,
+    })
 }
 
 fn field_schema(field: &Field, transports: &Registry) -> Json {
@@ -169,7 +174,7 @@ fn type_schema(takes: &Type, transports: &Registry) -> Json {
         Type::Transport => json!({ "enum": transports.names() }),
         Type::List(of) => {
             let one = type_schema(of, transports);
-            json!({ "oneOf": [one, { "type": "array", "items": one }] })
+            json!({ "if": { "type": "array" }, "then": { "items": one }, "else": one })
         }
     }
 }
@@ -431,6 +436,42 @@ fn explain_transport(rest: &str, transports: &Registry) -> Option<String> {
 mod tests {
     use super::*;
 
+    /// Panics where the schema has a list that the standard wants non-empty, or an address of ours.
+    fn check_schema(schema: &Json, at: &str) {
+        match schema {
+            Json::Object(map) => {
+                for (key, value) in map {
+                    let at = format!("{at}/{key}");
+                    assert_ne!(key, "$id", "no address is registered");
+                    if ["allOf", "anyOf", "oneOf", "enum"].contains(&key.as_str()) {
+                        let list = value.as_array();
+                        assert!(list.is_none_or(|list| !list.is_empty()), "{at} is empty");
+                    }
+                    check_schema(value, &at);
+                }
+            }
+            Json::Array(list) => list.iter().for_each(|value| check_schema(value, at)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn the_schema_has_no_empty_choice_and_tells_tables_by_their_kind() {
+        let schema = json_schema(&transports::registry());
+        check_schema(&schema, "");
+        let workload = &schema["properties"]["workload"];
+        let random = workload["allOf"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|of| of["if"]["properties"]["kind"]["const"] == "random")
+            .unwrap();
+        let names = random["then"]["propertyNames"]["enum"].as_array().unwrap();
+        assert!(names.contains(&json!("load")) && names.contains(&json!("include")));
+        assert!(!names.contains(&json!("pairs")), "that is of long flows");
+        assert_eq!(workload["items"]["properties"], workload["properties"]);
+    }
+
     #[test]
     fn every_known_name_can_be_explained() {
         let all = transports::registry();
@@ -477,7 +518,8 @@ mod tests {
             .unwrap()
             .iter()
             .find(|rule| rule["if"]["properties"]["kind"]["const"] == "star");
-        assert_eq!(star.unwrap()["then"]["properties"]["leaves"], false);
+        let names = star.unwrap()["then"]["propertyNames"]["enum"].as_array();
+        assert!(!names.unwrap().contains(&json!("leaves")));
         assert_eq!(
             schema["properties"]["switch"]["properties"]["mark"]["type"],
             "object"

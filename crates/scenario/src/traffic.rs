@@ -6,6 +6,7 @@ use crate::resolve::Scenario;
 use crate::section::Section;
 use model::Encap;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::Path;
 use topology::{Spec, Topology};
 use units::{Rate, Span, Time};
@@ -28,6 +29,8 @@ struct Context<'a> {
     spec: &'a Spec,
     fabric: Fabric,
     encap: Encap,
+    /// The hosts by name.
+    names: BTreeMap<&'a str, u32>,
     /// What readers of files should know.
     warnings: RefCell<Vec<String>>,
 }
@@ -51,6 +54,10 @@ pub(crate) fn build(
         spec,
         fabric,
         encap,
+        names: (0..)
+            .zip(&topology.nodes[..topology.hosts as usize])
+            .map(|(i, host): (u32, _)| (host.name.as_str(), i))
+            .collect(),
         warnings: RefCell::default(),
     };
     let seed = scenario.run.count("seed");
@@ -318,11 +325,15 @@ impl Context<'_> {
             Spec::Graph(graph) => graph.host_index(id),
             _ => (id < hosts).then_some(id),
         };
-        let read = match section.text("format").as_str() {
+        let said = section.opt_text("format");
+        let format = said
+            .as_deref()
+            .unwrap_or_else(|| crate::format::of_trace(&path, &text));
+        let read = match format {
             "hpcc" => workload::parse_hpcc(&text, host_of),
             "htsim" => workload::parse_cm(&text, hosts, StartUnit::Picoseconds),
             "htsim-us" => workload::parse_cm(&text, hosts, StartUnit::Microseconds),
-            _ => workload::parse_csv(&text, hosts).map(|traffic| FlowFile {
+            _ => workload::parse_csv(&text, hosts, &self.names).map(|traffic| FlowFile {
                 traffic,
                 warnings: Vec::new(),
             }),

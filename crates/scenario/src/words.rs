@@ -21,6 +21,28 @@ pub(crate) fn title(scenario: &Scenario, traffic: &Traffic, topology: &Topology)
     )
 }
 
+/// Hosts whose numbers are told one by one. [ours]
+const NUMBERED_MAX: u32 = 24;
+
+/// Which number each host has, where its name does not say it: `0 gpu0, 1 gpu1, 2 store`.
+pub(crate) fn numbering(topology: &Topology) -> Option<String> {
+    let hosts = &topology.nodes[..topology.hosts as usize];
+    let mut numbered = (0u32..).zip(hosts);
+    if numbered.all(|(i, host)| host.name == format!("h{i}")) {
+        return None;
+    }
+    let told = (0..NUMBERED_MAX).zip(hosts);
+    let mut told: Vec<String> = told.map(|(i, host)| format!("{i} {}", host.name)).collect();
+    if topology.hosts > NUMBERED_MAX {
+        told.push(format!(
+            "... {} {}",
+            hosts.len() - 1,
+            hosts[hosts.len() - 1].name
+        ));
+    }
+    Some(told.join(", "))
+}
+
 fn source(section: &Section, traffic: &Traffic) -> String {
     let what = kind_of_source(section, traffic);
     match section.opt_text("transport") {

@@ -1,7 +1,8 @@
 //! Message lists in files: ours, and the flow files of the HPCC family of simulators.
 //!
 //! Ours has one message per line, `src,dst,size,start[,tag]`, with units: `0,1,64KB,1.5us,incast`.
-//! A first line that starts with `src` is a header.
+//! A first line that starts with `src` is a header. A host goes by its name in the fabric, or by its
+//! number where none has that name.
 //!
 //! HPCC's `flow.txt` has the number of flows first, then `src dst pg dport size start` per line,
 //! with sizes in bytes and starts in seconds. `dport` 100 marks normal flows and 200 incast; `pg`
@@ -12,6 +13,7 @@
 use crate::text::{Field, comma_lines, decimal, lines};
 use crate::traffic::{OneShots, tag16};
 use crate::{Message, Start, TextError, Traffic, WorkloadError};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use units::{Bytes, PS_PER_SEC, Span, Time};
 
@@ -31,11 +33,16 @@ const HPCC_TAGS: [(&str, &str); 2] = [("100", "normal"), ("200", "incast")];
 /// Sizes are read into 32 bits there. [hpcc artefact, third.cc]
 const HPCC_SIZE_MAX: u64 = u32::MAX as u64;
 
-/// Reads our list of messages between `hosts` hosts, each on a connection of its own.
+/// Reads our list of messages between `hosts` hosts, each on a connection of its own. `names` has the
+/// numbers of hosts that the list may call by name.
 ///
 /// # Errors
 /// With the line and column of whatever cannot be understood.
-pub fn parse_csv(text: &str, hosts: u32) -> Result<Traffic, TextError> {
+pub fn parse_csv(
+    text: &str,
+    hosts: u32,
+    names: &BTreeMap<&str, u32>,
+) -> Result<Traffic, TextError> {
     let mut flows = Tagged::default();
     let mut rows = comma_lines(text).peekable();
     rows.next_if(|row| row[0].text.eq_ignore_ascii_case("src"));
@@ -55,7 +62,7 @@ pub fn parse_csv(text: &str, hosts: u32) -> Result<Traffic, TextError> {
             }
         };
         let [src, dst, size, start] = fields;
-        let ends = ends(&src, &dst, |host| (host < hosts).then_some(host), hosts)?;
+        let ends = named_ends(&src, &dst, hosts, names)?;
         let size: Bytes = size.quantity()?;
         let start: Span = start.quantity()?;
         flows.push(ends, size.0, Time::ZERO.after(start), tag);
@@ -211,6 +218,43 @@ pub(crate) fn ends(
     Ok((a, b))
 }
 
+/// The ends of a message of our list.
+fn named_ends(
+    src: &Field<'_>,
+    dst: &Field<'_>,
+    hosts: u32,
+    names: &BTreeMap<&str, u32>,
+) -> Result<(u32, u32), TextError> {
+    let host = |field: &Field<'_>| {
+        if let Some(&host) = names.get(field.text) {
+            return Ok(host);
+        }
+        if !field.text.starts_with(|c: char| c.is_ascii_digit()) {
+            let first = names.iter().min_by_key(|&(_, number)| number);
+            let like = first.map_or("0".to_owned(), |(name, _)| format!("\"{name}\""));
+            return Err(field.error(format!(
+                "there is no host \"{}\"; write the name of one, like {like}, or a number below {hosts}",
+                field.text
+            )));
+        }
+        let number: u32 = field.number("a host")?;
+        let known = (number < hosts).then_some(number);
+        known.ok_or_else(|| {
+            field.error(format!(
+                "host {number} of {hosts}; hosts are numbered from 0"
+            ))
+        })
+    };
+    let (a, b) = (host(src)?, host(dst)?);
+    if a == b {
+        return Err(dst.error(format!(
+            "a message from host {} to itself; name another host",
+            dst.text
+        )));
+    }
+    Ok((a, b))
+}
+
 /// One-shot messages with tags of their own.
 #[derive(Default)]
 struct Tagged {
@@ -251,11 +295,25 @@ mod tests {
     #[test]
     fn a_list_is_read_with_units_and_put_into_order() {
         let text = "src,dst,size,start,tag\n# comment\n1,0, 64KB ,2us,late\r\n0,1,1B,1.5us\n";
-        let traffic = parse_csv(text, 2).unwrap();
+        let traffic = parse_csv(text, 2, &BTreeMap::new()).unwrap();
         assert_eq!(traffic.tags, ["late", "list"]);
         assert_eq!(
             write_csv(&traffic).unwrap(),
             "src,dst,size,start,tag\n0,1,1B,1.5us,list\n1,0,64KB,2us,late\n"
+        );
+    }
+
+    #[test]
+    fn a_list_may_call_hosts_by_their_names() {
+        let names = BTreeMap::from([("gpu0", 0), ("gpu8", 2), ("1", 3)]);
+        let text = "gpu0,gpu8,4MB,0us,allreduce\n0,1,1B,1us\n";
+        let traffic = parse_csv(text, 4, &names).unwrap();
+        let written = write_csv(&traffic).unwrap();
+        let lines: Vec<&str> = written.lines().skip(1).collect();
+        assert_eq!(
+            lines,
+            ["0,2,4MB,0ps,allreduce", "0,3,1B,1us,list"],
+            "a name before a number"
         );
     }
 
@@ -308,9 +366,14 @@ mod tests {
             ("0,0,64KB,1us\n", "1:3: a message from host 0 to itself"),
             ("0,1,64,1us\n", "1:5: \"64\" needs a unit"),
             ("0,1,64KB, 1GB\n", "1:11: \"GB\" is no unit of a time"),
-            ("x,1,64KB,1us\n", "1:1: \"x\" is not a host"),
+            (
+                "x,1,64KB,1us\n",
+                "1:1: there is no host \"x\"; write the name of one, like \"gpu0\", or a number below 4",
+            ),
+            ("gpu1,1,64KB,1us\n", "1:6: a message from host 1 to itself"),
         ] {
-            let error = parse_csv(text, 4).unwrap_err().to_string();
+            let names = BTreeMap::from([("gpu0", 0), ("gpu1", 1)]);
+            let error = parse_csv(text, 4, &names).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{text:?} gave {error}");
         }
     }
@@ -352,7 +415,7 @@ mod tests {
             let traffic = flows.finish().unwrap();
             // Connection numbers follow the lines of the file, which follow the order of starts.
             let lines = write_csv(&traffic).unwrap();
-            prop_assert_eq!(write_csv(&parse_csv(&lines, 9).unwrap()).unwrap(), lines);
+            prop_assert_eq!(write_csv(&parse_csv(&lines, 9, &BTreeMap::new()).unwrap()).unwrap(), lines);
             let (text, _) = write_hpcc(&traffic).unwrap();
             let again = parse_hpcc(&text, any_host).unwrap();
             prop_assert!(again.warnings.is_empty());
@@ -361,7 +424,7 @@ mod tests {
 
         #[test]
         fn no_text_makes_a_reader_panic(text in "[0-9a-z.,# \n-]{0,200}") {
-            let _ = parse_csv(&text, 4);
+            let _ = parse_csv(&text, 4, &BTreeMap::new());
             let _ = parse_hpcc(&text, any_host);
             let _ = crate::parse_cdf("any", &text, crate::CdfOptions::default());
         }

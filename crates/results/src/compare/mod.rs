@@ -1,8 +1,11 @@
 //! Several runs side by side: transports, settings and seeds in one table and one page.
 
+mod headline;
 mod page;
+mod warnings;
 
-pub use page::html;
+pub use page::{html, interrupted};
+pub use warnings::warnings;
 
 use crate::chart::Unit;
 use crate::grid::{Cell, Column, Paint, Style, render, wrap};
@@ -27,6 +30,10 @@ struct Metric {
     rank: u8,
     unit: Unit,
     better: Better,
+    /// With no more messages than this it repeats another figure, and is left out.
+    above: u64,
+    /// Whether the page draws it; all stand in its table.
+    drawn: bool,
     get: fn(&Summary) -> Option<Figure<f64>>,
 }
 
@@ -51,16 +58,42 @@ fn real(figure: Figure<u64>) -> Figure<f64> {
     }
 }
 
-const METRICS: [Metric; 9] = [
+const METRICS: [Metric; 12] = [
     Metric {
         key: "slowdown.p99",
         title: "slowdown p99",
         heading: "Slowdown, p99",
         id: "slowdown",
-        rank: 0,
+        rank: 1,
         unit: Unit::Ratio,
         better: Better::Lower,
+        above: 0,
+        drawn: true,
         get: |run| run.all().slowdown.map(|dist| dist.p99),
+    },
+    Metric {
+        key: "slowdown.p999",
+        title: "slowdown p99.9",
+        heading: "Slowdown, p99.9",
+        id: "slowdown-p999",
+        rank: 4,
+        unit: Unit::Ratio,
+        better: Better::Lower,
+        above: 1000,
+        drawn: false,
+        get: |run| run.all().slowdown.map(|dist| dist.p999),
+    },
+    Metric {
+        key: "slowdown.max",
+        title: "slowdown max",
+        heading: "Slowdown, greatest",
+        id: "slowdown-max",
+        rank: 2,
+        unit: Unit::Ratio,
+        better: Better::Lower,
+        above: 100,
+        drawn: false,
+        get: |run| run.all().slowdown.map(|dist| dist.max),
     },
     Metric {
         key: "fct.p50",
@@ -70,6 +103,8 @@ const METRICS: [Metric; 9] = [
         rank: 2,
         unit: Unit::Time,
         better: Better::Lower,
+        above: 0,
+        drawn: true,
         get: |run| run.all().fct_ps.map(|dist| real(dist.p50)),
     },
     Metric {
@@ -80,7 +115,21 @@ const METRICS: [Metric; 9] = [
         rank: 1,
         unit: Unit::Time,
         better: Better::Lower,
+        above: 0,
+        drawn: true,
         get: |run| run.all().fct_ps.map(|dist| real(dist.p99)),
+    },
+    Metric {
+        key: "fct.max",
+        title: "max",
+        heading: "Completion time, greatest",
+        id: "max",
+        rank: 4,
+        unit: Unit::Time,
+        better: Better::Lower,
+        above: 100,
+        drawn: false,
+        get: |run| run.all().fct_ps.map(|dist| real(dist.max)),
     },
     Metric {
         key: "fct.mean",
@@ -90,6 +139,8 @@ const METRICS: [Metric; 9] = [
         rank: 5,
         unit: Unit::Time,
         better: Better::Lower,
+        above: 0,
+        drawn: true,
         get: |run| run.all().fct_ps.map(|dist| real(dist.mean)),
     },
     Metric {
@@ -100,6 +151,8 @@ const METRICS: [Metric; 9] = [
         rank: 4,
         unit: Unit::Rate,
         better: Better::Higher,
+        above: 0,
+        drawn: true,
         get: |run| run.goodput.map(|goodput| exact(goodput.bps as f64)),
     },
     Metric {
@@ -110,6 +163,8 @@ const METRICS: [Metric; 9] = [
         rank: 3,
         unit: Unit::Size,
         better: Better::Lower,
+        above: 0,
+        drawn: true,
         get: |run| {
             run.queue_max
                 .as_ref()
@@ -124,16 +179,20 @@ const METRICS: [Metric; 9] = [
         rank: 3,
         unit: Unit::Count,
         better: Better::Lower,
+        above: 0,
+        drawn: true,
         get: |run| Some(exact(run.drops.data as f64)),
     },
     Metric {
         key: "credits.waste",
-        title: "credits wasted",
-        heading: "Credits wasted",
+        title: "credit waste",
+        heading: "Credit waste, of the credits that arrived",
         id: "credits",
         rank: 6,
         unit: Unit::Share,
         better: Better::Lower,
+        above: 0,
+        drawn: true,
         get: |run| run.credits.waste.map(exact),
     },
     Metric {
@@ -144,6 +203,8 @@ const METRICS: [Metric; 9] = [
         rank: 2,
         unit: Unit::Count,
         better: Better::Neither,
+        above: 0,
+        drawn: true,
         get: |run| Some(exact(run.all().unfinished as f64)),
     },
 ];
@@ -159,8 +220,25 @@ pub struct Group {
     pub seeds: Vec<u64>,
     /// Their fingerprints, in the same order.
     pub fingerprints: Vec<String>,
+    /// Messages of one run, those of the run with most.
+    pub messages: u64,
     /// The figures over the seeds.
     pub figures: Vec<GroupFigure>,
+    /// The tail of the slowdown of each part of the messages, where there are several.
+    pub parts: Vec<Part>,
+}
+
+/// Messages of a range of sizes, or with one tag.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// Which: `messages of up to 10 KB`, `messages tagged checkpoint`.
+    pub name: String,
+    /// How many in one run, the run with most.
+    pub messages: u64,
+    /// Their slowdown at the 99th percentile, over the seeds.
+    pub p99: Option<Interval>,
+    /// It rests on unfinished messages, and the true value is this or more.
+    pub at_least: bool,
 }
 
 /// One figure of a [`Group`].
@@ -221,10 +299,16 @@ impl Comparison {
             settings: settings(members[0]),
             seeds: members.iter().map(|run| run.seed).collect(),
             fingerprints: members.iter().map(|run| run.fingerprint.clone()).collect(),
+            messages: members
+                .iter()
+                .map(|run| run.all().messages)
+                .max()
+                .unwrap_or(0),
             figures: METRICS
                 .iter()
                 .map(|metric| over_seeds(metric, &members))
                 .collect(),
+            parts: parts(&members),
         };
         Self {
             schema: crate::SCHEMA,
@@ -249,11 +333,28 @@ impl Comparison {
     }
 
     fn seeds_max(&self) -> usize {
-        self.groups
-            .iter()
-            .map(|group| group.seeds.len())
-            .max()
-            .unwrap_or(0)
+        let seeds = self.groups.iter().map(|group| group.seeds.len());
+        seeds.max().unwrap_or(0)
+    }
+
+    fn seeds_min(&self) -> usize {
+        let seeds = self.groups.iter().map(|group| group.seeds.len());
+        seeds.min().unwrap_or(0)
+    }
+
+    /// `3 seeds`, `1 to 3 seeds`.
+    fn seeds_told(&self) -> String {
+        match (self.seeds_min(), self.seeds_max()) {
+            (least, most) if least < most => format!("{least} to {most} seeds"),
+            (_, 1) => "1 seed".into(),
+            (_, most) => format!("{most} seeds"),
+        }
+    }
+
+    /// Whether a figure says something that no other says.
+    fn shows(&self, metric: &Metric) -> bool {
+        let enough = |group: &Group| group.messages > metric.above;
+        metric.above == 0 || self.groups.iter().any(enough)
     }
 
     /// Groups that differ from `group` in the transport alone, itself among them.
@@ -263,23 +364,63 @@ impl Comparison {
             .filter(|other| other.settings == group.settings)
     }
 
-    /// Whether no rival is better; false where there is nobody or nothing to beat.
+    /// Whether no rival is better, nor equal by what is shown of all; false where there is nobody or
+    /// nothing to beat.
     fn is_best(&self, group: &Group, metric: usize) -> bool {
+        let shown = &METRICS[metric];
         let mean = |group: &Group| {
-            group.figures[metric]
-                .over_seeds
-                .map(|interval| interval.mean)
+            let figure = &group.figures[metric];
+            figure.over_seeds.map(|interval| interval.mean)
         };
         let Some(own) = mean(group) else { return false };
+        let same = |other: f64| shown.unit.show_figure(own) == shown.unit.show_figure(other);
         let others = || self.rivals(group).filter_map(mean);
-        let beats = |other: f64| match METRICS[metric].better {
-            Better::Lower => own <= other,
-            Better::Higher => own >= other,
+        let beats = |other: f64| match shown.better {
+            Better::Lower => own <= other || same(other),
+            Better::Higher => own >= other || same(other),
             Better::Neither => false,
         };
-        let spread = others().any(|other| (other - own).abs() > 0.0);
+        let spread = others().any(|other| !same(other));
         spread && !group.figures[metric].at_least && others().all(beats)
     }
+}
+
+/// The tail of every range of sizes and of every tag, where there are several of either.
+fn parts(members: &[&Summary]) -> Vec<Part> {
+    let mut parts: Vec<(String, Vec<Figure<f64>>, u64)> = Vec::new();
+    let mut add = |name: String, messages: u64, tail: Option<Figure<f64>>| {
+        let place = parts.iter().position(|(known, ..)| *known == name);
+        let place = place.unwrap_or_else(|| {
+            parts.push((name, Vec::new(), 0));
+            parts.len() - 1
+        });
+        let part = &mut parts[place];
+        part.1.extend(tail);
+        part.2 = part.2.max(messages);
+    };
+    for run in members {
+        let used = || run.sizes[1..].iter().filter(|bin| bin.messages > 0);
+        if used().count() > 1 {
+            for bin in used() {
+                let name = match bin.up_to {
+                    Some(_) => format!("messages of {}", bin.label()),
+                    None => format!("messages {}", bin.label()),
+                };
+                add(name, bin.messages, bin.slowdown.map(|dist| dist.p99));
+            }
+        }
+        for of in &run.tags {
+            let name = format!("messages tagged {}", of.name);
+            add(name, of.messages, of.slowdown.map(|dist| dist.p99));
+        }
+    }
+    let part = |(name, tails, messages): (String, Vec<Figure<f64>>, u64)| Part {
+        name,
+        messages,
+        p99: Interval::of(&tails.iter().map(|tail| tail.value).collect::<Vec<_>>()),
+        at_least: tails.iter().any(|tail| tail.at_least),
+    };
+    parts.into_iter().map(part).collect()
 }
 
 fn over_seeds(metric: &Metric, members: &[&Summary]) -> GroupFigure {
@@ -322,21 +463,35 @@ fn spread(share: f64) -> String {
 }
 
 fn what_the_spread_is(comparison: &Comparison) -> String {
-    let seeds = comparison.seeds_max();
-    if seeds < 2 {
+    let seeds = comparison.seeds_told();
+    if comparison.seeds_max() < 2 {
         String::new()
-    } else if comparison
-        .groups
-        .iter()
-        .all(|group| group.seeds.len() >= BOOTSTRAP_SEEDS)
-    {
-        format!("Means over {seeds} seeds; ± is half of the 95% bootstrap interval of the mean.")
+    } else if comparison.seeds_min() >= BOOTSTRAP_SEEDS {
+        format!("Means over {seeds}; ± is half of the 95% bootstrap interval of the mean.")
     } else {
         format!(
-            "Means over {seeds} seeds; ± is half of the range from least to greatest. From {BOOTSTRAP_SEEDS} \
+            "Means over {seeds}; ± is half of the range from least to greatest. From {BOOTSTRAP_SEEDS} \
              seeds on it becomes a 95% interval."
         )
     }
+}
+
+/// What several runs say together: warnings, each once, and who does best at what price.
+pub(crate) fn conclusion(runs: &[&Summary], style: Style) -> String {
+    let (mut out, width) = (String::new(), style.width.min(100));
+    for warning in warnings(runs) {
+        let text = wrap(&format!("warning: {warning}"), width, 1);
+        out.push_str(&style.paint(Paint::Warn, &text));
+        out.push('\n');
+    }
+    let comparison = Comparison::of(runs);
+    let one_scenario = runs.iter().all(|run| run.scenario == comparison.scenario);
+    if one_scenario && let Some(says) = headline::of(&comparison) {
+        let text = wrap(&format!("{} {}", says.claim, says.more), width, 1);
+        out.push_str(&style.paint(Paint::Bold, &text));
+        out.push('\n');
+    }
+    out
 }
 
 /// One row per group, the best of its rivals in colour.
@@ -369,9 +524,8 @@ pub fn text(runs: &[&Summary], style: Style) -> String {
                 .is_none_or(|interval| interval.high <= 0.0)
         };
         // A column of nothing but zeros that is no good news either way only takes room.
-        if groups.iter().all(nothing)
-            && matches!(metric.key, "credits.waste" | "messages.unfinished")
-        {
+        let zeros = matches!(metric.key, "credits.waste" | "messages.unfinished");
+        if !comparison.shows(metric) || (zeros && groups.iter().all(nothing)) {
             continue;
         }
         columns.push(column(metric.title, metric.rank, &|group| {
@@ -385,12 +539,8 @@ pub fn text(runs: &[&Summary], style: Style) -> String {
         }));
     }
     let mut out = header(runs, style);
-    out.push_str(&render(columns, style));
-    if let Some(mixed) = comparison.mixed() {
-        let warning = wrap(&format!("warning: {mixed}"), style.width.min(100), 1);
-        out.push_str(&style.paint(Paint::Warn, &warning));
-        out.push('\n');
-    }
+    out.push_str(&render(&columns, style));
+    out.push_str(&conclusion(runs, style));
     let spread = what_the_spread_is(&comparison);
     if !spread.is_empty() {
         out.push_str(&style.paint(Paint::Dim, &wrap(&spread, style.width.min(100), 1)));

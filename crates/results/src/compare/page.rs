@@ -1,6 +1,6 @@
 //! A comparison as one page.
 
-use super::{Better, Comparison, Group, METRICS, show, what_the_spread_is};
+use super::{Better, Comparison, Group, METRICS, headline, show, warnings, what_the_spread_is};
 use crate::chart::{Axis, Bar, COLOURS, Line, LineChart, Range, Unit, bars, ranges};
 use crate::human;
 use crate::page::{About, Block, Chip, Page, Section, Table, markup, text as plain};
@@ -11,12 +11,13 @@ use crate::table::{common_title, last_part};
 use minijinja::Value;
 use units::{Bytes, Rate, Span};
 
-/// The comparison as one HTML file. `command` repeats it.
-pub fn html(runs: &[&Summary], command: &str) -> String {
+/// The comparison as one HTML file. `command` repeats it; `unfinished` says how many of its runs are
+/// missing, because they were interrupted or did not begin.
+pub fn html(runs: &[&Summary], command: &str, unfinished: usize) -> String {
     let comparison = Comparison::of(runs);
     let mut sections = Vec::new();
     let numeric = numeric_key(&comparison);
-    for metric in 0..METRICS.len() {
+    for metric in (0..METRICS.len()).filter(|&metric| METRICS[metric].drawn) {
         sections.extend(match &numeric {
             Some(x) => curves(&comparison, metric, x),
             None => columns(&comparison, metric),
@@ -26,7 +27,7 @@ pub fn html(runs: &[&Summary], command: &str) -> String {
     pair_up(&mut sections);
     sections.push(numbers(&comparison));
     sections.push(fingerprints(&comparison));
-    let (headline, lede) = headline(&comparison);
+    let (headline, lede) = first_words(&comparison);
     let transports = transports(&comparison);
     let chip = |text: String| Chip { text, kind: "" };
     Page {
@@ -42,11 +43,14 @@ pub fn html(runs: &[&Summary], command: &str) -> String {
         more: None,
         tiles: Vec::new(),
         checks: Vec::new(),
-        warnings: warnings(&comparison, runs),
+        warnings: interrupted(runs.len(), unfinished)
+            .into_iter()
+            .chain(warnings(runs))
+            .collect(),
         sections,
         about: About {
             title: "What was run",
-            facts: Vec::new(),
+            facts: facts(&comparison, runs),
             blocks: vec![Block {
                 name: "To run it again:",
                 text: command.into(),
@@ -60,40 +64,57 @@ pub fn html(runs: &[&Summary], command: &str) -> String {
     .render(&crate::files::to_json(&comparison))
 }
 
-/// Warnings once, with whom they are about.
-fn warnings(comparison: &Comparison, runs: &[&Summary]) -> Vec<String> {
-    let mut out: Vec<String> = comparison.mixed().map(str::to_owned).into_iter().collect();
-    for run in runs {
-        let settings: Vec<String> = run
-            .settings
-            .iter()
-            .filter(|(key, _)| key != "transport.kind" && key != "run.seed")
-            .map(|(key, value)| format!("{} {value}", last_part(key)))
-            .collect();
-        let who = [
-            vec![run.transport.clone()],
-            settings,
-            vec![format!("seed {}", run.seed)],
-        ]
-        .concat()
-        .join(", ");
-        out.extend(
-            run.warnings
-                .iter()
-                .map(|warning| format!("{who}: {warning}")),
-        );
-    }
-    // A page is no log: the runs' own reports have them all.
-    let more = out.len().saturating_sub(WARNINGS_MAX);
-    out.truncate(WARNINGS_MAX);
-    if more > 0 {
-        out.push(format!("and {more} more, in the reports of the runs"));
-    }
-    out
+/// What is missing from a comparison that was interrupted.
+pub fn interrupted(done: usize, unfinished: usize) -> Option<String> {
+    (unfinished > 0).then(|| {
+        format!(
+            "interrupted: {done} of {} runs are done, and only they stand here. The same command goes \
+             on from there",
+            done + unfinished
+        )
+    })
 }
 
-/// Warnings shown in a comparison.
-const WARNINGS_MAX: usize = 12;
+/// What differs between the runs, and what they share.
+fn facts(comparison: &Comparison, runs: &[&Summary]) -> Vec<(String, String)> {
+    let Some(first) = runs.first() else {
+        return Vec::new();
+    };
+    let each = |mut values: Vec<String>| {
+        let mut seen = Vec::new();
+        values.retain(|value| {
+            let new = !seen.contains(value);
+            seen.push(value.clone());
+            new
+        });
+        values.join(", ")
+    };
+    let mut facts = vec![
+        ("scenario".into(), comparison.scenario.clone()),
+        ("transports".into(), transports(comparison).join(", ")),
+        (
+            "seeds".into(),
+            each(runs.iter().map(|run| run.seed.to_string()).collect()),
+        ),
+    ];
+    for (i, key) in comparison.varied.iter().enumerate() {
+        let values = comparison.groups.iter().map(|g| g.settings[i].1.clone());
+        facts.push((key.clone(), each(values.collect())));
+    }
+    let derived = &first.derived;
+    if runs.iter().all(|run| run.derived == *derived) {
+        facts.push((
+            "hosts, switches".into(),
+            format!("{}, {}", derived.hosts, derived.switches),
+        ));
+        facts.push(("host link".into(), human::rate(Rate(derived.host_rate_bps))));
+        facts.push((
+            "base round trip".into(),
+            human::time(Span(derived.base_rtt_ps)),
+        ));
+    }
+    facts
+}
 
 fn transports(comparison: &Comparison) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
@@ -105,97 +126,25 @@ fn transports(comparison: &Comparison) -> Vec<&str> {
     names
 }
 
-/// Who wins where it is hardest, by the tail of the slowdown.
-fn headline(comparison: &Comparison) -> (String, String) {
-    let mean = |group: &Group| group.figures[0].over_seeds.map(|interval| interval.mean);
-    let Some(last) = comparison.groups.last() else {
+/// Who wins where it is hardest, and the sentence after it.
+fn first_words(comparison: &Comparison) -> (String, String) {
+    if comparison.groups.is_empty() {
         return ("Nothing to compare.".into(), String::new());
-    };
-    let mut rivals: Vec<(&Group, f64)> = comparison
-        .rivals(last)
-        .filter_map(|group| Some((group, mean(group)?)))
-        .collect();
-    rivals.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let place: Vec<String> = last
-        .settings
-        .iter()
-        .map(|(key, value)| format!("{} {value}", last_part(key)))
-        .collect();
-    let place = if place.is_empty() {
-        String::new()
-    } else {
-        format!("At {}, ", place.join(", "))
-    };
-    let Some(&(best, value)) = rivals.first() else {
-        return (
+    }
+    let spread = what_the_spread_is(comparison);
+    match headline::of(comparison) {
+        Some(says) => (
+            says.claim,
+            format!("{} {spread}", says.more).trim().to_owned(),
+        ),
+        None => (
             format!(
                 "{} runs of {}.",
                 comparison.groups.len(),
                 comparison.scenario
             ),
             "No message has a completion time to compare by.".into(),
-        );
-    };
-    let at_least = if best.figures[0].at_least {
-        "at least "
-    } else {
-        ""
-    };
-    let close = rivals
-        .get(1)
-        .filter(|second| closeness(best, second.0) == Closeness::Overlap);
-    let headline = match close {
-        Some((second, other)) => format!(
-            "{place}{} and {} share the lowest p99 slowdown: {at_least}{} and {}.",
-            best.transport,
-            second.transport,
-            human::ratio(value),
-            human::ratio(*other)
         ),
-        None => format!(
-            "{place}{} keeps the p99 slowdown lowest: {at_least}{}.",
-            best.transport,
-            human::ratio(value)
-        ),
-    };
-    let others: Vec<String> = rivals[1..]
-        .iter()
-        .map(|(group, other)| format!("{} has {}", group.transport, human::ratio(*other)))
-        .collect();
-    let doubt = match rivals.get(1).map(|second| closeness(best, second.0)) {
-        Some(Closeness::Unknown) => "One seed each: a small difference may be chance. ",
-        Some(Closeness::Overlap) => "The two lie within the spread of their seeds. ",
-        Some(Closeness::Apart) | None => "",
-    };
-    let lede = format!(
-        "{}{doubt}{}",
-        if others.is_empty() {
-            String::new()
-        } else {
-            format!("{}. ", others.join(", "))
-        },
-        what_the_spread_is(comparison)
-    );
-    (headline, lede)
-}
-
-/// How far two groups lie apart, beside what their seeds do.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Closeness {
-    /// One seed tells nothing of chance.
-    Unknown,
-    /// Their intervals overlap.
-    Overlap,
-    /// They do not.
-    Apart,
-}
-
-fn closeness(best: &Group, second: &Group) -> Closeness {
-    let interval = |group: &Group| group.figures[0].over_seeds;
-    match (interval(best), interval(second)) {
-        _ if best.seeds.len() < 2 || second.seeds.len() < 2 => Closeness::Unknown,
-        (Some(best), Some(second)) if best.high >= second.low => Closeness::Overlap,
-        _ => Closeness::Apart,
     }
 }
 
@@ -285,6 +234,10 @@ fn curves(comparison: &Comparison, metric: usize, x: &Numeric) -> Option<Section
     }
     let shown = &METRICS[metric];
     let x_title = &comparison.varied[x.key];
+    let y_title = match comparison.seeds_max() {
+        1 => shown.title.to_owned(),
+        _ => format!("{}, mean of {}", shown.title, comparison.seeds_told()),
+    };
     let chart = LineChart {
         label: format!("{} by {x_title}", shown.title),
         x: if wide(left, right) {
@@ -293,9 +246,9 @@ fn curves(comparison: &Comparison, metric: usize, x: &Numeric) -> Option<Section
             Axis::linear(x_title, x.unit, left, right)
         },
         y: if wide(low, high) {
-            Axis::log(shown.title, shown.unit, low, high)
+            Axis::log(&y_title, shown.unit, low, high)
         } else {
-            Axis::linear(shown.title, shown.unit, 0.0, high).rounded()
+            Axis::linear(&y_title, shown.unit, 0.0, high).rounded()
         },
         lines,
         marks: Vec::new(),
@@ -375,7 +328,12 @@ fn columns(comparison: &Comparison, metric: usize) -> Option<Section> {
         })
         .collect();
     let body = bars(&vec![""; names.len()], &rows);
-    Some(section(metric, String::new(), body, rows.len()))
+    let says = match (comparison.seeds_max(), shown.better) {
+        (0 | 1, _) | (_, Better::Neither) => String::new(),
+        (_, Better::Lower) => format!("Mean of {}. Lower is better.", comparison.seeds_told()),
+        (_, Better::Higher) => format!("Mean of {}. Higher is better.", comparison.seeds_told()),
+    };
+    Some(section(metric, says, body, rows.len()))
 }
 
 /// The tail of the slowdown by message size, transport by transport, where the load is greatest.
@@ -383,6 +341,7 @@ fn by_size(runs: &[&Summary], comparison: &Comparison) -> Option<Section> {
     let last = comparison.groups.last()?;
     let shown: Vec<&Group> = comparison.rivals(last).take(COLOURS).collect();
     let bins = runs.first()?.sizes.get(1..)?;
+    let tagged = !tags(&shown).is_empty();
     let tail = |group: &Group, bin: usize| {
         let values: Vec<f64> = runs
             .iter()
@@ -394,7 +353,7 @@ fn by_size(runs: &[&Summary], comparison: &Comparison) -> Option<Section> {
     };
     let mut table = Table::new(
         &[
-            &["size"][..],
+            &[if tagged { "size or tag" } else { "size" }][..],
             &shown
                 .iter()
                 .map(|group| group.transport.as_str())
@@ -415,9 +374,18 @@ fn by_size(runs: &[&Summary], comparison: &Comparison) -> Option<Section> {
             values,
         });
     }
+    for (name, values) in tags(&shown) {
+        let cell = |value: &Option<f64>| plain(value.map_or("-".into(), human::ratio));
+        table.push([vec![plain(&name)], values.iter().map(cell).collect()].concat());
+        rows.push(Range { name, values });
+    }
     let all = || rows.iter().flat_map(|row| &row.values).flatten().copied();
     let (low, high) = (all().fold(1.0, f64::min), all().reduce(f64::max)?);
-    let axis = Axis::log("p99 slowdown", Unit::Ratio, low, high.max(2.0));
+    let title = match comparison.seeds_max() {
+        1 => "p99 slowdown".to_owned(),
+        _ => format!("p99 slowdown, mean of {}", comparison.seeds_told()),
+    };
+    let axis = Axis::log(&title, Unit::Ratio, low, high.max(2.0));
     let names: Vec<&str> = shown.iter().map(|group| group.transport.as_str()).collect();
     let place: Vec<String> = last
         .settings
@@ -426,40 +394,76 @@ fn by_size(runs: &[&Summary], comparison: &Comparison) -> Option<Section> {
         .collect();
     Some(Section {
         id: "sizes",
-        title: "Slowdown by size, p99",
+        title: match tagged {
+            true => "Slowdown by size and tag, p99",
+            false => "Slowdown by size, p99",
+        },
         says: if place.is_empty() {
             "Lower is better.".into()
         } else {
             format!("At {}. Lower is better.", place.join(", "))
         },
         points: all().count(),
-        body: markup(ranges("p99 slowdown by message size", &axis, &names, &rows)),
+        body: markup(ranges(
+            "p99 slowdown by message size and tag",
+            &axis,
+            &names,
+            &rows,
+        )),
         table: Some(table),
         fold: "As numbers",
         wide: false,
     })
 }
 
+/// The tails of messages that share a tag, group by group.
+fn tags(groups: &[&Group]) -> Vec<(String, Vec<Option<f64>>)> {
+    let mut rows: Vec<(String, Vec<Option<f64>>)> = Vec::new();
+    for part in groups.iter().flat_map(|group| &group.parts) {
+        let Some(tag) = part.name.strip_prefix("messages tagged ") else {
+            continue;
+        };
+        let name = format!("tag {tag}");
+        if rows.iter().all(|(known, _)| *known != name) {
+            let of = |group: &&Group| {
+                let same = group.parts.iter().find(|other| other.name == part.name);
+                same.and_then(|part| part.p99).map(|interval| interval.mean)
+            };
+            rows.push((name, groups.iter().map(of).collect()));
+        }
+    }
+    rows
+}
+
+/// Every figure; how far its seeds lie apart stands below it, so that all columns fit.
 fn numbers(comparison: &Comparison) -> Section {
+    let shown = || {
+        METRICS
+            .iter()
+            .enumerate()
+            .filter(|(_, m)| comparison.shows(m))
+    };
     let mut head: Vec<&str> = vec!["transport"];
     head.extend(comparison.varied.iter().map(|key| last_part(key)));
     head.push("seeds");
-    head.extend(METRICS.iter().map(|metric| metric.title));
+    head.extend(shown().map(|(_, metric)| metric.title));
     let mut table = Table::new(&head);
     for group in &comparison.groups {
         let mut row: Vec<Value> = vec![plain(&group.transport)];
         row.extend(group.settings.iter().map(|(_, value)| plain(value)));
         row.push(plain(group.seeds.len().to_string()));
-        for (i, metric) in METRICS.iter().enumerate() {
-            let shown = show(metric, &group.figures[i]).replace(">=", "≥");
-            row.push(if comparison.is_best(group, i) {
-                markup(format!(
-                    "<b class=\"best\">{}</b>",
-                    crate::threshold::escape(&shown)
-                ))
+        for (i, metric) in shown() {
+            let told = show(metric, &group.figures[i]).replace(">=", "≥");
+            let escape = crate::threshold::escape;
+            let (mean, spread) = match told.split_once(" ±") {
+                Some((mean, half)) => (escape(mean), format!("<small>±{}</small>", escape(half))),
+                None => (escape(&told), String::new()),
+            };
+            row.push(markup(if comparison.is_best(group, i) {
+                format!("<b class=\"best\">{mean}</b>{spread}")
             } else {
-                plain(shown)
-            });
+                format!("{mean}{spread}")
+            }));
         }
         table.push(row);
     }
@@ -467,7 +471,7 @@ fn numbers(comparison: &Comparison) -> Section {
         id: "numbers",
         title: "All of it as numbers",
         says: format!(
-            "The best of its rivals is bold. {}",
+            "The best of its rivals is bold, and whoever equals it. {}",
             what_the_spread_is(comparison)
         ),
         body: Value::from(""),

@@ -1,12 +1,13 @@
 //! What became of the messages.
 
 use super::{TIME_POINTS, bucket, figure};
+use crate::apart::OfTag;
 use crate::chart::{Axis, Line, LineChart, Mark, Range, Unit, ranges};
 use crate::human;
 use crate::page::{Section, Table, markup, text};
 use crate::record::{FlowRow, FlowSeriesRow, RunRecord};
 use crate::stats::{Dist, Figure, Sorted};
-use crate::summary::{Slow, Summary, active, counts, fct, slowdown};
+use crate::summary::{SizeBin, Slow, Summary, active, counts, fct, slowdown};
 use minijinja::Value;
 use std::collections::BTreeMap;
 use units::{Bytes, PS_PER_SEC, Rate, Span, Time};
@@ -121,26 +122,33 @@ pub(super) fn completion(run: &RunRecord, summary: &Summary) -> Option<Section> 
     Some(section)
 }
 
+/// A row of quantiles per range of sizes, and per tag where there are several.
 fn quantile_table<T: Copy>(
     summary: &Summary,
-    dist: impl Fn(usize) -> Option<Dist<T>>,
+    of_size: impl Fn(&SizeBin) -> Option<Dist<T>>,
+    of_tag: impl Fn(&OfTag) -> Option<Dist<T>>,
     show: impl Fn(T) -> String,
 ) -> Table {
+    let first = match summary.tags.len() {
+        0 => "size",
+        _ => "size or tag",
+    };
     let mut table = Table::new(&[
-        "size", "messages", "mean", "p50", "p90", "p95", "p99", "p99.9", "max",
+        first, "messages", "mean", "p50", "p90", "p95", "p99", "p99.9", "max",
     ]);
-    for (i, bin) in summary.sizes.iter().enumerate() {
-        let Some(dist) = dist(i) else { continue };
-        let cell = |figure: Figure<T>| {
-            text(format!(
-                "{}{}",
-                if figure.at_least { "≥ " } else { "" },
-                show(figure.value)
-            ))
-        };
+    let cell = |figure: Figure<T>| {
+        let bound = if figure.at_least { "≥ " } else { "" };
+        text(format!("{bound}{}", show(figure.value)))
+    };
+    let sizes = summary.sizes.iter();
+    let sizes = sizes.map(|bin| (bin.label(), bin.messages, of_size(bin)));
+    let tags = summary.tags.iter();
+    let tags = tags.map(|of| (format!("tag {}", of.name), of.messages, of_tag(of)));
+    for (name, messages, dist) in sizes.chain(tags) {
+        let Some(dist) = dist else { continue };
         table.push(vec![
-            text(bin.label()),
-            text(human::count(bin.messages)),
+            text(name),
+            text(human::count(messages)),
             cell(dist.mean),
             cell(dist.p50),
             cell(dist.p90),
@@ -156,7 +164,8 @@ fn quantile_table<T: Copy>(
 fn times_table(summary: &Summary) -> Table {
     quantile_table(
         summary,
-        |i| summary.sizes[i].fct_ps,
+        |bin| bin.fct_ps,
+        |of| of.fct_ps,
         |ps| human::time(Span(ps)),
     )
 }
@@ -196,7 +205,8 @@ pub(super) fn by_size(run: &RunRecord, summary: &Summary) -> Option<Section> {
         points,
         table: Some(quantile_table(
             summary,
-            |i| summary.sizes[i].slowdown,
+            |bin| bin.slowdown,
+            |of| of.slowdown,
             human::ratio,
         )),
         fold: "Slowdowns by size",
@@ -472,8 +482,8 @@ pub(super) fn slowest(run: &RunRecord, summary: &Summary) -> Option<Section> {
             markup(took_bar(slow, longest)),
             text(Unit::Time.show(ideal)),
             text(human::bytes(Bytes(slow.size))),
-            text(format!("h{}", slow.src)),
-            text(format!("h{}", slow.dst)),
+            text(&slow.from),
+            text(&slow.to),
             text(human::time(Span(slow.start_ps))),
             text(&slow.tag),
         ]);
@@ -525,7 +535,7 @@ pub(super) fn stuck(run: &RunRecord) -> Option<Section> {
     table.long = vec!["waits for"];
     for row in run.stuck.iter().take(STUCK_MAX) {
         table.push(vec![
-            text(format!("h{}", row.host)),
+            text(run.host(row.host)),
             text(row.conn.to_string()),
             text(&row.state),
             text(&row.waits_for),

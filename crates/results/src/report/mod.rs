@@ -121,18 +121,27 @@ fn headline(summary: &Summary) -> (String, String) {
             ""
         };
         let headline = format!(
-            "The slowest of {} messages took {at_least}{}: {} times what an idle network needs.",
+            "The slowest of {} messages by slowdown took {at_least}{}: {} times what an idle network \
+             needs.",
             human::count(all.messages),
             human::time(Span(slow.fct_ps.value)),
             human::ratio(slow.slowdown.value),
         );
+        let longest = if times.max.value > slow.fct_ps.value {
+            format!(
+                " The longest took {}.",
+                figure(times.max, |ps| human::time(Span(ps)))
+            )
+        } else {
+            String::new()
+        };
         let lede = format!(
-            "It is message {}, {} from h{} to h{}, sent at {}. The median message took {}, {} \
+            "It is message {}, {} from {} to {}, sent at {}.{longest} The median message took {}, {} \
              times its idle time; 99 in 100 took {} or less.",
             slow.message,
             human::bytes(Bytes(slow.size)),
-            slow.src,
-            slow.dst,
+            slow.from,
+            slow.to,
             human::time(Span(slow.start_ps)),
             figure(times.p50, |ps| human::time(Span(ps))),
             figure(slowdowns.p50, human::ratio),
@@ -160,16 +169,17 @@ fn headline(summary: &Summary) -> (String, String) {
     }
 }
 
+/// `≥ 12.3`.
+fn bounded<T>(figure: Figure<T>, show: impl Fn(T) -> String) -> String {
+    let bound = if figure.at_least { "≥ " } else { "" };
+    format!("{bound}{}", show(figure.value))
+}
+
 fn tiles(summary: &Summary) -> Vec<Tile> {
     let mut tiles = Vec::new();
     let mut tile = |name, value: String, note: String| tiles.push(Tile { name, value, note });
-    let short = |f: Figure<u64>| {
-        format!(
-            "{}{}",
-            if f.at_least { "≥ " } else { "" },
-            human::time(Span(f.value))
-        )
-    };
+    let short = |f: Figure<u64>| bounded(f, |ps| human::time(Span(ps)));
+    let ratio = |f: Figure<f64>| bounded(f, human::ratio);
     if let (Some(times), Some(slow)) = (&summary.all().fct_ps, &summary.all().slowdown) {
         tile(
             "Median completion",
@@ -179,13 +189,17 @@ fn tiles(summary: &Summary) -> Vec<Tile> {
         tile(
             "p99 completion",
             short(times.p99),
-            format!("max {}", short(times.max)),
+            format!("p99.9 {}, max {}", short(times.p999), short(times.max)),
         );
-        let bound = if slow.p99.at_least { "≥ " } else { "" };
         tile(
             "p99 slowdown",
-            format!("{bound}{}", human::ratio(slow.p99.value)),
-            format!("median {}", human::ratio(slow.p50.value)),
+            ratio(slow.p99),
+            format!(
+                "median {}, p99.9 {}, max {}",
+                ratio(slow.p50),
+                ratio(slow.p999),
+                ratio(slow.max)
+            ),
         );
     }
     let messages = summary.messages;

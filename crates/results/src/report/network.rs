@@ -395,15 +395,31 @@ pub(super) fn credits(summary: &Summary) -> Option<Section> {
         ),
         ("under way at the end", rest),
     ];
-    let mut table = Table::new(&["credits", "number", "of those sent"]);
+    let mut table = Table::new(&[
+        "credits",
+        "number",
+        "of those sent",
+        "of those that arrived",
+    ]);
     let share = |n: u64| human::percent(n as f64 / credits.sent as f64);
     table.push(vec![
         text("sent"),
         text(human::count(credits.sent)),
         text(share(credits.sent)),
+        text(""),
     ]);
-    for (name, n) in parts {
-        table.push(vec![text(name), text(human::count(n)), text(share(n))]);
+    for (i, (name, n)) in parts.into_iter().enumerate() {
+        let arrived = if i < 2 && credits.received > 0 {
+            human::percent(n as f64 / credits.received as f64)
+        } else {
+            String::new()
+        };
+        table.push(vec![
+            text(name),
+            text(human::count(n)),
+            text(share(n)),
+            text(arrived),
+        ]);
     }
     let bar = Bar {
         name: "sent".into(),
@@ -414,9 +430,9 @@ pub(super) fn credits(summary: &Summary) -> Option<Section> {
         id: "credits",
         title: "What became of the credits",
         says: format!(
-            "{} of the credits that receivers sent arrived where nothing was left to send; {} \
-             brought data.",
-            share(credits.wasted),
+            "Credit waste is {}: so much of the credits that arrived found nothing left to send. {} of \
+             all that receivers sent brought data.",
+            credits.waste.map_or("-".into(), human::percent),
             share(credits.used())
         ),
         body: markup(bars(&parts.map(|(name, _)| name), &[bar])),

@@ -1,7 +1,7 @@
 //! [`Why`] for a terminal: the sum, the way of the last byte, the ladder.
 
 use super::{PartSum, Row, Segment, Why};
-use crate::grid::{Cell, Column, Paint, Style, render};
+use crate::grid::{Cell, Column, Paint, Style, render, wrap};
 use crate::human;
 use std::fmt::Write as _;
 use units::{Bytes, Span};
@@ -77,7 +77,7 @@ impl Why {
         let at_least = if self.finished { "" } else { "at least " };
         let ratio = self.took().0 as f64 / self.ideal_ps.max(1) as f64;
         let mut out = format!(
-            " message {}, {} -> {}, {}: {at_least}{}, {} times what an idle network takes ({})\n {}\n\n",
+            " message {}, {} -> {}, {}: {at_least}{}, {} times what an idle network takes ({})\n {}",
             self.message,
             self.src,
             self.dst,
@@ -87,11 +87,15 @@ impl Why {
             human::time(Span(self.ideal_ps)),
             self.sentence(),
         );
+        if out.lines().any(|line| line.chars().count() > style.width) {
+            out = wrap(&out, style.width, 1);
+        }
+        out.push_str("\n\n");
         out.push_str(&self.sum(style));
         out.push('\n');
         out.push_str(&self.way(style));
         out.push('\n');
-        out.push_str(&self.packets_text(ladder));
+        out.push_str(&self.packets_text(ladder, style));
         out
     }
 
@@ -139,7 +143,7 @@ impl Why {
             column("", 4, &|sum| bar(sum.ps), String::new()),
             column("where", 3, &where_to, String::new()),
         ];
-        render(columns, style)
+        render(&columns, style)
     }
 
     fn way(&self, style: Style) -> String {
@@ -173,15 +177,24 @@ impl Why {
             column("where", 1, &|s| s.place.clone()),
             column("what", 2, &|s| s.note.clone()),
         ];
-        format!(" the way of the last byte\n{}", render(columns, style))
+        format!(" the way of the last byte\n{}", render(&columns, style))
     }
 
-    fn packets_text(&self, most: usize) -> String {
+    fn packets_text(&self, most: usize, style: Style) -> String {
         let mut out = format!(
             " packets of the connection ({} sent meanwhile; * on the way above)\n",
             human::count(self.packets.len() as u64)
         );
-        for line in self.ladder(most) {
+        let lines = self.ladder(most);
+        let shown = lines.iter().filter_map(|line| ladder_line(self, line));
+        let widest = shown.map(|row| row.what.chars().count()).max().unwrap_or(0);
+        let narrow = style.width < NARROW;
+        let described = if narrow {
+            DESCRIPTION.min(widest)
+        } else {
+            DESCRIPTION
+        };
+        for line in lines {
             let row = match line {
                 Line::Gap(count) => {
                     let _ = writeln!(out, "   ... {count} left out");
@@ -193,7 +206,7 @@ impl Why {
             let arrow = if row.forth { "->" } else { "<-" };
             let mark = if row.on_path { '*' } else { ' ' };
             let mut text = format!(
-                "{}  {src} {arrow} {dst} {mark} {:<DESCRIPTION$} {:>5} B",
+                "{}  {src} {arrow} {dst} {mark} {:<described$} {:>5} B",
                 moment(row.sent_ps - self.start_ps.min(row.sent_ps)),
                 row.what,
                 row.size
@@ -201,17 +214,25 @@ impl Why {
             if let Some(arrived) = row.arrived_ps {
                 let _ = write!(text, "  {:>8}", human::time(Span(arrived - row.sent_ps)));
             }
+            let mut end = String::new();
             if row.marked {
-                text.push_str("  marked");
+                end.push_str("  marked");
             }
             if let Some(fate) = &row.fate {
-                let _ = write!(text, "  {}{fate}", if row.lost { "X " } else { "" });
+                let _ = write!(end, "  {}{fate}", if row.lost { "X " } else { "" });
             }
+            if narrow && text.chars().count() + end.chars().count() > style.width {
+                let _ = write!(text, "\n{:14}", "");
+            }
+            text.push_str(&end);
             let _ = writeln!(out, "{}", text.trim_end());
         }
         out
     }
 }
+
+/// A terminal of fewer columns gets no room that packets do not use.
+const NARROW: usize = 110;
 
 /// The packet of a line; none where packets were left out.
 pub(crate) fn ladder_line<'a>(why: &'a Why, line: &Line) -> Option<&'a Row> {

@@ -77,6 +77,7 @@ fn record(scenario: &str, title: &str, hosts: u32) -> RunRecord {
         },
         tags: vec!["data".into()],
         transports: vec!["expresspass".into()],
+        hosts: Vec::new(),
         flows: Vec::new(),
         ports: star(hosts),
         port_series: Vec::new(),

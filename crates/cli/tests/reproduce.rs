@@ -1,0 +1,127 @@
+//! `reproduce`: nothing runs unasked, and what runs says its cost, its verdict and leaves its numbers.
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+mod common;
+
+use common::{Folder, SMALL, text, tidegate};
+use std::fs;
+
+const EXPECTED: &str = "title = 'A small one'\nsource = '[ours]'\nseeds = 2\n[[case]]\n\
+    name = 'one, two'\nquick = true\nrow = [\
+    { metric = 'queue-max', evidence = 'ours', at_least = 1.0 },\
+    { metric = 'jain', evidence = 'ours' }]\n";
+
+fn folder(test: &str) -> Folder {
+    let folder = Folder::new(test);
+    fs::create_dir_all(folder.0.join("mine")).unwrap();
+    fs::write(folder.0.join("mine/scenario.toml"), SMALL).unwrap();
+    fs::write(folder.0.join("mine/expected.toml"), EXPECTED).unwrap();
+    folder
+}
+
+#[test]
+fn without_a_name_it_lists_and_runs_nothing() {
+    let folder = folder("reproduce-list");
+    let output = tidegate(&folder.0, &["reproduce", "--quick"]);
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        shown.contains("aeolus-fig8") && shown.contains("Nothing was run."),
+        "{shown}"
+    );
+    let listed = text(&tidegate(&folder.0, &["reproduce", "--list"]).stdout);
+    let columns: Vec<usize> = listed
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .map(|line| {
+            line.find(": ")
+                .map_or(0, |_| line.split("  ").next().unwrap().len())
+        })
+        .collect();
+    assert!(columns.len() > 30, "{listed}");
+    let numbers = listed.lines().skip(1).take_while(|line| !line.is_empty());
+    for line in numbers {
+        assert!(
+            line[23..]
+                .trim_start()
+                .starts_with(|c: char| c.is_ascii_digit()),
+            "{line}"
+        );
+        assert_eq!(
+            &line[35..37],
+            "  ",
+            "columns stand below each other: {line}"
+        );
+    }
+}
+
+#[test]
+fn a_dry_run_tells_the_cost_and_runs_nothing() {
+    let folder = folder("reproduce-dry");
+    let output = tidegate(
+        &folder.0,
+        &["reproduce", "./mine", "--dry-run", "--out", "o"],
+    );
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(
+        shown.contains("one, two: 2 runs, about a second"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("in all 2 runs") && shown.contains("nothing was run"),
+        "{shown}"
+    );
+    assert!(
+        !shown.contains("verdict") && !folder.0.join("o").exists(),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_run_tells_its_cost_and_its_verdict_and_writes_its_numbers() {
+    let folder = folder("reproduce-out");
+    let output = tidegate(&folder.0, &["reproduce", "./mine", "--out", "o"]);
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let order = [
+        "2 runs, about a second",
+        "bound holds",
+        "\u{2713} 1 of 1 expected",
+        "written: o/mine",
+    ];
+    let places: Vec<_> = order.map(|part| shown.find(part)).to_vec();
+    assert!(
+        places.is_sorted() && places.iter().all(Option::is_some),
+        "{places:?} {shown}"
+    );
+    assert!(
+        shown.contains("1 have no public number; 2 runs in a second"),
+        "{shown}"
+    );
+    let csv = fs::read_to_string(folder.0.join("o/mine/data.csv")).unwrap();
+    let rows: Vec<&str> = csv.lines().collect();
+    assert_eq!(rows.len(), 1 + 2 * 2, "{csv}");
+    assert!(
+        rows[1].starts_with("./mine,\"one, two\",largest queue B,,1,")
+            && rows[1].ends_with("ours,bound holds"),
+        "{csv}"
+    );
+    let table = fs::read_to_string(folder.0.join("o/mine/verdicts.txt")).unwrap();
+    assert!(table.contains("bound holds"), "{table}");
+    let json = fs::read_to_string(folder.0.join("o/mine/verdicts.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["rows"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_name_that_is_almost_right_is_put_right() {
+    let folder = folder("reproduce-name");
+    let output = tidegate(&folder.0, &["reproduce", "aeolus-fg8"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        said.contains("did you mean aeolus-fig8?") && said.len() < 200,
+        "{said}"
+    );
+}

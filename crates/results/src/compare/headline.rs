@@ -1,0 +1,304 @@
+//! The sentence that a comparison is remembered by: who is fastest in the tail, and at what price.
+
+use super::{Better, Comparison, Group, METRICS, Metric, Part};
+use crate::human;
+use crate::stats::Interval;
+use crate::table::last_part;
+
+/// One seed tells no smaller difference from chance. [ours]
+const SLOWER: f64 = 1.05;
+
+/// What is claimed, and what a reader has to know besides.
+pub(super) struct Headline {
+    pub(super) claim: String,
+    pub(super) more: String,
+}
+
+/// `None` where no message of the last combination of settings has a completion time.
+pub(super) fn of(comparison: &Comparison) -> Option<Headline> {
+    let last = comparison.groups.last()?;
+    let mut rivals: Vec<&Group> = comparison
+        .rivals(last)
+        .filter(|group| tail(group).is_some())
+        .collect();
+    rivals.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
+    let (&best, others) = rivals.split_first()?;
+    let place = place(last);
+    let seeds = if comparison.seeds_max() > 1 {
+        "mean "
+    } else {
+        ""
+    };
+    let tied = |other: &&&Group| shown(other) == shown(best) || close(best, other);
+    let ties: Vec<&Group> = others.iter().take_while(tied).copied().collect();
+    let unsure = [best]
+        .iter()
+        .chain(&ties)
+        .find(|group| bounded(group))
+        .copied();
+    let claim = match unsure {
+        _ if others.is_empty() => {
+            let own = shown(best);
+            format!(
+                "{place}{} has a {seeds}p99 slowdown of {own}.",
+                best.transport
+            )
+        }
+        Some(group) => format!(
+            "{place}no transport can be called best: {} left messages unfinished, and its {seeds}p99 \
+             slowdown is {}.",
+            group.transport,
+            shown(group),
+        ),
+        None if ties.is_empty() => alone(comparison, best, others, &place, seeds),
+        None => {
+            let tied = || [best].into_iter().chain(ties.iter().copied());
+            let names: Vec<&str> = tied().map(|group| group.transport.as_str()).collect();
+            let mut values: Vec<String> = tied().map(shown).collect();
+            values.dedup();
+            let values: Vec<&str> = values.iter().map(String::as_str).collect();
+            let (names, values) = (listed(&names), listed(&values));
+            format!("{place}{names} tie at the lowest {seeds}p99 slowdown: {values}.")
+        }
+    };
+    Some(Headline {
+        claim: capital(&claim),
+        more: more(comparison, best, &ties, others),
+    })
+}
+
+/// The p99 slowdown as it is shown.
+fn shown(group: &Group) -> String {
+    let bound = if bounded(group) { "at least " } else { "" };
+    format!("{bound}{}", human::ratio(mean(group)))
+}
+
+fn mean(group: &Group) -> f64 {
+    tail(group).map_or(f64::INFINITY, |interval| interval.mean)
+}
+
+/// Those that the claim does not name, and what else tells the best from them.
+fn more(comparison: &Comparison, best: &Group, ties: &[&Group], others: &[&Group]) -> String {
+    // Who is alone was set beside the second already.
+    let told = if ties.is_empty() && !bounded(best) {
+        1
+    } else {
+        ties.len()
+    };
+    let rest = others.get(told..).unwrap_or_default();
+    let rest: Vec<String> = rest
+        .iter()
+        .map(|group| format!("{} has {}", group.transport, shown(group)))
+        .collect();
+    let mut more = Vec::new();
+    if ties.iter().any(|other| shown(other) != shown(best)) {
+        more.push("They lie within the spread of their seeds.".to_owned());
+    }
+    if !rest.is_empty() {
+        more.push(format!("{}.", rest.join(", ")));
+    }
+    if ties.is_empty() {
+        more.extend(others.iter().find_map(|other| goodput(best, other)));
+    }
+    if !others.is_empty() && comparison.seeds_min() < 2 {
+        more.push("With one seed a small difference may be chance.".to_owned());
+    }
+    more.join(" ")
+}
+
+/// The claim where one is ahead of all others: by how much, and what it is worse at.
+fn alone(
+    comparison: &Comparison,
+    best: &Group,
+    others: &[&Group],
+    place: &str,
+    seeds: &str,
+) -> String {
+    let (own, second) = (tail(best).map(|i| i.mean), tail(others[0]).map(|i| i.mean));
+    let (own, second) = (own.unwrap_or(f64::NAN), second.unwrap_or(f64::NAN));
+    let ahead = format!(
+        "{place}the {seeds}p99 slowdown of {} is {} lower than that of {} ({} against {})",
+        best.transport,
+        human::percent(1.0 - own / second),
+        others[0].transport,
+        human::ratio(own),
+        human::ratio(second)
+    );
+    match price(comparison, best, others) {
+        Some(price) => format!("{ahead}, but {}.", price.told),
+        None if best.parts.len() > 1 && leads(best, others) => {
+            format!("{ahead}, and no size or tag of messages is slower.")
+        }
+        None => format!("{ahead}."),
+    }
+}
+
+/// What the winner is worse at.
+struct Price {
+    times: f64,
+    told: String,
+}
+
+/// Where the winner is slower than another by the greatest factor: in the far tail of all messages, or
+/// in the tail of a part of them.
+fn price(comparison: &Comparison, best: &Group, others: &[&Group]) -> Option<Price> {
+    let mut prices = Vec::new();
+    for other in others {
+        for (metric, own) in METRICS.iter().zip(&best.figures) {
+            if !metric.key.starts_with("slowdown.") || !comparison.shows(metric) {
+                continue;
+            }
+            let theirs = figure(other, metric.key);
+            let what = match metric.key {
+                "slowdown.max" => "its slowest message is",
+                _ => "its slowest messages are",
+            };
+            if let (Some(own), Some((theirs, false))) = (own.over_seeds, theirs) {
+                let bound = figure(best, metric.key).is_some_and(|(_, at_least)| at_least);
+                prices.extend(slower(
+                    best,
+                    other,
+                    (own, bound),
+                    theirs,
+                    |factor| format!("{what} {factor}"),
+                    metric.title,
+                ));
+            }
+        }
+        for part in &best.parts {
+            let same = other.parts.iter().find(|theirs| theirs.name == part.name);
+            let Some(theirs) = same.filter(|theirs| !theirs.at_least) else {
+                continue;
+            };
+            if let (Some(own), Some(theirs)) = (part.p99, theirs.p99) {
+                let what = named(part);
+                prices.extend(slower(
+                    best,
+                    other,
+                    (own, part.at_least),
+                    theirs,
+                    |factor| format!("its {what} are {factor}"),
+                    "slowdown p99",
+                ));
+            }
+        }
+    }
+    let greater = |a: Price, b: Price| if b.times > a.times { b } else { a };
+    prices.into_iter().reduce(greater)
+}
+
+/// `24 messages tagged checkpoint`.
+fn named(part: &Part) -> String {
+    format!("{} {}", human::count(part.messages), part.name)
+}
+
+/// The price of a figure that is higher than a rival's by more than chance.
+fn slower(
+    best: &Group,
+    other: &Group,
+    (own, at_least): (Interval, bool),
+    theirs: Interval,
+    what: impl Fn(&str) -> String,
+    title: &str,
+) -> Option<Price> {
+    let several = best.seeds.len() > 1 && other.seeds.len() > 1;
+    let times = own.mean / theirs.mean;
+    let apart = if several { own.low > theirs.high } else { true };
+    (apart && times >= SLOWER && times.is_finite()).then(|| {
+        let bound = if at_least { "at least " } else { "" };
+        let factor = format!("{bound}{} times as slow", human::ratio(times));
+        Price {
+            times,
+            told: format!(
+                "{} as under {} ({title} {bound}{} against {})",
+                what(&factor),
+                other.transport,
+                human::ratio(own.mean),
+                human::ratio(theirs.mean)
+            ),
+        }
+    })
+}
+
+/// Whether every part is at most as slow as under every other, by what is shown.
+fn leads(best: &Group, others: &[&Group]) -> bool {
+    best.parts.iter().all(|part| {
+        let theirs = others.iter().flat_map(|other| &other.parts);
+        let mut theirs = theirs.filter(|theirs| theirs.name == part.name);
+        let own = part.p99.map_or(f64::INFINITY, |interval| interval.mean);
+        theirs.all(|theirs| {
+            let theirs = theirs.p99.map_or(f64::INFINITY, |interval| interval.mean);
+            own <= theirs || human::ratio(own) == human::ratio(theirs)
+        })
+    })
+}
+
+/// What the winner carries less of than another.
+fn goodput(best: &Group, other: &Group) -> Option<String> {
+    let ((own, _), (theirs, _)) = (figure(best, "goodput")?, figure(other, "goodput")?);
+    (theirs.mean >= own.mean * SLOWER).then(|| {
+        let unit = crate::chart::Unit::Rate;
+        format!(
+            "Its goodput is {}, that of {} {}.",
+            unit.show(own.mean),
+            other.transport,
+            unit.show(theirs.mean)
+        )
+    })
+}
+
+fn figure(group: &Group, key: &str) -> Option<(Interval, bool)> {
+    let is = |metric: &&Metric| metric.key == key && metric.better != Better::Neither;
+    debug_assert!(METRICS.iter().any(|metric| is(&metric)), "{key}");
+    let figure = group.figures.iter().find(|figure| figure.key == key)?;
+    Some((figure.over_seeds?, figure.at_least))
+}
+
+/// The p99 slowdown.
+fn tail(group: &Group) -> Option<Interval> {
+    figure(group, "slowdown.p99").map(|(interval, _)| interval)
+}
+
+/// Whether the p99 slowdown rests on unfinished messages.
+fn bounded(group: &Group) -> bool {
+    figure(group, "slowdown.p99").is_some_and(|(_, at_least)| at_least)
+}
+
+/// Whether the seeds of two groups overlap; one seed tells nothing.
+fn close(best: &Group, other: &Group) -> bool {
+    let several = best.seeds.len() > 1 && other.seeds.len() > 1;
+    let overlap = |(a, b): (Interval, Interval)| a.high >= b.low;
+    several && tail(best).zip(tail(other)).is_some_and(overlap)
+}
+
+/// `at load 0.8, `, or nothing.
+fn place(group: &Group) -> String {
+    let settings = group.settings.iter();
+    let told: Vec<String> = settings
+        .map(|(key, value)| format!("{} {value}", last_part(key)))
+        .collect();
+    if told.is_empty() {
+        String::new()
+    } else {
+        format!("at {}, ", told.join(", "))
+    }
+}
+
+/// `a, b and c`.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// A sentence begins with a capital letter; the name of a transport keeps its own.
+fn capital(text: &str) -> String {
+    for start in ["at ", "the ", "no "] {
+        if text.starts_with(start) {
+            return format!("{}{}", text[..1].to_uppercase(), &text[1..]);
+        }
+    }
+    text.to_owned()
+}

@@ -1,0 +1,76 @@
+"""The JSON schema of scenarios, read by implementations that are not ours."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import tidegate as tg
+
+SCENARIOS = Path(__file__).parents[2] / "crates" / "scenario" / "scenarios"
+PROGRAM = [sys.executable, "-m", "tidegate"]
+
+
+@pytest.fixture(name="schema", scope="module")
+def of_the_program() -> dict[str, Any]:
+    done = subprocess.run([*PROGRAM, "schema"], capture_output=True, text=True, check=True)
+    schema: dict[str, Any] = json.loads(done.stdout)
+    return schema
+
+
+def mistakes(schema: dict[str, Any], text: str) -> list[str]:
+    validator: Any = jsonschema.Draft202012Validator(schema)
+    found = validator.iter_errors(tomllib.loads(text))
+    return [f"{'/'.join(map(str, error.absolute_path))}: {error.message}" for error in found]
+
+
+def test_the_schema_is_a_schema_and_takes_what_the_program_takes(schema: dict[str, Any]) -> None:
+    jsonschema.Draft202012Validator.check_schema(schema)
+    files = sorted(SCENARIOS.glob("*.toml"))
+    assert len(files) > 10
+    for file in files:
+        assert mistakes(schema, file.read_text("utf-8")) == [], file.name
+        resolved = tg.scenario(str(file)).check().toml
+        assert mistakes(schema, resolved) == [], f"{file.name}, resolved"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[[workload]]\nkind = 'random'\nlaod = 0.5\n", "workload/0: .*'laod' was unexpected"),
+        ("[workload]\nkind = 'random'\nlaod = 0.5\n", "workload: .*'laod' was unexpected"),
+        ("[workload]\nkind = 'incast'\npairs = ['0 -> 1']\n", "workload: 'pairs' is not one of"),
+        ("[workload]\nkind = 'incats'\n", "workload/kind: 'incats' is not one of"),
+        (
+            "[workload]\nkind = 'incast'\n[transport.dctcp]\ngian = '1/8'\n",
+            "transport/dctcp: .*'gian' was unexpected",
+        ),
+    ],
+)
+def test_a_wrong_key_is_named(schema: dict[str, Any], text: str, told: str) -> None:
+    found = "\n".join(mistakes(schema, text))
+    assert re.search(told, found), found
+
+
+def test_the_editor_plugin_takes_the_schema_beside_a_new_scenario(tmp_path: Path) -> None:
+    taplo = Path(sys.executable).with_name("taplo")
+    if not taplo.exists():
+        found = shutil.which("taplo")
+        assert found is not None, "pip install taplo"
+        taplo = Path(found)
+    subprocess.run([*PROGRAM, "new", "mine.toml"], cwd=tmp_path, check=True)
+    check = [str(taplo), "check", "mine.toml"]
+    done = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "mine.toml").read_text("utf-8")
+    (tmp_path / "mine.toml").write_text(text.replace("senders", "sneders"), "utf-8")
+    done = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode != 0, "the line at the top leads to the schema"
+    assert "sneders" in done.stderr
