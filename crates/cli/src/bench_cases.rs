@@ -1,6 +1,6 @@
 //! The workloads that `tidegate bench` measures: fixed, so that numbers can be compared over time.
 
-use model::intent::PortSpec;
+use model::intent::SwitchSpec;
 use model::{Encap, EndpointConfig};
 use sim::{Blind, Outcome, Probes, Setup};
 use topology::{FatTree, LeafSpine, Routes, Spec, Topology};
@@ -281,17 +281,7 @@ impl Case {
         let factory = transport
             .configure(&toml::Table::new())
             .expect("the defaults are legal");
-        let port = |rate| {
-            let fabric = factory.fabric(rate, encap);
-            PortSpec {
-                credit: fabric.credit,
-                mark: fabric.mark,
-                drop: fabric.drop,
-                background: fabric.background,
-                priorities: fabric.priorities.max(1),
-                ..PortSpec::fifo(BUFFER)
-            }
-        };
+        let port = |rate| factory.fabric(rate, encap).port(BUFFER);
         let (data, control) = (
             Bytes(encap.wire_max().into()),
             Bytes(encap.frame_min.into()),
@@ -305,9 +295,9 @@ impl Case {
             make: &make,
             encap,
             base_rtt,
-            shared_buffer: None,
+            switch: SwitchSpec::default(),
+            control: None,
             faults: Vec::new(),
-            spray: false,
             probes: Probes {
                 every: self.probe,
                 ..Probes::default()

@@ -1,6 +1,6 @@
 //! Numbers that experiments look at, each a function of one run.
 
-use model::Class;
+use model::{ByClass, Class};
 use results::{FlowRow, PortRow, RunRecord};
 use scenario::Assembled;
 use serde::Deserialize;
@@ -254,12 +254,14 @@ impl Metric {
                 wasted as f64 / (wasted + data).max(1) as f64
             }
             Self::ControlShare => {
-                let control: u64 = switch_ports(record).map(|port| port.bytes[0]).sum();
-                let all: u64 = switch_ports(record).flat_map(|port| port.bytes).sum();
+                let control: u64 = switch_ports(record)
+                    .map(|port| port.bytes[Class::Control])
+                    .sum();
+                let all: u64 = switch_ports(record).map(|port| port.bytes.sum()).sum();
                 control as f64 / all.max(1) as f64
             }
             Self::Lost => {
-                let lost: u64 = record.ports.iter().flat_map(|port| port.lost).sum();
+                let lost: u64 = record.ports.iter().map(|port| port.lost.sum()).sum();
                 lost as f64
             }
             Self::Retransmitted => record.totals.retransmitted as f64,
@@ -312,7 +314,7 @@ const DATA: [Class; 3] = [Class::Scheduled, Class::Unscheduled, Class::Plain];
 /// Packets of `classes` dropped at any port.
 fn dropped(record: &RunRecord, classes: &[Class]) -> f64 {
     let of = |port: &PortRow| {
-        let of_class = |&class: &Class| port.dropped[class as usize];
+        let of_class = |&class: &Class| port.dropped[class];
         classes.iter().map(of_class).sum::<u64>()
     };
     record.ports.iter().map(of).sum::<u64>() as f64
@@ -404,7 +406,7 @@ fn bounds(record: &RunRecord, window: Option<Span2>) -> (Time, Time) {
 
 /// Wire bytes of data that `port` sent in the window, by its samples.
 fn data_sent(record: &RunRecord, port: &PortRow, from: Time, until: Time) -> u64 {
-    let sum = |sent: &[u64; 5]| DATA.iter().map(|&class| sent[class as usize]).sum::<u64>();
+    let sum = |sent: &ByClass<u64>| DATA.iter().map(|&class| sent[class]).sum::<u64>();
     let rows = record
         .port_series
         .iter()

@@ -31,13 +31,13 @@ pub struct DriverConfig {
     /// What the network does to arriving datagrams.
     pub faults: FaultConfig,
     /// The DSCP of each class, in the order of [`model::Class::ALL`].
-    pub dscp: [u8; 5],
+    pub dscp: [u8; model::Class::COUNT],
 }
 
 impl DriverConfig {
     /// Control as network control, credits expedited, scheduled and unscheduled data as one class
-    /// of two drop precedences, the rest as best effort. [RFC 4594: CS6, CS5, AF21, AF22, DF]
-    pub const DSCP: [u8; 5] = [48, 40, 18, 20, 0];
+    /// of two drop precedences, plain data as best effort. [RFC 4594: CS6, CS5, AF21, AF22, DF]
+    pub const DSCP: [u8; model::Class::COUNT] = [48, 40, 18, 20, 0, 48];
 
     /// What is wrong with it.
     ///

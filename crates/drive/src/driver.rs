@@ -65,7 +65,7 @@ struct Core {
     catch_up: Span,
     faults: Faults,
     stats: Stats,
-    dscp: [u8; 5],
+    dscp: [u8; model::Class::COUNT],
     /// Packets that have come and wait for the endpoint, and what came with each.
     batch: Vec<Packet>,
     bodies: Vec<Body>,

@@ -1,6 +1,6 @@
 //! The contract of a transport: one state machine per host, for all of its connections.
 
-use crate::{ConnId, Cx, Encap, HostId, Packet};
+use crate::{Class, ConnId, Cx, Encap, HostId, Packet};
 use units::{Bytes, Rate, Span, Time};
 
 /// One transport on one host.
@@ -41,6 +41,13 @@ pub trait Endpoint: Send {
         for packet in packets {
             self.on_packet(cx, packet);
         }
+    }
+
+    /// Whether this packet, which a switch has trimmed or sent back, may reach [`Endpoint::on_packet`]. Only
+    /// a transport whose fabric asks for either says yes; what it refuses is counted and dropped.
+    fn accepts(&self, packet: &Packet) -> bool {
+        let _ = packet;
+        false
     }
 
     /// A hop-by-hop pause or resume reached this host's link.
@@ -108,6 +115,35 @@ pub enum Signal {
     PausePriority(u8),
     /// It may again.
     ResumePriority(u8),
+}
+
+impl Signal {
+    /// The frame that carries it over a link: 84 B with preamble and gap.
+    pub fn frame(self) -> Packet {
+        let (kind, conn, priority) = match self {
+            Self::PauseFlow(conn) => (0, conn, 0),
+            Self::ResumeFlow(conn) => (1, conn, 0),
+            Self::PausePriority(priority) => (2, ConnId(0), priority),
+            Self::ResumePriority(priority) => (3, ConnId(0), priority),
+        };
+        let mut frame = Packet::new(HostId(0), conn, Class::Link, kind, 84);
+        frame.head[0] = priority.into();
+        frame
+    }
+
+    /// What a frame of class [`Class::Link`] says; none where it is no signal.
+    pub fn of(frame: &Packet) -> Option<Self> {
+        let priority = u8::try_from(frame.head[0])
+            .ok()
+            .filter(|&priority| priority < 8);
+        match frame.kind() {
+            0 => Some(Self::PauseFlow(frame.conn)),
+            1 => Some(Self::ResumeFlow(frame.conn)),
+            2 => priority.map(Self::PausePriority),
+            3 => priority.map(Self::ResumePriority),
+            _ => None,
+        }
+    }
 }
 
 /// What every transport is told about its host and network when it is made.

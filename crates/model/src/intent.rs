@@ -1,53 +1,405 @@
-//! What a port must do, as plain data: the simulator builds a discipline from it, and a generator
-//! of switch configuration writes it in a vendor's words.
+//! What a port and a switch must do, as plain data: the simulator builds machines from it, and a
+//! generator of switch configuration writes it in a vendor's words.
 
-use crate::Class;
+use crate::{Class, LANES};
 use units::{Bytes, LineTime, Span};
 
-/// One egress port's intent.
+/// One egress port: a list of queues, and whose turn it is when.
+///
+/// A packet joins the first queue that takes it. Queues are served by level, the lowest number first; in
+/// one level, groups share the line by [`PortSpec::shares`]; in one group, the earlier queue of the list
+/// goes first, always.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PortSpec {
-    /// Bytes that may wait in the port, the frame on the line included.
+    /// Bytes that may wait in the queues of [`Limit::Port`] together, with what is left of a frame of
+    /// theirs on the line.
     pub buffer: Bytes,
-    /// A shaped queue of its own for credits.
-    pub credit: Option<CreditSpec>,
-    /// Marking of ECN-capable packets.
-    pub mark: Option<MarkSpec>,
-    /// Dropping one class first.
-    pub drop: Option<DropSpec>,
-    /// Strict priorities in use, 1 to 8.
-    pub priorities: u8,
-    /// Packets of this class wait in an unbounded queue of their own and leave only where nothing
-    /// else waits: the idealised pre-credit phase. [aeolus s2.3]
-    pub background: Option<Class>,
-    /// Packets of class Plain have a queue of their own beside the transport's.
-    pub legacy: Option<LegacySpec>,
+    /// The queues, the first that takes a packet being its own.
+    pub queues: Vec<QueueSpec>,
+    /// What each group gets beside the others of its level, by number; a weight of 100 where nothing is said.
+    pub shares: Vec<Share>,
 }
 
 impl PortSpec {
     /// One first-in first-out queue of `buffer` bytes.
-    pub const fn fifo(buffer: Bytes) -> Self {
+    pub fn fifo(buffer: Bytes) -> Self {
         Self {
             buffer,
-            credit: None,
-            mark: None,
-            drop: None,
-            priorities: 1,
-            background: None,
-            legacy: None,
+            queues: vec![QueueSpec::DATA],
+            shares: Vec::new(),
         }
+    }
+
+    /// The same with `queue` before all others.
+    #[must_use]
+    pub fn with(mut self, queue: QueueSpec) -> Self {
+        self.queues.insert(0, queue);
+        self
+    }
+
+    /// The same with every queue that has the port's buffer marking by `mark`.
+    #[must_use]
+    pub fn marking(mut self, mark: MarkSpec) -> Self {
+        for queue in self.queues.iter_mut().filter(|queue| queue.is_data()) {
+            queue.mark = Some(mark);
+        }
+        self
+    }
+
+    /// The same with every queue that has the port's buffer dropping by `drop`.
+    #[must_use]
+    pub fn dropping(mut self, drop: DropSpec) -> Self {
+        for queue in self.queues.iter_mut().filter(|queue| queue.is_data()) {
+            queue.drop = Some(drop);
+        }
+        self
+    }
+
+    /// The same with strict priorities, 0 the most urgent, instead of each queue that takes them all.
+    ///
+    /// # Panics
+    /// If there are none or more than eight.
+    #[must_use]
+    pub fn prioritised(mut self, priorities: u8) -> Self {
+        assert!((1..=8).contains(&priorities), "{priorities} priorities");
+        let split = |queue: QueueSpec| {
+            let one = !(queue.is_data() && priorities > 1);
+            let each = 0..if one { 1 } else { priorities };
+            each.map(move |priority| {
+                let mut part = queue;
+                if !one && priority + 1 < priorities {
+                    part.takes.priorities = 1 << priority;
+                }
+                part
+            })
+        };
+        self.queues = self.queues.into_iter().flat_map(split).collect();
+        self
+    }
+
+    /// Both in one port: lane 0 has these queues, lane `lane` those of `other`, which wait in buffers of their
+    /// own and get `share` of the line beside the others.
+    #[must_use]
+    pub fn beside(mut self, lane: u8, other: &Self, share: Share) -> Self {
+        let all = Takes::ALL.lanes;
+        for queue in self
+            .queues
+            .iter_mut()
+            .filter(|queue| queue.takes.lanes == all)
+        {
+            queue.takes.lanes = 1;
+        }
+        for queue in &other.queues {
+            let mut queue = *queue;
+            queue.takes.lanes = 1 << lane;
+            if queue.is_data() {
+                (queue.group, queue.limit) = (lane, Limit::Bytes(other.buffer));
+            }
+            self.queues.push(queue);
+        }
+        let group = usize::from(lane);
+        if self.shares.len() <= group {
+            self.shares.resize(group + 1, Share::default());
+        }
+        self.shares[group] = share;
+        self
+    }
+
+    /// The shaped queue of credits, where there is one.
+    pub fn credit(&self) -> Option<&CreditSpec> {
+        self.queues.iter().find_map(|queue| queue.shape.as_ref())
+    }
+
+    /// The first queue in the port's buffer: that of the run's own data.
+    pub fn data(&self) -> Option<&QueueSpec> {
+        self.queues.iter().find(|queue| queue.is_data())
+    }
+
+    /// What of it contradicts itself, in words for whoever wrote it.
+    ///
+    /// # Errors
+    /// The first contradiction found.
+    pub fn check(&self) -> Result<(), String> {
+        if self.queues.is_empty() || self.queues.len() > 64 {
+            return Err(format!(
+                "a port has 1 to 64 queues; {} are asked for",
+                self.queues.len()
+            ));
+        }
+        for (place, queue) in self.queues.iter().enumerate() {
+            queue
+                .check()
+                .map_err(|why| format!("queue {place}: {why}"))?;
+            if queue.group >= 16 {
+                return Err(format!("queue {place}: groups have numbers below 16"));
+            }
+        }
+        let by_packets = |share: &Share| matches!(share, Share::Packets(_));
+        if self.shares.iter().any(by_packets) && !self.shares.iter().all(by_packets) {
+            return Err("groups share by bytes or by packets, not some by either".to_owned());
+        }
+        for lane in 0..LANES {
+            for class in Class::ALL.into_iter().filter(|&class| class != Class::Link) {
+                for priority in 0..8 {
+                    if self.queue_of(lane, class, priority, false).is_none() {
+                        return Err(format!(
+                            "no queue takes packets of class {}, lane {lane}, priority {priority}",
+                            class.name()
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The place in the list of the queue that takes such packets; none where no queue does.
+    pub fn queue_of(&self, lane: u8, class: Class, priority: u8, trimmed: bool) -> Option<usize> {
+        self.queues
+            .iter()
+            .position(|queue| queue.takes.takes(lane, class, priority, trimmed))
     }
 }
 
-/// The queue of legacy traffic: it and the transport's data share the line by weight, in bytes.
+/// One queue of a port.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LegacySpec {
-    /// Its share against 100 of the transport's data.
-    pub weight: u16,
-    /// Bytes that may wait in it.
-    pub buffer: Bytes,
-    /// Its own marking; the port's `mark` is for the transport's data alone.
+pub struct QueueSpec {
+    /// What joins it.
+    pub takes: Takes,
+    /// Served before every queue of a higher level.
+    pub level: u8,
+    /// Queues of one level and group are served together as one share of the line.
+    pub group: u8,
+    /// How much may wait.
+    pub limit: Limit,
+    /// Marking of ECN-capable packets.
     pub mark: Option<MarkSpec>,
+    /// Dropping one class first.
+    pub drop: Option<DropSpec>,
+    /// Shaping, of credits.
+    pub shape: Option<CreditSpec>,
+    /// What becomes of a packet for which there is no room.
+    pub over: Over,
+    /// Which of those that wait goes first.
+    pub order: Order,
+}
+
+impl QueueSpec {
+    /// Takes everything, in order, within the port's buffer.
+    pub const DATA: Self = Self {
+        takes: Takes::ALL,
+        level: 1,
+        group: 0,
+        limit: Limit::Port,
+        mark: None,
+        drop: None,
+        shape: None,
+        over: Over::Drop,
+        order: Order::Fifo,
+    };
+
+    /// The credits of every lane, shaped, before all data. [xpass s3.1]
+    pub const fn credit(spec: CreditSpec) -> Self {
+        Self {
+            takes: Takes::ALL.only(Class::Credit),
+            level: 0,
+            limit: Limit::Credits,
+            shape: Some(spec),
+            ..Self::DATA
+        }
+    }
+
+    /// A class that takes only what all others leave of the line, without a bound: the idealised first
+    /// round trip. [aeolus s2.3]
+    pub const fn background(class: Class) -> Self {
+        Self {
+            takes: Takes::ALL.only(class),
+            level: 2,
+            limit: Limit::None,
+            ..Self::DATA
+        }
+    }
+
+    fn check(&self) -> Result<(), &'static str> {
+        let credits = self.takes.classes == 1 << Class::Credit as u8;
+        if self.shape.is_some() != (self.limit == Limit::Credits) {
+            return Err("a shaped queue is limited in credits, and no other is");
+        }
+        if self.shape.is_some() && !credits {
+            return Err("credits alone are shaped");
+        }
+        if self.shape.is_some() && (self.mark.is_some() || self.drop.is_some()) {
+            return Err("credits are neither marked nor dropped by class");
+        }
+        match self.over {
+            Over::Trim { to, .. } if to < 64 => Err("no frame is smaller than 64 B"),
+            Over::Trim { .. } if self.order != Order::Fifo => {
+                Err("a queue that trims is first in, first out")
+            }
+            Over::PushOut if self.order != Order::Rank => Err("only ranks are pushed out"),
+            Over::Drop | Over::Trim { .. } | Over::PushOut => Ok(()),
+        }
+    }
+
+    /// Whether it waits in the port's buffer.
+    pub fn is_data(&self) -> bool {
+        self.limit == Limit::Port
+    }
+
+    /// Whether what waits in it is what the port's figures call its queue: data within the port's buffer or
+    /// a number of packets.
+    pub fn is_counted(&self) -> bool {
+        matches!(self.limit, Limit::Port | Limit::Packets(_))
+    }
+
+    /// Whether it takes room in a switch's memory. Credits have a few places of their own, and unbounded
+    /// queues are no real ones.
+    pub fn is_bounded(&self) -> bool {
+        !matches!(self.limit, Limit::Credits | Limit::None)
+    }
+}
+
+/// Which packets join a queue: all that every set has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Takes {
+    /// Lanes, as bits.
+    pub lanes: u8,
+    /// Classes, as bits.
+    pub classes: u8,
+    /// Priorities, as bits.
+    pub priorities: u8,
+    /// Trimmed packets alone, whole ones alone, or both.
+    pub trimmed: Option<bool>,
+}
+
+impl Takes {
+    /// Every packet.
+    pub const ALL: Self = Self {
+        lanes: (1 << LANES) - 1,
+        classes: u8::MAX,
+        priorities: u8::MAX,
+        trimmed: None,
+    };
+
+    /// Of these, only one class.
+    #[must_use]
+    pub const fn only(mut self, class: Class) -> Self {
+        self.classes = 1 << class as u8;
+        self
+    }
+
+    /// Whether such a packet is among them.
+    pub const fn takes(&self, lane: u8, class: Class, priority: u8, trimmed: bool) -> bool {
+        let right_size = match self.trimmed {
+            Some(wanted) => wanted == trimmed,
+            None => true,
+        };
+        self.lanes >> lane & 1 == 1
+            && self.classes >> class as u8 & 1 == 1
+            && self.priorities >> priority & 1 == 1
+            && right_size
+    }
+}
+
+/// How much may wait in a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// What the port's buffer, or the switch's shared memory, has room for.
+    Port,
+    /// So many bytes of its own, with what is left of a frame of its own on the line.
+    Bytes(Bytes),
+    /// So many packets of its own, the one on the line not counted. [ndp s3.1]
+    Packets(u16),
+    /// As many credits as its shape says.
+    Credits,
+    /// Any number: for references that no switch could be.
+    None,
+}
+
+/// What becomes of a packet for which a queue has no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// It is dropped.
+    Drop,
+    /// Its payload is cut off, and it joins the first queue that takes trimmed packets of its kind.
+    Trim {
+        /// Bytes on the wire that stay.
+        to: u16,
+        /// With a chance of one half the last packet of the queue is cut in its place. [ndp s3.1]
+        coin: bool,
+        /// Where the queue of trimmed packets is full, too, it goes back to its sender. [ndp s3.2.4]
+        bounce: bool,
+    },
+    /// The waiting packet with the highest rank is dropped for it, unless its own is as high. [pfabric s4.2]
+    PushOut,
+}
+
+/// Which packet of a queue goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The oldest.
+    Fifo,
+    /// The oldest of the connection that has the lowest rank (the shared word) in it. [pfabric s4.2]
+    Rank,
+    /// The connections take turns, a packet each.
+    PerFlow,
+}
+
+/// What a group of queues gets of the line beside the other groups of its level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// By bytes, with this weight. [Shreedhar and Varghese 1995]
+    Bytes(u16),
+    /// So many packets in turn. [ndp s3.1]
+    Packets(u16),
+}
+
+impl Default for Share {
+    fn default() -> Self {
+        Self::Bytes(100)
+    }
+}
+
+/// What a whole switch does, beside its ports.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SwitchSpec {
+    /// Where packets wait.
+    pub memory: Memory,
+    /// Which of several equal-cost ways a packet takes.
+    pub balance: Balance,
+}
+
+/// Where the packets of a switch wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Memory {
+    /// Every port has its buffer: [`PortSpec::buffer`].
+    #[default]
+    PerPort,
+    /// All ports share one, by a dynamic threshold; [`PortSpec::buffer`] is not read. [Choudhury and Hahne 1998]
+    Shared {
+        /// Bytes of the whole switch.
+        size: Bytes,
+        /// A port may hold `alpha` times what is free.
+        alpha: f64,
+    },
+}
+
+/// Which of several equal-cost ways a packet takes; one that was given a way by its sender takes that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Balance {
+    /// All of a connection take the same, both ways. [xpass s3.1]
+    #[default]
+    Flow,
+    /// Each takes one at random; credits keep to that of their connection.
+    Packet,
+    /// Those of a connection that follow each other within `gap` take the same, others the port with the
+    /// least to send. [Vanini et al. 2017]
+    Flowlet {
+        /// Time without a packet after which a connection may change its way.
+        gap: Span,
+    },
+    /// Each takes the port with the least to send, of several the one after the last. [Ghorbani et al. 2017]
+    Adaptive,
 }
 
 /// The credit queue. [xpass s3.1]
@@ -67,7 +419,6 @@ pub struct CreditSpec {
     /// to other traffic. [`CreditSpec::WHOLE`] where there is none.
     pub share: u16,
 }
-
 impl CreditSpec {
     /// The whole line. [xpass s3.1]
     pub const WHOLE: u16 = 10_000;
@@ -152,7 +503,8 @@ pub enum DropMeasure {
     QueueAndPacket,
     /// Waiting bytes of the victim class alone. [flexpass artefact]
     VictimOnly,
-    /// All bytes waiting in the port: in the queues of all priorities, and of legacy traffic.
+    /// All bytes waiting in the port, those of queues with a bound of their own included; credits and
+    /// unbounded queues are not counted.
     Port,
 }
 

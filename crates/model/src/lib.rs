@@ -1,26 +1,29 @@
 //! The vocabulary that transports, switches, the simulator and the wire drivers share.
 //!
 //! A transport is one [`Endpoint`] per host: a state machine without input or output of its own.
-//! A switch port is one [`QueueDisc`]. Both are told the time and never ask for it, and both run
-//! unchanged in the simulator and on real wires. Nothing here knows any protocol.
+//! What a switch does is data here ([`intent`]) and a machine in `switching`. Both are told the time and
+//! never ask for it, and both run unchanged in the simulator and on real wires. Nothing here knows any
+//! protocol.
 
+mod by;
 mod conn_map;
 mod cx;
 mod endpoint;
 pub mod intent;
 mod packet;
-mod queue;
+mod reason;
 mod rng;
 pub mod wire;
 
+pub use by::{ByClass, ByReason};
 pub use conn_map::ConnMap;
 pub use cx::{Cx, Event, Peers};
 pub use endpoint::{Endpoint, EndpointConfig, Lifetime, Signal, StuckFlow, Totals, Transmit};
-pub use packet::{Class, Ecn, Encap, Packet, TTL_START};
-pub use queue::{Backlog, Dequeue, DropReason, QueueDisc, Verdict};
+pub use packet::{Class, Ecn, Encap, FRAME_SMALLEST, HOSTS_MAX, LANES, Packet, TTL_START};
+pub use reason::DropReason;
 pub use rng::{Rng, stream};
 
-/// A host, numbered from 0. At most 2^24 of them.
+/// A host, numbered from 0. At most [`HOSTS_MAX`] of them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct HostId(pub u32);
 

@@ -18,16 +18,22 @@ pub enum Class {
     Unscheduled = 3,
     /// Data of a transport that knows no credits.
     Plain = 4,
+    /// Frames of one link, like pauses: no switch forwards them and no transport sees them.
+    Link = 5,
 }
 
 impl Class {
+    /// How many there are. A packet has three bits for its class.
+    pub const COUNT: usize = 6;
+
     /// Every class, in the order of its number.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; Self::COUNT] = [
         Self::Control,
         Self::Credit,
         Self::Scheduled,
         Self::Unscheduled,
         Self::Plain,
+        Self::Link,
     ];
 
     /// The name in tables and reports.
@@ -38,6 +44,7 @@ impl Class {
             Self::Scheduled => "scheduled",
             Self::Unscheduled => "unscheduled",
             Self::Plain => "plain",
+            Self::Link => "link",
         }
     }
 }
@@ -66,13 +73,23 @@ const ECN_AT: u32 = 6;
 const ECN: u16 = 0b11 << ECN_AT;
 const TRIMMED: u16 = 1 << 8;
 const BOUNCED: u16 = 1 << 9;
-/// Head word 2, low byte, is the entropy that the path choice adds (spraying, explicit paths).
-const SPRAYED: u16 = 1 << 10;
+/// The shared word holds a path: see [`Packet::set_path`].
+const PATH: u16 = 1 << 10;
 const TTL_AT: u32 = 11;
 const TTL: u16 = 0b11111 << TTL_AT;
 
+/// Wire bytes of the smallest frame that anything sends: a bare minimum Ethernet frame without preamble
+/// and gap. Smaller than every credit (76 B).
+pub const FRAME_SMALLEST: u16 = 64;
+/// Hosts of a network: their numbers have 20 bits.
+pub const HOSTS_MAX: u32 = 1 << 20;
+/// Transports that may share a network: a lane has two bits.
+pub const LANES: u8 = 4;
+
+const HOST: u32 = HOSTS_MAX - 1;
+const LANE_AT: u32 = 20;
+const LANE: u32 = 0b11 << LANE_AT;
 const KIND_AT: u32 = 24;
-const HOST: u32 = (1 << KIND_AT) - 1;
 
 /// One packet: the envelope that switches read, and a head that only its transport understands.
 ///
@@ -82,14 +99,15 @@ const HOST: u32 = (1 << KIND_AT) - 1;
 pub struct Packet {
     /// When its last bit arrives at the far end of the link it is on.
     pub at: Time,
-    /// Destination host (24 bits) and kind (8 bits).
+    /// Destination host (20 bits), lane (2 bits), 2 bits to spare, and kind (8 bits).
     to: u32,
     /// The connection, which is also the entropy of the path.
     pub conn: ConnId,
     /// Bytes on the wire, with preamble and inter-frame gap.
     pub size: u16,
     mark: u16,
-    /// Decoded header: the transport's own.
+    /// Decoded header: the transport's own, but for the last word where hosts and switches share it
+    /// ([`Packet::shared`]).
     pub head: [u32; 3],
 }
 
@@ -131,6 +149,7 @@ impl Packet {
             1 => Class::Credit,
             2 => Class::Scheduled,
             3 => Class::Unscheduled,
+            5 => Class::Link,
             _ => Class::Plain,
         }
     }
@@ -171,6 +190,11 @@ impl Packet {
     pub fn set_ecn(&mut self, ecn: Ecn) {
         self.mark = (self.mark & !ECN) | ((ecn as u16) << ECN_AT);
     }
+    /// Whether no switch has trimmed or bounced it, and it is no link's own: the common case.
+    #[inline]
+    pub const fn is_plain(&self) -> bool {
+        self.mark & (TRIMMED | BOUNCED) == 0 && self.mark & CLASS != Class::Link as u16
+    }
     /// Whether a switch cut the payload off.
     #[inline]
     pub const fn trimmed(&self) -> bool {
@@ -193,24 +217,67 @@ impl Packet {
         self.mark |= BOUNCED;
         self.to = (self.to & !HOST) | (sender.0 & HOST);
     }
-    /// What the path choice adds to the connection's own hash; 0 keeps one path per connection.
+    /// The number of the transport that it belongs to, where several share a network.
     #[inline]
-    pub const fn entropy(&self) -> u32 {
-        if self.mark & SPRAYED == 0 {
-            0
+    #[allow(clippy::cast_possible_truncation, reason = "two bits")]
+    pub const fn lane(&self) -> u8 {
+        ((self.to & LANE) >> LANE_AT) as u8
+    }
+    /// Makes it one of the transport of that number, below [`LANES`].
+    #[inline]
+    pub fn set_lane(&mut self, lane: u8) {
+        debug_assert!(lane < LANES);
+        self.to = (self.to & !LANE) | ((u32::from(lane) << LANE_AT) & LANE);
+    }
+    /// The word that hosts and switches share, where a transport and its fabric agree on one: a rank,
+    /// a rate, or a path. Everywhere else it is the last word of the head, which no switch reads.
+    #[inline]
+    pub const fn shared(&self) -> u32 {
+        self.head[2]
+    }
+    /// Sets the word that hosts and switches share.
+    #[inline]
+    pub fn set_shared(&mut self, word: u32) {
+        self.head[2] = word;
+    }
+    /// Has it take way number `path` of all equal-cost ways to its destination, counted by the sizes
+    /// of the choices on its way, the first choice lowest. Takes the shared word: the receiver finds
+    /// the number there ([`Packet::path`]).
+    #[inline]
+    pub fn set_path(&mut self, path: u16) {
+        self.mark |= PATH;
+        self.head[2] = u32::from(path) << 16 | u32::from(path);
+    }
+    /// Says that the shared word holds a path: for whoever has read both from a wire.
+    #[inline]
+    pub fn take_path(&mut self) {
+        self.mark |= PATH;
+    }
+    /// Whether it was given a way.
+    #[inline]
+    pub const fn has_path(&self) -> bool {
+        self.mark & PATH != 0
+    }
+    /// The way that it was given, if it was.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "the upper half")]
+    pub const fn path(&self) -> Option<u16> {
+        if self.mark & PATH == 0 {
+            None
         } else {
-            self.head[2] & 0xff
+            Some((self.head[2] >> 16) as u16)
         }
     }
-    /// Whether the low byte of head word 2 chooses among paths.
+    /// Which of `ways` ways it takes at the next choice, if it was given a way; the rest of the number
+    /// is for the choices that follow.
     #[inline]
-    pub const fn sprayed(&self) -> bool {
-        self.mark & SPRAYED != 0
-    }
-    /// Lets the low byte of head word 2 choose among paths.
-    #[inline]
-    pub fn spray(&mut self) {
-        self.mark |= SPRAYED;
+    pub fn next_way(&mut self, ways: u32) -> Option<u32> {
+        if self.mark & PATH == 0 {
+            return None;
+        }
+        let left = self.head[2] & 0xffff;
+        self.head[2] = (self.head[2] & !0xffff) | (left / ways);
+        Some(left % ways)
     }
     /// Hops left.
     #[inline]
@@ -326,17 +393,19 @@ mod tests {
 
     #[test]
     fn every_field_keeps_to_its_own_bits() {
-        let mut packet = Packet::new(HostId(0xab_cdef), ConnId(7), Class::Plain, 0x5a, 1538);
+        let mut packet = Packet::new(HostId(0xb_cdef), ConnId(7), Class::Plain, 0x5a, 1538);
         packet.set_priority(5);
         packet.set_ecn(Ecn::Capable0);
-        packet.head = [1, 2, 0x1_23];
-        packet.spray();
-        assert_eq!((packet.to(), packet.kind()), (HostId(0xab_cdef), 0x5a));
+        packet.head = [1, 2, 3];
+        packet.set_path(0x123);
+        packet.set_lane(2);
+        assert_eq!((packet.to(), packet.kind()), (HostId(0xb_cdef), 0x5a));
+        assert_eq!((packet.lane(), packet.path()), (2, Some(0x123)));
         assert_eq!(
             (packet.class(), packet.priority(), packet.ecn()),
             (Class::Plain, 5, Ecn::Capable0)
         );
-        assert_eq!((packet.entropy(), packet.ttl()), (0x23, TTL_START));
+        assert_eq!(packet.ttl(), TTL_START);
         packet.bounce(HostId(1));
         packet.trim(84);
         packet.set_ecn(Ecn::Marked);
@@ -345,7 +414,25 @@ mod tests {
             (HostId(1), 0x5a, 84)
         );
         assert!(packet.bounced() && packet.trimmed() && packet.ecn() == Ecn::Marked);
-        assert_eq!(packet.class(), Class::Plain);
+        assert_eq!((packet.class(), packet.lane()), (Class::Plain, 2));
+        for class in Class::ALL {
+            packet.set_class(class);
+            assert_eq!(packet.class(), class);
+        }
+    }
+
+    #[test]
+    fn a_path_is_a_number_whose_digits_are_the_choices() {
+        // Two choices among 3 and then 4 ways: 12 paths, each its own pair of choices.
+        let mut seen = std::collections::BTreeSet::new();
+        for path in 0..12 {
+            let mut packet = Packet::EMPTY;
+            assert_eq!(packet.next_way(3), None);
+            packet.set_path(path);
+            let choices = (packet.next_way(3), packet.next_way(4));
+            assert!(seen.insert(choices), "{choices:?} twice");
+            assert_eq!(packet.path(), Some(path), "the receiver reads it");
+        }
     }
 
     #[test]

@@ -112,7 +112,7 @@ pub(crate) fn tags(run: &RunRecord, counted: &[&FlowRow]) -> Vec<OfTag> {
 }
 
 pub(crate) fn control(run: &RunRecord) -> Control {
-    let class = Class::Control as usize;
+    let class = Class::Control;
     let span = active_span(run);
     let share = |port: &PortRow| line_share(port, port.bytes[class], span);
     // Of equals the first, so that the name does not depend on how many there are.

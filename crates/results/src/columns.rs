@@ -5,13 +5,13 @@
 //! and integers as differences.
 
 use crate::files::{classes, news, snake};
-use crate::record::{CLASSES, FlowRow, PortRow, RunRecord};
+use crate::record::{FlowRow, PortRow, RunRecord};
 use crate::summary::{active_span, fct, slowdown, utilisation};
 use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt8Array,
     UInt32Array, UInt64Array,
 };
-use model::DropReason;
+use model::{ByClass, Class, DropReason};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::WriterProperties;
@@ -119,17 +119,17 @@ pub fn ports(run: &RunRecord) -> RecordBatch {
     let mut add = |name: String, get: &dyn Fn(&PortRow) -> u64| {
         columns.push((name, wide(rows().map(get))));
     };
-    let by_class = |prefix: &str, get: fn(&PortRow) -> &[u64; CLASSES], add: &mut Add<'_>| {
-        for (i, name) in classes(prefix).enumerate() {
-            add(name, &|port| get(port)[i]);
+    let by_class = |prefix: &str, get: fn(&PortRow) -> &ByClass<u64>, add: &mut Add<'_>| {
+        for (class, name) in Class::ALL.into_iter().zip(classes(prefix)) {
+            add(name, &|port| get(port)[class]);
         }
     };
     by_class("packets", |port| &port.packets, &mut add);
     by_class("bytes", |port| &port.bytes, &mut add);
     by_class("dropped", |port| &port.dropped, &mut add);
-    for (i, reason) in DropReason::ALL.iter().enumerate() {
+    for reason in DropReason::ALL {
         let name = format!("dropped_by_{}", snake(reason.name()));
-        add(name, &|port| port.drop_reasons[i]);
+        add(name, &|port| port.drop_reasons[reason]);
     }
     by_class("lost", |port| &port.lost, &mut add);
     by_class("copied", |port| &port.copied, &mut add);
@@ -146,8 +146,8 @@ pub fn series(run: &RunRecord) -> RecordBatch {
         ("queue", wide(rows().map(|row| row.queue))),
         ("credits", narrow(rows().map(|row| row.credits))),
     ]);
-    for (i, name) in classes("sent").enumerate() {
-        columns.push((name, wide(rows().map(|row| row.sent[i]))));
+    for (class, name) in Class::ALL.into_iter().zip(classes("sent")) {
+        columns.push((name, wide(rows().map(|row| row.sent[class]))));
     }
     batch(columns)
 }

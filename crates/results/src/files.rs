@@ -2,10 +2,10 @@
 //! and comes out byte for byte the same; `meta.json` comes last, so that its presence says that
 //! the directory is whole.
 
-use crate::record::{CLASSES, FlowRow, Names, PortSeriesRow, RunRecord};
+use crate::record::{FlowRow, Names, PortSeriesRow, RunRecord};
 use crate::summary::{Summary, active_span, fct, slowdown, utilisation};
 use crate::threshold::{Verdict, junit};
-use model::{Class, DropReason};
+use model::{ByClass, Class, DropReason};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -451,12 +451,12 @@ pub fn ports_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
             .number(port.queue_max)
             .number(port.credits_max.into())
             .number(port.marked)
-            .numbers(&port.packets)
-            .numbers(&port.bytes)
-            .numbers(&port.dropped)
-            .numbers(&port.drop_reasons)
-            .numbers(&port.lost)
-            .numbers(&port.copied)
+            .numbers(port.packets.as_slice())
+            .numbers(port.bytes.as_slice())
+            .numbers(port.dropped.as_slice())
+            .numbers(port.drop_reasons.as_slice())
+            .numbers(port.lost.as_slice())
+            .numbers(port.copied.as_slice())
             .end(out)?;
     }
     Ok(())
@@ -464,7 +464,7 @@ pub fn ports_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
 
 /// Samples of ports that say something new.
 pub(crate) fn news(run: &RunRecord) -> impl Iterator<Item = &PortSeriesRow> {
-    let mut before = vec![(0, 0, [0; CLASSES]); run.ports.len()];
+    let mut before = vec![(0, 0, ByClass::default()); run.ports.len()];
     run.port_series.iter().filter(move |row| {
         let now = (row.queue, row.credits, row.sent);
         std::mem::replace(&mut before[row.link as usize], now) != now
@@ -485,7 +485,7 @@ pub fn series_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
             .number(row.link.into())
             .number(row.queue)
             .number(row.credits.into())
-            .numbers(&row.sent)
+            .numbers(row.sent.as_slice())
             .end(out)
     })
 }

@@ -27,8 +27,7 @@ pub use apart::{Control, OfTag, OfTransport};
 pub use files::{FileError, FlowWriter, Meta, Output, write_run};
 pub use grid::{Style, beside, wrap};
 pub use record::{
-    CLASSES, Derived, FlowRow, FlowSeriesRow, Names, PortRow, PortSeriesRow, REASONS, RunRecord,
-    Status, StuckRow,
+    Derived, FlowRow, FlowSeriesRow, Names, PortRow, PortSeriesRow, RunRecord, Status, StuckRow,
 };
 pub use summary::{
     Credits, DerivedSummary, Drops, Goodput, LinkGroup, Messages, Packets, QueueMax, SCHEMA,

@@ -1,14 +1,9 @@
 //! What a run hands over to be tabled: plain rows that say nothing of how they came about.
 
 use crate::trace::Why;
-use model::{Class, DropReason, Encap, Totals};
+use model::{ByClass, ByReason, Encap, Totals};
 use std::ops::Range;
 use units::{Bytes, Rate, Span, Time};
-
-/// Number of packet classes.
-pub const CLASSES: usize = Class::ALL.len();
-/// Number of reasons for a drop.
-pub const REASONS: usize = DropReason::ALL.len();
 
 /// Everything known about one run that is a pure function of its resolved scenario.
 ///
@@ -203,17 +198,17 @@ pub struct PortRow {
     /// Rate of the link.
     pub rate: Rate,
     /// Packets put on the line, by class.
-    pub packets: [u64; CLASSES],
+    pub packets: ByClass<u64>,
     /// Bytes put on the line, by class.
-    pub bytes: [u64; CLASSES],
+    pub bytes: ByClass<u64>,
     /// Packets dropped at the port, by class.
-    pub dropped: [u64; CLASSES],
+    pub dropped: ByClass<u64>,
     /// Packets dropped at the port, by reason.
-    pub drop_reasons: [u64; REASONS],
+    pub drop_reasons: ByReason<u64>,
     /// Packets lost to a fault on the line, by class.
-    pub lost: [u64; CLASSES],
+    pub lost: ByClass<u64>,
     /// Copies that a fault added, by class.
-    pub copied: [u64; CLASSES],
+    pub copied: ByClass<u64>,
     /// Packets that left marked.
     pub marked: u64,
     /// Most bytes of data that waited at once; with what was left of the frame on the line where
@@ -248,7 +243,7 @@ pub struct PortSeriesRow {
     /// Credits waiting.
     pub credits: u32,
     /// Bytes whose transmission was decided since the run began, by class.
-    pub sent: [u64; CLASSES],
+    pub sent: ByClass<u64>,
 }
 
 /// Received bytes of one connection up to one moment.

@@ -1,10 +1,10 @@
 //! What came of a run, in numbers: the content of `summary.json`.
 
 use crate::apart::{self, Control, OfTag, OfTransport};
-use crate::record::{CLASSES, FlowRow, PortRow, REASONS, RunRecord, Status};
+use crate::record::{FlowRow, PortRow, RunRecord, Status};
 use crate::stats::{Dist, Figure, jain};
 use crate::{backlog, human};
-use model::{Class, DropReason};
+use model::{ByClass, ByReason, Class, DropReason};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -498,29 +498,26 @@ fn queue_max(ports: &[PortRow]) -> Option<QueueMax> {
 }
 
 fn drops(ports: &[PortRow]) -> Drops {
-    let by_class = |counters: &dyn Fn(&PortRow) -> [u64; CLASSES]| {
+    let by_class = |counters: &dyn Fn(&PortRow) -> ByClass<u64>| {
         Class::ALL
             .iter()
             .map(|class| {
-                let sum = ports
-                    .iter()
-                    .map(|port| counters(port)[*class as usize])
-                    .sum();
+                let sum = ports.iter().map(|port| counters(port)[*class]).sum();
                 (class.name().to_owned(), sum)
             })
             .collect::<BTreeMap<_, u64>>()
     };
     let dropped = by_class(&|port| port.dropped);
     let total: u64 = dropped.values().sum();
-    let reasons: [u64; REASONS] =
-        std::array::from_fn(|reason| ports.iter().map(|port| port.drop_reasons[reason]).sum());
+    let reasons: ByReason<u64> =
+        ByReason::from_fn(|reason| ports.iter().map(|port| port.drop_reasons[reason]).sum());
     Drops {
         data: total - dropped[Class::Credit.name()],
         total,
         by_class: dropped,
         by_reason: DropReason::ALL
             .iter()
-            .map(|reason| (reason.name().to_owned(), reasons[*reason as usize]))
+            .map(|reason| (reason.name().to_owned(), reasons[*reason]))
             .collect(),
         faults: by_class(&|port| port.lost),
     }
@@ -531,7 +528,7 @@ fn share(part: u64, whole: u64) -> Option<f64> {
 }
 
 fn credits(run: &RunRecord) -> Credits {
-    let credit = Class::Credit as usize;
+    let credit = Class::Credit;
     let (totals, ports) = (&run.totals, &run.ports);
     Credits {
         sent: totals.credits_sent,
@@ -554,7 +551,7 @@ fn packets(run: &RunRecord) -> Packets {
         timeouts: run.totals.timeouts,
         nonsense: run.totals.nonsense,
         marked: run.ports.iter().map(|port| port.marked).sum(),
-        copied: run.ports.iter().flat_map(|port| port.copied).sum(),
+        copied: run.ports.iter().map(|port| port.copied.sum()).sum(),
     }
 }
 
@@ -578,7 +575,7 @@ pub(crate) fn active_span(run: &RunRecord) -> Span {
 
 /// Share of `span` in which the line of `port` was busy.
 pub(crate) fn utilisation(port: &PortRow, span: Span) -> f64 {
-    line_share(port, port.bytes.iter().sum(), span)
+    line_share(port, port.bytes.sum(), span)
 }
 
 /// Share of `span` that `bytes` take on the line of `port`.
@@ -624,11 +621,8 @@ fn link_groups(run: &RunRecord) -> Vec<LinkGroup> {
         // Of equals the first, so that the name does not depend on how many there are.
         let busiest =
             (1..ports.len()).fold(0, |best, i| if shares[i] > shares[best] { i } else { best });
-        let dropped: u64 = ports.iter().flat_map(|port| port.dropped).sum();
-        let credits: u64 = ports
-            .iter()
-            .map(|port| port.dropped[Class::Credit as usize])
-            .sum();
+        let dropped: u64 = ports.iter().map(|port| port.dropped.sum()).sum();
+        let credits: u64 = ports.iter().map(|port| port.dropped[Class::Credit]).sum();
         LinkGroup {
             name: link_group_name(ports[0]),
             links: ports.len() as u64,

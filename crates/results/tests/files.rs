@@ -234,7 +234,8 @@ fn samples_that_say_nothing_new_are_left_out_and_can_be_put_back() {
         if let Some(line) = lines.next_if(|line| line.starts_with(&key)) {
             known.insert(row.link, line[key.len()..].to_owned());
         }
-        let sent = row.sent.map(|n| n.to_string()).join(",");
+        let sent: Vec<_> = row.sent.iter().map(|(_, n)| n.to_string()).collect();
+        let sent = sent.join(",");
         let now = format!("{},{},{sent}", row.queue, row.credits);
         let nothing = "0,0,0,0,0,0,0".to_owned();
         assert_eq!(*known.get(&row.link).unwrap_or(&nothing), now, "{key}");

@@ -5,7 +5,7 @@ use crate::network;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
 use crate::traffic;
-use model::intent::PortSpec;
+use model::intent::{Balance, PortSpec};
 use model::{Encap, Endpoint, EndpointConfig};
 use results::{
     Derived, FlowRow, FlowSeriesRow, Names, PortRow, PortSeriesRow, RunRecord, Status, StuckRow,
@@ -153,8 +153,7 @@ impl Scenario {
             links,
             flows: self.output.flag("flows"),
         };
-        let priorities = ports.first().map_or(1, |port| port.priorities);
-        let legacy = Legacy::of(&self, priorities).expect("asked for every port");
+        let legacy = Legacy::of(&self).expect("asked for every port");
         let title = match &self.title {
             Some(title) => title.clone(),
             None => crate::words::title(&self, &traffic, &topology),
@@ -234,7 +233,7 @@ fn warnings(
             beside.protocol.name()
         ));
     }
-    if credits && scenario.switch.text("balance") == "packet" {
+    if credits && network::switch(&scenario.switch).balance != Balance::Flow {
         warnings.push(
             "packets are spread over all paths: credits overtake each other and count as lost"
                 .to_owned(),
@@ -331,8 +330,16 @@ impl Assembled {
             line_share: legacy.left(),
             ..config.clone()
         };
+        let each = EndpointConfig {
+            line_share: if legacy.own {
+                legacy.share_of_each(others.len())
+            } else {
+                config.line_share
+            },
+            ..config.clone()
+        };
         let endpoints = std::iter::once(own.make(&narrowed))
-            .chain(others.iter().map(|beside| beside.factory.make(config)));
+            .chain(others.iter().map(|beside| beside.factory.make(&each)));
         let weights = legacy.weights(others.len());
         Box::new(transports::beside::Beside::new(
             endpoints.zip(weights).collect(),
@@ -349,9 +356,9 @@ impl Assembled {
             make,
             encap: self.encap,
             base_rtt: self.base_rtt,
-            shared_buffer: network::shared_buffer(&self.scenario.switch),
+            switch: network::switch(&self.scenario.switch),
+            control: None,
             faults: self.faults.clone(),
-            spray: self.scenario.switch.text("balance") == "packet",
             probes: self.probes.clone(),
             seed: self.scenario.run.count("seed"),
             until: self.until(),

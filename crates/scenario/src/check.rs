@@ -1,7 +1,7 @@
 //! What follows from a scenario before anything runs.
 
 use crate::assemble::Assembled;
-use model::intent::{CreditCount, CreditSpec, DropBy, PortSpec};
+use model::intent::{CreditCount, CreditSpec, DropBy, Limit, Memory, PortSpec, Share};
 use results::human;
 use std::collections::BTreeMap;
 use transports::expresspass::bound;
@@ -94,16 +94,14 @@ impl Assembled {
             let at = format!("at {}", human::rate(rate));
             figures.push(figure(
                 format!("buffer {at}"),
-                match crate::network::shared_buffer(&self.scenario.switch) {
-                    Some(shared) => format!(
-                        "{} shared by a switch, alpha {}",
-                        human::bytes(shared.size),
-                        shared.alpha
-                    ),
-                    None => format!("{} per port", human::bytes(spec.buffer)),
+                match crate::network::switch(&self.scenario.switch).memory {
+                    Memory::Shared { size, alpha } => {
+                        format!("{} shared by a switch, alpha {alpha}", human::bytes(size))
+                    }
+                    Memory::PerPort => format!("{} per port", human::bytes(spec.buffer)),
                 },
             ));
-            if let Some(credit) = &spec.credit {
+            if let Some(credit) = spec.credit() {
                 let (size, frame) = (u64::from(credit.size_mean), u64::from(credit.frame_max));
                 let part = f64::from(credit.share) / f64::from(CreditSpec::WHOLE);
                 let share = part * size as f64 / (size + frame) as f64;
@@ -119,7 +117,7 @@ impl Assembled {
                     ),
                 ));
             }
-            if let Some(mark) = &spec.mark {
+            if let Some(mark) = spec.data().and_then(|data| data.mark) {
                 let band = if mark.min == mark.max {
                     format!("from {}", human::bytes(mark.min))
                 } else {
@@ -127,7 +125,7 @@ impl Assembled {
                 };
                 figures.push(figure(format!("marking {at}"), band));
             }
-            if let Some(drop) = &spec.drop {
+            if let Some(drop) = spec.data().and_then(|data| data.drop) {
                 figures.push(figure(
                     format!("selective drop {at}"),
                     format!(
@@ -141,16 +139,21 @@ impl Assembled {
                     ),
                 ));
             }
-            if let Some(legacy) = &spec.legacy {
-                let mark = legacy.mark.map_or_else(String::new, |mark| {
+            for queue in spec.queues.iter().filter(|queue| queue.group > 0) {
+                let Limit::Bytes(room) = queue.limit else {
+                    continue;
+                };
+                let mark = queue.mark.map_or_else(String::new, |mark| {
                     format!(", marked from {}", human::bytes(mark.min))
                 });
+                let weight = match spec.shares[usize::from(queue.group)] {
+                    Share::Bytes(weight) | Share::Packets(weight) => weight,
+                };
                 figures.push(figure(
                     format!("legacy queue {at}"),
                     format!(
-                        "weight {} against 100 of the transport's data; {} may wait{mark}",
-                        legacy.weight,
-                        human::bytes(legacy.buffer),
+                        "weight {weight} against 100 of the transport's data; {} may wait{mark}",
+                        human::bytes(room),
                     ),
                 ));
             }
@@ -198,7 +201,7 @@ impl Assembled {
             u16::try_from(bytes.0).ok()
         };
         let (host_delay_least, host_delay_most) = host_delay(parameters.get("host_delay")?)?;
-        let credit = self.ports.first()?.credit?;
+        let credit = *self.ports.first()?.credit()?;
         if credit.count != CreditCount::Credits {
             return None;
         }
@@ -221,7 +224,7 @@ impl Assembled {
     /// The port of `link`.
     fn line(&self, link: usize) -> Option<bound::Line> {
         let (here, back) = (self.topology.links[link], self.topology.links[link ^ 1]);
-        let credit_queue = self.ports[link].credit?.queue_limit;
+        let credit_queue = self.ports[link].credit()?.queue_limit;
         Some(bound::Line {
             link: bound::Link {
                 rate: here.rate,

@@ -209,7 +209,7 @@ pub static TABLES: &[TableDef] = &[
         meaning: "Hosts, switches and cables.",
         fields: &[
             Field::new("kind", Word(topology_kinds), Is("\"leaf-spine\""), "The shape of the network."),
-            Field::new("hosts", Count(2, 1 << 24), Is("16"), "Number of hosts.").of(&["star"]),
+            Field::new("hosts", Count(2, 1 << 20), Is("16"), "Number of hosts.").of(&["star"]),
             Field::new("pairs", Count(1, 1 << 23), Is("2"), "Hosts on each side; host i on the left faces host pairs + i.").of(&["dumbbell"]),
             Field::new("bottlenecks", Count(1, 1 << 20), Is("2"), "Links in the row.").of(&["parking-lot"]),
             Field::new("shared_hosts", Flag, Is("false"), "One host per switch for all local flows, as in the authors' script, instead of a pair per bottleneck.").of(&["parking-lot"]).source("[xpass artefact] shares them"),
@@ -418,7 +418,7 @@ static WORKLOAD: &[Field] = &[
     Field::new("per_host", Flag, Is("false"), "Every host has its own arrivals, instead of one process for all.").of(&["random"]),
     Field::new("messages", Count(1, MANY), Unset("as many as start before stop"), "Number of messages.").of(&["random"]),
     Field::new("senders", Count(1, 1 << 24), Is("64"), "Messages to one receiver; with more of them than other hosts, hosts send several.").of(INCASTS),
-    Field::new("receiver", Count(0, (1 << 24) - 1), Is("0"), "The host that receives; with requests, the one that asks.").of(&["incast", "incast-rr"]),
+    Field::new("receiver", Count(0, (1 << 20) - 1), Is("0"), "The host that receives; with requests, the one that asks.").of(&["incast", "incast-rr"]),
     Field::new("pick", Word(picks), Is("\"in-order\""), "Which hosts send: the next ones by number, or random ones.").of(&["incast", "incast-rr"]),
     Field::new("replacement", Flag, Is("false"), "One host may send several messages of a burst even if there are hosts enough.").of(&["bursts"]),
     Field::new("size", Bytes, Is("\"64KB\""), "Bytes of each message; with requests, of each answer.")
@@ -430,7 +430,7 @@ static WORKLOAD: &[Field] = &[
     Field::new("gap", Span, Is("\"0s\""), "From the last answer (closed) or the last request (every) to the next request.").of(&["incast-rr"]),
     Field::new("rounds", Count(1, 1 << 20), Unset("as many as start before stop"), "Number of bursts.").of(&["bursts"]),
     Field::new("rounds", Count(1, 1 << 20), Unset("10 with a load"), "Number of incasts, with a load.").of(&["incast"]),
-    Field::new("shift", Count(1, 1 << 24), Unset("a random permutation without fixed points"), "Host i sends to host i + shift.").of(&["permutation"]),
+    Field::new("shift", Count(1, 1 << 20), Unset("a random permutation without fixed points"), "Host i sends to host i + shift.").of(&["permutation"]),
     Field::new("tasks", Count(1, 1024), Is("8"), "Tasks of each host; each sends to every task of every other host.")
         .of(&["shuffle"])
         .source("[xpass Fig. 17]"),

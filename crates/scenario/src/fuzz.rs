@@ -209,7 +209,7 @@ impl Promise {
                     port.name()
                 ));
             }
-            let lost: u64 = port.dropped[Class::Scheduled as usize];
+            let lost: u64 = port.dropped[Class::Scheduled];
             if most.is_some() && lost > 0 {
                 found.push(format!(
                     "{lost} scheduled packets were dropped at {}",

@@ -6,10 +6,11 @@ use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use crate::resolve::Scenario;
 use crate::section::Section;
 use model::intent::{
-    CreditCount, CreditSpec, DropBy, DropMeasure, DropSpec, MarkAt, MarkSpec, PortSpec,
+    Balance, CreditCount, CreditSpec, DropBy, DropMeasure, DropSpec, MarkAt, MarkSpec, Memory,
+    PortSpec, SwitchSpec,
 };
 use model::{Class, Encap};
-use sim::{Fault, FaultKind, SharedBuffer};
+use sim::{Fault, FaultKind};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::ErrorKind;
@@ -234,7 +235,7 @@ pub(crate) fn port(
     });
     let asked = scenario.switch.opt_count("priorities");
     let priorities = asked.map_or(priorities.max(1), |n| u8::try_from(n).expect("at most 8"));
-    let legacy = legacy::Legacy::of(scenario, priorities).unwrap_or_else(|e| {
+    let legacy = legacy::Legacy::of(scenario).unwrap_or_else(|e| {
         errors.push(e);
         None
     });
@@ -262,16 +263,17 @@ pub(crate) fn port(
         return Err(errors);
     }
     let buffer = scenario.switch.bytes("buffer");
-    Ok(PortSpec {
-        buffer,
+    let fabric = Fabric {
         credit,
         mark,
         drop,
         background,
         priorities,
-        legacy: legacy
-            .filter(|_| own)
-            .map(|legacy| legacy.queue(scenario, credit, legacy_mark)),
+    };
+    let port = fabric.port(buffer);
+    Ok(match legacy {
+        Some(legacy) if legacy.own => legacy.beside(scenario, port, credit, rate, encap),
+        Some(_) | None => port,
     })
 }
 
@@ -410,13 +412,24 @@ fn class(name: &str) -> Class {
         .expect("the table lists the classes")
 }
 
-/// The buffer that the ports of a switch share, if they do.
-pub(crate) fn shared_buffer(section: &Section) -> Option<SharedBuffer> {
-    let size = section.opt_bytes("shared_buffer")?;
-    Some(SharedBuffer {
-        size,
-        alpha: section.number("shared_alpha"),
-    })
+/// What every switch does, beside its ports.
+pub(crate) fn switch(section: &Section) -> SwitchSpec {
+    let memory = match section.opt_bytes("shared_buffer") {
+        None => Memory::PerPort,
+        Some(size) => Memory::Shared {
+            size,
+            alpha: section.number("shared_alpha"),
+        },
+    };
+    let balance = match section.text("balance").as_str() {
+        "packet" => Balance::Packet,
+        "flowlet" => Balance::Flowlet {
+            gap: section.span("flowlet_gap"),
+        },
+        "adaptive" => Balance::Adaptive,
+        _ => Balance::Flow,
+    };
+    SwitchSpec { memory, balance }
 }
 
 /// Faults, each on one direction of one link.

@@ -8,7 +8,6 @@ use crate::value::Value;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use transports::{Factory, Registry, Transport};
-use units::Rate;
 
 /// A scenario in which every key has its value, and everything that can be said about single keys
 /// has been checked.
@@ -482,26 +481,7 @@ impl Reader<'_> {
                 whole = false;
                 continue;
             };
-            let needs = factory.fabric(Rate::gbps(100), model::Encap::PAPER);
-            let plain = needs.credit.is_none()
-                && needs.drop.is_none()
-                && needs.background.is_none()
-                && needs.priorities <= 1;
-            if plain {
-                found.push(Beside { protocol, factory });
-            } else {
-                whole = false;
-                let text = format!("{} cannot run beside another transport", protocol.name());
-                self.errors.push(
-                    workload
-                        .problem("transport", text)
-                        .label("its packets need treatment of their own at every port")
-                        .help(format!(
-                            "make it the run's own, transport.kind = \"{}\", and name the other one here",
-                            protocol.name()
-                        )),
-                );
-            }
+            found.push(Beside { protocol, factory });
         }
         whole.then_some(found)
     }

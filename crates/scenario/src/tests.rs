@@ -247,7 +247,7 @@ fn selective_dropping_needs_to_know_whom_and_when() {
     ];
     let run = good(INCAST, &sets).assemble().unwrap();
     assert_eq!(
-        run.ports[0].drop.map(|d| d.threshold),
+        run.ports[0].data().unwrap().drop.map(|d| d.threshold),
         Some(units::Bytes(6000))
     );
 }

@@ -92,7 +92,7 @@ impl Assembled {
                 Sim::Arrived(link) => What::Arrived(link.0),
                 Sim::Dropped(link, reason) => What::Dropped(link.0, reason),
                 Sim::Lost(link) => What::Lost(link.0),
-                Sim::NoWay(node) => What::NoWay(node.0),
+                Sim::Stopped(node, reason) => What::Stopped(node.0, reason),
             },
         });
         Ok(Traced {

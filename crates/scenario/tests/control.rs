@@ -39,7 +39,7 @@ fn credited_data_leaves_control_packets_their_share_of_every_line() {
             "kind = \"long-flows\"\npairs = [\"0 -> 1\"]\n",
             &["run.until=5ms", &share],
         );
-        let scheduled = Class::Scheduled as usize;
+        let scheduled = Class::Scheduled;
         let ports = record.ports.iter();
         ports.map(|port| port.bytes[scheduled]).max().unwrap() as f64
     };

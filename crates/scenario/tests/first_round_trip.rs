@@ -59,9 +59,9 @@ fn run(net: &Assembled, traffic: Traffic, until: Time, special: &Special<'_>) ->
         make: &make,
         encap: net.encap,
         base_rtt: net.base_rtt,
-        shared_buffer: None,
+        switch: model::intent::SwitchSpec::default(),
+        control: None,
         faults: net.faults.clone(),
-        spray: false,
         probes: net.probes.clone(),
         seed: 1,
         until,
@@ -124,7 +124,7 @@ fn in_an_idle_network_a_burst_takes_no_longer_than_its_bytes() {
             );
             let of_class = |class: Class| -> u64 {
                 let ports = outcome.ports.iter();
-                ports.map(|port| port.bytes[class as usize]).sum()
+                ports.map(|port| port.bytes[class]).sum()
             };
             assert_eq!(of_class(Class::Scheduled), 0, "no credit was waited for");
             let burst: u64 = sizes.iter().sum();
@@ -146,7 +146,7 @@ fn safety_timers_never_fire_where_only_switches_drop() {
         assert_eq!(outcome.totals.timeouts, 0, "{transport}");
         let dropped = |class: Class| -> u64 {
             let ports = outcome.ports.iter();
-            ports.map(|port| port.dropped[class as usize]).sum()
+            ports.map(|port| port.dropped[class]).sum()
         };
         let (unscheduled, scheduled) = (dropped(Class::Unscheduled), dropped(Class::Scheduled));
         let drops = match transport {
@@ -316,8 +316,7 @@ fn unscheduled_frames_nobody_asked_for_cost_scheduled_ones_next_to_nothing() {
         });
         outcome.ports
     };
-    let [control, scheduled, unscheduled] =
-        [Class::Control, Class::Scheduled, Class::Unscheduled].map(|class| class as usize);
+    let [control, scheduled, unscheduled] = [Class::Control, Class::Scheduled, Class::Unscheduled];
     let alone = with(None);
     let busiest = (0..alone.len())
         .max_by_key(|&port| (alone[port].bytes[scheduled], alone[port].queue_max))
@@ -457,7 +456,7 @@ impl Endpoint for Bleached {
 fn cleared_ecn_bits_make_scheduled_frames_victims_and_flows_still_end() {
     let net = network(
         "[topology]\nkind = \"star\"\nhosts = 9\nhost_rate = \"10Gbps\"\n[transport]\nkind = \
-         \"expresspass+aeolus\"\n[transport.\"expresspass+aeolus\"]\ndrop_by = \"ecn\"\n",
+         \"expresspass+aeolus\"\n[transport.\"expresspass+aeolus\"]\ndrop_by = \"ecn\"\n[switch.drop]\nthreshold = \"2KB\"\n",
     );
     let list: Vec<_> = (1..9).map(|from| (from, 0, 200_000)).collect();
     let dropped = |bleach: bool| {
@@ -469,9 +468,7 @@ fn cleared_ecn_bits_make_scheduled_frames_victims_and_flows_still_end() {
         });
         assert!(outcome.messages.iter().all(|m| m.end.is_some()), "{bleach}");
         let ports = outcome.ports.iter();
-        let dropped: u64 = ports
-            .map(|port| port.dropped[Class::Scheduled as usize])
-            .sum();
+        let dropped: u64 = ports.map(|port| port.dropped[Class::Scheduled]).sum();
         let Totals {
             retransmitted,
             duplicates,
@@ -501,7 +498,7 @@ fn a_path_that_reorders_costs_duplicates_and_nothing_else() {
         let lost: u64 = outcome
             .ports
             .iter()
-            .map(|port| port.dropped[Class::Unscheduled as usize])
+            .map(|port| port.dropped[Class::Unscheduled])
             .sum();
         assert_eq!(lost > 0, drops);
         let Totals {
@@ -538,7 +535,7 @@ fn with_losses(transport: &str, lost: &[(&str, &str, Span)]) -> (Span, u64, u64)
         Time(1_000_000_000_000),
         &|_| None,
     );
-    let gone: u64 = outcome.ports.iter().flat_map(|port| port.lost).sum();
+    let gone: u64 = outcome.ports.iter().map(|port| port.lost.sum()).sum();
     assert_eq!(
         gone,
         lost.len() as u64,

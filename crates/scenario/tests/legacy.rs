@@ -38,7 +38,7 @@ fn run(text: &str, sets: &[&str], threads: u16) -> RunRecord {
 
 fn dropped(record: &RunRecord, class: Class) -> u64 {
     let ports = record.ports.iter();
-    ports.map(|port| port.dropped[class as usize]).sum()
+    ports.map(|port| port.dropped[class]).sum()
 }
 
 /// Payload per second of either transport, as a part of what credits release on this link alone:
@@ -182,6 +182,7 @@ fn what_cannot_be_side_by_side_is_said_with_the_way_out() {
         }
     };
     let alone = MESSAGES.replace("transport = \"dctcp\"\n", "");
+    let special = MESSAGES.replace("\"dctcp\"", "\"expresspass\"");
     for (text, set, says) in [
         (
             &*alone,
@@ -190,7 +191,11 @@ fn what_cannot_be_side_by_side_is_said_with_the_way_out() {
         ),
         (MESSAGES, "transport.kind=dctcp", "dctcp is alone"),
         (MESSAGES, "switch.legacy.share=0.95", "0.9"),
-        (MESSAGES, "switch.priorities=2", "switch.priorities = 1"),
+        (
+            &*special,
+            "switch.legacy.queue=shared",
+            "write queue = \"own\"",
+        ),
         (
             MESSAGES,
             "transport.expresspass+aeolus.control_share=0.5",
@@ -204,9 +209,38 @@ fn what_cannot_be_side_by_side_is_said_with_the_way_out() {
         let said = wrong(text, &sets);
         assert!(said.contains(says), "{set}: {said}");
     }
-    let turned = MESSAGES
-        .replace("kind = \"expresspass+aeolus\"", "kind = \"dctcp\"")
-        .replace("transport = \"dctcp\"", "transport = \"expresspass\"");
-    let said = wrong(&turned, &[]);
-    assert!(said.contains("transport.kind = \"expresspass\""), "{said}");
+}
+
+#[test]
+fn any_transports_share_a_fabric_each_in_queues_of_its_own() {
+    let with = |own: &str, beside: &str| {
+        MESSAGES
+            .replace(
+                "kind = \"expresspass+aeolus\"",
+                &format!("kind = \"{own}\""),
+            )
+            .replace(
+                "transport = \"dctcp\"",
+                &format!("transport = \"{beside}\""),
+            )
+    };
+    for (own, beside) in [
+        ("dctcp", "expresspass"),
+        ("expresspass", "expresspass+aeolus"),
+        ("expresspass+aeolus", "expresspass+ideal"),
+    ] {
+        let text = with(own, beside);
+        let record = run(&text, &[], 1);
+        assert!(
+            record.flows.iter().all(|flow| flow.end.is_some()),
+            "{own}, {beside}"
+        );
+        let lost: u64 = record
+            .ports
+            .iter()
+            .map(|port| port.dropped[Class::Scheduled])
+            .sum();
+        assert_eq!(lost, 0, "{own}, {beside}");
+        assert_eq!(record.fingerprint, run(&text, &[], 3).fingerprint);
+    }
 }

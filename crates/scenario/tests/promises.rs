@@ -3,6 +3,7 @@
 mod common;
 
 use common::assembled;
+use model::Class;
 use results::{RunRecord, Status};
 use scenario::{Alone, Assembled, Scenario, load_text};
 
@@ -69,7 +70,8 @@ fn within_bounds(name: &str, of: Assembled) -> u64 {
             port.queue_max
         );
         assert_eq!(
-            port.dropped[2], 0,
+            port.dropped[Class::Scheduled],
+            0,
             "{name}: {port_name} dropped scheduled packets"
         );
     }

@@ -2,7 +2,7 @@
 //! the engine alone. `hops perm|incast|sparse HOSTS_K BYTES [priorities]`
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
-use model::intent::PortSpec;
+use model::intent::{PortSpec, SwitchSpec};
 use model::{Encap, Endpoint, EndpointConfig};
 use sim::window_transport::Window;
 use sim::{Blind, Probes, Setup};
@@ -56,10 +56,7 @@ fn main() {
     let make = move |config: &EndpointConfig| {
         Box::new(Window::new(config, 64, priorities)) as Box<dyn Endpoint>
     };
-    let port = PortSpec {
-        priorities,
-        ..PortSpec::fifo(Bytes(100_000_000))
-    };
+    let port = PortSpec::fifo(Bytes(100_000_000)).prioritised(priorities);
     let setup = Setup {
         ports: vec![port; topology.links.len()],
         topology,
@@ -67,9 +64,9 @@ fn main() {
         make: &make,
         encap: Encap::PAPER,
         base_rtt: Span::us(12),
-        shared_buffer: None,
+        switch: SwitchSpec::default(),
+        control: None,
         faults: Vec::new(),
-        spray: false,
         probes: Probes::default(),
         seed: 1,
         until: Time::NEVER,

@@ -114,13 +114,21 @@ impl Activity {
             union[slot / 64] >> (slot % 64) & 1 == 1
         };
         let next = (from..from + SLOTS).find(|&window| is_set(window))?;
-        let slot = (next % SLOTS) as usize;
-        for any in any(slot / 64) {
+        self.pass(next);
+        Some(next)
+    }
+
+    /// Window `window` is about to run: that some node is awake in it is no news any more.
+    /// Only the thread that closes the barrier may call it.
+    #[allow(clippy::cast_possible_truncation, reason = "below 256")]
+    pub(crate) fn pass(&self, window: u64) {
+        let slot = (window % SLOTS) as usize;
+        for raiser in &self.raisers {
+            let any = &raiser.any[slot / 64];
             any.store(
                 any.load(Ordering::Relaxed) & !(1 << (slot % 64)),
                 Ordering::Relaxed,
             );
         }
-        Some(next)
     }
 }

@@ -4,7 +4,7 @@ use crate::activity::Activity;
 use crate::barrier::{Barrier, Guard};
 use crate::clock::Clock;
 use crate::net::{self, SetupError, World};
-use crate::node::{Kind, Log, Node, Outlet};
+use crate::node::{Kind, Log, Node};
 use crate::outcome;
 use crate::placement::share_out;
 use crate::ring::{Far, Pool, Ring, in_flight};
@@ -12,10 +12,11 @@ use crate::setup::{FlowSample, Observer, Outcome, PortSample, Setup};
 use crate::sort::{BUCKETS, INDEX_BITS, make_room, sort};
 use crate::trace::{Traced, Tracer, Wanted};
 use crate::worker::Worker;
-use model::Packet;
+use model::{HostId, Packet, Peers};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use topology::{LinkId, NodeKind};
+use switching::{Loss, Outlet};
+use topology::{LinkId, NodeId, NodeKind};
 use units::{Span, Time};
 
 /// Windows with fewer packet-hops than this are run by one thread: they take some 10 us, and a barrier
@@ -57,6 +58,7 @@ struct Out<'n, 'a> {
     net: &'n Net<'a>,
     pool: &'n mut Pool,
     thread: usize,
+    node: u32,
     window: u64,
     #[cfg(debug_assertions)]
     window_end: Time,
@@ -79,15 +81,30 @@ impl Outlet for Out<'_, '_> {
     }
 
     #[cold]
-    fn lost(&mut self, at: Time, packet: &Packet, what: Traced) {
+    fn lost(&mut self, at: Time, packet: &Packet, why: Loss) {
+        let what = match why {
+            Loss::Port(link, reason) => Traced::Dropped(LinkId(link), reason),
+            Loss::Switch(reason) => Traced::Stopped(NodeId(self.node), reason),
+        };
+        self.trace(at, packet, what);
+    }
+
+    #[cold]
+    fn sender(&self, packet: &Packet) -> Option<HostId> {
+        self.net.world.book.peer(packet.to(), packet.conn)
+    }
+}
+
+impl Out<'_, '_> {
+    /// Takes what became of `packet` into the trace, where there is one.
+    #[cold]
+    fn trace(&self, at: Time, packet: &Packet, what: Traced) {
         if let Some(tracer) = &self.net.tracer {
             // SAFETY: this is the thread of that number.
             unsafe { tracer.note(self.thread, at, packet, what) };
         }
     }
-}
 
-impl Out<'_, '_> {
     /// Wakes the receiver at the end of `ring` for a packet that arrives at `at`: once per link and
     /// window.
     #[inline(never)]
@@ -200,6 +217,7 @@ impl<'a> Net<'a> {
             net: self,
             pool,
             thread: worker.thread,
+            node: number,
             window: clock.window,
             #[cfg(debug_assertions)]
             window_end: Time((clock.window + 1) * self.activity.window()),
@@ -229,13 +247,11 @@ impl<'a> Net<'a> {
                 let next = self.run_host(host, arrivals, clock.end, log, &mut out);
                 left.map_or(next, |at| next.min(at))
             }
-            Kind::Switch(_) => {
-                let ports_too = noted.then_some(&mut *ports);
+            Kind::Switch(at) => {
+                let ports_too = (noted || at.minds_ingress).then_some(&mut *ports);
                 let left = self.gather(number, node, clock, out.pool, keys, packets, ports_too);
                 log.hops += keys.len() as u64;
-                // SAFETY: what arrives in this window was sent in an earlier one, since no frame is
-                // smaller than `FRAME_SMALLEST`, and the shift is made for its length.
-                unsafe { sort(keys, scratch, self.bucket_shift) };
+                sort(keys, scratch, self.bucket_shift);
                 if noted {
                     for &key in keys.iter() {
                         let index = (key & ((1 << INDEX_BITS) - 1)) as usize;
@@ -244,11 +260,14 @@ impl<'a> Net<'a> {
                         self.note(out.thread, node, ports[index], packet);
                     }
                 }
-                let Kind::Switch(switch) = &mut node.kind else {
+                let Kind::Switch(at) = &mut node.kind else {
                     unreachable!("matched above")
                 };
+                if let Some(&last) = keys.last() {
+                    log.last = log.last.max(clock.start + Span(last >> INDEX_BITS));
+                }
                 let ways = &self.world.ways;
-                let mut page = switch.page(clock.start, ways);
+                let mut view = ways.of(at.id, &mut at.epoch, clock.start);
                 keys.push(u64::MAX); // Later than any arrival.
                 for pair in keys.windows(2) {
                     let index = (pair[0] & ((1 << INDEX_BITS) - 1)) as usize;
@@ -256,13 +275,15 @@ impl<'a> Net<'a> {
                     // recycles, after this call.
                     let packet = unsafe { &mut **packets.get_unchecked(index) };
                     let alone = || pair[1] >> INDEX_BITS != pair[0] >> INDEX_BITS;
-                    if packet.at >= page.until {
-                        page = switch.page(packet.at, ways);
+                    if packet.at >= view.until {
+                        view = ways.of(at.id, &mut at.epoch, packet.at);
                     }
-                    switch.arrive(packet.at, packet, alone, &page, log, &mut out);
+                    let ingress = if at.minds_ingress { ports[index] } else { 0 };
+                    at.switch
+                        .arrive(packet.at, ingress, packet, alone, &view, &mut out);
                 }
-                switch.commit_before(clock.end, &mut out);
-                switch.next().min(left)
+                at.switch.commit_before(clock.end, &mut out);
+                at.switch.next().min(left)
             }
         }
     }
@@ -278,6 +299,7 @@ impl<'a> Net<'a> {
     ) -> Time {
         let book = &self.world.book;
         let mut next = host.next();
+        let mut last = Time::ZERO;
         for packet in arrivals {
             while next < packet.at {
                 next = host.settle(next, book, log, out);
@@ -286,8 +308,10 @@ impl<'a> Net<'a> {
             next = packet.at; // to be settled after all that arrives then
         }
         while next < end {
+            last = next;
             next = host.settle(next, book, log, out);
         }
+        log.last = log.last.max(last);
         next
     }
 
@@ -308,9 +332,10 @@ impl<'a> Net<'a> {
         packets: &mut Vec<*mut Packet>,
         mut ports: Option<&mut Vec<u16>>,
     ) -> Time {
-        let Kind::Switch(switch) = &node.kind else {
+        let Kind::Switch(at) = &node.kind else {
             unreachable!("hosts have one ingress port")
         };
+        let switch = &at.switch;
         let mut next = Time::NEVER;
         keys.clear();
         packets.clear();
@@ -379,7 +404,7 @@ impl<'a> Net<'a> {
         for port in 0..node.left.len() * 64 {
             let degree = match &node.kind {
                 Kind::Host(_) => 1,
-                Kind::Switch(switch) => switch.ports.len(),
+                Kind::Switch(at) => at.switch.ports.len(),
             };
             if port >= degree {
                 break;
@@ -397,7 +422,7 @@ impl<'a> Net<'a> {
             };
             for packet in lost {
                 let what = Traced::Lost(node.kind.ingress(port));
-                out.lost(packet.at, &packet, what);
+                out.trace(packet.at, &packet, what);
             }
             next = next.min(stays.unwrap_or(Time::NEVER));
         }
@@ -415,16 +440,19 @@ impl<'a> Net<'a> {
                 let arrivals = due.iter().map(|(_, packet)| packet);
                 next.min(self.run_host(host, arrivals, clock.end, log, out))
             }
-            Kind::Switch(switch) => {
+            Kind::Switch(at) => {
                 for place in 0..due.len() {
-                    let at = due[place].1.at;
+                    let (ingress, packet) = &mut due[place];
+                    let (ingress, now) = (*ingress, packet.at);
+                    log.last = log.last.max(now);
                     let later = due.get(place + 1).map(|(_, later)| later.at);
-                    let page = switch.page(at, &self.world.ways);
+                    let view = self.world.ways.of(at.id, &mut at.epoch, now);
                     let packet = &mut due[place].1;
-                    switch.arrive(at, packet, || later != Some(at), &page, log, out);
+                    let alone = || later != Some(now);
+                    at.switch.arrive(now, ingress, packet, alone, &view, out);
                 }
-                switch.commit_before(clock.end, out);
-                next.min(switch.next())
+                at.switch.commit_before(clock.end, out);
+                next.min(at.switch.next())
             }
         }
     }
@@ -480,13 +508,17 @@ impl Shared<'_, '_, '_> {
             .sum();
         let mut clock = between.clock;
         if between.hops > between.hops_before {
-            between.last_hop = clock.start;
+            // Of the whole window, so that one that is cut for a sample counts as any other.
+            between.last_hop = Time(clock.window * activity.window());
         }
         let slot_end = |window: u64| Time((window + 1).saturating_mul(activity.window()));
-        if clock.keep {
+        let cut = clock.keep;
+        if cut {
             clock.start = clock.end;
             clock.end = slot_end(clock.window);
             clock.keep = false;
+            // What the first part woke in this window is about to run.
+            activity.pass(clock.window);
         } else if let Some(window) = activity.next(clock.window + 1) {
             clock.window = window;
             clock.start = Time(window * activity.window());
@@ -503,7 +535,7 @@ impl Shared<'_, '_, '_> {
             let of = |worker: &UnsafeCell<Worker>| unsafe { (*worker.get()).log.ended };
             self.workers.iter().map(of).sum::<u64>()
         };
-        clock.stop |= quiet && ended() == self.setup.traffic.messages.len() as u64;
+        clock.stop |= !cut && quiet && ended() == self.setup.traffic.messages.len() as u64;
         let skipped_to = if clock.stop { Time::ZERO } else { clock.start };
         let due = between.next_sample < skipped_to;
         let mut next_sample = between.next_sample;
@@ -595,14 +627,14 @@ impl Shared<'_, '_, '_> {
         // SAFETY: all other threads wait at the barrier.
         let kind = |node: u32| unsafe { &(*self.net.nodes[node as usize].get()).kind };
         let look = |&(link, node, port): &(LinkId, u32, u16)| match kind(node) {
-            Kind::Switch(switch) => {
-                let port = &switch.ports[usize::from(port)];
-                let (queue, credits) = port.backlog(at);
+            Kind::Switch(node) => {
+                let port = &node.switch.ports[usize::from(port)];
+                let waits = port.backlog(at);
                 PortSample {
                     at,
                     link,
-                    queue,
-                    credits,
+                    queue: waits.data_bytes,
+                    credits: waits.credits,
                     sent: port.sent.bytes(),
                 }
             }
@@ -760,7 +792,8 @@ pub(crate) fn run_with(
     } = net;
     let nodes: Vec<Node> = nodes.into_iter().map(UnsafeCell::into_inner).collect();
     let in_flight = in_flight(&rings);
-    let (end, interrupted) = (between.last, between.interrupted);
+    let end = logs.iter().map(|log| log.last).max().unwrap_or(Time::ZERO);
+    let interrupted = between.interrupted;
     let outcome = outcome::close(setup, &world, nodes, logs, in_flight, end, interrupted);
     Ok((outcome, tracer))
 }

@@ -3,7 +3,7 @@
 //! The sender's port stays as it is, so a FIFO may promise departures even on a faulty link.
 
 use crate::setup::{Fault, FaultKind};
-use model::{Packet, Rng, stream};
+use model::{ByClass, Packet, Rng, stream};
 use std::collections::BTreeMap;
 use topology::{Link, Routes, Topology};
 use units::{LineTime, Span, Time};
@@ -15,8 +15,8 @@ struct LinkFaults {
     delay: Span,
     faults: Vec<Fault>,
     rng: Rng,
-    lost: [u64; 5],
-    copied: [u64; 5],
+    lost: ByClass<u64>,
+    copied: ByClass<u64>,
 }
 
 /// Faults of all links into one node, and the packets they hold back.
@@ -36,8 +36,8 @@ impl LinkFaults {
             delay: link.delay,
             faults,
             rng: Rng::stream(seed, stream::FAULT, u64::from(number)),
-            lost: [0; 5],
-            copied: [0; 5],
+            lost: ByClass::default(),
+            copied: ByClass::default(),
         }
     }
 
@@ -75,11 +75,11 @@ impl LinkFaults {
                     }
                 };
             if lost {
-                self.lost[packet.class() as usize] += 1;
+                self.lost[packet.class()] += 1;
                 return (None, None);
             }
         }
-        self.copied[packet.class() as usize] += u64::from(copy.is_some());
+        self.copied[packet.class()] += u64::from(copy.is_some());
         (Some(at), copy)
     }
 }
@@ -162,7 +162,7 @@ impl NodeFaults {
     }
 
     /// Lost and copied packets of each faulty link, by class.
-    pub(crate) fn counts(&self) -> impl Iterator<Item = (u32, [u64; 5], [u64; 5])> {
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (u32, ByClass<u64>, ByClass<u64>)> {
         self.links
             .iter()
             .flatten()
@@ -170,10 +170,10 @@ impl NodeFaults {
     }
 
     /// Packets held back, by class.
-    pub(crate) fn held(&self) -> [u64; 5] {
-        let mut held = [0; 5];
+    pub(crate) fn held(&self) -> ByClass<u64> {
+        let mut held = ByClass::default();
         for packet in self.pending.values() {
-            held[packet.class() as usize] += 1;
+            held[packet.class()] += 1;
         }
         held
     }

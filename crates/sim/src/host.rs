@@ -1,13 +1,16 @@
 //! A host: its endpoint, its line, and what the workload has it do.
 
 use crate::book::{Action, Book};
-use crate::net::FRAME_SMALLEST;
-use crate::node::{Log, Outlet, Sent};
+use crate::node::Log;
 use crate::setup::Completion;
 use crate::trigger::Firing;
-use model::{ConnId, Cx, Endpoint, Event, Lifetime, Packet, Rng, Transmit};
+use model::{
+    ByClass, Class, ConnId, Cx, Endpoint, Event, FRAME_SMALLEST, Lifetime, Packet, Rng, Signal,
+    Transmit,
+};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use switching::{Outlet, Sent};
 use units::{LineTime, Span, Time};
 use workload::Milestone;
 
@@ -35,8 +38,10 @@ pub(crate) struct Host {
     /// Actions that follow from what happened here.
     later: BinaryHeap<Reverse<(Time, Action)>>,
     events: Vec<Event>,
-    /// Packets taken from the line, by class.
-    pub(crate) received: [u64; 8],
+    /// Packets taken from the line, by class number; eight, so that no index is checked.
+    received: [u64; 8],
+    /// Of those, trimmed or bounced ones for which the transport did not ask, by class.
+    pub(crate) unwanted: ByClass<u64>,
     /// Packets put on it.
     pub(crate) sent: Sent,
     /// Accepted bytes by connection, where flows are probed.
@@ -67,6 +72,7 @@ impl Host {
             later: BinaryHeap::new(),
             events: Vec::new(),
             received: [0; 8],
+            unwanted: ByClass::default(),
             sent: Sent::default(),
             accepted: probe_flows.then(BTreeMap::new),
         }
@@ -112,9 +118,36 @@ impl Host {
     #[inline]
     pub(crate) fn arrive(&mut self, now: Time, packet: &Packet, book: &Book<'_>, log: &mut Log) {
         self.received[packet.class_index()] += 1;
-        self.call(now, book, log, |endpoint, cx| {
-            endpoint.on_packet(cx, packet)
-        });
+        if packet.is_plain() {
+            self.call(now, book, log, |endpoint, cx| {
+                endpoint.on_packet(cx, packet)
+            });
+        } else {
+            self.arrive_unusual(now, packet, book, log);
+        }
+    }
+
+    /// A packet has come in that a switch has changed, or that is of the link's own.
+    #[inline(never)]
+    fn arrive_unusual(&mut self, now: Time, packet: &Packet, book: &Book<'_>, log: &mut Log) {
+        if packet.class() == Class::Link {
+            if let Some(signal) = Signal::of(packet) {
+                self.call(now, book, log, |endpoint, cx| {
+                    endpoint.on_signal(cx, signal)
+                });
+            }
+        } else if self.endpoint.accepts(packet) {
+            self.call(now, book, log, |endpoint, cx| {
+                endpoint.on_packet(cx, packet)
+            });
+        } else {
+            self.unwanted[packet.class()] += 1;
+        }
+    }
+
+    /// Packets taken from the line and handed on, by class.
+    pub(crate) fn received(&self) -> ByClass<u64> {
+        ByClass::from_fn(|class| self.received[class as usize] - self.unwanted[class])
     }
 
     /// Does the rest of an instant, after its arrivals: actions, the deadline, the line. Returns
@@ -171,7 +204,7 @@ impl Host {
         self.deadline = self.endpoint.deadline();
         self.ask_at = Time::NEVER;
         if said != Transmit::Nothing {
-            if u64::from(packet.size) < FRAME_SMALLEST {
+            if packet.size < FRAME_SMALLEST {
                 too_small(&packet);
             }
             self.sent.add(&packet);

@@ -19,9 +19,9 @@ mod placement;
 mod ring;
 mod setup;
 mod sort;
-mod switch;
 mod trace;
 mod trigger;
+mod ways;
 #[cfg(any(test, feature = "oracle"))]
 pub mod window_transport;
 mod worker;

@@ -3,16 +3,13 @@
 use crate::book::Book;
 use crate::fault::{self, NodeFaults};
 use crate::host::Host;
-use crate::node::{Kind, Node};
+use crate::node::{Kind, Node, SwitchNode};
 use crate::setup::{Fault, Setup};
-use crate::switch::{Port, Switch, Ways};
-use model::{EndpointConfig, HostId, Rng, stream};
-use topology::{NodeId, NodeKind};
+use crate::ways::Ways;
+use model::{EndpointConfig, FRAME_SMALLEST, HostId, Rng, stream};
+use switching::{Line, Switch};
+use topology::{NodeId, NodeKind, tier_salt};
 use units::{Bytes, LineTime, Rate, Span};
-
-/// Wire bytes of the smallest frame that any transport sends: a bare minimum Ethernet frame without
-/// preamble and gap. Smaller than every credit (76 B), so it bounds the lookahead from below.
-pub(crate) const FRAME_SMALLEST: u64 = 64;
 
 /// What every step of a run may read.
 pub(crate) struct World<'a> {
@@ -127,29 +124,33 @@ fn make_host(setup: &Setup<'_>, common: &Common, world: &World<'_>, id: u32) -> 
     )
 }
 
-fn make_switch(setup: &Setup<'_>, id: u32) -> Switch {
+fn make_switch(setup: &Setup<'_>, id: u32) -> SwitchNode {
     let node = &setup.topology.nodes[id as usize];
-    let ports = node.ports.iter().map(|&number| {
+    let lines = node.ports.iter().map(|&number| {
         let link = setup.topology.link(number);
-        let rng = Rng::stream(setup.seed, stream::PORT, u64::from(number.0));
-        let coupled = setup.shared_buffer.is_some();
-        let spec = &setup.ports[number.index()];
-        let kind = switching::build(spec, LineTime::new(link.rate), rng, coupled);
-        Port::new(kind, number.0, link)
+        Line {
+            spec: &setup.ports[number.index()],
+            link: number.0,
+            line: LineTime::new(link.rate),
+            delay: link.delay,
+            rng: Rng::stream(setup.seed, stream::PORT, u64::from(number.0)),
+        }
     });
     // Beyond every link, so that a switch draws from a stream of its own.
-    let spray = u64::from(u32::MAX) + 1 + u64::from(id);
-    Switch::new(
-        NodeId(id),
-        node.tier,
-        ports.collect(),
-        setup
-            .spray
-            .then(|| Rng::stream(setup.seed, stream::PORT, spray)),
-        setup.ordered,
-        setup.pass,
-        setup.shared_buffer,
-    )
+    let own = u64::from(u32::MAX) + 1 + u64::from(id);
+    let rng = || Rng::stream(setup.seed, stream::PORT, own);
+    let control = setup
+        .control
+        .and_then(|make| make(&setup.topology, NodeId(id)));
+    let minds_ingress = control.is_some();
+    let mut switch = Switch::new(&setup.switch, lines, tier_salt(node.tier), rng, control);
+    switch.slowly(setup.ordered, !setup.pass);
+    SwitchNode {
+        id: NodeId(id),
+        switch,
+        epoch: 0,
+        minds_ingress,
+    }
 }
 
 /// How far ahead every node knows its arrivals: the shortest link, with the smallest frame on it.
@@ -158,7 +159,7 @@ pub(crate) fn lookahead(setup: &Setup<'_>) -> Span {
         .topology
         .links
         .iter()
-        .map(|link| link.delay + LineTime::new(link.rate).of(FRAME_SMALLEST))
+        .map(|link| link.delay + LineTime::new(link.rate).of(FRAME_SMALLEST.into()))
         .min();
     shortest.unwrap_or(Span::us(1))
 }

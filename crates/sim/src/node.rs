@@ -3,52 +3,27 @@
 use crate::fault::NodeFaults;
 use crate::host::Host;
 use crate::setup::Completion;
-use crate::switch::Switch;
-use crate::trace::Traced;
 use crate::trigger::Firing;
 use model::Packet;
-use topology::LinkId;
+use switching::Switch;
+use topology::{LinkId, NodeId};
 use units::Time;
 
-/// Where packets go that a node puts on a link.
-pub(crate) trait Outlet {
-    /// Hands over a packet that arrives at `at`. On one link, packets come in that order.
-    fn send(&mut self, link: u32, packet: &Packet, at: Time);
-
-    /// Learns that `packet` goes no further: for traces.
-    fn lost(&mut self, at: Time, packet: &Packet, what: Traced) {
-        let _ = (at, packet, what);
-    }
-}
-
-/// Packets and bytes that went on a line, by class number; eight, so that no index is checked.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Sent {
-    packets: [u64; 8],
-    bytes: [u64; 8],
-}
-
-impl Sent {
-    #[inline]
-    pub(crate) fn add(&mut self, packet: &Packet) {
-        let class = packet.class_index();
-        self.packets[class] += 1;
-        self.bytes[class] += u64::from(packet.size);
-    }
-
-    pub(crate) fn packets(&self) -> [u64; 5] {
-        std::array::from_fn(|class| self.packets[class])
-    }
-
-    pub(crate) fn bytes(&self) -> [u64; 5] {
-        std::array::from_fn(|class| self.bytes[class])
-    }
-}
-
 /// Host or switch.
+#[allow(clippy::large_enum_variant, reason = "a node is one for the whole run")]
 pub(crate) enum Kind {
     Host(Host),
-    Switch(Switch),
+    Switch(SwitchNode),
+}
+
+/// A switch with its place in the fabric.
+pub(crate) struct SwitchNode {
+    pub(crate) id: NodeId,
+    pub(crate) switch: Switch,
+    /// The routing table that it used last.
+    pub(crate) epoch: usize,
+    /// Whether it must know by which port a packet came.
+    pub(crate) minds_ingress: bool,
 }
 
 impl Kind {
@@ -57,7 +32,7 @@ impl Kind {
     pub(crate) fn ingress(&self, port: usize) -> LinkId {
         let egress = match self {
             Self::Host(host) => host.link(),
-            Self::Switch(switch) => switch.ports[port].link(),
+            Self::Switch(node) => node.switch.ports[port].link(),
         };
         LinkId(egress).reverse()
     }
@@ -105,8 +80,8 @@ pub(crate) struct Log {
     pub(crate) started: u64,
     /// Messages ended.
     pub(crate) ended: u64,
-    /// Packets, by class, to which no way led.
-    pub(crate) unreachable: [u64; 5],
+    /// The latest moment at which anything happened.
+    pub(crate) last: Time,
     /// Messages that ended twice or that nobody sent: a mistake of ours.
     pub(crate) unexpected: u64,
     /// Connections refused.

@@ -5,18 +5,20 @@
 
 use crate::fault::NodeFaults;
 use crate::net::{self, SetupError};
-use crate::node::{Kind, Log, Node, Outlet};
+use crate::node::{Kind, Log, Node};
 use crate::outcome;
 use crate::setup::{Outcome, Setup};
-use model::Packet;
+use model::{ByClass, HostId, Packet, Peers};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use switching::Outlet;
 use units::{Span, Time};
 
 /// Packets on all links, by arrival, receiving node, its port, and order on the link.
 type Flying = BTreeMap<(Time, u32, u16, u64), Packet>;
 
 struct Out<'a> {
+    book: &'a crate::book::Book<'a>,
     flying: &'a mut Flying,
     setup: &'a Setup<'a>,
     sent: &'a mut u64,
@@ -30,6 +32,10 @@ impl Outlet for Out<'_> {
         packet.at = at;
         self.flying
             .insert((at, far.to.0, far.to_port, *self.sent), packet);
+    }
+
+    fn sender(&self, packet: &Packet) -> Option<HostId> {
+        self.book.peer(packet.to(), packet.conn)
     }
 }
 
@@ -101,32 +107,34 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
             if setup.digest {
                 node.note(port, &packet);
             }
-            arrivals.push(packet);
+            arrivals.push((port, packet));
         }
         log.hops += arrivals.len() as u64;
         let mut out = Out {
+            book: &world.book,
             flying: &mut flying,
             setup,
             sent: &mut sent,
         };
         let next = match &mut node.kind {
             Kind::Host(host) => {
-                for packet in &arrivals {
+                for (_, packet) in &arrivals {
                     host.arrive(now, packet, &world.book, &mut log);
                 }
                 host.settle(now, &world.book, &mut log, &mut out)
             }
-            Kind::Switch(switch) => {
-                let page = switch.page(now, &world.ways);
+            Kind::Switch(at) => {
+                let view = world.ways.of(at.id, &mut at.epoch, now);
                 let alone = arrivals.len() == 1;
-                for packet in &mut arrivals {
-                    switch.arrive(now, packet, || alone, &page, &mut log, &mut out);
+                for (ingress, packet) in &mut arrivals {
+                    at.switch
+                        .arrive(now, *ingress, packet, || alone, &view, &mut out);
                 }
                 // A choice at this very moment knows of everything that arrived up to it.
-                if switch.is_due(now) {
-                    switch.commit_before(now.after(Span(1)), &mut out);
+                if at.switch.next() <= now {
+                    at.switch.commit_before(now.after(Span(1)), &mut out);
                 }
-                switch.next()
+                at.switch.next()
             }
         };
         if next < Time::NEVER {
@@ -134,9 +142,9 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
             wakes.push(Reverse((next, number)));
         }
     }
-    let mut in_flight = [0; 5];
+    let mut in_flight = ByClass::default();
     for packet in flying.values() {
-        in_flight[packet.class() as usize] += 1;
+        in_flight[packet.class()] += 1;
     }
     Ok(outcome::close(
         setup,

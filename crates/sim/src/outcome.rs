@@ -3,7 +3,7 @@
 use crate::net::World;
 use crate::node::{Kind, Log, Node};
 use crate::setup::{Outcome, PortCounters, STUCK_MAX, Setup};
-use model::{Class, Totals};
+use model::{ByClass, Class, DropReason, Totals};
 use units::Time;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -34,7 +34,7 @@ impl Ledger {
         }
         Err(format!(
             "{} packets: {} sent + {} copied by faults = {came}, but {} received + {} dropped + {} lost to \
-             faults + {} waiting + {} in flight + {} without a way = {went}",
+             faults + {} waiting + {} in flight + {} without a way or a hop left = {went}",
             class.name(),
             self.sent,
             self.copied,
@@ -54,15 +54,14 @@ pub(crate) fn close(
     world: &World<'_>,
     nodes: Vec<Node>,
     logs: Vec<Log>,
-    in_flight: [u64; 5],
+    in_flight: ByClass<u64>,
     end: Time,
     interrupted: bool,
 ) -> Outcome {
-    let mut ledgers = [Ledger::default(); 5];
-    for class in 0..5 {
-        ledgers[class].in_flight = in_flight[class];
-        ledgers[class].unreachable = logs.iter().map(|log| log.unreachable[class]).sum();
-    }
+    let mut ledgers = ByClass::from_fn(|class| Ledger {
+        in_flight: in_flight[class],
+        ..Ledger::default()
+    });
     let mut ports = vec![PortCounters::default(); setup.topology.links.len()];
     let (mut totals, mut stuck, mut digest) = (Totals::default(), Vec::new(), 0u64);
     let (mut totals_apart, mut losses) = (Vec::new(), Vec::new());
@@ -70,7 +69,7 @@ pub(crate) fn close(
         digest = (digest ^ node.digest)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
             .rotate_left(31);
-        let mut waiting = [0; 5];
+        let mut waiting = ByClass::default();
         match &mut node.kind {
             Kind::Host(host) => {
                 host.endpoint.check();
@@ -86,28 +85,47 @@ pub(crate) fn close(
                         stuck.push((host.id, flow));
                     }
                 });
-                for (class, ledger) in ledgers.iter_mut().enumerate() {
-                    ledger.sent += host.sent.packets()[class];
-                    ledger.received += host.received[class];
+                for class in Class::ALL {
+                    ledgers[class].sent += host.sent.packets()[class];
+                    ledgers[class].received += host.received()[class];
                 }
                 let port = &mut ports[host.link() as usize];
                 (port.packets, port.bytes) = (host.sent.packets(), host.sent.bytes());
+                // What its last switch sent it in vain.
+                let last = &mut ports[(host.link() ^ 1) as usize];
+                last.dropped += host.unwanted;
+                last.drop_reasons[DropReason::Unwanted] += host.unwanted.sum();
             }
-            Kind::Switch(switch) => {
-                waiting = switch.finish();
-                for port in &switch.ports {
-                    ports[port.link() as usize] = port.counters;
+            Kind::Switch(node) => {
+                node.switch.check();
+                let (unreachable, expired) = node.switch.lost();
+                ledgers[Class::Link].received += node.switch.heard();
+                for class in Class::ALL {
+                    ledgers[class].unreachable += unreachable[class] + expired[class];
+                }
+                for port in &node.switch.ports {
+                    waiting += port.waiting();
+                    // Frames of a link's own begin at a switch.
+                    ledgers[Class::Link].sent += port.sent.packets()[Class::Link];
+                    ledgers[Class::Link].sent += port.waiting()[Class::Link];
+                    let counters = port.counters();
+                    let slot = &mut ports[port.link() as usize];
+                    slot.packets = counters.packets;
+                    slot.bytes = counters.bytes;
+                    slot.dropped += counters.dropped;
+                    slot.drop_reasons += counters.drop_reasons;
+                    slot.marked = counters.marked;
+                    slot.queue_max = counters.queue_max;
+                    slot.credits_max = counters.credits_max;
                 }
             }
         }
         if let Some(faults) = &node.faults {
-            for (class, held) in faults.held().into_iter().enumerate() {
-                waiting[class] += held;
-            }
+            waiting += faults.held();
             losses.extend(faults.counts());
         }
-        for (ledger, waiting) in ledgers.iter_mut().zip(waiting) {
-            ledger.waiting += waiting;
+        for (class, waiting) in waiting.iter() {
+            ledgers[class].waiting += waiting;
         }
     }
     for (link, lost, copied) in losses {
@@ -115,15 +133,15 @@ pub(crate) fn close(
         ports[link as usize].copied = copied;
     }
     for port in &ports {
-        for (class, ledger) in ledgers.iter_mut().enumerate() {
-            ledger.dropped += port.dropped[class];
-            ledger.lost += port.lost[class];
-            ledger.copied += port.copied[class];
+        for class in Class::ALL {
+            ledgers[class].dropped += port.dropped[class];
+            ledgers[class].lost += port.lost[class];
+            ledgers[class].copied += port.copied[class];
         }
     }
     let conservation = Class::ALL
         .iter()
-        .try_for_each(|&class| ledgers[class as usize].check(class))
+        .try_for_each(|&class| ledgers[class].check(class))
         .and_then(|()| check_messages(world, &logs));
     let messages = world.book.results();
     Outcome {
@@ -165,31 +183,67 @@ fn check_messages(world: &World<'_>, logs: &[Log]) -> Result<(), String> {
     Ok(())
 }
 
-/// XXH3 (64 bits) over every message's start, end, stop and size and every port's counters, as
-/// little-endian words in the order of their numbers. Published: never change it silently.
+/// Adds one fact to a fingerprint: what it is, and its value. What is zero is left out, so that a fact
+/// of a new kind changes no fingerprint of a run without it.
+fn fold(hash: &mut Xxh3, tag: u16, value: u64) {
+    if value != 0 {
+        hash.update(&tag.to_le_bytes());
+        hash.update(&value.to_le_bytes());
+    }
+}
+
+/// Tags of facts, published: one that was given is never given again. Those by class or reason add its
+/// number.
+mod tag {
+    pub(super) const MESSAGE: u16 = 0x0001;
+    pub(super) const START: u16 = 0x0002;
+    pub(super) const END: u16 = 0x0003;
+    pub(super) const STOPPED: u16 = 0x0004;
+    pub(super) const SIZE: u16 = 0x0005;
+    pub(super) const PORT: u16 = 0x0101;
+    pub(super) const MARKED: u16 = 0x0102;
+    pub(super) const QUEUE_MAX: u16 = 0x0103;
+    pub(super) const CREDITS_MAX: u16 = 0x0104;
+    pub(super) const PACKETS: u16 = 0x1000;
+    pub(super) const BYTES: u16 = 0x1100;
+    pub(super) const DROPPED: u16 = 0x1200;
+    pub(super) const LOST: u16 = 0x1300;
+    pub(super) const COPIED: u16 = 0x1400;
+    pub(super) const REASONS: u16 = 0x2000;
+}
+
+/// XXH3 (64 bits) over tagged facts, as a little-endian tag of 16 bits and value of 64 bits each: every
+/// message's number from 1, start, end, stop (each with 1 ps added) and size, and every port's number
+/// from 1 and counters. A fact that is zero or absent is left out. Published: never change it silently.
 fn fingerprint(messages: &[crate::MessageResult], ports: &[PortCounters]) -> u64 {
     let mut hash = Xxh3::new();
-    let mut word = |word: u64| hash.update(&word.to_le_bytes());
-    for message in messages {
-        for time in [message.start, message.end, message.stopped] {
-            word(time.unwrap_or(Time::NEVER).0);
-        }
-        word(message.size);
+    for (number, message) in (1..).zip(messages) {
+        fold(&mut hash, tag::MESSAGE, number);
+        let moment = |at: Option<Time>| at.map_or(0, |at| at.0 + 1);
+        fold(&mut hash, tag::START, moment(message.start));
+        fold(&mut hash, tag::END, moment(message.end));
+        fold(&mut hash, tag::STOPPED, moment(message.stopped));
+        fold(&mut hash, tag::SIZE, message.size);
     }
-    for port in ports {
-        for group in [
-            port.packets,
-            port.bytes,
-            port.dropped,
-            port.lost,
-            port.copied,
+    for (number, port) in (1..).zip(ports) {
+        fold(&mut hash, tag::PORT, number);
+        for (tag, group) in [
+            (tag::PACKETS, &port.packets),
+            (tag::BYTES, &port.bytes),
+            (tag::DROPPED, &port.dropped),
+            (tag::LOST, &port.lost),
+            (tag::COPIED, &port.copied),
         ] {
-            group.into_iter().for_each(&mut word);
+            for (class, &value) in group.iter() {
+                fold(&mut hash, tag + class as u16, value);
+            }
         }
-        port.drop_reasons.into_iter().for_each(&mut word);
-        [port.marked, port.queue_max, u64::from(port.credits_max)]
-            .into_iter()
-            .for_each(&mut word);
+        for (reason, &value) in port.drop_reasons.iter() {
+            fold(&mut hash, tag::REASONS + reason as u16, value);
+        }
+        fold(&mut hash, tag::MARKED, port.marked);
+        fold(&mut hash, tag::QUEUE_MAX, port.queue_max);
+        fold(&mut hash, tag::CREDITS_MAX, port.credits_max.into());
     }
     hash.digest()
 }

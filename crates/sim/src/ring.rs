@@ -4,7 +4,7 @@
 //! between. What a receiver reads was appended in an earlier window, because a link is at least one
 //! window long.
 
-use model::Packet;
+use model::{ByClass, Packet};
 use std::cell::UnsafeCell;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -264,13 +264,13 @@ impl Drop for Ring {
 }
 
 /// Packets on the links, by class, once all threads have ended.
-pub(crate) fn in_flight(rings: &[Ring]) -> [u64; 5] {
-    let (mut sum, mut pool) = ([0; 5], Pool::default());
+pub(crate) fn in_flight(rings: &[Ring]) -> ByClass<u64> {
+    let (mut sum, mut pool) = (ByClass::default(), Pool::default());
     for ring in rings {
         // SAFETY: all threads have ended, and packets are looked at before the pool goes.
         let stays = unsafe {
             ring.take_before(Time::NEVER, &mut pool, |packet| {
-                sum[(*packet).class() as usize] += 1;
+                sum[(*packet).class()] += 1;
             })
         };
         debug_assert!(stays.is_none());

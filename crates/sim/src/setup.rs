@@ -1,14 +1,18 @@
 //! What a run takes and what it gives.
 
-use model::intent::PortSpec;
-use model::{Class, Encap, Endpoint, EndpointConfig, StuckFlow, Totals};
+use model::intent::{PortSpec, SwitchSpec};
+use model::{ByClass, ByReason, Class, Encap, Endpoint, EndpointConfig, StuckFlow, Totals};
 use std::collections::BTreeSet;
+use switching::FlowControl;
 use topology::{LinkId, NodeKind, Topology};
-use units::{Bytes, Span, Time};
+use units::{Span, Time};
 use workload::Traffic;
 
 /// Makes the endpoint of one host.
 pub type MakeEndpoint<'a> = dyn Fn(&EndpointConfig) -> Box<dyn Endpoint> + 'a;
+
+/// Makes the flow control of a switch from its place in the fabric.
+pub type MakeControl<'a> = dyn Fn(&Topology, topology::NodeId) -> Option<Box<dyn FlowControl>> + 'a;
 
 /// Everything that determines a run. A run is a pure function of it, `threads` left aside.
 pub struct Setup<'a> {
@@ -25,12 +29,12 @@ pub struct Setup<'a> {
     pub encap: Encap,
     /// Round trip of the longest path with nothing in the way, frames included.
     pub base_rtt: Span,
-    /// Buffer that all ports of a switch share by a dynamic threshold, instead of `buffer` each.
-    pub shared_buffer: Option<SharedBuffer>,
+    /// What every switch does, beside its ports.
+    pub switch: SwitchSpec,
+    /// Makes the flow control of a switch, by its node's number; none where links are not controlled.
+    pub control: Option<&'a MakeControl<'a>>,
     /// What breaks, and when.
     pub faults: Vec<Fault>,
-    /// Load balancing per packet instead of per connection.
-    pub spray: bool,
     /// What to sample while running.
     pub probes: Probes,
     /// Seed of every random stream.
@@ -66,15 +70,6 @@ impl Setup<'_> {
         ports.sort_unstable();
         ports
     }
-}
-
-/// A buffer shared by the ports of one switch. [Choudhury and Hahne 1998]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SharedBuffer {
-    /// Bytes of the whole switch.
-    pub size: Bytes,
-    /// A port may hold `alpha` times what is free.
-    pub alpha: f64,
 }
 
 /// What is sampled, and how often.
@@ -156,21 +151,21 @@ pub struct MessageResult {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
     /// Packets put on the line.
-    pub packets: [u64; 5],
+    pub packets: ByClass<u64>,
     /// Bytes put on the line.
-    pub bytes: [u64; 5],
+    pub bytes: ByClass<u64>,
     /// Packets dropped at the port, by class.
-    pub dropped: [u64; 5],
+    pub dropped: ByClass<u64>,
     /// Packets dropped at the port, by reason.
-    pub drop_reasons: [u64; 6],
+    pub drop_reasons: ByReason<u64>,
     /// Packets lost to a fault on the line, by class.
-    pub lost: [u64; 5],
+    pub lost: ByClass<u64>,
     /// Copies that a fault added, by class.
-    pub copied: [u64; 5],
+    pub copied: ByClass<u64>,
     /// Packets that left marked.
     pub marked: u64,
-    /// Most bytes of data that waited at once; with what was left of the frame on the line where
-    /// the port is a plain FIFO, without it at every other port.
+    /// Most bytes of data that waited at once in the port's buffer, with what was left of the frame on
+    /// the line.
     pub queue_max: u64,
     /// Most credits that waited at once.
     pub credits_max: u32,
@@ -189,7 +184,7 @@ pub struct PortSample {
     /// Credits waiting.
     pub credits: u32,
     /// Bytes whose transmission was decided since the run began, by class.
-    pub sent: [u64; 5],
+    pub sent: ByClass<u64>,
 }
 
 /// Received bytes of one message up to one moment.

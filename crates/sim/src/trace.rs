@@ -41,8 +41,8 @@ pub enum Traced {
     Dropped(LinkId, DropReason),
     /// A fault of this link took it; the moment is that of its arrival, had it arrived.
     Lost(LinkId),
-    /// No way led on from this node.
-    NoWay(NodeId),
+    /// It was dropped at this node before a port was chosen.
+    Stopped(NodeId, DropReason),
 }
 
 impl Traced {
@@ -51,7 +51,7 @@ impl Traced {
         match self {
             Self::Arrived(link) | Self::Lost(link) => topology.link(link).to,
             Self::Dropped(link, _) => topology.link(link).from,
-            Self::NoWay(node) => node,
+            Self::Stopped(node, _) => node,
         }
     }
 }

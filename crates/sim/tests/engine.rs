@@ -1,10 +1,13 @@
 //! The engine against the event queue, against itself on more threads, and its books.
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
-use model::intent::{LegacySpec, MarkAt, MarkSpec, PortSpec};
+use model::intent::{
+    Balance, Limit, MarkAt, MarkSpec, Memory, Order, Over, PortSpec, QueueSpec, Share, SwitchSpec,
+    Takes,
+};
 use model::{Encap, Endpoint, EndpointConfig, Rng, stream};
 use sim::window_transport::Window;
-use sim::{Blind, Outcome, Probes, Setup, SharedBuffer};
+use sim::{Blind, Outcome, Probes, Setup};
 use topology::{FatTree, LeafSpine, Spec, Topology};
 use units::{Bytes, Rate, Span, Time};
 use workload::{Conn, Message, Milestone, Start, Traffic, Trigger};
@@ -69,9 +72,9 @@ fn setup(topology: Topology, traffic: Traffic, spec: &PortSpec) -> Setup<'static
         make: &window,
         encap: Encap::PAPER,
         base_rtt: Span::us(20),
-        shared_buffer: None,
+        switch: SwitchSpec::default(),
+        control: None,
         faults: Vec::new(),
-        spray: false,
         probes: Probes::default(),
         seed: 1,
         until: Time::NEVER,
@@ -92,68 +95,91 @@ fn print(outcome: &Outcome) -> (u64, u64, u64) {
 }
 
 /// Every discipline that a port can be built of, coupled and not.
-fn disciplines() -> Vec<(&'static str, PortSpec, Option<SharedBuffer>)> {
-    let mark = |at, chance, max| {
-        Some(MarkSpec {
-            min: Bytes(5_000),
-            max: Bytes(max),
-            chance,
-            at,
-            drop_others: false,
-        })
+fn disciplines() -> Vec<(&'static str, PortSpec, SwitchSpec)> {
+    let mark = |at, chance, max| MarkSpec {
+        min: Bytes(5_000),
+        max: Bytes(max),
+        chance,
+        at,
+        drop_others: false,
     };
-    let shared = Some(SharedBuffer {
-        size: Bytes(200_000_000),
-        alpha: 1.0,
-    });
+    let alone = SwitchSpec::default();
+    let shared = SwitchSpec {
+        memory: Memory::Shared {
+            size: Bytes(200_000_000),
+            alpha: 1.0,
+        },
+        ..SwitchSpec::default()
+    };
+    let balanced = |balance| SwitchSpec {
+        balance,
+        ..SwitchSpec::default()
+    };
+    let gap = Span::us(3);
+    let red = || plain().marking(mark(MarkAt::Enqueue, 0.5, 60_000));
+    let late = || plain().marking(mark(MarkAt::Dequeue, 1.0, 5_000));
+    let ordered = |order, over| {
+        let mut port = PortSpec::fifo(Bytes(40_000));
+        (port.queues[0].order, port.queues[0].over) = (order, over);
+        port
+    };
     vec![
-        ("fifo", plain(), None),
-        (
-            "red",
-            PortSpec {
-                mark: mark(MarkAt::Enqueue, 0.5, 60_000),
-                ..plain()
-            },
-            None,
-        ),
-        (
-            "late marks",
-            PortSpec {
-                mark: mark(MarkAt::Dequeue, 1.0, 5_000),
-                ..plain()
-            },
-            None,
-        ),
-        (
-            "priority",
-            PortSpec {
-                priorities: 8,
-                ..plain()
-            },
-            None,
-        ),
+        ("fifo", plain(), alone.clone()),
+        ("red", red(), alone.clone()),
+        ("late marks", late(), alone.clone()),
+        ("priority", plain().prioritised(8), alone.clone()),
         (
             "legacy",
-            PortSpec {
-                legacy: Some(LegacySpec {
-                    weight: 30,
-                    buffer: Bytes(100_000_000),
-                    mark: mark(MarkAt::Enqueue, 0.5, 60_000),
-                }),
-                ..plain()
-            },
-            None,
+            plain().beside(1, &red(), Share::Bytes(30)),
+            alone.clone(),
         ),
-        ("shared", plain(), shared),
+        ("trimming", trimming(), alone.clone()),
+        ("ranks", ordered(Order::Rank, Over::PushOut), alone.clone()),
         (
-            "shared priority",
-            PortSpec {
-                priorities: 8,
-                ..plain()
-            },
-            shared,
+            "flows in turn",
+            ordered(Order::PerFlow, Over::Drop),
+            alone.clone(),
         ),
+        ("by packet", plain(), balanced(Balance::Packet)),
+        ("by flowlet", plain(), balanced(Balance::Flowlet { gap })),
+        ("adaptive", plain(), balanced(Balance::Adaptive)),
+        ("adaptive, queued", late(), balanced(Balance::Adaptive)),
+        ("shared", plain(), shared.clone()),
+        ("shared priority", plain().prioritised(8), shared.clone()),
+        ("shared trimming", trimming(), shared),
     ]
+}
+
+/// Those that lose packets here: what the window transport of these tests sends is not sent again.
+const LOSSY: [&str; 4] = ["trimming", "ranks", "flows in turn", "shared trimming"];
+
+/// Eight frames of data, cut by a fair coin to headers that are served ten to one, and sent back where
+/// those have no room. [ndp s3.1]
+fn trimming() -> PortSpec {
+    let over = Over::Trim {
+        to: 64,
+        coin: true,
+        bounce: true,
+    };
+    let headers = QueueSpec {
+        takes: Takes {
+            trimmed: Some(true),
+            ..Takes::ALL
+        },
+        limit: Limit::Packets(40),
+        group: 1,
+        ..QueueSpec::DATA
+    };
+    let data = QueueSpec {
+        limit: Limit::Packets(8),
+        over,
+        ..QueueSpec::DATA
+    };
+    PortSpec {
+        buffer: Bytes(0),
+        queues: vec![headers, data],
+        shares: vec![Share::Packets(1), Share::Packets(10)],
+    }
 }
 
 #[test]
@@ -163,7 +189,7 @@ fn the_engine_agrees_with_the_event_queue_for_every_discipline() {
             let topology = fat_tree(4, delay);
             let traffic = traffic(topology.hosts, 60, 40_000, Span::us(100), 3);
             let mut setup = setup(topology, traffic, &spec);
-            setup.shared_buffer = shared;
+            setup.switch = shared.clone();
             let expected = print(&sim::oracle::run(&setup).unwrap());
             for pass in [true, false] {
                 setup.pass = pass;
@@ -198,9 +224,9 @@ fn incast_and_mixed_delays_agree_too() {
     }
     for (name, spec, shared) in disciplines() {
         let mut setup = setup(topology.clone(), traffic.clone(), &spec);
-        setup.shared_buffer = shared;
+        setup.switch = shared.clone();
         let outcome = run(&setup);
-        assert_eq!(outcome.unfinished, 0);
+        assert_eq!(outcome.unfinished > 0, LOSSY.contains(&name), "{name}");
         assert_eq!(
             print(&outcome),
             print(&sim::oracle::run(&setup).unwrap()),
@@ -215,7 +241,7 @@ fn threads_change_nothing() {
         let topology = fat_tree(8, Span::us(1));
         let traffic = traffic(topology.hosts, 400, 60_000, Span::us(50), 9);
         let mut setup = setup(topology, traffic, &spec);
-        setup.shared_buffer = shared;
+        setup.switch = shared.clone();
         let expected = print(&run(&setup));
         for threads in [2, 3, 7, 16] {
             setup.threads = threads;
@@ -294,11 +320,11 @@ fn every_packet_is_accounted_for_whatever_breaks_and_on_any_number_of_threads() 
         let topology = fat_tree(4, Span::us(1));
         let traffic = traffic(topology.hosts, 60, 200_000, Span::us(50), 11);
         let mut setup = setup(topology, traffic, &spec);
-        setup.shared_buffer = shared;
+        setup.switch = shared.clone();
         setup.faults = every_kind_of_fault(&setup.topology);
         let outcome = run(&setup);
-        let lost: u64 = outcome.ports.iter().flat_map(|port| port.lost).sum();
-        let copied: u64 = outcome.ports.iter().flat_map(|port| port.copied).sum();
+        let lost: u64 = outcome.ports.iter().map(|port| port.lost.sum()).sum();
+        let copied: u64 = outcome.ports.iter().map(|port| port.copied.sum()).sum();
         assert!(
             lost > 100 && copied > 10,
             "{name}: {lost} lost, {copied} copied"
@@ -317,7 +343,7 @@ fn a_run_that_is_cut_short_accounts_for_what_is_on_its_way() {
     let traffic = traffic(topology.hosts, 60, 200_000, Span::us(50), 13);
     for (name, spec, shared) in disciplines() {
         let mut setup = setup(topology.clone(), traffic.clone(), &spec);
-        (setup.shared_buffer, setup.until) = (shared, Time(33_333_333));
+        (setup.switch, setup.until) = (shared, Time(33_333_333));
         let outcome = run(&setup);
         assert!(
             outcome.unfinished > 0 && outcome.end < setup.until,
@@ -348,8 +374,13 @@ fn probes_and_completions_are_the_same_on_any_number_of_threads_and_change_nothi
         let topology = fat_tree(4, Span::us(1));
         let traffic = traffic(topology.hosts, 60, 100_000, Span::us(50), 19);
         let mut setup = setup(topology, traffic, &spec);
-        setup.shared_buffer = shared;
-        let unseen = print(&run(&setup));
+        setup.switch = shared.clone();
+        let outcome = run(&setup);
+        let (unseen, ended, done) = (
+            print(&outcome),
+            outcome.end,
+            outcome.messages.len() as u64 - outcome.unfinished,
+        );
         setup.probes = Probes {
             every: Some(Span::ns(3_700)),
             links: Vec::new(),
@@ -368,7 +399,8 @@ fn probes_and_completions_are_the_same_on_any_number_of_threads_and_change_nothi
         };
         let seen = watch(&setup);
         assert_eq!(seen.0, unseen, "{name}");
-        assert_eq!(seen.1.len(), setup.traffic.messages.len());
+        assert_eq!(seen.4, ended, "{name}: looking changes when a run ends");
+        assert_eq!(seen.1.len() as u64, done);
         assert!(seen.1.windows(2).all(|pair| pair[0].end <= pair[1].end));
         // 20 switches of 4 ports each, once per interval until nothing happens any more.
         assert!(
@@ -481,7 +513,7 @@ fn a_trace_changes_nothing_and_is_the_same_on_any_number_of_threads() {
         outcome.hops,
         "one for every hop"
     );
-    let dropped: u64 = outcome.ports.iter().flat_map(|port| port.dropped).sum();
+    let dropped: u64 = outcome.ports.iter().map(|port| port.dropped.sum()).sum();
     assert_eq!(trace.len() as u64, outcome.hops + dropped);
     assert!(dropped > 0 && trace.is_sorted_by_key(|event| event.packet.at));
     for threads in [2, 5] {

@@ -59,6 +59,18 @@ impl CreditBucket {
         Time(at.0 + u64::from(rest > 0))
     }
 
+    /// When the tokens of a credit of `size` bytes will be there, if no other takes them after `now`.
+    pub fn ready_after(&self, now: Time, size: u16) -> Time {
+        let full_from = Time(now.0.saturating_sub(self.depth.0));
+        let (from, rest) = if full_from > self.empty_at {
+            (full_from, 0)
+        } else {
+            (self.empty_at, self.rest)
+        };
+        let (at, rest) = self.filled(from, rest, size);
+        Time(at.0 + u64::from(rest > 0))
+    }
+
     /// Takes the tokens of a credit of `size` bytes, or says when they will be there.
     ///
     /// # Errors

@@ -1,48 +1,45 @@
 //! The port of a credit-based fabric: a shaped credit queue beside the data queue. [xpass s3.1]
 
 use crate::bucket::CreditBucket;
-use crate::data_part::DataPart;
-use model::intent::{CreditCount, CreditSpec};
-use model::{Backlog, Class, Dequeue, DropReason, Packet, QueueDisc, Verdict};
+use crate::data_queue::DataQueue;
+use crate::discipline::{Backlog, CreditRoom, Dequeue, Discipline, OnLine, Verdict};
+use model::intent::CreditSpec;
+use model::{ByClass, Class, DropReason, Packet};
 use std::collections::VecDeque;
 use units::{LineTime, Time};
 
 /// Credits leave first whenever the bucket lets them, data otherwise; surplus credits are dropped,
 /// and that is how receivers learn their share.
+#[derive(Debug)]
 pub struct CreditPort {
     bucket: CreditBucket,
     credits: VecDeque<Packet>,
     credit_bytes: u64,
-    /// Limit in credits, or in bytes where the shaper counts bytes.
-    limit: u64,
-    count: CreditCount,
+    room: CreditRoom,
     peak_credits: usize,
-    data: DataPart,
+    data: DataQueue,
+    /// The frame on the line is of the data queue.
+    data_on_line: bool,
 }
 
 impl CreditPort {
-    /// A port on `line` with `data` as its other queues.
-    pub fn new(spec: CreditSpec, line: LineTime, data: DataPart) -> Self {
-        let limit = match spec.count {
-            CreditCount::Credits => u64::from(spec.queue_limit),
-            CreditCount::Bytes => u64::from(spec.queue_limit) * u64::from(spec.size_mean),
-        };
+    /// A port on `line` with `data` as its other queue.
+    pub fn new(spec: CreditSpec, line: LineTime, data: DataQueue) -> Self {
         Self {
             bucket: CreditBucket::new(spec, line),
             credits: VecDeque::new(),
             credit_bytes: 0,
-            limit,
-            count: spec.count,
+            room: CreditRoom(spec),
             peak_credits: 0,
             data,
+            data_on_line: false,
         }
     }
 
+    #[inline]
     fn has_room_for(&self, size: u16) -> bool {
-        match self.count {
-            CreditCount::Credits => (self.credits.len() as u64) < self.limit,
-            CreditCount::Bytes => self.credit_bytes + u64::from(size) <= self.limit,
-        }
+        self.room
+            .has_room(self.credits.len(), self.credit_bytes, size)
     }
 
     /// What is to be said of the port once a packet has left.
@@ -56,10 +53,16 @@ impl CreditPort {
     }
 }
 
-impl QueueDisc for CreditPort {
-    fn enqueue(&mut self, _now: Time, packet: &mut Packet) -> Verdict {
+impl Discipline for CreditPort {
+    #[inline]
+    fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
         if packet.class() != Class::Credit {
-            return self.data.push(packet);
+            let counts = self.data_on_line;
+            let on_line = || if counts { line.bytes(now) } else { 0 };
+            return match self.data.push(on_line, 0, packet) {
+                Ok(()) => Verdict::Queued(1),
+                Err(reason) => Verdict::Dropped(reason),
+            };
         }
         if !self.has_room_for(packet.size) {
             return Verdict::Dropped(DropReason::CreditFull);
@@ -67,21 +70,27 @@ impl QueueDisc for CreditPort {
         self.credit_bytes += u64::from(packet.size);
         self.credits.push_back(*packet);
         self.peak_credits = self.peak_credits.max(self.credits.len());
-        Verdict::Queued
+        Verdict::Queued(0)
     }
 
     #[inline]
     fn pass(&mut self, now: Time, packet: &mut Packet) -> bool {
-        if packet.class() == Class::Credit {
+        let is_credit = packet.class() == Class::Credit;
+        let passes = if is_credit {
             let passes =
                 self.has_room_for(packet.size) && self.bucket.take(now, packet.size).is_ok();
             self.peak_credits = self.peak_credits.max(usize::from(passes));
             passes
         } else {
             self.data.pass(packet)
+        };
+        if passes {
+            self.data_on_line = !is_credit;
         }
+        passes
     }
 
+    #[inline]
     fn dequeue(&mut self, now: Time, out: &mut Packet) -> Dequeue {
         let mut nothing = Dequeue::Empty;
         if let Some(credit) = self.credits.front() {
@@ -90,12 +99,14 @@ impl QueueDisc for CreditPort {
                     *out = *credit;
                     self.credit_bytes -= u64::from(credit.size);
                     self.credits.pop_front();
+                    self.data_on_line = false;
                     return self.left();
                 }
                 Err(at) => nothing = Dequeue::Wait(at),
             }
         }
         if self.data.pop(out) {
+            self.data_on_line = true;
             self.left()
         } else {
             nothing
@@ -104,21 +115,32 @@ impl QueueDisc for CreditPort {
 
     fn backlog(&self) -> Backlog {
         Backlog {
-            data_bytes: self.data.backlog().data_bytes,
+            data_bytes: self.data.bytes(),
             credits: short(self.credits.len()),
         }
     }
 
     fn peak(&self) -> Backlog {
         Backlog {
-            data_bytes: self.data.peak().data_bytes,
+            data_bytes: self.data.peak_bytes(),
             credits: short(self.peak_credits),
         }
     }
 
-    fn waiting(&self) -> [u64; 5] {
-        let mut count = self.data.waiting();
-        count[Class::Credit as usize] += self.credits.len() as u64;
+    #[inline]
+    fn held(&self) -> u64 {
+        self.data.bytes()
+    }
+
+    #[inline]
+    fn counts_line(&self) -> bool {
+        self.data_on_line
+    }
+
+    fn waiting(&self) -> ByClass<u64> {
+        let mut count = ByClass::default();
+        self.data.count_into(&mut count);
+        count[Class::Credit] += self.credits.len() as u64;
         count
     }
 
@@ -128,25 +150,27 @@ impl QueueDisc for CreditPort {
 
     fn check(&self) {
         self.data.check();
-        let bytes: u64 = self
-            .credits
-            .iter()
-            .map(|credit| u64::from(credit.size))
-            .sum();
-        assert_eq!(bytes, self.credit_bytes, "credit bytes counted and waiting");
+        let sizes = self.credits.iter().map(|credit| u64::from(credit.size));
+        assert_eq!(
+            sizes.sum::<u64>(),
+            self.credit_bytes,
+            "credit bytes counted and waiting"
+        );
     }
 }
 
-fn short(credits: usize) -> u32 {
-    u32::try_from(credits).expect("the credit queue is short")
+/// A credit queue has at most 65,535 places.
+pub(crate) fn short(credits: usize) -> u32 {
+    u32::try_from(credits).expect("a credit queue has at most 65,535 places")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::intent::PortSpec;
+    use crate::discipline::IDLE;
+    use model::intent::{CreditCount, QueueSpec};
     use model::{ConnId, HostId, Rng};
-    use units::{Bytes, Rate};
+    use units::Rate;
 
     fn port(count: CreditCount) -> CreditPort {
         let credit = CreditSpec {
@@ -157,12 +181,9 @@ mod tests {
             frame_max: 1538,
             share: CreditSpec::WHOLE,
         };
-        let spec = PortSpec {
-            credit: Some(credit),
-            ..PortSpec::fifo(Bytes(384_500))
-        };
         let line = LineTime::new(Rate::gbps(10));
-        CreditPort::new(credit, line, DataPart::new(&spec, Rng::stream(1, 2, 3)))
+        let data = DataQueue::new(&QueueSpec::DATA, 384_500, Rng::stream(1, 2, 3));
+        CreditPort::new(credit, line, data)
     }
 
     fn packet(class: Class, size: u16) -> Packet {
@@ -175,12 +196,12 @@ mod tests {
         let late = Time(units::PS_PER_SEC);
         for _ in 0..3 {
             assert_eq!(
-                port.enqueue(late, &mut packet(Class::Credit, 84)),
-                Verdict::Queued
+                port.enqueue(late, IDLE, &mut packet(Class::Credit, 84)),
+                Verdict::Queued(0)
             );
             assert_eq!(
-                port.enqueue(late, &mut packet(Class::Scheduled, 1538)),
-                Verdict::Queued
+                port.enqueue(late, IDLE, &mut packet(Class::Scheduled, 1538)),
+                Verdict::Queued(1)
             );
         }
         let mut out = Packet::EMPTY;
@@ -218,9 +239,9 @@ mod tests {
         for (count, size) in [(CreditCount::Credits, 92), (CreditCount::Bytes, 84)] {
             let mut port = port(count);
             let verdicts: Vec<_> = (0..9)
-                .map(|_| port.enqueue(Time::ZERO, &mut packet(Class::Credit, size)))
+                .map(|_| port.enqueue(Time::ZERO, IDLE, &mut packet(Class::Credit, size)))
                 .collect();
-            assert!(verdicts[..8].iter().all(|v| *v == Verdict::Queued));
+            assert!(verdicts[..8].iter().all(|v| *v == Verdict::Queued(0)));
             assert_eq!(verdicts[8], Verdict::Dropped(DropReason::CreditFull));
             assert_eq!(port.peak().credits, 8);
         }
@@ -230,12 +251,14 @@ mod tests {
     fn counted_by_bytes_more_small_credits_fit() {
         let mut port = port(CreditCount::Bytes);
         let queued = (0..20)
-            .filter(|_| port.enqueue(Time::ZERO, &mut packet(Class::Credit, 76)) == Verdict::Queued)
+            .filter(|_| {
+                port.enqueue(Time::ZERO, IDLE, &mut packet(Class::Credit, 76)) == Verdict::Queued(0)
+            })
             .count();
         assert_eq!(queued, 8, "672 B hold eight credits of 76 B");
         assert_eq!(
-            port.enqueue(Time::ZERO, &mut packet(Class::Credit, 64)),
-            Verdict::Queued
+            port.enqueue(Time::ZERO, IDLE, &mut packet(Class::Credit, 64)),
+            Verdict::Queued(0)
         );
     }
 }

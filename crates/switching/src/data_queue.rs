@@ -1,8 +1,9 @@
-//! A queue that keeps its packets: alone a port, or the data part of one.
+//! A first-in first-out queue that keeps its packets: alone a port, or part of one.
 
-use crate::fifo::Admission;
-use model::intent::{MarkAt, PortSpec};
-use model::{Backlog, Dequeue, Packet, QueueDisc, Rng, Verdict};
+use crate::admission::{Admission, Level};
+use crate::discipline::{Backlog, Dequeue, Discipline, OnLine, Verdict};
+use model::intent::{MarkAt, QueueSpec};
+use model::{ByClass, DropReason, Packet, Rng};
 use std::collections::VecDeque;
 use units::Time;
 
@@ -13,38 +14,32 @@ pub struct DataQueue {
     bytes: u64,
     /// Bytes of the class that is dropped first.
     victims: u64,
+    /// Most bytes, with what was left of the frame on the line.
     peak: u64,
+    /// The largest frame that it has taken: no more of one is ever on the line.
+    largest: u16,
     admission: Admission,
     mark_leaving: bool,
 }
 
 impl DataQueue {
-    /// The data queue of `spec`.
-    pub fn new(spec: &PortSpec, rng: Rng) -> Self {
-        let mark_leaving = spec.mark.is_some_and(|mark| mark.at == MarkAt::Dequeue);
+    /// The queue of `spec` where `limit` bytes have room.
+    pub fn new(spec: &QueueSpec, limit: u64, rng: Rng) -> Self {
         Self {
             packets: VecDeque::new(),
             bytes: 0,
             victims: 0,
             peak: 0,
-            admission: Admission::new(spec, rng),
-            mark_leaving,
+            largest: 0,
+            admission: Admission::new(spec, limit, rng),
+            mark_leaving: spec.mark.is_some_and(|mark| mark.at == MarkAt::Dequeue),
         }
     }
 
-    fn is_victim(&self, packet: &Packet) -> bool {
-        self.admission.is_victim(packet)
-    }
-
     /// Bytes that wait.
+    #[inline]
     pub fn bytes(&self) -> u64 {
         self.bytes
-    }
-
-    /// Wire bytes of the packet that leaves next.
-    #[inline]
-    pub fn head_size(&self) -> Option<u64> {
-        self.packets.front().map(|packet| u64::from(packet.size))
     }
 
     /// Whether nothing waits.
@@ -53,36 +48,57 @@ impl DataQueue {
         self.packets.is_empty()
     }
 
-    /// Takes `packet` in, or says why not. `elsewhere` bytes wait in other queues of the port.
-    pub fn push(&mut self, elsewhere: u64, packet: &mut Packet) -> Verdict {
-        if let Err(reason) =
-            self.admission
-                .judge_beside(self.bytes, self.victims, elsewhere, packet)
-        {
-            return Verdict::Dropped(reason);
-        }
-        self.bytes += u64::from(packet.size);
-        self.victims += if self.is_victim(packet) {
-            u64::from(packet.size)
-        } else {
-            0
+    /// Takes `packet` in, or says why not. `on_line` is what is left of a frame of this queue on the
+    /// line; `elsewhere` bytes wait in other queues of the port.
+    ///
+    /// # Errors
+    /// Why it is dropped.
+    #[inline]
+    pub fn push(
+        &mut self,
+        on_line: impl Fn() -> u64,
+        elsewhere: u64,
+        packet: &mut Packet,
+    ) -> Result<(), DropReason> {
+        let (bytes, victims) = (self.bytes, self.victims);
+        let level = || Level {
+            queue: bytes + on_line(),
+            victims,
+            elsewhere,
         };
-        self.peak = self.peak.max(self.bytes);
+        self.admission.judge(bytes, level, packet)?;
+        let size = u64::from(packet.size);
+        self.bytes += size;
+        if self.admission.is_victim(packet) {
+            self.victims += size;
+        }
+        self.largest = self.largest.max(packet.size);
+        if self.bytes + u64::from(self.largest) > self.peak {
+            self.peak = self.peak.max(self.bytes + on_line());
+        }
         self.packets.push_back(*packet);
-        Verdict::Queued
+        Ok(())
     }
 
     /// What [`DataQueue::push`] and [`DataQueue::pop`] do to a packet that finds the port idle.
     #[inline]
     pub fn pass(&mut self, packet: &mut Packet) -> bool {
         debug_assert!(self.packets.is_empty());
+        if self.mark_leaving {
+            return false;
+        }
         if self.admission.quiet_below() == 0 {
             let mut passed = *packet;
-            if self.admission.judge(0, 0, &mut passed).is_err() {
+            if self
+                .admission
+                .judge_closely(Level::default(), &mut passed)
+                .is_err()
+            {
                 return false;
             }
             *packet = passed;
         }
+        self.largest = self.largest.max(packet.size);
         self.peak = self.peak.max(u64::from(packet.size));
         true
     }
@@ -94,42 +110,59 @@ impl DataQueue {
             return false;
         };
         *out = packet;
-        self.bytes -= u64::from(packet.size);
-        self.victims -= if self.is_victim(&packet) {
-            u64::from(packet.size)
-        } else {
-            0
-        };
+        let size = u64::from(packet.size);
+        self.bytes -= size;
+        if self.admission.is_victim(&packet) {
+            self.victims -= size;
+        }
         if self.mark_leaving {
             // The queue that it leaves behind and itself: what stood there when it was served.
-            self.admission
-                .mark_leaving(self.bytes + u64::from(packet.size), out);
+            self.admission.mark_leaving(self.bytes + size, out);
         }
         true
     }
 
     /// Adds the packets that wait to `count`, by class.
-    pub fn count_into(&self, count: &mut [u64; 5]) {
+    pub fn count_into(&self, count: &mut ByClass<u64>) {
         for packet in &self.packets {
-            count[packet.class() as usize] += 1;
+            count[packet.class()] += 1;
         }
     }
 
-    /// Most bytes that ever waited.
+    /// Most bytes that ever waited, with what was left of the frame on the line.
     pub fn peak_bytes(&self) -> u64 {
         self.peak
     }
+
+    /// Packets marked so far.
+    pub fn marked(&self) -> u64 {
+        self.admission.marked()
+    }
+
+    /// Panics where an invariant of our own state is broken.
+    pub fn check(&self) {
+        let sizes = self.packets.iter().map(|packet| u64::from(packet.size));
+        assert_eq!(sizes.sum::<u64>(), self.bytes, "bytes counted and waiting");
+        let limit = self.admission.limit();
+        assert!(self.bytes <= limit, "{} B in {limit}", self.bytes);
+    }
 }
 
-impl QueueDisc for DataQueue {
-    fn enqueue(&mut self, _now: Time, packet: &mut Packet) -> Verdict {
-        self.push(0, packet)
+impl Discipline for DataQueue {
+    #[inline]
+    fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
+        match self.push(|| line.bytes(now), 0, packet) {
+            Ok(()) => Verdict::Queued(0),
+            Err(reason) => Verdict::Dropped(reason),
+        }
     }
 
+    #[inline]
     fn pass(&mut self, _now: Time, packet: &mut Packet) -> bool {
-        !self.mark_leaving && Self::pass(self, packet)
+        Self::pass(self, packet)
     }
 
+    #[inline]
     fn dequeue(&mut self, _now: Time, out: &mut Packet) -> Dequeue {
         if !self.pop(out) {
             Dequeue::Empty
@@ -154,28 +187,27 @@ impl QueueDisc for DataQueue {
         }
     }
 
-    fn waiting(&self) -> [u64; 5] {
-        let mut count = [0; 5];
+    #[inline]
+    fn held(&self) -> u64 {
+        self.bytes
+    }
+
+    #[inline]
+    fn counts_line(&self) -> bool {
+        true
+    }
+
+    fn waiting(&self) -> ByClass<u64> {
+        let mut count = ByClass::default();
         self.count_into(&mut count);
         count
     }
 
     fn marked(&self) -> u64 {
-        self.admission.marked()
+        Self::marked(self)
     }
 
     fn check(&self) {
-        let bytes: u64 = self
-            .packets
-            .iter()
-            .map(|packet| u64::from(packet.size))
-            .sum();
-        assert_eq!(bytes, self.bytes, "bytes counted and bytes waiting");
-        assert!(
-            self.bytes <= self.admission.limit(),
-            "{} B in a buffer of {}",
-            self.bytes,
-            self.admission.limit()
-        );
+        Self::check(self);
     }
 }

@@ -1,12 +1,14 @@
 //! Strict priority: the most urgent non-empty queue is served, always.
 
 use crate::data_queue::DataQueue;
-use model::intent::PortSpec;
-use model::{Backlog, Dequeue, Packet, QueueDisc, Rng, Verdict};
+use crate::discipline::{Backlog, Dequeue, Discipline, OnLine, Verdict};
+use model::intent::QueueSpec;
+use model::{ByClass, DropReason, Packet, Rng};
 use units::Time;
 
 /// Up to eight queues, 0 the most urgent, in one buffer. Marking and selective dropping look at
 /// the queue that the packet joins; the buffer limit at all of them together.
+#[derive(Debug)]
 pub struct StrictPriority {
     queues: Vec<DataQueue>,
     /// Bit i: queue i has packets.
@@ -14,64 +16,72 @@ pub struct StrictPriority {
     limit: u64,
     bytes: u64,
     peak: u64,
+    largest: u16,
+    /// The queue of the frame on the line.
+    last: usize,
 }
 
 impl StrictPriority {
-    /// The queues of `spec`.
-    ///
-    /// # Panics
-    /// If there are more than eight priorities.
-    pub fn new(spec: &PortSpec, rng: &Rng) -> Self {
-        assert!(
-            (1..=8).contains(&spec.priorities),
-            "{} priorities",
-            spec.priorities
-        );
-        let queues = (0..spec.priorities)
-            .map(|queue| DataQueue::new(spec, rng.part(queue.into())))
-            .collect();
+    /// One queue per specification, the last for every priority beyond, where `limit` bytes have room.
+    pub fn new(specs: &[QueueSpec], limit: u64, rng: &Rng) -> Self {
+        let queue = |(place, spec)| DataQueue::new(spec, limit, rng.part(place));
         Self {
-            queues,
+            queues: (0..).zip(specs).map(queue).collect(),
             filled: 0,
-            limit: spec.buffer.get(),
+            limit,
             bytes: 0,
             peak: 0,
+            largest: 0,
+            last: 0,
         }
     }
 
+    #[inline]
     fn index(&self, packet: &Packet) -> usize {
         usize::from(packet.priority()).min(self.queues.len() - 1)
     }
 }
 
-impl QueueDisc for StrictPriority {
-    fn enqueue(&mut self, _now: Time, packet: &mut Packet) -> Verdict {
-        if self.bytes + u64::from(packet.size) > self.limit {
-            return Verdict::Dropped(model::DropReason::Full);
+impl Discipline for StrictPriority {
+    #[inline]
+    fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
+        let size = u64::from(packet.size);
+        // Far from full nobody need know what is left of the frame on the line.
+        if self.bytes + size + u64::from(self.largest) > self.limit
+            && self.bytes + size + line.bytes(now) > self.limit
+        {
+            return Verdict::Dropped(DropReason::Full);
         }
         let index = self.index(packet);
         let elsewhere = self.bytes - self.queues[index].bytes();
-        let verdict = self.queues[index].push(elsewhere, packet);
-        if verdict == Verdict::Queued {
-            self.filled |= 1 << index;
-            self.bytes += u64::from(packet.size);
-            self.peak = self.peak.max(self.bytes);
+        let own = self.last == index;
+        let on_line = || if own { line.bytes(now) } else { 0 };
+        if let Err(reason) = self.queues[index].push(on_line, elsewhere, packet) {
+            return Verdict::Dropped(reason);
         }
-        verdict
+        self.filled |= 1 << index;
+        self.bytes += size;
+        self.largest = self.largest.max(packet.size);
+        if self.bytes + u64::from(self.largest) > self.peak {
+            self.peak = self.peak.max(self.bytes + line.bytes(now));
+        }
+        #[allow(clippy::cast_possible_truncation, reason = "at most eight queues")]
+        Verdict::Queued(index as u8)
     }
 
     #[inline]
     fn pass(&mut self, _now: Time, packet: &mut Packet) -> bool {
         let index = self.index(packet);
-        let passed = QueueDisc::pass(&mut self.queues[index], Time::ZERO, packet);
-        self.peak = if passed {
-            self.peak.max(u64::from(packet.size))
-        } else {
-            self.peak
-        };
+        let passed = self.queues[index].pass(packet);
+        if passed {
+            self.last = index;
+            self.largest = self.largest.max(packet.size);
+            self.peak = self.peak.max(u64::from(packet.size));
+        }
         passed
     }
 
+    #[inline]
     fn dequeue(&mut self, _now: Time, out: &mut Packet) -> Dequeue {
         if self.filled == 0 {
             return Dequeue::Empty;
@@ -79,6 +89,7 @@ impl QueueDisc for StrictPriority {
         let index = self.filled.trailing_zeros() as usize;
         let popped = self.queues[index].pop(out);
         debug_assert!(popped, "queue {index} was marked as filled");
+        self.last = index;
         self.bytes -= u64::from(out.size);
         if self.queues[index].is_empty() {
             self.filled &= !(1 << index);
@@ -104,8 +115,18 @@ impl QueueDisc for StrictPriority {
         }
     }
 
-    fn waiting(&self) -> [u64; 5] {
-        let mut count = [0; 5];
+    #[inline]
+    fn held(&self) -> u64 {
+        self.bytes
+    }
+
+    #[inline]
+    fn counts_line(&self) -> bool {
+        true
+    }
+
+    fn waiting(&self) -> ByClass<u64> {
+        let mut count = ByClass::default();
         self.queues
             .iter()
             .for_each(|queue| queue.count_into(&mut count));
@@ -113,7 +134,7 @@ impl QueueDisc for StrictPriority {
     }
 
     fn marked(&self) -> u64 {
-        self.queues.iter().map(QueueDisc::marked).sum()
+        self.queues.iter().map(DataQueue::marked).sum()
     }
 
     fn check(&self) {
@@ -135,26 +156,24 @@ impl QueueDisc for StrictPriority {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::discipline::IDLE;
     use model::{Class, ConnId, HostId};
-    use units::Bytes;
 
     #[test]
     fn the_most_urgent_packet_leaves_first_and_ties_keep_their_order() {
-        let spec = PortSpec {
-            priorities: 8,
-            ..PortSpec::fifo(Bytes(5_000))
-        };
-        let mut port = StrictPriority::new(&spec, &Rng::stream(1, 2, 3));
+        let specs = [QueueSpec::DATA; 8];
+        let mut port = StrictPriority::new(&specs, 5_000, &Rng::stream(1, 2, 3));
         for (conn, priority) in [(0, 7), (1, 3), (2, 7), (3, 0), (4, 3)] {
             let mut packet = Packet::new(HostId(0), ConnId(conn), Class::Plain, 0, 1000);
             packet.set_priority(priority);
-            assert_eq!(port.enqueue(Time::ZERO, &mut packet), Verdict::Queued);
+            let verdict = port.enqueue(Time::ZERO, IDLE, &mut packet);
+            assert_eq!(verdict, Verdict::Queued(priority));
             port.check();
         }
         let mut sixth = Packet::new(HostId(0), ConnId(5), Class::Plain, 0, 1000);
         assert_eq!(
-            port.enqueue(Time::ZERO, &mut sixth),
-            Verdict::Dropped(model::DropReason::Full)
+            port.enqueue(Time::ZERO, IDLE, &mut sixth),
+            Verdict::Dropped(DropReason::Full)
         );
         let mut out = Packet::EMPTY;
         let order: Vec<_> = (0..5)

@@ -5,7 +5,7 @@
 //! are waiting.
 
 use model::intent::{DropBy, DropSpec};
-use model::{Class, Ecn, Packet};
+use model::{ByClass, Class, Ecn, Packet};
 
 /// What WRED tells packets apart by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +35,7 @@ pub enum Selective {
     /// threshold, lower and upper alike.
     Wred {
         /// The colour of each class, in the order of its number.
-        colours: [Colour; 5],
+        colours: ByClass<Colour>,
         /// The threshold of each colour, in bytes; green has that of the buffer.
         thresholds: [u64; 2],
     },
@@ -52,7 +52,7 @@ impl Selective {
         let threshold = spec.threshold.get();
         match spec.by {
             DropBy::Class => Self::Wred {
-                colours: Class::ALL.map(|class| {
+                colours: ByClass::from_fn(|class| {
                     if class == spec.victim {
                         Colour::Yellow
                     } else {
@@ -69,7 +69,7 @@ impl Selective {
     #[inline]
     pub fn is_victim(&self, packet: &Packet) -> bool {
         match self {
-            Self::Wred { colours, .. } => colours[packet.class() as usize] == Colour::Yellow,
+            Self::Wred { colours, .. } => colours[packet.class()] == Colour::Yellow,
             // What the switch sees are the two bits, whoever set them. Credits have their own queue.
             Self::RedEcn { .. } => {
                 packet.ecn() == Ecn::NotCapable && packet.class() != Class::Credit
@@ -85,7 +85,7 @@ impl Selective {
                 colours,
                 thresholds,
             } => {
-                let colour = colours[packet.class() as usize];
+                let colour = colours[packet.class()];
                 if colour == Colour::Yellow && measured >= thresholds[colour as usize] {
                     Decision::Drop
                 } else {
@@ -104,24 +104,25 @@ impl Selective {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::DataQueue;
-    use model::intent::{DropMeasure, PortSpec};
-    use model::{ConnId, DropReason, HostId, QueueDisc, Rng, Verdict, stream};
+    use crate::discipline::{Discipline, IDLE};
+    use crate::{DataQueue, StrictPriority, Verdict};
+    use model::intent::{DropMeasure, QueueSpec};
+    use model::{ConnId, DropReason, HostId, Rng, stream};
     use units::{Bytes, Time};
 
     /// Four full frames: the papers' 6 KB.
     const K: u64 = 4 * 1538;
     const BUFFER: u64 = 40_000;
 
-    fn spec(by: DropBy, measure: DropMeasure) -> PortSpec {
-        PortSpec {
+    fn spec(by: DropBy, measure: DropMeasure) -> QueueSpec {
+        QueueSpec {
             drop: Some(DropSpec {
                 victim: Class::Unscheduled,
                 threshold: Bytes(K),
                 measure,
                 by,
             }),
-            ..PortSpec::fifo(Bytes(BUFFER))
+            ..QueueSpec::DATA
         }
     }
 
@@ -135,10 +136,14 @@ mod tests {
     }
 
     fn queue(by: DropBy, measure: DropMeasure) -> DataQueue {
-        DataQueue::new(&spec(by, measure), Rng::stream(1, stream::TEST, 3))
+        DataQueue::new(&spec(by, measure), BUFFER, Rng::stream(1, stream::TEST, 3))
     }
 
-    const SELECTIVE: Verdict = Verdict::Dropped(DropReason::Selective);
+    const SELECTIVE: Result<(), DropReason> = Err(DropReason::Selective);
+
+    fn push(queue: &mut DataQueue, mut packet: Packet) -> Result<(), DropReason> {
+        queue.push(|| 0, 0, &mut packet)
+    }
 
     #[test]
     fn both_profiles_decide_as_the_rule_does_whatever_comes() {
@@ -156,16 +161,16 @@ mod tests {
                 let size = u16::try_from(rng.between(84, 1538)).unwrap();
                 let waiting = queue.bytes();
                 let expected = if waiting + u64::from(size) > BUFFER {
-                    Verdict::Dropped(DropReason::Full)
+                    Err(DropReason::Full)
                 } else if class == Class::Unscheduled && waiting >= K {
                     SELECTIVE
                 } else {
-                    Verdict::Queued
+                    Ok(())
                 };
-                let verdict = queue.push(0, &mut packet(class, size));
+                let verdict = push(&mut queue, packet(class, size));
                 assert_eq!(verdict, expected, "{by:?}, {class:?} behind {waiting} B");
                 seen[match verdict {
-                    Verdict::Queued => 0,
+                    Ok(()) => 0,
                     SELECTIVE => 1,
                     _ => 2,
                 }] += 1;
@@ -179,15 +184,10 @@ mod tests {
     fn admitted(by: DropBy, measure: DropMeasure, protected: u64) -> usize {
         let mut queue = queue(by, measure);
         for _ in 0..protected {
-            assert_eq!(
-                queue.push(0, &mut packet(Class::Scheduled, 1538)),
-                Verdict::Queued
-            );
+            assert_eq!(push(&mut queue, packet(Class::Scheduled, 1538)), Ok(()));
         }
-        let verdicts = (0..9).map(|_| queue.push(0, &mut packet(Class::Unscheduled, 1538)));
-        verdicts
-            .filter(|verdict| *verdict == Verdict::Queued)
-            .count()
+        let verdicts = (0..9).map(|_| push(&mut queue, packet(Class::Unscheduled, 1538)));
+        verdicts.filter(|verdict| verdict.is_ok()).count()
     }
 
     #[test]
@@ -204,17 +204,14 @@ mod tests {
             assert_eq!(admitted(by, DropMeasure::QueueAndPacket, 0), 4, "{by:?}");
             let mut queue = queue(by, DropMeasure::QueueAndPacket);
             for _ in 0..3 {
-                queue.push(0, &mut packet(Class::Unscheduled, 1538));
+                assert!(push(&mut queue, packet(Class::Unscheduled, 1538)).is_ok());
             }
-            queue.push(0, &mut packet(Class::Scheduled, 84));
+            assert!(push(&mut queue, packet(Class::Scheduled, 84)).is_ok());
             assert_eq!(
-                queue.push(0, &mut packet(Class::Unscheduled, 1538)),
+                push(&mut queue, packet(Class::Unscheduled, 1538)),
                 SELECTIVE
             );
-            assert_eq!(
-                queue.push(0, &mut packet(Class::Unscheduled, 1454)),
-                Verdict::Queued
-            );
+            assert_eq!(push(&mut queue, packet(Class::Unscheduled, 1454)), Ok(()));
         }
     }
 
@@ -228,21 +225,19 @@ mod tests {
     #[test]
     fn measured_by_the_port_every_queue_counts_and_by_the_queue_its_own_alone() {
         for (measure, expected) in [
-            (DropMeasure::Queue, Verdict::Queued),
-            (DropMeasure::Port, SELECTIVE),
+            (DropMeasure::Queue, Verdict::Queued(1)),
+            (DropMeasure::Port, Verdict::Dropped(DropReason::Selective)),
         ] {
-            let spec = PortSpec {
-                priorities: 2,
-                ..spec(DropBy::Class, measure)
-            };
-            let mut port = crate::StrictPriority::new(&spec, &Rng::stream(1, stream::TEST, 3));
+            let specs = [spec(DropBy::Class, measure); 2];
+            let mut port = StrictPriority::new(&specs, BUFFER, &Rng::stream(1, stream::TEST, 3));
             for _ in 0..4 {
-                let verdict = port.enqueue(Time::ZERO, &mut packet(Class::Scheduled, 1538));
-                assert_eq!(verdict, Verdict::Queued);
+                let verdict = port.enqueue(Time::ZERO, IDLE, &mut packet(Class::Scheduled, 1538));
+                assert_eq!(verdict, Verdict::Queued(0));
             }
             let mut late = packet(Class::Unscheduled, 84);
             late.set_priority(1);
-            assert_eq!(port.enqueue(Time::ZERO, &mut late), expected, "{measure:?}");
+            let verdict = port.enqueue(Time::ZERO, IDLE, &mut late);
+            assert_eq!(verdict, expected, "{measure:?}");
         }
     }
 
@@ -251,7 +246,7 @@ mod tests {
         for (by, expected) in [(DropBy::Class, 0), (DropBy::Ecn, 2)] {
             let mut queue = queue(by, DropMeasure::Queue);
             for _ in 0..6 {
-                queue.push(0, &mut packet(Class::Scheduled, 1538));
+                assert!(push(&mut queue, packet(Class::Scheduled, 1538)).is_ok());
             }
             assert_eq!(queue.marked(), expected, "{by:?}");
         }
@@ -261,10 +256,10 @@ mod tests {
     fn what_clears_the_ecn_bits_has_red_drop_the_wrong_packets() {
         let mut queue = queue(DropBy::Ecn, DropMeasure::Queue);
         for _ in 0..4 {
-            queue.push(0, &mut packet(Class::Scheduled, 1538));
+            assert!(push(&mut queue, packet(Class::Scheduled, 1538)).is_ok());
         }
         let mut bleached = packet(Class::Scheduled, 84);
         bleached.set_ecn(Ecn::NotCapable);
-        assert_eq!(queue.push(0, &mut bleached), SELECTIVE);
+        assert_eq!(push(&mut queue, bleached), SELECTIVE);
     }
 }

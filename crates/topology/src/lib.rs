@@ -26,8 +26,8 @@ pub use text::TextError;
 use std::fmt;
 use units::{Rate, Span};
 
-/// Hosts that a topology may have: their numbers are 24 bits wide on the wire.
-pub const HOSTS_MAX: u32 = 1 << 24;
+/// Hosts that a topology may have: their numbers have 20 bits in a packet.
+pub const HOSTS_MAX: u32 = 1 << 20;
 /// Ports that one node may have: port numbers are 16 bits wide.
 pub const PORTS_MAX: u32 = 65_535;
 /// Nodes and cables that a topology may have, so that every link has a 32-bit number.

@@ -43,24 +43,16 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// The port that leads to `host`, of several the one whose index `choose` says, by their number;
-    /// none where there is no way.
+    /// The ports that lead to `host`, ascending; none where there is no way.
     #[inline(always)] // once per packet-hop
-    pub fn port(&self, host: u32, choose: impl FnOnce(u32) -> u32) -> Option<u16> {
+    pub fn ways(&self, host: u32) -> &[u16] {
         let entry = self.entries[self.edge_of[host as usize] as usize];
         if entry == Routes::DIRECT {
-            return Some(self.port_to[host as usize]);
+            return std::slice::from_ref(&self.port_to[host as usize]);
         }
         let at = entry as usize;
-        let size = self.ports[at];
-        let index = if size > 1 {
-            choose(size.into()) as usize
-        } else if size == 1 {
-            0
-        } else {
-            return None;
-        };
-        Some(self.ports[at + 1 + index])
+        let size = usize::from(self.ports[at]);
+        &self.ports[at + 1..at + 1 + size]
     }
 }
 

@@ -7,7 +7,7 @@
 //! asked first and an idle one saves nothing up. [Goyal, Vin and Cheng 1996]
 
 use model::{
-    Class, ConnId, Cx, Endpoint, HostId, Lifetime, Packet, Signal, StuckFlow, Totals, Transmit,
+    ConnId, Cx, Endpoint, HostId, LANES, Lifetime, Packet, Signal, StuckFlow, Totals, Transmit,
 };
 use std::sync::Arc;
 use units::Time;
@@ -24,8 +24,8 @@ struct Lane {
     served: u64,
     /// It may have something to send.
     ready: bool,
-    /// Its packets are those of a transport that switches know by one mark alone.
-    plain: bool,
+    /// What ports tell its packets by.
+    number: u8,
 }
 
 /// Several transports on one host.
@@ -38,11 +38,11 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// `endpoints` with their weights; connection `c` belongs to number `lane_of[c]`. Everything that
-    /// any but the first sends is of class Plain, its acknowledgements included: a socket has one DSCP.
+    /// `endpoints` with their weights; connection `c` belongs to number `lane_of[c]`. Every packet carries
+    /// the number of its transport as its lane.
     ///
     /// # Panics
-    /// If there is none, a weight is 0 or a connection belongs to none of them.
+    /// If there is none, or more than [`LANES`]; if a weight is 0 or a connection belongs to none of them.
     pub fn new(endpoints: Vec<(Box<dyn Endpoint>, u32)>, lane_of: Arc<[u8]>) -> Self {
         assert!(!endpoints.is_empty(), "a host speaks something");
         assert!(
@@ -50,14 +50,19 @@ impl Beside {
                 .iter()
                 .all(|&lane| usize::from(lane) < endpoints.len())
         );
-        let lanes = (0..).zip(endpoints).map(|(number, (endpoint, weight))| {
+        assert!(
+            endpoints.len() <= usize::from(LANES),
+            "{} transports",
+            endpoints.len()
+        );
+        let lanes = (0u8..).zip(endpoints).map(|(number, (endpoint, weight))| {
             assert!(weight > 0, "transport {number} would never send");
             Lane {
                 endpoint,
                 weight: u64::from(weight),
                 served: 0,
                 ready: false,
-                plain: number > 0,
+                number,
             }
         });
         Self {
@@ -113,6 +118,12 @@ impl Endpoint for Beside {
         self.lane(packet.conn).endpoint.on_packet(cx, packet);
     }
 
+    fn accepts(&self, packet: &Packet) -> bool {
+        let known = self.lane_of.get(packet.conn.0 as usize).copied();
+        let lane = &self.lanes[usize::from(known.unwrap_or(0))];
+        lane.endpoint.accepts(packet)
+    }
+
     fn on_signal(&mut self, cx: &mut Cx<'_>, signal: Signal) {
         match signal {
             Signal::PauseFlow(conn) | Signal::ResumeFlow(conn) => {
@@ -147,9 +158,7 @@ impl Endpoint for Beside {
             }
             self.clock = lane.served;
             lane.served += u64::from(out.size) * SCALE / lane.weight;
-            if lane.plain {
-                out.set_class(Class::Plain);
-            }
+            out.set_lane(lane.number);
             return if self.lanes.iter().any(|lane| lane.ready) {
                 Transmit::More
             } else {
@@ -234,7 +243,7 @@ mod tests {
                 return Transmit::Nothing;
             }
             self.left -= 1;
-            *out = Packet::new(HostId(1), ConnId(0), Class::Control, 0, self.size);
+            *out = Packet::new(HostId(1), ConnId(0), model::Class::Control, 0, self.size);
             if self.left == 0 {
                 Transmit::Last
             } else {
@@ -321,7 +330,7 @@ mod tests {
                 match self.step(|beside, cx| beside.poll_transmit(cx, &mut out)) {
                     Transmit::Nothing => self.now = self.beside.deadline().min(end),
                     Transmit::More | Transmit::Last => {
-                        bytes[usize::from(out.class() == Class::Plain)] += u64::from(out.size);
+                        bytes[usize::from(out.lane() == 1)] += u64::from(out.size);
                         self.now.0 += u64::from(out.size) * 1_000;
                     }
                 }

@@ -9,10 +9,10 @@ pub mod dctcp;
 pub mod expresspass;
 pub mod parts;
 
-use model::intent::{CreditSpec, DropSpec, MarkSpec};
+use model::intent::{CreditSpec, DropSpec, MarkSpec, PortSpec, QueueSpec};
 use model::wire::Codec;
 use model::{Class, Encap, Endpoint, EndpointConfig};
-use units::Rate;
+use units::{Bytes, Rate};
 
 /// The transports of this repository, in the order in which tables list them.
 pub fn registry() -> Registry {
@@ -115,6 +115,35 @@ pub struct Fabric {
     pub background: Option<Class>,
     /// Strict priorities, 1 where it needs none.
     pub priorities: u8,
+}
+
+impl Fabric {
+    /// The port that does all of it for one transport alone, with `buffer` bytes of room.
+    pub fn port(&self, buffer: Bytes) -> PortSpec {
+        let mut port = PortSpec::fifo(buffer);
+        if let Some(mark) = self.mark {
+            port = port.marking(mark);
+        }
+        if let Some(drop) = self.drop {
+            port = port.dropping(drop);
+        }
+        port = port.prioritised(self.priorities.clamp(1, 8));
+        if let Some(class) = self.background {
+            port = port.with(QueueSpec::background(class));
+        }
+        if let Some(credit) = self.credit {
+            port = port.with(QueueSpec::credit(credit));
+        }
+        port
+    }
+
+    /// Whether it asks for more than a queue that marks: other transports cannot share its queues then.
+    pub fn is_plain(&self) -> bool {
+        self.credit.is_none()
+            && self.drop.is_none()
+            && self.background.is_none()
+            && self.priorities <= 1
+    }
 }
 
 /// One documented parameter.

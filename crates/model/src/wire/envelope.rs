@@ -3,8 +3,8 @@
 //!
 //! | bytes | field |
 //! | --- | --- |
-//! | 0 | version (4 bits), 0 (2), bounced, trimmed |
-//! | 1 | sprayed, 0, priority (3 bits), class (3 bits) |
+//! | 0 | version (4 bits), lane (2), bounced, trimmed |
+//! | 1 | path, 0, priority (3 bits), class (3 bits) |
 //! | 2 | transport |
 //! | 3 | kind, the transport's own |
 //! | 4 to 7 | connection, as its receiver knows it |
@@ -24,13 +24,13 @@ pub const SHARED_AT: usize = 12;
 
 const TRIMMED: u8 = 1;
 const BOUNCED: u8 = 1 << 1;
-/// Bits of byte 0 without a meaning yet.
-const SPARE_0: u8 = 0b1100;
+const LANE_AT: u8 = 2;
+const LANE: u8 = 0b11 << LANE_AT;
 const CLASS: u8 = 0b111;
 const PRIORITY_AT: u8 = 3;
 const PRIORITY: u8 = 0b111 << PRIORITY_AT;
 const SPARE_1: u8 = 1 << 6;
-const SPRAYED: u8 = 1 << 7;
+const PATH: u8 = 1 << 7;
 
 /// What a switch reads of a datagram, and may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +43,10 @@ pub struct Envelope {
     pub trimmed: bool,
     /// A switch sent it back.
     pub bounced: bool,
-    /// The low byte of the shared word chooses among paths.
-    pub sprayed: bool,
+    /// The transport that it belongs to, where several share a network.
+    pub lane: u8,
+    /// The shared word holds a path.
+    pub path: bool,
     /// The word that hosts and switches share.
     pub shared: u32,
 }
@@ -82,7 +84,8 @@ impl Envelope {
             priority: packet.priority(),
             trimmed: packet.trimmed(),
             bounced: packet.bounced(),
-            sprayed: packet.sprayed(),
+            lane: packet.lane(),
+            path: packet.path().is_some(),
             shared: packet.head[2],
         }
     }
@@ -99,7 +102,7 @@ impl Envelope {
         if first >> 4 != VERSION {
             return Err(DecodeError::Version(first >> 4));
         }
-        if first & SPARE_0 != 0 || second & SPARE_1 != 0 {
+        if second & SPARE_1 != 0 {
             return Err(DecodeError::Field("reserved"));
         }
         let class = usize::from(second & CLASS);
@@ -109,7 +112,8 @@ impl Envelope {
             priority: (second & PRIORITY) >> PRIORITY_AT,
             trimmed: first & TRIMMED != 0,
             bounced: first & BOUNCED != 0,
-            sprayed: second & SPRAYED != 0,
+            lane: (first & LANE) >> LANE_AT,
+            path: second & PATH != 0,
             shared: u32::from_be_bytes([a, b, c, d]),
         })
     }
@@ -117,8 +121,11 @@ impl Envelope {
     fn bytes(&self) -> [u8; 2] {
         let bit = |set: bool, bit: u8| if set { bit } else { 0 };
         [
-            VERSION << 4 | bit(self.bounced, BOUNCED) | bit(self.trimmed, TRIMMED),
-            bit(self.sprayed, SPRAYED) | self.priority << PRIORITY_AT | self.class as u8,
+            VERSION << 4
+                | self.lane << LANE_AT
+                | bit(self.bounced, BOUNCED)
+                | bit(self.trimmed, TRIMMED),
+            bit(self.path, PATH) | self.priority << PRIORITY_AT | self.class as u8,
         ]
     }
 
@@ -147,8 +154,9 @@ impl Envelope {
     fn mark(&self, packet: &mut Packet) {
         packet.set_priority(self.priority);
         packet.head[2] = self.shared;
-        if self.sprayed {
-            packet.spray();
+        packet.set_lane(self.lane);
+        if self.path {
+            packet.take_path();
         }
         if self.trimmed {
             packet.trim(packet.size);
@@ -253,7 +261,7 @@ mod tests {
             |_| {},
             |packet| packet.trim(0),
             |packet| packet.bounce(HostId(0)),
-            Packet::spray,
+            Packet::take_path,
         ];
         for mark in marks {
             let mut sent = packet();
@@ -290,10 +298,13 @@ mod tests {
         let seen = Envelope::of(&packet()).packet(&below);
         assert_eq!((seen.class(), seen.priority()), (Class::Unscheduled, 6));
         assert_eq!((seen.to(), seen.size, seen.kind()), (HostId(3), 90, 0));
-        assert_eq!((seen.ecn(), seen.entropy()), (Ecn::Marked, 0));
-        let mut sprayed = packet();
-        sprayed.spray();
-        assert_eq!(Envelope::of(&sprayed).packet(&below).entropy(), 4);
+        assert_eq!((seen.ecn(), seen.path()), (Ecn::Marked, None));
+        let mut routed = packet();
+        routed.set_path(4);
+        routed.set_lane(3);
+        let mut seen = Envelope::of(&routed).packet(&below);
+        assert_eq!((seen.path(), seen.lane()), (Some(4), 3));
+        assert_eq!((seen.next_way(3), seen.next_way(3)), (Some(1), Some(1)));
         // Both directions are one flow, and other ports another.
         assert_eq!(flow(a, b), flow(b, a));
         assert_ne!(flow(a, b), flow(a, SocketAddrV4::new(*b.ip(), 4_001)));
@@ -308,8 +319,7 @@ mod tests {
             Reader(&bytes).begin(TRANSPORT).unwrap_err()
         };
         assert_eq!(refused(0, 0), DecodeError::Version(0));
-        assert_eq!(refused(0, VERSION << 4 | 4), DecodeError::Field("reserved"));
-        assert_eq!(refused(1, 5), DecodeError::Field("class"));
+        assert_eq!(refused(1, 6), DecodeError::Field("class"));
         assert_eq!(refused(1, 1 << 6), DecodeError::Field("reserved"));
         assert_eq!(refused(2, 8), DecodeError::Field("transport"));
         for cut in 0..ENVELOPE_LEN {

@@ -138,7 +138,7 @@ fn shares(sampled: &Sampled<'_>, window: (Time, Time), buckets: usize) -> Vec<Op
     }
     let mut before = (window.0, 0);
     let mut share = |row: &PortSeriesRow| {
-        let sent: u64 = row.sent.iter().sum();
+        let sent: u64 = row.sent.sum();
         let could = u128::from(sampled.port.rate.0) * u128::from(row.at.since(before.0).0);
         let did = u128::from(sent.saturating_sub(before.1)) * 8 * u128::from(PS_PER_SEC);
         before = (row.at, sent);
@@ -286,8 +286,8 @@ fn queue_map(window: (Time, Time), ports: &[Sampled<'_>]) -> Option<Section> {
 }
 
 /// Drops of `port`, faults included, by class.
-fn lost(port: &PortRow) -> [u64; crate::CLASSES] {
-    std::array::from_fn(|class| port.dropped[class] + port.lost[class])
+fn lost(port: &PortRow) -> model::ByClass<u64> {
+    model::ByClass::from_fn(|class| port.dropped[class] + port.lost[class])
 }
 
 /// Classes in the order of their colours, those of data in the ones that stand out.
@@ -300,13 +300,13 @@ const COLOURED: [Class; 5] = [
 ];
 
 pub(super) fn drops(run: &RunRecord, summary: &Summary) -> Option<Section> {
-    let sum = |port: &PortRow| lost(port).iter().sum::<u64>();
+    let sum = |port: &PortRow| lost(port).sum();
     let mut ports: Vec<&PortRow> = run.ports.iter().filter(|port| sum(port) > 0).collect();
     if ports.is_empty() {
         return None;
     }
     // Credits are dropped by the thousand on purpose: they are drawn only if nothing else is.
-    let credit = |port: &PortRow| lost(port)[Class::Credit as usize];
+    let credit = |port: &PortRow| lost(port)[Class::Credit];
     let only_credits = ports.iter().all(|port| sum(port) == credit(port));
     let drawn = |port: &PortRow| {
         if only_credits {
@@ -319,7 +319,7 @@ pub(super) fn drops(run: &RunRecord, summary: &Summary) -> Option<Section> {
     let parts = |port: &PortRow| {
         COLOURED.map(|class| match class {
             Class::Credit if !only_credits => 0,
-            class => lost(port)[class as usize],
+            class => lost(port)[class],
         })
     };
     let rows: Vec<Bar> = ports
@@ -338,8 +338,8 @@ pub(super) fn drops(run: &RunRecord, summary: &Summary) -> Option<Section> {
     let mut table = Table::new(&head);
     for port in ports.iter().take(PORTS_MAX) {
         let mut row = vec![text(port.name())];
-        row.extend(port.dropped.map(|n| text(human::count(n))));
-        row.push(text(human::count(port.lost.iter().sum())));
+        row.extend(port.dropped.iter().map(|(_, &n)| text(human::count(n))));
+        row.push(text(human::count(port.lost.sum())));
         table.push(row);
     }
     Some(Section {

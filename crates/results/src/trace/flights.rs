@@ -29,8 +29,8 @@ pub enum Fate {
     Dropped(u32, DropReason, Time),
     /// A fault took it on its last link.
     Lost,
-    /// No way led on from this node.
-    NoWay(u32, Time),
+    /// It was dropped at this node before a port was chosen.
+    Stopped(u32, DropReason, Time),
     /// It was still under way, or what became of it lies outside of the trace.
     UnderWay,
 }
@@ -69,7 +69,10 @@ impl Flight {
 type Identity = (u32, u8, [u32; 3]);
 
 fn identity(packet: &Packet) -> Identity {
-    (packet.conn.0, packet.kind(), packet.head)
+    let [first, second, third] = packet.head;
+    // Switches use up the number of a path; what the sender said stays in its upper half.
+    let third = packet.path().map_or(third, u32::from);
+    (packet.conn.0, packet.kind(), [first, second, third])
 }
 
 /// Puts events, in the order of their moments, together by packet. Flights come in the order in which
@@ -83,7 +86,7 @@ pub fn flights(network: &Network, events: &[Event]) -> Vec<Flight> {
         let mut leave = |node: u32, all: &[Flight]| {
             let twins = present.get_mut(&(node, identity(packet)))?;
             // A drop happens the moment the packet comes in; who else was dropped had waited longest.
-            let dropped = matches!(what, What::Dropped(..) | What::NoWay(_));
+            let dropped = matches!(what, What::Dropped(..) | What::Stopped(..));
             let same = |&flight: &usize| all[flight].hops.last().is_some_and(|hop| hop.at == at);
             let place = twins.iter().position(same).filter(|_| dropped);
             twins.remove(place.unwrap_or(0))
@@ -123,9 +126,9 @@ pub fn flights(network: &Network, events: &[Event]) -> Vec<Flight> {
                     all[flight].fate = Fate::Dropped(link, reason, at);
                 }
             }
-            What::NoWay(node) => {
+            What::Stopped(node, reason) => {
                 if let Some(flight) = leave(node, &all) {
-                    all[flight].fate = Fate::NoWay(node, at);
+                    all[flight].fate = Fate::Stopped(node, reason, at);
                 }
             }
         }

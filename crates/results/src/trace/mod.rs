@@ -69,8 +69,8 @@ pub enum What {
     Dropped(u32, DropReason),
     /// A fault of this link took it.
     Lost(u32),
-    /// No way led on from this node.
-    NoWay(u32),
+    /// It was dropped at this node before a port was chosen.
+    Stopped(u32, DropReason),
 }
 
 impl Network {

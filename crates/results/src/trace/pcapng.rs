@@ -22,8 +22,8 @@ const UNSEEN: u16 = 24;
 const ETHERNET: usize = 14;
 const IP: usize = 20;
 const UDP: usize = 8;
-/// DSCP of control, credit, scheduled, unscheduled, plain: those of the socket driver. [RFC 4594]
-const DSCP: [u8; 5] = [48, 40, 18, 20, 0];
+/// DSCP of each class, in the order of their numbers: those of the socket driver. [RFC 4594]
+const DSCP: [u8; model::Class::COUNT] = [48, 40, 18, 20, 0, 48];
 
 /// Appends a block: type, length, body padded to four bytes, length.
 fn block(out: &mut dyn Write, kind: u32, mut body: Vec<u8>) -> io::Result<()> {

@@ -279,7 +279,7 @@ fn row(network: &Network, asked: &Asked, flight: &Flight) -> Row {
                 "lost",
                 network.link_name(flight.hops[flight.hops.len() - 1].link),
             ),
-            Fate::NoWay(node, _) => lost("no way on", network.name(node).to_owned()),
+            Fate::Stopped(node, reason, _) => lost(reason.name(), network.name(node).to_owned()),
             Fate::UnderWay => Some("under way".to_owned()),
         },
         lost: !matches!(flight.fate, Fate::Arrived | Fate::UnderWay),

@@ -5,10 +5,9 @@
     reason = "this is test code, which clippy cannot see here"
 )]
 
-use model::{Class, DropReason, Encap, Rng, Totals};
+use model::{ByClass, ByReason, Class, DropReason, Encap, Rng, Totals};
 use results::{
-    CLASSES, Derived, FlowRow, FlowSeriesRow, PortRow, PortSeriesRow, REASONS, RunRecord, Status,
-    StuckRow,
+    Derived, FlowRow, FlowSeriesRow, PortRow, PortSeriesRow, RunRecord, Status, StuckRow,
 };
 use std::path::PathBuf;
 use units::{Bytes, Rate, Span, Time};
@@ -25,12 +24,12 @@ fn port(link: u32, from: &str, to: &str, tiers: (u8, u8)) -> PortRow {
         from_tier: tiers.0,
         to_tier: tiers.1,
         rate: Rate::gbps(GBPS),
-        packets: [0; CLASSES],
-        bytes: [0; CLASSES],
-        dropped: [0; CLASSES],
-        drop_reasons: [0; REASONS],
-        lost: [0; CLASSES],
-        copied: [0; CLASSES],
+        packets: ByClass::default(),
+        bytes: ByClass::default(),
+        dropped: ByClass::default(),
+        drop_reasons: ByReason::default(),
+        lost: ByClass::default(),
+        copied: ByClass::default(),
         marked: 0,
         queue_max: 0,
         credits_max: 0,
@@ -129,16 +128,16 @@ fn serve(run: &mut RunRecord, flows: Vec<(u32, u32, u64, u64)>, sample: u64) {
         });
         for link in [2 * src, 2 * dst + 1] {
             let port = &mut run.ports[link as usize];
-            port.bytes[Class::Scheduled as usize] += wire;
-            port.packets[Class::Scheduled as usize] += wire.div_ceil(1538);
+            port.bytes[Class::Scheduled] += wire;
+            port.packets[Class::Scheduled] += wire.div_ceil(1538);
         }
         let port = &mut run.ports[2 * dst as usize + 1];
         if detour > 0 {
-            port.dropped[Class::Unscheduled as usize] += 3;
-            port.drop_reasons[DropReason::Selective as usize] += 3;
+            port.dropped[Class::Unscheduled] += 3;
+            port.drop_reasons[DropReason::Selective] += 3;
         }
-        port.dropped[Class::Credit as usize] += 7;
-        port.drop_reasons[DropReason::CreditFull as usize] += 7;
+        port.dropped[Class::Credit] += 7;
+        port.drop_reasons[DropReason::CreditFull] += 7;
         port.queue_max = port.queue_max.max((begin - start) / PS);
         run.totals.data_sent += wire.div_ceil(1538);
         run.totals.credits_sent += wire.div_ceil(1538) + 10;
@@ -161,8 +160,8 @@ fn sample_ports(run: &mut RunRecord, arrivals: &[Vec<(u64, u64)>], sample: u64) 
             let ahead = arrivals[host][..seen].last().map_or(0, |&(_, done)| done);
             let queue = ahead.saturating_sub(at) / PS;
             sent[host] += if queue > 0 { sample / PS } else { 0 };
-            let mut classes = [0; CLASSES];
-            classes[Class::Scheduled as usize] = sent[host];
+            let mut classes = ByClass::default();
+            classes[Class::Scheduled] = sent[host];
             let link = u32::try_from(2 * host + 1).unwrap();
             let at = Time(at);
             run.port_series.push(PortSeriesRow {
@@ -238,11 +237,11 @@ pub fn cut_off(messages: u32) -> RunRecord {
     }
     run.port_series.retain(|row| row.at <= end);
     for port in &mut run.ports {
-        port.bytes = port.bytes.map(|n| n / 2);
+        port.bytes = ByClass::from_fn(|class| port.bytes[class] / 2);
     }
     run.end = end;
     run.status = Status::Stuck;
-    run.ports[1].lost[Class::Scheduled as usize] = 12;
+    run.ports[1].lost[Class::Scheduled] = 12;
     run
 }
 
@@ -280,7 +279,7 @@ pub fn long_flows() -> RunRecord {
             timed: true,
         });
     }
-    run.ports[1].bytes[Class::Scheduled as usize] = received.iter().sum();
+    run.ports[1].bytes[Class::Scheduled] = received.iter().sum();
     run.end = Time(end);
     run
 }

@@ -3,7 +3,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::resolve::Scenario;
 use model::Encap;
-use model::intent::{CreditSpec, LegacySpec, MarkSpec};
+use model::intent::{CreditSpec, MarkSpec, PortSpec, Share};
 use units::Rate;
 
 /// Share of its own queue where nothing is said. [ours]
@@ -20,7 +20,7 @@ pub(crate) struct Legacy {
 
 impl Legacy {
     /// What the scenario says; `None` where its transport is alone.
-    pub(crate) fn of(scenario: &Scenario, priorities: u8) -> Result<Option<Self>, Diagnostic> {
+    pub(crate) fn of(scenario: &Scenario) -> Result<Option<Self>, Diagnostic> {
         let section = &scenario.legacy;
         let Some(first) = scenario.beside.first() else {
             return match section.given().next() {
@@ -34,24 +34,28 @@ impl Legacy {
             };
         };
         let needs = scenario.factory.fabric(Rate::gbps(100), Encap::PAPER);
-        let known = needs.credit.is_some();
+        let special = scenario.beside.iter().find(|beside| {
+            let needs = beside.factory.fabric(Rate::gbps(100), Encap::PAPER);
+            !needs.is_plain()
+        });
         let own = section
             .opt_text("queue")
-            .map_or(known, |queue| queue == "own");
+            .map_or(needs.credit.is_some() || special.is_some(), |queue| {
+                queue == "own"
+            });
         let both = || format!("{} and {}", scenario.protocol.name(), first.protocol.name());
-        if own && !known {
-            return Err(section
-                .problem("queue", format!("ports cannot tell {} apart", both()))
-                .label("the data of both is of class plain")
-                .help("write queue = \"shared\", or run a transport with credits"));
-        }
-        if own && priorities > 1 {
+        if let Some(special) = special.filter(|_| !own) {
+            let name = special.protocol.name();
             return Err(section
                 .problem(
                     "queue",
-                    "a queue of its own and priorities do not go together",
+                    format!(
+                        "{name} cannot share the queues of {}",
+                        scenario.protocol.name()
+                    ),
                 )
-                .help("write switch.priorities = 1, or queue = \"shared\""));
+                .label("its packets need treatment of their own at every port")
+                .help("write queue = \"own\""));
         }
         if !own && section.is_given("buffer") {
             return Err(section
@@ -97,25 +101,42 @@ impl Legacy {
         Ok(CreditSpec { share, ..credit })
     }
 
-    /// Its queue in a port. Weights are those of the shares when both queues are full: credits take
-    /// their part of the line first. Rounded down, so that data that credits released finds its part.
-    pub(crate) fn queue(
+    /// `port` with the queues of the transports beside. Weights are those of the shares when all queues are
+    /// full: credits take their part of the line first. Rounded down, so that data that credits released
+    /// finds its part.
+    pub(crate) fn beside(
         self,
         scenario: &Scenario,
+        mut port: PortSpec,
         credit: Option<CreditSpec>,
-        mark: Option<MarkSpec>,
-    ) -> LegacySpec {
+        rate: Rate,
+        encap: Encap,
+    ) -> PortSpec {
         let left = u64::from(CreditSpec::WHOLE - self.share);
         let (size, frame) = credit.map_or((0, 1), |c| (c.size_mean.into(), c.frame_max.into()));
-        let weight = 100 * u64::from(self.share) * (size + frame) / (left * frame);
-        LegacySpec {
-            weight: u16::try_from(weight.max(1)).expect("a share is at most 0.9"),
-            buffer: scenario
-                .legacy
-                .opt_bytes("buffer")
-                .unwrap_or_else(|| scenario.switch.bytes("buffer")),
-            mark,
+        let others = scenario.beside.len().max(1) as u64;
+        let weight = 100 * u64::from(self.share) * (size + frame) / (left * frame * others);
+        let weight = u16::try_from(weight.max(1)).expect("a share is at most 0.9");
+        let buffer = scenario
+            .legacy
+            .opt_bytes("buffer")
+            .unwrap_or_else(|| scenario.switch.bytes("buffer"));
+        for (lane, beside) in (1..).zip(&scenario.beside) {
+            let mut fabric = beside.factory.fabric(rate, encap);
+            if let (Some(mark), Some(at)) = (&mut fabric.mark, scenario.legacy.opt_bytes("mark")) {
+                (mark.min, mark.max) = (at, at);
+            }
+            if let Some(credit) = &mut fabric.credit {
+                credit.share = self.share_of_each(scenario.beside.len());
+            }
+            port = port.beside(lane, &fabric.port(buffer), Share::Bytes(weight));
         }
+        port
+    }
+
+    /// Part of every line that is each of `others`' transports', in 1/10,000.
+    pub(crate) fn share_of_each(self, others: usize) -> u16 {
+        self.share / u16::try_from(others.max(1)).expect("few transports")
     }
 
     /// Weights of the transports of a host: the run's own, and each of `others`.

@@ -1,0 +1,49 @@
+//! The routing of a whole run: which ports lead where, and from when.
+
+use switching::Routing;
+use topology::{NodeId, Routes, Row, ecmp_index_salted};
+use units::Time;
+
+/// The routing of a run: a new table whenever a link comes or goes.
+pub(crate) struct Ways {
+    /// From when each table holds, ascending; the first from the start.
+    pub(crate) epochs: Vec<(Time, Routes)>,
+}
+
+/// What one switch looks up, and until when it holds.
+pub(crate) struct View<'a> {
+    row: Row<'a>,
+    pub(crate) until: Time,
+}
+
+impl Ways {
+    /// What `node` looks up at `now`. `epoch` is that of its last look, at a moment no later.
+    pub(crate) fn of(&self, node: NodeId, epoch: &mut usize, now: Time) -> View<'_> {
+        while now >= self.ends(*epoch) {
+            *epoch += 1;
+        }
+        View {
+            row: self.epochs[*epoch].1.row_of(node),
+            until: self.ends(*epoch),
+        }
+    }
+
+    /// When the table of `epoch` holds no more.
+    fn ends(&self, epoch: usize) -> Time {
+        self.epochs
+            .get(epoch + 1)
+            .map_or(Time::NEVER, |&(from, _)| from)
+    }
+}
+
+impl Routing for View<'_> {
+    #[inline(always)] // once per packet-hop
+    fn ways(&self, host: u32) -> &[u16] {
+        self.row.ways(host)
+    }
+
+    #[inline(always)]
+    fn way_of_flow(conn: u32, salt: u32, ways: u32) -> u32 {
+        ecmp_index_salted(conn, salt, ways)
+    }
+}

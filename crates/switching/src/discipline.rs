@@ -1,0 +1,154 @@
+//! What every form of a port has in common.
+
+use model::intent::CreditSpec;
+use model::{ByClass, ConnId, DropReason, Packet};
+use units::{LineTime, Time};
+
+/// What keeps packets of one egress port, and says which leaves.
+///
+/// A discipline is a pure function of its state and the `now` it is given: called late with an
+/// old `now`, it does what it would have done on time. Token buckets advance in calls alone, in
+/// exact integers.
+pub trait Discipline {
+    /// A packet has arrived for this port. May mark or trim `packet` before it keeps a copy.
+    fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict;
+
+    /// The line is idle and nothing waits: may `packet` leave at once? Has the effect of
+    /// [`Discipline::enqueue`] followed by [`Discipline::dequeue`]; false has no effect at all.
+    fn pass(&mut self, now: Time, packet: &mut Packet) -> bool;
+
+    /// The line is idle at `now`: writes what leaves into `out`.
+    fn dequeue(&mut self, now: Time, out: &mut Packet) -> Dequeue;
+
+    /// What waits, the frame on the line left out.
+    fn backlog(&self) -> Backlog;
+
+    /// The most that ever waited, as [`Port::backlog`](crate::Port::backlog) counts it.
+    fn peak(&self) -> Backlog;
+
+    /// Bytes that take room in a switch's memory, the frame on the line left out.
+    fn held(&self) -> u64;
+
+    /// Whether the frame that left last counts as part of the port's queue while it is on the line.
+    fn counts_line(&self) -> bool;
+
+    /// Packets that wait, by class: the conservation check counts them.
+    fn waiting(&self) -> ByClass<u64>;
+
+    /// Packets marked so far.
+    fn marked(&self) -> u64;
+
+    /// Panics where an invariant of our own state is broken.
+    fn check(&self);
+}
+
+/// What is left of the frame on the line, worked out where somebody must know.
+#[derive(Clone, Copy, Debug)]
+pub struct OnLine {
+    /// When the line is idle again.
+    pub until: Time,
+    /// How long it takes for a byte.
+    pub line: LineTime,
+}
+
+impl OnLine {
+    /// Bytes of it at `now`, rounded up.
+    #[inline]
+    pub fn bytes(&self, now: Time) -> u64 {
+        self.line.bytes(self.until.since(now))
+    }
+}
+
+/// What became of a packet that arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It waits, in the queue of this number.
+    Queued(u8),
+    /// It was dropped.
+    Dropped(DropReason),
+    /// It goes back to its sender.
+    Bounced,
+}
+
+/// What [`Discipline::dequeue`] did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dequeue {
+    /// A packet leaves and others wait.
+    Packet,
+    /// A packet leaves and others wait, none of which may leave before this moment. An earlier
+    /// arrival asks again.
+    Then(Time),
+    /// A packet leaves and nothing else waits.
+    Last,
+    /// Something waits that may not leave before this moment. An earlier arrival asks again.
+    Wait(Time),
+    /// Something waits, and gates alone keep it: an arrival or a gate that opens asks again.
+    Held,
+    /// Nothing waits.
+    Empty,
+}
+
+/// What waits in a port.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Backlog {
+    /// Bytes of everything but credits.
+    pub data_bytes: u64,
+    /// Number of credits.
+    pub credits: u32,
+}
+
+/// What a flow control opens and closes at an egress port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Gate {
+    /// What it is before.
+    pub of: GateOf,
+    /// Whether packets may leave through it.
+    pub state: GateState,
+}
+
+/// What a gate is before.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum GateOf {
+    /// The queue of this number.
+    Queue(u8),
+    /// Every queue that packets of this priority come to.
+    Priority(u8),
+    /// One connection, where connections have queues of their own.
+    Flow(ConnId),
+}
+
+/// Whether packets may leave through a gate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GateState {
+    /// Any number.
+    Open,
+    /// None.
+    Closed,
+    /// This many bytes, and no frame that needs more.
+    Bytes(u64),
+}
+
+/// A line on which nothing is.
+#[cfg(test)]
+pub(crate) const IDLE: OnLine = OnLine {
+    until: Time::ZERO,
+    line: LineTime::new(units::Rate::gbps(10)),
+};
+
+/// The length limit of a credit queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CreditRoom(pub(crate) CreditSpec);
+
+impl CreditRoom {
+    /// Whether another credit of `size` bytes fits beside `credits` of `bytes` in all.
+    #[inline]
+    pub(crate) fn has_room(&self, credits: usize, bytes: u64, size: u16) -> bool {
+        let limit = u64::from(self.0.queue_limit);
+        match self.0.count {
+            model::intent::CreditCount::Credits => (credits as u64) < limit,
+            model::intent::CreditCount::Bytes => {
+                bytes + u64::from(size) <= limit * u64::from(self.0.size_mean)
+            }
+        }
+    }
+}

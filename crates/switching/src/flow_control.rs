@@ -1,0 +1,75 @@
+//! Hop-by-hop flow control: what a switch does about its neighbours.
+//!
+//! A flow control is told of every packet that comes in, leaves, and of every frame that a neighbour's
+//! flow control sent. It answers with frames of class [`Class::Link`](model::Class::Link) for its neighbours and by opening and
+//! closing gates of its own ports. Its frames go before everything else on a line and are never
+//! forwarded. A switch with one makes the choices of all its ports in the order of time.
+
+use crate::discipline::{Gate, GateOf, GateState};
+use model::Packet;
+use units::Time;
+
+/// The flow control of one switch.
+pub trait FlowControl: Send {
+    /// The queue of the egress port that `packet` shall join, where that is not the classifier's choice.
+    fn assign(&mut self, now: Time, passage: &Passage<'_>) -> Option<u8> {
+        let _ = (now, passage);
+        None
+    }
+
+    /// A packet waits at a port now. Of those that were dropped it is not told.
+    fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say);
+
+    /// A packet begins to leave.
+    fn left(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say);
+
+    /// The frame of a neighbour has come in by `port`.
+    fn heard(&mut self, now: Time, port: u16, frame: &Packet, say: &mut Say);
+
+    /// When it next wants [`FlowControl::on_deadline`]; [`Time::NEVER`] for not at all.
+    fn deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The moment that [`FlowControl::deadline`] named has come. It must name a later one now.
+    fn on_deadline(&mut self, now: Time, say: &mut Say) {
+        let _ = (now, say);
+    }
+
+    /// Panics where an invariant of our own state is broken.
+    fn check(&self) {}
+}
+
+/// A packet on its way through a switch.
+#[derive(Clone, Copy, Debug)]
+pub struct Passage<'a> {
+    /// The packet.
+    pub packet: &'a Packet,
+    /// The port by which it came.
+    pub ingress: u16,
+    /// The port by which it leaves.
+    pub egress: u16,
+    /// Its queue there; 0 before it has one.
+    pub queue: u8,
+    /// Bytes that wait at that port, this packet included while it does.
+    pub held: u64,
+}
+
+/// What a flow control has to say: frames for neighbours, and gates of its own ports.
+#[derive(Debug, Default)]
+pub struct Say {
+    pub(crate) frames: Vec<(u16, Packet)>,
+    pub(crate) gates: Vec<(u16, Gate)>,
+}
+
+impl Say {
+    /// Sends `frame` to the neighbour at `port`, before all that waits there.
+    pub fn frame(&mut self, port: u16, frame: Packet) {
+        self.frames.push((port, frame));
+    }
+
+    /// Opens or closes a gate of `port`.
+    pub fn gate(&mut self, port: u16, of: GateOf, state: GateState) {
+        self.gates.push((port, Gate { of, state }));
+    }
+}

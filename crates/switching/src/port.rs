@@ -1,0 +1,383 @@
+//! One egress port of a switch: its queues, its line, and what it has counted.
+
+use crate::discipline::{Backlog, Dequeue, Discipline, Gate, OnLine, Verdict};
+use crate::form::Form;
+use crate::queues::Spilled;
+use crate::switch::{Line, Loss, Outlet};
+use model::{ByClass, ByReason, DropReason, Packet};
+use std::collections::VecDeque;
+use units::{LineTime, Span, Time};
+
+/// Packets and bytes that went on a line, by class number; eight, so that no index is checked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sent {
+    packets: [u64; 8],
+    bytes: [u64; 8],
+}
+
+impl Sent {
+    /// Counts `packet`.
+    #[inline]
+    pub fn add(&mut self, packet: &Packet) {
+        let class = packet.class_index();
+        self.packets[class] += 1;
+        self.bytes[class] += u64::from(packet.size);
+    }
+
+    /// Packets so far.
+    pub fn packets(&self) -> ByClass<u64> {
+        ByClass::from_fn(|class| self.packets[class as usize])
+    }
+
+    /// Bytes so far.
+    pub fn bytes(&self) -> ByClass<u64> {
+        ByClass::from_fn(|class| self.bytes[class as usize])
+    }
+}
+
+/// What a port has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets put on the line.
+    pub packets: ByClass<u64>,
+    /// Bytes put on the line.
+    pub bytes: ByClass<u64>,
+    /// Packets dropped at the port, by class.
+    pub dropped: ByClass<u64>,
+    /// Packets dropped at the port, by reason.
+    pub drop_reasons: ByReason<u64>,
+    /// Packets that left marked.
+    pub marked: u64,
+    /// Most bytes of data that waited at once in the port's buffer, with what was left of the frame on
+    /// the line.
+    pub queue_max: u64,
+    /// Most credits that waited at once.
+    pub credits_max: u32,
+}
+
+/// One egress port.
+#[derive(Debug)]
+pub struct Port {
+    form: Form,
+    line: LineTime,
+    delay: Span,
+    link: u32,
+    number: u16,
+    /// When the line is idle again.
+    free_at: Time,
+    /// When the next choice can be made; never, while nothing waits that may leave.
+    choose_at: Time,
+    /// Whether the port is in the switch's list of those that wait.
+    listed: bool,
+    /// Something waits that gates alone keep: nothing may pass it.
+    held_back: bool,
+    shapes_credits: bool,
+    /// For a first-in first-out port: below this wait, nobody is dropped or marked.
+    quiet_below: Span,
+    /// For a first-in first-out port: the longest time that the line was promised ahead.
+    promised_max: Span,
+    /// Frames of the link's own, before everything else.
+    frames: VecDeque<Packet>,
+    /// What went on the line.
+    pub sent: Sent,
+    dropped: ByClass<u64>,
+    drop_reasons: ByReason<u64>,
+}
+
+impl Port {
+    pub(crate) fn new(form: Form, of: &Line<'_>, number: u16) -> Self {
+        let quiet = form.admission().map(crate::Admission::quiet_below);
+        Self {
+            form,
+            line: of.line,
+            delay: of.delay,
+            link: of.link,
+            number,
+            free_at: Time::ZERO,
+            choose_at: Time::NEVER,
+            listed: false,
+            held_back: false,
+            shapes_credits: of.spec.credit().is_some(),
+            quiet_below: quiet.map_or(Span::ZERO, |bytes| of.line.of(bytes)),
+            promised_max: Span::ZERO,
+            frames: VecDeque::new(),
+            sent: Sent::default(),
+            dropped: ByClass::default(),
+            drop_reasons: ByReason::default(),
+        }
+    }
+
+    /// The link that it feeds.
+    #[inline]
+    pub fn link(&self) -> u32 {
+        self.link
+    }
+
+    #[inline]
+    pub(crate) fn number(&self) -> u16 {
+        self.number
+    }
+
+    #[inline]
+    pub(crate) fn choose_at(&self) -> Time {
+        self.choose_at
+    }
+
+    #[inline]
+    pub(crate) fn is_fifo(&self) -> bool {
+        matches!(self.form, Form::Fifo(_))
+    }
+
+    pub(crate) fn shapes_credits(&self) -> bool {
+        self.shapes_credits
+    }
+
+    /// Whether the line is idle at `now` and nothing waits for it.
+    #[inline]
+    pub(crate) fn is_idle(&self, now: Time) -> bool {
+        self.choose_at == Time::NEVER && self.free_at <= now && !self.held_back
+    }
+
+    /// When the line would be idle if nothing else came.
+    pub(crate) fn idle_from(&self, now: Time) -> Time {
+        let free = self.free_at.max(now);
+        match &self.form {
+            Form::Fifo(_) => free,
+            form => free + self.line.of(form.backlog().data_bytes),
+        }
+    }
+
+    /// Bytes that take room in the port's buffer or the switch's memory.
+    #[inline]
+    pub fn held(&self) -> u64 {
+        if self.is_fifo() { 0 } else { self.form.held() }
+    }
+
+    /// Puts a packet on the line at `start`.
+    ///
+    /// # Panics
+    /// If it is smaller than any frame: the length of a simulator's window, and with it its memory
+    /// safety, rests on that.
+    #[inline(always)]
+    pub(crate) fn transmit(&mut self, start: Time, packet: &Packet, out: &mut impl Outlet) {
+        if packet.size < model::FRAME_SMALLEST {
+            too_small(packet);
+        }
+        self.sent.add(packet);
+        self.free_at = start + self.line.of(u64::from(packet.size));
+        out.send(self.link, packet, self.free_at + self.delay);
+    }
+
+    /// Promises the line of a FIFO to a packet that has come in at `now`, if it is admitted.
+    #[inline(always)]
+    pub(crate) fn promise(&mut self, now: Time, packet: &mut Packet, out: &mut impl Outlet) {
+        let wait = self.free_at.since(now);
+        if wait >= self.quiet_below
+            && let Err(reason) = self.judge(wait, packet)
+        {
+            self.drop(now, packet, reason, out);
+            return;
+        }
+        self.transmit(now + wait, packet, out);
+        let promised = self.free_at.since(now);
+        // A branch, because it is rarely the longest.
+        if promised > self.promised_max {
+            self.promised_max = promised;
+        }
+    }
+
+    /// Judges a packet before a FIFO that has promised its line for `wait`.
+    #[inline(never)]
+    fn judge(&mut self, wait: Span, packet: &mut Packet) -> Result<(), DropReason> {
+        let Form::Fifo(fifo) = &mut self.form else {
+            unreachable!("only FIFO ports promise")
+        };
+        let level = crate::Level {
+            queue: self.line.bytes(wait),
+            ..crate::Level::default()
+        };
+        fifo.admission.judge_closely(level, packet)
+    }
+
+    #[cold]
+    pub(crate) fn drop(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        reason: DropReason,
+        out: &mut impl Outlet,
+    ) {
+        self.dropped[packet.class()] += 1;
+        self.drop_reasons[reason] += 1;
+        out.lost(now, packet, Loss::Port(self.link, reason));
+    }
+
+    #[inline]
+    fn on_line(&self) -> OnLine {
+        OnLine {
+            until: self.free_at,
+            line: self.line,
+        }
+    }
+
+    /// Offers `packet` to the queues, or to that of number `assigned`.
+    #[inline]
+    pub(crate) fn enqueue(
+        &mut self,
+        now: Time,
+        assigned: Option<u8>,
+        packet: &mut Packet,
+    ) -> Verdict {
+        let line = self.on_line();
+        match (assigned, &mut self.form) {
+            (Some(queue), Form::Queues(queues)) => queues.enqueue_in(queue, now, line, packet),
+            (_, form) => form.enqueue(now, line, packet),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn pass(&mut self, now: Time, packet: &mut Packet) -> bool {
+        self.form.pass(now, packet)
+    }
+
+    #[inline]
+    pub(crate) fn dequeue(&mut self, now: Time, out: &mut Packet) -> Dequeue {
+        self.form.dequeue(now, out)
+    }
+
+    /// The queue of the packet that left last, where queues have numbers.
+    pub(crate) fn last_queue(&self) -> u8 {
+        match &self.form {
+            Form::Queues(queues) => queues.last_queue(),
+            _ => 0,
+        }
+    }
+
+    /// A packet that had to make room, with what becomes of it.
+    #[inline]
+    pub(crate) fn spilled(&mut self) -> Option<(Packet, Spilled)> {
+        match &mut self.form {
+            Form::Queues(queues) => queues.spilled(),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn gate(&mut self, gate: Gate) {
+        self.form.gate(gate);
+        self.held_back = false; // to be found out anew
+    }
+
+    /// Keeps a frame of the link's own until the line is idle.
+    pub(crate) fn say(&mut self, frame: Packet) {
+        self.frames.push_back(frame);
+    }
+
+    /// Puts the next frame of the link's own on the line, if there is one.
+    #[inline]
+    pub(crate) fn say_next(&mut self, now: Time, out: &mut impl Outlet) -> bool {
+        let Some(frame) = self.frames.pop_front() else {
+            return false;
+        };
+        self.transmit(now, &frame, out);
+        self.choose_at = self.free_at;
+        true
+    }
+
+    /// Something may leave as soon as the line is idle.
+    #[inline]
+    pub(crate) fn look_at(&mut self, now: Time) {
+        self.choose_at = self.choose_at.min(now.max(self.free_at));
+    }
+
+    #[inline]
+    pub(crate) fn wait(&mut self, until: Time) {
+        self.choose_at = until;
+    }
+
+    #[inline]
+    pub(crate) fn wait_after(&mut self, next: Time) {
+        self.choose_at = next.max(self.free_at);
+    }
+
+    /// Nothing may leave until something comes, or a gate opens.
+    #[inline]
+    pub(crate) fn rest(&mut self, held_back: bool) {
+        self.choose_at = Time::NEVER;
+        self.held_back = held_back;
+    }
+
+    /// Puts it in the switch's list; false where it is there.
+    #[inline]
+    pub(crate) fn enlist(&mut self) -> bool {
+        !std::mem::replace(&mut self.listed, true)
+    }
+
+    #[inline]
+    pub(crate) fn delist(&mut self) {
+        self.listed = false;
+    }
+
+    /// What waits at `now`: bytes of data with what is left of a frame of theirs on the line, and
+    /// credits. Bytes in queues without a bound of the port's buffer are among them.
+    pub fn backlog(&self, now: Time) -> Backlog {
+        let line = self.line.bytes(self.free_at.since(now));
+        match &self.form {
+            Form::Fifo(_) => Backlog {
+                data_bytes: line,
+                credits: 0,
+            },
+            form => {
+                let mut backlog = form.backlog();
+                backlog.data_bytes += if form.counts_line() { line } else { 0 };
+                backlog
+            }
+        }
+    }
+
+    /// What it has counted so far.
+    pub fn counters(&self) -> Counters {
+        let mut counters = Counters {
+            packets: self.sent.packets(),
+            bytes: self.sent.bytes(),
+            dropped: self.dropped,
+            drop_reasons: self.drop_reasons,
+            ..Counters::default()
+        };
+        match &self.form {
+            Form::Fifo(fifo) => {
+                counters.queue_max = self.line.bytes(self.promised_max);
+                counters.marked = fifo.admission.marked();
+            }
+            form => {
+                counters.queue_max = form.peak().data_bytes;
+                counters.credits_max = form.peak().credits;
+                counters.marked = form.marked();
+            }
+        }
+        counters
+    }
+
+    /// Packets that wait, by class. A FIFO hands packets to the link as they arrive.
+    pub fn waiting(&self) -> ByClass<u64> {
+        let mut waiting = match &self.form {
+            Form::Fifo(_) => ByClass::default(),
+            form => form.waiting(),
+        };
+        for frame in &self.frames {
+            waiting[frame.class()] += 1;
+        }
+        waiting
+    }
+
+    pub(crate) fn check(&self) {
+        if !self.is_fifo() {
+            self.form.check();
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn too_small(packet: &Packet) -> ! {
+    panic!("{packet:?} is smaller than any frame")
+}

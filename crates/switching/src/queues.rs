@@ -1,0 +1,644 @@
+//! The general port: any list of queues, served by level, by share and by their order.
+
+use crate::admission::{Admission, Level as Fill};
+use crate::bucket::CreditBucket;
+use crate::credit_port::short;
+use crate::discipline::{
+    Backlog, CreditRoom, Dequeue, Discipline, Gate, GateOf, GateState, OnLine, Verdict,
+};
+use crate::store::Store;
+use model::intent::{Limit, MarkAt, Over, PortSpec, QueueSpec, Share};
+use model::{ByClass, Class, ConnId, DropReason, LANES, Packet, Rng};
+use units::{LineTime, Time};
+
+/// Bytes that a weight of one earns per turn: with the usual weight of 100 more than a jumbo frame, so
+/// that every turn serves at least one. [Shreedhar and Varghese 1995 s3.2]
+const QUANTUM: u64 = 100;
+/// Groups of one level. [ours]
+pub(crate) const GROUPS_MAX: usize = 16;
+/// No queue takes it.
+const NOWHERE: u8 = u8::MAX;
+/// Kinds of packets that a classifier tells apart: trimmed or whole, lane, class and priority.
+const KINDS: usize = 2 * LANES as usize * 8 * 8;
+
+/// The general port.
+#[derive(Debug)]
+pub struct Queues {
+    /// By kind of packet, its queue.
+    queue_of: Box<[u8; KINDS]>,
+    queues: Vec<Queue>,
+    levels: Vec<Level>,
+    /// Bytes for which the queues of the port's buffer have room together, and what waits in them.
+    buffer: u64,
+    buffered: u64,
+    /// Bytes in all bounded queues.
+    held: u64,
+    /// Bytes in those that count as the port's queue, and the most that ever were.
+    counted: u64,
+    peak: u64,
+    largest: u16,
+    peak_credits: usize,
+    /// The queue of the frame on the line.
+    last: usize,
+    /// Packets that had to make room, with what becomes of them.
+    spilled: Vec<(Packet, Spilled)>,
+    rng: Rng,
+}
+
+/// What becomes of a packet that had to make room for another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spilled {
+    /// It is dropped.
+    Dropped(DropReason),
+    /// It goes back to its sender.
+    Bounced,
+}
+
+/// Queues that are served before those of every later level.
+#[derive(Debug)]
+struct Level {
+    groups: Vec<Group>,
+    /// Whose turn it is.
+    turn: usize,
+}
+
+/// Queues that share the line as one; the earlier goes first.
+#[derive(Debug)]
+struct Group {
+    queues: Vec<usize>,
+    share: Share,
+    /// What it may still send in its turn: bytes or packets.
+    deficit: u64,
+}
+
+#[derive(Debug)]
+struct Queue {
+    spec: QueueSpec,
+    store: Store,
+    bytes: u64,
+    victims: u64,
+    admission: Admission,
+    bucket: Option<CreditBucket>,
+    gate: GateState,
+    /// Priorities whose packets come here, as bits.
+    serves: u8,
+}
+
+/// Whether a queue may send now.
+enum Ready {
+    /// This many bytes.
+    Now(u16),
+    /// Not before this moment.
+    At(Time),
+    /// A gate keeps it.
+    Held,
+    /// Nothing waits.
+    Empty,
+}
+
+impl Queues {
+    /// The port of `spec` on `line`. `buffer` bytes have room: the port's own, or the shared memory.
+    pub fn new(spec: &PortSpec, buffer: u64, line: LineTime, rng: &Rng) -> Self {
+        let queue_of: [u8; KINDS] = std::array::from_fn(|kind| place_of(spec, kind));
+        let make = |(place, queue): (u8, &QueueSpec)| {
+            let limit = match queue.limit {
+                Limit::Port => buffer,
+                Limit::Bytes(bytes) => bytes.get(),
+                Limit::Packets(_) | Limit::Credits | Limit::None => u64::MAX,
+            };
+            Queue {
+                spec: *queue,
+                store: Store::new(queue.order),
+                bytes: 0,
+                victims: 0,
+                admission: Admission::new(queue, limit, rng.part(place.into())),
+                bucket: queue.shape.map(|shape| CreditBucket::new(shape, line)),
+                gate: GateState::Open,
+                serves: (0..KINDS)
+                    .filter(|&kind| queue_of[kind] == place)
+                    .fold(0, |bits, kind| bits | 1 << (kind & 7)),
+            }
+        };
+        Self {
+            queues: (0..).zip(&spec.queues).map(make).collect(),
+            queue_of: Box::new(queue_of),
+            levels: levels(spec),
+            buffer,
+            buffered: 0,
+            held: 0,
+            counted: 0,
+            peak: 0,
+            largest: 0,
+            peak_credits: 0,
+            last: 0,
+            spilled: Vec::new(),
+            rng: rng.part(u64::from(NOWHERE)),
+        }
+    }
+
+    /// Takes `packet` into queue number `queue`, whatever the classifier says: for a flow control that
+    /// assigns queues.
+    pub fn enqueue_in(
+        &mut self,
+        queue: u8,
+        now: Time,
+        line: OnLine,
+        packet: &mut Packet,
+    ) -> Verdict {
+        self.join(usize::from(queue), now, line, packet)
+    }
+
+    /// A packet that had to make room since the last call, with what becomes of it.
+    pub fn spilled(&mut self) -> Option<(Packet, Spilled)> {
+        self.spilled.pop()
+    }
+
+    /// Opens or closes a gate.
+    pub fn gate(&mut self, gate: Gate) {
+        match gate.of {
+            GateOf::Queue(number) => {
+                if let Some(queue) = self.queues.get_mut(usize::from(number)) {
+                    queue.gate = gate.state;
+                }
+            }
+            GateOf::Priority(priority) => {
+                for queue in &mut self.queues {
+                    if queue.serves >> priority & 1 == 1 {
+                        queue.gate = gate.state;
+                    }
+                }
+            }
+            GateOf::Flow(conn) => self.pause_flow(conn, gate.state != GateState::Open),
+        }
+    }
+
+    fn pause_flow(&mut self, conn: ConnId, paused: bool) {
+        for queue in &mut self.queues {
+            queue.store.pause(conn, paused);
+        }
+    }
+
+    /// The queue of the packet that left last.
+    pub fn last_queue(&self) -> u8 {
+        u8::try_from(self.last).expect("a port has at most 64 queues: PortSpec::check")
+    }
+
+    /// Bytes that wait in queue number `queue`.
+    pub fn bytes_in(&self, queue: u8) -> u64 {
+        self.queues[usize::from(queue)].bytes
+    }
+
+    /// Takes `packet` into `queue`, or does what is done with what finds no room there.
+    fn join(&mut self, queue: usize, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
+        match self.admit(queue, now, line, packet) {
+            Ok(()) => {
+                self.push(queue, now, line, *packet);
+                number(queue)
+            }
+            Err(DropReason::Full) => match self.queues[queue].spec.over {
+                Over::Drop => Verdict::Dropped(DropReason::Full),
+                Over::Trim { to, coin, bounce } => {
+                    self.trim(queue, (to, coin, bounce), now, line, packet)
+                }
+                Over::PushOut => self.push_out(queue, now, line, packet),
+            },
+            Err(reason) => Verdict::Dropped(reason),
+        }
+    }
+
+    /// Whether `queue` has room for `packet`; marks it where it must be.
+    fn admit(
+        &mut self,
+        queue: usize,
+        now: Time,
+        line: OnLine,
+        packet: &mut Packet,
+    ) -> Result<(), DropReason> {
+        let size = u64::from(packet.size);
+        let on_line = if self.queues[self.last].spec.is_data() {
+            line.bytes(now)
+        } else {
+            0
+        };
+        let (last, held, room_taken) = (self.last, self.held, self.buffered + on_line + size);
+        let buffer = self.buffer;
+        let own = &mut self.queues[queue];
+        let room = match own.spec.limit {
+            Limit::Port => room_taken <= buffer,
+            Limit::Packets(most) => own.store.len() < usize::from(most),
+            Limit::Credits => own.has_room_for_credit(packet.size),
+            Limit::Bytes(_) | Limit::None => true, // the admission's, or nobody's, to refuse
+        };
+        if !room {
+            let credits = own.spec.limit == Limit::Credits;
+            return Err(if credits {
+                DropReason::CreditFull
+            } else {
+                DropReason::Full
+            });
+        }
+        let fill = Fill {
+            queue: own.bytes + if last == queue { line.bytes(now) } else { 0 },
+            victims: own.victims,
+            elsewhere: held - if own.spec.is_bounded() { own.bytes } else { 0 },
+        };
+        own.admission.judge_closely(fill, packet)
+    }
+
+    fn push(&mut self, queue: usize, now: Time, line: OnLine, packet: Packet) {
+        let on_line = self.line_of(now, line);
+        let own = &mut self.queues[queue];
+        own.count(&packet);
+        own.store.push(packet);
+        if own.spec.limit == Limit::Credits {
+            self.peak_credits = self.peak_credits.max(own.store.len());
+        }
+        let (spec, size) = (own.spec, u64::from(packet.size));
+        self.buffered += size * u64::from(spec.is_data());
+        self.held += size * u64::from(spec.is_bounded());
+        if spec.is_counted() {
+            self.counted += size;
+            self.peak = self.peak.max(self.counted + on_line);
+        }
+    }
+
+    /// What is left on the line of a frame that counts as the port's queue.
+    fn line_of(&self, now: Time, line: OnLine) -> u64 {
+        if self.counts_line() {
+            line.bytes(now)
+        } else {
+            0
+        }
+    }
+
+    /// Cuts the payload off `packet`, or off the last that waits in `queue`, which then makes room.
+    fn trim(
+        &mut self,
+        queue: usize,
+        (to, coin, bounce): (u16, bool, bool),
+        now: Time,
+        line: OnLine,
+        packet: &mut Packet,
+    ) -> Verdict {
+        let cut_last = coin && self.rng.below(2) == 0;
+        if cut_last && let Some(mut other) = self.take_last(queue) {
+            if self.admit(queue, now, line, packet).is_ok() {
+                self.push(queue, now, line, *packet);
+                match self.join_trimmed(queue, (to, bounce), now, line, &mut other) {
+                    Verdict::Queued(_) => {}
+                    Verdict::Dropped(reason) => {
+                        self.spilled.push((other, Spilled::Dropped(reason)));
+                    }
+                    Verdict::Bounced => self.spilled.push((other, Spilled::Bounced)),
+                }
+                return number(queue);
+            }
+            self.push(queue, now, line, other); // a larger one does not fit in its place
+        }
+        self.join_trimmed(queue, (to, bounce), now, line, packet)
+    }
+
+    /// What becomes of a packet that is cut to `to` bytes because `queue` has no room.
+    fn join_trimmed(
+        &mut self,
+        queue: usize,
+        (to, bounce): (u16, bool),
+        now: Time,
+        line: OnLine,
+        packet: &mut Packet,
+    ) -> Verdict {
+        if packet.trimmed() || packet.size <= to {
+            return Verdict::Dropped(DropReason::Full);
+        }
+        packet.trim(to);
+        let place = self.queue_of[kind_of(packet)];
+        let next = usize::from(place);
+        if place == NOWHERE || next == queue {
+            return Verdict::Dropped(DropReason::Full);
+        }
+        match self.admit(next, now, line, packet) {
+            Ok(()) => {
+                self.push(next, now, line, *packet);
+                number(next)
+            }
+            Err(DropReason::Full) if bounce && !packet.bounced() => Verdict::Bounced,
+            Err(reason) => Verdict::Dropped(reason),
+        }
+    }
+
+    /// Drops what ranks above `packet` until it has room, or `packet` itself.
+    fn push_out(&mut self, queue: usize, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
+        while let Some(other) = self.queues[queue].store.take_above(packet.shared()) {
+            self.uncount(queue, &other);
+            self.spilled
+                .push((other, Spilled::Dropped(DropReason::PushedOut)));
+            if self.admit(queue, now, line, packet).is_ok() {
+                self.push(queue, now, line, *packet);
+                return number(queue);
+            }
+        }
+        Verdict::Dropped(DropReason::Full)
+    }
+
+    /// Takes the last packet out of `queue`.
+    fn take_last(&mut self, queue: usize) -> Option<Packet> {
+        let packet = self.queues[queue].store.pop_back()?;
+        self.uncount(queue, &packet);
+        Some(packet)
+    }
+
+    fn uncount(&mut self, queue: usize, packet: &Packet) {
+        let own = &mut self.queues[queue];
+        own.uncount(packet);
+        let (spec, size) = (own.spec, u64::from(packet.size));
+        self.buffered -= size * u64::from(spec.is_data());
+        self.held -= size * u64::from(spec.is_bounded());
+        self.counted -= size * u64::from(spec.is_counted());
+    }
+
+    /// The queue that sends next.
+    fn next(&mut self, now: Time) -> Result<usize, Dequeue> {
+        let (mut wait, mut held) = (Time::NEVER, false);
+        for level in 0..self.levels.len() {
+            let count = self.levels[level].groups.len();
+            let mut first = [None; GROUPS_MAX];
+            for group in 0..count {
+                for place in 0..self.levels[level].groups[group].queues.len() {
+                    let queue = self.levels[level].groups[group].queues[place];
+                    match self.queues[queue].ready(now) {
+                        Ready::Now(size) => {
+                            first[group] = Some((queue, size));
+                            break;
+                        }
+                        Ready::At(at) => wait = wait.min(at),
+                        Ready::Held => held = true,
+                        Ready::Empty => {}
+                    }
+                }
+            }
+            if let Some(queue) = self.levels[level].choose(&first[..count]) {
+                return Ok(queue);
+            }
+        }
+        Err(match wait {
+            Time::NEVER if held => Dequeue::Held,
+            Time::NEVER => Dequeue::Empty,
+            at => Dequeue::Wait(at),
+        })
+    }
+}
+
+impl Level {
+    /// Whose turn it is among the groups, of which `first` says what each would send: deficit round
+    /// robin. [Shreedhar and Varghese 1995]
+    fn choose(&mut self, first: &[Option<(usize, u16)>]) -> Option<usize> {
+        let ready = first.iter().flatten().count();
+        if ready <= 1 {
+            // Alone it needs no share, and it saves nothing up.
+            self.groups.iter_mut().for_each(|group| group.deficit = 0);
+            let alone = first.iter().position(Option::is_some)?;
+            self.turn = alone;
+            return first[alone].map(|(queue, _)| queue);
+        }
+        loop {
+            let turn = self.turn;
+            let group = &mut self.groups[turn];
+            match first[turn] {
+                Some((queue, size)) if group.deficit >= group.cost(size) => {
+                    group.deficit -= group.cost(size);
+                    return Some(queue);
+                }
+                Some(_) => {}
+                None => group.deficit = 0,
+            }
+            self.turn = (turn + 1) % self.groups.len();
+            let next = &mut self.groups[self.turn];
+            next.deficit += match next.share {
+                Share::Bytes(weight) => u64::from(weight.max(1)) * QUANTUM,
+                Share::Packets(packets) => u64::from(packets.max(1)),
+            };
+        }
+    }
+}
+
+impl Group {
+    fn cost(&self, size: u16) -> u64 {
+        match self.share {
+            Share::Bytes(_) => u64::from(size),
+            Share::Packets(_) => 1,
+        }
+    }
+}
+
+impl Queue {
+    fn has_room_for_credit(&self, size: u16) -> bool {
+        self.spec
+            .shape
+            .is_none_or(|shape| CreditRoom(shape).has_room(self.store.len(), self.bytes, size))
+    }
+
+    fn count(&mut self, packet: &Packet) {
+        self.bytes += u64::from(packet.size);
+        if self.admission.is_victim(packet) {
+            self.victims += u64::from(packet.size);
+        }
+    }
+
+    fn uncount(&mut self, packet: &Packet) {
+        self.bytes -= u64::from(packet.size);
+        if self.admission.is_victim(packet) {
+            self.victims -= u64::from(packet.size);
+        }
+    }
+
+    fn ready(&self, now: Time) -> Ready {
+        let Some(head) = self.store.head() else {
+            return if self.store.len() == 0 {
+                Ready::Empty
+            } else {
+                Ready::Held
+            };
+        };
+        let open = match self.gate {
+            GateState::Open => true,
+            GateState::Closed => false,
+            GateState::Bytes(left) => u64::from(head.size) <= left,
+        };
+        if !open {
+            return Ready::Held;
+        }
+        let at = self.bucket.as_ref().map(|b| b.ready_after(now, head.size));
+        match at {
+            Some(at) if at > now => Ready::At(at),
+            Some(_) | None => Ready::Now(head.size),
+        }
+    }
+}
+
+impl Discipline for Queues {
+    fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
+        self.largest = self.largest.max(packet.size);
+        match self.queue_of[kind_of(packet)] {
+            NOWHERE => Verdict::Dropped(DropReason::Full),
+            queue => self.join(usize::from(queue), now, line, packet),
+        }
+    }
+
+    fn pass(&mut self, _now: Time, _packet: &mut Packet) -> bool {
+        false
+    }
+
+    fn dequeue(&mut self, now: Time, out: &mut Packet) -> Dequeue {
+        let queue = match self.next(now) {
+            Ok(queue) => queue,
+            Err(nothing) => return nothing,
+        };
+        let own = &mut self.queues[queue];
+        let Some(packet) = own.store.pop() else {
+            return Dequeue::Empty;
+        };
+        *out = packet;
+        if let Some(bucket) = &mut own.bucket {
+            let taken = bucket.take(now, packet.size);
+            debug_assert!(taken.is_ok(), "it was ready");
+        }
+        if let GateState::Bytes(left) = &mut own.gate {
+            *left -= u64::from(packet.size);
+        }
+        let before = own.bytes;
+        if own.spec.mark.is_some_and(|mark| mark.at == MarkAt::Dequeue) {
+            own.admission.mark_leaving(before, out);
+        }
+        self.uncount(queue, &packet);
+        self.last = queue;
+        if self.queues.iter().all(|queue| queue.store.len() == 0) {
+            Dequeue::Last
+        } else {
+            Dequeue::Packet
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        let of = |credits: bool| {
+            self.queues
+                .iter()
+                .filter(move |queue| (queue.spec.limit == Limit::Credits) == credits)
+        };
+        Backlog {
+            data_bytes: of(false).map(|queue| queue.bytes).sum(),
+            credits: short(of(true).map(|queue| queue.store.len()).sum()),
+        }
+    }
+
+    fn peak(&self) -> Backlog {
+        Backlog {
+            data_bytes: self.peak,
+            credits: short(self.peak_credits),
+        }
+    }
+
+    fn held(&self) -> u64 {
+        self.held
+    }
+
+    fn counts_line(&self) -> bool {
+        self.queues[self.last].spec.is_counted()
+    }
+
+    fn waiting(&self) -> ByClass<u64> {
+        let mut count = ByClass::default();
+        for packet in self.queues.iter().flat_map(|queue| queue.store.iter()) {
+            count[packet.class()] += 1;
+        }
+        count
+    }
+
+    fn marked(&self) -> u64 {
+        self.queues.iter().map(|q| q.admission.marked()).sum()
+    }
+
+    fn check(&self) {
+        let (mut held, mut buffered, mut counted) = (0, 0, 0);
+        for (number, queue) in self.queues.iter().enumerate() {
+            let sizes = || queue.store.iter().map(|packet| u64::from(packet.size));
+            assert_eq!(sizes().sum::<u64>(), queue.bytes, "bytes of queue {number}");
+            assert_eq!(
+                sizes().count(),
+                queue.store.len(),
+                "length of queue {number}"
+            );
+            held += queue.bytes * u64::from(queue.spec.is_bounded());
+            buffered += queue.bytes * u64::from(queue.spec.is_data());
+            counted += queue.bytes * u64::from(queue.spec.is_counted());
+        }
+        assert_eq!(
+            (held, buffered, counted),
+            (self.held, self.buffered, self.counted),
+            "bytes in bounded queues, in the port's buffer, in what is called its queue"
+        );
+        assert!(buffered <= self.buffer, "{buffered} B in {}", self.buffer);
+        assert!(
+            self.spilled.is_empty(),
+            "somebody must take what was spilled"
+        );
+    }
+}
+
+fn number(queue: usize) -> Verdict {
+    Verdict::Queued(u8::try_from(queue).expect("a port has at most 64 queues: PortSpec::check"))
+}
+
+/// The number of a kind of packet: what classifiers look at.
+#[inline]
+fn kind_of(packet: &Packet) -> usize {
+    let kind = usize::from(packet.trimmed()) << 8
+        | usize::from(packet.lane()) << 6
+        | packet.class_index() << 3
+        | usize::from(packet.priority());
+    kind & (KINDS - 1)
+}
+
+/// The queue that takes packets of a kind.
+fn place_of(spec: &PortSpec, kind: usize) -> u8 {
+    let bits = |at: u32, bits: usize| u8::try_from(kind >> at & bits).expect("a few bits");
+    let class = Class::ALL.get(usize::from(bits(3, 7))).copied();
+    class
+        .and_then(|class| spec.queue_of(bits(6, 3), class, bits(0, 7), bits(8, 1) == 1))
+        .and_then(|place| u8::try_from(place).ok())
+        .unwrap_or(NOWHERE)
+}
+
+/// The queues of `spec`, by level and group.
+fn levels(spec: &PortSpec) -> Vec<Level> {
+    let mut numbers: Vec<u8> = spec.queues.iter().map(|queue| queue.level).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let share = |group: u8| spec.shares.get(usize::from(group)).copied();
+    let of = |level: u8| {
+        let mut groups: Vec<(u8, Group)> = Vec::new();
+        for (place, queue) in spec
+            .queues
+            .iter()
+            .enumerate()
+            .filter(|q| q.1.level == level)
+        {
+            match groups.iter_mut().find(|(number, _)| *number == queue.group) {
+                Some((_, group)) => group.queues.push(place),
+                None => groups.push((
+                    queue.group,
+                    Group {
+                        queues: vec![place],
+                        share: share(queue.group).unwrap_or_default(),
+                        deficit: 0,
+                    },
+                )),
+            }
+        }
+        groups.sort_by_key(|(number, _)| *number);
+        Level {
+            groups: groups.into_iter().map(|(_, group)| group).collect(),
+            turn: 0,
+        }
+    };
+    numbers.into_iter().map(of).collect()
+}

@@ -1,0 +1,556 @@
+//! A switch: packets in by one port, out by another, and what becomes of them in between.
+//!
+//! It does no input or output and asks nobody for the time. Whoever drives it hands in what arrives, in
+//! the order of time, and has it make the choices that are due; an [`Outlet`] takes what leaves. A choice
+//! made at `s` knows of everything that arrived up to `s` and of nothing later, so it may be made late:
+//! before the next arrival at its port, and at the end of the driver's window at the latest.
+
+use crate::balance::Balancer;
+use crate::discipline::{Dequeue, GateState, Verdict};
+use crate::flow_control::{FlowControl, Passage, Say};
+use crate::form::{Form, Wants};
+use crate::port::Port;
+use crate::queues::Spilled;
+use model::intent::{Balance, Memory, PortSpec, SwitchSpec};
+use model::{ByClass, Class, DropReason, HostId, Packet, Rng};
+use units::{LineTime, Span, Time};
+
+/// Where packets go that a switch puts on a line, and who is told what became of others.
+pub trait Outlet {
+    /// Hands over a packet whose last bit is at the far end of `link` at `at`. On one link, packets come
+    /// in that order.
+    fn send(&mut self, link: u32, packet: &Packet, at: Time);
+
+    /// Learns that `packet` goes no further.
+    fn lost(&mut self, at: Time, packet: &Packet, why: Loss) {
+        let _ = (at, packet, why);
+    }
+
+    /// The host at the other end of the connection of `packet`, seen from where it goes; none where
+    /// nobody knows.
+    fn sender(&self, packet: &Packet) -> Option<HostId>;
+}
+
+/// Where and why a packet was lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Loss {
+    /// At the port of this link.
+    Port(u32, DropReason),
+    /// Before a port was chosen.
+    Switch(DropReason),
+}
+
+/// Which ports lead where.
+pub trait Routing {
+    /// The ports that lead to `host`; none where no way leads there.
+    fn ways(&self, host: u32) -> &[u16];
+
+    /// Which of `ways` equal ways a connection takes at a switch with this salt.
+    fn way_of_flow(conn: u32, salt: u32, ways: u32) -> u32;
+}
+
+/// What one port of a switch is made from.
+pub struct Line<'a> {
+    /// What it must do.
+    pub spec: &'a PortSpec,
+    /// The number of its link, as its [`Outlet`] knows it.
+    pub link: u32,
+    /// How long a byte takes on it.
+    pub line: LineTime,
+    /// How long the last bit travels.
+    pub delay: Span,
+    /// Its random stream.
+    pub rng: Rng,
+}
+
+/// What the ports of a switch have in common.
+struct Common {
+    /// Where ports write what leaves.
+    slot: Packet,
+    /// The memory that all ports share, where they do: its size, alpha, and what is in use.
+    memory: Option<(u64, f64, u64)>,
+    control: Option<Box<dyn FlowControl>>,
+    say: Say,
+    /// Packets to be sent back, with the port that had no room.
+    bounced: Vec<(u16, Packet)>,
+}
+
+/// One switch.
+pub struct Switch {
+    /// What its tier adds to the choice among equal ways.
+    salt: u32,
+    /// Its ports, by number.
+    pub ports: Vec<Port>,
+    /// Ports where something waits, in no order.
+    waiting: Vec<u16>,
+    balancer: Balancer,
+    /// Packets do not all keep to the way of their connection.
+    chooses: bool,
+    /// Set where the ports of this switch look at each other: choices then follow time across them.
+    ordered: bool,
+    /// Where they do: no choice is due before this moment.
+    quiet_until: Time,
+    common: Common,
+    /// A packet that finds its port idle may pass without queueing.
+    may_pass: bool,
+    /// Packets that were lost before a port was chosen, by class.
+    unreachable: ByClass<u64>,
+    expired: ByClass<u64>,
+    /// Frames of neighbours' flow controls.
+    heard: u64,
+}
+
+impl Switch {
+    /// A switch of `spec` with these ports. `salt` is what its tier adds to hashes; `rng` is its own.
+    ///
+    /// # Panics
+    /// If it has more than 65,535 ports.
+    pub fn new<'a>(
+        spec: &SwitchSpec,
+        lines: impl Iterator<Item = Line<'a>>,
+        salt: u32,
+        rng: impl FnOnce() -> Rng,
+        control: Option<Box<dyn FlowControl>>,
+    ) -> Self {
+        let balancer = Balancer::new(spec.balance, rng);
+        let memory = match spec.memory {
+            Memory::PerPort => None,
+            Memory::Shared { size, alpha } => Some((size.get(), alpha, 0)),
+        };
+        let wants = if control.is_some() {
+            Wants::Gates
+        } else if memory.is_some() {
+            Wants::Late
+        } else {
+            Wants::Cheapest
+        };
+        let ports: Vec<Port> = (0..=u16::MAX)
+            .zip(lines)
+            .map(|(number, line)| {
+                let buffer = memory.map_or(line.spec.buffer.get(), |(size, ..)| size);
+                let form = Form::new(line.spec, buffer, line.line, line.rng.clone(), wants);
+                Port::new(form, &line, number)
+            })
+            .collect();
+        assert!(
+            ports.len() <= usize::from(u16::MAX),
+            "{} ports",
+            ports.len()
+        );
+        Self {
+            salt,
+            ports,
+            waiting: Vec::new(),
+            ordered: memory.is_some() || control.is_some() || balancer.looks_at_ports(),
+            quiet_until: Time::NEVER,
+            chooses: spec.balance != Balance::Flow,
+            balancer,
+            may_pass: control.is_none(),
+            common: Common {
+                slot: Packet::EMPTY,
+                memory,
+                control,
+                say: Say::default(),
+                bounced: Vec::new(),
+            },
+            unreachable: ByClass::default(),
+            expired: ByClass::default(),
+            heard: 0,
+        }
+    }
+
+    /// Makes every choice in the order of time, or queues every packet, although nothing asks for it: to
+    /// test that neither changes a result.
+    pub fn slowly(&mut self, ordered: bool, queued: bool) {
+        self.ordered |= ordered;
+        self.may_pass &= !queued;
+    }
+
+    /// The moment of the earliest choice that can be made, or of the flow control's deadline.
+    #[inline]
+    pub fn next(&self) -> Time {
+        let mut next = match &self.common.control {
+            Some(control) => control.deadline(),
+            None => Time::NEVER,
+        };
+        for &port in &self.waiting {
+            next = next.min(self.ports[usize::from(port)].choose_at());
+        }
+        next
+    }
+
+    /// Packets, by class, to which no way led, and those that had no hop left.
+    pub fn lost(&self) -> (ByClass<u64>, ByClass<u64>) {
+        (self.unreachable, self.expired)
+    }
+
+    /// Frames of neighbours' flow controls that it has heard.
+    pub fn heard(&self) -> u64 {
+        self.heard
+    }
+
+    /// A packet has come in by port `ingress`. `alone` says whether no other arrival of this switch has the same
+    /// moment.
+    #[inline(always)] // once per packet-hop, from one loop: its invariants belong outside it
+    pub fn arrive<R: Routing>(
+        &mut self,
+        now: Time,
+        ingress: u16,
+        packet: &mut Packet,
+        alone: impl FnOnce() -> bool,
+        routing: &R,
+        out: &mut impl Outlet,
+    ) {
+        if self.ordered {
+            if self.quiet_until < now {
+                self.commit_all_before(now, out);
+            }
+            if packet.class() == Class::Link {
+                self.hear(now, ingress, packet);
+                return;
+            }
+        }
+        if !packet.hop() {
+            self.lose(now, packet, DropReason::Ttl, out);
+            return;
+        }
+        let Some(index) = self.way(now, packet, routing) else {
+            self.lose(now, packet, DropReason::Unreachable, out);
+            return;
+        };
+        let port = &mut self.ports[index];
+        if port.is_fifo() {
+            port.promise(now, packet, out);
+            return;
+        }
+        if !self.ordered {
+            // Choices before this arrival do not know of it.
+            while port.choose_at() < now {
+                choose(port, &mut self.common, out);
+            }
+        }
+        let idle = port.is_idle(now);
+        if idle
+            && self.may_pass
+            && self.common.has_room(packet)
+            && alone()
+            && port.pass(now, packet)
+        {
+            port.transmit(now, packet, out);
+        } else {
+            self.offer(now, ingress, index, packet, out);
+            self.bounce_back(now, routing, out);
+        }
+    }
+
+    /// Counts a packet that goes no further, before a port was chosen.
+    #[cold]
+    fn lose(&mut self, now: Time, packet: &Packet, why: DropReason, out: &mut impl Outlet) {
+        let counter = match why {
+            DropReason::Ttl => &mut self.expired,
+            _ => &mut self.unreachable,
+        };
+        counter[packet.class()] += 1;
+        out.lost(now, packet, Loss::Switch(why));
+    }
+
+    /// The port that leads `packet` on, or `None`.
+    #[inline(always)]
+    fn way<R: Routing>(&mut self, now: Time, packet: &mut Packet, routing: &R) -> Option<usize> {
+        match routing.ways(packet.to().0) {
+            [] => None,
+            [only] => Some(usize::from(*only)),
+            several => {
+                #[allow(clippy::cast_possible_truncation, reason = "at most as many as ports")]
+                let count = several.len() as u32;
+                let mut way = R::way_of_flow(packet.conn.0, self.salt, count);
+                if self.chooses || packet.has_path() {
+                    way = self.choose_way(now, packet, several, way);
+                }
+                Some(usize::from(several[way as usize]))
+            }
+        }
+    }
+
+    /// The place in `ways` of the way that `packet` takes, whose connection takes `of_flow`.
+    #[inline(never)]
+    fn choose_way(&mut self, now: Time, packet: &mut Packet, ways: &[u16], of_flow: u32) -> u32 {
+        let ports = &self.ports;
+        let load = |way: u32| ports[usize::from(ways[way as usize])].idle_from(now);
+        #[allow(clippy::cast_possible_truncation, reason = "at most as many as ports")]
+        let count = ways.len() as u32;
+        self.balancer.choose(now, packet, count, of_flow, load)
+    }
+
+    /// Hands a packet to a port that keeps it for later.
+    #[inline(never)]
+    fn offer(
+        &mut self,
+        now: Time,
+        ingress: u16,
+        index: usize,
+        packet: &mut Packet,
+        out: &mut impl Outlet,
+    ) {
+        let port = &mut self.ports[index];
+        #[allow(clippy::cast_possible_truncation, reason = "checked in `new`")]
+        let egress = index as u16;
+        let assigned = match &mut self.common.control {
+            None => None,
+            Some(control) => {
+                let passage = Passage {
+                    packet,
+                    ingress,
+                    egress,
+                    queue: 0,
+                    held: port.held(),
+                };
+                let queue = control.assign(now, &passage);
+                // Where it came from is remembered in the place of a moment that is over.
+                packet.at = Time(u64::from(ingress));
+                queue
+            }
+        };
+        if !self.common.admits(port, packet) {
+            port.drop(now, packet, DropReason::Full, out);
+            return;
+        }
+        let before = self.common.memory.map(|_| port.held());
+        match port.enqueue(now, assigned, packet) {
+            Verdict::Dropped(reason) => port.drop(now, packet, reason, out),
+            Verdict::Bounced => self.common.bounced.push((egress, *packet)),
+            Verdict::Queued(queue) => {
+                if let Some(control) = &mut self.common.control {
+                    let passage = Passage {
+                        packet,
+                        ingress,
+                        egress,
+                        queue,
+                        held: port.held(),
+                    };
+                    control.arrived(now, &passage, &mut self.common.say);
+                }
+            }
+        }
+        while let Some((other, fate)) = port.spilled() {
+            match fate {
+                Spilled::Dropped(reason) => port.drop(now, &other, reason, out),
+                Spilled::Bounced => self.common.bounced.push((egress, other)),
+            }
+        }
+        if let (Some(before), Some((.., used))) = (before, &mut self.common.memory) {
+            *used = *used + port.held() - before;
+        }
+        self.enlist(now, index);
+        self.heed(now);
+    }
+
+    /// Notes that something may wait at port `index`.
+    #[inline]
+    fn enlist(&mut self, now: Time, index: usize) {
+        let port = &mut self.ports[index];
+        port.look_at(now);
+        self.quiet_until = self.quiet_until.min(port.choose_at());
+        if port.enlist() {
+            #[allow(clippy::cast_possible_truncation, reason = "checked in `new`")]
+            self.waiting.push(index as u16);
+        }
+    }
+
+    /// Sends back what the last offer bounced.
+    #[inline]
+    fn bounce_back<R: Routing>(&mut self, now: Time, routing: &R, out: &mut impl Outlet) {
+        while let Some((egress, mut packet)) = self.common.bounced.pop() {
+            let sender = out.sender(&packet).filter(|_| !packet.bounced());
+            let Some(sender) = sender else {
+                let port = &mut self.ports[usize::from(egress)];
+                port.drop(now, &packet, DropReason::Full, out);
+                continue;
+            };
+            packet.bounce(sender);
+            let Some(index) = self.way(now, &mut packet, routing) else {
+                self.lose(now, &packet, DropReason::Unreachable, out);
+                continue;
+            };
+            let port = &mut self.ports[index];
+            if port.is_fifo() {
+                port.promise(now, &mut packet, out);
+                continue;
+            }
+            while !self.ordered && port.choose_at() < now {
+                choose(port, &mut self.common, out);
+            }
+            self.offer(now, egress, index, &mut packet, out);
+        }
+    }
+
+    /// The frame of a neighbour's flow control has come in.
+    #[inline(never)]
+    fn hear(&mut self, now: Time, ingress: u16, frame: &Packet) {
+        self.heard += 1;
+        if let Some(control) = &mut self.common.control {
+            control.heard(now, ingress, frame, &mut self.common.say);
+        }
+        self.heed(now);
+    }
+
+    /// Does what the flow control has said: gates first, then frames on their lines.
+    #[inline]
+    fn heed(&mut self, now: Time) {
+        if self.common.control.is_none() {
+            return;
+        }
+        for (port, gate) in std::mem::take(&mut self.common.say.gates) {
+            self.ports[usize::from(port)].gate(gate);
+            if gate.state != GateState::Closed {
+                self.enlist(now, usize::from(port));
+            }
+        }
+        for (port, frame) in std::mem::take(&mut self.common.say.frames) {
+            self.ports[usize::from(port)].say(frame);
+            self.enlist(now, usize::from(port));
+        }
+    }
+
+    /// Makes every choice before `end`, in time order across ports: where ports look at each other.
+    fn commit_all_before(&mut self, end: Time, out: &mut impl Outlet) {
+        loop {
+            let mut first = (Time::NEVER, u16::MAX);
+            for &port in &self.waiting {
+                first = first.min((self.ports[usize::from(port)].choose_at(), port));
+            }
+            let deadline = self.common.deadline();
+            self.quiet_until = first.0.min(deadline);
+            if self.quiet_until >= end {
+                return;
+            }
+            if deadline <= first.0 {
+                if let Some(control) = &mut self.common.control {
+                    control.on_deadline(deadline, &mut self.common.say);
+                    assert!(control.deadline() > deadline, "an instant without an end");
+                }
+                self.heed(deadline);
+            } else {
+                choose(&mut self.ports[usize::from(first.1)], &mut self.common, out);
+                self.heed(first.0);
+            }
+        }
+    }
+
+    /// Makes every choice before `end`.
+    #[inline]
+    pub fn commit_before(&mut self, end: Time, out: &mut impl Outlet) {
+        if self.ordered {
+            self.commit_all_before(end, out);
+        }
+        let mut kept = 0;
+        for place in 0..self.waiting.len() {
+            let index = self.waiting[place];
+            let port = &mut self.ports[usize::from(index)];
+            while port.choose_at() < end {
+                choose(port, &mut self.common, out);
+            }
+            if port.choose_at() == Time::NEVER {
+                port.delist();
+            } else {
+                self.waiting[kept] = index;
+                kept += 1;
+            }
+        }
+        self.waiting.truncate(kept);
+    }
+
+    /// Panics where an invariant of its ports or of its flow control is broken.
+    pub fn check(&self) {
+        self.ports.iter().for_each(Port::check);
+        if let Some((size, _, used)) = self.common.memory {
+            let held: u64 = self.ports.iter().map(Port::held).sum();
+            assert_eq!(held, used, "bytes in the shared memory");
+            assert!(used <= size, "{used} B in a memory of {size}");
+        }
+        if let Some(control) = &self.common.control {
+            control.check();
+        }
+    }
+}
+
+impl Common {
+    fn deadline(&self) -> Time {
+        self.control
+            .as_ref()
+            .map_or(Time::NEVER, |control| control.deadline())
+    }
+
+    /// Whether a packet that passes an empty port has room in the shared memory, where there is one.
+    #[inline]
+    fn has_room(&self, packet: &Packet) -> bool {
+        self.memory
+            .is_none_or(|memory| fits(memory, 0, packet.size))
+    }
+
+    /// Whether the shared memory, where there is one, has room for `packet` at `port`. Credits have a
+    /// queue of their own.
+    #[inline]
+    fn admits(&self, port: &Port, packet: &Packet) -> bool {
+        self.memory.is_none_or(|memory| {
+            packet.class() == Class::Credit && port.shapes_credits()
+                || fits(memory, port.held(), packet.size)
+        })
+    }
+}
+
+/// Whether a port that holds `held` bytes of the memory may hold `size` more: below alpha times what is
+/// free. [Choudhury and Hahne 1998]
+fn fits((size, alpha, used): (u64, f64, u64), held: u64, packet: u16) -> bool {
+    let more = u64::from(packet);
+    let free = size.saturating_sub(used);
+    more <= free && (held + more) as f64 <= alpha * free as f64
+}
+
+/// Makes the choice that is due at `port`.
+#[inline(never)]
+fn choose(port: &mut Port, common: &mut Common, out: &mut impl Outlet) {
+    let at = port.choose_at();
+    if port.say_next(at, out) {
+        return;
+    }
+    let before = common.memory.map(|_| port.held());
+    let next = match port.dequeue(at, &mut common.slot) {
+        Dequeue::Wait(until) => {
+            debug_assert!(until > at, "a port that waits for the past waits for ever");
+            port.wait(until);
+            return;
+        }
+        Dequeue::Empty => {
+            port.rest(false);
+            return;
+        }
+        Dequeue::Held => {
+            port.rest(true);
+            return;
+        }
+        Dequeue::Packet => Time::ZERO,
+        Dequeue::Then(next) => next,
+        Dequeue::Last => Time::NEVER,
+    };
+    let slot = &mut common.slot;
+    if let (Some(before), Some((.., used))) = (before, &mut common.memory) {
+        *used = *used + port.held() - before;
+    }
+    if let Some(control) = &mut common.control {
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "the port's number was put there"
+        )]
+        let passage = Passage {
+            packet: slot,
+            ingress: slot.at.0 as u16,
+            egress: port.number(),
+            queue: port.last_queue(),
+            held: port.held(),
+        };
+        control.left(at, &passage, &mut common.say);
+    }
+    port.transmit(at, slot, out);
+    port.wait_after(next);
+}

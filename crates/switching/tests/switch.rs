@@ -1,0 +1,517 @@
+//! Switches alone: arrivals in, departures and losses out.
+
+use model::intent::{
+    Balance, CreditCount, CreditSpec, DropBy, DropMeasure, DropSpec, Limit, MarkAt, MarkSpec,
+    Memory, Order, Over, PortSpec, QueueSpec, Share, SwitchSpec, Takes,
+};
+use model::{Class, ConnId, DropReason, Ecn, HostId, Packet, Rng, TTL_START, stream};
+use switching::{
+    FlowControl, GateOf, GateState, Line, Loss, Outlet, Passage, Routing, Say, Switch,
+};
+use units::{Bytes, LineTime, Rate, Span, Time};
+
+/// What a switch did with packets, in the order in which it did it.
+#[derive(Default)]
+struct Seen {
+    sent: Vec<(u32, Packet, Time)>,
+    lost: Vec<(Time, Packet, Loss)>,
+}
+
+impl Outlet for Seen {
+    fn send(&mut self, link: u32, packet: &Packet, at: Time) {
+        let mut packet = *packet;
+        packet.at = Time::ZERO;
+        self.sent.push((link, packet, at));
+    }
+    fn lost(&mut self, at: Time, packet: &Packet, why: Loss) {
+        let mut packet = *packet;
+        packet.at = Time::ZERO;
+        self.lost.push((at, packet, why));
+    }
+    fn sender(&self, _: &Packet) -> Option<HostId> {
+        Some(HostId(0))
+    }
+}
+
+impl Seen {
+    /// In an order that does not depend on which port was asked first.
+    fn sorted(mut self) -> (Vec<String>, Vec<String>) {
+        self.sent.sort_by_key(|&(link, _, at)| (at, link));
+        let sent = self.sent.iter().map(|sent| format!("{sent:?}"));
+        let lost = self.lost.iter().map(|lost| format!("{lost:?}"));
+        (sent.collect(), lost.collect())
+    }
+}
+
+/// Host `h` is behind port `h`; every host from 100 on is behind each of the ports from 2 on.
+struct Ports(Vec<u16>);
+
+impl Routing for Ports {
+    fn ways(&self, host: u32) -> &[u16] {
+        const EACH: [u16; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
+        match host {
+            0..8 => std::slice::from_ref(&EACH[host as usize]),
+            _ => &self.0,
+        }
+    }
+    fn way_of_flow(conn: u32, salt: u32, ways: u32) -> u32 {
+        (conn ^ salt) % ways
+    }
+}
+
+const PORTS: u32 = 8;
+
+fn switch(spec: &SwitchSpec, port: &PortSpec, control: Option<Box<dyn FlowControl>>) -> Switch {
+    let line = LineTime::new(Rate::gbps(10));
+    let lines = (0..PORTS).map(|link| Line {
+        spec: port,
+        link,
+        line,
+        delay: Span::us(1),
+        rng: Rng::stream(1, stream::TEST, link.into()),
+    });
+    Switch::new(spec, lines, 0, || Rng::stream(1, stream::TEST, 99), control)
+}
+
+/// Hands `packets` in, one moment each, and lets everything leave.
+fn run(switch: &mut Switch, packets: &[(Time, u16, Packet)]) -> Seen {
+    let (mut seen, ways) = (Seen::default(), Ports((2..8).collect()));
+    for (place, &(at, ingress, mut packet)) in packets.iter().enumerate() {
+        let next = packets.get(place + 1).map(|next| next.0);
+        let before = place.checked_sub(1).map(|before| packets[before].0);
+        let alone = next != Some(at) && before != Some(at);
+        switch.arrive(at, ingress, &mut packet, || alone, &ways, &mut seen);
+        switch.check();
+    }
+    switch.commit_before(Time(u64::MAX / 2), &mut seen);
+    switch.check();
+    seen
+}
+
+fn packet(to: u32, conn: u32, size: u16) -> Packet {
+    Packet::new(HostId(to), ConnId(conn), Class::Plain, 0, size)
+}
+
+/// Does nothing: a switch with it keeps every port in the general form and asks them in order of time.
+struct Idle;
+impl FlowControl for Idle {
+    fn arrived(&mut self, _: Time, _: &Passage<'_>, _: &mut Say) {}
+    fn left(&mut self, _: Time, _: &Passage<'_>, _: &mut Say) {}
+    fn heard(&mut self, _: Time, _: u16, _: &Packet, _: &mut Say) {}
+}
+
+const CREDIT: CreditSpec = CreditSpec {
+    queue_limit: 4,
+    bucket: 2,
+    count: CreditCount::Credits,
+    size_mean: 84,
+    frame_max: 1538,
+    share: CreditSpec::WHOLE,
+};
+
+/// Packets of every class, size and priority, in bursts to two ports.
+fn traffic(seed: u64) -> Vec<(Time, u16, Packet)> {
+    let mut rng = Rng::stream(seed, stream::TEST, 0);
+    let mut now = 0;
+    (0..600)
+        .map(|n| {
+            now += [0, 84, 300, 700][usize::try_from(rng.below(4)).unwrap()] * 800;
+            let class = [
+                Class::Control,
+                Class::Credit,
+                Class::Scheduled,
+                Class::Unscheduled,
+                Class::Plain,
+            ][usize::try_from(rng.below(5)).unwrap()];
+            let size = if class == Class::Credit {
+                84
+            } else {
+                rng.between(84, 1538)
+            };
+            let mut packet = packet(
+                u32::try_from(rng.below(2)).unwrap(),
+                n % 17,
+                u16::try_from(size).unwrap(),
+            );
+            packet.set_class(class);
+            packet.set_priority(u8::try_from(rng.below(8)).unwrap());
+            if rng.below(2) == 0 {
+                packet.set_ecn(Ecn::Capable0);
+            }
+            (Time(now), u16::try_from(2 + n % 6).unwrap(), packet)
+        })
+        .collect()
+}
+
+#[test]
+fn a_fast_form_does_what_the_general_one_does() {
+    let mark = |at, max| MarkSpec {
+        min: Bytes(4_000),
+        max: Bytes(max),
+        chance: 1.0,
+        at,
+        drop_others: true,
+    };
+    let drop = |by, measure| DropSpec {
+        victim: Class::Unscheduled,
+        threshold: Bytes(3_000),
+        measure,
+        by,
+    };
+    let port = || PortSpec::fifo(Bytes(12_000));
+    let credit = QueueSpec::credit(CREDIT);
+    let bytes = QueueSpec::credit(CreditSpec {
+        count: CreditCount::Bytes,
+        ..CREDIT
+    });
+    let specs = [
+        ("fifo", port()),
+        ("marking", port().marking(mark(MarkAt::Enqueue, 4_000))),
+        ("marking late", port().marking(mark(MarkAt::Dequeue, 4_000))),
+        (
+            "dropping",
+            port().dropping(drop(DropBy::Class, DropMeasure::Queue)),
+        ),
+        (
+            "by packet",
+            port().dropping(drop(DropBy::Ecn, DropMeasure::QueueAndPacket)),
+        ),
+        (
+            "victims",
+            port().dropping(drop(DropBy::Class, DropMeasure::VictimOnly)),
+        ),
+        ("credits", port().with(credit)),
+        ("credits by bytes", port().with(bytes)),
+        (
+            "credits before marking",
+            port().marking(mark(MarkAt::Enqueue, 4_000)).with(credit),
+        ),
+        (
+            "credits before dropping",
+            port()
+                .dropping(drop(DropBy::Class, DropMeasure::Port))
+                .with(credit),
+        ),
+        ("priorities", port().prioritised(3)),
+        (
+            "priorities that drop",
+            port()
+                .dropping(drop(DropBy::Class, DropMeasure::Port))
+                .prioritised(8),
+        ),
+    ];
+    for (name, spec) in specs {
+        spec.check().unwrap();
+        for seed in 0..20 {
+            let packets = traffic(seed);
+            let alone = SwitchSpec::default();
+            let fast = run(&mut switch(&alone, &spec, None), &packets);
+            let general = run(&mut switch(&alone, &spec, Some(Box::new(Idle))), &packets);
+            assert!(!fast.lost.is_empty(), "{name}: nothing was ever full");
+            assert_eq!(fast.sorted(), general.sorted(), "{name}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn one_hot_port_of_an_idle_switch_takes_its_part_of_the_shared_memory() {
+    for (alpha, part) in [(0.5, 1.0 / 3.0), (1.0, 0.5), (4.0, 0.8)] {
+        let spec = SwitchSpec {
+            memory: Memory::Shared {
+                size: Bytes(1_000_000),
+                alpha,
+            },
+            ..SwitchSpec::default()
+        };
+        // The port's own buffer would hold two frames: it is not read.
+        let mut switch = switch(&spec, &PortSpec::fifo(Bytes(3_000)), None);
+        let flood: Vec<_> = (0..2_000)
+            .map(|n| (Time(n), 2, packet(0, 1, 1000)))
+            .collect();
+        let seen = run(&mut switch, &flood);
+        let most = switch.ports[0].counters().queue_max as f64 / 1e6;
+        assert!((most - part).abs() < 0.003, "alpha {alpha}: {most}");
+        assert!(!seen.lost.is_empty());
+    }
+}
+
+#[test]
+fn credits_wait_beside_a_full_memory() {
+    let spec = SwitchSpec {
+        memory: Memory::Shared {
+            size: Bytes(10_000),
+            alpha: 8.0,
+        },
+        ..SwitchSpec::default()
+    };
+    let port = PortSpec::fifo(Bytes(0)).with(QueueSpec::credit(CREDIT));
+    let mut switch = switch(&spec, &port, None);
+    let mut packets: Vec<_> = (0..20).map(|n| (Time(n), 2, packet(0, 1, 1538))).collect();
+    let mut credit = packet(0, 2, 84);
+    credit.set_class(Class::Credit);
+    packets.push((Time(30), 3, credit));
+    let seen = run(&mut switch, &packets);
+    assert!(seen.lost.len() > 5, "the memory is full");
+    assert!(
+        seen.sent
+            .iter()
+            .any(|(_, packet, _)| packet.class() == Class::Credit)
+    );
+}
+
+/// Eight frames of data; headers of 64 B, served ten to one, up to `headers` of them.
+fn trimming(headers: u16, coin: bool, bounce: bool) -> PortSpec {
+    let headers = QueueSpec {
+        takes: Takes {
+            trimmed: Some(true),
+            ..Takes::ALL
+        },
+        limit: Limit::Packets(headers),
+        group: 1,
+        ..QueueSpec::DATA
+    };
+    let over = Over::Trim {
+        to: 64,
+        coin,
+        bounce,
+    };
+    let data = QueueSpec {
+        limit: Limit::Packets(8),
+        over,
+        ..QueueSpec::DATA
+    };
+    PortSpec {
+        buffer: Bytes(0),
+        queues: vec![headers, data],
+        shares: vec![Share::Packets(1), Share::Packets(10)],
+    }
+}
+
+#[test]
+fn what_has_no_room_is_trimmed_and_its_header_overtakes() {
+    let flood: Vec<_> = (0..20)
+        .map(|n| (Time(n), 2, packet(1, n as u32, 9000)))
+        .collect();
+    let mut switch = switch(&SwitchSpec::default(), &trimming(100, false, false), None);
+    let seen = run(&mut switch, &flood);
+    let order: Vec<_> = seen
+        .sent
+        .iter()
+        .map(|(_, p, _)| (p.conn.0, p.size))
+        .collect();
+    // The first leaves at once, eight wait whole, eleven as headers: ten of them before the next whole one.
+    let mut expected = vec![(0, 9000), (9, 64)];
+    expected.extend((10..19).map(|conn| (conn, 64)));
+    assert_eq!(order[..11], expected);
+    assert_eq!(order[11..13], [(1, 9000), (19, 64)]);
+    assert!(seen.lost.is_empty() && order.len() == 20);
+}
+
+#[test]
+fn a_fair_coin_cuts_the_last_that_waits_as_often_as_the_one_that_comes() {
+    let flood: Vec<_> = (0..2000)
+        .map(|n| (Time(n), 2, packet(1, n as u32, 9000)))
+        .collect();
+    let mut switch = switch(&SwitchSpec::default(), &trimming(5000, true, false), None);
+    let seen = run(&mut switch, &flood);
+    let whole: Vec<_> = seen
+        .sent
+        .iter()
+        .filter(|(_, p, _)| !p.trimmed())
+        .map(|(_, p, _)| p.conn.0)
+        .collect();
+    assert_eq!(whole.len(), 9);
+    // Seven wait from the start; the eighth place changes hands to the end.
+    assert!(whole[8] > 1900, "{whole:?}");
+}
+
+#[test]
+fn a_header_without_room_goes_back_to_its_sender() {
+    let flood: Vec<_> = (0..20)
+        .map(|n| (Time(n), 2, packet(1, n as u32, 9000)))
+        .collect();
+    let mut switch = switch(&SwitchSpec::default(), &trimming(4, false, true), None);
+    let seen = run(&mut switch, &flood);
+    let back: Vec<_> = seen.sent.iter().filter(|(link, ..)| *link == 0).collect();
+    // One on the line, eight whole, four headers, and seven back: there, too, one leaves at once and four
+    // may wait. What was sent back once is not sent back again.
+    assert_eq!(back.len(), 5);
+    assert!(
+        back.iter()
+            .all(|(_, p, _)| p.bounced() && p.trimmed() && p.to() == HostId(0))
+    );
+    assert_eq!(seen.lost.len(), 2);
+}
+
+#[test]
+fn ranks_go_lowest_first_and_push_out_the_highest() {
+    let mut port = PortSpec::fifo(Bytes(4_000));
+    (port.queues[0].order, port.queues[0].over) = (Order::Rank, Over::PushOut);
+    let ranked = |n: u64, rank: u32| {
+        let mut packet = packet(1, rank, 1000);
+        packet.set_shared(rank);
+        (Time(n), 2, packet)
+    };
+    let mut switch = switch(&SwitchSpec::default(), &port, None);
+    let seen = run(
+        &mut switch,
+        &[
+            ranked(0, 50),
+            ranked(1, 40),
+            ranked(2, 30),
+            ranked(3, 20),
+            ranked(4, 10),
+            ranked(5, 60),
+        ],
+    );
+    let order: Vec<_> = seen.sent.iter().map(|(_, p, _)| p.conn.0).collect();
+    assert_eq!(order, [50, 10, 20, 30]);
+    let lost: Vec<_> = seen
+        .lost
+        .iter()
+        .map(|(_, p, why)| (p.conn.0, *why))
+        .collect();
+    assert_eq!(
+        lost,
+        [
+            (40, Loss::Port(1, DropReason::PushedOut)),
+            (60, Loss::Port(1, DropReason::Full))
+        ]
+    );
+}
+
+#[test]
+fn a_packet_dies_after_its_last_hop_and_is_counted() {
+    let mut switch = switch(&SwitchSpec::default(), &PortSpec::fifo(Bytes(9_000)), None);
+    let (mut seen, ways) = (Seen::default(), Ports(vec![2]));
+    let mut packet = packet(1, 1, 84);
+    for hop in 0..=u64::from(TTL_START) {
+        switch.arrive(
+            Time(hop * 1_000_000),
+            2,
+            &mut packet,
+            || true,
+            &ways,
+            &mut seen,
+        );
+    }
+    assert_eq!(seen.sent.len(), usize::from(TTL_START));
+    assert_eq!(switch.lost().1.sum(), 1);
+    assert!(matches!(
+        seen.lost[..],
+        [(_, _, Loss::Switch(DropReason::Ttl))]
+    ));
+}
+
+#[test]
+fn a_path_is_taken_as_given_and_a_least_loaded_port_is_found() {
+    let sent_to = |balance, path: Option<u16>, count: u64| {
+        let spec = SwitchSpec {
+            balance,
+            ..SwitchSpec::default()
+        };
+        let mut switch = switch(&spec, &PortSpec::fifo(Bytes(90_000)), None);
+        let mut one = packet(100, 5, 1538);
+        if let Some(path) = path {
+            one.set_path(path);
+        }
+        let packets: Vec<_> = (0..count).map(|n| (Time(n), 0, one)).collect();
+        let seen = run(&mut switch, &packets);
+        seen.sent.iter().map(|&(link, ..)| link).collect::<Vec<_>>()
+    };
+    let flow = sent_to(Balance::Flow, None, 6);
+    assert!(flow.iter().all(|&link| link == flow[0]), "{flow:?}");
+    for path in 0..6 {
+        let expected = u32::from(path) + 2;
+        assert_eq!(sent_to(Balance::Adaptive, Some(path), 2), [expected; 2]);
+    }
+    let mut adaptive = sent_to(Balance::Adaptive, None, 6);
+    adaptive.sort_unstable();
+    assert_eq!(adaptive, [2, 3, 4, 5, 6, 7], "each idle port once");
+    let gap = Span::us(10);
+    let flowlet = sent_to(Balance::Flowlet { gap }, None, 6);
+    assert!(
+        flowlet.iter().all(|&link| link == flowlet[0]),
+        "{flowlet:?}"
+    );
+}
+
+/// Closes its gate when the first packet has come, and opens it at a moment.
+struct Closes {
+    gate: GateOf,
+    until: Time,
+    done: bool,
+}
+impl FlowControl for Closes {
+    fn arrived(&mut self, _: Time, passage: &Passage<'_>, say: &mut Say) {
+        if !self.done {
+            say.gate(passage.egress, self.gate, GateState::Closed);
+        }
+    }
+    fn left(&mut self, _: Time, _: &Passage<'_>, _: &mut Say) {}
+    fn heard(&mut self, _: Time, _: u16, _: &Packet, _: &mut Say) {}
+    fn deadline(&self) -> Time {
+        if self.done { Time::NEVER } else { self.until }
+    }
+    fn on_deadline(&mut self, _: Time, say: &mut Say) {
+        self.done = true;
+        say.gate(1, self.gate, GateState::Open);
+    }
+}
+
+#[test]
+fn nothing_overtakes_what_a_gate_holds_back() {
+    let port = PortSpec::fifo(Bytes(90_000)).prioritised(2);
+    for gate in [GateOf::Queue(0), GateOf::Priority(0)] {
+        let until = Time(10_000_000);
+        let control = Closes {
+            gate,
+            until,
+            done: false,
+        };
+        let mut switch = switch(&SwitchSpec::default(), &port, Some(Box::new(control)));
+        let mut other = packet(1, 9, 1000);
+        other.set_priority(1);
+        let packets = [
+            (Time(0), 2, packet(1, 1, 1000)),
+            (Time(5_000_000), 2, packet(1, 2, 1000)),
+            (Time(5_000_001), 3, other),
+        ];
+        let seen = run(&mut switch, &packets);
+        let order: Vec<_> = seen
+            .sent
+            .iter()
+            .map(|(_, p, at)| (p.conn.0, at.0))
+            .collect();
+        let sent = |start: u64| start + 800_000 + 1_000_000;
+        // The other priority goes on; both of the closed one wait, and in order.
+        assert_eq!(
+            order,
+            [
+                (9, sent(5_000_001)),
+                (1, sent(until.0)),
+                (2, sent(until.0 + 800_000))
+            ]
+        );
+    }
+}
+
+#[test]
+fn a_paused_flow_waits_while_others_take_turns() {
+    let mut port = PortSpec::fifo(Bytes(90_000));
+    port.queues[0].order = Order::PerFlow;
+    let control = Closes {
+        gate: GateOf::Flow(ConnId(1)),
+        until: Time(20_000_000),
+        done: false,
+    };
+    let mut switch = switch(&SwitchSpec::default(), &port, Some(Box::new(control)));
+    let packets: Vec<_> = [1, 1, 2, 3, 2, 3]
+        .into_iter()
+        .enumerate()
+        .map(|(n, conn)| (Time(n as u64), 2, packet(1, conn, 1000)))
+        .collect();
+    let seen = run(&mut switch, &packets);
+    let order: Vec<_> = seen.sent.iter().map(|(_, p, _)| p.conn.0).collect();
+    assert_eq!(order, [2, 3, 2, 3, 1, 1]);
+}
