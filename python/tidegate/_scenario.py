@@ -64,7 +64,7 @@ class RunError(Exception):
 def suggesting(function: Callable[_Takes, _Gives]) -> Callable[_Takes, _Gives]:
     """Let a function that takes keywords say which one was perhaps meant.
 
-    >>> suggesting(scenario)("incast", transprt="dctcp")
+    >>> scenario("incast", transprt="dctcp")
     Traceback (most recent call last):
         ...
     TypeError: scenario() has no keyword 'transprt'; did you mean 'transport'?
