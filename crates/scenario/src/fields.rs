@@ -140,7 +140,7 @@ fn fct_rules() -> Vec<&'static str> {
     vec!["last_byte", "xpass_compat"]
 }
 fn balances() -> Vec<&'static str> {
-    vec!["flow", "packet"]
+    vec!["flow", "packet", "flowlet", "adaptive"]
 }
 fn credit_counts() -> Vec<&'static str> {
     vec!["credits", "bytes"]
@@ -261,9 +261,10 @@ pub static TABLES: &[TableDef] = &[
         meaning: "What every port of every switch does; what is not written here is what the transport asks for.",
         fields: &[
             Field::new("buffer", Bytes, Is("\"384.5KB\""), "Bytes that may wait in a port.").source("250 full frames [xpass artefact, large-scale-fattree.tcl]"),
-            Field::new("shared_buffer", Bytes, Unset("every port has its own buffer"), "Bytes that all ports of a switch share by a dynamic threshold.").source("[Choudhury and Hahne 1998]"),
+            Field::new("shared_buffer", Bytes, Unset("every port has its own buffer"), "Bytes that all ports of a switch share by a dynamic threshold; buffer is not read then.").source("[Choudhury and Hahne 1998]"),
             Field::new("shared_alpha", Number(0.001, 1024.0), Is("1.0"), "A port may hold this many times what is free of the shared buffer.").source("1, the middle of what switch vendors offer [ours]"),
-            Field::new("balance", Word(balances), Is("\"flow\""), "What chooses among equal paths: the connection, or each packet for itself.").effect("Packets of one message overtake each other under \"packet\"."),
+            Field::new("balance", Word(balances), Is("\"flow\""), "What chooses among equal paths: the connection, each packet at random, a connection anew after a pause (flowlet), or each packet the port with the least to send (adaptive). Credits always keep to the path of their connection.").effect("Packets of one message overtake each other under all but \"flow\"."),
+            Field::new("flowlet_gap", Span, Is("\"50us\""), "Time without a packet after which a connection may change its path, with balance = \"flowlet\".").source("a few round trips of a fabric [ours]; 500 us in testbeds of 2017 [letflow s5]"),
             Field::new("selective_drop", Word(drop_profiles), Unset("as the transport's drop_by, wred"), "How ports drop one class first. wred: a colour per DSCP, the victim's with equal thresholds, the others' with the buffer as theirs; red-ecn: RED with equal thresholds drops what is not ECN-capable and marks the rest, and hosts make ECN-capable what is to be protected.").effect("Both drop a packet of the victim class when the threshold or more is waiting. Sets drop_by of the transport, at hosts and ports.").source("[aeolus s4.1]"),
             Field::new("priorities", Count(1, 8), Unset("as many as the transport asks for"), "Strict priorities in use."),
         ],
