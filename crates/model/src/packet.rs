@@ -285,17 +285,13 @@ impl Packet {
     pub const fn ttl(&self) -> u8 {
         ((self.mark & TTL) >> TTL_AT) as u8
     }
-    /// Takes one hop; false where none was left.
+    /// Takes one hop; false where none was left, and the packet is to be dropped.
     #[inline]
     #[must_use]
     pub fn hop(&mut self) -> bool {
-        let alive = self.mark >= 1 << TTL_AT;
-        self.mark = if alive {
-            self.mark - (1 << TTL_AT)
-        } else {
-            self.mark
-        };
-        alive
+        let (mark, none_left) = self.mark.overflowing_sub(1 << TTL_AT);
+        self.mark = mark;
+        !none_left
     }
     /// The envelope marks as one number, for digests.
     pub const fn marks(&self) -> u16 {

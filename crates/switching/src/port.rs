@@ -153,16 +153,21 @@ impl Port {
         if self.is_fifo() { 0 } else { self.form.held() }
     }
 
-    /// Puts a packet on the line at `start`.
+    /// Puts a packet on the line at `start` that may have been cut here.
     ///
     /// # Panics
-    /// If it is smaller than any frame: the length of a simulator's window, and with it its memory
-    /// safety, rests on that.
-    #[inline(always)]
-    pub(crate) fn transmit(&mut self, start: Time, packet: &Packet, out: &mut impl Outlet) {
+    /// If it is smaller than any frame: the length of a simulator's window rests on that.
+    #[inline]
+    pub(crate) fn transmit_checked(&mut self, start: Time, packet: &Packet, out: &mut impl Outlet) {
         if packet.size < model::FRAME_SMALLEST {
             too_small(packet);
         }
+        self.transmit(start, packet, out);
+    }
+
+    /// Puts a packet on the line at `start`, as large as it came.
+    #[inline(always)]
+    pub(crate) fn transmit(&mut self, start: Time, packet: &Packet, out: &mut impl Outlet) {
         self.sent.add(packet);
         self.free_at = start + self.line.of(u64::from(packet.size));
         out.send(self.link, packet, self.free_at + self.delay);
@@ -278,7 +283,7 @@ impl Port {
         let Some(frame) = self.frames.pop_front() else {
             return false;
         };
-        self.transmit(now, &frame, out);
+        self.transmit_checked(now, &frame, out);
         self.choose_at = self.free_at;
         true
     }

@@ -201,14 +201,8 @@ impl Switch {
         routing: &R,
         out: &mut impl Outlet,
     ) {
-        if self.ordered {
-            if self.quiet_until < now {
-                self.commit_all_before(now, out);
-            }
-            if packet.class() == Class::Link {
-                self.hear(now, ingress, packet);
-                return;
-            }
+        if self.ordered && self.begin(now, ingress, packet, out) {
+            return;
         }
         if !packet.hop() {
             self.lose(now, packet, DropReason::Ttl, out);
@@ -241,6 +235,20 @@ impl Switch {
             self.offer(now, ingress, index, packet, out);
             self.bounce_back(now, routing, out);
         }
+    }
+
+    /// Before an arrival at a switch whose ports look at each other: makes the choices that do not know of
+    /// it. Says whether the arrival was for the switch itself.
+    #[inline(never)]
+    fn begin(&mut self, now: Time, ingress: u16, packet: &Packet, out: &mut impl Outlet) -> bool {
+        if self.quiet_until < now {
+            self.commit_all_before(now, out);
+        }
+        let is_link = packet.class() == Class::Link;
+        if is_link {
+            self.hear(now, ingress, packet);
+        }
+        is_link
     }
 
     /// Counts a packet that goes no further, before a port was chosen.
@@ -551,6 +559,6 @@ fn choose(port: &mut Port, common: &mut Common, out: &mut impl Outlet) {
         };
         control.left(at, &passage, &mut common.say);
     }
-    port.transmit(at, slot, out);
+    port.transmit_checked(at, slot, out);
     port.wait_after(next);
 }
