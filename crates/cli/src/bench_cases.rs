@@ -1,6 +1,6 @@
 //! The workloads that `tidegate bench` measures: fixed, so that numbers can be compared over time.
 
-use model::intent::SwitchSpec;
+use model::intent::{Memory, SwitchSpec};
 use model::{Encap, EndpointConfig};
 use sim::{Blind, Outcome, Probes, Setup};
 use topology::{FatTree, LeafSpine, Routes, Spec, Topology};
@@ -30,6 +30,18 @@ pub(crate) struct Case {
     probe: Option<Span>,
     /// What its cost is counted by.
     pub(crate) per: Per,
+    ports: Ports,
+}
+
+/// What switches' ports are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ports {
+    /// What the transport asks for, each with a buffer of its own.
+    Own,
+    /// The same with eight priorities, so that packets wait in queues.
+    Queued,
+    /// What the transport asks for, in 12 MB that a switch's ports share. [BCM56850]
+    Shared,
 }
 
 /// What the cost of a workload is counted by.
@@ -42,7 +54,7 @@ pub(crate) enum Per {
 }
 
 /// Every workload, in the order of the table.
-pub(crate) const CASES: [Case; 11] = [
+pub(crate) const CASES: [Case; 13] = [
     Case {
         name: "permutation-128",
         what: "128 hosts, fat tree k=8, 1 us links",
@@ -52,6 +64,7 @@ pub(crate) const CASES: [Case; 11] = [
         delay: Span::us(1),
         probe: None,
         per: Per::Hop,
+        ports: Ports::Own,
     },
     Case {
         name: "permutation-432",
@@ -62,6 +75,7 @@ pub(crate) const CASES: [Case; 11] = [
         delay: Span::us(1),
         probe: None,
         per: Per::Hop,
+        ports: Ports::Own,
     },
     Case {
         name: "permutation-1024",
@@ -72,6 +86,7 @@ pub(crate) const CASES: [Case; 11] = [
         delay: Span::us(1),
         probe: None,
         per: Per::Hop,
+        ports: Ports::Own,
     },
     Case {
         name: "incast-100",
@@ -82,6 +97,7 @@ pub(crate) const CASES: [Case; 11] = [
         delay: Span::us(1),
         probe: None,
         per: Per::Hop,
+        ports: Ports::Own,
     },
     Case {
         name: "web-server",
@@ -92,6 +108,7 @@ pub(crate) const CASES: [Case; 11] = [
         delay: Span::us(1),
         probe: None,
         per: Per::Hop,
+        ports: Ports::Own,
     },
     Case {
         name: "sparse",
@@ -102,6 +119,7 @@ pub(crate) const CASES: [Case; 11] = [
         delay: Span::us(1),
         probe: None,
         per: Per::Hop,
+        ports: Ports::Own,
     },
     Case {
         name: "long-link",
@@ -112,6 +130,7 @@ pub(crate) const CASES: [Case; 11] = [
         delay: Span::us(1),
         probe: None,
         per: Per::Hop,
+        ports: Ports::Own,
     },
     Case {
         name: "short-links",
@@ -122,6 +141,7 @@ pub(crate) const CASES: [Case; 11] = [
         delay: Span::ns(10),
         probe: None,
         per: Per::Hop,
+        ports: Ports::Own,
     },
     Case {
         name: "probed",
@@ -132,6 +152,29 @@ pub(crate) const CASES: [Case; 11] = [
         delay: Span::us(1),
         probe: Some(Span::us(10)),
         per: Per::Hop,
+        ports: Ports::Own,
+    },
+    Case {
+        name: "queued",
+        what: "64 hosts, leaf-spine 8 x 8 x 8, ports of eight priorities",
+        topology: full_bisection,
+        traffic: permutation,
+        full: 1_000_000,
+        delay: Span::us(1),
+        probe: None,
+        per: Per::Hop,
+        ports: Ports::Queued,
+    },
+    Case {
+        name: "shared",
+        what: "the same with a shared memory of 12 MB per switch",
+        topology: full_bisection,
+        traffic: permutation,
+        full: 1_000_000,
+        delay: Span::us(1),
+        probe: None,
+        per: Per::Hop,
+        ports: Ports::Shared,
     },
     Case {
         name: "set-up-1024",
@@ -142,6 +185,7 @@ pub(crate) const CASES: [Case; 11] = [
         delay: Span::us(1),
         probe: None,
         per: Per::Host,
+        ports: Ports::Own,
     },
     Case {
         name: "set-up-65536",
@@ -152,6 +196,7 @@ pub(crate) const CASES: [Case; 11] = [
         delay: Span::us(1),
         probe: None,
         per: Per::Host,
+        ports: Ports::Own,
     },
 ];
 
@@ -186,6 +231,19 @@ fn far_cores(delay: Span) -> Topology {
         }
     }
     topology
+}
+fn full_bisection(delay: Span) -> Topology {
+    let spec = LeafSpine {
+        leaves: 8,
+        spines: 8,
+        hosts_per_leaf: 8,
+        host_rate: RATE,
+        uplink_rate: RATE,
+        host_delay: delay,
+        uplink_delay: delay,
+        host_extra_delay: Span::ZERO,
+    };
+    Spec::LeafSpine(spec).build().expect("as much up as down")
 }
 fn leaf_spine(delay: Span) -> Topology {
     let spec = LeafSpine {
@@ -281,7 +339,20 @@ impl Case {
         let factory = transport
             .configure(&toml::Table::new())
             .expect("the defaults are legal");
-        let port = |rate| factory.fabric(rate, encap).port(BUFFER);
+        let port = |rate| {
+            let mut fabric = factory.fabric(rate, encap);
+            if self.ports == Ports::Queued {
+                fabric.priorities = 8;
+            }
+            fabric.port(BUFFER)
+        };
+        let memory = match self.ports {
+            Ports::Own | Ports::Queued => Memory::PerPort,
+            Ports::Shared => Memory::Shared {
+                size: Bytes(12_000_000),
+                alpha: 1.0,
+            },
+        };
         let (data, control) = (
             Bytes(encap.wire_max().into()),
             Bytes(encap.frame_min.into()),
@@ -295,7 +366,10 @@ impl Case {
             make: &make,
             encap,
             base_rtt,
-            switch: SwitchSpec::default(),
+            switch: SwitchSpec {
+                memory,
+                ..SwitchSpec::default()
+            },
             control: None,
             faults: Vec::new(),
             probes: Probes {
