@@ -3,6 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use transports::Registry;
+use units::Bytes;
 
 const AFTER: &str = "\
 Exit codes: 0 all good, 1 a threshold failed, 2 usage or scenario error, 3 simulation invariant \
@@ -58,6 +59,9 @@ pub(crate) struct Global {
     /// Say what would run, and stop
     #[arg(long, global = true)]
     pub(crate) dry_run: bool,
+    /// Refuse scenarios that would take more memory; what this machine has where nothing is said
+    #[arg(long, value_name = "SIZE", global = true)]
+    pub(crate) memory_limit: Option<Bytes>,
     /// Also write the verdicts on the thresholds as `JUnit` XML
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) junit: Option<PathBuf>,

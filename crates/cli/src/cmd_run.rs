@@ -22,7 +22,9 @@ pub(crate) fn load(name: &str, global: &Global, sets: &[String]) -> Result<Scena
         from: name,
         sets: &sets,
     };
-    scenario::load_with(&global.transports, &request)
+    let mut scenario = scenario::load_with(&global.transports, &request)?;
+    scenario.memory_limit = global.memory_limit;
+    Ok(scenario)
 }
 
 /// The folder of a scenario's results.

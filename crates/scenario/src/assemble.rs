@@ -1,6 +1,7 @@
 //! A resolved scenario as the simulator wants it, and what came of it as the tables want it.
 
 use crate::diagnostic::{Diagnostic, Errors};
+use crate::memory::{self, Need};
 use crate::network;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
@@ -20,7 +21,7 @@ use units::{Bytes, Rate, Span, Time};
 use workload::{Message, SizeDist, Start, Traffic};
 
 /// Samples that a run keeps; beyond that every second moment is forgotten. 48 MB of rows.
-const SAMPLES_MAX: usize = 1 << 19;
+pub(crate) const SAMPLES_MAX: usize = 1 << 19;
 
 /// A scenario with its network and its messages: ready to run.
 pub struct Assembled {
@@ -107,6 +108,17 @@ impl Scenario {
                 .problem(key.as_deref().unwrap_or("kind"), message)
         };
         let spec = network::spec(&self.topology)?;
+        let size = spec.size();
+        let limit = self.memory_limit.unwrap_or_else(memory::of_machine);
+        memory::routable(&self.topology, size)?;
+        let mut need = Need::of(size);
+        need.fits(&self.topology, limit)?;
+        for source in &self.workloads {
+            need.messages = need
+                .messages
+                .saturating_add(memory::messages(source, &spec));
+            need.fits(source, limit)?;
+        }
         let topology = spec.build().map_err(|e| at_topology(e.0))?;
         let routes = Routes::new(&topology, &[]);
         if let Some((a, b)) = routes.cut_off() {
@@ -144,6 +156,8 @@ impl Scenario {
         if !errors.is_empty() {
             return Err(Errors(errors));
         }
+        need.messages = traffic.messages.len() as u64;
+        need.fits(&self.workloads[0], limit)?;
         let (propagation_rtt, base_rtt) = network::round_trips(&topology, &routes, encap);
         let of_hosts = topology.links.iter().filter(|l| topology.is_host(l.from));
         let fastest = of_hosts.map(|link| link.rate).max().unwrap_or_default();

@@ -1,6 +1,7 @@
 //! What follows from a scenario before anything runs.
 
-use crate::assemble::Assembled;
+use crate::assemble::{Assembled, SAMPLES_MAX};
+use crate::memory::{self, Need};
 use model::intent::{CreditCount, CreditSpec, DropBy, Limit, Memory, PortSpec, Share};
 use results::human;
 use std::collections::BTreeMap;
@@ -12,13 +13,6 @@ use workload::Start;
 /// takes. [ours: `tidegate run web-search` and `xpass-fat-tree`, release build, 2 vCPU AMD EPYC:
 /// hops of `summary.json` by `wall_s` of `meta.json`, 8.2 and 9.6 million]
 pub const HOPS_PER_SECOND: f64 = 9e6;
-/// Memory of a program that has nothing to do yet. [ours: `time -f %M tidegate run dumbbell`]
-const MEMORY_BASE: u64 = 8 << 20;
-/// Memory of one host with its share of the switches. [ours: `tidegate bench`, 1024 hosts]
-const MEMORY_PER_HOST: u64 = 40 << 10;
-/// Memory of one message: in the traffic, in the simulator's book and in the results.
-const MEMORY_PER_MESSAGE: u64 = 400;
-
 /// One derived value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figure {
@@ -282,14 +276,30 @@ impl Assembled {
                 format!("about {} s on one thread", human::ratio(seconds))
             },
         ));
-        let memory = MEMORY_BASE
-            + u64::from(self.topology.hosts) * MEMORY_PER_HOST
-            + self.traffic.messages.len() as u64 * MEMORY_PER_MESSAGE;
         figures.push(figure(
             "memory",
-            format!("about {}", human::bytes(Bytes(memory))),
+            format!("about {}", human::bytes(self.memory(&load))),
         ));
         figures
+    }
+}
+
+impl Assembled {
+    /// Memory that the run takes.
+    fn memory(&self, load: &Load) -> Bytes {
+        let every = self.probes.every.unwrap_or_default();
+        let ports = match self.probes.links.len() as u64 {
+            0 => self.topology.links.len() as u64 - u64::from(self.topology.hosts),
+            chosen => chosen,
+        };
+        let most = SAMPLES_MAX as u64;
+        let need = Need {
+            links: self.topology.links.len() as u64,
+            routes: self.routes.entries(),
+            messages: self.traffic.messages.len() as u64,
+            samples: memory::samples(ports, load.lasts, every, most),
+        };
+        need.bytes()
     }
 }
 
@@ -304,6 +314,9 @@ struct Load {
     hops: u64,
     /// From the first start to the last.
     span: Span,
+    /// From the beginning of the run to the moment at which the host that receives most could have all of
+    /// it.
+    lasts: Span,
 }
 
 impl Load {
@@ -311,11 +324,15 @@ impl Load {
         let mut load = Self::default();
         let (mut first, mut last) = (Time::NEVER, Time::ZERO);
         let until = run.until();
+        let mut received = vec![0u64; run.topology.hosts as usize];
         for message in &run.traffic.messages {
             let conn = &run.traffic.conns[message.conn as usize];
             let path = topology::path(&run.topology, &run.routes, conn.a, conn.b, message.conn);
             let size = sendable(run, message, until);
             let (frames, wire) = (run.encap.frames(size), run.encap.wire_total(size));
+            let to = if message.from_a { conn.b } else { conn.a };
+            let received = &mut received[to as usize];
+            *received = received.saturating_add(wire);
             load.payload = load.payload.saturating_add(size);
             load.wire = load.wire.saturating_add(wire);
             if path.len() > 2 {
@@ -330,6 +347,9 @@ impl Load {
             }
         }
         load.span = last.since(first);
+        let most = received.into_iter().max().unwrap_or(0);
+        let line = run.host_rate().serialize(Bytes(most));
+        load.lasts = last.after(line).min(until).since(Time::ZERO);
         load
     }
 }

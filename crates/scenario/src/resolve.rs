@@ -8,6 +8,7 @@ use crate::value::Value;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use transports::{Factory, Registry, Transport};
+use units::Bytes;
 
 /// A scenario in which every key has its value, and everything that can be said about single keys
 /// has been checked.
@@ -46,6 +47,9 @@ pub struct Scenario {
     pub output: Section,
     /// `[thresholds]` as (key, expression).
     pub thresholds: Vec<(String, String)>,
+    /// Memory that a run may take; what takes more is refused. That of the machine, where nobody says
+    /// otherwise.
+    pub memory_limit: Option<Bytes>,
     /// Where each threshold is written.
     pub(crate) threshold_origins: Vec<Origin>,
 }
@@ -221,6 +225,7 @@ impl Reader<'_> {
             self.section("output"),
         );
         Some(Scenario {
+            memory_limit: None,
             name: top.opt_text("name").unwrap_or_else(|| stem.to_owned()),
             title: top.opt_text("title"),
             topology,

@@ -241,6 +241,14 @@ impl Section {
         self.opt_count(key)
             .map(|n| u32::try_from(n).expect("the table bounds it"))
     }
+    /// Every key that holds a count, with it.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let keys = self.entries.iter().map(|entry| entry.field.key);
+        keys.filter_map(|key| match self.get(key) {
+            Some(Value::Count(count)) => Some((key, *count)),
+            _ => None,
+        })
+    }
     /// A list of strings, if it has a value.
     pub(crate) fn opt_texts(&self, key: &str) -> Option<Vec<String>> {
         let text = |v| {

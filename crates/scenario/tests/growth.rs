@@ -1,9 +1,10 @@
 //! How much memory scenarios take, counted allocation by allocation.
 
-use scenario::{Assembled, Scenario, load_text};
+use scenario::{Assembled, load_text};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use units::Bytes;
 
 /// The system's allocator, which counts what is held.
 struct Counting;
@@ -18,6 +19,15 @@ unsafe impl GlobalAlloc for Counting {
         MOST.fetch_max(held, Ordering::Relaxed);
         // SAFETY: the caller keeps the contract.
         unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // What grows moves without being held twice, where it is large.
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        let held = HELD.fetch_add(size, Ordering::Relaxed) + size;
+        MOST.fetch_max(held, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.realloc(place, layout, size) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
@@ -41,10 +51,14 @@ fn most_held<T>(work: impl FnOnce() -> T) -> (T, usize) {
     (done, MOST.load(Ordering::Relaxed) - before)
 }
 
+fn within(text: &str, limit: u64) -> Result<Assembled, scenario::Errors> {
+    let mut scenario = load_text("a.toml", text, &[])?;
+    scenario.memory_limit = Some(Bytes(limit));
+    scenario.assemble()
+}
+
 fn assembled(text: &str) -> Assembled {
-    load_text("a.toml", text, &[])
-        .and_then(Scenario::assemble)
-        .unwrap_or_else(|e| panic!("{e}"))
+    within(text, u64::MAX).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// A fabric of about `size` hosts, with a message between the first two and a fault on every link.
@@ -85,5 +99,102 @@ fn checking_and_running_take_memory_in_proportion_to_hosts() {
             "{kind}: {check} then {check_twice}"
         );
         assert!(run_twice < run * 9 / 4, "{kind}: {run} then {run_twice}");
+    }
+}
+
+const MB: usize = 1_000_000;
+
+/// Asks for more than 3 GB, and is refused with this, before it takes a tenth of that.
+fn refused(text: &str, says: [&str; 3]) {
+    let (refusal, held) = most_held(|| within(text, 3_000_000_000).map(|_| ()));
+    let refusal = refusal
+        .expect_err("it takes more than is allowed")
+        .to_string();
+    for part in says {
+        assert!(refusal.contains(part), "no \"{part}\" in {refusal}");
+    }
+    assert!(held < 300 * MB, "{held} bytes to say {refusal}");
+}
+
+#[test]
+fn what_does_not_fit_is_refused_before_it_is_made() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let traffic = "[[workload]]\nkind = \"incast\"\nsize = \"1KB\"\nsenders = 2\n";
+    let network =
+        |topology: &str| format!("transport.kind = \"dctcp\"\n[topology]\n{topology}\n{traffic}");
+    refused(
+        &network("kind = \"parking-lot\"\nbottlenecks = 65_535"),
+        [
+            "65,536 switches need 4,294,967,296 routes",
+            "bottlenecks = 65_535",
+            "smaller bottlenecks",
+        ],
+    );
+    refused(
+        &network("kind = \"fat-tree\"\nk = 120"),
+        [
+            "6.75 GB of memory, 3 GB of it",
+            "k = 120",
+            "--memory-limit 7GB",
+        ],
+    );
+    refused(
+        "transport.kind = \"dctcp\"\n[topology]\nkind = \"star\"\nhosts = 8\n[[workload]]\n\
+         kind = \"incast\"\nsize = \"1KB\"\nsenders = 16777216\n",
+        [
+            "16,777,216 messages",
+            "senders = 16777216",
+            "--memory-limit 9GB",
+        ],
+    );
+    // What is large and fits is answered.
+    let (of, held) = most_held(|| {
+        let of = assembled(&network("kind = \"star\"\nhosts = 60_000"));
+        assert!(!of.figures().is_empty());
+        of
+    });
+    assert_eq!(of.topology.hosts, 60_000);
+    assert!(held < 100 * MB, "{held}");
+}
+
+/// What `check` says of memory, in bytes.
+fn estimate(of: &Assembled) -> f64 {
+    let figures = of.figures();
+    let memory = figures
+        .iter()
+        .find(|f| f.name == "memory")
+        .expect("it is said");
+    let text = memory
+        .value
+        .strip_prefix("about ")
+        .expect("an estimate")
+        .replace(' ', "");
+    text.parse::<Bytes>().expect("a size").0 as f64
+}
+
+#[test]
+fn the_estimate_of_memory_is_near_what_a_run_holds() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let star = "[topology]\nkind = \"star\"\nhosts = 8000\n[[workload]]\nkind = \"permutation\"\nsize = \"1KB\"\n";
+    let clos = "[topology]\nkind = \"fat-tree\"\nk = 16\n[[workload]]\nkind = \"permutation\"\nsize = \"30KB\"\n";
+    let many = "[topology]\nkind = \"star\"\nhosts = 64\n[[workload]]\nkind = \"incast\"\n\
+                senders = 40_000\nsize = \"100B\"\njitter = \"4ms\"\n";
+    for (name, text) in [("star", star), ("clos", clos), ("many", many)] {
+        for transport in ["dctcp", "expresspass"] {
+            let text = format!("transport.kind = \"{transport}\"\n{text}");
+            let (said, held) = most_held(|| {
+                let of = assembled(&text);
+                let record = of.run(1, "", &mut scenario::Alone).expect("it runs");
+                assert_eq!(record.flows.len(), of.traffic.messages.len());
+                estimate(&of)
+            });
+            // The program and what writes its tables are in the estimate, and not on this heap.
+            let ratio = (said - 14.0 * MB as f64) / held as f64;
+            println!("{name}, {transport}: {said} said, {held} held");
+            assert!(
+                (0.5..2.0).contains(&ratio),
+                "{name}, {transport}: {said} said, {held} held"
+            );
+        }
     }
 }

@@ -11,6 +11,7 @@ mod graph;
 pub mod import;
 mod routes;
 mod rtt;
+mod size;
 mod spec;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ pub use capacity::Crossing;
 pub use ecmp::{check_symmetry, ecmp_index, ecmp_index_salted, mirrored, path, tier_salt};
 pub use graph::{Cable, Graph, GraphNode, PortOrder};
 pub use routes::{Routes, Row};
+pub use size::{ROUTES_MAX, Size};
 pub use spec::{Dumbbell, FatTree, LeafSpine, MultiBottleneck, ParkingLot, Spec, Star, ThreeTier};
 pub use text::TextError;
 

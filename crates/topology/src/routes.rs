@@ -142,6 +142,11 @@ impl Routes {
         }
     }
 
+    /// The number of entries: rows times edges. [`crate::Size`] knows it beforehand.
+    pub fn entries(&self) -> u64 {
+        self.table.len() as u64
+    }
+
     /// The number of edges: the length of a row.
     pub fn edges(&self) -> u32 {
         self.edges

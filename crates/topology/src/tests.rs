@@ -2,7 +2,7 @@
 
 use crate::{
     Cable, Dumbbell, FatTree, Graph, GraphNode, LeafSpine, LinkId, MultiBottleneck, NodeId,
-    NodeKind, ParkingLot, PortOrder, Routes, Spec, Star, ThreeTier, Topology, check_symmetry,
+    NodeKind, ParkingLot, PortOrder, Routes, Size, Spec, Star, ThreeTier, Topology, check_symmetry,
     mirrored, path,
 };
 use std::collections::BTreeMap;
@@ -160,6 +160,18 @@ fn distances(t: &Topology, down: &[LinkId], dst: u32) -> Vec<Option<u32>> {
     distance
 }
 
+/// The size of a network is known before it is built.
+fn foretold(spec: &Spec, t: &Topology, routes: &Routes) {
+    let switches = t.nodes.len() - t.hosts as usize;
+    let size = Size {
+        hosts: t.hosts.into(),
+        switches: switches as u64,
+        cables: t.links.len() as u64 / 2,
+        routes: routes.entries(),
+    };
+    assert_eq!(spec.size(), size, "{}", t.name);
+}
+
 #[test]
 fn the_fabrics_have_the_published_numbers() {
     let mut table = String::new();
@@ -178,6 +190,7 @@ fn the_fabrics_have_the_published_numbers() {
         t.check();
         let routes = Routes::new(&t, &[]);
         assert_eq!(routes.cut_off(), None, "{}", t.name);
+        foretold(&spec, &t, &routes);
         writeln!(
             table,
             "{}: {} hosts, {} switches, {} cables; hosts {}, uplinks {}; {} hops at most",

@@ -27,6 +27,14 @@ pub fn parse(name: &str, text: &str) -> Result<Graph, TextError> {
         message: "the file is empty; write \"nodes switches links\" first".into(),
     })?;
     let head = Head::parse(&head)?;
+    // Before any memory is taken for nodes that the file cannot join.
+    let hosts = u64::from(head.nodes - head.all_switches());
+    let links = (text.lines().count() as u64).min(head.links.into());
+    if hosts > 2 * links {
+        return Err(head.error(format!(
+            "{hosts} hosts and room for {links} links: every host needs an end of one"
+        )));
+    }
     let mut nodes: Vec<GraphNode> = (0..head.nodes)
         .map(|id| GraphNode {
             id,
@@ -331,6 +339,10 @@ mod tests {
             (
                 "3 1 1\n2\n0 2 1Gbps 1us 0\nend\n",
                 "4:1: text after the 1 links announced",
+            ),
+            (
+                "16777216 1 1073741824\n0\n0 1 1Gbps 1us 0\n",
+                "1:1: 16777215 hosts and room for 3 links: every host needs",
             ),
             ("7 4 1 1 2 A100\n", "1:3: 5 GPUs do not fill servers of 4"),
         ];

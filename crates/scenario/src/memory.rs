@@ -1,0 +1,153 @@
+//! How much memory a run takes, told before it is taken.
+
+use crate::diagnostic::Diagnostic;
+use crate::section::Section;
+use results::human;
+use topology::{ROUTES_MAX, Size, Spec};
+use units::{Bytes, Span};
+
+// Of a run of `tidegate run` with its tables and its report, in bytes: `time -f %M` over stars of 20,000
+// hosts, fat trees of k = 16, 64 and 74, incasts of 50,000 and 200,000 messages, and the built-in
+// scenarios, under ExpressPass and DCTCP; the sum lies within 1.5 times all of them. [ours]
+/// The program itself.
+const BASE: u64 = 14 << 20;
+/// A link with its port, the packets on it, its share of a node, and its row in every table.
+const PER_LINK: u64 = 2_400;
+/// An entry of the routing table.
+const PER_ROUTE: u64 = 4;
+/// A message: in the traffic, in the simulator's book, at its hosts and in the results.
+const PER_MESSAGE: u64 = 480;
+/// A sample of a port.
+const PER_SAMPLE: u64 = 150;
+
+/// What a run will hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Need {
+    /// Links, one for each direction of a cable.
+    pub(crate) links: u64,
+    /// Entries of the routing table.
+    pub(crate) routes: u64,
+    /// Messages.
+    pub(crate) messages: u64,
+    /// Samples of ports.
+    pub(crate) samples: u64,
+}
+
+impl Need {
+    /// A network, without traffic.
+    pub(crate) fn of(size: Size) -> Self {
+        Self {
+            links: size.cables.saturating_mul(2),
+            routes: size.routes,
+            ..Self::default()
+        }
+    }
+
+    /// All of it.
+    pub(crate) fn bytes(self) -> Bytes {
+        let parts = [
+            (self.links, PER_LINK),
+            (self.routes, PER_ROUTE),
+            (self.messages, PER_MESSAGE),
+            (self.samples, PER_SAMPLE),
+        ];
+        let sum = parts.into_iter().fold(BASE, |sum, (count, each)| {
+            sum.saturating_add(count.saturating_mul(each))
+        });
+        Bytes(sum)
+    }
+
+    /// Refuses what does not fit, at the key that asks for most of it.
+    pub(crate) fn fits(self, section: &Section, limit: Bytes) -> Result<(), Diagnostic> {
+        let bytes = self.bytes();
+        if bytes <= limit {
+            return Ok(());
+        }
+        let (count, what) = if self.messages.saturating_mul(PER_MESSAGE) > bytes.0 / 2 {
+            (self.messages, "messages")
+        } else if self.routes.saturating_mul(PER_ROUTE) > bytes.0 / 2 {
+            (self.routes, "routes")
+        } else {
+            (self.links, "links")
+        };
+        let (key, smaller) = largest(section);
+        let problem = format!(
+            "this run would take about {} of memory, {} of it may be taken: it has {} {what}",
+            human::bytes(bytes),
+            human::bytes(limit),
+            human::count(count),
+        );
+        let whole = bytes.0.div_ceil(1_000_000_000);
+        Err(section.problem(key, problem).help(format!(
+            "choose {smaller}, or let it take more with --memory-limit {whole}GB"
+        )))
+    }
+}
+
+/// Refuses networks whose routing table nobody would wait for.
+pub(crate) fn routable(section: &Section, size: Size) -> Result<(), Diagnostic> {
+    if size.routes <= ROUTES_MAX {
+        return Ok(());
+    }
+    let (key, smaller) = largest(section);
+    let problem = format!(
+        "{} switches need {} routes, and at most {} are possible",
+        human::count(size.switches),
+        human::count(size.routes),
+        human::count(ROUTES_MAX)
+    );
+    let problem = section.problem(key, problem);
+    Err(problem.help(format!("choose {smaller}")))
+}
+
+/// The key of a section that most of its size comes from, and what to choose instead.
+fn largest(section: &Section) -> (&'static str, String) {
+    let counts = section.counts().max_by_key(|&(_, count)| count);
+    match counts {
+        Some((key, _)) => (key, format!("a smaller {key}")),
+        None if ["file", "trace"].contains(&section.kind()) => ("path", "a smaller file".into()),
+        None => ("kind", "less".into()),
+    }
+}
+
+/// Messages that a source will make, where that follows from its counts alone.
+pub(crate) fn messages(section: &Section, spec: &Spec) -> u64 {
+    let hosts = spec.size().hosts;
+    let count = |key| section.opt_count(key);
+    let rounds = |of: u64| of.saturating_mul(count("rounds").unwrap_or(1));
+    match section.kind() {
+        "random" => count("messages").unwrap_or(0),
+        "incast" | "bursts" => rounds(section.count("senders")),
+        "incast-rr" => rounds(section.count("senders").saturating_mul(2)),
+        "permutation" => hosts,
+        "shuffle" | "all-to-all" => {
+            let tasks = count("tasks").unwrap_or(1);
+            let pairs = hosts.saturating_mul(hosts.saturating_sub(1));
+            pairs.saturating_mul(tasks.saturating_mul(tasks))
+        }
+        _ => 0, // counted when they are there
+    }
+}
+
+/// Samples of `ports` ports in `time`; `most` are kept.
+pub(crate) fn samples(ports: u64, time: Span, every: Span, most: u64) -> u64 {
+    time.0
+        .checked_div(every.0)
+        .map_or(0, |times| times.saturating_mul(ports).min(most))
+}
+
+/// Memory that a process may have here: of the machine, of its control group, or of its limits, the
+/// least. Everything where nobody says.
+pub fn of_machine() -> Bytes {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let number = |text: &str| text.split_whitespace().find_map(|word| word.parse().ok());
+    let line = |text: &str, name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(number)
+    };
+    let machine = line(&read("/proc/meminfo"), "MemTotal:").map(|kib: u64| kib << 10);
+    let group = number(&read("/sys/fs/cgroup/memory.max"));
+    let process = line(&read("/proc/self/limits"), "Max address space");
+    let least = [machine, group, process].into_iter().flatten().min();
+    Bytes(least.unwrap_or(u64::MAX))
+}
