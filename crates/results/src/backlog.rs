@@ -174,7 +174,9 @@ mod tests {
                 .iter()
                 .filter(|&&first| i >= first)
                 .count() as u64;
-            let start = [0, 500, 3_050, 3_500, 4_000][wave as usize - 1] * 1_000_000 + i % 7;
+            let start = [0, 500, 3_050, 3_500, 4_000][usize::try_from(wave).unwrap() - 1]
+                * 1_000_000
+                + i % 7;
             flow.start = Some(Time(start));
             flow.end = Some(Time(start + 400_000_000));
         }

@@ -322,6 +322,7 @@ impl<'a> Net<'a> {
         clippy::too_many_arguments,
         reason = "one per scratch list of the worker"
     )]
+    #[inline(never)] // it needs the registers that the loop over arrivals needs
     fn gather(
         &self,
         number: u32,

@@ -225,9 +225,15 @@ impl Port {
         }
     }
 
-    /// Offers `packet` to the queues, or to that of number `assigned`.
+    /// Offers `packet` to the queues.
     #[inline]
-    pub(crate) fn enqueue(
+    pub(crate) fn enqueue(&mut self, now: Time, packet: &mut Packet) -> Verdict {
+        let line = self.on_line();
+        self.form.enqueue(now, line, packet)
+    }
+
+    /// The same, to the queue of number `assigned` where there is one.
+    pub(crate) fn enqueue_in(
         &mut self,
         now: Time,
         assigned: Option<u8>,
@@ -238,6 +244,12 @@ impl Port {
             (Some(queue), Form::Queues(queues)) => queues.enqueue_in(queue, now, line, packet),
             (_, form) => form.enqueue(now, line, packet),
         }
+    }
+
+    /// Whether packets that waited may have to make room.
+    #[inline]
+    pub(crate) fn may_spill(&self) -> bool {
+        matches!(self.form, Form::Queues(_))
     }
 
     #[inline]

@@ -86,6 +86,8 @@ pub struct Switch {
     balancer: Balancer,
     /// Packets do not all keep to the way of their connection.
     chooses: bool,
+    /// Ports share a memory, or have a flow control.
+    couples: bool,
     /// Set where the ports of this switch look at each other: choices then follow time across them.
     ordered: bool,
     /// Where they do: no choice is due before this moment.
@@ -144,6 +146,7 @@ impl Switch {
             ordered: memory.is_some() || control.is_some() || balancer.looks_at_ports(),
             quiet_until: Time::NEVER,
             chooses: spec.balance != Balance::Flow,
+            couples: memory.is_some() || control.is_some(),
             balancer,
             may_pass: control.is_none(),
             common: Common {
@@ -233,7 +236,9 @@ impl Switch {
             port.transmit(now, packet, out);
         } else {
             self.offer(now, ingress, index, packet, out);
-            self.bounce_back(now, routing, out);
+            if !self.common.bounced.is_empty() {
+                self.bounce_back(now, routing, out);
+            }
         }
     }
 
@@ -300,53 +305,64 @@ impl Switch {
         packet: &mut Packet,
         out: &mut impl Outlet,
     ) {
+        if self.couples {
+            self.offer_coupled(now, ingress, index, packet, out);
+            return;
+        }
         let port = &mut self.ports[index];
-        #[allow(clippy::cast_possible_truncation, reason = "checked in `new`")]
-        let egress = index as u16;
-        let assigned = match &mut self.common.control {
-            None => None,
-            Some(control) => {
-                let passage = Passage {
-                    packet,
-                    ingress,
-                    egress,
-                    queue: 0,
-                    held: port.held(),
-                };
-                let queue = control.assign(now, &passage);
-                // Where it came from is remembered in the place of a moment that is over.
-                packet.at = Time(u64::from(ingress));
-                queue
-            }
+        match port.enqueue(now, packet) {
+            Verdict::Queued(_) => {}
+            Verdict::Dropped(reason) => port.drop(now, packet, reason, out),
+            Verdict::Bounced => self.common.bounce(index, packet),
+        }
+        if port.may_spill() {
+            self.common.clear_up(now, index, port, out);
+        }
+        self.enlist(now, index);
+    }
+
+    /// The same where ports share a memory or have a flow control.
+    #[inline(never)]
+    fn offer_coupled(
+        &mut self,
+        now: Time,
+        ingress: u16,
+        index: usize,
+        packet: &mut Packet,
+        out: &mut impl Outlet,
+    ) {
+        let port = &mut self.ports[index];
+        let mut passage = Passage {
+            packet: &Packet::EMPTY,
+            ingress,
+            egress: port.number(),
+            queue: 0,
+            held: port.held(),
         };
+        let assigned = self.common.control.as_mut().and_then(|control| {
+            let queue = control.assign(now, &Passage { packet, ..passage });
+            // Where it came from is remembered in the place of a moment that is over.
+            packet.at = Time(u64::from(ingress));
+            queue
+        });
         if !self.common.admits(port, packet) {
             port.drop(now, packet, DropReason::Full, out);
             return;
         }
-        let before = self.common.memory.map(|_| port.held());
-        match port.enqueue(now, assigned, packet) {
+        let before = port.held();
+        match port.enqueue_in(now, assigned, packet) {
             Verdict::Dropped(reason) => port.drop(now, packet, reason, out),
-            Verdict::Bounced => self.common.bounced.push((egress, *packet)),
+            Verdict::Bounced => self.common.bounce(index, packet),
             Verdict::Queued(queue) => {
+                (passage.queue, passage.held) = (queue, port.held());
                 if let Some(control) = &mut self.common.control {
-                    let passage = Passage {
-                        packet,
-                        ingress,
-                        egress,
-                        queue,
-                        held: port.held(),
-                    };
+                    let passage = Passage { packet, ..passage };
                     control.arrived(now, &passage, &mut self.common.say);
                 }
             }
         }
-        while let Some((other, fate)) = port.spilled() {
-            match fate {
-                Spilled::Dropped(reason) => port.drop(now, &other, reason, out),
-                Spilled::Bounced => self.common.bounced.push((egress, other)),
-            }
-        }
-        if let (Some(before), Some((.., used))) = (before, &mut self.common.memory) {
+        self.common.clear_up(now, index, port, out);
+        if let Some((.., used)) = &mut self.common.memory {
             *used = *used + port.held() - before;
         }
         self.enlist(now, index);
@@ -366,7 +382,7 @@ impl Switch {
     }
 
     /// Sends back what the last offer bounced.
-    #[inline]
+    #[inline(never)]
     fn bounce_back<R: Routing>(&mut self, now: Time, routing: &R, out: &mut impl Outlet) {
         while let Some((egress, mut packet)) = self.common.bounced.pop() {
             let sender = out.sender(&packet).filter(|_| !packet.bounced());
@@ -403,7 +419,6 @@ impl Switch {
     }
 
     /// Does what the flow control has said: gates first, then frames on their lines.
-    #[inline]
     fn heed(&mut self, now: Time) {
         if self.common.control.is_none() {
             return;
@@ -483,6 +498,23 @@ impl Switch {
 }
 
 impl Common {
+    /// Has `packet`, for which port `index` had no room, sent back.
+    #[cold]
+    fn bounce(&mut self, index: usize, packet: &Packet) {
+        let egress = u16::try_from(index).expect("checked in `new`");
+        self.bounced.push((egress, *packet));
+    }
+
+    /// Drops or sends back what had to make room at port `index`.
+    fn clear_up(&mut self, now: Time, index: usize, port: &mut Port, out: &mut impl Outlet) {
+        while let Some((other, fate)) = port.spilled() {
+            match fate {
+                Spilled::Dropped(reason) => port.drop(now, &other, reason, out),
+                Spilled::Bounced => self.bounce(index, &other),
+            }
+        }
+    }
+
     fn deadline(&self) -> Time {
         self.control
             .as_ref()
