@@ -50,6 +50,16 @@ fn messages(list: &[(u32, u32, u64)]) -> Traffic {
 type Special<'a> = dyn Fn(&EndpointConfig) -> Option<Box<dyn Endpoint>> + 'a;
 
 fn run(net: &Assembled, traffic: Traffic, until: Time, special: &Special<'_>) -> Outcome {
+    run_seeded(1, net, traffic, until, special)
+}
+
+fn run_seeded(
+    seed: u64,
+    net: &Assembled,
+    traffic: Traffic,
+    until: Time,
+    special: &Special<'_>,
+) -> Outcome {
     let factory = &net.scenario.factory;
     let make = |config: &EndpointConfig| special(config).unwrap_or_else(|| factory.make(config));
     let setup = Setup {
@@ -63,7 +73,7 @@ fn run(net: &Assembled, traffic: Traffic, until: Time, special: &Special<'_>) ->
         control: None,
         faults: net.faults.clone(),
         probes: net.probes.clone(),
-        seed: 1,
+        seed,
         until,
         threads: 1,
         pass: true,
@@ -140,10 +150,16 @@ fn safety_timers_never_fire_where_only_switches_drop() {
             "[topology]\nkind = \"star\"\nhosts = 17\nhost_rate = \"10Gbps\"\n[transport]\nkind = \
              \"expresspass+{transport}\"\n"
         ));
+        // At the first size, drops of early STOPs' last frames; at the second, of whole bursts.
+        for (size, seed) in [(20_000, 1), (20_000, 2), (5_000, 3), (60_000, 1)] {
+            let list: Vec<_> = (1..17).map(|from| (from, 0, size)).collect();
+            let end = Time(1_000_000_000_000);
+            let outcome = run_seeded(seed, &net, messages(&list), end, &|_| None);
+            assert!(outcome.messages.iter().all(|m| m.end.is_some()));
+            assert_eq!(outcome.totals.timeouts, 0, "{transport}, {size} B");
+        }
         let list: Vec<_> = (1..17).map(|from| (from, 0, 60_000)).collect();
         let outcome = run(&net, messages(&list), Time(1_000_000_000_000), &|_| None);
-        assert!(outcome.messages.iter().all(|m| m.end.is_some()));
-        assert_eq!(outcome.totals.timeouts, 0, "{transport}");
         let dropped = |class: Class| -> u64 {
             let ports = outcome.ports.iter();
             ports.map(|port| port.dropped[class]).sum()
@@ -553,13 +569,13 @@ fn with_losses(transport: &str, lost: &[(&str, &str, Span)]) -> (Span, u64, u64)
 /// When 15,000 B over two hops are there, and what it took.
 const LOSSES: &str = "\
 nothing                              23.984us, 0 again, 0 twice
-the request                          1.098671689ms, 11 again, 12 twice
+the request                          58.1696us, 11 again, 12 twice
 the probe                            23.984us, 0 again, 0 twice
 the first acknowledgement            23.984us, 0 again, 0 twice
-the last data                        41.3536us, 1 again, 0 twice
-the last data and the probe          41.3536us, 1 again, 0 twice
-the last data and the probe's answer 41.3536us, 2 again, 1 twice
-the first data                       41.3536us, 1 again, 0 twice
+the last data                        36.3584us, 1 again, 0 twice
+the last data and the probe          36.3584us, 1 again, 0 twice
+the last data and the probe's answer 36.3584us, 2 again, 1 twice
+the first data                       36.3584us, 1 again, 0 twice
 the first data, and its repair       87.1072us, 2 again, 0 twice
 ";
 
@@ -631,4 +647,148 @@ fn what_a_link_loses_is_repaired_soon_and_once() {
         let limit = Span::ms(if transport == "ideal" { 40 } else { 25 });
         assert!(took < limit, "{transport}: {took}");
     }
+}
+
+#[test]
+fn a_lost_repair_is_seen_without_a_timer_whenever_it_happens() {
+    for transport in ["aeolus", "ssp"] {
+        let text = format!(
+            "[topology]\nkind = \"star\"\nhosts = 6\nhost_rate = \"10Gbps\"\nhost_delay = \
+             \"4us\"\n[transport]\nkind = \"expresspass+{transport}\"\n"
+        );
+        let list: Vec<_> = (1..6).map(|from| (from, 0, 13_000)).collect();
+        for from in (20..=100).step_by(5) {
+            let net = network(&format!(
+                "{text}[[faults]]\nkind = \"loss\"\nlink = \"* -> h0\"\nclass = \
+                 \"scheduled\"\nfrom = \"{from}us\"\nchance = 1.0\nmost = 1\n"
+            ));
+            let outcome = run(&net, messages(&list), Time(1_000_000_000_000), &|_| None);
+            assert_eq!(outcome.totals.timeouts, 0, "{transport}: loss at {from} us");
+            let ends = outcome.messages.iter().map(|m| m.end.unwrap());
+            // Two round trips of 20 us, and the incast itself.
+            let last = ends.max().unwrap();
+            assert!(
+                last < Time(250_000_000),
+                "{transport}: loss at {from} us: {last}"
+            );
+        }
+    }
+}
+
+/// Messages of one frame between random hosts, so many per frame time of a line in all.
+fn one_frame_messages(hosts: u32, count: usize, per_frame_time: f64) -> Traffic {
+    let mut rng = model::Rng::stream(1, model::stream::TEST, 11);
+    let mean = line(FRAME).0 as f64 / per_frame_time;
+    let (mut at, mut conns, mut list) = (0.0, Vec::new(), Vec::new());
+    for conn in 0..u32::try_from(count).unwrap() {
+        at += 2.0 * mean * rng.below(1 << 20) as f64 / f64::from(1 << 20);
+        let a = u32::try_from(rng.below(hosts.into())).unwrap();
+        let b = (a + 1 + u32::try_from(rng.below(u64::from(hosts) - 1)).unwrap()) % hosts;
+        conns.push(Conn {
+            a,
+            b,
+            one_shot: true,
+        });
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "positive"
+        )]
+        let start = Start::At(Time(at as u64));
+        list.push(Message {
+            conn,
+            from_a: true,
+            size: 1460,
+            start,
+            stop: None,
+            tag: 0,
+        });
+    }
+    Traffic::arrange(conns, &list, vec![String::new()]).unwrap()
+}
+
+#[test]
+fn what_a_burst_brought_is_not_brought_again() {
+    let with = |transport: &str, more: &str| {
+        let net = network(&format!(
+            "[topology]\nkind = \"star\"\nhosts = 33\nhost_rate = \"10Gbps\"\nhost_delay = \
+             \"1us\"\n[transport]\nkind = \"{transport}\"\n{more}"
+        ));
+        let traffic = one_frame_messages(33, 8_000, 16.0);
+        let outcome = run(&net, traffic, Time(1_000_000_000_000), &|_| None);
+        assert!(outcome.messages.iter().all(|m| m.end.is_some()));
+        let bytes: u64 = outcome.ports.iter().map(|port| port.bytes.sum()).sum();
+        (outcome.totals, bytes)
+    };
+    let (_, plain) = with("expresspass", "");
+    for more in [
+        "",
+        "[transport.\"expresspass+aeolus\"]\ndrop_threshold = \"300KB\"\n",
+    ] {
+        let (totals, bytes) = with("expresspass+aeolus", more);
+        assert!(totals.duplicates * 50 <= 8_000, "{totals:?}");
+        assert_eq!(totals.timeouts, 0);
+        assert!(bytes * 10 <= plain * 13, "{bytes} against {plain} B");
+    }
+}
+
+#[test]
+fn an_incast_of_messages_that_fit_a_burst_is_no_slower_than_without_bursts() {
+    // The base round trip of 14 us. [aeolus s5.1]
+    let mean = |transport: &str| {
+        let net = network(&format!(
+            "[topology]\nkind = \"star\"\nhosts = 8\nhost_rate = \"10Gbps\"\nhost_delay = \
+             \"2.851us\"\nhost_extra_delay = \"0s\"\n[transport]\nkind = \"{transport}\"\n[transport.\"{transport}\"]\nprofile = \"b\"\n"
+        ));
+        let list: Vec<_> = (1..8).map(|from| (from, 0, 10_000)).collect();
+        let run = |seed| run_seeded(seed, &net, messages(&list), Time(1 << 40), &|_| None);
+        let ends = (1..=5).flat_map(|seed| run(seed).messages);
+        let ends = ends.map(|message| message.end.unwrap().0);
+        ends.sum::<u64>() / 35
+    };
+    let (plain, aeolus) = (mean("expresspass"), mean("expresspass+aeolus"));
+    assert!(aeolus <= plain, "{aeolus} against {plain} ps");
+}
+
+#[test]
+fn a_short_message_does_not_wait_for_a_long_one_of_its_own_host() {
+    let took = |transport: &str, beside: &[(u32, u32, u64)]| {
+        let net = network(&format!(
+            "[topology]\nkind = \"star\"\nhosts = 3\nhost_rate = \"10Gbps\"\nhost_delay = \
+             \"5us\"\n[transport]\nkind = \"expresspass+{transport}\"\n"
+        ));
+        let mut list = beside.to_vec();
+        list.push((0, 2, 10_000));
+        let conns = list.iter().map(|&(a, b, _)| Conn {
+            a,
+            b,
+            one_shot: true,
+        });
+        let begun = Time(1_000_000_000);
+        let starts: Vec<_> = (0..)
+            .zip(&list)
+            .map(|(conn, &(_, to, size))| Message {
+                conn,
+                from_a: true,
+                size,
+                start: Start::At(if to == 2 { begun } else { Time::ZERO }),
+                stop: None,
+                tag: 0,
+            })
+            .collect();
+        let traffic = Traffic::arrange(conns.collect(), &starts, vec![String::new()]).unwrap();
+        let outcome = run(&net, traffic, Time(1_000_000_000_000), &|_| None);
+        assert_eq!(outcome.totals.timeouts, 0);
+        let ends = outcome.messages.iter();
+        let ends = ends.map(|m| m.end.unwrap()).filter(|&end| end > begun);
+        ends.min().unwrap().since(begun)
+    };
+    let long = [(0, 1, 4_000_000)];
+    let (alone, shortest) = (took("ssp", &[]), took("ssp", &long));
+    assert!(shortest.0 * 10 <= alone.0 * 12, "{shortest} for {alone}");
+    // In turns each of the seven frames waits for one of the other flow.
+    let turns = took("aeolus", &long);
+    assert!(turns <= alone + line(FRAME).times(8), "{turns} for {alone}");
+    // In the gaps alone it takes as long as a new flow that waits for credits.
+    assert!(took("ideal", &long) > alone.times(3));
 }

@@ -1,5 +1,6 @@
 //! What a receiver keeps while it gives credits: its rate, and when it sent which credit.
 
+use super::expected::Expected;
 use super::feedback::{Feedback, Law};
 use units::{Span, Time};
 
@@ -40,37 +41,6 @@ pub(super) struct Crediting {
     burst: Option<Box<Expected>>,
 }
 
-/// What a burst brings without a credit. [ours: aeolus leaves open what becomes of credits for it]
-///
-/// Its packets follow the request at line rate. One that is late was dropped, or its sender's line is
-/// busy with others: it will need a credit.
-#[derive(Clone, Debug)]
-struct Expected {
-    /// When the request came.
-    from: Time,
-    /// Packets that the burst may bring.
-    frames: u32,
-    /// Line time of one.
-    frame_time: Span,
-    /// Packets of it that have come.
-    arrived: u32,
-    /// Packets that were asked for and do not fit the burst.
-    beyond: u32,
-    /// A credit was held back.
-    held: bool,
-}
-
-impl Expected {
-    /// Packets that will not come without a credit, as far as can be told at `now`.
-    fn demand(&self, now: Time) -> u64 {
-        let due = now.since(self.from).0 / self.frame_time.0.max(1);
-        let late = due
-            .min(u64::from(self.frames))
-            .saturating_sub(u64::from(self.arrived));
-        u64::from(self.beyond) + late
-    }
-}
-
 impl Crediting {
     /// Starts at `rate`, having given `given` credits before.
     pub(super) fn new(law: &Law, now: Time, rate: f64, given: u64) -> Self {
@@ -88,61 +58,70 @@ impl Crediting {
         }
     }
 
-    /// A burst of up to `frames` packets follows a request for `packets`.
-    pub(super) fn expect(&mut self, now: Time, packets: u32, frames: u32, frame_time: Span) {
-        self.burst = (frames > 0).then(|| {
-            Box::new(Expected {
-                from: now,
-                frames: frames.min(packets),
-                frame_time,
-                arrived: 0,
-                beyond: packets.saturating_sub(frames),
-                held: false,
-            })
-        });
+    /// A burst follows the request.
+    pub(super) fn expect(&mut self, burst: Expected) {
+        self.burst = Some(Box::new(burst));
     }
 
-    /// A packet of the burst has come.
-    pub(super) fn on_unscheduled(&mut self, now: Time) {
-        self.heard_at = now;
+    /// Credits given since giving began, `given` being all of them.
+    fn given_since(&self, given: u64) -> u64 {
+        given - self.given_before
+    }
+
+    /// The own line dropped a credit.
+    #[cold]
+    pub(super) fn on_drop(&mut self) {
         if let Some(burst) = &mut self.burst {
-            burst.arrived = burst.arrived.saturating_add(1);
+            burst.on_drop();
         }
     }
 
-    /// The burst is over, or there is none any more. Returns whether credits were held back for it.
-    pub(super) fn end_burst(&mut self) -> bool {
-        // Where all has come no credit is owed, and a STOP is on its way.
-        let whole = |burst: &Expected| burst.beyond == 0 && burst.arrived >= burst.frames;
-        if self.burst.as_deref().is_some_and(whole) {
+    /// A packet of the burst has come, and `lost` others are known to be lost. Returns whether the credit
+    /// that was held back is wanted now.
+    pub(super) fn on_unscheduled(&mut self, now: Time, lost: u64, given: u64) -> bool {
+        self.heard_at = now;
+        let given = self.given_since(given);
+        self.burst
+            .as_mut()
+            .is_some_and(|burst| burst.on_news(lost, given))
+    }
+
+    /// The burst has ended: `whole` says whether all of it came. Returns whether the credit that was held
+    /// back is wanted now.
+    pub(super) fn end_burst(&mut self, now: Time, rtt: Span, whole: bool) -> bool {
+        let stays = |burst: &mut Box<Expected>| whole && burst.on_whole(now, rtt);
+        if self.burst.as_mut().is_some_and(stays) {
             return false;
         }
-        self.burst.take().is_some_and(|burst| burst.held)
+        self.burst.take().is_some_and(|burst| burst.is_held())
     }
 
-    /// Whether the next credit would bring nothing: all that was asked for and is not late comes with
-    /// the burst, or on credits given before. Not for longer than the burst and a round trip: credits
-    /// may be lost.
+    /// Data has come that answers a credit: the burst has ended before. Returns whether the credit that
+    /// was held back is wanted now.
     #[inline]
-    pub(super) fn holds_back(&mut self, now: Time, rtt: Span, given: u64) -> bool {
+    pub(super) fn on_answer(&mut self) -> bool {
+        self.burst.is_some() && self.burst.take().is_some_and(|burst| burst.is_held())
+    }
+
+    /// Until when the next credit is held back because all that it could bring comes with the burst,
+    /// or on credits given before.
+    #[inline]
+    pub(super) fn holds_back(&mut self, now: Time, given: u64) -> Option<Time> {
         if self.burst.is_none() {
-            return false;
+            return None;
         }
-        self.burst_brings_all(now, rtt, given)
+        self.burst_brings_all(now, given)
     }
 
     #[cold]
-    fn burst_brings_all(&mut self, now: Time, rtt: Span, given: u64) -> bool {
-        let Some(burst) = &mut self.burst else {
-            return false;
-        };
-        let lasts = burst.frame_time.times(u64::from(burst.frames)) + rtt;
-        if now.since(burst.from) >= lasts {
+    fn burst_brings_all(&mut self, now: Time, given: u64) -> Option<Time> {
+        let given = self.given_since(given);
+        let burst = self.burst.as_mut()?;
+        if burst.is_over(now) {
             self.burst = None;
-            return false;
+            return None;
         }
-        burst.held = given - self.given_before >= burst.demand(now);
-        burst.held
+        burst.holds_back(now, given)
     }
 
     pub(super) fn heard_at(&self) -> Time {
@@ -305,19 +284,51 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_that_came_whole_brings_no_credit_when_its_end_is_heard() {
-        let expecting = |arrived| {
-            let mut flow = Crediting::new(&LAW, Time::ZERO, 0.5, 0);
-            flow.expect(Time::ZERO, 2, 2, Span::us(1));
-            (0..arrived).for_each(|_| flow.on_unscheduled(Time::ZERO));
-            assert!(flow.holds_back(Time::ZERO, RTT, 0));
+    fn credits_are_given_for_what_a_burst_does_not_bring_and_no_others() {
+        let expecting = |packets, unasked| {
+            let mut flow = Crediting::new(&LAW, Time::ZERO, 0.5, 7);
+            flow.expect(Expected::new(
+                Time::ZERO,
+                packets,
+                unasked,
+                Span::us(1),
+                RTT,
+            ));
             flow
         };
-        let (mut half, mut whole) = (expecting(1), expecting(2));
-        assert!(half.end_burst() && !half.holds_back(Time::ZERO, RTT, 0));
-        assert!(!whole.end_burst() && whole.holds_back(Time::ZERO, RTT, 0));
-        let late = Time(10 * RTT.0);
-        assert!(!whole.holds_back(late, RTT, 0), "a STOP may be lost");
+        let end = Time(3 * Span::us(1).0 + 2 * RTT.0);
+        // Two of five do not follow unasked.
+        let mut flow = expecting(5, 3);
+        assert_eq!(
+            (flow.holds_back(Time(0), 7), flow.holds_back(Time(1), 8)),
+            (None, None)
+        );
+        assert_eq!(flow.holds_back(Time(2), 9), Some(end));
+        // The own line lost one of their credits, and the network one packet.
+        flow.on_drop();
+        assert!(flow.on_unscheduled(Time(9), 0, 9));
+        assert_eq!(
+            (flow.holds_back(Time(9), 9), flow.holds_back(Time(10), 10)),
+            (None, Some(end))
+        );
+        assert!(flow.on_unscheduled(Time(11), 1, 10));
+        // Late is lost.
+        assert_eq!(
+            (flow.holds_back(Time(11), 11), flow.holds_back(end, 11)),
+            (Some(end), None)
+        );
+        // The probe tells.
+        let (mut some, mut all) = (expecting(3, 3), expecting(3, 3));
+        assert!(some.holds_back(Time(0), 7).is_some() && all.holds_back(Time(0), 7).is_some());
+        assert!(some.end_burst(Time(8), RTT, false));
+        assert_eq!(some.holds_back(Time(8), 20), None, "credits may be lost");
+        assert!(!all.end_burst(Time(8), RTT, true));
+        assert!(all.holds_back(Time(8), 7).is_some());
+        assert_eq!(
+            all.holds_back(Time(10 * RTT.0), 7),
+            None,
+            "a STOP may be lost"
+        );
     }
 
     #[test]

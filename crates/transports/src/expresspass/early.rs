@@ -1,15 +1,22 @@
 //! The first round trip of a sender: unscheduled packets, and the repair of what was lost of them.
 //! [aeolus s3.3, s4.2; ssp abstract]
 
-use super::header::{self, Data, Kind};
+use super::header::{self, Data};
 use super::sender::Sender;
 use super::{Host, outgoing};
 use crate::parts::pre_credit::Burst;
+use crate::parts::range_set::RangeSet;
 use model::{Cx, Encap, Packet};
+use std::collections::VecDeque;
 use units::{Span, Time};
 
 /// Reported gaps that a sender keeps at once; the receiver reports the others again. [ours]
 const GAPS_MAX: usize = 64;
+/// Frames sent again that may be on their way for all that is known; beyond, the oldest one may be sent a
+/// third time. [ours: twice the frames of a round trip of 50 us at 400 Gb/s]
+const REPAIRS_MAX: usize = 4096;
+/// All frames of a burst take this one path.
+const PATH: u16 = 0;
 
 /// What is done with the first round trip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,16 +38,31 @@ pub(super) struct Early {
     burst: Burst<Data>,
     /// Unscheduled packets still leave.
     bursting: bool,
+    /// The last request asked for no more than its burst brings.
+    awaits_burst: bool,
     /// Unscheduled packets since the last probe.
     unprobed: u16,
-    /// From then on a packet of unknown fate may be sent again: its acknowledgement is overdue.
-    unknown_from: Time,
-    /// Reported gaps, `[from, until)` in positions, not sent again yet.
-    gaps: Vec<(u64, u64)>,
-    /// When a lost unscheduled packet left again last.
-    resent_at: Time,
+    /// Reported gaps, in positions, not sent again yet.
+    gaps: RangeSet<GAPS_MAX>,
+    /// What has been sent again and may be on its way.
+    repairs: VecDeque<Repair>,
+    /// The latest credit that was answered.
+    answered: u32,
     /// When the receiver was heard of last, or the burst began.
     heard_at: Time,
+}
+
+/// A frame that has been sent again: `[from, until)` in positions, on this credit.
+#[derive(Clone, Copy, Debug)]
+struct Repair {
+    from: u64,
+    until: u64,
+    credit: u32,
+}
+
+/// Whether credit `a` was given after `b`, numbers being modulo 2^32.
+const fn is_after(a: u32, b: u32) -> bool {
+    a.wrapping_sub(b).cast_signed() > 0
 }
 
 impl Early {
@@ -48,9 +70,8 @@ impl Early {
     #[inline]
     pub(super) fn owed(&self, encap: Encap) -> u64 {
         let frame = u64::from(encap.payload_max);
-        let gaps: u64 = self
-            .gaps
-            .iter()
+        let gaps = self.gaps.iter();
+        let gaps: u64 = gaps
             .map(|(from, until)| (until - from).div_ceil(frame))
             .sum();
         self.burst.owed() as u64 + gaps
@@ -65,16 +86,15 @@ impl Early {
     /// The receiver has everything before `position`.
     pub(super) fn confirm(&mut self, position: u64) {
         self.burst.confirm(position);
-        for gap in &mut self.gaps {
-            gap.0 = gap.0.max(position);
-        }
-        self.gaps.retain(|gap| gap.0 < gap.1);
+        self.gaps.drop_below(position);
+        self.repairs.retain(|repair| repair.until > position);
     }
 
     /// The sender goes back to `position`: everything from there leaves again anyway.
     pub(super) fn go_back(&mut self, position: u64) {
         self.burst.settle(position, u64::MAX);
-        self.gaps.retain(|gap| gap.1 <= position);
+        self.gaps = RangeSet::new();
+        self.repairs.clear();
     }
 
     /// Whether the receiver may have forgotten by now what came in the burst: asking for credits
@@ -83,65 +103,106 @@ impl Early {
         now.since(self.heard_at) >= Span(host.settings.expiry.0 / 2)
     }
 
-    /// The receiver misses `[from, until)`, as of half of `rtt` ago.
-    pub(super) fn report(&mut self, now: Time, rtt: Span, from: u64, until: u64) {
-        // What left again since then is on its way.
-        if now.since(self.resent_at) < rtt && self.burst.has_resent(from, until) {
-            return;
+    /// The receiver misses `[from, until)`, having heard of credit `heard`, of which the lower half came,
+    /// and of none after it.
+    ///
+    /// Frames keep their order, and each names its credit. So a frame that answers a later credit may be on
+    /// its way, and all others are lost: no clock is asked.
+    pub(super) fn report(&mut self, from: u64, until: u64, heard: u16) {
+        #[allow(clippy::cast_possible_truncation, reason = "the lower half is meant")]
+        let behind = (self.answered as u16).wrapping_sub(heard);
+        let heard = self.answered.wrapping_sub(behind.into());
+        self.repairs.retain(|repair| is_after(repair.credit, heard));
+        let mut on_the_way = RangeSet::<REPAIRS_MAX>::new();
+        for repair in &self.repairs {
+            on_the_way.insert(repair.from, repair.until);
         }
-        let known = self.gaps.iter().any(|gap| gap.0 < until && from < gap.1);
-        if !known && self.gaps.len() < GAPS_MAX {
-            self.burst.settle(from, until);
-            self.gaps.push((from, until));
+        for (from, until) in on_the_way.gaps(from, until) {
+            if self.gaps.insert(from, until).is_some() {
+                self.burst.settle(from, until);
+            }
         }
+    }
+
+    /// `data` leaves again, on credit `credit`.
+    fn repair(&mut self, data: Data, credit: u32) -> Data {
+        if self.repairs.len() == REPAIRS_MAX {
+            self.repairs.pop_front();
+        }
+        let from = data.offset + data.blanks;
+        let until = from + u64::from(data.length.max(1));
+        self.repairs.push_back(Repair {
+            from,
+            until,
+            credit,
+        });
+        Data {
+            echo: credit,
+            again: true,
+            ..data
+        }
+    }
+
+    /// A credit came.
+    #[inline]
+    pub(super) fn answer(&mut self, credit: u32) {
+        // One that was overtaken must not make what answered a later one look as if it still came.
+        if is_after(credit, self.answered) {
+            self.answered = credit;
+        }
+    }
+
+    /// Nothing has been heard for so long that nothing can be on its way.
+    pub(super) fn give_up_repairs(&mut self) {
+        self.repairs.clear();
+    }
+
+    /// The lower half of the last credit that was answered.
+    #[allow(clippy::cast_possible_truncation, reason = "the lower half is meant")]
+    pub(super) fn answered(&self) -> u16 {
+        self.answered as u16
     }
 
     /// The next frame on a credit, before anything that was never sent: what is known to be lost.
     pub(super) fn lost(
         &mut self,
-        now: Time,
         outgoing: &outgoing::Outgoing,
         encap: Encap,
-        echo: u32,
+        credit: u32,
     ) -> Option<Data> {
-        while let Some(gap) = self.gaps.first_mut() {
-            let frame = outgoing.frame_at(gap.0, encap, echo);
-            let length = frame.map_or(u64::MAX, |frame| u64::from(frame.length.max(1)));
-            gap.0 = gap.0.saturating_add(length);
-            if gap.0 >= gap.1 {
-                self.gaps.remove(0);
-            }
-            if frame.is_some() {
-                return frame;
+        while let Some((from, until)) = self.gaps.first() {
+            let frame = outgoing.frame_at(from, encap, credit);
+            // What has been confirmed since is not kept.
+            let edge = frame.map_or(until, |frame| from + u64::from(frame.length.max(1)));
+            self.gaps.drop_below(edge);
+            if let Some(frame) = frame {
+                return Some(self.repair(frame, credit));
             }
         }
         let data = self.burst.take_lost()?;
-        self.resent_at = now;
-        Some(Data {
-            echo,
-            again: true,
-            ..data
-        })
+        Some(self.repair(data, credit))
     }
 
-    /// The next frame on a credit, after all that was never sent: what has not been acknowledged,
-    /// though it could be by now.
-    pub(super) fn unknown(&mut self, now: Time, echo: u32) -> Option<Data> {
-        if now < self.unknown_from {
-            return None;
-        }
+    /// The next frame on a credit, after all that was never sent: what has not been acknowledged.
+    pub(super) fn unknown(&mut self, credit: u32) -> Option<Data> {
         let data = self.burst.take_unknown()?;
-        self.resent_at = now;
-        Some(Data {
-            echo,
-            again: true,
-            ..data
-        })
+        Some(self.repair(data, credit))
+    }
+
+    /// How many of `frames`, the last of which has `last` wire bytes, the open burst has room for.
+    fn room(&self, encap: Encap, frames: u64, last: u16) -> u64 {
+        if !self.bursting {
+            return 0;
+        }
+        let size = u64::from(encap.wire_max());
+        let full = (self.burst.allowance() / size).min(frames - 1);
+        full + u64::from(full == frames - 1 && self.burst.allowance() - full * size >= last.into())
     }
 
     pub(super) fn check(&self) {
         self.burst.check();
-        assert!(self.gaps.len() <= GAPS_MAX && self.gaps.iter().all(|gap| gap.0 < gap.1));
+        self.gaps.check();
+        assert!(self.repairs.len() <= REPAIRS_MAX);
     }
 }
 
@@ -153,9 +214,34 @@ impl Sender {
         };
         early.burst.open(host.settings.burst);
         early.bursting = true;
-        early.unknown_from = now + host.settings.base_rtt;
         early.heard_at = now;
         true
+    }
+
+    /// How many of `frames` that are left will follow the request unasked; too few, where another message
+    /// of a smaller last frame is among them.
+    pub(super) fn unasked(&mut self, encap: Encap, frames: u64) -> u16 {
+        let Some(early) = &mut self.early else {
+            return 0;
+        };
+        let room = early.room(encap, frames, self.outgoing.last_size(encap));
+        early.awaits_burst = room == frames;
+        u16::try_from(room).unwrap_or(u16::MAX)
+    }
+
+    /// Whether the last request asked for nothing that its burst did not bring.
+    pub(super) fn awaits_burst(&self) -> bool {
+        self.early.as_ref().is_some_and(|early| early.awaits_burst)
+    }
+
+    /// The receiver heard the end of a burst and not the request before it: both leave again. The burst
+    /// cannot open the connection, as a copy of it may come when all is over.
+    pub(super) fn begin_again(&mut self, now: Time, host: &mut Host, tries: u8) {
+        if let Some(early) = &mut self.early {
+            **early = Early::default();
+        }
+        self.open_burst(now, host);
+        self.request(now, host, true, tries);
     }
 
     /// Whether unscheduled packets still leave.
@@ -169,7 +255,7 @@ impl Sender {
     }
 
     /// The next unscheduled packet; `None`, and the end of the burst, where there is no more.
-    pub(super) fn burst_packet(&mut self, now: Time, host: &mut Host) -> Option<Packet> {
+    pub(super) fn burst_packet(&mut self, host: &mut Host) -> Option<Packet> {
         let encap = host.settings.encap;
         let early = self.early.as_mut().filter(|early| early.bursting)?;
         let size = self
@@ -178,52 +264,53 @@ impl Sender {
             .filter(|&size| early.burst.may_send(size));
         let frame = size.and_then(|size| Some((size, self.outgoing.frame(encap, 0).ok()?)));
         let Some((size, data)) = frame else {
-            self.close_burst(now, host);
+            self.close_burst(host);
             return None;
         };
-        early.burst.sent(data.offset + data.blanks, data, size);
+        let position = data.offset + data.blanks;
+        early.burst.sent(position, data, size, PATH);
         early.unprobed += 1;
         host.totals.data_sent += 1;
+        host.totals.retransmitted += u64::from(data.again);
         let packet = header::data(self.peer, self.conn, data, self.one_shot, size);
         let more = self
             .outgoing
             .next_size(encap)
             .is_some_and(|size| early.burst.may_send(size));
         if !more {
-            self.close_burst(now, host);
+            self.close_burst(host);
         } else if host.settings.probe_every > 0 && early.unprobed >= host.settings.probe_every {
-            self.probe(host);
+            self.probe(host, false);
         }
         Some(header::unscheduled(packet))
     }
 
     /// Ends the burst, with a probe behind its last packet. [aeolus s3.3]
-    pub(super) fn close_burst(&mut self, now: Time, host: &mut Host) {
+    pub(super) fn close_burst(&mut self, host: &mut Host) {
         let Some(early) = self.early.as_mut().filter(|early| early.bursting) else {
             return;
         };
         early.bursting = false;
         early.burst.close();
-        early.unknown_from = now + host.settings.base_rtt;
-        if early.unprobed > 0 {
-            self.probe(host);
+        if early.unprobed > 0 || host.settings.probe_every > 0 {
+            self.probe(host, true);
         }
     }
 
-    fn probe(&mut self, host: &mut Host) {
+    fn probe(&mut self, host: &mut Host, last: bool) {
         let Some(early) = &mut self.early else { return };
         early.unprobed = 0;
-        if let Some(last) = early.burst.last() {
+        if let Some(position) = early.burst.last() {
             let size = host.settings.encap.frame_min;
             host.totals.probes += 1;
-            host.nic.push(header::about(
-                self.peer,
-                self.conn,
-                Kind::Probe,
-                last,
-                0,
-                size,
-            ));
+            let probe = header::probe(self.peer, self.conn, position, last, size);
+            // Where the burst waits for gaps, the probe waits behind it: what it overtook would leave again.
+            let ideal = host.settings.first_rtt == FirstRtt::Ideal;
+            host.nic.push(if ideal {
+                header::unscheduled(probe)
+            } else {
+                probe
+            });
         }
     }
 
@@ -241,6 +328,7 @@ impl Sender {
             host.totals.nonsense += 1;
             return;
         };
+        let had_work = self.outgoing.has_unsent() || early.is_owing();
         let known = if probe {
             early.burst.on_probe_ack(position)
         } else {
@@ -251,7 +339,8 @@ impl Sender {
             return;
         }
         early.heard_at = cx.now;
+        self.hear(cx.now, host);
         self.confirm(cx, host, arrived);
-        self.stop_if_done(cx.now, host);
+        self.stop_if_done(cx.now, host, had_work);
     }
 }

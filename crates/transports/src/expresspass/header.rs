@@ -9,12 +9,15 @@
 //! | --- | --- | --- |
 //! | CREDIT | 0, 0, credit sequence | |
 //! | DATA | offset (48), length (16), blanks (10), credit sequence (22) | end, one-shot, again |
-//! | REQUEST | next position (48), 0 (16), packets left (32) | one-shot, exchange |
-//! | STOP | end of the stream (48), 0 (48) | early, gone, one-shot |
-//! | NACK | first position that has not arrived (48), 0 (16), positions missing or 0 (32) | |
+//! | REQUEST | next position (48), packets that follow unasked (16), packets left (32) | one-shot, exchange |
+//! | STOP | end of the stream (48), last credit answered (16), 0 (32) | early, gone, one-shot |
+//! | NACK | first position that has not arrived (48), last credit heard of (16), positions missing or 0 (32) | |
 //! | STOP_ACK | first position that has not arrived (48), 0 (48) | gone |
 //! | ACK, PROBE_ACK | position of an unscheduled packet (48), first position that has not arrived (48) | |
-//! | PROBE | position of an unscheduled packet (48), 0 (48) | |
+//! | PROBE | position of an unscheduled packet (48), 0 (48) | end |
+//!
+//! Credits that STOP and NACK name say how old they are: everything that answers an earlier credit left
+//! before. They are 0 in plain ExpressPass, whose receivers know of one gap at a time.
 
 use model::wire::{Codec, DecodeError, Decoded, ENVELOPE_LEN, HEADER_MAX, Link, Reader, Writer};
 use model::{Class, ConnId, HostId, Packet};
@@ -83,7 +86,8 @@ impl Kind {
     /// The flags that this kind may carry.
     const fn flags(self) -> u8 {
         match self {
-            Self::Credit | Self::Nack | Self::Ack | Self::Probe | Self::ProbeAck => 0,
+            Self::Credit | Self::Nack | Self::Ack | Self::ProbeAck => 0,
+            Self::Probe => END,
             Self::StopAck => GONE,
             Self::Data => END | ONE_SHOT | AGAIN,
             Self::Request => ONE_SHOT | EXCHANGE,
@@ -107,7 +111,7 @@ impl Kind {
 }
 
 const KIND: u8 = 0x0f;
-/// DATA: the message ends with this frame.
+/// DATA: the message ends with this frame. PROBE: the burst ends before it.
 pub(super) const END: u8 = 0x10;
 /// The connection carries this one message and is then forgotten.
 pub(super) const ONE_SHOT: u8 = 0x20;
@@ -234,6 +238,17 @@ pub(super) const fn credits_since(given: u64, echo: u32) -> u32 {
     (given as u32).wrapping_sub(echo) & ECHO
 }
 
+/// What a REQUEST asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Wanted {
+    /// The first position that credits are wanted for.
+    pub(super) next: u64,
+    /// Frames from there on.
+    pub(super) packets: u32,
+    /// Those of them that follow without a credit.
+    pub(super) unasked: u16,
+}
+
 /// A REQUEST for `packets` frames from `next` on.
 pub(super) fn request(
     to: HostId,
@@ -273,9 +288,36 @@ pub(super) const fn is_exchange(packet: &Packet) -> bool {
     packet.kind() & EXCHANGE != 0
 }
 
-/// Frames that a REQUEST asks for.
-pub(super) const fn packets_left(packet: &Packet) -> u32 {
-    packet.head[2]
+/// A REQUEST that `unasked` packets follow without a credit.
+pub(super) fn followed(mut request: Packet, unasked: u16) -> Packet {
+    request.head[1] |= u32::from(unasked);
+    request
+}
+
+/// What a REQUEST asks for.
+pub(super) const fn wanted(packet: &Packet) -> Wanted {
+    Wanted {
+        next: position(packet),
+        packets: packet.head[2],
+        unasked: low_half(packet),
+    }
+}
+
+/// The lower half of head word 1.
+#[allow(clippy::cast_possible_truncation, reason = "the lower half is meant")]
+const fn low_half(packet: &Packet) -> u16 {
+    packet.head[1] as u16
+}
+
+/// Names the last credit that whoever sends this STOP or NACK has answered, or heard of.
+pub(super) fn as_of(mut packet: Packet, credit: u16) -> Packet {
+    packet.head[1] |= u32::from(credit);
+    packet
+}
+
+/// The credit that [`as_of`] named.
+pub(super) const fn credit_named(packet: &Packet) -> u16 {
+    low_half(packet)
 }
 
 /// Whether the connection carries one message alone.
@@ -326,8 +368,8 @@ pub(super) const fn missing(packet: &Packet) -> u32 {
     packet.head[2]
 }
 
-/// An ACK or PROBE_ACK of the unscheduled packet at `position`, or its PROBE. `next` is what a
-/// STOP_ACK would say, so that a later acknowledgement makes up for a lost one; 0 in a PROBE.
+/// An ACK or PROBE_ACK of the unscheduled packet at `position`. `next` is what a STOP_ACK would say, so
+/// that a later acknowledgement makes up for a lost one.
 #[allow(clippy::cast_possible_truncation, reason = "the two parts of 48 bits")]
 pub(super) fn about(
     to: HostId,
@@ -349,7 +391,21 @@ pub(super) const fn arrived(packet: &Packet) -> u64 {
     ((packet.head[1] as u64 & 0xffff) << 32) | packet.head[2] as u64
 }
 
-/// Turns a DATA frame into one that no credit released.
+/// A PROBE behind the unscheduled packet at `position`, the last of its burst or not.
+pub(super) fn probe(to: HostId, conn: ConnId, position: u64, last: bool, size: u16) -> Packet {
+    let flags = if last { END } else { 0 };
+    let mut packet = packet(to, conn, Kind::Probe, flags, size);
+    let (low, high) = split(position);
+    packet.head = [low, high, 0];
+    packet
+}
+
+/// Whether the burst ends before this PROBE.
+pub(super) const fn is_last(packet: &Packet) -> bool {
+    packet.kind() & END != 0
+}
+
+/// Turns a DATA frame into one that no credit released, and a PROBE into one that stays behind those.
 #[inline]
 pub(super) fn unscheduled(mut packet: Packet) -> Packet {
     packet.set_class(Class::Unscheduled);
@@ -409,7 +465,8 @@ impl Codec for ExpressPassCodec {
         check(flags & (EARLY | GONE) != EARLY | GONE, "flags")?;
         let exchange = kind == Kind::Request && is_exchange(&read);
         check(!exchange || is_one_shot(&read), "flags")?;
-        let early = kind == Kind::Data && read.class() == Class::Unscheduled;
+        let may_be = matches!(kind, Kind::Data | Kind::Probe);
+        let early = may_be && read.class() == Class::Unscheduled;
         check(early || read.class() == kind.class(), "class")?;
         if kind != Kind::Credit {
             (read.head[0], read.head[1]) = (reader.u32()?, reader.u32()?);
@@ -453,11 +510,17 @@ impl Codec for ExpressPassCodec {
                 format!("{name} {start}..{stop}{end}{again}, credit {}", data.echo)
             }
             Kind::Request => {
-                let n = packets_left(packet);
-                format!(
-                    "{name} from {at}, {n} packet{}",
-                    if n == 1 { "" } else { "s" }
-                )
+                let Wanted {
+                    packets: n,
+                    unasked,
+                    ..
+                } = wanted(packet);
+                let plural = if n == 1 { "" } else { "s" };
+                let follow = match unasked {
+                    0 => String::new(),
+                    _ => format!(", {unasked} unasked"),
+                };
+                format!("{name} from {at}, {n} packet{plural}{follow}")
             }
             Kind::Stop => match stop_reason(packet) {
                 StopReason::AllSent => format!("{name} at {at}"),
@@ -465,10 +528,12 @@ impl Codec for ExpressPassCodec {
                 StopReason::Gone => format!("{name} unknown here"),
             },
             Kind::Nack if missing(packet) > 0 => {
-                format!("{name} {at}..{}", at + u64::from(missing(packet)))
+                let until = at + u64::from(missing(packet));
+                format!("{name} {at}..{until} as of credit {}", credit_named(packet))
             }
             Kind::StopAck if is_gone(packet) => format!("{name} unknown here"),
             Kind::Ack | Kind::ProbeAck => format!("{name} {at}, all before {}", arrived(packet)),
+            Kind::Probe if is_last(packet) => format!("{name} {at}, the last"),
             Kind::Nack | Kind::StopAck | Kind::Probe => {
                 format!("{name} {at}")
             }
@@ -497,13 +562,11 @@ fn check_head(kind: Kind, packet: &Packet) -> Result<(), DecodeError> {
                 "offset",
             )
         }
-        Kind::Request => {
-            check(packet.head[1] << 16 == 0, "reserved")?;
-            check(packets_left(packet) > 0, "packets")
-        }
-        Kind::Nack => check(packet.head[1] << 16 == 0, "reserved"),
+        Kind::Request => check(wanted(packet).packets > 0, "packets"),
+        Kind::Nack => Ok(()),
+        Kind::Stop => check(packet.head[2] == 0, "reserved"),
         Kind::StopAck if is_gone(packet) => check(packet.head == [0; 3], "reserved"),
-        Kind::Stop | Kind::StopAck | Kind::Probe => {
+        Kind::StopAck | Kind::Probe => {
             check(packet.head[1] << 16 == 0 && packet.head[2] == 0, "reserved")
         }
     }
@@ -544,29 +607,35 @@ mod tests {
             Just(StopReason::Early),
             Just(StopReason::Gone)
         ];
-        let about_kind = prop_oneof![Just(Kind::Ack), Just(Kind::Probe), Just(Kind::ProbeAck)];
+        let about_kind = prop_oneof![Just(Kind::Ack), Just(Kind::ProbeAck)];
         prop_oneof![
             (conn(), any::<u32>()).prop_map(|(conn, n)| credit(TO, conn, n, 0)),
             (conn(), data_frame, any::<bool>(), any::<bool>()).prop_map(|(conn, d, one, early)| {
                 let packet = data(TO, conn, d, one, 0);
                 if early { unscheduled(packet) } else { packet }
             }),
-            (conn(), position(), 1u32.., 0..3u8).prop_map(|(conn, at, n, carries)| {
-                let packet = request(TO, conn, at, n, carries > 0, 0);
-                if carries > 1 {
-                    exchange(packet)
-                } else {
-                    packet
+            (conn(), position(), 1u32.., 0..3u8, any::<u16>()).prop_map(
+                |(conn, at, n, carries, unasked)| {
+                    let packet = followed(request(TO, conn, at, n, carries > 0, 0), unasked);
+                    if carries > 1 {
+                        exchange(packet)
+                    } else {
+                        packet
+                    }
                 }
-            }),
-            (conn(), position(), reason, any::<bool>())
-                .prop_map(|(conn, at, why, one)| stop(TO, conn, at, why, one, 0)),
-            (conn(), position(), any::<u32>())
-                .prop_map(|(conn, at, length)| nack(TO, conn, at, length, 0)),
-            (conn(), position(), position(), about_kind).prop_map(|(conn, at, next, kind)| {
-                let next = if kind == Kind::Probe { 0 } else { next };
-                about(TO, conn, kind, at, next, 0)
-            }),
+            ),
+            (conn(), position(), reason, any::<bool>(), any::<u16>())
+                .prop_map(|(conn, at, why, one, n)| as_of(stop(TO, conn, at, why, one, 0), n)),
+            (conn(), position(), any::<u32>(), any::<u16>())
+                .prop_map(|(conn, at, length, n)| as_of(nack(TO, conn, at, length, 0), n)),
+            (conn(), position(), position(), about_kind)
+                .prop_map(|(conn, at, next, kind)| { about(TO, conn, kind, at, next, 0) }),
+            (conn(), position(), any::<bool>(), any::<bool>()).prop_map(
+                |(conn, at, last, early)| {
+                    let packet = probe(TO, conn, at, last, 0);
+                    if early { unscheduled(packet) } else { packet }
+                }
+            ),
             (conn(), prop::option::of(position()))
                 .prop_map(|(conn, next)| stop_ack(TO, conn, next, 0)),
         ]

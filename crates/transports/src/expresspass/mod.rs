@@ -5,8 +5,10 @@
 )]
 
 pub mod bound;
+mod bursts;
 mod crediting;
 mod early;
+mod expected;
 pub mod feedback;
 mod header;
 mod nic;
@@ -14,6 +16,7 @@ mod outgoing;
 pub mod params;
 mod pause;
 mod receiver;
+mod repair;
 mod sender;
 mod settings;
 #[cfg(test)]
@@ -32,8 +35,8 @@ use header::{Kind, StopReason};
 use model::intent::DropBy;
 use model::wire::Codec;
 use model::{
-    Class, ConnId, ConnMap, Cx, Ecn, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime,
-    Packet, Signal, StuckFlow, Totals, Transmit,
+    Class, ConnId, ConnMap, Cx, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
+    Signal, StuckFlow, Totals, Transmit,
 };
 use nic::Nic;
 use params::HostDelay;
@@ -167,6 +170,8 @@ pub struct ExpressPassHost {
     host_delay: HostDelay,
     /// New flows whose unscheduled packets leave, in turn.
     bursting: VecDeque<u32>,
+    /// Since the last unscheduled packet a scheduled one has left.
+    burst_waited: bool,
     pauses: Pauses,
     /// The line is not simply asked: there are bursts or pauses, or packets are ECN-capable.
     unusual: bool,
@@ -213,6 +218,7 @@ impl ExpressPassHost {
             host_delay: params.host_delay.clone(),
             delayed: VecDeque::new(),
             bursting: VecDeque::new(),
+            burst_waited: true,
             pauses: Pauses::default(),
             unusual: params.drop_by == DropBy::Ecn,
         }
@@ -392,29 +398,23 @@ impl ExpressPassHost {
             .set(&mut receiver.alarm, receiver_alarm(slot), due);
     }
 
-    fn on_unscheduled(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
-        if self.host.settings.first_rtt == FirstRtt::Silent {
-            self.host.totals.nonsense += 1;
-            return;
+    /// A question: the sender of the answer waits for the application. (At the end that asks, the
+    /// receiver is older than what opens the answer.)
+    fn expect_answer(&mut self, packet: &Packet, slot: u32, known: bool) {
+        let answers = !known && header::is_exchange(packet);
+        if answers && self.sender_of.get(packet.conn).is_none() {
+            let peer = self.receivers[slot].peer;
+            self.add_sender(packet.conn, peer, Lifetime::Exchange);
         }
-        let Some(slot) = self.receiver_of.get(packet.conn) else {
-            // It overtook its lost request, or came after the end: nothing is promised for it.
-            self.host.totals.duplicates += 1;
-            return;
-        };
-        let data = header::read_data(packet);
-        let (host, flows) = (&mut self.host, &mut self.flows);
-        self.receivers[slot].on_unscheduled(cx, host, flows, data);
-        self.arm_receiver(slot);
     }
 
-    fn on_probe(&mut self, now: Time, packet: &Packet) {
+    fn on_probe(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         let Some(slot) = self.receiver_of.get(packet.conn) else {
-            self.host.totals.duplicates += 1;
-            return;
+            return self.answer_probe(cx, packet);
         };
         let (host, flows) = (&mut self.host, &mut self.flows);
-        self.receivers[slot].on_probe(now, host, flows, header::position(packet));
+        let (position, last) = (header::position(packet), header::is_last(packet));
+        self.receivers[slot].on_probe(cx, host, flows, position, last);
         self.arm_receiver(slot);
     }
 
@@ -426,73 +426,6 @@ impl ExpressPassHost {
         let (position, arrived) = (header::position(packet), header::arrived(packet));
         self.senders[slot].on_ack(cx, &mut self.host, position, arrived, probe);
         self.arm_sender(slot);
-    }
-
-    /// A new flow's burst takes its turn: after the others, or where the fewest bytes are left.
-    fn enlist(&mut self, slot: u32) {
-        // One that has closed its burst keeps its place until its turn comes: it gets no second one.
-        self.bursting.retain(|&other| other != slot);
-        let left = self.senders[slot].left();
-        let shorter = |&other: &u32| {
-            !self.host.settings.shortest_first
-                || self
-                    .senders
-                    .get(other)
-                    .is_none_or(|sender| sender.left() <= left)
-        };
-        let place = self
-            .bursting
-            .iter()
-            .rposition(shorter)
-            .map_or(0, |place| place + 1);
-        self.bursting.insert(place, slot);
-        self.unusual = true;
-    }
-
-    /// What leaves where new flows burst, where something is paused, or where packets are marked as
-    /// ECN-capable.
-    #[cold]
-    fn poll_unusual(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
-        let mut said = self.pauses.poll(cx.now, &mut self.host, out);
-        if !self.bursting.is_empty() {
-            said = match said {
-                Transmit::Nothing => self.transmit_early(cx, out),
-                Transmit::More | Transmit::Last => Transmit::More,
-            };
-            self.note_unusual();
-        }
-        if self.host.settings.ect && out.class() != Class::Unscheduled {
-            out.set_ecn(Ecn::Capable0);
-        }
-        said
-    }
-
-    /// The line has nothing scheduled to send: the next unscheduled packet leaves.
-    fn transmit_early(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
-        for _ in 0..self.bursting.len() {
-            let slot = self.bursting.pop_front().expect("counted");
-            let Some(sender) = self.senders.get_mut(slot) else {
-                continue;
-            };
-            if self.pauses.holds(sender.conn) {
-                self.bursting.push_back(slot);
-                continue;
-            }
-            let Some(packet) = sender.burst_packet(cx.now, &mut self.host) else {
-                continue;
-            };
-            *out = packet;
-            if sender.is_bursting() {
-                if self.host.settings.shortest_first {
-                    self.bursting.push_front(slot);
-                } else {
-                    self.bursting.push_back(slot);
-                }
-            }
-            return Transmit::More;
-        }
-        // A burst that ended without a packet may have left its probe.
-        self.pauses.poll(cx.now, &mut self.host, out)
     }
 
     fn on_request(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
@@ -510,16 +443,9 @@ impl ExpressPassHost {
             self.host.totals.nonsense += u64::from(!old);
             return;
         };
-        // A question: the sender of the answer waits for the application. (At the end that asks, the
-        // receiver is older than the request for the answer.)
-        let answers = !known && header::is_exchange(packet);
-        if answers && self.sender_of.get(packet.conn).is_none() {
-            let peer = self.receivers[slot].peer;
-            self.add_sender(packet.conn, peer, Lifetime::Exchange);
-        }
-        let (position, packets) = (header::position(packet), header::packets_left(packet));
+        self.expect_answer(packet, slot, known);
         let (host, flows) = (&mut self.host, &mut self.flows);
-        self.receivers[slot].on_request(cx, host, flows, position, packets);
+        self.receivers[slot].on_request(cx, host, flows, header::wanted(packet));
         self.arm_receiver(slot);
     }
 
@@ -527,7 +453,8 @@ impl ExpressPassHost {
         let (end, reason) = (header::position(packet), header::stop_reason(packet));
         if let Some(slot) = self.receiver_of.get(packet.conn) {
             let (host, flows) = (&mut self.host, &mut self.flows);
-            match self.receivers[slot].on_stop(cx, host, flows, end, reason) {
+            let said = (end, reason, header::credit_named(packet));
+            match self.receivers[slot].on_stop(cx, host, flows, said) {
                 Fate::Keep => self.arm_receiver(slot),
                 Fate::Forget => self.forget_receiver(cx, slot),
             }
@@ -557,7 +484,12 @@ impl ExpressPassHost {
         let position = header::position(packet);
         let sender = &mut self.senders[slot];
         if missing {
-            sender.on_nack(cx, &mut self.host, position, header::missing(packet));
+            let was_bursting = sender.is_bursting();
+            let (length, heard) = (header::missing(packet), header::credit_named(packet));
+            sender.on_nack(cx, &mut self.host, position, length, heard);
+            if sender.is_bursting() && !was_bursting {
+                self.enlist(slot);
+            }
         } else if !header::is_gone(packet) {
             sender.on_stop_ack(cx, &mut self.host, position);
         } else if sender.on_gone(cx, &mut self.host) == Fate::Forget {
@@ -667,7 +599,7 @@ impl Endpoint for ExpressPassHost {
             Some(Kind::Nack) => self.on_report(cx, packet, true),
             Some(Kind::StopAck) => self.on_report(cx, packet, false),
             Some(Kind::Ack) => self.on_ack(cx, packet, false),
-            Some(Kind::Probe) => self.on_probe(cx.now, packet),
+            Some(Kind::Probe) => self.on_probe(cx, packet),
             Some(Kind::ProbeAck) => self.on_ack(cx, packet, true),
             None => self.host.totals.nonsense += 1,
         }

@@ -2,7 +2,7 @@
 
 use crate::parts::credit_gate::CreditGate;
 use crate::parts::packet_queue::PacketQueue;
-use model::{Packet, Transmit};
+use model::{Class, ConnId, Packet, Transmit};
 use units::{LineTime, Time};
 
 /// Packets that may wait for a host's line. Data waits only where a processing delay released it
@@ -115,6 +115,13 @@ impl Nic {
         self.take(now, out)
     }
 
+    /// The connection whose data [`Nic::poll`] would send; `None` where it is a credit, control, or
+    /// nothing.
+    pub(super) fn data_next(&self, now: Time) -> Option<ConnId> {
+        let first = self.fifo.front().filter(|_| self.credit_at() > now)?;
+        (first.class() == Class::Scheduled).then_some(first.conn)
+    }
+
     fn take(&mut self, now: Time, out: &mut Packet) -> Transmit {
         match &mut self.gate {
             Some(gate) if gate.ready_at() <= now => gate.take(now, out),
@@ -145,8 +152,8 @@ impl Nic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::HostId;
     use model::intent::{CreditCount, CreditSpec};
-    use model::{Class, ConnId, HostId};
     use units::Rate;
 
     fn nic() -> Nic {

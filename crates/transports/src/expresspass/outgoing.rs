@@ -137,6 +137,14 @@ impl Outgoing {
         self.current.frames(self.next, encap) + later.sum::<u64>()
     }
 
+    /// Wire bytes of the last frame of all.
+    pub(super) fn last_size(&self, encap: Encap) -> u16 {
+        let last = self.later.back().unwrap_or(&self.current);
+        let full = u64::from(encap.payload_max);
+        let before = last.bytes.saturating_sub(1) / full * full;
+        encap.wire(last.length_from(last.start + before, encap))
+    }
+
     /// Wire bytes of the next frame, if there is one.
     pub(super) fn next_size(&mut self, encap: Encap) -> Option<u16> {
         if self.next == self.current.end {

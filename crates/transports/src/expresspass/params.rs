@@ -269,7 +269,7 @@ impl Default for Params {
             first_rtt: FirstRtt::Silent,
             burst: None,
             probe_every: 0,
-            subtract_burst: false,
+            subtract_burst: true,
             drop_threshold: 4 * 1538,
             drop_measure: DropMeasure::Queue,
             drop_by: DropBy::Class,

@@ -3,11 +3,11 @@
 use super::Host;
 use super::crediting::Crediting;
 use super::early::FirstRtt;
-use super::header::{self, BLANKS_MODULUS, Data, Kind, StopReason};
-
+use super::expected::Expected;
+use super::header::{self, BLANKS_MODULUS, Data, StopReason, Wanted};
 use super::sender::Fate;
 use super::settings::Settings;
-use crate::parts::reassembly::{End, Reassembly};
+use crate::parts::reassembly::Reassembly;
 use crate::parts::slab::Slab;
 use crate::parts::timers::Alarm;
 use model::{ConnId, Cx, Event, HostId, Rng, StuckFlow};
@@ -19,11 +19,6 @@ const START_RULE_PACKETS: u32 = 40;
 /// Messages of a stream that never stops are confirmed at least this often, so that the sender
 /// can forget them. [ours]
 const MESSAGES_PER_ACK: u32 = 64;
-/// How far beyond a gap data is kept, in positions: a bandwidth-delay product of 800 Gb/s and
-/// 160 us. A liar cannot make a receiver keep more. [ours]
-const AHEAD_MAX: u64 = 1 << 24;
-/// Gaps that are reported at once. [ours]
-const NACKS_MAX: usize = 16;
 /// Credits that a peer may answer late: half of what the echo can tell apart.
 const CREDITS_OPEN_MAX: u32 = 1 << 21;
 
@@ -50,17 +45,21 @@ pub(super) struct Receiver {
     asked: u64,
     /// Until then a gap is not reported again.
     nack_again: Time,
-    /// When gaps were reported last.
-    nacked_at: Option<Time>,
+    /// When the sender was last told of all gaps.
+    pub(super) swept_at: Option<Time>,
+    /// Number of the last credit that the sender is known to have answered.
+    pub(super) heard: u64,
+    /// Where the last STOP said that the stream ends.
+    pub(super) stopped_at: u64,
     /// From a credit to its data, averaged.
-    rtt: Option<Span>,
+    pub(super) rtt: Option<Span>,
     /// What has arrived beyond a gap, where that is kept.
-    pieces: Reassembly,
+    pub(super) pieces: Reassembly,
     /// Every frame that was sent for the first time ends at or before this position, as far as the
     /// receiver has seen: a jump beyond it shows a loss. [ours, for ssp]
-    seen: u64,
+    pub(super) seen: u64,
     /// The last such frame was a scheduled one, and no burst can have begun since.
-    in_run: bool,
+    pub(super) in_run: bool,
 }
 
 /// Where it stands. [xpass artefact, xpass.cc]
@@ -103,7 +102,9 @@ impl Receiver {
             given: 0,
             asked: 0,
             nack_again: Time::ZERO,
-            nacked_at: None,
+            swept_at: None,
+            heard: 0,
+            stopped_at: 0,
             rtt: None,
             pieces: Reassembly::default(),
             seen: 0,
@@ -123,22 +124,49 @@ impl Receiver {
     }
 
     /// The first position that has not arrived.
-    fn next(&self) -> u64 {
+    #[inline]
+    pub(super) fn next(&self) -> u64 {
         self.bytes + self.blanks
     }
 
-    /// The sender wants credits for `packets` frames from `position` on.
+    /// Credits given.
+    pub(super) fn given(&self) -> u64 {
+        self.given
+    }
+
+    /// Its place among the flows that get credits.
+    pub(super) fn crediting(&self) -> Option<u32> {
+        match self.phase {
+            Phase::Crediting { flow, .. } => Some(flow),
+            Phase::Quiet { .. } | Phase::Draining { .. } | Phase::Finished { .. } => None,
+        }
+    }
+
+    /// Gives the credit that was held back.
+    #[cold]
+    pub(super) fn give_held(&mut self, cx: &mut Cx<'_>, host: &mut Host, flows: &mut Flows) {
+        if let Phase::Crediting { flow, .. } = self.phase {
+            let credit_at = self.give(cx.now, cx.rng, host, flow, flows);
+            self.phase = Phase::Crediting { flow, credit_at };
+        }
+    }
+
+    pub(super) fn is_quiet(&self) -> bool {
+        matches!(self.phase, Phase::Quiet { .. })
+    }
+
+    /// The sender wants credits.
     pub(super) fn on_request(
         &mut self,
         cx: &mut Cx<'_>,
         host: &mut Host,
         flows: &mut Flows,
-        position: u64,
-        packets: u32,
+        wanted: Wanted,
     ) {
+        let position = wanted.next;
         match self.phase {
             Phase::Finished { .. } => return self.ack(host),
-            Phase::Quiet { .. } | Phase::Draining { .. } => self.start(cx, host, flows, packets),
+            Phase::Quiet { .. } | Phase::Draining { .. } => self.start(cx, host, flows, wanted),
             // The first credit is under way, or lost like any other: a credit for each repeated
             // request would have all flows of an incast send theirs at the same moment again.
             Phase::Crediting { flow, .. } => {
@@ -161,13 +189,23 @@ impl Receiver {
         }
     }
 
-    fn start(&mut self, cx: &mut Cx<'_>, host: &mut Host, flows: &mut Flows, packets: u32) {
+    fn start(&mut self, cx: &mut Cx<'_>, host: &mut Host, flows: &mut Flows, wanted: Wanted) {
         let settings = &host.settings;
+        let packets = wanted.packets;
         let share = f64::from(packets.min(START_RULE_PACKETS)) / f64::from(START_RULE_PACKETS);
         let rate = settings.alpha * if settings.start_rule { share } else { 1.0 };
         let flow = flows.insert(Crediting::new(&settings.law, cx.now, rate, self.given));
-        flows[flow].expect(cx.now, packets, settings.burst_frames, settings.frame_time);
-        let credit_at = self.give(cx.now, cx.rng, host, flow, flows);
+        if settings.subtract_burst && wanted.unasked > 0 {
+            let (frame_time, rtt) = (settings.frame_time, settings.base_rtt);
+            let burst = Expected::new(cx.now, packets, wanted.unasked, frame_time, rtt);
+            flows[flow].expect(burst);
+        }
+        // DEVIATES(aeolus): it leaves the proactive transport's own logic as it is, so the first credit would
+        // leave at once, and mostly release a packet that has come by then.
+        let credit_at = match flows[flow].holds_back(cx.now, self.given) {
+            Some(until) => until,
+            None => self.give(cx.now, cx.rng, host, flow, flows),
+        };
         self.phase = Phase::Crediting { flow, credit_at };
     }
 
@@ -196,6 +234,7 @@ impl Receiver {
             .credit(&header::credit(self.peer, self.conn, sequence, size))
         {
             host.totals.credits_dropped += 1;
+            flow.on_drop();
         }
         now + picoseconds(flow.feedback.gap() * factor)
     }
@@ -218,20 +257,9 @@ impl Receiver {
                     return Fate::Keep;
                 }
                 let rtt = self.rtt.unwrap_or(host.settings.base_rtt);
-                if !self.pieces.is_empty() {
-                    if self.nack_again == Time::ZERO {
-                        self.nack_again = cx.now + self.patience(host);
-                    } else if host.settings.first_rtt != FirstRtt::Ssp {
-                        self.nack(cx.now, host);
-                    } else if cx.now >= self.nack_again {
-                        let known = self.pieces.highest(self.next());
-                        self.nack_all(cx.now, host, known);
-                    }
-                }
                 let crediting = &mut flows[flow];
                 crediting.apply(&host.settings.law, cx.now, rtt, self.given);
-                if crediting.holds_back(cx.now, host.settings.base_rtt, self.given) {
-                    let credit_at = cx.now + picoseconds(crediting.feedback.gap());
+                if let Some(credit_at) = crediting.holds_back(cx.now, self.given) {
                     self.phase = Phase::Crediting { flow, credit_at };
                     return Fate::Keep;
                 }
@@ -304,54 +332,10 @@ impl Receiver {
         self.note_echo(cx, host, flows, data);
     }
 
-    /// An unscheduled frame has come: it is acknowledged by itself. [aeolus s3.3]
-    pub(super) fn on_unscheduled(
-        &mut self,
-        cx: &mut Cx<'_>,
-        host: &mut Host,
-        flows: &mut Flows,
-        data: Data,
-    ) {
-        if let Phase::Crediting { flow, .. } = self.phase {
-            flows[flow].on_unscheduled(cx.now);
-        }
-        let Some(position) = self.position_of(data) else {
-            host.totals.nonsense += 1;
-            return;
-        };
-        self.take(cx, host, flows, data, false);
-        self.answer(host, Kind::Ack, position);
-    }
-
-    /// The probe behind the unscheduled frame at `position` has come.
-    pub(super) fn on_probe(
-        &mut self,
-        now: Time,
-        host: &mut Host,
-        flows: &mut Flows,
-        position: u64,
-    ) {
-        if let Phase::Crediting { flow, credit_at } = &mut self.phase
-            && host.settings.probe_every == 0
-            && flows[*flow].end_burst()
-        {
-            // What has not come by now needs a credit.
-            *credit_at = now;
-        }
-        self.answer(host, Kind::ProbeAck, position);
-    }
-
-    fn answer(&self, host: &mut Host, kind: Kind, position: u64) {
-        let (next, size) = (self.next(), host.settings.encap.frame_min);
-        let packet = header::about(self.peer, self.conn, kind, position, next, size);
-        host.totals.acks += 1;
-        host.nic.push(packet);
-    }
-
     /// The position of a frame: its empty frames are counted from what is known here. `None` where
     /// its bytes lie beyond what has arrived and its empty frames before it, or the other way round:
     /// no stream does that.
-    fn position_of(&self, data: Data) -> Option<u64> {
+    pub(super) fn position_of(&self, data: Data) -> Option<u64> {
         let ahead = data.blanks.wrapping_sub(self.blanks) & (BLANKS_MODULUS - 1);
         let blanks = if ahead < BLANKS_MODULUS / 2 {
             self.blanks + ahead
@@ -361,22 +345,6 @@ impl Receiver {
         let bytes = data.offset.cmp(&self.bytes);
         let agree = bytes.is_eq() || blanks == self.blanks || bytes == blanks.cmp(&self.blanks);
         agree.then_some(data.offset + blanks)
-    }
-
-    /// Keeps a frame behind a gap.
-    fn keep(&mut self, cx: &mut Cx<'_>, host: &mut Host, data: Data, start: u64) {
-        let end = start + u64::from(data.length.max(1));
-        let last = data.end.then_some(End {
-            at: end,
-            blank: data.length == 0,
-        });
-        if end - self.next() > AHEAD_MAX || !self.pieces.keep(start, end, last) {
-            host.totals.duplicates += 1;
-            return;
-        }
-        if data.length > 0 {
-            cx.accept(self.conn, data.offset, data.length);
-        }
     }
 
     /// Takes what the gap that just closed held back.
@@ -395,73 +363,10 @@ impl Receiver {
         self.message_bytes += payload;
     }
 
-    /// Asks again for what a jump in first transmissions shows to be lost. Unscheduled packets
-    /// count under SSP alone: elsewhere the sender finds out about them by itself. [ours]
-    fn mind_the_gap(
-        &mut self,
-        now: Time,
-        host: &mut Host,
-        data: Data,
-        start: u64,
-        scheduled: bool,
-    ) {
-        let ssp = host.settings.first_rtt == FirstRtt::Ssp;
-        if data.again || !(scheduled || ssp) {
-            return;
-        }
-        let end = start + u64::from(data.length.max(1));
-        let in_run = std::mem::replace(&mut self.in_run, true) || ssp;
-        if in_run && start > self.seen {
-            let length = u32::try_from(start - self.seen).unwrap_or(u32::MAX);
-            let size = host.settings.encap.frame_min;
-            host.nic
-                .push(header::nack(self.peer, self.conn, self.seen, length, size));
-            // Elsewhere the time runs for the oldest gap: its repair may be lost while new ones open.
-            self.nacked_at = Some(now);
-            if ssp || self.nack_again == Time::ZERO {
-                self.nack_again = now + self.patience(host);
-            }
-        }
-        self.seen = self.seen.max(end);
-    }
-
-    /// Behind an early STOP no credit is given that would look after gaps: the last frame of all
-    /// does it. What was known to be lost has left before that one. [ours]
-    fn miss_at_end(&mut self, now: Time, host: &mut Host) {
-        if let Phase::Draining { end, .. } = self.phase
-            && self.pieces.highest(self.next()) >= end
-            && self.may_report(now, host)
-        {
-            self.nack_all(now, host, end);
-        }
-    }
-
-    /// Whether no answer to the last report can be under way.
-    fn may_report(&self, now: Time, host: &Host) -> bool {
-        let rtt = self.rtt.unwrap_or(host.settings.base_rtt);
-        self.nacked_at.is_none_or(|at| now.since(at) >= rtt)
-    }
-
     /// Time after which the answer to a NACK is overdue.
     fn patience(&self, host: &Host) -> Span {
         let rtt = self.rtt.unwrap_or(host.settings.base_rtt);
-        let settings = &host.settings;
-        match settings.first_rtt {
-            FirstRtt::Ssp => rtt.times(2), // scheduled frames are lost all the time
-            FirstRtt::Ideal | FirstRtt::Aeolus => rtt.times(2).max(settings.safety),
-            FirstRtt::Silent => rtt.times(2).max(settings.request_retry),
-        }
-    }
-
-    /// Asks for every gap below `end`, the oldest ones where there are many. [ours, for ssp]
-    fn nack_all(&mut self, now: Time, host: &mut Host, end: u64) {
-        let size = host.settings.encap.frame_min;
-        for (from, until) in self.pieces.gaps(self.next(), end).take(NACKS_MAX) {
-            let length = u32::try_from(until - from).unwrap_or(u32::MAX);
-            host.nic
-                .push(header::nack(self.peer, self.conn, from, length, size));
-        }
-        (self.nack_again, self.nacked_at) = (now + self.patience(host), Some(now));
+        rtt.times(2).max(host.settings.request_retry)
     }
 
     /// Accounts for the credit that a frame answers, then takes the frame.
@@ -476,8 +381,12 @@ impl Receiver {
             host.totals.nonsense += u64::from(!reopened);
             return;
         }
+        let number = self.given - u64::from(since);
+        self.heard = self.heard.max(number);
         if let Phase::Crediting { flow, .. } = self.phase {
-            let number = self.given - u64::from(since);
+            if flows[flow].on_answer() {
+                self.give_held(cx, host, flows);
+            }
             if let Some(sample) = flows[flow].on_data(cx.now, number, self.given) {
                 // Four fifths of what was, one fifth of what is. [xpass artefact, xpass.cc]
                 let mean = |rtt: Span| Span((4 * rtt.0 + sample.0) / 5);
@@ -491,7 +400,7 @@ impl Receiver {
     }
 
     #[inline]
-    fn take(
+    pub(super) fn take(
         &mut self,
         cx: &mut Cx<'_>,
         host: &mut Host,
@@ -507,15 +416,14 @@ impl Receiver {
                 return;
             };
             start = position;
-            self.mind_the_gap(cx.now, host, data, start, scheduled);
+            self.mind_the_gap(host, data, start, scheduled);
         }
         match self.place(data) {
             Ordering::Equal if self.overlaps(data) => host.totals.nonsense += 1,
             Ordering::Equal => self.accept(cx, host, flows, data),
             Ordering::Less => host.totals.duplicates += 1,
             Ordering::Greater if host.settings.first_rtt != FirstRtt::Silent => {
-                self.keep(cx, host, data, start);
-                self.miss_at_end(cx.now, host);
+                self.keep(cx, host, data, start, scheduled);
             }
             Ordering::Greater => {
                 host.totals.duplicates += 1; // go-back-N keeps nothing behind a gap
@@ -619,11 +527,9 @@ impl Receiver {
             return;
         }
         let (next, size) = (self.next(), host.settings.encap.frame_min);
-        let gap = self.pieces.first_gap(next);
-        let length = gap.map_or(0, |(from, to)| u32::try_from(to - from).unwrap_or(u32::MAX));
         host.nic
-            .push(header::nack(self.peer, self.conn, next, length, size));
-        (self.nack_again, self.nacked_at) = (now + self.patience(host), Some(now));
+            .push(header::nack(self.peer, self.conn, next, 0, size));
+        self.nack_again = now + self.patience(host);
     }
 
     fn ack(&mut self, host: &mut Host) {
@@ -633,14 +539,14 @@ impl Receiver {
             .push(header::stop_ack(self.peer, self.conn, Some(next), size));
     }
 
-    /// The sender wants no more credits; its stream ends at `end`.
+    /// The sender wants no more credits; its stream ends at `end`, and the last credit that it has answered
+    /// is `answered`, of which the lower half came.
     pub(super) fn on_stop(
         &mut self,
         cx: &mut Cx<'_>,
         host: &mut Host,
         flows: &mut Flows,
-        end: u64,
-        reason: StopReason,
+        (end, reason, answered): (u64, StopReason, u16),
     ) -> Fate {
         let conn = self.conn;
         if let Phase::Finished {
@@ -664,6 +570,10 @@ impl Receiver {
             host.totals.duplicates += 1;
             return Fate::Keep;
         }
+        #[allow(clippy::cast_possible_truncation, reason = "the lower half is meant")]
+        let behind = (self.given as u16).wrapping_sub(answered);
+        self.heard = self.heard.max(self.given.saturating_sub(behind.into()));
+        self.stopped_at = end;
         if self.is_crediting() {
             cx.events.push(Event::Stopped { conn });
         }
@@ -677,8 +587,8 @@ impl Receiver {
                 self.cease(flows, quiet);
                 if host.settings.first_rtt == FirstRtt::Silent {
                     self.nack(cx.now, host);
-                } else if self.may_report(cx.now, host) {
-                    // The STOP left behind all repairs: what is missing now is lost.
+                } else {
+                    // The STOP left behind all frames: what is missing now is lost.
                     self.nack_all(cx.now, host, end);
                 }
             }

@@ -94,7 +94,7 @@ impl Sender {
 
     /// Whether anything is left that a credit could release.
     #[inline]
-    fn has_work(&self) -> bool {
+    pub(super) fn has_work(&self) -> bool {
         self.outgoing.has_unsent() || self.is_owing()
     }
 
@@ -104,13 +104,19 @@ impl Sender {
         self.early.as_ref().is_some_and(|early| early.is_owing())
     }
 
-    /// Stops the credits once the last packet in doubt has been accounted for.
-    pub(super) fn stop_if_done(&mut self, now: Time, host: &mut Host) {
-        if let Phase::Asking { .. } | Phase::Credited { .. } = self.phase
-            && !self.has_work()
-            && !self.is_bursting()
-        {
-            self.stop(now, host, StopReason::AllSent);
+    /// Stops the credits once the last packet in doubt has been accounted for; `had_work` says whether
+    /// there was one before the news.
+    pub(super) fn stop_if_done(&mut self, now: Time, host: &mut Host, had_work: bool) {
+        let done = !self.has_work() && !self.is_bursting();
+        match self.phase {
+            Phase::Asking { .. } | Phase::Credited { .. } if done => {
+                self.stop(now, host, StopReason::AllSent);
+            }
+            // An early STOP counted on credits that are not needed any more.
+            Phase::Stopping { .. } if done && had_work => {
+                self.stop(now, host, StopReason::AllSent);
+            }
+            _ => {}
         }
     }
 
@@ -135,8 +141,8 @@ impl Sender {
         }
         match self.phase {
             Phase::Idle => {
-                self.ask(cx.now, host, true);
                 self.open_burst(cx.now, host);
+                self.ask(cx.now, host, true);
             }
             Phase::Stopping { .. } | Phase::Resting { .. } => self.ask(cx.now, host, false),
             Phase::Asking { .. } | Phase::Credited { .. } => {}
@@ -185,11 +191,14 @@ impl Sender {
             return true;
         };
         // After a retry nobody knows which request the credit answers. [RFC 6298 s3]
-        if (fresh && tries == 0) || self.rtt.is_none() {
+        if self.awaits_burst() {
+            // The receiver gave the credit when it knew of a loss, not when the request came.
+            self.rtt = Some(host.settings.base_rtt);
+        } else if (fresh && tries == 0) || self.rtt.is_none() {
             // A credit and a frame take this long; a liar's credit may come sooner than that.
             self.rtt = Some(now.since(asked_at).max(host.settings.law.period));
         }
-        self.close_burst(now, host);
+        self.close_burst(host);
         if self.outgoing.is_blocked() {
             host.totals.credits_wasted += 1;
             return false;
@@ -210,7 +219,7 @@ impl Sender {
     /// Answers a credit with a frame, and stops once no more credits are needed.
     #[inline]
     fn spend(&mut self, now: Time, host: &mut Host, sequence: u32) {
-        let sent = self.put_frame(now, host, sequence);
+        let sent = self.put_frame(host, sequence);
         let unsent = self.outgoing.has_unsent();
         if !sent || !(unsent || self.is_owing()) {
             return self.spend_last(now, host, sent);
@@ -257,8 +266,12 @@ impl Sender {
     /// A credit that came after the STOP: an early one counts on it.
     #[cold]
     fn spend_late(&mut self, now: Time, host: &mut Host, sequence: u32, tries: u8) {
-        if !self.put_frame(now, host, sequence) {
+        if !self.put_frame(host, sequence) {
             host.totals.credits_wasted += 1;
+        } else if self.early.is_some() && !self.has_work() {
+            // Data may be lost, and behind an early STOP nothing else shows the loss of the last frame.
+            // [ours; neither aeolus nor ssp tells]
+            self.stop(now, host, StopReason::AllSent);
         } else if !self.has_work() {
             let again_at = self.stop_again_at(now, host, 0);
             self.phase = Phase::Stopping { again_at, tries };
@@ -267,12 +280,12 @@ impl Sender {
 
     /// Puts the next frame on the line; false where there is none, or no room for it.
     #[inline]
-    fn put_frame(&mut self, now: Time, host: &mut Host, sequence: u32) -> bool {
+    fn put_frame(&mut self, host: &mut Host, sequence: u32) -> bool {
         if !host.nic.has_room() {
             return false;
         }
         let encap = host.settings.encap;
-        let Some(data) = self.next_frame(now, encap, sequence) else {
+        let Some(data) = self.next_frame(encap, sequence) else {
             return false;
         };
         host.totals.data_sent += 1;
@@ -288,26 +301,34 @@ impl Sender {
     }
 
     /// What a credit releases: what was lost, then what was never sent, then what nobody has
-    /// acknowledged. [aeolus s4.2]
+    /// acknowledged. [aeolus s3.3]
     #[inline]
-    fn next_frame(&mut self, now: Time, encap: Encap, sequence: u32) -> Option<Data> {
-        let lost = match &mut self.early {
-            Some(early) if early.is_owing() => early.lost(now, &self.outgoing, encap, sequence),
-            Some(_) | None => None,
-        };
-        if lost.is_some() {
-            return lost;
+    fn next_frame(&mut self, encap: Encap, sequence: u32) -> Option<Data> {
+        if let Some(early) = &mut self.early {
+            early.answer(sequence);
+            if early.is_owing()
+                && let Some(lost) = early.lost(&self.outgoing, encap, sequence)
+            {
+                return Some(lost);
+            }
         }
         match self.outgoing.frame(encap, sequence) {
             Ok(data) => Some(data),
-            Err(NoFrame::AllSent) => self.early.as_mut()?.unknown(now, sequence),
+            Err(NoFrame::AllSent) => self.early.as_mut()?.unknown(sequence),
             Err(NoFrame::Blocked) => None,
         }
     }
 
-    /// At the receiver `length` positions from `position` on are missing; everything, where that
-    /// is 0.
-    pub(super) fn on_nack(&mut self, cx: &mut Cx<'_>, host: &mut Host, position: u64, length: u32) {
+    /// At the receiver, which had heard of credit `heard`, `length` positions from `position` on are
+    /// missing; everything, where that is 0.
+    pub(super) fn on_nack(
+        &mut self,
+        cx: &mut Cx<'_>,
+        host: &mut Host,
+        position: u64,
+        length: u32,
+        heard: u16,
+    ) {
         let until = position + u64::from(length);
         match &mut self.early {
             Some(early) if length > 0 => {
@@ -317,7 +338,7 @@ impl Sender {
                 }
                 let from = position.max(self.outgoing.confirmed());
                 if from < until {
-                    early.report(cx.now, host.settings.base_rtt, from, until);
+                    early.report(from, until, heard);
                 }
             }
             Some(_) | None => {
@@ -340,17 +361,30 @@ impl Sender {
             Phase::Credited { .. } if !self.has_work() => {
                 self.stop(cx.now, host, StopReason::AllSent);
             }
+            Phase::Asking {
+                fresh: true, tries, ..
+            } if length == 0 && self.early.is_some() && tries < DOUBLINGS_MAX => {
+                self.begin_again(cx.now, host, tries + 1);
+            }
             Phase::Asking { .. } | Phase::Credited { .. } => {}
+        }
+    }
+
+    /// The receiver lives and knows of the request: it need not be repeated soon.
+    pub(super) fn hear(&mut self, now: Time, host: &Host) {
+        if let Phase::Asking { retry_at, .. } = &mut self.phase {
+            *retry_at = (*retry_at).max(now + host.settings.quiet);
         }
     }
 
     /// The receiver has everything before `position`.
     pub(super) fn on_stop_ack(&mut self, cx: &mut Cx<'_>, host: &mut Host, position: u64) {
+        let had_work = self.has_work();
         if !self.confirm(cx, host, position) {
             return;
         }
         if !self.outgoing.is_done() {
-            return self.stop_if_done(cx.now, host);
+            return self.stop_if_done(cx.now, host, had_work);
         }
         match self.phase {
             // A receiver remembers what came in a burst until it has heard a STOP.
@@ -439,6 +473,9 @@ impl Sender {
                 if self.outgoing.is_done() && tries >= IDLE_STOPS_MAX {
                     return self.rest_over();
                 }
+                if let Some(early) = &mut self.early {
+                    early.give_up_repairs();
+                }
                 self.put_stop(host, StopReason::AllSent);
                 let tries = tries.saturating_add(1);
                 let again_at = self.stop_again_at(cx.now, host, tries);
@@ -470,7 +507,7 @@ impl Sender {
         self.request(now, host, fresh, 0);
     }
 
-    fn request(&mut self, now: Time, host: &mut Host, fresh: bool, tries: u8) {
+    pub(super) fn request(&mut self, now: Time, host: &mut Host, fresh: bool, tries: u8) {
         let encap = host.settings.encap;
         // Where all that is left waits for confirmation the request still asks for one frame.
         let owed = self.early.as_ref().map_or(0, |early| early.owed(encap));
@@ -483,6 +520,7 @@ impl Sender {
             self.outgoing.next()
         };
         host.totals.requests += 1;
+        let unasked = self.unasked(encap, frames);
         let request = header::request(
             self.peer,
             self.conn,
@@ -491,6 +529,7 @@ impl Sender {
             self.one_shot,
             encap.frame_min,
         );
+        let request = header::followed(request, unasked);
         host.nic.push(if self.exchange {
             header::exchange(request)
         } else {
@@ -515,14 +554,9 @@ impl Sender {
 
     fn put_stop(&self, host: &mut Host, reason: StopReason) {
         let (end, size) = (self.outgoing.end(), host.settings.encap.frame_min);
-        host.nic.push(header::stop(
-            self.peer,
-            self.conn,
-            end,
-            reason,
-            self.one_shot,
-            size,
-        ));
+        let answered = self.early.as_ref().map_or(0, |early| early.answered());
+        let stop = header::stop(self.peer, self.conn, end, reason, self.one_shot, size);
+        host.nic.push(header::as_of(stop, answered));
     }
 
     fn stop_again_at(&self, now: Time, host: &Host, tries: u8) -> Time {

@@ -40,9 +40,10 @@ pub(super) struct Settings {
     pub(super) first_rtt: FirstRtt,
     /// Wire bytes of a burst.
     pub(super) burst: u64,
-    /// Full frames of a burst that receivers subtract from what they are asked for; 0 where they do
-    /// not.
-    pub(super) burst_frames: u32,
+    /// Full frames of a burst.
+    pub(super) burst_frames: u16,
+    /// Receivers give no credits for what a burst brings.
+    pub(super) subtract_burst: bool,
     /// Line time of a full frame.
     pub(super) frame_time: Span,
     pub(super) probe_every: u16,
@@ -112,11 +113,9 @@ impl Settings {
             expiry: params.expiry,
             first_rtt: params.first_rtt,
             burst,
-            burst_frames: if params.subtract_burst && params.first_rtt != FirstRtt::Silent {
-                u32::try_from(burst / u64::from(config.encap.wire_max())).unwrap_or(u32::MAX)
-            } else {
-                0
-            },
+            burst_frames: u16::try_from(burst / u64::from(config.encap.wire_max()))
+                .unwrap_or(u16::MAX),
+            subtract_burst: params.subtract_burst,
             frame_time: line.of(config.encap.wire_max().into()),
             probe_every: params.probe_every,
             shortest_first: params.shortest_first,

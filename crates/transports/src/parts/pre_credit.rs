@@ -4,7 +4,8 @@
 //! A new flow sends *unscheduled* packets at line rate until its first credit comes or one
 //! bandwidth-delay product has left. Switches drop them first. Each that arrives is acknowledged by
 //! itself; on one path, an acknowledgement of a later packet proves an earlier one lost, and a probe
-//! behind the last one proves the tail. What was lost is sent once more, on a credit.
+//! behind the last one proves the tail. What was lost is sent once more, on a credit. Where packets take
+//! several paths, [`Order`] says what an acknowledgement proves.
 
 use std::collections::VecDeque;
 
@@ -21,11 +22,33 @@ enum Fate {
     Resent,
 }
 
+/// Which packets keep their order, and so what the arrival of one says of others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Order {
+    /// Those of one path: an acknowledgement, or the answer to a probe, proves what left before it on
+    /// the same path. A flow that takes one path has path 0. [aeolus s3.3]
+    #[default]
+    Path,
+    /// None: an acknowledgement speaks of its own packet alone, and the answer to a probe of all before
+    /// it. The probe must leave when none of them can still be on its way. [ours, for sprayed packets]
+    Probe,
+}
+
+/// One unscheduled packet.
+#[derive(Clone, Copy, Debug)]
+struct Sent<F> {
+    position: u64,
+    frame: F,
+    path: u16,
+    fate: Fate,
+}
+
 /// The unscheduled packets of one burst. `F` is what the transport needs to send one again.
 #[derive(Clone, Debug)]
 pub struct Burst<F> {
     /// By position, ascending; forgotten from the front once nothing is owed.
-    packets: VecDeque<(u64, F, Fate)>,
+    packets: VecDeque<Sent<F>>,
+    order: Order,
     /// Packets whose fate is `Sent`.
     unknown: usize,
     /// Packets whose fate is `Lost`.
@@ -41,6 +64,7 @@ impl<F> Default for Burst<F> {
     fn default() -> Self {
         Self {
             packets: VecDeque::new(),
+            order: Order::Path,
             unknown: 0,
             lost: 0,
             first_lost: 0,
@@ -51,6 +75,14 @@ impl<F> Default for Burst<F> {
 }
 
 impl<F: Copy> Burst<F> {
+    /// A burst whose packets keep `order`.
+    pub fn new(order: Order) -> Self {
+        Self {
+            order,
+            ..Self::default()
+        }
+    }
+
     /// Opens a burst of at most `allowance` wire bytes. What is known of an earlier one stays.
     pub fn open(&mut self, allowance: u64) {
         self.allowance = allowance;
@@ -62,12 +94,9 @@ impl<F: Copy> Burst<F> {
         self.allowance >= u64::from(size)
     }
 
-    /// Whether a packet within `[from, until)` has been sent again, for all that is known in vain.
-    pub fn has_resent(&self, from: u64, until: u64) -> bool {
-        let first = self.packets.partition_point(|&(at, ..)| at < from);
-        let within = |&&(at, ..): &&(u64, F, Fate)| at < until;
-        let mut packets = self.packets.iter().skip(first).take_while(within);
-        packets.any(|&(.., fate)| fate == Fate::Resent)
+    /// Wire bytes that may still leave without a credit.
+    pub fn allowance(&self) -> u64 {
+        self.allowance
     }
 
     /// Nothing leaves without a credit any more.
@@ -75,20 +104,25 @@ impl<F: Copy> Burst<F> {
         self.allowance = 0;
     }
 
-    /// A packet of `size` wire bytes at `position` leaves, after all those before it.
+    /// A packet of `size` wire bytes at `position` leaves on `path`, after all those before it.
     ///
     /// # Panics
     /// If the burst does not allow it, or positions do not ascend.
-    pub fn sent(&mut self, position: u64, frame: F, size: u16) {
+    pub fn sent(&mut self, position: u64, frame: F, size: u16, path: u16) {
         assert!(
             self.packets
                 .back()
-                .is_none_or(|&(last, ..)| last < position),
+                .is_none_or(|last| last.position < position),
             "out of order"
         );
         assert!(self.may_send(size), "{size} B more than the burst allows");
         self.allowance -= u64::from(size);
-        self.packets.push_back((position, frame, Fate::Sent));
+        self.packets.push_back(Sent {
+            position,
+            frame,
+            path,
+            fate: Fate::Sent,
+        });
         self.unknown += 1;
     }
 
@@ -100,42 +134,50 @@ impl<F: Copy> Burst<F> {
 
     /// Position of the packet sent last.
     pub fn last(&self) -> Option<u64> {
-        self.packets.back().map(|&(position, ..)| position)
+        self.packets.back().map(|last| last.position)
     }
 
-    /// The packet at `position` has arrived: those before it that have not are lost. False where no
-    /// such packet was sent.
+    fn find(&self, position: u64) -> Result<usize, usize> {
+        self.packets
+            .binary_search_by_key(&position, |packet| packet.position)
+    }
+
+    /// The packet at `position` has arrived: those that it cannot have overtaken and that have not are
+    /// lost. False where no such packet was sent.
     pub fn on_ack(&mut self, position: u64) -> bool {
-        let Ok(place) = self.packets.binary_search_by_key(&position, |&(at, ..)| at) else {
+        let Ok(place) = self.find(position) else {
             return false;
         };
         self.set(place, Fate::Arrived);
-        self.lose_before(place);
+        if self.order == Order::Path {
+            self.lose_before(place, Some(self.packets[place].path));
+        }
         self.forget();
         true
     }
 
-    /// The probe behind the packet at `position` has arrived: that packet and all before it are
-    /// either acknowledged or lost. False where no such packet was sent.
+    /// The probe behind the packet at `position` has arrived: that packet and all before it, on its path
+    /// or on all of them, are either acknowledged or lost. False where no such packet was sent.
     pub fn on_probe_ack(&mut self, position: u64) -> bool {
-        let place = match self.packets.binary_search_by_key(&position, |&(at, ..)| at) {
-            Ok(place) => place + 1,
+        let place = match self.find(position) {
+            Ok(place) => place,
             // All that the probe speaks of is settled and forgotten.
             Err(0) => return true,
             Err(_) => return false,
         };
-        self.lose_before(place);
+        let path = (self.order == Order::Path).then_some(self.packets[place].path);
+        self.lose_before(place + 1, path);
         true
     }
 
     /// Nobody will tell what became of the rest: all of it counts as lost.
     pub fn give_up(&mut self) {
-        self.lose_before(self.packets.len());
+        self.lose_before(self.packets.len(), None);
     }
 
     /// Everything before `position` has arrived, as the receiver's own account says.
     pub fn confirm(&mut self, position: u64) {
-        let end = self.packets.partition_point(|&(at, ..)| at < position);
+        let end = self.packets.partition_point(|p| p.position < position);
         for place in 0..end {
             self.set(place, Fate::Arrived);
         }
@@ -144,8 +186,8 @@ impl<F: Copy> Burst<F> {
 
     /// Everything from `from` up to `until` is taken care of otherwise.
     pub fn settle(&mut self, from: u64, until: u64) {
-        let first = self.packets.partition_point(|&(at, ..)| at < from);
-        let end = self.packets.partition_point(|&(at, ..)| at < until);
+        let first = self.packets.partition_point(|p| p.position < from);
+        let end = self.packets.partition_point(|p| p.position < until);
         for place in first..end {
             self.set(place, Fate::Arrived);
         }
@@ -158,7 +200,7 @@ impl<F: Copy> Burst<F> {
         if self.lost == 0 {
             return None;
         }
-        let lost = |&(.., fate): &(u64, F, Fate)| fate == Fate::Lost;
+        let lost = |packet: &Sent<F>| packet.fate == Fate::Lost;
         let skipped = self.packets.iter().skip(self.first_lost).position(lost);
         self.first_lost += skipped.expect("one is counted");
         Some(self.resend(self.first_lost))
@@ -170,7 +212,7 @@ impl<F: Copy> Burst<F> {
         if self.unknown == 0 {
             return None;
         }
-        let unknown = |&(.., fate): &(u64, F, Fate)| fate == Fate::Sent;
+        let unknown = |packet: &Sent<F>| packet.fate == Fate::Sent;
         let skipped = self
             .packets
             .iter()
@@ -181,27 +223,32 @@ impl<F: Copy> Burst<F> {
     }
 
     fn resend(&mut self, place: usize) -> F {
-        let frame = self.packets[place].1;
+        let frame = self.packets[place].frame;
         self.set(place, Fate::Resent);
         frame
     }
 
     fn set(&mut self, place: usize, fate: Fate) {
-        let old = std::mem::replace(&mut self.packets[place].2, fate);
+        let old = std::mem::replace(&mut self.packets[place].fate, fate);
         self.unknown -= usize::from(old == Fate::Sent);
         self.lost -= usize::from(old == Fate::Lost);
         self.unknown += usize::from(fate == Fate::Sent);
         self.lost += usize::from(fate == Fate::Lost);
     }
 
-    fn lose_before(&mut self, end: usize) {
+    /// Packets before place `end` are lost unless they are known to have arrived: those of `path`, or all.
+    fn lose_before(&mut self, end: usize, path: Option<u16>) {
         for place in self.first_unknown..end {
-            if self.packets[place].2 == Fate::Sent {
+            let packet = &self.packets[place];
+            if packet.fate == Fate::Sent && path.is_none_or(|path| path == packet.path) {
                 self.set(place, Fate::Lost);
                 self.first_lost = self.first_lost.min(place);
             }
         }
-        self.first_unknown = self.first_unknown.max(end);
+        let unknown = |packet: &Sent<F>| packet.fate == Fate::Sent;
+        let mut rest = self.packets.iter().skip(self.first_unknown);
+        let known = self.packets.len() - self.first_unknown;
+        self.first_unknown += rest.position(unknown).unwrap_or(known);
     }
 
     /// Lets go of packets at the front that are settled.
@@ -209,7 +256,7 @@ impl<F: Copy> Burst<F> {
         while self
             .packets
             .front()
-            .is_some_and(|&(.., fate)| fate == Fate::Arrived)
+            .is_some_and(|packet| packet.fate == Fate::Arrived)
         {
             self.packets.pop_front();
             self.first_lost = self.first_lost.saturating_sub(1);
@@ -225,14 +272,14 @@ impl<F: Copy> Burst<F> {
         let count = |wanted| {
             self.packets
                 .iter()
-                .filter(|&&(.., fate)| fate == wanted)
+                .filter(|packet| packet.fate == wanted)
                 .count()
         };
         assert_eq!(
             (count(Fate::Sent), count(Fate::Lost)),
             (self.unknown, self.lost)
         );
-        let before = |place: usize, fate| self.packets.iter().take(place).any(|p| p.2 == fate);
+        let before = |place: usize, fate| self.packets.iter().take(place).any(|p| p.fate == fate);
         assert!(!before(self.first_unknown, Fate::Sent) && !before(self.first_lost, Fate::Lost));
     }
 }
@@ -246,7 +293,7 @@ mod tests {
         let mut burst = Burst::default();
         burst.open(packets * 1538 + 100);
         for packet in 0..packets {
-            burst.sent(packet * 1460, packet, 1538);
+            burst.sent(packet * 1460, packet, 1538, 0);
         }
         assert!(!burst.may_send(1538));
         burst
@@ -291,6 +338,41 @@ mod tests {
         );
     }
 
+    /// Six packets, in turn on two paths.
+    fn sprayed(order: Order) -> Burst<u64> {
+        let mut burst = Burst::new(order);
+        burst.open(6 * 1538);
+        for (packet, path) in (0..6).zip([0, 1].into_iter().cycle()) {
+            burst.sent(packet * 1460, packet, 1538, path);
+        }
+        burst
+    }
+
+    fn all_lost(burst: &mut Burst<u64>) -> Vec<u64> {
+        burst.check();
+        std::iter::from_fn(|| burst.take_lost()).collect()
+    }
+
+    #[test]
+    fn an_acknowledgement_proves_nothing_of_another_path() {
+        let mut burst = sprayed(Order::Path);
+        assert!(burst.on_ack(4 * 1460));
+        assert_eq!(all_lost(&mut burst), [0, 2]);
+        assert!(burst.on_probe_ack(5 * 1460));
+        assert_eq!((all_lost(&mut burst), burst.owed()), (vec![1, 3, 5], 0));
+    }
+
+    #[test]
+    fn where_packets_overtake_each_other_the_probe_alone_proves_a_loss() {
+        let mut burst = sprayed(Order::Probe);
+        for packet in [5, 0, 3] {
+            assert!(burst.on_ack(packet * 1460));
+            assert_eq!(all_lost(&mut burst), []);
+        }
+        assert!(burst.on_probe_ack(5 * 1460));
+        assert_eq!((all_lost(&mut burst), burst.owed()), (vec![1, 2, 4], 0));
+    }
+
     #[test]
     fn nonsense_changes_nothing() {
         let mut burst = burst(3);
@@ -303,7 +385,14 @@ mod tests {
         let mut rng = Rng::stream(1, stream::TEST, 7);
         for _ in 0..500 {
             let n = rng.between(1, 40);
-            let mut burst = burst(n);
+            let order = [Order::Path, Order::Probe][usize::from(rng.below(2) == 1)];
+            let mut burst = Burst::new(order);
+            burst.open(n * 1538);
+            let paths = rng.between(1, 4);
+            for packet in 0..n {
+                let path = u16::try_from(rng.below(paths)).unwrap();
+                burst.sent(packet * 1460, packet, 1538, path);
+            }
             let mut again = vec![0; usize::try_from(n).unwrap()];
             for _ in 0..200 {
                 let position = rng.below(n) * 1460;

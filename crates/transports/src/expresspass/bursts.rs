@@ -1,0 +1,147 @@
+//! The bursts of a host's new flows: which packet leaves first, and who gets them at the other end.
+
+use super::ExpressPassHost;
+use super::early::FirstRtt;
+use super::header;
+use model::{Class, Cx, Ecn, Packet, Transmit};
+use units::Time;
+
+impl ExpressPassHost {
+    pub(super) fn on_unscheduled(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        if self.host.settings.first_rtt == FirstRtt::Silent {
+            self.host.totals.nonsense += 1;
+            return;
+        }
+        let Some(slot) = self.receiver_of.get(packet.conn) else {
+            // It overtook its lost request, or came after the end: nothing is promised for it.
+            self.host.totals.duplicates += 1;
+            return;
+        };
+        let data = header::read_data(packet);
+        let (host, flows) = (&mut self.host, &mut self.flows);
+        self.receivers[slot].on_unscheduled(cx, host, flows, data);
+        self.arm_receiver(slot);
+    }
+
+    /// The end of a burst for which nobody here waits: its request was lost, or all is over and forgotten.
+    /// A sender that has asked and got no answer begins again. One small packet for one.
+    pub(super) fn answer_probe(&mut self, cx: &Cx<'_>, packet: &Packet) {
+        self.host.totals.duplicates += 1;
+        if header::is_last(packet)
+            && let Some(peer) = cx.peers.peer(self.id, packet.conn)
+        {
+            let size = self.host.settings.encap.frame_min;
+            self.host
+                .nic
+                .push(header::nack(peer, packet.conn, 0, 0, size));
+        }
+    }
+
+    /// A new flow's burst takes its turn: after the others, or where the fewest bytes are left.
+    pub(super) fn enlist(&mut self, slot: u32) {
+        // One that has closed its burst keeps its place until its turn comes: it gets no second one.
+        self.bursting.retain(|&other| other != slot);
+        let left = self.senders[slot].left();
+        let shorter = |&other: &u32| {
+            !self.host.settings.shortest_first
+                || self
+                    .senders
+                    .get(other)
+                    .is_none_or(|sender| sender.left() <= left)
+        };
+        let place = self
+            .bursting
+            .iter()
+            .rposition(shorter)
+            .map_or(0, |place| place + 1);
+        self.bursting.insert(place, slot);
+        self.unusual = true;
+    }
+
+    /// What leaves where new flows burst, where something is paused, or where packets are marked as
+    /// ECN-capable.
+    #[cold]
+    pub(super) fn poll_unusual(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        let bursting = !self.bursting.is_empty();
+        let mut said = Transmit::Nothing;
+        if self.burst_goes_first(cx.now) {
+            said = self.transmit_burst(out);
+        }
+        if said == Transmit::Nothing {
+            said = self.pauses.poll(cx.now, &mut self.host, out);
+            self.burst_waited |= said != Transmit::Nothing && out.class() == Class::Scheduled;
+        }
+        if bursting {
+            said = match said {
+                Transmit::Nothing => self.transmit_early(cx, out),
+                Transmit::More | Transmit::Last => Transmit::More,
+            };
+            self.note_unusual();
+        }
+        if self.host.settings.ect && out.class() != Class::Unscheduled {
+            out.set_ecn(Ecn::Capable0);
+        }
+        said
+    }
+
+    /// Whether an unscheduled packet leaves before the data that waits in the line: in turns, or where its
+    /// flow has fewer bytes left. [ours; aeolus s4.2 has turns among new flows; ssp abstract]
+    fn burst_goes_first(&self, now: Time) -> bool {
+        let Some(burst) = self
+            .bursting
+            .front()
+            .and_then(|&slot| self.senders.get(slot))
+        else {
+            return false;
+        };
+        let settings = &self.host.settings;
+        let Some(conn) = self.host.nic.data_next(now) else {
+            return false;
+        };
+        if settings.shortest_first {
+            let sender = self
+                .sender_of
+                .get(conn)
+                .and_then(|slot| self.senders.get(slot));
+            return sender.is_some_and(|other| burst.left() < other.left());
+        }
+        // The ideal burst takes only gaps.
+        settings.first_rtt != FirstRtt::Ideal && self.burst_waited
+    }
+
+    /// The next unscheduled packet leaves, where there is one, or what the line has.
+    fn transmit_early(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        match self.transmit_burst(out) {
+            // A burst that ended without a packet may have left its probe.
+            Transmit::Nothing => self.pauses.poll(cx.now, &mut self.host, out),
+            said => said,
+        }
+    }
+
+    fn transmit_burst(&mut self, out: &mut Packet) -> Transmit {
+        self.burst_waited = false;
+        for _ in 0..self.bursting.len() {
+            let slot = self.bursting.pop_front().expect("counted");
+            let Some(sender) = self.senders.get_mut(slot) else {
+                continue;
+            };
+            if self.pauses.holds(sender.conn) {
+                self.bursting.push_back(slot);
+                continue;
+            }
+            let Some(packet) = sender.burst_packet(&mut self.host) else {
+                continue;
+            };
+            *out = packet;
+            if sender.is_bursting() {
+                if self.host.settings.shortest_first {
+                    self.bursting.push_front(slot);
+                } else {
+                    self.bursting.push_back(slot);
+                }
+            }
+            return Transmit::More;
+        }
+        Transmit::Nothing
+    }
+}
