@@ -54,13 +54,28 @@ impl Field<'_> {
     }
 }
 
+/// The text without the byte order mark that some programs begin a file with.
+pub(crate) fn unmarked(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+/// Line and column of the byte at `offset`, both from 1; columns count characters.
+pub(crate) fn place(text: &str, offset: usize) -> (u32, u32) {
+    let before = &text[..offset];
+    let count = |n: usize| u32::try_from(n + 1).unwrap_or(u32::MAX);
+    let column = before.rsplit('\n').next().unwrap_or("").chars().count();
+    (count(before.matches('\n').count()), count(column))
+}
+
 /// The lines of a text that say something, split at white space. Comments run from `#`.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = Vec<Field<'_>>> {
-    (1u32..).zip(text.lines()).filter_map(|(number, line)| {
-        let content = line.split('#').next().unwrap_or("");
-        let fields = fields(content, number);
-        (!fields.is_empty()).then_some(fields)
-    })
+    (1u32..)
+        .zip(unmarked(text).lines())
+        .filter_map(|(number, line)| {
+            let content = line.split('#').next().unwrap_or("");
+            let fields = fields(content, number);
+            (!fields.is_empty()).then_some(fields)
+        })
 }
 
 fn fields(content: &str, line: u32) -> Vec<Field<'_>> {

@@ -11,7 +11,7 @@
 //! [hpcc artefact, `traffic_gen`, `simulation/scratch/third.cc`]
 
 use crate::text::{Field, comma_lines, decimal, lines};
-use crate::traffic::{OneShots, tag16};
+use crate::traffic::{OneShots, Tags};
 use crate::{Message, Start, TextError, Traffic, WorkloadError};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -48,11 +48,11 @@ pub fn parse_csv(
     rows.next_if(|row| row[0].text.eq_ignore_ascii_case("src"));
     for row in rows {
         let (fields, tag) = match row[..] {
-            [src, dst, size, start] => ([src, dst, size, start], TAG_OF_LIST),
-            [src, dst, size, start, tag] if tag.text.is_empty() => {
-                ([src, dst, size, start], TAG_OF_LIST)
+            [src, dst, size, start] => ([src, dst, size, start], None),
+            [src, dst, size, start, tag] => {
+                let named = Some(tag).filter(|tag| !tag.text.is_empty());
+                ([src, dst, size, start], named)
             }
-            [src, dst, size, start, tag] => ([src, dst, size, start], tag.text),
             _ => {
                 return Err(row[0].error(format!(
                     "{} fields; a message is \"src,dst,size,start[,tag]\", like \
@@ -65,7 +65,10 @@ pub fn parse_csv(
         let ends = named_ends(&src, &dst, hosts, names)?;
         let size: Bytes = size.quantity()?;
         let start: Span = start.quantity()?;
-        flows.push(ends, size.0, Time::ZERO.after(start), tag);
+        let named = tag.map_or(TAG_OF_LIST, |tag| tag.text);
+        flows
+            .push(ends, size.0, Time::ZERO.after(start), named)
+            .map_err(|error| tag.unwrap_or(src).error(error.to_string()))?;
     }
     flows.finish()
 }
@@ -132,7 +135,9 @@ pub fn parse_hpcc(text: &str, host_of: impl Fn(u32) -> Option<u32>) -> Result<Fl
         last = start;
         let known = HPCC_TAGS.iter().find(|(number, _)| *number == dport.text);
         let tag = known.map_or_else(|| format!("dport {port}"), |(_, tag)| (*tag).to_string());
-        flows.push(ends, size, start, &tag);
+        flows
+            .push(ends, size, start, &tag)
+            .map_err(|error| dport.error(error.to_string()))?;
     }
     if flows.len() < count {
         let message = format!("{count} flows announced, {} listed", flows.len());
@@ -259,13 +264,20 @@ fn named_ends(
 #[derive(Default)]
 struct Tagged {
     flows: OneShots,
-    tags: Vec<String>,
+    tags: Tags,
 }
 
 impl Tagged {
-    fn push(&mut self, (src, dst): (u32, u32), size: u64, start: Time, tag: &str) {
-        let tag = tag16(&mut self.tags, tag);
+    fn push(
+        &mut self,
+        (src, dst): (u32, u32),
+        size: u64,
+        start: Time,
+        tag: &str,
+    ) -> Result<(), WorkloadError> {
+        let tag = self.tags.number(tag)?;
         self.flows.push_tagged(src, dst, size, start, tag);
+        Ok(())
     }
 
     fn len(&self) -> usize {
@@ -274,7 +286,7 @@ impl Tagged {
 
     fn finish(self) -> Result<Traffic, TextError> {
         self.flows
-            .finish_tagged(self.tags)
+            .finish_tagged(self.tags.names)
             .map_err(|error| TextError {
                 line: 1,
                 column: 1,
@@ -356,6 +368,45 @@ mod tests {
     }
 
     #[test]
+    fn one_tag_too_many_is_refused_where_it_stands_and_long_before_the_end() {
+        use std::fmt::Write as _;
+        let mut text = String::new();
+        for tag in 0..65_535 {
+            writeln!(text, "0,1,1B,0s,t{tag}").unwrap();
+        }
+        assert_eq!(parse_csv(&text, 2).unwrap().tags.len(), 65_535);
+        text.push_str("0,1,1B,0s,t7\n0,1,1B,0s,more\nnonsense\n");
+        let error = parse_csv(&text, 2).unwrap_err().to_string();
+        assert!(
+            error.starts_with("65537:11: \"more\" is one tag too many"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_a_file() {
+        let list = "src,dst,size,start\n0,1,64KB,2us\n";
+        let marked = format!("\u{feff}{list}");
+        assert_eq!(parse_csv(&marked, 2), parse_csv(list, 2));
+        let flows = "1\n0 1 3 100 5 2\n";
+        assert_eq!(
+            parse_hpcc(&format!("\u{feff}{flows}"), any_host),
+            parse_hpcc(flows, any_host)
+        );
+        let matrix = "Nodes 2\nConnections 1\n0->1 start 0 size 1000\n";
+        let read = |text: &str| crate::parse_cm(text, 2, crate::StartUnit::Picoseconds);
+        assert_eq!(read(&format!("\u{feff}{matrix}")), read(matrix));
+        assert!(read(matrix).is_ok());
+        let curve = "0 0\n100 1\n";
+        let read = |text: &str| crate::parse_cdf("x", text, crate::CdfOptions::default());
+        let marked = read(&format!("\u{feff}{curve}")).unwrap();
+        assert_eq!(
+            marked.dist.mean().to_bits(),
+            read(curve).unwrap().dist.mean().to_bits()
+        );
+    }
+
+    #[test]
     fn every_mistake_in_a_list_has_a_place_and_a_cure() {
         for (text, expected) in [
             ("0,1,64KB\n", "1:1: 3 fields; a message is"),
@@ -410,7 +461,7 @@ mod tests {
             let mut flows = Tagged::default();
             for (src, dst, size, start, tag) in rows {
                 let dst = if dst < src { dst } else { dst + 1 };
-                flows.push((src, dst), size, Time(start), ["normal", "incast", "dport 3"][tag]);
+                flows.push((src, dst), size, Time(start), ["normal", "incast", "dport 3"][tag]).unwrap();
             }
             let traffic = flows.finish().unwrap();
             // Connection numbers follow the lines of the file, which follow the order of starts.

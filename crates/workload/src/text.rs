@@ -64,6 +64,11 @@ impl Field<'_> {
     }
 }
 
+/// The text without the byte order mark that some programs begin a file with.
+fn unmarked(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
 /// The lines of a text that say something, split at white space. Comments run from `#`.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = Vec<Field<'_>>> {
     split_lines(text, words)
@@ -79,7 +84,7 @@ fn split_lines<'a>(
     split: impl Fn(&'a str, u32) -> Vec<Field<'a>>,
 ) -> impl Iterator<Item = Vec<Field<'a>>> {
     (1u32..)
-        .zip(text.lines())
+        .zip(unmarked(text).lines())
         .filter_map(move |(number, line)| {
             let content = line.split('#').next().unwrap_or("");
             (!content.trim().is_empty()).then(|| split(content, number))

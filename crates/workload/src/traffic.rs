@@ -156,13 +156,12 @@ impl Traffic {
             tags,
             mut triggers,
         } = self;
-        if messages.len() > MESSAGES_MAX || tags.len() > usize::from(u16::MAX) {
+        if messages.len() > MESSAGES_MAX || tags.len() > TAGS_MAX {
             return Err(WorkloadError(format!(
-                "{} messages with {} tags; at most {MESSAGES_MAX} and {} are possible: shorten the \
-                 run or lower the load",
+                "{} messages with {} tags; at most {MESSAGES_MAX} and {TAGS_MAX} are possible: \
+                 shorten the run or lower the load",
                 messages.len(),
                 tags.len(),
-                u16::MAX
             )));
         }
         let keys = keys(&messages, &triggers)?;
@@ -196,9 +195,10 @@ impl Traffic {
     /// One traffic of several; equal tags become one.
     ///
     /// # Errors
-    /// If there are too many messages.
+    /// If there are too many messages or tags.
     pub fn merge(parts: impl IntoIterator<Item = Self>) -> Result<Self, WorkloadError> {
         let mut all = Self::default();
+        let mut known = Tags::default();
         for part in parts {
             let (conns, first) = (place32(all.conns.len()), place32(all.messages.len()));
             if all.messages.len() + part.messages.len() > MESSAGES_MAX {
@@ -206,11 +206,8 @@ impl Traffic {
                     "more than {MESSAGES_MAX} messages; shorten the run or lower the load"
                 )));
             }
-            let tags: Vec<u16> = part
-                .tags
-                .iter()
-                .map(|tag| tag16(&mut all.tags, tag))
-                .collect();
+            let tags = part.tags.iter().map(|tag| known.number(tag));
+            let tags = tags.collect::<Result<Vec<u16>, _>>()?;
             let triggers = place32(all.triggers.len());
             all.conns.extend(part.conns);
             all.messages
@@ -231,6 +228,7 @@ impl Traffic {
                     trigger
                 }));
         }
+        all.tags = known.names;
         all.arranged()
     }
 
@@ -429,17 +427,36 @@ impl OneShots {
     }
 }
 
-/// The number of `tag`, which is added where it is new.
-pub(crate) fn tag16(tags: &mut Vec<String>, tag: &str) -> u16 {
-    let place = tags
-        .iter()
-        .position(|known| known == tag)
-        .unwrap_or_else(|| {
-            tags.push(tag.to_string());
-            tags.len() - 1
-        });
-    // Too many are refused when the traffic is arranged.
-    u16::try_from(place).unwrap_or(u16::MAX)
+/// Tags by number, and their numbers by name.
+#[derive(Default)]
+pub(crate) struct Tags {
+    pub(crate) names: Vec<String>,
+    numbers: BTreeMap<String, u16>,
+}
+
+/// Tags that one traffic may have: each has a number of 16 bits.
+const TAGS_MAX: usize = u16::MAX as usize;
+
+impl Tags {
+    /// The number of `tag`, which is added where it is new.
+    ///
+    /// # Errors
+    /// If it is one too many.
+    pub(crate) fn number(&mut self, tag: &str) -> Result<u16, WorkloadError> {
+        if let Some(&number) = self.numbers.get(tag) {
+            return Ok(number);
+        }
+        let free = u16::try_from(self.names.len()).ok();
+        let number = free.filter(|_| self.names.len() < TAGS_MAX).ok_or_else(|| {
+            WorkloadError(format!(
+                "\"{tag}\" is one tag too many: at most {TAGS_MAX} are possible; a tag names a kind of \
+                 message, not one message"
+            ))
+        })?;
+        self.names.push(tag.to_owned());
+        self.numbers.insert(tag.to_owned(), number);
+        Ok(number)
+    }
 }
 
 /// A place in a vector that [`MESSAGES_MAX`] keeps within 32 bits.

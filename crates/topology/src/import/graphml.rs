@@ -3,28 +3,60 @@
 //! Attributes are found by the `attr.name` of their `<key>`; `kind`, `rate`, `rate_bps`, `delay`,
 //! `delay_ps` and `loss` mean what they mean in [`super::node_link`].
 
-use super::labelled::{Edge, Labelled, build};
+use super::labelled::{Edge, Labelled, Wrong, build};
+use crate::text::place;
 use crate::{Graph, TextError};
 use roxmltree::{Document, Node};
 use std::collections::BTreeMap;
 
-fn place(node: Node<'_, '_>) -> (u32, u32) {
-    let at = node.document().text_pos_at(node.range().start);
-    (at.row, at.col)
-}
-
-fn wrong(node: Node<'_, '_>, message: impl Into<String>) -> TextError {
-    let (line, column) = place(node);
-    TextError {
-        line,
-        column,
+fn wrong(node: Node<'_, '_>, message: impl Into<String>) -> Wrong {
+    Wrong {
+        offset: node.range().start,
         message: message.into(),
     }
 }
 
-fn attribute(node: Node<'_, '_>, key: &str) -> Result<String, TextError> {
+fn attribute(node: Node<'_, '_>, key: &str) -> Result<String, Wrong> {
     let missing = || wrong(node, format!("<{}> lacks {key}", node.tag_name().name()));
     node.attribute(key).map(str::to_owned).ok_or_else(missing)
+}
+
+/// Attributes that one element may have: the parser compares each with each. [ours]
+const ATTRIBUTES_MAX: usize = 1000;
+
+/// The byte at which an element with too many attributes begins.
+fn overgrown(text: &str) -> Option<usize> {
+    let mut at = 0;
+    while let Some(found) = text[at..].find('<') {
+        let start = at + found;
+        let rest = &text[start..];
+        // What stands in a comment or as plain text has no attributes.
+        let skipped = [("<!--", "-->"), ("<![CDATA[", "]]>")]
+            .into_iter()
+            .find(|(open, _)| rest.starts_with(open));
+        if let Some((_, close)) = skipped {
+            at = start + rest.find(close)? + close.len();
+            continue;
+        }
+        let (mut quote, mut attributes) = (None, 0);
+        at = text.len();
+        for (i, byte) in rest.bytes().enumerate() {
+            match (byte, quote) {
+                (b'"' | b'\'', None) => quote = Some(byte),
+                (_, Some(open)) if byte == open => quote = None,
+                (b'=', None) => attributes += 1,
+                (b'>', None) => {
+                    at = start + i + 1;
+                    break;
+                }
+                _ => {}
+            }
+        }
+        if attributes > ATTRIBUTES_MAX {
+            return Some(start);
+        }
+    }
+    None
 }
 
 /// What is wrong; the place is said elsewhere.
@@ -39,6 +71,14 @@ fn without_place(error: &roxmltree::Error) -> String {
 /// # Errors
 /// With the line and column of whatever cannot be understood.
 pub fn parse(name: &str, text: &str) -> Result<Graph, TextError> {
+    if let Some(offset) = overgrown(text) {
+        let (line, column) = place(text, offset);
+        return Err(TextError {
+            line,
+            column,
+            message: format!("an element with more than {ATTRIBUTES_MAX} attributes; write <data>"),
+        });
+    }
     let document = Document::parse(text).map_err(|error| {
         let at = error.pos();
         TextError {
@@ -47,7 +87,11 @@ pub fn parse(name: &str, text: &str) -> Result<Graph, TextError> {
             message: format!("no XML: {}", without_place(&error)),
         }
     })?;
-    let root = document.root_element();
+    graph(name, document.root_element()).map_err(|wrong| wrong.place(text))
+}
+
+/// The graph in the document of `root`.
+fn graph(name: &str, root: Node<'_, '_>) -> Result<Graph, Wrong> {
     let named = |tag: &'static str| {
         let all = root.descendants();
         all.filter(move |node| node.tag_name().name() == tag)
@@ -96,14 +140,14 @@ pub fn parse(name: &str, text: &str) -> Result<Graph, TextError> {
             attributes.insert(meaning.clone(), value);
         }
         Ok(Labelled {
-            place: place(node),
+            offset: node.range().start,
             attributes,
         })
     };
-    let nodes: Result<Vec<_>, TextError> = named("node")
+    let nodes: Result<Vec<_>, Wrong> = named("node")
         .map(|node| Ok((attribute(node, "id")?, label(node)?)))
         .collect();
-    let edges: Result<Vec<_>, TextError> = named("edge")
+    let edges: Result<Vec<_>, Wrong> = named("edge")
         .map(|edge| {
             Ok(Edge {
                 a: attribute(edge, "source")?,
@@ -185,5 +229,36 @@ mod tests {
             let error = parse("x", &text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{from}: {error}");
         }
+    }
+
+    #[test]
+    fn an_element_with_very_many_attributes_is_refused_before_they_are_compared() {
+        use std::fmt::Write as _;
+        let crowd = |n: u32| {
+            let mut text = String::from("<!-- don't <a = = =\n--><graphml><graph>\n<node");
+            (0..n).for_each(|i| write!(text, " a{i}='=\"=>'").unwrap());
+            text + "/></graph></graphml>"
+        };
+        // That many are read, and the node lacks its name.
+        let error = |n| parse("x", &crowd(n)).unwrap_err().to_string();
+        assert_eq!(error(1000), "3:1: <node> lacks id");
+        let said = error(200_000);
+        assert!(
+            said.starts_with("3:1: an element with more than 1000 attributes"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn what_is_deep_or_long_is_read_in_time_that_grows_with_it() {
+        // With its place counted anew for every node this took minutes.
+        let nodes = 100_000;
+        let deep = format!(
+            "<graphml><graph>{}{}</graph></graphml>",
+            "\n<node id='a'>".repeat(nodes),
+            "</node>".repeat(nodes)
+        );
+        let error = parse("x", &deep).unwrap_err().to_string();
+        assert!(error.contains("node \"a\" is there twice"), "{error}");
     }
 }

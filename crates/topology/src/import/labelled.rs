@@ -4,22 +4,40 @@
 //! has `rate` with a unit or `rate_bps`, `delay` with a unit or `delay_ps`, and may have `loss`, a
 //! probability. Other attributes are left alone.
 
-use crate::text::decimal;
+use crate::text::{decimal, place};
 use crate::{Cable, Graph, GraphNode, NodeKind, PortOrder, TextError, index32};
 use std::collections::BTreeMap;
 use units::{Rate, Span};
 
-/// A node or an edge: where it stands in the file, and its attributes as text.
+/// What is wrong at a byte of a text. Counting lines to find its place takes time, so it is done once
+/// and not for every node.
+pub(super) struct Wrong {
+    pub(super) offset: usize,
+    pub(super) message: String,
+}
+
+impl Wrong {
+    /// The same, with its place in `text`.
+    pub(super) fn place(self, text: &str) -> TextError {
+        let (line, column) = place(text, self.offset);
+        TextError {
+            line,
+            column,
+            message: self.message,
+        }
+    }
+}
+
+/// A node or an edge: the byte of the file at which it begins, and its attributes as text.
 pub(super) struct Labelled {
-    pub(super) place: (u32, u32),
+    pub(super) offset: usize,
     pub(super) attributes: BTreeMap<String, String>,
 }
 
 impl Labelled {
-    pub(super) fn error(&self, message: impl Into<String>) -> TextError {
-        TextError {
-            line: self.place.0,
-            column: self.place.1,
+    pub(super) fn error(&self, message: impl Into<String>) -> Wrong {
+        Wrong {
+            offset: self.offset,
             message: message.into(),
         }
     }
@@ -34,7 +52,7 @@ impl Labelled {
         (name, bare): (&str, &str),
         like: &str,
         of: impl Fn(u64) -> T,
-    ) -> Result<T, TextError> {
+    ) -> Result<T, Wrong> {
         if let Some(text) = self.get(name) {
             let wrong = |e: units::ParseError| self.error(format!("{name} = \"{text}\": {e}"));
             return text.parse().map_err(wrong);
@@ -60,7 +78,7 @@ pub(super) fn build(
     name: &str,
     nodes: Vec<(String, Labelled)>,
     edges: &[Edge],
-) -> Result<Graph, TextError> {
+) -> Result<Graph, Wrong> {
     let mut number: BTreeMap<&str, u32> = BTreeMap::new();
     for (i, (name, label)) in nodes.iter().enumerate() {
         if number.insert(name, index32(i)).is_some() {

@@ -9,7 +9,8 @@
 //! A node without `kind` is a host where it has one edge. `loss` of an edge is a probability. Older
 //! files say `links` instead of `edges`.
 
-use super::labelled::{Edge, Labelled, build};
+use super::labelled::{Edge, Labelled, Wrong, build};
+use crate::text::unmarked;
 use crate::{Graph, TextError};
 use serde::Deserialize;
 use serde_json::Value;
@@ -31,6 +32,7 @@ struct Document<'a> {
 /// # Errors
 /// With the line and column of whatever cannot be understood.
 pub fn parse(name: &str, text: &str) -> Result<Graph, TextError> {
+    let text = unmarked(text);
     let document: Document<'_> = serde_json::from_str(text).map_err(|error| TextError {
         line: u32::try_from(error.line()).unwrap_or(u32::MAX),
         column: u32::try_from(error.column()).unwrap_or(u32::MAX),
@@ -56,9 +58,12 @@ pub fn parse(name: &str, text: &str) -> Result<Graph, TextError> {
             label,
         })
     };
-    let nodes: Result<Vec<_>, TextError> = document.nodes.iter().map(node).collect();
-    let edges: Result<Vec<_>, TextError> = document.edges.iter().map(edge).collect();
-    build(name, nodes?, &edges?)
+    let graph = || {
+        let nodes: Result<Vec<_>, Wrong> = document.nodes.iter().map(node).collect();
+        let edges: Result<Vec<_>, Wrong> = document.edges.iter().map(edge).collect();
+        build(name, nodes?, &edges?)
+    };
+    graph().map_err(|wrong| wrong.place(text))
 }
 
 /// What a user can do about it; the place is said elsewhere.
@@ -76,15 +81,10 @@ fn reason(error: &serde_json::Error, text: &str) -> String {
 }
 
 /// One object of the file, with its place.
-fn label(text: &str, raw: &RawValue) -> Result<Labelled, TextError> {
+fn label(text: &str, raw: &RawValue) -> Result<Labelled, Wrong> {
     // The slice lies within the text: `RawValue` is borrowed from it.
-    let offset = raw.get().as_ptr() as usize - text.as_ptr() as usize;
-    let before = &text[..offset];
-    let count = |n: usize| u32::try_from(n + 1).unwrap_or(u32::MAX);
-    let line = count(before.matches('\n').count());
-    let column = count(before.rsplit('\n').next().unwrap_or("").chars().count());
     let empty = Labelled {
-        place: (line, column),
+        offset: raw.get().as_ptr() as usize - text.as_ptr() as usize,
         attributes: BTreeMap::new(),
     };
     let object: BTreeMap<String, Value> =
@@ -100,7 +100,7 @@ fn label(text: &str, raw: &RawValue) -> Result<Labelled, TextError> {
     })
 }
 
-fn take(label: &mut Labelled, key: &str) -> Result<String, TextError> {
+fn take(label: &mut Labelled, key: &str) -> Result<String, Wrong> {
     let found = label.attributes.remove(key);
     found.ok_or_else(|| label.error(format!("\"{key}\" is missing")))
 }
@@ -125,6 +125,7 @@ mod tests {
         let rates: Vec<_> = graph.cables.iter().map(|c| (c.rate, c.loss_ppb)).collect();
         assert_eq!(rates, [(Rate::gbps(40), 1_000), (Rate::gbps(10), 0)]);
         graph.build().unwrap().check();
+        assert_eq!(parse("star", &format!("\u{feff}{STAR}")).unwrap(), graph);
         let older = STAR.replace("\"edges\"", "\"links\"");
         assert_eq!(parse("star", &older).unwrap(), graph);
     }
