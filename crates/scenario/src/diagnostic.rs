@@ -133,6 +133,7 @@ impl Diagnostic {
                 .unwrap_or("")
                 .chars()
                 .count();
+            let (row, column) = around(row, column);
             let room = row.chars().count().saturating_sub(column - 1).max(1);
             let carets = "^".repeat(first.clamp(1, room));
             let bar = paint("34", "|");
@@ -147,6 +148,28 @@ impl Diagnostic {
         }
         out
     }
+}
+
+/// Characters of a line that are shown: a file may have everything on one. [ours]
+const SHOWN_MAX: usize = 160;
+/// Of these, so many before the place that is meant. [ours]
+const SHOWN_BEFORE: usize = 60;
+
+/// The part of a line around `column`, and where the column is in it; both from 1.
+fn around(row: &str, column: usize) -> (String, usize) {
+    let skipped = match row.char_indices().nth(SHOWN_MAX) {
+        None => return (row.to_owned(), column),
+        Some(_) => (column - 1).saturating_sub(SHOWN_BEFORE),
+    };
+    let mut rest = row.chars().skip(skipped);
+    let mut shown: String = rest.by_ref().take(SHOWN_MAX).collect();
+    if rest.next().is_some() {
+        shown.push_str(" ...");
+    }
+    if skipped > 0 {
+        return (format!("... {shown}"), column - skipped + 4);
+    }
+    (shown, column)
 }
 
 /// Everything found wrong, in the order found. Never empty.
@@ -240,6 +263,34 @@ mod tests {
         let expected = "error: not a rate\n --> my.toml:2:13\n2 | host_rate = \"100GBps\"\n  |             ^^^^^^^^^ is in bytes\n help: write \"100Gbps\"\n";
         assert_eq!(d.render(false), expected);
         assert!(d.render(true).contains("\x1b[1;31merror"));
+    }
+
+    #[test]
+    fn of_a_line_without_end_the_part_around_the_place_is_shown() {
+        let text = format!(
+            "{}x = \"{}\"",
+            "a = 1 ".repeat(100_000),
+            "ü".repeat(100_000)
+        );
+        let start = text.find('x').unwrap();
+        let source = Arc::new(SourceText {
+            name: "my.toml".into(),
+            text,
+        });
+        let render = |span: Range<usize>| {
+            let source = Arc::clone(&source);
+            Diagnostic::at(&Origin { source, span }, "wrong").render(false)
+        };
+        let said = render(start..start + 200_000);
+        assert!(said.len() < 1_000, "{} B", said.len());
+        let lines: Vec<Vec<char>> = said.lines().map(|line| line.chars().collect()).collect();
+        let mark = lines[3].iter().position(|&c| c == '^').unwrap();
+        assert_eq!(lines[2][mark], 'x', "{said}");
+        assert!(
+            said.contains("my.toml:1:600001") && said.contains("| ... "),
+            "{said}"
+        );
+        assert!(render(0..1).contains("1 | a = 1 a = 1"));
     }
 
     #[test]

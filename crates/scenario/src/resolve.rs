@@ -5,7 +5,7 @@ use crate::fields::{self, Absent, Field, TableDef};
 use crate::section::{Section, read_default};
 use crate::tree::{self, Data, Node, Table};
 use crate::value::Value;
-use std::path::Path;
+use std::path::{Component, Path};
 use std::sync::{Arc, LazyLock};
 use transports::{Factory, Registry, Transport};
 use units::Bytes;
@@ -52,6 +52,28 @@ pub struct Scenario {
     pub memory_limit: Option<Bytes>,
     /// Where each threshold is written.
     pub(crate) threshold_origins: Vec<Origin>,
+}
+
+/// Bytes of a scenario's name: with a hash behind it, it still is a file's name everywhere. [ours]
+const NAME_MAX: usize = 200;
+
+/// Why `name` cannot be part of the name of one folder; `None` where it can.
+fn unfit_for_a_folder(name: &str) -> Option<String> {
+    if name.is_empty() {
+        return Some("it is empty".to_owned());
+    }
+    if name.len() > NAME_MAX {
+        return Some(format!(
+            "it has {} bytes, of {NAME_MAX} at most",
+            name.len()
+        ));
+    }
+    if name.starts_with('.') {
+        return Some("it begins with a dot".to_owned());
+    }
+    let unfit = |&c: &char| c.is_control() || c == '/' || c == '\\';
+    let found = name.chars().find(unfit)?;
+    Some(format!("it contains {found:?}"))
 }
 
 /// The key of `[switch]` that hosts have to know of, too.
@@ -224,9 +246,10 @@ impl Reader<'_> {
             self.section("run"),
             self.section("output"),
         );
+        self.stays_below(&output, "dir");
         Some(Scenario {
             memory_limit: None,
-            name: top.opt_text("name").unwrap_or_else(|| stem.to_owned()),
+            name: self.name(&top, stem)?,
             title: top.opt_text("title"),
             topology,
             workloads,
@@ -245,6 +268,44 @@ impl Reader<'_> {
             thresholds,
             threshold_origins,
         })
+    }
+
+    /// The short name, which is part of the name of a folder.
+    fn name(&mut self, top: &Section, stem: &str) -> Option<String> {
+        let written = top.opt_text("name");
+        let name = written.as_deref().unwrap_or(stem);
+        let Some(why) = unfit_for_a_folder(name) else {
+            return Some(name.to_owned());
+        };
+        let problem = if written.is_some() {
+            top.problem("name", "name cannot be used")
+        } else {
+            Diagnostic::new(format!("the file's name {name:?} cannot name the scenario"))
+        };
+        let help =
+            "it becomes part of a folder's name: write name = \"...\" with letters and digits";
+        self.errors.push(problem.label(why).help(help));
+        None
+    }
+
+    /// Refuses a folder elsewhere that a file names: who was sent the file did not choose it.
+    fn stays_below(&mut self, section: &Section, key: &str) {
+        let Some(folder) = section.opt_text(key) else {
+            return;
+        };
+        let below = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+        let chosen = section.origin(key).source.name == tree::SET;
+        if !chosen && !Path::new(&folder).components().all(below) {
+            let path = section.dotted(key);
+            self.errors.push(
+                section
+                    .problem(
+                        key,
+                        format!("{path} leaves the folder in which the program runs"),
+                    )
+                    .help("a file names a folder below it; choose any other one with --out"),
+            );
+        }
     }
 
     fn unknown_tables(&mut self) {

@@ -161,7 +161,7 @@ impl Section {
         }
     }
 
-    fn dotted(&self, key: &str) -> String {
+    pub(crate) fn dotted(&self, key: &str) -> String {
         if self.def.name.is_empty() {
             key.to_owned()
         } else {

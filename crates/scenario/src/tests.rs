@@ -272,3 +272,55 @@ fn the_queue_bound_grows_with_what_can_vary() {
     assert!(bound(&["topology.kind=dumbbell"]).is_some());
     assert_eq!(bound(&["transport.kind=dctcp"]), None);
 }
+
+#[test]
+fn a_name_is_part_of_one_folder_and_leads_nowhere_else() {
+    for name in [
+        "../../x",
+        "a/b",
+        "",
+        ".",
+        "..",
+        ".x",
+        "a\u{1}b",
+        "a\nb",
+        "a\\b",
+        &"x".repeat(300),
+    ] {
+        let name = toml::Value::String(name.to_owned());
+        let said = wrong(&format!("name = {name}\n{INCAST}"), &[]);
+        assert!(
+            said.contains("name cannot be used") && said.contains("t.toml:1:"),
+            "{said}"
+        );
+        assert!(said.contains("letters and digits"), "{said}");
+        let said = wrong(INCAST, &[&format!("name={name}")]);
+        assert!(said.contains("name cannot be used"), "{said}");
+    }
+    assert_eq!(
+        good(&format!("name = \"größer, 2..3\"\n{INCAST}"), &[]).name,
+        "größer, 2..3"
+    );
+    // Where no name is written, the file's is taken.
+    let Err(errors) = load_text("a\nb.toml", INCAST, &[]) else {
+        panic!("accepted")
+    };
+    assert!(
+        errors.render(false).contains("the file's name \"a\\nb\""),
+        "{errors}"
+    );
+}
+
+#[test]
+fn a_file_that_somebody_sends_names_no_folder_elsewhere() {
+    for dir in ["../x", "/tmp/x", "a/../../x"] {
+        let said = wrong(&format!("{INCAST}[output]\ndir = \"{dir}\"\n"), &[]);
+        assert!(
+            said.contains("output.dir leaves") && said.contains("--out"),
+            "{said}"
+        );
+        // Who sits at the keyboard may.
+        good(INCAST, &[&format!("output.dir={dir}")]);
+    }
+    good(&format!("{INCAST}[output]\ndir = \"./mine/here\"\n"), &[]);
+}

@@ -12,6 +12,8 @@ use toml::de::{DeTable, DeValue};
 const INCLUDE_DEPTH_MAX: usize = 8;
 /// Bytes that a scenario file may have: it is written by people.
 const FILE_MAX: u64 = 16 << 20;
+/// How text from the command line is named.
+pub(crate) const SET: &str = "--set";
 
 /// A value and where it is written.
 #[derive(Clone, Debug)]
@@ -249,6 +251,13 @@ impl Reader<'_> {
             return None;
         };
         let path = base.join(name);
+        if path.extension().is_none_or(|ending| ending != "toml") {
+            self.errors.push(
+                problem(format!("{name} is no scenario file"))
+                    .help("name a file that ends in .toml, like include = \"fabric.toml\""),
+            );
+            return None;
+        }
         if self.open.contains(&path) || self.open.len() >= INCLUDE_DEPTH_MAX {
             self.errors.push(
                 problem("files include each other in a circle".to_owned())
@@ -288,7 +297,7 @@ pub(crate) fn merge(under: &mut Table, over: Table) {
 /// Applies one `a.b=c`: the value is read as TOML, and as a bare string where it is none.
 pub(crate) fn set(root: &mut Table, assignment: &str, errors: &mut Vec<Diagnostic>) {
     let source = Arc::new(SourceText {
-        name: "--set".to_owned(),
+        name: SET.to_owned(),
         text: assignment.to_owned(),
     });
     let whole = Origin::whole(&source);
