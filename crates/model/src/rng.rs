@@ -81,7 +81,11 @@ impl Rng {
     #[inline]
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         debug_assert!(low <= high);
-        low + self.below(high - low + 1)
+        match (high - low).checked_add(1) {
+            Some(n) => low + self.below(n),
+            // All 64-bit numbers.
+            None => self.next_u64(),
+        }
     }
 
     /// A number in [0, 1) with 53 random bits.
@@ -124,6 +128,19 @@ mod tests {
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen.len(), 3000);
+    }
+
+    #[test]
+    fn the_whole_range_can_be_drawn_from() {
+        let (mut a, mut b) = (
+            Rng::stream(3, stream::TEST, 0),
+            Rng::stream(3, stream::TEST, 0),
+        );
+        for _ in 0..100 {
+            assert_eq!(a.between(0, u64::MAX), b.next_u64());
+        }
+        assert!((0..100).all(|_| a.between(1, u64::MAX) > 0));
+        assert_eq!(a.between(u64::MAX, u64::MAX), u64::MAX);
     }
 
     #[test]

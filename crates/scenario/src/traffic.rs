@@ -113,7 +113,7 @@ fn too_much(sections: &[Section]) -> Option<Diagnostic> {
         if loads.len() > 1 && sum > 1.0 + 1e-9 {
             let last = loads[loads.len() - 1];
             return Some(
-                last.problem("load", format!("loads of the {basis} add up to {sum}"))
+                last.problem("load", format!("loads of the {basis} add up to {sum:.3}"))
                     .label("together they may be at most 1"),
             );
         }
@@ -124,6 +124,14 @@ fn too_much(sections: &[Section]) -> Option<Diagnostic> {
 impl Context<'_> {
     fn source(&self, section: &Section, seed: u64) -> Result<Traffic, Diagnostic> {
         let hosts = self.fabric.hosts;
+        if let Some(jitter) = section.opt_span("jitter")
+            && section.span("start").0.checked_add(jitter.0).is_none()
+        {
+            let what = "start and jitter together are more than any time can be";
+            return Err(section
+                .problem("jitter", what)
+                .help("write less, like 10us"));
+        }
         let bytes = || section.bytes("size").0;
         let start = || Time(section.span("start").0);
         let tag = || {
