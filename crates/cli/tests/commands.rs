@@ -132,7 +132,32 @@ fn flows_that_never_finish_break_the_run() {
         format!("{SMALL}[[faults]]\nkind = \"loss\"\nlink = \"h1 -> tor0\"\nchance = 1.0\n");
     let file = folder.write("stuck.toml", &text_of);
     let output = tidegate(&folder.0, &["run", &file]);
-    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stdout));
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    // It asks again and again: what it lacks may be time.
+    assert!(
+        said.contains("1 of 4 messages were not finished at 10s"),
+        "{said}"
+    );
+    assert!(
+        said.contains("--set run.until=100s") && !said.contains("never"),
+        "{said}"
+    );
+    assert!(
+        said.contains("h1, connection") && said.contains("waits for"),
+        "{said}"
+    );
+    let output = tidegate(&folder.0, &["run", &file, "--json"]);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let summary = &document["summary"];
+    assert_eq!(summary["status"], "unfinished");
+    assert_eq!(summary["stuck"][0]["host"], 1, "{}", summary["stuck"]);
+    // DCTCP gives up some day, and no time helps then.
+    let given_up = ["--set", "transport.kind=dctcp", "--set", "run.until=5000s"];
+    let output = tidegate(&folder.0, &[&["run", &file][..], &given_up].concat());
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("1 of 4 messages can never finish"), "{said}");
     // A run that its scenario ends may leave messages unfinished.
     let output = tidegate(&folder.0, &["run", &file, "--set", "run.until=1ms"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));

@@ -179,6 +179,10 @@ fn verdict(record: &RunRecord, verdicts: &[Verdict]) -> (i32, String) {
                 record.stuck.len()
             ),
         ),
+        (Ok(()), Status::Unfinished) => (
+            exit::BROKEN,
+            "messages did not finish; raise run.until".to_owned(),
+        ),
         (Ok(()), Status::Interrupted) => (exit::INTERRUPTED, "interrupted".to_owned()),
         (Ok(()), Status::Complete) if failed.is_empty() => (exit::OK, String::new()),
         (Ok(()), Status::Complete) => (

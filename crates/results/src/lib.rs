@@ -31,6 +31,6 @@ pub use record::{
 };
 pub use summary::{
     Credits, DerivedSummary, Drops, Goodput, LinkGroup, Messages, Packets, QueueMax, SCHEMA,
-    SLOWEST_MAX, SizeBin, Slow, Summary,
+    SLOWEST_MAX, SizeBin, Slow, Stuck, Summary, fct,
 };
 pub use threshold::{Threshold, ThresholdError, Verdict, junit, metrics};

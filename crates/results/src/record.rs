@@ -116,6 +116,8 @@ pub enum Status {
     Interrupted,
     /// Messages remain although nothing can happen any more.
     Stuck,
+    /// Messages remain at the end of a run that its scenario did not bound: more time might help.
+    Unfinished,
 }
 
 impl Status {
@@ -125,6 +127,7 @@ impl Status {
             Self::Complete => "complete",
             Self::Interrupted => "interrupted",
             Self::Stuck => "stuck",
+            Self::Unfinished => "unfinished",
         }
     }
 }
@@ -268,4 +271,55 @@ pub struct StuckRow {
     pub state: String,
     /// What it waits for.
     pub waits_for: String,
+}
+
+impl RunRecord {
+    /// Panics where the record contradicts itself: that is a mistake of who filled it in.
+    pub fn check(&self) {
+        for (i, flow) in self.flows.iter().enumerate() {
+            assert_eq!(
+                flow.message as usize, i,
+                "flows are in the order of their numbers"
+            );
+            assert!(flow.ideal > Span::ZERO, "message {i} has no ideal time");
+            assert!(
+                usize::from(flow.tag) < self.tags.len().max(1),
+                "message {i} has no tag"
+            );
+            assert!(
+                flow.received <= flow.size,
+                "message {i} received more than was sent"
+            );
+            if let Some(end) = flow.end {
+                let start = flow.start.expect("what ended had started");
+                assert!(start <= end, "message {i} ended before it started");
+            }
+        }
+        for (i, port) in self.ports.iter().enumerate() {
+            assert_eq!(
+                port.link as usize, i,
+                "ports are in the order of their links"
+            );
+            assert!(port.rate > Rate(0), "link {i} has no rate");
+        }
+        assert!(
+            self.window.start <= self.window.end,
+            "the window ends before it starts"
+        );
+        let links = self.ports.len();
+        assert!(
+            self.port_series
+                .iter()
+                .all(|row| (row.link as usize) < links),
+            "unknown link"
+        );
+        assert!(
+            self.port_series.is_sorted_by_key(|row| (row.at, row.link)),
+            "samples in order"
+        );
+        assert!(
+            self.flow_series.is_sorted_by_key(|row| (row.at, row.conn)),
+            "samples in order"
+        );
+    }
 }

@@ -97,14 +97,15 @@ impl<T: Value> Dist<T> {
 }
 
 /// Values in order, ready to be asked for quantiles.
-pub(crate) struct Sorted<T> {
+pub struct Sorted<T> {
     values: Vec<Figure<T>>,
     /// Values before the first lower bound: quantiles of that rank or less are exact.
     exact: usize,
 }
 
 impl<T: Value> Sorted<T> {
-    pub(crate) fn new(mut values: Vec<Figure<T>>) -> Self {
+    /// Puts `values` into order.
+    pub fn new(mut values: Vec<Figure<T>>) -> Self {
         values.sort_by(|a, b| T::order(&a.value, &b.value).then(a.at_least.cmp(&b.at_least)));
         let exact = values
             .iter()
@@ -125,7 +126,10 @@ impl<T: Value> Sorted<T> {
     ///
     /// Replacing unfinished values by lower bounds can only lower a quantile, and does not change
     /// it while all values up to its rank are exact.
-    pub(crate) fn quantile(&self, share: u32) -> Figure<T> {
+    ///
+    /// # Panics
+    /// If there are no values, or if `share` is above 10,000.
+    pub fn quantile(&self, share: u32) -> Figure<T> {
         assert!(
             !self.values.is_empty() && share <= 10_000,
             "no quantile {share} of nothing"

@@ -1,14 +1,14 @@
 //! What came of a run, in numbers: the content of `summary.json`.
 
 use crate::apart::{self, Control, OfTag, OfTransport};
-use crate::record::{FlowRow, PortRow, RunRecord, Status};
+use crate::record::{FlowRow, PortRow, RunRecord, Status, StuckRow};
 use crate::stats::{Dist, Figure, jain};
 use crate::{backlog, human};
 use model::{ByClass, ByReason, Class, DropReason};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use units::{Bytes, PS_PER_SEC, Rate, Span, Time};
+use units::{Bytes, PS_PER_SEC, Span, Time};
 
 /// Version of the layout of `summary.json`; a field that changes its meaning raises it.
 pub const SCHEMA: u32 = 2;
@@ -33,10 +33,13 @@ pub struct Summary {
     pub fingerprint: String,
     /// What this run sets differently from its siblings, as `(key, value)`.
     pub settings: Vec<(String, String)>,
-    /// `complete`, `interrupted` or `stuck`.
+    /// `complete`, `interrupted`, `stuck` or `unfinished`.
     pub status: String,
     /// What does not add up, where packets went missing unaccounted.
     pub conservation: Option<String>,
+    /// What keeps flows of a run that is stuck or unfinished; there may be more than are listed here.
+    #[serde(default)]
+    pub stuck: Vec<Stuck>,
     /// What the reader should know before trusting the numbers.
     pub warnings: Vec<String>,
     /// Whether outstanding bytes grew while they should have been steady.
@@ -79,6 +82,19 @@ pub struct Summary {
     pub slowest: Vec<Slow>,
     /// What follows from the scenario before anything runs.
     pub derived: DerivedSummary,
+}
+
+/// A flow that did not finish, as one of its hosts sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stuck {
+    /// The host that reports it.
+    pub host: u32,
+    /// Its connection.
+    pub conn: u32,
+    /// Its role and state, in the transport's words.
+    pub state: String,
+    /// What it waits for.
+    pub waits_for: String,
 }
 
 /// How many messages, and what became of them.
@@ -298,8 +314,8 @@ const BINS: [(&str, u64); 3] = [("s", 10_000), ("m", 100_000), ("l", 1_000_000)]
 const LAST_BIN: &str = "xl";
 
 /// How long a message took, or has taken when the run ended; `None` if it never started or has a
-/// set end.
-pub(crate) fn fct(flow: &FlowRow, end: Time) -> Option<Figure<u64>> {
+/// set end. In picoseconds.
+pub fn fct(flow: &FlowRow, end: Time) -> Option<Figure<u64>> {
     let start = flow.start.filter(|_| !flow.timed)?;
     Some(match flow.end {
         Some(done) => Figure {
@@ -350,6 +366,7 @@ impl Summary {
             settings: run.settings.clone(),
             status: run.status.name().into(),
             conservation: run.conservation.clone().err(),
+            stuck: stuck(run),
             warnings: run.warnings.clone(),
             backlog_grew: false,
             window_ps: (
@@ -390,10 +407,28 @@ impl Summary {
     }
 
     /// Whether the exit code has to say that the run broke (3): packets unaccounted for, or
-    /// messages that can never finish.
+    /// messages that did not finish although the scenario gave them all the time there is.
     pub fn broken(&self) -> bool {
-        self.conservation.is_some() || self.status == Status::Stuck.name()
+        self.conservation.is_some() || self.leaves_messages()
     }
+
+    /// Whether messages did not finish and no end that the scenario chose excuses them.
+    pub(crate) fn leaves_messages(&self) -> bool {
+        [Status::Stuck.name(), Status::Unfinished.name()].contains(&self.status.as_str())
+    }
+}
+
+fn stuck(run: &RunRecord) -> Vec<Stuck> {
+    if !matches!(run.status, Status::Stuck | Status::Unfinished) {
+        return Vec::new();
+    }
+    let row = |row: &StuckRow| Stuck {
+        host: row.host,
+        conn: row.conn,
+        state: row.state.clone(),
+        waits_for: row.waits_for.clone(),
+    };
+    run.stuck.iter().map(row).collect()
 }
 
 fn messages(run: &RunRecord, counted: &[&FlowRow]) -> Messages {
@@ -678,13 +713,14 @@ fn warn(summary: &mut Summary, run: &RunRecord) {
         ));
     }
     match run.status {
-        Status::Complete => {}
+        // Who knows what ended it has said so.
+        Status::Complete | Status::Unfinished => {}
         Status::Interrupted => say(format!(
             "interrupted at {}: the results are partial",
             human::time(run.end.since(Time::ZERO))
         )),
         Status::Stuck => say(format!(
-            "{} of {} messages can never finish; summary, flows and report name them",
+            "{} of {} messages can never finish; flows.csv names them, summary.json what they wait for",
             human::count(messages.unfinished_total),
             human::count(messages.total)
         )),
@@ -723,56 +759,5 @@ fn warn(summary: &mut Summary, run: &RunRecord) {
     if let Some(growth) = backlog::growth(&run.flows, &run.window, run.end) {
         say(growth.to_string());
         summary.backlog_grew = true;
-    }
-}
-
-impl RunRecord {
-    /// Panics where the record contradicts itself: that is a mistake of who filled it in.
-    pub fn check(&self) {
-        for (i, flow) in self.flows.iter().enumerate() {
-            assert_eq!(
-                flow.message as usize, i,
-                "flows are in the order of their numbers"
-            );
-            assert!(flow.ideal > Span::ZERO, "message {i} has no ideal time");
-            assert!(
-                usize::from(flow.tag) < self.tags.len().max(1),
-                "message {i} has no tag"
-            );
-            assert!(
-                flow.received <= flow.size,
-                "message {i} received more than was sent"
-            );
-            if let Some(end) = flow.end {
-                let start = flow.start.expect("what ended had started");
-                assert!(start <= end, "message {i} ended before it started");
-            }
-        }
-        for (i, port) in self.ports.iter().enumerate() {
-            assert_eq!(
-                port.link as usize, i,
-                "ports are in the order of their links"
-            );
-            assert!(port.rate > Rate(0), "link {i} has no rate");
-        }
-        assert!(
-            self.window.start <= self.window.end,
-            "the window ends before it starts"
-        );
-        let links = self.ports.len();
-        assert!(
-            self.port_series
-                .iter()
-                .all(|row| (row.link as usize) < links),
-            "unknown link"
-        );
-        assert!(
-            self.port_series.is_sorted_by_key(|row| (row.at, row.link)),
-            "samples in order"
-        );
-        assert!(
-            self.flow_series.is_sorted_by_key(|row| (row.at, row.conn)),
-            "samples in order"
-        );
     }
 }

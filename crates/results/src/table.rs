@@ -298,6 +298,9 @@ fn drops(run: &Summary) -> Cell {
     Cell::painted(drops_text(run), paint)
 }
 
+/// Flows that did not finish whose state is shown. [ours]
+const STUCK_SHOWN: usize = 5;
+
 /// What several runs say together, the slowest message of one, warnings, and thresholds with a tick
 /// or a cross.
 pub fn notes(runs: &[(&Summary, &[Verdict])], style: Style) -> String {
@@ -319,6 +322,18 @@ pub fn notes(runs: &[(&Summary, &[Verdict])], style: Style) -> String {
         } else {
             String::new()
         };
+        for flow in run.stuck.iter().take(STUCK_SHOWN) {
+            let text = format!(
+                "{whose}h{}, connection {}: {}, waits for {}",
+                flow.host, flow.conn, flow.state, flow.waits_for
+            );
+            let _ = writeln!(out, "{}", wrap(&text, width, 3));
+        }
+        let more = run.stuck.len().saturating_sub(STUCK_SHOWN);
+        if more > 0 {
+            let text = format!("{whose}{more} more are in summary.json and, with --json, here");
+            let _ = writeln!(out, "{}", wrap(&text, width, 3));
+        }
         for text in [by_size(run), by_tag(run)].into_iter().flatten() {
             let _ = writeln!(out, "{}", wrap(&format!("{whose}{text}"), width, 1));
         }

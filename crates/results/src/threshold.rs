@@ -424,7 +424,7 @@ pub fn junit(runs: &[(&Summary, &[Verdict])]) -> String {
 }
 
 fn suite(summary: &Summary, verdicts: &[Verdict]) -> String {
-    let stuck = summary.status == crate::Status::Stuck.name();
+    let stuck = summary.leaves_messages();
     let unfinished = summary.messages.unfinished_total;
     let mut cases: Vec<(String, Option<String>)> = vec![
         (

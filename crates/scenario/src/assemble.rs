@@ -5,6 +5,7 @@ use crate::memory::{self, Need};
 use crate::network;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
+use crate::section::Section;
 use crate::traffic;
 use model::intent::{Balance, PortSpec};
 use model::{Encap, Endpoint, EndpointConfig};
@@ -166,6 +167,7 @@ impl Scenario {
             every: (every > Span::ZERO).then_some(every),
             links,
             flows: self.output.flag("flows"),
+            accepted: ends_early(&self.run) || traffic.messages.iter().any(is_timed),
         };
         let legacy = Legacy::of(&self).expect("asked for every port");
         let title = match &self.title {
@@ -322,7 +324,6 @@ impl Assembled {
         let (port_series, flow_series) = collector.samples();
         let mut record = self.record(outcome, &ideal, derived, command);
         (record.port_series, record.flow_series) = (port_series, flow_series);
-        self.count_received(&mut record);
         Ok(record)
     }
 
@@ -396,6 +397,7 @@ impl Assembled {
         command: &str,
     ) -> RunRecord {
         let compat = self.scenario.run.text("fct") == "xpass_compat";
+        let received = self.received(&outcome);
         let flows = (0u32..)
             .zip(&outcome.messages)
             .map(|(message, result)| {
@@ -415,12 +417,23 @@ impl Assembled {
                     start: result.start,
                     end,
                     stopped: result.stopped,
-                    received: if result.end.is_some() { result.size } else { 0 },
+                    received: received[message as usize],
                     ..base
                 }
             })
             .collect();
         let status = self.status(&outcome);
+        let mut warnings = self.warnings.clone();
+        if status == Status::Unfinished {
+            let until = Span(self.until().0);
+            warnings.push(format!(
+                "{} of {} messages were not finished at {until}, where run.until ends the run; give \
+                 them more time, like --set run.until={}",
+                outcome.unfinished,
+                outcome.messages.len(),
+                until.times(10)
+            ));
+        }
         RunRecord {
             scenario: self.scenario.name.clone(),
             title: self.title.clone(),
@@ -431,7 +444,7 @@ impl Assembled {
             scenario_toml: self.scenario.resolved_toml(),
             command: command.to_owned(),
             status,
-            warnings: self.warnings.clone(),
+            warnings,
             window: self.window(),
             end: outcome.end,
             hops: outcome.hops,
@@ -471,42 +484,48 @@ impl Assembled {
         hosts.iter().map(|host| host.name.clone()).collect()
     }
 
-    /// What unfinished messages had received when the run was last sampled, for connections that
-    /// carry a single message: samples are per connection.
-    fn count_received(&self, record: &mut RunRecord) {
-        let mut messages = vec![0u32; self.traffic.conns.len()];
-        for message in &self.traffic.messages {
-            messages[message.conn as usize] += 1;
-        }
-        let mut received = vec![0u64; self.traffic.conns.len()];
-        for sample in &record.flow_series {
-            received[sample.conn as usize] = sample.received;
-        }
-        for flow in record.flows.iter_mut().filter(|flow| flow.end.is_none()) {
-            if messages[flow.conn as usize] == 1 {
-                flow.received = received[flow.conn as usize].min(flow.size);
+    /// Bytes that receivers accepted of each message. Of those that did not finish: what came over
+    /// their connection and belongs to none that did, in sending order.
+    fn received(&self, outcome: &Outcome) -> Vec<u64> {
+        let mut left = outcome.accepted.clone();
+        let mut received = vec![0; outcome.messages.len()];
+        for finished in [true, false] {
+            for (number, fate) in outcome.messages.iter().enumerate() {
+                if fate.end.is_some() != finished {
+                    continue;
+                }
+                let message = &self.traffic.messages[number];
+                let at = (message.conn, self.traffic.receiver(message));
+                let mut none = 0;
+                let left = left.get_mut(&at).unwrap_or(&mut none);
+                received[number] = if finished {
+                    fate.size
+                } else {
+                    fate.size.min(*left)
+                };
+                *left = left.saturating_sub(received[number]);
             }
         }
+        received
     }
 
-    /// A run that its scenario ends may leave messages unfinished, if it was alive until then; one
-    /// that had all the time it could want may not.
+    /// A run that its scenario ends may leave messages unfinished; one that had all the time it could
+    /// want may not, and where nothing can happen any more no time helps.
     fn status(&self, outcome: &Outcome) -> Status {
-        let run = &self.scenario.run;
-        let bounded = !run.is_default("until") || run.opt_span("drain").is_some();
-        // The simulator says when something last happened, not whether more would have. Timers
-        // that keep a run alive are far shorter than half of it.
-        let alive = outcome.end.0 >= self.until().0 / 2;
         // A flow without an end of its own lasts as long as the run.
         let endless = |m: &Message| m.stop.is_none() && m.size >= workload::ENDLESS;
         let mut fates = self.traffic.messages.iter().zip(&outcome.messages);
         let all_done = fates.all(|(message, fate)| fate.end.is_some() || endless(message));
         if outcome.interrupted {
             Status::Interrupted
-        } else if all_done || (bounded && alive) {
+        } else if all_done {
+            Status::Complete
+        } else if outcome.idle {
+            Status::Stuck
+        } else if ends_early(&self.scenario.run) {
             Status::Complete
         } else {
-            Status::Stuck
+            Status::Unfinished
         }
     }
 
@@ -552,6 +571,16 @@ impl Assembled {
     }
 }
 
+/// Whether the scenario says when its run ends.
+fn ends_early(run: &Section) -> bool {
+    !run.is_default("until") || run.opt_span("drain").is_some()
+}
+
+/// What has no end of its own ends with the run: how long that took says nothing.
+fn is_timed(message: &Message) -> bool {
+    message.stop.is_some() || message.size >= workload::ENDLESS
+}
+
 /// A message as far as it is known before it runs.
 fn row(run: &Assembled, number: u32, ideal: &[Span]) -> FlowRow {
     let message = &run.traffic.messages[number as usize];
@@ -578,8 +607,7 @@ fn row(run: &Assembled, number: u32, ideal: &[Span]) -> FlowRow {
         received: 0,
         tag: message.tag,
         transport: run.lanes.get(message.conn as usize).copied().unwrap_or(0),
-        // What has no end of its own ends with the run: how long that took says nothing.
-        timed: message.stop.is_some() || message.size >= workload::ENDLESS,
+        timed: is_timed(message),
     }
 }
 

@@ -338,7 +338,7 @@ pub static TABLES: &[TableDef] = &[
             Field::new("warmup", Span, Is("\"0s\""), "Messages that start before this moment do not count."),
             Field::new("window", Span, Unset("all messages after the warm-up count"), "Messages count that start within this time after the warm-up."),
             Field::new("drain", Span, Unset("until every message is done"), "Time after the window for messages to finish."),
-            Field::new("until", Span, Is("\"10s\""), "The run ends here at the latest.").effect("Messages that are unfinished at the default are stuck (exit code 3); a run that is told when to end may leave some."),
+            Field::new("until", Span, Is("\"10s\""), "The run ends here at the latest.").effect("Messages that are unfinished at the default are an error (exit code 3); a run that is told when to end may leave some."),
             Field::new("threads", Count(1, 1024), Is("1"), "Threads.").effect("None on the results: any number gives the same fingerprint."),
             Field::new("encap", Word(encaps), Is("\"paper\""), "Frame sizes: the papers' 1460 B in 1538 B, or ours over UDP, 1432 B in 1538 B.").source("[xpass artefact]"),
             Field::new("fct", Word(fct_rules), Is("\"last_byte\""), "When a message counts as finished: at its last byte at the receiver, or when the receiver hears that the sender is done.").source("\"xpass_compat\" is the rule of the authors' simulator [xpass artefact]"),

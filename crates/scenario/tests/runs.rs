@@ -4,7 +4,7 @@ mod common;
 
 use common::assembled;
 use results::{FlowRow, RunRecord, Status};
-use scenario::{Alone, Progress, Watch};
+use scenario::{Alone, Progress, Scenario, Watch};
 use units::Time;
 
 fn run(name: &str, sets: &[&str], threads: u16) -> RunRecord {
@@ -78,7 +78,7 @@ fn flows_without_an_end_last_as_long_as_the_run_and_count_what_they_brought() {
     let endless = "[topology]\nkind = \"dumbbell\"\nhost_rate = \"10Gbps\"\n[workload]\nkind = \
                    \"long-flows\"\n[run]\nuntil = \"5ms\"\n[output]\nflows = true\n";
     let open = scenario::load_text("endless.toml", endless, &[])
-        .and_then(scenario::Scenario::assemble)
+        .and_then(Scenario::assemble)
         .and_then(|run| run.run(1, "", &mut Alone))
         .unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(open.status, Status::Complete);
@@ -104,7 +104,7 @@ fn the_window_decides_who_counts_and_the_drain_when_it_ends() {
                 \"random\"\nsizes = \"web-server\"\n";
     let sets: Vec<_> = sets.iter().map(|s| (*s).to_owned()).collect();
     let run = scenario::load_text("w.toml", text, &sets)
-        .and_then(scenario::Scenario::assemble)
+        .and_then(Scenario::assemble)
         .unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(run.window(), Time(1_000_000_000)..Time(3_000_000_000));
     assert_eq!(run.until(), Time(4_000_000_000));
@@ -176,4 +176,59 @@ fn long_runs_keep_a_bounded_number_of_samples() {
         steps.iter().all(|&step| step == steps[0]),
         "samples stay evenly spaced"
     );
+}
+
+#[test]
+fn what_outlasts_a_run_counts_with_the_bytes_that_arrived() {
+    let long = "kind = \"long-flows\"\npairs = [\"0 -> 2\"]\n";
+    let large = "kind = \"incast\"\nsenders = 1\nreceiver = 2\nsize = \"100MB\"\n";
+    let rounds = "kind = \"incast-rr\"\nsenders = 1\nreceiver = 2\nsize = \"3MB\"\nrounds = 9\n";
+    for (kind, transport) in [
+        (long, "expresspass"),
+        (large, "expresspass"),
+        (long, "dctcp"),
+    ]
+    .into_iter()
+    .chain([(large, "dctcp"), (rounds, "dctcp")])
+    {
+        let text = format!(
+            "[topology]\nkind = \"star\"\nhosts = 3\nhost_rate = \"10Gbps\"\n[workload]\n{kind}\
+             [transport]\nkind = \"{transport}\"\n[run]\nuntil = \"5ms\"\n[output]\nevery = \"0s\"\n"
+        );
+        let assembled = scenario::load_text("t.toml", &text, &[]).and_then(Scenario::assemble);
+        let record = assembled.and_then(|run| run.run(1, "", &mut Alone));
+        let record = record.unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(record.status, Status::Complete);
+        let received: u64 = record.flows.iter().map(|flow| flow.received).sum();
+        let open = record.flows.iter().any(|flow| flow.end.is_none());
+        // The line carries 6.25 MB in that time, headers and credits included.
+        assert!(
+            open && (5_000_000..6_250_000).contains(&received),
+            "{received} B, {text}"
+        );
+        let goodput = results::Summary::of(&record).goodput.unwrap().bps;
+        assert!(
+            (8_000_000_000..10_000_000_000).contains(&goodput),
+            "{goodput} b/s, {text}"
+        );
+    }
+}
+
+#[test]
+fn never_is_said_where_nothing_waits_for_a_moment_any_more() {
+    let lossy = "[topology]\nkind = \"star\"\nhosts = 2\n[workload]\nkind = \"incast\"\nsenders = \
+                 1\nsize = \"5KB\"\n[transport]\nkind = \"dctcp\"\n[[faults]]\nkind = \"loss\"\nlink = \
+                 \"h1 -> tor0\"\nchance = 1.0\n";
+    let end = |until: &str| {
+        let sets = [format!("run.until={until}")];
+        let assembled = scenario::load_text("t.toml", lossy, &sets).and_then(Scenario::assemble);
+        let record = assembled.and_then(|run| run.run(1, "", &mut Alone));
+        record.unwrap_or_else(|e| panic!("{e}"))
+    };
+    // At its default end it still tries; told to end there, it did what it was told; and some day it
+    // gives up.
+    assert_eq!(end("10s").status, Status::Unfinished);
+    assert!(end("10s").warnings[0].contains("--set run.until=100s"));
+    assert_eq!(end("9s").status, Status::Complete);
+    assert_eq!(end("5000s").status, Status::Stuck);
 }

@@ -5,7 +5,7 @@ use crate::barrier::{Barrier, Guard};
 use crate::clock::Clock;
 use crate::net::{self, SetupError, World};
 use crate::node::{Kind, Log, Node};
-use crate::outcome;
+use crate::outcome::{self, Stop};
 use crate::placement::share_out;
 use crate::ring::{Far, Pool, Ring, in_flight};
 use crate::setup::{FlowSample, Observer, Outcome, PortSample, Setup};
@@ -468,6 +468,8 @@ struct Between<'o> {
     hops_seen: u64,
     done: u64,
     interrupted: bool,
+    /// Whether no node has anything to do any more.
+    idle: bool,
     next_sample: Time,
     /// Start of the last window that ran.
     last: Time,
@@ -526,6 +528,7 @@ impl Shared<'_, '_, '_> {
             clock.end = slot_end(window);
         } else {
             clock.stop = true;
+            between.idle = true;
         }
         let until = self.setup.until;
         clock.stop |= clock.start >= until || between.interrupted;
@@ -750,6 +753,7 @@ pub(crate) fn run_with(
         hops_seen: 0,
         done: 0,
         interrupted: false,
+        idle: false,
         next_sample: setup
             .probes
             .every
@@ -793,8 +797,11 @@ pub(crate) fn run_with(
     } = net;
     let nodes: Vec<Node> = nodes.into_iter().map(UnsafeCell::into_inner).collect();
     let in_flight = in_flight(&rings);
-    let end = logs.iter().map(|log| log.last).max().unwrap_or(Time::ZERO);
-    let interrupted = between.interrupted;
-    let outcome = outcome::close(setup, &world, nodes, logs, in_flight, end, interrupted);
+    let stop = Stop {
+        at: logs.iter().map(|log| log.last).max().unwrap_or(Time::ZERO),
+        interrupted: between.interrupted,
+        idle: between.idle,
+    };
+    let outcome = outcome::close(setup, &world, nodes, logs, in_flight, stop);
     Ok((outcome, tracer))
 }

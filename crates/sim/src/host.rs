@@ -55,7 +55,7 @@ impl Host {
         rng: Rng,
         link: (u32, &topology::Link),
         book: &Book<'_>,
-        probe_flows: bool,
+        count_accepted: bool,
     ) -> Self {
         Self {
             id,
@@ -74,7 +74,7 @@ impl Host {
             received: [0; 8],
             unwanted: ByClass::default(),
             sent: Sent::default(),
-            accepted: probe_flows.then(BTreeMap::new),
+            accepted: count_accepted.then(BTreeMap::new),
         }
     }
 

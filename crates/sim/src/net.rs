@@ -113,14 +113,14 @@ fn make_host(setup: &Setup<'_>, common: &Common, world: &World<'_>, id: u32) -> 
     };
     let rng = Rng::stream(setup.seed, stream::HOST, u64::from(id));
     let endpoint = (setup.make)(&config);
-    let probe_flows = setup.probes.flows && setup.probes.every.is_some();
+    let sampled = setup.probes.flows && setup.probes.every.is_some();
     Host::new(
         id,
         endpoint,
         rng,
         (link.0, setup.topology.link(link)),
         &world.book,
-        probe_flows,
+        sampled || setup.probes.accepted,
     )
 }
 

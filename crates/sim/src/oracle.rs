@@ -6,7 +6,7 @@
 use crate::fault::NodeFaults;
 use crate::net::{self, SetupError};
 use crate::node::{Kind, Log, Node};
-use crate::outcome;
+use crate::outcome::{self, Stop};
 use crate::setup::{Outcome, Setup};
 use model::{ByClass, HostId, Packet, Peers};
 use std::cmp::Reverse;
@@ -67,6 +67,7 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
             )));
         }
     }
+    let mut idle = false;
     loop {
         let arrival = flying.first_key_value().map(|(key, _)| (key.0, key.1));
         let wake = wakes.peek().map(|&Reverse(wake)| wake);
@@ -84,6 +85,7 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
             continue;
         }
         let Some((now, number)) = next else {
+            idle = true;
             break;
         };
         if now >= setup.until {
@@ -152,7 +154,10 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
         nodes,
         vec![log],
         in_flight,
-        end,
-        false,
+        Stop {
+            at: end,
+            interrupted: false,
+            idle,
+        },
     ))
 }

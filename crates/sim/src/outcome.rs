@@ -4,6 +4,7 @@ use crate::net::World;
 use crate::node::{Kind, Log, Node};
 use crate::setup::{Outcome, PortCounters, STUCK_MAX, Setup};
 use model::{ByClass, Class, DropReason, Totals};
+use std::collections::BTreeMap;
 use units::Time;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -48,6 +49,13 @@ impl Ledger {
     }
 }
 
+/// When and why a run is over.
+pub(crate) struct Stop {
+    pub(crate) at: Time,
+    pub(crate) interrupted: bool,
+    pub(crate) idle: bool,
+}
+
 /// Sums up a run.
 pub(crate) fn close(
     setup: &Setup<'_>,
@@ -55,8 +63,7 @@ pub(crate) fn close(
     nodes: Vec<Node>,
     logs: Vec<Log>,
     in_flight: ByClass<u64>,
-    end: Time,
-    interrupted: bool,
+    stop: Stop,
 ) -> Outcome {
     let mut ledgers = ByClass::from_fn(|class| Ledger {
         in_flight: in_flight[class],
@@ -65,6 +72,7 @@ pub(crate) fn close(
     let mut ports = vec![PortCounters::default(); setup.topology.links.len()];
     let (mut totals, mut stuck, mut digest) = (Totals::default(), Vec::new(), 0u64);
     let (mut totals_apart, mut losses) = (Vec::new(), Vec::new());
+    let mut accepted = BTreeMap::new();
     for mut node in nodes {
         digest = (digest ^ node.digest)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -89,6 +97,8 @@ pub(crate) fn close(
                     ledgers[class].sent += host.sent.packets()[class];
                     ledgers[class].received += host.received()[class];
                 }
+                let of_host = host.accepted.iter().flatten();
+                accepted.extend(of_host.map(|(&conn, &bytes)| ((conn, host.id), bytes)));
                 let port = &mut ports[host.link() as usize];
                 (port.packets, port.bytes) = (host.sent.packets(), host.sent.bytes());
                 // What its last switch sent it in vain.
@@ -156,8 +166,10 @@ pub(crate) fn close(
         digest,
         hops: logs.iter().map(|log| log.hops).sum(),
         node_windows: logs.iter().map(|log| log.node_windows).sum(),
-        end,
-        interrupted,
+        end: stop.at,
+        interrupted: stop.interrupted,
+        idle: stop.idle,
+        accepted,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use model::intent::{PortSpec, SwitchSpec};
 use model::{ByClass, ByReason, Class, Encap, Endpoint, EndpointConfig, StuckFlow, Totals};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use switching::FlowControl;
 use topology::{LinkId, NodeKind, Topology};
 use units::{Span, Time};
@@ -81,6 +81,8 @@ pub struct Probes {
     pub links: Vec<LinkId>,
     /// Also record received bytes per message and sample, for flow timelines.
     pub flows: bool,
+    /// Also count the bytes that receivers accept, sampled or not.
+    pub accepted: bool,
 }
 
 /// Something that breaks.
@@ -260,6 +262,11 @@ pub struct Outcome {
     pub end: Time,
     /// Whether the observer stopped it.
     pub interrupted: bool,
+    /// Whether nothing would have happened any more: no packet is under way and nobody waits for a
+    /// moment.
+    pub idle: bool,
+    /// Bytes accepted, by connection and receiving host, where somebody counted them.
+    pub accepted: BTreeMap<(u32, u32), u64>,
 }
 
 /// Stuck flows that are named; the rest is counted.

@@ -385,6 +385,7 @@ fn probes_and_completions_are_the_same_on_any_number_of_threads_and_change_nothi
             every: Some(Span::ns(3_700)),
             links: Vec::new(),
             flows: true,
+            accepted: false,
         };
         let watch = |setup: &Setup<'_>| {
             let mut notes = Notes::default();
