@@ -3,7 +3,7 @@
 use crate::args::{Global, ReproduceArgs};
 use crate::exit;
 use crate::experiments::{Case, EXPERIMENTS, Expected, Experiment, Row};
-use crate::metric::Run;
+use crate::metric::{Measured, Run};
 use crate::progress::{Viewer, catch_interrupts, clock};
 use crate::screen::Screen;
 use crate::verdict::{Verdict, csv, document, page, summary, table, totals};
@@ -426,7 +426,8 @@ fn reproduce(
             let sets = settings(expected, case, args, global, seed);
             let plan = planned(experiment, &sets, global, screen)?;
             for row in &mut rows {
-                row.values.extend(row.spec.metric.beforehand(&plan));
+                let known = row.spec.metric.beforehand(&plan);
+                row.values.extend(known.map(Measured::from));
             }
             let mut measured = rows
                 .iter_mut()
@@ -456,7 +457,7 @@ fn reproduce(
                 return Err(screen.fail(exit::BROKEN, &why));
             };
             for (value, base) in row.values.iter_mut().zip(&other.values) {
-                *value /= base;
+                *value /= *base;
             }
         }
         verdicts.append(&mut rows);
@@ -487,6 +488,7 @@ fn once(plan: &Assembled, name: &str, global: &Global, screen: &Screen) -> Resul
         (Ok(()), Status::Complete) => return Ok(record),
         (Err(why), _) => (exit::BROKEN, why.as_str()),
         (Ok(()), Status::Stuck) => (exit::BROKEN, "messages are stuck"),
+        (Ok(()), Status::Unfinished) => (exit::BROKEN, "messages did not finish"),
         (Ok(()), Status::Interrupted) => (exit::INTERRUPTED, "interrupted"),
     };
     Err(screen.fail(code, &format!("{name}: {why}")))
@@ -524,7 +526,7 @@ mod tests {
                         experiment: String::new(),
                         case: case.name.clone(),
                         spec: row.clone(),
-                        values: vec![0.0],
+                        values: vec![0.0.into()],
                     };
                     assert_eq!(
                         row.expected.is_some(),

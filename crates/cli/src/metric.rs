@@ -1,11 +1,13 @@
 //! Numbers that experiments look at, each a function of one run.
 
 use model::{ByClass, Class};
+use results::stats::{Figure, Sorted};
 use results::{FlowRow, PortRow, RunRecord};
 use scenario::Assembled;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::DivAssign;
 use units::{Bytes, Span, Time};
 use workload::SizeDist;
 
@@ -14,6 +16,43 @@ pub(crate) struct Run<'a> {
     pub(crate) record: &'a RunRecord,
     /// The network-calculus bound of every link's port, where there is one.
     pub(crate) bounds: Option<Vec<Bytes>>,
+}
+
+/// A number of a run, or of two: messages that did not finish may leave it open to one side or both.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Measured {
+    pub(crate) value: f64,
+    /// The true value may be smaller.
+    pub(crate) at_most: bool,
+    /// The true value may be greater.
+    pub(crate) at_least: bool,
+}
+
+impl From<f64> for Measured {
+    fn from(value: f64) -> Self {
+        Self {
+            value,
+            at_most: false,
+            at_least: false,
+        }
+    }
+}
+
+impl From<Figure<f64>> for Measured {
+    fn from(figure: Figure<f64>) -> Self {
+        Self {
+            at_least: figure.at_least,
+            ..figure.value.into()
+        }
+    }
+}
+
+impl DivAssign for Measured {
+    fn div_assign(&mut self, base: Self) {
+        self.value /= base.value;
+        self.at_most |= base.at_least;
+        self.at_least |= base.at_most;
+    }
 }
 
 /// A stretch of simulated time.
@@ -188,9 +227,45 @@ impl Metric {
         Some(share.unwrap_or(f64::NAN))
     }
 
-    #[allow(clippy::too_many_lines, reason = "a line or three per metric")]
     /// Its value. `window` restricts rates to a stretch of time; without it the whole run counts.
-    pub(crate) fn of(&self, run: &Run<'_>, window: Option<Span2>) -> f64 {
+    pub(crate) fn of(&self, run: &Run<'_>, window: Option<Span2>) -> Measured {
+        match self.of_messages(run.record) {
+            Some(measured) => measured,
+            None => self.of_network(run, window).into(),
+        }
+    }
+
+    /// Its value where it is one of messages; those that did not finish have taken as long as they
+    /// have.
+    fn of_messages(&self, record: &RunRecord) -> Option<Measured> {
+        let times = |&low: &u64, &high: &u64| completion_times(record, low, high);
+        let at = |low, high, percent: u32| quantile(times(low, high), percent).into();
+        Some(match self {
+            Self::FctMean(low, high) => mean(&times(low, high)).into(),
+            Self::FctP50(low, high) => at(low, high, 50),
+            Self::FctP99(low, high) => at(low, high, 99),
+            Self::FctMax(low, high) => at(low, high, 100),
+            Self::FctAt(low, high, percent) => at(low, high, u32::from(*percent)),
+            Self::Messages(low, high) => (times(low, high).len() as f64).into(),
+            Self::FirstRtt(low, high) => fast_share(record, *low, *high).into(),
+            Self::LastEnd => {
+                let ends = record.flows.iter().map(|flow| Figure {
+                    value: flow.end.unwrap_or(record.end).0 as f64 / 1e6,
+                    at_least: flow.end.is_none(),
+                });
+                quantile(ends.collect(), 100).into()
+            }
+            Self::FirstFct => {
+                let fct = record.flows.first();
+                fct.and_then(|flow| results::fct(flow, record.end))
+                    .map_or(f64::NAN.into(), |took| in_us(took).into())
+            }
+            _ => return None,
+        })
+    }
+
+    #[allow(clippy::too_many_lines, reason = "a line or three per metric")]
+    fn of_network(&self, run: &Run<'_>, window: Option<Span2>) -> f64 {
         let record = run.record;
         match self {
             Self::UtilisationMin => utilisations(record, window).fold(f64::INFINITY, f64::min),
@@ -200,25 +275,6 @@ impl Metric {
                 .map(|conn| share(record, conn, window))
                 .sum(),
             Self::Jain => jain(record, window),
-            Self::FctMean(low, high) => {
-                let times = completion_times(record, *low, *high);
-                times.iter().sum::<f64>() / times.len() as f64
-            }
-            Self::FctP50(low, high) => percentile(&completion_times(record, *low, *high), 50),
-            Self::FctP99(low, high) => percentile(&completion_times(record, *low, *high), 99),
-            Self::FctMax(low, high) => {
-                let times = completion_times(record, *low, *high);
-                times.last().copied().unwrap_or(f64::NAN)
-            }
-            Self::FctAt(low, high, percent) => percentile(
-                &completion_times(record, *low, *high),
-                usize::from(*percent),
-            ),
-            Self::Messages(low, high) => completion_times(record, *low, *high).len() as f64,
-            Self::LastEnd => {
-                let ends = record.flows.iter().filter_map(|flow| flow.end);
-                ends.max().map_or(f64::NAN, |at| at.0 as f64 / 1e6)
-            }
             Self::QueueMax => switch_ports(record)
                 .map(|port| port.queue_max)
                 .max()
@@ -226,10 +282,11 @@ impl Metric {
             Self::QueueLow => longest_queues(record, window).min().unwrap_or(0) as f64,
             Self::QueueHigh => longest_queues(record, window).max().unwrap_or(0) as f64,
             Self::QueueAt(percent) => {
-                let mut queues: Vec<f64> =
-                    longest_queues(record, window).map(|b| b as f64).collect();
-                queues.sort_by(f64::total_cmp);
-                percentile(&queues, usize::from(*percent))
+                let queues = longest_queues(record, window).map(|b| Figure {
+                    value: b as f64,
+                    at_least: false,
+                });
+                quantile(queues.collect(), u32::from(*percent)).value
             }
             Self::QueueMean => {
                 let means = mean_queues(record, window);
@@ -238,13 +295,6 @@ impl Metric {
             Self::QueueMeanTop => mean_queues(record, window).into_iter().fold(0.0, f64::max),
             Self::QueueBound(from, to) => run.bound(*from, *to),
             Self::QueueOfBound => run.queue_of_bound(),
-            Self::FirstRtt(low, high) => {
-                let times: Vec<_> = finished(record, *low, *high).collect();
-                let fast = times
-                    .iter()
-                    .filter(|(flow, took)| *took < flow.ideal + flow.ideal);
-                fast.count() as f64 / times.len().max(1) as f64
-            }
             Self::DataDrops => dropped(record, &DATA),
             Self::ScheduledDrops => dropped(record, &[Class::Scheduled]),
             Self::UnscheduledDrops => dropped(record, &[Class::Unscheduled]),
@@ -267,13 +317,6 @@ impl Metric {
             Self::Retransmitted => record.totals.retransmitted as f64,
             Self::Timeouts => record.totals.timeouts as f64,
             Self::CreditsWasted => record.totals.credits_wasted as f64,
-            Self::FirstFct => {
-                let fct = record
-                    .flows
-                    .first()
-                    .and_then(|flow| Some(flow.end?.since(flow.start?)));
-                fct.map_or(f64::NAN, Span::as_us)
-            }
             Self::Goodput => goodput(record, connections(record), window),
             Self::GoodputOf(transport) => {
                 let is = |flow: &&FlowRow| flow.transport == *transport;
@@ -281,7 +324,8 @@ impl Metric {
                 let conns: BTreeSet<u32> = conns.collect();
                 goodput(record, conns.into_iter(), window)
             }
-            Self::FlowsWithin(_) | Self::BytesWithin(_) => f64::NAN,
+            // What is known beforehand, and what is of messages.
+            _ => f64::NAN,
         }
     }
 }
@@ -389,13 +433,29 @@ fn mean_queues(record: &RunRecord, window: Option<Span2>) -> Vec<f64> {
     sampled.map(|(sum, samples)| sum / samples).collect()
 }
 
-/// By nearest rank; `times` are in order.
-fn percentile(times: &[f64], percent: usize) -> f64 {
-    let rank = (times.len() * percent).div_ceil(100);
-    times
-        .get(rank.saturating_sub(1))
-        .copied()
-        .unwrap_or(f64::NAN)
+/// So many per cent of `values` are no greater; not a number where there are none.
+fn quantile(values: Vec<Figure<f64>>, percent: u32) -> Figure<f64> {
+    if values.is_empty() {
+        return Figure {
+            value: f64::NAN,
+            at_least: false,
+        };
+    }
+    Sorted::new(values).quantile(percent * 100)
+}
+
+fn mean(values: &[Figure<f64>]) -> Figure<f64> {
+    Figure {
+        value: values.iter().map(|figure| figure.value).sum::<f64>() / values.len() as f64,
+        at_least: values.iter().any(|figure| figure.at_least),
+    }
+}
+
+fn in_us(time: Figure<u64>) -> Figure<f64> {
+    Figure {
+        value: Span(time.value).as_us(),
+        at_least: time.at_least,
+    }
 }
 
 fn bounds(record: &RunRecord, window: Option<Span2>) -> (Time, Time) {
@@ -485,30 +545,46 @@ fn jain(record: &RunRecord, window: Option<Span2>) -> f64 {
         .filter(open)
         .map(|conn| received(record, conn, from, until) as f64)
         .collect();
-    let (sum, squares) = (
-        rates.iter().sum::<f64>(),
-        rates.iter().map(|rate| rate * rate).sum::<f64>(),
-    );
-    sum * sum / (squares * rates.len().max(1) as f64)
+    results::stats::jain(&rates).unwrap_or(f64::NAN)
 }
 
-/// Messages of more than `low` and at most `high` bytes, and how long they took.
-fn finished(record: &RunRecord, low: u64, high: u64) -> impl Iterator<Item = (&FlowRow, Span)> {
-    let counted = record
+/// Messages of more than `low` and at most `high` bytes that count, and how long they took; in the end
+/// how long they have taken.
+fn counted(
+    record: &RunRecord,
+    low: u64,
+    high: u64,
+) -> impl Iterator<Item = (&FlowRow, Figure<u64>)> {
+    let sized = record
         .flows
         .iter()
-        .filter(move |flow| !flow.timed && flow.size > low && flow.size <= high);
-    let in_window = counted.filter(|flow| flow.start.is_some_and(|at| record.window.contains(&at)));
-    in_window.filter_map(|flow| Some((flow, flow.end?.since(flow.start?))))
+        .filter(move |flow| flow.size > low && flow.size <= high);
+    let in_window = sized.filter(|flow| flow.start.is_some_and(|at| record.window.contains(&at)));
+    in_window.filter_map(|flow| Some((flow, results::fct(flow, record.end)?)))
 }
 
 /// Their completion times in us, ascending.
-fn completion_times(record: &RunRecord, low: u64, high: u64) -> Vec<f64> {
-    let mut times: Vec<f64> = finished(record, low, high)
-        .map(|(_, took)| took.as_us())
+fn completion_times(record: &RunRecord, low: u64, high: u64) -> Vec<Figure<f64>> {
+    let mut times: Vec<Figure<f64>> = counted(record, low, high)
+        .map(|(_, took)| in_us(took))
         .collect();
-    times.sort_by(f64::total_cmp);
+    times.sort_by(|a, b| a.value.total_cmp(&b.value));
     times
+}
+
+/// See [`Metric::FirstRtt`]. One under way that may still become fast leaves the share open.
+fn fast_share(record: &RunRecord, low: u64, high: u64) -> Figure<f64> {
+    let (mut fast, mut open, mut all) = (0u32, false, 0u32);
+    for (flow, took) in counted(record, low, high) {
+        let early = Span(took.value) < flow.ideal + flow.ideal;
+        fast += u32::from(early && !took.at_least);
+        open |= early && took.at_least;
+        all += 1;
+    }
+    Figure {
+        value: f64::from(fast) / f64::from(all.max(1)),
+        at_least: open,
+    }
 }
 
 #[cfg(test)]
@@ -539,12 +615,76 @@ mod tests {
 
     #[test]
     fn a_percentile_is_a_value_that_occurred() {
-        let times: Vec<f64> = (1..=200).map(f64::from).collect();
-        let at = |percent| percentile(&times, percent).to_bits();
+        let exact = |n: u32| Figure {
+            value: f64::from(n),
+            at_least: false,
+        };
+        let at = |percent| {
+            quantile((1..=200).map(exact).collect(), percent)
+                .value
+                .to_bits()
+        };
         assert_eq!(
-            [at(1), at(50), at(99)],
-            [2.0, 100.0, 198.0].map(f64::to_bits)
+            [at(1), at(50), at(99), at(100)],
+            [2.0, 100.0, 198.0, 200.0].map(f64::to_bits)
         );
-        assert!(percentile(&[], 50).is_nan());
+        assert!(quantile(Vec::new(), 50).value.is_nan());
+    }
+
+    /// Ten senders, of which the last two are cut off for good. Who forgets them finds a better p90.
+    #[test]
+    fn messages_that_did_not_finish_are_not_forgotten() {
+        let text = "[topology]\nkind = \"star\"\nhosts = 11\n[workload]\nkind = \"incast\"\nsenders = \
+                    10\nsize = \"20KB\"\n[run]\nuntil = \"50ms\"\n[[faults]]\nkind = \"loss\"\nlink = \
+                    \"h9 -> tor0\"\nchance = 1.0\n[[faults]]\nkind = \"loss\"\nlink = \"h10 -> \
+                    tor0\"\nchance = 1.0\n";
+        let plan = scenario::load_text("x", text, &[]).and_then(scenario::Scenario::assemble);
+        let record = plan.and_then(|plan| plan.run(1, "", &mut scenario::Alone));
+        let record = record.unwrap_or_else(|errors| panic!("{errors}"));
+        let open = record.flows.iter().filter(|flow| flow.end.is_none());
+        assert_eq!(open.count(), 2);
+        let run = Run {
+            record: &record,
+            bounds: None,
+        };
+        let any = u64::MAX;
+        let of = |metric: Metric| metric.of(&run, None);
+        let end = record.end.0 as f64 / 1e6;
+        for metric in [
+            Metric::FctAt(0, any, 90),
+            Metric::FctP99(0, any),
+            Metric::FctMax(0, any),
+            Metric::LastEnd,
+        ] {
+            let measured = of(metric);
+            assert!(
+                measured.at_least && (measured.value - end).abs() < 1.0,
+                "{measured:?}"
+            );
+        }
+        assert!(of(Metric::FctMean(0, any)).at_least);
+        // Eight of ten have finished: what rests on them alone is known.
+        let known = of(Metric::FctAt(0, any, 80));
+        assert!(!known.at_least && known.value < 1_000.0, "{known:?}");
+        assert_eq!(of(Metric::Messages(0, any)), 10.0.into());
+        let share = of(Metric::FirstRtt(0, any));
+        assert!(!share.at_least && share.value <= 0.8, "{share:?}");
+    }
+
+    #[test]
+    fn a_ratio_is_open_to_the_sides_to_which_its_parts_are() {
+        let at_least = |value| Measured {
+            at_least: true,
+            ..Measured::from(value)
+        };
+        let over = |mut a: Measured, b: Measured| {
+            a /= b;
+            (a.value.to_bits(), a.at_least, a.at_most)
+        };
+        let half = 0.5f64.to_bits();
+        assert_eq!(over(1.0.into(), 2.0.into()), (half, false, false));
+        assert_eq!(over(at_least(1.0), 2.0.into()), (half, true, false));
+        assert_eq!(over(1.0.into(), at_least(2.0)), (half, false, true));
+        assert_eq!(over(at_least(1.0), at_least(2.0)), (half, true, true));
     }
 }

@@ -1,6 +1,7 @@
 //! A number beside what was expected of it, and the tables of such numbers.
 
 use crate::experiments::{Expected, Experiment, Row};
+use crate::metric::Measured;
 use results::stats::Interval;
 use results::{Style, beside, wrap};
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ pub(crate) struct Verdict {
     pub(crate) case: String,
     pub(crate) spec: Row,
     /// One per seed.
-    pub(crate) values: Vec<f64>,
+    pub(crate) values: Vec<Measured>,
 }
 
 /// In words, from agreement to none.
@@ -23,17 +24,19 @@ pub(crate) enum Word {
     Direction,
     Bound,
     NoNumber,
+    Open,
     DiffersReported,
     Differs,
 }
 
 impl Word {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Number,
         Self::Ratio,
         Self::Direction,
         Self::Bound,
         Self::NoNumber,
+        Self::Open,
         Self::DiffersReported,
         Self::Differs,
     ];
@@ -45,6 +48,7 @@ impl Word {
             Self::Direction => "direction matches",
             Self::Bound => "bound holds",
             Self::NoNumber => "no public number",
+            Self::Open => "open: messages did not finish",
             Self::DiffersReported => "differs (reported)",
             Self::Differs => "DIFFERS",
         }
@@ -97,12 +101,45 @@ impl Row {
 impl Verdict {
     /// What is compared: the mean over seeds, or the median.
     fn measured(&self) -> f64 {
+        let mut values = self.numbers();
         if self.spec.median {
-            let mut sorted = self.values.clone();
-            sorted.sort_by(f64::total_cmp);
-            return sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN);
+            values.sort_by(f64::total_cmp);
+            return values.get(values.len() / 2).copied().unwrap_or(f64::NAN);
         }
-        self.values.iter().sum::<f64>() / self.values.len().max(1) as f64
+        values.iter().sum::<f64>() / values.len().max(1) as f64
+    }
+
+    fn numbers(&self) -> Vec<f64> {
+        self.values.iter().map(|measured| measured.value).collect()
+    }
+
+    /// Whether the true number may be smaller, or greater, because messages did not finish.
+    fn open(&self) -> (bool, bool) {
+        let any = |of: fn(&Measured) -> bool| self.values.iter().any(of);
+        (any(|m| m.at_most), any(|m| m.at_least))
+    }
+
+    /// What was measured, with the side to which it is open.
+    fn told(&self) -> String {
+        let sign = match self.open() {
+            (false, false) => "",
+            (false, true) => ">= ",
+            (true, false) => "<= ",
+            (true, true) => "about ",
+        };
+        format!("{sign}{}", short(self.measured()))
+    }
+
+    /// Whether no true number that fits what was measured could match: the bounds and the slack are
+    /// missed on the side to which it is open no further.
+    fn beyond(&self) -> bool {
+        let (down, up) = self.open();
+        let value = self.measured();
+        let slack = self.spec.expected.zip(self.slack());
+        let most = self.spec.at_most.or(slack.map(|(n, slack)| n + slack));
+        let least = self.spec.at_least.or(slack.map(|(n, slack)| n - slack));
+        !down && most.is_some_and(|most| value > most)
+            || !up && least.is_some_and(|least| value < least)
     }
 
     /// How far off it may be, if a number is expected.
@@ -121,7 +158,7 @@ impl Verdict {
 
     /// Over the seeds; the ends are the least and the greatest where there are few.
     fn interval(&self) -> Option<Interval> {
-        Interval::of(&self.values)
+        Interval::of(&self.numbers())
     }
 
     pub(crate) fn word(&self) -> Word {
@@ -131,14 +168,31 @@ impl Verdict {
             .expected
             .zip(self.slack())
             .map(|(expected, slack)| (self.measured() - expected).abs() <= slack);
-        match (bounded.or(near), self.spec.report_only) {
-            (None, _) => Word::NoNumber,
-            (Some(true), _) if bounded.is_some() && self.spec.of_direction() => Word::Direction,
-            (Some(true), _) if bounded.is_some() => Word::Bound,
-            (Some(true), _) if self.spec.against.is_some() => Word::Ratio,
-            (Some(true), _) => Word::Number,
-            (Some(false), true) => Word::DiffersReported,
-            (Some(false), false) => Word::Differs,
+        let Some(holds) = bounded.or(near) else {
+            return Word::NoNumber;
+        };
+        // What messages that did not finish leave open may miss, and never holds.
+        if self.open() != (false, false) {
+            return if self.beyond() {
+                self.differs()
+            } else {
+                Word::Open
+            };
+        }
+        match (holds, bounded.is_some()) {
+            (true, true) if self.spec.of_direction() => Word::Direction,
+            (true, true) => Word::Bound,
+            (true, false) if self.spec.against.is_some() => Word::Ratio,
+            (true, false) => Word::Number,
+            (false, _) => self.differs(),
+        }
+    }
+
+    fn differs(&self) -> Word {
+        if self.spec.report_only {
+            Word::DiffersReported
+        } else {
+            Word::Differs
         }
     }
 
@@ -254,7 +308,7 @@ fn lines(verdicts: &[Verdict]) -> Vec<String> {
             verdict.case_name(),
             verdict.metric_name(),
             verdict.expected(),
-            short(verdict.measured()),
+            verdict.told(),
             verdict.allowed(),
         ]
     };
@@ -322,7 +376,7 @@ pub(crate) fn csv(verdicts: &[Verdict]) -> String {
     };
     for verdict in verdicts {
         let spec = &verdict.spec;
-        for (seed, &value) in (1u64..).zip(&verdict.values) {
+        for (seed, value) in (1u64..).zip(verdict.numbers()) {
             let cells = [
                 quoted(&verdict.experiment),
                 quoted(&verdict.case),
@@ -370,7 +424,7 @@ pub(crate) fn page(experiment: &Experiment, command: &str, verdicts: &[Verdict])
             verdict.case_name(),
             verdict.metric_name(),
             verdict.expected(),
-            short(verdict.measured()),
+            verdict.told(),
             spread.unwrap_or_default(),
             verdict.allowed(),
             verdict.spec.evidence,
@@ -432,7 +486,9 @@ pub(crate) fn document(verdicts: &[Verdict]) -> String {
                 "at_most": verdict.spec.at_most,
                 "evidence": verdict.spec.evidence,
                 "allowed": verdict.slack(),
-                "values": verdict.values,
+                "values": verdict.numbers(),
+                "may_be_smaller": verdict.open().0,
+                "may_be_greater": verdict.open().1,
                 "interval": verdict.interval(),
                 "verdict": verdict.word().text(),
                 "cause": verdict.spec.cause,
@@ -456,7 +512,7 @@ mod tests {
             experiment: String::new(),
             case: "few".to_owned(),
             spec: row(text),
-            values: values.to_vec(),
+            values: values.iter().map(|&value| value.into()).collect(),
         }
     }
 
@@ -476,6 +532,45 @@ mod tests {
         );
         assert_eq!(word("", &wide), Word::NoNumber);
         assert_eq!(word("at_most = 1.0", &[f64::NAN]), Word::Differs);
+    }
+
+    #[test]
+    fn what_unfinished_messages_leave_open_only_fails_or_says_so() {
+        let word = |text: &str, at_most: bool, at_least: bool| {
+            let mut verdict = verdict(text, &[0.5]);
+            verdict.values[0] = Measured {
+                at_most,
+                at_least,
+                ..verdict.values[0]
+            };
+            verdict.word()
+        };
+        // At least 0.5.
+        for text in [
+            "at_most = 0.6",
+            "at_least = 0.4",
+            "at_least = 0.6",
+            "expected = 0.5\ntolerance = 0.1",
+            "expected = 0.7\ntolerance = 0.1",
+        ] {
+            assert_eq!(word(text, false, true), Word::Open, "{text}");
+            assert_eq!(word(text, true, true), Word::Open, "{text}");
+        }
+        for text in ["at_most = 0.4", "expected = 0.3\ntolerance = 0.1"] {
+            assert_eq!(word(text, false, true), Word::Differs, "{text}");
+            let reported = format!("{text}\nreport_only = true");
+            assert_eq!(word(&reported, false, true), Word::DiffersReported);
+            assert_eq!(word(text, true, false), Word::Open, "{text}");
+            assert_eq!(word(text, false, false), Word::Differs, "{text}");
+        }
+        // At most 0.5.
+        assert_eq!(word("at_least = 0.6", true, false), Word::Differs);
+        assert_eq!(word("at_most = 0.6", true, false), Word::Open);
+        assert_eq!(word("", false, true), Word::NoNumber);
+        let mut row = verdict("", &[0.5]);
+        row.values[0].at_least = true;
+        assert_eq!(row.told(), ">= 0.5000");
+        assert!(document(&[row]).contains("\"may_be_greater\":true"));
     }
 
     #[test]
