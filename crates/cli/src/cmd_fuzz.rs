@@ -11,30 +11,33 @@ use scenario::{Alone, load_text_with};
 use serde_json::json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) fn run(args: &FuzzArgs, global: &Global, screen: &Screen) -> i32 {
     catch_interrupts();
-    let seeds = match sweep::seeds(Some(&args.seeds), 1) {
+    let seeds = match sweep::seed_range(&args.seeds, 1) {
         Ok(seeds) => seeds,
         Err(why) => return screen.fail(exit::USAGE, &why),
     };
     if global.dry_run {
-        for &seed in &seeds {
+        for seed in seeds {
             screen.print(&fuzz::text(&global.transports, seed));
         }
         return exit::OK;
     }
     let failures = Mutex::new(Vec::new());
-    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let next = Mutex::new(seeds.clone());
+    let done = AtomicU64::new(0);
+    let all = (seeds.end() - seeds.start()).saturating_add(1);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let workers = global.jobs.map_or(cores, usize::from).min(seeds.len());
-    let bar = screen.count_bar(seeds.len());
+    let workers = global.jobs.map_or(cores, usize::from);
+    let workers = workers.min(usize::try_from(all).unwrap_or(usize::MAX));
+    let bar = screen.count_bar(all);
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
                 while !interrupted() {
-                    let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                    let Some(seed) = next.lock().map_or(None, |mut seeds| seeds.next()) else {
                         break;
                     };
                     let found = one(seed, global);
@@ -60,7 +63,7 @@ pub(crate) fn run(args: &FuzzArgs, global: &Global, screen: &Screen) -> i32 {
             "{:#}\n",
             json!({ "seeds": done, "failed": failed })
         ));
-        return code(done == seeds.len(), &failures);
+        return code(done == all, &failures);
     }
     for (seed, found) in &failures {
         for line in found {
@@ -72,7 +75,7 @@ pub(crate) fn run(args: &FuzzArgs, global: &Global, screen: &Screen) -> i32 {
         ));
     }
     screen.say(&format!("{done} seeds, {} failed\n", failures.len()));
-    code(done == seeds.len(), &failures)
+    code(done == all, &failures)
 }
 
 fn code(all: bool, failures: &[(u64, Vec<String>)]) -> i32 {

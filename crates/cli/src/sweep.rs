@@ -1,5 +1,8 @@
 //! Lists and ranges in `--set`, multiplied out.
 
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
 /// A run that takes more combinations was a slip: it would not end this year. [ours]
 const RUNS_MAX: usize = 10_000;
 
@@ -59,10 +62,13 @@ pub(crate) struct Point {
 /// `[a, b]`, `lo..hi:step`, or one value.
 fn values(text: &str) -> Result<Vec<String>, String> {
     if let Some(list) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) {
-        let items: Vec<String> = split(list)
+        let mut items: Vec<String> = split(list)
             .into_iter()
             .map(|item| item.trim().trim_matches('"').to_owned())
             .collect();
+        // What is listed twice is run once.
+        let mut seen = BTreeSet::new();
+        items.retain(|item| seen.insert(item.clone()));
         return if items.iter().any(String::is_empty) {
             Err(format!("{text} has an empty item"))
         } else {
@@ -210,10 +216,9 @@ pub(crate) fn shard(text: &str) -> Result<Shard, String> {
 }
 
 /// `--seeds`: how many from `first` on, or `a..b` with both included.
-pub(crate) fn seeds(text: Option<&str>, first: u64) -> Result<Vec<u64>, String> {
-    let wrong = || "--seeds takes a number of seeds, like 5, or a range, like 1..5".to_owned();
-    let Some(text) = text else {
-        return Ok(vec![first]);
+pub(crate) fn seed_range(text: &str, first: u64) -> Result<RangeInclusive<u64>, String> {
+    let wrong = || {
+        format!("--seeds {text}: write a number of seeds, like 5, or a range upwards, like 1..5")
     };
     let number = |text: &str| text.trim().parse::<u64>().map_err(|_| wrong());
     let (low, high) = if let Some((low, high)) = text.split_once("..") {
@@ -222,10 +227,24 @@ pub(crate) fn seeds(text: Option<&str>, first: u64) -> Result<Vec<u64>, String> 
         let more = number(text)?.checked_sub(1).ok_or_else(wrong)?;
         (first, first.saturating_add(more))
     };
-    if low > high || usize::try_from(high - low).is_ok_and(|n| n >= RUNS_MAX) {
+    if low > high {
         return Err(wrong());
     }
-    Ok((low..=high).collect())
+    Ok(low..=high)
+}
+
+/// The seeds of a comparison; `first` alone where none are named.
+pub(crate) fn seeds(text: Option<&str>, first: u64) -> Result<Vec<u64>, String> {
+    let Some(text) = text else {
+        return Ok(vec![first]);
+    };
+    let range = seed_range(text, first)?;
+    if range.end() - range.start() >= RUNS_MAX as u64 {
+        return Err(format!(
+            "--seeds {text}: a comparison takes at most {RUNS_MAX} runs"
+        ));
+    }
+    Ok(range.collect())
 }
 
 #[cfg(test)]
@@ -253,6 +272,7 @@ mod tests {
             "w.load=0.5..0.6:0.1".into(),
         ];
         let points = points(&sets, &[1, 2]).unwrap();
+        assert_eq!(values("[a, b, \"a\"]").unwrap(), ["a", "b"]);
         assert_eq!(points.len(), 8);
         assert_eq!(points[2].sets, ["transport.kind=x", "a.b=7", "w.load=0.6"]);
         assert_eq!(
@@ -270,6 +290,12 @@ mod tests {
         assert_eq!(seeds(Some("3"), 5).unwrap(), [5, 6, 7]);
         assert_eq!(seeds(Some("2..4"), 1).unwrap(), [2, 3, 4]);
         assert!(seeds(Some("0"), 1).is_err() && seeds(Some("x"), 1).is_err());
+        assert_eq!(seeds(Some("1..10000"), 1).unwrap().len(), 10_000);
+        let error = seeds(Some("10001"), 1).unwrap_err();
+        assert!(error.contains("at most 10000 runs"), "{error}");
+        // Nothing but a comparison has that limit.
+        assert_eq!(seed_range("1..20000", 1).unwrap(), 1..=20_000);
+        assert!(seed_range("5..4", 1).is_err());
     }
 
     #[test]
