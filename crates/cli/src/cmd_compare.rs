@@ -7,12 +7,13 @@ use crate::find_load;
 use crate::progress::{catch_interrupts, interrupted};
 use crate::screen::Screen;
 use crate::sweep::{self, Point};
-use results::{Output, Summary, Verdict};
+use results::{ClaimError, Output, RunFolder, Summary, Verdict};
 use scenario::{Errors, Scenario};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// One run of the comparison: checked, not yet begun.
 pub(crate) struct Job {
@@ -23,7 +24,10 @@ pub(crate) struct Job {
 }
 
 /// A run that was refused, or that did not begin because of an interruption.
-pub(crate) type Outcome = Option<Result<Done, Errors>>;
+pub(crate) type Outcome = Option<Result<Done, Refusal>>;
+
+/// Between two looks at a folder that another process is writing. [ours]
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
     catch_interrupts();
@@ -78,7 +82,7 @@ impl Ended {
                 }
                 code
             }
-            Some(Err(errors)) => screen.wrong(&errors),
+            Some(Err(refusal)) => refusal.show(screen),
             None => {
                 self.unfinished += 1;
                 exit::INTERRUPTED
@@ -202,9 +206,17 @@ fn worse(a: i32, b: i32) -> i32 {
 }
 
 /// Why nothing runs.
+#[derive(Clone)]
 pub(crate) enum Refusal {
     Sweep(String),
     Scenario(Errors),
+    Folder(String),
+}
+
+impl From<Errors> for Refusal {
+    fn from(errors: Errors) -> Self {
+        Self::Scenario(errors)
+    }
 }
 
 impl Refusal {
@@ -212,6 +224,15 @@ impl Refusal {
         match self {
             Self::Sweep(why) => screen.fail(exit::USAGE, why),
             Self::Scenario(errors) => screen.wrong(errors),
+            Self::Folder(why) => screen.fail(exit::IO, why),
+        }
+    }
+
+    /// The same in words.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Sweep(why) | Self::Folder(why) => why.clone(),
+            Self::Scenario(errors) => errors.render(false).trim_end().to_owned(),
         }
     }
 }
@@ -292,27 +313,27 @@ pub(crate) fn run_all(
     screen: &Screen,
 ) -> Vec<Outcome> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    // Settings on which no result depends give one folder: it is made once.
+    let same = |job: &Job| jobs.iter().position(|other| other.dir == job.dir);
+    let first: Vec<usize> = jobs.iter().filter_map(same).collect();
+    let once: Vec<usize> = (0..jobs.len()).filter(|&i| first[i] == i).collect();
     let workers = global
         .jobs
         .map_or(cores, usize::from)
-        .min(jobs.len())
+        .min(once.len())
         .max(1);
     let slots: Vec<Mutex<Outcome>> = jobs.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
-    let bar = screen.count_bar(jobs.len());
+    let bar = screen.count_bar(once.len() as u64);
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
                 while !interrupted() {
-                    let i = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(job) = jobs.get(i) else { break };
-                    let mut result = one(job, args.again);
-                    if let Ok(done) = &mut result {
-                        // In its own folder a run knows nothing of its siblings.
-                        done.summary.settings.clone_from(&job.point.settings);
-                    }
+                    let n = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(&i) = once.get(n) else { break };
+                    let outcome = one(&jobs[i], args.again, screen);
                     if let Ok(mut slot) = slots[i].lock() {
-                        *slot = Some(result);
+                        *slot = outcome;
                     }
                     bar.inc(1);
                 }
@@ -320,28 +341,73 @@ pub(crate) fn run_all(
         }
     });
     bar.finish_and_clear();
-    slots
-        .into_iter()
-        .map(|slot| slot.into_inner().unwrap_or(None))
-        .collect()
+    let outcomes = slots.into_iter().map(|slot| slot.into_inner());
+    let outcomes: Vec<Outcome> = outcomes.map(|slot| slot.unwrap_or(None)).collect();
+    let of = |(job, &first): (&Job, &usize)| {
+        let mut outcome = outcomes[first].clone();
+        if let Some(Ok(done)) = &mut outcome {
+            // In its own folder a run knows nothing of its siblings.
+            done.summary.settings.clone_from(&job.point.settings);
+        }
+        outcome
+    };
+    jobs.iter().zip(&first).map(of).collect()
 }
 
-fn one(job: &Job, again: bool) -> Result<Done, Errors> {
+/// `None` where the user interrupted before it began.
+fn one(job: &Job, again: bool, screen: &Screen) -> Outcome {
     let scenario = job.scenario.lock().map_or(None, |mut slot| slot.take());
     let scenario = scenario.expect("each job is taken once");
-    if !again && let Some(done) = finished(&job.dir, &scenario)? {
-        return Ok(done);
+    let there = |again| match again {
+        true => Ok(None),
+        false => finished(&job.dir, &scenario).map_err(Refusal::Scenario),
+    };
+    match there(again).transpose() {
+        None => {}
+        done => return done,
     }
+    let (folder, waited) = match claim(&job.dir, screen) {
+        Ok(claimed) => claimed?,
+        Err(refusal) => return Some(Err(refusal)),
+    };
+    // Who had the folder before may have made just this run.
+    match there(again && !waited).transpose() {
+        None => {}
+        done => return done,
+    }
+    Some(make(scenario, job, &folder))
+}
+
+/// The folder, and whether another process had it until now; `None` after an interruption.
+fn claim(dir: &Path, screen: &Screen) -> Result<Option<(RunFolder, bool)>, Refusal> {
+    let mut waited = false;
+    while !interrupted() {
+        match RunFolder::claim(dir, &cmd_run::myself()) {
+            Ok(folder) => return Ok(Some((folder, waited))),
+            Err(ClaimError::Taken { path, by }) => {
+                if !waited {
+                    screen.warn(&format!("waiting for {}: {by} writes it", path.display()));
+                }
+                waited = true;
+                std::thread::sleep(LOOK_EVERY);
+            }
+            Err(error) => return Err(Refusal::Folder(error.to_string())),
+        }
+    }
+    Ok(None)
+}
+
+fn make(scenario: Scenario, job: &Job, folder: &RunFolder) -> Result<Done, Refusal> {
     let output = Output {
         hpcc_fct: scenario.output.flag("hpcc"),
         ..Output::default()
     };
     let assembled = scenario.assemble()?;
     let silent = Screen::silent();
-    let done = execute(&assembled, 1, &job.command, &job.dir, output, &silent)?;
+    let done = execute(&assembled, 1, &job.command, folder, output, &silent)?;
     if interrupted() {
         // The run may be whole and its report not: the next comparison makes it again.
-        results::files::unfinish(&job.dir);
+        folder.unfinish();
     }
     Ok(done)
 }

@@ -4,7 +4,7 @@ use crate::args::{Global, ScenarioArgs};
 use crate::exit;
 use crate::progress::{Viewer, catch_interrupts, clock};
 use crate::screen::Screen;
-use results::{FlowWriter, Meta, Output, Summary, Verdict};
+use results::{FlowWriter, Meta, Output, RunFolder, Summary, Verdict};
 use scenario::{Assembled, Errors, Request, Scenario};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -139,6 +139,13 @@ pub(crate) fn fingerprint(args: &ScenarioArgs, global: &Global, screen: &Screen)
     let record = assembled.run(threads, "", &mut viewer);
     viewer.finish();
     match record {
+        Ok(record) if record.status == results::Status::Interrupted => {
+            // Of a part of a run there is a hash, too, and nobody could tell it from the run's.
+            screen.fail(
+                exit::INTERRUPTED,
+                "interrupted: there is no fingerprint of a part of a run",
+            )
+        }
         Ok(record) => {
             let code = code_of(&Summary::of(&record), &[]);
             let print = format!("{:016x}", record.fingerprint);
@@ -180,10 +187,14 @@ pub(crate) fn run(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i32 
         screen.detail(&format!("warning: {warning}"));
     }
     // Whoever cannot write at all should not learn it after an hour.
-    if let Err(error) = FlowWriter::create(&dir) {
+    let folder = match RunFolder::claim(&dir, &myself()) {
+        Ok(folder) => folder,
+        Err(error) => return screen.fail(exit::IO, &error.to_string()),
+    };
+    if let Err(error) = FlowWriter::create(&folder) {
         return screen.fail(exit::IO, &error.to_string());
     }
-    match execute(&assembled, threads, &command, &dir, output, screen) {
+    match execute(&assembled, threads, &command, &folder, output, screen) {
         Ok(mut done) => {
             if let Err(error) = write_junit(global, &[(&done.summary, &done.verdicts)]) {
                 (done.failed, done.code) = (Some(error.to_string()), exit::IO);
@@ -210,6 +221,7 @@ pub(crate) fn write_junit(
 }
 
 /// A run that is over and written.
+#[derive(Clone)]
 pub(crate) struct Done {
     pub(crate) summary: Summary,
     pub(crate) verdicts: Vec<Verdict>,
@@ -224,12 +236,12 @@ pub(crate) fn execute(
     assembled: &Assembled,
     threads: u16,
     command: &str,
-    dir: &std::path::Path,
+    folder: &RunFolder,
     output: Output,
     screen: &Screen,
 ) -> Result<Done, Errors> {
     let conditions = assembled.scenario.conditions()?;
-    let (flows, mut failed) = match FlowWriter::create(dir) {
+    let (flows, mut failed) = match FlowWriter::create(folder) {
         Ok(writer) => (Some(writer), None),
         Err(error) => (None, Some(error.to_string())),
     };
@@ -256,7 +268,7 @@ pub(crate) fn execute(
         assembled.explain_slowest(&mut record, &summary, threads, &mut viewer);
         viewer.finish();
     }
-    let written = results::write_run(dir, &record, &summary, &verdicts, &meta, &output);
+    let written = results::write_run(folder, &record, &summary, &verdicts, &meta, &output);
     failed = failed
         .or(failed_stream)
         .or(written.err().map(|e| e.to_string()));
@@ -268,7 +280,7 @@ pub(crate) fn execute(
     Ok(Done {
         summary,
         verdicts,
-        dir: dir.to_path_buf(),
+        dir: folder.path().to_path_buf(),
         failed,
         code,
     })
@@ -351,6 +363,16 @@ pub(crate) fn files_line(dir: &std::path::Path) -> String {
     };
     // The same tables lie there as CSV.
     format!("{report}data: {}\n", dir.join("*.parquet").display())
+}
+
+/// This process, as other runs name it that want its folder.
+pub(crate) fn myself() -> String {
+    format!(
+        "process {} on {}, since {}",
+        std::process::id(),
+        host_name(),
+        rfc3339(crate::progress::date())
+    )
 }
 
 fn host_name() -> String {

@@ -5,7 +5,7 @@
 //! own folder, so a search that was killed goes on where it was.
 
 use crate::args::{CompareArgs, Global};
-use crate::cmd_compare::{Ended, Outcome, plan, points, run_all};
+use crate::cmd_compare::{Ended, Outcome, Refusal, plan, points, run_all};
 use crate::cmd_run::Done;
 use crate::exit;
 use crate::progress::interrupted;
@@ -75,10 +75,10 @@ impl Search {
 }
 
 /// Why a run does not count as sustaining its load.
-fn not_sustained(outcome: &Result<Done, scenario::Errors>) -> Option<String> {
+fn not_sustained(outcome: &Result<Done, Refusal>) -> Option<String> {
     let done = match outcome {
         Ok(done) => done,
-        Err(errors) => return Some(errors.render(false).trim_end().to_owned()),
+        Err(refusal) => return Some(refusal.text()),
     };
     let summary = &done.summary;
     let failed = done.verdicts.iter().find(|verdict| !verdict.passed);

@@ -26,7 +26,7 @@ mod verdict;
 pub use cmd_report::table;
 pub use cmd_run::derived;
 
-use args::{Cli, Command};
+use args::{Cli, Command, Global};
 use clap::Parser;
 use screen::Screen;
 use std::ffi::OsString;
@@ -84,47 +84,52 @@ pub fn main_with(args: impl Iterator<Item = OsString>, transports: &Registry) ->
     let mut cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
+            let printed = error.print();
+            if error.use_stderr() {
+                return exit::USAGE;
+            }
             // Help and version go to standard output and are no error.
-            let _ = error.print();
-            return if error.use_stderr() {
-                exit::USAGE
-            } else {
-                exit::OK
-            };
+            let screen = Screen::silent();
+            if let Err(lost) = printed {
+                screen.lose(lost);
+            }
+            return screen.end(exit::OK);
         }
     };
     cli.global.transports = transports.clone();
     cli.global.program = program.unwrap_or_default();
     let screen = Screen::new(&cli.global);
-    let global = &cli.global;
-    let Some(command) = cli.command else {
-        if cli.version {
-            return cmd_describe::version(global, &screen);
-        }
-        return screen.fail(
+    let code = match cli.command {
+        Some(command) => dispatch(command, &cli.global, &screen),
+        None if cli.version => cmd_describe::version(&cli.global, &screen),
+        None => screen.fail(
             exit::USAGE,
             "no command was given; tidegate --help lists them",
-        );
+        ),
     };
+    screen.end(code)
+}
+
+fn dispatch(command: Command, global: &Global, screen: &Screen) -> i32 {
     match command {
-        Command::Run(args) => cmd_run::run(&args, global, &screen),
-        Command::Check(args) => cmd_run::check(&args, global, &screen),
-        Command::Fingerprint(args) => cmd_run::fingerprint(&args, global, &screen),
-        Command::Compare(args) => cmd_compare::run(&args, global, &screen),
-        Command::Bench(args) => cmd_bench::run(&args, global, &screen),
-        Command::Reproduce(args) => cmd_reproduce::run(&args, global, &screen),
-        Command::Wire(args) => cmd_wire::run(&args, global, &screen),
-        Command::Why(args) => cmd_why::run(&args, global, &screen),
-        Command::Trace(args) => cmd_trace::run(&args, global, &screen),
-        Command::Pcap(args) => cmd_trace::pcap(&args, global, &screen),
-        Command::Fuzz(args) => cmd_fuzz::run(&args, global, &screen),
-        Command::New(args) => cmd_new::run(&args, global, &screen),
-        Command::NewTransport(args) => cmd_new_transport::run(&args, global, &screen),
-        Command::List(args) => cmd_describe::list(&args, global, &screen),
-        Command::Explain(args) => cmd_describe::explain(&args, global, &screen),
-        Command::Schema(args) => cmd_describe::schema(&args, global, &screen),
-        Command::Completions(args) => cmd_describe::completions(&args, global, &screen),
-        Command::Version => cmd_describe::version(global, &screen),
-        Command::Report(args) => cmd_report::run(&args, global, &screen),
+        Command::Run(args) => cmd_run::run(&args, global, screen),
+        Command::Check(args) => cmd_run::check(&args, global, screen),
+        Command::Fingerprint(args) => cmd_run::fingerprint(&args, global, screen),
+        Command::Compare(args) => cmd_compare::run(&args, global, screen),
+        Command::Bench(args) => cmd_bench::run(&args, global, screen),
+        Command::Reproduce(args) => cmd_reproduce::run(&args, global, screen),
+        Command::Wire(args) => cmd_wire::run(&args, global, screen),
+        Command::Why(args) => cmd_why::run(&args, global, screen),
+        Command::Trace(args) => cmd_trace::run(&args, global, screen),
+        Command::Pcap(args) => cmd_trace::pcap(&args, global, screen),
+        Command::Fuzz(args) => cmd_fuzz::run(&args, global, screen),
+        Command::New(args) => cmd_new::run(&args, global, screen),
+        Command::NewTransport(args) => cmd_new_transport::run(&args, global, screen),
+        Command::List(args) => cmd_describe::list(&args, global, screen),
+        Command::Explain(args) => cmd_describe::explain(&args, global, screen),
+        Command::Schema(args) => cmd_describe::schema(&args, global, screen),
+        Command::Completions(args) => cmd_describe::completions(&args, global, screen),
+        Command::Version => cmd_describe::version(global, screen),
+        Command::Report(args) => cmd_report::run(&args, global, screen),
     }
 }

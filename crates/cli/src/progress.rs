@@ -1,4 +1,4 @@
-//! The progress bar, and Ctrl-C.
+//! The progress bar, and signals that end a run.
 
 use crate::screen::Screen;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -10,23 +10,61 @@ use std::time::{Duration, Instant, SystemTime};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Lets Ctrl-C end runs after their current window. Pressed again it ends the program at once.
+/// A second signal within this time belongs to the first: a terminal that closes sends several. [ours]
+const SAME_SIGNAL: Duration = Duration::from_millis(500);
+
+/// Lets Ctrl-C end runs after their current window, and what asks a program to end (SIGTERM) or tells
+/// it that its terminal is gone (SIGHUP) likewise. Asked again it ends the program at once.
 pub(crate) fn catch_interrupts() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
+        let ignored = hangup::is_ignored();
+        let mut first = None;
         // Where a handler is set already (inside another program), that one decides.
-        let _ = ctrlc::set_handler(|| {
-            if INTERRUPTED.swap(true, Ordering::Relaxed) {
+        let _ = ctrlc::set_handler(move || {
+            let now = clock();
+            let asked = *first.get_or_insert(now);
+            INTERRUPTED.store(true, Ordering::Relaxed);
+            if now.duration_since(asked) > SAME_SIGNAL {
                 #[allow(clippy::exit, reason = "asked twice, and nothing else ends a window")]
                 std::process::exit(crate::exit::INTERRUPTED);
             }
         });
+        if ignored {
+            hangup::ignore();
+        }
     });
 }
 
-/// Whether Ctrl-C was pressed.
+/// Whether a run shall end.
 pub(crate) fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// What `nohup` asks for: to go on where the terminal is gone.
+#[cfg(unix)]
+mod hangup {
+    pub(super) fn is_ignored() -> bool {
+        let mut action = std::mem::MaybeUninit::<libc::sigaction>::uninit();
+        // SAFETY: with no new action the call only fills in the old one.
+        unsafe {
+            libc::sigaction(libc::SIGHUP, std::ptr::null(), action.as_mut_ptr()) == 0
+                && action.assume_init().sa_sigaction == libc::SIG_IGN
+        }
+    }
+
+    pub(super) fn ignore() {
+        // SAFETY: no code runs on a signal that is ignored.
+        unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+    }
+}
+
+#[cfg(not(unix))]
+mod hangup {
+    pub(super) fn is_ignored() -> bool {
+        false
+    }
+    pub(super) fn ignore() {}
 }
 
 /// Real time, for what people see; nothing simulated depends on it.
@@ -47,7 +85,7 @@ pub(crate) fn date() -> SystemTime {
 /// Between two looks at the clock.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Shows how far a run is, streams its completions to a file, and ends it on Ctrl-C.
+/// Shows how far a run is, streams its completions to a file, and ends it when asked to.
 pub(crate) struct Viewer {
     bar: Option<ProgressBar>,
     began: Instant,

@@ -1,7 +1,7 @@
 //! One run, without a terminal: errors come back as text, and Ctrl-C is Python's to handle.
 
 use pyo3::prelude::*;
-use results::{Meta, Output, RunRecord, Status, Summary, Verdict};
+use results::{Meta, Output, RunFolder, RunRecord, Status, Summary, Verdict};
 use scenario::{Errors, Progress, Request, Scenario, Watch};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -141,6 +141,8 @@ fn execute(
     };
     let threads = threads.unwrap_or_else(|| written_threads(&scenario));
     let assembled = scenario.assemble().map_err(wrong)?;
+    let who = format!("a process on {}, since {}", meta.host, meta.started);
+    let folder = RunFolder::claim(out, &who).map_err(|error| (exit::IO, error.to_string()))?;
     #[allow(
         clippy::disallowed_methods,
         reason = "meta.json says how long a run really took"
@@ -155,7 +157,7 @@ fn execute(
     let summary = Summary::of(&record);
     let verdicts: Vec<Verdict> = conditions.iter().map(|c| c.judge(&summary)).collect();
     assembled.explain_slowest(&mut record, &summary, threads, watch);
-    results::write_run(out, &record, &summary, &verdicts, &meta, &output)
+    results::write_run(&folder, &record, &summary, &verdicts, &meta, &output)
         .map_err(|error| (exit::IO, error.to_string()))?;
     Ok(verdict(&record, &verdicts))
 }

@@ -2,6 +2,7 @@
 //! and comes out byte for byte the same; `meta.json` comes last, so that its presence says that
 //! the directory is whole.
 
+use crate::folder::{RunFolder, open_locked};
 use crate::record::{FlowRow, Names, PortSeriesRow, RunRecord};
 use crate::summary::{Summary, active_span, fct, slowdown, utilisation};
 use crate::threshold::{Verdict, junit};
@@ -9,7 +10,7 @@ use model::{ByClass, Class, DropReason};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use units::Time;
@@ -87,37 +88,45 @@ impl std::error::Error for FileError {
 }
 
 const FLOWS: &str = "flows.csv";
-const FLOWS_PARTIAL: &str = "flows.partial.csv";
-const META: &str = "meta.json";
+pub(crate) const FLOWS_PARTIAL: &str = "flows.partial.csv";
+pub(crate) const META: &str = "meta.json";
+/// What a run may write besides `meta.json`, which comes last.
+const FILES: [&str; 14] = [
+    "resolved.toml",
+    "summary.json",
+    FLOWS,
+    "ports.csv",
+    "series.csv",
+    "flow-series.csv",
+    "flows.parquet",
+    "ports.parquet",
+    "series.parquet",
+    "flow-series.parquet",
+    "fct.txt",
+    "junit.xml",
+    "report.html",
+    FLOWS_PARTIAL,
+];
 
-/// Writes the directory of a run and returns the files, in the order written.
+/// Writes the directory of a run and returns the files, in the order written. What an earlier run
+/// wrote there and this one does not is removed.
 ///
 /// # Errors
 /// At the first file that cannot be written; the others stay.
 pub fn write_run(
-    dir: &Path,
+    folder: &RunFolder,
     run: &RunRecord,
     summary: &Summary,
     verdicts: &[Verdict],
     meta: &Meta,
     output: &Output,
 ) -> Result<Vec<PathBuf>, FileError> {
-    fs::create_dir_all(dir).map_err(|source| FileError {
-        path: dir.into(),
-        source,
-    })?;
+    let dir = folder.path();
     // A directory that is being overwritten is not whole.
-    match fs::remove_file(dir.join(META)) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => {
-            return Err(FileError {
-                path: dir.join(META),
-                source,
-            });
-        }
-        _ => {}
-    }
+    remove(dir.join(META))?;
     let mut written = Vec::new();
     let mut file = |name: &str, fill: &mut Fill<'_>| -> Result<(), FileError> {
+        assert!(FILES.contains(&name), "{name} would outlive its run");
         written.push(write(dir, name, fill)?);
         Ok(())
     };
@@ -155,7 +164,13 @@ pub fn write_run(
         let html = crate::report::html(run, summary, verdicts);
         file("report.html", &mut |out| out.write_all(html.as_bytes()))?;
     }
-    drop_partial(dir)?;
+    for name in FILES {
+        let path = dir.join(name);
+        if !written.contains(&path) {
+            remove(path)?;
+            remove(draft(dir, name))?;
+        }
+    }
     written.push(write(dir, META, &mut |out| {
         out.write_all(to_json(meta).as_bytes())
     })?);
@@ -166,12 +181,6 @@ pub fn write_run(
 pub fn made(dir: &Path) -> Option<Meta> {
     let text = fs::read_to_string(dir.join(META)).ok()?;
     serde_json::from_str(&text).ok()
-}
-
-/// Lets the run in `dir` no longer count as whole; what it wrote stays.
-pub fn unfinish(dir: &Path) {
-    // Where the file cannot be removed it could not have been written either.
-    let _ = fs::remove_file(dir.join(META));
 }
 
 /// Any result as one JSON document, indented, with a last newline.
@@ -190,9 +199,7 @@ pub fn read_summary(dir: &Path) -> Result<Summary, String> {
     let path = dir.join("summary.json");
     let text = fs::read_to_string(&path)
         .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    let schema = serde_json::from_str::<serde_json::Value>(&text)
-        .ok()
-        .and_then(|value| value.get("schema")?.as_u64());
+    let schema = layout(&text);
     if schema != Some(u64::from(crate::SCHEMA)) {
         return Err(format!(
             "{} has layout {}, not {}: run it again",
@@ -205,34 +212,59 @@ pub fn read_summary(dir: &Path) -> Result<Summary, String> {
         .map_err(|error| format!("{} is damaged ({error}): run it again", path.display()))
 }
 
+/// The layout that a summary says it has.
+fn layout(summary: &str) -> Option<u64> {
+    let value: serde_json::Value = serde_json::from_str(summary).ok()?;
+    value.get("schema")?.as_u64()
+}
+
+/// Whether the file at `path` is a summary, of this layout or another.
+pub(crate) fn is_summary(path: &Path) -> bool {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    layout(&text).is_some() && text.contains("\"fingerprint\"")
+}
+
 /// Puts a file's content into a writer.
 pub type Fill<'a> = dyn FnMut(&mut dyn Write) -> io::Result<()> + 'a;
 
-/// Writes `dir/name` whole or not at all: who reads it meanwhile finds the old one.
+/// Where the file `name` grows until it is whole.
+fn draft(dir: &Path, name: &str) -> PathBuf {
+    dir.join(format!(".{name}.draft"))
+}
+
+/// Writes `dir/name` whole or not at all: who reads it meanwhile finds the old one. Who writes it
+/// meanwhile waits.
 ///
 /// # Errors
 /// If it cannot be written.
 pub fn write(dir: &Path, name: &str, fill: &mut Fill<'_>) -> Result<PathBuf, FileError> {
-    let (path, draft) = (dir.join(name), dir.join(format!(".{name}.draft")));
-    let result = (|| {
-        let mut out = BufWriter::new(File::create(&draft)?);
-        fill(&mut out)?;
-        out.flush()?;
-        drop(out);
-        fs::rename(&draft, &path)
-    })();
+    let (path, draft) = (dir.join(name), draft(dir, name));
+    let wait = |file: &File| file.lock().map_err(TryLockError::Error);
+    let locked = open_locked(&draft, &wait).transpose();
+    let result = locked
+        .expect("waiting ends with the lock, or with an error")
+        .and_then(|file| {
+            let filled = (|| {
+                file.set_len(0)?;
+                let mut out = BufWriter::new(&file);
+                fill(&mut out)?;
+                out.flush()?;
+                drop(out);
+                fs::rename(&draft, &path)
+            })();
+            if filled.is_err() {
+                // The first error is the one to tell.
+                let _ = fs::remove_file(&draft);
+            }
+            filled
+        });
     match result {
         Ok(()) => Ok(path),
-        Err(source) => {
-            // The draft may not exist; the first error is the one to tell.
-            let _ = fs::remove_file(&draft);
-            Err(FileError { path, source })
-        }
+        Err(source) => Err(FileError { path, source }),
     }
 }
 
-fn drop_partial(dir: &Path) -> Result<(), FileError> {
-    let path = dir.join(FLOWS_PARTIAL);
+fn remove(path: PathBuf) -> Result<(), FileError> {
     match fs::remove_file(&path) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => Err(FileError { path, source }),
         _ => Ok(()),
@@ -247,14 +279,13 @@ pub struct FlowWriter {
 }
 
 impl FlowWriter {
-    /// Creates `dir` and the file.
+    /// Creates the file.
     ///
     /// # Errors
-    /// If one of them cannot be created.
-    pub fn create(dir: &Path) -> Result<Self, FileError> {
-        let path = dir.join(FLOWS_PARTIAL);
+    /// If it cannot be created.
+    pub fn create(folder: &RunFolder) -> Result<Self, FileError> {
+        let path = folder.path().join(FLOWS_PARTIAL);
         let begin = || {
-            fs::create_dir_all(dir)?;
             let mut out = BufWriter::new(File::create(&path)?);
             writeln!(out, "{FLOW_COLUMNS}")?;
             out.flush()?;
@@ -285,7 +316,7 @@ impl FlowWriter {
     }
 }
 
-const FLOW_COLUMNS: &str = "flow_id,conn,src,dst,size,start_ps,end_ps,fct_ps,ideal_ps,slowdown,\
+pub(crate) const FLOW_COLUMNS: &str = "flow_id,conn,src,dst,size,start_ps,end_ps,fct_ps,ideal_ps,slowdown,\
                             finished,received,stopped_ps,timed,tag,transport";
 
 /// One message. `fct_ps` and `slowdown` of an unfinished one are what it has taken until `end`.

@@ -12,6 +12,7 @@ mod chart;
 pub mod columns;
 pub mod compare;
 pub mod files;
+mod folder;
 mod grid;
 pub mod human;
 mod page;
@@ -25,6 +26,7 @@ pub mod trace;
 
 pub use apart::{Control, OfTag, OfTransport};
 pub use files::{FileError, FlowWriter, Meta, Output, write_run};
+pub use folder::{ClaimError, RunFolder};
 pub use grid::{Style, beside, wrap};
 pub use record::{
     Derived, FlowRow, FlowSeriesRow, Names, PortRow, PortSeriesRow, RunRecord, Status, StuckRow,

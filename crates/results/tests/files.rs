@@ -8,7 +8,7 @@
 mod common;
 
 use results::files::{made, read_summary};
-use results::{FlowWriter, Meta, Output, Summary, Threshold, write_run};
+use results::{ClaimError, FlowWriter, Meta, Output, RunFolder, Summary, Threshold, write_run};
 use std::fs;
 use std::path::Path;
 
@@ -19,7 +19,15 @@ const EVERYTHING: Output = Output {
     junit: true,
 };
 
+fn claim(dir: &Path) -> RunFolder {
+    RunFolder::claim(dir, "this test").unwrap()
+}
+
 fn write(dir: &Path, run: &results::RunRecord, meta: &Meta) -> Vec<String> {
+    write_into(&claim(dir), run, meta)
+}
+
+fn write_into(dir: &RunFolder, run: &results::RunRecord, meta: &Meta) -> Vec<String> {
     let summary = Summary::of(run);
     let verdict = Threshold::parse("drops.scheduled", "== 0")
         .unwrap()
@@ -80,7 +88,8 @@ fn everything_but_the_meta_file_is_byte_for_byte_the_same() {
 fn a_killed_run_leaves_its_completions_and_a_whole_one_does_not() {
     let dir = common::directory("killed");
     let run = common::incast();
-    let mut writer = FlowWriter::create(&dir).unwrap();
+    let folder = claim(&dir);
+    let mut writer = FlowWriter::create(&folder).unwrap();
     writer.append(&run.flows[..2], run.names()).unwrap();
     writer.append(&run.flows[2..3], run.names()).unwrap();
     let partial = fs::read_to_string(dir.join("flows.partial.csv")).unwrap();
@@ -91,7 +100,7 @@ fn a_killed_run_leaves_its_completions_and_a_whole_one_does_not() {
     );
     assert_eq!(made(&dir), None);
     drop(writer);
-    write(&dir, &run, &Meta::default());
+    write_into(&folder, &run, &Meta::default());
     assert!(made(&dir).is_some() && !dir.join("flows.partial.csv").exists());
     let whole = fs::read_to_string(dir.join("flows.csv")).unwrap();
     assert!(whole.starts_with(&partial), "the same rows, and the rest");
@@ -189,19 +198,144 @@ fn an_unwritable_directory_is_named_with_a_way_out() {
     fs::create_dir_all(&dir).unwrap();
     let blocked = dir.join("a-file");
     fs::write(&blocked, "").unwrap();
+    let error = RunFolder::claim(&blocked, "this test").unwrap_err();
+    assert!(
+        error.to_string().contains("a-file") && error.to_string().contains("--out"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_folder_is_one_runs_at_a_time_and_the_other_hears_whose() {
+    let dir = common::directory("claimed");
+    let first = RunFolder::claim(&dir, "process 7 on a, since noon").unwrap();
+    let error = RunFolder::claim(&dir, "another").unwrap_err();
+    assert!(matches!(error, ClaimError::Taken { .. }), "{error}");
+    assert!(
+        error.to_string().contains("process 7 on a, since noon"),
+        "{error}"
+    );
+    // A run that ended without a result leaves a mark, and nobody waits for it.
+    FlowWriter::create(&first).unwrap();
+    drop(first);
+    assert_eq!(hidden(&dir), [".running"]);
     let run = common::incast();
-    let error = write_run(
-        &blocked,
+    write(&dir, &run, &Meta::default());
+    assert!(hidden(&dir).is_empty(), "{:?}", hidden(&dir));
+    // One that wrote nothing at all leaves nothing.
+    let empty = dir.join("empty");
+    drop(claim(&empty));
+    assert!(!empty.exists());
+}
+
+fn hidden(dir: &Path) -> Vec<String> {
+    let names = fs::read_dir(dir).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.starts_with('.')).collect()
+}
+
+#[test]
+fn whoever_writes_the_same_file_meanwhile_waits() {
+    // Each file is written by several threads at once, and every version that is seen is whole.
+    let dir = common::directory("together");
+    fs::create_dir_all(&dir).unwrap();
+    let text = |n: usize| vec![b'a' + u8::try_from(n).unwrap(); 50_000 + n];
+    std::thread::scope(|scope| {
+        for n in 0..4 {
+            let dir = &dir;
+            scope.spawn(move || {
+                for _ in 0..20 {
+                    let fill = &mut |out: &mut dyn std::io::Write| {
+                        text(n).chunks(777).try_for_each(|part| out.write_all(part))
+                    };
+                    results::files::write(dir, "page.html", fill).unwrap();
+                    let seen = fs::read(dir.join("page.html")).unwrap();
+                    assert_eq!(seen, text(usize::from(seen[0] - b'a')));
+                }
+            });
+        }
+    });
+    assert!(hidden(&dir).is_empty());
+}
+
+#[test]
+fn what_a_stranger_wrote_is_not_written_over() {
+    let dir = common::directory("stranger");
+    fs::create_dir_all(&dir).unwrap();
+    for name in ["flows.csv", "thesis.tex", "summary.json", "x", "y"] {
+        fs::write(dir.join(name), "{\"schema\": 1}").unwrap();
+    }
+    let error = RunFolder::claim(&dir, "a run").unwrap_err();
+    let said = error.to_string();
+    assert!(
+        said.contains(
+            "no folder of a run: it holds flows.csv, summary.json, thesis.tex and 2 more"
+        ),
+        "{said}"
+    );
+    assert!(hidden(&dir).is_empty() && said.contains("--out"));
+    // Whatever a run left is a run's: whole, interrupted, or cut short by a full disk.
+    let run = common::incast();
+    for left in ["meta.json", "summary.json", "flows.partial.csv"] {
+        let dir = common::directory("left");
+        write(&dir, &run, &Meta::default());
+        let kept = fs::read(dir.join("summary.json")).unwrap();
+        for entry in fs::read_dir(&dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.file_name().unwrap() != left {
+                fs::remove_file(path).unwrap();
+            }
+        }
+        match left {
+            "summary.json" => fs::write(dir.join(left), kept).unwrap(),
+            "flows.partial.csv" => fs::write(dir.join(left), "flow_id,co").unwrap(),
+            _ => {}
+        }
+        claim(&dir);
+    }
+}
+
+#[test]
+fn nothing_of_an_older_run_stays_beside_the_files_of_this_one() {
+    let dir = common::directory("older");
+    let mut run = common::mixed(300);
+    assert!(!run.port_series.is_empty());
+    write(&dir, &run, &Meta::default());
+    fs::write(dir.join(".fct.txt.draft"), "half").unwrap();
+    fs::write(dir.join("notes.txt"), "mine").unwrap();
+    run.port_series.clear();
+    let only = Output {
+        csv: false,
+        report: false,
+        hpcc_fct: false,
+        junit: false,
+    };
+    let folder = claim(&dir);
+    write_run(
+        &folder,
         &run,
         &Summary::of(&run),
         &[],
         &Meta::default(),
-        &EVERYTHING,
+        &only,
     )
-    .unwrap_err();
-    assert!(
-        error.to_string().contains("a-file") && error.to_string().contains("--out"),
-        "{error}"
+    .unwrap();
+    drop(folder);
+    let names = fs::read_dir(&dir).unwrap();
+    let mut names: Vec<_> = names
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        [
+            "flows.parquet",
+            "meta.json",
+            "notes.txt",
+            "ports.parquet",
+            "resolved.toml",
+            "summary.json"
+        ]
     );
 }
 

@@ -1,0 +1,265 @@
+//! Where runs write, and how they end when somebody ends them.
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+mod common;
+
+use common::{Folder, SMALL, text, tidegate};
+use results::RunFolder;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+/// The program, started and not waited for.
+fn start(folder: &Path, args: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tidegate"));
+    let command = command.current_dir(folder).args(args);
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+#[allow(clippy::disallowed_methods, reason = "another process takes its time")]
+fn wait_until(true_some_day: impl Fn() -> bool) {
+    for _ in 0..6_000 {
+        if true_some_day() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("it did not come to that within a minute");
+}
+
+#[test]
+fn a_name_leads_out_of_no_folder() {
+    let folder = Folder::new("names");
+    std::fs::create_dir(folder.path("here")).unwrap();
+    let file = folder.write("small.toml", &format!("name = \"../../x\"\n{SMALL}"));
+    for args in [
+        &["run", "incast", "--set", "name=\"../../x\""][..],
+        &["run", &file],
+    ] {
+        let output = tidegate(&folder.path("here"), args);
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+        assert!(text(&output.stderr).contains("name cannot be used"));
+    }
+    assert!(!folder.path("here/out").exists() && !folder.path("x").exists());
+}
+
+#[test]
+fn the_second_run_into_a_folder_is_refused_and_hears_of_the_first() {
+    let folder = Folder::new("second");
+    let file = folder.write("small.toml", SMALL);
+    let first = RunFolder::claim(&folder.path("x"), "process 7 on here").unwrap();
+    let output = tidegate(&folder.0, &["run", &file, "--out", "x"]);
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stdout));
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("process 7 on here") && said.contains("--out"),
+        "{said}"
+    );
+    drop(first);
+    let output = tidegate(&folder.0, &["run", &file, "--out", "x"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_folder_that_is_no_runs_is_left_alone() {
+    let folder = Folder::new("foreign");
+    let file = folder.write("small.toml", SMALL);
+    let before = std::fs::read_dir(&folder.0).unwrap().count();
+    let output = tidegate(&folder.0, &["run", &file, "--out", "."]);
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stdout));
+    let said = text(&output.stderr);
+    assert!(said.contains("it holds small.toml"), "{said}");
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), before);
+}
+
+#[test]
+fn equal_settings_are_run_once_and_threads_are_no_setting() {
+    let folder = Folder::new("once");
+    let file = folder.write("small.toml", SMALL);
+    let sets = ["--set", "run.threads=[1,2,4]", "--jobs", "3", "--json"];
+    let output = tidegate(&folder.0, &[&["compare", &file][..], &sets].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let runs = said["runs"].as_array().unwrap();
+    let of = |pick: fn(&serde_json::Value) -> &serde_json::Value| -> Vec<String> {
+        runs.iter().map(|run| pick(run).to_string()).collect()
+    };
+    let dirs = of(|run| &run["dir"]);
+    assert!(
+        dirs.len() == 3 && dirs.iter().all(|dir| *dir == dirs[0]),
+        "{dirs:?}"
+    );
+    let threads = of(|run| &run["summary"]["settings"][0][1]);
+    assert_eq!(threads, ["\"1\"", "\"2\"", "\"4\""]);
+    let sets = ["--set", "transport.kind=[dctcp,dctcp]", "--json", "--again"];
+    let output = tidegate(&folder.0, &[&["compare", &file][..], &sets].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(said["runs"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn two_comparisons_at_once_end_as_one_alone() {
+    let folder = Folder::new("both");
+    let file = folder.write("small.toml", SMALL);
+    let args = ["compare", &file, "--seeds", "4", "--again"];
+    let both = [start(&folder.0, &args), start(&folder.0, &args)];
+    let ended: Vec<Output> = both
+        .into_iter()
+        .map(|c| c.wait_with_output().unwrap())
+        .collect();
+    for output in &ended {
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    }
+    assert_eq!(text(&ended[0].stdout), text(&ended[1].stdout));
+    let out = std::fs::read_dir(folder.path("out")).unwrap();
+    let left: Vec<_> = out.map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(left.len(), 5, "four runs and a page: {left:?}");
+    for dir in left.iter().filter(|path| path.is_dir()) {
+        assert!(dir.join("meta.json").exists() && !dir.join(".running").exists());
+    }
+}
+
+#[test]
+fn a_comparison_waits_for_a_folder_that_another_process_writes() {
+    let folder = Folder::new("waits");
+    let file = folder.write("small.toml", SMALL);
+    let plan = tidegate(&folder.0, &["run", &file, "--dry-run"]);
+    let plan = text(&plan.stdout);
+    let (_, dir) = plan.trim_end().rsplit_once("would write ").unwrap();
+    let first = RunFolder::claim(&folder.path(dir), "process 7 on here").unwrap();
+    let mut child = start(&folder.0, &["compare", &file]);
+    let mut line = String::new();
+    let mut errors = std::io::BufReader::new(child.stderr.take().unwrap());
+    std::io::BufRead::read_line(&mut errors, &mut line).unwrap();
+    assert!(line.contains("process 7 on here"), "{line}");
+    assert!(child.try_wait().unwrap().is_none());
+    drop(first);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+/// A run that takes minutes where nobody ends it.
+const LONG: &str = "[topology]\nkind = \"star\"\nhosts = 8\n[workload]\nkind = \"random\"\nsizes = \
+                    \"web-search\"\nload = 0.5\nmessages = 200000\n";
+
+#[cfg(unix)]
+#[test]
+fn whatever_asks_a_run_to_end_lets_it_keep_what_it_has() {
+    for signal in ["TERM", "HUP", "INT"] {
+        let folder = Folder::new(&format!("signal-{signal}"));
+        let file = folder.write("long.toml", LONG);
+        let child = start(&folder.0, &["run", &file, "--out", "x"]);
+        let rows = || std::fs::read_to_string(folder.path("x/flows.partial.csv"));
+        wait_until(|| rows().is_ok_and(|text| text.lines().count() > 1));
+        let kill = |signal: &str| {
+            let id = child.id().to_string();
+            let status = Command::new("kill").args(["-s", signal, &id]).status();
+            assert!(status.unwrap().success());
+        };
+        kill(signal);
+        // A terminal that closes tells it twice.
+        kill(signal);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(130),
+            "{signal}: {}",
+            text(&output.stderr)
+        );
+        let summary = std::fs::read_to_string(folder.path("x/summary.json")).unwrap();
+        assert!(summary.contains("\"status\": \"interrupted\""));
+        assert!(folder.path("x/meta.json").exists() && !folder.path("x/.running").exists());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_under_nohup_outlives_its_terminal() {
+    let folder = Folder::new("nohup");
+    let file = folder.write("long.toml", &LONG.replace("200000", "3000"));
+    let script = "trap '' HUP; exec \"$0\" \"$@\"";
+    let child = Command::new("sh")
+        .args([
+            "-c",
+            script,
+            env!("CARGO_BIN_EXE_tidegate"),
+            "run",
+            &file,
+            "--out",
+            "x",
+        ])
+        .current_dir(&folder.0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_until(|| folder.path("x/flows.partial.csv").exists());
+    let id = child.id().to_string();
+    let status = Command::new("kill").args(["-s", "HUP", &id]).status();
+    assert!(status.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_part_of_a_run_has_no_fingerprint() {
+    let folder = Folder::new("print");
+    let file = folder.write("long.toml", LONG);
+    for json in [false, true] {
+        let args = ["fingerprint", &file, "--json"];
+        let child = start(&folder.0, &args[..2 + usize::from(json)]);
+        let id = child.id().to_string();
+        // Sooner than its handler stands, the signal just ends it.
+        let caught = format!("/proc/{id}/status");
+        wait_until(|| {
+            let text = std::fs::read_to_string(&caught).unwrap_or_default();
+            let line = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            let mask = line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+            mask.is_some_and(|mask| mask & (1 << 14) != 0)
+        });
+        let status = Command::new("kill").args(["-s", "TERM", &id]).status();
+        assert!(status.unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+        assert_eq!(text(&output.stdout), "");
+        assert!(text(&output.stderr).contains("no fingerprint"));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_printed_is_an_error() {
+    let folder = Folder::new("full");
+    let file = folder.write("small.toml", SMALL);
+    let full = || {
+        Stdio::from(
+            std::fs::OpenOptions::new()
+                .write(true)
+                .open("/dev/full")
+                .unwrap(),
+        )
+    };
+    for args in [
+        &["fingerprint", &file][..],
+        &["run", &file, "--json"],
+        &["schema"],
+        &["--help"],
+        &["completions", "bash"],
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tidegate"));
+        let command = command.current_dir(&folder.0).args(args).stdout(full());
+        let output = command.stderr(Stdio::piped()).spawn().unwrap();
+        let output = output.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(4), "{args:?}");
+        assert!(
+            text(&output.stderr).contains("cannot write standard output"),
+            "{args:?}"
+        );
+    }
+    // A reader that has seen enough is none.
+    let mut child = start(&folder.0, &["schema"]);
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
