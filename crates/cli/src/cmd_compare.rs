@@ -341,8 +341,10 @@ pub(crate) fn run_all(
         }
     });
     bar.finish_and_clear();
-    let outcomes = slots.into_iter().map(|slot| slot.into_inner());
-    let outcomes: Vec<Outcome> = outcomes.map(|slot| slot.unwrap_or(None)).collect();
+    let outcomes: Vec<Outcome> = slots
+        .into_iter()
+        .map(|slot| slot.into_inner().unwrap_or(None))
+        .collect();
     let of = |(job, &first): (&Job, &usize)| {
         let mut outcome = outcomes[first].clone();
         if let Some(Ok(done)) = &mut outcome {
@@ -358,9 +360,12 @@ pub(crate) fn run_all(
 fn one(job: &Job, again: bool, screen: &Screen) -> Outcome {
     let scenario = job.scenario.lock().map_or(None, |mut slot| slot.take());
     let scenario = scenario.expect("each job is taken once");
-    let there = |again| match again {
-        true => Ok(None),
-        false => finished(&job.dir, &scenario).map_err(Refusal::Scenario),
+    let there = |again| {
+        if again {
+            Ok(None)
+        } else {
+            finished(&job.dir, &scenario).map_err(Refusal::Scenario)
+        }
     };
     match there(again).transpose() {
         None => {}
@@ -389,6 +394,7 @@ fn claim(dir: &Path, screen: &Screen) -> Result<Option<(RunFolder, bool)>, Refus
                     screen.warn(&format!("waiting for {}: {by} writes it", path.display()));
                 }
                 waited = true;
+                #[allow(clippy::disallowed_methods, reason = "another process takes its time")]
                 std::thread::sleep(LOOK_EVERY);
             }
             Err(error) => return Err(Refusal::Folder(error.to_string())),

@@ -324,3 +324,47 @@ fn a_file_that_somebody_sends_names_no_folder_elsewhere() {
     }
     good(&format!("{INCAST}[output]\ndir = \"./mine/here\"\n"), &[]);
 }
+
+#[test]
+fn a_jitter_beyond_all_times_is_refused() {
+    let longest = "18446744073709551615ps";
+    for kind in ["incast", "permutation", "shuffle", "all-to-all"] {
+        let text = |start: &str| {
+            format!("[workload]\nkind = \"{kind}\"\nstart = \"{start}\"\njitter = \"{longest}\"\n")
+        };
+        let Err(errors) = good(&text("1ps"), &[]).assemble() else {
+            panic!("accepted")
+        };
+        let said = errors.render(false);
+        assert!(
+            said.contains("start and jitter together") && said.contains("t.toml:4:"),
+            "{said}"
+        );
+        // Without a start it fits, and once was drawn from no number at all.
+        assert!(good(&text("0s"), &[]).assemble().is_ok());
+    }
+}
+
+#[test]
+fn only_a_scenario_is_included() {
+    let folder = std::env::temp_dir().join(format!("tidegate-include-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("outer.toml");
+    std::fs::write(&file, format!("include = \"secret\"\n{INCAST}")).unwrap();
+    std::fs::write(folder.join("secret"), "root:x:0:0\n").unwrap();
+    let from = file.display().to_string();
+    let request = crate::Request {
+        from: &from,
+        sets: &[],
+    };
+    let Err(errors) = crate::load(&request) else {
+        panic!("accepted")
+    };
+    let said = errors.render(false);
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(
+        said.contains("secret is no scenario file") && said.contains(".toml"),
+        "{said}"
+    );
+    assert!(!said.contains("root:"), "{said}");
+}
