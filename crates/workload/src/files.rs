@@ -374,9 +374,14 @@ mod tests {
         for tag in 0..65_535 {
             writeln!(text, "0,1,1B,0s,t{tag}").unwrap();
         }
-        assert_eq!(parse_csv(&text, 2).unwrap().tags.len(), 65_535);
+        assert_eq!(
+            parse_csv(&text, 2, &BTreeMap::new()).unwrap().tags.len(),
+            65_535
+        );
         text.push_str("0,1,1B,0s,t7\n0,1,1B,0s,more\nnonsense\n");
-        let error = parse_csv(&text, 2).unwrap_err().to_string();
+        let error = parse_csv(&text, 2, &BTreeMap::new())
+            .unwrap_err()
+            .to_string();
         assert!(
             error.starts_with("65537:11: \"more\" is one tag too many"),
             "{error}"
@@ -387,7 +392,10 @@ mod tests {
     fn a_byte_order_mark_is_no_part_of_a_file() {
         let list = "src,dst,size,start\n0,1,64KB,2us\n";
         let marked = format!("\u{feff}{list}");
-        assert_eq!(parse_csv(&marked, 2), parse_csv(list, 2));
+        assert_eq!(
+            parse_csv(&marked, 2, &BTreeMap::new()),
+            parse_csv(list, 2, &BTreeMap::new())
+        );
         let flows = "1\n0 1 3 100 5 2\n";
         assert_eq!(
             parse_hpcc(&format!("\u{feff}{flows}"), any_host),
