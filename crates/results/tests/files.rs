@@ -371,7 +371,7 @@ fn samples_that_say_nothing_new_are_left_out_and_can_be_put_back() {
         let sent: Vec<_> = row.sent.iter().map(|(_, n)| n.to_string()).collect();
         let sent = sent.join(",");
         let now = format!("{},{},{sent}", row.queue, row.credits);
-        let nothing = "0,0,0,0,0,0,0".to_owned();
+        let nothing = ["0"; 2 + model::Class::COUNT].join(",");
         assert_eq!(*known.get(&row.link).unwrap_or(&nothing), now, "{key}");
     }
     assert_eq!(lines.next(), None);
