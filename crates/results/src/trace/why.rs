@@ -5,7 +5,8 @@
 //!
 //! 1. A packet's way: propagation and serialisation of each link, queueing before each link.
 //! 2. What let the packet leave. Data sent again: its first transmission; the time between is
-//!    *retransmission*. Data that a credit released: that credit. Other packets: the last packet of the
+//!    *retransmission*, but from the receiver's first word after the loss on the wait for the credit that
+//!    released it is *waiting for credit*. Data that a credit released: that credit. Other packets: the last packet of the
 //!    connection that had come in before. The time between is *host*, except while the host's line was
 //!    busy with the connection's own packets: that is serialisation.
 //! 3. A credit left because the receiver knew of the message: from the first packet of the sender that
@@ -344,9 +345,10 @@ impl Walk<'_> {
             match self.released(at) {
                 Released::Again(first) => {
                     let since = self.flights[first].sent();
+                    let known = self.until_credit(first, at).unwrap_or(left);
                     self.add(
                         Part::Retransmission,
-                        since..left,
+                        since..known,
                         host,
                         None,
                         "sent in vain",
@@ -559,6 +561,51 @@ impl Walk<'_> {
                 }
             }
         }
+    }
+
+    /// Explains the time before flight `at`, which repeats `first`, as far back as the receiver's first
+    /// word after the loss: from then on it lacked a credit. Returns that moment; `None` where the
+    /// credit was there before.
+    fn until_credit(&mut self, first: usize, at: usize) -> Option<Time> {
+        let (flight, left) = (self.flights[at], self.flights[at].sent());
+        let cause = self.credit_of(at)?;
+        let (credit, lost) = (self.flights[cause], last_moment(self.flights[first]));
+        let back = flight.packet.to().0;
+        let words = self
+            .flights
+            .iter()
+            .filter(|word| word.from(self.network) == back && word.packet.class() != Class::Credit);
+        let known = words
+            .map(|word| word.sent())
+            .filter(|&sent| sent >= lost)
+            .min()?;
+        if known >= credit.sent() {
+            return None;
+        }
+        let came = credit.arrived().expect("it came in");
+        let what = |flight: &Flight| {
+            let codec = self.network.codec(flight.packet.conn);
+            format!("before {}", codec.describe(&flight.packet))
+        };
+        let (data, released) = (what(flight), what(credit));
+        let host = self.name(flight.from(self.network));
+        self.add(Part::Host, came..left, host, None, &data);
+        self.way(cause);
+        let host = self.name(back);
+        self.add(Part::Credit, known..credit.sent(), host, None, &released);
+        Some(known)
+    }
+
+    /// The credit that flight `at` answers, where it came in before.
+    fn credit_of(&self, at: usize) -> Option<usize> {
+        let flight = self.flights[at];
+        let (left, host) = (flight.sent(), flight.from(self.network));
+        self.flights[..at].iter().rposition(|credit| {
+            credit.packet.to().0 == host
+                && credit.packet.class() == Class::Credit
+                && credit.arrived().is_some_and(|came| came <= left)
+                && self.answers(flight, credit) == Some(true)
+        })
     }
 
     /// The first transmission of what a flight repeats, since the message began. Of packets without
