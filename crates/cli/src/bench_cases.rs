@@ -357,7 +357,9 @@ impl Case {
             Bytes(encap.wire_max().into()),
             Bytes(encap.frame_min.into()),
         );
-        let base_rtt = topology.max_base_rtt(&Routes::new(&topology, &[]), data, control);
+        let routes = Routes::new(&topology, &[]);
+        let base_rtt = topology.max_base_rtt(&routes, data, control);
+        let control_rtt = topology.max_base_rtt(&routes, control, control);
         let make = |config: &EndpointConfig| factory.make(config);
         let setup = Setup {
             ports: topology.links.iter().map(|link| port(link.rate)).collect(),
@@ -366,6 +368,7 @@ impl Case {
             make: &make,
             encap,
             base_rtt,
+            control_rtt,
             switch: SwitchSpec {
                 memory,
                 ..SwitchSpec::default()

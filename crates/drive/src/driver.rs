@@ -108,6 +108,7 @@ impl<W: Wire> Driver<W> {
             host: HostId(0),
             rate: config.rate,
             base_rtt: config.base_rtt,
+            control_rtt: config.base_rtt,
             encap: Encap::UDP,
             port_buffer: config.socket_buffer,
             line_share: model::intent::CreditSpec::WHOLE,

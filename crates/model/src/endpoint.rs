@@ -153,8 +153,10 @@ pub struct EndpointConfig {
     pub host: HostId,
     /// Rate of the host's link.
     pub rate: Rate,
-    /// Longest round trip of an idle network, frames included.
+    /// Longest round trip of an idle network, with a full frame there and the smallest back.
     pub base_rtt: Span,
+    /// The same with the smallest frames both ways: from a request to its answer.
+    pub control_rtt: Span,
     /// Frame sizes.
     pub encap: Encap,
     /// Largest buffer a packet can wait in, per hop, for safety timers.
@@ -167,9 +169,9 @@ pub struct EndpointConfig {
 }
 
 impl EndpointConfig {
-    /// Bandwidth-delay product of the host's link and the base round trip, in wire bytes.
+    /// Bandwidth-delay product, in wire bytes: what the host's link carries from a request to its answer.
     pub fn bdp(&self) -> Bytes {
-        self.rate.bytes_in(self.base_rtt)
+        self.rate.bytes_in(self.control_rtt)
     }
 }
 

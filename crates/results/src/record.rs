@@ -145,7 +145,7 @@ pub struct Derived {
     pub base_rtt: Span,
     /// The same without frames: propagation and fixed latencies alone.
     pub propagation_rtt: Span,
-    /// Bandwidth-delay product of the host rate and `base_rtt`, in wire bytes.
+    /// Bandwidth-delay product, in wire bytes: what a host's link carries from a request to its answer.
     pub bdp: Bytes,
     /// Derived values for people, as `(name, value with unit)`, also of what only the scenario
     /// knows: credit rate, queue bounds. Where there are any, reports show them instead of the

@@ -51,6 +51,8 @@ pub struct Assembled {
     pub propagation_rtt: Span,
     /// The same with a full frame there and a smallest frame back.
     pub base_rtt: Span,
+    /// The same with the smallest frames both ways.
+    pub control_rtt: Span,
     /// What to sample.
     pub probes: Probes,
     /// The scenario in a few words.
@@ -159,7 +161,8 @@ impl Scenario {
         }
         need.messages = traffic.messages.len() as u64;
         need.fits(&self.workloads[0], limit)?;
-        let (propagation_rtt, base_rtt) = network::round_trips(&topology, &routes, encap);
+        let (propagation_rtt, base_rtt, control_rtt) =
+            network::round_trips(&topology, &routes, encap);
         let of_hosts = topology.links.iter().filter(|l| topology.is_host(l.from));
         let fastest = of_hosts.map(|link| link.rate).max().unwrap_or_default();
         let every = self.output.span("every");
@@ -191,6 +194,7 @@ impl Scenario {
             fastest,
             propagation_rtt,
             base_rtt,
+            control_rtt,
             probes,
         })
     }
@@ -289,9 +293,10 @@ impl Assembled {
         self.fastest
     }
 
-    /// Bandwidth-delay product of the host rate and the base round trip, in wire bytes.
+    /// Bandwidth-delay product, in wire bytes: what the fastest host link carries from a request to its
+    /// answer over the longest path.
     pub fn bdp(&self) -> Bytes {
-        self.host_rate().bytes_in(self.base_rtt)
+        self.host_rate().bytes_in(self.control_rtt)
     }
 
     /// What the first workload draws its sizes from, if it does.
@@ -371,6 +376,7 @@ impl Assembled {
             make,
             encap: self.encap,
             base_rtt: self.base_rtt,
+            control_rtt: self.control_rtt,
             switch: network::switch(&self.scenario.switch),
             control: None,
             faults: self.faults.clone(),

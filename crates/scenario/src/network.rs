@@ -549,12 +549,13 @@ fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Longest round trips, of propagation alone and with a full frame there and the smallest back.
+/// Longest round trips: of propagation alone, with a full frame there and the smallest back, and with
+/// the smallest both ways.
 pub(crate) fn round_trips(
     topology: &Topology,
     routes: &topology::Routes,
     encap: Encap,
-) -> (Span, Span) {
+) -> (Span, Span, Span) {
     let (data, control) = (
         Bytes(encap.wire_max().into()),
         Bytes(encap.frame_min.into()),
@@ -562,5 +563,6 @@ pub(crate) fn round_trips(
     (
         topology.max_base_rtt(routes, Bytes(0), Bytes(0)),
         topology.max_base_rtt(routes, data, control),
+        topology.max_base_rtt(routes, control, control),
     )
 }

@@ -69,6 +69,7 @@ fn run_seeded(
         make: &make,
         encap: net.encap,
         base_rtt: net.base_rtt,
+        control_rtt: net.control_rtt,
         switch: model::intent::SwitchSpec::default(),
         control: None,
         faults: net.faults.clone(),
@@ -110,6 +111,7 @@ fn in_an_idle_network_a_burst_takes_no_longer_than_its_bytes() {
         assert_eq!(net.propagation_rtt, one_way.times(2), "{hops} hops");
         // What the line carries while a request goes there and its credit comes back.
         let bdp = RATE.bytes_in(net.propagation_rtt + line(SMALL).times(2 * hops));
+        assert_eq!(bdp, net.bdp(), "{hops} hops: what `check` prints");
         let frames = bdp.get() / FRAME;
         assert!(frames > 1, "{hops} hops: {bdp}");
         for (bytes, sizes) in [

@@ -64,6 +64,7 @@ fn main() {
         make: &make,
         encap: Encap::PAPER,
         base_rtt: Span::us(12),
+        control_rtt: Span::us(11),
         switch: SwitchSpec::default(),
         control: None,
         faults: Vec::new(),

@@ -79,6 +79,7 @@ impl Common {
                 host: HostId(0),
                 rate: Rate(0),
                 base_rtt: setup.base_rtt,
+                control_rtt: setup.control_rtt,
                 encap: setup.encap,
                 port_buffer: buffers.max().unwrap_or(Bytes(0)),
                 line_share: model::intent::CreditSpec::WHOLE,

@@ -27,8 +27,10 @@ pub struct Setup<'a> {
     pub make: &'a MakeEndpoint<'a>,
     /// Frame sizes.
     pub encap: Encap,
-    /// Round trip of the longest path with nothing in the way, frames included.
+    /// Round trip of the longest path with nothing in the way: a full frame there, the smallest back.
     pub base_rtt: Span,
+    /// The same with the smallest frames both ways.
+    pub control_rtt: Span,
     /// What every switch does, beside its ports.
     pub switch: SwitchSpec,
     /// Makes the flow control of a switch, by its node's number; none where links are not controlled.

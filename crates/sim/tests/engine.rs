@@ -72,6 +72,7 @@ fn setup(topology: Topology, traffic: Traffic, spec: &PortSpec) -> Setup<'static
         make: &window,
         encap: Encap::PAPER,
         base_rtt: Span::us(20),
+        control_rtt: Span::us(19),
         switch: SwitchSpec::default(),
         control: None,
         faults: Vec::new(),

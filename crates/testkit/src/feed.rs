@@ -91,6 +91,7 @@ pub fn feed(make: &Make<'_>, codec: &'static dyn Codec, bytes: &[u8]) {
             host,
             rate: RATE,
             base_rtt: Span::us(12),
+            control_rtt: Span::us(11),
             encap: Encap::PAPER,
             port_buffer: Bytes(384_500),
             line_share: model::intent::CreditSpec::WHOLE,

@@ -290,6 +290,7 @@ impl<'a> Pair<'a> {
             host,
             rate: self.rate,
             base_rtt: (self.delay + self.delay + full + small).times(links),
+            control_rtt: (self.delay + small).times(2 * links),
             encap: self.encap,
             port_buffer: Bytes(self.buffer.0.min(PORT_BUFFER.0)),
             line_share: model::intent::CreditSpec::WHOLE,

@@ -77,17 +77,7 @@ impl Settings {
             config.base_rtt.times(3) + drain
         };
         let request_retry = params.request_retry.max(retry_min).max(safety);
-        // The round trip of a request and its credit: full frames cost a hop more than small ones.
-        let excess =
-            line.of(config.encap.wire_max().into()) - line.of(config.encap.frame_min.into());
-        let control_rtt = Span(
-            config
-                .base_rtt
-                .0
-                .saturating_sub(excess.times(config.hops_max.into()).0),
-        );
-        let bdp = config.rate.bytes_in(control_rtt).get();
-        let burst = params.burst.unwrap_or(bdp);
+        let burst = params.burst.unwrap_or_else(|| config.bdp().get());
         Self {
             law,
             encap: config.encap,

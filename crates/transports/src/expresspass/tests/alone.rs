@@ -28,6 +28,7 @@ impl Alone {
             host: id,
             rate: Rate::gbps(10),
             base_rtt: Span::us(12),
+            control_rtt: Span::us(11),
             encap: Encap::PAPER,
             port_buffer: Bytes(384_500),
             line_share: model::intent::CreditSpec::WHOLE,
