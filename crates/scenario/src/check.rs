@@ -205,7 +205,8 @@ impl Assembled {
             credit_size_min: size("credit_size_min")?,
             credit_size_mean: credit.size_mean,
             frame_max: credit.frame_max,
-            bucket: credit.bucket,
+            // A credit that a host's line held back may leave together with the bucket.
+            bucket: credit.bucket + u16::from(parameters.get("nic_jitter")?.as_float()? > 0.0),
         };
         let lines: Option<Vec<_>> = (0..self.topology.links.len())
             .map(|link| self.line(link))

@@ -1,21 +1,37 @@
 //! What a receiver keeps while it gives credits: its rate, and when it sent which credit.
 
 use super::expected::Expected;
-use super::feedback::{Feedback, Law};
+use super::feedback::{Controller, Feedback, Law};
 use units::{Span, Time};
 
 /// Send times that are kept at first, and at most: 4096 credits cover a round trip of 53 us at
 /// 800 Gb/s. Older credits are accounted for, but give no round trip.
 const SENT_AT_MIN: usize = 16;
 const SENT_AT_MAX: usize = 4096;
-/// This many credits without an answer, all two round trips old, count as silence: fewer are
-/// often lost by chance. [ours]
-const SILENT_CREDITS: u64 = 8;
-/// A sender that has answered none of this many credits may be nobody: it gets them ever more
-/// rarely, down to one in two to the power of `DOUBLINGS_MAX` round trips. A smaller number slows
-/// down senders whose first credits an incast has lost. [ours]
-const UNPROVEN_CREDITS: u64 = 64;
-const DOUBLINGS_MAX: u8 = 8;
+
+/// When a receiver takes silence for loss, and when for death. [ours]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Silence {
+    /// Credits without an answer, all two round trips old, that count as the loss of all; 0 where
+    /// nothing does.
+    pub(super) lost: u16,
+    /// Credits that left the host and brought nothing, after which the sender is asked whether it
+    /// lives; 0 for never.
+    pub(super) asks_after: u16,
+    /// How often the time between two credits doubles, at most, while it does not answer.
+    pub(super) doublings_max: u8,
+    /// Whether a sender is told that its request has come where its credits may be lost.
+    pub(super) tells: bool,
+}
+
+/// What a receiver says while its credits bring nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Word {
+    /// The request has come.
+    Heard,
+    /// Is the sender still there?
+    Asks,
+}
 
 /// The part of a receiver that exists only while it gives credits.
 #[derive(Clone, Debug)]
@@ -29,9 +45,14 @@ pub(super) struct Crediting {
     answered_at: Time,
     /// Credits given before.
     given_before: u64,
-    /// Whether any such data has come.
-    proven: bool,
-    /// How often the time between two credits has doubled because none came.
+    /// Credits that have left the host since the sender was last heard: what its own line drops says
+    /// nothing about the sender.
+    unheard: u32,
+    /// The sender has been told that its request has come, or has answered.
+    told: bool,
+    /// The sender was asked whether it lives, and has not been heard since.
+    asked: bool,
+    /// How often the time between two credits has doubled because it did not answer.
     doublings: u8,
     /// When each credit was given, by number modulo the length: a power of two.
     sent_at: Vec<Time>,
@@ -50,7 +71,9 @@ impl Crediting {
             heard_at: now,
             answered_at: now,
             given_before: given,
-            proven: false,
+            unheard: 0,
+            told: false,
+            asked: false,
             doublings: 0,
             sent_at: vec![Time::ZERO; SENT_AT_MIN],
             sent_from: given + 1,
@@ -79,7 +102,7 @@ impl Crediting {
     /// A packet of the burst has come, and `lost` others are known to be lost. Returns whether the credit
     /// that was held back is wanted now.
     pub(super) fn on_unscheduled(&mut self, now: Time, lost: u64, given: u64) -> bool {
-        self.heard_at = now;
+        (self.heard_at, self.unheard, self.told) = (now, 0, true);
         let given = self.given_since(given);
         self.burst
             .as_mut()
@@ -127,8 +150,22 @@ impl Crediting {
     pub(super) fn heard_at(&self) -> Time {
         self.heard_at
     }
+    /// A repeated request: the sender lives. It is told so by the answer.
     pub(super) fn on_request(&mut self, now: Time) {
-        self.heard_at = now;
+        (self.heard_at, self.unheard, self.told) = (now, 0, true);
+    }
+
+    /// A credit has left the host.
+    #[inline]
+    pub(super) fn note_left(&mut self) {
+        self.unheard = self.unheard.saturating_add(1);
+    }
+
+    /// The sender is to be told that its request has come: the line has dropped the first credit.
+    pub(super) fn take_drop(&mut self) -> bool {
+        let first = self.unheard == 0 && !self.told;
+        self.told |= first;
+        first
     }
 
     #[inline]
@@ -178,7 +215,7 @@ impl Crediting {
     #[inline]
     pub(super) fn on_data(&mut self, now: Time, number: u64, given: u64) -> Option<Span> {
         (self.heard_at, self.answered_at) = (now, now);
-        self.proven = true;
+        (self.unheard, self.told) = (0, true);
         // Credits and data keep their order on a path: a gap is a loss. What was overtaken after
         // all has been counted as lost, and stays so.
         let through = number.saturating_sub(self.accounted);
@@ -190,47 +227,69 @@ impl Crediting {
         self.sent_at(number, given).map(|sent| now.since(sent))
     }
 
-    /// Lets the law see what is known, before a credit is given.
+    /// Lets the law see what is known, before a credit is given. Returns what is to be said beside it.
     #[inline]
-    pub(super) fn apply(&mut self, law: &Law, now: Time, rtt: Span, given: u64) {
+    pub(super) fn apply(
+        &mut self,
+        (law, silence): (&Law, &Silence),
+        now: Time,
+        rtt: Span,
+        given: u64,
+    ) -> Option<Word> {
         self.feedback.on_credit(law, now, rtt);
-        if now.since(self.answered_at) >= rtt.times(2) {
-            self.listen(law, now, rtt, given);
+        if now.since(self.answered_at) < rtt.times(2) {
+            return None;
         }
+        self.listen((law, silence), now, rtt, given)
     }
 
     /// Nothing has come for two round trips: were there enough credits to tell?
     #[cold]
-    fn listen(&mut self, law: &Law, now: Time, rtt: Span, given: u64) {
-        let last = self.accounted
-            + if self.doublings > 0 {
-                1
-            } else {
-                SILENT_CREDITS
-            };
+    fn listen(
+        &mut self,
+        (law, silence): (&Law, &Silence),
+        now: Time,
+        rtt: Span,
+        given: u64,
+    ) -> Option<Word> {
+        let tells = silence.tells && !std::mem::replace(&mut self.told, true);
+        let word = tells.then_some(Word::Heard);
+        let enough = if self.doublings > 0 { 1 } else { silence.lost };
+        let last = self.accounted + u64::from(enough);
         let long_ago = given >= last
             && self
                 .sent_at(last, given)
                 .is_none_or(|sent| now.since(sent) >= rtt.times(2));
-        if long_ago && now.since(self.feedback.applied_at()) >= rtt {
-            self.accounted = last;
-            self.feedback.on_silence(law, now, rtt);
-            if !self.proven && given - self.given_before >= UNPROVEN_CREDITS {
-                self.doublings = (self.doublings + 1).min(DOUBLINGS_MAX);
-                self.feedback.stretch(1 << self.doublings);
-            }
+        if silence.lost == 0 || !long_ago || now.since(self.feedback.applied_at()) < rtt {
+            return word;
         }
+        self.accounted = last;
+        self.feedback.on_silence(law, now, rtt);
+        // Naive credits are lost by the hundred: questions would cost more than they save.
+        let asks = silence.asks_after > 0 && law.controller != Controller::Naive;
+        if !asks || self.unheard < u32::from(silence.asks_after) {
+            return word;
+        }
+        // A sender that lives answers at once, and credits go on: only a dead one costs time.
+        if std::mem::replace(&mut self.asked, true) {
+            self.doublings = (self.doublings + 1).min(silence.doublings_max);
+            self.feedback.stretch(1 << self.doublings, rtt);
+        }
+        Some(Word::Asks)
     }
 
-    /// Whether the next credit is further away than the rate says, though the sender has answered
+    /// Whether the next credit is further away than the rate says, though the sender has been heard
     /// by now; once.
     #[inline]
-    pub(super) fn take_relief(&mut self) -> bool {
-        let relief = self.doublings > 0 && self.proven;
-        if relief {
-            self.doublings = 0;
-        }
-        relief
+    pub(super) fn take_relief(&mut self, law: &Law) -> bool {
+        self.asked && self.unheard == 0 && self.relieve(law)
+    }
+
+    #[cold]
+    fn relieve(&mut self, law: &Law) -> bool {
+        self.asked = false;
+        self.feedback.relax(law);
+        std::mem::take(&mut self.doublings) > 0
     }
 
     pub(super) fn check(&self, law: &Law, given: u64) {
@@ -247,7 +306,6 @@ impl Crediting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expresspass::feedback::Controller;
 
     const LAW: Law = Law {
         controller: Controller::Artefact,
@@ -257,6 +315,12 @@ mod tests {
         target_scale: 0.125,
         target_loss: 0.1,
         period: Span(1_297_600),
+    };
+    const SILENCE: Silence = Silence {
+        lost: 8,
+        asks_after: 64,
+        doublings_max: 8,
+        tells: true,
     };
     const RTT: Span = Span::us(50);
 
@@ -331,19 +395,52 @@ mod tests {
         );
     }
 
-    #[test]
-    fn silence_makes_credits_ever_rarer() {
+    /// Gives credits for 1000 round trips that nobody answers; `leaves` says of the `n`th whether
+    /// it leaves the host, `replies` whether the sender asks again when it is asked. Returns how many
+    /// credits were given, and how often it was asked.
+    fn in_vain(leaves: impl Fn(u64) -> bool, replies: bool) -> (u64, u32) {
         let mut flow = Crediting::new(&LAW, Time::ZERO, 0.5, 0);
-        let (mut now, mut given) = (Time::ZERO, 0);
-        while now < Time(RTT.0 * 100) {
-            flow.apply(&LAW, now, RTT, given);
+        let (mut now, mut given, mut asked) = (Time::ZERO, 0, 0);
+        while now < Time(RTT.0 * 1000) {
+            if flow.apply((&LAW, &SILENCE), now, RTT, given) == Some(Word::Asks) {
+                asked += 1;
+                if replies {
+                    flow.on_request(now);
+                    flow.take_relief(&LAW);
+                }
+            }
             given += 1;
             flow.note_sent(given, now);
+            if leaves(given) {
+                flow.note_left();
+            }
             flow.check(&LAW, given);
             now += crate::expresspass::receiver::picoseconds(flow.feedback.gap());
         }
-        // 2 round trips at half rate, one credit per round trip up to 64, and then one after 2, 4,
-        // 8, ... of them; without the law: 1,927.
-        assert!((64..80).contains(&given), "{given}");
+        (given, asked)
+    }
+
+    #[test]
+    fn the_dead_get_credits_ever_more_rarely() {
+        // Two round trips at half rate, one credit per round trip up to 64 and a few, and then one
+        // after 2, 4, 8, ... of them.
+        let (given, asked) = in_vain(|_| true, false);
+        assert!((72..90).contains(&given) && asked >= 9, "{given}, {asked}");
+    }
+
+    #[test]
+    fn a_sender_that_says_it_lives_gets_a_credit_per_round_trip_although_all_are_lost() {
+        let (given, asked) = in_vain(|_| true, true);
+        assert!(
+            given > 1000 && (10..20).contains(&asked),
+            "{given}, {asked}"
+        );
+    }
+
+    #[test]
+    fn what_the_own_line_drops_is_no_silence_of_the_sender() {
+        // One in twenty leaves, as for the 20 flows of an incast: 50 in 1000 round trips.
+        let (given, asked) = in_vain(|n| n % 20 == 0, false);
+        assert!(given > 1000 && asked == 0, "{given}, {asked}");
     }
 }

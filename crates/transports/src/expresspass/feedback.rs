@@ -173,15 +173,24 @@ impl Feedback {
     // DEVIATES(xpass-artefact): without an echo it does nothing, so its branch for a loss of all
     // credits is never reached and a receiver keeps its full rate towards a dead sender.
     pub fn on_silence(&mut self, law: &Law, now: Time, rtt: Span) {
-        if law.controller != Controller::Naive {
+        let rate = if law.controller == Controller::Naive {
+            self.rate
+        } else {
             self.retreat(law);
-            self.settle(law, now, self.rate.min(floor(law, rtt)));
-        }
+            self.rate.min(floor(law, rtt))
+        };
+        self.settle(law, now, rate);
     }
 
-    /// Makes the time to the next credit `factor` times as long, until the law is applied again.
-    pub fn stretch(&mut self, factor: u32) {
-        self.gap *= f64::from(factor);
+    /// Makes the time to the next credit `factor` times as long, and at least as many round trips,
+    /// until the law is applied again.
+    pub fn stretch(&mut self, factor: u32, rtt: Span) {
+        self.gap = self.gap.max(span(rtt)) * f64::from(factor);
+    }
+
+    /// Takes back what stretched the time to the next credit.
+    pub fn relax(&mut self, law: &Law) {
+        self.gap = law.period.0 as f64 / self.rate;
     }
 
     fn settle(&mut self, law: &Law, now: Time, rate: f64) {

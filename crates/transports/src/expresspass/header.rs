@@ -15,6 +15,7 @@
 //! | STOP_ACK | first position that has not arrived (48), 0 (48) | gone |
 //! | ACK, PROBE_ACK | position of an unscheduled packet (48), first position that has not arrived (48) | |
 //! | PROBE | position of an unscheduled packet (48), 0 (48) | end |
+//! | HEARD | position of the request (48), 0 (48) | asks |
 //!
 //! Credits that STOP and NACK name say how old they are: everything that answers an earlier credit left
 //! before. They are 0 in plain ExpressPass, whose receivers know of one gap at a time.
@@ -44,6 +45,8 @@ pub(super) enum Kind {
     Probe = 7,
     /// The probe of this packet has arrived.
     ProbeAck = 8,
+    /// The request has come, and credits are given for it. [ours]
+    Heard = 9,
 }
 
 impl Kind {
@@ -64,6 +67,7 @@ impl Kind {
             6 => Some(Self::Ack),
             7 => Some(Self::Probe),
             8 => Some(Self::ProbeAck),
+            9 => Some(Self::Heard),
             _ => None,
         }
     }
@@ -79,7 +83,8 @@ impl Kind {
             | Self::StopAck
             | Self::Ack
             | Self::Probe
-            | Self::ProbeAck => Class::Control,
+            | Self::ProbeAck
+            | Self::Heard => Class::Control,
         }
     }
 
@@ -89,6 +94,7 @@ impl Kind {
             Self::Credit | Self::Nack | Self::Ack | Self::ProbeAck => 0,
             Self::Probe => END,
             Self::StopAck => GONE,
+            Self::Heard => ASKS,
             Self::Data => END | ONE_SHOT | AGAIN,
             Self::Request => ONE_SHOT | EXCHANGE,
             Self::Stop => EARLY | GONE | ONE_SHOT,
@@ -106,6 +112,7 @@ impl Kind {
             Self::Ack => "ACK",
             Self::Probe => "PROBE",
             Self::ProbeAck => "PROBE_ACK",
+            Self::Heard => "HEARD",
         }
     }
 }
@@ -123,6 +130,8 @@ const AGAIN: u8 = 0x40;
 const EARLY: u8 = 0x80;
 /// STOP, STOP_ACK: whoever sends it knows nothing of this connection.
 const GONE: u8 = 0x10;
+/// HEARD: nobody answers the credits; does the sender still want any?
+const ASKS: u8 = 0x10;
 
 /// Positions and offsets lie below this.
 pub(super) const POSITION_LIMIT: u64 = 1 << 48;
@@ -422,6 +431,21 @@ pub(super) fn stop_ack(to: HostId, conn: ConnId, next: Option<u64>, size: u16) -
     packet
 }
 
+/// A HEARD of the request from `position` on; where it `asks`, the sender is to say whether it is
+/// still there.
+pub(super) fn heard(to: HostId, conn: ConnId, position: u64, asks: bool, size: u16) -> Packet {
+    let flags = if asks { ASKS } else { 0 };
+    let mut packet = packet(to, conn, Kind::Heard, flags, size);
+    let (low, high) = split(position);
+    packet.head = [low, high, 0];
+    packet
+}
+
+/// Whether a HEARD wants an answer.
+pub(super) const fn asks(packet: &Packet) -> bool {
+    packet.kind() & ASKS != 0
+}
+
 /// Whether a STOP_ACK says that the receiver does not know the connection.
 pub(super) const fn is_gone(packet: &Packet) -> bool {
     packet.kind() & GONE != 0
@@ -532,6 +556,8 @@ impl Codec for ExpressPassCodec {
                 format!("{name} {at}..{until} as of credit {}", credit_named(packet))
             }
             Kind::StopAck if is_gone(packet) => format!("{name} unknown here"),
+            Kind::Heard if asks(packet) => format!("{name} from {at}, still there?"),
+            Kind::Heard => format!("{name} from {at}"),
             Kind::Ack | Kind::ProbeAck => format!("{name} {at}, all before {}", arrived(packet)),
             Kind::Probe if is_last(packet) => format!("{name} {at}, the last"),
             Kind::Nack | Kind::StopAck | Kind::Probe => {
@@ -566,7 +592,7 @@ fn check_head(kind: Kind, packet: &Packet) -> Result<(), DecodeError> {
         Kind::Nack => Ok(()),
         Kind::Stop => check(packet.head[2] == 0, "reserved"),
         Kind::StopAck if is_gone(packet) => check(packet.head == [0; 3], "reserved"),
-        Kind::StopAck | Kind::Probe => {
+        Kind::StopAck | Kind::Probe | Kind::Heard => {
             check(packet.head[1] << 16 == 0 && packet.head[2] == 0, "reserved")
         }
     }
@@ -636,6 +662,8 @@ mod tests {
                     if early { unscheduled(packet) } else { packet }
                 }
             ),
+            (conn(), position(), any::<bool>())
+                .prop_map(|(conn, at, asks)| heard(TO, conn, at, asks, 0)),
             (conn(), prop::option::of(position()))
                 .prop_map(|(conn, next)| stop_ack(TO, conn, next, 0)),
         ]

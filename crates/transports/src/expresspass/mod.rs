@@ -200,7 +200,7 @@ impl ExpressPassHost {
         let line = LineTime::new(config.rate);
         let gate = params
             .nic_shaper
-            .then(|| CreditGate::new(params.credit_spec_at(config), line));
+            .then(|| params.hold(CreditGate::new(params.credit_spec_at(config), line)));
         Self {
             id: config.host,
             host: Host {
@@ -363,16 +363,29 @@ impl ExpressPassHost {
             return self.timers.set(&mut sender.alarm, sender_alarm(slot), due);
         }
         self.host.totals.credits_wasted += 1;
-        // The receiver learns that nobody here knows the connection: one small packet for one.
-        match cx.peers.peer(self.id, conn) {
-            Some(peer) => {
-                let size = self.host.settings.encap.frame_min;
-                let _ =
-                    self.host
-                        .nic
-                        .push(header::stop(peer, conn, 0, StopReason::Gone, false, size));
-            }
-            None => self.host.totals.nonsense += 1,
+        self.answer_gone(cx, conn);
+    }
+
+    /// The receiver learns that nobody here knows the connection: one small packet for one.
+    fn answer_gone(&mut self, cx: &Cx<'_>, conn: ConnId) {
+        let Some(peer) = cx.peers.peer(self.id, conn) else {
+            self.host.totals.nonsense += 1;
+            return;
+        };
+        let size = self.host.settings.encap.frame_min;
+        let stop = header::stop(peer, conn, 0, StopReason::Gone, false, size);
+        self.host.nic.push(stop);
+    }
+
+    /// The receiver has heard a request, or asks whether its sender is still there.
+    fn on_heard(&mut self, cx: &Cx<'_>, packet: &Packet) {
+        let asks = header::asks(packet);
+        if let Some(slot) = self.sender_of.get(packet.conn) {
+            let (host, position) = (&mut self.host, header::position(packet));
+            self.senders[slot].on_heard(cx.now, host, position, asks);
+            self.arm_sender(slot);
+        } else if asks {
+            self.answer_gone(cx, packet.conn);
         }
     }
 
@@ -601,6 +614,7 @@ impl Endpoint for ExpressPassHost {
             Some(Kind::Ack) => self.on_ack(cx, packet, false),
             Some(Kind::Probe) => self.on_probe(cx, packet),
             Some(Kind::ProbeAck) => self.on_ack(cx, packet, true),
+            Some(Kind::Heard) => self.on_heard(cx, packet),
             None => self.host.totals.nonsense += 1,
         }
     }

@@ -36,9 +36,9 @@ impl Nic {
     /// Queues a credit; false where it is lost.
     #[inline]
     #[must_use]
-    pub(super) fn credit(&mut self, packet: &Packet) -> bool {
+    pub(super) fn credit(&mut self, now: Time, packet: &Packet) -> bool {
         match &mut self.gate {
-            Some(gate) => gate.offer(packet),
+            Some(gate) => gate.offer(now, packet),
             None => self.put(*packet),
         }
     }
@@ -183,7 +183,7 @@ mod tests {
     fn credits_win_while_tokens_last_and_then_data_fills_the_gaps() {
         let mut nic = nic();
         for _ in 0..4 {
-            assert!(nic.credit(&packet(Class::Credit)));
+            assert!(nic.credit(Time::ZERO, &packet(Class::Credit)));
             assert!(nic.push(packet(Class::Scheduled)));
         }
         let (mut now, mut order, mut out) = (Time(1_000_000_000), String::new(), Packet::EMPTY);
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn a_credit_alone_wakes_the_line_when_its_token_is_there() {
         let (mut nic, mut out) = (nic(), Packet::EMPTY);
-        assert!(nic.credit(&packet(Class::Credit)));
+        assert!(nic.credit(Time::ZERO, &packet(Class::Credit)));
         assert_eq!(nic.poll(Time::ZERO, &mut out), Transmit::Nothing);
         assert_eq!(nic.wake(), Time(1_297_600));
         nic.on_deadline(nic.wake());

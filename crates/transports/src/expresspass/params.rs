@@ -3,6 +3,7 @@
 use super::early::FirstRtt;
 use super::feedback::Controller;
 use crate::ParamError;
+use crate::parts::credit_gate::CreditGate;
 use crate::parts::keys::{self, Key};
 use model::intent::{CreditCount, CreditSpec, DropBy, DropMeasure, DropSpec};
 use model::{Class, Encap, EndpointConfig};
@@ -42,12 +43,28 @@ pub struct Params {
     pub control_share: f64,
     /// Whether the host's own line shapes credits like a switch port.
     pub nic_shaper: bool,
+    /// Largest part of a credit's period by which that line holds it back, where it had to wait.
+    pub nic_jitter: f64,
     /// Whether a sender stops credits as soon as enough are under way.
     pub early_stop: bool,
+    /// What it takes for those under way.
+    pub early_stop_counts: EarlyStop,
     /// Whether flows under 40 packets start slower.
     pub start_rule: bool,
     /// Time after which an unanswered request is repeated.
     pub request_retry: Span,
+    /// How often that time doubles, at most.
+    pub retry_doublings: u16,
+    /// Whether a receiver tells a sender that its request has come where its credits may be lost.
+    pub tell_heard: bool,
+    /// Time without a credit after which a sender that was heard asks again.
+    pub quiet: Span,
+    /// Unanswered credits, all two round trips old, that count as the loss of all; 0 for none.
+    pub silent_credits: u16,
+    /// Credits that left in vain after which a sender is asked whether it lives; 0 for none.
+    pub unheard_credits: u16,
+    /// How often credits become half as frequent while it does not answer.
+    pub unheard_doublings: u16,
     /// Time after which a STOP is followed up, in round trips.
     pub stop_wait: u16,
     /// The same where no round trip has been measured.
@@ -81,6 +98,18 @@ pub struct Params {
     pub shortest_first: bool,
 }
 
+/// Which credits a sender takes to be under way when it could stop early.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EarlyStop {
+    /// It never stops early.
+    Never,
+    /// As many as come in one round trip, as often as the last ones did.
+    RoundTrip,
+    /// All that came until the first credit after a round trip: too many where credits are further
+    /// apart than that. [xpass artefact, xpass.cc]
+    Window,
+}
+
 /// How long a host takes from a credit to its data. Credits never overtake each other in it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostDelay {
@@ -94,6 +123,8 @@ pub enum HostDelay {
 
 /// Quantiles of a measured host delay. [ours]
 const QUANTILES_MAX: usize = 1024;
+/// Doublings of a time that a parameter may name. [ours]
+const DOUBLINGS_MAX: u16 = 16;
 /// Longest time that a parameter may name. [ours]
 const SPAN_MAX: Span = Span::ms(100_000);
 
@@ -115,7 +146,11 @@ impl Params {
             "default" => default,
             "ns2xpass" => Self {
                 count: CreditCount::Bytes,
+                nic_jitter: 0.0,
+                early_stop_counts: EarlyStop::Window,
                 request_retry: Span::us(100),
+                retry_doublings: 0,
+                tell_heard: false,
                 ..default
             },
             "b" => Self {
@@ -225,6 +260,12 @@ impl Params {
         }
     }
 
+    /// The shaper of a host's own line, with its jitter.
+    pub(super) fn hold(&self, gate: CreditGate) -> CreditGate {
+        let sizes = self.credit_size_max - self.credit_size_min + 1;
+        gate.holding(self.credit_size_min, sizes, self.nic_jitter)
+    }
+
     /// What every port must do with credits.
     pub fn credit_spec(&self, encap: Encap) -> CreditSpec {
         CreditSpec {
@@ -256,14 +297,22 @@ impl Default for Params {
             count: CreditCount::Credits,
             control_share: 0.0,
             nic_shaper: true,
+            nic_jitter: 1.0,
             early_stop: true,
+            early_stop_counts: EarlyStop::RoundTrip,
             start_rule: true,
             request_retry: Span::ms(1),
+            retry_doublings: 5,
+            tell_heard: true,
+            quiet: Span::ms(100),
+            silent_credits: 8,
+            unheard_credits: 64,
+            unheard_doublings: 8,
             stop_wait: 2,
             stop_wait_unknown: Span::ms(2),
             rest: 1,
             close_wait: Span::ms(2),
-            give_up: Span::ms(100),
+            give_up: Span::ms(200),
             expiry: Span::ms(60_000),
             host_delay: HostDelay::Constant(Span::ZERO),
             first_rtt: FirstRtt::Silent,
@@ -282,6 +331,10 @@ const CONTROLLERS: [(&str, Controller); 3] = [
     ("artefact", Controller::Artefact),
     ("published", Controller::Published),
     ("naive", Controller::Naive),
+];
+const STOP_COUNTS: [(&str, EarlyStop); 2] = [
+    ("round-trip", EarlyStop::RoundTrip),
+    ("window", EarlyStop::Window),
 ];
 const COUNTS: [(&str, CreditCount); 2] = [
     ("credits", CreditCount::Credits),
@@ -350,7 +403,7 @@ const CONTROL_SHARE_MAX: f64 = 0.5;
 const SHARE_MIN: f64 = 1e-6;
 
 /// Every key, in the order of the documentation.
-pub(super) static KEYS: [Key<Params>; 25] = [
+pub(super) static KEYS: [Key<Params>; 33] = [
     Key {
         key: "controller",
         meaning: "law of the credit rate: artefact (as in the authors' simulator), published (as \
@@ -461,11 +514,28 @@ pub(super) static KEYS: [Key<Params>; 25] = [
         set: |p, v| keys::flag(v).map(|x| p.nic_shaper = x),
     },
     Key {
+        key: "nic_jitter",
+        meaning: "part of a credit's period, at most, by which that shaper holds a credit back that \
+                  had to wait for its token: nothing for the smallest, most for the largest; without it \
+                  shapers stay in step, and the same flows lose their credits for ever",
+        source: "[ours]; 0 [xpass artefact], whose shaper counts bytes, in profile ns2xpass",
+        get: |p| Value::from(p.nic_jitter),
+        set: |p, v| keys::number(v, 0.0, 1.0).map(|x| p.nic_jitter = x),
+    },
+    Key {
         key: "early_stop",
         meaning: "whether a sender stops credits once those of one round trip suffice for the rest",
         source: "[xpass artefact, xpass.cc]; later than the paper",
         get: |p| Value::from(p.early_stop),
         set: |p, v| keys::flag(v).map(|x| p.early_stop = x),
+    },
+    Key {
+        key: "early_stop_counts",
+        meaning: "which credits it takes for those of a round trip: round-trip (as many as come in \
+                  one, at the pace of the last) or window (all until the first one after a round trip)",
+        source: "[ours]; window [xpass artefact, xpass.cc] in profile ns2xpass",
+        get: |p| word(&STOP_COUNTS, p.early_stop_counts),
+        set: |p, v| keys::word(v, &STOP_COUNTS).map(|x| p.early_stop_counts = x),
     },
     Key {
         key: "start_rule",
@@ -482,6 +552,54 @@ pub(super) static KEYS: [Key<Params>; 25] = [
         source: "[bess artefact]; 100us in profile ns2xpass",
         get: |p| span(p.request_retry),
         set: |p, v| keys::span(v, Span::ns(1), SPAN_MAX).map(|x| p.request_retry = x),
+    },
+    Key {
+        key: "retry_doublings",
+        meaning: "how often the time between two requests doubles, at most: whoever asks a dead \
+                  host burdens the network less and less",
+        source: "[ours]; 0 [xpass artefact, xpass.cc] in profile ns2xpass",
+        get: |p| Value::from(i64::from(p.retry_doublings)),
+        set: |p, v| keys::count(v, 0, DOUBLINGS_MAX).map(|x| p.retry_doublings = x),
+    },
+    Key {
+        key: "tell_heard",
+        meaning: "whether a receiver says HEARD where the first credit of a request is lost in its \
+                  own line, or brings nothing for two round trips: the sender need not repeat the request",
+        source: "[ours]; false in profile ns2xpass",
+        get: |p| Value::from(p.tell_heard),
+        set: |p, v| keys::flag(v).map(|x| p.tell_heard = x),
+    },
+    Key {
+        key: "quiet",
+        meaning: "time without a credit after which a sender whose request was heard asks again; \
+                  longer than a credit takes to come in the widest incast: 17 times its mean where \
+                  4,500 flows share 10 Gb/s",
+        source: "[ours]; never in [xpass artefact, xpass.cc]",
+        get: |p| span(p.quiet),
+        set: |p, v| keys::span(v, Span::us(1), SPAN_MAX).map(|x| p.quiet = x),
+    },
+    Key {
+        key: "silent_credits",
+        meaning: "credits without an answer, all two round trips old, that count as the loss of \
+                  all and leave one credit per round trip; 0 for none, and no sender counts as dead then",
+        source: "[ours]",
+        get: |p| Value::from(i64::from(p.silent_credits)),
+        set: |p, v| keys::count(v, 0, 4096).map(|x| p.silent_credits = x),
+    },
+    Key {
+        key: "unheard_credits",
+        meaning: "credits that left the host in vain after which a receiver asks the sender whether \
+                  it is still there, and gives credits more rarely until it answers; 0 for none",
+        source: "[ours]",
+        get: |p| Value::from(i64::from(p.unheard_credits)),
+        set: |p, v| keys::count(v, 0, 4096).map(|x| p.unheard_credits = x),
+    },
+    Key {
+        key: "unheard_doublings",
+        meaning: "how often the time between two credits doubles, at most, while it does not",
+        source: "[ours]",
+        get: |p| Value::from(i64::from(p.unheard_doublings)),
+        set: |p, v| keys::count(v, 0, DOUBLINGS_MAX).map(|x| p.unheard_doublings = x),
     },
     Key {
         key: "stop_wait",

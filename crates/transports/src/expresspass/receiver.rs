@@ -1,7 +1,7 @@
 //! The side that gets data: gives credits, puts the stream together, says what is missing.
 
 use super::Host;
-use super::crediting::Crediting;
+use super::crediting::{Crediting, Word};
 use super::early::FirstRtt;
 use super::expected::Expected;
 use super::header::{self, BLANKS_MODULUS, Data, StopReason, Wanted};
@@ -166,17 +166,26 @@ impl Receiver {
         let position = wanted.next;
         match self.phase {
             Phase::Finished { .. } => return self.ack(host),
-            Phase::Quiet { .. } | Phase::Draining { .. } => self.start(cx, host, flows, wanted),
+            Phase::Quiet { .. } | Phase::Draining { .. } => {
+                self.asked = position;
+                self.start(cx, host, flows, wanted);
+            }
             // The first credit is under way, or lost like any other: a credit for each repeated
             // request would have all flows of an incast send theirs at the same moment again.
             Phase::Crediting { flow, .. } => {
+                self.asked = position;
                 flows[flow].on_request(cx.now);
+                if flows[flow].take_relief(&host.settings.law) {
+                    self.credit_soon(cx.now, host);
+                }
                 if self.acked != self.ordinal {
                     self.ack(host);
                 }
+                if host.settings.silence.tells {
+                    self.say(host, Word::Heard);
+                }
             }
         }
-        self.asked = position;
         self.in_run = false;
         match position.cmp(&self.next()) {
             Ordering::Less => self.ack(host),
@@ -202,11 +211,24 @@ impl Receiver {
         }
         // DEVIATES(aeolus): it leaves the proactive transport's own logic as it is, so the first credit would
         // leave at once, and mostly release a packet that has come by then.
-        let credit_at = match flows[flow].holds_back(cx.now, self.given) {
+        let given = self.given;
+        let credit_at = match flows[flow].holds_back(cx.now, given) {
             Some(until) => until,
             None => self.give(cx.now, cx.rng, host, flow, flows),
         };
         self.phase = Phase::Crediting { flow, credit_at };
+        let gave = self.given > given;
+        if gave && host.settings.silence.tells && flows[flow].take_drop() {
+            self.say(host, Word::Heard);
+        }
+    }
+
+    /// Tells the sender that its request has come, or asks whether it is still there. [ours]
+    #[cold]
+    fn say(&self, host: &mut Host, word: Word) {
+        let (asks, size) = (word == Word::Asks, host.settings.encap.frame_min);
+        let packet = header::heard(self.peer, self.conn, self.asked, asks, size);
+        host.nic.push(packet);
     }
 
     /// Gives a credit and returns when the next one is due.
@@ -229,10 +251,10 @@ impl Receiver {
         )]
         let sequence = self.given as u32;
         host.totals.credits_sent += 1;
-        if !host
-            .nic
-            .credit(&header::credit(self.peer, self.conn, sequence, size))
-        {
+        let credit = header::credit(self.peer, self.conn, sequence, size);
+        if host.nic.credit(now, &credit) {
+            flow.note_left();
+        } else {
             host.totals.credits_dropped += 1;
             flow.on_drop();
         }
@@ -258,7 +280,12 @@ impl Receiver {
                 }
                 let rtt = self.rtt.unwrap_or(host.settings.base_rtt);
                 let crediting = &mut flows[flow];
-                crediting.apply(&host.settings.law, cx.now, rtt, self.given);
+                let Settings { law, silence, .. } = &host.settings;
+                let word = crediting.apply((law, silence), cx.now, rtt, self.given);
+                if let Some(word) = word {
+                    self.say(host, word);
+                }
+                let crediting = &mut flows[flow];
                 if let Some(credit_at) = crediting.holds_back(cx.now, self.given) {
                     self.phase = Phase::Crediting { flow, credit_at };
                     return Fate::Keep;
@@ -392,7 +419,7 @@ impl Receiver {
                 let mean = |rtt: Span| Span((4 * rtt.0 + sample.0) / 5);
                 self.rtt = Some(self.rtt.map_or(sample, mean));
             }
-            if flows[flow].take_relief() {
+            if flows[flow].take_relief(&host.settings.law) {
                 self.credit_soon(cx.now, host);
             }
         }

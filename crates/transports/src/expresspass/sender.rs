@@ -4,11 +4,12 @@ use super::Host;
 use super::early::{Early, FirstRtt};
 use super::header::{self, Data, StopReason};
 use super::outgoing::{NoFrame, Outgoing};
+use super::params::EarlyStop;
 use crate::parts::timers::Alarm;
 use model::{ConnId, Cx, Encap, Event, HostId, Lifetime, StuckFlow};
 use units::{Span, Time};
 
-/// A repeated packet waits twice as long each time, this many times. [ours]
+/// A repeated STOP waits twice as long each time, this many times. [ours]
 const DOUBLINGS_MAX: u8 = 5;
 /// STOPs that a sender without unconfirmed data sends before it leaves its peer alone. [ours]
 const IDLE_STOPS_MAX: u8 = 8;
@@ -42,6 +43,10 @@ enum Phase {
         asked_at: Time,
         retry_at: Time,
         tries: u8,
+        /// Where the request begins.
+        position: u64,
+        /// The receiver has said that it has come.
+        heard: bool,
         /// No credit from earlier can come: the first one measures the round trip.
         fresh: bool,
     },
@@ -49,8 +54,9 @@ enum Phase {
     Credited {
         /// Without a credit until then it asks again.
         quiet_at: Time,
-        /// Credits since `counted_from`, for the early stop.
-        credits: u64,
+        /// Credits since `counted_from`, for the early stop; -1 where the first one, which began the
+        /// time, is still to come.
+        credits: i64,
         counted_from: Time,
     },
     /// Has asked for no more credits.
@@ -181,23 +187,7 @@ impl Sender {
     /// The first credit after a request; false where nothing can be sent for it.
     #[cold]
     fn begin(&mut self, now: Time, host: &mut Host) -> bool {
-        let Phase::Asking {
-            asked_at,
-            tries,
-            fresh,
-            ..
-        } = self.phase
-        else {
-            return true;
-        };
-        // After a retry nobody knows which request the credit answers. [RFC 6298 s3]
-        if self.awaits_burst() {
-            // The receiver gave the credit when it knew of a loss, not when the request came.
-            self.rtt = Some(host.settings.base_rtt);
-        } else if (fresh && tries == 0) || self.rtt.is_none() {
-            // A credit and a frame take this long; a liar's credit may come sooner than that.
-            self.rtt = Some(now.since(asked_at).max(host.settings.law.period));
-        }
+        self.measure(now, host);
         self.close_burst(host);
         if self.outgoing.is_blocked() {
             host.totals.credits_wasted += 1;
@@ -210,10 +200,81 @@ impl Sender {
         };
         self.phase = Phase::Credited {
             quiet_at: now + quiet,
-            credits: 0,
+            credits: if host.settings.early_stop == EarlyStop::Window {
+                0
+            } else {
+                -1
+            },
             counted_from: now,
         };
         true
+    }
+
+    /// The first answer to a request measures the round trip anew. [xpass artefact, xpass.cc]
+    fn measure(&mut self, now: Time, host: &Host) {
+        let Phase::Asking {
+            asked_at,
+            tries,
+            heard: false,
+            ..
+        } = self.phase
+        else {
+            return;
+        };
+        if self.awaits_burst() {
+            // The receiver gave the credit when it knew of a loss, not when the request came.
+            self.rtt = Some(host.settings.base_rtt);
+            return;
+        }
+        // A credit and a frame take this long; a liar's credit may come sooner than that. After a
+        // retry nobody knows which request the credit answers. [RFC 6298 s3]
+        let least = if tries == 0 {
+            host.settings.law.period
+        } else {
+            host.settings.base_rtt
+        };
+        self.rtt = Some(now.since(asked_at).max(least));
+    }
+
+    /// The receiver has heard the request from `position` on; where it `asks`, it hears nothing any
+    /// more. [ours]
+    pub(super) fn on_heard(&mut self, now: Time, host: &mut Host, position: u64, asks: bool) {
+        // Word of an earlier request says nothing about this one.
+        if matches!(self.phase, Phase::Asking { position: asked, .. } if asked == position) {
+            self.measure(now, host);
+            if let Phase::Asking {
+                retry_at, heard, ..
+            } = &mut self.phase
+            {
+                (*retry_at, *heard) = (now + host.settings.quiet, true);
+            }
+        }
+        if !asks {
+            return;
+        }
+        match self.phase {
+            Phase::Asking { position, .. } => self.put_request(host, position),
+            Phase::Credited { .. } => {
+                let position = self.wanted(host);
+                self.put_request(host, position);
+            }
+            Phase::Stopping { .. } if self.has_work() => self.put_stop(host, StopReason::Early),
+            Phase::Stopping { .. } | Phase::Resting { .. } => {
+                self.put_stop(host, StopReason::AllSent);
+            }
+            Phase::Idle => self.stop(now, host, StopReason::AllSent),
+        }
+    }
+
+    /// Where a request begins: where packets are owed, before the next new one.
+    fn wanted(&self, host: &Host) -> u64 {
+        let encap = host.settings.encap;
+        let owed = self.early.as_ref().map_or(0, |early| early.owed(encap));
+        if owed > 0 {
+            self.outgoing.confirmed()
+        } else {
+            self.outgoing.next()
+        }
     }
 
     /// Answers a credit with a frame, and stops once no more credits are needed.
@@ -240,14 +301,32 @@ impl Sender {
                 host.settings.request_retry
             };
         *credits += 1;
-        if now.since(*counted_from) >= self.rtt.unwrap_or(Span::ZERO) {
-            let encap = host.settings.encap;
-            let owed = self.early.as_ref().map_or(0, |early| early.owed(encap));
-            let enough = *credits >= self.outgoing.frames_left(encap) + owed;
+        let (rtt, lasted) = (self.rtt.unwrap_or(Span::ZERO), now.since(*counted_from));
+        if lasted >= rtt {
+            let came = u64::try_from(*credits).unwrap_or(0);
             (*credits, *counted_from) = (0, now);
-            if enough && host.settings.early_stop {
-                self.stop(now, host, StopReason::Early);
+            if host.settings.early_stop != EarlyStop::Never {
+                self.stop_if_enough(now, host, (came, lasted), rtt);
             }
+        }
+    }
+
+    /// Stops early where what is left fits the credits that still come after a STOP: those of one
+    /// round trip, as often as the `came` last ones, which took `lasted`.
+    fn stop_if_enough(&mut self, now: Time, host: &mut Host, last: (u64, Span), rtt: Span) {
+        let encap = host.settings.encap;
+        let owed = self.early.as_ref().map_or(0, |early| early.owed(encap));
+        let left = self.outgoing.frames_left(encap) + owed;
+        let (came, lasted) = last;
+        let enough = match host.settings.early_stop {
+            EarlyStop::Never => false,
+            EarlyStop::Window => came >= left,
+            EarlyStop::RoundTrip => {
+                u128::from(came) * u128::from(rtt.0) >= u128::from(left) * u128::from(lasted.0)
+            }
+        };
+        if enough {
+            self.stop(now, host, StopReason::Early);
         }
     }
 
@@ -458,7 +537,7 @@ impl Sender {
                 {
                     return self.lose(cx);
                 }
-                self.request(cx.now, host, fresh, (tries + 1).min(DOUBLINGS_MAX));
+                self.request(cx.now, host, fresh, tries.saturating_add(1));
             }
             Phase::Credited { .. } => {
                 // DEVIATES(xpass-artefact): it waits for ever. Here a receiver may have given up,
@@ -508,17 +587,31 @@ impl Sender {
     }
 
     pub(super) fn request(&mut self, now: Time, host: &mut Host, fresh: bool, tries: u8) {
+        // The receiver may not know of the connection while no credit has come.
+        let position = if fresh {
+            self.outgoing.confirmed()
+        } else {
+            self.wanted(host)
+        };
+        self.put_request(host, position);
+        let settings = &host.settings;
+        let doublings = tries.min(settings.retry_doublings);
+        self.phase = Phase::Asking {
+            asked_at: now,
+            retry_at: now + settings.request_retry.times(1 << doublings),
+            tries,
+            position,
+            heard: false,
+            fresh,
+        };
+    }
+
+    /// Puts a request for what is left on the line.
+    fn put_request(&mut self, host: &mut Host, position: u64) {
         let encap = host.settings.encap;
         // Where all that is left waits for confirmation the request still asks for one frame.
         let owed = self.early.as_ref().map_or(0, |early| early.owed(encap));
         let frames = (self.outgoing.frames_left(encap) + owed).max(1);
-        // Where packets are owed, credits are wanted for what lies before the next new one.
-        // The receiver may not know of the connection while no credit has come.
-        let position = if owed > 0 || fresh {
-            self.outgoing.confirmed()
-        } else {
-            self.outgoing.next()
-        };
         host.totals.requests += 1;
         let unasked = self.unasked(encap, frames);
         let request = header::request(
@@ -535,13 +628,6 @@ impl Sender {
         } else {
             request
         });
-        let retry_at = now + host.settings.request_retry.times(1 << tries);
-        self.phase = Phase::Asking {
-            asked_at: now,
-            retry_at,
-            tries,
-            fresh,
-        };
     }
 
     fn stop(&mut self, now: Time, host: &mut Host, reason: StopReason) {
@@ -561,14 +647,15 @@ impl Sender {
 
     fn stop_again_at(&self, now: Time, host: &Host, tries: u8) -> Time {
         let wait = self.wait(host, host.settings.stop_wait);
-        // Bursts of others delay the answer by what their buffers hold. An early STOP waits for
-        // nothing but credits, which have queues of their own.
-        let wait = if self.has_work() {
-            wait
+        // Requests and bursts of others delay the answer by what their buffers hold. An early STOP
+        // waits for nothing but credits, which have queues of their own.
+        let wait = wait.times(1 << tries.min(DOUBLINGS_MAX));
+        let least = if self.has_work() {
+            Span::ZERO
         } else {
-            wait.max(host.settings.safety)
+            host.settings.overdue
         };
-        now + wait.times(1 << tries.min(DOUBLINGS_MAX))
+        now + wait.max(least)
     }
 
     /// So many round trips, or the default where none has been measured.
@@ -576,6 +663,11 @@ impl Sender {
         self.rtt.map_or(host.settings.stop_wait_unknown, |rtt| {
             rtt.times(u64::from(rtts))
         })
+    }
+
+    #[cfg(test)]
+    pub(super) fn rtt(&self) -> Option<Span> {
+        self.rtt
     }
 
     /// Says what is unfinished here, and what it waits for.

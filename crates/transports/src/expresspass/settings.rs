@@ -1,15 +1,12 @@
 //! What one host makes of the parameters.
 
+use super::crediting::Silence;
 use super::early::FirstRtt;
 use super::feedback::Law;
-use super::params::Params;
+use super::params::{EarlyStop, Params};
 use model::intent::DropBy;
 use model::{Encap, EndpointConfig};
 use units::{LineTime, Span};
-
-/// A sender without credits asks again after this many request retries: credits of a starved flow
-/// may be far apart, and asking costs the network. [ours]
-const QUIET_RETRIES: u64 = 8;
 
 /// What one host makes of the parameters: everything per packet needs, computed once.
 #[derive(Clone, Debug)]
@@ -21,11 +18,17 @@ pub(super) struct Settings {
     pub(super) credit_size_min: u16,
     /// Number of different credit sizes.
     pub(super) credit_sizes: u16,
-    pub(super) early_stop: bool,
+    pub(super) early_stop: EarlyStop,
     pub(super) start_rule: bool,
     pub(super) base_rtt: Span,
     pub(super) request_retry: Span,
-    /// Time after which an answer that bursts may delay is overdue; 0 where there are none.
+    /// How often that doubles, at most.
+    pub(super) retry_doublings: u8,
+    /// What silence means.
+    pub(super) silence: Silence,
+    /// Time after which an answer is overdue even where all buffers on the way are full.
+    pub(super) overdue: Span,
+    /// The same where bursts may delay it; 0 where there are none.
     pub(super) safety: Span,
     /// Time without a credit after which a sender asks again.
     pub(super) quiet: Span,
@@ -66,17 +69,23 @@ impl Settings {
         };
         // A request repeated before its answer can be here teaches nothing.
         let retry_min = Span(config.base_rtt.0.saturating_add(config.base_rtt.0 / 2));
+        // Three round trips, and a full buffer to drain at every hop: without faults it never fires.
+        // [ours; the papers have no such timer]
+        let full = line.of(config.port_buffer.get());
+        let overdue = config.base_rtt.times(3) + full.times(u64::from(config.hops_max));
         let safety = if params.first_rtt == FirstRtt::Silent {
             Span::ZERO
         } else {
-            // Three round trips, and a full buffer to drain at every hop: without faults it never
-            // fires. [ours; the papers have no such timer]
-            let drain = line
-                .of(config.port_buffer.get())
-                .times(u64::from(config.hops_max));
-            config.base_rtt.times(3) + drain
+            overdue
         };
-        let request_retry = params.request_retry.max(retry_min).max(safety);
+        // A receiver that tells answers a request at once: it is late by the requests of others that
+        // stand before it at one port. Each brings a STOP besides: half of a buffer is theirs.
+        let crowd = if params.tell_heard {
+            Span(full.0 / 2)
+        } else {
+            Span::ZERO
+        };
+        let request_retry = params.request_retry.max(retry_min + crowd).max(safety);
         let burst = params.burst.unwrap_or_else(|| config.bdp().get());
         Self {
             law,
@@ -85,20 +94,27 @@ impl Settings {
             jitter: params.jitter,
             credit_size_min: params.credit_size_min,
             credit_sizes: params.credit_size_max - params.credit_size_min + 1,
-            early_stop: params.early_stop,
+            early_stop: if params.early_stop {
+                params.early_stop_counts
+            } else {
+                EarlyStop::Never
+            },
             start_rule: params.start_rule,
             base_rtt: config.base_rtt.max(Span(1)),
             request_retry,
+            retry_doublings: u8::try_from(params.retry_doublings).expect("at most 16"),
+            silence: silence(params),
+            overdue,
             safety,
-            quiet: request_retry.times(QUIET_RETRIES),
+            quiet: params.quiet.max(request_retry),
             stop_wait: params.stop_wait,
             stop_wait_unknown: params.stop_wait_unknown,
             rest: params.rest,
             drain: law
                 .period
                 .times(u64::from(params.credit_queue) * u64::from(config.hops_max)),
-            // A request that is repeated late must still find that all has arrived.
-            close_wait: params.close_wait.max(safety.times(2)),
+            // A request or a STOP that is repeated late must still find that all has arrived.
+            close_wait: params.close_wait.max(overdue.times(2)),
             give_up: params.give_up,
             expiry: params.expiry,
             first_rtt: params.first_rtt,
@@ -111,5 +127,14 @@ impl Settings {
             shortest_first: params.shortest_first,
             ect: params.drop_by == DropBy::Ecn,
         }
+    }
+}
+
+fn silence(params: &Params) -> Silence {
+    Silence {
+        lost: params.silent_credits,
+        asks_after: params.unheard_credits,
+        doublings_max: u8::try_from(params.unheard_doublings).expect("at most 16"),
+        tells: params.tell_heard,
     }
 }

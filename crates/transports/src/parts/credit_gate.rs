@@ -4,6 +4,11 @@
 //! Credits of all receivers on the host wait in one short queue and leave at the rate at which
 //! the data that they release fits the way back. The token bucket is kept as a moment, in exact
 //! picoseconds of line time: the moment at which it was, or would have been, empty.
+//!
+//! A credit that had to wait for its token is held back for a part of a period more, which its size tells.
+//! Hosts that send all they may would otherwise keep their credits in step with the shaper of a port
+//! that they share, and the same ones would find its queue full for ever. The token is due when it
+//! was: no more credits leave in the long run.
 
 use super::packet_queue::PacketQueue;
 use model::Packet;
@@ -25,6 +30,12 @@ pub struct CreditGate {
     empty_at: Time,
     /// When the first credit may leave; [`Time::NEVER`] where none waits.
     ready_at: Time,
+    /// How long the first credit is held back beyond its token.
+    held: Span,
+    /// Smallest credit, and how much longer each byte more is held.
+    hold: (u16, Span),
+    /// The sizes that were held so far, mixed: where within such a step.
+    mixed: u64,
 }
 
 impl CreditGate {
@@ -39,7 +50,34 @@ impl CreditGate {
             full: period.times(u64::from(spec.bucket)),
             empty_at: Time::ZERO,
             ready_at: Time::NEVER,
+            held: Span::ZERO,
+            hold: (0, Span::ZERO),
+            mixed: 0,
         }
+    }
+
+    /// The same that holds credits of `size_min` bytes and up to `sizes` more back for up to `share` of
+    /// a period, where they had to wait for a token. [ours]
+    #[must_use]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a part of a period"
+    )]
+    pub fn holding(mut self, size_min: u16, sizes: u16, share: f64) -> Self {
+        let step = self.period.0 as f64 * share / f64::from(sizes.max(1));
+        self.hold = (size_min, Span(step as u64));
+        self
+    }
+
+    /// How long a credit of `size` bytes that had to wait is held back beyond its token.
+    #[inline]
+    fn hold(&mut self, size: u16) -> Span {
+        let (size_min, step) = self.hold;
+        // As many flows as there are sizes would be in step again.
+        self.mixed = (self.mixed ^ u64::from(size)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let within = (step.0 * (self.mixed >> 48)) >> 16;
+        Span(step.0 * u64::from(size.saturating_sub(size_min)) + within)
     }
 
     /// What `size` bytes of credit cost, in line time.
@@ -53,10 +91,10 @@ impl CreditGate {
         }
     }
 
-    /// Queues a credit; false where the queue is full and the credit is lost.
+    /// Queues a credit at `now`; false where the queue is full and the credit is lost.
     #[inline]
     #[must_use]
-    pub fn offer(&mut self, credit: &Packet) -> bool {
+    pub fn offer(&mut self, now: Time, credit: &Packet) -> bool {
         let limit = usize::from(self.spec.queue_limit);
         let room = match self.spec.count {
             CreditCount::Credits => self.queue.len() < limit,
@@ -68,6 +106,12 @@ impl CreditGate {
         if room {
             if self.queue.is_empty() {
                 self.ready_at = self.empty_at + self.cost(credit.size);
+                self.held = if self.ready_at > now {
+                    self.hold(credit.size)
+                } else {
+                    Span::ZERO
+                };
+                self.ready_at += self.held;
             }
             self.bytes += u32::from(credit.size);
             self.queue.push(*credit);
@@ -93,10 +137,16 @@ impl CreditGate {
             "ready_at is never where no credit waits"
         );
         self.bytes -= u32::from(out.size);
-        let emptied = self.empty_at.max(Time(now.0.saturating_sub(self.full.0)));
+        // Time in which it was held back is not idle.
+        let idle = self.full + self.held;
+        let emptied = self.empty_at.max(Time(now.0.saturating_sub(idle.0)));
         self.empty_at = emptied + self.cost(out.size);
-        let next = self.queue.front();
-        self.ready_at = next.map_or(Time::NEVER, |next| self.empty_at + self.cost(next.size));
+        self.ready_at = Time::NEVER;
+        if let Some(next) = self.queue.front() {
+            let size = next.size;
+            self.held = self.hold(size);
+            self.ready_at = self.empty_at + self.cost(size) + self.held;
+        }
     }
 
     /// Credits that wait.
@@ -115,7 +165,9 @@ impl CreditGate {
         let bytes: u32 = self.queue.iter().map(|credit| u32::from(credit.size)).sum();
         assert_eq!(self.bytes, bytes);
         let first = self.queue.front();
-        let ready_at = first.map_or(Time::NEVER, |first| self.empty_at + self.cost(first.size));
+        let ready_at = first.map_or(Time::NEVER, |first| {
+            self.empty_at + self.cost(first.size) + self.held
+        });
         assert_eq!(self.ready_at, ready_at);
         match self.spec.count {
             CreditCount::Credits => assert!(self.len() <= usize::from(self.spec.queue_limit)),
@@ -153,7 +205,7 @@ mod tests {
     fn two_credits_leave_at_once_and_the_rest_at_the_credit_rate() {
         let mut gate = CreditGate::new(spec(CreditCount::Credits), LineTime::new(Rate::gbps(10)));
         let mut now = Time(100 * PERIOD);
-        let offered = (0..10).filter(|_| gate.offer(&credit(84))).count();
+        let offered = (0..10).filter(|_| gate.offer(now, &credit(84))).count();
         assert_eq!(offered, 8, "the queue holds eight");
         let (mut left, mut out) = (Vec::new(), Packet::EMPTY);
         while !gate.is_empty() {
@@ -173,7 +225,7 @@ mod tests {
         let (mut credits, mut bytes, mut out) = (0, 0, Packet::EMPTY);
         while credits < 10_000 {
             let size = u16::try_from(rng.between(76, 92)).unwrap();
-            let _ = gate.offer(&credit(size));
+            let _ = gate.offer(now, &credit(size));
             now = Time(now.0 + PERIOD / 3);
             while gate.ready_at() <= now {
                 gate.take(now, &mut out);
@@ -191,6 +243,49 @@ mod tests {
         assert!(
             (periods..=periods + 2).contains(&credits),
             "{credits} in {periods}"
+        );
+    }
+
+    #[test]
+    fn what_is_held_back_leaves_at_any_part_of_a_period_and_no_rarer() {
+        let line = LineTime::new(Rate::gbps(10));
+        let mut gate = CreditGate::new(spec(CreditCount::Credits), line).holding(76, 17, 1.0);
+        let (mut rng, mut now, mut out) =
+            (Rng::stream(1, stream::TEST, 2), Time::ZERO, Packet::EMPTY);
+        // By tenth of a period; the line is busy with a frame now and then.
+        let mut parts = [0u32; 10];
+        let (mut left, mut recent) = (0u64, std::collections::VecDeque::new());
+        while left < 20_000 {
+            let size = u16::try_from(rng.between(76, 92)).unwrap();
+            let _ = gate.offer(now, &credit(size));
+            now = Time(now.0 + PERIOD / 3);
+            while gate.ready_at() <= now {
+                let at = gate.ready_at();
+                let busy = if rng.below(2) == 0 {
+                    0
+                } else {
+                    rng.below(1_230_400)
+                };
+                let at = Time(at.0 + busy).max(recent.back().copied().unwrap_or(Time::ZERO));
+                gate.take(at, &mut out);
+                gate.check();
+                if busy == 0 {
+                    parts[usize::try_from(at.0 % PERIOD * 10 / PERIOD).unwrap()] += 1;
+                }
+                left += 1;
+                // Never more than the bucket and one beyond the rate.
+                recent.push_back(at);
+                if recent.len() > 100 {
+                    let first: Time = recent.pop_front().unwrap();
+                    assert!(at.0 - first.0 >= 97 * PERIOD, "100 in {}", at.0 - first.0);
+                }
+            }
+        }
+        assert!(parts.iter().all(|&n| n > 500), "{parts:?}");
+        let periods = now.0 / PERIOD;
+        assert!(
+            (periods - 3..=periods + 2).contains(&left),
+            "{left} in {periods}"
         );
     }
 

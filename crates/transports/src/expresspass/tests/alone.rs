@@ -94,9 +94,11 @@ fn a_receiver_gives_up_on_a_sender_that_is_dead() {
         .iter()
         .filter(|text| text.starts_with("CREDIT"))
         .count();
-    // A full rate's two round trips, a few more, and then ever fewer in 100 ms; at half rate they
-    // would be 38,532.
-    assert!(credits < 128, "{credits} credits to a dead sender");
+    // A full rate's two round trips, a few more, and then ever fewer in 200 ms; at half rate they
+    // would be 77,064.
+    assert!(credits < 192, "{credits} credits to a dead sender");
+    let asked = said.iter().filter(|text| text.ends_with("still there?"));
+    assert!((9..80).contains(&asked.count()), "{said:?}");
     host.hear(header::request(B, CONN, 0, 1_000_000, true, 84));
     assert_eq!(
         host.after(Span::us(1))[0],
@@ -161,14 +163,103 @@ fn requests_alone_never_bring_many_credits() {
             .filter(|text| text.starts_with("CREDIT"))
             .count();
     }
-    assert!(credits < 128, "{credits} credits for 1000 requests");
+    // The start, and one per round trip of 12 us: a request, repeated, is life.
+    assert!(credits < 900, "{credits} credits for 1000 requests");
+}
+
+#[test]
+fn a_sender_that_is_asked_says_whether_it_is_there() {
+    let mut host = Alone::new(A);
+    host.step(|endpoint, cx| {
+        endpoint.connect(cx, CONN, B, Lifetime::Persistent);
+        endpoint.send(cx, CONN, 2920);
+    });
+    let ask = |host: &mut Alone, position| {
+        host.hear(header::heard(A, CONN, position, true, 84));
+        host.after(Span::us(5)).pop()
+    };
+    assert_eq!(host.after(Span::us(1)), ["REQUEST from 0, 2 packets"]);
+    let asks = |at, n| Some(format!("REQUEST from {at}, {n}"));
+    assert_eq!(ask(&mut host, 0), asks(0, "2 packets"), "no credit yet");
+    host.hear(header::credit(A, CONN, 1, 84));
+    host.after(Span::us(5));
+    assert_eq!(ask(&mut host, 0), asks(1460, "1 packet"), "credited");
+    host.hear(header::credit(A, CONN, 2, 84));
+    host.after(Span::us(5));
+    let stop = Some("STOP at 2920".to_owned());
+    assert_eq!(ask(&mut host, 0), stop, "the STOP was lost");
+    host.hear(header::stop_ack(A, CONN, Some(2920), 84));
+    assert_eq!(ask(&mut host, 0), stop, "and is old news");
+    host.hear(header::heard(A, ConnId(9), 0, true, 84));
+    assert_eq!(host.after(Span::us(5)), ["STOP unknown here"]);
+    assert_eq!(host.endpoint.totals().timeouts, 0);
+}
+
+#[test]
+fn a_request_that_was_heard_is_not_repeated_and_one_that_was_not_is() {
+    for (heard, requests) in [(Some(0), 0), (Some(1460), 5), (None, 5)] {
+        let mut host = Alone::new(A);
+        host.step(|endpoint, cx| {
+            endpoint.connect(cx, CONN, B, Lifetime::OneMessage);
+            endpoint.send(cx, CONN, 5000);
+        });
+        host.after(Span::us(10));
+        if let Some(position) = heard {
+            host.hear(header::heard(A, CONN, position, false, 84));
+        }
+        let said = host.after(Span::ms(50));
+        assert_eq!(said.len(), requests, "{heard:?}: {said:?}");
+    }
+}
+
+#[test]
+fn a_request_whose_first_credits_are_lost_is_told_that_it_was_heard() {
+    // Ten requests at one moment: the credit queue of the line holds eight.
+    let mut host = Alone::new(B);
+    for n in 0..10 {
+        host.hear(header::request(B, ConnId(n), 0, 1000, true, 84));
+    }
+    let heard = |said: &[String]| said.iter().filter(|text| *text == "HEARD from 0").count();
+    let said = host.after(Span::us(1));
+    assert_eq!(heard(&said), 2, "{said:?}");
+    // The network has lost those of the others.
+    let said = host.after(Span::us(100));
+    assert_eq!(heard(&said), 8, "{said:?}");
+}
+
+#[test]
+fn each_answer_to_a_request_measures_the_round_trip_anew() {
+    let mut host = Alone::new(A);
+    host.step(|endpoint, cx| {
+        endpoint.connect(cx, CONN, B, Lifetime::Persistent);
+        endpoint.send(cx, CONN, 14_600);
+    });
+    let rtt = |host: &Alone| host.endpoint.senders.iter().next().unwrap().rtt();
+    host.after(Span::us(300));
+    host.hear(header::credit(A, CONN, 1, 84));
+    assert_eq!(
+        rtt(&host),
+        Some(Span::us(300)),
+        "the first credits were lost"
+    );
+    // What is missing is asked for after all has been sent.
+    for n in 2..=10 {
+        host.hear(header::credit(A, CONN, n, 84));
+    }
+    host.after(Span::us(10));
+    host.hear(header::nack(A, CONN, 1460, 0, 84));
+    assert_eq!(host.after(Span::us(20)), ["REQUEST from 1460, 9 packets"]);
+    host.hear(header::credit(A, CONN, 11, 84));
+    assert_eq!(rtt(&host), Some(Span::us(20)));
 }
 
 #[test]
 fn a_sender_that_answers_late_gets_its_credits_again() {
     let mut host = Alone::new(B);
     host.hear(header::request(B, CONN, 0, 1_000_000, true, 84));
-    let given = u32::try_from(host.after(Span::ms(5)).len()).unwrap();
+    let said = host.after(Span::ms(5));
+    let given = said.iter().filter(|text| text.starts_with("CREDIT"));
+    let given = u32::try_from(given.count()).unwrap();
     let mut waits = Vec::new();
     for n in 0..4 {
         let waited = (0..500).find(|_| !host.after(Span::us(12)).is_empty());
@@ -246,7 +337,11 @@ fn a_frame_whose_bytes_and_empty_frames_disagree_is_nonsense() {
 
 #[test]
 fn control_packets_of_a_paused_connection_are_lost_by_number_where_too_many_wait() {
-    let mut host = Alone::new(B);
+    let params = Params {
+        tell_heard: false,
+        ..Params::default()
+    };
+    let mut host = Alone::with(B, &params);
     host.hear(header::request(B, CONN, 0, 1, false, 84));
     host.after(Span::us(12));
     let frame = Data {
@@ -292,7 +387,7 @@ fn a_sender_whose_receiver_has_forgotten_is_done_or_says_that_it_is_not() {
         });
         host.hear(header::credit(A, CONN, 1, 84));
         host.hear(header::nack(A, CONN, 0, 0, 84));
-        host.after(Span::ms(10));
+        host.after(Span::ms(110));
         host.hear(header::stop_ack(A, CONN, None, 84));
         host.after(Span::ms(2));
         let news = format!("{:?}", host.events);
@@ -317,7 +412,7 @@ fn nonsense_from_a_peer_is_counted_and_changes_nothing() {
     host.hear(header::request(A, CONN, 0, 1, true, 84)); // the other direction
     host.hear(header::request(A, ConnId(5_000_000), 0, 1, true, 84)); // nobody's connection
     host.hear(header::credit(A, ConnId(5_000_000), 1, 84));
-    host.hear(Packet::new(A, CONN, Class::Control, 9, 84)); // no kind of ours
+    host.hear(Packet::new(A, CONN, Class::Control, 10, 84)); // no kind of ours
     assert_eq!(host.endpoint.totals().nonsense, 6);
     assert_eq!(host.after(Span::us(1)), Vec::<String>::new());
     host.hear(header::credit(A, CONN, 1, 84));
