@@ -375,7 +375,13 @@ const TAGGED: &[&str] = &[
     "all-to-all",
     "long-flows",
 ];
-const JITTERED: &[&str] = &["incast", "permutation", "shuffle", "all-to-all"];
+const JITTERED: &[&str] = &[
+    "incast",
+    "permutation",
+    "shuffle",
+    "all-to-all",
+    "long-flows",
+];
 const TIMED: &[&str] = &[
     "random",
     "incast",

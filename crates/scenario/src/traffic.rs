@@ -142,7 +142,7 @@ impl Context<'_> {
         let made = match section.kind() {
             "random" => return self.random(section, seed),
             "bursts" => return self.bursts(section, seed),
-            "long-flows" => return self.long_flows(section),
+            "long-flows" => return self.long_flows(section, seed),
             "trace" => return self.trace(section),
             "incast" => {
                 let once = Incast {
@@ -284,7 +284,7 @@ impl Context<'_> {
         }
     }
 
-    fn long_flows(&self, section: &Section) -> Result<Traffic, Diagnostic> {
+    fn long_flows(&self, section: &Section, seed: u64) -> Result<Traffic, Diagnostic> {
         let pairs = match section.opt_texts("pairs") {
             Some(texts) => texts
                 .iter()
@@ -313,6 +313,7 @@ impl Context<'_> {
             pairs,
             start: Time(section.span("start").0),
             every: section.span("every"),
+            jitter: section.span("jitter"),
             leave,
             tag: section.opt_text("tag").unwrap_or_else(|| LONG.to_owned()),
         };
@@ -322,7 +323,7 @@ impl Context<'_> {
                 .problem("every", "flows that leave one by one need every = \"...\"")
                 .help("give the time from one to the next"));
         }
-        stairs.generate().map_err(|e| blame(section, &e))
+        stairs.generate(seed).map_err(|e| blame(section, &e))
     }
 
     fn trace(&self, section: &Section) -> Result<Traffic, Diagnostic> {
@@ -388,7 +389,7 @@ fn misread(path: &Path, text: String, error: &TextError) -> Diagnostic {
 
 /// A generator's complaint, at the key that it is about.
 fn blame(section: &Section, error: &WorkloadError) -> Diagnostic {
-    let about = ["load", "senders", "receiver", "shift", "sigma"];
+    let about = ["load", "senders", "receiver", "shift", "sigma", "jitter"];
     let key = about
         .into_iter()
         .find(|key| error.0.starts_with(key) && section.get(key).is_some());

@@ -127,6 +127,8 @@ pub struct Staircase {
     pub start: Time,
     /// Time from one step to the next; zero for flows that all join at once.
     pub every: Span,
+    /// Each joins up to this much later, uniformly.
+    pub jitter: Span,
     /// How they leave.
     pub leave: Leave,
     /// The flows' tag.
@@ -150,11 +152,17 @@ impl Staircase {
     /// The flows.
     ///
     /// # Errors
-    /// If a flow has one host at both ends.
-    pub fn generate(&self) -> Result<Traffic, WorkloadError> {
+    /// If a flow has one host at both ends, or might leave before it joins.
+    pub fn generate(&self, seed: u64) -> Result<Traffic, WorkloadError> {
+        if matches!(self.leave, Leave::FirstIn | Leave::LastIn) && self.jitter > self.every {
+            return Err(WorkloadError(format!(
+                "jitter = {}: a flow might leave before it joins; use at most every = {}",
+                self.jitter, self.every
+            )));
+        }
         let mut flows = OneShots::default();
         let count = self.pairs.len() as u64;
-        for (i, &(src, dst)) in (0..).zip(&self.pairs) {
+        for (i, (number, &(src, dst))) in (0..).zip((0..).zip(&self.pairs)) {
             if src == dst {
                 return Err(WorkloadError(format!(
                     "flow {i} goes from host {src} to itself; give it two hosts"
@@ -167,7 +175,8 @@ impl Staircase {
                 Leave::LastIn => Some(step(2 * count - 1 - i)),
                 Leave::At(time) => Some(time),
             };
-            flows.push(src, dst, ENDLESS, step(i), stop);
+            let start = jittered(&mut Draw::Jitter.stream(seed, number), step(i), self.jitter);
+            flows.push(src, dst, ENDLESS, start, stop);
         }
         flows.finish(&self.tag)
     }
@@ -297,22 +306,56 @@ mod tests {
         assert!(error.contains("lower hosts or tasks"), "{error}");
     }
 
+    fn stairs(leave: Leave, jitter: Span) -> Staircase {
+        Staircase {
+            pairs: vec![(0, 3), (1, 4), (2, 5)],
+            start: Time::ZERO,
+            every: Span::us(10),
+            jitter,
+            leave,
+            tag: "long".into(),
+        }
+    }
+
+    #[test]
+    fn flows_join_at_random_times_within_the_jitter() {
+        let starts = |seed| -> Vec<u64> {
+            let flows = stairs(Leave::Never, Span::us(10)).generate(seed).unwrap();
+            let at = |m: &Message| match m.start {
+                Start::At(at) => at.0,
+                Start::After { .. } | Start::Fired { .. } => {
+                    unreachable!("flows start by the clock")
+                }
+            };
+            flows.messages.iter().map(at).collect()
+        };
+        let (one, two) = (starts(1), starts(2));
+        assert_eq!(one, starts(1));
+        assert_ne!(one, two);
+        for (step, at) in (0..).zip(one.into_iter()).chain((0..).zip(two)) {
+            let first = step * Span::us(10).0;
+            assert!(
+                (first..=first + Span::us(10).0).contains(&at),
+                "{step} at {at}"
+            );
+        }
+        let refused = stairs(Leave::LastIn, Span::us(11)).generate(1).unwrap_err();
+        assert!(
+            refused.to_string().starts_with("jitter = 11us"),
+            "{refused}"
+        );
+    }
+
     #[test]
     fn flows_join_and_leave_step_by_step() {
         let story = |leave| {
-            let spec = Staircase {
-                pairs: vec![(0, 3), (1, 4), (2, 5)],
-                start: Time::ZERO,
-                every: Span::us(10),
-                leave,
-                tag: "long".into(),
-            };
+            let spec = stairs(leave, Span::ZERO);
             let us = |time: Time| time.0 / 1_000_000;
             let times = |m: &Message| match m.start {
                 Start::At(start) => format!("{}-{} ", us(start), m.stop.map_or(0, us)),
                 Start::After { .. } | Start::Fired { .. } => String::new(),
             };
-            spec.generate()
+            spec.generate(1)
                 .unwrap()
                 .messages
                 .iter()
