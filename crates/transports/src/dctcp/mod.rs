@@ -15,7 +15,7 @@ mod sender;
 mod tests;
 mod window;
 
-pub use params::{AckPolicy, OnLoss, Params, mark_threshold};
+pub use params::{AckPolicy, Growth, OnLoss, Params, mark_threshold};
 
 use crate::{Fabric, Factory, ParamError, Parameter, Transport};
 use header::{DctcpCodec, PAYLOAD_MAX};
@@ -79,6 +79,12 @@ struct Rules {
     sack: bool,
     idle_restart: bool,
     prr: bool,
+    /// Whether the window grows in the round trip after a cut.
+    grows_reduced: bool,
+    /// Whether echoes of marks let it grow, the first in a row aside.
+    grows_marked: bool,
+    limited_transmit: bool,
+    karn: bool,
     dup_thresh: u8,
     packets_per_ack: u8,
     retries_max: u8,
@@ -114,6 +120,11 @@ impl Rules {
             sack: params.sack,
             idle_restart: params.idle_restart,
             prr: params.prr,
+            // What spreads a cut says how the window moves meanwhile.
+            grows_reduced: params.growth != Growth::Settled && !params.prr,
+            grows_marked: params.growth == Growth::All,
+            limited_transmit: params.limited_transmit,
+            karn: params.karn,
             dup_thresh: params.dup_thresh,
             packets_per_ack: params.packets_per_ack(),
             retries_max: params.retries_max,

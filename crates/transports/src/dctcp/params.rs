@@ -26,6 +26,17 @@ pub enum OnLoss {
     Alpha,
 }
 
+/// Which acknowledgements let the window grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// Those without the echo of a mark. [RFC 3168 s6.1.2, RFC 8257 s3.3]
+    Unmarked,
+    /// The same, but none in the round trip after a cut. [Linux `CA_CWR`]
+    Settled,
+    /// All but the first echo in a row. [authors' ns-2 `tcp-full.cc`]
+    All,
+}
+
 /// Everything that can be set in `[transport.dctcp]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
@@ -45,6 +56,8 @@ pub struct Params {
     pub alpha_initial: f64,
     /// How far the window falls after a loss.
     pub on_loss: OnLoss,
+    /// Which acknowledgements let the window grow.
+    pub growth: Growth,
     /// Whether a cut for marks is spread over a round trip.
     pub prr: bool,
     /// How the receiver acknowledges.
@@ -57,6 +70,10 @@ pub struct Params {
     pub sack: bool,
     /// Duplicate acknowledgements that mean a loss.
     pub dup_thresh: u8,
+    /// Whether what arrived beyond a gap makes room for new data before it tells of a loss.
+    pub limited_transmit: bool,
+    /// Whether a doubled timeout holds until a round trip was measured again.
+    pub karn: bool,
     /// Retransmission timeout before the first sample of the round trip.
     pub rto_initial: Span,
     /// Shortest retransmission timeout.
@@ -87,7 +104,7 @@ const GAIN_MIN: f64 = 0.001;
 const MARK_MAX: Bytes = Bytes(1 << 40);
 
 impl Params {
-    /// Linux's DCTCP with timers for a datacenter. [RFC 8257, Linux `tcp_dctcp.c`]
+    /// RFC 8257 on hosts like Linux's, with timers for a datacenter. [RFC 8257, Linux `tcp_dctcp.c`]
     pub const DEFAULT: Self = Self {
         profile: "default",
         initial_window: 10,
@@ -97,12 +114,15 @@ impl Params {
         gain: 0.0625,
         alpha_initial: 1.0,
         on_loss: OnLoss::Halve,
+        growth: Growth::Unmarked,
         prr: false,
         ack: AckPolicy::Delayed,
         ack_every: 2,
         ack_delay: Span::ms(1),
         sack: true,
         dup_thresh: 3,
+        limited_transmit: true,
+        karn: false,
         rto_initial: Span::ms(10),
         rto_min: Span::ms(10),
         rto_max: Span::ms(1000),
@@ -132,6 +152,7 @@ impl Params {
         profile: "ns3",
         window_min: 1,
         on_loss: OnLoss::Alpha,
+        growth: Growth::Settled,
         prr: true,
         ack_delay: Span::ms(200),
         rto_initial: Span::ms(1000),
@@ -142,8 +163,22 @@ impl Params {
         ..Self::DEFAULT
     };
 
+    /// The authors' DCTCP in ns-2.35's `FullTcp/Sack`, with the timeout of the default profile.
+    /// [authors' ns-2 patch: `tcp-full.cc`, `tcp.cc`, `ns-default.tcl`]
+    pub const NS2: Self = Self {
+        profile: "ns2",
+        window_min: 1,
+        alpha_initial: 0.0,
+        growth: Growth::All,
+        ack: AckPolicy::Each,
+        limited_transmit: false,
+        karn: true,
+        idle_restart: false,
+        ..Self::DEFAULT
+    };
+
     /// The profiles, the default first.
-    pub const PROFILES: [Self; 3] = [Self::DEFAULT, Self::DCTCP2010, Self::NS3];
+    pub const PROFILES: [Self; 4] = [Self::DEFAULT, Self::DCTCP2010, Self::NS2, Self::NS3];
 
     /// Reads `[transport.dctcp]`.
     ///
@@ -224,7 +259,7 @@ pub(super) fn parameters() -> Vec<Parameter> {
     let profile = Parameter {
         key: "profile",
         default: "\"default\"".to_owned(),
-        meaning: "where absent keys come from: \"default\", \"dctcp2010\" or \"ns3\"",
+        meaning: "where absent keys come from: \"default\", \"dctcp2010\", \"ns2\" or \"ns3\"",
         source: "ours",
     };
     std::iter::once(profile)
@@ -252,6 +287,11 @@ pub fn mark_threshold(rate: Rate, encap: Encap) -> Bytes {
 }
 
 const ON_LOSS: [(&str, OnLoss); 2] = [("halve", OnLoss::Halve), ("alpha", OnLoss::Alpha)];
+const GROWTH: [(&str, Growth); 3] = [
+    ("unmarked", Growth::Unmarked),
+    ("settled", Growth::Settled),
+    ("all", Growth::All),
+];
 const ACK: [(&str, AckPolicy); 2] = [("delayed", AckPolicy::Delayed), ("each", AckPolicy::Each)];
 const MARK_AT: [(&str, MarkAt); 2] = [("enqueue", MarkAt::Enqueue), ("dequeue", MarkAt::Dequeue)];
 
@@ -324,6 +364,14 @@ const KEYS: &[Key<Params>] = &[
         set: |p, v| word(v, &ON_LOSS).map(|c| p.on_loss = c),
     },
     Key {
+        key: "growth",
+        meaning: "which acknowledgements let the window grow: \"unmarked\" ones, \"settled\" (unmarked, \
+                  and none in the round trip after a cut), or \"all\" but the first echo of marks in a row",
+        source: "RFC 3168 s6.1.2: unmarked; Linux, ns3: settled; authors' ns-2: all",
+        get: |p| named(p.growth, &GROWTH),
+        set: |p, v| word(v, &GROWTH).map(|g| p.growth = g),
+    },
+    Key {
         key: "prr",
         meaning: "a cut for marks is spread over a round trip (proportional rate reduction), so that \
                   packets behind it still meet the long queue",
@@ -365,6 +413,21 @@ const KEYS: &[Key<Params>] = &[
         source: "RFC 5681 s3.2: 3",
         get: |p| Value::from(i64::from(p.dup_thresh)),
         set: |p, v| few(v, 1, 100).map(|n| p.dup_thresh = n),
+    },
+    Key {
+        key: "limited_transmit",
+        meaning: "what arrived beyond a gap makes room for new data before enough has to tell of a loss",
+        source: "RFC 3042, RFC 6675 s5; ns-2's FullTcp: not",
+        get: |p| Value::from(p.limited_transmit),
+        set: |p, v| flag(v).map(|b| p.limited_transmit = b),
+    },
+    Key {
+        key: "karn",
+        meaning: "a doubled timeout holds until something that was sent once is acknowledged, not just \
+                  until anything is",
+        source: "Linux with timestamps: not; RFC 6298 s5, ns2: so",
+        get: |p| Value::from(p.karn),
+        set: |p, v| flag(v).map(|b| p.karn = b),
     },
     Key {
         key: "rto_initial",
@@ -512,7 +575,7 @@ mod tests {
             "gain = 0.0",
             "gain = \"1/0\"",
             "ack = \"delay\"",
-            "profile = \"ns2\"",
+            "profile = \"ns4\"",
             "receive_window = \"17MB\"",
             "rto_max = \"5ms\"",
             "ssthresh_initial = \"none\"",
@@ -528,7 +591,7 @@ mod tests {
     gain: 0.0 is no number from 0.001 to 1; write it like 0.001 or "1/16"
     gain: "1/0" is no number from 0.001 to 1; write it like 0.001 or "1/16"
     ack: "delay" is not known; did you mean "delayed"?
-    profile: "ns2" is not known; did you mean "ns3"?
+    profile: "ns4" is not known; did you mean "ns2"?
     receive_window: "17MB" is out of range; it may lie between "65.535KB" and "16.777215MB"
     rto_max: is below another timeout; set it to "10ms" or more
     ssthresh_initial: "none" is neither a number of packets nor "unlimited"

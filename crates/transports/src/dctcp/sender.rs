@@ -71,10 +71,14 @@ pub(super) struct Sender {
     phase: Phase,
     /// Nothing is known or presumed to be out of order: all in flight is in the network.
     calm: bool,
+    /// Whether the newest acknowledgement echoed a mark.
+    echoed: bool,
     /// The next repair leaves whatever the window says. [RFC 6675 s5 step 4.3]
     forced: bool,
     /// Timeouts in a row.
     timeouts: u8,
+    /// How often the timeout has doubled.
+    doublings: u8,
     dup_acks: u8,
 
     alpha: Alpha,
@@ -103,10 +107,12 @@ impl Sender {
             outgoing: Outgoing::new(),
             phase: Phase::Open,
             calm: true,
+            echoed: false,
             alpha: Alpha::new(rules.alpha_initial, rules.gain),
             rtt: Rtt::new(rules),
             rto_at: Time::NEVER,
             timeouts: 0,
+            doublings: 0,
             timed: None,
             sent_at: Time::ZERO,
             blocks: RangeSet::new(),
@@ -187,19 +193,19 @@ impl Sender {
                 return None;
             }
             let segment = self.outgoing.next_segment(self.next, rules.payload_max);
-            self.leave(now, Why::New, segment)
+            self.leave(now, Why::New, segment, rules)
         } else {
             let (why, segment) = self.choose(rules)?;
-            self.leave(now, why, segment)
+            self.leave(now, why, segment, rules)
         };
         if self.rto_at == Time::NEVER {
-            self.rto_at = self.rtt.deadline(now, self.timeouts, rules);
+            self.rto_at = self.rtt.deadline(now, self.doublings, rules);
         }
         Some(segment)
     }
 
     #[inline]
-    fn leave(&mut self, now: Time, why: Why, segment: Segment) -> Segment {
+    fn leave(&mut self, now: Time, why: Why, segment: Segment, rules: &Rules) -> Segment {
         let after = segment.seq + segment.span();
         match why {
             Why::New => {
@@ -222,7 +228,7 @@ impl Sender {
                 }
             }
         }
-        self.window.on_sent(self.pipe());
+        self.window.on_sent(self.pipe(rules));
         self.sent_at = now;
         let again = if why == Why::New { 0 } else { Data::AGAIN };
         Segment {
@@ -234,7 +240,7 @@ impl Sender {
     /// What may leave now, by the rules of RFC 6675's `NextSeg` in their order.
     #[inline(never)]
     fn choose(&self, rules: &Rules) -> Option<(Why, Segment)> {
-        let pipe = self.pipe();
+        let pipe = self.pipe(rules);
         let fits = |segment: &Segment| pipe + segment.span() <= self.window.size();
         if self.lost_edge > self.una
             && let Some(segment) = self.missing(self.lost_edge, rules)
@@ -296,9 +302,12 @@ impl Sender {
 
     /// Bytes in the network, as far as we can tell.
     #[inline]
-    fn pipe(&self) -> u64 {
+    fn pipe(&self, rules: &Rules) -> u64 {
         let flight = self.next - self.una;
         if self.calm {
+            return flight;
+        }
+        if !rules.limited_transmit && matches!(self.phase, Phase::Open | Phase::Reduced { .. }) {
             return flight;
         }
         let known = self.blocks.total() + self.lost();
@@ -402,7 +411,7 @@ impl Sender {
             delivered: self.una - from,
             sent: self.next - until,
         };
-        let pipe = self.pipe();
+        let pipe = self.pipe(rules);
         self.window.spread(&reduction, pipe, acked, rules);
     }
 
@@ -416,7 +425,7 @@ impl Sender {
     #[inline]
     fn advance(&mut self, now: Time, una: u64, echo: bool, rules: &Rules) {
         if self.alpha.on_ack(una - self.una, echo, una, self.next) {
-            self.window.on_round(self.pipe());
+            self.window.on_round(self.pipe(rules));
         }
         if self.repaired > self.una {
             let edge = self.repaired.min(una);
@@ -430,9 +439,12 @@ impl Sender {
             && una >= end
         {
             self.rtt.sample(now.since(left_at), rules);
-            self.timed = None;
+            (self.timed, self.doublings) = (None, 0);
         }
         self.timeouts = 0;
+        if !rules.karn {
+            self.doublings = 0;
+        }
         // NewReno restarts the timer for the first partial acknowledgement alone, so that a
         // window full of holes ends in a timeout and not in one hole per round trip.
         // [RFC 6582 s4, the impatient variant]
@@ -440,7 +452,7 @@ impl Sender {
         if self.una == self.next {
             self.rto_at = Time::NEVER;
         } else if !keep {
-            self.rto_at = self.rtt.deadline(now, 0, rules);
+            self.rto_at = self.rtt.deadline(now, self.doublings, rules);
         }
     }
 
@@ -463,20 +475,25 @@ impl Sender {
         new
     }
 
-    /// Without a loss: the window grows by `acked` bytes unless marks came, now or of late.
+    /// Without a loss: the window grows by `acked` bytes, as far as [`Growth`] lets it.
     #[inline]
     fn move_window(&mut self, acked: u64, echo: bool, rules: &Rules) {
-        match self.phase {
-            Phase::Open if acked > 0 && !echo => self.window.grow(acked, rules),
-            // At `until` the echo is still of what left before the cut. [Linux `CA_CWR`]
-            Phase::Reduced { until, .. } if self.una > until => {
+        let mut grows = !echo || (rules.grows_marked && self.echoed);
+        self.echoed = echo;
+        if let Phase::Reduced { until, .. } = self.phase {
+            if self.una > until {
+                // At `until` the echo is still of what left before the cut. [Linux `CA_CWR`]
                 self.phase = Phase::Open;
                 if rules.prr {
                     self.window.fallen();
                 }
+            } else if rules.prr {
+                self.spread(acked, rules);
             }
-            Phase::Reduced { .. } if rules.prr => self.spread(acked, rules),
-            _ => {}
+            grows &= rules.grows_reduced;
+        }
+        if grows && acked > 0 {
+            self.window.grow(acked, rules);
         }
     }
 
@@ -617,11 +634,12 @@ impl Sender {
         self.window
             .on_timeout(first, flight, self.alpha.value(), rules);
         self.timeouts += 1;
+        self.doublings = self.doublings.saturating_add(1);
         (self.phase, self.calm) = (Phase::Loss { until: self.next }, false);
         (self.lost_edge, self.repaired, self.again) = (self.next, self.una, 0);
         (self.dup_acks, self.arrived, self.forced) = (0, 0, false);
         (self.guard, self.timed) = (self.next, None);
-        self.rto_at = self.rtt.deadline(now, self.timeouts, rules);
+        self.rto_at = self.rtt.deadline(now, self.doublings, rules);
         self.timeouts <= rules.retries_max
     }
 }
