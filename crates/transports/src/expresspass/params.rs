@@ -179,6 +179,8 @@ impl Params {
         Self {
             first_rtt,
             shortest_first: first_rtt == FirstRtt::Ssp,
+            // A burst that takes only gaps may not come for long: credits that wait for it are lost.
+            subtract_burst: self.subtract_burst && first_rtt != FirstRtt::Ideal,
             close_wait: if silent {
                 self.close_wait
             } else {
@@ -712,8 +714,8 @@ pub(super) static EARLY_KEYS: [Key<Params>; 7] = [
     Key {
         key: "subtract_burst",
         meaning: "whether a receiver gives no credits for packets of a burst that arrive as they should: \
-                  of what was asked for it subtracts what has come and what is not late yet",
-        source: "[ours]; [aeolus s3.3] does not say",
+                  of what was asked for it subtracts what a burst has brought and what it is still to bring",
+        source: "[ours]; [aeolus s3.3] does not say. false under expresspass+ideal, whose bursts wait for gaps",
         get: |p| Value::from(p.subtract_burst),
         set: |p, v| keys::flag(v).map(|x| p.subtract_burst = x),
     },
