@@ -367,7 +367,8 @@ fn one(job: &Job, again: bool, screen: &Screen) -> Outcome {
             finished(&job.dir, &scenario).map_err(Refusal::Scenario)
         }
     };
-    match there(again).transpose() {
+    // A mark is taken away by who claims the folder.
+    match there(again || RunFolder::is_marked(&job.dir)).transpose() {
         None => {}
         done => return done,
     }

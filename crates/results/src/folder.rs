@@ -99,6 +99,11 @@ impl RunFolder {
         })
     }
 
+    /// Whether a run is writing `path`, or was killed while it did, be it after its last file.
+    pub fn is_marked(path: &Path) -> bool {
+        path.join(LOCK).exists()
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -162,7 +167,7 @@ fn of_a_run(dir: &Path) -> bool {
         // A full disk may have cut it short.
         Some(FLOW_COLUMNS.as_bytes().starts_with(&text))
     };
-    dir.join(LOCK).exists()
+    RunFolder::is_marked(dir)
         || files::made(dir).is_some()
         || files::is_summary(&dir.join("summary.json"))
         || begun() == Some(true)

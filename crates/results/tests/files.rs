@@ -376,3 +376,14 @@ fn samples_that_say_nothing_new_are_left_out_and_can_be_put_back() {
     }
     assert_eq!(lines.next(), None);
 }
+
+#[test]
+fn a_mark_that_outlived_its_run_goes_with_the_next_one() {
+    // Killed after its last file and before the mark was gone.
+    let dir = common::directory("outlived");
+    write(&dir, &common::incast(), &Meta::default());
+    fs::write(dir.join(".running"), "process 7 on here").unwrap();
+    assert!(RunFolder::is_marked(&dir));
+    drop(claim(&dir));
+    assert!(!RunFolder::is_marked(&dir) && made(&dir).is_some());
+}
