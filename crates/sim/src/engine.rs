@@ -468,8 +468,6 @@ struct Between<'o> {
     hops_seen: u64,
     done: u64,
     interrupted: bool,
-    /// Whether no node has anything to do any more.
-    idle: bool,
     next_sample: Time,
     /// Start of the last window that ran.
     last: Time,
@@ -528,7 +526,6 @@ impl Shared<'_, '_, '_> {
             clock.end = slot_end(window);
         } else {
             clock.stop = true;
-            between.idle = true;
         }
         let until = self.setup.until;
         clock.stop |= clock.start >= until || between.interrupted;
@@ -753,7 +750,6 @@ pub(crate) fn run_with(
         hops_seen: 0,
         done: 0,
         interrupted: false,
-        idle: false,
         next_sample: setup
             .probes
             .every
@@ -797,11 +793,8 @@ pub(crate) fn run_with(
     } = net;
     let nodes: Vec<Node> = nodes.into_iter().map(UnsafeCell::into_inner).collect();
     let in_flight = in_flight(&rings);
-    let stop = Stop {
-        at: logs.iter().map(|log| log.last).max().unwrap_or(Time::ZERO),
-        interrupted: between.interrupted,
-        idle: between.idle,
-    };
+    let at = logs.iter().map(|log| log.last).max().unwrap_or(Time::ZERO);
+    let stop = Stop::new(at, between.interrupted, between.clock.start < setup.until);
     let outcome = outcome::close(setup, &world, nodes, logs, in_flight, stop);
     Ok((outcome, tracer))
 }

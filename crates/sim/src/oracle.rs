@@ -154,10 +154,6 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
         nodes,
         vec![log],
         in_flight,
-        Stop {
-            at: end,
-            interrupted: false,
-            idle,
-        },
+        Stop::new(end, false, idle),
     ))
 }

@@ -56,6 +56,17 @@ pub(crate) struct Stop {
     pub(crate) idle: bool,
 }
 
+impl Stop {
+    /// Of a run that was stopped, or ended `early`, before the time that it was given.
+    pub(crate) fn new(at: Time, interrupted: bool, early: bool) -> Self {
+        Self {
+            at,
+            interrupted,
+            idle: early && !interrupted,
+        }
+    }
+}
+
 /// Sums up a run.
 pub(crate) fn close(
     setup: &Setup<'_>,

@@ -264,8 +264,8 @@ pub struct Outcome {
     pub end: Time,
     /// Whether the observer stopped it.
     pub interrupted: bool,
-    /// Whether nothing would have happened any more: no packet is under way and nobody waits for a
-    /// moment.
+    /// Whether it ended by itself: no packet is under way, and nobody waits for a moment or, where all
+    /// messages have ended, for none but that of forgetting.
     pub idle: bool,
     /// Bytes accepted, by connection and receiving host, where somebody counted them.
     pub accepted: BTreeMap<(u32, u32), u64>,
