@@ -341,8 +341,8 @@ mod tests {
                 "4:1: text after the 1 links announced",
             ),
             (
-                "16777216 1 1073741824\n0\n0 1 1Gbps 1us 0\n",
-                "1:1: 16777215 hosts and room for 3 links: every host needs",
+                "1048576 1 1073741824\n0\n0 1 1Gbps 1us 0\n",
+                "1:1: 1048575 hosts and room for 3 links: every host needs",
             ),
             ("7 4 1 1 2 A100\n", "1:3: 5 GPUs do not fill servers of 4"),
         ];
