@@ -1,5 +1,6 @@
 //! Where a run stands, the same for all its threads.
 
+use crate::setup::Observer;
 use units::Time;
 
 /// The window that all threads run now.
@@ -27,4 +28,20 @@ impl Clock {
         attend: false,
         stop: false,
     };
+}
+
+/// What only one thread touches: the last at the barrier, or the first while the others wait.
+pub(crate) struct Between<'o> {
+    pub(crate) clock: Clock,
+    pub(crate) observer: &'o mut dyn Observer,
+    pub(crate) hops: u64,
+    pub(crate) hops_before: u64,
+    pub(crate) hops_seen: u64,
+    pub(crate) done: u64,
+    pub(crate) interrupted: bool,
+    pub(crate) next_sample: Time,
+    /// Start of the last window that ran.
+    pub(crate) last: Time,
+    /// Start of the last window in which a packet arrived.
+    pub(crate) last_hop: Time,
 }

@@ -2,7 +2,7 @@
 
 use crate::activity::Activity;
 use crate::barrier::{Barrier, Guard};
-use crate::clock::Clock;
+use crate::clock::{Between, Clock};
 use crate::net::{self, SetupError, World};
 use crate::node::{Kind, Log, Node};
 use crate::outcome::{self, Stop};
@@ -457,22 +457,6 @@ impl<'a> Net<'a> {
             }
         }
     }
-}
-
-/// What only one thread touches: the last at the barrier, or the first while the others wait.
-struct Between<'o> {
-    clock: Clock,
-    observer: &'o mut dyn Observer,
-    hops: u64,
-    hops_before: u64,
-    hops_seen: u64,
-    done: u64,
-    interrupted: bool,
-    next_sample: Time,
-    /// Start of the last window that ran.
-    last: Time,
-    /// Start of the last window in which a packet arrived.
-    last_hop: Time,
 }
 
 struct Shared<'n, 'a, 'o> {
