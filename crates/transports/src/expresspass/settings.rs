@@ -28,8 +28,6 @@ pub(super) struct Settings {
     pub(super) silence: Silence,
     /// Time after which an answer is overdue even where all buffers on the way are full.
     pub(super) overdue: Span,
-    /// The same where bursts may delay it; 0 where there are none.
-    pub(super) safety: Span,
     /// Time without a credit after which a sender asks again.
     pub(super) quiet: Span,
     pub(super) stop_wait: u16,
@@ -105,7 +103,6 @@ impl Settings {
             retry_doublings: u8::try_from(params.retry_doublings).expect("at most 16"),
             silence: silence(params),
             overdue,
-            safety,
             quiet: params.quiet.max(request_retry),
             stop_wait: params.stop_wait,
             stop_wait_unknown: params.stop_wait_unknown,
