@@ -287,11 +287,16 @@ fn trimming(headers: u16, coin: bool, bounce: bool) -> PortSpec {
     }
 }
 
+/// So many frames of 9000 B to one port, a picosecond apart, each of a connection of its own.
+fn flood(count: u32) -> Vec<(Time, u16, Packet)> {
+    (0..count)
+        .map(|n| (Time(n.into()), 2, packet(1, n, 9000)))
+        .collect()
+}
+
 #[test]
 fn what_has_no_room_is_trimmed_and_its_header_overtakes() {
-    let flood: Vec<_> = (0..20)
-        .map(|n| (Time(n), 2, packet(1, n as u32, 9000)))
-        .collect();
+    let flood = flood(20);
     let mut switch = switch(&SwitchSpec::default(), &trimming(100, false, false), None);
     let seen = run(&mut switch, &flood);
     let order: Vec<_> = seen
@@ -309,9 +314,7 @@ fn what_has_no_room_is_trimmed_and_its_header_overtakes() {
 
 #[test]
 fn a_fair_coin_cuts_the_last_that_waits_as_often_as_the_one_that_comes() {
-    let flood: Vec<_> = (0..2000)
-        .map(|n| (Time(n), 2, packet(1, n as u32, 9000)))
-        .collect();
+    let flood = flood(2000);
     let mut switch = switch(&SwitchSpec::default(), &trimming(5000, true, false), None);
     let seen = run(&mut switch, &flood);
     let whole: Vec<_> = seen
@@ -327,9 +330,7 @@ fn a_fair_coin_cuts_the_last_that_waits_as_often_as_the_one_that_comes() {
 
 #[test]
 fn a_header_without_room_goes_back_to_its_sender() {
-    let flood: Vec<_> = (0..20)
-        .map(|n| (Time(n), 2, packet(1, n as u32, 9000)))
-        .collect();
+    let flood = flood(20);
     let mut switch = switch(&SwitchSpec::default(), &trimming(4, false, true), None);
     let seen = run(&mut switch, &flood);
     let back: Vec<_> = seen.sent.iter().filter(|(link, ..)| *link == 0).collect();
