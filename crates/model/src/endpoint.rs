@@ -128,6 +128,7 @@ impl Signal {
         };
         let mut frame = Packet::new(HostId(0), conn, Class::Link, kind, 84);
         frame.head[0] = priority.into();
+        frame.end_here();
         frame
     }
 

@@ -293,6 +293,11 @@ impl Packet {
         self.mark = mark;
         !none_left
     }
+    /// Leaves it no hop: a switch that does not take it for itself drops it.
+    #[inline]
+    pub fn end_here(&mut self) {
+        self.mark &= !TTL;
+    }
     /// The envelope marks as one number, for digests.
     pub const fn marks(&self) -> u16 {
         self.mark

@@ -212,6 +212,28 @@ fn what_cannot_be_side_by_side_is_said_with_the_way_out() {
 }
 
 #[test]
+fn more_transports_than_ports_tell_apart_are_refused() {
+    let beside = |kind: &str| {
+        format!("[[workload]]\nkind = \"permutation\"\nsize = \"1KB\"\ntransport = \"{kind}\"\n")
+    };
+    let all = [
+        "expresspass",
+        "expresspass+ssp",
+        "expresspass+ideal",
+        "dctcp",
+    ]
+    .map(beside);
+    let text = format!(
+        "[topology]\nkind = \"star\"\n[transport]\nkind = \"expresspass+aeolus\"\n{}",
+        all.concat()
+    );
+    let Err(errors) = load_text("a.toml", &text, &[]).and_then(Scenario::assemble) else {
+        panic!("five transports are accepted");
+    };
+    assert!(errors.to_string().contains("at most 3"), "{errors}");
+}
+
+#[test]
 fn any_transports_share_a_fabric_each_in_queues_of_its_own() {
     let with = |own: &str, beside: &str| {
         MESSAGES

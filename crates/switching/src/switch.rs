@@ -90,7 +90,7 @@ pub struct Switch {
     couples: bool,
     /// Set where the ports of this switch look at each other: choices then follow time across them.
     ordered: bool,
-    /// Where they do: no choice is due before this moment.
+    /// Where they do: neither a choice nor a deadline is due before this moment.
     quiet_until: Time,
     common: Common,
     /// A packet that finds its port idle may pass without queueing.
@@ -144,7 +144,7 @@ impl Switch {
             ports,
             waiting: Vec::new(),
             ordered: memory.is_some() || control.is_some() || balancer.looks_at_ports(),
-            quiet_until: Time::NEVER,
+            quiet_until: Time::ZERO, // to be found out
             chooses: spec.balance != Balance::Flow,
             couples: memory.is_some() || control.is_some(),
             balancer,
@@ -433,6 +433,8 @@ impl Switch {
             self.ports[usize::from(port)].say(frame);
             self.enlist(now, usize::from(port));
         }
+        // What it was told of may have set its deadline.
+        self.quiet_until = self.quiet_until.min(self.common.deadline());
     }
 
     /// Makes every choice before `end`, in time order across ports: where ports look at each other.

@@ -497,6 +497,66 @@ fn nothing_overtakes_what_a_gate_holds_back() {
     }
 }
 
+/// Closes port 1 at 1 us and opens it at 3, both by its deadline; notes when it was told of what.
+struct Clockwork {
+    next: u64,
+    told: std::sync::Arc<std::sync::Mutex<Vec<(u8, u64)>>>,
+}
+impl FlowControl for Clockwork {
+    fn arrived(&mut self, now: Time, _: &Passage<'_>, _: &mut Say) {
+        self.told.lock().unwrap().push((b'a', now.0));
+    }
+    fn left(&mut self, now: Time, _: &Passage<'_>, _: &mut Say) {
+        self.told.lock().unwrap().push((b'l', now.0));
+    }
+    fn heard(&mut self, _: Time, _: u16, _: &Packet, _: &mut Say) {}
+    fn deadline(&self) -> Time {
+        Time(self.next)
+    }
+    fn on_deadline(&mut self, now: Time, say: &mut Say) {
+        self.told.lock().unwrap().push((b'd', now.0));
+        let state = if now.0 == 1_000_000 {
+            self.next = 3_000_000;
+            GateState::Closed
+        } else {
+            self.next = u64::MAX;
+            GateState::Open
+        };
+        say.gate(1, GateOf::Queue(0), state);
+    }
+}
+
+#[test]
+fn a_flow_control_lives_in_the_order_of_time() {
+    let told = std::sync::Arc::default();
+    let control = Clockwork {
+        next: 1_000_000,
+        told: std::sync::Arc::clone(&told),
+    };
+    let port = PortSpec::fifo(Bytes(90_000));
+    let mut switch = switch(&SwitchSpec::default(), &port, Some(Box::new(control)));
+    let at = |at: u64| (Time(at), 2, packet(1, 1, 1000));
+    let seen = run(&mut switch, &[at(2_000_000), at(4_000_000)]);
+    let sent: Vec<_> = seen.sent.iter().map(|(.., at)| at.0).collect();
+    // Held from 2 to 3 us; a frame takes 0.8 us, and 1 us to the far end.
+    assert_eq!(sent, [4_800_000, 5_800_000]);
+    let order = *b"dadlal";
+    let told = told.lock().unwrap();
+    assert!(told.is_sorted_by_key(|&(_, at)| at), "{told:?}");
+    assert_eq!(
+        told.iter().map(|&(what, _)| what).collect::<Vec<_>>(),
+        order
+    );
+}
+
+#[test]
+fn a_frame_of_a_links_own_goes_no_further() {
+    let mut switch = switch(&SwitchSpec::default(), &PortSpec::fifo(Bytes(9_000)), None);
+    let pause = model::Signal::PauseFlow(ConnId(1)).frame();
+    let seen = run(&mut switch, &[(Time(0), 2, pause)]);
+    assert!(seen.sent.is_empty() && seen.lost.len() == 1);
+}
+
 #[test]
 fn a_paused_flow_waits_while_others_take_turns() {
     let mut port = PortSpec::fifo(Bytes(90_000));

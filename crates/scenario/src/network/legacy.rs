@@ -33,6 +33,14 @@ impl Legacy {
                     )),
             };
         };
+        let most = usize::from(model::LANES);
+        if scenario.beside.len() >= most {
+            let count = scenario.beside.len() + 1;
+            return Err(section
+                .problem("queue", format!("{count} transports on one fabric"))
+                .label(format!("ports tell {most} apart"))
+                .help(format!("name at most {} beside transport.kind", most - 1)));
+        }
         let needs = scenario.factory.fabric(Rate::gbps(100), Encap::PAPER);
         let special = scenario.beside.iter().find(|beside| {
             let needs = beside.factory.fabric(Rate::gbps(100), Encap::PAPER);
