@@ -3,6 +3,8 @@
 use model::intent::{Memory, SwitchSpec};
 use model::{Encap, EndpointConfig};
 use sim::{Blind, Outcome, Probes, Setup};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use topology::{FatTree, LeafSpine, Routes, Spec, Topology};
 use transports::Transport;
 use units::{Bytes, Rate, Span, Time};
@@ -344,8 +346,9 @@ impl Case {
             if self.ports == Ports::Queued {
                 fabric.priorities = 8;
             }
-            fabric.port(BUFFER)
+            Arc::new(fabric.port(BUFFER))
         };
+        let mut by_rate = BTreeMap::new();
         let memory = match self.ports {
             Ports::Own | Ports::Queued => Memory::PerPort,
             Ports::Shared => Memory::Shared {
@@ -358,11 +361,21 @@ impl Case {
             Bytes(encap.frame_min.into()),
         );
         let routes = Routes::new(&topology, &[]);
-        let base_rtt = topology.max_base_rtt(&routes, data, control);
-        let control_rtt = topology.max_base_rtt(&routes, control, control);
+        let [base_rtt, control_rtt] =
+            topology.max_base_rtts(&routes, [(data, control), (control, control)]);
         let make = |config: &EndpointConfig| factory.make(config);
         let setup = Setup {
-            ports: topology.links.iter().map(|link| port(link.rate)).collect(),
+            ports: topology
+                .links
+                .iter()
+                .map(|link| {
+                    by_rate
+                        .entry(link.rate)
+                        .or_insert_with(|| port(link.rate))
+                        .clone()
+                })
+                .collect(),
+            routes: Arc::new(routes),
             topology,
             traffic,
             make: &make,

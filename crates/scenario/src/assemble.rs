@@ -31,7 +31,7 @@ pub struct Assembled {
     /// Nodes and links.
     pub topology: Topology,
     /// Ways through the intact network.
-    pub routes: Routes,
+    pub routes: Arc<Routes>,
     /// Connections and messages.
     pub traffic: Traffic,
     /// The transport of each connection, by number: 0 the run's own, then those beside it. Empty where
@@ -40,7 +40,7 @@ pub struct Assembled {
     /// How transports share lines, where there are several.
     legacy: Option<Legacy>,
     /// What each link's egress port does.
-    pub ports: Vec<PortSpec>,
+    pub ports: Vec<Arc<PortSpec>>,
     /// Faults, by link.
     pub faults: Vec<Fault>,
     /// Frame sizes.
@@ -123,7 +123,7 @@ impl Scenario {
             need.fits(source, limit)?;
         }
         let topology = spec.build().map_err(|e| at_topology(e.0))?;
-        let routes = Routes::new(&topology, &[]);
+        let routes = Arc::new(Routes::new(&topology, &[]));
         if let Some((a, b)) = routes.cut_off() {
             let name = |host: u32| &topology.node(NodeId(host)).name;
             let what = format!("no way leads from host {} to host {}", name(a), name(b));
@@ -373,6 +373,7 @@ impl Assembled {
             topology: self.topology.clone(),
             traffic: self.traffic.clone(),
             ports: self.ports.clone(),
+            routes: Arc::clone(&self.routes),
             make,
             encap: self.encap,
             base_rtt: self.base_rtt,

@@ -187,14 +187,14 @@ pub(crate) fn ports(
     scenario: &Scenario,
     topology: &Topology,
     encap: Encap,
-) -> Result<Vec<PortSpec>, Vec<Diagnostic>> {
-    let mut by_rate: BTreeMap<Rate, PortSpec> = BTreeMap::new();
+) -> Result<Vec<Arc<PortSpec>>, Vec<Diagnostic>> {
+    let mut by_rate: BTreeMap<Rate, Arc<PortSpec>> = BTreeMap::new();
     let mut errors = Vec::new();
     for link in &topology.links {
         if let Entry::Vacant(slot) = by_rate.entry(link.rate) {
             match port(scenario, link.rate, encap) {
                 Ok(spec) => {
-                    slot.insert(spec);
+                    slot.insert(Arc::new(spec));
                 }
                 Err(e) => {
                     // The same is wrong at every rate.
@@ -560,9 +560,8 @@ pub(crate) fn round_trips(
         Bytes(encap.wire_max().into()),
         Bytes(encap.frame_min.into()),
     );
-    (
-        topology.max_base_rtt(routes, Bytes(0), Bytes(0)),
-        topology.max_base_rtt(routes, data, control),
-        topology.max_base_rtt(routes, control, control),
-    )
+    let nothing = (Bytes(0), Bytes(0));
+    topology
+        .max_base_rtts(routes, [nothing, (data, control), (control, control)])
+        .into()
 }

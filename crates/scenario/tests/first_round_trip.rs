@@ -64,6 +64,7 @@ fn run_seeded(
     let make = |config: &EndpointConfig| special(config).unwrap_or_else(|| factory.make(config));
     let setup = Setup {
         topology: net.topology.clone(),
+        routes: net.routes.clone(),
         traffic,
         ports: net.ports.clone(),
         make: &make,

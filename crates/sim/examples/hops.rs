@@ -6,7 +6,8 @@ use model::intent::{PortSpec, SwitchSpec};
 use model::{Encap, Endpoint, EndpointConfig};
 use sim::window_transport::Window;
 use sim::{Blind, Probes, Setup};
-use topology::{FatTree, Spec};
+use std::sync::Arc;
+use topology::{FatTree, Routes, Spec};
 use units::{Bytes, Rate, Span, Time};
 use workload::{Conn, Message, Start, Traffic};
 
@@ -58,7 +59,8 @@ fn main() {
     };
     let port = PortSpec::fifo(Bytes(100_000_000)).prioritised(priorities);
     let setup = Setup {
-        ports: vec![port; topology.links.len()],
+        ports: vec![Arc::new(port); topology.links.len()],
+        routes: Arc::new(Routes::new(&topology, &[])),
         topology,
         traffic,
         make: &make,

@@ -5,6 +5,7 @@
 use crate::setup::{Fault, FaultKind};
 use model::{ByClass, Packet, Rng, stream};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use topology::{Link, Routes, Topology};
 use units::{LineTime, Span, Time};
 
@@ -93,7 +94,16 @@ impl NodeFaults {
         faults: &[Fault],
         seed: u64,
     ) -> Option<Box<Self>> {
-        let links: Vec<_> = ports
+        let faulty = |port: &topology::LinkId| {
+            let ingress = port.reverse();
+            let first = faults.partition_point(|fault| fault.link < ingress);
+            topology.link(ingress).loss_ppb > 0
+                || faults.get(first).is_some_and(|fault| fault.link == ingress)
+        };
+        if !ports.iter().any(faulty) {
+            return None;
+        }
+        let links = ports
             .iter()
             .map(|port| {
                 let ingress = port.reverse();
@@ -117,14 +127,11 @@ impl NodeFaults {
                 (!own.is_empty()).then(|| LinkFaults::new(ingress.0, link, own, seed))
             })
             .collect();
-        let any = links.iter().any(Option::is_some);
-        any.then(|| {
-            Box::new(Self {
-                links,
-                pending: BTreeMap::new(),
-                offered: 0,
-            })
-        })
+        Some(Box::new(Self {
+            links,
+            pending: BTreeMap::new(),
+            offered: 0,
+        }))
     }
 
     /// A packet is about to arrive by `port`. Returns whether it does.
@@ -180,7 +187,11 @@ impl NodeFaults {
 }
 
 /// The routing tables of a run: one from the start, one more whenever a link goes or comes back.
-pub(crate) fn epochs(topology: &Topology, faults: &[Fault]) -> Vec<(Time, Routes)> {
+pub(crate) fn epochs(
+    topology: &Topology,
+    whole: &Arc<Routes>,
+    faults: &[Fault],
+) -> Vec<(Time, Arc<Routes>)> {
     let outages: Vec<_> = faults
         .iter()
         .filter_map(|fault| match fault.kind {
@@ -211,7 +222,12 @@ pub(crate) fn epochs(topology: &Topology, faults: &[Fault]) -> Vec<(Time, Routes
                 .filter(|&&(_, from, until)| from <= at && at < until)
                 .map(|&(link, ..)| link)
                 .collect();
-            (at, Routes::new(topology, &down))
+            let routes = if down.is_empty() {
+                Arc::clone(whole)
+            } else {
+                Arc::new(Routes::new(topology, &down))
+            };
+            (at, routes)
         })
         .collect()
 }

@@ -50,7 +50,7 @@ pub(crate) fn build<'a>(setup: &'a Setup<'_>) -> Result<(World<'a>, Vec<Node>), 
     }
     let book = Book::new(&setup.traffic, topology).map_err(SetupError)?;
     let ways = Ways {
-        epochs: fault::epochs(topology, &setup.faults),
+        epochs: fault::epochs(topology, &setup.routes, &setup.faults),
     };
     let world = World { book, ways };
     let common = Common::of(setup);

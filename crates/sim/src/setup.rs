@@ -3,8 +3,9 @@
 use model::intent::{PortSpec, SwitchSpec};
 use model::{ByClass, ByReason, Class, Encap, Endpoint, EndpointConfig, StuckFlow, Totals};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use switching::FlowControl;
-use topology::{LinkId, NodeKind, Topology};
+use topology::{LinkId, NodeKind, Routes, Topology};
 use units::{Span, Time};
 use workload::Traffic;
 
@@ -18,11 +19,13 @@ pub type MakeControl<'a> = dyn Fn(&Topology, topology::NodeId) -> Option<Box<dyn
 pub struct Setup<'a> {
     /// Nodes and links.
     pub topology: Topology,
+    /// Its shortest paths while every cable works.
+    pub routes: Arc<Routes>,
     /// Connections and messages.
     pub traffic: Traffic,
     /// What each link's egress port does, one per link. Ports of hosts are ignored: a host's
     /// line is scheduled by its endpoint.
-    pub ports: Vec<PortSpec>,
+    pub ports: Vec<Arc<PortSpec>>,
     /// Makes the transport of each host.
     pub make: &'a MakeEndpoint<'a>,
     /// Frame sizes.

@@ -1,5 +1,6 @@
 //! The routing of a whole run: which ports lead where, and from when.
 
+use std::sync::Arc;
 use switching::Routing;
 use topology::{NodeId, Routes, Row, ecmp_index_salted};
 use units::Time;
@@ -7,7 +8,7 @@ use units::Time;
 /// The routing of a run: a new table whenever a link comes or goes.
 pub(crate) struct Ways {
     /// From when each table holds, ascending; the first from the start.
-    pub(crate) epochs: Vec<(Time, Routes)>,
+    pub(crate) epochs: Vec<(Time, Arc<Routes>)>,
 }
 
 /// What one switch looks up, and until when it holds.

@@ -8,12 +8,13 @@ use model::intent::{
 use model::{Encap, Endpoint, EndpointConfig, Rng, stream};
 use sim::window_transport::Window;
 use sim::{Blind, Outcome, Probes, Setup};
-use topology::{FatTree, LeafSpine, Spec, Topology};
+use std::sync::Arc;
+use topology::{FatTree, LeafSpine, Routes, Spec, Topology};
 use units::{Bytes, Rate, Span, Time};
 use workload::{Conn, Message, Milestone, Start, Traffic, Trigger};
 
-fn port(topology: &Topology, spec: &PortSpec) -> Vec<PortSpec> {
-    vec![spec.clone(); topology.links.len()]
+fn port(topology: &Topology, spec: &PortSpec) -> Vec<Arc<PortSpec>> {
+    vec![Arc::new(spec.clone()); topology.links.len()]
 }
 
 fn plain() -> PortSpec {
@@ -67,6 +68,7 @@ fn window(config: &EndpointConfig) -> Box<dyn Endpoint> {
 fn setup(topology: Topology, traffic: Traffic, spec: &PortSpec) -> Setup<'static> {
     Setup {
         ports: port(&topology, spec),
+        routes: Arc::new(Routes::new(&topology, &[])),
         topology,
         traffic,
         make: &window,

@@ -84,10 +84,7 @@ impl Routes {
         let rows = map.rows();
         let mut table = vec![NOWHERE; rows * edge_count];
         let mut ports = vec![0];
-        let mut groups = Groups {
-            known: BTreeMap::new(),
-            last: vec![NOWHERE; rows],
-        };
+        let mut groups = Groups::new(rows);
         let mut search = Search::new(rows);
         for (batch, roots) in map.roots.chunks(Search::ROOTS).enumerate() {
             let first_edge = batch * Search::ROOTS;
@@ -99,8 +96,8 @@ impl Routes {
             search.run(&map, roots, |row, edges, ways| {
                 let group = groups.intern(&mut ports, row, ways);
                 let start = row as usize * edge_count + first_edge;
-                for edge in bits(edges) {
-                    table[start + edge] = group;
+                for run in runs(edges) {
+                    table[start + run.start..start + run.end].fill(group);
                 }
             });
         }
@@ -247,33 +244,61 @@ impl Routes {
 
 /// Port sets under which an edge is known, each stored once.
 struct Groups {
-    known: BTreeMap<Vec<u16>, u32>,
+    /// By port: the group of that port alone.
+    single: Vec<u32>,
+    known: BTreeMap<Box<[u16]>, u32>,
     /// By row: the group last used, which is nearly always the next one too.
     last: Vec<u32>,
+    wanted: Vec<u16>,
 }
 
 impl Groups {
-    fn intern(&mut self, ports: &mut Vec<u16>, row: u32, ways: &[Hop]) -> u32 {
-        let last = self.last[row as usize] as usize;
-        let size = usize::from(ports[last]);
-        let ways = ways.iter().map(|hop| hop.port);
-        if ports[last + 1..last + 1 + size]
-            .iter()
-            .copied()
-            .eq(ways.clone())
-        {
-            return self.last[row as usize];
+    fn new(rows: usize) -> Self {
+        Self {
+            single: Vec::new(),
+            known: BTreeMap::new(),
+            last: vec![NOWHERE; rows],
+            wanted: Vec::new(),
         }
-        let group: Vec<u16> = ways.collect();
-        let place = *self.known.entry(group).or_insert_with_key(|group| {
-            let place = index32(ports.len());
-            ports.push(u16::try_from(group.len()).expect("a node has at most 65,535 ports"));
-            ports.extend_from_slice(group);
-            place
-        });
+    }
+
+    fn intern(&mut self, ports: &mut Vec<u16>, row: u32, ways: &[Hop]) -> u32 {
+        if let [hop] = ways {
+            let port = usize::from(hop.port);
+            if self.single.len() <= port {
+                self.single.resize(port + 1, NOWHERE);
+            }
+            if self.single[port] == NOWHERE {
+                self.single[port] = add_group(ports, &[hop.port]);
+            }
+            return self.single[port];
+        }
+        let last = self.last[row as usize];
+        let known = &ports[last as usize + 1..][..usize::from(ports[last as usize])];
+        let wanted = ways.iter().map(|hop| hop.port);
+        if known.iter().copied().eq(wanted.clone()) {
+            return last;
+        }
+        self.wanted.clear();
+        self.wanted.extend(wanted);
+        let place = match self.known.get(&self.wanted[..]) {
+            Some(&place) => place,
+            None => {
+                let place = add_group(ports, &self.wanted);
+                self.known.insert(self.wanted[..].into(), place);
+                place
+            }
+        };
         self.last[row as usize] = place;
         place
     }
+}
+
+fn add_group(ports: &mut Vec<u16>, group: &[u16]) -> u32 {
+    let place = index32(ports.len());
+    ports.push(u16::try_from(group.len()).expect("a node has at most 65,535 ports"));
+    ports.extend_from_slice(group);
+    place
 }
 
 /// One working cable as a router sees it.
@@ -347,16 +372,12 @@ impl Map {
         let mut edge_of_switch: Vec<Option<u32>> = vec![None; self.switches as usize];
         let mut cut_off = None;
         for host in 0..topology.hosts {
-            let cables: Vec<_> = topology
-                .node(NodeId(host))
-                .ports
-                .iter()
-                .filter(|id| works[id.index()])
-                .collect();
-            let only = match cables[..] {
-                [&only] => Some(topology.link(only)),
-                _ => None,
-            };
+            let ports = &topology.node(NodeId(host)).ports;
+            let mut cables = ports.iter().filter(|id| works[id.index()]);
+            let (first, second) = (cables.next(), cables.next());
+            let only = first
+                .filter(|_| second.is_none())
+                .map(|&only| topology.link(only));
             let (edge, port, out) = match only {
                 Some(link) if !topology.is_host(link.to) => {
                     let row = link.to.0 - topology.hosts;
@@ -371,7 +392,7 @@ impl Map {
                         },
                     )
                 }
-                None if cables.is_empty() => {
+                None if first.is_none() => {
                     let edge = *cut_off.get_or_insert_with(|| add(&mut self.roots, None));
                     (edge, 0, WayOut::None)
                 }
@@ -451,10 +472,10 @@ pub(crate) struct Search {
     front: Vec<u64>,
     /// Rows with anything in `front`.
     active: Vec<u32>,
-    /// Rows beside those, ascending, with the roots reached in this step.
+    /// By row: the roots in the fronts beside it.
+    beside: Vec<u64>,
+    /// Rows with anything in `beside`, then with what of it is new.
     news: Vec<(u32, u64)>,
-    /// By row: whether it is among `news`.
-    listed: Vec<bool>,
     ways: Vec<Hop>,
 }
 
@@ -467,8 +488,8 @@ impl Search {
             reached: vec![0; rows],
             front: vec![0; rows],
             active: Vec::new(),
+            beside: vec![0; rows],
             news: Vec::new(),
-            listed: vec![false; rows],
             ways: Vec::new(),
         }
     }
@@ -493,20 +514,22 @@ impl Search {
         while !self.active.is_empty() {
             let mut news = std::mem::take(&mut self.news);
             news.clear();
-            for hop in self.active.iter().flat_map(|&row| map.neighbours(row)) {
-                if !std::mem::replace(&mut self.listed[hop.to as usize], true) {
-                    news.push((hop.to, 0));
+            for &row in &self.active {
+                let front = self.front[row as usize];
+                for hop in map.neighbours(row) {
+                    let beside = &mut self.beside[hop.to as usize];
+                    if *beside == 0 {
+                        news.push((hop.to, 0));
+                    }
+                    *beside |= front;
                 }
             }
-            news.sort_unstable();
             for (row, new) in &mut news {
-                self.listed[*row as usize] = false;
-                let hops = map.neighbours(*row);
-                let here = hops
-                    .iter()
-                    .fold(0, |all, hop| all | self.front[hop.to as usize]);
-                *new = here & !self.reached[*row as usize];
-                self.split(*row, hops, *new, &mut found);
+                let beside = std::mem::take(&mut self.beside[*row as usize]);
+                *new = beside & !self.reached[*row as usize];
+                if *new != 0 {
+                    self.split(*row, map.neighbours(*row), *new, &mut found);
+                }
             }
             for row in self.active.drain(..) {
                 self.front[row as usize] = 0;
@@ -528,12 +551,30 @@ impl Search {
         &mut self,
         row: u32,
         hops: &[Hop],
-        mut news: u64,
+        news: u64,
         found: &mut impl FnMut(u32, u64, &[Hop]),
     ) {
-        while news != 0 {
-            let one = news & news.wrapping_neg();
-            let mut alike = news;
+        let (mut once, mut again) = (0, 0);
+        for hop in hops {
+            let front = self.front[hop.to as usize];
+            again |= once & front;
+            once |= front;
+        }
+        let mut single = news & !again;
+        for hop in hops {
+            let here = single & self.front[hop.to as usize];
+            if here != 0 {
+                found(row, here, std::slice::from_ref(hop));
+                single &= !here;
+            }
+            if single == 0 {
+                break;
+            }
+        }
+        let mut several = news & again;
+        while several != 0 {
+            let one = several & several.wrapping_neg();
+            let mut alike = several;
             self.ways.clear();
             for hop in hops {
                 let front = self.front[hop.to as usize];
@@ -545,9 +586,21 @@ impl Search {
                 }
             }
             found(row, alike, &self.ways);
-            news &= !alike;
+            several &= !alike;
         }
     }
+}
+
+/// The places of the bits that are set, those beside each other together.
+fn runs(mut set: u64) -> impl Iterator<Item = std::ops::Range<usize>> {
+    std::iter::from_fn(move || {
+        let start = set.trailing_zeros();
+        (set != 0).then(|| {
+            let length = (set >> start).trailing_ones();
+            set &= !(u64::MAX >> (64 - length) << start);
+            start as usize..(start + length) as usize
+        })
+    })
 }
 
 /// The places of the bits that are set.

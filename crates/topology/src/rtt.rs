@@ -4,7 +4,7 @@
 //! and the answer's on every line of the way back, over one and the same path. Where equal-cost
 //! paths differ, the longest counts.
 
-use crate::routes::{Hop, Search, bits};
+use crate::routes::{Search, bits};
 use crate::{Link, LinkId, NodeId, Routes, Topology};
 use std::collections::BTreeMap;
 use units::{Bytes, Rate, Span};
@@ -77,72 +77,99 @@ impl Topology {
         }
     }
 
-    /// The longest [`Topology::base_rtt`] of all pairs of hosts that reach each other; the work
-    /// grows with switches times racks, not with pairs.
-    pub fn max_base_rtt(&self, routes: &Routes, first_wire: Bytes, back_wire: Bytes) -> Span {
-        let frames = Frames {
-            first: first_wire,
-            back: back_wire,
-        };
-        let links = (0..crate::index32(self.links.len())).map(LinkId);
-        let times: Vec<Span> = links.map(|id| self.there_and_back(id, frames)).collect();
+    /// The longest [`Topology::base_rtt`] of all pairs of hosts that reach each other, for each of
+    /// several wire sizes of the frame that goes and of the one that comes back. The work grows with
+    /// switches times racks, not with pairs.
+    pub fn max_base_rtts<const N: usize>(
+        &self,
+        routes: &Routes,
+        frames: [(Bytes, Bytes); N],
+    ) -> [Span; N] {
+        let times = self.over_links(frames);
         let access = self.longest_access(routes, &times);
         let map = routes.map();
         let mut search = Search::new(map.rows());
-        // By row and root of the search: the longest round trip between the two.
-        let mut between = vec![[Span::ZERO; Search::ROOTS]; map.rows()];
-        let mut longest = Span::ZERO;
+        // By row: how far the roots of the search are, those that are equally far together.
+        let mut between: Vec<Vec<Far<N>>> = vec![Vec::new(); map.rows()];
+        let mut farthest = Farthest::new(&access);
         for (batch, roots) in map.roots.chunks(Search::ROOTS).enumerate() {
-            let first_edge = batch * Search::ROOTS;
-            let mut reached = vec![0; map.rows()];
+            between.iter_mut().for_each(Vec::clear);
             for (to, root) in roots.iter().enumerate() {
                 if let Some(root) = *root {
-                    between[root as usize][to] = Span::ZERO;
-                    reached[root as usize] |= 1 << to;
+                    let here = Far {
+                        time: [Span::ZERO; N],
+                        roots: 1 << to,
+                    };
+                    between[root as usize].push(here);
                 }
             }
+            let mut over = Vec::new();
             search.run(map, roots, |row, edges, ways| {
-                reached[row as usize] |= edges;
-                for to in bits(edges) {
-                    let over = |hop: &Hop| between[hop.to as usize][to] + times[hop.link.index()];
-                    let farthest = ways.iter().map(over).max();
-                    between[row as usize][to] = farthest.unwrap_or_default();
+                over.clear();
+                let mut last: Option<(&[Far<N>], &[Span; N])> = None;
+                for hop in ways {
+                    let way = (&between[hop.to as usize][..], &times[hop.link.index()]);
+                    // Ways beside each other are mostly alike.
+                    if last.replace(way) == Some(way) {
+                        continue;
+                    }
+                    for far in way.0 {
+                        let roots = far.roots & edges;
+                        if roots != 0 {
+                            let time = add(&far.time, way.1);
+                            take_longer(&mut over, Far { time, roots });
+                        }
+                    }
                 }
+                between[row as usize].extend_from_slice(&over);
             });
             for (from, root) in map.roots.iter().enumerate() {
-                let Some(row) = root.map(|row| row as usize) else {
-                    continue;
-                };
-                for to in bits(reached[row]) {
-                    let [far, second] = access[first_edge + to];
-                    let near = if from == first_edge + to {
-                        second
-                    } else {
-                        access[from][0]
-                    };
-                    if let (Some(near), Some(far)) = (near, far) {
-                        longest = longest.max(near + between[row][to] + far);
-                    }
+                if let Some(row) = *root {
+                    farthest.look(from, &between[row as usize], batch * Search::ROOTS);
                 }
             }
         }
-        longest
+        farthest.longest
+    }
+
+    /// By link: the way there over it and back over its reverse.
+    fn over_links<const N: usize>(&self, frames: [(Bytes, Bytes); N]) -> Vec<[Span; N]> {
+        let on_lines = |rate: Rate, back: Rate| {
+            frames.map(|(first, last)| rate.serialize(first) + back.serialize(last))
+        };
+        // Neighbouring links are mostly alike.
+        let mut known = (Rate(0), Rate(0), [Span::ZERO; N]);
+        let mut times = Vec::with_capacity(self.links.len());
+        for (id, link) in (0..).zip(&self.links) {
+            let reverse = self.link(LinkId(id).reverse());
+            if (known.0, known.1) != (link.rate, reverse.rate) {
+                known = (link.rate, reverse.rate, on_lines(link.rate, reverse.rate));
+            }
+            let delay = link.delay + reverse.delay;
+            times.push(known.2.map(|on_lines| delay + on_lines));
+        }
+        times
     }
 
     /// By edge: the two longest round trips over the access links of different hosts behind it.
-    fn longest_access(&self, routes: &Routes, times: &[Span]) -> Vec<[Option<Span>; 2]> {
-        let mut edges = vec![[None; 2]; routes.edges() as usize];
+    fn longest_access<const N: usize>(
+        &self,
+        routes: &Routes,
+        times: &[[Span; N]],
+    ) -> Vec<Access<N>> {
+        let mut edges = vec![[[None; 2]; N]; routes.edges() as usize];
         for host in 0..self.hosts {
             let node = self.node(NodeId(host));
             // A host that is an edge of its own is a row too: its links count on the way.
-            let access = routes.only_port(host).map_or(Span::ZERO, |port| {
+            let access = routes.only_port(host).map_or([Span::ZERO; N], |port| {
                 times[node.ports[usize::from(port)].index()]
             });
-            let longest = &mut edges[routes.edge_of(host) as usize];
-            if longest[0].is_none_or(|span| span < access) {
-                *longest = [Some(access), longest[0]];
-            } else if longest[1].is_none_or(|span| span < access) {
-                longest[1] = Some(access);
+            for (longest, access) in edges[routes.edge_of(host) as usize].iter_mut().zip(access) {
+                if longest[0].is_none_or(|span| span < access) {
+                    *longest = [Some(access), longest[0]];
+                } else if longest[1].is_none_or(|span| span < access) {
+                    longest[1] = Some(access);
+                }
             }
         }
         edges
@@ -151,6 +178,105 @@ impl Topology {
     fn there_and_back(&self, id: LinkId, frames: Frames) -> Span {
         one_way(self.link(id), frames.first) + one_way(self.link(id.reverse()), frames.back)
     }
+}
+
+/// For each size of frames, the two longest round trips between hosts behind an edge and the edge.
+type Access<const N: usize> = [[Option<Span>; 2]; N];
+
+/// Roots of a search, and how far they are.
+#[derive(Clone, Copy, PartialEq)]
+struct Far<const N: usize> {
+    time: [Span; N],
+    roots: u64,
+}
+
+/// Adds a way to what is known of the ways to some roots: for each root and size, the longest counts.
+fn take_longer<const N: usize>(known: &mut Vec<Far<N>>, mut way: Far<N>) {
+    // Most ways are as long as the first that was found.
+    if known
+        .first()
+        .is_some_and(|first| first.time == way.time && way.roots & !first.roots == 0)
+    {
+        return;
+    }
+    for at in 0..known.len() {
+        let both = known[at].roots & way.roots;
+        if both == 0 {
+            continue;
+        }
+        let time = std::array::from_fn(|n| known[at].time[n].max(way.time[n]));
+        if time != known[at].time {
+            known[at].roots &= !both;
+            push(known, Far { time, roots: both });
+        }
+        way.roots &= !both;
+        if way.roots == 0 {
+            return;
+        }
+    }
+    push(known, way);
+}
+
+/// Adds roots that are not among `known`.
+fn push<const N: usize>(known: &mut Vec<Far<N>>, far: Far<N>) {
+    match known.iter_mut().find(|known| known.time == far.time) {
+        Some(alike) => alike.roots |= far.roots,
+        None => known.push(far),
+    }
+}
+
+/// The longest round trips found so far.
+struct Farthest<'a, const N: usize> {
+    access: &'a [Access<N>],
+    /// No access takes longer.
+    access_max: [Span; N],
+    longest: [Span; N],
+}
+
+impl<'a, const N: usize> Farthest<'a, N> {
+    fn new(access: &'a [Access<N>]) -> Self {
+        let longest = |n: usize| {
+            access
+                .iter()
+                .filter_map(|edge| edge[n][0])
+                .max()
+                .unwrap_or_default()
+        };
+        Self {
+            access,
+            access_max: std::array::from_fn(longest),
+            longest: [Span::ZERO; N],
+        }
+    }
+
+    /// Looks at the ways from the hosts behind edge `from` to those behind the roots of a search, whose
+    /// first is edge `first`.
+    fn look(&mut self, from: usize, ways: &[Far<N>], first: usize) {
+        for far in ways {
+            for n in 0..N {
+                let [near, second] = self.access[from][n];
+                let Some(near) = near else { continue };
+                let way = near + far.time[n];
+                if way + self.access_max[n] <= self.longest[n] {
+                    continue;
+                }
+                for to in bits(far.roots).map(|bit| first + bit) {
+                    let end = if to == from {
+                        second
+                    } else {
+                        self.access[to][n][0]
+                    };
+                    if let Some(end) = end {
+                        self.longest[n] = self.longest[n].max(way + end);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn add<const N: usize>(a: &[Span; N], b: &[Span; N]) -> [Span; N] {
+    std::array::from_fn(|n| a[n] + b[n])
 }
 
 fn one_way(link: &Link, wire: Bytes) -> Span {
