@@ -91,28 +91,16 @@ fn one(seed: u64, global: &Global) -> Vec<String> {
     // Two to five: a number of threads that does not divide the nodes finds more.
     let several = u16::try_from(2 + seed % 4).unwrap_or(2);
     let judged = catch_unwind(AssertUnwindSafe(|| {
-        let run = |threads| {
+        let judge = || {
             let name = format!("seed {seed}");
             let text = fuzz::text(&global.transports, seed);
             let run = load_text_with(&global.transports, &name, &text, &global.sets)?.assemble()?;
-            let promise = Promise::of(&run);
-            run.run(threads, "", &mut Alone)
-                .map(|record| (promise, record))
+            let record = run.run(1, "", &mut Alone)?;
+            let mut found = Promise::of(&run).broken(&record);
+            found.extend(fuzz::disagreements(&run, &record, several));
+            Ok(found)
         };
-        let (promise, alone) = match run(1) {
-            Ok(done) => done,
-            Err(errors) => return vec![errors.render(false)],
-        };
-        let mut found = promise.broken(&alone);
-        match run(several) {
-            Ok((_, together)) if together.fingerprint == alone.fingerprint => {}
-            Ok((_, together)) => found.push(format!(
-                "fingerprint {:016x} with one thread, {:016x} with {several}",
-                alone.fingerprint, together.fingerprint
-            )),
-            Err(errors) => found.push(errors.render(false)),
-        }
-        found
+        judge().unwrap_or_else(|errors: scenario::Errors| vec![errors.render(false)])
     }));
     judged.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);

@@ -1,160 +1,37 @@
 //! Scenarios grown from seeds, and what must hold of every run.
 
+mod draw;
+
+pub use draw::text;
+
 use crate::assemble::Assembled;
-use model::{Class, Rng, stream};
+use model::{Class, EndpointConfig};
 use results::{RunRecord, Status};
-use std::fmt::Write as _;
-use transports::Registry;
-use units::Time;
-
-/// A random scenario: small enough for a second, odd enough to be worth it.
-pub fn text(transports: &Registry, seed: u64) -> String {
-    let mut rng = Rng::stream(seed, stream::TEST, 1);
-    let mut out = format!("name = \"fuzz-{seed}\"\n");
-    let hosts = topology(&mut rng, &mut out);
-    let sources = rng.between(1, 2);
-    for _ in 0..sources {
-        workload(&mut rng, &mut out, hosts, sources);
-    }
-    let _ = write!(
-        out,
-        "\n[transport]\nkind = \"{}\"\n",
-        pick(&mut rng, &transports.names())
-    );
-    let _ = write!(
-        out,
-        "\n[run]\nseed = {seed}\nuntil = \"20s\"\nencap = \"{}\"\n",
-        pick(&mut rng, &["paper", "udp"])
-    );
-    let _ = write!(
-        out,
-        "\n[switch]\nbuffer = \"{}KB\"\n",
-        pick(&mut rng, &["100", "384.5", "1000"])
-    );
-    if rng.below(2) == 0 {
-        fault(&mut rng, &mut out);
-    }
-    let _ = write!(
-        out,
-        "\n[output]\nevery = \"{}\"\n",
-        pick(&mut rng, &["0s", "50us"])
-    );
-    out
-}
-
-fn pick<'a>(rng: &mut Rng, words: &[&'a str]) -> &'a str {
-    let n = rng.below(words.len() as u64);
-    words[usize::try_from(n).expect("an index")]
-}
-
-/// Writes `[topology]` and returns the number of hosts.
-fn topology(rng: &mut Rng, out: &mut String) -> u64 {
-    let rate = pick(rng, &["10", "25", "40", "100"]);
-    let delay = pick(rng, &["50ns", "200ns", "1us", "4us", "20us"]);
-    let kind = pick(
-        rng,
-        &["star", "dumbbell", "parking-lot", "leaf-spine", "fat-tree"],
-    );
-    let _ = write!(
-        out,
-        "\n[topology]\nkind = \"{kind}\"\nhost_rate = \"{rate}Gbps\"\nhost_delay = \"{delay}\"\n"
-    );
-    match kind {
-        "star" => {
-            let hosts = rng.between(2, 12);
-            let _ = writeln!(out, "hosts = {hosts}");
-            hosts
-        }
-        "dumbbell" => {
-            let pairs = rng.between(1, 6);
-            let _ = writeln!(out, "pairs = {pairs}");
-            2 * pairs
-        }
-        "parking-lot" => {
-            let bottlenecks = rng.between(1, 5);
-            let _ = writeln!(out, "bottlenecks = {bottlenecks}");
-            2 + 2 * bottlenecks
-        }
-        "leaf-spine" => {
-            let (leaves, spines, under) = (rng.between(1, 4), rng.between(1, 4), rng.between(2, 5));
-            let _ = writeln!(
-                out,
-                "leaves = {leaves}\nspines = {spines}\nhosts_per_leaf = {under}"
-            );
-            leaves * under
-        }
-        _ => {
-            let _ = writeln!(out, "k = 4");
-            16
-        }
-    }
-}
-
-/// Most of a host's line that all sources of random messages together ask for, in tenths.
-const LOAD_MAX: u64 = 9;
-
-fn workload(rng: &mut Rng, out: &mut String, hosts: u64, sources: u64) {
-    let size = pick(rng, &["0B", "1B", "1460B", "5KB", "64KB", "300KB", "1MB"]);
-    let kind = pick(
-        rng,
-        &["incast", "incast-rr", "permutation", "all-to-all", "random"],
-    );
-    let _ = write!(out, "\n[[workload]]\nkind = \"{kind}\"\n");
-    let _ = match kind {
-        "incast" => writeln!(
-            out,
-            "senders = {}\nreceiver = {}\nsize = \"{size}\"\njitter = \"{}us\"",
-            rng.between(1, 24),
-            rng.below(hosts),
-            rng.below(20)
-        ),
-        "incast-rr" => writeln!(
-            out,
-            "senders = {}\nsize = \"{size}\"\nrounds = {}\npick = \"random\"",
-            rng.between(1, 12),
-            rng.between(1, 5)
-        ),
-        "random" => writeln!(
-            out,
-            "sizes = \"{}\"\nload = 0.{}\nmessages = {}",
-            pick(rng, &["web-server", "homa-w2", "facebook-hadoop"]),
-            // Any fabric above carries this much: the leanest has one uplink for five hosts.
-            rng.between(1, LOAD_MAX)
-                .min(if hosts > 2 { 1 } else { LOAD_MAX / sources }),
-            rng.between(10, 120)
-        ),
-        _ => writeln!(out, "size = \"{size}\""),
-    };
-}
-
-/// A fault that ends: everything must finish afterwards.
-fn fault(rng: &mut Rng, out: &mut String) {
-    let kind = pick(rng, &["loss", "corrupt", "duplicate", "reorder", "down"]);
-    let (from, length) = (rng.below(200), rng.between(1, 2_000));
-    let _ = write!(
-        out,
-        "\n[[faults]]\nkind = \"{kind}\"\nlink = \"h{} <-> *\"\nfrom = \"{from}us\"\nuntil = \"{}us\"\n",
-        rng.below(2),
-        from + length
-    );
-    let _ = match kind {
-        "down" => writeln!(out, "detect = \"{}us\"", rng.below(500)),
-        "reorder" => writeln!(out, "chance = 0.05\nby = \"{}us\"", rng.between(1, 50)),
-        _ => writeln!(out, "chance = {}", pick(rng, &["0.001", "0.01", "0.2"])),
-    };
-}
+use sim::{Blind, Outcome};
+use std::collections::BTreeMap;
+use units::{Span, Time};
 
 /// What a run is judged by, known before it begins.
 pub struct Promise {
     /// Most bytes of data that may wait in the port of each link. No data is lost then: nothing
     /// breaks, and there is room for as much.
     queues: Option<Vec<u64>>,
+    /// By message: whether it takes at least as long as in an idle network. One that is stopped may
+    /// not, nor one whose packets take several ways at once.
+    takes_all: Vec<bool>,
 }
 
 impl Promise {
     /// What `run` promises.
     pub fn of(run: &Assembled) -> Self {
-        let plain = run.scenario.protocol.name() == "expresspass" && run.faults.is_empty();
+        let asked = &run.scenario;
+        let one_way = asked.switch.text("balance") == "flow";
+        let plain = asked.protocol.name() == "expresspass"
+            && has_default_parameters(run)
+            && one_way
+            && asked.switch.opt_bytes("shared_buffer").is_none()
+            && !asked.credit.any_given()
+            && run.faults.is_empty();
         // Requests and stops of every message may meet on top of what credits released.
         let control = 2 * u64::from(run.encap.frame_min) * run.traffic.messages.len() as u64;
         let bounds = run.queue_bounds().filter(|_| plain);
@@ -166,6 +43,12 @@ impl Promise {
         let buffer = run.scenario.switch.bytes("buffer").0;
         Self {
             queues: queues.filter(|q| q.iter().all(|&bytes| bytes <= buffer)),
+            takes_all: run
+                .traffic
+                .messages
+                .iter()
+                .map(|message| one_way && message.stop.is_none())
+                .collect(),
         }
     }
 
@@ -189,7 +72,9 @@ impl Promise {
             found.push(format!("{late} messages did not finish"));
         }
         let early = |f: &&results::FlowRow| match (f.start, f.end) {
-            (Some(start), Some(end)) => end.since(start) < f.ideal,
+            (Some(start), Some(end)) if self.takes_all[f.message as usize] => {
+                end.since(start) < f.ideal
+            }
             _ => false,
         };
         if let Some(flow) = record.flows.iter().find(early) {
@@ -226,9 +111,75 @@ impl Promise {
     }
 }
 
+fn has_default_parameters(run: &Assembled) -> bool {
+    let default = run.scenario.protocol.configure(&toml::Table::new());
+    default.is_ok_and(|default| default.resolved() == run.scenario.factory.resolved())
+}
+
+/// Runs what `record` came from again, every packet noted, in windows on `threads` threads and by one
+/// event queue, up to the end of that run. Returns what the two, and the record, do not agree on, and
+/// where a receiver took more or fewer bytes than were sent to it.
+pub fn disagreements(run: &Assembled, record: &RunRecord, threads: u16) -> Vec<String> {
+    let make = |config: &EndpointConfig| run.endpoint(config);
+    let mut setup = run.setup(&make, threads);
+    setup.probes = sim::Probes {
+        accepted: true,
+        ..sim::Probes::default()
+    };
+    setup.digest = true;
+    setup.until = record.end.after(Span(1));
+    // The slow ways of a switch, which must change nothing.
+    (setup.ordered, setup.pass) = (threads.is_multiple_of(2), !threads.is_multiple_of(3));
+    let (windows, queue) = match (sim::run(&setup, &mut Blind), sim::oracle::run(&setup)) {
+        (Ok(windows), Ok(queue)) => (windows, queue),
+        (Err(why), _) | (_, Err(why)) => return vec![why.to_string()],
+    };
+    let print = |of: &Outcome| {
+        format!(
+            "{:016x}, {} hops, {:016x}",
+            of.fingerprint, of.hops, of.digest
+        )
+    };
+    let mut found = Vec::new();
+    if print(&windows) != print(&queue) {
+        found.push(format!(
+            "{} in windows on {threads} threads, {} by an event queue",
+            print(&windows),
+            print(&queue)
+        ));
+    }
+    if windows.fingerprint != record.fingerprint {
+        found.push(format!(
+            "fingerprint {:016x} with one thread, {:016x} with {threads}",
+            record.fingerprint, windows.fingerprint
+        ));
+    }
+    found.extend(queue.conservation.clone().err());
+    let mut sent: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    for (message, result) in run.traffic.messages.iter().zip(&queue.messages) {
+        if result.end.is_none() {
+            return found;
+        }
+        let conn = &run.traffic.conns[message.conn as usize];
+        let receiver = if message.from_a { conn.b } else { conn.a };
+        *sent.entry((message.conn, receiver)).or_default() += result.size;
+    }
+    sent.retain(|_, bytes| *bytes > 0);
+    for (&(conn, host), &bytes) in &sent {
+        let accepted = queue.accepted.get(&(conn, host)).copied().unwrap_or(0);
+        if accepted != bytes {
+            found.push(format!(
+                "host {host} took {accepted} B of connection {conn}, and {bytes} B were sent"
+            ));
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use draw::LOAD_MAX;
 
     /// The chance of two such sources on two hosts is one in a thousand: it takes many seeds.
     #[test]

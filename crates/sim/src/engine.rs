@@ -422,6 +422,7 @@ impl<'a> Net<'a> {
                 })
             };
             for packet in lost {
+                log.last = log.last.max(packet.at);
                 let what = Traced::Lost(node.kind.ingress(port));
                 out.trace(packet.at, &packet, what);
             }

@@ -12,7 +12,6 @@ mod fault;
 mod host;
 mod net;
 mod node;
-#[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
 mod outcome;
 mod placement;
@@ -22,7 +21,6 @@ mod sort;
 mod trace;
 mod trigger;
 mod ways;
-#[cfg(any(test, feature = "oracle"))]
 pub mod window_transport;
 mod worker;
 

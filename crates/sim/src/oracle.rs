@@ -1,11 +1,11 @@
-//! The classic event queue over the same hosts and switches: slow, obvious, and only for tests.
+//! The classic event queue over the same hosts and switches: slow, obvious, and there to be held
+//! against the engine.
 //!
 //! It knows nothing of windows, rings or lateness. Whatever it and the engine disagree on is a
 //! mistake in one of them.
 
-use crate::fault::NodeFaults;
 use crate::net::{self, SetupError};
-use crate::node::{Kind, Log, Node};
+use crate::node::{Kind, Log};
 use crate::outcome::{self, Stop};
 use crate::setup::{Outcome, Setup};
 use model::{ByClass, HostId, Packet, Peers};
@@ -39,21 +39,12 @@ impl Outlet for Out<'_> {
     }
 }
 
-/// Runs `setup` by one event queue. Faults and probes are not supported: they belong to the engine.
+/// Runs `setup` by one event queue. Samples are not taken: they belong to the engine.
 ///
 /// # Errors
 /// What in `setup` contradicts itself.
 pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
-    assert!(
-        setup.faults.is_empty() && setup.probes.every.is_none(),
-        "the oracle runs clean networks"
-    );
     let (world, mut nodes) = net::build(setup)?;
-    assert!(
-        nodes
-            .iter()
-            .all(|node: &Node| node.faults.as_ref().is_none_or(|_: &Box<NodeFaults>| false))
-    );
     let mut log = Log::default();
     let news = net::lookahead(setup);
     let (mut flying, mut sent, mut end) = (Flying::new(), 0, Time::ZERO);
@@ -105,11 +96,21 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
             .filter(|e| (e.key().0, e.key().1) == (now, number))
         {
             let port = entry.key().2;
-            let packet = entry.remove();
-            if setup.digest {
-                node.note(port, &packet);
+            arrivals.push((port, entry.remove()));
+        }
+        if let Some(faults) = &mut node.faults {
+            for (port, packet) in arrivals.drain(..) {
+                faults.offer(port, &packet);
             }
-            arrivals.push((port, packet));
+            faults.due(now.after(Span(1)), &mut arrivals);
+            if faults.next() < Time::NEVER {
+                wakes.push(Reverse((faults.next(), number)));
+            }
+        }
+        if setup.digest {
+            for (port, packet) in &arrivals {
+                node.note(*port, packet);
+            }
         }
         log.hops += arrivals.len() as u64;
         let mut out = Out {

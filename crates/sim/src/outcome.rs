@@ -163,7 +163,7 @@ pub(crate) fn close(
     let conservation = Class::ALL
         .iter()
         .try_for_each(|&class| ledgers[class].check(class))
-        .and_then(|()| check_messages(world, &logs));
+        .and_then(|()| check_messages(setup, world, &logs));
     let messages = world.book.results();
     Outcome {
         fingerprint: fingerprint(&messages, &ports),
@@ -184,7 +184,7 @@ pub(crate) fn close(
     }
 }
 
-fn check_messages(world: &World<'_>, logs: &[Log]) -> Result<(), String> {
+fn check_messages(setup: &Setup<'_>, world: &World<'_>, logs: &[Log]) -> Result<(), String> {
     let sum = |of: fn(&Log) -> u64| logs.iter().map(of).sum::<u64>();
     let unexpected = sum(|log| log.unexpected);
     if unexpected > 0 {
@@ -194,6 +194,15 @@ fn check_messages(world: &World<'_>, logs: &[Log]) -> Result<(), String> {
     }
     let (started, ended) = (sum(|log| log.started), sum(|log| log.ended));
     let results = world.book.results();
+    for (number, (result, asked)) in results.iter().zip(&setup.traffic.messages).enumerate() {
+        let cut = asked.stop.is_some() && result.size < asked.size;
+        if result.end.is_some() && result.size != asked.size && !cut {
+            return Err(format!(
+                "message {number} has {} B, and {} B of it were received",
+                asked.size, result.size
+            ));
+        }
+    }
     let open = results
         .iter()
         .filter(|m| m.start.is_some() && m.end.is_none())

@@ -15,6 +15,8 @@ struct Flow {
     conn: ConnId,
     peer: HostId,
     left: u64,
+    /// Of the whole message: every packet says it, so that they may come in any order.
+    length: u32,
     in_flight: u32,
 }
 
@@ -60,7 +62,7 @@ impl Window {
                 DATA,
                 self.encap.wire(payload),
             );
-            packet.head = [u32::from(payload), u32::from(flow.left == 0), 0];
+            packet.head = [u32::from(payload), flow.length, 0];
             if self.priorities > 1 {
                 packet.set_priority(
                     u8::try_from(flow.conn.0 % u32::from(self.priorities)).expect("below 8"),
@@ -79,13 +81,16 @@ impl Endpoint for Window {
             conn,
             peer,
             left: 0,
+            length: 0,
             in_flight: 0,
         });
     }
 
     fn send(&mut self, _: &mut Cx<'_>, conn: ConnId, length: u64) {
         let slot = self.slots.get(conn).expect("connect comes before send");
-        self.flows[slot as usize].left += length;
+        let flow = &mut self.flows[slot as usize];
+        flow.left += length;
+        flow.length += u32::try_from(length).expect("messages of a model are small");
         self.fill(slot);
     }
 
@@ -139,8 +144,8 @@ impl Endpoint for Window {
             ACK,
             self.encap.frame_min,
         ));
-        if packet.head[1] == 1 {
-            let length = self.received_bytes[slot as usize];
+        let length = self.received_bytes[slot as usize];
+        if length == u64::from(packet.head[1]) {
             cx.events.push(Event::Received {
                 conn: packet.conn,
                 ordinal: 0,
