@@ -18,8 +18,8 @@ use crate::wire::{DATAGRAM_MAX, Wire};
 use intake::Body;
 use model::wire::{Codec, HEADER_MAX, Link};
 use model::{
-    ConnId, Cx, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, Rng, StuckFlow,
-    Totals, Transmit, stream,
+    ConnId, Cx, Encap, Endpoint, EndpointConfig, Event, Gates, HostId, Lifetime, Packet, Rng,
+    StuckFlow, Totals, Transmit, stream,
 };
 use std::collections::BTreeSet;
 use std::io;
@@ -56,6 +56,8 @@ struct Core {
     /// Exchanges of which one message is through at this end.
     half: BTreeSet<ConnId>,
     line: LineTime,
+    /// What the next switch does not want now.
+    gates: Gates,
     /// When the line has carried what was put on it.
     line_free: Time,
     /// Whether the transport may have something to send.
@@ -128,6 +130,7 @@ impl<W: Wire> Driver<W> {
             news: Vec::new(),
             half: BTreeSet::new(),
             line,
+            gates: Gates::default(),
             line_free: Time::ZERO,
             hungry: false,
             now: Time::ZERO,
@@ -447,6 +450,7 @@ impl Core {
             rng: &mut self.rng,
             events: &mut self.events,
             peers: &self.peers,
+            gates: &self.gates,
             wants_data: true,
         };
         self.hungry = true;

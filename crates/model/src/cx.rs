@@ -1,6 +1,6 @@
 //! Time, chance and news: all that an endpoint hears from and says to its host.
 
-use crate::{ConnId, HostId, Rng};
+use crate::{ConnId, Gates, HostId, Rng};
 use units::Time;
 
 /// What an endpoint tells the application (in the simulator: the workload and the tables).
@@ -74,6 +74,8 @@ pub struct Cx<'a> {
     pub events: &'a mut Vec<Event>,
     /// Who is at the other end of a connection.
     pub peers: &'a dyn Peers,
+    /// What of this host may leave now.
+    pub gates: &'a Gates,
     /// Whether somebody wants an [`Event::Data`] per accepted packet.
     pub wants_data: bool,
 }

@@ -12,6 +12,8 @@ use units::{Bytes, Rate, Span, Time};
 /// Rules, kept by the conformance suite:
 /// - a spurious [`Endpoint::on_deadline`] does nothing;
 /// - [`Endpoint::poll_transmit`] never sets a deadline that has passed without sending something;
+/// - it writes nothing that [`Cx::gates`] holds back, and no timer takes the silence of a pause for a
+///   loss ([`Gates::excuse`](crate::Gates::excuse));
 /// - no packet, however broken, makes it panic; [`Endpoint::check`] panics on our own mistakes only;
 /// - state is bounded per peer, and a connection that is done costs nothing (`OneMessage`) or a few
 ///   bytes (`Persistent`);
@@ -50,9 +52,10 @@ pub trait Endpoint: Send {
         false
     }
 
-    /// A hop-by-hop pause or resume reached this host's link.
-    fn on_signal(&mut self, cx: &mut Cx<'_>, signal: Signal) {
-        let _ = (cx, signal);
+    /// The gates of this host's line have changed: [`Cx::gates`] says what may leave now. The line is
+    /// asked in any case; this is for whoever keeps something by them.
+    fn on_gates(&mut self, cx: &mut Cx<'_>) {
+        let _ = cx;
     }
 
     /// The moment that [`Endpoint::deadline`] named has come.

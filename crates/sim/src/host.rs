@@ -5,8 +5,8 @@ use crate::node::Log;
 use crate::setup::Completion;
 use crate::trigger::Firing;
 use model::{
-    ByClass, Class, ConnId, Cx, Endpoint, Event, FRAME_SMALLEST, Lifetime, Packet, Rng, Signal,
-    Transmit,
+    ByClass, Class, ConnId, Cx, Endpoint, Event, FRAME_SMALLEST, Gates, Lifetime, Packet, Rng,
+    Signal, Transmit,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -24,6 +24,10 @@ pub(crate) struct Host {
     rng: Rng,
     line: LineTime,
     delay: Span,
+    /// What the next switch does not want now.
+    gates: Gates,
+    /// Frames below this size are looked at before they leave: all of them where something is paused.
+    suspect: u16,
     /// Its egress link.
     link: u32,
     /// When its line is idle again.
@@ -63,6 +67,8 @@ impl Host {
             rng,
             line: LineTime::new(link.1.rate),
             delay: link.1.delay,
+            gates: Gates::default(),
+            suspect: FRAME_SMALLEST,
             link: link.0,
             free_at: Time::ZERO,
             ask_at: Time::NEVER,
@@ -104,6 +110,7 @@ impl Host {
             rng: &mut self.rng,
             events: &mut self.events,
             peers: book,
+            gates: &self.gates,
             wants_data: self.accepted.is_some(),
         };
         step(&mut *self.endpoint, &mut cx);
@@ -131,10 +138,12 @@ impl Host {
     #[inline(never)]
     fn arrive_unusual(&mut self, now: Time, packet: &Packet, book: &Book<'_>, log: &mut Log) {
         if packet.class() == Class::Link {
-            if let Some(signal) = Signal::of(packet) {
-                self.call(now, book, log, |endpoint, cx| {
-                    endpoint.on_signal(cx, signal)
-                });
+            if let Some(signal) = Signal::of(packet)
+                && self.gates.heed(now, signal)
+            {
+                let closed = self.gates.any_closed();
+                self.suspect = if closed { u16::MAX } else { FRAME_SMALLEST };
+                self.call(now, book, log, |endpoint, cx| endpoint.on_gates(cx));
             }
         } else if self.endpoint.accepts(packet) {
             self.call(now, book, log, |endpoint, cx| {
@@ -198,14 +207,16 @@ impl Host {
             rng: &mut self.rng,
             events: &mut self.events,
             peers: book,
+            gates: &self.gates,
             wants_data: self.accepted.is_some(),
         };
         let said = self.endpoint.poll_transmit(&mut cx, &mut packet);
         self.deadline = self.endpoint.deadline();
         self.ask_at = Time::NEVER;
         if said != Transmit::Nothing {
-            if packet.size < FRAME_SMALLEST {
-                too_small(&packet);
+            if packet.size < self.suspect && !self.may_leave(&packet, log) {
+                self.ask_at = now;
+                return;
             }
             self.sent.add(&packet);
             self.free_at = now + self.line.of(u64::from(packet.size));
@@ -217,6 +228,20 @@ impl Host {
         if !self.events.is_empty() {
             self.hear(now, book, log);
         }
+    }
+
+    /// Whether a packet may leave that looks as if it might not. One that may not is lost: the transport
+    /// has broken its contract.
+    #[inline(never)]
+    fn may_leave(&self, packet: &Packet, log: &mut Log) -> bool {
+        assert!(
+            packet.size >= FRAME_SMALLEST,
+            "{packet:?} is smaller than any frame"
+        );
+        let may = self.gates.may_leave(packet);
+        debug_assert!(may, "{packet:?} was to leave through a closed gate");
+        log.breaches += u64::from(!may);
+        may
     }
 
     /// Does every action that is due.
@@ -345,17 +370,10 @@ impl Host {
                 }
                 Event::Refused { .. } => log.refused += 1,
                 // Connections of the book live as long as the run.
-                Event::Forgotten { .. } => {}
+                Event::Forgotten { conn } => self.gates.forget(conn),
             }
         }
         self.events = events;
         self.events.clear();
     }
-}
-
-/// The length of a window, and with it the safety of `sort`, rests on the smallest frame.
-#[cold]
-#[inline(never)]
-fn too_small(packet: &Packet) -> ! {
-    panic!("{packet:?} is smaller than any frame")
 }

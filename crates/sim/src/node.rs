@@ -84,6 +84,8 @@ pub(crate) struct Log {
     pub(crate) last: Time,
     /// Messages that ended twice or that nobody sent: a mistake of ours.
     pub(crate) unexpected: u64,
+    /// Packets that a transport would have sent although their gate was closed: a mistake of ours.
+    pub(crate) breaches: u64,
     /// Connections refused.
     pub(crate) refused: u64,
 }

@@ -192,6 +192,12 @@ fn check_messages(setup: &Setup<'_>, world: &World<'_>, logs: &[Log]) -> Result<
             "{unexpected} messages ended twice, or were received and never sent"
         ));
     }
+    let breaches = sum(|log| log.breaches);
+    if breaches > 0 {
+        return Err(format!(
+            "{breaches} packets were to leave although their gate was closed"
+        ));
+    }
     let (started, ended) = (sum(|log| log.started), sum(|log| log.ended));
     let results = world.book.results();
     for (number, (result, asked)) in results.iter().zip(&setup.traffic.messages).enumerate() {

@@ -2,7 +2,7 @@
 
 use crate::{Chaos, Make, Pair};
 use model::wire::Codec;
-use model::{Encap, HostId, Rng, stream};
+use model::{ConnId, Encap, HostId, Rng, Signal, stream};
 use units::{Bytes, Rate, Span, Time};
 
 /// Messages of one conversation, answers not counted.
@@ -48,6 +48,7 @@ pub fn conversation<'a>(
         talk(&mut pair, &mut rng, hosts);
     }
     break_network(&mut pair, &mut rng, hosts, seed);
+    pause(&mut pair, &mut rng, hosts);
     pair
 }
 
@@ -105,6 +106,25 @@ fn talk(pair: &mut Pair<'_>, rng: &mut Rng, hosts: u64) {
         if rng.below(2) == 0 {
             pair.reply(conn, to, ordinal, length(rng));
         }
+    }
+}
+
+/// The next switch of a host wants nothing of a connection, or of a priority, for a while.
+fn pause(pair: &mut Pair<'_>, rng: &mut Rng, hosts: u64) {
+    if rng.below(3) > 0 {
+        return;
+    }
+    for _ in 0..rng.between(1, 4) {
+        let (host, at) = (host(rng, hosts), moment(rng, OPEN_WITHIN));
+        let until = at.after(moment(rng, Span::ms(1)).since(Time::ZERO));
+        let conn = ConnId(u32::try_from(rng.between(1, MESSAGES_MAX)).expect("a small number"));
+        let (pause, resume) = if rng.below(2) == 0 {
+            (Signal::PauseFlow(conn), Signal::ResumeFlow(conn))
+        } else {
+            (Signal::PausePriority(0), Signal::ResumePriority(0))
+        };
+        pair.signal(at, host, pause);
+        pair.signal(until, host, resume);
     }
 }
 

@@ -9,8 +9,8 @@ use crate::examine::{envelope, through_codec};
 use crate::{Make, host_name};
 use model::wire::{Codec, HEADER_MAX, Link};
 use model::{
-    ConnId, Cx, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, Peers, Rng,
-    Signal, Transmit, stream,
+    ConnId, Cx, Encap, Endpoint, EndpointConfig, Event, Gates, HostId, Lifetime, Packet, Peers,
+    Rng, Signal, Transmit, stream,
 };
 use units::{Bytes, Rate, Span, Time};
 
@@ -72,7 +72,7 @@ impl Script<'_> {
 
 struct Feed {
     codec: &'static dyn Codec,
-    hosts: Vec<(Box<dyn Endpoint>, Rng)>,
+    hosts: Vec<(Box<dyn Endpoint>, Rng, Gates)>,
     /// Packets on the way to each host.
     wires: [Vec<Packet>; 2],
     /// Connections of the application, and who opened each.
@@ -100,6 +100,7 @@ pub fn feed(make: &Make<'_>, codec: &'static dyn Codec, bytes: &[u8]) {
         (
             make(&config),
             Rng::stream(1, stream::HOST, u64::from(host.0)),
+            Gates::default(),
         )
     });
     let mut feed = Feed {
@@ -117,7 +118,7 @@ pub fn feed(make: &Make<'_>, codec: &'static dyn Codec, bytes: &[u8]) {
     for _ in 0..DRAIN {
         feed.honest_step();
     }
-    for (endpoint, _) in &feed.hosts {
+    for (endpoint, ..) in &feed.hosts {
         endpoint.stuck(&mut |flow| assert!(!flow.state.is_empty(), "a flow is stuck in no state"));
         let _ = endpoint.totals();
     }
@@ -225,7 +226,8 @@ impl Feed {
             2 => Signal::PausePriority(script.byte() & 7),
             _ => Signal::ResumePriority(script.byte() & 7),
         };
-        self.call(host, |endpoint, cx| endpoint.on_signal(cx, signal));
+        self.hosts[host].2.heed(self.now, signal);
+        self.call(host, |endpoint, cx| endpoint.on_gates(cx));
     }
 
     fn call(&mut self, host: usize, step: impl FnOnce(&mut dyn Endpoint, &mut Cx<'_>)) {
@@ -237,12 +239,13 @@ impl Feed {
         host: usize,
         step: impl FnOnce(&mut dyn Endpoint, &mut Cx<'_>) -> R,
     ) -> R {
-        let (endpoint, rng) = &mut self.hosts[host];
+        let (endpoint, rng, gates) = &mut self.hosts[host];
         let mut cx = Cx {
             now: self.now,
             rng,
             events: &mut self.events,
             peers: &Known,
+            gates,
             wants_data: true,
         };
         let result = step(&mut **endpoint, &mut cx);
@@ -250,6 +253,7 @@ impl Feed {
         let mut gone: Vec<u32> = Vec::new();
         for event in self.events.drain(..) {
             if let Event::Forgotten { conn } = event {
+                gates.forget(conn);
                 gone.push(conn.0);
             }
         }
@@ -303,6 +307,10 @@ impl Feed {
             return;
         }
         let from = HostId(u32::from(host == 1));
+        assert!(
+            self.hosts[host].2.may_leave(&packet),
+            "{packet:?} leaves through a closed gate"
+        );
         let verdict = envelope(&packet, from, Known.peer(from, packet.conn), Encap::PAPER)
             .and_then(|()| through_codec(self.codec, &packet));
         if let Err(wrong) = verdict {

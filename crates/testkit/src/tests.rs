@@ -2,7 +2,7 @@
 
 use crate::toy::{Bug, CODEC, FORGETFUL, make};
 use crate::{A, B, C, Chaos, Pair, conversation, feed};
-use model::{Class, ConnId, Packet, Rng, stream};
+use model::{Class, ConnId, Packet, Rng, Signal, stream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use units::{Rate, Span, Time};
 
@@ -88,7 +88,13 @@ fn every_bug_is_found() {
         let packet = Packet::new(B, ConnId(99), Class::Plain, 0, 84);
         pair.inject(Time(1), B, packet);
     };
+    let paused = |pair: &mut Pair<'_>| {
+        one_message(pair);
+        pair.signal(Time::ZERO, A, Signal::PauseFlow(ConnId(1)));
+        pair.signal(Time(1_000_000), A, Signal::ResumeFlow(ConnId(1)));
+    };
     for (bug, words) in [
+        (complaint(Bug::IgnoresPauses, paused), "a closed gate"),
         (complaint(Bug::AcceptsTwice, twice), "again"),
         (complaint(Bug::EndsEarly, early), "where 1 is next"),
         (
@@ -140,6 +146,15 @@ fn a_poke_changes_nothing_but_a_broken_ladder() {
     let plain = converse(Bug::None, one_message);
     assert_eq!(poked(Bug::None), plain);
     assert_ne!(poked(Bug::RetriesWhenPoked), plain);
+}
+
+#[test]
+fn a_paused_message_waits_for_its_gate() {
+    insta::assert_snapshot!(converse(Bug::None, |pair| {
+        one_message(pair);
+        pair.signal(Time(1_000), A, Signal::PauseFlow(ConnId(1)));
+        pair.signal(Time(40_000_000), A, Signal::ResumeFlow(ConnId(1)));
+    }));
 }
 
 #[test]

@@ -48,6 +48,8 @@ pub(crate) enum Bug {
     KeepsAll,
     /// Says twice that it forgot.
     ForgetsTwice,
+    /// Sends what is paused.
+    IgnoresPauses,
 }
 
 #[derive(Debug, Default)]
@@ -292,11 +294,17 @@ impl Endpoint for Toy {
 
     fn poll_transmit(&mut self, cx: &mut Cx<'_>, slot: &mut Packet) -> Transmit {
         self.polled_at = Some(cx.now);
+        let heeds = self.bug != Bug::IgnoresPauses;
+        if heeds && !cx.gates.may_say(0) {
+            return Transmit::Nothing;
+        }
         if let Some(ack) = self.acks.pop_front() {
             *slot = ack;
             return Transmit::More;
         }
-        let Some((conn, (peer, out))) = self.out.iter_mut().find(|(_, (_, out))| out.due) else {
+        let may = |conn: u32| !heeds || cx.gates.may_send(ConnId(conn), 0);
+        let mut due = self.out.iter_mut().filter(|(_, (_, out))| out.due);
+        let Some((conn, (peer, out))) = due.find(|(conn, _)| may(**conn)) else {
             return Transmit::Nothing;
         };
         let left = out.messages[0];

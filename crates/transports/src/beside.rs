@@ -6,9 +6,7 @@
 //! the ports do: start-time fair queueing, where the endpoint that has had least for its weight is
 //! asked first and an idle one saves nothing up. [Goyal, Vin and Cheng 1996]
 
-use model::{
-    ConnId, Cx, Endpoint, HostId, LANES, Lifetime, Packet, Signal, StuckFlow, Totals, Transmit,
-};
+use model::{ConnId, Cx, Endpoint, HostId, LANES, Lifetime, Packet, StuckFlow, Totals, Transmit};
 use std::sync::Arc;
 use units::Time;
 
@@ -124,17 +122,10 @@ impl Endpoint for Beside {
         lane.endpoint.accepts(packet)
     }
 
-    fn on_signal(&mut self, cx: &mut Cx<'_>, signal: Signal) {
-        match signal {
-            Signal::PauseFlow(conn) | Signal::ResumeFlow(conn) => {
-                self.lane(conn).endpoint.on_signal(cx, signal);
-            }
-            Signal::PausePriority(_) | Signal::ResumePriority(_) => {
-                for lane in &mut self.lanes {
-                    lane.endpoint.on_signal(cx, signal);
-                    lane.wake(self.clock);
-                }
-            }
+    fn on_gates(&mut self, cx: &mut Cx<'_>) {
+        for lane in &mut self.lanes {
+            lane.endpoint.on_gates(cx);
+            lane.wake(self.clock);
         }
     }
 
@@ -211,7 +202,7 @@ impl Endpoint for Beside {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Event, Peers, Rng, stream};
+    use model::{Event, Gates, Peers, Rng, stream};
 
     /// Sends frames of one size: as many as it is told to, from a moment on.
     struct Source {
@@ -308,6 +299,7 @@ mod tests {
                 rng: &mut self.rng,
                 events: &mut self.events,
                 peers: &Nobody,
+                gates: Gates::open(),
                 wants_data: false,
             };
             let result = step(&mut self.beside, &mut cx);

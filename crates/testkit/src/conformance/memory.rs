@@ -2,7 +2,7 @@
 
 use super::{Subject, each};
 use crate::{A, B, Pair};
-use model::{ConnId, Cx, Endpoint, HostId, Lifetime, Packet, Peers, Rng, Transmit, stream};
+use model::{ConnId, Cx, Endpoint, Gates, HostId, Lifetime, Packet, Peers, Rng, Transmit, stream};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use units::{Bytes, Span, Time};
@@ -170,6 +170,7 @@ fn alone(endpoint: &mut dyn Endpoint, now: &mut Time, rng: &mut Rng, span: Span)
             rng,
             events: &mut events,
             peers: &Two,
+            gates: Gates::open(),
             wants_data: true,
         };
         if endpoint.deadline() <= *now {
@@ -208,6 +209,7 @@ pub fn a_flood_of_openings_is_bounded_and_expires(subjects: &[Subject]) {
                     rng: &mut rng,
                     events: &mut events,
                     peers: &Two,
+                    gates: Gates::open(),
                     wants_data: true,
                 };
                 packet.conn = ConnId(wave * FLOOD + conn);

@@ -12,8 +12,8 @@ use crate::ladder::{Ladder, host_name};
 use crate::oracle::Oracle;
 use model::wire::Codec;
 use model::{
-    ConnId, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, Peers, Rng, Signal,
-    StuckFlow, Totals,
+    ConnId, Encap, Endpoint, EndpointConfig, Event, Gates, HostId, Lifetime, Packet, Peers, Rng,
+    Signal, StuckFlow, Totals,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -87,6 +87,8 @@ struct Reaction {
 }
 
 struct Host {
+    /// What the next switch has paused.
+    gates: Gates,
     endpoint: Box<dyn Endpoint>,
     rng: Rng,
     free_at: Time,

@@ -4,7 +4,7 @@ use super::{Act, Flight, Host, Node, Output, Pair, Reaction, Unfinished};
 use crate::examine::{envelope, through_codec};
 use crate::ladder::{Line, host_name};
 use model::ConnId;
-use model::{Cx, Ecn, Endpoint, Event, HostId, Packet, Rng, Transmit, stream};
+use model::{Cx, Ecn, Endpoint, Event, Gates, HostId, Packet, Rng, Transmit, stream};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use units::{Bytes, Span, Time};
@@ -89,6 +89,7 @@ impl Pair<'_> {
             let config = self.config(id);
             self.hosts.push(Host {
                 endpoint: (self.make)(&config),
+                gates: Gates::default(),
                 rng: Rng::stream(self.seed, stream::HOST, u64::from(id.0)),
                 free_at: Time::ZERO,
                 ask: false,
@@ -228,7 +229,8 @@ impl Pair<'_> {
             Act::Signal(signal) => {
                 let text = format!("{} hears {signal:?}", host_name(me));
                 self.ladder.push(Line::Note { at: self.now, text });
-                self.call(host, |endpoint, cx| endpoint.on_signal(cx, signal));
+                self.hosts[host].gates.heed(self.now, signal);
+                self.call(host, |endpoint, cx| endpoint.on_gates(cx));
             }
             Act::Poke => self.call(host, |endpoint, cx| endpoint.on_deadline(cx)),
         }
@@ -255,6 +257,7 @@ impl Pair<'_> {
             rng: &mut state.rng,
             events: &mut self.scratch,
             peers: &self.oracle,
+            gates: &state.gates,
             wants_data: true,
         };
         let before = self.heap.map_or(0, |heap| heap());
@@ -290,7 +293,10 @@ impl Pair<'_> {
                     Ok(())
                 }
                 Event::Stopped { .. } | Event::AskedAgain { .. } => Ok(()),
-                Event::Forgotten { conn } => self.oracle.forgotten(conn, me),
+                Event::Forgotten { conn } => {
+                    self.hosts[host].gates.forget(conn);
+                    self.oracle.forgotten(conn, me)
+                }
             };
             self.digest.event(self.now, me, event);
             // Ladders show what is exchanged, and forgetting is not.
@@ -340,6 +346,9 @@ impl Pair<'_> {
 
     fn transmit(&mut self, host: usize, mut packet: Packet) {
         let from = id(host);
+        if !self.hosts[host].gates.may_leave(&packet) {
+            self.fail(&format!("{packet:?} leaves through a closed gate"));
+        }
         self.examine(from, &packet);
         self.packets += 1;
         let codec = self.codec;

@@ -1,10 +1,10 @@
 //! One connection at one end: how far it is open, and its two halves.
 
-use super::Rules;
 use super::receiver::Receiver;
 use super::sender::Sender;
+use super::{PRIORITY, Rules};
 use crate::parts::timers::{Alarm, Timers};
-use model::{ConnId, HostId, Lifetime};
+use model::{ConnId, Cx, HostId, Lifetime};
 use units::Time;
 
 // An idle connection costs its own entry and a place in the map, a used direction this much more.
@@ -39,10 +39,8 @@ pub(super) struct Conn {
     /// We opened it.
     pub(super) opener: bool,
     pub(super) lifetime: Lifetime,
-    /// It is in the line's round.
+    /// It is in the line's round, or its turn was set aside.
     pub(super) ready: bool,
-    /// The next switch does not want it now.
-    pub(super) paused: bool,
     pub(super) alarm: Alarm,
     /// The halves come into being with the first message of their direction.
     pub(super) sender: Option<Box<Sender>>,
@@ -74,6 +72,25 @@ impl Conn {
     pub(super) fn wake_by(&mut self, timers: &mut Timers, slot: u32, deadline: Time) {
         if deadline < self.alarm.due() {
             timers.set(&mut self.alarm, slot, deadline);
+        }
+    }
+
+    /// Sets its timers to later moments, where a pause explains the silence.
+    pub(super) fn excuse(&mut self, cx: &Cx<'_>, rules: &Rules) {
+        if let State::Asking {
+            tries, retry_at, ..
+        }
+        | State::Answering { tries, retry_at } = &mut self.state
+            && *retry_at <= cx.now
+        {
+            let later = cx.gates.excuse_all(cx.now, PRIORITY, rules.wait(*tries));
+            *retry_at = later.unwrap_or(*retry_at);
+        }
+        if let Some(sender) = &mut self.sender {
+            let (id, gates) = (self.id, cx.gates);
+            sender.excuse(cx.now, rules, |wait| {
+                gates.excuse(cx.now, id, PRIORITY, wait)
+            });
         }
     }
 
@@ -119,7 +136,6 @@ impl Conn {
     #[inline]
     pub(super) fn can_send(&self, rules: &Rules) -> bool {
         self.state == State::Open
-            && !self.paused
             && self
                 .sender
                 .as_ref()

@@ -4,13 +4,14 @@ use super::conn::{Conn, State};
 use super::header::{self, Ack, Data, Head, Reset, Syn, SynAck};
 use super::receiver::{Receiver, Verdict};
 use super::sender::Sender;
-use super::{Params, Rules};
+use super::{PRIORITY, Params, Rules};
+use crate::parts::aside::Aside;
 use crate::parts::packet_queue::PacketQueue;
 use crate::parts::slab::Slab;
 use crate::parts::timers::{Alarm, Timers};
 use model::{
     ConnId, ConnMap, Cx, Ecn, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
-    Signal, StuckFlow, Totals, Transmit,
+    StuckFlow, Totals, Transmit,
 };
 use std::collections::VecDeque;
 use units::Time;
@@ -24,8 +25,6 @@ const FINISHED_MAX: usize = 64;
 const ABANDONED_MAX: usize = 1024;
 /// Connections that one [`Endpoint::check`] looks at, for it runs after every step.
 const CHECKED_MAX: usize = 64;
-/// The only priority in use.
-const PRIORITY: u8 = 0;
 
 /// Puts a control packet behind those that wait for the line.
 #[inline]
@@ -55,10 +54,10 @@ pub(super) struct Host {
     finished: VecDeque<(ConnId, u32)>,
     /// One-shot connections that were given up incomplete: their late data is not `done`.
     abandoned: VecDeque<ConnId>,
-    /// Connections that are paused.
-    paused_flows: usize,
-    /// Our priority is paused.
-    paused: bool,
+    /// Turns of those that are paused.
+    aside: Aside<u32>,
+    /// Something is paused.
+    gated: bool,
     totals: Totals,
 }
 
@@ -77,8 +76,8 @@ impl Host {
             timers: Timers::default(),
             finished: VecDeque::new(),
             abandoned: VecDeque::new(),
-            paused_flows: 0,
-            paused: false,
+            aside: Aside::default(),
+            gated: false,
             totals: Totals::default(),
         }
     }
@@ -98,9 +97,9 @@ impl Host {
     fn remove(&mut self, cx: &mut Cx<'_>, slot: u32) {
         let conn = self.conns.remove(slot);
         self.slots.remove(conn.id);
-        self.paused_flows -= usize::from(conn.paused);
         if conn.ready {
             self.ready.retain(|&other| other != slot);
+            self.aside.drop_if(|&other| other == slot);
         }
         if self.slots.is_empty() {
             // What is left are timers of the dead.
@@ -207,7 +206,6 @@ impl Host {
             opener: false,
             lifetime: syn.lifetime,
             ready: false,
-            paused: false,
             alarm: Alarm::OFF,
             sender: None,
             receiver: None,
@@ -239,12 +237,13 @@ impl Host {
                 sender.on_handshake(cx.now.since(asked_at), &self.rules);
             }
         }
-        // Data tells the peer that the connection is open; without any, or if the peer missed it,
-        // an acknowledgement does.
-        if conn
-            .sender
-            .as_ref()
-            .is_none_or(|sender| !sender.can_send(&self.rules))
+        // Data tells the peer that the connection is open; without any, if it is held back, or if the
+        // peer missed it, an acknowledgement does.
+        if !cx.gates.may_send(id, PRIORITY)
+            || conn
+                .sender
+                .as_ref()
+                .is_none_or(|sender| !sender.can_send(&self.rules))
         {
             let ack = conn.receiver.as_ref().map_or(
                 Ack {
@@ -413,6 +412,7 @@ impl Host {
     /// The alarm of `slot` rang: does what is due and returns false where the connection is over.
     fn on_alarm(&mut self, cx: &mut Cx<'_>, slot: u32) -> bool {
         let conn = &mut self.conns[slot];
+        conn.excuse(cx, &self.rules);
         if let State::Asking {
             tries, retry_at, ..
         }
@@ -450,25 +450,11 @@ impl Host {
         true
     }
 
-    /// Writes the first control packet that may leave into `out`; false where there is none.
-    #[inline]
-    fn next_control(&mut self, out: &mut Packet) -> bool {
-        if self.paused_flows == 0 {
-            return self.control.pop(out);
-        }
-        // Those of paused flows go round to the end: no flow's own order changes.
-        for _ in 0..self.control.len() {
-            self.control.pop(out);
-            if !self
-                .slots
-                .get(out.conn)
-                .is_some_and(|slot| self.conns[slot].paused)
-            {
-                return true;
-            }
-            self.control.push(*out);
-        }
-        false
+    /// The first in the round is paused: its turn comes when it may send.
+    #[cold]
+    fn set_aside(&mut self, slot: u32) {
+        self.ready.pop_front();
+        self.aside.put(self.conns[slot].id, slot);
     }
 }
 
@@ -499,7 +485,6 @@ impl Endpoint for Host {
             opener: true,
             lifetime,
             ready: false,
-            paused: false,
             alarm: Alarm::OFF,
             sender: None,
             receiver: None,
@@ -558,32 +543,10 @@ impl Endpoint for Host {
         }
     }
 
-    fn on_signal(&mut self, _cx: &mut Cx<'_>, signal: Signal) {
-        let (id, pause) = match signal {
-            Signal::PausePriority(priority) => {
-                self.paused |= priority == PRIORITY;
-                return;
-            }
-            Signal::ResumePriority(priority) => {
-                self.paused &= priority != PRIORITY;
-                return;
-            }
-            Signal::PauseFlow(id) => (id, true),
-            Signal::ResumeFlow(id) => (id, false),
-        };
-        let Some(slot) = self.slots.get(id) else {
-            return;
-        };
-        let conn = &mut self.conns[slot];
-        if conn.paused != pause {
-            conn.paused = pause;
-            self.paused_flows = if pause {
-                self.paused_flows + 1
-            } else {
-                self.paused_flows - 1
-            };
-        }
-        self.settle(slot);
+    fn on_gates(&mut self, cx: &mut Cx<'_>) {
+        self.gated = cx.gates.any_closed();
+        self.aside.look(cx.gates, PRIORITY);
+        self.ready.extend(std::iter::from_fn(|| self.aside.take()));
     }
 
     fn on_deadline(&mut self, cx: &mut Cx<'_>) {
@@ -610,27 +573,27 @@ impl Endpoint for Host {
 
     #[inline]
     fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
-        if self.paused {
+        if self.gated && !cx.gates.may_say(PRIORITY) {
             return Transmit::Nothing;
         }
         // DEVIATES(linux): control packets overtake data, which in a host is chosen only when the
         // line is free; a real queue holds a few packets of data in front of them.
-        if !self.control.is_empty() && self.next_control(out) {
+        if self.control.pop(out) {
             return self.more();
         }
         // Bounded by the connections: each turn but the last takes one out that cannot send now.
         while let Some(&slot) = self.ready.front() {
             let conn = &mut self.conns[slot];
+            if self.gated && !cx.gates.may_send(conn.id, PRIORITY) {
+                self.set_aside(slot);
+                continue;
+            }
             let flags = if conn.one_shot() { Data::ONE_SHOT } else { 0 };
             let sender = conn
                 .sender
                 .as_mut()
                 .expect("only what can send is in the round");
-            let segment = if conn.paused {
-                None
-            } else {
-                sender.transmit(cx.now, &self.rules)
-            };
+            let segment = sender.transmit(cx.now, &self.rules);
             let more = segment.is_some() && sender.can_send(&self.rules);
             if let Some(segment) = segment {
                 let data = Data {
@@ -675,10 +638,9 @@ impl Endpoint for Host {
         assert!(self.abandoned.len() <= ABANDONED_MAX);
         if self.conns.len() <= CHECKED_MAX {
             let ready = self.conns.iter().filter(|conn| conn.ready).count();
-            assert_eq!(ready, self.ready.len(), "connections in the line's round");
+            let turns = self.ready.len() + self.aside.len();
+            assert_eq!(ready, turns, "connections in the line's round");
             assert!(self.ready.iter().all(|&slot| self.conns[slot].ready));
-            let paused = self.conns.iter().filter(|conn| conn.paused).count();
-            assert_eq!(paused, self.paused_flows, "paused connections");
         }
         for conn in self.conns.sample(self.totals.data_sent, CHECKED_MAX) {
             conn.check(&self.rules);

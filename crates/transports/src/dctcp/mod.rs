@@ -24,6 +24,9 @@ use model::wire::Codec;
 use model::{Encap, Endpoint, EndpointConfig};
 use units::{Rate, Span};
 
+/// The only priority in use.
+const PRIORITY: u8 = 0;
+
 /// DCTCP in the registry.
 pub static DCTCP: Dctcp = Dctcp;
 

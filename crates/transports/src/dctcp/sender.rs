@@ -158,6 +158,19 @@ impl Sender {
         self.una == self.outgoing.end()
     }
 
+    /// Sets a timer that has run out to a later moment, where `excuse` knows one for its wait.
+    pub(super) fn excuse(
+        &mut self,
+        now: Time,
+        rules: &Rules,
+        excuse: impl FnOnce(Span) -> Option<Time>,
+    ) {
+        if self.rto_at <= now {
+            let later = excuse(self.rtt.timeout(self.doublings, rules));
+            self.rto_at = later.unwrap_or(self.rto_at);
+        }
+    }
+
     /// When [`Sender::on_timeout`] is due.
     pub(super) const fn deadline(&self) -> Time {
         self.rto_at

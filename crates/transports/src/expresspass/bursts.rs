@@ -1,8 +1,9 @@
 //! The bursts of a host's new flows: which packet leaves first, and who gets them at the other end.
 
-use super::ExpressPassHost;
 use super::early::FirstRtt;
 use super::header;
+use super::nic::FIFO_MAX;
+use super::{ExpressPassHost, PRIORITY};
 use model::{Class, Cx, Ecn, Packet, Transmit};
 use units::Time;
 
@@ -65,10 +66,10 @@ impl ExpressPassHost {
         let bursting = !self.bursting.is_empty();
         let mut said = Transmit::Nothing;
         if self.burst_goes_first(cx.now) {
-            said = self.transmit_burst(out);
+            said = self.transmit_burst(cx, out);
         }
         if said == Transmit::Nothing {
-            said = self.pauses.poll(cx.now, &mut self.host, out);
+            said = self.poll_line(cx, out);
             self.burst_waited |= said != Transmit::Nothing && out.class() == Class::Scheduled;
         }
         if bursting {
@@ -82,6 +83,31 @@ impl ExpressPassHost {
             out.set_ecn(Ecn::Capable0);
         }
         said
+    }
+
+    /// The line's next packet that may leave.
+    fn poll_line(&mut self, cx: &Cx<'_>, out: &mut Packet) -> Transmit {
+        if self.gated && !cx.gates.may_say(PRIORITY) {
+            self.host.nic.sleep();
+            return Transmit::Nothing;
+        }
+        if let Some(packet) = self.aside.take() {
+            *out = packet;
+            self.note_unusual();
+            return Transmit::More;
+        }
+        // Each turn takes a packet out of a bounded queue.
+        loop {
+            let said = self.host.nic.poll(cx.now, out);
+            if said == Transmit::Nothing || !self.gated || cx.gates.may_leave(out) {
+                return said;
+            }
+            if self.aside.len() < FIFO_MAX {
+                self.aside.put(out.conn, *out);
+            } else {
+                self.host.nic.lose();
+            }
+        }
     }
 
     /// Whether an unscheduled packet leaves before the data that waits in the line: in turns, or where its
@@ -111,21 +137,21 @@ impl ExpressPassHost {
 
     /// The next unscheduled packet leaves, where there is one, or what the line has.
     fn transmit_early(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
-        match self.transmit_burst(out) {
+        match self.transmit_burst(cx, out) {
             // A burst that ended without a packet may have left its probe.
-            Transmit::Nothing => self.pauses.poll(cx.now, &mut self.host, out),
+            Transmit::Nothing => self.poll_line(cx, out),
             said => said,
         }
     }
 
-    fn transmit_burst(&mut self, out: &mut Packet) -> Transmit {
+    fn transmit_burst(&mut self, cx: &Cx<'_>, out: &mut Packet) -> Transmit {
         self.burst_waited = false;
         for _ in 0..self.bursting.len() {
             let slot = self.bursting.pop_front().expect("counted");
             let Some(sender) = self.senders.get_mut(slot) else {
                 continue;
             };
-            if self.pauses.holds(sender.conn) {
+            if self.gated && !cx.gates.may_send(sender.conn, PRIORITY) {
                 self.bursting.push_back(slot);
                 continue;
             }

@@ -14,7 +14,6 @@ mod header;
 mod nic;
 mod outgoing;
 pub mod params;
-mod pause;
 mod receiver;
 mod repair;
 mod sender;
@@ -26,6 +25,7 @@ pub use early::FirstRtt;
 pub use header::{ExpressPassCodec, TRANSPORT_ID};
 pub use params::Params;
 
+use crate::parts::aside::Aside;
 use crate::parts::credit_gate::CreditGate;
 use crate::parts::keys;
 use crate::parts::slab::Slab;
@@ -36,11 +36,10 @@ use model::intent::DropBy;
 use model::wire::Codec;
 use model::{
     Class, ConnId, ConnMap, Cx, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
-    Signal, StuckFlow, Totals, Transmit,
+    StuckFlow, Totals, Transmit,
 };
 use nic::Nic;
 use params::HostDelay;
-use pause::Pauses;
 use receiver::{Flows, Receiver};
 use sender::{Fate, Sender};
 use settings::Settings;
@@ -147,6 +146,8 @@ const INCOMING_PER_PEER_MAX: u32 = 1 << 16;
 const INCOMING_MAX: usize = 1 << 20;
 /// Credits that wait for the host to look at them. [ours]
 const DELAYED_MAX: usize = 16_384;
+/// The priority of every packet that this transport sends.
+const PRIORITY: u8 = 0;
 
 /// What every connection of a host shares.
 struct Host {
@@ -172,7 +173,10 @@ pub struct ExpressPassHost {
     bursting: VecDeque<u32>,
     /// Since the last unscheduled packet a scheduled one has left.
     burst_waited: bool,
-    pauses: Pauses,
+    /// Something is paused.
+    gated: bool,
+    /// Data of paused connections that was in the line's FIFO.
+    aside: Aside<Packet>,
     /// The line is not simply asked: there are bursts or pauses, or packets are ECN-capable.
     unusual: bool,
     /// Credits that the host has not looked at yet, in the order in which they came.
@@ -219,13 +223,17 @@ impl ExpressPassHost {
             delayed: VecDeque::new(),
             bursting: VecDeque::new(),
             burst_waited: true,
-            pauses: Pauses::default(),
+            gated: false,
+            aside: Aside::default(),
             unusual: params.drop_by == DropBy::Ecn,
         }
     }
 
     fn note_unusual(&mut self) {
-        self.unusual = self.host.settings.ect || self.pauses.any() || !self.bursting.is_empty();
+        self.unusual = self.host.settings.ect
+            || self.gated
+            || !self.aside.is_empty()
+            || !self.bursting.is_empty();
     }
 
     fn add_sender(&mut self, conn: ConnId, peer: HostId, lifetime: Lifetime) -> u32 {
@@ -294,7 +302,6 @@ impl ExpressPassHost {
     /// One of the two roles of a connection is over: the connection is, where that was the last.
     fn forget_rest(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         if self.sender_of.get(conn).is_none() && self.receiver_of.get(conn).is_none() {
-            self.pauses.forget(conn, &mut self.host.nic);
             cx.events.push(Event::Forgotten { conn });
         }
     }
@@ -352,7 +359,8 @@ impl ExpressPassHost {
 
     #[inline]
     fn look_at_credit(&mut self, cx: &mut Cx<'_>, conn: ConnId, sequence: u32) {
-        if self.unusual && self.pauses.holds(conn) {
+        // What it released would leave in a bunch.
+        if self.gated && !cx.gates.may_send(conn, PRIORITY) {
             self.host.totals.credits_wasted += 1;
             return;
         }
@@ -539,6 +547,9 @@ impl ExpressPassHost {
             if !self.timers.admit(&mut sender.alarm, cx.now) {
                 return;
             }
+            if let Some(later) = sender.excuse(cx, &self.host) {
+                return self.timers.rung(&mut sender.alarm, later);
+            }
             match sender.on_deadline(cx, &mut self.host) {
                 Fate::Keep => {
                     let due = sender.due();
@@ -619,8 +630,10 @@ impl Endpoint for ExpressPassHost {
         }
     }
 
-    fn on_signal(&mut self, _cx: &mut Cx<'_>, signal: Signal) {
-        self.heed(signal);
+    fn on_gates(&mut self, cx: &mut Cx<'_>) {
+        self.gated = cx.gates.any_closed();
+        self.aside.look(cx.gates, PRIORITY);
+        self.note_unusual();
     }
 
     #[inline]
@@ -655,7 +668,6 @@ impl Endpoint for ExpressPassHost {
 
     fn check(&self) {
         self.host.nic.check();
-        self.pauses.check();
         let Totals {
             credits_wasted,
             credits_received,

@@ -1,10 +1,10 @@
 //! The side that has data: asks for credits, answers each with a frame, says when it is done.
 
-use super::Host;
 use super::early::{Early, FirstRtt};
 use super::header::{self, Data, StopReason};
 use super::outgoing::{NoFrame, Outgoing};
 use super::params::EarlyStop;
+use super::{Host, PRIORITY};
 use crate::parts::timers::Alarm;
 use model::{ConnId, Cx, Encap, Event, HostId, Lifetime, StuckFlow};
 use units::{Span, Time};
@@ -523,6 +523,23 @@ impl Sender {
             early.confirm(position);
         }
         true
+    }
+
+    /// A later moment for the timer of its phase, where a pause explains the silence.
+    pub(super) fn excuse(&mut self, cx: &Cx<'_>, host: &Host) -> Option<Time> {
+        let wait = self.stop_again_at(cx.now, host, 0).since(cx.now);
+        let wait = wait
+            .max(host.settings.quiet)
+            .max(host.settings.request_retry);
+        let later = cx.gates.excuse(cx.now, self.conn, PRIORITY, wait)?;
+        match &mut self.phase {
+            Phase::Idle => return None,
+            Phase::Asking { retry_at: due, .. }
+            | Phase::Credited { quiet_at: due, .. }
+            | Phase::Stopping { again_at: due, .. }
+            | Phase::Resting { until: due } => *due = later,
+        }
+        Some(later)
     }
 
     /// The timer of its phase has run out.

@@ -1,5 +1,6 @@
 //! Organs that transports share.
 
+pub mod aside;
 pub mod credit_gate;
 pub mod keys;
 pub mod packet_queue;

@@ -68,6 +68,8 @@ impl Factory for Params {
 /// Control packets that wait for the line; what comes on top is lost, as it might be anywhere.
 /// [ours]
 const CONTROL_MAX: usize = 4096;
+/// The priority of every packet that it sends.
+const PRIORITY: u8 = 0;
 /// Connections that one [`Endpoint::check`] looks at, for it runs after every step. [ours]
 const CHECKED_MAX: usize = 64;
 
@@ -124,6 +126,23 @@ impl Conn {
             Lifetime::OneMessage => got,
             Lifetime::Exchange => sent && got,
             Lifetime::Persistent => false,
+        }
+    }
+
+    /// A packet that may not leave is not late: its timer begins anew.
+    fn excuse(&mut self, cx: &Cx<'_>, id: ConnId, params: &Params) {
+        if let Phase::Asking { tries, retry_at } | Phase::Accepting { tries, retry_at } =
+            &mut self.phase
+            && *retry_at <= cx.now
+        {
+            let later = cx.gates.excuse_all(cx.now, PRIORITY, params.wait(*tries));
+            *retry_at = later.unwrap_or(*retry_at);
+        }
+        if self.sender.deadline() <= cx.now {
+            let wait = params.wait(self.sender.tries());
+            if let Some(later) = cx.gates.excuse(cx.now, id, PRIORITY, wait) {
+                self.sender.wait_until(later);
+            }
         }
     }
 
@@ -302,8 +321,8 @@ impl Host {
             Some(_) | None => return self.answer(cx, id, Head::Reset { token }),
         };
         (conn.phase, conn.token) = (Phase::Open, token);
-        // Data tells the other end that it was heard; where there is none, this does.
-        if !conn.can_send(self.window) {
+        // Data tells the other end that it was heard; where none may leave, this does.
+        if !conn.can_send(self.window) || !cx.gates.may_send(id, PRIORITY) {
             let (peer, ack) = (conn.peer, conn.receiver.wants(token, false));
             self.say(peer, id, Head::Ack(ack));
         }
@@ -395,8 +414,10 @@ impl Host {
     }
 
     /// The alarm of a connection rang: false where it gives up.
-    fn on_alarm(&mut self, now: Time, id: ConnId) -> bool {
+    fn on_alarm(&mut self, cx: &Cx<'_>, id: ConnId) -> bool {
+        let now = cx.now;
         let conn = self.conns.get_mut(&id.0).expect("the caller looked");
+        conn.excuse(cx, id, &self.params);
         if conn.silent_until.is_some_and(|until| until <= now) {
             return false;
         }
@@ -499,7 +520,7 @@ impl Endpoint for Host {
                 continue;
             }
             let id = ConnId(owner);
-            if self.on_alarm(cx.now, id) {
+            if self.on_alarm(cx, id) {
                 let conn = self.conns.get_mut(&owner).expect("it goes on");
                 let deadline = conn.deadline();
                 self.timers.rung(&mut conn.alarm, deadline);
@@ -512,11 +533,19 @@ impl Endpoint for Host {
     }
 
     fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        if !cx.gates.may_say(PRIORITY) {
+            return Transmit::Nothing;
+        }
         if self.control.pop(out) {
             return Transmit::More;
         }
-        // Each turn but the last takes one out of the round that cannot send now.
-        while let Some(owner) = self.ready.pop_front() {
+        // Each turn takes one out of the round that cannot send now, or moves one that is paused.
+        for _ in 0..self.ready.len() {
+            let owner = self.ready.pop_front().expect("counted");
+            if !cx.gates.may_send(ConnId(owner), PRIORITY) {
+                self.ready.push_back(owner);
+                continue;
+            }
             let conn = self
                 .conns
                 .get_mut(&owner)

@@ -175,6 +175,16 @@ impl Sender {
         self.retry_at.unwrap_or(Time::NEVER)
     }
 
+    /// Such moments in a row.
+    pub(super) fn tries(&self) -> u16 {
+        self.tries
+    }
+
+    /// Waits longer for an answer.
+    pub(super) fn wait_until(&mut self, later: Time) {
+        self.retry_at = Some(later);
+    }
+
     /// Nothing was heard for too long; false where it gives up.
     pub(super) fn on_deadline(&mut self, params: &Params) -> bool {
         self.tries += 1;

@@ -50,6 +50,7 @@ impl Bench {
             rng: &mut self.rng,
             events: &mut self.events,
             peers: &TheOther,
+            gates: model::Gates::open(),
             wants_data: false,
         };
         let result = step(&mut self.host, &mut cx);

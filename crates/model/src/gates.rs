@@ -1,0 +1,263 @@
+//! The gates of a host's line: what the next switch does not want now, kept by whoever drives the
+//! endpoint.
+//!
+//! A pause of a *flow* holds back the data of one connection: acknowledgements, requests and credits
+//! belong to the flow of the other direction and are small. A pause of a *priority* holds back all of
+//! it. [802.1Q s36 for the second; bfc's and aquarius' control packets for the first]
+
+use crate::{Class, ConnId, Packet, Signal};
+use units::{Span, Time};
+
+/// Connections of a host of which a pause is kept. [ours: more than any switch tells apart]
+pub const PAUSED_MAX: usize = 8192;
+
+/// Which packets of a host may leave.
+#[derive(Clone, Debug, Default)]
+pub struct Gates {
+    /// A bit per priority that is paused.
+    priorities: u8,
+    /// When each was resumed last.
+    resumed: [Time; 8],
+    /// Connections that are or were paused, by number.
+    flows: Vec<Flow>,
+    /// How many of them are.
+    paused: usize,
+    /// Pauses for which there was no room.
+    ignored: u64,
+}
+
+/// A connection that is or was paused.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    conn: ConnId,
+    /// When it was resumed; none while it is paused.
+    resumed: Option<Time>,
+}
+
+static OPEN: Gates = Gates {
+    priorities: 0,
+    resumed: [Time::ZERO; 8],
+    flows: Vec::new(),
+    paused: 0,
+    ignored: 0,
+};
+
+impl Gates {
+    /// The gates of a line that nobody pauses.
+    pub fn open() -> &'static Self {
+        &OPEN
+    }
+
+    /// Heeds a pause or its end; whether that changed anything. A pause is kept for connections that
+    /// are not there yet, too, until its end is heard.
+    pub fn heed(&mut self, now: Time, signal: Signal) -> bool {
+        match signal {
+            Signal::PausePriority(priority) => {
+                let bit = 1 << (priority & 7);
+                let changes = self.priorities & bit == 0;
+                self.priorities |= bit;
+                changes
+            }
+            Signal::ResumePriority(priority) => {
+                let bit = 1 << (priority & 7);
+                let changes = self.priorities & bit != 0;
+                self.priorities &= !bit;
+                if changes {
+                    self.resumed[usize::from(priority & 7)] = now;
+                }
+                changes
+            }
+            Signal::PauseFlow(conn) => self.pause(conn),
+            Signal::ResumeFlow(conn) => match self.place(conn) {
+                Ok(at) if self.flows[at].resumed.is_none() => {
+                    self.flows[at].resumed = Some(now);
+                    self.paused -= 1;
+                    true
+                }
+                Ok(_) | Err(_) => false,
+            },
+        }
+    }
+
+    fn pause(&mut self, conn: ConnId) -> bool {
+        match self.place(conn) {
+            Ok(at) => {
+                if self.flows[at].resumed.take().is_none() {
+                    return false;
+                }
+            }
+            Err(_) if self.paused == PAUSED_MAX => {
+                self.ignored += 1;
+                return false;
+            }
+            Err(mut at) => {
+                if self.flows.len() == PAUSED_MAX {
+                    // What was resumed is only remembered for the sake of timers.
+                    self.flows.retain(|flow| flow.resumed.is_none());
+                    at = self.flows.partition_point(|flow| flow.conn < conn);
+                }
+                let resumed = None;
+                self.flows.insert(at, Flow { conn, resumed });
+            }
+        }
+        self.paused += 1;
+        true
+    }
+
+    /// The endpoint keeps nothing of `conn` any more. A pause of it holds until its end is heard.
+    pub fn forget(&mut self, conn: ConnId) {
+        if !self.flows.is_empty()
+            && let Ok(at) = self.place(conn)
+            && self.flows[at].resumed.is_some()
+        {
+            self.flows.remove(at);
+        }
+    }
+
+    fn place(&self, conn: ConnId) -> Result<usize, usize> {
+        self.flows.binary_search_by_key(&conn, |flow| flow.conn)
+    }
+
+    /// Whether anything is paused.
+    #[inline]
+    pub fn any_closed(&self) -> bool {
+        self.priorities != 0 || self.paused != 0
+    }
+
+    /// Whether control packets and credits of this priority may leave.
+    #[inline]
+    pub fn may_say(&self, priority: u8) -> bool {
+        self.priorities & 1 << (priority & 7) == 0
+    }
+
+    /// Whether data of `conn` may leave at this priority.
+    #[inline]
+    pub fn may_send(&self, conn: ConnId, priority: u8) -> bool {
+        self.may_say(priority) && (self.paused == 0 || !self.is_paused(conn))
+    }
+
+    fn is_paused(&self, conn: ConnId) -> bool {
+        self.place(conn)
+            .is_ok_and(|at| self.flows[at].resumed.is_none())
+    }
+
+    /// Whether `packet` may leave.
+    pub fn may_leave(&self, packet: &Packet) -> bool {
+        match packet.class() {
+            Class::Control | Class::Credit | Class::Link => self.may_say(packet.priority()),
+            Class::Scheduled | Class::Unscheduled | Class::Plain => {
+                self.may_send(packet.conn, packet.priority())
+            }
+        }
+    }
+
+    /// For a timer of `conn` that has run out at `now` after waiting for `wait`: the moment for which
+    /// it is to be set instead, where that silence is no sign of a loss, because data of `conn` is
+    /// held back or was until less than `wait` ago.
+    pub fn excuse(&self, now: Time, conn: ConnId, priority: u8, wait: Span) -> Option<Time> {
+        let all = self.excuse_all(now, priority, wait);
+        if self.flows.is_empty() {
+            return all;
+        }
+        let of_flow = self.place(conn).ok().and_then(|at| {
+            let resumed = self.flows[at].resumed;
+            Some(resumed.unwrap_or(now).after(wait)).filter(|&later| later > now)
+        });
+        all.max(of_flow)
+    }
+
+    /// The same for a timer that waits for an answer to a control packet.
+    pub fn excuse_all(&self, now: Time, priority: u8, wait: Span) -> Option<Time> {
+        let resumed = self.resumed[usize::from(priority & 7)];
+        let from = if self.may_say(priority) { resumed } else { now };
+        // Nobody was ever paused at the beginning of time.
+        Some(from.after(wait)).filter(|&later| from > Time::ZERO && later > now)
+    }
+
+    /// Pauses of flows that it did not heed because [`PAUSED_MAX`] others were.
+    pub fn ignored(&self) -> u64 {
+        self.ignored
+    }
+
+    /// Panics where an invariant of our own state is broken.
+    pub fn check(&self) {
+        let paused = self.flows.iter().filter(|flow| flow.resumed.is_none());
+        assert_eq!(paused.count(), self.paused, "paused connections");
+        assert!(self.flows.len() <= PAUSED_MAX && self.flows.is_sorted_by_key(|flow| flow.conn));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::HostId;
+
+    fn packet(conn: u32, class: Class, priority: u8) -> Packet {
+        let mut packet = Packet::new(HostId(0), ConnId(conn), class, 0, 84);
+        packet.set_priority(priority);
+        packet
+    }
+
+    #[test]
+    fn a_flow_holds_back_its_data_and_a_priority_everything() {
+        let mut gates = Gates::default();
+        assert!(gates.heed(Time(1), Signal::PauseFlow(ConnId(7))) && gates.any_closed());
+        assert!(!gates.heed(Time(2), Signal::PauseFlow(ConnId(7))), "again");
+        for class in Class::ALL {
+            let is_data = !matches!(class, Class::Control | Class::Credit | Class::Link);
+            assert_eq!(gates.may_leave(&packet(7, class, 0)), !is_data, "{class:?}");
+            assert!(gates.may_leave(&packet(8, class, 0)), "another flow");
+        }
+        assert!(gates.heed(Time(3), Signal::PausePriority(3)));
+        assert!(gates.heed(Time(4), Signal::ResumeFlow(ConnId(7))));
+        for class in Class::ALL {
+            assert!(!gates.may_leave(&packet(7, class, 3)), "{class:?}");
+            assert!(gates.may_leave(&packet(7, class, 2)), "another priority");
+        }
+        assert!(gates.heed(Time(5), Signal::ResumePriority(3)) && !gates.any_closed());
+        gates.check();
+    }
+
+    #[test]
+    fn silence_during_a_pause_and_right_after_it_says_nothing() {
+        let (mut gates, conn, wait) = (Gates::default(), ConnId(7), Span(100));
+        assert_eq!(gates.excuse(Time(50), conn, 0, wait), None, "never paused");
+        gates.heed(Time(1000), Signal::PauseFlow(conn));
+        assert_eq!(gates.excuse(Time(5000), conn, 0, wait), Some(Time(5100)));
+        assert_eq!(gates.excuse(Time(5000), ConnId(8), 0, wait), None);
+        assert_eq!(
+            gates.excuse_all(Time(5000), 0, wait),
+            None,
+            "control leaves"
+        );
+        gates.heed(Time(6000), Signal::ResumeFlow(conn));
+        assert_eq!(gates.excuse(Time(6050), conn, 0, wait), Some(Time(6100)));
+        assert_eq!(gates.excuse(Time(6100), conn, 0, wait), None);
+        gates.heed(Time(7000), Signal::PausePriority(0));
+        assert_eq!(gates.excuse_all(Time(7500), 0, wait), Some(Time(7600)));
+        assert_eq!(gates.excuse_all(Time(7500), 1, wait), None);
+        gates.heed(Time(8000), Signal::ResumePriority(0));
+        assert_eq!(gates.excuse(Time(8099), conn, 0, wait), Some(Time(8100)));
+    }
+
+    #[test]
+    fn what_is_kept_of_pauses_is_bounded() {
+        let mut gates = Gates::default();
+        let flows = u32::try_from(PAUSED_MAX).unwrap();
+        for conn in 0..flows {
+            gates.heed(Time(1), Signal::PauseFlow(ConnId(conn)));
+        }
+        assert!(!gates.heed(Time(2), Signal::PauseFlow(ConnId(flows))));
+        assert_eq!(gates.ignored(), 1);
+        gates.heed(Time(3), Signal::ResumeFlow(ConnId(5)));
+        assert!(gates.heed(Time(4), Signal::PauseFlow(ConnId(flows))));
+        assert!(!gates.may_send(ConnId(flows), 0) && gates.may_send(ConnId(5), 0));
+        gates.check();
+        for conn in 0..=flows {
+            gates.heed(Time(9), Signal::ResumeFlow(ConnId(conn)));
+            gates.forget(ConnId(conn));
+        }
+        assert!(gates.flows.is_empty() && !gates.any_closed());
+        gates.check();
+    }
+}
