@@ -19,7 +19,7 @@ use intake::Body;
 use model::wire::{Codec, HEADER_MAX, Link};
 use model::{
     ConnId, Cx, Encap, Endpoint, EndpointConfig, Event, Gates, HostId, Lifetime, Packet, Rng,
-    StuckFlow, Totals, Transmit, stream,
+    Signal, StuckFlow, Totals, Transmit, stream,
 };
 use std::collections::BTreeSet;
 use std::io;
@@ -199,6 +199,16 @@ impl<W: Wire> Driver<W> {
         self.core.forget([Forget(conn)]);
         self.core.settle_quietly();
         Ok(())
+    }
+
+    /// Heeds a pause or its end. Whoever owns the link to the next switch hears its frames: no datagram
+    /// can pause a driver.
+    pub fn heed(&mut self, signal: Signal) {
+        let core = &mut self.core;
+        if core.gates.heed(core.now, signal) {
+            core.step(|endpoint, cx| endpoint.on_gates(cx));
+            core.settle_quietly();
+        }
     }
 
     /// Who is at the other end of a connection.
@@ -472,6 +482,12 @@ impl Core {
         self.hungry = transmit == Transmit::More;
         self.settle_quietly();
         if transmit == Transmit::Nothing {
+            return None;
+        }
+        if self.gates.any_closed() && !self.gates.may_leave(&packet) {
+            debug_assert!(false, "{packet:?} was to leave through a closed gate");
+            self.stats.unsendable += 1;
+            self.hungry = true;
             return None;
         }
         self.line_free = self.now + self.line.of(packet.size.into());

@@ -8,6 +8,7 @@ mod cookie;
 mod driver;
 mod faults;
 mod feed;
+mod forward;
 mod memory;
 mod peers;
 mod socket;
@@ -24,6 +25,7 @@ pub use cookie::Reason;
 pub use driver::Driver;
 pub use faults::{FaultConfig, FaultCounts};
 pub use feed::feed;
+pub use forward::{Forwarded, Forwarder};
 pub use memory::{Hub, Port};
 pub use peers::{
     CONNS_MAX, CONNS_PER_ADDR_MAX, CONNS_PER_PEER_MAX, LINGERING_MAX, PEERS_MAX,

@@ -1,6 +1,7 @@
 //! Stories of two drivers, or of one and somebody who speaks its language badly.
 
 mod adversary;
+mod forwarding;
 
 use crate::cookie::{self, Own, Secret};
 use crate::peers::PEERS_MAX;
@@ -51,6 +52,40 @@ fn count(news: &[News], wanted: impl Fn(&Event) -> bool) -> usize {
     news.iter()
         .filter(|n| matches!(n, News::Transport(event) if wanted(event)))
         .count()
+}
+
+#[test]
+fn a_pause_of_the_next_switch_holds_a_driver_and_is_no_loss() {
+    let hub = crate::Hub::default();
+    let at = |n| SocketAddrV4::new(std::net::Ipv4Addr::new(10, 0, 0, n), 4_000);
+    let factory = crate::bench::transport(&transports::registry(), "dctcp", &[]).unwrap();
+    let config = DriverConfig::loopback("dctcp", RATE);
+    let mut a = Driver::on(hub.port(at(1)), &config, &*factory).unwrap();
+    let mut b = Driver::on(hub.port(at(2)), &config, &*factory).unwrap();
+    let (mut random, mut hashes) = (Random::default(), Hashes::default());
+    let conn = a.connect(at(2), Lifetime::OneMessage).unwrap();
+    random.add(conn, 7, 0);
+    a.send(conn, 1_000_000).unwrap();
+    let mut live = |a: &mut Driver<_>, until: Time, step: Span| {
+        let mut received = 0;
+        while hub.now() < until && received == 0 {
+            a.turn(&mut random, &mut Nothing, step).unwrap();
+            let news = b.turn(&mut Nothing, &mut hashes, step).unwrap();
+            received += count(&news, |e| matches!(e, Event::Received { .. }));
+        }
+        (received, a.totals().data_sent)
+    };
+    let short = Span::us(5);
+    assert_eq!(live(&mut a, Time(2_000_000_000), short).0, 0);
+    a.heed(model::Signal::PauseFlow(conn));
+    let (_, before) = live(&mut a, Time(2_100_000_000), short);
+    // Longer than any timer of its own.
+    let during = live(&mut a, Time(3_000_000_000_000), Span::ms(1));
+    assert_eq!(during, (0, before));
+    a.heed(model::Signal::ResumeFlow(conn));
+    assert_eq!(live(&mut a, Time(3_020_000_000_000), short).0, 1);
+    let totals = a.totals();
+    assert_eq!((totals.retransmitted, totals.timeouts), (0, 0));
 }
 
 /// Sends `messages` of `length` bytes; both ends must agree on every byte.

@@ -277,6 +277,7 @@ impl Core {
             }
             Event::Forgotten { conn } => {
                 self.half.remove(&conn);
+                self.gates.forget(conn);
                 if self.peers.forgotten(conn) {
                     self.news.push(News::Transport(event));
                 }

@@ -18,7 +18,7 @@ const ALLOWED: [(&str, &[&str]); 14] = [
         "sim",
         &["units", "model", "switching", "topology", "workload"],
     ),
-    ("drive", &["units", "model", "transports"]),
+    ("drive", &["units", "model", "transports", "switching"]),
     ("results", &["units", "model"]),
     (
         "scenario",
