@@ -189,7 +189,7 @@ fn port_orders() -> Vec<&'static str> {
 }
 
 use Absent::{Is, Like, Required, Unset};
-use Type::{Bytes, Count, Flag, List, Number, Rate, Span, Text, Transport, Word};
+use Type::{Bytes, Count, Flag, List, Number, Rate, Room, Span, Text, Transport, Word};
 
 const NOT_STAR: &[&str] = &["dumbbell", "parking-lot"];
 /// Every table, in the order of the reference.
@@ -260,7 +260,7 @@ pub static TABLES: &[TableDef] = &[
         repeated: false,
         meaning: "What every port of every switch does; what is not written here is what the transport asks for.",
         fields: &[
-            Field::new("buffer", Bytes, Is("\"384.5KB\""), "Bytes that may wait in a port.").source("250 full frames [xpass artefact, large-scale-fattree.tcl]"),
+            Field::new("buffer", Room, Is("\"384.5KB\""), "Bytes that may wait in a port.").source("250 full frames [xpass artefact, large-scale-fattree.tcl]"),
             Field::new("shared_buffer", Bytes, Unset("every port has its own buffer"), "Bytes that all ports of a switch share by a dynamic threshold; buffer is not read then.").source("[Choudhury and Hahne 1998]"),
             Field::new("shared_alpha", Number(0.001, 1024.0), Is("1.0"), "A port may hold this many times what is free of the shared buffer.").source("1, the middle of what switch vendors offer [ours]"),
             Field::new("balance", Word(balances), Is("\"flow\""), "What chooses among equal paths: the connection, each packet at random, a connection anew after a pause (flowlet), or each packet the port with the least to send (adaptive). Credits always keep to the path of their connection.").effect("Packets of one message overtake each other under all but \"flow\"."),
@@ -284,8 +284,8 @@ pub static TABLES: &[TableDef] = &[
         repeated: false,
         meaning: "ECN marking of every port.",
         fields: &[
-            Field::new("min", Bytes, Unset("what the transport asks for, by the port's rate"), "Below this many waiting bytes nothing is marked.").source("[dctcp s3.1]"),
-            Field::new("max", Bytes, Unset("min, a step"), "From this many on everything is marked."),
+            Field::new("min", Room, Unset("what the transport asks for, by the port's rate"), "Below this many waiting bytes nothing is marked.").source("[dctcp s3.1]"),
+            Field::new("max", Room, Unset("min, a step"), "From this many on everything is marked."),
             Field::new("chance", Number(0.0, 1.0), Unset("what the transport asks for, else 1"), "Chance of a mark just below max."),
             Field::new("at", Word(mark_moments), Unset("what the transport asks for, else \"enqueue\""), "When the queue is measured."),
             Field::new("drop_others", Flag, Unset("what the transport asks for, else false"), "Whether packets that are not ECN-capable are dropped where others are marked.").source("[RFC 3168 s7]"),
@@ -297,7 +297,7 @@ pub static TABLES: &[TableDef] = &[
         meaning: "Dropping one class first, in every port.",
         fields: &[
             Field::new("victim", Word(classes), Unset("what the transport asks for"), "The class that is dropped first.").source("[aeolus s3.2]"),
-            Field::new("threshold", Bytes, Unset("what the transport asks for"), "It is dropped when this many bytes wait.").source("6 KB, four full frames [aeolus s5.1]"),
+            Field::new("threshold", Room, Unset("what the transport asks for"), "It is dropped when this many bytes wait.").source("6 KB, four full frames [aeolus s5.1]"),
             Field::new("measure", Word(drop_measures), Unset("what the transport asks for, else \"queue\""), "What is compared with the threshold."),
             Field::new("by", Word(drop_tells), Unset("what the transport asks for, else \"class\""), "How a switch tells the victim apart: by class (WRED), or by the ECN bits (RED)."),
         ],
@@ -309,8 +309,8 @@ pub static TABLES: &[TableDef] = &[
         fields: &[
             Field::new("queue", Word(legacy_queues), Unset("\"own\" beside a transport with credits, else \"shared\""), "own: a queue beside the transport's data, served by weight; shared: the queue of the transport's data.").effect("In a shared queue nothing is promised to credited data any more."),
             Field::new("share", Number(0.01, 0.9), Unset("0.5 of its own queue, 0 of a shared one"), "Share of every line that is kept for it: the weight of its queue, at ports and hosts, and what credits leave free.").effect("Too little and it starves while credits take the rest; what it leaves unused, credits do not claim.").source("a half [ours]"),
-            Field::new("buffer", Bytes, Unset("as switch.buffer"), "Bytes that may wait in its own queue."),
-            Field::new("mark", Bytes, Unset("what its transport asks for, by the port's rate"), "Its packets are marked when this many bytes wait in its queue.").source("K [dctcp s3.1]"),
+            Field::new("buffer", Room, Unset("as switch.buffer"), "Bytes that may wait in its own queue."),
+            Field::new("mark", Room, Unset("what its transport asks for, by the port's rate"), "Its packets are marked when this many bytes wait in its queue.").source("K [dctcp s3.1]"),
         ],
     },
     TableDef {

@@ -40,9 +40,12 @@ impl Promise {
                 .map(|bytes| bytes.0.saturating_add(control))
                 .collect()
         });
-        let buffer = run.scenario.switch.bytes("buffer").0;
+        let fit = |queues: &Vec<u64>| {
+            let mut ports = queues.iter().zip(&run.ports);
+            ports.all(|(&bytes, port)| bytes <= port.buffer.0)
+        };
         Self {
-            queues: queues.filter(|q| q.iter().all(|&bytes| bytes <= buffer)),
+            queues: queues.filter(fit),
             takes_all: run
                 .traffic
                 .messages

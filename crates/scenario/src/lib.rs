@@ -35,5 +35,5 @@ pub use resolve::{Request, Scenario, load, load_text, load_text_with, load_with}
 pub use resolved::hash;
 pub use schema::{explain, json_schema, known_names, markdown};
 pub use section::Section;
-pub use value::{Type, Value};
+pub use value::{Room, Type, Value};
 pub use why::{EVENTS_MAX, HOPS_AGAIN_MAX, Traced};

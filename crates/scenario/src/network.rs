@@ -251,18 +251,18 @@ pub(crate) fn port(
     }
     let own = legacy.is_some_and(|legacy| legacy.own);
     // Transports that share a queue share its marking, too.
-    let mark = mark_of(scenario, mark.or(legacy_mark.filter(|_| !own))).unwrap_or_else(|e| {
+    let mark = mark_of(scenario, rate, mark.or(legacy_mark.filter(|_| !own))).unwrap_or_else(|e| {
         errors.push(e);
         None
     });
-    let drop = drop_of(scenario, drop).unwrap_or_else(|e| {
+    let drop = drop_of(scenario, rate, drop).unwrap_or_else(|e| {
         errors.push(e);
         None
     });
     if !errors.is_empty() {
         return Err(errors);
     }
-    let buffer = scenario.switch.bytes("buffer");
+    let buffer = scenario.switch.room("buffer").at(rate);
     let fabric = Fabric {
         credit,
         mark,
@@ -310,9 +310,14 @@ fn credit_of(
     Ok(Some(credit))
 }
 
-fn mark_of(scenario: &Scenario, asked: Option<MarkSpec>) -> Result<Option<MarkSpec>, Diagnostic> {
+fn mark_of(
+    scenario: &Scenario,
+    rate: Rate,
+    asked: Option<MarkSpec>,
+) -> Result<Option<MarkSpec>, Diagnostic> {
     let section = &scenario.mark;
-    let (min, max) = (section.opt_bytes("min"), section.opt_bytes("max"));
+    let at = |key| section.opt_room(key).map(|room| room.at(rate));
+    let (min, max) = (at("min"), at("max"));
     if asked.is_none() && min.is_none() && max.is_none() {
         let mut keys = ["at", "drop_others", "chance"].into_iter();
         return match keys.find(|key| section.is_given(key)) {
@@ -360,7 +365,11 @@ fn mark_of(scenario: &Scenario, asked: Option<MarkSpec>) -> Result<Option<MarkSp
     Ok(Some(mark))
 }
 
-fn drop_of(scenario: &Scenario, asked: Option<DropSpec>) -> Result<Option<DropSpec>, Diagnostic> {
+fn drop_of(
+    scenario: &Scenario,
+    rate: Rate,
+    asked: Option<DropSpec>,
+) -> Result<Option<DropSpec>, Diagnostic> {
     let section = &scenario.drop;
     if asked.is_none() && !section.any_given() {
         return Ok(None);
@@ -378,8 +387,8 @@ fn drop_of(scenario: &Scenario, asked: Option<DropSpec>) -> Result<Option<DropSp
         Some(name) => class(&name),
         None => asked.map(|d| d.victim).ok_or_else(|| missing("victim"))?,
     };
-    let threshold = match section.opt_bytes("threshold") {
-        Some(bytes) => bytes,
+    let threshold = match section.opt_room("threshold") {
+        Some(room) => room.at(rate),
         None => asked
             .map(|d| d.threshold)
             .ok_or_else(|| missing("threshold"))?,

@@ -166,6 +166,10 @@ fn type_schema(takes: &Type, transports: &Registry) -> Json {
         Type::Rate => quantity("bps|[Kk]bps|Mbps|Gbps|Tbps", "100Gbps"),
         Type::Span => quantity("ps|ns|us|µs|ms|s", "1.5us"),
         Type::Bytes => quantity("B|[Kk]B|MB|GB|TB|KiB|MiB|GiB", "64KB"),
+        Type::Room => quantity(
+            "(B|[Kk]B|MB|GB|TB|KiB|MiB|GiB)(\\s*/\\s*[0-9][0-9_]*(\\.[0-9_]+)?\\s*(bps|[Kk]bps|Mbps|Gbps|Tbps))?",
+            "100KB/10Gbps",
+        ),
         Type::Count(low, high) => json!({ "type": "integer", "minimum": low, "maximum": high }),
         Type::Number(low, high) => json!({ "type": "number", "minimum": low, "maximum": high }),
         Type::Flag => json!({ "type": "boolean" }),

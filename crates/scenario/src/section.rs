@@ -3,7 +3,7 @@
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use crate::fields::{Absent, Field, MACHINE_KEYS, TableDef};
 use crate::tree::{self, Table};
-use crate::value::Value;
+use crate::value::{Room, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use units::{Bytes, Rate, Span};
@@ -224,6 +224,7 @@ getters!(
     rate / opt_rate: Rate -> Rate,
     span / opt_span: Span -> Span,
     bytes / opt_bytes: Bytes -> Bytes,
+    room / opt_room: Room -> Room,
     count / opt_count: Count -> u64,
     number / opt_number: Number -> f64,
     flag / opt_flag: Flag -> bool,

@@ -368,3 +368,30 @@ fn only_a_scenario_is_included() {
     );
     assert!(!said.contains("root:"), "{said}");
 }
+
+#[test]
+fn buffers_and_marks_grow_with_the_rate_of_their_port() {
+    let text = "[topology]\nkind = \"dumbbell\"\nhost_rate = \"10Gbps\"\nbottleneck_rate = \"40Gbps\"\n[workload]\nkind = \"long-flows\"\n[transport]\nkind = \"dctcp\"\n";
+    let sets = ["switch.buffer=400KB/10Gbps", "switch.mark.min=100KB/10Gbps"];
+    let scenario = good(text, &sets);
+    let resolved = scenario.resolved_toml();
+    assert!(resolved.contains("buffer = \"400KB/10Gbps\""), "{resolved}");
+    let run = scenario.assemble().unwrap_or_else(|e| panic!("{e}"));
+    for (link, port) in run.topology.links.iter().zip(&run.ports) {
+        let times = link.rate.0 / 10_000_000_000;
+        let mark = port.data().and_then(|data| data.mark);
+        assert_eq!(port.buffer.0, 400_000 * times);
+        assert_eq!(
+            mark.map(|mark| (mark.min.0, mark.max.0)),
+            Some((100_000 * times, 100_000 * times))
+        );
+    }
+    for (wrong_size, said) in [
+        ("100KB/0Gbps", "in proportion to a rate of 0"),
+        ("100KB/10GB", "no unit of a rate"),
+        ("10Gbps", "no unit of a size"),
+    ] {
+        let text = wrong(text, &[&format!("switch.buffer={wrong_size}")]);
+        assert!(text.contains(said), "{text}");
+    }
+}

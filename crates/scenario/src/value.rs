@@ -13,6 +13,8 @@ pub enum Type {
     Span,
     /// A string with a unit of size.
     Bytes,
+    /// The same, alone or for a rate: a [`Room`].
+    Room,
     /// A whole number within bounds, both included.
     Count(u64, u64),
     /// A number within bounds, both included.
@@ -29,6 +31,52 @@ pub enum Type {
     List(&'static Type),
 }
 
+/// A size in a port: the same at every port, or in proportion to the port's rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes at every port, or at a port of the rate `per`.
+    pub bytes: Bytes,
+    /// The rate that `bytes` are for; `None` where the rate does not matter.
+    pub per: Option<Rate>,
+}
+
+impl Room {
+    /// Bytes at a port of `rate`, rounded down; at most what 64 bits hold.
+    pub fn at(self, rate: Rate) -> Bytes {
+        let Some(per) = self.per else {
+            return self.bytes;
+        };
+        let bytes = u128::from(self.bytes.0) * u128::from(rate.0) / u128::from(per.0);
+        Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
+    }
+
+    fn read(text: &str) -> Result<Self, Misfit> {
+        let unit = |why: ParseError| Misfit::new(why.to_string());
+        let Some((bytes, rate)) = text.split_once('/') else {
+            let bytes = text.parse().map_err(unit)?;
+            return Ok(Self { bytes, per: None });
+        };
+        let (bytes, per) = (bytes.parse().map_err(unit)?, rate.parse().map_err(unit)?);
+        if per == Rate(0) {
+            return Err(Misfit::new("nothing is in proportion to a rate of 0")
+                .help("name a rate that ports have, like \"100KB/10Gbps\""));
+        }
+        Ok(Self {
+            bytes,
+            per: Some(per),
+        })
+    }
+}
+
+impl fmt::Display for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.per {
+            None => self.bytes.fmt(f),
+            Some(per) => write!(f, "{}/{per}", self.bytes),
+        }
+    }
+}
+
 /// A value of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -38,6 +86,8 @@ pub enum Value {
     Span(Span),
     /// Bytes.
     Bytes(Bytes),
+    /// Bytes, by the rate of a port or not.
+    Room(Room),
     /// A whole number.
     Count(u64),
     /// A number.
@@ -76,6 +126,10 @@ impl Type {
             Self::Rate => "rate, like \"100Gbps\"".to_owned(),
             Self::Span => "time, like \"1.5us\"".to_owned(),
             Self::Bytes => "size, like \"64KB\"".to_owned(),
+            Self::Room => {
+                "size, like \"64KB\", or in proportion to the port's rate, like \"100KB/10Gbps\""
+                    .to_owned()
+            }
             Self::Count(low, u64::MAX) => format!("whole number from {low}"),
             Self::Count(low, high) => format!("whole number, {low} to {high}"),
             Self::Number(low, high) if *high >= f64::MAX => format!("number from {low}"),
@@ -96,7 +150,7 @@ impl Type {
         match self {
             Self::Rate => "\"100Gbps\"",
             Self::Span => "\"1.5us\"",
-            Self::Bytes => "\"64KB\"",
+            Self::Bytes | Self::Room => "\"64KB\"",
             Self::Count(..) => "8",
             Self::Number(..) => "0.5",
             Self::Flag => "true",
@@ -112,12 +166,14 @@ impl Type {
             (Self::Rate, Data::Text(s)) => quantity(s.parse().map(Value::Rate)),
             (Self::Span, Data::Text(s)) => quantity(s.parse().map(Value::Span)),
             (Self::Bytes, Data::Text(s)) => quantity(s.parse().map(Value::Bytes)),
-            (Self::Rate | Self::Span | Self::Bytes, Data::Integer(_) | Data::Number(_)) => {
-                Err(Misfit::new("a bare number has no unit").help(format!(
-                    "write it as a string with its unit, like {}",
-                    self.example()
-                )))
-            }
+            (Self::Room, Data::Text(s)) => Room::read(s).map(Value::Room),
+            (
+                Self::Rate | Self::Span | Self::Bytes | Self::Room,
+                Data::Integer(_) | Data::Number(_),
+            ) => Err(Misfit::new("a bare number has no unit").help(format!(
+                "write it as a string with its unit, like {}",
+                self.example()
+            ))),
             (Self::Count(low, high), Data::Integer(i)) => match u64::try_from(*i) {
                 Ok(n) if n >= *low && n <= *high => Ok(Value::Count(n)),
                 _ => Err(Misfit::new(format!("{i} is out of range"))
@@ -176,6 +232,7 @@ impl Value {
             Self::Rate(x) => toml::Value::String(x.to_string()),
             Self::Span(x) => toml::Value::String(x.to_string()),
             Self::Bytes(x) => toml::Value::String(x.to_string()),
+            Self::Room(x) => toml::Value::String(x.to_string()),
             Self::Count(n) => {
                 toml::Value::Integer(i64::try_from(*n).expect("a count was read from an i64"))
             }

@@ -55,13 +55,14 @@ fn windows_and_an_event_queue_see_every_packet_alike_under_every_transport() {
 fn within_bounds(name: &str, of: Assembled) -> u64 {
     let bounds = of.queue_bounds().expect("ExpressPass has a bound");
     let messages = of.traffic.messages.len() as u64;
-    let buffer = of.scenario.switch.bytes("buffer").0;
+    let buffers: Vec<u64> = of.ports.iter().map(|port| port.buffer.0).collect();
     let record = run(of, 1);
     assert_eq!(record.status, Status::Complete, "{name}");
     let switches = || record.ports.iter().filter(|port| !port.of_host());
     for port in switches() {
         // A request or a stop of each message, all at once.
         let bound = bounds[port.link as usize].0 + 84 * messages;
+        let buffer = buffers[port.link as usize];
         assert!(bound <= buffer, "{name}: {bound} B do not fit");
         let port_name = port.name();
         assert!(

@@ -83,10 +83,10 @@ impl Legacy {
     pub(crate) fn mark(self, scenario: &Scenario, rate: Rate, encap: Encap) -> Option<MarkSpec> {
         let mut beside = scenario.beside.iter();
         let mark = beside.find_map(|b| b.factory.fabric(rate, encap).mark)?;
-        Some(match scenario.legacy.opt_bytes("mark") {
-            Some(at) => MarkSpec {
-                min: at,
-                max: at,
+        Some(match scenario.legacy.opt_room("mark") {
+            Some(room) => MarkSpec {
+                min: room.at(rate),
+                max: room.at(rate),
                 ..mark
             },
             None => mark,
@@ -127,12 +127,13 @@ impl Legacy {
         let weight = u16::try_from(weight.max(1)).expect("a share is at most 0.9");
         let buffer = scenario
             .legacy
-            .opt_bytes("buffer")
-            .unwrap_or_else(|| scenario.switch.bytes("buffer"));
+            .opt_room("buffer")
+            .unwrap_or_else(|| scenario.switch.room("buffer"))
+            .at(rate);
         for (lane, beside) in (1..).zip(&scenario.beside) {
             let mut fabric = beside.factory.fabric(rate, encap);
-            if let (Some(mark), Some(at)) = (&mut fabric.mark, scenario.legacy.opt_bytes("mark")) {
-                (mark.min, mark.max) = (at, at);
+            if let (Some(mark), Some(room)) = (&mut fabric.mark, scenario.legacy.opt_room("mark")) {
+                (mark.min, mark.max) = (room.at(rate), room.at(rate));
             }
             if let Some(credit) = &mut fabric.credit {
                 credit.share = self.share_of_each(scenario.beside.len());
