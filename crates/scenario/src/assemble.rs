@@ -1,5 +1,6 @@
 //! A resolved scenario as the simulator wants it, and what came of it as the tables want it.
 
+use crate::collector::Collector;
 use crate::diagnostic::{Diagnostic, Errors};
 use crate::memory::{self, Need};
 use crate::network;
@@ -9,20 +10,13 @@ use crate::section::Section;
 use crate::traffic;
 use model::intent::{Balance, PortSpec};
 use model::{Encap, Endpoint, EndpointConfig};
-use results::{
-    Derived, FlowRow, FlowSeriesRow, Names, PortRow, PortSeriesRow, RunRecord, Status, StuckRow,
-};
-use sim::{
-    Completion, Fault, FlowSample, MakeEndpoint, Observer, Outcome, PortSample, Probes, Setup,
-};
+use results::{Derived, FlowRow, Names, PortRow, RunRecord, Status, StuckRow};
+use sim::{Fault, MakeEndpoint, Outcome, Probes, Setup};
 use std::ops::Range;
 use std::sync::Arc;
 use topology::{LinkId, NodeId, Routes, Topology};
 use units::{Bytes, Rate, Span, Time};
 use workload::{Message, SizeDist, Start, Traffic};
-
-/// Samples that a run keeps; beyond that every second moment is forgotten. 48 MB of rows.
-pub(crate) const SAMPLES_MAX: usize = 1 << 19;
 
 /// A scenario with its network and its messages: ready to run.
 pub struct Assembled {
@@ -589,7 +583,7 @@ fn is_timed(message: &Message) -> bool {
 }
 
 /// A message as far as it is known before it runs.
-fn row(run: &Assembled, number: u32, ideal: &[Span]) -> FlowRow {
+pub(crate) fn row(run: &Assembled, number: u32, ideal: &[Span]) -> FlowRow {
     let message = &run.traffic.messages[number as usize];
     let conn = &run.traffic.conns[message.conn as usize];
     let (src, dst) = if message.from_a {
@@ -665,113 +659,6 @@ fn pipeline(encap: Encap, size: u64, rates: &[Rate]) -> Span {
         end = end.max(full_left) + rate.serialize(Bytes(last));
     }
     end
-}
-
-/// Keeps samples, within bounds, and tells a [`Watch`].
-struct Collector<'a> {
-    run: &'a Assembled,
-    until: Time,
-    ideal: &'a [Span],
-    watch: &'a mut dyn Watch,
-    ports: Vec<PortSeriesRow>,
-    flows: Vec<FlowSeriesRow>,
-    /// Only multiples of this are kept; doubles where there are too many.
-    every: Span,
-    rows: Vec<FlowRow>,
-    transports: Vec<String>,
-}
-
-impl<'a> Collector<'a> {
-    fn new(run: &'a Assembled, until: Time, ideal: &'a [Span], watch: &'a mut dyn Watch) -> Self {
-        let every = run.probes.every.unwrap_or(Span(1));
-        Self {
-            run,
-            until,
-            ideal,
-            watch,
-            ports: Vec::new(),
-            flows: Vec::new(),
-            every,
-            rows: Vec::new(),
-            transports: run.transports(),
-        }
-    }
-
-    fn samples(self) -> (Vec<PortSeriesRow>, Vec<FlowSeriesRow>) {
-        (self.ports, self.flows)
-    }
-
-    fn thin(&mut self) {
-        while self.ports.len() + self.flows.len() > SAMPLES_MAX {
-            self.every = self.every.times(2);
-            let every = self.every.0;
-            self.ports.retain(|row| row.at.0.is_multiple_of(every));
-            self.flows.retain(|row| row.at.0.is_multiple_of(every));
-        }
-    }
-
-    fn keeps(&self, at: Time) -> bool {
-        at.0.is_multiple_of(self.every.0)
-    }
-}
-
-impl Observer for Collector<'_> {
-    fn progress(&mut self, now: Time, hops: u64, done: u64, active: u64) -> bool {
-        let total = self.run.traffic.messages.len() as u64;
-        self.watch.progress(&Progress {
-            now,
-            until: self.until,
-            hops,
-            done,
-            active,
-            total,
-        })
-    }
-
-    fn completed(&mut self, batch: &[Completion]) {
-        self.rows.clear();
-        for completion in batch {
-            let base = row(self.run, completion.message, self.ideal);
-            self.rows.push(FlowRow {
-                end: Some(completion.end),
-                received: base.size,
-                ..base
-            });
-        }
-        let names = Names {
-            tags: &self.run.traffic.tags,
-            transports: &self.transports,
-        };
-        self.watch.completed(&self.rows, names);
-    }
-
-    fn ports(&mut self, batch: &[PortSample]) {
-        for sample in batch {
-            if self.keeps(sample.at) {
-                self.ports.push(PortSeriesRow {
-                    at: sample.at,
-                    link: sample.link.0,
-                    queue: sample.queue,
-                    credits: sample.credits,
-                    sent: sample.sent,
-                });
-            }
-        }
-        self.thin();
-    }
-
-    fn flows(&mut self, batch: &[FlowSample]) {
-        for sample in batch {
-            if self.keeps(sample.at) {
-                self.flows.push(FlowSeriesRow {
-                    at: sample.at,
-                    conn: sample.conn,
-                    received: sample.received,
-                });
-            }
-        }
-        self.thin();
-    }
 }
 
 #[cfg(test)]

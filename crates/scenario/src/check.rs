@@ -1,6 +1,7 @@
 //! What follows from a scenario before anything runs.
 
-use crate::assemble::{Assembled, SAMPLES_MAX};
+use crate::assemble::Assembled;
+use crate::collector::SAMPLES_MAX;
 use crate::memory::{self, Need};
 use model::intent::{CreditCount, CreditSpec, DropBy, Limit, Memory, PortSpec, Share};
 use results::human;

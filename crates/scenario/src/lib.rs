@@ -8,6 +8,7 @@
 mod assemble;
 pub mod builtin;
 mod check;
+mod collector;
 mod diagnostic;
 pub mod fields;
 mod format;

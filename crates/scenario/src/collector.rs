@@ -1,0 +1,121 @@
+//! What a run says while it goes: samples, which are kept within bounds, and progress, which is told.
+
+use crate::assemble::{Assembled, Progress, Watch, row};
+use results::{FlowRow, FlowSeriesRow, Names, PortSeriesRow};
+use sim::{Completion, FlowSample, Observer, PortSample};
+use units::{Span, Time};
+
+/// Samples that a run keeps; beyond that every second moment is forgotten. 48 MB of rows.
+pub(crate) const SAMPLES_MAX: usize = 1 << 19;
+
+/// Keeps samples, within bounds, and tells a [`Watch`].
+pub(crate) struct Collector<'a> {
+    run: &'a Assembled,
+    until: Time,
+    ideal: &'a [Span],
+    watch: &'a mut dyn Watch,
+    ports: Vec<PortSeriesRow>,
+    flows: Vec<FlowSeriesRow>,
+    /// Only multiples of this are kept; doubles where there are too many.
+    every: Span,
+    rows: Vec<FlowRow>,
+    transports: Vec<String>,
+}
+
+impl<'a> Collector<'a> {
+    pub(crate) fn new(
+        run: &'a Assembled,
+        until: Time,
+        ideal: &'a [Span],
+        watch: &'a mut dyn Watch,
+    ) -> Self {
+        let every = run.probes.every.unwrap_or(Span(1));
+        Self {
+            run,
+            until,
+            ideal,
+            watch,
+            ports: Vec::new(),
+            flows: Vec::new(),
+            every,
+            rows: Vec::new(),
+            transports: run.transports(),
+        }
+    }
+
+    pub(crate) fn samples(self) -> (Vec<PortSeriesRow>, Vec<FlowSeriesRow>) {
+        (self.ports, self.flows)
+    }
+
+    fn thin(&mut self) {
+        while self.ports.len() + self.flows.len() > SAMPLES_MAX {
+            self.every = self.every.times(2);
+            let every = self.every.0;
+            self.ports.retain(|row| row.at.0.is_multiple_of(every));
+            self.flows.retain(|row| row.at.0.is_multiple_of(every));
+        }
+    }
+
+    fn keeps(&self, at: Time) -> bool {
+        at.0.is_multiple_of(self.every.0)
+    }
+}
+
+impl Observer for Collector<'_> {
+    fn progress(&mut self, now: Time, hops: u64, done: u64, active: u64) -> bool {
+        let total = self.run.traffic.messages.len() as u64;
+        self.watch.progress(&Progress {
+            now,
+            until: self.until,
+            hops,
+            done,
+            active,
+            total,
+        })
+    }
+
+    fn completed(&mut self, batch: &[Completion]) {
+        self.rows.clear();
+        for completion in batch {
+            let base = row(self.run, completion.message, self.ideal);
+            self.rows.push(FlowRow {
+                end: Some(completion.end),
+                received: base.size,
+                ..base
+            });
+        }
+        let names = Names {
+            tags: &self.run.traffic.tags,
+            transports: &self.transports,
+        };
+        self.watch.completed(&self.rows, names);
+    }
+
+    fn ports(&mut self, batch: &[PortSample]) {
+        for sample in batch {
+            if self.keeps(sample.at) {
+                self.ports.push(PortSeriesRow {
+                    at: sample.at,
+                    link: sample.link.0,
+                    queue: sample.queue,
+                    credits: sample.credits,
+                    sent: sample.sent,
+                });
+            }
+        }
+        self.thin();
+    }
+
+    fn flows(&mut self, batch: &[FlowSample]) {
+        for sample in batch {
+            if self.keeps(sample.at) {
+                self.flows.push(FlowSeriesRow {
+                    at: sample.at,
+                    conn: sample.conn,
+                    received: sample.received,
+                });
+            }
+        }
+        self.thin();
+    }
+}
