@@ -2,7 +2,7 @@
 
 use model::{ByClass, Class};
 use results::stats::{Figure, Sorted};
-use results::{FlowRow, PortRow, RunRecord};
+use results::{FlowRow, PortRow, PortSeriesRow, RunRecord};
 use scenario::Assembled;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -134,6 +134,9 @@ pub(crate) enum Metric {
     CreditsWasted,
     /// Requests, acknowledgements, probes and stops, as a share of all bytes that the switch ports sent.
     ControlShare,
+    /// Packets that switch ports marked in a window, as a share of full frames of data that the ports
+    /// which marked sent in it.
+    Marked,
     /// Packets that links lost.
     Lost,
     /// Packets sent again.
@@ -197,6 +200,7 @@ impl Metric {
             Self::CreditWaste => "credit waste".into(),
             Self::CreditsWasted => "credits wasted".into(),
             Self::ControlShare => "control share of bytes".into(),
+            Self::Marked => "share marked".into(),
             Self::Lost => "packets lost by links".into(),
             Self::Retransmitted => "packets sent again".into(),
             Self::Timeouts => "timers run out".into(),
@@ -310,6 +314,7 @@ impl Metric {
                 let all: u64 = switch_ports(record).map(|port| port.bytes.sum()).sum();
                 control as f64 / all.max(1) as f64
             }
+            Self::Marked => marked(record, window),
             Self::Lost => {
                 let lost: u64 = record.ports.iter().map(|port| port.lost.sum()).sum();
                 lost as f64
@@ -467,17 +472,34 @@ fn bounds(record: &RunRecord, window: Option<Span2>) -> (Time, Time) {
 /// Wire bytes of data that `port` sent in the window, by its samples.
 fn data_sent(record: &RunRecord, port: &PortRow, from: Time, until: Time) -> u64 {
     let sum = |sent: &ByClass<u64>| DATA.iter().map(|&class| sent[class]).sum::<u64>();
-    let rows = record
-        .port_series
-        .iter()
-        .filter(|row| row.link == port.link);
+    grown(record, port, (from, until), |row| sum(&row.sent))
+}
+
+/// How much a counter of `port` grew in a stretch of time, by its samples.
+fn grown(
+    record: &RunRecord,
+    port: &PortRow,
+    (from, until): (Time, Time),
+    counter: impl Fn(&PortSeriesRow) -> u64,
+) -> u64 {
+    let rows = record.port_series.iter();
+    let rows = rows.filter(|row| row.link == port.link);
     let up_to = |at: Time| {
-        rows.clone()
-            .take_while(|row| row.at <= at)
-            .last()
-            .map_or(0, |row| sum(&row.sent))
+        let last = rows.clone().take_while(|row| row.at <= at).last();
+        last.map_or(0, &counter)
     };
     up_to(until) - up_to(from)
+}
+
+/// See [`Metric::Marked`]; not a number where nobody marks.
+fn marked(record: &RunRecord, window: Option<Span2>) -> f64 {
+    let (from, until) = bounds(record, window);
+    let (mut marks, mut frames) = (0, 0.0);
+    for port in switch_ports(record).filter(|port| port.marked > 0) {
+        marks += grown(record, port, (from, until), |row| row.marked);
+        frames += data_sent(record, port, from, until) as f64 / f64::from(record.encap.wire_max());
+    }
+    marks as f64 / frames
 }
 
 /// What data may take of a line when credits take theirs.

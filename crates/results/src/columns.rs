@@ -149,6 +149,10 @@ pub fn series(run: &RunRecord) -> RecordBatch {
     for (class, name) in Class::ALL.into_iter().zip(classes("sent")) {
         columns.push((name, wide(rows().map(|row| row.sent[class]))));
     }
+    columns.push(("marked".into(), wide(rows().map(|row| row.marked))));
+    for (class, name) in Class::ALL.into_iter().zip(classes("dropped")) {
+        columns.push((name, wide(rows().map(|row| row.dropped[class]))));
+    }
     batch(columns)
 }
 

@@ -495,9 +495,10 @@ pub fn ports_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
 
 /// Samples of ports that say something new.
 pub(crate) fn news(run: &RunRecord) -> impl Iterator<Item = &PortSeriesRow> {
-    let mut before = vec![(0, 0, ByClass::default()); run.ports.len()];
+    let none = (0, 0, ByClass::default(), 0, ByClass::default());
+    let mut before = vec![none; run.ports.len()];
     run.port_series.iter().filter(move |row| {
-        let now = (row.queue, row.credits, row.sent);
+        let now = (row.queue, row.credits, row.sent, row.marked, row.dropped);
         std::mem::replace(&mut before[row.link as usize], now) != now
     })
 }
@@ -509,7 +510,8 @@ pub(crate) fn news(run: &RunRecord) -> impl Iterator<Item = &PortSeriesRow> {
 /// # Errors
 /// If `out` cannot be written.
 pub fn series_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
-    writeln!(out, "at_ps,link,queue,credits,{}", titles("sent"))?;
+    let (sent, dropped) = (titles("sent"), titles("dropped"));
+    writeln!(out, "at_ps,link,queue,credits,{sent},marked,{dropped}")?;
     let mut line = Line::default();
     news(run).try_for_each(|row| {
         line.number(row.at.0)
@@ -517,6 +519,8 @@ pub fn series_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
             .number(row.queue)
             .number(row.credits.into())
             .numbers(row.sent.as_slice())
+            .number(row.marked)
+            .numbers(row.dropped.as_slice())
             .end(out)
     })
 }

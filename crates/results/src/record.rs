@@ -247,6 +247,10 @@ pub struct PortSeriesRow {
     pub credits: u32,
     /// Bytes whose transmission was decided since the run began, by class.
     pub sent: ByClass<u64>,
+    /// Packets marked since the run began.
+    pub marked: u64,
+    /// Packets dropped at the port since the run began, by class.
+    pub dropped: ByClass<u64>,
 }
 
 /// Received bytes of one connection up to one moment.

@@ -370,8 +370,11 @@ fn samples_that_say_nothing_new_are_left_out_and_can_be_put_back() {
         }
         let sent: Vec<_> = row.sent.iter().map(|(_, n)| n.to_string()).collect();
         let sent = sent.join(",");
-        let now = format!("{},{},{sent}", row.queue, row.credits);
-        let nothing = ["0"; 2 + model::Class::COUNT].join(",");
+        let dropped: Vec<_> = row.dropped.iter().map(|(_, n)| n.to_string()).collect();
+        let dropped = dropped.join(",");
+        let (queue, credits, marked) = (row.queue, row.credits, row.marked);
+        let now = format!("{queue},{credits},{sent},{marked},{dropped}");
+        let nothing = ["0"; 3 + 2 * model::Class::COUNT].join(",");
         assert_eq!(*known.get(&row.link).unwrap_or(&nothing), now, "{key}");
     }
     assert_eq!(lines.next(), None);

@@ -5,7 +5,7 @@ use results::{FlowRow, FlowSeriesRow, Names, PortSeriesRow};
 use sim::{Completion, FlowSample, Observer, PortSample};
 use units::{Span, Time};
 
-/// Samples that a run keeps; beyond that every second moment is forgotten. 48 MB of rows.
+/// Samples that a run keeps; beyond that every second moment is forgotten. 67 MB of rows.
 pub(crate) const SAMPLES_MAX: usize = 1 << 19;
 
 /// Keeps samples, within bounds, and tells a [`Watch`].
@@ -100,6 +100,8 @@ impl Observer for Collector<'_> {
                     queue: sample.queue,
                     credits: sample.credits,
                     sent: sample.sent,
+                    marked: sample.marked,
+                    dropped: sample.dropped,
                 });
             }
         }

@@ -18,7 +18,7 @@ const PER_ROUTE: u64 = 4;
 /// A message: in the traffic, in the simulator's book, at its hosts and in the results.
 const PER_MESSAGE: u64 = 480;
 /// A sample of a port.
-const PER_SAMPLE: u64 = 150;
+const PER_SAMPLE: u64 = 210;
 
 /// What a run will hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

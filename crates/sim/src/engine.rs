@@ -613,18 +613,8 @@ impl Shared<'_, '_, '_> {
         // SAFETY: all other threads wait at the barrier.
         let kind = |node: u32| unsafe { &(*self.net.nodes[node as usize].get()).kind };
         let look = |&(link, node, port): &(LinkId, u32, u16)| match kind(node) {
-            Kind::Switch(node) => {
-                let port = &node.switch.ports[usize::from(port)];
-                let waits = port.backlog(at);
-                PortSample {
-                    at,
-                    link,
-                    queue: waits.data_bytes,
-                    credits: waits.credits,
-                    sent: port.sent.bytes(),
-                }
-            }
-            Kind::Host(_) => unreachable!("only ports of switches are probed"),
+            Kind::Switch(node) => PortSample::of(&node.switch.ports[usize::from(port)], at, link),
+            Kind::Host(host) => host.sample(at, link),
         };
         let ports = self.probed.iter().map(look).collect();
         let mut flows = Vec::new();

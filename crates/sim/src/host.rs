@@ -2,7 +2,7 @@
 
 use crate::book::{Action, Book};
 use crate::node::Log;
-use crate::setup::Completion;
+use crate::setup::{Completion, PortSample};
 use crate::trigger::Firing;
 use model::{
     ByClass, Class, ConnId, Cx, Endpoint, Event, FRAME_SMALLEST, Gates, Lifetime, Packet, Rng,
@@ -11,6 +11,7 @@ use model::{
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use switching::{Outlet, Sent};
+use topology::LinkId;
 use units::{LineTime, Span, Time};
 use workload::Milestone;
 
@@ -242,6 +243,19 @@ impl Host {
         debug_assert!(may, "{packet:?} was to leave through a closed gate");
         log.breaches += u64::from(!may);
         may
+    }
+
+    /// What a probe sees of its line at `at`: nothing waits before it.
+    pub(crate) fn sample(&self, at: Time, link: LinkId) -> PortSample {
+        PortSample {
+            at,
+            link,
+            queue: 0,
+            credits: 0,
+            sent: self.sent.bytes(),
+            marked: 0,
+            dropped: ByClass::default(),
+        }
     }
 
     /// Does every action that is due.

@@ -4,7 +4,7 @@ use model::intent::{PortSpec, SwitchSpec};
 use model::{ByClass, ByReason, Class, Encap, Endpoint, EndpointConfig, StuckFlow, Totals};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use switching::FlowControl;
+use switching::{FlowControl, Port};
 use topology::{LinkId, NodeKind, Routes, Topology};
 use units::{Span, Time};
 use workload::Traffic;
@@ -57,7 +57,8 @@ pub struct Setup<'a> {
 }
 
 impl Setup<'_> {
-    /// Ports of switches that are sampled, by link: with their node and their number there.
+    /// Ports that are sampled, by link: with their node and their number there. Every port of every
+    /// switch, or those that are chosen, lines of hosts among them.
     pub(crate) fn probed(&self) -> Vec<(LinkId, u32, u16)> {
         if self.probes.every.is_none() {
             return Vec::new();
@@ -65,7 +66,7 @@ impl Setup<'_> {
         let chosen: BTreeSet<LinkId> = self.probes.links.iter().copied().collect();
         let nodes = (0u32..).zip(&self.topology.nodes);
         let mut ports: Vec<_> = nodes
-            .filter(|(_, node)| node.kind == NodeKind::Switch)
+            .filter(|(_, node)| node.kind == NodeKind::Switch || !chosen.is_empty())
             .flat_map(|(number, node)| {
                 let ports = (0u16..).zip(&node.ports);
                 ports.map(move |(port, &link)| (link, number, port))
@@ -82,7 +83,7 @@ impl Setup<'_> {
 pub struct Probes {
     /// Time between two samples; `None` samples nothing.
     pub every: Option<Span>,
-    /// Sample only these links; empty means every link that leaves a switch.
+    /// Sample only these links, those of hosts included; empty means every link that leaves a switch.
     pub links: Vec<LinkId>,
     /// Also record received bytes per message and sample, for flow timelines.
     pub flows: bool,
@@ -192,6 +193,26 @@ pub struct PortSample {
     pub credits: u32,
     /// Bytes whose transmission was decided since the run began, by class.
     pub sent: ByClass<u64>,
+    /// Packets marked since the run began.
+    pub marked: u64,
+    /// Packets dropped at the port since the run began, by class.
+    pub dropped: ByClass<u64>,
+}
+
+impl PortSample {
+    /// What `port` says of its `link` at `at`.
+    pub(crate) fn of(port: &Port, at: Time, link: LinkId) -> Self {
+        let (waits, counters) = (port.backlog(at), port.counters());
+        Self {
+            at,
+            link,
+            queue: waits.data_bytes,
+            credits: waits.credits,
+            sent: counters.bytes,
+            marked: counters.marked,
+            dropped: counters.dropped,
+        }
+    }
 }
 
 /// Received bytes of one message up to one moment.

@@ -444,6 +444,39 @@ fn probes_and_completions_are_the_same_on_any_number_of_threads_and_change_nothi
 }
 
 #[test]
+fn samples_of_chosen_lines_lead_to_the_counters_of_their_ports_at_hosts_too() {
+    let spec = PortSpec::fifo(Bytes(10_000));
+    let topology = fat_tree(4, Span::us(1));
+    let traffic = traffic(topology.hosts, 60, 40_000, Span::us(100), 3);
+    let mut setup = setup(topology, traffic, &spec);
+    let links = 0..u32::try_from(setup.topology.links.len()).unwrap();
+    setup.probes = Probes {
+        every: Some(Span::us(5)),
+        links: links.map(topology::LinkId).collect(),
+        ..Probes::default()
+    };
+    let mut notes = Notes::default();
+    let outcome = sim::run(&setup, &mut notes).unwrap();
+    let (mut dropped, mut sent) = (0, 0);
+    for (link, port) in (0..).map(topology::LinkId).zip(&outcome.ports) {
+        let of_link = notes.ports.iter().filter(|sample| sample.link == link);
+        let counters = |s: &&sim::PortSample| (s.dropped.sum(), s.sent.sum());
+        assert!(of_link.clone().is_sorted_by_key(|s| s.dropped.sum()));
+        let (first, last) = (of_link.clone().next().unwrap(), of_link.last().unwrap());
+        assert_eq!(last.dropped, port.dropped, "{link:?}");
+        // Farewells may follow the last sample.
+        let (before, after) = (last.sent.sum(), port.bytes.sum());
+        assert!((0..=2_000).contains(&(after - before)), "{link:?}");
+        assert!(counters(&first) < counters(&last), "{link:?}: all at once");
+        let host = setup.topology.is_host(setup.topology.link(link).from);
+        sent += u64::from(host) * last.sent.sum();
+        dropped += last.dropped.sum();
+    }
+    assert!(dropped > 10, "{dropped}");
+    assert!(sent > 60 * 1_000, "{sent} B of hosts");
+}
+
+#[test]
 fn a_message_that_waits_for_another_starts_when_that_one_has_arrived() {
     let topology = fat_tree(4, Span::us(1));
     let message = |conn, from_a, start| Message {

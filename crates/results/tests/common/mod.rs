@@ -170,6 +170,8 @@ fn sample_ports(run: &mut RunRecord, arrivals: &[Vec<(u64, u64)>], sample: u64) 
                 queue,
                 credits: 0,
                 sent: classes,
+                marked: seen as u64 / 3,
+                dropped: ByClass::default(),
             });
         }
     }
