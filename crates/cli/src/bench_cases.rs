@@ -378,6 +378,7 @@ impl Case {
             routes: Arc::new(routes),
             topology,
             traffic,
+            host_queues: false,
             make: &make,
             encap,
             base_rtt,

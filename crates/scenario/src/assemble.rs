@@ -368,6 +368,7 @@ impl Assembled {
             traffic: self.traffic.clone(),
             ports: self.ports.clone(),
             routes: Arc::clone(&self.routes),
+            host_queues: self.scenario.switch.flag("host_queue"),
             make,
             encap: self.encap,
             base_rtt: self.base_rtt,

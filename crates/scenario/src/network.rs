@@ -271,10 +271,43 @@ pub(crate) fn port(
         priorities,
     };
     let port = fabric.port(buffer);
-    Ok(match legacy {
+    let port = match legacy {
         Some(legacy) if legacy.own => legacy.beside(scenario, port, credit, rate, encap),
         Some(_) | None => port,
-    })
+    };
+    match unfit_for_hosts(scenario, &port) {
+        Some(error) => Err(vec![error]),
+        None => Ok(port),
+    }
+}
+
+/// Why a queue before a host's line cannot do what `port` does: it must know at arrival when a packet
+/// leaves. `None` where it can, or where nobody asks.
+fn unfit_for_hosts(scenario: &Scenario, port: &PortSpec) -> Option<Diagnostic> {
+    if !scenario.switch.flag("host_queue") {
+        return None;
+    }
+    let late = |mark: MarkSpec| mark.at == MarkAt::Dequeue;
+    let apart = |drop: DropSpec| drop.measure == DropMeasure::VictimOnly;
+    let (why, help) = match port.queues.as_slice() {
+        [queue] if queue.mark.is_some_and(late) => (
+            "the queue of a host marks what comes, not what goes".to_owned(),
+            "remove host_queue, or write switch.mark.at = \"enqueue\"",
+        ),
+        [queue] if queue.drop.is_some_and(apart) => (
+            "the queue of a host does not count one class alone".to_owned(),
+            "remove host_queue, or write switch.drop.measure = \"queue\"",
+        ),
+        [_] => return None,
+        _ => (
+            format!(
+                "ports of {} are more than a queue",
+                scenario.protocol.name()
+            ),
+            "remove host_queue, or choose a transport without credits and priorities",
+        ),
+    };
+    Some(scenario.switch.problem("host_queue", why).help(help))
 }
 
 fn credit_of(

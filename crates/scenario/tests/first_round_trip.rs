@@ -67,6 +67,7 @@ fn run_seeded(
         routes: net.routes.clone(),
         traffic,
         ports: net.ports.clone(),
+        host_queues: false,
         make: &make,
         encap: net.encap,
         base_rtt: net.base_rtt,

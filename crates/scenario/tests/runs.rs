@@ -232,3 +232,39 @@ fn never_is_said_where_nothing_waits_for_a_moment_any_more() {
     assert_eq!(end("9s").status, Status::Complete);
     assert_eq!(end("5000s").status, Status::Stuck);
 }
+
+#[test]
+fn a_queue_before_the_line_marks_in_the_host_and_lets_short_wait_behind_long() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 3\nhost_rate = \"10Gbps\"\n[transport]\nkind = \
+                \"dctcp\"\n[[workload]]\nkind = \"long-flows\"\npairs = [\"0 -> 1\"]\nstop = \
+                \"5ms\"\n[[workload]]\nkind = \"incast\"\nsenders = 1\nreceiver = 2\npick = \"in-order\"\n\
+                size = \"10KB\"\nstart = \"4ms\"\n[output]\nevery = \"50us\"\nports = [\"h0 -> *\"]\n";
+    let of = |queue: &str| {
+        let set = format!("switch.host_queue={queue}");
+        scenario::load_text("t.toml", text, &[set])
+            .and_then(Scenario::assemble)
+            .and_then(|run| run.run(1, "", &mut Alone))
+            .unwrap_or_else(|e| panic!("{e}"))
+    };
+    let (with, without) = (of("true"), of("false"));
+    let host = |run: &RunRecord| run.ports.iter().find(|p| p.from == "h0").unwrap().clone();
+    // K is 65 full frames; the window of one flow goes beyond and is cut by marks, in its own host.
+    assert_eq!((host(&without).marked, host(&without).queue_max), (0, 0));
+    assert!(host(&with).marked > 100, "{}", host(&with).marked);
+    let most = host(&with).queue_max;
+    assert!((99_970..=384_500).contains(&most), "{most} B");
+    let last = with.port_series.iter().rfind(|row| row.queue > 0).unwrap();
+    assert!(last.marked > 100, "{last:?}");
+    let short = |run: &RunRecord| {
+        let flow = run.flows.iter().find(|flow| flow.size == 10_000).unwrap();
+        flow.end.unwrap().since(flow.start.unwrap())
+    };
+    // At least 30 frames of 1.23 us lie before its first.
+    let waited = short(&with).0.saturating_sub(short(&without).0);
+    assert!(
+        waited > 30_000_000,
+        "{} and {}",
+        short(&with),
+        short(&without)
+    );
+}

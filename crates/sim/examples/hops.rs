@@ -63,6 +63,7 @@ fn main() {
         routes: Arc::new(Routes::new(&topology, &[])),
         topology,
         traffic,
+        host_queues: false,
         make: &make,
         encap: Encap::PAPER,
         base_rtt: Span::us(12),

@@ -10,11 +10,13 @@ use model::{
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use switching::{Outlet, Sent};
+use switching::{Counters, Outlet, Port, Sent};
 use topology::LinkId;
 use units::{LineTime, Span, Time};
 use workload::Milestone;
 
+/// Packets that an endpoint may put into the queue before its line at one instant. [ours]
+const PUSHES_PER_INSTANT_MAX: u32 = 1 << 20;
 /// Steps that an endpoint may take at one instant before it counts as a storm. [ours]
 const STEPS_PER_INSTANT_MAX: u32 = 10_000;
 
@@ -31,8 +33,9 @@ pub(crate) struct Host {
     suspect: u16,
     /// Its egress link.
     link: u32,
-    /// When its line is idle again.
+    /// When its line is idle again; long ago where a queue lies before it.
     free_at: Time,
+    queue: Option<Box<Port>>,
     /// When the endpoint is asked what leaves; never, where it has said "nothing".
     ask_at: Time,
     /// The endpoint's deadline, as of its last step.
@@ -47,8 +50,8 @@ pub(crate) struct Host {
     received: [u64; 8],
     /// Of those, trimmed or bounced ones for which the transport did not ask, by class.
     pub(crate) unwanted: ByClass<u64>,
-    /// Packets put on it.
-    pub(crate) sent: Sent,
+    /// Packets put on it, where no queue lies before it.
+    sent: Sent,
     /// Accepted bytes by connection, where flows are probed.
     pub(crate) accepted: Option<BTreeMap<u32, u64>>,
 }
@@ -59,6 +62,7 @@ impl Host {
         endpoint: Box<dyn Endpoint>,
         rng: Rng,
         link: (u32, &topology::Link),
+        queue: Option<Port>,
         book: &Book<'_>,
         count_accepted: bool,
     ) -> Self {
@@ -72,6 +76,7 @@ impl Host {
             suspect: FRAME_SMALLEST,
             link: link.0,
             free_at: Time::ZERO,
+            queue: queue.map(Box::new),
             ask_at: Time::NEVER,
             deadline: Time::NEVER,
             next_action: 0,
@@ -202,6 +207,10 @@ impl Host {
     #[inline]
     fn transmit(&mut self, now: Time, book: &Book<'_>, log: &mut Log, out: &mut impl Outlet) {
         debug_assert!(self.free_at <= now);
+        if self.queue.is_some() {
+            self.push(now, book, log, out);
+            return;
+        }
         let mut packet = Packet::EMPTY;
         let mut cx = Cx {
             now,
@@ -245,8 +254,56 @@ impl Host {
         may
     }
 
-    /// What a probe sees of its line at `at`: nothing waits before it.
+    /// Puts all that the endpoint would send now into the queue before its line.
+    #[inline(never)]
+    fn push(&mut self, now: Time, book: &Book<'_>, log: &mut Log, out: &mut impl Outlet) {
+        self.ask_at = Time::NEVER;
+        for _ in 0..PUSHES_PER_INSTANT_MAX {
+            let mut packet = Packet::EMPTY;
+            let mut cx = Cx {
+                now,
+                rng: &mut self.rng,
+                events: &mut self.events,
+                peers: book,
+                gates: &self.gates,
+                wants_data: self.accepted.is_some(),
+            };
+            let said = self.endpoint.poll_transmit(&mut cx, &mut packet);
+            self.deadline = self.endpoint.deadline();
+            if said != Transmit::Nothing {
+                if packet.size < self.suspect && !self.may_leave(&packet, log) {
+                    continue;
+                }
+                let queue = self.queue.as_mut().expect("only what has a queue pushes");
+                queue.promise(now, &mut packet, out);
+            }
+            if !self.events.is_empty() {
+                self.hear(now, book, log);
+            }
+            if said != Transmit::More {
+                return;
+            }
+        }
+        panic!("host {} pushes packets without end at {now}", self.id);
+    }
+
+    /// Counters of its egress port so far.
+    pub(crate) fn counters(&self) -> Counters {
+        match &self.queue {
+            Some(port) => port.counters(),
+            None => Counters {
+                packets: self.sent.packets(),
+                bytes: self.sent.bytes(),
+                ..Counters::default()
+            },
+        }
+    }
+
+    /// What a probe sees of its line at `at`: nothing waits where no queue lies before it.
     pub(crate) fn sample(&self, at: Time, link: LinkId) -> PortSample {
+        if let Some(port) = &self.queue {
+            return PortSample::of(port, at, link);
+        }
         PortSample {
             at,
             link,

@@ -7,8 +7,8 @@ use crate::node::{Kind, Node, SwitchNode};
 use crate::setup::{Fault, Setup};
 use crate::ways::Ways;
 use model::{EndpointConfig, FRAME_SMALLEST, HostId, Rng, stream};
-use switching::{Line, Switch};
-use topology::{NodeId, NodeKind, tier_salt};
+use switching::{Line, Port, Switch};
+use topology::{LinkId, NodeId, NodeKind, tier_salt};
 use units::{Bytes, LineTime, Rate, Span};
 
 /// What every step of a run may read.
@@ -47,6 +47,17 @@ pub(crate) fn build<'a>(setup: &'a Setup<'_>) -> Result<(World<'a>, Vec<Node>), 
             "host {} has {ports} links; it needs exactly one",
             host.name
         )));
+    }
+    let of_hosts = topology.nodes[..topology.hosts as usize].iter();
+    let mut queues = of_hosts.map(|host| Port::alone(&line_of(setup, host.ports[0])));
+    if setup.host_queues && setup.control.is_some() {
+        let why =
+            "queues of hosts have promised their lines already; no gate holds back what is in them";
+        return Err(SetupError(why.to_owned()));
+    }
+    if setup.host_queues && queues.any(|queue| queue.is_none()) {
+        let why = "queues of hosts know at arrival when a packet leaves; their ports ask for more";
+        return Err(SetupError(why.to_owned()));
     }
     let book = Book::new(&setup.traffic, topology).map_err(SetupError)?;
     let ways = Ways {
@@ -114,12 +125,16 @@ fn make_host(setup: &Setup<'_>, common: &Common, world: &World<'_>, id: u32) -> 
     };
     let rng = Rng::stream(setup.seed, stream::HOST, u64::from(id));
     let endpoint = (setup.make)(&config);
+    let queue = setup
+        .host_queues
+        .then(|| Port::alone(&line_of(setup, link)));
     let sampled = setup.probes.flows && setup.probes.every.is_some();
     Host::new(
         id,
         endpoint,
         rng,
         (link.0, setup.topology.link(link)),
+        queue.map(|port| port.expect("checked in `build`")),
         &world.book,
         sampled || setup.probes.accepted,
     )
@@ -127,16 +142,7 @@ fn make_host(setup: &Setup<'_>, common: &Common, world: &World<'_>, id: u32) -> 
 
 fn make_switch(setup: &Setup<'_>, id: u32) -> SwitchNode {
     let node = &setup.topology.nodes[id as usize];
-    let lines = node.ports.iter().map(|&number| {
-        let link = setup.topology.link(number);
-        Line {
-            spec: &setup.ports[number.index()],
-            link: number.0,
-            line: LineTime::new(link.rate),
-            delay: link.delay,
-            rng: Rng::stream(setup.seed, stream::PORT, u64::from(number.0)),
-        }
-    });
+    let lines = node.ports.iter().map(|&number| line_of(setup, number));
     // Beyond every link, so that a switch draws from a stream of its own.
     let own = u64::from(u32::MAX) + 1 + u64::from(id);
     let rng = || Rng::stream(setup.seed, stream::PORT, own);
@@ -151,6 +157,17 @@ fn make_switch(setup: &Setup<'_>, id: u32) -> SwitchNode {
         switch,
         epoch: 0,
         minds_ingress,
+    }
+}
+
+fn line_of<'a>(setup: &'a Setup<'_>, number: LinkId) -> Line<'a> {
+    let link = setup.topology.link(number);
+    Line {
+        spec: &setup.ports[number.index()],
+        link: number.0,
+        line: LineTime::new(link.rate),
+        delay: link.delay,
+        rng: Rng::stream(setup.seed, stream::PORT, u64::from(number.0)),
     }
 }
 

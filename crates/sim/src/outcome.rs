@@ -5,6 +5,7 @@ use crate::node::{Kind, Log, Node};
 use crate::setup::{Outcome, PortCounters, STUCK_MAX, Setup};
 use model::{ByClass, Class, DropReason, Totals};
 use std::collections::BTreeMap;
+use switching::Counters;
 use units::Time;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -104,14 +105,15 @@ pub(crate) fn close(
                         stuck.push((host.id, flow));
                     }
                 });
+                let counters = host.counters();
                 for class in Class::ALL {
-                    ledgers[class].sent += host.sent.packets()[class];
+                    // What its own queue dropped is among the drops below.
+                    ledgers[class].sent += counters.packets[class] + counters.dropped[class];
                     ledgers[class].received += host.received()[class];
                 }
                 let of_host = host.accepted.iter().flatten();
                 accepted.extend(of_host.map(|(&conn, &bytes)| ((conn, host.id), bytes)));
-                let port = &mut ports[host.link() as usize];
-                (port.packets, port.bytes) = (host.sent.packets(), host.sent.bytes());
+                note(&mut ports[host.link() as usize], &counters);
                 // What its last switch sent it in vain.
                 let last = &mut ports[(host.link() ^ 1) as usize];
                 last.dropped += host.unwanted;
@@ -129,15 +131,7 @@ pub(crate) fn close(
                     // Frames of a link's own begin at a switch.
                     ledgers[Class::Link].sent += port.sent.packets()[Class::Link];
                     ledgers[Class::Link].sent += port.waiting()[Class::Link];
-                    let counters = port.counters();
-                    let slot = &mut ports[port.link() as usize];
-                    slot.packets = counters.packets;
-                    slot.bytes = counters.bytes;
-                    slot.dropped += counters.dropped;
-                    slot.drop_reasons += counters.drop_reasons;
-                    slot.marked = counters.marked;
-                    slot.queue_max = counters.queue_max;
-                    slot.credits_max = counters.credits_max;
+                    note(&mut ports[port.link() as usize], &port.counters());
                 }
             }
         }
@@ -182,6 +176,17 @@ pub(crate) fn close(
         idle: stop.idle,
         accepted,
     }
+}
+
+/// Takes what a port has counted into the counters of its link.
+fn note(slot: &mut PortCounters, counters: &Counters) {
+    slot.packets = counters.packets;
+    slot.bytes = counters.bytes;
+    slot.dropped += counters.dropped;
+    slot.drop_reasons += counters.drop_reasons;
+    slot.marked = counters.marked;
+    slot.queue_max = counters.queue_max;
+    slot.credits_max = counters.credits_max;
 }
 
 fn check_messages(setup: &Setup<'_>, world: &World<'_>, logs: &[Log]) -> Result<(), String> {

@@ -23,9 +23,12 @@ pub struct Setup<'a> {
     pub routes: Arc<Routes>,
     /// Connections and messages.
     pub traffic: Traffic,
-    /// What each link's egress port does, one per link. Ports of hosts are ignored: a host's
-    /// line is scheduled by its endpoint.
+    /// What each link's egress port does, one per link. Those of hosts' links are ignored unless
+    /// `host_queues` is set.
     pub ports: Vec<Arc<PortSpec>>,
+    /// A first-in first-out queue lies between every endpoint and its line, which marks and drops by its
+    /// link's port; otherwise the endpoint chooses what leaves whenever the line is idle.
+    pub host_queues: bool,
     /// Makes the transport of each host.
     pub make: &'a MakeEndpoint<'a>,
     /// Frame sizes.

@@ -71,6 +71,7 @@ fn setup(topology: Topology, traffic: Traffic, spec: &PortSpec) -> Setup<'static
         routes: Arc::new(Routes::new(&topology, &[])),
         topology,
         traffic,
+        host_queues: false,
         make: &window,
         encap: Encap::PAPER,
         base_rtt: Span::us(20),
@@ -206,6 +207,50 @@ fn the_engine_agrees_with_the_event_queue_for_every_discipline() {
             assert_eq!(print(&run(&setup)), expected, "{name}, {delay}, ordered");
         }
     }
+}
+
+#[test]
+fn a_host_with_a_queue_drops_as_a_port_does() {
+    let topology = fat_tree(4, Span::us(1));
+    let traffic = traffic(topology.hosts, 60, 40_000, Span::us(100), 3);
+    let mut setup = setup(topology, traffic, &PortSpec::fifo(Bytes(20_000)));
+    let without = run(&setup);
+    setup.host_queues = true;
+    let with = run(&setup);
+    let hosts = |outcome: &Outcome| {
+        let links = outcome.ports.iter().zip(&setup.topology.links);
+        let of_hosts = links.filter(|(_, link)| setup.topology.is_host(link.from));
+        of_hosts.fold((0, 0), |(dropped, most), (port, _)| {
+            (dropped + port.dropped.sum(), port.queue_max.max(most))
+        })
+    };
+    assert_eq!(hosts(&without), (0, 0));
+    // Sixteen packets of a window at once: 13 full frames have room.
+    let (dropped, most) = hosts(&with);
+    assert!(dropped > 0, "{dropped} dropped");
+    assert!((18_400..=20_000).contains(&most), "{most} B");
+    let expected = print(&with);
+    assert_eq!(expected, print(&sim::oracle::run(&setup).unwrap()));
+    setup.threads = 3;
+    assert_eq!(expected, print(&run(&setup)));
+}
+
+#[test]
+fn a_queue_of_a_host_does_not_do_what_is_not_known_at_arrival() {
+    let late = plain().marking(MarkSpec {
+        min: Bytes(5_000),
+        max: Bytes(5_000),
+        chance: 1.0,
+        at: MarkAt::Dequeue,
+        drop_others: false,
+    });
+    let topology = fat_tree(4, Span::us(1));
+    let traffic = traffic(topology.hosts, 1, 4_000, Span::us(1), 3);
+    let mut setup = setup(topology, traffic, &late);
+    assert!(sim::run(&setup, &mut Blind).is_ok());
+    setup.host_queues = true;
+    let said = sim::run(&setup, &mut Blind).unwrap_err().to_string();
+    assert!(said.contains("their ports ask for more"), "{said}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! One egress port of a switch: its queues, its line, and what it has counted.
 
 use crate::discipline::{Backlog, Dequeue, Discipline, Gate, OnLine, Verdict};
-use crate::form::Form;
+use crate::form::{Form, Wants};
 use crate::queues::Spilled;
 use crate::switch::{Line, Loss, Outlet};
 use model::{ByClass, ByReason, DropReason, Packet};
@@ -107,6 +107,14 @@ impl Port {
         }
     }
 
+    /// A first-in first-out port by itself, for the queue before a host's line; none where what `of` asks for
+    /// is not known when a packet comes.
+    pub fn alone(of: &Line<'_>) -> Option<Self> {
+        let (buffer, rng) = (of.spec.buffer.get(), of.rng.clone());
+        let form = Form::new(of.spec, buffer, of.line, rng, Wants::Cheapest);
+        matches!(form, Form::Fifo(_)).then(|| Self::new(form, of, 0))
+    }
+
     /// The link that it feeds.
     #[inline]
     pub fn link(&self) -> u32 {
@@ -174,8 +182,11 @@ impl Port {
     }
 
     /// Promises the line of a FIFO to a packet that has come in at `now`, if it is admitted.
+    ///
+    /// # Panics
+    /// If the port is of another form and does not admit every packet.
     #[inline(always)]
-    pub(crate) fn promise(&mut self, now: Time, packet: &mut Packet, out: &mut impl Outlet) {
+    pub fn promise(&mut self, now: Time, packet: &mut Packet, out: &mut impl Outlet) {
         let wait = self.free_at.since(now);
         if wait >= self.quiet_below
             && let Err(reason) = self.judge(wait, packet)
