@@ -129,7 +129,7 @@ fn write(args: &TraceArgs, global: &Global, screen: &Screen) -> Result<(), Ended
             trace::perfetto(out, &trace.network, &trace.flights)
         }),
         (&args.dissector, &|out| {
-            out.write_all(trace::DISSECTOR.as_bytes())
+            out.write_all(trace::dissector(&global.transports.layouts()).as_bytes())
         }),
     ];
     let mut written = Vec::new();

@@ -1,5 +1,6 @@
 //! Primitives of the wire codec: reading and writing big-endian fields without panics.
 
+pub mod declared;
 mod envelope;
 
 pub use envelope::{Below, ENVELOPE_LEN, Envelope, SHARED_AT, ecn, flow};
@@ -39,6 +40,11 @@ pub trait Codec: Sync {
 
     /// A short name of the packet's kind, for ladders and dissectors.
     fn describe(&self, packet: &Packet) -> String;
+
+    /// The declaration that it was made of, where it was: for documents, dissectors and tests.
+    fn layout(&self) -> Option<&declared::Layout> {
+        None
+    }
 }
 
 /// Longest header of any transport.

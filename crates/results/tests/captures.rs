@@ -61,9 +61,10 @@ fn tshark_reads_every_frame_of_a_capture_with_our_dissector() {
     }
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let script = dir.join("tidegate.lua");
-    std::fs::write(&script, trace::DISSECTOR).unwrap();
     for kind in ["expresspass", "dctcp"] {
         let (network, flights) = traced(kind);
+        let layout = network.codec(flights[0].packet.conn).layout().unwrap();
+        std::fs::write(&script, trace::dissector(&[layout])).unwrap();
         let mut capture = Vec::new();
         trace::pcapng(&mut capture, &network, &flights).unwrap();
         let path = dir.join(format!("{kind}.pcapng"));
@@ -126,8 +127,7 @@ fn line(network: &Network, start: Time, link: u32, flight: &Flight) -> String {
         _ => 0,
     };
     let text = network.codec(packet.conn).describe(packet);
-    // A name is one word; dissector and ladder spell one of them differently.
-    let name = text.split(' ').next().unwrap().replace('-', "_");
+    let name = text.split(' ').next().unwrap();
     let (offset, length) = network
         .codec(packet.conn)
         .payload(packet)

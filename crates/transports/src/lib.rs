@@ -11,6 +11,7 @@ pub mod parts;
 
 use model::intent::{CreditSpec, DropSpec, MarkSpec, PortSpec, QueueSpec};
 use model::wire::Codec;
+use model::wire::declared::Layout;
 use model::{Class, Encap, Endpoint, EndpointConfig};
 use units::{Bytes, Rate};
 
@@ -57,6 +58,19 @@ impl Registry {
         self.0.iter().copied()
     }
 
+    /// The headers that they declare, each once.
+    pub fn layouts(&self) -> Vec<&'static Layout> {
+        let mut layouts: Vec<&'static Layout> = Vec::new();
+        for codec in self.iter().map(Transport::codec) {
+            let known =
+                |other: &&Layout| Some(other.transport) == codec.layout().map(|l| l.transport);
+            if !layouts.iter().any(known) {
+                layouts.extend(codec.layout());
+            }
+        }
+        layouts
+    }
+
     /// Their names, in the same order.
     pub fn names(&self) -> Vec<&'static str> {
         self.iter().map(Transport::name).collect()
@@ -81,6 +95,8 @@ pub trait Transport: Sync {
     fn name(&self) -> &'static str;
     /// What it is, in one line.
     fn summary(&self) -> &'static str;
+    /// How its packets look on a wire.
+    fn codec(&self) -> &'static dyn Codec;
     /// Every parameter with default, meaning and source.
     fn parameters(&self) -> Vec<Parameter>;
     /// Reads the parameters of `[transport.<name>]`; absent ones take the profile's value.

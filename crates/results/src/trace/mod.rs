@@ -11,7 +11,7 @@ mod why;
 mod words;
 
 pub use flights::{Fate, Flight, Hop, flights};
-pub use pcapng::{DISSECTOR, PORT, pcapng};
+pub use pcapng::{PORT, dissector, pcapng};
 pub use perfetto::perfetto;
 pub use why::{Asked, Part, PartSum, Row, Segment, Why};
 pub(crate) use words::{ladder_line, moment};

@@ -6,6 +6,7 @@
 
 use super::{Fate, Flight, Hop, Network};
 use model::Packet;
+use model::wire::declared::Layout;
 use model::wire::{HEADER_MAX, Link};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -14,8 +15,38 @@ use std::io::{self, Write};
 /// The UDP port of one end of every simulated connection, for the dissector. From the range that
 /// nobody is given. [RFC 6335 s6; ours]
 pub const PORT: u16 = 51_230;
-/// The dissector for Wireshark and tshark.
-pub const DISSECTOR: &str = include_str!("../../assets/tidegate.lua");
+/// The dissector for Wireshark and tshark, but for the transports.
+const DISSECTOR: &str = include_str!("../../assets/tidegate.lua");
+/// Where it has them.
+const DECLARED: &str = "--DECLARED--";
+
+/// The dissector for Wireshark and tshark, of these headers.
+pub fn dissector(layouts: &[&Layout]) -> String {
+    let (mut transports, mut names) = (String::new(), String::new());
+    for layout in layouts {
+        let mut kinds = String::new();
+        for kind in layout.kinds {
+            let fields = kind.fields.iter().map(|field| {
+                let (from, to) = field.at;
+                format!("{{{:?}, {from}, {to}}}", field.name)
+            });
+            let fields = fields.collect::<Vec<_>>().join(", ");
+            let _ = writeln!(
+                kinds,
+                "    [{}] = {{name = {:?}, short = {}, fields = {{{fields}}}}},",
+                kind.number, kind.name, kind.short
+            );
+        }
+        let _ = writeln!(
+            transports,
+            "  [{}] = {{name = {:?}, kinds = {{\n{kinds}  }}}},",
+            layout.transport, layout.name
+        );
+        let _ = write!(names, "[{}] = {:?}, ", layout.transport, layout.name);
+    }
+    let declared = format!("local transports = {{\n{transports}}}\nlocal names = {{{names}}}");
+    DISSECTOR.replace(DECLARED, &declared)
+}
 
 /// What a frame has on the wire that no capture shows: preamble, gap and check sum.
 const UNSEEN: u16 = 24;

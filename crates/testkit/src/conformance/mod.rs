@@ -9,10 +9,12 @@
     reason = "a method of one lifetime is no function of every lifetime"
 )]
 
+mod headers;
 mod memory;
 mod pauses;
 mod suite;
 
+pub use headers::*;
 pub use memory::*;
 pub use pauses::*;
 pub use suite::*;
@@ -61,6 +63,7 @@ macro_rules! conformance {
             the_same_seed_gives_the_same_run,
             random_conversations_end_well,
             totals_agree_with_the_line,
+            every_header_comes_back_from_the_wire,
             scripts_of_every_seed_leave_endpoints_whole,
             a_message_that_is_done_is_forgotten,
             what_is_forgotten_costs_nothing,

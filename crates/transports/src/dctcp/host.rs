@@ -1,7 +1,7 @@
 //! One host: its connections, its line and its timers.
 
 use super::conn::{Conn, State};
-use super::header::{self, Ack, Data, Head, Reset, Syn, SynAck};
+use super::header::{Ack, Data, Kind, Reset, Syn, SynAck};
 use super::receiver::{Receiver, Verdict};
 use super::sender::Sender;
 use super::{PRIORITY, Params, Rules};
@@ -82,8 +82,13 @@ impl Host {
         }
     }
 
-    fn say(&mut self, to: HostId, conn: ConnId, head: Head) {
-        queue(&mut self.control, head.packet(to, conn, self.encap));
+    fn say(&mut self, packet: Packet) {
+        queue(&mut self.control, packet);
+    }
+
+    fn reset(&mut self, to: HostId, conn: ConnId, about: u64, of_data: bool) {
+        let reset = Reset { about, of_data };
+        self.say(reset.packet(to, conn, self.control_size));
     }
 
     fn add(&mut self, conn: Conn) -> u32 {
@@ -157,18 +162,17 @@ impl Host {
 
     fn ask(&mut self, slot: u32) {
         let conn = &self.conns[slot];
-        let (to, id) = (conn.peer, conn.id);
-        let head = if conn.opener {
-            Head::Syn(Syn {
-                incarnation: conn.incarnation,
-                lifetime: conn.lifetime,
-            })
+        let (to, id, size) = (conn.peer, conn.id, self.control_size);
+        let (incarnation, lifetime) = (conn.incarnation, conn.lifetime);
+        self.say(if conn.opener {
+            let syn = Syn {
+                incarnation,
+                lifetime,
+            };
+            syn.packet(to, id, size)
         } else {
-            Head::SynAck(SynAck {
-                incarnation: conn.incarnation,
-            })
-        };
-        self.say(to, id, head);
+            SynAck { incarnation }.packet(to, id, size)
+        });
     }
 }
 
@@ -194,7 +198,7 @@ impl Host {
             return;
         };
         if self.conns.len() >= self.connections_max {
-            self.say(peer, id, Head::Reset(Reset::Opening(syn.incarnation)));
+            self.reset(peer, id, syn.incarnation.into(), false);
             return;
         }
         let retry_at = cx.now.after(self.rules.wait(0));
@@ -218,7 +222,7 @@ impl Host {
         let Some(slot) = self.slots.get(id) else {
             // It answers a SYN of a life that has ended.
             if let Some(peer) = cx.peers.peer(self.me, id) {
-                self.say(peer, id, Head::Reset(Reset::Opening(accept.incarnation)));
+                self.reset(peer, id, accept.incarnation.into(), false);
             }
             return;
         };
@@ -245,27 +249,17 @@ impl Host {
                 .as_ref()
                 .is_none_or(|sender| !sender.can_send(&self.rules))
         {
-            let ack = conn.receiver.as_ref().map_or(
-                Ack {
-                    cumulative: 0,
-                    block: None,
-                    echo: false,
-                    done: false,
-                },
-                |receiver| receiver.repeat(),
-            );
+            let receiver = conn.receiver.as_ref();
+            let ack = receiver.map_or(Ack::new(0, None), |receiver| receiver.repeat());
             let to = conn.peer;
-            self.say(to, id, Head::Ack(ack));
+            self.say(ack.packet(to, id, self.control_size));
         }
         self.settle(slot);
     }
 
     #[inline]
     fn on_data(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
-        let Some(data) = Data::read(packet) else {
-            self.totals.nonsense += 1;
-            return;
-        };
+        let data = Data::read(packet);
         let (id, marked) = (packet.conn, packet.ecn() == Ecn::Marked);
         let Some(slot) = self.slots.get(id) else {
             self.on_stray_data(cx, id, &data);
@@ -320,28 +314,22 @@ impl Host {
             self.totals.nonsense += 1;
             return;
         };
-        if data.flags & Data::ONE_SHOT != 0 && !self.abandoned.contains(&id) {
+        if data.one_shot && !self.abandoned.contains(&id) {
             // It was open once, or there would be no data, and it is forgotten only when complete.
             self.totals.duplicates += 1;
-            let cumulative = data.offset + data.span();
             let ack = Ack {
-                cumulative,
-                block: None,
-                echo: false,
                 done: true,
+                ..Ack::new(data.offset + data.span(), None)
             };
-            self.say(peer, id, Head::Ack(ack));
+            self.say(ack.packet(peer, id, self.control_size));
         } else {
-            self.say(peer, id, Head::Reset(Reset::Data(data.offset)));
+            self.reset(peer, id, data.offset, true);
         }
     }
 
     #[inline]
     fn on_ack(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
-        let Some(ack) = Ack::read(packet) else {
-            self.totals.nonsense += 1;
-            return;
-        };
+        let ack = Ack::read(packet);
         let id = packet.conn;
         // After the end of a one-shot connection late ones are normal.
         let Some(slot) = self.slots.get(id) else {
@@ -352,7 +340,7 @@ impl Host {
         }
         let conn = &mut self.conns[slot];
         let Some(sender) = &mut conn.sender else {
-            self.totals.nonsense += u64::from(ack.cumulative > 0 || ack.block.is_some());
+            self.totals.nonsense += u64::from(ack.cumulative > 0 || ack.reach > 0);
             return;
         };
         if (ack.done && conn.lifetime == Lifetime::Persistent)
@@ -383,14 +371,11 @@ impl Host {
             return;
         };
         let conn = &self.conns[slot];
-        let believed = match reset {
-            Reset::Opening(incarnation) => {
-                incarnation == conn.incarnation && conn.state != State::Open
-            }
-            Reset::Data(offset) => conn
-                .sender
-                .as_ref()
-                .is_some_and(|sender| sender.has_in_flight(offset)),
+        let believed = if reset.of_data {
+            let sender = conn.sender.as_ref();
+            sender.is_some_and(|sender| sender.has_in_flight(reset.about))
+        } else {
+            reset.about == conn.incarnation.into() && conn.state != State::Open
         };
         if believed {
             self.give_up(cx, slot);
@@ -401,11 +386,11 @@ impl Host {
 
     #[inline(never)]
     fn on_rare(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
-        match Head::read(packet) {
-            Some(Head::Syn(syn)) => self.on_syn(cx, packet.conn, syn),
-            Some(Head::SynAck(accept)) => self.on_syn_ack(cx, packet.conn, accept),
-            Some(Head::Reset(reset)) => self.on_reset(cx, packet.conn, reset),
-            Some(Head::Data(_) | Head::Ack(_)) | None => self.totals.nonsense += 1,
+        match Kind::of(packet) {
+            Some(Kind::Syn) => self.on_syn(cx, packet.conn, Syn::read(packet)),
+            Some(Kind::SynAck) => self.on_syn_ack(cx, packet.conn, SynAck::read(packet)),
+            Some(Kind::Reset) => self.on_reset(cx, packet.conn, Reset::read(packet)),
+            Some(Kind::Data | Kind::Ack) | None => self.totals.nonsense += 1,
         }
     }
 
@@ -536,9 +521,9 @@ impl Endpoint for Host {
             // To this transport a packet without its payload is a lost packet.
             return;
         }
-        match header::kind(packet) {
-            header::DATA => self.on_data(cx, packet),
-            header::ACK => self.on_ack(cx, packet),
+        match Kind::of(packet) {
+            Some(Kind::Data) => self.on_data(cx, packet),
+            Some(Kind::Ack) => self.on_ack(cx, packet),
             _ => self.on_rare(cx, packet),
         }
     }
@@ -588,7 +573,7 @@ impl Endpoint for Host {
                 self.set_aside(slot);
                 continue;
             }
-            let flags = if conn.one_shot() { Data::ONE_SHOT } else { 0 };
+            let one_shot = conn.one_shot();
             let sender = conn
                 .sender
                 .as_mut()
@@ -600,14 +585,16 @@ impl Endpoint for Host {
                     offset: segment.offset(),
                     gaps: segment.gaps & Data::GAPS,
                     length: segment.length,
-                    flags: segment.flags | flags,
+                    one_shot,
+                    again: segment.again,
+                    end: segment.end,
                 };
                 *out = data.packet(conn.peer, conn.id, self.encap.wire(data.length));
                 if self.rules.ecn {
                     out.set_ecn(Ecn::Capable0);
                 }
                 self.totals.data_sent += 1;
-                self.totals.retransmitted += u64::from(data.flags & Data::AGAIN != 0);
+                self.totals.retransmitted += u64::from(data.again);
                 let deadline = sender.deadline();
                 conn.wake_by(&mut self.timers, slot, deadline);
             }

@@ -18,7 +18,7 @@ mod window;
 pub use params::{AckPolicy, Growth, OnLoss, Params, mark_threshold};
 
 use crate::{Fabric, Factory, ParamError, Parameter, Transport};
-use header::{DctcpCodec, PAYLOAD_MAX};
+use header::PAYLOAD_MAX;
 use host::Host;
 use model::wire::Codec;
 use model::{Encap, Endpoint, EndpointConfig};
@@ -40,6 +40,9 @@ impl Transport for Dctcp {
     fn summary(&self) -> &'static str {
         "TCP with a window that falls in proportion to the share of ECN marks"
     }
+    fn codec(&self) -> &'static dyn Codec {
+        &header::CODEC
+    }
     fn parameters(&self) -> Vec<Parameter> {
         params::parameters()
     }
@@ -53,7 +56,7 @@ impl Factory for Params {
         Box::new(Host::new(self, config))
     }
     fn codec(&self) -> &'static dyn Codec {
-        &DctcpCodec
+        &header::CODEC
     }
     fn fabric(&self, rate: Rate, encap: Encap) -> Fabric {
         Fabric {

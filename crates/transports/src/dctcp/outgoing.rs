@@ -1,6 +1,6 @@
 //! The messages of one direction, and how they are cut into packets.
 
-use super::header::{Data, SEQ_MAX};
+use super::header::SEQ_MAX;
 use std::collections::VecDeque;
 
 /// One message, in sequence numbers.
@@ -23,8 +23,10 @@ pub(super) struct Segment {
     pub(super) gaps: u32,
     /// Payload in bytes.
     pub(super) length: u16,
-    /// [`Data::END`] and [`Data::AGAIN`].
-    pub(super) flags: u8,
+    /// A message ends with it.
+    pub(super) end: bool,
+    /// It was sent before.
+    pub(super) again: bool,
 }
 
 impl Segment {
@@ -184,7 +186,7 @@ impl Outgoing {
         let length = u16::try_from(stop - seq).expect("shorter than the packet it is a part of");
         Segment {
             length,
-            flags: 0,
+            end: false,
             ..segment
         }
     }
@@ -243,11 +245,8 @@ impl Message {
             gaps: self.gaps,
             length: u16::try_from(length).expect("payload_max is a u16"),
             // A marked message has its empty frame behind its bytes, where nothing is left.
-            flags: if seq + length.max(1) == self.end {
-                Data::END
-            } else {
-                0
-            },
+            end: seq + length.max(1) == self.end,
+            again: false,
         }
     }
 }
@@ -262,11 +261,7 @@ mod tests {
         let next = std::iter::from_fn(|| {
             let segment = (at < outgoing.end()).then(|| outgoing.segment_at(at, u64::MAX, 1000))?;
             at += segment.span();
-            let end = if segment.flags & Data::END == 0 {
-                ""
-            } else {
-                "|"
-            };
+            let end = if segment.end { "|" } else { "" };
             Some(format!("{}+{}{end} ", segment.offset(), segment.length))
         });
         next.collect()

@@ -154,7 +154,7 @@ impl Receiver {
         if data.length > 0 {
             cx.accept(conn, data.offset, data.length);
         }
-        if data.end() {
+        if data.end {
             self.finish(
                 cx,
                 conn,
@@ -170,7 +170,7 @@ impl Receiver {
         self.unacked += 1;
         // DEVIATES(linux): a message's end is acknowledged at once, so that the sender of a request
         // does not wait for a timer that saves it nothing.
-        if turned || data.end() || self.unacked >= rules.packets_per_ack {
+        if turned || data.end || self.unacked >= rules.packets_per_ack {
             emit(self.acknowledge(None, one_shot));
         } else if self.ack_at == Time::NEVER {
             self.ack_at = cx.now.after(rules.ack_delay);
@@ -211,12 +211,10 @@ impl Receiver {
     }
 
     /// What was last acknowledged, for a peer that may have missed it.
-    pub(super) const fn repeat(&self) -> Ack {
+    pub(super) fn repeat(&self) -> Ack {
         Ack {
-            cumulative: self.next,
-            block: None,
             echo: self.marked,
-            done: false,
+            ..Ack::new(self.next, None)
         }
     }
 
@@ -225,10 +223,9 @@ impl Receiver {
         (self.unacked, self.ack_at) = (0, Time::NEVER);
         let done = one_shot && self.ordinal > 0;
         Ack {
-            cumulative: self.next,
-            block,
             echo: self.marked,
             done,
+            ..Ack::new(self.next, block)
         }
     }
 
@@ -264,11 +261,11 @@ impl Receiver {
         };
         let place = self.ends.partition_point(|known| known.seq < end);
         let known = self.ends.get(place).is_some_and(|known| known.seq == end);
-        let room = self.ends.len() < ENDS_MAX || !data.end() || known;
+        let room = self.ends.len() < ENDS_MAX || !data.end || known;
         if !room || !self.pieces.fits(start, end) {
             return Verdict::Dropped;
         }
-        if data.end() && !known {
+        if data.end && !known {
             self.ends.insert(place, behind);
         }
         if data.length > 0 {

@@ -9,7 +9,7 @@
 
 use super::Rules;
 use super::alpha::Alpha;
-use super::header::{Ack, Data};
+use super::header::Ack;
 use super::outgoing::{Outgoing, Segment, TooLong};
 use super::rtt::Rtt;
 use super::window::{Reduction, Window};
@@ -243,9 +243,8 @@ impl Sender {
         }
         self.window.on_sent(self.pipe(rules));
         self.sent_at = now;
-        let again = if why == Why::New { 0 } else { Data::AGAIN };
         Segment {
-            flags: segment.flags | again,
+            again: why != Why::New,
             ..segment
         }
     }
@@ -345,7 +344,7 @@ impl Sender {
     #[inline]
     pub(super) fn on_ack(&mut self, now: Time, ack: Ack, rules: &Rules) -> Result<(), Nonsense> {
         let news = self.una < ack.cumulative && ack.cumulative <= self.next;
-        if !(self.calm && news && ack.block.is_none() && !ack.done) {
+        if !(self.calm && news && ack.reach == 0 && !ack.done) {
             return self.on_any_ack(now, ack, rules);
         }
         let echo = ack.echo && rules.ecn;
@@ -368,7 +367,7 @@ impl Sender {
             }
             una = self.outgoing.end();
         }
-        if una > self.next || ack.block.is_some_and(|(_, end)| end > self.next) {
+        if una > self.next || ack.block().is_some_and(|(_, end)| end > self.next) {
             return Err(Nonsense);
         }
         if una < self.una {
@@ -379,7 +378,7 @@ impl Sender {
         if acked > 0 {
             self.advance(now, una, echo, rules);
         }
-        let new = match ack.block {
+        let new = match ack.block() {
             Some((start, end)) if rules.sack => self.on_block(start.max(una), end),
             _ => 0,
         };

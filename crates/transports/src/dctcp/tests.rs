@@ -1,8 +1,9 @@
 //! Conversations as ladders, and windows as curves.
 
 mod by_hand;
+mod wire;
 
-use super::header::{Head, Syn};
+use super::header::Syn;
 use super::*;
 use model::{ConnId, Event, HostId, Lifetime, Rng, Signal, stream};
 use testkit::{A, B, Chaos, Pair};
@@ -15,7 +16,7 @@ fn make(params: &Params) -> impl Fn(&EndpointConfig) -> Box<dyn Endpoint> + '_ {
 /// The ladder of a conversation that `script` writes down and that comes to its end.
 fn ladder(params: &Params, script: impl FnOnce(&mut Pair<'_>)) -> String {
     let make = make(params);
-    let mut pair = Pair::new(&make, &DctcpCodec).named("dctcp");
+    let mut pair = Pair::new(&make, &header::CODEC).named("dctcp");
     script(&mut pair);
     pair.run();
     pair.ladder()
@@ -265,15 +266,11 @@ fn a_copy_of_the_syn_does_not_revive_what_has_ended() {
     let ladder = ladder(&Params::DEFAULT, |pair| {
         pair.message(Time::ZERO, A, B, 1);
         pair.duplicate(("DATA", 1));
-        let syn = Head::Syn(Syn {
+        let syn = Syn {
             incarnation: 0,
             lifetime: Lifetime::OneMessage,
-        });
-        pair.inject(
-            Time::ZERO + Span::us(50),
-            B,
-            syn.packet(B, ConnId(1), Encap::PAPER),
-        );
+        };
+        pair.inject(Time::ZERO + Span::us(50), B, syn.packet(B, ConnId(1), 84));
     });
     insta::assert_snapshot!(ladder, @r"
      0.000us  A -> B  SYN one message                             84 B
@@ -294,7 +291,7 @@ fn a_full_host_refuses_and_the_opener_hears_it() {
         ..Params::DEFAULT
     };
     let make = make(&params);
-    let mut pair = Pair::star(3, &make, &DctcpCodec);
+    let mut pair = Pair::star(3, &make, &header::CODEC);
     pair.message(Time::ZERO, A, B, 100_000);
     pair.message(Time::ZERO + Span::us(30), testkit::C, B, 1);
     pair.run();
@@ -326,7 +323,7 @@ fn every_packet_of_a_short_exchange_may_be_lost_doubled_or_late() {
         let make = make(params);
         for length in [0, 1, 1_460, 1_461, 20_000] {
             let converse = |fault: &dyn Fn(&mut Pair<'_>)| {
-                let mut pair = Pair::new(&make, &DctcpCodec).named(params.profile);
+                let mut pair = Pair::new(&make, &header::CODEC).named(params.profile);
                 pair.message(Time::ZERO, A, B, length);
                 let conn = pair.connect(Time::ZERO, B, A);
                 pair.send(Time::ZERO, conn, B, length);
@@ -363,7 +360,7 @@ fn chaos_costs_time_and_nothing_else() {
     for params in [&Params::DEFAULT, &plain, &patient] {
         let make = make(params);
         for seed in 0..30 {
-            let mut pair = Pair::star(4, &make, &DctcpCodec)
+            let mut pair = Pair::star(4, &make, &header::CODEC)
                 .named(params.profile)
                 .seed(seed);
             // A second per timeout adds up.
@@ -397,7 +394,7 @@ fn chaos_costs_time_and_nothing_else() {
 fn an_incast_shares_a_small_buffer_to_the_end() {
     let params = Params::DEFAULT;
     let make = make(&params);
-    let mut pair = Pair::star(17, &make, &DctcpCodec)
+    let mut pair = Pair::star(17, &make, &header::CODEC)
         .buffer(Bytes(60_000))
         .mark_from(Bytes(30_000));
     for host in 1..17 {
@@ -420,7 +417,7 @@ fn pieces_beyond_what_a_receiver_remembers_are_dropped_and_nothing_is_lost() {
     };
     let make = make(&params);
     // All of them leave before the first acknowledgement comes.
-    let mut pair = Pair::new(&make, &DctcpCodec).delay(Span::ms(1));
+    let mut pair = Pair::new(&make, &header::CODEC).delay(Span::ms(1));
     pair.message(Time::ZERO, A, B, 600 * 1460);
     for n in 0..600 {
         pair.lose(("DATA", 2 * n + 1));
@@ -457,7 +454,7 @@ fn both_ends_may_send_as_soon_as_they_hear_of_each_other() {
 fn a_paused_flow_keeps_still_and_others_do_not() {
     let params = Params::DEFAULT;
     let make = make(&params);
-    let mut pair = Pair::new(&make, &DctcpCodec);
+    let mut pair = Pair::new(&make, &header::CODEC);
     let at = |us| Time::ZERO + Span::us(us);
     let paused = pair.message(at(0), A, B, 14_600);
     let other = pair.message(at(0), A, B, 14_600);
@@ -486,7 +483,7 @@ proptest::proptest! {
         script in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..600),
     ) {
         for params in [Params::DEFAULT, Params { sack: false, ..Params::DEFAULT }] {
-            testkit::feed(&make(&params), &DctcpCodec, &script);
+            testkit::feed(&make(&params), &header::CODEC, &script);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The bursts of a host's new flows: which packet leaves first, and who gets them at the other end.
 
 use super::early::FirstRtt;
-use super::header;
+use super::header::{Data, Nack, Probe};
 use super::nic::FIFO_MAX;
 use super::{ExpressPassHost, PRIORITY};
 use model::{Class, Cx, Ecn, Packet, Transmit};
@@ -18,7 +18,7 @@ impl ExpressPassHost {
             self.host.totals.duplicates += 1;
             return;
         };
-        let data = header::read_data(packet);
+        let data = Data::read(packet);
         let (host, flows) = (&mut self.host, &mut self.flows);
         self.receivers[slot].on_unscheduled(cx, host, flows, data);
         self.arm_receiver(slot);
@@ -28,13 +28,16 @@ impl ExpressPassHost {
     /// A sender that has asked and got no answer begins again. One small packet for one.
     pub(super) fn answer_probe(&mut self, cx: &Cx<'_>, packet: &Packet) {
         self.host.totals.duplicates += 1;
-        if header::is_last(packet)
+        if Probe::read(packet).last
             && let Some(peer) = cx.peers.peer(self.id, packet.conn)
         {
             let size = self.host.settings.encap.frame_min;
-            self.host
-                .nic
-                .push(header::nack(peer, packet.conn, 0, 0, size));
+            let all = Nack {
+                next: 0,
+                heard: 0,
+                missing: 0,
+            };
+            self.host.nic.push(all.packet(peer, packet.conn, size));
         }
     }
 

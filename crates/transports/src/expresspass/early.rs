@@ -1,7 +1,7 @@
 //! The first round trip of a sender: unscheduled packets, and the repair of what was lost of them.
 //! [aeolus s3.3, s4.2; ssp abstract]
 
-use super::header::{self, Data};
+use super::header::{self, Data, Probe};
 use super::sender::Sender;
 use super::{Host, outgoing};
 use crate::parts::pre_credit::Burst;
@@ -272,7 +272,9 @@ impl Sender {
         early.unprobed += 1;
         host.totals.data_sent += 1;
         host.totals.retransmitted += u64::from(data.again);
-        let packet = header::data(self.peer, self.conn, data, self.one_shot, size);
+        let packet = data
+            .counted(self.one_shot)
+            .packet(self.peer, self.conn, size);
         let more = self
             .outgoing
             .next_size(encap)
@@ -303,7 +305,7 @@ impl Sender {
         if let Some(position) = early.burst.last() {
             let size = host.settings.encap.frame_min;
             host.totals.probes += 1;
-            let probe = header::probe(self.peer, self.conn, position, last, size);
+            let probe = Probe { position, last }.packet(self.peer, self.conn, size);
             // Where the burst waits for gaps, the probe waits behind it: what it overtook would leave again.
             let ideal = host.settings.first_rtt == FirstRtt::Ideal;
             host.nic.push(if ideal {

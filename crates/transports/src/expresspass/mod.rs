@@ -22,7 +22,6 @@ mod settings;
 mod tests;
 
 pub use early::FirstRtt;
-pub use header::{ExpressPassCodec, TRANSPORT_ID};
 pub use params::Params;
 
 use crate::parts::aside::Aside;
@@ -31,7 +30,9 @@ use crate::parts::keys;
 use crate::parts::slab::Slab;
 use crate::parts::timers::Timers;
 use crate::{Fabric, Factory, ParamError, Parameter, Transport};
-use header::{Kind, StopReason};
+use header::{
+    Ack, Credit, Data, Heard, Kind, Nack, Probe, ProbeAck, Request, Stop, StopAck, StopReason,
+};
 use model::intent::DropBy;
 use model::wire::Codec;
 use model::{
@@ -91,6 +92,9 @@ impl Transport for ExpressPass {
             }
         }
     }
+    fn codec(&self) -> &'static dyn Codec {
+        &header::CODEC
+    }
     fn parameters(&self) -> Vec<Parameter> {
         let defaults = Params::default().with(self.first_rtt);
         let mut list = keys::document(&params::KEYS, &defaults);
@@ -116,7 +120,7 @@ impl Factory for Configured {
         Box::new(ExpressPassHost::new(&self.params, config))
     }
     fn codec(&self) -> &'static dyn Codec {
-        &ExpressPassCodec
+        &header::CODEC
     }
     fn fabric(&self, _rate: Rate, encap: Encap) -> Fabric {
         Fabric {
@@ -381,18 +385,18 @@ impl ExpressPassHost {
             return;
         };
         let size = self.host.settings.encap.frame_min;
-        let stop = header::stop(peer, conn, 0, StopReason::Gone, false, size);
+        let stop = Stop::new(0, StopReason::Gone, false).packet(peer, conn, size);
         self.host.nic.push(stop);
     }
 
     /// The receiver has heard a request, or asks whether its sender is still there.
     fn on_heard(&mut self, cx: &Cx<'_>, packet: &Packet) {
-        let asks = header::asks(packet);
+        let heard = Heard::read(packet);
         if let Some(slot) = self.sender_of.get(packet.conn) {
-            let (host, position) = (&mut self.host, header::position(packet));
-            self.senders[slot].on_heard(cx.now, host, position, asks);
+            let host = &mut self.host;
+            self.senders[slot].on_heard(cx.now, host, heard.position, heard.asks);
             self.arm_sender(slot);
-        } else if asks {
+        } else if heard.asks {
             self.answer_gone(cx, packet.conn);
         }
     }
@@ -408,12 +412,7 @@ impl ExpressPassHost {
             return;
         };
         let receiver = &mut self.receivers[slot];
-        receiver.on_data(
-            cx,
-            &mut self.host,
-            &mut self.flows,
-            header::read_data(packet),
-        );
+        receiver.on_data(cx, &mut self.host, &mut self.flows, Data::read(packet));
         let due = receiver.due();
         self.timers
             .set(&mut receiver.alarm, receiver_alarm(slot), due);
@@ -421,11 +420,10 @@ impl ExpressPassHost {
 
     /// A question: the sender of the answer waits for the application. (At the end that asks, the
     /// receiver is older than what opens the answer.)
-    fn expect_answer(&mut self, packet: &Packet, slot: u32, known: bool) {
-        let answers = !known && header::is_exchange(packet);
-        if answers && self.sender_of.get(packet.conn).is_none() {
+    fn expect_answer(&mut self, conn: ConnId, slot: u32) {
+        if self.sender_of.get(conn).is_none() {
             let peer = self.receivers[slot].peer;
-            self.add_sender(packet.conn, peer, Lifetime::Exchange);
+            self.add_sender(conn, peer, Lifetime::Exchange);
         }
     }
 
@@ -434,29 +432,29 @@ impl ExpressPassHost {
             return self.answer_probe(cx, packet);
         };
         let (host, flows) = (&mut self.host, &mut self.flows);
-        let (position, last) = (header::position(packet), header::is_last(packet));
+        let Probe { position, last } = Probe::read(packet);
         self.receivers[slot].on_probe(cx, host, flows, position, last);
         self.arm_receiver(slot);
     }
 
-    fn on_ack(&mut self, cx: &mut Cx<'_>, packet: &Packet, probe: bool) {
-        let Some(slot) = self.sender_of.get(packet.conn) else {
+    fn on_ack(&mut self, cx: &mut Cx<'_>, conn: ConnId, ack: Ack, probe: bool) {
+        let Some(slot) = self.sender_of.get(conn) else {
             self.host.totals.duplicates += 1;
             return;
         };
-        let (position, arrived) = (header::position(packet), header::arrived(packet));
+        let Ack { position, arrived } = ack;
         self.senders[slot].on_ack(cx, &mut self.host, position, arrived, probe);
         self.arm_sender(slot);
     }
 
     fn on_request(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
-        let one_shot = header::is_one_shot(packet);
-        if header::position(packet) > 0 && self.receiver_of.get(packet.conn).is_none() {
+        let request = Request::read(packet);
+        if request.next > 0 && self.receiver_of.get(packet.conn).is_none() {
             // Forgotten: a receiver that starts anew here would never get what came before.
             return self.answer_stop(cx, packet.conn, None);
         }
         let known = self.receiver_of.get(packet.conn).is_some();
-        let Some(slot) = self.receiver_for(cx, packet.conn, one_shot) else {
+        let Some(slot) = self.receiver_for(cx, packet.conn, request.one_shot) else {
             let sender = self.sender_of.get(packet.conn);
             // A copy that came after the whole answer had been forgotten.
             let old = sender.is_some_and(|slot| self.senders[slot].exchange);
@@ -464,24 +462,25 @@ impl ExpressPassHost {
             self.host.totals.nonsense += u64::from(!old);
             return;
         };
-        self.expect_answer(packet, slot, known);
+        if request.exchange && !known {
+            self.expect_answer(packet.conn, slot);
+        }
         let (host, flows) = (&mut self.host, &mut self.flows);
-        self.receivers[slot].on_request(cx, host, flows, header::wanted(packet));
+        self.receivers[slot].on_request(cx, host, flows, request);
         self.arm_receiver(slot);
     }
 
     fn on_stop(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
-        let (end, reason) = (header::position(packet), header::stop_reason(packet));
+        let stop = Stop::read(packet);
         if let Some(slot) = self.receiver_of.get(packet.conn) {
             let (host, flows) = (&mut self.host, &mut self.flows);
-            let said = (end, reason, header::credit_named(packet));
-            match self.receivers[slot].on_stop(cx, host, flows, said) {
+            match self.receivers[slot].on_stop(cx, host, flows, stop) {
                 Fate::Keep => self.arm_receiver(slot),
                 Fate::Forget => self.forget_receiver(cx, slot),
             }
-        } else if reason != StopReason::Gone {
+        } else if !stop.gone {
             // Forgotten because it was done: the sender may forget it, too.
-            self.answer_stop(cx, packet.conn, Some(end));
+            self.answer_stop(cx, packet.conn, Some(stop.end));
         }
     }
 
@@ -490,29 +489,38 @@ impl ExpressPassHost {
         let size = self.host.settings.encap.frame_min;
         match cx.peers.peer(self.id, conn) {
             Some(peer) => {
-                self.host.nic.push(header::stop_ack(peer, conn, next, size));
+                let (gone, next) = (next.is_none(), next.unwrap_or(0));
+                let answer = StopAck { next, gone };
+                self.host.nic.push(answer.packet(peer, conn, size));
             }
             None => self.host.totals.nonsense += 1,
         }
     }
 
-    fn on_report(&mut self, cx: &mut Cx<'_>, packet: &Packet, missing: bool) {
+    fn on_nack(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         let Some(slot) = self.sender_of.get(packet.conn) else {
             // A copy that came after the connection had been forgotten.
             self.host.totals.duplicates += 1;
             return;
         };
-        let position = header::position(packet);
         let sender = &mut self.senders[slot];
-        if missing {
-            let was_bursting = sender.is_bursting();
-            let (length, heard) = (header::missing(packet), header::credit_named(packet));
-            sender.on_nack(cx, &mut self.host, position, length, heard);
-            if sender.is_bursting() && !was_bursting {
-                self.enlist(slot);
-            }
-        } else if !header::is_gone(packet) {
-            sender.on_stop_ack(cx, &mut self.host, position);
+        let was_bursting = sender.is_bursting();
+        let nack = Nack::read(packet);
+        sender.on_nack(cx, &mut self.host, nack.next, nack.missing, nack.heard);
+        if sender.is_bursting() && !was_bursting {
+            self.enlist(slot);
+        }
+        self.arm_sender(slot);
+    }
+
+    fn on_stop_ack(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let Some(slot) = self.sender_of.get(packet.conn) else {
+            self.host.totals.duplicates += 1;
+            return;
+        };
+        let (sender, ack) = (&mut self.senders[slot], StopAck::read(packet));
+        if !ack.gone {
+            sender.on_stop_ack(cx, &mut self.host, ack.next);
         } else if sender.on_gone(cx, &mut self.host) == Fate::Forget {
             return self.forget_sender(cx, slot);
         }
@@ -616,15 +624,18 @@ impl Endpoint for ExpressPassHost {
     #[inline]
     fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         match Kind::of(packet) {
-            Some(Kind::Credit) => self.on_credit(cx, packet.conn, header::sequence(packet)),
+            Some(Kind::Credit) => self.on_credit(cx, packet.conn, Credit::read(packet).sequence),
             Some(Kind::Data) => self.on_data(cx, packet),
             Some(Kind::Request) => self.on_request(cx, packet),
             Some(Kind::Stop) => self.on_stop(cx, packet),
-            Some(Kind::Nack) => self.on_report(cx, packet, true),
-            Some(Kind::StopAck) => self.on_report(cx, packet, false),
-            Some(Kind::Ack) => self.on_ack(cx, packet, false),
+            Some(Kind::Nack) => self.on_nack(cx, packet),
+            Some(Kind::StopAck) => self.on_stop_ack(cx, packet),
+            Some(Kind::Ack) => self.on_ack(cx, packet.conn, Ack::read(packet), false),
             Some(Kind::Probe) => self.on_probe(cx, packet),
-            Some(Kind::ProbeAck) => self.on_ack(cx, packet, true),
+            Some(Kind::ProbeAck) => {
+                let ProbeAck { position, arrived } = ProbeAck::read(packet);
+                self.on_ack(cx, packet.conn, Ack { position, arrived }, true);
+            }
             Some(Kind::Heard) => self.on_heard(cx, packet),
             None => self.host.totals.nonsense += 1,
         }

@@ -163,6 +163,7 @@ impl Outgoing {
             length,
             blanks: message.blanks_before(),
             echo,
+            one_shot: false,
             end: position + u64::from(length.max(1)) == message.end,
             again: true,
         })
@@ -185,6 +186,7 @@ impl Outgoing {
             length,
             blanks: message.blanks_before(),
             echo,
+            one_shot: false,
             end: self.next == message.end,
             again,
         })

@@ -4,7 +4,9 @@ use super::Host;
 use super::crediting::{Crediting, Word};
 use super::early::FirstRtt;
 use super::expected::Expected;
-use super::header::{self, BLANKS_MODULUS, Data, StopReason, Wanted};
+use super::header::{
+    self, BLANKS_MODULUS, Credit, Data, Heard, Nack, Request, Stop, StopAck, StopReason,
+};
 use super::sender::Fate;
 use super::settings::Settings;
 use crate::parts::reassembly::Reassembly;
@@ -161,7 +163,7 @@ impl Receiver {
         cx: &mut Cx<'_>,
         host: &mut Host,
         flows: &mut Flows,
-        wanted: Wanted,
+        wanted: Request,
     ) {
         let position = wanted.next;
         match self.phase {
@@ -198,7 +200,7 @@ impl Receiver {
         }
     }
 
-    fn start(&mut self, cx: &mut Cx<'_>, host: &mut Host, flows: &mut Flows, wanted: Wanted) {
+    fn start(&mut self, cx: &mut Cx<'_>, host: &mut Host, flows: &mut Flows, wanted: Request) {
         let settings = &host.settings;
         let packets = wanted.packets;
         let share = f64::from(packets.min(START_RULE_PACKETS)) / f64::from(START_RULE_PACKETS);
@@ -227,7 +229,11 @@ impl Receiver {
     #[cold]
     fn say(&self, host: &mut Host, word: Word) {
         let (asks, size) = (word == Word::Asks, host.settings.encap.frame_min);
-        let packet = header::heard(self.peer, self.conn, self.asked, asks, size);
+        let heard = Heard {
+            position: self.asked,
+            asks,
+        };
+        let packet = heard.packet(self.peer, self.conn, size);
         host.nic.push(packet);
     }
 
@@ -251,7 +257,7 @@ impl Receiver {
         )]
         let sequence = self.given as u32;
         host.totals.credits_sent += 1;
-        let credit = header::credit(self.peer, self.conn, sequence, size);
+        let credit = Credit { sequence }.packet(self.peer, self.conn, size);
         if host.nic.credit(now, &credit) {
             flow.note_left();
         } else {
@@ -554,28 +560,31 @@ impl Receiver {
             return;
         }
         let (next, size) = (self.next(), host.settings.encap.frame_min);
-        host.nic
-            .push(header::nack(self.peer, self.conn, next, 0, size));
+        let nack = Nack {
+            next,
+            heard: 0,
+            missing: 0,
+        };
+        host.nic.push(nack.packet(self.peer, self.conn, size));
         self.nack_again = now + self.patience(host);
     }
 
     fn ack(&mut self, host: &mut Host) {
         self.acked = self.ordinal;
         let (next, size) = (self.next(), host.settings.encap.frame_min);
-        host.nic
-            .push(header::stop_ack(self.peer, self.conn, Some(next), size));
+        let ack = StopAck { next, gone: false };
+        host.nic.push(ack.packet(self.peer, self.conn, size));
     }
 
-    /// The sender wants no more credits; its stream ends at `end`, and the last credit that it has answered
-    /// is `answered`, of which the lower half came.
+    /// The sender wants no more credits.
     pub(super) fn on_stop(
         &mut self,
         cx: &mut Cx<'_>,
         host: &mut Host,
         flows: &mut Flows,
-        (end, reason, answered): (u64, StopReason, u16),
+        stop: Stop,
     ) -> Fate {
-        let conn = self.conn;
+        let (conn, end) = (self.conn, stop.end);
         if let Phase::Finished {
             forget_at,
             stop_heard,
@@ -588,7 +597,7 @@ impl Receiver {
             self.ack(host);
             return Fate::Keep;
         }
-        if reason == StopReason::Gone {
+        if stop.gone {
             return self.on_gone(cx, host, flows);
         }
         // A sender asks because it has something beyond: this STOP is older than that request.
@@ -598,14 +607,14 @@ impl Receiver {
             return Fate::Keep;
         }
         #[allow(clippy::cast_possible_truncation, reason = "the lower half is meant")]
-        let behind = (self.given as u16).wrapping_sub(answered);
+        let behind = (self.given as u16).wrapping_sub(stop.answered);
         self.heard = self.heard.max(self.given.saturating_sub(behind.into()));
         self.stopped_at = end;
         if self.is_crediting() {
             cx.events.push(Event::Stopped { conn });
         }
         let quiet = self.quiet(cx.now, host);
-        match (end.cmp(&self.next()), reason) {
+        match (end.cmp(&self.next()), stop.reason()) {
             (Ordering::Greater, StopReason::Early) => {
                 let forget_at = self.forget_at(cx.now, host);
                 self.cease(flows, Phase::Draining { end, forget_at });

@@ -8,7 +8,7 @@
 
 use super::Host;
 use super::early::FirstRtt;
-use super::header::{self, Data, Kind};
+use super::header::{Ack, Data, Nack, ProbeAck, Request};
 use super::receiver::{Flows, Receiver};
 use crate::parts::reassembly::End;
 use model::{Cx, Packet};
@@ -36,17 +36,26 @@ impl Receiver {
         if self.is_quiet() && position >= self.stopped_at {
             // Its request was lost: the frame asks in its stead.
             let packets = host.settings.burst_frames.max(1);
-            let wanted = header::Wanted {
+            let wanted = Request {
                 next: self.next(),
                 packets: packets.into(),
                 unasked: packets,
+                exchange: false,
+                one_shot: self.one_shot,
             };
             self.on_request(cx, host, flows, wanted);
         }
         self.swept_at = Some(cx.now); // its acknowledgement tells as much
         self.take(cx, host, flows, data, false);
         self.expect_less(cx, host, flows);
-        self.answer(host, Kind::Ack, position);
+        let ack = Ack {
+            position,
+            arrived: self.next(),
+        };
+        answer(
+            host,
+            ack.packet(self.peer, self.conn, host.settings.encap.frame_min),
+        );
     }
 
     /// Credits are given for what is now known to be lost of the burst.
@@ -79,14 +88,14 @@ impl Receiver {
         {
             self.give_held(cx, host, flows);
         }
-        self.answer(host, Kind::ProbeAck, position);
-    }
-
-    fn answer(&self, host: &mut Host, kind: Kind, position: u64) {
-        let (next, size) = (self.next(), host.settings.encap.frame_min);
-        let packet = header::about(self.peer, self.conn, kind, position, next, size);
-        host.totals.acks += 1;
-        host.nic.push(packet);
+        let ack = ProbeAck {
+            position,
+            arrived: self.next(),
+        };
+        answer(
+            host,
+            ack.packet(self.peer, self.conn, host.settings.encap.frame_min),
+        );
     }
 
     /// Keeps a frame behind a gap.
@@ -141,12 +150,13 @@ impl Receiver {
 
     /// A NACK of one gap.
     fn report(&self, host: &Host, from: u64, until: u64) -> Packet {
-        let length = u32::try_from(until - from).unwrap_or(u32::MAX);
-        let size = host.settings.encap.frame_min;
-        let nack = header::nack(self.peer, self.conn, from, length, size);
         #[allow(clippy::cast_possible_truncation, reason = "the lower half is meant")]
-        let heard = self.heard as u16;
-        header::as_of(nack, heard)
+        let nack = Nack {
+            next: from,
+            heard: self.heard as u16,
+            missing: u32::try_from(until - from).unwrap_or(u32::MAX),
+        };
+        nack.packet(self.peer, self.conn, host.settings.encap.frame_min)
     }
 
     /// Asks for every gap below `end`, the oldest ones where there are many.
@@ -158,4 +168,9 @@ impl Receiver {
         }
         self.swept_at = Some(now);
     }
+}
+
+fn answer(host: &mut Host, packet: Packet) {
+    host.totals.acks += 1;
+    host.nic.push(packet);
 }

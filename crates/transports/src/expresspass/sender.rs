@@ -1,7 +1,7 @@
 //! The side that has data: asks for credits, answers each with a frame, says when it is done.
 
 use super::early::{Early, FirstRtt};
-use super::header::{self, Data, StopReason};
+use super::header::{Data, Request, Stop, StopReason};
 use super::outgoing::{NoFrame, Outgoing};
 use super::params::EarlyStop;
 use super::{Host, PRIORITY};
@@ -370,13 +370,8 @@ impl Sender {
         host.totals.data_sent += 1;
         host.totals.retransmitted += u64::from(data.again);
         let size = encap.wire(data.length);
-        host.nic.push(header::data(
-            self.peer,
-            self.conn,
-            data,
-            self.one_shot,
-            size,
-        ))
+        let frame = data.counted(self.one_shot);
+        host.nic.push(frame.packet(self.peer, self.conn, size))
     }
 
     /// What a credit releases: what was lost, then what was never sent, then what nobody has
@@ -631,20 +626,15 @@ impl Sender {
         let frames = (self.outgoing.frames_left(encap) + owed).max(1);
         host.totals.requests += 1;
         let unasked = self.unasked(encap, frames);
-        let request = header::request(
-            self.peer,
-            self.conn,
-            position,
-            u32::try_from(frames).unwrap_or(u32::MAX),
-            self.one_shot,
-            encap.frame_min,
-        );
-        let request = header::followed(request, unasked);
-        host.nic.push(if self.exchange {
-            header::exchange(request)
-        } else {
-            request
-        });
+        let request = Request {
+            next: position,
+            unasked,
+            packets: u32::try_from(frames).unwrap_or(u32::MAX),
+            exchange: self.exchange,
+            one_shot: self.one_shot,
+        };
+        host.nic
+            .push(request.packet(self.peer, self.conn, encap.frame_min));
     }
 
     fn stop(&mut self, now: Time, host: &mut Host, reason: StopReason) {
@@ -657,9 +647,11 @@ impl Sender {
 
     fn put_stop(&self, host: &mut Host, reason: StopReason) {
         let (end, size) = (self.outgoing.end(), host.settings.encap.frame_min);
-        let answered = self.early.as_ref().map_or(0, |early| early.answered());
-        let stop = header::stop(self.peer, self.conn, end, reason, self.one_shot, size);
-        host.nic.push(header::as_of(stop, answered));
+        let stop = Stop {
+            answered: self.early.as_ref().map_or(0, |early| early.answered()),
+            ..Stop::new(end, reason, self.one_shot)
+        };
+        host.nic.push(stop.packet(self.peer, self.conn, size));
     }
 
     fn stop_again_at(&self, now: Time, host: &Host, tries: u8) -> Time {

@@ -1,13 +1,15 @@
 //! Conversations and small networks: what the whole endpoint does.
 
 mod alone;
+mod frames;
+mod wire;
 
 use super::*;
 use model::{Rng, stream};
 use testkit::{A, B, C, Chaos, Pair};
 use units::Bytes;
 
-const CODEC: &dyn Codec = &ExpressPassCodec;
+const CODEC: &dyn Codec = &header::CODEC;
 
 fn made(params: Params) -> impl Fn(&EndpointConfig) -> Box<dyn Endpoint> {
     move |config| Box::new(ExpressPassHost::new(&params, config))

@@ -10,7 +10,7 @@ mod tests;
 
 pub use params::Params;
 
-use header::{Ack, Data, Head, PAYLOAD_MAX, Token, WindowCodec};
+use header::{Accept, Ack, Data, Kind, Open, PAYLOAD_MAX, Reset, Token};
 use model::wire::Codec;
 use model::{
     ConnId, Cx, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
@@ -38,6 +38,9 @@ impl Transport for FixedWindow {
     fn summary(&self) -> &'static str {
         "a window of fixed size per connection, and back to the first missing byte after a loss"
     }
+    fn codec(&self) -> &'static dyn Codec {
+        &header::CODEC
+    }
     fn parameters(&self) -> Vec<Parameter> {
         params::parameters()
     }
@@ -51,7 +54,7 @@ impl Factory for Params {
         Box::new(Host::new(self, config))
     }
     fn codec(&self) -> &'static dyn Codec {
-        &WindowCodec
+        &header::CODEC
     }
     fn fabric(&self, _: Rate, _: Encap) -> Fabric {
         // It asks nothing of the ports: no credit queue, no marks, one priority.
@@ -193,16 +196,21 @@ impl Host {
         }
     }
 
-    fn say(&mut self, to: HostId, conn: ConnId, head: Head) {
+    fn say(&mut self, packet: Packet) {
         if self.control.len() < CONTROL_MAX {
-            self.control.push(head.packet(to, conn, self.encap));
+            self.control.push(packet);
         }
     }
 
-    /// The same to the other end of a connection that may be unknown here.
-    fn answer(&mut self, cx: &Cx<'_>, conn: ConnId, head: Head) {
+    /// Wire bytes of a packet without payload.
+    fn small(&self) -> u16 {
+        self.encap.wire(0)
+    }
+
+    /// To the other end of a connection that may be unknown here: that life of it is.
+    fn reset(&mut self, cx: &Cx<'_>, conn: ConnId, token: Token) {
         match cx.peers.peer(self.me, conn) {
-            Some(peer) => self.say(peer, conn, head),
+            Some(peer) => self.say(Reset { token }.packet(peer, conn, self.small())),
             None => self.totals.nonsense += 1,
         }
     }
@@ -248,12 +256,12 @@ impl Host {
             token,
             ..
         } = self.conns[&id.0];
-        let head = if opener {
-            Head::Open { lifetime }
+        let size = self.small();
+        self.say(if opener {
+            Open { lifetime }.packet(peer, id, size)
         } else {
-            Head::Accept { token }
-        };
-        self.say(peer, id, head);
+            Accept { token }.packet(peer, id, size)
+        });
     }
 
     fn remove(&mut self, cx: &mut Cx<'_>, id: ConnId) {
@@ -297,7 +305,7 @@ impl Host {
             Some(conn) if !conn.opener => self.ask(id),
             Some(_) => self.totals.nonsense += 1,
             None if self.conns.len() >= self.params.connections_max.into() => {
-                self.answer(cx, id, Head::Reset { token: 0 });
+                self.reset(cx, id, 0);
             }
             None => match cx.peers.peer(self.me, id) {
                 Some(peer) => {
@@ -318,13 +326,13 @@ impl Host {
                 return;
             }
             // It answers an OPEN of a life that has ended.
-            Some(_) | None => return self.answer(cx, id, Head::Reset { token }),
+            Some(_) | None => return self.reset(cx, id, token),
         };
         (conn.phase, conn.token) = (Phase::Open, token);
         // Data tells the other end that it was heard; where none may leave, this does.
         if !conn.can_send(self.window) || !cx.gates.may_send(id, PRIORITY) {
             let (peer, ack) = (conn.peer, conn.receiver.wants(token, false));
-            self.say(peer, id, Head::Ack(ack));
+            self.say(ack.packet(peer, id, self.small()));
         }
     }
 
@@ -359,7 +367,7 @@ impl Host {
             Verdict::Nonsense => self.totals.nonsense += 1,
         }
         if let Some(ack) = answer {
-            self.say(peer, id, Head::Ack(ack));
+            self.say(ack.packet(peer, id, self.small()));
         }
         if done {
             self.remove(cx, id);
@@ -369,19 +377,18 @@ impl Host {
     /// Data of a life of a connection that this end does not know, or no longer.
     fn on_stray(&mut self, cx: &Cx<'_>, id: ConnId, data: Data) {
         let token = data.token;
-        let head = if data.one_shot {
-            // It was accepted once, or there would be no token, and is forgotten when complete.
-            self.totals.duplicates += 1;
-            Head::Ack(Ack {
-                token,
-                ordinal: data.ordinal.wrapping_add(1),
-                offset: data.offset + u64::from(data.length),
-                gap: false,
-            })
-        } else {
-            Head::Reset { token }
+        let Some(peer) = cx.peers.peer(self.me, id).filter(|_| data.one_shot) else {
+            return self.reset(cx, id, token);
         };
-        self.answer(cx, id, head);
+        // It was accepted once, or there would be no token, and is forgotten when complete.
+        self.totals.duplicates += 1;
+        let ack = Ack {
+            token,
+            ordinal: data.ordinal.wrapping_add(1),
+            offset: data.offset + u64::from(data.length),
+            gap: false,
+        };
+        self.say(ack.packet(peer, id, self.small()));
     }
 
     fn on_ack(&mut self, cx: &mut Cx<'_>, id: ConnId, ack: Ack) {
@@ -498,12 +505,12 @@ impl Endpoint for Host {
             return;
         }
         let id = packet.conn;
-        match Head::read(packet) {
-            Some(Head::Open { lifetime }) => self.on_open(cx, id, lifetime),
-            Some(Head::Accept { token }) => self.on_accept(cx, id, token),
-            Some(Head::Data(data)) => self.on_data(cx, id, data),
-            Some(Head::Ack(ack)) => self.on_ack(cx, id, ack),
-            Some(Head::Reset { token }) => self.on_reset(cx, id, token),
+        match Kind::of(packet) {
+            Some(Kind::Open) => self.on_open(cx, id, Open::read(packet).lifetime),
+            Some(Kind::Accept) => self.on_accept(cx, id, Accept::read(packet).token),
+            Some(Kind::Data) => self.on_data(cx, id, Data::read(packet)),
+            Some(Kind::Ack) => self.on_ack(cx, id, Ack::read(packet)),
+            Some(Kind::Reset) => self.on_reset(cx, id, Reset::read(packet).token),
             None => self.totals.nonsense += 1,
         }
         self.settle(id);
@@ -563,15 +570,15 @@ impl Endpoint for Host {
                 again,
             } = segment;
             #[allow(clippy::cast_possible_truncation, reason = "the low 16 bits travel")]
-            let head = Head::Data(Data {
+            let data = Data {
                 token: conn.token,
                 ordinal: ordinal as u16,
                 offset,
                 length,
                 end,
                 one_shot: conn.one_shot(),
-            });
-            *out = head.packet(conn.peer, ConnId(owner), self.encap);
+            };
+            *out = data.packet(conn.peer, ConnId(owner), self.encap.wire(length));
             self.totals.data_sent += 1;
             self.totals.retransmitted += u64::from(again);
             conn.ready = false;

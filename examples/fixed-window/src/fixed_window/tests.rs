@@ -6,7 +6,7 @@ use testkit::{A, B, Pair};
 /// The ladder of a conversation that `script` writes down and that comes to its end.
 fn ladder(script: impl FnOnce(&mut Pair<'_>)) -> String {
     let make = |config: &EndpointConfig| Factory::make(&Params::DEFAULT, config);
-    let mut pair = Pair::new(&make, &WindowCodec).named("fixed-window");
+    let mut pair = Pair::new(&make, &header::CODEC).named("fixed-window");
     script(&mut pair);
     pair.run();
     pair.ladder()

@@ -1,5 +1,6 @@
 //! One endpoint alone, told lies and half-truths: what it says and counts.
 
+use super::frames;
 use super::*;
 use crate::expresspass::header::{self, Data};
 use crate::expresspass::nic::FIFO_MAX;
@@ -96,7 +97,7 @@ const CONN: ConnId = ConnId(5);
 #[test]
 fn a_receiver_gives_up_on_a_sender_that_is_dead() {
     let mut host = Alone::new(B);
-    host.hear(header::request(B, CONN, 0, 1_000_000, true, 84));
+    host.hear(frames::request(B, CONN, 0, 1_000_000, true, 84));
     let said = host.after(Span::ms(500));
     let credits = said
         .iter()
@@ -107,7 +108,7 @@ fn a_receiver_gives_up_on_a_sender_that_is_dead() {
     assert!(credits < 192, "{credits} credits to a dead sender");
     let asked = said.iter().filter(|text| text.ends_with("still there?"));
     assert!((9..80).contains(&asked.count()), "{said:?}");
-    host.hear(header::request(B, CONN, 0, 1_000_000, true, 84));
+    host.hear(frames::request(B, CONN, 0, 1_000_000, true, 84));
     assert_eq!(
         host.after(Span::us(1))[0],
         format!("CREDIT {}", credits + 1)
@@ -117,7 +118,7 @@ fn a_receiver_gives_up_on_a_sender_that_is_dead() {
 #[test]
 fn a_late_request_does_not_open_a_finished_connection_again() {
     let mut host = Alone::new(B);
-    host.hear(header::request(B, CONN, 0, 1, true, 84));
+    host.hear(frames::request(B, CONN, 0, 1, true, 84));
     host.after(Span::us(12));
     let frame = Data {
         offset: 0,
@@ -126,12 +127,13 @@ fn a_late_request_does_not_open_a_finished_connection_again() {
         echo: 1,
         end: true,
         again: false,
+        one_shot: false,
     };
-    host.hear(header::data(B, CONN, frame, true, 1078));
-    host.hear(header::stop(B, CONN, 1000, StopReason::AllSent, true, 84));
+    host.hear(frames::data(B, CONN, frame, true, 1078));
+    host.hear(frames::stop(B, CONN, 1000, StopReason::AllSent, true, 84));
     assert_eq!(host.after(Span::us(12)), ["STOP_ACK 1000"]);
-    host.hear(header::request(B, CONN, 0, 1, true, 84));
-    host.hear(header::data(B, CONN, frame, true, 1078));
+    host.hear(frames::request(B, CONN, 0, 1, true, 84));
+    host.hear(frames::data(B, CONN, frame, true, 1078));
     assert_eq!(host.after(Span::us(12)), ["STOP_ACK 1000"]);
     let received = host
         .events
@@ -142,18 +144,18 @@ fn a_late_request_does_not_open_a_finished_connection_again() {
     // After the wait it is forgotten, and a repeated STOP is still answered.
     host.after(Span::ms(3));
     assert!(host.endpoint.receivers.is_empty() && host.endpoint.incoming.is_empty());
-    host.hear(header::stop(B, CONN, 1000, StopReason::AllSent, true, 84));
+    host.hear(frames::stop(B, CONN, 1000, StopReason::AllSent, true, 84));
     assert_eq!(host.after(Span::us(12)), ["STOP_ACK 1000"]);
 }
 
 #[test]
 fn a_connection_opened_by_an_old_request_is_closed_by_the_sender_that_forgot_it() {
     let (mut sender, mut receiver) = (Alone::new(A), Alone::new(B));
-    receiver.hear(header::request(B, CONN, 0, 1, true, 84));
+    receiver.hear(frames::request(B, CONN, 0, 1, true, 84));
     assert_eq!(receiver.after(Span::us(5)), ["CREDIT 1"]);
-    sender.hear(header::credit(A, CONN, 1, 84));
+    sender.hear(frames::credit(A, CONN, 1, 84));
     assert_eq!(sender.after(Span::us(5)), ["STOP unknown here"]);
-    receiver.hear(header::stop(B, CONN, 0, StopReason::Gone, false, 84));
+    receiver.hear(frames::stop(B, CONN, 0, StopReason::Gone, false, 84));
     assert_eq!(receiver.after(Span::ms(1)), Vec::<String>::new());
     assert!(receiver.endpoint.receivers.is_empty());
     assert_eq!(receiver.events, [Event::Forgotten { conn: CONN }]);
@@ -164,7 +166,7 @@ fn requests_alone_never_bring_many_credits() {
     let mut host = Alone::new(B);
     let mut credits = 0;
     for _ in 0..1_000 {
-        host.hear(header::request(B, CONN, 0, 1_000_000, true, 84));
+        host.hear(frames::request(B, CONN, 0, 1_000_000, true, 84));
         let said = host.after(Span::us(10));
         credits += said
             .iter()
@@ -183,22 +185,22 @@ fn a_sender_that_is_asked_says_whether_it_is_there() {
         endpoint.send(cx, CONN, 2920);
     });
     let ask = |host: &mut Alone, position| {
-        host.hear(header::heard(A, CONN, position, true, 84));
+        host.hear(frames::heard(A, CONN, position, true, 84));
         host.after(Span::us(5)).pop()
     };
     assert_eq!(host.after(Span::us(1)), ["REQUEST from 0, 2 packets"]);
     let asks = |at, n| Some(format!("REQUEST from {at}, {n}"));
     assert_eq!(ask(&mut host, 0), asks(0, "2 packets"), "no credit yet");
-    host.hear(header::credit(A, CONN, 1, 84));
+    host.hear(frames::credit(A, CONN, 1, 84));
     host.after(Span::us(5));
     assert_eq!(ask(&mut host, 0), asks(1460, "1 packet"), "credited");
-    host.hear(header::credit(A, CONN, 2, 84));
+    host.hear(frames::credit(A, CONN, 2, 84));
     host.after(Span::us(5));
     let stop = Some("STOP at 2920".to_owned());
     assert_eq!(ask(&mut host, 0), stop, "the STOP was lost");
-    host.hear(header::stop_ack(A, CONN, Some(2920), 84));
+    host.hear(frames::stop_ack(A, CONN, Some(2920), 84));
     assert_eq!(ask(&mut host, 0), stop, "and is old news");
-    host.hear(header::heard(A, ConnId(9), 0, true, 84));
+    host.hear(frames::heard(A, ConnId(9), 0, true, 84));
     assert_eq!(host.after(Span::us(5)), ["STOP unknown here"]);
     assert_eq!(host.endpoint.totals().timeouts, 0);
 }
@@ -213,7 +215,7 @@ fn a_request_that_was_heard_is_not_repeated_and_one_that_was_not_is() {
         });
         host.after(Span::us(10));
         if let Some(position) = heard {
-            host.hear(header::heard(A, CONN, position, false, 84));
+            host.hear(frames::heard(A, CONN, position, false, 84));
         }
         let said = host.after(Span::ms(50));
         assert_eq!(said.len(), requests, "{heard:?}: {said:?}");
@@ -225,7 +227,7 @@ fn a_request_whose_first_credits_are_lost_is_told_that_it_was_heard() {
     // Ten requests at one moment: the credit queue of the line holds eight.
     let mut host = Alone::new(B);
     for n in 0..10 {
-        host.hear(header::request(B, ConnId(n), 0, 1000, true, 84));
+        host.hear(frames::request(B, ConnId(n), 0, 1000, true, 84));
     }
     let heard = |said: &[String]| said.iter().filter(|text| *text == "HEARD from 0").count();
     let said = host.after(Span::us(1));
@@ -244,7 +246,7 @@ fn each_answer_to_a_request_measures_the_round_trip_anew() {
     });
     let rtt = |host: &Alone| host.endpoint.senders.iter().next().unwrap().rtt();
     host.after(Span::us(300));
-    host.hear(header::credit(A, CONN, 1, 84));
+    host.hear(frames::credit(A, CONN, 1, 84));
     assert_eq!(
         rtt(&host),
         Some(Span::us(300)),
@@ -252,19 +254,19 @@ fn each_answer_to_a_request_measures_the_round_trip_anew() {
     );
     // What is missing is asked for after all has been sent.
     for n in 2..=10 {
-        host.hear(header::credit(A, CONN, n, 84));
+        host.hear(frames::credit(A, CONN, n, 84));
     }
     host.after(Span::us(10));
-    host.hear(header::nack(A, CONN, 1460, 0, 84));
+    host.hear(frames::nack(A, CONN, 1460, 0, 84));
     assert_eq!(host.after(Span::us(20)), ["REQUEST from 1460, 9 packets"]);
-    host.hear(header::credit(A, CONN, 11, 84));
+    host.hear(frames::credit(A, CONN, 11, 84));
     assert_eq!(rtt(&host), Some(Span::us(20)));
 }
 
 #[test]
 fn a_sender_that_answers_late_gets_its_credits_again() {
     let mut host = Alone::new(B);
-    host.hear(header::request(B, CONN, 0, 1_000_000, true, 84));
+    host.hear(frames::request(B, CONN, 0, 1_000_000, true, 84));
     let said = host.after(Span::ms(5));
     let given = said.iter().filter(|text| text.starts_with("CREDIT"));
     let given = u32::try_from(given.count()).unwrap();
@@ -279,8 +281,9 @@ fn a_sender_that_answers_late_gets_its_credits_again() {
             echo: given + 1 + n,
             end: false,
             again: false,
+            one_shot: false,
         };
-        host.hear(header::data(B, CONN, frame, true, 1538));
+        host.hear(frames::data(B, CONN, frame, true, 1538));
     }
     // In round trips: the first credit came late, the second at once.
     assert!(
@@ -293,7 +296,7 @@ fn a_sender_that_answers_late_gets_its_credits_again() {
 fn data_for_a_credit_that_was_never_given_brings_nothing() {
     for one_shot in [true, false] {
         let mut host = Alone::new(B);
-        host.hear(header::request(B, CONN, 0, 1, one_shot, 84));
+        host.hear(frames::request(B, CONN, 0, 1, one_shot, 84));
         for echo in [0, 2, 100, 1 << 21] {
             let frame = Data {
                 offset: 0,
@@ -302,8 +305,9 @@ fn data_for_a_credit_that_was_never_given_brings_nothing() {
                 echo,
                 end: true,
                 again: false,
+                one_shot: false,
             };
-            host.hear(header::data(B, CONN, frame, one_shot, 1078));
+            host.hear(frames::data(B, CONN, frame, one_shot, 1078));
         }
         // On a connection for one message it may come from an earlier life of it.
         let totals = host.endpoint.totals();
@@ -316,7 +320,7 @@ fn data_for_a_credit_that_was_never_given_brings_nothing() {
 #[test]
 fn a_frame_whose_bytes_and_empty_frames_disagree_is_nonsense() {
     let mut host = Alone::with(B, &Params::default().with(FirstRtt::Aeolus));
-    host.hear(header::request(B, CONN, 0, 7, false, 84));
+    host.hear(frames::request(B, CONN, 0, 7, false, 84));
     host.after(Span::us(1));
     let mut frame = |offset, length, blanks| {
         let data = Data {
@@ -326,8 +330,9 @@ fn a_frame_whose_bytes_and_empty_frames_disagree_is_nonsense() {
             echo: 0,
             end: true,
             again: false,
+            one_shot: false,
         };
-        let packet = header::data(B, CONN, data, false, 84);
+        let packet = frames::data(B, CONN, data, false, 84);
         host.hear(header::unscheduled(packet));
         (host.endpoint.totals().nonsense, host.events.len())
     };
@@ -350,7 +355,7 @@ fn control_packets_of_a_paused_connection_are_lost_by_number_where_too_many_wait
         ..Params::default()
     };
     let mut host = Alone::with(B, &params);
-    host.hear(header::request(B, CONN, 0, 1, false, 84));
+    host.hear(frames::request(B, CONN, 0, 1, false, 84));
     host.after(Span::us(12));
     let frame = Data {
         offset: 0,
@@ -359,17 +364,18 @@ fn control_packets_of_a_paused_connection_are_lost_by_number_where_too_many_wait
         echo: 1,
         end: true,
         again: false,
+        one_shot: false,
     };
-    host.hear(header::data(B, CONN, frame, false, 1078));
+    host.hear(frames::data(B, CONN, frame, false, 1078));
     // The first request after a message is answered twice: with its end, and with what has arrived.
-    host.hear(header::request(B, CONN, 0, 1, false, 84));
+    host.hear(frames::request(B, CONN, 0, 1, false, 84));
     host.after(Span::us(12));
     host.heed(Signal::PausePriority(0));
     let extra = 5;
     let mut out = Packet::EMPTY;
     for _ in 0..FIFO_MAX + extra {
         // Each is answered with what has arrived.
-        host.hear(header::request(B, CONN, 0, 1, false, 84));
+        host.hear(frames::request(B, CONN, 0, 1, false, 84));
         host.step(|endpoint, cx| endpoint.poll_transmit(cx, &mut out));
     }
     assert_eq!(host.endpoint.totals().line_lost, extra as u64);
@@ -379,7 +385,7 @@ fn control_packets_of_a_paused_connection_are_lost_by_number_where_too_many_wait
 fn a_late_request_for_what_has_been_forgotten_opens_nothing() {
     let mut host = Alone::new(B);
     for one_shot in [true, false] {
-        host.hear(header::request(B, CONN, 2920, 1, one_shot, 84));
+        host.hear(frames::request(B, CONN, 2920, 1, one_shot, 84));
         assert_eq!(host.after(Span::ms(1)), ["STOP_ACK unknown here"]);
     }
     assert!(host.endpoint.receivers.is_empty());
@@ -393,10 +399,10 @@ fn a_sender_whose_receiver_has_forgotten_is_done_or_says_that_it_is_not() {
             endpoint.connect(cx, CONN, B, Lifetime::OneMessage);
             endpoint.send(cx, CONN, 1460 * (2 - sent));
         });
-        host.hear(header::credit(A, CONN, 1, 84));
-        host.hear(header::nack(A, CONN, 0, 0, 84));
+        host.hear(frames::credit(A, CONN, 1, 84));
+        host.hear(frames::nack(A, CONN, 0, 0, 84));
         host.after(Span::ms(110));
-        host.hear(header::stop_ack(A, CONN, None, 84));
+        host.hear(frames::stop_ack(A, CONN, None, 84));
         host.after(Span::ms(2));
         let news = format!("{:?}", host.events);
         assert!(
@@ -415,15 +421,15 @@ fn nonsense_from_a_peer_is_counted_and_changes_nothing() {
         endpoint.send(cx, CONN, 5000);
     });
     assert_eq!(host.after(Span::us(1)), ["REQUEST from 0, 4 packets"]);
-    host.hear(header::nack(A, CONN, 1, 0, 84)); // nothing was sent yet
-    host.hear(header::stop_ack(A, CONN, Some(5000), 84));
-    host.hear(header::request(A, CONN, 0, 1, true, 84)); // the other direction
-    host.hear(header::request(A, ConnId(5_000_000), 0, 1, true, 84)); // nobody's connection
-    host.hear(header::credit(A, ConnId(5_000_000), 1, 84));
+    host.hear(frames::nack(A, CONN, 1, 0, 84)); // nothing was sent yet
+    host.hear(frames::stop_ack(A, CONN, Some(5000), 84));
+    host.hear(frames::request(A, CONN, 0, 1, true, 84)); // the other direction
+    host.hear(frames::request(A, ConnId(5_000_000), 0, 1, true, 84)); // nobody's connection
+    host.hear(frames::credit(A, ConnId(5_000_000), 1, 84));
     host.hear(Packet::new(A, CONN, Class::Control, 10, 84)); // no kind of ours
     assert_eq!(host.endpoint.totals().nonsense, 6);
     assert_eq!(host.after(Span::us(1)), Vec::<String>::new());
-    host.hear(header::credit(A, CONN, 1, 84));
+    host.hear(frames::credit(A, CONN, 1, 84));
     assert_eq!(host.after(Span::us(1)), ["DATA 0..1460, credit 1"]);
 }
 
@@ -443,12 +449,12 @@ fn a_nack_for_what_has_been_confirmed_asks_for_nothing() {
         });
         host.after(Span::us(5));
         for n in 1..=3 {
-            host.hear(header::credit(A, CONN, n, 84));
+            host.hear(frames::credit(A, CONN, n, 84));
         }
-        host.hear(header::stop_ack(A, CONN, Some(2920), 84));
-        host.hear(header::nack(A, CONN, 0, 100, 84));
+        host.hear(frames::stop_ack(A, CONN, Some(2920), 84));
+        host.hear(frames::nack(A, CONN, 0, 100, 84));
         host.after(Span::us(5));
-        host.hear(header::credit(A, CONN, 4, 84));
+        host.hear(frames::credit(A, CONN, 4, 84));
         let said = host.after(Span::us(5));
         assert!(
             !said.iter().any(|text| text.contains("again")),
@@ -462,7 +468,7 @@ fn credits_nobody_asked_for_bring_a_stop_and_no_endless_talk() {
     let mut host = Alone::new(A);
     host.step(|endpoint, cx| endpoint.connect(cx, CONN, B, Lifetime::Persistent));
     for n in 0..100 {
-        host.hear(header::credit(A, CONN, n, 84));
+        host.hear(frames::credit(A, CONN, n, 84));
     }
     let said = host.after(Span::ms(100_000));
     assert_eq!(said, vec!["STOP at 0"; 9], "then it rests");
@@ -474,15 +480,15 @@ fn credits_nobody_asked_for_bring_a_stop_and_no_endless_talk() {
 fn a_peer_cannot_make_a_host_keep_more_than_its_share_of_connections() {
     let mut host = Alone::new(B);
     for n in 0..INCOMING_PER_PEER_MAX + 10 {
-        host.hear(header::request(B, ConnId(n), 0, 1, true, 84));
+        host.hear(frames::request(B, ConnId(n), 0, 1, true, 84));
     }
     let kept = host.endpoint.receivers.len();
     assert_eq!(
         (kept, host.endpoint.totals().nonsense),
         (INCOMING_PER_PEER_MAX as usize, 10)
     );
-    host.hear(header::stop(B, CONN, 0, StopReason::Gone, false, 84));
-    host.hear(header::request(
+    host.hear(frames::stop(B, CONN, 0, StopReason::Gone, false, 84));
+    host.hear(frames::request(
         B,
         ConnId(INCOMING_PER_PEER_MAX),
         0,
@@ -519,8 +525,8 @@ fn while_paused(params: &Params, signals: &[Signal]) -> (Vec<String>, u64) {
     for &signal in signals {
         host.heed(signal);
     }
-    host.hear(header::credit(A, CONN, 1, 84));
-    host.hear(header::credit(A, ConnId(6), 1, 84));
+    host.hear(frames::credit(A, CONN, 1, 84));
+    host.hear(frames::credit(A, ConnId(6), 1, 84));
     let said = host.after(Span::us(50));
     (said, host.endpoint.totals().credits_wasted)
 }
