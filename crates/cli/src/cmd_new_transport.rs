@@ -1,4 +1,4 @@
-//! `new-transport`: a crate of one's own with a transport in it, and tidegate around that.
+//! `new-transport`: writes a crate with a transport in it, and tidegate around that.
 //!
 //! What it writes is `examples/fixed-window` under another name: a crate that is built, tested and
 //! held to the conformance suite like everything else here. [ADR 18]

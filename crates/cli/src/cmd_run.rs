@@ -186,7 +186,7 @@ pub(crate) fn run(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i32 
     for warning in &assembled.warnings {
         screen.detail(&format!("warning: {warning}"));
     }
-    // Whoever cannot write at all should not learn it after an hour.
+    // A folder that cannot be written is an error now, not after an hour.
     let folder = match RunFolder::claim(&dir, &myself()) {
         Ok(folder) => folder,
         Err(error) => return screen.fail(exit::IO, &error.to_string()),

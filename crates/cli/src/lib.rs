@@ -52,8 +52,8 @@ pub mod exit {
     pub const INTERRUPTED: i32 = 130;
 }
 
-/// Runs the program with the arguments of this process: all that a `main` has to do, with the
-/// transports that its commands shall know.
+/// Runs the program with the arguments of this process and with these transports: the whole body of
+/// a `main`.
 pub fn run(transports: &Registry) -> ExitCode {
     let code = main_with(std::env::args_os(), transports);
     ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))

@@ -36,7 +36,7 @@ pub(crate) fn catch_interrupts() {
     });
 }
 
-/// Whether a run shall end.
+/// Whether a run must end.
 pub(crate) fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }

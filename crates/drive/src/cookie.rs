@@ -8,8 +8,8 @@
 //!   first packets              ->
 //! ```
 //! Both ends derive a tag per direction from the cookie, and every packet of a transport carries the
-//! one of its direction. Whoever gets a packet from an address that it does not know, or with
-//! another tag, answers UNKNOWN with the packet's own tag, and the sender greets again. The first
+//! one of its direction. On a packet from an unknown address, or with another tag, an end answers
+//! UNKNOWN with the packet's own tag, and the sender greets again. The first
 //! byte's high nibble is 15, which is no version of the transports' header, so that these packets
 //! stay the same under every version.
 //!

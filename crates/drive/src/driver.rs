@@ -453,7 +453,7 @@ impl Core {
         self.line_free = self.line_free.max(self.now) + self.line.of(wire);
     }
 
-    /// One step of the transport, now. Its news are taken up by whoever settles.
+    /// One step of the transport, now. `settle_quietly` takes up its news.
     fn step<R>(&mut self, step: impl FnOnce(&mut dyn Endpoint, &mut Cx<'_>) -> R) -> R {
         let mut cx = Cx {
             now: self.now,

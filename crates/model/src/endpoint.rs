@@ -100,8 +100,8 @@ pub enum Lifetime {
     /// One message from the opener, then both ends forget it.
     OneMessage,
     /// One message from the opener and one from the other end, which may send it as soon as it knows
-    /// of the connection; then both forget it. Whoever does not want to wait for an answer, or to
-    /// give one, has it forgotten: [`Endpoint::forget`].
+    /// of the connection; then both forget it. An end that does not want to wait for an answer,
+    /// or to give one, calls [`Endpoint::forget`].
     Exchange,
     /// Until the run ends.
     Persistent,

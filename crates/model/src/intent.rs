@@ -115,7 +115,7 @@ impl PortSpec {
         self.queues.iter().find(|queue| queue.is_data())
     }
 
-    /// What of it contradicts itself, in words for whoever wrote it.
+    /// Its contradictions, in words for its author.
     ///
     /// # Errors
     /// The first contradiction found.

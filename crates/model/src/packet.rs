@@ -248,7 +248,7 @@ impl Packet {
         self.mark |= PATH;
         self.head[2] = u32::from(path) << 16 | u32::from(path);
     }
-    /// Says that the shared word holds a path: for whoever has read both from a wire.
+    /// Says that the shared word holds a path: for a reader of both from a wire.
     #[inline]
     pub fn take_path(&mut self) {
         self.mark |= PATH;

@@ -1,6 +1,6 @@
 //! Tables, summaries and reports of runs. Knows what happened, never how it was produced.
 //!
-//! Whoever runs something fills a [`RunRecord`]; [`Summary::of`] reduces it to the numbers of
+//! The caller fills a [`RunRecord`]; [`Summary::of`] reduces it to the numbers of
 //! `summary.json`; [`table`] shows them on a terminal, [`Threshold`] judges them, [`report`] draws
 //! them as one HTML page, [`compare`] sets several runs side by side, and [`write_run`] puts it all
 //! into a directory that comes out byte for byte the same for the same scenario and seed.

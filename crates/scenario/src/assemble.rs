@@ -361,7 +361,7 @@ impl Assembled {
         ))
     }
 
-    /// What the simulator is told: for whoever drives it without us.
+    /// What the simulator is told, for callers that drive it themselves.
     pub fn setup<'a>(&self, make: &'a MakeEndpoint<'a>, threads: u16) -> Setup<'a> {
         Setup {
             topology: self.topology.clone(),

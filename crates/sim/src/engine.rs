@@ -514,7 +514,7 @@ impl Shared<'_, '_, '_> {
         }
         let until = self.setup.until;
         clock.stop |= clock.start >= until || between.interrupted;
-        // Only timers are left, of endpoints that will forget something some day.
+        // Only expiry timers remain.
         let quiet = clock.start.since(between.last_hop) > self.quiet;
         let ended = || {
             // SAFETY: all threads wait at the barrier.

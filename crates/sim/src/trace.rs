@@ -1,8 +1,7 @@
-//! What happened to the packets of chosen connections, node by node: recorded where somebody asks,
-//! and free where nobody does.
+//! What happened to the packets of chosen connections, node by node; costs nothing when off.
 //!
-//! A node notes what arrives at it and what is lost at it. When a frame left the node before
-//! follows from its arrival: it is the link's delay and its own serialisation earlier.
+//! A node notes every packet that arrives or is lost there. A frame left the previous node earlier by
+//! the link's delay and its own serialisation, so no node notes departures.
 
 use crate::net::SetupError;
 use crate::setup::{Observer, Outcome, Setup};

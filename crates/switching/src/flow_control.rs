@@ -11,7 +11,7 @@ use units::Time;
 
 /// The flow control of one switch.
 pub trait FlowControl: Send {
-    /// The queue of the egress port that `packet` shall join, where that is not the classifier's choice.
+    /// The queue of the egress port that `packet` must join, if it overrides the classifier's choice.
     fn assign(&mut self, now: Time, passage: &Passage<'_>) -> Option<u8> {
         let _ = (now, passage);
         None

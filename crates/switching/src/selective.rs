@@ -1,8 +1,8 @@
 //! Dropping one class first, with what switches have: WRED by colour, or RED with ECN. [aeolus s4.1]
 //!
 //! Both compare the queue of the moment, not its average (weight 1), with equal lower and upper
-//! thresholds, and so decide alike: whoever is not protected is dropped when `threshold` bytes or more
-//! are waiting.
+//! thresholds, and so decide alike: they drop a packet that is not protected when `threshold` bytes or
+//! more are waiting.
 
 use model::intent::{DropBy, DropSpec};
 use model::{ByClass, Class, Ecn, Packet};
@@ -70,7 +70,7 @@ impl Selective {
     pub fn is_victim(&self, packet: &Packet) -> bool {
         match self {
             Self::Wred { colours, .. } => colours[packet.class()] == Colour::Yellow,
-            // What the switch sees are the two bits, whoever set them. Credits have their own queue.
+            // The switch sees the two bits, not who set them. Credits have their own queue.
             Self::RedEcn { .. } => {
                 packet.ecn() == Ecn::NotCapable && packet.class() != Class::Credit
             }

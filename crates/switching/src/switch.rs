@@ -1,8 +1,8 @@
 //! A switch: packets in by one port, out by another, and what becomes of them in between.
 //!
-//! It does no input or output and asks nobody for the time. Whoever drives it hands in what arrives, in
-//! the order of time, and has it make the choices that are due; an [`Outlet`] takes what leaves. A choice
-//! made at `s` knows of everything that arrived up to `s` and of nothing later, so it may be made late:
+//! It does no input or output and reads no clock. Its driver hands in arrivals in the order of time and
+//! tells it to make the choices that are due; an [`Outlet`] takes departing packets. A choice made at `s`
+//! knows everything that arrived up to `s` and nothing later, so it may be made late:
 //! before the next arrival at its port, and at the end of the driver's window at the latest.
 
 use crate::balance::Balancer;

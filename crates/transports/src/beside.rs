@@ -167,7 +167,7 @@ impl Endpoint for Beside {
     fn check(&self) {
         for lane in &self.lanes {
             lane.endpoint.check();
-            // Whoever may send is behind by one frame for its weight at most, or has been idle.
+            // A transport that may send is behind by one frame for its weight at most, or has been idle.
             let frame = u64::from(u16::MAX) * SCALE / lane.weight;
             assert!(
                 lane.served <= self.clock.saturating_add(frame),

@@ -26,9 +26,9 @@ pub fn registry() -> Registry {
     ])
 }
 
-/// The transports that a program knows: a value that goes from `main` to whoever looks one up.
+/// The transports that a program knows: a value that `main` hands to every user.
 ///
-/// A program of one's own adds to the ones of this repository, and changes nothing here. [ADR 18]
+/// Your program can add to this list without changing this crate. [ADR 18]
 #[derive(Clone)]
 pub struct Registry(Vec<&'static dyn Transport>);
 

@@ -1,7 +1,7 @@
 //! What happened to single packets, and what follows from it: why a message took as long as it did,
 //! the packets of a window for Perfetto and Wireshark.
 //!
-//! Whoever ran the simulation hands over a [`Network`] and its [`Event`]s; [`flights`] puts the events
+//! The caller hands over a [`Network`] and its [`Event`]s; [`flights`] puts the events
 //! of one packet together, [`Why`] walks back from a message's last byte.
 
 mod flights;

@@ -372,7 +372,7 @@ pub fn a_cancelled_message_ends_on_both_sides_after_what_had_left(subjects: &[Su
     });
 }
 
-/// Whoever cancels a question that has arrived, or has not, gets its answer all the same.
+/// The sender of a question cancels it, before or after it arrived, and gets its answer all the same.
 pub fn a_cancelled_question_is_answered(subjects: &[Subject]) {
     each(subjects, |subject| {
         for at in [15, 30, 60, 200, 1_000].map(|us| Time(us * 1_000_000)) {

@@ -384,7 +384,7 @@ impl Receiver {
     fn catch_up(&mut self, cx: &mut Cx<'_>, host: &mut Host, flows: &mut Flows) {
         let (until, ends) = self.pieces.take(self.next());
         for end in ends {
-            // Whoever marks one frame twice, with and without an end, confuses himself alone.
+            // A peer that sends one frame both with and without END only harms itself.
             let payload = (end.at - self.next()).saturating_sub(u64::from(end.blank));
             self.bytes += payload;
             self.message_bytes += payload;
@@ -534,7 +534,7 @@ impl Receiver {
             }
             // DEVIATES(xpass-artefact): it gives credits until the STOP, because it does not know
             // where a message ends; where the STOP is lost that is a waste without end.
-            // Where nobody has to ask before he sends, forgetting too early delivers twice.
+            // With bursts a sender need not ask first: if we forget early, a late packet is delivered again.
             let surely = stop_heard || host.settings.first_rtt == FirstRtt::Silent;
             let forget_at = cx.now
                 + if surely {
