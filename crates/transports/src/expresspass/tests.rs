@@ -58,8 +58,8 @@ fn one_packet_in_the_first_round_trip() {
         pair.run();
         let text = pair.ladder();
         assert!(
-            include_str!("README.md").contains(text.trim_end()),
-            "the README shows it:\n{text}"
+            include_str!("aeolus.md").contains(text.trim_end()),
+            "the page shows it:\n{text}"
         );
     }
 }

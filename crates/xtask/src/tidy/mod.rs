@@ -6,6 +6,7 @@
 mod docs;
 mod edges;
 mod experiments;
+mod pages;
 mod text;
 mod transports;
 
@@ -39,10 +40,11 @@ impl fmt::Display for Finding {
 
 /// Runs every rule.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let rules: [fn(&Tree) -> Vec<Finding>; 10] = [
+    let rules: [fn(&Tree) -> Vec<Finding>; 11] = [
         edges::only_known_edges,
         transports::registered_and_whole,
         transports::deviations_are_listed,
+        pages::keep_their_form,
         text::no_forbidden_words,
         text::no_long_files,
         text::known_papers,

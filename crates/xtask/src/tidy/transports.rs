@@ -57,15 +57,14 @@ pub(super) fn registered_and_whole(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Every source of deviations that the code names is named on the transport's page as often as
+/// Every source of deviations that the code names is named on the transport's pages as often as
 /// there are deviations, at least.
 pub(super) fn deviations_are_listed(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for folder in folders(tree) {
-        let page = format!("{BASE}{folder}/README.md");
-        let listed = tree.files.get(&page).map_or("", String::as_str);
-        let mut marked: BTreeMap<&str, Vec<(&str, usize)>> = BTreeMap::new();
         let code = format!("{BASE}{folder}/");
+        let pages: String = tree.within(&code, ".md").map(|(_, text)| text).collect();
+        let mut marked: BTreeMap<&str, Vec<(&str, usize)>> = BTreeMap::new();
         for (path, text) in tree.within(&code, ".rs") {
             for (line, source) in marks(text) {
                 marked.entry(source).or_default().push((path, line));
@@ -73,12 +72,14 @@ pub(super) fn deviations_are_listed(tree: &Tree) -> Vec<Finding> {
         }
         for (source, places) in marked {
             let mark = format!("{MARK}{source})");
-            let told = listed.matches(mark.as_str()).count();
+            let told = pages.matches(mark.as_str()).count();
             for (path, line) in places.into_iter().skip(told) {
                 findings.push(Finding::new(
                     path,
                     line,
-                    format!("list this {mark} in {page}, one line each, with what it changes"),
+                    format!(
+                        "list this {mark} in {code}README.md, one line each, with what it changes"
+                    ),
                 ));
             }
         }
@@ -155,5 +156,10 @@ mod tests {
         let found = |page| places(&deviations_are_listed(&whole(LIB, code, page)));
         assert_eq!(found(""), [format!("{sender}:2"), format!("{sender}:3")]);
         assert_eq!(found(page), [format!("{sender}:3")]);
+        // A variant's page in the same folder tells as well.
+        let mut tree = whole(LIB, code, page);
+        let variant = "crates/transports/src/homa/variant.md".to_owned();
+        tree.files.insert(variant, page.to_owned());
+        assert_eq!(deviations_are_listed(&tree), []);
     }
 }

@@ -1,0 +1,119 @@
+//! The pages of transports have one form, so that a reader finds the same thing at the same place.
+
+use super::{Finding, Tree, numbered};
+
+/// Where the pages of this repository's transports are: every Markdown file below it is one.
+const BASE: &str = "crates/transports/src/";
+/// The page that `new-transport` writes.
+const TEMPLATE: &str = "examples/fixed-window/src/fixed_window/README.md";
+/// The headings of every page, in order. (CONTRIBUTING.md, "The page of a transport")
+const FORM: [&str; 10] = [
+    "In one minute",
+    "One message",
+    "State machines",
+    "What it asks of ports",
+    "Parameters and profiles",
+    "Deviations",
+    "Decisions where sources are silent",
+    "Evidence",
+    "When it wins",
+    "Files",
+];
+
+/// Every page has the headings of the form, all of them, in order and with text below each.
+pub(super) fn keep_their_form(tree: &Tree) -> Vec<Finding> {
+    tree.within(BASE, ".md")
+        .chain(tree.within(TEMPLATE, ""))
+        .filter_map(|(path, text)| departure(path, text))
+        .collect()
+}
+
+/// The first departure of a page from the form.
+fn departure(path: &str, text: &str) -> Option<Finding> {
+    let mut found: Vec<(usize, &str)> = Vec::new();
+    let mut empty = Vec::new();
+    let mut fenced = false;
+    for (number, line) in numbered(text) {
+        fenced ^= line.starts_with("```");
+        match line.strip_prefix("## ") {
+            Some(heading) if !fenced => {
+                found.push((number, heading));
+                empty.push(true);
+            }
+            _ => {
+                if let Some(last) = empty.last_mut().filter(|_| !line.is_empty()) {
+                    *last = false;
+                }
+            }
+        }
+    }
+    for (place, wanted) in FORM.iter().enumerate() {
+        let (line, heading) = found.get(place).copied().unwrap_or((1, "nothing"));
+        if heading != *wanted {
+            let message =
+                format!("the page of a transport has '## {wanted}' here, not '{heading}'");
+            return Some(Finding::new(path, line, message));
+        }
+        if empty[place] {
+            let message =
+                format!("say something under '{wanted}', if only why there is nothing to say");
+            return Some(Finding::new(path, line, message));
+        }
+    }
+    let (line, heading) = *found.get(FORM.len())?;
+    let message =
+        format!("'{heading}' is not in the form; make it '###' under one of its headings");
+    Some(Finding::new(path, line, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::places;
+    use super::*;
+
+    fn whole() -> String {
+        let parts: Vec<_> = FORM
+            .iter()
+            .map(|it| format!("## {it}\n\nText.\n"))
+            .collect();
+        format!("# Homa\n\n{}", parts.concat())
+    }
+
+    fn found(page: &str) -> Vec<String> {
+        places(&keep_their_form(&Tree::of(&[
+            ("crates/transports/src/homa/README.md", page),
+            ("docs/other.md", "## Anything\n"),
+        ])))
+    }
+
+    #[test]
+    fn a_page_in_the_form_is_fine() {
+        let nothing: [&str; 0] = [];
+        assert_eq!(found(&whole()), nothing);
+        let code = whole().replace("Text.", "### Part\n\n```text\n## no heading\n```");
+        assert_eq!(found(&code), nothing);
+    }
+
+    #[test]
+    fn each_departure_from_the_form_is_found_where_it_is() {
+        let page = "crates/transports/src/homa/README.md";
+        let absent = whole().replace("## Deviations\n\nText.\n", "");
+        assert_eq!(found(&absent), [format!("{page}:18")]);
+        let swapped = whole()
+            .replace("## Files", "## X")
+            .replace("## Evidence", "## Files");
+        assert_eq!(found(&swapped), [format!("{page}:24")]);
+        let short = whole().replace("## Files\n\nText.\n", "");
+        assert_eq!(found(&short), [format!("{page}:1")]);
+        let more = format!("{}## More\n\nText.\n", whole());
+        assert_eq!(found(&more), [format!("{page}:33")]);
+        let silent = whole().replace("## Evidence\n\nText.\n", "## Evidence\n\n");
+        assert_eq!(found(&silent), [format!("{page}:24")]);
+    }
+
+    #[test]
+    fn the_page_that_new_transport_writes_is_held_to_it_as_well() {
+        let tree = Tree::of(&[(TEMPLATE, "# fixed-window\n")]);
+        assert_eq!(places(&keep_their_form(&tree)), [format!("{TEMPLATE}:1")]);
+    }
+}
