@@ -84,9 +84,39 @@ def test_the_page_of_experiments_is_what_the_program_says() -> None:
     assert done.stdout == page.read_text("utf-8"), "write it anew with ./tg docs"
 
 
-@pytest.mark.parametrize("page", ["tutorial.md", "why.md"])
+def test_every_page_of_the_site_is_in_its_navigation(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, DOCS / "site.py", tmp_path], check=True)
+    pages = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.md")}
+    # Decisions are listed on a page of their own.
+    pages = {page for page in pages if not re.match(r"adr/\d", page)}
+    listed = re.findall(r'= "([\w/-]+\.md)"', (ROOT / "zensical.toml").read_text("utf-8"))
+    assert sorted(listed) == sorted(pages)
+    assert "transports/expresspass.md" in pages
+
+
+def test_links_of_the_site_lead_to_its_pages(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, DOCS / "site.py", tmp_path], check=True)
+    links = [
+        (page, target)
+        for page in tmp_path.rglob("*.md")
+        for target in re.findall(r"\]\((?!https?:)([^)#\s]+)", page.read_text("utf-8"))
+    ]
+    assert len(links) > 50
+    assert [link for link in links if not (link[0].parent / link[1]).exists()] == []
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "docs/tutorial.md",
+        "docs/why.md",
+        "crates/transports/src/dctcp/README.md",
+        "crates/transports/src/expresspass/README.md",
+        "crates/transports/src/expresspass/aeolus.md",
+    ],
+)
 def test_every_transcript_is_what_comes_out(page: str, tmp_path: Path) -> None:
-    path = DOCS / page
+    path = ROOT / page
     text = path.read_text("utf-8")
 
     def rerun(block: re.Match[str]) -> str:

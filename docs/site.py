@@ -1,0 +1,80 @@
+"""Collect the pages of the site in one folder, with links that hold there.
+
+    python docs/site.py target/pages
+
+The site is docs/, and the pages that live next to what they describe: transports, the driver, the
+files at the top of the repository. A link to a file outside the site keeps only its text.
+"""
+
+import posixpath
+import re
+import shutil
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TRANSPORTS = "crates/transports/src"
+# Pages outside docs/ and the transports' folders, by their place in the site.
+OTHERS = {
+    "ARCHITECTURE.md": "architecture.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "STYLE.md": "style.md",
+    "crates/drive/README.md": "wire.md",
+    "examples/README.md": "examples.md",
+    "examples/fixed-window/src/fixed_window/README.md": "transports/fixed-window.md",
+}
+LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
+FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+
+
+def pages() -> dict[str, str]:
+    """Every file of the site: where it is in the repository, and where in the site."""
+    found = dict(OTHERS)
+    for path in sorted((ROOT / "docs").rglob("*")):
+        if path.is_file() and path.suffix in {".md", ".svg"}:
+            found[path.relative_to(ROOT).as_posix()] = path.relative_to(ROOT / "docs").as_posix()
+    for path in sorted((ROOT / TRANSPORTS).glob("*/*.md")):
+        name = path.parent.name if path.stem == "README" else f"{path.parent.name}-{path.stem}"
+        found[path.relative_to(ROOT).as_posix()] = f"transports/{name}.md"
+    return found
+
+
+def moved(text: str, source: str, places: dict[str, str]) -> str:
+    """The text of `source` with links between places of the site."""
+    here = posixpath.dirname(places[source])
+
+    def link(match: re.Match[str]) -> str:
+        picture, words, target, anchor = match.groups("")
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+        place = places.get(target) or ("index.md" if target == "README.md" else "")
+        if not place:
+            return words
+        return f"{picture}[{words}]({posixpath.relpath(place, here or '.')}{anchor})"
+
+    # Code is kept as it is.
+    parts: list[str] = []
+    end = 0
+    for fence in FENCE.finditer(text):
+        parts += [LINK.sub(link, text[end : fence.start()]), fence[0]]
+        end = fence.end()
+    return "".join([*parts, LINK.sub(link, text[end:])])
+
+
+def write(folder: Path) -> None:
+    """Write the site's pages into `folder`, and nothing of an earlier time."""
+    shutil.rmtree(folder, ignore_errors=True)
+    places = pages()
+    for source, place in places.items():
+        out = folder / place
+        out.parent.mkdir(parents=True, exist_ok=True)
+        if source.endswith(".md"):
+            text = (ROOT / source).read_text("utf-8")
+            out.write_text(moved(text, source, places), "utf-8")
+        else:
+            shutil.copyfile(ROOT / source, out)
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))
