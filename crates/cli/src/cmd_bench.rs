@@ -247,7 +247,7 @@ fn against(command: &str) -> Result<f64, Failure> {
     Ok(seconds * 1e9 / hops)
 }
 
-/// The last number in `text` that stands before the word hops or packet-hops.
+/// The last number in `text` before the word hops or packet-hops.
 fn hops_in(text: &str) -> Option<f64> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let is_hops = |word: &str| {

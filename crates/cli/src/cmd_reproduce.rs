@@ -389,7 +389,7 @@ fn cases<'a>(expected: &'a Expected, args: &ReproduceArgs) -> Vec<&'a Case> {
     };
     let mut bases: Vec<&str> = Vec::new();
     let mut chosen = Vec::new();
-    // What a case is compared with stands before it, and may be compared in turn.
+    // A case is compared with an earlier one, which may be compared in turn.
     for case in expected.cases.iter().rev() {
         if asked(case) || bases.contains(&case.name.as_str()) {
             bases.extend(case.rows.iter().filter_map(|row| row.against.as_deref()));

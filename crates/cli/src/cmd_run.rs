@@ -140,7 +140,7 @@ pub(crate) fn fingerprint(args: &ScenarioArgs, global: &Global, screen: &Screen)
     viewer.finish();
     match record {
         Ok(record) if record.status == results::Status::Interrupted => {
-            // Of a part of a run there is a hash, too, and nobody could tell it from the run's.
+            // A part of a run has a hash, too, and a reader could not tell it from the run's.
             screen.fail(
                 exit::INTERRUPTED,
                 "interrupted: there is no fingerprint of a part of a run",

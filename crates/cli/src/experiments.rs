@@ -415,7 +415,7 @@ impl Number {
 
 #[cfg(test)]
 impl Row {
-    /// A row as it stands in a file.
+    /// A row as a file writes it.
     pub(crate) fn parse(text: &str) -> Self {
         let spec: RowSpec = toml::from_str(text).expect("a row");
         spec.at(&Vec::new()).expect("no axis").expect("a number")

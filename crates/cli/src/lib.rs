@@ -59,7 +59,7 @@ pub fn run(transports: &Registry) -> ExitCode {
     ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
 }
 
-/// The words that start this program again; its own file where nobody said otherwise.
+/// The words that start this program again; its own file by default.
 static LAUNCHER: OnceLock<Vec<OsString>> = OnceLock::new();
 
 /// Says how to start this program again, where it is not a file of its own but a module of an

@@ -491,7 +491,7 @@ fn grown(
     up_to(until) - up_to(from)
 }
 
-/// See [`Metric::Marked`]; not a number where nobody marks.
+/// See [`Metric::Marked`]; not a number where no port marks.
 fn marked(record: &RunRecord, window: Option<Span2>) -> f64 {
     let (from, until) = bounds(record, window);
     let (mut marks, mut frames) = (0, 0.0);

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 /// Columns of a terminal that does not say how wide it is.
 const WIDTH: usize = 120;
 
-/// The terminal, or what stands in its place.
+/// The terminal, or its replacement.
 pub(crate) struct Screen {
     quiet: bool,
     verbose: bool,

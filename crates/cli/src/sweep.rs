@@ -143,7 +143,7 @@ impl Decimal {
     }
 }
 
-/// Three decimals that share a unit, which may stand at any of them.
+/// Three decimals that share a unit; any of them may carry it.
 fn decimals(texts: [&str; 3]) -> Option<(String, [Decimal; 3])> {
     let mut unit = String::new();
     let mut found = [Decimal { value: 0, scale: 0 }; 3];

@@ -142,7 +142,7 @@ pub struct Stats {
     pub cut: u64,
     /// Packets whose bytes the sink did not take.
     pub sink_errors: u64,
-    /// Packets of connections that nobody opened.
+    /// Packets of connections that were never opened.
     pub unopened: u64,
     /// Transport packets from addresses that are not proven.
     pub strangers: u64,

@@ -248,7 +248,7 @@ impl Baker {
             || period > 0 && greeting.cookie == self.of_period(period - 1, from, greeting)
     }
 
-    /// A number that nobody else can guess.
+    /// A number that no other host can guess.
     pub(crate) fn nonce(&mut self) -> u64 {
         self.nonces += 1;
         // Nine bytes, where a cookie hashes 26: the two never meet.

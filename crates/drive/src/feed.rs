@@ -1,6 +1,6 @@
 //! Any bytes as datagrams and calls: what a fuzzer drives a driver with.
 //!
-//! A driver stands on a wire in memory. Its peer has proven its address and lies from then on: the
+//! A driver runs on a wire in memory. Its peer has proven its address and lies from then on: the
 //! script says which packets of the transport it sends, with the tag and the cookie that the driver
 //! expects, which bytes it sends besides, what strangers send, and what the application does. Nothing
 //! of that may make the driver panic, break an invariant or hold more than its bounds.

@@ -45,7 +45,7 @@ impl Hub {
         }
     }
 
-    /// Delivers a datagram that says it comes from `from`; nobody checks.
+    /// Delivers a datagram that says it comes from `from`; this is not checked.
     pub fn deliver(&self, from: SocketAddrV4, to: SocketAddrV4, tos: u8, bytes: &[u8]) {
         let mut queues = self.0.queues.borrow_mut();
         if let Some(queue) = queues.get_mut(&to)

@@ -203,7 +203,7 @@ pub(crate) enum Arrival {
     Live { conn: ConnId, new: bool },
     /// Of a connection that is through here.
     Late(ConnId),
-    /// Of a connection that nobody has opened yet, and the packet does not open it either.
+    /// Of a connection that is not open yet, and the packet does not open it either.
     Unopened,
     /// It would open one too many.
     Full,

@@ -316,7 +316,7 @@ fn socklen(size: usize) -> libc::socklen_t {
 fn passing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
-        // Refused: the echo of a datagram that found nobody.
+        // Refused: the echo of a datagram that found no receiver.
         io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted | io::ErrorKind::ConnectionRefused
     )
 }

@@ -43,7 +43,7 @@ static OPEN: Gates = Gates {
 };
 
 impl Gates {
-    /// The gates of a line that nobody pauses.
+    /// The gates of a line without pauses.
     pub fn open() -> &'static Self {
         &OPEN
     }
@@ -170,7 +170,7 @@ impl Gates {
     pub fn excuse_all(&self, now: Time, priority: u8, wait: Span) -> Option<Time> {
         let resumed = self.resumed[usize::from(priority & 7)];
         let from = if self.may_say(priority) { resumed } else { now };
-        // Nobody was ever paused at the beginning of time.
+        // At the beginning of time no queue was ever paused.
         Some(from.after(wait)).filter(|&later| from > Time::ZERO && later > now)
     }
 

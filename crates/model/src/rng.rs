@@ -1,5 +1,5 @@
 //! Random numbers that a frozen formula gives: one stream per entity, so that adding a host, or
-//! running late or on another thread, shifts nobody else's draws.
+//! running late or on another thread, shifts the draws of no other entity.
 //!
 //! The generator is SplitMix64 (Steele, Lea, Flood, OOPSLA 2014) started at a key mixed from seed,
 //! kind and number of the entity. It is part of every published fingerprint: never change it.

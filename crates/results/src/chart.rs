@@ -590,7 +590,7 @@ pub(crate) struct HeatMap {
     pub(crate) label: String,
     pub(crate) x: Axis,
     pub(crate) rows: Vec<(String, Vec<u64>)>,
-    /// What the darkest shade stands for, in words.
+    /// What the darkest shade means, in words.
     pub(crate) darkest: String,
 }
 

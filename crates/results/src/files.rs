@@ -365,7 +365,7 @@ pub fn flows_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
         .try_for_each(|flow| flow_line(&mut line, out, flow, run.names(), run.end))
 }
 
-/// A name as it stands in a column title: `buffer_full`.
+/// A name as a column title writes it: `buffer_full`.
 pub(crate) fn snake(name: &str) -> String {
     name.replace([' ', '-'], "_")
 }

@@ -64,7 +64,7 @@ pub struct RunRecord {
     pub stuck: Vec<StuckRow>,
     /// What does not add up, where packets went missing unaccounted.
     pub conservation: Result<(), String>,
-    /// Where the time of the slowest messages went, the slowest first; empty where nobody asked.
+    /// Where the time of the slowest messages went, the slowest first; empty unless asked for.
     pub why: Vec<Why>,
 }
 

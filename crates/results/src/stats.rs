@@ -145,7 +145,7 @@ impl<T: Value> Sorted<T> {
 }
 
 /// Jain's fairness index: 1 where all have the same, 1/n where one has all. [Jain 1984]
-/// `None` where nobody has anything.
+/// `None` where all have nothing.
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let (sum, squares) = shares
         .iter()

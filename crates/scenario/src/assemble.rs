@@ -85,7 +85,7 @@ pub trait Watch {
     }
 }
 
-/// Nobody looks on.
+/// An observer that observes nothing.
 pub struct Alone;
 impl Watch for Alone {}
 

@@ -16,7 +16,7 @@ pub struct SourceText {
 /// Where a value is written.
 #[derive(Clone, Debug)]
 pub struct Origin {
-    /// The text it stands in.
+    /// The text that contains it.
     pub source: Arc<SourceText>,
     /// Its bytes there.
     pub span: Range<usize>,
@@ -84,7 +84,7 @@ impl Diagnostic {
         }
     }
 
-    /// Adds the reason that stands beside the marked text.
+    /// Adds the reason that is printed next to the marked text.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();

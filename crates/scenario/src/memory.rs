@@ -84,7 +84,7 @@ impl Need {
     }
 }
 
-/// Refuses networks whose routing table nobody would wait for.
+/// Refuses networks whose routing table would take too long to build.
 pub(crate) fn routable(section: &Section, size: Size) -> Result<(), Diagnostic> {
     if size.routes <= ROUTES_MAX {
         return Ok(());
@@ -137,7 +137,7 @@ pub(crate) fn samples(ports: u64, time: Span, every: Span, most: u64) -> u64 {
 }
 
 /// Memory that a process may have here: of the machine, of its control group, or of its limits, the
-/// least. Everything where nobody says.
+/// least. Everything where the system does not say.
 pub fn of_machine() -> Bytes {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let number = |text: &str| text.split_whitespace().find_map(|word| word.parse().ok());

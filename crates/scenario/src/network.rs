@@ -282,7 +282,7 @@ pub(crate) fn port(
 }
 
 /// Why a queue before a host's line cannot do what `port` does: it must know at arrival when a packet
-/// leaves. `None` where it can, or where nobody asks.
+/// leaves. `None` where it can, or where the scenario asks for no such queue.
 fn unfit_for_hosts(scenario: &Scenario, port: &PortSpec) -> Option<Diagnostic> {
     if !scenario.switch.flag("host_queue") {
         return None;
@@ -578,7 +578,7 @@ pub(crate) fn links(topology: &Topology, pattern: &str) -> Result<Vec<LinkId>, S
     })
 }
 
-/// Whether `name` fits a pattern in which each `*` stands for any text.
+/// Whether `name` fits a pattern in which each `*` matches any text.
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

@@ -200,7 +200,7 @@ fn resolve(
     match scenario {
         Some(scenario) if errors.is_empty() => Ok(scenario),
         _ => {
-            // As they stand in the file, the command line last.
+            // In the order of the file, the command line last.
             errors.sort_by_key(|e| {
                 let at = e.origin.as_ref();
                 at.map(|o| (o.source.name.starts_with("--"), o.span.start))
@@ -647,7 +647,7 @@ fn def(name: &str) -> &'static TableDef {
     fields::table(name).expect("the tables are fixed")
 }
 
-/// The place of a table that nobody has written.
+/// The place of a table that the scenario does not have.
 fn nowhere() -> Origin {
     static SOURCE: LazyLock<Arc<SourceText>> = LazyLock::new(|| {
         Arc::new(SourceText {

@@ -226,7 +226,7 @@ fn number(data: &Data) -> f64 {
 }
 
 impl Value {
-    /// The value as it stands in a scenario file.
+    /// The value as a scenario file writes it.
     pub(crate) fn toml(&self) -> toml::Value {
         match self {
             Self::Rate(x) => toml::Value::String(x.to_string()),

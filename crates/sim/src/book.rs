@@ -8,7 +8,7 @@ use topology::Topology;
 use units::{Span, Time};
 use workload::{Start, Traffic};
 
-/// Something that a host does of its own accord.
+/// Something that a host does unasked by any packet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Action {
     /// Opens a connection.

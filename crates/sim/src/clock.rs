@@ -1,4 +1,4 @@
-//! Where a run stands, the same for all its threads.
+//! How far a run is, the same for all its threads.
 
 use crate::setup::Observer;
 use units::Time;

@@ -608,7 +608,7 @@ impl Shared<'_, '_, '_> {
         between.interrupted |= !go_on;
     }
 
-    /// Looks at every probed port and flow as they stand at `at`.
+    /// Samples every probed port and flow at `at`.
     fn sample(&self, at: Time) -> (Vec<PortSample>, Vec<FlowSample>) {
         // SAFETY: all other threads wait at the barrier.
         let kind = |node: u32| unsafe { &(*self.net.nodes[node as usize].get()).kind };
@@ -661,7 +661,7 @@ impl Shared<'_, '_, '_> {
         let _guard = Guard(&self.barrier);
         loop {
             self.barrier.wait(|| self.go_on(thread));
-            // SAFETY: nobody writes the clock until all threads have come to the barrier again.
+            // SAFETY: no thread writes the clock until all have come to the barrier again.
             let mut clock = unsafe { (*self.between.get()).clock };
             if clock.attend {
                 if thread == 0 {

@@ -82,7 +82,7 @@ pub(crate) struct Log {
     pub(crate) ended: u64,
     /// The latest moment at which anything happened.
     pub(crate) last: Time,
-    /// Messages that ended twice or that nobody sent: a mistake of ours.
+    /// Messages that ended twice or were never sent: a mistake of ours.
     pub(crate) unexpected: u64,
     /// Packets that a transport would have sent although their gate was closed: a mistake of ours.
     pub(crate) breaches: u64,

@@ -48,7 +48,7 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
     let mut log = Log::default();
     let news = net::lookahead(setup);
     let (mut flying, mut sent, mut end) = (Flying::new(), 0, Time::ZERO);
-    // Moments at which a node wants to act of its own accord; stale ones are harmless.
+    // Moments at which a node wants to act unasked; stale ones are harmless.
     let mut wakes = BinaryHeap::new();
     for (number, node) in nodes.iter().enumerate() {
         if let Kind::Host(host) = &node.kind {

@@ -253,7 +253,7 @@ impl Drop for Ring {
         loop {
             // SAFETY: chunks from head to tail are linked, live, and came from `Box::into_raw`.
             let next = unsafe { (*chunk).next };
-            // SAFETY: the same; nobody else refers to it any more.
+            // SAFETY: the same; no other reference to it is left.
             drop(unsafe { Box::from_raw(chunk) });
             if chunk == last {
                 return;

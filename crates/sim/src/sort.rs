@@ -9,7 +9,7 @@ const INSERTION_MAX: usize = 16;
 /// Buckets of the counting pass.
 pub(crate) const BUCKETS: usize = 64;
 
-/// Sorts arrivals by moment, then by ingress port: the keys of one port already stand in order.
+/// Sorts arrivals by moment, then by ingress port: the keys of one port are already in order.
 ///
 /// Every key's moment, counted from the window's start and shifted right by `bucket_shift`, is below
 /// [`BUCKETS`]: ports send no frame that would arrive within the window.

@@ -72,7 +72,7 @@ pub struct Port {
     /// Something waits that gates alone keep: nothing may pass it.
     held_back: bool,
     shapes_credits: bool,
-    /// For a first-in first-out port: below this wait, nobody is dropped or marked.
+    /// For a first-in first-out port: below this wait, no packet is dropped or marked.
     quiet_below: Span,
     /// For a first-in first-out port: the longest time that the line was promised ahead.
     promised_max: Span,

@@ -46,7 +46,7 @@ impl Discipline for StrictPriority {
     #[inline]
     fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
         let size = u64::from(packet.size);
-        // Far from full nobody need know what is left of the frame on the line.
+        // Far from full the rest of the frame on the line does not matter.
         if self.bytes + size + u64::from(self.largest) > self.limit
             && self.bytes + size + line.bytes(now) > self.limit
         {

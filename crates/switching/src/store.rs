@@ -15,7 +15,7 @@ pub(crate) enum Store {
     PerFlow(Flows),
 }
 
-/// Connections that wait, each with its packets; those that may send stand in a ring.
+/// Connections that wait, each with its packets; those that may send are in a ring.
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
     waiting: BTreeMap<ConnId, VecDeque<Packet>>,

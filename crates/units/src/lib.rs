@@ -158,7 +158,7 @@ impl LineTime {
             self.rate.serialize(Bytes(bytes))
         }
     }
-    /// Bytes that leave in `span`, rounded up: what still stands in a queue that drains in `span`.
+    /// Bytes that leave in `span`, rounded up: what is left in a queue that drains in `span`.
     #[inline]
     pub fn bytes(self, span: Span) -> u64 {
         if self.ps_per_byte != 0 {

@@ -45,7 +45,7 @@ impl Incast {
     /// The messages.
     ///
     /// # Errors
-    /// If there is no such receiver or nobody to send.
+    /// If there is no such receiver or no sender.
     pub fn generate(&self, seed: u64) -> Result<Traffic, WorkloadError> {
         let mut flows = OneShots::default();
         self.push_to(&mut flows, &self.who(seed)?, self.start, 0, seed);
@@ -100,7 +100,7 @@ impl RecurringIncast {
     /// The messages: incasts whose beginnings are a Poisson process.
     ///
     /// # Errors
-    /// If there is no such receiver, nobody to send, an impossible load or too much to send.
+    /// If there is no such receiver, no sender, an impossible load or too much to send.
     pub fn generate(&self, seed: u64) -> Result<Traffic, WorkloadError> {
         at_least("rounds", self.rounds, 1)?;
         if !(self.load > 0.0 && self.load <= 1.0) {
@@ -167,7 +167,7 @@ impl RequestResponse {
     /// The messages; requests have the tag `request`, responses `response`.
     ///
     /// # Errors
-    /// If there is no such master, nobody to answer, or too much to ask.
+    /// If there is no such master, no worker to answer, or too much to ask.
     pub fn generate(&self, seed: u64) -> Result<Traffic, WorkloadError> {
         at_least("hosts", self.hosts, 2)?;
         at_least("workers", self.workers, 1)?;

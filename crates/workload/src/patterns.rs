@@ -9,7 +9,7 @@ use units::{Span, Time};
 /// To whom each host sends in a permutation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Partner {
-    /// A random permutation in which nobody sends to itself, all such being equally likely.
+    /// A random permutation in which no host sends to itself; all of these are equally likely.
     Random,
     /// The host this many places further on.
     Shift(u32),

@@ -282,7 +282,7 @@ impl Core {
                     self.news.push(News::Transport(event));
                 }
             }
-            // What is said of a connection that is through concerns nobody any more.
+            // News of a finished connection matters no more.
             Event::Stopped { conn } | Event::AskedAgain { conn } if self.peers.is_live(conn) => {
                 self.news.push(News::Transport(event));
             }

@@ -12,7 +12,7 @@ use crate::summary::Summary;
 use crate::threshold::Verdict;
 use units::{Bytes, Rate, Span, Time};
 
-/// The resolved scenario is cut here; it stands whole in `resolved.toml`.
+/// The page cuts the resolved scenario here; `resolved.toml` has the whole.
 const SCENARIO_MAX: usize = 150_000;
 
 /// The report as HTML.
@@ -51,7 +51,7 @@ pub fn html(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> String 
     .render(&crate::files::to_json(summary))
 }
 
-/// Sections of half a page stand in pairs; the last of an odd number takes the whole width.
+/// Sections of half a page come in pairs; the last of an odd number takes the whole width.
 pub(crate) fn pair_up(sections: &mut [Section]) {
     if sections.iter().filter(|section| !section.wide).count() % 2 == 1
         && let Some(last) = sections.iter_mut().rfind(|section| !section.wide)

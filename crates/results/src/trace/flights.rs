@@ -2,7 +2,7 @@
 //!
 //! Packets carry no number of their own. Packets of a connection whose heads are equal are told apart
 //! by order: the first that came into a node is the first that left it. Where a network reorders such
-//! twins, their times may be exchanged; nobody can tell, because they are equal.
+//! twins, their times may be exchanged; no reader can tell, because they are equal.
 
 use super::{Event, Network, What};
 use model::{DropReason, Packet};

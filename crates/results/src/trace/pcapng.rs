@@ -142,7 +142,7 @@ pub fn pcapng(out: &mut dyn Write, network: &Network, flights: &[Flight]) -> io:
     Ok(())
 }
 
-/// Four bytes of an address that stand for a host.
+/// Four bytes of an address that identify a host.
 fn address(first: u8, host: u32) -> [u8; 4] {
     let [_, a, b, c] = (host + 1).to_be_bytes();
     [first, a, b, c]

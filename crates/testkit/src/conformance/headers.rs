@@ -61,7 +61,7 @@ fn there_and_back(layout: &Layout, kind: &KindOf, rng: &mut Rng) {
     }
 }
 
-/// A packet of a kind with any values that may stand together.
+/// A packet of a kind with any values that are legal together.
 fn any(layout: &Layout, kind: &KindOf, rng: &mut Rng) -> Packet {
     for _ in 0..DRAWS {
         let mut bits = Bits::NONE;

@@ -18,7 +18,7 @@ fn heap() -> i64 {
 
 fn add(bytes: usize, sign: i64) {
     let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-    // A thread that is ending has no counter any more, and nobody who asks.
+    // A thread that is ending has no counter any more, and no reader of it.
     let _ = HEAP.try_with(|held| held.set(held.get() + sign * bytes));
 }
 
@@ -190,7 +190,7 @@ const FLOOD: u32 = 200;
 /// Heap that one of them may take. [ours: a sender, a receiver and a controller of fat transports]
 const OPENING_MAX: i64 = 1_024;
 
-/// Openings that nobody follows up cost little, and go away.
+/// Openings without a follow-up cost little, and go away.
 pub fn a_flood_of_openings_is_bounded_and_expires(subjects: &[Subject]) {
     is_counting();
     each(subjects, |subject| {

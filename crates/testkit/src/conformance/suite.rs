@@ -1,4 +1,4 @@
-//! The stories: each is a function over the subjects, and a test in whoever lists it.
+//! The stories: each is a function over the subjects, and a test in every crate that lists it.
 
 use super::{Failures, Subject, each};
 use crate::{A, B, C, Chaos, Pair, conversation};

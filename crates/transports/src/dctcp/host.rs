@@ -301,7 +301,7 @@ impl Host {
             conn.state = State::Open;
             self.settle(slot);
         } else {
-            // Nobody can send before we have heard that the connection is open.
+            // The other end cannot send before we have heard that the connection is open.
             self.totals.nonsense += 1;
         }
         accepted

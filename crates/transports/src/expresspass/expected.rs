@@ -16,7 +16,7 @@ pub(super) struct Expected {
     beyond: u64,
     /// Packets of it that are known to be lost.
     lost: u64,
-    /// Credits that the own line dropped: nobody will answer them.
+    /// Credits that the own line dropped: they will bring no answer.
     dropped: u64,
     /// A credit is held back.
     held: bool,

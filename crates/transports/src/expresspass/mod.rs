@@ -291,7 +291,7 @@ impl ExpressPassHost {
     fn forget_sender(&mut self, cx: &mut Cx<'_>, slot: u32) {
         let sender = self.senders.remove(slot);
         self.sender_of.remove(sender.conn);
-        // Nobody answers a question that did not arrive.
+        // A question that did not arrive gets no answer.
         if sender.asks_in_vain()
             && let Some(answer) = self.receiver_of.get(sender.conn)
             && self.receivers[answer].has_nothing()
@@ -378,7 +378,7 @@ impl ExpressPassHost {
         self.answer_gone(cx, conn);
     }
 
-    /// The receiver learns that nobody here knows the connection: one small packet for one.
+    /// The receiver learns that this host does not know the connection: one small packet for one.
     fn answer_gone(&mut self, cx: &Cx<'_>, conn: ConnId) {
         let Some(peer) = cx.peers.peer(self.id, conn) else {
             self.host.totals.nonsense += 1;

@@ -64,7 +64,7 @@ pub(super) struct Receiver {
     pub(super) in_run: bool,
 }
 
-/// Where it stands. [xpass artefact, xpass.cc]
+/// Its phase. [xpass artefact, xpass.cc]
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     /// Gives no credits; waits for a request until it is forgotten.

@@ -33,7 +33,7 @@ pub(super) struct Sender {
     pub(super) early: Option<Box<Early>>,
 }
 
-/// Where it stands. [xpass artefact, xpass.cc]
+/// Its phase. [xpass artefact, xpass.cc]
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     /// Nothing to send.
@@ -227,7 +227,7 @@ impl Sender {
             return;
         }
         // A credit and a frame take this long; a liar's credit may come sooner than that. After a
-        // retry nobody knows which request the credit answers. [RFC 6298 s3]
+        // retry it is unknown which request the credit answers. [RFC 6298 s3]
         let least = if tries == 0 {
             host.settings.law.period
         } else {
@@ -431,7 +431,7 @@ impl Sender {
                     self.ask_again(cx, host);
                 }
             }
-            // A liar asks again for what nobody sent: everything has arrived.
+            // A lying peer asks again for what was never sent: everything has arrived.
             Phase::Credited { .. } if !self.has_work() => {
                 self.stop(cx.now, host, StopReason::AllSent);
             }

@@ -170,7 +170,7 @@ impl<F: Copy> Burst<F> {
         true
     }
 
-    /// Nobody will tell what became of the rest: all of it counts as lost.
+    /// The fate of the rest will stay unknown: all of it counts as lost.
     pub fn give_up(&mut self) {
         self.lose_before(self.packets.len(), None);
     }

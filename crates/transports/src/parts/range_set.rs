@@ -7,7 +7,7 @@
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeSet<const MAX: usize> {
     ranges: Vec<(u64, u64)>,
-    /// Sum of the lengths, so that nobody has to add them up per packet.
+    /// Sum of the lengths, kept so that no packet adds them up.
     total: u64,
 }
 
