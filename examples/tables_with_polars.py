@@ -1,7 +1,7 @@
 """Which receivers suffer, and what do the messages that suffer have in common?
 
 Run it with tidegate and polars installed: `python examples/tables_with_polars.py`. The tables of a
-run are Arrow streams: polars, pandas, DuckDB and PyArrow take them as they are.
+run are Arrow streams: polars, pandas, DuckDB and PyArrow read them directly.
 """
 
 from __future__ import annotations

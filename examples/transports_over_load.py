@@ -1,7 +1,7 @@
 """How does the tail of short messages grow with the load, under each transport?
 
-Run it with tidegate[plot] installed: `python examples/transports_over_load.py load.png`. What has
-run already is in `out/` and is not run again: add a load or a seed, and only that one runs.
+Run it with tidegate[plot] installed: `python examples/transports_over_load.py load.png`. Finished
+runs are in `out/` and are not repeated: add a load or a seed, and only the new runs start.
 """
 
 from __future__ import annotations

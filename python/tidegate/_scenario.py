@@ -39,7 +39,7 @@ KEYS: Mapping[str, str] = MappingProxyType(
         "every": "output.every",
     }
 )
-"""The keywords of `scenario`, and the keys of a scenario file that they stand for."""
+"""The keywords of `scenario`, and the key of a scenario file for each."""
 
 
 class RunError(Exception):
@@ -52,7 +52,7 @@ class RunError(Exception):
     """
 
     def __init__(self, code: int, message: str) -> None:
-        """Keep the exit code beside the message."""
+        """Keep the exit code with the message."""
         super().__init__(message)
         self.code = code
 
