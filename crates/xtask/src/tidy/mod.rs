@@ -40,11 +40,12 @@ impl fmt::Display for Finding {
 
 /// Runs every rule.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let rules: [fn(&Tree) -> Vec<Finding>; 11] = [
+    let rules: [fn(&Tree) -> Vec<Finding>; 12] = [
         edges::only_known_edges,
         transports::registered_and_whole,
         transports::deviations_are_listed,
         pages::keep_their_form,
+        pages::every_transport_has_one,
         text::no_forbidden_words,
         text::no_long_files,
         text::known_papers,

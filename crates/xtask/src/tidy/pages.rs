@@ -4,6 +4,8 @@ use super::{Finding, Tree, numbered};
 
 /// Where the pages of this repository's transports are: every Markdown file below it is one.
 const BASE: &str = "crates/transports/src/";
+/// Where the registry lists the transports.
+const REGISTRY: &str = "crates/transports/src/lib.rs";
 /// The page that `new-transport` writes.
 const TEMPLATE: &str = "examples/fixed-window/src/fixed_window/README.md";
 /// The headings of every page, in order. (CONTRIBUTING.md, "The page of a transport")
@@ -26,6 +28,29 @@ pub(super) fn keep_their_form(tree: &Tree) -> Vec<Finding> {
         .chain(tree.within(TEMPLATE, ""))
         .filter_map(|(path, text)| departure(path, text))
         .collect()
+}
+
+/// Every transport in the registry has a page: the folder's own `README.md`, a variant one of its name.
+pub(super) fn every_transport_has_one(tree: &Tree) -> Vec<Finding> {
+    let registry = tree.files.get(REGISTRY).map_or("", String::as_str);
+    let mut findings = Vec::new();
+    for (line, text) in numbered(registry) {
+        let entry = text
+            .trim()
+            .strip_prefix('&')
+            .and_then(|it| it.strip_suffix(','));
+        let Some((folder, name)) = entry.and_then(|it| it.split_once("::")) else {
+            continue;
+        };
+        let name = name.to_lowercase();
+        let file = if name == folder { "README" } else { &name };
+        let page = format!("{BASE}{folder}/{file}.md");
+        if !tree.files.contains_key(&page) {
+            let message = format!("write its page {page}, in the form that CONTRIBUTING.md shows");
+            findings.push(Finding::new(REGISTRY, line, message));
+        }
+    }
+    findings
 }
 
 /// The first departure of a page from the form.
@@ -109,6 +134,20 @@ mod tests {
         assert_eq!(found(&more), [format!("{page}:33")]);
         let silent = whole().replace("## Evidence\n\nText.\n", "## Evidence\n\n");
         assert_eq!(found(&silent), [format!("{page}:24")]);
+    }
+
+    #[test]
+    fn a_transport_or_a_variant_without_a_page_is_found() {
+        let registry = "vec![\n    &homa::HOMA,\n    &homa::NDP,\n    &dctcp::DCTCP,\n]\n";
+        let page = whole();
+        let tree = Tree::of(&[
+            (REGISTRY, registry),
+            ("crates/transports/src/homa/README.md", &page),
+        ]);
+        assert_eq!(
+            places(&every_transport_has_one(&tree)),
+            [format!("{REGISTRY}:3"), format!("{REGISTRY}:4")]
+        );
     }
 
     #[test]
