@@ -47,6 +47,9 @@ struct BenchArgs {
     /// Rate of the line that both ends pace to
     #[arg(long, default_value = "1Gbps", value_name = "RATE")]
     rate: Rate,
+    /// The largest IP packet, 1000B to 9000B
+    #[arg(long, default_value = "1500B", value_name = "SIZE")]
+    mtu: Bytes,
     /// Longest idle round trip that the transports should expect; timers follow from it
     #[arg(long, default_value_t = DriverConfig::BASE_RTT, value_name = "TIME")]
     base_rtt: Span,
@@ -118,6 +121,7 @@ fn run_bench(args: &BenchArgs, global: &Global, screen: &Screen) -> i32 {
     config.messages = args.messages;
     config.time_limit = args.time_limit.unwrap_or(default_limit);
     config.driver.rate = args.rate;
+    config.driver.mtu = args.mtu;
     config.driver.base_rtt = args.base_rtt;
     config.driver.seed = global.seed.unwrap_or(1);
     config.driver.faults = FaultConfig {
@@ -199,6 +203,7 @@ fn transfer(
         command.args(["--bytes", &format!("{}B", args.bytes.get())]);
         command.args(["--messages", &args.messages.to_string()]);
         command.args(["--rate", &format!("{}bps", args.rate.0)]);
+        command.args(["--mtu", &args.mtu.to_string()]);
         command.args(["--base-rtt", &args.base_rtt.to_string()]);
         command.args([
             "--loss",

@@ -20,6 +20,9 @@ pub struct DriverConfig {
     pub transport: String,
     /// Rate of the line that is paced to.
     pub rate: Rate,
+    /// The largest IP packet that is sent, its header included; that of the path, so that nothing is
+    /// fragmented. What peers send may be larger.
+    pub mtu: Bytes,
     /// Longest idle round trip that the transport should expect.
     pub base_rtt: Span,
     /// How far the line may catch up after the process was not scheduled, in wire bytes.
@@ -49,12 +52,22 @@ impl DriverConfig {
                 "rate is 0: give the line's rate, as 1Gbps".into(),
             ));
         }
+        self.encap()?;
         if let Some(dscp) = self.dscp.iter().find(|&&dscp| dscp > DSCP_MAX) {
             return Err(DriveError::Usage(format!(
                 "DSCP {dscp}: give 0 to {DSCP_MAX}"
             )));
         }
         Ok(())
+    }
+
+    /// Frame sizes of what is sent.
+    ///
+    /// # Errors
+    /// What is wrong with [`DriverConfig::mtu`], and what to write instead.
+    pub fn encap(&self) -> Result<Encap, DriveError> {
+        let sized = Encap::UDP.with_mtu(self.mtu.get());
+        sized.map_err(|why| DriveError::Usage(format!("mtu: {why}")))
     }
 
     /// Loopback answers within 10 us when idle, but processes that share cores wait for their time
@@ -68,6 +81,7 @@ impl DriverConfig {
             bind: SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0),
             transport: transport.to_owned(),
             rate,
+            mtu: Bytes(Encap::UDP.mtu().into()),
             base_rtt: Self::BASE_RTT,
             catch_up: Bytes(64 << 10),
             socket_buffer: Bytes(2 << 20),

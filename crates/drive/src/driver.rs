@@ -18,7 +18,7 @@ use crate::wire::{DATAGRAM_MAX, Wire};
 use intake::Body;
 use model::wire::{Codec, HEADER_MAX, Link};
 use model::{
-    ConnId, Cx, Encap, Endpoint, EndpointConfig, Event, Gates, HostId, Lifetime, Packet, Rng,
+    ConnId, Cx, Endpoint, EndpointConfig, Event, Gates, HostId, Lifetime, Packet, Rng,
     Signal, StuckFlow, Totals, Transmit, stream,
 };
 use std::collections::BTreeSet;
@@ -103,15 +103,15 @@ impl<W: Wire> Driver<W> {
     pub fn on(wire: W, config: &DriverConfig, factory: &dyn Factory) -> Result<Self, DriveError> {
         config.check()?;
         check_transport(&config.transport, factory)?;
-        let line = LineTime::new(config.rate);
+        let (encap, line) = (config.encap()?, LineTime::new(config.rate));
         // Less than a full frame would never catch up with timers that fire late.
-        let catch_up = config.catch_up.get().max(Encap::UDP.wire_max().into());
+        let catch_up = config.catch_up.get().max(encap.wire_max().into());
         let endpoint = factory.make(&EndpointConfig {
             host: HostId(0),
             rate: config.rate,
             base_rtt: config.base_rtt,
             control_rtt: config.base_rtt,
-            encap: Encap::UDP,
+            encap,
             port_buffer: config.socket_buffer,
             line_share: model::intent::CreditSpec::WHOLE,
             hops_max: 1,

@@ -9,7 +9,7 @@ use std::net::SocketAddrV4;
 use std::rc::Rc;
 use units::{Span, Time};
 
-/// Datagrams that wait at one port; what comes on top is lost. [ours: 3 MB]
+/// Datagrams that wait at one port; what comes on top is lost. [ours: 3 MB of 1500 B each]
 const QUEUE_MAX: usize = 2_048;
 
 /// A network in memory: every port reaches every other at once.

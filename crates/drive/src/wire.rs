@@ -4,9 +4,11 @@ use std::io;
 use std::net::SocketAddrV4;
 use units::{Span, Time};
 
-/// Largest UDP payload in an IPv4 packet of 1500 B. [RFC 791, RFC 768: 1500 - 20 - 8]
-pub const DATAGRAM_MAX: usize = 1472;
-/// Most datagrams that one call moves. A batch of full frames takes 0.4 ms at 1 Gb/s. [ours]
+/// Largest UDP payload in the largest IPv4 packet, of 9000 B; what a driver sends may be shorter
+/// ([`DriverConfig::mtu`](crate::DriverConfig::mtu)). [RFC 791, RFC 768: 9000 - 20 - 8]
+pub const DATAGRAM_MAX: usize = 8972;
+const _: () = assert!(DATAGRAM_MAX + 28 == *model::MTU.end() as usize);
+/// Most datagrams that one call moves. A batch of frames of 1500 B takes 0.4 ms at 1 Gb/s. [ours]
 pub const BATCH: usize = 32;
 
 /// A datagram that has arrived.

@@ -8,7 +8,7 @@ use drive::{
 use model::{ConnId, Event, Lifetime, Rng};
 use std::net::{SocketAddr, UdpSocket};
 use transports::Transport;
-use units::{Rate, Span, Time};
+use units::{Bytes, Rate, Span, Time};
 
 /// What one transfer may take: a few megabytes, on a machine that is busy with other things.
 const LIMIT: Span = Span::ms(20_000);
@@ -31,19 +31,36 @@ fn each(story: impl Fn(&dyn Transport)) {
     assert!(names.is_empty(), "failed with {names:?}");
 }
 
-fn driver(transport: &dyn Transport, faults: FaultConfig, seed: u64) -> Driver {
+fn driver(transport: &dyn Transport, faults: FaultConfig, seed: u64, mtu: Bytes) -> Driver {
     let factory = transport.configure(&toml::Table::new()).unwrap();
     let config = DriverConfig {
         faults,
         seed,
+        mtu,
         ..DriverConfig::loopback(transport.name(), Rate::gbps(1))
     };
     Driver::open(&config, &*factory).unwrap()
 }
 
+/// The IP packets of both ends where nothing is said.
+const USUAL: [Bytes; 2] = [Bytes(1500); 2];
+
 /// Sends messages of these lengths at the same time; both ends must agree on every byte.
 fn transfer(transport: &dyn Transport, faults: FaultConfig, lengths: &[u64]) -> [Driver; 2] {
-    let (mut a, mut b) = (driver(transport, faults, 1), driver(transport, faults, 2));
+    transfer_in(USUAL, transport, faults, lengths)
+}
+
+/// The same with IP packets of at most so many bytes from each end.
+fn transfer_in(
+    mtu: [Bytes; 2],
+    transport: &dyn Transport,
+    faults: FaultConfig,
+    lengths: &[u64],
+) -> [Driver; 2] {
+    let (mut a, mut b) = (
+        driver(transport, faults, 1, mtu[0]),
+        driver(transport, faults, 2, mtu[1]),
+    );
     let (mut random, mut hashes) = (Random::default(), Hashes::default());
     let to = b.local_addr().unwrap();
     let mut conns = Vec::new();
@@ -130,6 +147,36 @@ fn messages_of_every_kind_of_length_arrive_whole() {
     each(|transport| {
         transfer(transport, FaultConfig::default(), &lengths);
     });
+}
+
+#[test]
+fn messages_arrive_whole_in_frames_of_every_size() {
+    let lengths = [0, 1, 8932, 8933, 1_000_000];
+    for mtu in [[9000, 9000], [1000, 1000], [9000, 1500], [4096, 9000]] {
+        each(|transport| {
+            let ends = transfer_in(mtu.map(Bytes), transport, FaultConfig::default(), &lengths);
+            let payload = mtu[0] - 68;
+            let least: u64 = lengths.iter().map(|n| n.div_ceil(payload).max(1)).sum();
+            let totals = ends[0].totals();
+            assert_eq!(totals.data_sent - totals.retransmitted, least, "{mtu:?}");
+        });
+    }
+}
+
+#[test]
+fn frames_out_of_range_are_refused() {
+    let transport = transports::registry().find("dctcp").unwrap();
+    let factory = transport.configure(&toml::Table::new()).unwrap();
+    for mtu in [999, 9001] {
+        let config = DriverConfig {
+            mtu: Bytes(mtu),
+            ..DriverConfig::loopback("dctcp", Rate::gbps(1))
+        };
+        let Err(error) = Driver::open(&config, &*factory) else {
+            panic!("{mtu} is taken");
+        };
+        assert!(error.to_string().contains("1000B to 9000B"), "{error}");
+    }
 }
 
 #[test]
@@ -248,7 +295,10 @@ fn packets_garbled_on_their_way_break_nothing() {
     const MESSAGES_MAX: usize = 64;
     each(|transport| {
         let clean = FaultConfig::default();
-        let (mut a, mut b) = (driver(transport, clean, 1), driver(transport, clean, 2));
+        let (mut a, mut b) = (
+            driver(transport, clean, 1, Bytes(1500)),
+            driver(transport, clean, 2, Bytes(1500)),
+        );
         let mut between = Garbler::new(b.local_addr().unwrap().into());
         let SocketAddr::V4(to) = between.sides[0].local_addr().unwrap() else {
             panic!("IPv6")

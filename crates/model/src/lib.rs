@@ -21,7 +21,9 @@ pub use conn_map::ConnMap;
 pub use cx::{Cx, Event, Peers};
 pub use endpoint::{Endpoint, EndpointConfig, Lifetime, Signal, StuckFlow, Totals, Transmit};
 pub use gates::{Gates, PAUSED_MAX};
-pub use packet::{Class, Ecn, Encap, FRAME_SMALLEST, HOSTS_MAX, LANES, Packet, TTL_START};
+pub use packet::{
+    Class, ETHERNET, Ecn, Encap, FRAME_SMALLEST, HOSTS_MAX, LANES, MTU, Packet, TTL_START,
+};
 pub use reason::DropReason;
 pub use rng::{Rng, stream};
 

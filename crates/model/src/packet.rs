@@ -320,6 +320,12 @@ impl fmt::Debug for Packet {
     }
 }
 
+/// Bytes that Ethernet adds to an IP packet: header 14, checksum 4, preamble and gap 20. [IEEE 802.3]
+pub const ETHERNET: u16 = 38;
+/// Bytes that the largest IP packet of a network may have, its header included. Switches of data centers
+/// carry up to 9,000 of them; with less than 1,000 headers take too much for any result to be of use. [ours]
+pub const MTU: std::ops::RangeInclusive<u16> = 1000..=9000;
+
 /// What a frame costs on the wire: a property of the scenario, not of the codec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encap {
@@ -344,6 +350,35 @@ impl Encap {
         payload_max: 1432,
         frame_min: 84,
     };
+
+    /// The same headers in frames for IP packets of up to `mtu` bytes: the payload is what they leave.
+    ///
+    /// # Errors
+    /// What is wrong with `mtu`, and what to write instead.
+    pub fn with_mtu(self, mtu: u64) -> Result<Self, String> {
+        let within = u16::try_from(mtu).ok().filter(|mtu| MTU.contains(mtu));
+        let Some(within) = within else {
+            let (least, most) = (MTU.start(), MTU.end());
+            return Err(format!(
+                "an IP packet of {mtu} B; write {least}B to {most}B"
+            ));
+        };
+        let headers = self.overhead.saturating_sub(ETHERNET);
+        let payload_max = within.checked_sub(headers).filter(|&payload| payload > 0);
+        payload_max
+            .map(|payload_max| Self {
+                payload_max,
+                ..self
+            })
+            .ok_or_else(|| {
+                format!("headers of {headers} B leave no payload in an IP packet of {mtu} B")
+            })
+    }
+
+    /// Bytes of the largest IP packet, its header included.
+    pub const fn mtu(&self) -> u16 {
+        self.wire_max() - ETHERNET
+    }
 
     /// Wire bytes of a frame with `payload` bytes of data.
     #[inline]
@@ -452,5 +487,34 @@ mod tests {
         assert_eq!(Encap::PAPER.wire_total(14_600), 15_380);
         assert_eq!(Encap::PAPER.wire_total(0), 84);
         assert_eq!(Encap::UDP.wire_max(), 1538);
+    }
+
+    #[test]
+    fn a_payload_is_what_headers_leave_of_an_ip_packet() {
+        for encap in [Encap::PAPER, Encap::UDP] {
+            assert_eq!(encap.with_mtu(1500), Ok(encap));
+            for mtu in [1000, 4096, 9000] {
+                let sized = encap.with_mtu(mtu.into()).unwrap();
+                assert_eq!((sized.mtu(), sized.wire_max()), (mtu, mtu + 38));
+                assert_eq!(sized.overhead, encap.overhead);
+            }
+        }
+        let payload = |encap: Encap| encap.with_mtu(9000).unwrap().payload_max;
+        assert_eq!([Encap::PAPER, Encap::UDP].map(payload), [8960, 8932]);
+    }
+
+    #[test]
+    fn no_frame_is_out_of_range_or_without_payload() {
+        for mtu in [0, 999, 9001, 65_536 + 1500, u64::MAX] {
+            let why = Encap::PAPER.with_mtu(mtu).unwrap_err();
+            assert!(why.contains("1000B to 9000B"), "{why}");
+        }
+        let heavy = Encap {
+            overhead: 38 + 1000,
+            ..Encap::PAPER
+        };
+        let why = heavy.with_mtu(1000).unwrap_err();
+        assert!(why.contains("leave no payload"), "{why}");
+        assert_eq!(heavy.with_mtu(1001).unwrap().payload_max, 1);
     }
 }

@@ -260,7 +260,7 @@ pub static TABLES: &[TableDef] = &[
         repeated: false,
         meaning: "What every port of every switch does; what is not written here is what the transport asks for.",
         fields: &[
-            Field::new("buffer", Room, Is("\"384.5KB\""), "Bytes that may wait in a port.").source("250 full frames [xpass artefact, large-scale-fattree.tcl]"),
+            Field::new("buffer", Room, Is("\"384.5KB\""), "Bytes that may wait in a port; 250 full frames of another run.mtu where nothing is written.").source("250 full frames [xpass artefact, large-scale-fattree.tcl]"),
             Field::new("shared_buffer", Bytes, Unset("every port has its own buffer"), "Bytes that all ports of a switch share by a dynamic threshold; buffer is not read then.").source("[Choudhury and Hahne 1998]"),
             Field::new("shared_alpha", Number(0.001, 1024.0), Is("1.0"), "A port may hold this many times what is free of the shared buffer.").source("1, the middle of what switch vendors offer [ours]"),
             Field::new("host_queue", Flag, Is("false"), "Hosts put what they send into a first-in first-out queue before their line, with the buffer and the marks of a switch's port, as ns-2 and ns-3 do; otherwise a host chooses what leaves whenever its line is idle.").effect("Short messages wait behind long ones in their own host, and windows meet marks and drops there. For transports whose ports are plain queues."),
@@ -341,7 +341,8 @@ pub static TABLES: &[TableDef] = &[
             Field::new("drain", Span, Unset("until every message is done"), "Time after the window for messages to finish."),
             Field::new("until", Span, Is("\"10s\""), "The run ends here at the latest.").effect("Messages that are unfinished at the default are an error (exit code 3); a run that is told when to end may leave some."),
             Field::new("threads", Count(1, 1024), Is("1"), "Threads.").effect("None on the results: any number gives the same fingerprint."),
-            Field::new("encap", Word(encaps), Is("\"paper\""), "Frame sizes: the papers' 1460 B in 1538 B, or ours over UDP, 1432 B in 1538 B.").source("[xpass artefact]"),
+            Field::new("encap", Word(encaps), Is("\"paper\""), "Headers in every IP packet: the papers' 40 B, or ours over UDP, 68 B. Of the 1500 B of run.mtu they leave 1460 B or 1432 B of payload.").source("[xpass artefact]"),
+            Field::new("mtu", Bytes, Is("\"1500B\""), "The largest IP packet, from \"1000B\" to \"9000B\", with its headers. On the wire a full frame has 38 B more: Ethernet's header and checksum, preamble and gap.").effect("Where they are not written, switch.buffer and thresholds that count full frames follow.").source("[RFC 894]"),
             Field::new("fct", Word(fct_rules), Is("\"last_byte\""), "When a message counts as finished: at its last byte at the receiver, or when the receiver hears that the sender is done.").source("\"xpass_compat\" is the rule of the authors' simulator [xpass artefact]"),
         ],
     },

@@ -24,12 +24,33 @@ use transports::Fabric;
 use units::{Bytes, Rate, Span, Time};
 
 /// Wire sizes of the scenario's frames.
+///
+/// # Errors
+/// What is wrong with `run.mtu`.
+pub(crate) fn encap_of(run: &Section) -> Result<Encap, Diagnostic> {
+    // What cannot be read has no value, and has been complained about.
+    let headers = match run.opt_text("encap").as_deref() {
+        Some("udp") => Encap::UDP,
+        _ => Encap::PAPER,
+    };
+    let Some(mtu) = run.opt_bytes("mtu") else {
+        return Ok(headers);
+    };
+    let sized = headers.with_mtu(mtu.get());
+    sized.map_err(|why| run.problem("mtu", "run.mtu cannot be used").label(why))
+}
+
+/// The same of a scenario that was read.
 pub(crate) fn encap(run: &Section) -> Encap {
-    if run.text("encap") == "udp" {
-        Encap::UDP
-    } else {
-        Encap::PAPER
-    }
+    encap_of(run).expect("checked when the scenario was read")
+}
+
+/// Full frames that may wait in a port where nobody says anything. [xpass artefact, large-scale-fattree.tcl]
+const BUFFER_FRAMES: u64 = 250;
+
+/// Room in a port where nobody says anything, in wire bytes.
+pub(crate) fn buffer(encap: Encap) -> Bytes {
+    Bytes(BUFFER_FRAMES * u64::from(encap.wire_max()))
 }
 
 /// The fabric that `[topology]` describes.

@@ -2,9 +2,10 @@
 
 use crate::diagnostic::{Diagnostic, Errors, Origin, SourceText, nearest};
 use crate::fields::{self, Absent, Field, TableDef};
+use crate::network;
 use crate::section::{Section, read_default};
 use crate::tree::{self, Data, Node, Table};
-use crate::value::Value;
+use crate::value::{Room, Value};
 use std::path::{Component, Path};
 use std::sync::{Arc, LazyLock};
 use transports::{Factory, Registry, Transport};
@@ -235,7 +236,7 @@ impl Reader<'_> {
         let transport = self.section("transport");
         let protocol = self.protocol(&transport, "kind");
         self.foreign_transports();
-        let (switch, credit) = (self.section("switch"), self.section("switch.credit"));
+        let (mut switch, credit) = (self.section("switch"), self.section("switch.credit"));
         let factory = protocol.and_then(|p| self.configure(p, &transport, Some(&switch)));
         let beside = self.beside(protocol, &transport, &workloads);
         let (thresholds, threshold_origins) = self.thresholds();
@@ -246,6 +247,13 @@ impl Reader<'_> {
             self.section("run"),
             self.section("output"),
         );
+        match network::encap_of(&run) {
+            Ok(encap) => {
+                let (bytes, per) = (network::buffer(encap), None);
+                switch.assume("buffer", Value::Room(Room { bytes, per }));
+            }
+            Err(why) => self.errors.push(why),
+        }
         self.stays_below(&output, "dir");
         Some(Scenario {
             memory_limit: None,

@@ -161,6 +161,14 @@ impl Section {
         }
     }
 
+    /// Gives a key another default, which follows from other tables, where it is not written.
+    pub(crate) fn assume(&mut self, key: &str, value: Value) {
+        let entry = self.entries.iter_mut().find(|e| e.field.key == key);
+        if let Some(entry) = entry.filter(|e| e.origin.is_none()) {
+            entry.value = value;
+        }
+    }
+
     pub(crate) fn dotted(&self, key: &str) -> String {
         if self.def.name.is_empty() {
             key.to_owned()

@@ -79,11 +79,18 @@ fn each_packet(subjects: &[Subject], fault: fn(&mut Pair<'_>, u64)) {
     failures.report();
 }
 
-/// Empty messages, one byte, around a full frame, and many windows.
+/// Frames of the papers and of ours over UDP, small ones and jumbo frames.
+fn encaps() -> impl Iterator<Item = Encap> {
+    let sizes = [1500, 1000, 4096, 9000].into_iter();
+    let sized = sizes.map(|mtu| [Encap::PAPER, Encap::UDP].map(|encap| encap.with_mtu(mtu)));
+    sized.flatten().map(|encap| encap.expect("a usual size"))
+}
+
+/// Empty messages, one byte, around a full frame, and many windows, in frames of every size.
 pub fn messages_of_every_size_arrive(subjects: &[Subject]) {
     each(subjects, |subject| {
         let make = subject.make();
-        for encap in [Encap::PAPER, Encap::UDP] {
+        for encap in encaps() {
             let mtu = u64::from(encap.payload_max);
             let bdp = subject.pair(make).encap(encap).config(A).bdp().get();
             for length in [0, 1, mtu - 1, mtu, mtu + 1, 2 * mtu, bdp, 10 * bdp + 7] {

@@ -125,7 +125,7 @@ impl Factory for Configured {
     fn fabric(&self, _rate: Rate, encap: Encap) -> Fabric {
         Fabric {
             credit: Some(self.params.credit_spec(encap)),
-            drop: self.params.drop_spec(),
+            drop: self.params.drop_spec(encap),
             mark: None,
             background: (self.params.first_rtt == FirstRtt::Ideal).then_some(Class::Unscheduled),
             priorities: 1,

@@ -88,8 +88,8 @@ pub struct Params {
     pub probe_every: u16,
     /// Whether a receiver gives no credits for what a burst is bringing.
     pub subtract_burst: bool,
-    /// Waiting bytes from which on switches drop the victim.
-    pub drop_threshold: u64,
+    /// What waits when switches drop the victim.
+    pub drop_threshold: Threshold,
     /// What switches compare with it.
     pub drop_measure: DropMeasure,
     /// How switches tell the victim apart.
@@ -108,6 +108,25 @@ pub enum EarlyStop {
     /// All that came until the first credit after a round trip: too many where credits are further
     /// apart than that. [xpass artefact, xpass.cc]
     Window,
+}
+
+/// A length of a queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Threshold {
+    /// So many bytes on the wire.
+    Bytes(u64),
+    /// So many full frames, whatever their size.
+    Frames(u16),
+}
+
+impl Threshold {
+    /// It in wire bytes.
+    pub fn bytes(self, encap: Encap) -> Bytes {
+        Bytes(match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Frames(frames) => u64::from(frames) * u64::from(encap.wire_max()),
+        })
+    }
 }
 
 /// How long a host takes from a credit to its data. Credits never overtake each other in it.
@@ -232,13 +251,13 @@ impl Params {
     }
 
     /// Whom every port drops first.
-    pub fn drop_spec(&self) -> Option<DropSpec> {
+    pub fn drop_spec(&self, encap: Encap) -> Option<DropSpec> {
         let victim = match self.first_rtt {
             FirstRtt::Silent | FirstRtt::Ideal => return None,
             FirstRtt::Aeolus => Class::Unscheduled,
             FirstRtt::Ssp => Class::Scheduled,
         };
-        let threshold = Bytes(self.drop_threshold);
+        let threshold = self.drop_threshold.bytes(encap);
         Some(DropSpec {
             victim,
             threshold,
@@ -321,7 +340,7 @@ impl Default for Params {
             burst: None,
             probe_every: 0,
             subtract_burst: true,
-            drop_threshold: 4 * 1538,
+            drop_threshold: Threshold::Frames(4),
             drop_measure: DropMeasure::Queue,
             drop_by: DropBy::Class,
             shortest_first: false,
@@ -668,6 +687,8 @@ const TELLS: [(&str, DropBy); 2] = [("class", DropBy::Class), ("ecn", DropBy::Ec
 /// Largest burst and threshold: 1 GB. [ours]
 const SIZE_MAX: u64 = 1_000_000_000;
 const BURST_AUTO: &str = "1 BDP";
+/// Behind a number of full frames.
+const FRAMES: &str = " frames";
 
 fn size(value: &Value) -> Result<u64, String> {
     let wrong = || format!("{value} is no size up to \"1GB\"; write it like \"6152B\"");
@@ -680,6 +701,17 @@ fn size(value: &Value) -> Result<u64, String> {
         Ok(size.get())
     } else {
         Err(wrong())
+    }
+}
+
+fn threshold(value: &Value) -> Result<Threshold, String> {
+    let frames = value.as_str().and_then(|text| text.strip_suffix(FRAMES));
+    match frames.map(str::parse) {
+        None => size(value).map(Threshold::Bytes),
+        Some(Ok(frames)) => Ok(Threshold::Frames(frames)),
+        Some(Err(_)) => Err(format!(
+            "{value} is no number of frames; write it like \"4{FRAMES}\""
+        )),
     }
 }
 
@@ -721,11 +753,16 @@ pub(super) static EARLY_KEYS: [Key<Params>; 7] = [
     },
     Key {
         key: "drop_threshold",
-        meaning: "waiting bytes from which on switches drop the victim (unscheduled packets; \
-                  scheduled ones under ssp)",
+        meaning: "what waits when switches drop the victim (unscheduled packets; scheduled ones under \
+                  ssp): a size, or full frames like \"4 frames\"",
         source: "four full frames, the 6 KB recalled of [aeolus s5.1]; for ssp [ours]",
-        get: |p| Value::from(Bytes(p.drop_threshold).to_string()),
-        set: |p, v| size(v).map(|x| p.drop_threshold = x),
+        get: |p| {
+            Value::from(match p.drop_threshold {
+                Threshold::Bytes(bytes) => Bytes(bytes).to_string(),
+                Threshold::Frames(frames) => format!("{frames}{FRAMES}"),
+            })
+        },
+        set: |p, v| threshold(v).map(|x| p.drop_threshold = x),
     },
     Key {
         key: "drop_measure",
