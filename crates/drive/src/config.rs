@@ -25,6 +25,10 @@ pub struct DriverConfig {
     pub mtu: Bytes,
     /// Longest idle round trip that the transport should expect.
     pub base_rtt: Span,
+    /// Who has a connection with this end from the beginning, without any message: an arbiter, for
+    /// transports that have one. Opened in this order, before all others; nothing else tells a
+    /// transport on a wire who its arbiter is.
+    pub control: Vec<SocketAddrV4>,
     /// How far the line may catch up after the process was not scheduled, in wire bytes.
     pub catch_up: Bytes,
     /// What to ask of the system for the socket's buffers.
@@ -83,6 +87,7 @@ impl DriverConfig {
             rate,
             mtu: Bytes(Encap::UDP.mtu().into()),
             base_rtt: Self::BASE_RTT,
+            control: Vec::new(),
             catch_up: Bytes(64 << 10),
             socket_buffer: Bytes(2 << 20),
             seed: 1,

@@ -18,7 +18,7 @@ use crate::wire::{DATAGRAM_MAX, Wire};
 use intake::Body;
 use model::wire::{Codec, HEADER_MAX, Link};
 use model::{
-    ConnId, Cx, Endpoint, EndpointConfig, Event, Gates, HostId, Lifetime, Packet, Rng,
+    ConnId, Cx, Endpoint, EndpointConfig, Event, Facts, Gates, HostId, Lifetime, Packet, Rng,
     Signal, StuckFlow, Totals, Transmit, stream,
 };
 use std::collections::BTreeSet;
@@ -106,16 +106,15 @@ impl<W: Wire> Driver<W> {
         let (encap, line) = (config.encap()?, LineTime::new(config.rate));
         // Less than a full frame would never catch up with timers that fire late.
         let catch_up = config.catch_up.get().max(encap.wire_max().into());
-        let endpoint = factory.make(&EndpointConfig {
-            host: HostId(0),
-            rate: config.rate,
-            base_rtt: config.base_rtt,
-            control_rtt: config.base_rtt,
-            encap,
-            port_buffer: config.socket_buffer,
-            line_share: model::intent::CreditSpec::WHOLE,
-            hops_max: 1,
+        let told = EndpointConfig::new(HostId(0), config.rate, encap).with(|told| {
+            (told.base_rtt, told.control_rtt) = (config.base_rtt, config.base_rtt);
+            told.port_buffer = config.socket_buffer;
         });
+        // Nobody knows more here.
+        let settled = factory.settle(&Facts::of(encap));
+        let settled = settled.map_err(|error| DriveError::Usage(error.to_string()))?;
+        let factory = settled.as_deref().unwrap_or(factory);
+        let endpoint = factory.make(&told);
         let secret = secrets().map_err(io_error("reading the system's random numbers"))?;
         let [key0, key1, incarnation] = secret;
         let core = Core {
@@ -142,7 +141,11 @@ impl<W: Wire> Driver<W> {
             bodies: Vec::new(),
             outbox: Vec::new(),
         };
-        Ok(Self { wire, core })
+        let mut driver = Self { wire, core };
+        for &peer in &config.control {
+            driver.connect(peer, Lifetime::Persistent)?;
+        }
+        Ok(driver)
     }
 
     /// Where it listens.

@@ -62,6 +62,13 @@ pub enum Event {
 pub trait Peers {
     /// The other end of `conn`, seen from `me`; `None` where the connection is unknown.
     fn peer(&self, me: HostId, conn: ConnId) -> Option<HostId>;
+
+    /// Equal-cost ways from `a` to `b` in the network as it begins, for [`Packet::set_path`](crate::Packet::set_path);
+    /// 1 where nobody knows.
+    fn ways(&self, a: HostId, b: HostId) -> u16 {
+        let _ = (a, b);
+        1
+    }
 }
 
 /// The context of one step of an endpoint.

@@ -150,8 +150,10 @@ impl Signal {
     }
 }
 
-/// What every transport is told about its host and network when it is made.
+/// What every transport is told about its host and network when it is made: [`EndpointConfig::new`], then
+/// what else is known.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct EndpointConfig {
     /// The host it serves.
     pub host: HostId,
@@ -173,6 +175,27 @@ pub struct EndpointConfig {
 }
 
 impl EndpointConfig {
+    /// A host alone on a line of `rate` that takes no time to cross, with no buffer on its way.
+    pub const fn new(host: HostId, rate: Rate, encap: Encap) -> Self {
+        Self {
+            host,
+            rate,
+            base_rtt: Span::ZERO,
+            control_rtt: Span::ZERO,
+            encap,
+            port_buffer: Bytes(0),
+            hops_max: 1,
+            line_share: crate::intent::CreditSpec::WHOLE,
+        }
+    }
+
+    /// The same with other fields changed.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// Bandwidth-delay product, in wire bytes: what the host's link carries from a request to its answer.
     pub fn bdp(&self) -> Bytes {
         self.rate.bytes_in(self.control_rtt)

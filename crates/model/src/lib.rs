@@ -9,6 +9,7 @@ mod by;
 mod conn_map;
 mod cx;
 mod endpoint;
+mod facts;
 mod gates;
 pub mod intent;
 mod packet;
@@ -20,6 +21,7 @@ pub use by::{ByClass, ByReason};
 pub use conn_map::ConnMap;
 pub use cx::{Cx, Event, Peers};
 pub use endpoint::{Endpoint, EndpointConfig, Lifetime, Signal, StuckFlow, Totals, Transmit};
+pub use facts::{Facts, Net, SizeList, Sizes};
 pub use gates::{Gates, PAUSED_MAX};
 pub use packet::{
     Class, ETHERNET, Ecn, Encap, FRAME_SMALLEST, HOSTS_MAX, LANES, MTU, Packet, TTL_START,

@@ -2,13 +2,15 @@
 
 use crate::collector::Collector;
 use crate::diagnostic::{Diagnostic, Errors};
+use crate::facts::Fabric;
 use crate::memory::{self, Need};
 use crate::network;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
 use crate::section::Section;
 use crate::traffic;
-use model::intent::{Balance, PortSpec};
+use crate::warnings;
+use model::intent::PortSpec;
 use model::{Encap, Endpoint, EndpointConfig};
 use results::{Derived, FlowRow, Names, PortRow, RunRecord, Status, StuckRow};
 use sim::{Fault, MakeEndpoint, Outcome, Probes, Setup};
@@ -28,6 +30,8 @@ pub struct Assembled {
     pub routes: Arc<Routes>,
     /// Connections and messages.
     pub traffic: Traffic,
+    /// Connections of messages; those behind them are what transports keep for themselves.
+    pub conns_of_messages: u32,
     /// The transport of each connection, by number: 0 the run's own, then those beside it. Empty where
     /// it is alone.
     pub lanes: Arc<[u8]>,
@@ -95,7 +99,7 @@ impl Scenario {
     /// # Errors
     /// What does not go together: an impossible topology, a load above capacity, a trace that
     /// cannot be read, a fault on a link that does not exist.
-    pub fn assemble(self) -> Result<Assembled, Errors> {
+    pub fn assemble(mut self) -> Result<Assembled, Errors> {
         let mut errors = Vec::new();
         let at_topology = |message: String| {
             // "k = 5; ..." is about k; what names no key is about the whole.
@@ -134,6 +138,21 @@ impl Scenario {
         }
         let encap = network::encap(&self.run);
         let mut keep = |found: Vec<Diagnostic>| errors.extend(found);
+        let mut traffic = traffic::build(&self, &spec, &topology, encap)
+            .map_err(&mut keep)
+            .ok();
+        let conns = traffic
+            .as_ref()
+            .map_or(0, |(traffic, ..)| traffic.conns.len());
+        if let Some((traffic, lanes, _)) = &mut traffic {
+            let fabric = Fabric {
+                topology: &topology,
+                routes: &routes,
+                encap,
+            };
+            let settled = self.settle(fabric, traffic, lanes);
+            settled.unwrap_or_else(&mut keep);
+        }
         let ports = network::ports(&self, &topology, encap)
             .map_err(&mut keep)
             .ok();
@@ -142,9 +161,10 @@ impl Scenario {
             .ok();
         let links = probe_links(&self, &topology).map_err(&mut keep).ok();
         let thresholds = crate::thresholds::parse(&self).map_err(&mut keep).ok();
-        let traffic = traffic::build(&self, &spec, &topology, encap)
-            .map_err(&mut keep)
-            .ok();
+        if let Some(ports) = &ports {
+            let suited = self.suit(&topology, ports, &network::switch(&self.switch));
+            suited.unwrap_or_else(&mut keep);
+        }
         let (Some(ports), Some(faults), Some(links), Some((traffic, lanes, read)), Some(_)) =
             (ports, faults, links, traffic, thresholds)
         else {
@@ -171,7 +191,7 @@ impl Scenario {
             Some(title) => title.clone(),
             None => crate::words::title(&self, &traffic, &topology),
         };
-        let mut warnings = warnings(&self, legacy, &topology, &routes);
+        let mut warnings = warnings::warnings(&self, legacy, &topology, &routes);
         warnings.extend(read);
         Ok(Assembled {
             title,
@@ -180,6 +200,7 @@ impl Scenario {
             topology,
             routes,
             traffic,
+            conns_of_messages: u32::try_from(conns).expect("numbered by u32"),
             lanes: lanes.into(),
             ports,
             faults,
@@ -212,48 +233,6 @@ fn probe_links(scenario: &Scenario, topology: &Topology) -> Result<Vec<LinkId>, 
     links.sort_unstable();
     links.dedup();
     Ok(links)
-}
-
-/// Pairs of hosts whose two directions are compared. [ours: each takes about a microsecond]
-const SYMMETRY_SAMPLES: u32 = 10_000;
-
-fn warnings(
-    scenario: &Scenario,
-    legacy: Option<Legacy>,
-    topology: &Topology,
-    routes: &Routes,
-) -> Vec<String> {
-    let mut warnings = Vec::new();
-    let credits = scenario
-        .factory
-        .fabric(Rate::gbps(100), network::encap(&scenario.run))
-        .credit
-        .is_some();
-    if credits
-        && let Some(asymmetric) = topology::check_symmetry(topology, routes, SYMMETRY_SAMPLES)
-    {
-        warnings.push(format!(
-            "credits and data take different ways ({asymmetric:?}): queues may grow beyond their \
-             bound; set topology.order = \"neighbour\""
-        ));
-    }
-    if let Some(beside) = scenario.beside.first()
-        && credits
-        && !legacy.is_some_and(|legacy| legacy.own)
-    {
-        warnings.push(format!(
-            "{} shares the queues of credited data, which may be lost then; set switch.legacy.queue = \
-             \"own\"",
-            beside.protocol.name()
-        ));
-    }
-    if credits && network::switch(&scenario.switch).balance != Balance::Flow {
-        warnings.push(
-            "packets are spread over all paths: credits overtake each other and count as lost"
-                .to_owned(),
-        );
-    }
-    warnings
 }
 
 impl Assembled {
@@ -340,18 +319,13 @@ impl Assembled {
             return own.make(config);
         };
         let others = &self.scenario.beside;
-        let narrowed = EndpointConfig {
-            line_share: legacy.left(),
-            ..config.clone()
-        };
-        let each = EndpointConfig {
-            line_share: if legacy.own {
-                legacy.share_of_each(others.len())
-            } else {
-                config.line_share
-            },
-            ..config.clone()
-        };
+        let with_share = |share| config.clone().with(|told| told.line_share = share);
+        let narrowed = with_share(legacy.left());
+        let each = with_share(if legacy.own {
+            legacy.share_of_each(others.len())
+        } else {
+            config.line_share
+        });
         let endpoints = std::iter::once(own.make(&narrowed))
             .chain(others.iter().map(|beside| beside.factory.make(&each)));
         let weights = legacy.weights(others.len());
@@ -464,6 +438,7 @@ impl Assembled {
             stuck: outcome
                 .stuck
                 .into_iter()
+                .filter(|(_, flow)| flow.conn.0 < self.conns_of_messages)
                 .map(|(host, flow)| StuckRow {
                     host,
                     conn: flow.conn.0,

@@ -10,6 +10,7 @@ pub mod builtin;
 mod check;
 mod collector;
 mod diagnostic;
+mod facts;
 pub mod fields;
 mod format;
 pub mod fuzz;
@@ -25,6 +26,7 @@ mod thresholds;
 mod traffic;
 mod tree;
 mod value;
+mod warnings;
 mod why;
 mod words;
 

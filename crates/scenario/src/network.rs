@@ -248,8 +248,12 @@ pub(crate) fn port(
         drop,
         background,
         priorities,
+        own: own_port,
     } = scenario.factory.fabric(rate, encap);
     let mut errors = Vec::new();
+    if own_port.is_some() {
+        errors.extend(needless(scenario));
+    }
     let mut credit = credit_of(scenario, credit).unwrap_or_else(|e| {
         errors.push(e);
         None
@@ -290,6 +294,7 @@ pub(crate) fn port(
         drop,
         background,
         priorities,
+        own: own_port,
     };
     let port = fabric.port(buffer);
     let port = match legacy {
@@ -329,6 +334,26 @@ fn unfit_for_hosts(scenario: &Scenario, port: &PortSpec) -> Option<Diagnostic> {
         ),
     };
     Some(scenario.switch.problem("host_queue", why).help(help))
+}
+
+/// What the scenario says of ports that the transport describes as a whole.
+fn needless(scenario: &Scenario) -> Option<Diagnostic> {
+    let tables = [&scenario.credit, &scenario.mark, &scenario.drop];
+    let said = tables
+        .into_iter()
+        .find_map(|table| Some((table, table.given().next()?)));
+    let priorities = scenario.switch.is_given("priorities");
+    let said = said.or(priorities.then_some((&scenario.switch, "priorities")));
+    said.map(|(table, key)| {
+        let name = scenario.protocol.name();
+        let what = format!("{} means nothing here", table.dotted(key));
+        table
+            .problem(key, what)
+            .label(format!(
+                "{name} says itself what every queue of a port does"
+            ))
+            .help(format!("remove {}", table.dotted(key)))
+    })
 }
 
 fn credit_of(

@@ -94,7 +94,7 @@ pub(crate) fn build(
 }
 
 /// The transport that a source's messages take: 0 the run's own, then those beside it.
-fn lane(scenario: &Scenario, section: &Section) -> u8 {
+pub(crate) fn lane(scenario: &Scenario, section: &Section) -> u8 {
     let name = section.opt_text("transport");
     let mut beside = (1u8..).zip(&scenario.beside);
     beside

@@ -4,7 +4,7 @@ use crate::setup::MessageResult;
 use crate::trigger::Triggers;
 use model::{ConnId, HostId, Lifetime, Peers};
 use std::sync::atomic::{AtomicU64, Ordering};
-use topology::Topology;
+use topology::{Routes, Topology};
 use units::{Span, Time};
 use workload::{Start, Traffic};
 
@@ -22,6 +22,9 @@ pub(crate) enum Action {
 /// Connections and messages, by host and by connection; results are written by their owners.
 pub(crate) struct Book<'a> {
     traffic: &'a Traffic,
+    topology: &'a Topology,
+    /// Ways through the intact network.
+    routes: &'a Routes,
     /// By host: where its actions start in `actions`; one more at the end.
     first_action: Vec<u32>,
     /// By host, then by time.
@@ -69,8 +72,12 @@ impl<'a> Book<'a> {
     ///
     /// # Errors
     /// What in the traffic makes no sense on this topology.
-    pub(crate) fn new(traffic: &'a Traffic, topology: &Topology) -> Result<Self, String> {
-        let book = Self::index(traffic, topology.hosts);
+    pub(crate) fn new(
+        traffic: &'a Traffic,
+        topology: &'a Topology,
+        routes: &'a Routes,
+    ) -> Result<Self, String> {
+        let book = Self::index(traffic, topology, routes);
         for (number, conn) in traffic.conns.iter().enumerate() {
             if conn.a >= topology.hosts || conn.b >= topology.hosts {
                 return Err(format!(
@@ -108,7 +115,8 @@ impl<'a> Book<'a> {
         Ok(book)
     }
 
-    fn index(traffic: &'a Traffic, hosts: u32) -> Self {
+    fn index(traffic: &'a Traffic, topology: &'a Topology, routes: &'a Routes) -> Self {
+        let hosts = topology.hosts;
         let messages = traffic.messages.len();
         let mut actions = Vec::with_capacity(messages);
         for (number, conn) in traffic.conns.iter().enumerate() {
@@ -147,6 +155,8 @@ impl<'a> Book<'a> {
         let unset = || (0..messages).map(|_| AtomicU64::new(NONE)).collect();
         Self {
             traffic,
+            topology,
+            routes,
             first_action,
             actions: actions
                 .into_iter()
@@ -307,5 +317,9 @@ impl Peers for Book<'_> {
     fn peer(&self, me: HostId, conn: ConnId) -> Option<HostId> {
         let ends = self.traffic.conns.get(conn.0 as usize)?;
         Some(HostId(if ends.a == me.0 { ends.b } else { ends.a }))
+    }
+
+    fn ways(&self, a: HostId, b: HostId) -> u16 {
+        self.topology.ways(self.routes, a.0, b.0)
     }
 }

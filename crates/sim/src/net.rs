@@ -59,10 +59,10 @@ pub(crate) fn build<'a>(setup: &'a Setup<'_>) -> Result<(World<'a>, Vec<Node>), 
         let why = "queues of hosts know at arrival when a packet leaves; their ports ask for more";
         return Err(SetupError(why.to_owned()));
     }
-    let book = Book::new(&setup.traffic, topology).map_err(SetupError)?;
     let ways = Ways {
         epochs: fault::epochs(topology, &setup.routes, &setup.faults),
     };
+    let book = Book::new(&setup.traffic, topology, &setup.routes).map_err(SetupError)?;
     let world = World { book, ways };
     let common = Common::of(setup);
     let nodes = (0..topology.nodes.len())
@@ -86,16 +86,12 @@ impl Common {
         let mut faults = setup.faults.clone();
         faults.sort_by_key(|fault| fault.link); // stable
         Self {
-            config: EndpointConfig {
-                host: HostId(0),
-                rate: Rate(0),
-                base_rtt: setup.base_rtt,
-                control_rtt: setup.control_rtt,
-                encap: setup.encap,
-                port_buffer: buffers.max().unwrap_or(Bytes(0)),
-                line_share: model::intent::CreditSpec::WHOLE,
-                hops_max: 2 * tiers.max().unwrap_or(1).max(1),
-            },
+            config: EndpointConfig::new(HostId(0), Rate(0), setup.encap).with(|told| {
+                told.base_rtt = setup.base_rtt;
+                told.control_rtt = setup.control_rtt;
+                told.port_buffer = buffers.max().unwrap_or(Bytes(0));
+                told.hops_max = 2 * tiers.max().unwrap_or(1).max(1);
+            }),
             faults,
         }
     }
@@ -118,11 +114,10 @@ fn make_node(setup: &Setup<'_>, common: &Common, world: &World<'_>, number: usiz
 
 fn make_host(setup: &Setup<'_>, common: &Common, world: &World<'_>, id: u32) -> Host {
     let link = setup.topology.nodes[id as usize].ports[0];
-    let config = EndpointConfig {
-        host: HostId(id),
-        rate: setup.topology.link(link).rate,
-        ..common.config.clone()
-    };
+    let config = common.config.clone().with(|told| {
+        told.host = HostId(id);
+        told.rate = setup.topology.link(link).rate;
+    });
     let rng = Rng::stream(setup.seed, stream::HOST, u64::from(id));
     let endpoint = (setup.make)(&config);
     let queue = setup

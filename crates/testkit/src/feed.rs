@@ -87,16 +87,10 @@ struct Feed {
 /// If the transport panics, storms or sends what its own codec refuses.
 pub fn feed(make: &Make<'_>, codec: &'static dyn Codec, bytes: &[u8]) {
     let hosts = (0..2).map(HostId).map(|host| {
-        let config = EndpointConfig {
-            host,
-            rate: RATE,
-            base_rtt: Span::us(12),
-            control_rtt: Span::us(11),
-            encap: Encap::PAPER,
-            port_buffer: Bytes(384_500),
-            line_share: model::intent::CreditSpec::WHOLE,
-            hops_max: 1,
-        };
+        let config = EndpointConfig::new(host, RATE, Encap::PAPER).with(|told| {
+            (told.base_rtt, told.control_rtt) = (Span::us(12), Span::us(11));
+            told.port_buffer = Bytes(384_500);
+        });
         (
             make(&config),
             Rng::stream(1, stream::HOST, u64::from(host.0)),

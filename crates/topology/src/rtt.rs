@@ -29,6 +29,22 @@ impl Topology {
         Some(hops)
     }
 
+    /// Equal-cost ways from host `src` to host `dst`: the sizes of the choices on the first of them, multiplied,
+    /// and 65,535 where there are more; none where there is no way, or none is needed. In a Clos every way
+    /// has choices of the same sizes.
+    pub fn ways(&self, routes: &Routes, src: u32, dst: u32) -> u16 {
+        let mut at = NodeId(src);
+        let mut ways = u16::from(src != dst);
+        while at.0 != dst && ways > 0 {
+            let next = routes.next_hops(at, dst);
+            ways = ways.saturating_mul(u16::try_from(next.len()).unwrap_or(u16::MAX));
+            if let Some(&way) = next.first() {
+                at = self.link(self.node(at).ports[usize::from(way)]).to;
+            }
+        }
+        ways
+    }
+
     /// Time from the first bit at the start of `path` to the last bit at its end, for a frame of
     /// `wire` bytes that every switch receives whole before it sends it on.
     pub fn path_delay(&self, path: &[LinkId], wire: Bytes) -> Span {

@@ -9,10 +9,10 @@ pub mod dctcp;
 pub mod expresspass;
 pub mod parts;
 
-use model::intent::{CreditSpec, DropSpec, MarkSpec, PortSpec, QueueSpec};
+use model::intent::{CreditSpec, DropSpec, MarkSpec, PortSpec, QueueSpec, SwitchSpec};
 use model::wire::Codec;
 use model::wire::declared::Layout;
-use model::{Class, Encap, Endpoint, EndpointConfig};
+use model::{Class, Encap, Endpoint, EndpointConfig, Facts, HostId};
 use units::{Bytes, Rate};
 
 /// The transports of this repository, in the order in which tables list them.
@@ -110,6 +110,31 @@ pub trait Transport: Sync {
 pub trait Factory: Send + Sync {
     /// The endpoint of one host.
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint>;
+    /// The same transport with what follows from the network and the messages; `None` where nothing does.
+    /// Called once, when a run is put together, before anything else is asked of it. What it fills in is in
+    /// [`Factory::resolved`] of the result.
+    ///
+    /// # Errors
+    /// The parameter that does not fit, and what to write instead.
+    fn settle(&self, facts: &Facts<'_>) -> Result<Option<Box<dyn Factory>>, ParamError> {
+        let _ = facts;
+        Ok(None)
+    }
+    /// Connections that exist without a message, like that of every host to an arbiter: who opens each, and
+    /// with whom. They are opened at time zero, in this order and before anything is sent, and live as long as the
+    /// run. They are no messages, and none of them is ever called stuck.
+    fn control(&self, facts: &Facts<'_>) -> Vec<(HostId, HostId)> {
+        let _ = facts;
+        Vec::new()
+    }
+    /// Whether it works with such ports, of such switches. Asked about every port before a run.
+    ///
+    /// # Errors
+    /// Why not, and the nearest that works.
+    fn suits(&self, port: &PortSpec, switch: &SwitchSpec) -> Result<(), Refusal> {
+        let _ = (port, switch);
+        Ok(())
+    }
     /// How its packets look on a wire.
     fn codec(&self) -> &'static dyn Codec;
     /// What it needs of every port on a link of `rate`.
@@ -131,11 +156,19 @@ pub struct Fabric {
     pub background: Option<Class>,
     /// Strict priorities, 1 where it needs none.
     pub priorities: u8,
+    /// A port of its own making, in place of one with all of the above; it has the scenario's buffer.
+    pub own: Option<PortSpec>,
 }
 
 impl Fabric {
     /// The port that does all of it for one transport alone, with `buffer` bytes of room.
     pub fn port(&self, buffer: Bytes) -> PortSpec {
+        if let Some(own) = &self.own {
+            return PortSpec {
+                buffer,
+                ..own.clone()
+            };
+        }
         let mut port = PortSpec::fifo(buffer);
         if let Some(mark) = self.mark {
             port = port.marking(mark);
@@ -159,8 +192,28 @@ impl Fabric {
             && self.drop.is_none()
             && self.background.is_none()
             && self.priorities <= 1
+            && self.own.is_none()
     }
 }
+
+/// Why a transport cannot work on a fabric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The table or key of the scenario that it is about, with dots, like `switch.mark`; `transport.kind`
+    /// where it is about the transport alone.
+    pub place: &'static str,
+    /// What does not go together, as a sentence about the transport: "needs ports that trim".
+    pub reason: String,
+    /// The nearest that works, as an order: "choose ...".
+    pub instead: String,
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}; {}", self.reason, self.instead)
+    }
+}
+impl std::error::Error for Refusal {}
 
 /// One documented parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]

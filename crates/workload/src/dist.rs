@@ -109,6 +109,23 @@ impl Shape {
         v.clamp(0.0, 1.0)
     }
 
+    /// The integral of the size over the first `v` of the stretch, `v` from 0 to 1, before rounding.
+    fn integral(self, v: f64) -> f64 {
+        match self {
+            Self::Atom(size) => size * v,
+            Self::Linear { from, to } => v * (from + (to - from) * v / 2.0),
+            Self::Log { from, to } => {
+                let scale = libm::log(to / from);
+                from * (libm::exp(scale * v) - 1.0) / scale
+            }
+            Self::Pareto { from, tail } => {
+                let Tail { scale, shape } = tail;
+                let above = (1.0 - libm::pow(1.0 - v, 1.0 - shape)) / (1.0 - shape);
+                from * v + scale / shape * (above - v)
+            }
+        }
+    }
+
     /// The mean of `f` over the stretch, sampled at the middle of equal shares.
     fn sampled(self, f: impl Fn(f64) -> f64) -> f64 {
         let n = f64::from(SAMPLES);
@@ -299,6 +316,31 @@ impl SizeDist {
     }
 }
 
+/// Shares of messages are those of the sampler; shares of bytes and the mean are the curve's, before sizes are
+/// rounded up to a whole byte or packet.
+impl model::Sizes for SizeDist {
+    fn messages_upto(&self, size: u64) -> f64 {
+        self.share_at_most(size)
+    }
+    fn bytes_upto(&self, size: u64) -> f64 {
+        let units = (size / self.grain) as f64;
+        let bytes = self.over_pieces(|shape| match shape {
+            Shape::Atom(at) if self.rounded(at) > size => 0.0,
+            Shape::Atom(at) => at,
+            Shape::Linear { .. } | Shape::Log { .. } | Shape::Pareto { .. } => {
+                shape.integral(shape.share(units))
+            }
+        });
+        (bytes / self.over_pieces(Shape::mean)).min(1.0)
+    }
+    fn mean(&self) -> f64 {
+        Self::mean(self)
+    }
+    fn largest(&self) -> u64 {
+        self.max()
+    }
+}
+
 impl fmt::Display for SizeDist {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
@@ -411,6 +453,43 @@ mod tests {
 
     fn close(a: f64, b: f64, tolerance: f64) {
         assert!((a - b).abs() <= tolerance, "{a} is not {b}");
+    }
+
+    #[test]
+    fn bytes_are_shared_as_a_long_list_of_draws_shares_them() {
+        use model::Sizes;
+        let list = [
+            (100.0, 0.0),
+            (2_000.0, 0.5),
+            (2_000.0, 0.6),
+            (90_000.0, 1.0),
+        ];
+        let tail = Tail {
+            scale: 9_000.0,
+            shape: 0.3,
+        };
+        let open = &points(&list)[..3];
+        let dists = [
+            dist(&list, Interp::Linear),
+            dist(&list, Interp::Log),
+            dist(&list, Interp::Step),
+            SizeDist::new("tail", open, Interp::Linear, 1, Some(tail)).unwrap(),
+        ];
+        for dist in dists {
+            let many = 400_000;
+            let even = |i| (f64::from(i) + 0.5) / f64::from(many);
+            let draws: model::SizeList = (0..many).map(|i| dist.quantile(even(i))).collect();
+            for size in [99, 100, 1_000, 1_999, 2_000, 40_000, 90_000] {
+                close(dist.messages_upto(size), draws.messages_upto(size), 1e-5);
+                close(dist.bytes_upto(size), draws.bytes_upto(size), 1e-3);
+            }
+            close(dist.bytes_upto(dist.largest()), 1.0, 1e-9);
+            for share in [0.1, 0.5, 0.9] {
+                let [exact, drawn] =
+                    [&dist as &dyn Sizes, &draws].map(|s| s.quantile_of_bytes(share));
+                close(exact as f64 / drawn as f64, 1.0, 0.01);
+            }
+        }
     }
 
     #[test]

@@ -288,16 +288,12 @@ impl<'a> Pair<'a> {
         let links = if self.count == 2 { 1 } else { 2 };
         let full = self.rate.serialize(Bytes(u64::from(self.encap.wire_max())));
         let small = self.rate.serialize(Bytes(u64::from(self.encap.frame_min)));
-        EndpointConfig {
-            host,
-            rate: self.rate,
-            base_rtt: (self.delay + self.delay + full + small).times(links),
-            control_rtt: (self.delay + small).times(2 * links),
-            encap: self.encap,
-            port_buffer: Bytes(self.buffer.0.min(PORT_BUFFER.0)),
-            line_share: model::intent::CreditSpec::WHOLE,
-            hops_max: if links == 1 { 1 } else { 2 },
-        }
+        EndpointConfig::new(host, self.rate, self.encap).with(|told| {
+            told.base_rtt = (self.delay + self.delay + full + small).times(links);
+            told.control_rtt = (self.delay + small).times(2 * links);
+            told.port_buffer = Bytes(self.buffer.0.min(PORT_BUFFER.0));
+            told.hops_max = if links == 1 { 1 } else { 2 };
+        })
     }
 }
 

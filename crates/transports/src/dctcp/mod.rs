@@ -65,6 +65,7 @@ impl Factory for Params {
             drop: None,
             background: None,
             priorities: 1,
+            own: None,
         }
     }
     fn resolved(&self) -> toml::Table {

@@ -29,18 +29,18 @@ use crate::parts::credit_gate::CreditGate;
 use crate::parts::keys;
 use crate::parts::slab::Slab;
 use crate::parts::timers::Timers;
-use crate::{Fabric, Factory, ParamError, Parameter, Transport};
+use crate::{Fabric, Factory, ParamError, Parameter, Refusal, Transport};
 use header::{
     Ack, Credit, Data, Heard, Kind, Nack, Probe, ProbeAck, Request, Stop, StopAck, StopReason,
 };
-use model::intent::DropBy;
+use model::intent::{DropBy, PortSpec, QueueSpec, SwitchSpec};
 use model::wire::Codec;
 use model::{
-    Class, ConnId, ConnMap, Cx, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
-    StuckFlow, Totals, Transmit,
+    Class, ConnId, ConnMap, Cx, Encap, Endpoint, EndpointConfig, Event, Facts, HostId, Lifetime,
+    Packet, StuckFlow, Totals, Transmit,
 };
 use nic::Nic;
-use params::HostDelay;
+use params::{HostDelay, Threshold};
 use receiver::{Flows, Receiver};
 use sender::{Fate, Sender};
 use settings::Settings;
@@ -119,6 +119,24 @@ impl Factory for Configured {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
         Box::new(ExpressPassHost::new(&self.params, config))
     }
+    fn settle(&self, facts: &Facts<'_>) -> Result<Option<Box<dyn Factory>>, ParamError> {
+        let mut params = self.params.clone();
+        params.drop_threshold = Threshold::Bytes(params.drop_threshold.bytes(facts.encap).0);
+        let profile = self.profile.clone();
+        Ok(Some(Box::new(Self { profile, params })))
+    }
+    fn suits(&self, port: &PortSpec, _switch: &SwitchSpec) -> Result<(), Refusal> {
+        let shaped =
+            |queue: &QueueSpec| queue.shape.is_some() && queue.takes.classes & CREDITS != 0;
+        if port.queues.iter().any(shaped) {
+            return Ok(());
+        }
+        Err(Refusal {
+            place: "transport.kind",
+            reason: "needs ports that shape credits, or data will overflow them".to_owned(),
+            instead: "choose ports with a shaped queue of credits".to_owned(),
+        })
+    }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC
     }
@@ -129,6 +147,7 @@ impl Factory for Configured {
             mark: None,
             background: (self.params.first_rtt == FirstRtt::Ideal).then_some(Class::Unscheduled),
             priorities: 1,
+            own: None,
         }
     }
     fn resolved(&self) -> toml::Table {
@@ -143,6 +162,9 @@ impl Factory for Configured {
         table
     }
 }
+
+/// Credits, as a bit of the classes that a queue takes.
+const CREDITS: u8 = 1 << Class::Credit as u8;
 
 /// Incoming connections of one peer, and of all peers, that a host keeps state for: a liar can
 /// open many. [ours]

@@ -25,16 +25,10 @@ impl model::Peers for TheOther {
 
 impl Bench {
     fn new(params: &Params, me: HostId) -> Self {
-        let config = EndpointConfig {
-            host: me,
-            rate: Rate::gbps(10),
-            base_rtt: Span::us(12),
-            control_rtt: Span::us(11),
-            encap: Encap::PAPER,
-            port_buffer: Bytes(384_500),
-            line_share: model::intent::CreditSpec::WHOLE,
-            hops_max: 1,
-        };
+        let config = EndpointConfig::new(me, Rate::gbps(10), Encap::PAPER).with(|told| {
+            (told.base_rtt, told.control_rtt) = (Span::us(12), Span::us(11));
+            told.port_buffer = Bytes(384_500);
+        });
         let rng = Rng::stream(1, stream::TEST, 0);
         Self {
             host: Host::new(params, &config),

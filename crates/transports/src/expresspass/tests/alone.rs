@@ -27,16 +27,10 @@ impl Alone {
         Self::with(id, &Params::default())
     }
     fn with(id: HostId, params: &Params) -> Self {
-        let config = EndpointConfig {
-            host: id,
-            rate: Rate::gbps(10),
-            base_rtt: Span::us(12),
-            control_rtt: Span::us(11),
-            encap: Encap::PAPER,
-            port_buffer: Bytes(384_500),
-            line_share: model::intent::CreditSpec::WHOLE,
-            hops_max: 1,
-        };
+        let config = EndpointConfig::new(id, Rate::gbps(10), Encap::PAPER).with(|told| {
+            (told.base_rtt, told.control_rtt) = (Span::us(12), Span::us(11));
+            told.port_buffer = Bytes(384_500);
+        });
         let endpoint = ExpressPassHost::new(params, &config);
         let rng = Rng::stream(1, stream::TEST, 9);
         Self {

@@ -1,0 +1,257 @@
+//! What the transports of a run are told before it begins, and what they say to that.
+
+use crate::diagnostic::Diagnostic;
+use crate::resolve::Scenario;
+use crate::section::Section;
+use crate::traffic;
+use model::intent::{PortSpec, SwitchSpec};
+use model::{Encap, Facts, HostId, Net, SizeList, Sizes};
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use topology::{Routes, Topology};
+use transports::Factory;
+use units::{Bytes, Rate, Span};
+use workload::{Conn, ENDLESS, SizeDist, Traffic};
+
+/// A fabric as transports may know it.
+#[derive(Clone, Copy)]
+pub(crate) struct Fabric<'a> {
+    pub(crate) topology: &'a Topology,
+    pub(crate) routes: &'a Routes,
+    pub(crate) encap: Encap,
+}
+
+impl Net for Fabric<'_> {
+    fn hosts(&self) -> u32 {
+        self.topology.hosts
+    }
+    fn rate(&self, host: HostId) -> Rate {
+        let ports = &self.topology.nodes[host.0 as usize].ports;
+        ports
+            .first()
+            .map_or(Rate(0), |&link| self.topology.link(link).rate)
+    }
+    fn rack(&self, host: HostId) -> u32 {
+        self.routes.edge_of(host.0)
+    }
+    fn ways(&self, a: HostId, b: HostId) -> u16 {
+        self.topology.ways(self.routes, a.0, b.0)
+    }
+    fn base_rtt(&self, a: HostId, b: HostId) -> Option<Span> {
+        let [full, small] =
+            [self.encap.wire_max(), self.encap.frame_min].map(|size| Bytes(size.into()));
+        self.topology.base_rtt(self.routes, a.0, b.0, full, small)
+    }
+}
+
+/// The sizes of a transport's messages, listed when somebody asks.
+struct Listed<'a> {
+    traffic: &'a Traffic,
+    lanes: &'a [u8],
+    lane: u8,
+    list: OnceCell<SizeList>,
+}
+
+impl Listed<'_> {
+    /// Flows without an end have no size.
+    fn list(&self) -> &SizeList {
+        self.list.get_or_init(|| {
+            let lane_of = |conn: u32| self.lanes.get(conn as usize).copied().unwrap_or(0);
+            let messages = self.traffic.messages.iter();
+            let own = messages.filter(|m| m.size < ENDLESS && lane_of(m.conn) == self.lane);
+            own.map(|message| message.size).collect()
+        })
+    }
+}
+
+impl Sizes for Listed<'_> {
+    fn messages_upto(&self, size: u64) -> f64 {
+        self.list().messages_upto(size)
+    }
+    fn bytes_upto(&self, size: u64) -> f64 {
+        self.list().bytes_upto(size)
+    }
+    fn mean(&self) -> f64 {
+        self.list().mean()
+    }
+    fn largest(&self) -> u64 {
+        self.list().largest()
+    }
+}
+
+impl Scenario {
+    /// Has every transport fill in what follows from network and messages, and adds the connections that it
+    /// wants beside those of messages.
+    pub(crate) fn settle(
+        &mut self,
+        fabric: Fabric<'_>,
+        traffic: &mut Traffic,
+        lanes: &mut Vec<u8>,
+    ) -> Result<(), Vec<Diagnostic>> {
+        let (mut errors, mut control) = (Vec::new(), Vec::new());
+        for lane in 0..=u8::try_from(self.beside.len()).expect("few transports") {
+            let (drawn, listed) = (
+                self.drawn_sizes(lane),
+                Listed {
+                    traffic,
+                    lanes,
+                    lane,
+                    list: OnceCell::new(),
+                },
+            );
+            let mut facts = Facts::of(fabric.encap);
+            facts.net = Some(&fabric);
+            facts.sizes = Some(drawn.as_ref().map_or(&listed, |drawn| drawn as &dyn Sizes));
+            facts.load = self.load_of(lane);
+            match self.factory_of(lane).settle(&facts) {
+                Ok(None) => {}
+                Ok(Some(settled)) => *self.factory_mut(lane) = settled,
+                Err(error) => {
+                    let key = format!("transport.{}.{}", self.name_of(lane), error.key);
+                    let problem = self.about(lane, format!("{key} cannot be used"));
+                    errors.push(problem.label(error.message));
+                    continue;
+                }
+            }
+            for (a, b) in self.factory_of(lane).control(&facts) {
+                if a == b || a.0.max(b.0) >= fabric.topology.hosts {
+                    let name = self.name_of(lane);
+                    let what = format!("{name} joins host {} with host {}", a.0, b.0);
+                    let most = fabric.topology.hosts - 1;
+                    let problem = self.about(lane, what);
+                    errors.push(problem.label(format!("there are hosts 0 to {most}")));
+                    break;
+                }
+                control.push((a, b, lane));
+            }
+        }
+        for (a, b, lane) in control {
+            traffic.conns.push(Conn {
+                a: a.0,
+                b: b.0,
+                one_shot: false,
+            });
+            if !self.beside.is_empty() {
+                lanes.push(lane);
+            }
+        }
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(errors)
+        }
+    }
+
+    /// Asks every transport whether it can work with what the ports do.
+    pub(crate) fn suit(
+        &self,
+        topology: &Topology,
+        ports: &[Arc<PortSpec>],
+        switch: &SwitchSpec,
+    ) -> Result<(), Vec<Diagnostic>> {
+        let by_rate: BTreeMap<Rate, &PortSpec> = topology
+            .links
+            .iter()
+            .map(|link| link.rate)
+            .zip(ports.iter().map(|port| &**port))
+            .collect();
+        let mut errors = Vec::new();
+        for lane in 0..=u8::try_from(self.beside.len()).expect("few transports") {
+            let refused = by_rate.iter().find_map(|(&rate, &port)| {
+                let mut own = PortSpec::clone(port);
+                own.queues
+                    .retain(|queue| queue.takes.lanes & 1 << lane != 0);
+                let answer = self.factory_of(lane).suits(&own, switch);
+                answer.err().map(|refusal| (rate, refusal))
+            });
+            if let Some((rate, refusal)) = refused {
+                let name = self.name_of(lane);
+                let (table, key) = refusal
+                    .place
+                    .rsplit_once('.')
+                    .unwrap_or((refusal.place, ""));
+                let what = format!("{name} does not work on this fabric");
+                let written = self
+                    .switch_section(table)
+                    .filter(|table| table.is_given(key));
+                let problem = match written {
+                    Some(table) => table.problem(key, what),
+                    None => self.about(lane, what),
+                };
+                let port = format!("at a port of {rate}, {name} {}", refusal.reason);
+                errors.push(problem.label(port).help(refusal.instead));
+            }
+        }
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(errors)
+        }
+    }
+
+    /// The table of that name, of those that say what ports and switches do.
+    fn switch_section(&self, name: &str) -> Option<&Section> {
+        let all = [
+            &self.switch,
+            &self.credit,
+            &self.mark,
+            &self.drop,
+            &self.legacy,
+        ];
+        all.into_iter().find(|section| section.name() == name)
+    }
+
+    fn factory_of(&self, lane: u8) -> &dyn Factory {
+        match usize::from(lane).checked_sub(1) {
+            None => &*self.factory,
+            Some(place) => &*self.beside[place].factory,
+        }
+    }
+
+    fn factory_mut(&mut self, lane: u8) -> &mut Box<dyn Factory> {
+        match usize::from(lane).checked_sub(1) {
+            None => &mut self.factory,
+            Some(place) => &mut self.beside[place].factory,
+        }
+    }
+
+    fn name_of(&self, lane: u8) -> &'static str {
+        match usize::from(lane).checked_sub(1) {
+            None => self.protocol.name(),
+            Some(place) => self.beside[place].protocol.name(),
+        }
+    }
+
+    /// Something wrong with the transport of `lane`, where it is named.
+    fn about(&self, lane: u8, what: String) -> Diagnostic {
+        match self.sources_of(lane).next() {
+            Some(source) if lane > 0 => source.problem("transport", what),
+            _ => self.transport.problem("kind", what),
+        }
+    }
+
+    /// The sources of messages that the transport of `lane` sends.
+    fn sources_of(&self, lane: u8) -> impl Iterator<Item = &Section> {
+        self.workloads
+            .iter()
+            .filter(move |source| traffic::lane(self, source) == lane)
+    }
+
+    /// The only source of a lane, if it is.
+    fn only_source(&self, lane: u8) -> Option<&Section> {
+        let mut sources = self.sources_of(lane);
+        sources.next().filter(|_| sources.next().is_none())
+    }
+
+    /// The distribution that all messages of the transport are drawn from, where there is one.
+    fn drawn_sizes(&self, lane: u8) -> Option<SizeDist> {
+        let drawn = self.only_source(lane);
+        let drawn = drawn.filter(|source| source.kind() == "random")?;
+        traffic::distribution(drawn).ok()
+    }
+
+    fn load_of(&self, lane: u8) -> Option<f64> {
+        self.only_source(lane)?.opt_number("load")
+    }
+}
