@@ -1,0 +1,225 @@
+//! Small models of Homa and NDP stand on the contract, in the simulator: what a transport is told before a run,
+//! connections without messages, fabrics that it refuses.
+
+mod models;
+
+use model::Class;
+use results::{RunRecord, Status};
+use scenario::{Alone, Assembled, Scenario, load_text_with};
+
+fn assembled(text: &str) -> Result<Assembled, scenario::Errors> {
+    let all = transports::registry();
+    let all = all.with(&models::homa::HOMA).with(&models::ndp::NDP);
+    load_text_with(&all, "a.toml", text, &[]).and_then(Scenario::assemble)
+}
+
+fn run(text: &str) -> (Assembled, RunRecord) {
+    let of = assembled(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let record = of.run(1, "", &mut Alone).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(record.conservation, Ok(()));
+    assert_eq!(record.totals.nonsense, 0);
+    (of, record)
+}
+
+const FABRIC: &str =
+    "[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 4\nhosts_per_leaf = 4\n";
+
+fn homa(workload: &str) -> String {
+    format!("{FABRIC}[transport]\nkind = \"homa-model\"\n[switch]\nbuffer = \"4MB\"\n{workload}")
+}
+
+#[test]
+fn homa_takes_its_cutoffs_from_the_bytes_of_the_messages() {
+    // Of 3 messages of 500 B and one of 1500 B as many bytes leave below as above any size from 500 B on.
+    let sends = |from: u32, to: u32, size: &str| {
+        format!(
+            "[[workload]]\nkind = \"incast\"\nsenders = {from}\nreceiver = {to}\nsize = \"{size}\"\n"
+        )
+    };
+    let (few, many) = (sends(1, 0, "1.5KB"), sends(3, 9, "500B"));
+    let (of, record) = run(&homa(&format!("{few}{many}")));
+    assert_eq!(record.status, Status::Complete);
+    // All of them leave unasked, so 7 of 8 priorities are theirs, with 3000 / 7 bytes each.
+    let resolved = of.scenario.resolved_toml();
+    let cutoffs = "cutoffs = [\"500B\", \"500B\", \"500B\", \"1500B\", \"1500B\", \"1500B\"]";
+    let plain = resolved
+        .replace("\n    ", "")
+        .replace(",\n", "")
+        .replace("1.5KB", "1500B");
+    assert!(plain.contains(cutoffs), "{resolved}");
+    // Drawn sizes come from their distribution, not from the few that were drawn.
+    let drawn = |n| {
+        format!(
+            "[workload]\nkind = \"random\"\nload = 0.3\nsizes = \"web-server\"\nmessages = {n}\n"
+        )
+    };
+    let [a, b] = [20, 30].map(|n| {
+        assembled(&homa(&drawn(n)))
+            .unwrap()
+            .scenario
+            .factory
+            .resolved()
+    });
+    assert_eq!(a, b);
+    assert!(a["cutoffs"].as_array().unwrap().len() > 1, "{a:?}");
+}
+
+#[test]
+fn homa_lets_short_messages_pass_long_ones() {
+    let long = "[[workload]]\nkind = \"incast\"\nsenders = 3\nreceiver = 0\nsize = \"3MB\"\n";
+    let short = "[[workload]]\nkind = \"incast\"\nsenders = 4\nreceiver = 0\nsize = \"2KB\"\nstart = \"300us\"\n";
+    let (_, record) = run(&homa(&format!("{long}{short}[output]\nevery = \"0s\"\n")));
+    assert_eq!(
+        (record.status, record.totals.timeouts),
+        (Status::Complete, 0)
+    );
+    for flow in record.flows.iter().filter(|flow| flow.size == 2_000) {
+        let took = flow.end.unwrap().since(flow.start.unwrap());
+        // A full frame per hop may be on the line before it; in one queue three windows would be.
+        assert!(took.0 < 2 * flow.ideal.0, "{took} of {}", flow.ideal);
+    }
+    let longest = record
+        .flows
+        .iter()
+        .filter_map(|flow| flow.end)
+        .max()
+        .unwrap();
+    let line = 9_000_000 * 80 * 1538 / 1460;
+    assert!(longest.0 < line * 11 / 10, "{longest} of {line} ps");
+}
+
+#[test]
+fn connections_without_messages_are_open_and_are_no_messages() {
+    let workload = "[workload]\nkind = \"incast\"\nsenders = 4\nreceiver = 9\nsize = \"200KB\"\n";
+    let arbiter = "[transport.homa-model]\narbiter = true\n";
+    let (of, record) = run(&homa(&format!("{workload}{arbiter}")));
+    assert_eq!((record.status, record.flows.len()), (Status::Complete, 4));
+    assert_eq!(of.traffic.conns.len(), 4 + 15);
+    // Each of 15 hosts greeted host 0 and was greeted.
+    assert_eq!(record.totals.acks, 15);
+    assert_eq!(run(&homa(workload)).1.totals.acks, 0);
+    let (_, cut) = run(&homa(&format!(
+        "{workload}{arbiter}[run]\nuntil = \"20us\"\n"
+    )));
+    assert!(
+        !cut.stuck.is_empty() && cut.stuck.iter().all(|row| row.conn < 4),
+        "{:?}",
+        cut.stuck
+    );
+    // They change nothing about which connection is which.
+    assert_eq!(cut.flows.len(), 4);
+}
+
+fn ndp(more: &str) -> String {
+    format!(
+        "{FABRIC}host_rate = \"10Gbps\"\nhost_delay = \"500ns\"\n[transport]\nkind = \"ndp-model\"\n{more}"
+    )
+}
+
+const JUMBO: &str = "[run]\nmtu = \"9000B\"\n[output]\nevery = \"0s\"\n";
+
+#[test]
+fn ndp_pulls_an_incast_at_the_rate_of_the_line() {
+    let incast = "[workload]\nkind = \"incast\"\nsenders = 12\nreceiver = 0\nsize = \"450KB\"\njitter = \"0s\"\n";
+    let (of, record) = run(&ndp(&format!("{incast}{JUMBO}")));
+    assert_eq!(
+        (record.status, record.totals.timeouts),
+        (Status::Complete, 0)
+    );
+    // Ports cut frames and lose none; what they cut is sent again, once.
+    let dropped: u64 = record.ports.iter().map(|port| port.dropped.sum()).sum();
+    assert!(
+        dropped == 0 && record.totals.retransmitted > 20,
+        "{:?}",
+        record.totals
+    );
+    assert_eq!(
+        record.totals.data_sent - record.totals.retransmitted,
+        12 * of.encap.frames(450_000)
+    );
+    assert_eq!(record.totals.duplicates, 0);
+    let last = record
+        .flows
+        .iter()
+        .filter_map(|flow| flow.end)
+        .max()
+        .unwrap();
+    let line = 12 * of.encap.wire_total(450_000) * 800;
+    assert!(last.0 < line * 103 / 100, "{last} of {line} ps");
+    let most = record
+        .ports
+        .iter()
+        .map(|port| port.queue_max)
+        .max()
+        .unwrap();
+    assert!(most <= 9 * 9038 + 200 * 84, "{most}");
+}
+
+#[test]
+fn ndp_spreads_a_permutation_over_all_ways() {
+    let all = "[workload]\nkind = \"permutation\"\nsize = \"2MB\"\n";
+    let (of, record) = run(&ndp(&format!("{all}{JUMBO}")));
+    assert_eq!(
+        (record.status, record.totals.timeouts),
+        (Status::Complete, 0)
+    );
+    let line = of.encap.wire_total(2_000_000) * 800;
+    let last = record
+        .flows
+        .iter()
+        .filter_map(|flow| flow.end)
+        .max()
+        .unwrap();
+    assert!(
+        last.0 < line * 115 / 100,
+        "{last} of {line} ps: one way would carry two flows"
+    );
+    // Every uplink of a leaf carries as much as the others, to a few frames.
+    let is_up = |port: &&results::PortRow| port.from_tier == 1 && port.to_tier == 2;
+    let uplinks: Vec<_> = record.ports.iter().filter(is_up).collect();
+    assert_eq!(uplinks.len(), 4 * 4);
+    for leaf in uplinks.chunks(4) {
+        let sent: Vec<_> = leaf.iter().map(|port| port.packets[Class::Plain]).collect();
+        let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
+        assert!(leaf.iter().all(|port| port.from == leaf[0].from));
+        assert!(
+            most - least < 40 && *least > 100,
+            "{}: {sent:?}",
+            leaf[0].from
+        );
+    }
+}
+
+#[test]
+fn ndp_refuses_ports_that_drop_with_the_place_and_the_nearest_that_works() {
+    let drops = "[workload]\nkind = \"permutation\"\nsize = \"1MB\"\n[transport.ndp-model]\nfabric = \"drop-tail\"\n";
+    let Err(errors) = assembled(&ndp(drops)) else {
+        panic!("taken")
+    };
+    assert_eq!(errors.0.len(), 1, "{errors}");
+    let error = &errors.0[0];
+    assert_eq!(error.message, "ndp-model does not work on this fabric");
+    assert!(
+        error.label.contains("needs ports that trim"),
+        "{}",
+        error.label
+    );
+    assert!(
+        error
+            .help
+            .as_deref()
+            .is_some_and(|help| help.contains("trimming"))
+    );
+    let at = error.origin.as_ref().unwrap();
+    assert_eq!(&at.source.text[at.span.clone()], "\"ndp-model\"");
+}
+
+#[test]
+fn what_a_scenario_says_of_ports_that_are_the_transports_own_is_refused() {
+    let marks =
+        "[workload]\nkind = \"permutation\"\nsize = \"1MB\"\n[switch.mark]\nmin = \"10KB\"\n";
+    let Err(errors) = assembled(&ndp(marks)) else {
+        panic!("taken")
+    };
+    assert_eq!(errors.0[0].message, "switch.mark.min means nothing here");
+}
