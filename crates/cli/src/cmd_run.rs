@@ -155,7 +155,19 @@ pub(crate) fn fingerprint(args: &ScenarioArgs, global: &Global, screen: &Screen)
             } else {
                 screen.print(&format!("{print}\n"));
             }
-            code
+            let late = record.flows.iter().filter(|row| row.end.is_none()).count();
+            match record.conservation {
+                _ if code == exit::OK => code,
+                Err(why) => screen.fail(code, &why),
+                Ok(()) => {
+                    let all = record.flows.len();
+                    let why = format!(
+                        "{late} of {all} messages did not finish; {} run says what they wait for",
+                        global.program
+                    );
+                    screen.fail(code, &why)
+                }
+            }
         }
         Err(errors) => screen.wrong(&errors),
     }

@@ -167,3 +167,21 @@ fn a_message_to_a_host_that_is_cut_off_for_a_while_still_arrives() {
         "{last:?}"
     );
 }
+
+/// A STOP overtakes the last frame, is answered with a NACK, and the answer to the new request is lost in
+/// an outage that lasts longer than the receiver remembers what is done.
+#[test]
+fn an_outage_after_the_last_byte_has_nothing_delivered_twice() {
+    let text = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 3\nhosts_per_leaf = 5\n\
+                host_rate = \"10Gbps\"\nhost_delay = \"1us\"\n[workload]\nkind = \"all-to-all\"\n\
+                size = \"1460B\"\n[switch]\nbalance = \"packet\"\n[transport]\nkind = \"expresspass\"\n\
+                [[faults]]\nkind = \"down\"\nlink = \"* <-> *\"\nfrom = \"34us\"\nuntil = \"30ms\"\n";
+    let mut late = 0;
+    for seed in 1..=10 {
+        let record = run(text, &[], seed);
+        assert_eq!(record.conservation, Ok(()), "seed {seed}");
+        let ends = record.flows.iter().filter_map(|message| message.end);
+        late += ends.filter(|end| end.0 > Span::ms(30).0).count();
+    }
+    assert!(late > 100, "{late} messages ended after the outage");
+}

@@ -37,6 +37,7 @@ model::header! {
         packets: u32 = 64..96 "frames from there on";
         exchange: bool = 97..98 "one message goes each way";
         one_shot: bool = 98..99 "the connection carries this one message and is then forgotten";
+        known: bool = 99..100 "all has left once, and the receiver has answered before";
     }
     must "packets" |request| request.packets > 0;
     must "flags" |request| request.one_shot || !request.exchange;
@@ -168,7 +169,11 @@ impl Request {
             0 => String::new(),
             unasked => format!(", {unasked} unasked"),
         };
-        format!(" from {from}, {n} packet{}{follow}", when(n != 1, "s"))
+        let again = when(self.known, ", all sent");
+        format!(
+            " from {from}, {n} packet{}{follow}{again}",
+            when(n != 1, "s")
+        )
     }
 }
 

@@ -471,8 +471,9 @@ impl ExpressPassHost {
 
     fn on_request(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         let request = Request::read(packet);
-        if request.next > 0 && self.receiver_of.get(packet.conn).is_none() {
-            // Forgotten: a receiver that starts anew here would never get what came before.
+        let speaks_of_more = request.next > 0 || request.known;
+        if speaks_of_more && self.receiver_of.get(packet.conn).is_none() {
+            // Forgotten: a receiver that starts anew here would never get what came before, or get it twice.
             return self.answer_stop(cx, packet.conn, None);
         }
         let known = self.receiver_of.get(packet.conn).is_some();

@@ -42,6 +42,7 @@ impl Receiver {
                 unasked: packets,
                 exchange: false,
                 one_shot: self.one_shot,
+                known: false,
             };
             self.on_request(cx, host, flows, wanted);
         }

@@ -632,6 +632,8 @@ impl Sender {
             packets: u32::try_from(frames).unwrap_or(u32::MAX),
             exchange: self.exchange,
             one_shot: self.one_shot,
+            // A receiver that has forgotten it by now had all of it.
+            known: self.rtt.is_some() && self.outgoing.sent_max() == self.outgoing.end(),
         };
         host.nic
             .push(request.packet(self.peer, self.conn, encap.frame_min));

@@ -252,7 +252,10 @@ fn each_answer_to_a_request_measures_the_round_trip_anew() {
     }
     host.after(Span::us(10));
     host.hear(frames::nack(A, CONN, 1460, 0, 84));
-    assert_eq!(host.after(Span::us(20)), ["REQUEST from 1460, 9 packets"]);
+    assert_eq!(
+        host.after(Span::us(20)),
+        ["REQUEST from 1460, 9 packets, all sent"]
+    );
     host.hear(frames::credit(A, CONN, 11, 84));
     assert_eq!(rtt(&host), Some(Span::us(20)));
 }

@@ -36,6 +36,7 @@ pub(super) fn request(
         packets,
         exchange: false,
         one_shot,
+        known: false,
     };
     request.packet(to, conn, size)
 }
