@@ -3,7 +3,7 @@
 //! the directory is whole.
 
 use crate::folder::{RunFolder, open_locked};
-use crate::record::{FlowRow, Names, PortSeriesRow, RunRecord};
+use crate::record::{FlowRow, Names, PortRow, PortSeriesRow, RunRecord};
 use crate::summary::{Summary, active_span, fct, slowdown, utilisation};
 use crate::threshold::{Verdict, junit};
 use model::{ByClass, Class, DropReason};
@@ -13,7 +13,7 @@ use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use units::Time;
+use units::{Span, Time};
 
 /// How and where a run was made: the only part of its results that differs between machines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ pub struct Meta {
     reason = "each is one file that may be asked for"
 )]
 pub struct Output {
-    /// `flows.csv`, `ports.csv` and, where sampled, `series.csv` and `flow-series.csv`.
+    /// `flows.csv`, `ports.csv`, for a window of time `ports-window.csv`, and, where sampled, `series.csv` and `flow-series.csv`.
     pub csv: bool,
     /// `report.html`.
     pub report: bool,
@@ -91,11 +91,12 @@ const FLOWS: &str = "flows.csv";
 pub(crate) const FLOWS_PARTIAL: &str = "flows.partial.csv";
 pub(crate) const META: &str = "meta.json";
 /// What a run may write besides `meta.json`, which comes last.
-const FILES: [&str; 14] = [
+const FILES: [&str; 15] = [
     "resolved.toml",
     "summary.json",
     FLOWS,
     "ports.csv",
+    "ports-window.csv",
     "series.csv",
     "flow-series.csv",
     "flows.parquet",
@@ -139,6 +140,11 @@ pub fn write_run(
     if output.csv {
         file(FLOWS, &mut |out| flows_csv(out, run))?;
         file("ports.csv", &mut |out| ports_csv(out, run))?;
+        if let Some(counted) = &run.counted {
+            let span = counted.window.end.since(counted.window.start);
+            let fill = &mut |out: &mut dyn Write| port_lines(out, &counted.ports, span);
+            file("ports-window.csv", fill)?;
+        }
         if !run.port_series.is_empty() {
             file("series.csv", &mut |out| series_csv(out, run))?;
         }
@@ -454,6 +460,11 @@ fn titles(prefix: &str) -> String {
 /// # Errors
 /// If `out` cannot be written.
 pub fn ports_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
+    port_lines(out, &run.ports, active_span(run))
+}
+
+/// Writes `ports`, which were looked at for `span`.
+fn port_lines(out: &mut dyn Write, ports: &[PortRow], span: Span) -> io::Result<()> {
     let reasons: Vec<String> = DropReason::ALL
         .iter()
         .map(|reason| format!("dropped_by_{}", snake(reason.name())))
@@ -469,9 +480,8 @@ pub fn ports_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
         titles("lost"),
         titles("copied"),
     )?;
-    let span = active_span(run);
     let mut line = Line::default();
-    for port in &run.ports {
+    for port in ports {
         line.number(port.link.into())
             .text(&port.from)
             .text(&port.to)

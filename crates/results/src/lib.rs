@@ -29,10 +29,11 @@ pub use files::{FileError, FlowWriter, Meta, Output, write_run};
 pub use folder::{ClaimError, RunFolder};
 pub use grid::{Style, beside, wrap};
 pub use record::{
-    Derived, FlowRow, FlowSeriesRow, Names, PortRow, PortSeriesRow, RunRecord, Status, StuckRow,
+    Counted, Derived, FlowRow, FlowSeriesRow, Names, PortRow, PortSeriesRow, RunRecord, Status,
+    StuckRow,
 };
 pub use summary::{
-    Credits, DerivedSummary, Drops, Goodput, LinkGroup, Messages, Packets, QueueMax, SCHEMA,
-    SLOWEST_MAX, SizeBin, Slow, Stuck, Summary, fct,
+    CountedSummary, Credits, DerivedSummary, Drops, Goodput, LinkGroup, Messages, Packets,
+    QueueMax, SCHEMA, SLOWEST_MAX, SizeBin, Slow, Stuck, Summary, fct,
 };
 pub use threshold::{Threshold, ThresholdError, Verdict, junit, metrics};

@@ -52,6 +52,8 @@ pub struct RunRecord {
     pub flows: Vec<FlowRow>,
     /// One row per link, by link number.
     pub ports: Vec<PortRow>,
+    /// What ports counted in a window of time, where one was asked for.
+    pub counted: Option<Counted>,
     /// Samples of ports, by (time, link).
     pub port_series: Vec<PortSeriesRow>,
     /// Samples of connections, by (time, connection).
@@ -151,6 +153,15 @@ pub struct Derived {
     /// knows: credit rate, queue bounds. Where there are any, reports show them instead of the
     /// fields above.
     pub more: Vec<(String, String)>,
+}
+
+/// What ports counted in a window of time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// From its first moment on and before its last.
+    pub window: Range<Time>,
+    /// One per link, with the counters of the window.
+    pub ports: Vec<PortRow>,
 }
 
 /// One message.

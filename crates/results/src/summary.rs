@@ -63,6 +63,9 @@ pub struct Summary {
     pub queue_max: Option<QueueMax>,
     /// Packets that were lost.
     pub drops: Drops,
+    /// What ports counted in a window of time, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<CountedSummary>,
     /// Credits and what became of them.
     pub credits: Credits,
     /// Packets that carry neither data nor a credit.
@@ -200,6 +203,21 @@ pub struct Drops {
     pub data: u64,
     /// Dropped by ports, all classes.
     pub total: u64,
+}
+
+/// What ports counted in a window of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CountedSummary {
+    /// Its first moment.
+    pub from_ps: u64,
+    /// The first moment after it.
+    pub until_ps: u64,
+    /// The fullest port of a switch in it.
+    pub queue_max: Option<QueueMax>,
+    /// Packets that were lost in it.
+    pub drops: Drops,
+    /// Packets that left a port marked, or joined a queue that marks what comes.
+    pub marked: u64,
 }
 
 /// Credits and what became of them.
@@ -381,6 +399,13 @@ impl Summary {
             fairness: fairness(&counted, run.end),
             queue_max: queue_max(&run.ports),
             drops: drops(&run.ports),
+            counted: run.counted.as_ref().map(|counted| CountedSummary {
+                from_ps: counted.window.start.0,
+                until_ps: counted.window.end.0,
+                queue_max: queue_max(&counted.ports),
+                drops: drops(&counted.ports),
+                marked: counted.ports.iter().map(|port| port.marked).sum(),
+            }),
             credits: credits(run),
             control: apart::control(run),
             transports: apart::transports(run, &counted),

@@ -12,8 +12,8 @@ use crate::traffic;
 use crate::warnings;
 use model::intent::PortSpec;
 use model::{Encap, Endpoint, EndpointConfig};
-use results::{Derived, FlowRow, Names, PortRow, RunRecord, Status, StuckRow};
-use sim::{Fault, MakeEndpoint, Outcome, Probes, Setup};
+use results::{Counted, Derived, FlowRow, Names, PortRow, RunRecord, Status, StuckRow};
+use sim::{Fault, MakeEndpoint, Outcome, PortCounters, Probes, Setup};
 use std::ops::Range;
 use std::sync::Arc;
 use topology::{LinkId, NodeId, Routes, Topology};
@@ -160,14 +160,18 @@ impl Scenario {
             .map_err(&mut keep)
             .ok();
         let links = probe_links(&self, &topology).map_err(&mut keep).ok();
+        let counted = window_of(&self.output).map_err(&mut keep).ok();
         let thresholds = crate::thresholds::parse(&self).map_err(&mut keep).ok();
         if let Some(ports) = &ports {
             let suited = self.suit(&topology, ports, &network::switch(&self.switch));
             suited.unwrap_or_else(&mut keep);
         }
-        let (Some(ports), Some(faults), Some(links), Some((traffic, lanes, read)), Some(_)) =
-            (ports, faults, links, traffic, thresholds)
+        let (Some(ports), Some(faults), Some(links), Some((traffic, lanes, read))) =
+            (ports, faults, links, traffic)
         else {
+            return Err(Errors(errors));
+        };
+        let (Some(counted), Some(_)) = (counted, thresholds) else {
             return Err(Errors(errors));
         };
         if !errors.is_empty() {
@@ -184,6 +188,7 @@ impl Scenario {
             every: (every > Span::ZERO).then_some(every),
             links,
             flows: self.output.flag("flows"),
+            window: counted,
             accepted: ends_early(&self.run) || traffic.messages.iter().any(is_timed),
         };
         let legacy = Legacy::of(&self).expect("asked for every port");
@@ -212,6 +217,18 @@ impl Scenario {
             control_rtt,
             probes,
         })
+    }
+}
+
+/// When ports are counted apart.
+fn window_of(output: &Section) -> Result<Option<Range<Time>>, Vec<Diagnostic>> {
+    match output.opt_spans("window").as_deref() {
+        None => Ok(None),
+        Some(&[from, until]) if from < until => Ok(Some(Time(from.0)..Time(until.0))),
+        Some(_) => {
+            let wrong = output.problem("window", "a window has a beginning and a later end");
+            Err(vec![wrong.help("write it like [\"100ms\", \"300ms\"]")])
+        }
     }
 }
 
@@ -430,7 +447,11 @@ impl Assembled {
             transports: self.transports(),
             hosts: self.host_names(),
             flows,
-            ports: self.port_rows(&outcome),
+            ports: self.port_rows(&outcome.ports),
+            counted: self.probes.window.clone().map(|window| Counted {
+                window,
+                ports: self.port_rows(&outcome.counted),
+            }),
             port_series: Vec::new(),
             flow_series: Vec::new(),
             totals: outcome.totals,
@@ -506,10 +527,10 @@ impl Assembled {
         }
     }
 
-    fn port_rows(&self, outcome: &Outcome) -> Vec<PortRow> {
+    fn port_rows(&self, counters: &[PortCounters]) -> Vec<PortRow> {
         let node = |id| self.topology.node(id);
         (0u32..)
-            .zip(self.topology.links.iter().zip(&outcome.ports))
+            .zip(self.topology.links.iter().zip(counters))
             .map(|(number, (link, count))| PortRow {
                 link: number,
                 from: node(link.from).name.clone(),

@@ -259,6 +259,19 @@ impl Section {
         })
     }
     /// A list of strings, if it has a value.
+    /// The moments of a list.
+    pub(crate) fn opt_spans(&self, key: &str) -> Option<Vec<Span>> {
+        let span = |v| {
+            if let Value::Span(span) = v {
+                span
+            } else {
+                unreachable!("{key} lists times")
+            }
+        };
+        self.opt_list(key)
+            .map(|list| list.into_iter().map(span).collect())
+    }
+
     pub(crate) fn opt_texts(&self, key: &str) -> Option<Vec<String>> {
         let text = |v| {
             if let Value::Text(s) = v {

@@ -413,3 +413,25 @@ fn a_queue_of_hosts_is_for_ports_that_are_plain_queues() {
     assert!(apart.contains("does not count one class alone"), "{apart}");
     assert_eq!(refused(&["transport.kind=dctcp"]), None);
 }
+
+#[test]
+fn a_window_has_a_beginning_and_a_later_end() {
+    let text = "[workload]\nkind = \"incast\"\n";
+    for window in [
+        "[\"1ms\"]",
+        "[\"2ms\", \"1ms\"]",
+        "[\"1ms\", \"1ms\"]",
+        "1ms",
+    ] {
+        let scenario = good(text, &[&format!("output.window={window}")]);
+        let said = scenario.assemble().err().map(|errors| errors.render(false));
+        let said = said.unwrap_or_else(|| panic!("{window} is taken"));
+        assert!(said.contains("a beginning and a later end"), "{said}");
+    }
+    let run = good(text, &["output.window=[\"1ms\", \"2ms\"]"]).assemble();
+    let window = run.unwrap_or_else(|e| panic!("{e}")).probes.window;
+    assert_eq!(
+        window,
+        Some(units::Time(1_000_000_000)..units::Time(2_000_000_000))
+    );
+}

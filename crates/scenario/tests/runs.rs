@@ -268,3 +268,41 @@ fn a_queue_before_the_line_marks_in_the_host_and_lets_short_wait_behind_long() {
         short(&without)
     );
 }
+
+#[test]
+fn windows_of_a_run_add_up_to_the_whole_and_change_nothing() {
+    let of = |window: Option<&str>| {
+        let set = window.map(|window| format!("output.window={window}"));
+        let kind = "transport.kind=dctcp".to_owned();
+        let sets: Vec<_> = [Some(kind), set].into_iter().flatten().collect();
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        run("incast", &sets, 2)
+    };
+    let whole = of(None);
+    assert_eq!(whole.counted, None);
+    let parts = ["[\"0s\", \"200us\"]", "[\"200us\", \"10s\"]"].map(|window| {
+        let part = of(Some(window));
+        assert_eq!(part.fingerprint, whole.fingerprint, "{window}");
+        assert_eq!(part.ports, whole.ports, "{window}");
+        part.counted.unwrap().ports
+    });
+    let (mut marked, mut fell) = ([0, 0], false);
+    for (port, whole) in whole.ports.iter().enumerate() {
+        let [early, late] = [&parts[0][port], &parts[1][port]];
+        let sums = |of: fn(&results::PortRow) -> u64| (of(early) + of(late), of(whole));
+        for (parts, whole) in [
+            sums(|port| port.packets.sum()),
+            sums(|port| port.bytes.sum()),
+            sums(|port| port.dropped.sum()),
+            sums(|port| port.drop_reasons.sum()),
+            sums(|port| port.marked),
+        ] {
+            assert_eq!(parts, whole, "port {port}");
+        }
+        assert_eq!(early.queue_max.max(late.queue_max), whole.queue_max);
+        fell |= early.queue_max != late.queue_max;
+        marked[0] += early.marked;
+        marked[1] += late.marked;
+    }
+    assert!(marked[0] > 0 && marked[1] > 0 && fell, "{marked:?}");
+}

@@ -1,5 +1,6 @@
 //! How far a run is, the same for all its threads.
 
+use crate::count::Window;
 use crate::setup::Observer;
 use units::Time;
 
@@ -40,6 +41,8 @@ pub(crate) struct Between<'o> {
     pub(crate) done: u64,
     pub(crate) interrupted: bool,
     pub(crate) next_sample: Time,
+    /// What ports count in a window of time.
+    pub(crate) counted: Window,
     /// Start of the last window that ran.
     pub(crate) last: Time,
     /// Start of the last window in which a packet arrived.

@@ -3,6 +3,7 @@
 use crate::activity::Activity;
 use crate::barrier::{Barrier, Guard};
 use crate::clock::{Between, Clock};
+use crate::count::Window;
 use crate::net::{self, SetupError, World};
 use crate::node::{Kind, Log, Node};
 use crate::outcome::{self, Stop};
@@ -529,9 +530,12 @@ impl Shared<'_, '_, '_> {
             let behind = skipped_to.0.div_ceil(every.0) * every.0;
             next_sample = Time(behind.max(between.next_sample.0));
         }
-        if !clock.stop && clock.start <= next_sample && next_sample.after(Span(1)) < clock.end {
-            clock.end = next_sample.after(Span(1));
-            clock.keep = true;
+        let look = between.counted.next();
+        for cut in [next_sample, look] {
+            if !clock.stop && clock.start <= cut && cut.after(Span(1)) < clock.end {
+                clock.end = cut.after(Span(1));
+                clock.keep = true;
+            }
         }
         clock.end = clock.end.min(until);
         let ran = between.hops - between.hops_before;
@@ -540,7 +544,7 @@ impl Shared<'_, '_, '_> {
         } else {
             ran < SERIAL_BELOW
         };
-        clock.attend = due || between.hops - between.hops_seen >= LOOK_EVERY;
+        clock.attend = due || look < skipped_to || between.hops - between.hops_seen >= LOOK_EVERY;
         between.last = if clock.stop {
             between.last
         } else {
@@ -583,6 +587,11 @@ impl Shared<'_, '_, '_> {
                 between.observer.flows(&flows);
                 between.next_sample = between.next_sample.after(every);
             }
+        }
+        while between.counted.next() < samples_before {
+            // SAFETY: the same.
+            let node = |node: &UnsafeCell<Node>| unsafe { &mut *node.get() };
+            between.counted.look(self.net.nodes.iter().map(node));
         }
         let mut batch = Vec::new();
         let (mut started, mut ended) = (0, 0);
@@ -729,6 +738,7 @@ pub(crate) fn run_with(
             .probes
             .every
             .map_or(Time::NEVER, |every| Time(every.0)),
+        counted: Window::new(setup.probes.window.as_ref(), setup.topology.links.len()),
         last: Time::ZERO,
         last_hop: Time::ZERO,
     };
@@ -770,6 +780,13 @@ pub(crate) fn run_with(
     let in_flight = in_flight(&rings);
     let at = logs.iter().map(|log| log.last).max().unwrap_or(Time::ZERO);
     let stop = Stop::new(at, between.interrupted, between.clock.start < setup.until);
-    let outcome = outcome::close(setup, &world, nodes, logs, in_flight, stop);
+    let outcome = outcome::close(
+        setup,
+        &world,
+        (nodes, between.counted),
+        logs,
+        in_flight,
+        stop,
+    );
     Ok((outcome, tracer))
 }

@@ -299,6 +299,13 @@ impl Host {
         }
     }
 
+    /// See [`Port::forget_peak`].
+    pub(crate) fn forget_peak(&mut self, now: Time) {
+        if let Some(port) = &mut self.queue {
+            port.forget_peak(now);
+        }
+    }
+
     /// What a probe sees of its line at `at`: nothing waits where no queue lies before it.
     pub(crate) fn sample(&self, at: Time, link: LinkId) -> PortSample {
         if let Some(port) = &self.queue {

@@ -7,6 +7,7 @@ mod activity;
 mod barrier;
 mod book;
 mod clock;
+mod count;
 mod engine;
 mod fault;
 mod host;

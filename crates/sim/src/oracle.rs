@@ -4,6 +4,7 @@
 //! It knows nothing of windows, rings or lateness. Whatever it and the engine disagree on is a
 //! mistake in one of them.
 
+use crate::count::Window;
 use crate::net::{self, SetupError};
 use crate::node::{Kind, Log};
 use crate::outcome::{self, Stop};
@@ -152,7 +153,7 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
     Ok(outcome::close(
         setup,
         &world,
-        nodes,
+        (nodes, Window::default()),
         vec![log],
         in_flight,
         Stop::new(end, false, idle),

@@ -1,5 +1,6 @@
 //! The end of a run: every packet accounted for, unfinished flows named, one hash over it all.
 
+use crate::count::Window;
 use crate::net::World;
 use crate::node::{Kind, Log, Node};
 use crate::setup::{Outcome, PortCounters, STUCK_MAX, Setup};
@@ -72,7 +73,7 @@ impl Stop {
 pub(crate) fn close(
     setup: &Setup<'_>,
     world: &World<'_>,
-    nodes: Vec<Node>,
+    (mut nodes, mut window): (Vec<Node>, Window),
     logs: Vec<Log>,
     in_flight: ByClass<u64>,
     stop: Stop,
@@ -83,9 +84,11 @@ pub(crate) fn close(
     });
     let mut ports = vec![PortCounters::default(); setup.topology.links.len()];
     let (mut totals, mut stuck, mut digest) = (Totals::default(), Vec::new(), 0u64);
-    let (mut totals_apart, mut losses) = (Vec::new(), Vec::new());
+    let mut totals_apart = Vec::new();
     let mut accepted = BTreeMap::new();
+    window.finish(&mut nodes);
     for mut node in nodes {
+        count(&node, &mut ports);
         digest = (digest ^ node.digest)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
             .rotate_left(31);
@@ -113,11 +116,6 @@ pub(crate) fn close(
                 }
                 let of_host = host.accepted.iter().flatten();
                 accepted.extend(of_host.map(|(&conn, &bytes)| ((conn, host.id), bytes)));
-                note(&mut ports[host.link() as usize], &counters);
-                // What its last switch sent it in vain.
-                let last = &mut ports[(host.link() ^ 1) as usize];
-                last.dropped += host.unwanted;
-                last.drop_reasons[DropReason::Unwanted] += host.unwanted.sum();
             }
             Kind::Switch(node) => {
                 node.switch.check();
@@ -131,22 +129,17 @@ pub(crate) fn close(
                     // Frames of a link's own begin at a switch.
                     ledgers[Class::Link].sent += port.sent.packets()[Class::Link];
                     ledgers[Class::Link].sent += port.waiting()[Class::Link];
-                    note(&mut ports[port.link() as usize], &port.counters());
                 }
             }
         }
         if let Some(faults) = &node.faults {
             waiting += faults.held();
-            losses.extend(faults.counts());
         }
         for (class, waiting) in waiting.iter() {
             ledgers[class].waiting += waiting;
         }
     }
-    for (link, lost, copied) in losses {
-        ports[link as usize].lost = lost;
-        ports[link as usize].copied = copied;
-    }
+    let counted = window.close(&mut ports);
     for port in &ports {
         for class in Class::ALL {
             ledgers[class].dropped += port.dropped[class];
@@ -164,6 +157,7 @@ pub(crate) fn close(
         unfinished: world.book.unfinished(),
         messages,
         ports,
+        counted,
         totals,
         totals_apart,
         stuck,
@@ -175,6 +169,29 @@ pub(crate) fn close(
         interrupted: stop.interrupted,
         idle: stop.idle,
         accepted,
+    }
+}
+
+/// Takes what the ports of `node` have counted, and what faults did to what came to it, into `ports`, by
+/// link.
+pub(crate) fn count(node: &Node, ports: &mut [PortCounters]) {
+    match &node.kind {
+        Kind::Host(host) => {
+            note(&mut ports[host.link() as usize], &host.counters());
+            // What its last switch sent it in vain.
+            let last = &mut ports[(host.link() ^ 1) as usize];
+            last.dropped += host.unwanted;
+            last.drop_reasons[DropReason::Unwanted] += host.unwanted.sum();
+        }
+        Kind::Switch(node) => {
+            for port in &node.switch.ports {
+                note(&mut ports[port.link() as usize], &port.counters());
+            }
+        }
+    }
+    for (link, lost, copied) in node.faults.iter().flat_map(|faults| faults.counts()) {
+        let slot = &mut ports[link as usize];
+        (slot.lost, slot.copied) = (lost, copied);
     }
 }
 

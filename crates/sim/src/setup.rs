@@ -3,6 +3,7 @@
 use model::intent::{PortSpec, SwitchSpec};
 use model::{ByClass, ByReason, Class, Encap, Endpoint, EndpointConfig, StuckFlow, Totals};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 use switching::{FlowControl, Port};
 use topology::{LinkId, NodeKind, Routes, Topology};
@@ -90,6 +91,8 @@ pub struct Probes {
     pub links: Vec<LinkId>,
     /// Also record received bytes per message and sample, for flow timelines.
     pub flows: bool,
+    /// Also count what ports do from the first of these moments on and before the second.
+    pub window: Option<Range<Time>>,
     /// Also count the bytes that receivers accept, sampled or not.
     pub accepted: bool,
 }
@@ -182,6 +185,28 @@ pub struct PortCounters {
     pub credits_max: u32,
 }
 
+impl PortCounters {
+    /// What was counted after `before`. The greatest queues stay: they are of the time since they were
+    /// forgotten.
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        let by_class = |of: fn(&Self) -> &ByClass<u64>| {
+            ByClass::from_fn(|class| of(self)[class] - of(before)[class])
+        };
+        Self {
+            packets: by_class(|port| &port.packets),
+            bytes: by_class(|port| &port.bytes),
+            dropped: by_class(|port| &port.dropped),
+            drop_reasons: ByReason::from_fn(|why| {
+                self.drop_reasons[why] - before.drop_reasons[why]
+            }),
+            lost: by_class(|port| &port.lost),
+            copied: by_class(|port| &port.copied),
+            marked: self.marked - before.marked,
+            ..*self
+        }
+    }
+}
+
 /// One sample of one port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortSample {
@@ -269,6 +294,8 @@ pub struct Outcome {
     pub messages: Vec<MessageResult>,
     /// One per link.
     pub ports: Vec<PortCounters>,
+    /// The same of [`Probes::window`] alone; empty where there is none.
+    pub counted: Vec<PortCounters>,
     /// Sums over all hosts.
     pub totals: Totals,
     /// The same for each of several transports that share the hosts, by their number.

@@ -434,6 +434,7 @@ fn probes_and_completions_are_the_same_on_any_number_of_threads_and_change_nothi
             links: Vec::new(),
             flows: true,
             accepted: false,
+            window: Some(Time(7_000_001)..Time(31_000_000)),
         };
         let watch = |setup: &Setup<'_>| {
             let mut notes = Notes::default();
@@ -444,9 +445,18 @@ fn probes_and_completions_are_the_same_on_any_number_of_threads_and_change_nothi
                 notes.ports,
                 notes.flows,
                 outcome.end,
+                outcome.counted,
             )
         };
         let seen = watch(&setup);
+        let sent = |ports: &[sim::PortCounters]| -> u64 {
+            ports.iter().map(|port| port.bytes.sum()).sum()
+        };
+        let (part, whole) = (sent(&seen.5), sent(&outcome.ports));
+        assert!(
+            (whole / 10..whole).contains(&part),
+            "{name}: {part} of {whole}"
+        );
         assert_eq!(seen.0, unseen, "{name}");
         assert_eq!(seen.4, ended, "{name}: looking changes when a run ends");
         assert_eq!(seen.1.len() as u64, done);

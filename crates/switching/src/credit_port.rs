@@ -120,6 +120,11 @@ impl Discipline for CreditPort {
         }
     }
 
+    fn forget_peak(&mut self, on_line: u64) {
+        self.data.forget_peak(on_line);
+        self.peak_credits = self.credits.len();
+    }
+
     fn peak(&self) -> Backlog {
         Backlog {
             data_bytes: self.data.peak_bytes(),

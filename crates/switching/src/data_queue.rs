@@ -187,6 +187,10 @@ impl Discipline for DataQueue {
         }
     }
 
+    fn forget_peak(&mut self, on_line: u64) {
+        self.peak = self.bytes + on_line;
+    }
+
     #[inline]
     fn held(&self) -> u64 {
         self.bytes

@@ -26,6 +26,10 @@ pub trait Discipline {
     /// The most that ever waited, as [`Port::backlog`](crate::Port::backlog) counts it.
     fn peak(&self) -> Backlog;
 
+    /// From now on the most that waited is what waits now and what comes later. `on_line` bytes of the
+    /// queue are on the line.
+    fn forget_peak(&mut self, on_line: u64);
+
     /// Bytes that take room in a switch's memory, the frame on the line left out.
     fn held(&self) -> u64;
 

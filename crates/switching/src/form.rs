@@ -166,6 +166,10 @@ impl Discipline for Form {
         late!(self, port => port.peak())
     }
 
+    fn forget_peak(&mut self, on_line: u64) {
+        late!(self, port => port.forget_peak(on_line));
+    }
+
     #[inline]
     fn held(&self) -> u64 {
         late!(self, port => port.held())

@@ -362,6 +362,18 @@ impl Port {
         }
     }
 
+    /// From `now` on, the greatest queue is that of what waits now and of what comes later.
+    pub fn forget_peak(&mut self, now: Time) {
+        let line = self.line.bytes(self.free_at.since(now));
+        match &mut self.form {
+            Form::Fifo(_) => self.promised_max = self.free_at.since(now),
+            form => {
+                let on_line = if form.counts_line() { line } else { 0 };
+                form.forget_peak(on_line);
+            }
+        }
+    }
+
     /// What it has counted so far.
     pub fn counters(&self) -> Counters {
         let mut counters = Counters {

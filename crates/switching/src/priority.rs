@@ -108,6 +108,10 @@ impl Discipline for StrictPriority {
         }
     }
 
+    fn forget_peak(&mut self, on_line: u64) {
+        self.peak = self.bytes + on_line;
+    }
+
     fn peak(&self) -> Backlog {
         Backlog {
             data_bytes: self.peak,

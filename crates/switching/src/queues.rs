@@ -530,6 +530,11 @@ impl Discipline for Queues {
         }
     }
 
+    fn forget_peak(&mut self, on_line: u64) {
+        self.peak = self.counted + on_line;
+        self.peak_credits = self.backlog().credits as usize;
+    }
+
     fn peak(&self) -> Backlog {
         Backlog {
             data_bytes: self.peak,

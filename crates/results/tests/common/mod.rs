@@ -79,6 +79,7 @@ fn record(scenario: &str, title: &str, hosts: u32) -> RunRecord {
         hosts: Vec::new(),
         flows: Vec::new(),
         ports: star(hosts),
+        counted: None,
         port_series: Vec::new(),
         flow_series: Vec::new(),
         totals: Totals::default(),

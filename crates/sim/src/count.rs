@@ -1,0 +1,90 @@
+//! Counters of ports over a stretch of a run, beside those of the whole.
+
+use crate::node::{Kind, Node};
+use crate::outcome;
+use crate::setup::PortCounters;
+use std::ops::Range;
+use units::{Span, Time};
+
+/// What ports counted in a window of time. It looks twice: before the window's first moment, and before
+/// the first one after it.
+#[derive(Default)]
+pub(crate) struct Window {
+    /// The last moments before each look that is still to come, the next one last.
+    looks: Vec<Time>,
+    before: Vec<PortCounters>,
+    within: Vec<PortCounters>,
+}
+
+impl Window {
+    /// Of `range`, where there is one; its end is not among it.
+    pub(crate) fn new(range: Option<&Range<Time>>, links: usize) -> Self {
+        let Some(range) = range else {
+            return Self::default();
+        };
+        let last = |end: Time| Time(end.0.saturating_sub(1));
+        let mut looks = vec![last(range.end)];
+        if range.start > Time::ZERO {
+            looks.push(last(range.start));
+        }
+        Self {
+            looks,
+            before: vec![PortCounters::default(); links],
+            within: Vec::new(),
+        }
+    }
+
+    /// The moment after whose events it looks next; never, when it has seen all.
+    #[inline]
+    pub(crate) fn next(&self) -> Time {
+        self.looks.last().copied().unwrap_or(Time::NEVER)
+    }
+
+    /// Looks, when all that happens up to [`Window::next`] has happened. `nodes` yields every node.
+    pub(crate) fn look<'n>(&mut self, nodes: impl Iterator<Item = &'n mut Node>) {
+        let Some(at) = self.looks.pop() else { return };
+        let mut now = vec![PortCounters::default(); self.before.len()];
+        for node in nodes {
+            outcome::count(node, &mut now);
+            if !self.looks.is_empty() {
+                forget_peaks(node, at);
+            }
+        }
+        if self.looks.is_empty() {
+            let pairs = now.iter().zip(&self.before);
+            self.within = pairs.map(|(now, before)| now.since(before)).collect();
+        } else {
+            self.before = now;
+        }
+    }
+
+    /// Does the looks that the run ended before.
+    pub(crate) fn finish(&mut self, nodes: &mut [Node]) {
+        while !self.looks.is_empty() {
+            self.look(nodes.iter_mut());
+        }
+    }
+
+    /// The window's counters; none where there is no window. Puts the greatest queues of the whole run
+    /// into `whole`, which has only those since the window began.
+    pub(crate) fn close(self, whole: &mut [PortCounters]) -> Vec<PortCounters> {
+        for (port, before) in whole.iter_mut().zip(&self.before) {
+            port.queue_max = port.queue_max.max(before.queue_max);
+            port.credits_max = port.credits_max.max(before.credits_max);
+        }
+        self.within
+    }
+}
+
+/// From here on, the largest queue is that of what waits now and comes later.
+fn forget_peaks(node: &mut Node, at: Time) {
+    let at = at.after(Span(1));
+    match &mut node.kind {
+        Kind::Host(host) => host.forget_peak(at),
+        Kind::Switch(node) => {
+            for port in &mut node.switch.ports {
+                port.forget_peak(at);
+            }
+        }
+    }
+}
