@@ -68,6 +68,7 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
     experiment!("lossy-transfer"),
     experiment!("legacy-beside"),
     experiment!("dctcp-two-flows"),
+    experiment!("dctcp-ns2-long"),
     experiment!("dctcp-ns2-incast"),
     experiment!("dctcp-ns3-incast"),
     experiment!("dctcp-ns3-permutation"),

@@ -29,7 +29,7 @@ pub enum OnLoss {
 /// Which acknowledgements let the window grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// Those without the echo of a mark. [RFC 3168 s6.1.2, RFC 8257 s3.3]
+    /// Those without the echo of a mark. [RFC 3168 s6.1.2, RFC 8257 s3.4]
     Unmarked,
     /// The same, but none in the round trip after a cut. [Linux `CA_CWR`]
     Settled,
