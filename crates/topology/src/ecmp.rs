@@ -20,7 +20,8 @@ pub const fn tier_salt(tier: u8) -> u32 {
 }
 
 /// Which of `n` equal-cost ways connection `conn` takes at a switch of tier `tier`: a number below
-/// `n`. It knows nothing of direction, so both directions choose alike. [xpass s3.1]
+/// `n`. It knows nothing of direction, so both directions choose alike. [xpass s3.1] The number stands for
+/// the 5-tuple: see "Ways" in `docs/engine.md`.
 #[inline]
 pub const fn ecmp_index(conn: u32, tier: u8, n: u32) -> u32 {
     ecmp_index_salted(conn, tier_salt(tier), n)

@@ -148,6 +148,14 @@ fn address(first: u8, host: u32) -> [u8; 4] {
     [first, a, b, c]
 }
 
+/// Source and destination port of connection `conn`, from host `from` to host `to`. Both directions share
+/// one pair, as they must for the same way; the connection's own is of the end with the higher number.
+#[allow(clippy::cast_possible_truncation, reason = "14 bits")]
+const fn ports(conn: u32, from: u32, to: u32) -> (u16, u16) {
+    let own = 0xc000 | (conn & 0x3fff) as u16;
+    if from > to { (own, PORT) } else { (PORT, own) }
+}
+
 /// The heads of a packet as bytes.
 fn frame(network: &Network, packet: &Packet) -> Vec<u8> {
     let to = packet.to().0;
@@ -187,15 +195,33 @@ fn frame(network: &Network, packet: &Packet) -> Vec<u8> {
     let check = !((sum & 0xffff) as u16 + (sum >> 16) as u16);
     ip[10..12].copy_from_slice(&check.to_be_bytes());
     bytes.extend(ip);
-    // Both directions share one pair of ports, as they must for the same way. The connection's own
-    // port is of the end with the higher number.
-    #[allow(clippy::cast_possible_truncation, reason = "14 bits")]
-    let own = 0xc000 | (packet.conn.0 & 0x3fff) as u16;
-    let (source, target) = if from > to { (own, PORT) } else { (PORT, own) };
+    let (source, target) = ports(packet.conn.0, from, to);
     bytes.extend(source.to_be_bytes());
     bytes.extend(target.to_be_bytes());
     bytes.extend(length(ETHERNET + IP));
     bytes.extend([0, 0]); // no check sum
     bytes.extend(&head[..head_len]);
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_connection_has_one_5_tuple_and_no_other_of_its_hosts_has_the_same() {
+        let tuple = |conn: u32, from: u32, to: u32| {
+            let (source, target) = ports(conn, from, to);
+            ((address(10, from), source), (address(10, to), target))
+        };
+        let mut seen = BTreeSet::new();
+        for conn in 70_000..70_000 + (1 << 14) {
+            let (there, back) = (tuple(conn, 3, 8), tuple(conn, 8, 3));
+            assert_eq!(there, (back.1, back.0), "connection {conn}");
+            assert!(seen.insert(there), "connection {conn}");
+        }
+        // The same number between other hosts is another connection.
+        assert!(seen.insert(tuple(70_000, 3, 9)));
+    }
 }
