@@ -97,7 +97,12 @@ pub struct PortBound {
     pub most: Span,
 }
 
-/// The bound of every port; `None` where data could go in a circle. `tiers` has a node's height by
+/// The longest that data may be late: the bound nearly doubles with every hop, so that after forty or so it
+/// says nothing any more, and soon fits no 64 bits. [ours]
+const LATEST: Span = Span(1 << 48);
+
+/// The bound of every port; `None` where data could go in a circle, or where a way is so long that its
+/// bound is beyond all buffers. `tiers` has a node's height by
 /// its number, 0 for a host: data climbs, then descends, and turns back at no node. The work grows
 /// with the number of lines.
 ///
@@ -115,6 +120,9 @@ pub fn port_bounds(rules: &Rules, tiers: &[u8], lines: &[Line]) -> Option<Vec<Po
         let host = (rules.host_delay_least, rules.host_delay_most);
         let delays = fabric.delays(line).unwrap_or(host);
         let bound = port(rules, &line.link, delays);
+        if bound.most > LATEST {
+            return None;
+        }
         if bounds[place as usize].replace(bound).is_none() {
             fabric.arrive(line, through(rules, &line.link, &bound), &mut ready);
         }
@@ -414,6 +422,32 @@ mod tests {
         frame_max: 1538,
         bucket: 2,
     };
+
+    /// Hosts at both ends of so many switches in a row.
+    fn chain(switches: u32) -> Option<Vec<PortBound>> {
+        let mut tiers = vec![1; switches as usize + 2];
+        (tiers[0], tiers[switches as usize + 1]) = (0, 0);
+        let lines = (0..=switches).flat_map(|n| {
+            let link = HOST;
+            let (from, to) = (n, n + 1);
+            let back = Line {
+                link,
+                from: to,
+                to: from,
+            };
+            [Line { link, from, to }, back]
+        });
+        port_bounds(&RULES, &tiers, &lines.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_chain_that_is_too_long_has_no_bound() {
+        let most = |bounds: Vec<PortBound>| bounds.iter().map(|port| port.bytes).max();
+        assert!(most(chain(12).unwrap()) > most(chain(11).unwrap()));
+        for switches in [100, 3_000] {
+            assert_eq!(chain(switches), None);
+        }
+    }
 
     /// A tree of two branches at each node, and the lines up from its first host, then down to it.
     fn tree(tiers: &[Link]) -> (Vec<u8>, Vec<Line>, Vec<usize>) {
