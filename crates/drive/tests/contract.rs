@@ -1,6 +1,8 @@
 //! The models of Homa and NDP between two drivers on loopback: the code that runs in the simulator. Nothing trims
 //! there; what is lost is sent again.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 #[path = "../../scenario/tests/models/mod.rs"]
 mod models;
 

@@ -1,6 +1,8 @@
 //! Small models of Homa and NDP stand on the contract, in the simulator: what a transport is told before a run,
 //! connections without messages, fabrics that it refuses.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod models;
 
 use model::Class;

@@ -1,5 +1,7 @@
 //! The stories of the suite that a model of one message per connection can tell.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 #[path = "../../scenario/tests/models/mod.rs"]
 mod models;
 

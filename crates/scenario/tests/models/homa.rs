@@ -66,16 +66,16 @@ impl Factory for Homa {
         let (all, mean) = (sizes.mean_of_first(unasked), sizes.mean());
         let upto = |size: u64| unasked_upto(sizes, size, unasked);
         let levels = (1..u32::from(PRIORITIES)).filter(|&n| f64::from(n) < all / mean * 8.0 + 0.5);
-        let levels = levels.last().unwrap_or(1);
+        let levels = levels.max().unwrap_or(1);
         let cutoff = |level: u32| {
             let enough = |size: &u64| upto(*size) >= all * f64::from(level) / f64::from(levels);
             let (mut low, mut high) = (0, sizes.largest());
             while low < high {
                 let middle = low + (high - low) / 2;
                 if enough(&middle) {
-                    high = middle
+                    high = middle;
                 } else {
-                    low = middle + 1
+                    low = middle + 1;
                 }
             }
             low
@@ -186,7 +186,9 @@ impl Host {
         let [offset, length, payload] = data.head;
         let n = offset / u32::from(full);
         let known = self.ins.get(&conn).map_or(length, |message| message.length);
-        let fits = n < frames(length, full) && frame(length, n, full) == (offset, payload as u16);
+        let fits = n < frames(length, full)
+            && frame(length, n, full) == (offset, payload as u16)
+            && payload >> 16 == 0;
         if !fits || known != length {
             self.totals.nonsense += 1;
             return;

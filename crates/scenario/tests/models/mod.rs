@@ -5,7 +5,8 @@
     dead_code,
     unreachable_pub,
     clippy::unwrap_used,
-    reason = "shared by tests of several crates"
+    clippy::cast_possible_truncation,
+    reason = "shared by tests of several crates; frames and levels are few, and words are masked"
 )]
 
 pub mod homa;
