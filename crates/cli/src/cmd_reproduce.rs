@@ -392,7 +392,12 @@ fn cases<'a>(expected: &'a Expected, args: &ReproduceArgs) -> Vec<&'a Case> {
     // A case is compared with an earlier one, which may be compared in turn.
     for case in expected.cases.iter().rev() {
         if asked(case) || bases.contains(&case.name.as_str()) {
-            bases.extend(case.rows.iter().filter_map(|row| row.against.as_deref()));
+            let rows = case.rows.iter();
+            bases.extend(
+                rows.flat_map(|row| [&row.against, &row.than])
+                    .flatten()
+                    .map(String::as_str),
+            );
             chosen.push(case);
         }
     }
@@ -420,6 +425,7 @@ fn reproduce(
                 spec.clone()
             },
             values: Vec::new(),
+            each: Vec::new(),
         };
         let mut rows: Vec<Verdict> = case.rows.iter().map(verdict).collect();
         for seed in 1..=seeds {
@@ -444,25 +450,40 @@ fn reproduce(
             };
             for row in measured {
                 row.values.push(row.spec.metric.of(&run, row.spec.window));
+                row.each.extend(row.spec.metric.each(&record));
             }
         }
-        for row in rows.iter_mut().filter(|row| row.spec.against.is_some()) {
-            let Some(other) = verdicts.iter().find(|other| row.spec.compares_with(other)) else {
-                let why = format!(
-                    "{}, expected.toml: \"{}\" is compared with a case that has no earlier row of {}",
-                    experiment.name,
-                    case.name,
-                    row.spec.metric.name()
-                );
-                return Err(screen.fail(exit::BROKEN, &why));
-            };
-            for (value, base) in row.values.iter_mut().zip(&other.values) {
-                *value /= *base;
-            }
+        for row in &mut rows {
+            compare(experiment, row, &verdicts).map_err(|why| screen.fail(exit::BROKEN, &why))?;
         }
         verdicts.append(&mut rows);
     }
     Ok(verdicts)
+}
+
+/// Sets `row` in relation to what `earlier` rows have, where it is a ratio, or one of two.
+fn compare(experiment: &Experiment, row: &mut Verdict, earlier: &[Verdict]) -> Result<(), String> {
+    let spec = row.spec.clone();
+    let bases = [
+        spec.against
+            .as_ref()
+            .map(|_| earlier.iter().find(|other| spec.compares_with(other))),
+        spec.than
+            .as_ref()
+            .map(|_| earlier.iter().find(|other| spec.exceeds(other))),
+    ];
+    for base in bases.into_iter().flatten() {
+        let base = base.ok_or_else(|| {
+            format!(
+                "{}, expected.toml: \"{}\" is compared with a case that has no earlier row of {}",
+                experiment.name,
+                row.case,
+                spec.metric.base().name()
+            )
+        })?;
+        row.compare(base);
+    }
+    Ok(())
 }
 
 /// What is to be run; an exit code where the scenario is wrong.
@@ -527,6 +548,7 @@ mod tests {
                         case: case.name.clone(),
                         spec: row.clone(),
                         values: vec![0.0.into()],
+                        each: Vec::new(),
                     };
                     assert_eq!(
                         row.expected.is_some(),
@@ -535,13 +557,16 @@ mod tests {
                         case.name
                     );
                     let found = seen.iter().find(|(_, other)| row.compares_with(other));
-                    assert!(
-                        row.against.is_none()
-                            || found.is_some_and(|(quick, _)| *quick || !case.quick),
-                        "{}: {} has nothing to be compared with",
-                        experiment.name,
-                        case.name
-                    );
+                    let ratio = seen.iter().find(|(_, other)| row.exceeds(other));
+                    for (named, found) in [(&row.against, found), (&row.than, ratio)] {
+                        assert!(
+                            named.is_none()
+                                || found.is_some_and(|(quick, _)| *quick || !case.quick),
+                            "{}: {} has nothing to be compared with",
+                            experiment.name,
+                            case.name
+                        );
+                    }
                     seen.push((case.quick, verdict));
                 }
             }

@@ -109,6 +109,8 @@ pub(crate) struct Row {
     pub(crate) tolerance: Option<toml::Value>,
     /// The value is a ratio, seed by seed, to what an earlier case has for the same metric.
     pub(crate) against: Option<String>,
+    /// That ratio is again one, seed by seed, to the ratio that an earlier case has for the same metric.
+    pub(crate) than: Option<String>,
     /// Instead of `expected`: the interval over seeds must lie at or above this, at 95 %.
     pub(crate) at_least: Option<f64>,
     /// The same from above.
@@ -191,6 +193,7 @@ struct RowSpec {
     expected: Option<Number>,
     tolerance: Option<toml::Value>,
     against: Option<String>,
+    than: Option<String>,
     at_least: Option<Number>,
     at_most: Option<Number>,
     evidence: String,
@@ -253,11 +256,13 @@ impl Expected {
     pub(crate) fn narrow(&mut self, claim: &str) {
         let rows = self.cases.iter().flat_map(|case| &case.rows);
         let bears = |row: &Row| row.claim.as_deref() == Some(claim);
-        let bearing: Vec<Row> = rows.filter(|row| bears(row)).cloned().collect();
-        for case in &mut self.cases {
+        let mut bearing: Vec<Row> = rows.filter(|row| bears(row)).cloned().collect();
+        // What a row is compared with stands before it, and may be compared in turn.
+        for case in self.cases.iter_mut().rev() {
             let name = &case.name;
             case.rows
                 .retain(|row| bears(row) || bearing.iter().any(|other| other.rests_on(name, row)));
+            bearing.extend(case.rows.iter().cloned());
         }
         self.cases.retain(|case| !case.rows.is_empty());
     }
@@ -389,6 +394,7 @@ impl RowSpec {
             expected,
             tolerance: self.tolerance.clone(),
             against: self.against.as_ref().map(|text| fill(text, point)),
+            than: self.than.as_ref().map(|text| fill(text, point)),
             at_least,
             at_most,
             evidence: self.evidence.clone(),
@@ -515,16 +521,28 @@ mod tests {
             row = [{ metric = 'goodput', evidence = '' }]
             [[case]]
             name = 'new'
-            row = [{ metric = 'goodput', against = 'base', claim = 'faster', evidence = '' }]",
+            row = [{ metric = 'goodput', against = 'base', claim = 'faster', evidence = '' }]
+            [[case]]
+            name = 'newer'
+            row = [{ metric = 'goodput', against = 'other', than = 'new', claim = 'growing', evidence = '' }]",
         )
         .unwrap();
-        assert_eq!(expected.claims(), BTreeSet::from(["faster".to_owned()]));
+        let claims = ["faster", "growing"].map(str::to_owned);
+        assert_eq!(expected.claims(), BTreeSet::from(claims));
+        let left = |expected: &Expected| -> Vec<_> {
+            let cases = expected.cases.iter();
+            cases
+                .map(|case| (case.name.clone(), case.rows.len()))
+                .collect()
+        };
+        expected.narrow("growing");
+        let all = ["base", "other", "new", "newer"].map(|name| (name.to_owned(), 1));
+        assert_eq!(left(&expected), all, "the base of a base, too");
         expected.narrow("faster");
-        let cases = expected.cases.iter();
-        let left: Vec<_> = cases
-            .map(|case| (case.name.as_str(), case.rows.len()))
-            .collect();
-        assert_eq!(left, [("base", 1), ("new", 1)]);
+        assert_eq!(
+            left(&expected),
+            [("base".to_owned(), 1), ("new".to_owned(), 1)]
+        );
         assert_eq!(expected.cases[0].rows[0].metric, Metric::Goodput);
     }
 

@@ -15,6 +15,7 @@ mod cmd_run;
 mod cmd_trace;
 mod cmd_why;
 mod cmd_wire;
+mod each;
 mod experiments;
 mod find_load;
 mod metric;

@@ -1,5 +1,6 @@
 //! Numbers that experiments look at, each a function of one run.
 
+use crate::each::Each;
 use model::{ByClass, Class};
 use results::stats::{Figure, Sorted};
 use results::{FlowRow, PortRow, PortSeriesRow, RunRecord};
@@ -94,11 +95,19 @@ pub(crate) enum Metric {
     FctMax(u64, u64),
     /// So many per cent of them took no longer than this, in us.
     FctAt(u64, u64, u8),
+    /// So many per cent of them would take no longer than this if each had the network for itself, in us:
+    /// where they fit a burst, that is a first round trip whose packets meet nobody.
+    IdleAt(u64, u64, u8),
+    /// Their mean completion time over the mean of what they would take if each had the network for itself.
+    OverIdle(u64, u64),
     /// How many there were.
     Messages(u64, u64),
     /// The share of them that took less than twice an idle network's time. Where that is mostly one
     /// way's delay, who asks for a credit first takes three times as long.
     FirstRtt(u64, u64),
+    /// The share of them that end sooner than the same message of the case that it is compared with, by
+    /// at least so many per cent of the fabric's longest round trip.
+    Sooner(u64, u64, u32),
     /// When the last message ended, in us.
     LastEnd,
     /// Largest data queue of any switch port, in bytes.
@@ -128,7 +137,7 @@ pub(crate) enum Metric {
     /// From the window's beginning, when a connection joins, until its share stays even, in us: each
     /// mean of [`SMOOTH`] samples within 30 % of it, [`STEADY`] times in a row.
     Settled(u32),
-    /// Wasted credits as a share of wasted credits and data packets.
+    /// Wasted credits as a share of those that arrived.
     CreditWaste,
     /// Wasted credits.
     CreditsWasted,
@@ -178,8 +187,18 @@ impl Metric {
             Self::FctAt(low, high, percent) => {
                 format!("p{percent} FCT us {}-{}", size(low), size(high))
             }
+            Self::IdleAt(low, high, percent) => {
+                format!("p{percent} idle us {}-{}", size(low), size(high))
+            }
+            Self::OverIdle(low, high) => {
+                format!("mean FCT over idle {}-{}", size(low), size(high))
+            }
             Self::Messages(low, high) => format!("messages {}-{}", size(low), size(high)),
             Self::FirstRtt(low, high) => format!("fast share {}-{}", size(low), size(high)),
+            Self::Sooner(low, high, percent) => {
+                let rtt = f64::from(*percent) / 100.0;
+                format!("share {rtt} RTT sooner {}-{}", size(low), size(high))
+            }
             Self::LastEnd => "last byte us".into(),
             Self::QueueMax => "largest queue B".into(),
             Self::QueueLow => "least queue in window B".into(),
@@ -231,6 +250,31 @@ impl Metric {
         Some(share.unwrap_or(f64::NAN))
     }
 
+    /// The metric of another case that its value is compared with.
+    pub(crate) fn base(&self) -> Self {
+        match self {
+            Self::Sooner(low, high, _) => Self::Messages(*low, *high),
+            other => other.clone(),
+        }
+    }
+
+    /// What it compares message by message, if it does.
+    pub(crate) fn each(&self, record: &RunRecord) -> Option<Each> {
+        let (Self::Messages(low, high) | Self::Sooner(low, high, _)) = self else {
+            return None;
+        };
+        let times = counted(record, *low, *high).map(|(flow, took)| (flow.message, took));
+        Some(Each::new(record.derived.base_rtt, times.collect()))
+    }
+
+    /// Its value, where that rests on every message of two runs.
+    pub(crate) fn of_each(&self, own: &Each, base: &Each) -> Option<Measured> {
+        let Self::Sooner(_, _, percent) = self else {
+            return None;
+        };
+        Some(own.sooner(base, *percent).into())
+    }
+
     /// Its value. `window` restricts rates to a stretch of time; without it the whole run counts.
     pub(crate) fn of(&self, run: &Run<'_>, window: Option<Span2>) -> Measured {
         match self.of_messages(run.record) {
@@ -250,6 +294,15 @@ impl Metric {
             Self::FctP99(low, high) => at(low, high, 99),
             Self::FctMax(low, high) => at(low, high, 100),
             Self::FctAt(low, high, percent) => at(low, high, u32::from(*percent)),
+            Self::IdleAt(low, high, percent) => {
+                quantile(idle_times(record, *low, *high), u32::from(*percent)).into()
+            }
+            Self::OverIdle(low, high) => {
+                let idle = mean(&idle_times(record, *low, *high));
+                let mut over = Measured::from(mean(&times(low, high)));
+                over /= idle.into();
+                over
+            }
             Self::Messages(low, high) => (times(low, high).len() as f64).into(),
             Self::FirstRtt(low, high) => fast_share(record, *low, *high).into(),
             Self::LastEnd => {
@@ -304,8 +357,8 @@ impl Metric {
             Self::UnscheduledDrops => dropped(record, &[Class::Unscheduled]),
             Self::Settled(conn) => settled(record, *conn, window),
             Self::CreditWaste => {
-                let (wasted, data) = (record.totals.credits_wasted, record.totals.data_sent);
-                wasted as f64 / (wasted + data).max(1) as f64
+                let (wasted, all) = (record.totals.credits_wasted, record.totals.credits_received);
+                wasted as f64 / all.max(1) as f64
             }
             Self::ControlShare => {
                 let control: u64 = switch_ports(record)
@@ -592,6 +645,15 @@ fn completion_times(record: &RunRecord, low: u64, high: u64) -> Vec<Figure<f64>>
         .collect();
     times.sort_by(|a, b| a.value.total_cmp(&b.value));
     times
+}
+
+/// What the same messages would take if each had the network for itself, in us.
+fn idle_times(record: &RunRecord, low: u64, high: u64) -> Vec<Figure<f64>> {
+    let idle = |(flow, _): (&FlowRow, _)| Figure {
+        value: flow.ideal.as_us(),
+        at_least: false,
+    };
+    counted(record, low, high).map(idle).collect()
 }
 
 /// See [`Metric::FirstRtt`]. One under way that may still become fast leaves the share open.

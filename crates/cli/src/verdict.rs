@@ -1,5 +1,6 @@
 //! A number beside what was expected of it, and the tables of such numbers.
 
+use crate::each::Each;
 use crate::experiments::{Expected, Experiment, Row};
 use crate::metric::Measured;
 use results::stats::Interval;
@@ -14,6 +15,8 @@ pub(crate) struct Verdict {
     pub(crate) spec: Row,
     /// One per seed.
     pub(crate) values: Vec<Measured>,
+    /// One per seed, where messages are compared one by one.
+    pub(crate) each: Vec<Each>,
 }
 
 /// In words, from agreement to none.
@@ -71,7 +74,7 @@ impl Row {
 
     /// The bound of a quick run, which has too few messages for more than a direction.
     pub(crate) fn loosened(mut self) -> Self {
-        if self.against.is_some() {
+        if self.is_ratio() {
             self.at_least = self.at_least.map(|least| least.min(1.0));
             self.at_most = self.at_most.map(|most| most.max(1.0));
         }
@@ -80,21 +83,35 @@ impl Row {
 
     /// Whether an earlier row has what this one is compared with.
     pub(crate) fn compares_with(&self, other: &Verdict) -> bool {
-        self.rests_on(&other.case, &other.spec)
+        other.spec.against.is_none() && self.rests_on(&other.case, &other.spec)
+    }
+
+    /// Whether an earlier row has the ratio that this one's is compared with.
+    pub(crate) fn exceeds(&self, other: &Verdict) -> bool {
+        other.spec.against.is_some() && self.rests_on(&other.case, &other.spec)
     }
 
     /// Whether it is compared with the row `other` of `case`.
     pub(crate) fn rests_on(&self, case: &str, other: &Self) -> bool {
-        other.against.is_none()
-            && self.against.as_deref() == Some(case)
-            && self.metric == other.metric
+        let of_case = match other.against {
+            None => &self.against,
+            Some(_) => &self.than,
+        };
+        other.than.is_none()
+            && of_case.as_deref() == Some(case)
+            && self.metric.base() == other.metric
             && self.window == other.window
+    }
+
+    /// Whether its value is one number over another.
+    fn is_ratio(&self) -> bool {
+        self.against.is_some() && self.metric.base() == self.metric
     }
 
     /// Whether it asks for no more than which of two is larger.
     fn of_direction(&self) -> bool {
         let one = |bound: Option<f64>| bound.is_none_or(|bound| (bound - 1.0).abs() < 1e-9);
-        self.against.is_some() && one(self.at_least) && one(self.at_most)
+        self.is_ratio() && one(self.at_least) && one(self.at_most)
     }
 }
 
@@ -142,6 +159,18 @@ impl Verdict {
             || !up && least.is_some_and(|least| value < least)
     }
 
+    /// Sets it in relation to `base`, seed by seed: each message to the same one, or the value to that.
+    pub(crate) fn compare(&mut self, base: &Self) {
+        let own = self.values.iter_mut().zip(&base.values).enumerate();
+        for (seed, (value, other)) in own {
+            let each = self.each.get(seed).zip(base.each.get(seed));
+            match each.and_then(|(own, base)| self.spec.metric.of_each(own, base)) {
+                Some(measured) => *value = measured,
+                None => *value /= *other,
+            }
+        }
+    }
+
     /// How far off it may be, if a number is expected.
     pub(crate) fn slack(&self) -> Option<f64> {
         let expected = self.spec.expected?;
@@ -182,7 +211,7 @@ impl Verdict {
         match (holds, bounded.is_some()) {
             (true, true) if self.spec.of_direction() => Word::Direction,
             (true, true) => Word::Bound,
-            (true, false) if self.spec.against.is_some() => Word::Ratio,
+            (true, false) if self.spec.is_ratio() => Word::Ratio,
             (true, false) => Word::Number,
             (false, _) => self.differs(),
         }
@@ -210,9 +239,10 @@ impl Verdict {
     }
 
     fn case_name(&self) -> String {
-        match &self.spec.against {
-            Some(other) => format!("{} / {other}", self.case),
-            None => self.case.clone(),
+        match (&self.spec.against, &self.spec.than) {
+            (Some(other), Some(than)) => format!("{} / {other}, over that of {than}", self.case),
+            (Some(other), None) => format!("{} / {other}", self.case),
+            (None, _) => self.case.clone(),
         }
     }
 
@@ -364,7 +394,7 @@ pub(crate) fn totals(verdicts: &[Verdict], cost: &str, style: Style) -> String {
 /// Every measured number, a line per seed.
 pub(crate) fn csv(verdicts: &[Verdict]) -> String {
     let mut text = String::from(
-        "experiment,case,metric,against,seed,value,expected,at_least,at_most,allowed,evidence,verdict\n",
+        "experiment,case,metric,against,than,seed,value,expected,at_least,at_most,allowed,evidence,verdict\n",
     );
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     let quoted = |text: &str| {
@@ -382,6 +412,7 @@ pub(crate) fn csv(verdicts: &[Verdict]) -> String {
                 quoted(&verdict.case),
                 quoted(&verdict.metric_name()),
                 quoted(spec.against.as_deref().unwrap_or_default()),
+                quoted(spec.than.as_deref().unwrap_or_default()),
                 seed.to_string(),
                 number(Some(value).filter(|value| !value.is_nan())),
                 number(spec.expected),
@@ -481,6 +512,7 @@ pub(crate) fn document(verdicts: &[Verdict]) -> String {
                 "case": verdict.case,
                 "metric": verdict.metric_name(),
                 "against": verdict.spec.against,
+                "than": verdict.spec.than,
                 "expected": verdict.spec.expected,
                 "at_least": verdict.spec.at_least,
                 "at_most": verdict.spec.at_most,
@@ -513,6 +545,7 @@ mod tests {
             case: "few".to_owned(),
             spec: row(text),
             values: values.iter().map(|&value| value.into()).collect(),
+            each: Vec::new(),
         }
     }
 
@@ -581,6 +614,32 @@ mod tests {
         assert_eq!(word(&format!("against = 'many'\n{near}")), Word::Ratio);
         assert_eq!(word("against = 'many'\nat_most = 1.0"), Word::Direction);
         assert_eq!(word("against = 'many'\nat_most = 0.8"), Word::Bound);
+    }
+
+    #[test]
+    fn a_ratio_may_be_one_to_another_ratio() {
+        let of = |case: &str, text: &str, values: &[f64]| Verdict {
+            case: case.to_owned(),
+            ..verdict(text, values)
+        };
+        let base = of("b, slow", "", &[4.0, 5.0]);
+        let slow = of("a, slow", "against = 'b, slow'", &[0.5, 0.5]);
+        let mut fast = of(
+            "a, fast",
+            "against = 'b, fast'\nthan = 'a, slow'\nat_most = 1.0",
+            &[3.0, 9.0],
+        );
+        assert!(slow.spec.compares_with(&base) && !slow.spec.exceeds(&base));
+        assert!(fast.spec.exceeds(&slow) && !fast.spec.compares_with(&slow));
+        assert!(
+            !slow.spec.exceeds(&fast),
+            "one in relation to it is no ratio"
+        );
+        fast.compare(&of("b, fast", "", &[2.0, 6.0]));
+        fast.compare(&slow);
+        assert_eq!(fast.numbers(), [3.0, 3.0]);
+        assert_eq!(fast.word(), Word::Differs);
+        assert_eq!(fast.case_name(), "a, fast / b, fast, over that of a, slow");
     }
 
     #[test]

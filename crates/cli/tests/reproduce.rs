@@ -103,7 +103,7 @@ fn a_run_tells_its_cost_and_its_verdict_and_writes_its_numbers() {
     let rows: Vec<&str> = csv.lines().collect();
     assert_eq!(rows.len(), 1 + 2 * 2, "{csv}");
     assert!(
-        rows[1].starts_with("./mine,\"one, two\",largest queue B,,1,")
+        rows[1].starts_with("./mine,\"one, two\",largest queue B,,,1,")
             && rows[1].ends_with("ours,bound holds"),
         "{csv}"
     );

@@ -1,0 +1,83 @@
+//! Two runs of the same messages, compared message by message.
+
+use results::stats::Figure;
+use units::Span;
+
+/// What each message of a run took.
+#[derive(Clone)]
+pub(crate) struct Each {
+    base_rtt: Span,
+    /// By message number, ascending; in ps.
+    times: Vec<(u32, Figure<u64>)>,
+}
+
+impl Each {
+    /// The times of messages, by their numbers, ascending, and the fabric's longest round trip.
+    pub(crate) fn new(base_rtt: Span, times: Vec<(u32, Figure<u64>)>) -> Self {
+        Self { base_rtt, times }
+    }
+
+    /// The share of messages that take less than in `base`, by at least so many `percent` of a round
+    /// trip. Those that one run alone has do not count; one that did not finish leaves the share open where
+    /// it may still become one.
+    pub(crate) fn sooner(&self, base: &Self, percent: u32) -> Figure<f64> {
+        let by = Span(base.base_rtt.0 / 100 * u64::from(percent));
+        let (mut sooner, mut open, mut all) = (0u32, false, 0u32);
+        for (message, took) in &self.times {
+            let Ok(at) = base
+                .times
+                .binary_search_by_key(message, |&(other, _)| other)
+            else {
+                continue;
+            };
+            let other = base.times[at].1;
+            let is = took.value + by.0 <= other.value;
+            sooner += u32::from(is && !took.at_least);
+            open |= is && took.at_least || !is && other.at_least;
+            all += 1;
+        }
+        Figure {
+            value: f64::from(sooner) / f64::from(all.max(1)),
+            at_least: open,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three messages: one sooner by a round trip, one by less, one that the other run never finished.
+    #[test]
+    fn a_message_is_compared_with_itself_in_the_other_run() {
+        let each = |times: &[(u32, u64, bool)]| Each {
+            base_rtt: Span(100),
+            times: times
+                .iter()
+                .map(|&(message, value, at_least)| (message, Figure { value, at_least }))
+                .collect(),
+        };
+        let base = each(&[(1, 300, false), (2, 300, false), (4, 250, true)]);
+        let share = |percent, own: &[(u32, u64, bool)]| each(own).sooner(&base, percent);
+        // Means would say sooner by 50; message 3 is in one run only.
+        let own = [
+            (1, 200, false),
+            (2, 300, false),
+            (3, 1, false),
+            (4, 150, false),
+        ];
+        let found = share(100, &own);
+        assert_eq!(
+            (found.value.to_bits(), found.at_least),
+            ((2.0f64 / 3.0).to_bits(), false)
+        );
+        assert_eq!(share(101, &own).value.to_bits(), 0f64.to_bits());
+        assert!(
+            share(101, &own).at_least,
+            "the fourth may have taken longer"
+        );
+        let late = [(1, 200, true), (2, 100, false), (4, 100, false)];
+        assert!(share(100, &late).at_least, "the first may still be in time");
+        assert!(!share(101, &late[1..]).at_least);
+    }
+}
