@@ -79,7 +79,7 @@ fn too_little_memory_is_a_threshold() {
 fn what_cannot_run_is_refused_with_the_fix() {
     for (args, fix) in [
         ("--transport expresspas", "known are expresspass"),
-        ("--transport expresspass+ideal", "for the simulator"),
+        ("--transport expresspass+gaps", "for the simulator"),
         ("--messages 0", "give 1 to 1024"),
         ("--loss 1", "write it like 1%"),
         ("--bytes 1000", "needs a unit"),

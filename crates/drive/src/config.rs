@@ -105,7 +105,7 @@ pub fn check_transport(name: &str, factory: &dyn Factory) -> Result<(), DriveErr
     let fabric = factory.fabric(Rate::gbps(1), Encap::UDP);
     if let Some(class) = fabric.background {
         return Err(DriveError::Usage(format!(
-            "{name} is an ideal for the simulator alone: it needs ports that send {} packets in \
+            "{name} is for the simulator alone: it needs ports that send {} packets in \
              gaps alone and never lose them; choose another transport",
             class.name()
         )));

@@ -133,8 +133,8 @@ fn only_upper_bounds_are_refused_and_they_say_why() {
     let all = transports::registry();
     let refused = all.iter().filter(|transport| !is_for_wires(*transport));
     let names: Vec<_> = refused.map(|transport| transport.name()).collect();
-    assert_eq!(names, ["expresspass+ideal"]);
-    let Err(error) = drive::bench::transport(&all, "expresspass+ideal", &[]) else {
+    assert_eq!(names, ["expresspass+gaps"]);
+    let Err(error) = drive::bench::transport(&all, "expresspass+gaps", &[]) else {
         panic!("taken")
     };
     assert!(error.contains("for the simulator"), "{error}");

@@ -149,7 +149,7 @@ fn in_an_idle_network_a_burst_takes_no_longer_than_its_bytes() {
 
 #[test]
 fn safety_timers_never_fire_where_only_switches_drop() {
-    for transport in ["aeolus", "ideal", "ssp"] {
+    for transport in ["aeolus", "gaps", "ssp"] {
         let net = network(&format!(
             "[topology]\nkind = \"star\"\nhosts = 17\nhost_rate = \"10Gbps\"\n[transport]\nkind = \
              \"expresspass+{transport}\"\n"
@@ -171,18 +171,18 @@ fn safety_timers_never_fire_where_only_switches_drop() {
         let (unscheduled, scheduled) = (dropped(Class::Unscheduled), dropped(Class::Scheduled));
         let drops = match transport {
             "aeolus" => unscheduled > 0 && scheduled == 0,
-            "ideal" => unscheduled == 0 && scheduled == 0,
+            "gaps" => unscheduled == 0 && scheduled == 0,
             _ => unscheduled == 0,
         };
         assert!(drops, "{transport}: {unscheduled} and {scheduled}");
-        // Each hole is filled once; under ideal there is none, and what is sent again comes twice.
+        // Each hole is filled once; under gaps there is none, and what is sent again comes twice.
         let Totals {
             retransmitted,
             duplicates,
             ..
         } = outcome.totals;
         let once = match transport {
-            "ideal" => retransmitted <= duplicates,
+            "gaps" => retransmitted <= duplicates,
             _ => retransmitted == duplicates + unscheduled + scheduled,
         };
         assert!(once, "{transport}: {:?}", outcome.totals);
@@ -387,9 +387,9 @@ fn unscheduled_frames_nobody_asked_for_cost_scheduled_ones_next_to_nothing() {
 }
 
 #[test]
-fn ideal_unscheduled_frames_delay_scheduled_ones_by_a_frame_per_hop_at_most() {
+fn unscheduled_frames_in_gaps_delay_scheduled_ones_by_a_frame_per_hop_at_most() {
     let net = network(&format!(
-        "{DUMBBELL}[transport]\nkind = \"expresspass+ideal\"\n"
+        "{DUMBBELL}[transport]\nkind = \"expresspass+gaps\"\n"
     ));
     let until = Time(5_000_000_000);
     let traffic = messages(&[(0, 3, 1), (1, 3, 1), (2, 4, 1)]);
@@ -628,7 +628,7 @@ fn a_lost_request_acknowledgement_or_probe_delays_and_loses_nothing() {
 
 #[test]
 fn what_a_link_loses_is_repaired_soon_and_once() {
-    for transport in ["aeolus", "ideal", "ssp"] {
+    for transport in ["aeolus", "gaps", "ssp"] {
         let net = network(&format!(
             "[topology]\nkind = \"star\"\nhosts = 2\nhost_rate = \"10Gbps\"\n[transport]\nkind = \
              \"expresspass+{transport}\"\n[[faults]]\nkind = \"loss\"\nlink = \"* -> h0\"\nchance = \
@@ -647,8 +647,8 @@ fn what_a_link_loses_is_repaired_soon_and_once() {
             outcome.totals
         );
         let took = outcome.messages[0].end.unwrap().since(Time::ZERO);
-        // 19 ms without a loss. Ideal is patient: an unscheduled packet may wait for very long.
-        let limit = Span::ms(if transport == "ideal" { 40 } else { 25 });
+        // 19 ms without a loss. Gaps are patient: an unscheduled packet may wait for very long.
+        let limit = Span::ms(if transport == "gaps" { 40 } else { 25 });
         assert!(took < limit, "{transport}: {took}");
     }
 }
@@ -742,7 +742,7 @@ fn an_incast_of_messages_that_fit_a_burst_is_no_slower_than_without_bursts() {
     let mean = |transport: &str| {
         let net = network(&format!(
             "[topology]\nkind = \"star\"\nhosts = 8\nhost_rate = \"10Gbps\"\nhost_delay = \
-             \"2.851us\"\nhost_extra_delay = \"0s\"\n[transport]\nkind = \"{transport}\"\n[transport.\"{transport}\"]\nprofile = \"b\"\n"
+             \"2.851us\"\nhost_extra_delay = \"0s\"\n[transport]\nkind = \"{transport}\"\n"
         ));
         let list: Vec<_> = (1..8).map(|from| (from, 0, 10_000)).collect();
         let run = |seed| run_seeded(seed, &net, messages(&list), Time(1 << 40), &|_| None);
@@ -794,5 +794,5 @@ fn a_short_message_does_not_wait_for_a_long_one_of_its_own_host() {
     let turns = took("aeolus", &long);
     assert!(turns <= alone + line(FRAME).times(8), "{turns} for {alone}");
     // In the gaps alone it takes as long as a new flow that waits for credits.
-    assert!(took("ideal", &long) > alone.times(3));
+    assert!(took("gaps", &long) > alone.times(3));
 }

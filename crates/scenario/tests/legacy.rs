@@ -219,7 +219,7 @@ fn more_transports_than_ports_tell_apart_are_refused() {
     let all = [
         "expresspass",
         "expresspass+ssp",
-        "expresspass+ideal",
+        "expresspass+gaps",
         "dctcp",
     ]
     .map(beside);
@@ -249,7 +249,7 @@ fn any_transports_share_a_fabric_each_in_queues_of_its_own() {
     for (own, beside) in [
         ("dctcp", "expresspass"),
         ("expresspass", "expresspass+aeolus"),
-        ("expresspass+aeolus", "expresspass+ideal"),
+        ("expresspass+aeolus", "expresspass+gaps"),
     ] {
         let text = with(own, beside);
         let record = run(&text, &[], 1);

@@ -43,7 +43,7 @@ fn every_builtin_scenario_runs_to_its_end_under_every_transport() {
             );
             assert_eq!(record.conservation, Ok(()), "{name}");
             // Its background queue is sampled, and has no maximum: see `DataPart::peak`.
-            let own_queue = transport.name() != "expresspass+ideal";
+            let own_queue = transport.name() != "expresspass+gaps";
             let mut samples = record.port_series.iter().filter(|_| own_queue);
             let above = samples.find(|sample| {
                 let port = &record.ports[sample.link as usize];

@@ -20,7 +20,7 @@ pub fn registry() -> Registry {
     Registry(vec![
         &expresspass::EXPRESSPASS,
         &expresspass::AEOLUS,
-        &expresspass::IDEAL,
+        &expresspass::GAPS,
         &expresspass::SSP,
         &dctcp::DCTCP,
     ])

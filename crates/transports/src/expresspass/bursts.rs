@@ -134,8 +134,8 @@ impl ExpressPassHost {
                 .and_then(|slot| self.senders.get(slot));
             return sender.is_some_and(|other| burst.left() < other.left());
         }
-        // The ideal burst takes only gaps.
-        settings.first_rtt != FirstRtt::Ideal && self.burst_waited
+        // Such a burst takes only gaps.
+        settings.first_rtt != FirstRtt::Gaps && self.burst_waited
     }
 
     /// The next unscheduled packet leaves, where there is one, or what the line has.

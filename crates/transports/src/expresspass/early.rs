@@ -26,8 +26,9 @@ pub enum FirstRtt {
     /// Unscheduled packets that switches drop first. [aeolus s3]
     Aeolus,
     /// Unscheduled packets that take only the gaps of the scheduled ones, and are never lost; what
-    /// finds no gap within a round trip leaves again on a credit. [aeolus s2.3]
-    Ideal,
+    /// finds no gap within a round trip leaves again on a credit. Not a bound on what others reach: the
+    /// bursts meet each other. [aeolus s2.3]
+    Gaps,
     /// Unscheduled packets that switches protect; scheduled ones are dropped first. [ssp abstract]
     Ssp,
 }
@@ -307,8 +308,8 @@ impl Sender {
             host.totals.probes += 1;
             let probe = Probe { position, last }.packet(self.peer, self.conn, size);
             // Where the burst waits for gaps, the probe waits behind it: what it overtook would leave again.
-            let ideal = host.settings.first_rtt == FirstRtt::Ideal;
-            host.nic.push(if ideal {
+            let gaps = host.settings.first_rtt == FirstRtt::Gaps;
+            host.nic.push(if gaps {
                 header::unscheduled(probe)
             } else {
                 probe

@@ -60,9 +60,9 @@ pub static EXPRESSPASS: ExpressPass = ExpressPass {
 pub static AEOLUS: ExpressPass = ExpressPass {
     first_rtt: FirstRtt::Aeolus,
 };
-/// ExpressPass with an idealised pre-credit phase. [aeolus s2.3]
-pub static IDEAL: ExpressPass = ExpressPass {
-    first_rtt: FirstRtt::Ideal,
+/// ExpressPass with a pre-credit phase that no scheduled packet notices. [aeolus s2.3]
+pub static GAPS: ExpressPass = ExpressPass {
+    first_rtt: FirstRtt::Gaps,
 };
 /// ExpressPass with SSP. [ssp]
 pub static SSP: ExpressPass = ExpressPass {
@@ -74,7 +74,7 @@ impl Transport for ExpressPass {
         match self.first_rtt {
             FirstRtt::Silent => "expresspass",
             FirstRtt::Aeolus => "expresspass+aeolus",
-            FirstRtt::Ideal => "expresspass+ideal",
+            FirstRtt::Gaps => "expresspass+gaps",
             FirstRtt::Ssp => "expresspass+ssp",
         }
     }
@@ -86,7 +86,9 @@ impl Transport for ExpressPass {
             FirstRtt::Aeolus => {
                 "and new flows burst packets that switches drop first (SIGCOMM 2020)"
             }
-            FirstRtt::Ideal => "and new flows burst packets that take only gaps: idealised",
+            FirstRtt::Gaps => {
+                "and new flows burst packets that take only gaps: in the simulator alone"
+            }
             FirstRtt::Ssp => {
                 "and new flows burst packets that switches protect (IEEE CLUSTER 2020)"
             }
@@ -145,7 +147,7 @@ impl Factory for Configured {
             credit: Some(self.params.credit_spec(encap)),
             drop: self.params.drop_spec(encap),
             mark: None,
-            background: (self.params.first_rtt == FirstRtt::Ideal).then_some(Class::Unscheduled),
+            background: (self.params.first_rtt == FirstRtt::Gaps).then_some(Class::Unscheduled),
             priorities: 1,
             own: None,
         }

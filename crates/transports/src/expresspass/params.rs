@@ -199,7 +199,7 @@ impl Params {
             first_rtt,
             shortest_first: first_rtt == FirstRtt::Ssp,
             // A burst that takes only gaps may not come for long: credits that wait for it are lost.
-            subtract_burst: self.subtract_burst && first_rtt != FirstRtt::Ideal,
+            subtract_burst: self.subtract_burst && first_rtt != FirstRtt::Gaps,
             close_wait: if silent {
                 self.close_wait
             } else {
@@ -253,7 +253,7 @@ impl Params {
     /// Whom every port drops first.
     pub fn drop_spec(&self, encap: Encap) -> Option<DropSpec> {
         let victim = match self.first_rtt {
-            FirstRtt::Silent | FirstRtt::Ideal => return None,
+            FirstRtt::Silent | FirstRtt::Gaps => return None,
             FirstRtt::Aeolus => Class::Unscheduled,
             FirstRtt::Ssp => Class::Scheduled,
         };
@@ -747,7 +747,7 @@ pub(super) static EARLY_KEYS: [Key<Params>; 7] = [
         key: "subtract_burst",
         meaning: "whether a receiver gives no credits for packets of a burst that arrive as they should: \
                   of what was asked for it subtracts what a burst has brought and what it is still to bring",
-        source: "[ours]; [aeolus s3.3] does not say. false under expresspass+ideal, whose bursts wait for gaps",
+        source: "[ours]; [aeolus s3.3] does not say. false under expresspass+gaps, whose bursts wait for gaps",
         get: |p| Value::from(p.subtract_burst),
         set: |p, v| keys::flag(v).map(|x| p.subtract_burst = x),
     },

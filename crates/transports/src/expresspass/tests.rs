@@ -47,9 +47,9 @@ fn one_packet() {
 
 #[test]
 fn one_packet_in_the_first_round_trip() {
-    for first_rtt in [FirstRtt::Aeolus, FirstRtt::Ideal] {
+    for first_rtt in [FirstRtt::Aeolus, FirstRtt::Gaps] {
         let make = made(Params {
-            // The idealised one gives its first credit at once, and shows the same otherwise.
+            // The one that takes only gaps gives its first credit at once, and shows the same otherwise.
             subtract_burst: true,
             ..Params::default().with(first_rtt)
         });
