@@ -65,6 +65,7 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
     experiment!("aeolus-threshold"),
     experiment!("ssp-workloads"),
     experiment!("ssp-threshold"),
+    experiment!("no-timers"),
     experiment!("lossy-transfer"),
     experiment!("legacy-beside"),
     experiment!("dctcp-two-flows"),
