@@ -4,9 +4,11 @@
 use crate::diagnostic::nearest;
 use crate::fields::{self, Absent, Field, TableDef};
 use crate::value::Type;
+use model::wire::declared::Layout;
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write as _;
-use transports::{Registry, Transport};
+use transports::parts::forms::Takes;
+use transports::{Parameter, Registry, Transport};
 
 /// The JSON schema of a scenario file, draft 2020-12, for completion and checks in editors.
 pub fn json_schema(transports: &Registry) -> Json {
@@ -126,15 +128,8 @@ fn transport_schema(transport: &dyn Transport) -> Json {
     let mut properties: Map<_, _> = transport
         .parameters()
         .into_iter()
-        .map(|p| {
-            (
-                p.key.to_owned(),
-                json!({ "description": p.meaning, "default": p.default }),
-            )
-        })
+        .map(|p| (p.key.to_owned(), parameter_schema(&p)))
         .collect();
-    let profile = json!({ "type": "string", "description": "A named set of parameters." });
-    properties.insert("profile".to_owned(), profile);
     properties.insert("include".to_owned(), include_schema());
     json!({
         "type": "object",
@@ -142,6 +137,31 @@ fn transport_schema(transport: &dyn Transport) -> Json {
         "additionalProperties": false,
         "properties": properties,
     })
+}
+
+fn parameter_schema(parameter: &Parameter) -> Json {
+    let mut schema = takes_schema(&parameter.takes);
+    schema["description"] = json!(parameter.meaning);
+    schema["default"] = json!(parameter.default);
+    schema
+}
+
+/// What a parameter takes; what a text may say is checked when the scenario is read.
+fn takes_schema(takes: &Takes) -> Json {
+    match takes {
+        Takes::Flag => json!({ "type": "boolean" }),
+        Takes::Count(low, high) => json!({ "type": "integer", "minimum": low, "maximum": high }),
+        Takes::Number(low, high) => json!({
+            "type": ["number", "string"],
+            "minimum": low,
+            "maximum": high,
+            "pattern": "^ *[0-9]+ */ *[0-9]+ *$",
+        }),
+        Takes::Time(..) | Takes::Size(..) => json!({ "type": "string" }),
+        Takes::Words(words) => json!({ "enum": words }),
+        Takes::Or(word, form) => json!({ "anyOf": [{ "const": word }, takes_schema(form)] }),
+        Takes::Other(_) => json!({}),
+    }
 }
 
 fn field_schema(field: &Field, transports: &Registry) -> Json {
@@ -222,7 +242,7 @@ pub fn markdown(transports: &Registry) -> String {
                 "| `{}` | {} | {} | {} |",
                 p.key,
                 code(&p.default),
-                cell(p.meaning),
+                cell(&p.meaning),
                 cell(p.source)
             );
         }
@@ -427,13 +447,35 @@ fn explain_transport(rest: &str, transports: &Registry) -> Option<String> {
         for p in &parameters {
             let _ = writeln!(out, "  {:<width$}  {} ({})", p.key, p.meaning, p.default);
         }
+        if let Some(layout) = transport.codec().layout() {
+            out.push_str(&packets(layout));
+        }
         return Some(out);
     }
     let p = parameters.iter().find(|p| p.key == key)?;
     Some(format!(
-        "transport.{rest}\n  {}\n  {:<9}{}\n  {:<9}{}\n",
-        p.meaning, "default", p.default, "source", p.source
+        "transport.{rest}\n  {}\n  {:<9}{}\n  {:<9}{}\n  {:<9}{}\n",
+        p.meaning, "takes", p.takes, "default", p.default, "source", p.source
     ))
+}
+
+/// What a transport's packets carry: bits 0 to 95 are the head, 96 to 99 the flags of the kind.
+fn packets(layout: &Layout) -> String {
+    let mut out = String::from("packets\n");
+    for kind in layout.kinds {
+        let _ = writeln!(out, "  {}  {}", kind.name, kind.meaning.trim_start());
+        let names = kind.fields.iter().map(|field| field.name.len());
+        let width = names.max().unwrap_or(0);
+        for field in kind.fields {
+            let (from, to) = field.at;
+            let _ = writeln!(
+                out,
+                "    {:<width$}  {from:>2}..{to:<3}  {}",
+                field.name, field.meaning
+            );
+        }
+    }
+    out
 }
 
 #[cfg(test)]

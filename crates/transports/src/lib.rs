@@ -9,6 +9,7 @@ pub mod dctcp;
 pub mod expresspass;
 pub mod parts;
 
+use crate::parts::forms::Takes;
 use model::intent::{CreditSpec, DropSpec, MarkSpec, PortSpec, QueueSpec, SwitchSpec};
 use model::wire::Codec;
 use model::wire::declared::Layout;
@@ -216,16 +217,18 @@ impl std::fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 /// One documented parameter.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// Its key in the scenario.
     pub key: &'static str,
     /// Default of the default profile, as written in TOML.
     pub default: String,
     /// What it means, with its unit.
-    pub meaning: &'static str,
+    pub meaning: String,
     /// Where the default comes from.
     pub source: &'static str,
+    /// What values it takes.
+    pub takes: Takes,
 }
 
 /// A parameter that cannot be used.

@@ -99,11 +99,7 @@ impl Transport for ExpressPass {
     }
     fn parameters(&self) -> Vec<Parameter> {
         let defaults = Params::default().with(self.first_rtt);
-        let mut list = keys::document(&params::KEYS, &defaults);
-        if self.first_rtt != FirstRtt::Silent {
-            list.extend(keys::document(&params::EARLY_KEYS, &defaults));
-        }
-        list
+        keys::document(params::PROFILES, params::keys_of(self.first_rtt), &defaults)
     }
     fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
         let (profile, params) = Params::read(table, self.first_rtt)?;
@@ -113,7 +109,7 @@ impl Transport for ExpressPass {
 
 /// ExpressPass with its parameters.
 struct Configured {
-    profile: String,
+    profile: &'static str,
     params: Params,
 }
 
@@ -153,15 +149,8 @@ impl Factory for Configured {
         }
     }
     fn resolved(&self) -> toml::Table {
-        let mut table = keys::write(&params::KEYS, &self.profile, &self.params);
-        if self.params.first_rtt != FirstRtt::Silent {
-            table.extend(keys::write(
-                &params::EARLY_KEYS,
-                &self.profile,
-                &self.params,
-            ));
-        }
-        table
+        let keys = params::keys_of(self.params.first_rtt);
+        keys::write(keys, self.profile, &self.params)
     }
 }
 

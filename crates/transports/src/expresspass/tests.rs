@@ -294,7 +294,7 @@ fn credits_end_and_the_message_arrives_whichever_packet_is_lost_twice_or_late() 
 
 #[test]
 fn everything_arrives_once_through_a_network_that_loses_copies_and_delays() {
-    for name in params::PROFILES {
+    for &(name, _) in params::PROFILES {
         let make = profile(name);
         for seed in 0..10 {
             let mut pair = Pair::star(3, &make, CODEC).named(name).seed(seed);
@@ -491,7 +491,7 @@ fn two_flows_share_their_receivers_line() {
 
 #[test]
 fn thirty_two_flows_into_one_host_lose_no_data_and_end() {
-    for name in params::PROFILES {
+    for &(name, _) in params::PROFILES {
         let make = profile(name);
         let mut pair = Pair::star(33, &make, CODEC)
             .named(name)

@@ -1,8 +1,8 @@
 //! Parameters as one table of keys: what reads them, writes them and documents them.
 
+use super::forms::Takes;
 use crate::{ParamError, Parameter, Transport};
 use toml::{Table, Value};
-use units::Span;
 
 /// One parameter of a transport whose parameters are a `P`.
 pub struct Key<P> {
@@ -16,23 +16,36 @@ pub struct Key<P> {
     pub get: fn(&P) -> Value,
     /// Reads it from TOML; the error says what to write instead.
     pub set: fn(&mut P, &Value) -> Result<(), String>,
+    /// What values it takes.
+    pub takes: fn() -> Takes,
 }
+
+/// Sets of values under a name, the default one first.
+pub type Profiles<P> = [(&'static str, fn() -> P)];
 
 /// The key that selects a set of values; it is read before all others.
 const PROFILE: &str = "profile";
 
-/// The name under `profile`, or `default`.
+/// The name under `profile` and its values.
 ///
 /// # Errors
-/// If the name is no string.
-pub fn profile<'a>(table: &'a Table, default: &'a str) -> Result<&'a str, ParamError> {
-    match table.get(PROFILE) {
-        None => Ok(default),
-        Some(Value::String(name)) => Ok(name),
-        Some(other) => Err(error(
-            PROFILE,
-            format!("{other} is no name; write it like \"{default}\""),
-        )),
+/// If there is no profile of that name.
+pub fn profile<P>(table: &Table, profiles: &Profiles<P>) -> Result<(&'static str, P), ParamError> {
+    let (default, _) = profiles[0];
+    let name = match table.get(PROFILE) {
+        None => default,
+        Some(Value::String(name)) => name,
+        Some(other) => {
+            let message = format!("{other} is no name; write it like \"{default}\"");
+            return Err(error(PROFILE, message));
+        }
+    };
+    match profiles.iter().find(|(known, _)| *known == name) {
+        Some(&(name, values)) => Ok((name, values())),
+        None => {
+            let known = profiles.iter().map(|profile| profile.0);
+            Err(error(PROFILE, unknown("no such profile", name, known)))
+        }
     }
 }
 
@@ -60,25 +73,47 @@ pub fn apply<'a, P: 'a>(
 }
 
 /// Every parameter of `params`, as a table that [`apply`] reads back.
-pub fn write<P>(keys: &[Key<P>], profile: &str, params: &P) -> Table {
+pub fn write<'a, P: 'a>(
+    keys: impl IntoIterator<Item = &'a Key<P>>,
+    profile: &str,
+    params: &P,
+) -> Table {
     let mut table = Table::new();
     table.insert(PROFILE.to_owned(), Value::String(profile.to_owned()));
     table.extend(
-        keys.iter()
+        keys.into_iter()
             .map(|key| (key.key.to_owned(), (key.get)(params))),
     );
     table
 }
 
-/// The documentation of every key, with the values of `defaults`.
-pub fn document<P>(keys: &[Key<P>], defaults: &P) -> Vec<Parameter> {
+/// The documentation of `profile` and of every key, with the values of `defaults`.
+pub fn document<'a, P: 'a>(
+    profiles: &Profiles<P>,
+    keys: impl IntoIterator<Item = &'a Key<P>>,
+    defaults: &P,
+) -> Vec<Parameter> {
+    let names: Vec<_> = profiles.iter().map(|profile| profile.0).collect();
+    let profile = Parameter {
+        key: PROFILE,
+        default: format!("\"{}\"", names[0]),
+        meaning: format!(
+            "where absent keys come from: {}",
+            Takes::Words(names.clone())
+        ),
+        source: "ours",
+        takes: Takes::Words(names),
+    };
     let document = |key: &Key<P>| Parameter {
         key: key.key,
         default: (key.get)(defaults).to_string(),
-        meaning: key.meaning,
+        meaning: key.meaning.trim_start().to_owned(),
         source: key.source,
+        takes: (key.takes)(),
     };
-    keys.iter().map(document).collect()
+    std::iter::once(profile)
+        .chain(keys.into_iter().map(document))
+        .collect()
 }
 
 /// An error about `key`.
@@ -116,112 +151,6 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// A number from `low` to `high`: `0.5`, or a fraction in a string: `"1/16"`.
-///
-/// # Errors
-/// What to write instead.
-pub fn number(value: &Value, low: f64, high: f64) -> Result<f64, String> {
-    let wrong =
-        || format!("{value} is no number from {low} to {high}; write it like {low} or \"1/16\"");
-    let number = match value {
-        Value::Float(number) => *number,
-        // Small whole numbers alone make sense here, and they are exact.
-        Value::Integer(whole) => f64::from(i32::try_from(*whole).map_err(|_| wrong())?),
-        Value::String(text) => {
-            let (above, below) = text.split_once('/').ok_or_else(wrong)?;
-            let part = |text: &str| text.trim().parse::<u32>().map(f64::from);
-            part(above).map_err(|_| wrong())? / part(below).map_err(|_| wrong())?
-        }
-        _ => return Err(wrong()),
-    };
-    if (low..=high).contains(&number) {
-        Ok(number)
-    } else {
-        Err(wrong())
-    }
-}
-
-/// A whole number from `low` to `high`.
-///
-/// # Errors
-/// What to write instead.
-pub fn count(value: &Value, low: u16, high: u16) -> Result<u16, String> {
-    let number = value
-        .as_integer()
-        .and_then(|number| u16::try_from(number).ok());
-    number
-        .filter(|number| (low..=high).contains(number))
-        .ok_or_else(|| format!("{value} is no whole number from {low} to {high}"))
-}
-
-/// `true` or `false`.
-///
-/// # Errors
-/// What to write instead.
-pub fn flag(value: &Value) -> Result<bool, String> {
-    value
-        .as_bool()
-        .ok_or_else(|| format!("{value} is neither true nor false"))
-}
-
-/// A time of at least `low`, with its unit.
-///
-/// # Errors
-/// What to write instead.
-pub fn span(value: &Value, low: Span, high: Span) -> Result<Span, String> {
-    let text = value.as_str().ok_or_else(|| {
-        format!("{value} is no time; write it with its unit in quotes, like \"{low}\"")
-    })?;
-    let span: Span = text
-        .parse()
-        .map_err(|error: units::ParseError| error.to_string())?;
-    if (low..=high).contains(&span) {
-        Ok(span)
-    } else {
-        Err(format!(
-            "\"{text}\" is out of range; it may lie between \"{low}\" and \"{high}\""
-        ))
-    }
-}
-
-/// A size in whole bytes from `low` to `high`, with its unit.
-///
-/// # Errors
-/// What to write instead.
-pub fn bytes(value: &Value, low: u16, high: u16) -> Result<u16, String> {
-    let text = value.as_str().ok_or_else(|| {
-        format!("{value} is no size; write it with its unit in quotes, like \"{low}B\"")
-    })?;
-    let size: units::Bytes = text
-        .parse()
-        .map_err(|error: units::ParseError| error.to_string())?;
-    u16::try_from(size.get())
-        .ok()
-        .filter(|size| (low..=high).contains(size))
-        .ok_or_else(|| {
-            format!("\"{text}\" is out of range; it may lie between \"{low}B\" and \"{high}B\"")
-        })
-}
-
-/// One of a few words.
-///
-/// # Errors
-/// The nearest word, or all of them.
-pub fn word<T: Copy>(value: &Value, words: &[(&'static str, T)]) -> Result<T, String> {
-    let text = value.as_str().unwrap_or_default();
-    words
-        .iter()
-        .find(|(name, _)| *name == text)
-        .map(|&(_, meaning)| meaning)
-        .ok_or_else(|| {
-            unknown(
-                &format!("{value} is not known"),
-                text,
-                words.iter().map(|w| w.0),
-            )
-        })
-}
-
 /// Checks what must hold of a transport's parameters: defaults resolve to themselves, every key is
 /// explained and takes its own default, and a typing error is answered with the right key.
 ///
@@ -251,6 +180,7 @@ pub fn examine(transport: &dyn Transport) {
         default: text,
         meaning,
         source,
+        takes,
     } in transport.parameters()
     {
         let line = format!("{key} = {text}");
@@ -261,6 +191,7 @@ pub fn examine(transport: &dyn Transport) {
             "{name}: {line} is not the default"
         );
         assert!(!meaning.is_empty() && !source.is_empty(), "{name}: {key}");
+        assert!(!takes.to_string().is_empty(), "{name}: {key}");
         let wrong = format!("{key}x = {text}");
         let error = read(&wrong)
             .err()
@@ -294,26 +225,5 @@ mod tests {
             ),
             "no such parameter; known are alpha, w_init"
         );
-    }
-
-    #[test]
-    fn values_need_their_kind_and_range() {
-        assert_eq!(number(&Value::from("1/16"), 0.0, 1.0), Ok(0.0625));
-        assert!(number(&Value::from("1/0"), 0.0, 1.0).is_err());
-        assert!(number(&Value::from(f64::NAN), 0.0, 1.0).is_err());
-        assert!(number(&Value::from(-1), 0.0, 1.0).is_err());
-        assert_eq!(
-            span(&Value::from("1.5us"), Span::ZERO, Span::ms(1)),
-            Ok(Span::ns(1500))
-        );
-        assert!(
-            span(&Value::from(5), Span::ZERO, Span::ms(1))
-                .unwrap_err()
-                .contains("unit")
-        );
-        assert_eq!(bytes(&Value::from("84B"), 60, 92), Ok(84));
-        assert!(bytes(&Value::from("1KB"), 60, 92).is_err());
-        assert_eq!(count(&Value::from(8), 1, 8), Ok(8));
-        assert!(count(&Value::from(0), 1, 8).is_err());
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod aside;
 pub mod credit_gate;
+pub mod forms;
 pub mod keys;
 pub mod packet_queue;
 pub mod pre_credit;

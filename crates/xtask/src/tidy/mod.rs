@@ -6,6 +6,7 @@
 mod docs;
 mod edges;
 mod experiments;
+mod form;
 mod pages;
 mod text;
 mod transports;
@@ -40,12 +41,13 @@ impl fmt::Display for Finding {
 
 /// Runs every rule.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let rules: [fn(&Tree) -> Vec<Finding>; 12] = [
+    let rules: [fn(&Tree) -> Vec<Finding>; 13] = [
         edges::only_known_edges,
         transports::registered_and_whole,
         transports::deviations_are_listed,
         pages::keep_their_form,
         pages::every_transport_has_one,
+        form::form_is_short,
         text::no_forbidden_words,
         text::no_long_files,
         text::known_papers,

@@ -11,13 +11,13 @@ fn read(text: &str) -> Result<Params, String> {
 
 #[test]
 fn every_profile_comes_back_from_its_own_table() {
-    for name in PROFILES {
+    for &(name, _) in PROFILES {
         let params = Params::profile(name).unwrap();
-        let table = keys::write(&KEYS, name, &params);
+        let table = keys::write(KEYS, name, &params);
         assert_eq!(table.len(), KEYS.len() + 1);
         assert_eq!(
             Params::read(&table, FirstRtt::Silent).unwrap(),
-            (name.to_owned(), params)
+            (name, params)
         );
         // And through text, as a resolved scenario is written.
         let again: Table = toml::to_string(&table).unwrap().parse().unwrap();
@@ -29,7 +29,7 @@ fn every_profile_comes_back_from_its_own_table() {
 fn profiles_differ_where_the_sources_do() {
     let differences = |name| {
         let (ours, theirs) = (Params::default(), Params::profile(name).unwrap());
-        let table = |params| keys::write(&KEYS, "", params);
+        let table = |params| keys::write(KEYS, "", params);
         let (ours, theirs) = (table(&ours), table(&theirs));
         let changed = theirs.iter().filter(|(key, value)| ours[*key] != **value);
         let list: Vec<_> = changed

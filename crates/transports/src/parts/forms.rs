@@ -1,0 +1,392 @@
+//! What values a parameter takes: read with errors that say what to write, written, and described.
+
+use super::keys::unknown;
+use std::fmt;
+use toml::Value;
+use units::{Bytes, Span};
+
+/// What values a parameter takes, for documents and schemas.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Takes {
+    /// true or false.
+    Flag,
+    /// Whole numbers, from the first to the second.
+    Count(u32, u32),
+    /// Numbers, from the first to the second, or fractions as text.
+    Number(f64, f64),
+    /// Times with their unit.
+    Time(Span, Span),
+    /// Sizes with their unit.
+    Size(Bytes, Bytes),
+    /// One of these.
+    Words(Vec<&'static str>),
+    /// This word, or something else.
+    Or(&'static str, Box<Self>),
+    /// What the text says.
+    Other(&'static str),
+}
+
+impl fmt::Display for Takes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag => f.write_str("true or false"),
+            Self::Count(low, high) => write!(f, "a whole number from {low} to {high}"),
+            Self::Number(low, high) => write!(f, "a number from {low} to {high}"),
+            Self::Time(low, high) => write!(f, "a time from \"{low}\" to \"{high}\""),
+            Self::Size(low, high) => write!(f, "a size from \"{low}\" to \"{high}\""),
+            Self::Words(words) => {
+                for (i, word) in words.iter().enumerate() {
+                    let between = match i {
+                        0 => "",
+                        _ if i + 1 == words.len() => " or ",
+                        _ => ", ",
+                    };
+                    write!(f, "{between}\"{word}\"")?;
+                }
+                Ok(())
+            }
+            Self::Or(word, form) => write!(f, "{form}, or \"{word}\""),
+            Self::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+/// The form of a parameter of type `T`.
+pub trait Form<T> {
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// What to write instead.
+    fn read(&self, value: &Value) -> Result<T, String>;
+    /// Writes it so that [`Form::read`] reads the same.
+    fn write(&self, of: &T) -> Value;
+    /// What it takes.
+    fn takes(&self) -> Takes;
+}
+
+/// `true` or `false`.
+#[derive(Clone, Copy, Debug)]
+pub struct Flag;
+
+impl Form<bool> for Flag {
+    fn read(&self, value: &Value) -> Result<bool, String> {
+        value
+            .as_bool()
+            .ok_or_else(|| format!("{value} is neither true nor false"))
+    }
+    fn write(&self, of: &bool) -> Value {
+        Value::from(*of)
+    }
+    fn takes(&self) -> Takes {
+        Takes::Flag
+    }
+}
+
+/// A whole number, from the first to the second.
+#[derive(Clone, Copy, Debug)]
+pub struct Count(pub u32, pub u32);
+
+impl<T: TryFrom<i64> + Into<i64> + Copy> Form<T> for Count {
+    fn read(&self, value: &Value) -> Result<T, String> {
+        let range = i64::from(self.0)..=i64::from(self.1);
+        let number = value.as_integer().filter(|number| range.contains(number));
+        number
+            .and_then(|number| T::try_from(number).ok())
+            .ok_or_else(|| format!("{value} is no whole number from {} to {}", self.0, self.1))
+    }
+    fn write(&self, of: &T) -> Value {
+        Value::from(Into::<i64>::into(*of))
+    }
+    fn takes(&self) -> Takes {
+        Takes::Count(self.0, self.1)
+    }
+}
+
+/// A number from the first to the second: `0.5`, or a fraction in a string: `"1/16"`.
+#[derive(Clone, Copy, Debug)]
+pub struct Number(pub f64, pub f64);
+
+impl Form<f64> for Number {
+    fn read(&self, value: &Value) -> Result<f64, String> {
+        let Self(low, high) = *self;
+        let wrong = || {
+            format!("{value} is no number from {low} to {high}; write it like {low} or \"1/16\"")
+        };
+        let number = match value {
+            Value::Float(number) => *number,
+            // Small whole numbers alone make sense here, and they are exact.
+            Value::Integer(whole) => f64::from(i32::try_from(*whole).map_err(|_| wrong())?),
+            Value::String(text) => {
+                let (above, below) = text.split_once('/').ok_or_else(wrong)?;
+                let part = |text: &str| text.trim().parse::<u32>().map(f64::from);
+                part(above).map_err(|_| wrong())? / part(below).map_err(|_| wrong())?
+            }
+            _ => return Err(wrong()),
+        };
+        let fits = (low..=high).contains(&number);
+        fits.then_some(number).ok_or_else(wrong)
+    }
+    fn write(&self, of: &f64) -> Value {
+        Value::from(*of)
+    }
+    fn takes(&self) -> Takes {
+        Takes::Number(self.0, self.1)
+    }
+}
+
+/// A time with its unit, from the first to the second.
+#[derive(Clone, Copy, Debug)]
+pub struct Time(pub Span, pub Span);
+
+impl Form<Span> for Time {
+    fn read(&self, value: &Value) -> Result<Span, String> {
+        let Self(low, high) = *self;
+        let text = value.as_str().ok_or_else(|| {
+            format!("{value} is no time; write it with its unit in quotes, like \"{low}\"")
+        })?;
+        let wrong = |error: units::ParseError| error.to_string();
+        let span: Span = text.parse().map_err(wrong)?;
+        let fits = (low..=high).contains(&span);
+        fits.then_some(span).ok_or_else(|| {
+            format!("\"{text}\" is out of range; it may lie between \"{low}\" and \"{high}\"")
+        })
+    }
+    fn write(&self, of: &Span) -> Value {
+        Value::from(of.to_string())
+    }
+    fn takes(&self) -> Takes {
+        Takes::Time(self.0, self.1)
+    }
+}
+
+/// A size in whole bytes with its unit, from the first to the second.
+#[derive(Clone, Copy, Debug)]
+pub struct Size(pub u64, pub u64);
+
+impl<T: TryFrom<u64> + Into<u64> + Copy> Form<T> for Size {
+    fn read(&self, value: &Value) -> Result<T, String> {
+        let (low, high) = (Bytes(self.0), Bytes(self.1));
+        let text = value.as_str().ok_or_else(|| {
+            let like = high.min(Bytes(100_000));
+            format!("{value} is no size; write it with its unit in quotes, like \"{like}\"")
+        })?;
+        let wrong = |error: units::ParseError| error.to_string();
+        let size: Bytes = text.parse().map_err(wrong)?;
+        let fits = (low..=high).contains(&size);
+        let number = fits.then(|| T::try_from(size.get()).ok()).flatten();
+        number.ok_or_else(|| {
+            format!("\"{text}\" is out of range; it may lie between \"{low}\" and \"{high}\"")
+        })
+    }
+    fn write(&self, of: &T) -> Value {
+        Value::from(Bytes(Into::<u64>::into(*of)).to_string())
+    }
+    fn takes(&self) -> Takes {
+        Takes::Size(Bytes(self.0), Bytes(self.1))
+    }
+}
+
+/// The same for sizes with their type.
+#[derive(Clone, Copy, Debug)]
+pub struct SizeOf(pub Size);
+
+impl Form<Bytes> for SizeOf {
+    fn read(&self, value: &Value) -> Result<Bytes, String> {
+        Form::<u64>::read(&self.0, value).map(Bytes)
+    }
+    fn write(&self, of: &Bytes) -> Value {
+        Form::<u64>::write(&self.0, &of.0)
+    }
+    fn takes(&self) -> Takes {
+        Form::<u64>::takes(&self.0)
+    }
+}
+
+/// One of a few words, each with its meaning.
+#[derive(Clone, Copy, Debug)]
+pub struct Words<T: 'static>(pub &'static [(&'static str, T)]);
+
+impl<T: Copy + PartialEq> Form<T> for Words<T> {
+    fn read(&self, value: &Value) -> Result<T, String> {
+        let text = value.as_str().unwrap_or_default();
+        let found = self.0.iter().find(|(name, _)| *name == text);
+        found.map(|&(_, meaning)| meaning).ok_or_else(|| {
+            let known = self.0.iter().map(|word| word.0);
+            unknown(&format!("{value} is not known"), text, known)
+        })
+    }
+    fn write(&self, of: &T) -> Value {
+        let name = self.0.iter().find(|(_, meaning)| meaning == of);
+        Value::from(name.expect("every meaning has a word").0)
+    }
+    fn takes(&self) -> Takes {
+        Takes::Words(self.0.iter().map(|word| word.0).collect())
+    }
+}
+
+/// A word that stands for `None`, or what the form takes, in a few words.
+#[derive(Clone, Copy, Debug)]
+pub struct Or<F>(pub &'static str, pub &'static str, pub F);
+
+impl<T, F: Form<T>> Form<Option<T>> for Or<F> {
+    fn read(&self, value: &Value) -> Result<Option<T>, String> {
+        let Self(word, what, form) = self;
+        if value.as_str() == Some(word) {
+            return Ok(None);
+        }
+        let text = matches!(form.takes(), Takes::Time(..) | Takes::Size(..));
+        if value.is_str() && !text {
+            return Err(format!("{value} is neither {what} nor \"{word}\""));
+        }
+        form.read(value).map(Some)
+    }
+    fn write(&self, of: &Option<T>) -> Value {
+        match of {
+            None => Value::from(self.0),
+            Some(of) => self.2.write(of),
+        }
+    }
+    fn takes(&self) -> Takes {
+        Takes::Or(self.0, Box::new(self.2.takes()))
+    }
+}
+
+/// A form of its own: what it takes, and how it is read and written.
+#[derive(Clone, Copy, Debug)]
+pub struct Own<T>(
+    pub &'static str,
+    pub fn(&Value) -> Result<T, String>,
+    pub fn(&T) -> Value,
+);
+
+impl<T> Form<T> for Own<T> {
+    fn read(&self, value: &Value) -> Result<T, String> {
+        (self.1)(value)
+    }
+    fn write(&self, of: &T) -> Value {
+        (self.2)(of)
+    }
+    fn takes(&self) -> Takes {
+        Takes::Other(self.0)
+    }
+}
+
+/// Declares the parameters of a transport: their type, with the defaults as `DEFAULT`, and the tables of
+/// keys that read, write and document them.
+///
+/// A parameter is its meaning, name, type, default, form, and the source of the default. What is no
+/// parameter but stands beside them comes first.
+///
+/// ```
+/// use transports::parts::forms::{Count, Time};
+/// use units::Span;
+///
+/// transports::params! {
+///     /// Everything that can be set.
+///     #[derive(Clone, Debug, PartialEq)]
+///     pub struct Params {}
+///     static KEYS {
+///         /// packets on the way
+///         window: u16 = 10, Count(1, 1000), "[ours]";
+///         /// how long an answer may take
+///         retry: Span = Span::ms(1), Time(Span::us(1), Span::ms(60_000)), "[ours]";
+///     }
+/// }
+/// let mut params = Params::DEFAULT;
+/// let table = "window = 20".parse().unwrap();
+/// transports::parts::keys::apply(KEYS, &table, &mut params).unwrap();
+/// assert_eq!((params.window, params.retry), (20, Span::ms(1)));
+/// ```
+#[macro_export]
+macro_rules! params {
+    (
+        $(#[$outer:meta])*
+        $vis:vis struct $Params:ident {
+            $($(#[$attr:meta])* $plain:ident: $plain_type:ty = $plain_default:expr;)*
+        }
+        $($keys_vis:vis static $KEYS:ident {
+            $(
+                $(#[doc = $meaning:literal])+
+                $key:ident: $type:ty = $default:expr, $form:expr, $source:literal;
+            )*
+        })+
+    ) => {
+        $(#[$outer])*
+        $vis struct $Params {
+            $($(#[$attr])* $vis $plain: $plain_type,)*
+            $($($(#[doc = $meaning])+ $vis $key: $type,)*)+
+        }
+
+        impl $Params {
+            /// The values of the default profile.
+            $vis const DEFAULT: Self = Self {
+                $($plain: $plain_default,)*
+                $($($key: $default,)*)+
+            };
+        }
+
+        $(
+            /// Its parameters, in the order of the documentation.
+            $keys_vis static $KEYS: &[$crate::parts::keys::Key<$Params>] = &[$(
+                $crate::parts::keys::Key {
+                    key: stringify!($key),
+                    meaning: concat!($($meaning),+),
+                    source: $source,
+                    get: |params| $crate::parts::forms::Form::<$type>::write(&$form, &params.$key),
+                    set: |params, value| {
+                        params.$key = $crate::parts::forms::Form::<$type>::read(&$form, value)?;
+                        Ok(())
+                    },
+                    takes: || $crate::parts::forms::Form::<$type>::takes(&$form),
+                }
+            ),*];
+        )+
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_need_their_kind_and_range() {
+        let number = |value: Value, low, high| Number(low, high).read(&value);
+        assert_eq!(number(Value::from("1/16"), 0.0, 1.0), Ok(0.0625));
+        assert!(number(Value::from("1/0"), 0.0, 1.0).is_err());
+        assert!(number(Value::from(f64::NAN), 0.0, 1.0).is_err());
+        assert!(number(Value::from(-1), 0.0, 1.0).is_err());
+        let time = Time(Span::ZERO, Span::ms(1));
+        assert_eq!(time.read(&Value::from("1.5us")), Ok(Span::ns(1500)));
+        assert!(time.read(&Value::from(5)).unwrap_err().contains("unit"));
+        let size = |text: &str| Form::<u16>::read(&Size(60, 92), &Value::from(text));
+        assert_eq!(size("84B"), Ok(84));
+        assert!(size("1KB").is_err() && size("59B").is_err());
+        let count = |n: i64| Form::<u8>::read(&Count(1, 300), &Value::from(n));
+        assert_eq!(count(8), Ok(8));
+        assert!(count(0).is_err() && count(256).is_err() && count(301).is_err());
+        let or =
+            |value: Value| Form::<Option<u32>>::read(&Or("all", "a number", Count(1, 9)), &value);
+        assert_eq!(
+            (or(Value::from("all")), or(Value::from(3))),
+            (Ok(None), Ok(Some(3)))
+        );
+        let error = or(Value::from("some")).unwrap_err();
+        assert_eq!(error, "\"some\" is neither a number nor \"all\"");
+    }
+
+    #[test]
+    fn what_is_written_reads_the_same() {
+        fn same<T: PartialEq + fmt::Debug>(form: &impl Form<T>, of: &T) {
+            assert_eq!(form.read(&form.write(of)).as_ref(), Ok(of));
+        }
+        same(&Flag, &true);
+        same(&Count(0, 9), &7u16);
+        same(&Number(0.0, 1.0), &0.1);
+        same(&Time(Span::ZERO, Span::ms(9)), &Span::ns(1_234));
+        same(&Size(0, 1 << 40), &1_538u64);
+        same(&SizeOf(Size(0, 1 << 40)), &Bytes(99_970));
+        same(&Words(&[("a", 1), ("b", 2)]), &2);
+        same(&Or("none", "a size", Size(1, 10)), &None::<u64>);
+        same(&Or("none", "a size", Size(1, 10)), &Some(4u64));
+    }
+}

@@ -1,0 +1,142 @@
+//! The form of a transport costs little: what it declares, registers and forwards is counted.
+
+use super::{Finding, Tree, numbered};
+
+/// Where the folders of transports are.
+const BASES: [&str; 2] = ["crates/transports/src/", "examples/fixed-window/src/"];
+/// Lines that a transport's form may have: in all, per parameter and per field of its header.
+const LIMIT: usize = 60;
+const PER_PARAMETER: usize = 4;
+const PER_FIELD: usize = 2;
+/// What form begins with, at the margin; it ends with the next line that begins with a brace.
+const BEGINS: [&str; 9] = [
+    "model::header! {",
+    "crate::params! {",
+    "transports::params! {",
+    "parts::params! {",
+    "impl Transport for ",
+    "impl Factory for ",
+    "impl Codec for ",
+    "impl Value for ",
+    "impl Form<",
+];
+
+/// No transport's form has more lines than it may.
+pub(super) fn form_is_short(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for base in BASES {
+        for (page, _) in tree.within(base, "/header.rs") {
+            let folder = page.trim_end_matches("header.rs");
+            let mut form = Form::default();
+            for (_, text) in tree.within(folder, ".rs") {
+                form.add(text);
+            }
+            if form.lines > form.allowed() {
+                let message = format!(
+                    "the form of this transport has {} lines: {LIMIT}, {PER_PARAMETER} for each of {} parameters \
+                     and {PER_FIELD} for each of {} fields make {}",
+                    form.lines,
+                    form.parameters,
+                    form.fields,
+                    form.allowed()
+                );
+                findings.push(Finding::new(page, 1, message));
+            }
+        }
+    }
+    findings
+}
+
+#[derive(Default)]
+struct Form {
+    lines: usize,
+    parameters: usize,
+    fields: usize,
+}
+
+impl Form {
+    fn allowed(&self) -> usize {
+        LIMIT + PER_PARAMETER * self.parameters + PER_FIELD * self.fields
+    }
+
+    /// Adds what stands in one file.
+    fn add(&mut self, text: &str) {
+        let (mut inside, mut keys) = (false, false);
+        for (_, line) in numbered(text) {
+            if BEGINS.iter().any(|begin| line.starts_with(begin)) {
+                inside = true;
+            }
+            let trimmed = line.trim();
+            if !inside || trimmed.is_empty() {
+                continue;
+            }
+            self.lines += 1;
+            self.fields += fields(trimmed);
+            let name = trimmed.starts_with(|c: char| c.is_ascii_lowercase());
+            self.parameters += usize::from(keys && name && trimmed.contains(" = "));
+            if trimmed.contains("static ") && trimmed.ends_with('{') {
+                keys = true;
+            }
+            if line.starts_with('}') || (line.contains("! {") && line.ends_with('}')) {
+                (inside, keys) = (false, false);
+            }
+        }
+    }
+}
+
+/// Fields that a line declares: `name: type = from..to "meaning";`.
+fn fields(line: &str) -> usize {
+    let declared = |rest: &&str| {
+        let range = rest.split(' ').next().unwrap_or_default();
+        let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        range
+            .split_once("..")
+            .is_some_and(|(from, to)| number(from) && number(to))
+    };
+    line.split(" = ").skip(1).filter(declared).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::places;
+    use super::*;
+
+    const HEADER: &str = "model::header! {\n    pub(super) static CODEC: \"X\" = 9;\n    /// A.\n    \
+                          A = 1 \"A\" Control { a: u64 = 0..48 \"a\"; b: bool = 99..100 \"b\"; }\n}\n\nfn logic() {}\n";
+    const PARAMS: &str = "crate::params! {\n    pub struct Params {\n        profile: &'static str = \"a\";\n    }\n    \
+                          static KEYS {\n        /// first\n        first: u16 = 1, Count(1, 2),\n            \
+                          \"a source\";\n    }\n}\n";
+
+    fn tree(codec: &str) -> Tree {
+        let base = "crates/transports/src/homa/";
+        let path = |file| format!("{base}{file}");
+        let (header, params, sender) = (path("header.rs"), path("params.rs"), path("sender.rs"));
+        Tree::of(&[
+            (header.as_str(), HEADER),
+            (params.as_str(), PARAMS),
+            (sender.as_str(), codec),
+        ])
+    }
+
+    #[test]
+    fn lines_parameters_and_fields_are_counted() {
+        let mut form = Form::default();
+        form.add(HEADER);
+        form.add(PARAMS);
+        assert_eq!((form.lines, form.parameters, form.fields), (5 + 10, 1, 2));
+    }
+
+    #[test]
+    fn a_codec_by_hand_is_too_long() {
+        let by_hand = |lines: usize| {
+            format!(
+                "impl Codec for Homa {{\n{}}}\n",
+                "    line;\n".repeat(lines)
+            )
+        };
+        // 68 lines are allowed, and 15 are there.
+        assert_eq!(form_is_short(&tree(&by_hand(51))), []);
+        let found = form_is_short(&tree(&by_hand(52)));
+        assert_eq!(places(&found), ["crates/transports/src/homa/header.rs:1"]);
+    }
+}
