@@ -66,7 +66,7 @@ pub(crate) struct Global {
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) junit: Option<PathBuf>,
     /// The transports that this program knows: its `main` says so, not the command line.
-    #[arg(skip)]
+    #[arg(skip = transports::registry())]
     pub(crate) transports: Registry,
     /// The name under which this program was called.
     #[arg(skip)]

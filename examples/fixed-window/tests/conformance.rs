@@ -1,8 +1,8 @@
 //! What every transport must do, held against this one: see `testkit::conformance`.
 
 use fixed_window::TRANSPORT;
+use parts::Transport;
 use testkit::conformance::Subject;
-use transports::Transport;
 
 testkit::conformance!(subjects());
 
@@ -28,5 +28,5 @@ fn subject(form: &str) -> Subject {
 
 #[test]
 fn parameters_explain_themselves() {
-    transports::parts::keys::examine(&TRANSPORT);
+    parts::keys::examine(&TRANSPORT);
 }

@@ -3,8 +3,8 @@
 use super::receiver::Receiver;
 use super::sender::Sender;
 use super::{PRIORITY, Rules};
-use crate::parts::timers::{Alarm, Timers};
 use model::{ConnId, Cx, HostId, Lifetime};
+use parts::timers::{Alarm, Timers};
 use units::Time;
 
 // An idle connection costs its own entry and a place in the map, a used direction this much more.

@@ -5,14 +5,14 @@ use super::header::{Ack, Data, Kind, Reset, Syn, SynAck};
 use super::receiver::{Receiver, Verdict};
 use super::sender::Sender;
 use super::{PRIORITY, Params, Rules};
-use crate::parts::aside::Aside;
-use crate::parts::packet_queue::PacketQueue;
-use crate::parts::slab::Slab;
-use crate::parts::timers::{Alarm, Timers};
 use model::{
     ConnId, ConnMap, Cx, Ecn, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
     StuckFlow, Totals, Transmit,
 };
+use parts::aside::Aside;
+use parts::packet_queue::PacketQueue;
+use parts::slab::Slab;
+use parts::timers::{Alarm, Timers};
 use std::collections::VecDeque;
 use units::Time;
 

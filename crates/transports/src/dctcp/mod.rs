@@ -17,11 +17,11 @@ mod window;
 
 pub use params::{AckPolicy, Growth, OnLoss, Params, mark_threshold};
 
-use crate::{Fabric, Factory, ParamError, Parameter, Transport};
 use header::PAYLOAD_MAX;
 use host::Host;
 use model::wire::Codec;
 use model::{Encap, Endpoint, EndpointConfig};
+use parts::{Fabric, Factory, ParamError, Parameter, Transport};
 use units::{Rate, Span};
 
 /// The only priority in use.

@@ -1,11 +1,11 @@
 //! What can be set, its defaults and where they come from.
 
 use super::header::BLOCK_MAX;
-use crate::parts::forms::{Count, Flag, Number, Or, Size, SizeOf, Time, Words};
-use crate::parts::keys::{self, Profiles, error};
-use crate::{ParamError, Parameter};
 use model::Encap;
 use model::intent::{MarkAt, MarkSpec};
+use parts::forms::{Count, Flag, Number, Or, Size, SizeOf, Time, Words};
+use parts::keys::{self, Profiles, error};
+use parts::{ParamError, Parameter};
 use toml::Table;
 use units::{Bytes, Rate, Span};
 
@@ -38,7 +38,7 @@ pub enum Growth {
     All,
 }
 
-crate::params! {
+parts::params! {
     /// Everything that can be set in `[transport.dctcp]`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Params {

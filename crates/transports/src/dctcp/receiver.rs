@@ -2,8 +2,8 @@
 
 use super::Rules;
 use super::header::{Ack, Data};
-use crate::parts::range_set::RangeSet;
 use model::{ConnId, Cx, Event};
+use parts::range_set::RangeSet;
 use std::collections::VecDeque;
 use units::Time;
 

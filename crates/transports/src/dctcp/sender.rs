@@ -13,7 +13,7 @@ use super::header::Ack;
 use super::outgoing::{Outgoing, Segment, TooLong};
 use super::rtt::Rtt;
 use super::window::{Reduction, Window};
-use crate::parts::range_set::RangeSet;
+use parts::range_set::RangeSet;
 use units::{Span, Time};
 
 /// Blocks that a sender remembers; further ones are as good as not acknowledged. [ours: a window

@@ -4,9 +4,9 @@
 use super::header::{self, Data, Probe};
 use super::sender::Sender;
 use super::{Host, outgoing};
-use crate::parts::pre_credit::Burst;
-use crate::parts::range_set::RangeSet;
 use model::{Cx, Encap, Packet};
+use parts::pre_credit::Burst;
+use parts::range_set::RangeSet;
 use std::collections::VecDeque;
 use units::{Span, Time};
 

@@ -24,12 +24,6 @@ mod tests;
 pub use early::FirstRtt;
 pub use params::Params;
 
-use crate::parts::aside::Aside;
-use crate::parts::credit_gate::CreditGate;
-use crate::parts::keys;
-use crate::parts::slab::Slab;
-use crate::parts::timers::Timers;
-use crate::{Fabric, Factory, ParamError, Parameter, Refusal, Transport};
 use header::{
     Ack, Credit, Data, Heard, Kind, Nack, Probe, ProbeAck, Request, Stop, StopAck, StopReason,
 };
@@ -41,6 +35,12 @@ use model::{
 };
 use nic::Nic;
 use params::{HostDelay, Threshold};
+use parts::aside::Aside;
+use parts::credit_gate::CreditGate;
+use parts::keys;
+use parts::slab::Slab;
+use parts::timers::Timers;
+use parts::{Fabric, Factory, ParamError, Parameter, Refusal, Transport};
 use receiver::{Flows, Receiver};
 use sender::{Fate, Sender};
 use settings::Settings;

@@ -1,8 +1,8 @@
 //! What leaves the host, and in which order: credits through their shaper, the rest in one FIFO.
 
-use crate::parts::credit_gate::CreditGate;
-use crate::parts::packet_queue::PacketQueue;
 use model::{Class, ConnId, Packet, Transmit};
+use parts::credit_gate::CreditGate;
+use parts::packet_queue::PacketQueue;
 use units::{LineTime, Time};
 
 /// Packets that may wait for a host's line. Data waits only where a processing delay released it

@@ -2,16 +2,16 @@
 
 use super::early::FirstRtt;
 use super::feedback::Controller;
-use crate::ParamError;
-use crate::parts::credit_gate::CreditGate;
-use crate::parts::forms::{Count, Flag, Form as _, Number, Or, Own, Size, Time, Words};
-use crate::parts::keys::{self, Key, Profiles};
 use model::intent::{CreditCount, CreditSpec, DropBy, DropMeasure, DropSpec};
 use model::{Class, Encap, EndpointConfig};
+use parts::ParamError;
+use parts::credit_gate::CreditGate;
+use parts::forms::{Count, Flag, Form as _, Number, Or, Own, Size, Time, Words};
+use parts::keys::{self, Key, Profiles};
 use toml::{Table, Value};
 use units::{Bytes, Span};
 
-crate::params! {
+parts::params! {
     /// Everything that a scenario can set.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Params {

@@ -9,10 +9,10 @@ use super::header::{
 };
 use super::sender::Fate;
 use super::settings::Settings;
-use crate::parts::reassembly::Reassembly;
-use crate::parts::slab::Slab;
-use crate::parts::timers::Alarm;
 use model::{ConnId, Cx, Event, HostId, Rng, StuckFlow};
+use parts::reassembly::Reassembly;
+use parts::slab::Slab;
+use parts::timers::Alarm;
 use std::cmp::Ordering;
 use units::{Span, Time};
 

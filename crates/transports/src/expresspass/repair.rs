@@ -10,8 +10,8 @@ use super::Host;
 use super::early::FirstRtt;
 use super::header::{Ack, Data, Nack, ProbeAck, Request};
 use super::receiver::{Flows, Receiver};
-use crate::parts::reassembly::End;
 use model::{Cx, Packet};
+use parts::reassembly::End;
 use units::Time;
 
 /// How far beyond a gap data is kept, in positions: a bandwidth-delay product of 800 Gb/s and

@@ -5,8 +5,8 @@ use super::header::{Data, Request, Stop, StopReason};
 use super::outgoing::{NoFrame, Outgoing};
 use super::params::EarlyStop;
 use super::{Host, PRIORITY};
-use crate::parts::timers::Alarm;
 use model::{ConnId, Cx, Encap, Event, HostId, Lifetime, StuckFlow};
+use parts::timers::Alarm;
 use units::{Span, Time};
 
 /// A repeated STOP waits twice as long each time, this many times. [ours]

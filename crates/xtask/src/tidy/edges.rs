@@ -7,10 +7,11 @@ use toml::{Table, Value};
 /// Every crate with the crates of ours that it may depend on.
 ///
 /// `sim` and `drive` are siblings that never meet: the same state machine, two worlds.
-const ALLOWED: [(&str, &[&str]); 14] = [
+const ALLOWED: [(&str, &[&str]); 15] = [
     ("units", &[]),
     ("model", &["units"]),
-    ("transports", &["units", "model"]),
+    ("parts", &["units", "model"]),
+    ("transports", &["units", "model", "parts"]),
     ("switching", &["units", "model"]),
     ("topology", &["units"]),
     ("workload", &["units", "model"]),

@@ -15,8 +15,6 @@ const FILES: [&str; 7] = [
     "mod.rs",
     "tests.rs",
 ];
-/// The folder of shared organs, which is no transport.
-const SHARED: &str = "parts";
 /// How a departure from a paper or an artefact is marked where it happens.
 const MARK: &str = concat!("DEVI", "ATES(");
 
@@ -92,7 +90,6 @@ fn folders(tree: &Tree) -> BTreeSet<&str> {
     tree.within(BASE, "")
         .filter_map(|(path, _)| path.strip_prefix(BASE)?.split_once('/'))
         .map(|(folder, _)| folder)
-        .filter(|folder| *folder != SHARED)
         .collect()
 }
 

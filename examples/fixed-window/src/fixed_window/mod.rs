@@ -16,12 +16,12 @@ use model::{
     ConnId, Cx, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
     Totals, Transmit,
 };
+use parts::packet_queue::PacketQueue;
+use parts::timers::{Alarm, Timers};
+use parts::{Fabric, Factory, ParamError, Parameter, Transport};
 use receiver::{Receiver, Verdict};
 use sender::{News, Segment, Sender};
 use std::collections::{BTreeMap, VecDeque};
-use transports::parts::packet_queue::PacketQueue;
-use transports::parts::timers::{Alarm, Timers};
-use transports::{Fabric, Factory, ParamError, Parameter, Transport};
 use units::{Rate, Time};
 
 /// The transport, for a registry.

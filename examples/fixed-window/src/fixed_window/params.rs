@@ -1,15 +1,15 @@
 //! What can be set, its defaults and where they come from.
 
+use parts::forms::{Count, Time};
+use parts::keys::{self, Profiles};
+use parts::{ParamError, Parameter};
 use toml::Table;
-use transports::parts::forms::{Count, Time};
-use transports::parts::keys::{self, Profiles};
-use transports::{ParamError, Parameter};
 use units::Span;
 
 /// Shortest and longest wait that makes sense. [ours]
 const RETRY: Time = Time(Span::us(1), Span::ms(60_000));
 
-transports::params! {
+parts::params! {
     /// Everything that can be set in `[transport.fixed-window]`.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Params {

@@ -278,10 +278,10 @@ impl<T> Form<T> for Own<T> {
 /// parameter but stands beside them comes first.
 ///
 /// ```
-/// use transports::parts::forms::{Count, Time};
+/// use parts::forms::{Count, Time};
 /// use units::Span;
 ///
-/// transports::params! {
+/// parts::params! {
 ///     /// Everything that can be set.
 ///     #[derive(Clone, Debug, PartialEq)]
 ///     pub struct Params {}
@@ -294,7 +294,7 @@ impl<T> Form<T> for Own<T> {
 /// }
 /// let mut params = Params::DEFAULT;
 /// let table = "window = 20".parse().unwrap();
-/// transports::parts::keys::apply(KEYS, &table, &mut params).unwrap();
+/// parts::keys::apply(KEYS, &table, &mut params).unwrap();
 /// assert_eq!((params.window, params.retry), (20, Span::ms(1)));
 /// ```
 #[macro_export]
@@ -327,17 +327,17 @@ macro_rules! params {
 
         $(
             /// Its parameters, in the order of the documentation.
-            $keys_vis static $KEYS: &[$crate::parts::keys::Key<$Params>] = &[$(
-                $crate::parts::keys::Key {
+            $keys_vis static $KEYS: &[$crate::keys::Key<$Params>] = &[$(
+                $crate::keys::Key {
                     key: stringify!($key),
                     meaning: concat!($($meaning),+),
                     source: $source,
-                    get: |params| $crate::parts::forms::Form::<$type>::write(&$form, &params.$key),
+                    get: |params| $crate::forms::Form::<$type>::write(&$form, &params.$key),
                     set: |params, value| {
-                        params.$key = $crate::parts::forms::Form::<$type>::read(&$form, value)?;
+                        params.$key = $crate::forms::Form::<$type>::read(&$form, value)?;
                         Ok(())
                     },
-                    takes: || $crate::parts::forms::Form::<$type>::takes(&$form),
+                    takes: || $crate::forms::Form::<$type>::takes(&$form),
                 }
             ),*];
         )+

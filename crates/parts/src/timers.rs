@@ -5,7 +5,7 @@
 //! alarm that moves earlier pushes a second entry, and the first is ignored when it comes up.
 //!
 //! ```
-//! # use transports::parts::timers::{Alarm, Timers};
+//! # use parts::timers::{Alarm, Timers};
 //! # use units::Time;
 //! let (mut timers, mut alarms) = (Timers::default(), [Alarm::OFF; 2]);
 //! timers.set(&mut alarms[1], 1, Time(50));

@@ -1,0 +1,16 @@
+//! What a transport is made of: the organs that transports share, their parameters, and the traits by which
+//! the program knows them. It knows no protocol, so a transport outside this repository needs nothing else.
+
+pub mod aside;
+pub mod credit_gate;
+pub mod forms;
+pub mod keys;
+pub mod packet_queue;
+pub mod pre_credit;
+pub mod range_set;
+pub mod reassembly;
+pub mod slab;
+pub mod timers;
+mod transport;
+
+pub use transport::{Fabric, Factory, ParamError, Parameter, Refusal, Registry, Transport};

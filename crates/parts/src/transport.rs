@@ -1,0 +1,231 @@
+//! What a transport is to the rest of the program.
+
+use crate::forms::Takes;
+use model::intent::{CreditSpec, DropSpec, MarkSpec, PortSpec, QueueSpec, SwitchSpec};
+use model::wire::Codec;
+use model::wire::declared::Layout;
+use model::{Class, Encap, Endpoint, EndpointConfig, Facts, HostId};
+use units::{Bytes, Rate};
+
+/// The transports that a program knows: a value that `main` hands to every user.
+///
+/// Your program can add to this list without changing this crate. [ADR 18]
+#[derive(Clone, Default)]
+pub struct Registry(Vec<&'static dyn Transport>);
+
+impl Registry {
+    /// These, in the order in which tables list them.
+    ///
+    /// # Panics
+    /// If two have one name.
+    pub fn new(transports: &[&'static dyn Transport]) -> Self {
+        let none = Self(Vec::new());
+        transports.iter().fold(none, |all, one| all.with(*one))
+    }
+
+    /// These, and one more.
+    ///
+    /// # Panics
+    /// If its name is taken: a scenario could not say which one it means.
+    #[must_use]
+    pub fn with(mut self, transport: &'static dyn Transport) -> Self {
+        let name = transport.name();
+        assert!(
+            self.find(name).is_none(),
+            "two transports are called \"{name}\""
+        );
+        self.0.push(transport);
+        self
+    }
+
+    /// The transport of that name.
+    pub fn find(&self, name: &str) -> Option<&'static dyn Transport> {
+        self.iter().find(|transport| transport.name() == name)
+    }
+
+    /// All of them, in the order in which tables list them.
+    pub fn iter(&self) -> impl Iterator<Item = &'static dyn Transport> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// The headers that they declare, each once.
+    pub fn layouts(&self) -> Vec<&'static Layout> {
+        let mut layouts: Vec<&'static Layout> = Vec::new();
+        for codec in self.iter().map(Transport::codec) {
+            let known =
+                |other: &&Layout| Some(other.transport) == codec.layout().map(|l| l.transport);
+            if !layouts.iter().any(known) {
+                layouts.extend(codec.layout());
+            }
+        }
+        layouts
+    }
+
+    /// Their names, in the same order.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.iter().map(Transport::name).collect()
+    }
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+/// A transport as the rest of the program sees it.
+pub trait Transport: Sync {
+    /// Its name in scenarios.
+    fn name(&self) -> &'static str;
+    /// What it is, in one line.
+    fn summary(&self) -> &'static str;
+    /// How its packets look on a wire.
+    fn codec(&self) -> &'static dyn Codec;
+    /// Every parameter with default, meaning and source.
+    fn parameters(&self) -> Vec<Parameter>;
+    /// Reads the parameters of `[transport.<name>]`; absent ones take the profile's value.
+    ///
+    /// # Errors
+    /// The key that is wrong and what to write instead.
+    fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError>;
+}
+
+/// A configured transport: makes one endpoint per host.
+pub trait Factory: Send + Sync {
+    /// The endpoint of one host.
+    fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint>;
+    /// The same transport with what follows from the network and the messages; `None` where nothing does.
+    /// Called once, when a run is put together, before anything else is asked of it. What it fills in is in
+    /// [`Factory::resolved`] of the result.
+    ///
+    /// # Errors
+    /// The parameter that does not fit, and what to write instead.
+    fn settle(&self, facts: &Facts<'_>) -> Result<Option<Box<dyn Factory>>, ParamError> {
+        let _ = facts;
+        Ok(None)
+    }
+    /// Connections that exist without a message, like that of every host to an arbiter: who opens each, and
+    /// with whom. They are opened at time zero, in this order and before anything is sent, and live as long as the
+    /// run. They are no messages, and none of them is ever called stuck.
+    fn control(&self, facts: &Facts<'_>) -> Vec<(HostId, HostId)> {
+        let _ = facts;
+        Vec::new()
+    }
+    /// Whether it works with such ports, of such switches. Asked about every port before a run.
+    ///
+    /// # Errors
+    /// Why not, and the nearest that works.
+    fn suits(&self, port: &PortSpec, switch: &SwitchSpec) -> Result<(), Refusal> {
+        let _ = (port, switch);
+        Ok(())
+    }
+    /// How its packets look on a wire.
+    fn codec(&self) -> &'static dyn Codec;
+    /// What it needs of every port on a link of `rate`.
+    fn fabric(&self, rate: Rate, encap: Encap) -> Fabric;
+    /// Every parameter with its final value, for `resolved.toml`.
+    fn resolved(&self) -> toml::Table;
+}
+
+/// What a transport needs of the ports; what is `None` is left to the scenario.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fabric {
+    /// A shaped credit queue.
+    pub credit: Option<CreditSpec>,
+    /// ECN marking.
+    pub mark: Option<MarkSpec>,
+    /// Selective dropping.
+    pub drop: Option<DropSpec>,
+    /// A class that waits in a queue of its own and takes only gaps.
+    pub background: Option<Class>,
+    /// Strict priorities, 1 where it needs none.
+    pub priorities: u8,
+    /// A port of its own making, in place of one with all of the above; it has the scenario's buffer.
+    pub own: Option<PortSpec>,
+}
+
+impl Fabric {
+    /// The port that does all of it for one transport alone, with `buffer` bytes of room.
+    pub fn port(&self, buffer: Bytes) -> PortSpec {
+        if let Some(own) = &self.own {
+            return PortSpec {
+                buffer,
+                ..own.clone()
+            };
+        }
+        let mut port = PortSpec::fifo(buffer);
+        if let Some(mark) = self.mark {
+            port = port.marking(mark);
+        }
+        if let Some(drop) = self.drop {
+            port = port.dropping(drop);
+        }
+        port = port.prioritised(self.priorities.clamp(1, 8));
+        if let Some(class) = self.background {
+            port = port.with(QueueSpec::background(class));
+        }
+        if let Some(credit) = self.credit {
+            port = port.with(QueueSpec::credit(credit));
+        }
+        port
+    }
+
+    /// Whether it asks for more than a queue that marks: other transports cannot share its queues then.
+    pub fn is_plain(&self) -> bool {
+        self.credit.is_none()
+            && self.drop.is_none()
+            && self.background.is_none()
+            && self.priorities <= 1
+            && self.own.is_none()
+    }
+}
+
+/// Why a transport cannot work on a fabric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The table or key of the scenario that it is about, with dots, like `switch.mark`; `transport.kind`
+    /// where it is about the transport alone.
+    pub place: &'static str,
+    /// What does not go together, as a sentence about the transport: "needs ports that trim".
+    pub reason: String,
+    /// The nearest that works, as an order: "choose ...".
+    pub instead: String,
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}; {}", self.reason, self.instead)
+    }
+}
+impl std::error::Error for Refusal {}
+
+/// One documented parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its key in the scenario.
+    pub key: &'static str,
+    /// Default of the default profile, as written in TOML.
+    pub default: String,
+    /// What it means, with its unit.
+    pub meaning: String,
+    /// Where the default comes from.
+    pub source: &'static str,
+    /// What values it takes.
+    pub takes: Takes,
+}
+
+/// A parameter that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamError {
+    /// The key, with dots for tables; empty where the table as a whole is wrong.
+    pub key: String,
+    /// What is wrong and what to write instead.
+    pub message: String,
+}
+
+impl std::fmt::Display for ParamError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.key, self.message)
+    }
+}
+impl std::error::Error for ParamError {}
