@@ -213,7 +213,7 @@ const KEYWORDS: [&str; 52] = [
 
 /// Names of crates that the new one uses or that the compiler brings along, and of folders that
 /// cargo keeps beside a program.
-const CRATES: [&str; 16] = [
+const CRATES: [&str; 17] = [
     "alloc",
     "build",
     "core",
@@ -222,6 +222,7 @@ const CRATES: [&str; 16] = [
     "incremental",
     "main",
     "model",
+    "parts",
     "proc-macro",
     "std",
     "test",

@@ -432,7 +432,6 @@ mod tests {
         let global = Global {
             seed: Some(3),
             program: "tidegate".to_owned(),
-            transports: transports::registry(),
             ..Global::default()
         };
         let sets = ["transport.kind=dctcp".to_owned(), "name=it's".to_owned()];
