@@ -193,13 +193,8 @@ impl Sender {
             host.totals.credits_wasted += 1;
             return false;
         }
-        let quiet = if self.outgoing.has_unsent() {
-            host.settings.quiet
-        } else {
-            host.settings.request_retry
-        };
         self.phase = Phase::Credited {
-            quiet_at: now + quiet,
+            quiet_at: now + host.settings.quiet,
             credits: if host.settings.early_stop == EarlyStop::Window {
                 0
             } else {
@@ -293,13 +288,9 @@ impl Sender {
         else {
             return;
         };
-        // Where nothing is left but packets of unknown fate, no credit has to come any more.
-        *quiet_at = now
-            + if unsent {
-                host.settings.quiet
-            } else {
-                host.settings.request_retry
-            };
+        // Also where nothing is left but packets of unknown fate: a receiver that misses one gives credits,
+        // and one that does not has no need of any.
+        *quiet_at = now + host.settings.quiet;
         *credits += 1;
         let (rtt, lasted) = (self.rtt.unwrap_or(Span::ZERO), now.since(*counted_from));
         if lasted >= rtt {
