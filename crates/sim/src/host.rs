@@ -204,7 +204,7 @@ impl Host {
         self.next()
     }
 
-    #[inline]
+    #[inline(always)] // into `settle`, its only caller
     fn transmit(&mut self, now: Time, book: &Book<'_>, log: &mut Log, out: &mut impl Outlet) {
         debug_assert!(self.free_at <= now);
         if self.queue.is_some() {

@@ -120,7 +120,7 @@ impl Factory for Configured {
     fn settle(&self, facts: &Facts<'_>) -> Result<Option<Box<dyn Factory>>, ParamError> {
         let mut params = self.params.clone();
         params.drop_threshold = Threshold::Bytes(params.drop_threshold.bytes(facts.encap).0);
-        let profile = self.profile.clone();
+        let profile = self.profile;
         Ok(Some(Box::new(Self { profile, params })))
     }
     fn suits(&self, port: &PortSpec, _switch: &SwitchSpec) -> Result<(), Refusal> {
