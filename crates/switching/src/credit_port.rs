@@ -54,7 +54,7 @@ impl CreditPort {
 }
 
 impl Discipline for CreditPort {
-    #[inline]
+    #[inline(always)] // once per queued packet
     fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
         if packet.class() != Class::Credit {
             let counts = self.data_on_line;
@@ -90,7 +90,7 @@ impl Discipline for CreditPort {
         passes
     }
 
-    #[inline]
+    #[inline(always)] // once per queued packet
     fn dequeue(&mut self, now: Time, out: &mut Packet) -> Dequeue {
         let mut nothing = Dequeue::Empty;
         if let Some(credit) = self.credits.front() {

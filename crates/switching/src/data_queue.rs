@@ -149,7 +149,7 @@ impl DataQueue {
 }
 
 impl Discipline for DataQueue {
-    #[inline]
+    #[inline(always)] // once per queued packet
     fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
         match self.push(|| line.bytes(now), 0, packet) {
             Ok(()) => Verdict::Queued(0),
@@ -162,7 +162,7 @@ impl Discipline for DataQueue {
         Self::pass(self, packet)
     }
 
-    #[inline]
+    #[inline(always)] // once per queued packet
     fn dequeue(&mut self, _now: Time, out: &mut Packet) -> Dequeue {
         if !self.pop(out) {
             Dequeue::Empty

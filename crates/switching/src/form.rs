@@ -143,7 +143,7 @@ macro_rules! late {
 
 /// For every form but [`Form::Fifo`], which does not queue.
 impl Discipline for Form {
-    #[inline]
+    #[inline(always)] // once per queued packet
     fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
         late!(self, port => port.enqueue(now, line, packet))
     }
@@ -153,7 +153,7 @@ impl Discipline for Form {
         late!(self, port => Discipline::pass(&mut **port, now, packet))
     }
 
-    #[inline]
+    #[inline(always)] // likewise
     fn dequeue(&mut self, now: Time, out: &mut Packet) -> Dequeue {
         late!(self, port => port.dequeue(now, out))
     }

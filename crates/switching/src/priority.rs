@@ -43,7 +43,7 @@ impl StrictPriority {
 }
 
 impl Discipline for StrictPriority {
-    #[inline]
+    #[inline(always)] // once per queued packet
     fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
         let size = u64::from(packet.size);
         // Far from full the rest of the frame on the line does not matter.
@@ -81,7 +81,7 @@ impl Discipline for StrictPriority {
         passed
     }
 
-    #[inline]
+    #[inline(always)] // once per queued packet
     fn dequeue(&mut self, _now: Time, out: &mut Packet) -> Dequeue {
         if self.filled == 0 {
             return Dequeue::Empty;
