@@ -190,8 +190,8 @@ pub(crate) struct CompareArgs {
     pub(crate) again: bool,
     /// Do only part I of N of the runs, for machines that share a folder or collect it later; the
     /// same command without it then makes the report
-    #[arg(long, value_name = "I/N", value_parser = crate::sweep::shard)]
-    pub(crate) shard: Option<crate::sweep::Shard>,
+    #[arg(long, value_name = "I/N", value_parser = experiments::sweep::shard)]
+    pub(crate) shard: Option<experiments::sweep::Shard>,
     /// For every combination, find the highest workload.load from 0.01 to 0.99 that it sustains: all
     /// seeds end, no backlog grows, and the thresholds hold
     #[arg(long)]

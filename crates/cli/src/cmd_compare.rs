@@ -6,7 +6,7 @@ use crate::exit;
 use crate::find_load;
 use crate::progress::{catch_interrupts, interrupted};
 use crate::screen::Screen;
-use crate::sweep::{self, Point};
+use experiments::sweep::{self, Point};
 use results::{ClaimError, Output, RunFolder, Summary, Verdict};
 use scenario::{Errors, Scenario};
 use serde_json::json;
@@ -158,7 +158,7 @@ impl Ended {
             return Ok(None);
         }
         let command = repeat(args, global);
-        let page = results::compare::html(
+        let page = report::of_runs(
             &summaries.iter().collect::<Vec<_>>(),
             &command,
             self.unfinished,

@@ -5,7 +5,7 @@ use crate::args::{FuzzArgs, Global};
 use crate::exit;
 use crate::progress::{catch_interrupts, interrupted};
 use crate::screen::Screen;
-use crate::sweep;
+use experiments::sweep;
 use scenario::fuzz::{self, Promise};
 use scenario::{Alone, load_text_with};
 use serde_json::json;

@@ -2,11 +2,12 @@
 
 use crate::args::{Global, ReproduceArgs};
 use crate::exit;
-use crate::experiments::{Case, EXPERIMENTS, Expected, Experiment, Row};
-use crate::metric::{Measured, Run};
 use crate::progress::{Viewer, catch_interrupts, clock};
 use crate::screen::Screen;
-use crate::verdict::{Verdict, csv, document, page, summary, table, totals};
+use experiments::{
+    Case, EXPERIMENTS, Expected, Experiment, Measured, Row, Run, Verdict, csv, document, page,
+    summary, table, totals,
+};
 use results::{FileError, RunRecord, Status, Style, beside, human};
 use scenario::Assembled;
 use std::fmt::Write as _;

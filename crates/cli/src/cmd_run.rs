@@ -280,7 +280,7 @@ pub(crate) fn execute(
         assembled.explain_slowest(&mut record, &summary, threads, &mut viewer);
         viewer.finish();
     }
-    let written = results::write_run(folder, &record, &summary, &verdicts, &meta, &output);
+    let written = report::write_run(folder, &record, &summary, &verdicts, &meta, &output);
     failed = failed
         .or(failed_stream)
         .or(written.err().map(|e| e.to_string()));

@@ -10,7 +10,7 @@ use crate::cmd_run::Done;
 use crate::exit;
 use crate::progress::interrupted;
 use crate::screen::Screen;
-use crate::sweep::Point;
+use experiments::sweep::Point;
 
 const KEY: &str = "workload.load";
 /// Loads are searched in hundredths, and this one is never sustained: nothing is left for headers.

@@ -1,5 +1,6 @@
 //! The command line: parse, call, print. What a scenario means is decided in crate `scenario`,
-//! what a table looks like in crate `results`.
+//! what a table looks like in crate `results`, a page in
+//! `report`, what is expected of a published figure in `experiments`.
 
 mod args;
 mod bench_cases;
@@ -15,14 +16,9 @@ mod cmd_run;
 mod cmd_trace;
 mod cmd_why;
 mod cmd_wire;
-mod each;
-mod experiments;
 mod find_load;
-mod metric;
 mod progress;
 mod screen;
-mod sweep;
-mod verdict;
 
 pub use cmd_report::table;
 pub use cmd_run::derived;

@@ -13,6 +13,8 @@ const QUICK: &str = "\
 tidegate = { opt-level = 0, debug = false }
 tidegate-scenario = { opt-level = 0, debug = false }
 tidegate-results = { opt-level = 0, debug = false }
+tidegate-report = { opt-level = 0, debug = false }
+tidegate-experiments = { opt-level = 0, debug = false }
 tidegate-drive = { opt-level = 0, debug = false }
 tidegate-workload = { opt-level = 0, debug = false }
 tidegate-topology = { opt-level = 0, debug = false }

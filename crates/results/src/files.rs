@@ -43,7 +43,7 @@ pub struct Meta {
 pub struct Output {
     /// `flows.csv`, `ports.csv`, for a window of time `ports-window.csv`, and, where sampled, `series.csv` and `flow-series.csv`.
     pub csv: bool,
-    /// `report.html`.
+    /// `report.html`, which crate `report` draws.
     pub report: bool,
     /// `fct.txt` in the layout of the HPCC simulator.
     pub hpcc_fct: bool,
@@ -109,7 +109,7 @@ const FILES: [&str; 15] = [
     FLOWS_PARTIAL,
 ];
 
-/// Writes the directory of a run and returns the files, in the order written. What an earlier run
+/// Writes the directory of a run, `page` as its `report.html`, and returns the files, in the order written. What an earlier run
 /// wrote there and this one does not is removed.
 ///
 /// # Errors
@@ -121,6 +121,7 @@ pub fn write_run(
     verdicts: &[Verdict],
     meta: &Meta,
     output: &Output,
+    page: Option<&str>,
 ) -> Result<Vec<PathBuf>, FileError> {
     let dir = folder.path();
     // A directory that is being overwritten is not whole.
@@ -166,9 +167,8 @@ pub fn write_run(
             out.write_all(junit(&[(summary, verdicts)]).as_bytes())
         })?;
     }
-    if output.report {
-        let html = crate::report::html(run, summary, verdicts);
-        file("report.html", &mut |out| out.write_all(html.as_bytes()))?;
+    if let Some(page) = page {
+        file("report.html", &mut |out| out.write_all(page.as_bytes()))?;
     }
     for name in FILES {
         let path = dir.join(name);

@@ -1,13 +1,12 @@
-//! Tables, summaries and reports of runs. Knows what happened, never how it was produced.
+//! Rows and verdicts of runs. Knows what happened, never how it was produced, nor how a page draws it.
 //!
 //! The caller fills a [`RunRecord`]; [`Summary::of`] reduces it to the numbers of
-//! `summary.json`; [`table`] shows them on a terminal, [`Threshold`] judges them, [`report`] draws
-//! them as one HTML page, [`compare`] sets several runs side by side, and [`write_run`] puts it all
-//! into a directory that comes out byte for byte the same for the same scenario and seed.
+//! `summary.json`; [`table`] shows them on a terminal, [`Threshold`] judges them, [`compare`] sets
+//! several runs side by side, and [`write_run`] puts it all into a directory that comes out byte for
+//! byte the same for the same scenario and seed. Crate `report` draws pages of it.
 
 mod apart;
 pub mod backlog;
-mod chart;
 #[cfg(feature = "parquet")]
 pub mod columns;
 pub mod compare;
@@ -15,14 +14,13 @@ pub mod files;
 mod folder;
 mod grid;
 pub mod human;
-mod page;
 mod record;
-pub mod report;
 pub mod stats;
 mod summary;
 pub mod table;
 mod threshold;
 pub mod trace;
+mod unit;
 
 pub use apart::{Control, OfTag, OfTransport};
 pub use files::{FileError, FlowWriter, Meta, Output, write_run};
@@ -34,6 +32,8 @@ pub use record::{
 };
 pub use summary::{
     CountedSummary, Credits, DerivedSummary, Drops, Goodput, LinkGroup, Messages, Packets,
-    QueueMax, SCHEMA, SLOWEST_MAX, SizeBin, Slow, Stuck, Summary, fct,
+    QueueMax, SCHEMA, SLOWEST_MAX, SizeBin, Slow, Stuck, Summary, active, active_span, counts, fct,
+    link_group_name, slowdown, utilisation,
 };
-pub use threshold::{Threshold, ThresholdError, Verdict, junit, metrics};
+pub use threshold::{Threshold, ThresholdError, Verdict, escape, junit, metrics};
+pub use unit::Unit;

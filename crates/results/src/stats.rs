@@ -114,11 +114,8 @@ impl<T: Value> Sorted<T> {
         Self { values, exact }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.values.len()
-    }
-
-    pub(crate) fn values(&self) -> &[Figure<T>] {
+    /// All of them, ascending.
+    pub fn values(&self) -> &[Figure<T>] {
         &self.values
     }
 

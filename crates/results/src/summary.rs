@@ -348,7 +348,7 @@ pub fn fct(flow: &FlowRow, end: Time) -> Option<Figure<u64>> {
 }
 
 /// Completion time over that in an idle network.
-pub(crate) fn slowdown(flow: &FlowRow, end: Time) -> Option<Figure<f64>> {
+pub fn slowdown(flow: &FlowRow, end: Time) -> Option<Figure<f64>> {
     let took = fct(flow, end)?;
     Some(Figure {
         value: took.value as f64 / flow.ideal.0 as f64,
@@ -357,7 +357,7 @@ pub(crate) fn slowdown(flow: &FlowRow, end: Time) -> Option<Figure<f64>> {
 }
 
 /// Whether a message started inside the window.
-pub(crate) fn counts(flow: &FlowRow, window: &Range<Time>) -> bool {
+pub fn counts(flow: &FlowRow, window: &Range<Time>) -> bool {
     flow.start.is_some_and(|start| window.contains(&start))
 }
 
@@ -617,7 +617,7 @@ fn packets(run: &RunRecord) -> Packets {
 
 /// The time in which a run loads its links: from the first start to the last end, or to the last
 /// event where something did not end. Timers that run out afterwards do not count.
-pub(crate) fn active(run: &RunRecord) -> Option<(Time, Time)> {
+pub fn active(run: &RunRecord) -> Option<(Time, Time)> {
     let started = || {
         run.flows
             .iter()
@@ -629,12 +629,12 @@ pub(crate) fn active(run: &RunRecord) -> Option<(Time, Time)> {
 }
 
 /// How long [`active`] is.
-pub(crate) fn active_span(run: &RunRecord) -> Span {
+pub fn active_span(run: &RunRecord) -> Span {
     active(run).map_or(Span::ZERO, |(first, last)| last.since(first))
 }
 
 /// Share of `span` in which the line of `port` was busy.
-pub(crate) fn utilisation(port: &PortRow, span: Span) -> f64 {
+pub fn utilisation(port: &PortRow, span: Span) -> f64 {
     line_share(port, port.bytes.sum(), span)
 }
 
@@ -659,7 +659,7 @@ fn kind(name: &str, tier: u8) -> &str {
 }
 
 /// The name of the links between two tiers in one direction, after one of them.
-pub(crate) fn link_group_name(port: &PortRow) -> String {
+pub fn link_group_name(port: &PortRow) -> String {
     format!(
         "{} -> {}",
         kind(&port.from, port.from_tier),

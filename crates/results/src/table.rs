@@ -46,7 +46,7 @@ pub fn header(runs: &[&Summary], style: Style) -> String {
 }
 
 /// The parts of the runs' titles, between commas, that they all share.
-pub(crate) fn common_title(runs: &[&Summary]) -> String {
+pub fn common_title(runs: &[&Summary]) -> String {
     let Some(first) = runs.first() else {
         return String::new();
     };
@@ -228,7 +228,7 @@ pub(crate) fn varied(runs: &[&Summary]) -> Vec<String> {
 }
 
 /// `load` of `workload.load`.
-pub(crate) fn last_part(key: &str) -> &str {
+pub fn last_part(key: &str) -> &str {
     key.rsplit('.').next().unwrap_or(key)
 }
 
@@ -264,7 +264,7 @@ fn messages(line: &Line<'_>) -> Cell {
 }
 
 /// Drops of every class that has any; what faults took is added with a plus.
-pub(crate) fn drops_text(run: &Summary) -> String {
+pub fn drops_text(run: &Summary) -> String {
     let mut parts: Vec<String> = Class::ALL
         .iter()
         .filter_map(|class| {

@@ -473,7 +473,7 @@ fn suite(summary: &Summary, verdicts: &[Verdict]) -> String {
 
 /// Text as it may stand between tags and in attributes of XML. Control characters, which XML
 /// cannot hold at all, become spaces.
-pub(crate) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

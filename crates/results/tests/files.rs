@@ -8,7 +8,7 @@
 mod common;
 
 use results::files::{made, read_summary};
-use results::{ClaimError, FlowWriter, Meta, Output, RunFolder, Summary, Threshold, write_run};
+use results::{ClaimError, FlowWriter, Meta, Output, RunFolder, Summary, Threshold};
 use std::fs;
 use std::path::Path;
 
@@ -32,7 +32,7 @@ fn write_into(dir: &RunFolder, run: &results::RunRecord, meta: &Meta) -> Vec<Str
     let verdict = Threshold::parse("drops.scheduled", "== 0")
         .unwrap()
         .judge(&summary);
-    let files = write_run(dir, run, &summary, &[verdict], meta, &EVERYTHING).unwrap();
+    let files = report::write_run(dir, run, &summary, &[verdict], meta, &EVERYTHING).unwrap();
     files
         .iter()
         .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
@@ -311,7 +311,7 @@ fn nothing_of_an_older_run_stays_beside_the_files_of_this_one() {
         junit: false,
     };
     let folder = claim(&dir);
-    write_run(
+    report::write_run(
         &folder,
         &run,
         &Summary::of(&run),

@@ -262,14 +262,14 @@ fn seeds_become_intervals_and_settings_columns() {
 
 #[test]
 fn a_comparison_of_nothing_or_of_one_run_is_no_failure() {
-    assert!(compare::html(&[], "", 0).contains("Nothing to compare."));
+    assert!(report::of_runs(&[], "", 0).contains("Nothing to compare."));
     let run = Summary::of(&common::long_flows());
     let shown = compare::text(&[&run], Style::PLAIN);
     assert!(
         shown.contains("expresspass+aeolus") && !shown.contains('±'),
         "{shown}"
     );
-    assert!(compare::html(&[&run], "", 0).contains("No message has a completion time"));
+    assert!(report::of_runs(&[&run], "", 0).contains("No message has a completion time"));
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn runs_that_differ_in_something_unnamed_are_not_averaged_in_silence() {
     }
     let runs: Vec<&Summary> = runs.iter().collect();
     assert!(compare::text(&runs, Style::PLAIN).contains("warning: some runs have one transport"));
-    assert!(compare::html(&runs, "", 0).contains("means mix them"));
+    assert!(report::of_runs(&runs, "", 0).contains("means mix them"));
 }
 
 /// Text as one line.
@@ -335,7 +335,7 @@ fn a_winner_that_is_slower_for_one_tag_is_named_with_its_price() {
         shown.contains("The p99 slowdown of expresspass is 1.23% lower than that of dctcp (40.0 against 40.5), but its 325 messages tagged rpc are 1.25 times as slow as under dctcp (slowdown p99 10.0 against 8.00)."),
         "{shown}"
     );
-    let page = compare::html(&[&even, &uneven], "", 0);
+    let page = report::of_runs(&[&even, &uneven], "", 0);
     assert!(
         page.contains("325 messages tagged rpc are 1.25"),
         "the page says the same"
@@ -453,7 +453,7 @@ fn a_warning_that_many_runs_share_is_said_once_and_alike_everywhere() {
         ]
     );
     assert!(words(&compare::text(&runs, Style::PLAIN)).contains(&told[0]));
-    let page = compare::html(&runs, "", 0);
+    let page = report::of_runs(&runs, "", 0);
     assert_eq!(page.matches("the backlog grew in").count(), 1);
     assert!(page.contains(&told[0]));
     let some: Vec<(&Summary, &[Verdict])> = runs[9..11].iter().map(|run| (*run, &[][..])).collect();
@@ -470,7 +470,7 @@ fn an_interrupted_comparison_counts_what_is_missing_and_the_seeds_that_are_there
     let runs: Vec<&Summary> = runs.iter().collect();
     let shown = words(&compare::text(&runs, Style::PLAIN));
     assert!(shown.contains("Means over 1 to 3 seeds"), "{shown}");
-    let page = compare::html(&runs, "", 2);
+    let page = report::of_runs(&runs, "", 2);
     assert!(page.contains("interrupted: 4 of 6 runs are done"));
 }
 
@@ -484,7 +484,7 @@ fn hosts_with_names_are_called_by_them() {
         words(&shown).contains("message 63 (gpu64 -> gpu0"),
         "{shown}"
     );
-    let page = results::report::html(&run, &summary, &[]);
+    let page = report::of_run(&run, &summary, &[]);
     let page = page.replace('\u{a0}', " ");
     assert!(page.contains("from gpu64 to gpu0") && !page.contains(">h64</td>"));
 }

@@ -9,13 +9,16 @@ use crate::table::last_part;
 const SLOWER: f64 = 1.05;
 
 /// What is claimed, and what a reader has to know besides.
-pub(super) struct Headline {
-    pub(super) claim: String,
-    pub(super) more: String,
+pub struct Headline {
+    /// The claim, a sentence.
+    pub claim: String,
+    /// The price, and what else to know.
+    pub more: String,
 }
 
-/// `None` where no message of the last combination of settings has a completion time.
-pub(super) fn of(comparison: &Comparison) -> Option<Headline> {
+/// The headline of a comparison; `None` where no message of the last combination of settings has a
+/// completion time.
+pub fn of(comparison: &Comparison) -> Option<Headline> {
     let last = comparison.groups.last()?;
     let mut rivals: Vec<&Group> = comparison
         .rivals(last)
@@ -237,7 +240,7 @@ fn leads(best: &Group, others: &[&Group]) -> bool {
 fn goodput(best: &Group, other: &Group) -> Option<String> {
     let ((own, _), (theirs, _)) = (figure(best, "goodput")?, figure(other, "goodput")?);
     (theirs.mean >= own.mean * SLOWER).then(|| {
-        let unit = crate::chart::Unit::Rate;
+        let unit = crate::Unit::Rate;
         format!(
             "Its goodput is {}, that of {} {}.",
             unit.show(own.mean),

@@ -1,13 +1,12 @@
 //! Several runs side by side: transports, settings and seeds in one table and one page.
 
 mod headline;
-mod page;
 mod warnings;
 
-pub use page::{html, interrupted};
-pub use warnings::warnings;
+pub use headline::{Headline, of as headline};
+pub use warnings::{interrupted, warnings};
 
-use crate::chart::Unit;
+use crate::Unit;
 use crate::grid::{Cell, Column, Paint, Style, render, wrap};
 use crate::human;
 use crate::stats::{BOOTSTRAP_SEEDS, Figure, Interval};
@@ -17,30 +16,37 @@ use crate::threshold::Verdict;
 use serde::Serialize;
 
 /// One figure that runs are compared by.
-struct Metric {
+pub struct Metric {
     /// As thresholds name it.
-    key: &'static str,
+    pub key: &'static str,
     /// Over a column.
-    title: &'static str,
+    pub title: &'static str,
     /// Over a chart.
-    heading: &'static str,
+    pub heading: &'static str,
     /// Name of the chart in the page.
-    id: &'static str,
+    pub id: &'static str,
     /// How soon a narrow terminal gives the column up; 0 never.
-    rank: u8,
-    unit: Unit,
-    better: Better,
+    pub rank: u8,
+    /// What its numbers are.
+    pub unit: Unit,
+    /// Which way is better.
+    pub better: Better,
     /// With no more messages than this it repeats another figure, and is left out.
-    above: u64,
+    pub above: u64,
     /// Whether the page draws it; all stand in its table.
-    drawn: bool,
-    get: fn(&Summary) -> Option<Figure<f64>>,
+    pub drawn: bool,
+    /// Reads it; `None` where a run has no such number.
+    pub get: fn(&Summary) -> Option<Figure<f64>>,
 }
 
+/// Which of two numbers is better.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Better {
+pub enum Better {
+    /// The lower one.
     Lower,
+    /// The higher one.
     Higher,
+    /// It says nothing good or bad.
     Neither,
 }
 
@@ -58,7 +64,8 @@ fn real(figure: Figure<u64>) -> Figure<f64> {
     }
 }
 
-const METRICS: [Metric; 12] = [
+/// Every figure, in the order of the table.
+pub const METRICS: [Metric; 12] = [
     Metric {
         key: "slowdown.p99",
         title: "slowdown p99",
@@ -332,7 +339,8 @@ impl Comparison {
         )
     }
 
-    fn seeds_max(&self) -> usize {
+    /// Seeds of the group that has most.
+    pub fn seeds_max(&self) -> usize {
         let seeds = self.groups.iter().map(|group| group.seeds.len());
         seeds.max().unwrap_or(0)
     }
@@ -343,7 +351,7 @@ impl Comparison {
     }
 
     /// `3 seeds`, `1 to 3 seeds`.
-    fn seeds_told(&self) -> String {
+    pub fn seeds_told(&self) -> String {
         match (self.seeds_min(), self.seeds_max()) {
             (least, most) if least < most => format!("{least} to {most} seeds"),
             (_, 1) => "1 seed".into(),
@@ -352,13 +360,13 @@ impl Comparison {
     }
 
     /// Whether a figure says something that no other says.
-    fn shows(&self, metric: &Metric) -> bool {
+    pub fn shows(&self, metric: &Metric) -> bool {
         let enough = |group: &Group| group.messages > metric.above;
         metric.above == 0 || self.groups.iter().any(enough)
     }
 
     /// Groups that differ from `group` in the transport alone, itself among them.
-    fn rivals<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a Group> {
+    pub fn rivals<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a Group> {
         self.groups
             .iter()
             .filter(|other| other.settings == group.settings)
@@ -366,7 +374,7 @@ impl Comparison {
 
     /// Whether no rival is better, nor equal by what is shown of all; false where there is nobody or
     /// nothing to beat.
-    fn is_best(&self, group: &Group, metric: usize) -> bool {
+    pub fn is_best(&self, group: &Group, metric: usize) -> bool {
         let shown = &METRICS[metric];
         let mean = |group: &Group| {
             let figure = &group.figures[metric];
@@ -434,7 +442,7 @@ fn over_seeds(metric: &Metric, members: &[&Summary]) -> GroupFigure {
 }
 
 /// `341 us ±3.1%`: half of the interval's width beside the mean.
-fn show(metric: &Metric, figure: &GroupFigure) -> String {
+pub fn show(metric: &Metric, figure: &GroupFigure) -> String {
     let Some(interval) = figure.over_seeds else {
         return "-".into();
     };
@@ -462,7 +470,8 @@ fn spread(share: f64) -> String {
     }
 }
 
-fn what_the_spread_is(comparison: &Comparison) -> String {
+/// What ± in a table of this comparison is; empty with one seed each.
+pub fn what_the_spread_is(comparison: &Comparison) -> String {
     let seeds = comparison.seeds_told();
     if comparison.seeds_max() < 2 {
         String::new()
@@ -486,7 +495,7 @@ pub(crate) fn conclusion(runs: &[&Summary], style: Style) -> String {
     }
     let comparison = Comparison::of(runs);
     let one_scenario = runs.iter().all(|run| run.scenario == comparison.scenario);
-    if one_scenario && let Some(says) = headline::of(&comparison) {
+    if one_scenario && let Some(says) = headline(&comparison) {
         let text = wrap(&format!("{} {}", says.claim, says.more), width, 1);
         out.push_str(&style.paint(Paint::Bold, &text));
         out.push('\n');

@@ -27,6 +27,17 @@ pub fn warnings(runs: &[&Summary]) -> Vec<String> {
     out
 }
 
+/// What is missing from a comparison that was interrupted.
+pub fn interrupted(done: usize, unfinished: usize) -> Option<String> {
+    (unfinished > 0).then(|| {
+        format!(
+            "interrupted: {done} of {} runs are done, and only they stand here. The same command goes \
+             on from there",
+            done + unfinished
+        )
+    })
+}
+
 /// The text without its numbers: runs differ in those.
 fn kind(text: &str) -> String {
     if text.starts_with(backlog::GREW) {

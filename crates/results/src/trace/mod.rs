@@ -14,7 +14,7 @@ pub use flights::{Fate, Flight, Hop, flights};
 pub use pcapng::{PORT, dissector, pcapng};
 pub use perfetto::perfetto;
 pub use why::{Asked, Part, PartSum, Row, Segment, Why};
-pub(crate) use words::{ladder_line, moment};
+pub use words::{Line, ladder_line, moment};
 
 use model::wire::Codec;
 use model::{ConnId, DropReason, Encap, Packet};

@@ -14,7 +14,7 @@ const BAR: u64 = 30;
 const DESCRIPTION: usize = 36;
 
 /// One line of a ladder: a packet, or packets left out.
-pub(crate) enum Line {
+pub enum Line {
     /// Index into [`Why::packets`].
     Packet(usize),
     /// So many packets.
@@ -24,7 +24,7 @@ pub(crate) enum Line {
 impl Why {
     /// At most about `most` packets: those that the completion time goes through, those that came to
     /// grief, the first and the last.
-    pub(crate) fn ladder(&self, most: usize) -> Vec<Line> {
+    pub fn ladder(&self, most: usize) -> Vec<Line> {
         let n = self.packets.len();
         let mut kept = vec![n <= most; n];
         let mut left = if n <= most { 0 } else { most };
@@ -235,12 +235,12 @@ impl Why {
 const NARROW: usize = 110;
 
 /// The packet of a line; none where packets were left out.
-pub(crate) fn ladder_line<'a>(why: &'a Why, line: &Line) -> Option<&'a Row> {
+pub fn ladder_line<'a>(why: &'a Why, line: &Line) -> Option<&'a Row> {
     let Line::Packet(i) = line else { return None };
     Some(&why.packets[*i])
 }
 
 /// Microseconds to the nanosecond, rounded down.
-pub(crate) fn moment(ps: u64) -> String {
+pub fn moment(ps: u64) -> String {
     format!("{:>8}.{:03}us", ps / 1_000_000, ps / 1_000 % 1_000)
 }

@@ -4,7 +4,7 @@ use super::{Finding, Tree};
 use std::collections::BTreeSet;
 
 const BASE: &str = "experiments/";
-const REGISTRY: &str = "crates/cli/src/experiments.rs";
+const REGISTRY: &str = "crates/experiments/src/catalogue.rs";
 /// What every experiment's folder holds.
 const FILES: [&str; 4] = ["scenario.toml", "expected.toml", "README.md", "result.md"];
 
@@ -60,7 +60,7 @@ mod tests {
             places(&whole_and_run(&Tree::of(&files))),
             [
                 "experiments/fig2/expected.toml:1",
-                "crates/cli/src/experiments.rs:1"
+                "crates/experiments/src/catalogue.rs:1"
             ]
         );
     }

@@ -5,7 +5,7 @@ use units::Span;
 
 /// What each message of a run took.
 #[derive(Clone)]
-pub(crate) struct Each {
+pub struct Each {
     base_rtt: Span,
     /// By message number, ascending; in ps.
     times: Vec<(u32, Figure<u64>)>,
@@ -13,14 +13,14 @@ pub(crate) struct Each {
 
 impl Each {
     /// The times of messages, by their numbers, ascending, and the fabric's longest round trip.
-    pub(crate) fn new(base_rtt: Span, times: Vec<(u32, Figure<u64>)>) -> Self {
+    pub fn new(base_rtt: Span, times: Vec<(u32, Figure<u64>)>) -> Self {
         Self { base_rtt, times }
     }
 
     /// The share of messages that take less than in `base`, by at least so many `percent` of a round
     /// trip. Those that one run alone has do not count; one that did not finish leaves the share open where
     /// it may still become one.
-    pub(crate) fn sooner(&self, base: &Self, percent: u32) -> Figure<f64> {
+    pub fn sooner(&self, base: &Self, percent: u32) -> Figure<f64> {
         let by = Span(base.base_rtt.0 / 100 * u64::from(percent));
         let (mut sooner, mut open, mut all) = (0u32, false, 0u32);
         for (message, took) in &self.times {

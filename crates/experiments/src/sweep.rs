@@ -10,7 +10,7 @@ const RUNS_MAX: usize = 10_000;
 ///
 /// # Errors
 /// A range that does not step, or too many combinations.
-pub(crate) fn points(sets: &[String], seeds: &[u64]) -> Result<Vec<Point>, String> {
+pub fn points(sets: &[String], seeds: &[u64]) -> Result<Vec<Point>, String> {
     let mut points = vec![Point::default()];
     for set in sets {
         let (key, value) = set.split_once('=').ok_or_else(|| {
@@ -51,12 +51,13 @@ pub(crate) fn points(sets: &[String], seeds: &[u64]) -> Result<Vec<Point>, Strin
 
 /// One run of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Point {
+pub struct Point {
     /// All overrides.
-    pub(crate) sets: Vec<String>,
+    pub sets: Vec<String>,
     /// Those that differ between runs.
-    pub(crate) settings: Vec<(String, String)>,
-    pub(crate) seed: u64,
+    pub settings: Vec<(String, String)>,
+    /// The seed.
+    pub seed: u64,
 }
 
 /// `[a, b]`, `lo..hi:step`, or one value.
@@ -187,14 +188,14 @@ fn show(value: i64, scale: u32) -> String {
 
 /// A part of the runs: every `of`-th from number `index` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shard {
+pub struct Shard {
     index: usize,
     of: usize,
 }
 
 impl Shard {
     /// What falls to this part.
-    pub(crate) fn of<T>(self, items: Vec<T>) -> Vec<T> {
+    pub fn of<T>(self, items: Vec<T>) -> Vec<T> {
         items
             .into_iter()
             .skip(self.index)
@@ -204,7 +205,10 @@ impl Shard {
 }
 
 /// `--shard`: `2/3` is the second of three parts.
-pub(crate) fn shard(text: &str) -> Result<Shard, String> {
+///
+/// # Errors
+/// Where it is written otherwise.
+pub fn shard(text: &str) -> Result<Shard, String> {
     let parts = text.split_once('/').and_then(|(index, of)| {
         let (index, of): (usize, usize) = (index.parse().ok()?, of.parse().ok()?);
         (1..=of).contains(&index).then(|| Shard {
@@ -216,7 +220,10 @@ pub(crate) fn shard(text: &str) -> Result<Shard, String> {
 }
 
 /// `--seeds`: how many from `first` on, or `a..b` with both included.
-pub(crate) fn seed_range(text: &str, first: u64) -> Result<RangeInclusive<u64>, String> {
+///
+/// # Errors
+/// Where it is neither, or does not go upwards.
+pub fn seed_range(text: &str, first: u64) -> Result<RangeInclusive<u64>, String> {
     let wrong = || {
         format!("--seeds {text}: write a number of seeds, like 5, or a range upwards, like 1..5")
     };
@@ -234,7 +241,10 @@ pub(crate) fn seed_range(text: &str, first: u64) -> Result<RangeInclusive<u64>, 
 }
 
 /// The seeds of a comparison; `first` alone where none are named.
-pub(crate) fn seeds(text: Option<&str>, first: u64) -> Result<Vec<u64>, String> {
+///
+/// # Errors
+/// Where they are written wrongly, or are too many.
+pub fn seeds(text: Option<&str>, first: u64) -> Result<Vec<u64>, String> {
     let Some(text) = text else {
         return Ok(vec![first]);
     };

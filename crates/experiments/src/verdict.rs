@@ -1,7 +1,7 @@
 //! A number beside what was expected of it, and the tables of such numbers.
 
+use crate::catalogue::{Expected, Experiment, Row};
 use crate::each::Each;
-use crate::experiments::{Expected, Experiment, Row};
 use crate::metric::Measured;
 use results::stats::Interval;
 use results::{Style, beside, wrap};
@@ -9,26 +9,37 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// What came of one row.
-pub(crate) struct Verdict {
-    pub(crate) experiment: String,
-    pub(crate) case: String,
-    pub(crate) spec: Row,
+pub struct Verdict {
+    /// The experiment's name.
+    pub experiment: String,
+    /// The case.
+    pub case: String,
+    /// What was expected.
+    pub spec: Row,
     /// One per seed.
-    pub(crate) values: Vec<Measured>,
+    pub values: Vec<Measured>,
     /// One per seed, where messages are compared one by one.
-    pub(crate) each: Vec<Each>,
+    pub each: Vec<Each>,
 }
 
 /// In words, from agreement to none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Word {
+pub enum Word {
+    /// A number is within its tolerance.
     Number,
+    /// A ratio is.
     Ratio,
+    /// Of two numbers the right one is larger.
     Direction,
+    /// The interval over seeds keeps its bounds.
     Bound,
+    /// Nothing was expected.
     NoNumber,
+    /// Messages that did not finish leave it open.
     Open,
+    /// It is off, and only reported.
     DiffersReported,
+    /// It is off.
     Differs,
 }
 
@@ -73,7 +84,8 @@ impl Row {
     }
 
     /// The bound of a quick run, which has too few messages for more than a direction.
-    pub(crate) fn loosened(mut self) -> Self {
+    #[must_use]
+    pub fn loosened(mut self) -> Self {
         if self.is_ratio() {
             self.at_least = self.at_least.map(|least| least.min(1.0));
             self.at_most = self.at_most.map(|most| most.max(1.0));
@@ -82,17 +94,17 @@ impl Row {
     }
 
     /// Whether an earlier row has what this one is compared with.
-    pub(crate) fn compares_with(&self, other: &Verdict) -> bool {
+    pub fn compares_with(&self, other: &Verdict) -> bool {
         other.spec.against.is_none() && self.rests_on(&other.case, &other.spec)
     }
 
     /// Whether an earlier row has the ratio that this one's is compared with.
-    pub(crate) fn exceeds(&self, other: &Verdict) -> bool {
+    pub fn exceeds(&self, other: &Verdict) -> bool {
         other.spec.against.is_some() && self.rests_on(&other.case, &other.spec)
     }
 
     /// Whether it is compared with the row `other` of `case`.
-    pub(crate) fn rests_on(&self, case: &str, other: &Self) -> bool {
+    pub fn rests_on(&self, case: &str, other: &Self) -> bool {
         let of_case = match other.against {
             None => &self.against,
             Some(_) => &self.than,
@@ -160,7 +172,7 @@ impl Verdict {
     }
 
     /// Sets it in relation to `base`, seed by seed: each message to the same one, or the value to that.
-    pub(crate) fn compare(&mut self, base: &Self) {
+    pub fn compare(&mut self, base: &Self) {
         let own = self.values.iter_mut().zip(&base.values).enumerate();
         for (seed, (value, other)) in own {
             let each = self.each.get(seed).zip(base.each.get(seed));
@@ -172,7 +184,7 @@ impl Verdict {
     }
 
     /// How far off it may be, if a number is expected.
-    pub(crate) fn slack(&self) -> Option<f64> {
+    pub fn slack(&self) -> Option<f64> {
         let expected = self.spec.expected?;
         match self.spec.tolerance.as_ref()? {
             toml::Value::Float(absolute) => Some(*absolute),
@@ -190,7 +202,8 @@ impl Verdict {
         Interval::of(&self.numbers())
     }
 
-    pub(crate) fn word(&self) -> Word {
+    /// The verdict.
+    pub fn word(&self) -> Word {
         let bounded = self.interval().and_then(|i| self.spec.holds(&i));
         let near = self
             .spec
@@ -225,7 +238,8 @@ impl Verdict {
         }
     }
 
-    pub(crate) fn failed(&self) -> bool {
+    /// Whether it is ground for failure.
+    pub fn failed(&self) -> bool {
         self.word() == Word::Differs
     }
 
@@ -289,7 +303,7 @@ impl Verdict {
 
 /// The table of one experiment, for the terminal: a line per number, or where that is too narrow a
 /// paragraph per case.
-pub(crate) fn table(
+pub fn table(
     experiment: &Experiment,
     expected: &Expected,
     verdicts: &[Verdict],
@@ -309,23 +323,23 @@ pub(crate) fn table(
     for verdict in verdicts {
         if verdict.case_name() != case {
             case = verdict.case_name();
-            text += &format!("{}\n", beside("  ", &case, style.width));
+            let _ = writeln!(text, "{}", beside("  ", &case, style.width));
         }
         let mut told = format!("{} {}", verdict.metric_name(), short(verdict.measured()));
         let allowed = verdict.allowed();
         match (&verdict.spec.expected, allowed.as_str()) {
             (None, "-") => {}
-            (None, allowed) => told += &format!(" ({allowed})"),
-            (Some(expected), "-") => told += &format!(" (expected {})", short(*expected)),
+            (None, allowed) => _ = write!(told, " ({allowed})"),
+            (Some(expected), "-") => _ = write!(told, " (expected {})", short(*expected)),
             (Some(expected), allowed) => {
-                told += &format!(" (expected {} {allowed})", short(*expected));
+                let _ = write!(told, " (expected {} {allowed})", short(*expected));
             }
         }
-        told += &format!(": {}", verdict.words());
+        let _ = write!(told, ": {}", verdict.words());
         if let Some(spread) = verdict.spread() {
-            told += &format!(", {spread}");
+            let _ = write!(told, ", {spread}");
         }
-        text += &format!("{}\n", beside("    ", &told, style.width));
+        let _ = writeln!(text, "{}", beside("    ", &told, style.width));
     }
     text
 }
@@ -366,7 +380,7 @@ fn lines(verdicts: &[Verdict]) -> Vec<String> {
 }
 
 /// The verdict on all of them in a line, and `cost` after it.
-pub(crate) fn totals(verdicts: &[Verdict], cost: &str, style: Style) -> String {
+pub fn totals(verdicts: &[Verdict], cost: &str, style: Style) -> String {
     let count = |test: &dyn Fn(Word) -> bool| verdicts.iter().filter(|v| test(v.word())).count();
     let holds = count(&|word| word < Word::NoNumber);
     let alone = count(&|word| word == Word::NoNumber);
@@ -392,7 +406,7 @@ pub(crate) fn totals(verdicts: &[Verdict], cost: &str, style: Style) -> String {
 }
 
 /// Every measured number, a line per seed.
-pub(crate) fn csv(verdicts: &[Verdict]) -> String {
+pub fn csv(verdicts: &[Verdict]) -> String {
     let mut text = String::from(
         "experiment,case,metric,against,than,seed,value,expected,at_least,at_most,allowed,evidence,verdict\n",
     );
@@ -433,7 +447,7 @@ pub(crate) fn csv(verdicts: &[Verdict]) -> String {
 const RAN: &str = "Ran: ";
 
 /// The page of one experiment's result; `command` made it.
-pub(crate) fn page(experiment: &Experiment, command: &str, verdicts: &[Verdict]) -> String {
+pub fn page(experiment: &Experiment, command: &str, verdicts: &[Verdict]) -> String {
     let mut words: Vec<Word> = verdicts.iter().map(Verdict::word).collect();
     words.sort_unstable();
     let counts = words.chunk_by(|a, b| a == b);
@@ -466,7 +480,7 @@ pub(crate) fn page(experiment: &Experiment, command: &str, verdicts: &[Verdict])
 }
 
 /// How many of each verdict a result page tells of, all parts of a run in several parts together.
-pub(crate) fn summary(page: &str) -> Option<String> {
+pub fn summary(page: &str) -> Option<String> {
     let mut counts: Vec<(Word, usize)> = Vec::new();
     for line in page.lines().filter_map(|line| line.strip_prefix(RAN)) {
         let (_, told) = line.strip_suffix('.')?.rsplit_once("`: ")?;
@@ -503,7 +517,7 @@ fn short(value: f64) -> String {
 }
 
 /// Everything as JSON.
-pub(crate) fn document(verdicts: &[Verdict]) -> String {
+pub fn document(verdicts: &[Verdict]) -> String {
     let rows: Vec<Value> = verdicts
         .iter()
         .map(|verdict| {
@@ -533,7 +547,7 @@ pub(crate) fn document(verdicts: &[Verdict]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::EXPERIMENTS;
+    use crate::catalogue::EXPERIMENTS;
 
     fn row(text: &str) -> Row {
         Row::parse(&format!("metric = 'goodput'\nevidence = 'ours'\n{text}"))

@@ -4,19 +4,19 @@ mod messages;
 mod network;
 mod why;
 
-use crate::human;
 use crate::page::{About, Block, Check, Chip, Page, Section, Tile};
-use crate::record::{RunRecord, Status};
-use crate::stats::Figure;
-use crate::summary::Summary;
-use crate::threshold::Verdict;
+use results::Summary;
+use results::Verdict;
+use results::human;
+use results::stats::Figure;
+use results::{RunRecord, Status};
 use units::{Bytes, Rate, Span, Time};
 
 /// The page cuts the resolved scenario here; `resolved.toml` has the whole.
 const SCENARIO_MAX: usize = 150_000;
 
 /// The report as HTML.
-pub fn html(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> String {
+pub fn of_run(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> String {
     let mut sections = Vec::new();
     sections.extend(messages::completion(run, summary));
     sections.extend(messages::by_size(run, summary));
@@ -48,7 +48,7 @@ pub fn html(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> String 
                  byte, on any machine and any number of threads."
             .into(),
     }
-    .render(&crate::files::to_json(summary))
+    .render(&results::files::to_json(summary))
 }
 
 /// Sections of half a page come in pairs; the last of an odd number takes the whole width.

@@ -1,14 +1,15 @@
 //! What became of the messages.
 
 use super::{TIME_POINTS, bucket, figure};
-use crate::apart::OfTag;
-use crate::chart::{Axis, Line, LineChart, Mark, Range, Unit, ranges};
-use crate::human;
+use crate::chart::{Axis, Line, LineChart, Mark, Range, ranges};
 use crate::page::{Section, Table, markup, text};
-use crate::record::{FlowRow, FlowSeriesRow, RunRecord};
-use crate::stats::{Dist, Figure, Sorted};
-use crate::summary::{SizeBin, Slow, Summary, active, counts, fct, slowdown};
 use minijinja::Value;
+use results::OfTag;
+use results::Unit;
+use results::human;
+use results::stats::{Dist, Figure, Sorted};
+use results::{FlowRow, FlowSeriesRow, RunRecord};
+use results::{SizeBin, Slow, Summary, active, counts, fct, slowdown};
 use std::collections::BTreeMap;
 use units::{Bytes, PS_PER_SEC, Rate, Span, Time};
 
@@ -27,7 +28,7 @@ const SIZE_GROUPS: usize = 20;
 /// The share of all messages that finished by each time; unfinished ones keep it below one.
 fn cdf(times: Vec<Figure<u64>>) -> Vec<(f64, f64)> {
     let sorted = Sorted::new(times);
-    let n = sorted.len();
+    let n = sorted.values().len();
     let done: Vec<u64> = sorted
         .values()
         .iter()

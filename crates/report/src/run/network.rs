@@ -1,14 +1,15 @@
 //! What happened in the network.
 
 use super::{TIME_POINTS, bucket};
-use crate::chart::{Axis, Bar, HeatMap, Line, LineChart, Unit, bars};
-use crate::human;
+use crate::chart::{Axis, Bar, HeatMap, Line, LineChart, bars};
 use crate::page::{Section, Table, markup, text};
-use crate::record::{PortRow, PortSeriesRow, RunRecord};
-use crate::summary::{Summary, active, active_span, link_group_name, utilisation};
-use crate::table::drops_text;
 use minijinja::Value;
 use model::Class;
+use results::Unit;
+use results::human;
+use results::table::drops_text;
+use results::{PortRow, PortSeriesRow, RunRecord};
+use results::{Summary, active, active_span, link_group_name, utilisation};
 use std::collections::BTreeMap;
 use units::{Bytes, PS_PER_SEC, Time};
 

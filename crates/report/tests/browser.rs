@@ -5,9 +5,10 @@
     reason = "this is test code, which clippy cannot see here"
 )]
 
+#[path = "../../results/tests/common/mod.rs"]
 mod common;
 
-use results::{RunRecord, Summary, Threshold, compare, report};
+use results::{RunRecord, Summary, Threshold};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -267,7 +268,7 @@ fn report_of(run: &RunRecord) -> String {
     .iter()
     .map(|(key, text)| Threshold::parse(key, text).unwrap().judge(&summary))
     .collect();
-    report::html(run, &summary, &verdicts)
+    report::of_run(run, &summary, &verdicts)
 }
 
 #[test]
@@ -333,7 +334,7 @@ fn a_comparison_draws_every_chart_in_every_window() {
             .iter()
             .map(Summary::of)
             .collect();
-        compare::html(
+        report::of_runs(
             &runs.iter().collect::<Vec<_>>(),
             "tidegate compare web-search",
             0,

@@ -8,10 +8,11 @@ use std::path::Path;
 
 /// One experiment: a folder of `experiments/`, or one of the user's.
 #[derive(Clone)]
-pub(crate) struct Experiment {
+pub struct Experiment {
     /// The folder's name; of a user's, its path.
-    pub(crate) name: Cow<'static, str>,
-    pub(crate) scenario: Cow<'static, str>,
+    pub name: Cow<'static, str>,
+    /// The text of its scenario.
+    pub scenario: Cow<'static, str>,
     expected: Cow<'static, str>,
 }
 
@@ -34,7 +35,7 @@ macro_rules! experiment {
 }
 
 /// Every experiment, in the order of the table.
-pub(crate) const EXPERIMENTS: &[Experiment] = &[
+pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("xpass-fig1"),
     experiment!("xpass-fig2"),
     experiment!("xpass-fig5"),
@@ -79,53 +80,65 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
 ];
 
 /// What an experiment expects: its `expected.toml`, with every case for itself.
-pub(crate) struct Expected {
-    pub(crate) title: String,
-    pub(crate) source: String,
-    /// Seeds of a full run and of a quick one.
-    pub(crate) seeds: u64,
-    pub(crate) quick_seeds: u64,
-    pub(crate) set: Vec<String>,
+pub struct Expected {
+    /// What it is about.
+    pub title: String,
+    /// The figure or section, like `[xpass Fig. 16]`.
+    pub source: String,
+    /// Seeds of a full run.
+    pub seeds: u64,
+    /// Seeds of a quick one.
+    pub quick_seeds: u64,
+    /// What every case sets.
+    pub set: Vec<String>,
     /// What a quick run sets besides: it does less, so its ratios need only be on the right side of 1.
-    pub(crate) quick_set: Vec<String>,
-    pub(crate) cases: Vec<Case>,
+    pub quick_set: Vec<String>,
+    /// Its cases, in order.
+    pub cases: Vec<Case>,
 }
 
 /// One variant of the scenario.
 #[derive(Debug)]
-pub(crate) struct Case {
-    pub(crate) name: String,
-    pub(crate) set: Vec<String>,
-    pub(crate) quick: bool,
-    pub(crate) rows: Vec<Row>,
+pub struct Case {
+    /// Its name.
+    pub name: String,
+    /// What it sets.
+    pub set: Vec<String>,
+    /// Whether a quick run has it.
+    pub quick: bool,
+    /// What is expected of it.
+    pub rows: Vec<Row>,
 }
 
 /// One expected number.
 #[derive(Clone, Debug)]
-pub(crate) struct Row {
-    pub(crate) metric: Metric,
-    pub(crate) window: Option<Span2>,
-    pub(crate) expected: Option<f64>,
+pub struct Row {
+    /// What is measured.
+    pub metric: Metric,
+    /// The stretch of time it is measured in; the whole run where none is given.
+    pub window: Option<Span2>,
+    /// The number, where one is known.
+    pub expected: Option<f64>,
     /// Absolute, where it is a number; relative, where it is a string like "15%".
-    pub(crate) tolerance: Option<toml::Value>,
+    pub tolerance: Option<toml::Value>,
     /// The value is a ratio, seed by seed, to what an earlier case has for the same metric.
-    pub(crate) against: Option<String>,
+    pub against: Option<String>,
     /// That ratio is again one, seed by seed, to the ratio that an earlier case has for the same metric.
-    pub(crate) than: Option<String>,
+    pub than: Option<String>,
     /// Instead of `expected`: the interval over seeds must lie at or above this, at 95 %.
-    pub(crate) at_least: Option<f64>,
+    pub at_least: Option<f64>,
     /// The same from above.
-    pub(crate) at_most: Option<f64>,
+    pub at_most: Option<f64>,
     /// How the expected number is known.
-    pub(crate) evidence: String,
+    pub evidence: String,
     /// Reported, but no ground for failure.
-    pub(crate) report_only: bool,
+    pub report_only: bool,
     /// The median over seeds is compared instead of the mean: where a run has one of two outcomes.
-    pub(crate) median: bool,
+    pub median: bool,
     /// Why it differs, where it does, and what closes the gap.
-    pub(crate) cause: Option<String>,
+    pub cause: Option<String>,
     /// A published claim that it bears on: `tidegate reproduce CLAIM` runs what it needs.
-    pub(crate) claim: Option<String>,
+    pub claim: Option<String>,
 }
 
 /// The file `expected.toml`.
@@ -222,7 +235,7 @@ impl Experiment {
     ///
     /// # Errors
     /// Where there is none.
-    pub(crate) fn find(name: &str) -> Result<Self, String> {
+    pub fn find(name: &str) -> Result<Self, String> {
         if name.contains(['/', '\\']) {
             let text = |file: &str| {
                 let path = Path::new(name).join(file);
@@ -247,14 +260,14 @@ impl Experiment {
     ///
     /// # Errors
     /// Where the file is wrong.
-    pub(crate) fn expected(&self) -> Result<Expected, String> {
+    pub fn expected(&self) -> Result<Expected, String> {
         read(&self.expected).map_err(|e| format!("{}, expected.toml: {e}", self.name))
     }
 }
 
 impl Expected {
     /// Keeps the rows that bear on `claim`, the ones that they are compared with, and their cases.
-    pub(crate) fn narrow(&mut self, claim: &str) {
+    pub fn narrow(&mut self, claim: &str) {
         let rows = self.cases.iter().flat_map(|case| &case.rows);
         let bears = |row: &Row| row.claim.as_deref() == Some(claim);
         let mut bearing: Vec<Row> = rows.filter(|row| bears(row)).cloned().collect();
@@ -269,13 +282,13 @@ impl Expected {
     }
 
     /// The claims that rows bear on, by name.
-    pub(crate) fn claims(&self) -> BTreeSet<String> {
+    pub fn claims(&self) -> BTreeSet<String> {
         let rows = self.cases.iter().flat_map(|case| &case.rows);
         rows.filter_map(|row| row.claim.clone()).collect()
     }
 
     /// What `case` sets, from the least important on.
-    pub(crate) fn settings(&self, case: &Case, quick: bool) -> Vec<String> {
+    pub fn settings(&self, case: &Case, quick: bool) -> Vec<String> {
         let less: &[String] = if quick { &self.quick_set } else { &[] };
         [self.set.as_slice(), &case.set, less].concat()
     }

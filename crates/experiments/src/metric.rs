@@ -13,20 +13,22 @@ use units::{Bytes, Span, Time};
 use workload::SizeDist;
 
 /// What a metric is read from.
-pub(crate) struct Run<'a> {
-    pub(crate) record: &'a RunRecord,
+pub struct Run<'a> {
+    /// What happened.
+    pub record: &'a RunRecord,
     /// The network-calculus bound of every link's port, where there is one.
-    pub(crate) bounds: Option<Vec<Bytes>>,
+    pub bounds: Option<Vec<Bytes>>,
 }
 
 /// A number of a run, or of two: messages that did not finish may leave it open to one side or both.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Measured {
-    pub(crate) value: f64,
+pub struct Measured {
+    /// The number itself.
+    pub value: f64,
     /// The true value may be smaller.
-    pub(crate) at_most: bool,
+    pub at_most: bool,
     /// The true value may be greater.
-    pub(crate) at_least: bool,
+    pub at_least: bool,
 }
 
 impl From<f64> for Measured {
@@ -58,7 +60,7 @@ impl DivAssign for Measured {
 
 /// A stretch of simulated time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub(crate) struct Span2 {
+pub struct Span2 {
     from: Span,
     until: Span,
 }
@@ -72,7 +74,7 @@ impl fmt::Display for Span2 {
 /// One number of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) enum Metric {
+pub enum Metric {
     /// Data on the least used link between switches that carries data, as a share of what credits
     /// leave of it.
     UtilisationMin,
@@ -168,7 +170,7 @@ pub(crate) enum Metric {
 
 impl Metric {
     /// The name in tables.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         let size = |&bytes: &u64| match bytes {
             0 => "0".to_owned(),
             u64::MAX => "any".to_owned(),
@@ -232,12 +234,12 @@ impl Metric {
     }
 
     /// Whether its value comes out of a run.
-    pub(crate) fn needs_a_run(&self) -> bool {
+    pub fn needs_a_run(&self) -> bool {
         !matches!(self, Self::FlowsWithin(_) | Self::BytesWithin(_))
     }
 
     /// Its value, where that is known without a run; not a number where no sizes are drawn.
-    pub(crate) fn beforehand(&self, plan: &Assembled) -> Option<f64> {
+    pub fn beforehand(&self, plan: &Assembled) -> Option<f64> {
         let carried = |time: &Span| plan.host_rate().bytes_in(*time).get();
         let share = match self {
             Self::FlowsWithin(time) => plan.sizes().map(|all| all.share_at_most(carried(time))),
@@ -251,7 +253,8 @@ impl Metric {
     }
 
     /// The metric of another case that its value is compared with.
-    pub(crate) fn base(&self) -> Self {
+    #[must_use]
+    pub fn base(&self) -> Self {
         match self {
             Self::Sooner(low, high, _) => Self::Messages(*low, *high),
             other => other.clone(),
@@ -259,7 +262,7 @@ impl Metric {
     }
 
     /// What it compares message by message, if it does.
-    pub(crate) fn each(&self, record: &RunRecord) -> Option<Each> {
+    pub fn each(&self, record: &RunRecord) -> Option<Each> {
         let (Self::Messages(low, high) | Self::Sooner(low, high, _)) = self else {
             return None;
         };
@@ -268,7 +271,7 @@ impl Metric {
     }
 
     /// Its value, where that rests on every message of two runs.
-    pub(crate) fn of_each(&self, own: &Each, base: &Each) -> Option<Measured> {
+    pub fn of_each(&self, own: &Each, base: &Each) -> Option<Measured> {
         let Self::Sooner(_, _, percent) = self else {
             return None;
         };
@@ -276,7 +279,7 @@ impl Metric {
     }
 
     /// Its value. `window` restricts rates to a stretch of time; without it the whole run counts.
-    pub(crate) fn of(&self, run: &Run<'_>, window: Option<Span2>) -> Measured {
+    pub fn of(&self, run: &Run<'_>, window: Option<Span2>) -> Measured {
         match self.of_messages(run.record) {
             Some(measured) => measured,
             None => self.of_network(run, window).into(),

@@ -1,11 +1,12 @@
 //! Where the time of the slowest messages went: parts, the packets over time and place, the ladder.
 
-use crate::chart::{Axis, Unit, legend_of};
-use crate::human;
+use crate::chart::{Axis, legend_of};
 use crate::page::{More, Section, markup};
-use crate::record::RunRecord;
-use crate::threshold::escape;
-use crate::trace::{Part, Row, Why, ladder_line};
+use results::RunRecord;
+use results::Unit;
+use results::escape;
+use results::human;
+use results::trace::{Part, Row, Why, ladder_line};
 use std::fmt::Write as _;
 use units::{Bytes, Span};
 
@@ -264,7 +265,7 @@ fn ladder(out: &mut String, why: &Why) {
             "<tr{}><td>{}</td><td class=\"t\">{}</td><td class=\"t\">{}</td><td>{}</td><td>{}</td>\
              <td class=\"t\">{}</td></tr>",
             if row.on_path { " class=\"on\"" } else { "" },
-            crate::trace::moment(row.sent_ps.saturating_sub(why.start_ps)),
+            results::trace::moment(row.sent_ps.saturating_sub(why.start_ps)),
             direction(why, row),
             escape(&row.what),
             row.size,

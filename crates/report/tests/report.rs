@@ -5,9 +5,10 @@
     reason = "this is test code, which clippy cannot see here"
 )]
 
+#[path = "../../results/tests/common/mod.rs"]
 mod common;
 
-use results::{RunRecord, Summary, Threshold, compare, human, report};
+use results::{RunRecord, Summary, Threshold, human};
 use units::{Bytes, Rate, Span};
 
 fn html(run: &RunRecord) -> (String, Summary) {
@@ -15,7 +16,7 @@ fn html(run: &RunRecord) -> (String, Summary) {
     let verdict = Threshold::parse("fct.p99", "< 2ms")
         .unwrap()
         .judge(&summary);
-    (report::html(run, &summary, &[verdict]), summary)
+    (report::of_run(run, &summary, &[verdict]), summary)
 }
 
 /// Text as a reader sees it: without style, script and tags.
@@ -212,7 +213,7 @@ fn a_comparison_is_well_formed_and_small() {
         .iter()
         .map(Summary::of)
         .collect();
-        let html = compare::html(&runs.iter().collect::<Vec<_>>(), "tidegate compare x", 0);
+        let html = report::of_runs(&runs.iter().collect::<Vec<_>>(), "tidegate compare x", 0);
         check_well_formed(&html);
         assert!(html.len() < 1_000_000, "{} bytes", html.len());
         let words = words(&html);

@@ -1,19 +1,22 @@
 //! A comparison as one page.
 
-use super::{Better, Comparison, Group, METRICS, headline, show, warnings, what_the_spread_is};
-use crate::chart::{Axis, Bar, COLOURS, Line, LineChart, Range, Unit, bars, ranges};
-use crate::human;
+use crate::chart::{Axis, Bar, COLOURS, Line, LineChart, Range, bars, ranges};
 use crate::page::{About, Block, Chip, Page, Section, Table, markup, text as plain};
-use crate::report::{bind, pair_up};
-use crate::stats::Interval;
-use crate::summary::Summary;
-use crate::table::{common_title, last_part};
+use crate::run::{bind, pair_up};
 use minijinja::Value;
+use results::Summary;
+use results::Unit;
+use results::compare::{
+    Better, Comparison, Group, METRICS, headline, interrupted, show, warnings, what_the_spread_is,
+};
+use results::human;
+use results::stats::Interval;
+use results::table::{common_title, last_part};
 use units::{Bytes, Rate, Span};
 
 /// The comparison as one HTML file. `command` repeats it; `unfinished` says how many of its runs are
 /// missing, because they were interrupted or did not begin.
-pub fn html(runs: &[&Summary], command: &str, unfinished: usize) -> String {
+pub fn of_runs(runs: &[&Summary], command: &str, unfinished: usize) -> String {
     let comparison = Comparison::of(runs);
     let mut sections = Vec::new();
     let numeric = numeric_key(&comparison);
@@ -61,18 +64,7 @@ pub fn html(runs: &[&Summary], command: &str, unfinished: usize) -> String {
                  byte, on any machine and any number of threads."
             .into(),
     }
-    .render(&crate::files::to_json(&comparison))
-}
-
-/// What is missing from a comparison that was interrupted.
-pub fn interrupted(done: usize, unfinished: usize) -> Option<String> {
-    (unfinished > 0).then(|| {
-        format!(
-            "interrupted: {done} of {} runs are done, and only they stand here. The same command goes \
-             on from there",
-            done + unfinished
-        )
-    })
+    .render(&results::files::to_json(&comparison))
 }
 
 /// What differs between the runs, and what they share.
@@ -132,7 +124,7 @@ fn first_words(comparison: &Comparison) -> (String, String) {
         return ("Nothing to compare.".into(), String::new());
     }
     let spread = what_the_spread_is(comparison);
-    match headline::of(comparison) {
+    match headline(comparison) {
         Some(says) => (
             says.claim,
             format!("{} {spread}", says.more).trim().to_owned(),
@@ -454,7 +446,7 @@ fn numbers(comparison: &Comparison) -> Section {
         row.push(plain(group.seeds.len().to_string()));
         for (i, metric) in shown() {
             let told = show(metric, &group.figures[i]).replace(">=", "≥");
-            let escape = crate::threshold::escape;
+            let escape = results::escape;
             let (mean, spread) = match told.split_once(" ±") {
                 Some((mean, half)) => (escape(mean), format!("<small>±{}</small>", escape(half))),
                 None => (escape(&told), String::new()),

@@ -1,0 +1,38 @@
+//! Pages and pictures of runs and comparisons: single HTML files that need no network and no server.
+//! Knows what `results` knows, and nothing of how runs are made.
+
+mod chart;
+mod compare;
+mod page;
+mod run;
+
+pub use compare::of_runs;
+pub use run::of_run;
+
+use results::{FileError, Meta, Output, RunFolder, RunRecord, Summary, Verdict};
+use std::path::PathBuf;
+
+/// Writes the directory of a run with its report, where `output` asks for one; returns the files, in
+/// the order written.
+///
+/// # Errors
+/// At the first file that cannot be written; the others stay.
+pub fn write_run(
+    folder: &RunFolder,
+    run: &RunRecord,
+    summary: &Summary,
+    verdicts: &[Verdict],
+    meta: &Meta,
+    output: &Output,
+) -> Result<Vec<PathBuf>, FileError> {
+    let page = output.report.then(|| of_run(run, summary, verdicts));
+    results::write_run(
+        folder,
+        run,
+        summary,
+        verdicts,
+        meta,
+        output,
+        page.as_deref(),
+    )
+}
