@@ -11,6 +11,7 @@ use crate::driver::Driver;
 use crate::peers::{NUMBERS, number};
 use model::{ConnId, Event, Lifetime, Totals};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::process::{Child, Command, Stdio};
@@ -160,6 +161,9 @@ pub struct Report {
     pub timeouts: u64,
     /// Packets that the transport could not make sense of.
     pub nonsense: u64,
+    /// What the transport counted besides, by the names that it declares.
+    #[serde(default)]
+    pub counters: BTreeMap<String, u64>,
     /// What the driver counted.
     pub driver: Stats,
     /// Unfinished flows and what they wait for.
@@ -349,6 +353,11 @@ impl Report {
             credits_dropped,
             timeouts,
             nonsense,
+            counters: driver
+                .counters()
+                .into_iter()
+                .map(|(counter, value)| (counter.name.to_owned(), value))
+                .collect(),
             driver: driver.stats(),
             stuck: stuck.collect(),
         })

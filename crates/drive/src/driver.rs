@@ -18,8 +18,8 @@ use crate::wire::{DATAGRAM_MAX, Wire};
 use intake::Body;
 use model::wire::{Codec, HEADER_MAX, Link};
 use model::{
-    ConnId, Cx, Endpoint, EndpointConfig, Event, Facts, Gates, HostId, Lifetime, Packet, Rng,
-    Signal, StuckFlow, Totals, Transmit, stream,
+    ConnId, Counter, Cx, Endpoint, EndpointConfig, Event, Facts, Gates, HostId, Lifetime, Packet,
+    Rng, Signal, StuckFlow, Totals, Transmit, stream,
 };
 use std::collections::BTreeSet;
 use std::io;
@@ -231,6 +231,14 @@ impl<W: Wire> Driver<W> {
     /// What the transport counted.
     pub fn totals(&self) -> Totals {
         self.core.endpoint.totals()
+    }
+
+    /// What the transport counted besides, in the words that it declares.
+    pub fn counters(&self) -> Vec<(&'static Counter, u64)> {
+        let mut all = Vec::new();
+        let mut keep = |counter, value| all.push((counter, value));
+        self.core.endpoint.counters(&mut keep);
+        all
     }
 
     /// Connections that are open.

@@ -154,6 +154,9 @@ pub enum Metric {
     Retransmitted,
     /// Timers that ran out because an answer was overdue.
     Timeouts,
+    /// What the transports count under a name of their own, all of them together; not a number where none
+    /// does.
+    Counter(String),
     /// Completion time of the first message, in us.
     FirstFct,
     /// Received bytes per time of all messages, in Gb/s.
@@ -225,6 +228,7 @@ impl Metric {
             Self::Lost => "packets lost by links".into(),
             Self::Retransmitted => "packets sent again".into(),
             Self::Timeouts => "timers run out".into(),
+            Self::Counter(name) => name.replace('_', " "),
             Self::FirstFct => "FCT us".into(),
             Self::Goodput => "goodput Gb/s".into(),
             Self::FlowsWithin(time) => format!("flows within {time}"),
@@ -378,6 +382,13 @@ impl Metric {
             Self::Retransmitted => record.totals.retransmitted as f64,
             Self::Timeouts => record.totals.timeouts as f64,
             Self::CreditsWasted => record.totals.credits_wasted as f64,
+            Self::Counter(name) => {
+                let own = record.counts.iter().flat_map(|of| &of.own);
+                let of = own.filter(|(counter, _)| counter.name == name);
+                of.map(|&(_, value)| value as f64)
+                    .reduce(|a, b| a + b)
+                    .unwrap_or(f64::NAN)
+            }
             Self::Goodput => goodput(record, connections(record), window),
             Self::GoodputOf(transport) => {
                 let is = |flow: &&FlowRow| flow.transport == *transport;

@@ -1,6 +1,6 @@
 //! The contract of a transport: one state machine per host, for all of its connections.
 
-use crate::{Class, ConnId, Cx, Encap, HostId, Packet};
+use crate::{Class, ConnId, Count, Cx, Encap, HostId, Packet};
 use units::{Bytes, Rate, Span, Time};
 
 /// One transport on one host.
@@ -73,13 +73,18 @@ pub trait Endpoint: Send {
     /// Names each unfinished flow of this host and what it waits for.
     fn stuck(&self, report: &mut dyn FnMut(StuckFlow));
 
-    /// What this host has counted so far.
+    /// What this host has counted so far, in the words of all transports.
     fn totals(&self) -> Totals;
 
-    /// The same for each of several transports that share this host, by their number from 0; together
-    /// [`Endpoint::totals`].
-    fn totals_apart(&self, report: &mut dyn FnMut(usize, Totals)) {
-        report(0, self.totals());
+    /// What it has counted besides, in words of its own: [`counters!`](crate::counters!) declares them. It
+    /// reports the same counters in the same order every time.
+    fn counters(&self, report: &mut Count<'_>) {
+        let _ = report;
+    }
+
+    /// The transports that share this host, by their number; empty where this is one alone.
+    fn lanes(&self) -> Vec<&dyn Endpoint> {
+        Vec::new()
     }
 }
 
@@ -213,7 +218,8 @@ pub struct StuckFlow {
     pub waits_for: String,
 }
 
-/// Counters of one host; a run's figures are their sums.
+/// What every transport counts, for one host; a run's figures are their sums. What one of them counts
+/// alone, it declares: [`counters!`](crate::counters!).
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Totals {
     /// Data packets sent, first time or again.
@@ -230,18 +236,10 @@ pub struct Totals {
     pub credits_wasted: u64,
     /// Credits that were dropped at this host's own link.
     pub credits_dropped: u64,
-    /// Requests for credits sent, first time or again.
-    pub requests: u64,
-    /// Probes sent behind unscheduled packets. [aeolus s3.3]
-    pub probes: u64,
-    /// Acknowledgements of single unscheduled packets and of probes sent. [aeolus s3.3]
-    pub acks: u64,
     /// Safety timers that fired.
     pub timeouts: u64,
     /// Packets that made no sense and were ignored.
     pub nonsense: u64,
-    /// Data and control packets that were lost before they left, because too many waited here.
-    pub line_lost: u64,
 }
 
 impl std::ops::AddAssign for Totals {
@@ -253,11 +251,7 @@ impl std::ops::AddAssign for Totals {
         self.credits_received += other.credits_received;
         self.credits_wasted += other.credits_wasted;
         self.credits_dropped += other.credits_dropped;
-        self.requests += other.requests;
-        self.probes += other.probes;
-        self.acks += other.acks;
         self.timeouts += other.timeouts;
         self.nonsense += other.nonsense;
-        self.line_lost += other.line_lost;
     }
 }

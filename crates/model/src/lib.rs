@@ -7,6 +7,7 @@
 
 mod by;
 mod conn_map;
+mod counters;
 mod cx;
 mod endpoint;
 mod facts;
@@ -19,6 +20,7 @@ pub mod wire;
 
 pub use by::{ByClass, ByReason};
 pub use conn_map::ConnMap;
+pub use counters::{Count, Counter, HostCounts};
 pub use cx::{Cx, Event, Peers};
 pub use endpoint::{Endpoint, EndpointConfig, Lifetime, Signal, StuckFlow, Totals, Transmit};
 pub use facts::{Facts, Net, SizeList, Sizes};

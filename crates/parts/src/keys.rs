@@ -2,7 +2,9 @@
 
 use super::forms::Takes;
 use crate::{ParamError, Parameter, Transport};
+use model::{Counter, Encap, EndpointConfig, HostId};
 use toml::{Table, Value};
+use units::Rate;
 
 /// One parameter of a transport whose parameters are a `P`.
 pub struct Key<P> {
@@ -151,8 +153,9 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// Checks what must hold of a transport's parameters: defaults resolve to themselves, every key is
-/// explained and takes its own default, and a typing error is answered with the right key.
+/// Checks what must hold of what a transport declares: its default parameters resolve to themselves, every key
+/// is explained and takes its own default, and a typing error is answered with the right key; its endpoints
+/// report the counters that it names, each explained.
 ///
 /// # Panics
 /// If one of them does not hold.
@@ -165,9 +168,23 @@ pub fn examine(transport: &dyn Transport) {
         transport.configure(&table)
     };
     assert!(!transport.summary().is_empty(), "{name} has no summary");
-    let default = read("")
-        .unwrap_or_else(|error| panic!("{name}: defaults: {error}"))
-        .resolved();
+    let factory = read("").unwrap_or_else(|error| panic!("{name}: defaults: {error}"));
+    let line = EndpointConfig::new(HostId(0), Rate::gbps(10), Encap::PAPER);
+    let mut reported = Vec::new();
+    let mut report = |counter: &'static Counter, _| reported.push(*counter);
+    factory.make(&line).counters(&mut report);
+    assert_eq!(
+        reported,
+        transport.counters(),
+        "{name} reports other counters than it declares"
+    );
+    for counter in transport.counters() {
+        assert!(
+            !counter.meaning.is_empty(),
+            "{name}: {counter:?} needs a meaning"
+        );
+    }
+    let default = factory.resolved();
     let again =
         read(&default.to_string()).unwrap_or_else(|error| panic!("{name}: resolved: {error}"));
     assert_eq!(

@@ -4,7 +4,7 @@ use crate::forms::Takes;
 use model::intent::{CreditSpec, DropSpec, MarkSpec, PortSpec, QueueSpec, SwitchSpec};
 use model::wire::Codec;
 use model::wire::declared::Layout;
-use model::{Class, Encap, Endpoint, EndpointConfig, Facts, HostId};
+use model::{Class, Counter, Encap, Endpoint, EndpointConfig, Facts, HostId};
 use units::{Bytes, Rate};
 
 /// The transports that a program knows: a value that `main` hands to every user.
@@ -83,6 +83,11 @@ pub trait Transport: Sync {
     fn codec(&self) -> &'static dyn Codec;
     /// Every parameter with default, meaning and source.
     fn parameters(&self) -> Vec<Parameter>;
+    /// What its endpoints count besides [`Totals`](model::Totals): the `ALL` of its
+    /// [`counters!`](model::counters!).
+    fn counters(&self) -> &'static [Counter] {
+        &[]
+    }
     /// Reads the parameters of `[transport.<name>]`; absent ones take the profile's value.
     ///
     /// # Errors

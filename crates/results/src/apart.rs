@@ -14,12 +14,6 @@ use units::Time;
 pub struct Control {
     /// Put on their lines by hosts.
     pub packets: u64,
-    /// Of these: requests for credits.
-    pub requests: u64,
-    /// Of these: probes behind unscheduled packets.
-    pub probes: u64,
-    /// Of these: acknowledgements of single unscheduled packets and of probes.
-    pub acks: u64,
     /// Bytes that hosts put on their lines.
     pub bytes: u64,
     /// Their mean share of a link, over the run's active time.
@@ -28,6 +22,48 @@ pub struct Control {
     pub share_max: f64,
     /// The link that has it; empty where there are none.
     pub busiest: String,
+}
+
+/// What a transport counts in words of its own, summed over all hosts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnCounter {
+    /// The transport.
+    pub transport: String,
+    /// The counter's name.
+    pub name: String,
+    /// What one of it is.
+    pub unit: String,
+    /// What it counts.
+    pub meaning: String,
+    /// How many.
+    pub value: u64,
+}
+
+/// Sums of what the transports of `run` declare, in their order.
+pub(crate) fn counters(run: &RunRecord) -> Vec<OwnCounter> {
+    let mut sums: Vec<(u8, OwnCounter)> = Vec::new();
+    for of in &run.counts {
+        for &(counter, value) in &of.own {
+            let known = sums
+                .iter_mut()
+                .find(|(number, sum)| *number == of.transport && sum.name == counter.name);
+            if let Some((_, sum)) = known {
+                sum.value += value;
+                continue;
+            }
+            let name = run.transports.get(usize::from(of.transport));
+            let sum = OwnCounter {
+                transport: name.unwrap_or(&run.transport).clone(),
+                name: counter.name.to_owned(),
+                unit: counter.unit.to_owned(),
+                meaning: counter.meaning.to_owned(),
+                value,
+            };
+            sums.push((of.transport, sum));
+        }
+    }
+    sums.sort_by_key(|(transport, _)| *transport);
+    sums.into_iter().map(|(_, sum)| sum).collect()
 }
 
 /// One of several transports of a run.
@@ -124,9 +160,6 @@ pub(crate) fn control(run: &RunRecord) -> Control {
     let at_hosts = || run.ports.iter().filter(|port| port.of_host());
     Control {
         packets: at_hosts().map(|port| port.packets[class]).sum(),
-        requests: run.totals.requests,
-        probes: run.totals.probes,
-        acks: run.totals.acks,
         bytes: at_hosts().map(|port| port.bytes[class]).sum(),
         share_mean: run.ports.iter().map(share).sum::<f64>() / run.ports.len().max(1) as f64,
         share_max: busiest.map_or(0.0, share),
@@ -149,11 +182,7 @@ pub(crate) fn transports(run: &RunRecord, counted: &[&FlowRow]) -> Vec<OfTranspo
             .iter()
             .filter_map(|flow| slowdown(flow, run.end))
             .collect();
-        let totals = run
-            .totals_apart
-            .get(usize::from(number))
-            .copied()
-            .unwrap_or_default();
+        let totals = run.totals_of(number);
         OfTransport {
             name: name.clone(),
             messages: own.len() as u64,

@@ -22,7 +22,7 @@ mod threshold;
 pub mod trace;
 mod unit;
 
-pub use apart::{Control, OfTag, OfTransport};
+pub use apart::{Control, OfTag, OfTransport, OwnCounter};
 pub use files::{FileError, FlowWriter, Meta, Output, write_run};
 pub use folder::{ClaimError, RunFolder};
 pub use grid::{Style, beside, wrap};

@@ -1,7 +1,7 @@
 //! What a run hands over to be tabled: plain rows that say nothing of how they came about.
 
 use crate::trace::Why;
-use model::{ByClass, ByReason, Encap, Totals};
+use model::{ByClass, ByReason, Encap, HostCounts, Totals};
 use std::ops::Range;
 use units::{Bytes, Rate, Span, Time};
 
@@ -60,8 +60,8 @@ pub struct RunRecord {
     pub flow_series: Vec<FlowSeriesRow>,
     /// Sums over all hosts.
     pub totals: Totals,
-    /// The same for each of several transports, by number.
-    pub totals_apart: Vec<Totals>,
+    /// What each transport of each host counted, by host and transport.
+    pub counts: Vec<HostCounts>,
     /// Flows that did not finish, named; there may be more than are listed here.
     pub stuck: Vec<StuckRow>,
     /// What does not add up, where packets went missing unaccounted.
@@ -98,6 +98,14 @@ impl RunRecord {
     pub fn host(&self, number: u32) -> String {
         let name = self.hosts.get(number as usize);
         name.map_or_else(|| format!("h{number}"), Clone::clone)
+    }
+
+    /// What the transport of this number counted on all hosts.
+    pub fn totals_of(&self, transport: u8) -> Totals {
+        let mut sum = Totals::default();
+        let of = self.counts.iter().filter(|of| of.transport == transport);
+        of.for_each(|of| sum += of.totals);
+        sum
     }
 
     /// What its rows name by number.

@@ -1,6 +1,6 @@
 //! What came of a run, in numbers: the content of `summary.json`.
 
-use crate::apart::{self, Control, OfTag, OfTransport};
+use crate::apart::{self, Control, OfTag, OfTransport, OwnCounter};
 use crate::record::{FlowRow, PortRow, RunRecord, Status, StuckRow};
 use crate::stats::{Dist, Figure, jain};
 use crate::{backlog, human};
@@ -11,7 +11,7 @@ use std::ops::Range;
 use units::{Bytes, PS_PER_SEC, Span, Time};
 
 /// Version of the layout of `summary.json`; a field that changes its meaning raises it.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// Messages that are named as the slowest. [ours]
 pub const SLOWEST_MAX: usize = 20;
@@ -79,6 +79,9 @@ pub struct Summary {
     pub tags: Vec<OfTag>,
     /// Data packets, and what went wrong.
     pub packets: Packets,
+    /// What transports count in words of their own, by transport.
+    #[serde(default)]
+    pub counters: Vec<OwnCounter>,
     /// Links by place in the network.
     pub links: Vec<LinkGroup>,
     /// The slowest counted messages by slowdown, the worst first; at most [`SLOWEST_MAX`].
@@ -411,6 +414,7 @@ impl Summary {
             transports: apart::transports(run, &counted),
             tags: apart::tags(run, &counted),
             packets: packets(run),
+            counters: apart::counters(run),
             links: link_groups(run),
             slowest: slowest(run, &counted),
             derived: DerivedSummary {

@@ -132,7 +132,7 @@ impl Statistic {
 /// The size bins by name, as in [`SizeBin::name`].
 const SIZES: [&str; 5] = ["all", "s", "m", "l", "xl"];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Metric {
     /// Completion time of a size bin.
     Fct(usize, Statistic),
@@ -142,7 +142,12 @@ enum Metric {
     Drops(Class),
     /// A figure that stands alone, by its place in [`SINGLE`].
     Single(usize),
+    /// What transports count under this name, all of them together.
+    Counter(String),
 }
+
+/// The family of counters that transports declare.
+const COUNTERS: &str = "counters";
 
 /// Looks one figure up.
 type Get = fn(&Summary) -> Option<f64>;
@@ -209,6 +214,9 @@ impl Metric {
                 .find(|class| class.name() == rest)
                 .map(Self::Drops);
         }
+        if family == COUNTERS {
+            return Some(Self::Counter(rest.to_owned()));
+        }
         let (size, statistic) = rest.split_once('.').unwrap_or((SIZES[0], rest));
         let size = SIZES.iter().position(|&name| name == size)?;
         let (_, statistic) = STATISTICS
@@ -221,16 +229,16 @@ impl Metric {
         }
     }
 
-    fn dimension(self) -> Dimension {
+    fn dimension(&self) -> Dimension {
         match self {
             Self::Fct(..) => Dimension::Time,
             Self::Slowdown(..) => Dimension::Ratio,
-            Self::Drops(_) => Dimension::Count,
-            Self::Single(i) => SINGLE[i].1,
+            Self::Drops(_) | Self::Counter(_) => Dimension::Count,
+            Self::Single(i) => SINGLE[*i].1,
         }
     }
 
-    fn measure(self, summary: &Summary) -> Option<Figure<f64>> {
+    fn measure(&self, summary: &Summary) -> Option<Figure<f64>> {
         let certain = |value: f64| Figure {
             value,
             at_least: false,
@@ -238,13 +246,13 @@ impl Metric {
         let bin = |i: usize| -> &SizeBin { &summary.sizes[i] };
         match self {
             Self::Fct(i, statistic) => {
-                let Figure { value, at_least } = statistic.of(bin(i).fct_ps.as_ref()?);
+                let Figure { value, at_least } = statistic.of(bin(*i).fct_ps.as_ref()?);
                 Some(Figure {
                     value: value as f64,
                     at_least,
                 })
             }
-            Self::Slowdown(i, statistic) => Some(statistic.of(bin(i).slowdown.as_ref()?)),
+            Self::Slowdown(i, statistic) => Some(statistic.of(bin(*i).slowdown.as_ref()?)),
             Self::Drops(class) => Some(certain(
                 summary
                     .drops
@@ -253,7 +261,12 @@ impl Metric {
                     .copied()
                     .unwrap_or(0) as f64,
             )),
-            Self::Single(i) => SINGLE[i].2(summary).map(certain),
+            Self::Single(i) => SINGLE[*i].2(summary).map(certain),
+            Self::Counter(name) => {
+                let of = summary.counters.iter().filter(|own| own.name == *name);
+                let sum = of.map(|own| own.value as f64).reduce(|a, b| a + b);
+                sum.map(certain)
+            }
         }
     }
 }
@@ -367,6 +380,14 @@ impl Threshold {
         })
     }
 
+    /// The counter of a transport that it is about, if it is: only the caller knows which there are.
+    pub fn counter(&self) -> Option<&str> {
+        match &self.metric {
+            Metric::Counter(name) => Some(name),
+            _ => None,
+        }
+    }
+
     /// Whether `summary` meets it. What was not measured (no message of that size, no credits)
     /// does not.
     pub fn judge(&self, summary: &Summary) -> Verdict {
@@ -393,7 +414,7 @@ fn nearest(key: &str) -> String {
         Some(name) if distance(key, &name) <= 3 => format!("; did you mean \"{name}\"?"),
         _ => "; there are fct.p99, slowdown.p99, fct.s.p99 (s, m, l, xl), drops.scheduled, \
               drops.data, queue.max, goodput, fairness, utilisation.max, credits.waste, \
-              messages.unfinished, packets.retransmitted and their like"
+              messages.unfinished, packets.retransmitted, counters.NAME of the transport and their like"
             .into(),
     }
 }

@@ -187,7 +187,7 @@ fn a_summary_comes_back_from_its_file() {
     fs::write(dir.join("summary.json"), "{\"schema\": 99}").unwrap();
     let error = read_summary(&dir).unwrap_err();
     assert!(
-        error.contains("has layout 99, not 2: run it again"),
+        error.contains("has layout 99, not 3: run it again"),
         "{error}"
     );
 }

@@ -455,7 +455,7 @@ impl Assembled {
             port_series: Vec::new(),
             flow_series: Vec::new(),
             totals: outcome.totals,
-            totals_apart: outcome.totals_apart,
+            counts: outcome.hosts,
             stuck: outcome
                 .stuck
                 .into_iter()

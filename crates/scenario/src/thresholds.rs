@@ -11,18 +11,42 @@ use results::Threshold;
 pub(crate) fn parse(scenario: &Scenario) -> Result<Vec<Threshold>, Vec<Diagnostic>> {
     let (mut found, mut errors) = (Vec::new(), Vec::new());
     for ((key, text), at) in scenario.thresholds.iter().zip(&scenario.threshold_origins) {
-        match Threshold::parse(key, text) {
+        let threshold = Threshold::parse(key, text).map_err(|why| why.to_string());
+        let known = threshold.and_then(|one| match counted(scenario, &one) {
+            Ok(()) => Ok(one),
+            Err(why) => Err(why),
+        });
+        match known {
             Ok(threshold) => found.push(threshold),
-            Err(why) => errors.push(
-                Diagnostic::at(at, format!("thresholds.{key} cannot be used"))
-                    .label(why.to_string()),
-            ),
+            Err(why) => errors
+                .push(Diagnostic::at(at, format!("thresholds.{key} cannot be used")).label(why)),
         }
     }
     if errors.is_empty() {
         Ok(found)
     } else {
         Err(errors)
+    }
+}
+
+/// Whether a transport of the scenario declares the counter that `threshold` is about, if it is about one.
+fn counted(scenario: &Scenario, threshold: &Threshold) -> Result<(), String> {
+    let Some(name) = threshold.counter() else {
+        return Ok(());
+    };
+    let beside = scenario.beside.iter().map(|beside| beside.protocol);
+    let transports = std::iter::once(scenario.protocol).chain(beside);
+    let known: Vec<&str> = transports
+        .flat_map(transports::Transport::counters)
+        .map(|counter| counter.name)
+        .collect();
+    match known.as_slice() {
+        _ if known.contains(&name) => Ok(()),
+        [] => Err("no transport of this scenario declares counters".to_owned()),
+        _ => Err(format!(
+            "no transport here counts \"{name}\"; they count {}",
+            known.join(", ")
+        )),
     }
 }
 

@@ -20,15 +20,18 @@ fn run(workload: &str, sets: &[&str]) -> RunRecord {
 fn requests_probes_and_acknowledgements_are_told_apart() {
     let summary = |kind: &str| {
         let message = "kind = \"incast\"\nsenders = 1\nsize = \"3KB\"\n";
-        Summary::of(&run(message, &[&format!("transport.kind={kind}")])).control
+        Summary::of(&run(message, &[&format!("transport.kind={kind}")]))
     };
+    let own = |of: &Summary| of.counters.iter().map(|own| own.value).collect::<Vec<_>>();
     let aeolus = summary("expresspass+aeolus");
     // Three frames of a burst and their probe, each answered; STOP and STOP_ACK besides.
-    assert_eq!((aeolus.requests, aeolus.probes, aeolus.acks), (1, 1, 4));
+    assert_eq!(own(&aeolus), [1, 1, 4, 0]);
+    assert_eq!(aeolus.counters[2].name, "acks");
+    let aeolus = aeolus.control;
     assert_eq!((aeolus.packets, aeolus.bytes), (8, 8 * 84));
     assert!(aeolus.share_max > 0.0 && aeolus.share_mean < aeolus.share_max);
     let plain = summary("expresspass");
-    assert_eq!((plain.requests, plain.probes, plain.acks), (1, 0, 0));
+    assert_eq!(own(&plain), [1, 0, 0, 0]);
 }
 
 #[test]
@@ -45,4 +48,30 @@ fn credited_data_leaves_control_packets_their_share_of_every_line() {
     };
     let (all, left) = (busiest("0.0"), busiest("0.1"));
     assert!((left / all - 0.9).abs() < 0.01, "{left} of {all} B");
+}
+
+#[test]
+fn a_threshold_may_ask_for_what_the_transport_counts_and_for_nothing_else() {
+    let with = |more: &str| {
+        let workload = "[workload]\nkind = \"incast\"\nsenders = 1\nsize = \"3KB\"\n";
+        load_text("a.toml", &format!("{PAIR}{workload}{more}"), &[]).and_then(Scenario::assemble)
+    };
+    let asked = with("[thresholds]\ncounters.requests = \"== 1\"\n").unwrap();
+    let summary = Summary::of(&asked.run(1, "", &mut Alone).unwrap());
+    let verdict = asked.scenario.conditions().unwrap()[0].judge(&summary);
+    assert_eq!((verdict.measured.as_str(), verdict.passed), ("1", true));
+    let wrong = with("[thresholds]\ncounters.requets = \"== 1\"\n")
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        wrong.contains("they count requests, probes, acks, line_lost"),
+        "{wrong}"
+    );
+    let none = with("[transport]\nkind = \"dctcp\"\n[thresholds]\ncounters.requests = \"== 1\"\n");
+    let none = none.err().unwrap().to_string();
+    assert!(
+        none.contains("no transport of this scenario declares counters"),
+        "{none}"
+    );
 }

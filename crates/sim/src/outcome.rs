@@ -4,7 +4,7 @@ use crate::count::Window;
 use crate::net::World;
 use crate::node::{Kind, Log, Node};
 use crate::setup::{Outcome, PortCounters, STUCK_MAX, Setup};
-use model::{ByClass, Class, DropReason, Totals};
+use model::{ByClass, Class, DropReason, Endpoint, HostCounts, Totals};
 use std::collections::BTreeMap;
 use switching::Counters;
 use units::Time;
@@ -84,7 +84,7 @@ pub(crate) fn close(
     });
     let mut ports = vec![PortCounters::default(); setup.topology.links.len()];
     let (mut totals, mut stuck, mut digest) = (Totals::default(), Vec::new(), 0u64);
-    let mut totals_apart = Vec::new();
+    let mut hosts = Vec::new();
     let mut accepted = BTreeMap::new();
     window.finish(&mut nodes);
     for mut node in nodes {
@@ -96,13 +96,8 @@ pub(crate) fn close(
         match &mut node.kind {
             Kind::Host(host) => {
                 host.endpoint.check();
-                host.endpoint.totals_apart(&mut |number, of| {
-                    totals += of;
-                    if totals_apart.len() <= number {
-                        totals_apart.resize(number + 1, Totals::default());
-                    }
-                    totals_apart[number] += of;
-                });
+                totals += host.endpoint.totals();
+                hosts.extend(counts(host.id, &*host.endpoint));
                 host.endpoint.stuck(&mut |flow| {
                     if stuck.len() < STUCK_MAX {
                         stuck.push((host.id, flow));
@@ -153,13 +148,13 @@ pub(crate) fn close(
         .and_then(|()| check_messages(setup, world, &logs));
     let messages = world.book.results();
     Outcome {
-        fingerprint: fingerprint(&messages, &ports),
+        fingerprint: fingerprint(&messages, &ports, &hosts),
         unfinished: world.book.unfinished(),
         messages,
         ports,
         counted,
         totals,
-        totals_apart,
+        hosts,
         stuck,
         conservation,
         digest,
@@ -170,6 +165,25 @@ pub(crate) fn close(
         idle: stop.idle,
         accepted,
     }
+}
+
+/// What the transports of a host counted.
+fn counts(host: u32, endpoint: &dyn Endpoint) -> Vec<HostCounts> {
+    let mut lanes = endpoint.lanes();
+    if lanes.is_empty() {
+        lanes.push(endpoint);
+    }
+    let of = |(transport, lane): (u8, &dyn Endpoint)| {
+        let mut own = Vec::new();
+        lane.counters(&mut |counter, value| own.push((counter, value)));
+        HostCounts {
+            host,
+            transport,
+            totals: lane.totals(),
+            own,
+        }
+    };
+    (0..).zip(lanes).map(of).collect()
 }
 
 /// Takes what the ports of `node` have counted, and what faults did to what came to it, into `ports`, by
@@ -310,12 +324,19 @@ mod tag {
     pub(super) const LOST: u16 = 0x1300;
     pub(super) const COPIED: u16 = 0x1400;
     pub(super) const REASONS: u16 = 0x2000;
+    pub(super) const COUNTER: u16 = 0x3000;
+    pub(super) const COUNTED: u16 = 0x3001;
 }
 
 /// XXH3 (64 bits) over tagged facts, as a little-endian tag of 16 bits and value of 64 bits each: every
 /// message's number from 1, start, end, stop (each with 1 ps added) and size, and every port's number
-/// from 1 and counters. A fact that is zero or absent is left out. Published: never change it silently.
-fn fingerprint(messages: &[crate::MessageResult], ports: &[PortCounters]) -> u64 {
+/// from 1 and counters; and of every counter that says so, the hash of its transport's number and name, and
+/// its sum. A fact that is zero or absent is left out. Published: never change it silently.
+fn fingerprint(
+    messages: &[crate::MessageResult],
+    ports: &[PortCounters],
+    hosts: &[HostCounts],
+) -> u64 {
     let mut facts = Facts::new();
     for (number, message) in (1..).zip(messages) {
         facts.add(tag::MESSAGE, number);
@@ -339,5 +360,59 @@ fn fingerprint(messages: &[crate::MessageResult], ports: &[PortCounters]) -> u64
         facts.add(tag::CREDITS_MAX, port.credits_max.into());
         facts.end();
     }
+    for ((transport, name), sum) in hashed(hosts) {
+        let mut named = Xxh3::new();
+        named.update(&[transport]);
+        named.update(name.as_bytes());
+        facts.add(tag::COUNTER, named.digest());
+        facts.add(tag::COUNTED, sum);
+        facts.end();
+    }
     facts.digest()
+}
+
+/// Sums of the counters that belong to a fingerprint, those that are zero left out.
+fn hashed(hosts: &[HostCounts]) -> BTreeMap<(u8, &'static str), u64> {
+    let mut sums = BTreeMap::new();
+    for host in hosts {
+        for (counter, value) in &host.own {
+            if counter.hashed && *value > 0 {
+                *sums.entry((host.transport, counter.name)).or_insert(0) += value;
+            }
+        }
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    model::counters! {
+        struct Counts {
+            /// Pulls.
+            pulls: packets in fingerprint,
+            /// Looks.
+            looks: times,
+        }
+    }
+
+    fn of(transport: u8, pulls: u64, looks: u64) -> u64 {
+        let mut own = Vec::new();
+        Counts { pulls, looks }.report(&mut |counter, value| own.push((counter, value)));
+        let one = HostCounts {
+            host: 3,
+            transport,
+            totals: Totals::default(),
+            own,
+        };
+        fingerprint(&[], &[], &[one.clone(), HostCounts { host: 4, ..one }])
+    }
+
+    #[test]
+    fn a_counter_that_is_zero_or_asks_for_nothing_moves_no_fingerprint() {
+        let none = fingerprint(&[], &[], &[]);
+        assert_eq!((of(0, 0, 0), of(0, 0, 9)), (none, none));
+        assert!(of(0, 1, 0) != none && of(0, 2, 0) != of(0, 1, 0) && of(1, 1, 0) != of(0, 1, 0));
+    }
 }

@@ -1,7 +1,9 @@
 //! What a run takes and what it gives.
 
 use model::intent::{PortSpec, SwitchSpec};
-use model::{ByClass, ByReason, Class, Encap, Endpoint, EndpointConfig, StuckFlow, Totals};
+use model::{
+    ByClass, ByReason, Class, Encap, Endpoint, EndpointConfig, HostCounts, StuckFlow, Totals,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -298,8 +300,8 @@ pub struct Outcome {
     pub counted: Vec<PortCounters>,
     /// Sums over all hosts.
     pub totals: Totals,
-    /// The same for each of several transports that share the hosts, by their number.
-    pub totals_apart: Vec<Totals>,
+    /// What each transport of each host counted, by host and transport.
+    pub hosts: Vec<HostCounts>,
     /// Unfinished flows, with host, by host and connection; at most [`STUCK_MAX`].
     pub stuck: Vec<(u32, StuckFlow)>,
     /// Messages that did not finish.

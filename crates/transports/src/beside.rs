@@ -6,7 +6,9 @@
 //! the ports do: start-time fair queueing, where the endpoint that has had least for its weight is
 //! asked first and an idle one saves nothing up. [Goyal, Vin and Cheng 1996]
 
-use model::{ConnId, Cx, Endpoint, HostId, LANES, Lifetime, Packet, StuckFlow, Totals, Transmit};
+use model::{
+    ConnId, Count, Cx, Endpoint, HostId, LANES, Lifetime, Packet, StuckFlow, Totals, Transmit,
+};
 use std::sync::Arc;
 use units::Time;
 
@@ -192,10 +194,14 @@ impl Endpoint for Beside {
         sum
     }
 
-    fn totals_apart(&self, report: &mut dyn FnMut(usize, Totals)) {
-        for (number, lane) in self.lanes.iter().enumerate() {
-            report(number, lane.endpoint.totals());
+    fn counters(&self, report: &mut Count<'_>) {
+        for lane in &self.lanes {
+            lane.endpoint.counters(report);
         }
+    }
+
+    fn lanes(&self) -> Vec<&dyn Endpoint> {
+        self.lanes.iter().map(|lane| &*lane.endpoint).collect()
     }
 }
 
@@ -372,9 +378,8 @@ mod tests {
         let mut host = Host::new(&[(1000, 0, 1), (1000, 0, 1)]);
         host.send(1, 5);
         host.send(7, 3); // nobody's: the first one has to make sense of it
-        let mut apart = Vec::new();
-        host.beside
-            .totals_apart(&mut |_, of| apart.push(of.data_sent));
+        let lanes = host.beside.lanes();
+        let apart: Vec<u64> = lanes.iter().map(|of| of.totals().data_sent).collect();
         assert_eq!((apart, host.beside.totals().data_sent), (vec![3, 5], 8));
         host.step(|beside, cx| beside.cancel(cx, ConnId(1)));
         assert_eq!(host.beside.totals().data_sent, 3);

@@ -318,6 +318,10 @@ fn about(run: &RunRecord, summary: &Summary) -> About {
         ),
     ];
     facts.extend(measured.map(|(name, value)| (name.to_owned(), value)));
+    facts.extend(summary.counters.iter().map(|own| {
+        let name = format!("{} of {}", own.name.replace('_', " "), own.transport);
+        (name, format!("{} {}", human::count(own.value), own.unit))
+    }));
     let mut scenario = run.scenario_toml.clone();
     if let Some((cut, _)) = scenario.char_indices().find(|&(at, _)| at >= SCENARIO_MAX) {
         scenario.truncate(cut);
@@ -347,20 +351,9 @@ fn control(summary: &Summary) -> String {
     if control.packets == 0 {
         return "none".into();
     }
-    let parts = [
-        (control.requests, "requests"),
-        (control.probes, "probes"),
-        (control.acks, "acknowledgements of them and of bursts"),
-    ];
-    let known: Vec<_> = parts
-        .into_iter()
-        .filter(|&(count, _)| count > 0)
-        .map(|(count, what)| format!(", {} {what}", human::count(count)))
-        .collect();
     format!(
-        "{}{}; {} of a link in the mean, {} of {}",
+        "{}; {} of a link in the mean, {} of {}",
         human::count(control.packets),
-        known.concat(),
         human::percent(control.share_mean),
         human::percent(control.share_max),
         control.busiest

@@ -83,7 +83,7 @@ fn record(scenario: &str, title: &str, hosts: u32) -> RunRecord {
         port_series: Vec::new(),
         flow_series: Vec::new(),
         totals: Totals::default(),
-        totals_apart: Vec::new(),
+        counts: Vec::new(),
         stuck: Vec::new(),
         conservation: Ok(()),
         why: Vec::new(),

@@ -6,7 +6,7 @@
 use super::{Model, ModelCodec, frame, frames};
 use model::wire::Codec;
 use model::{
-    Class, ConnId, Cx, Encap, Endpoint, EndpointConfig, Event, Facts, HostId, Lifetime, Net,
+    Class, ConnId, Count, Cx, Encap, Endpoint, EndpointConfig, Event, Facts, HostId, Lifetime, Net,
     Packet, Sizes, StuckFlow, Totals, Transmit,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -148,6 +148,14 @@ struct Host {
     done: BTreeMap<ConnId, Time>,
     control: VecDeque<Packet>,
     totals: Totals,
+    counts: Counts,
+}
+
+model::counters! {
+    struct Counts {
+        /// Answers to greetings that arrived.
+        welcomes: packets in fingerprint,
+    }
 }
 
 impl Host {
@@ -164,6 +172,7 @@ impl Host {
             done: BTreeMap::new(),
             control: VecDeque::new(),
             totals: Totals::default(),
+            counts: Counts::default(),
         }
     }
 
@@ -255,7 +264,7 @@ impl Host {
             return self.say(peer, conn, WELCOME, [0; 3]);
         }
         if packet.kind() == WELCOME {
-            self.totals.acks += 1;
+            self.counts.welcomes += 1;
             return;
         }
         let Some(out) = self.outs.get_mut(&conn) else {
@@ -415,5 +424,8 @@ impl Endpoint for Host {
     }
     fn totals(&self) -> Totals {
         self.totals
+    }
+    fn counters(&self, report: &mut Count<'_>) {
+        self.counts.report(report);
     }
 }

@@ -305,7 +305,7 @@ impl Sender {
         early.unprobed = 0;
         if let Some(position) = early.burst.last() {
             let size = host.settings.encap.frame_min;
-            host.totals.probes += 1;
+            host.counts.probes += 1;
             let probe = Probe { position, last }.packet(self.peer, self.conn, size);
             // Where the burst waits for gaps, the probe waits behind it: what it overtook would leave again.
             let gaps = host.settings.first_rtt == FirstRtt::Gaps;

@@ -30,8 +30,8 @@ use header::{
 use model::intent::{DropBy, PortSpec, QueueSpec, SwitchSpec};
 use model::wire::Codec;
 use model::{
-    Class, ConnId, ConnMap, Cx, Encap, Endpoint, EndpointConfig, Event, Facts, HostId, Lifetime,
-    Packet, StuckFlow, Totals, Transmit,
+    Class, ConnId, ConnMap, Count, Counter, Cx, Encap, Endpoint, EndpointConfig, Event, Facts,
+    HostId, Lifetime, Packet, StuckFlow, Totals, Transmit,
 };
 use nic::Nic;
 use params::{HostDelay, Threshold};
@@ -101,6 +101,9 @@ impl Transport for ExpressPass {
         let defaults = Params::default().with(self.first_rtt);
         keys::document(params::PROFILES, params::keys_of(self.first_rtt), &defaults)
     }
+    fn counters(&self) -> &'static [Counter] {
+        Counts::ALL
+    }
     fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
         let (profile, params) = Params::read(table, self.first_rtt)?;
         Ok(Box::new(Configured { profile, params }))
@@ -166,11 +169,26 @@ const DELAYED_MAX: usize = 16_384;
 /// The priority of every packet that this transport sends.
 const PRIORITY: u8 = 0;
 
+model::counters! {
+    /// What this transport counts besides.
+    struct Counts {
+        /// Requests for credits sent, first time or again.
+        requests: packets,
+        /// Probes sent behind unscheduled packets. [aeolus s3.3]
+        probes: packets,
+        /// Acknowledgements of single unscheduled packets and of probes sent. [aeolus s3.3]
+        acks: packets,
+        /// Data and control packets lost before they left, because too many waited at their host.
+        line_lost: packets,
+    }
+}
+
 /// What every connection of a host shares.
 struct Host {
     settings: Settings,
     nic: Nic,
     totals: Totals,
+    counts: Counts,
 }
 
 /// ExpressPass on one host.
@@ -228,6 +246,7 @@ impl ExpressPassHost {
                 settings: Settings::new(params, config),
                 nic: Nic::new(gate, line),
                 totals: Totals::default(),
+                counts: Counts::default(),
             },
             senders: Slab::default(),
             sender_of: ConnMap::default(),
@@ -726,10 +745,15 @@ impl Endpoint for ExpressPassHost {
     }
 
     fn totals(&self) -> Totals {
-        Totals {
+        self.host.totals
+    }
+
+    fn counters(&self, report: &mut Count<'_>) {
+        let counts = Counts {
             line_lost: self.host.nic.lost(),
-            ..self.host.totals
-        }
+            ..self.host.counts
+        };
+        counts.report(report);
     }
 }
 

@@ -172,6 +172,6 @@ impl Receiver {
 }
 
 fn answer(host: &mut Host, packet: Packet) {
-    host.totals.acks += 1;
+    host.counts.acks += 1;
     host.nic.push(packet);
 }

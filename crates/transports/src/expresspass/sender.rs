@@ -615,7 +615,7 @@ impl Sender {
         // Where all that is left waits for confirmation the request still asks for one frame.
         let owed = self.early.as_ref().map_or(0, |early| early.owed(encap));
         let frames = (self.outgoing.frames_left(encap) + owed).max(1);
-        host.totals.requests += 1;
+        host.counts.requests += 1;
         let unasked = self.unasked(encap, frames);
         let request = Request {
             next: position,
