@@ -159,6 +159,11 @@ class Result:
         return Table(self.path / "ports", self._folder)
 
     @cached_property
+    def hosts(self) -> Table:
+        """One row per host and transport: what each counted, in columns that the transports declare."""
+        return Table(self.path / "hosts", self._folder)
+
+    @cached_property
     def series(self) -> Table:
         """Ports sampled over time, where the scenario asks for it."""
         return Table(self.path / "series", self._folder)

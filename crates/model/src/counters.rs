@@ -74,9 +74,20 @@ macro_rules! counters {
 
             /// Reports every counter with its value, in the order of [`Self::ALL`].
             $vis fn report(&self, report: &mut $crate::Count<'_>) {
-                for (counter, value) in Self::ALL.iter().zip([$(self.$field),+]) {
+                for (counter, value) in Self::ALL.iter().zip(self.values()) {
                     report(counter, value);
                 }
+            }
+
+            /// The values, in the order of [`Self::ALL`].
+            $vis const fn values(&self) -> [u64; [$(stringify!($field)),+].len()] {
+                [$(self.$field),+]
+            }
+        }
+
+        impl ::std::ops::AddAssign for $name {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$field += other.$field;)+
             }
         }
     };

@@ -218,40 +218,27 @@ pub struct StuckFlow {
     pub waits_for: String,
 }
 
-/// What every transport counts, for one host; a run's figures are their sums. What one of them counts
-/// alone, it declares: [`counters!`](crate::counters!).
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Totals {
-    /// Data packets sent, first time or again.
-    pub data_sent: u64,
-    /// Data packets sent again.
-    pub retransmitted: u64,
-    /// Data packets that brought nothing new to the receiver.
-    pub duplicates: u64,
-    /// Credits (or grants) given out.
-    pub credits_sent: u64,
-    /// Credits that arrived at a sender.
-    pub credits_received: u64,
-    /// Credits that arrived where nothing was left to send.
-    pub credits_wasted: u64,
-    /// Credits that were dropped at this host's own link.
-    pub credits_dropped: u64,
-    /// Safety timers that fired.
-    pub timeouts: u64,
-    /// Packets that made no sense and were ignored.
-    pub nonsense: u64,
-}
-
-impl std::ops::AddAssign for Totals {
-    fn add_assign(&mut self, other: Self) {
-        self.data_sent += other.data_sent;
-        self.retransmitted += other.retransmitted;
-        self.duplicates += other.duplicates;
-        self.credits_sent += other.credits_sent;
-        self.credits_received += other.credits_received;
-        self.credits_wasted += other.credits_wasted;
-        self.credits_dropped += other.credits_dropped;
-        self.timeouts += other.timeouts;
-        self.nonsense += other.nonsense;
+crate::counters! {
+    /// What every transport counts, for one host; a run's figures are their sums. What one of them counts
+    /// alone, it declares: [`counters!`](crate::counters!).
+    pub struct Totals {
+        /// Data packets sent, first time or again.
+        data_sent: packets,
+        /// Data packets sent again.
+        retransmitted: packets,
+        /// Data packets that brought nothing new to the receiver.
+        duplicates: packets,
+        /// Credits (or grants) given out.
+        credits_sent: packets,
+        /// Credits that arrived at a sender.
+        credits_received: packets,
+        /// Credits that arrived where nothing was left to send.
+        credits_wasted: packets,
+        /// Credits that were dropped at this host's own link.
+        credits_dropped: packets,
+        /// Safety timers that fired.
+        timeouts: times,
+        /// Packets that made no sense and were ignored.
+        nonsense: packets,
     }
 }

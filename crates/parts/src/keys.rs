@@ -2,7 +2,7 @@
 
 use super::forms::Takes;
 use crate::{ParamError, Parameter, Transport};
-use model::{Counter, Encap, EndpointConfig, HostId};
+use model::{Counter, Encap, EndpointConfig, HostId, Totals};
 use toml::{Table, Value};
 use units::Rate;
 
@@ -179,10 +179,9 @@ pub fn examine(transport: &dyn Transport) {
         "{name} reports other counters than it declares"
     );
     for counter in transport.counters() {
-        assert!(
-            !counter.meaning.is_empty(),
-            "{name}: {counter:?} needs a meaning"
-        );
+        let shared = Totals::ALL.iter().any(|of| of.name == counter.name);
+        assert!(!shared, "{name}: every transport counts {}", counter.name);
+        assert!(!counter.meaning.is_empty(), "{name}: {counter:?}");
     }
     let default = factory.resolved();
     let again =

@@ -84,7 +84,7 @@ pub trait Transport: Sync {
     /// Every parameter with default, meaning and source.
     fn parameters(&self) -> Vec<Parameter>;
     /// What its endpoints count besides [`Totals`](model::Totals): the `ALL` of its
-    /// [`counters!`](model::counters!).
+    /// [`counters!`](model::counters!), each a column of `hosts.csv`.
     fn counters(&self) -> &'static [Counter] {
         &[]
     }

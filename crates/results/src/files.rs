@@ -3,10 +3,10 @@
 //! the directory is whole.
 
 use crate::folder::{RunFolder, open_locked};
-use crate::record::{FlowRow, Names, PortRow, PortSeriesRow, RunRecord};
-use crate::summary::{Summary, active_span, fct, slowdown, utilisation};
+use crate::record::{FlowRow, Names, RunRecord};
+use crate::summary::Summary;
+use crate::tables::{self, Look, Table};
 use crate::threshold::{Verdict, junit};
-use model::{ByClass, Class, DropReason};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -41,7 +41,8 @@ pub struct Meta {
     reason = "each is one file that may be asked for"
 )]
 pub struct Output {
-    /// `flows.csv`, `ports.csv`, for a window of time `ports-window.csv`, and, where sampled, `series.csv` and `flow-series.csv`.
+    /// `flows.csv`, `ports.csv`, `hosts.csv`, for a window of time `ports-window.csv`, and, where sampled,
+    /// `series.csv` and `flow-series.csv`.
     pub csv: bool,
     /// `report.html`, which crate `report` draws.
     pub report: bool,
@@ -91,16 +92,18 @@ const FLOWS: &str = "flows.csv";
 pub(crate) const FLOWS_PARTIAL: &str = "flows.partial.csv";
 pub(crate) const META: &str = "meta.json";
 /// What a run may write besides `meta.json`, which comes last.
-const FILES: [&str; 15] = [
+const FILES: [&str; 17] = [
     "resolved.toml",
     "summary.json",
     FLOWS,
     "ports.csv",
+    "hosts.csv",
     "ports-window.csv",
     "series.csv",
     "flow-series.csv",
     "flows.parquet",
     "ports.parquet",
+    "hosts.parquet",
     "series.parquet",
     "flow-series.parquet",
     "fct.txt",
@@ -139,19 +142,7 @@ pub fn write_run(
         out.write_all(to_json(summary).as_bytes())
     })?;
     if output.csv {
-        file(FLOWS, &mut |out| flows_csv(out, run))?;
-        file("ports.csv", &mut |out| ports_csv(out, run))?;
-        if let Some(counted) = &run.counted {
-            let span = counted.window.end.since(counted.window.start);
-            let fill = &mut |out: &mut dyn Write| port_lines(out, &counted.ports, span);
-            file("ports-window.csv", fill)?;
-        }
-        if !run.port_series.is_empty() {
-            file("series.csv", &mut |out| series_csv(out, run))?;
-        }
-        if !run.flow_series.is_empty() {
-            file("flow-series.csv", &mut |out| flow_series_csv(out, run))?;
-        }
+        write_csv(run, &mut file)?;
     }
     #[cfg(feature = "parquet")]
     for (name, table) in crate::columns::tables(run) {
@@ -181,6 +172,36 @@ pub fn write_run(
         out.write_all(to_json(meta).as_bytes())
     })?);
     Ok(written)
+}
+
+/// The tables of a run as CSV, each handed to `file` with its name.
+fn write_csv(
+    run: &RunRecord,
+    file: &mut dyn FnMut(&str, &mut Fill<'_>) -> Result<(), FileError>,
+) -> Result<(), FileError> {
+    let look = Look::of(run);
+    let ports = tables::ports();
+    file(FLOWS, &mut |out| flows_csv(out, run))?;
+    file("ports.csv", &mut |out| ports.csv(out, &run.ports, look))?;
+    if !run.counts.is_empty() {
+        let hosts = tables::hosts(tables::own_counters(run));
+        file("hosts.csv", &mut |out| hosts.csv(out, &run.counts, look))?;
+    }
+    if let Some(counted) = &run.counted {
+        let span = counted.window.end.since(counted.window.start);
+        let look = Look { span, ..look };
+        let fill = &mut |out: &mut dyn Write| ports.csv(out, &counted.ports, look);
+        file("ports-window.csv", fill)?;
+    }
+    if !run.port_series.is_empty() {
+        file("series.csv", &mut |out| series_csv(out, run))?;
+    }
+    if !run.flow_series.is_empty() {
+        let fill =
+            &mut |out: &mut dyn Write| tables::flow_series().csv(out, &run.flow_series, look);
+        file("flow-series.csv", fill)?;
+    }
+    Ok(())
 }
 
 /// How the run in `dir` was made; `None` where `dir` does not hold a whole run.
@@ -282,6 +303,7 @@ fn remove(path: PathBuf) -> Result<(), FileError> {
 pub struct FlowWriter {
     path: PathBuf,
     out: BufWriter<File>,
+    table: Table<FlowRow>,
 }
 
 impl FlowWriter {
@@ -291,14 +313,15 @@ impl FlowWriter {
     /// If it cannot be created.
     pub fn create(folder: &RunFolder) -> Result<Self, FileError> {
         let path = folder.path().join(FLOWS_PARTIAL);
+        let table = tables::flows();
         let begin = || {
             let mut out = BufWriter::new(File::create(&path)?);
-            writeln!(out, "{FLOW_COLUMNS}")?;
+            writeln!(out, "{}", table.titles())?;
             out.flush()?;
             Ok(out)
         };
         match begin() {
-            Ok(out) => Ok(Self { path, out }),
+            Ok(out) => Ok(Self { path, out, table }),
             Err(source) => Err(FileError { path, source }),
         }
     }
@@ -309,10 +332,12 @@ impl FlowWriter {
     /// If the file cannot be written.
     pub fn append(&mut self, rows: &[FlowRow], names: Names<'_>) -> Result<(), FileError> {
         let result = (|| {
-            let mut line = Line::default();
-            for row in rows {
-                flow_line(&mut line, &mut self.out, row, names, Time::NEVER)?;
-            }
+            let look = Look {
+                names,
+                end: Time::NEVER,
+                span: Span::ZERO,
+            };
+            self.table.csv_rows(&mut self.out, rows, look)?;
             self.out.flush()
         })();
         result.map_err(|source| FileError {
@@ -322,232 +347,20 @@ impl FlowWriter {
     }
 }
 
-pub(crate) const FLOW_COLUMNS: &str = "flow_id,conn,src,dst,size,start_ps,end_ps,fct_ps,ideal_ps,slowdown,\
-                            finished,received,stopped_ps,timed,tag,transport";
-
-/// One message. `fct_ps` and `slowdown` of an unfinished one are what it has taken until `end`.
-fn flow_line(
-    line: &mut Line,
-    out: &mut dyn Write,
-    flow: &FlowRow,
-    names: Names<'_>,
-    end: Time,
-) -> io::Result<()> {
-    let known = |at_least: bool| !at_least || end != Time::NEVER;
-    let took = fct(flow, end)
-        .filter(|took| known(took.at_least))
-        .map(|took| took.value);
-    let slow = slowdown(flow, end)
-        .filter(|slow| known(slow.at_least))
-        .map(|slow| slow.value);
-    line.number(flow.message.into())
-        .number(flow.conn.into())
-        .number(flow.src.into())
-        .number(flow.dst.into())
-        .number(flow.size)
-        .perhaps(flow.start.map(|at| at.0))
-        .perhaps(flow.end.map(|at| at.0))
-        .perhaps(took)
-        .number(flow.ideal.0)
-        .ratio(slow)
-        .number(flow.end.is_some().into())
-        .number(flow.received)
-        .perhaps(flow.stopped.map(|at| at.0))
-        .number(flow.timed.into())
-        .text(names.tag(flow))
-        .text(names.transport(flow))
-        .end(out)
-}
-
 /// Writes `flows.csv`: one line per message, by number.
 ///
 /// # Errors
 /// If `out` cannot be written.
 pub fn flows_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
-    writeln!(out, "{FLOW_COLUMNS}")?;
-    let mut line = Line::default();
-    run.flows
-        .iter()
-        .try_for_each(|flow| flow_line(&mut line, out, flow, run.names(), run.end))
+    tables::flows().csv(out, &run.flows, Look::of(run))
 }
 
-/// A name as a column title writes it: `buffer_full`.
-pub(crate) fn snake(name: &str) -> String {
-    name.replace([' ', '-'], "_")
-}
-
-/// One line of a table while it grows, field by field: a tenth of what the formatter costs, and tables
-/// have millions of numbers.
-#[derive(Default)]
-struct Line(Vec<u8>);
-
-impl Line {
-    fn number(&mut self, number: u64) -> &mut Self {
-        let (mut digits, mut left, mut at) = ([0u8; 20], number, 20);
-        loop {
-            at -= 1;
-            digits[at] = b'0' + u8::try_from(left % 10).expect("a digit");
-            left /= 10;
-            if left == 0 {
-                break;
-            }
-        }
-        self.0.extend_from_slice(&digits[at..]);
-        self.0.push(b',');
-        self
-    }
-
-    fn numbers(&mut self, numbers: &[u64]) -> &mut Self {
-        for &number in numbers {
-            self.number(number);
-        }
-        self
-    }
-
-    /// Nothing where it is not known.
-    fn perhaps(&mut self, number: Option<u64>) -> &mut Self {
-        match number {
-            Some(number) => self.number(number),
-            None => self.text(""),
-        }
-    }
-
-    fn text(&mut self, text: &str) -> &mut Self {
-        if text.contains([',', '"', '\n', '\r']) {
-            // [RFC 4180]
-            self.0.push(b'"');
-            self.0
-                .extend_from_slice(text.replace('"', "\"\"").as_bytes());
-            self.0.push(b'"');
-        } else {
-            self.0.extend_from_slice(text.as_bytes());
-        }
-        self.0.push(b',');
-        self
-    }
-
-    /// Nothing where it is not known.
-    fn ratio(&mut self, ratio: Option<f64>) -> &mut Self {
-        if let Some(ratio) = ratio {
-            write!(self.0, "{ratio}").expect("memory takes every text");
-        }
-        self.0.push(b',');
-        self
-    }
-
-    /// Writes the line and begins another.
-    fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        *self.0.last_mut().expect("a line has a field") = b'\n';
-        out.write_all(&self.0)?;
-        self.0.clear();
-        Ok(())
-    }
-}
-
-/// A column title for each class.
-pub(crate) fn classes(prefix: &str) -> impl Iterator<Item = String> + '_ {
-    Class::ALL
-        .iter()
-        .map(move |class| format!("{prefix}_{}", class.name()))
-}
-
-fn titles(prefix: &str) -> String {
-    classes(prefix).collect::<Vec<_>>().join(",")
-}
-
-/// Writes `ports.csv`: one line per link, by number.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn ports_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
-    port_lines(out, &run.ports, active_span(run))
-}
-
-/// Writes `ports`, which were looked at for `span`.
-fn port_lines(out: &mut dyn Write, ports: &[PortRow], span: Span) -> io::Result<()> {
-    let reasons: Vec<String> = DropReason::ALL
-        .iter()
-        .map(|reason| format!("dropped_by_{}", snake(reason.name())))
-        .collect();
-    writeln!(
-        out,
-        "link,from,to,from_tier,to_tier,rate_bps,utilisation,queue_max,credits_max,marked,\
-         {},{},{},{},{},{}",
-        titles("packets"),
-        titles("bytes"),
-        titles("dropped"),
-        reasons.join(","),
-        titles("lost"),
-        titles("copied"),
-    )?;
-    let mut line = Line::default();
-    for port in ports {
-        line.number(port.link.into())
-            .text(&port.from)
-            .text(&port.to)
-            .number(port.from_tier.into())
-            .number(port.to_tier.into())
-            .number(port.rate.0)
-            .ratio(Some(utilisation(port, span)))
-            .number(port.queue_max)
-            .number(port.credits_max.into())
-            .number(port.marked)
-            .numbers(port.packets.as_slice())
-            .numbers(port.bytes.as_slice())
-            .numbers(port.dropped.as_slice())
-            .numbers(port.drop_reasons.as_slice())
-            .numbers(port.lost.as_slice())
-            .numbers(port.copied.as_slice())
-            .end(out)?;
-    }
-    Ok(())
-}
-
-/// Samples of ports that say something new.
-pub(crate) fn news(run: &RunRecord) -> impl Iterator<Item = &PortSeriesRow> {
-    let none = (0, 0, ByClass::default(), 0, ByClass::default());
-    let mut before = vec![none; run.ports.len()];
-    run.port_series.iter().filter(move |row| {
-        let now = (row.queue, row.credits, row.sent, row.marked, row.dropped);
-        std::mem::replace(&mut before[row.link as usize], now) != now
-    })
-}
-
-/// Writes `series.csv`: samples of ports, by (time, link). A sample that says what the port's line
-/// before it says is left out, and so are those before anything was sent or waited: between its
-/// lines a port stays as it was. Nine of ten samples say nothing new.
+/// Writes `series.csv`: samples of ports that say something new, by (time, link).
 ///
 /// # Errors
 /// If `out` cannot be written.
 pub fn series_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
-    let (sent, dropped) = (titles("sent"), titles("dropped"));
-    writeln!(out, "at_ps,link,queue,credits,{sent},marked,{dropped}")?;
-    let mut line = Line::default();
-    news(run).try_for_each(|row| {
-        line.number(row.at.0)
-            .number(row.link.into())
-            .number(row.queue)
-            .number(row.credits.into())
-            .numbers(row.sent.as_slice())
-            .number(row.marked)
-            .numbers(row.dropped.as_slice())
-            .end(out)
-    })
-}
-
-/// Writes `flow-series.csv`: one line per sample of a connection, by (time, connection).
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn flow_series_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
-    writeln!(out, "at_ps,conn,received")?;
-    let mut line = Line::default();
-    run.flow_series.iter().try_for_each(|row| {
-        line.number(row.at.0)
-            .number(row.conn.into())
-            .number(row.received)
-            .end(out)
-    })
+    tables::series().csv(out, tables::news(run), Look::of(run))
 }
 
 /// Address that the HPCC simulator gives to node `id`. [HPCC artefact, qbb.h]

@@ -1,7 +1,7 @@
 //! The folder of a run while it is being written: by one run at a time, and never over what somebody
 //! else put there.
 
-use crate::files::{self, FLOW_COLUMNS, FLOWS_PARTIAL, FileError, META};
+use crate::files::{self, FLOWS_PARTIAL, FileError, META};
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -162,10 +162,11 @@ fn of_a_run(dir: &Path) -> bool {
     let begun = || {
         let mut text = Vec::new();
         let file = File::open(dir.join(FLOWS_PARTIAL)).ok()?;
-        let most = FLOW_COLUMNS.len() as u64;
+        let titles = crate::tables::flows().titles();
+        let most = titles.len() as u64;
         file.take(most).read_to_end(&mut text).ok()?;
         // A full disk may have cut it short.
-        Some(FLOW_COLUMNS.as_bytes().starts_with(&text))
+        Some(titles.as_bytes().starts_with(&text))
     };
     RunFolder::is_marked(dir)
         || files::made(dir).is_some()

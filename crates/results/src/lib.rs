@@ -18,6 +18,7 @@ mod record;
 pub mod stats;
 mod summary;
 pub mod table;
+pub mod tables;
 mod threshold;
 pub mod trace;
 mod unit;

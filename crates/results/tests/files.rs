@@ -390,3 +390,83 @@ fn a_mark_that_outlived_its_run_goes_with_the_next_one() {
     drop(claim(&dir));
     assert!(!RunFolder::is_marked(&dir) && made(&dir).is_some());
 }
+
+#[cfg(feature = "parquet")]
+#[test]
+fn csv_and_parquet_have_the_same_columns_with_the_same_values() {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
+    use arrow_array::{Array, ArrayRef};
+    let text_of = |column: &ArrayRef, row: usize| {
+        if column.is_null(row) {
+            return String::new();
+        }
+        let flag = || Some(u8::from(column.as_boolean_opt()?.value(row)).to_string());
+        let wide = || {
+            Some(
+                column
+                    .as_primitive_opt::<UInt64Type>()?
+                    .value(row)
+                    .to_string(),
+            )
+        };
+        let narrow = || {
+            Some(
+                column
+                    .as_primitive_opt::<UInt32Type>()?
+                    .value(row)
+                    .to_string(),
+            )
+        };
+        let ps = || {
+            Some(
+                column
+                    .as_primitive_opt::<Int64Type>()?
+                    .value(row)
+                    .to_string(),
+            )
+        };
+        let ratio = || {
+            Some(
+                column
+                    .as_primitive_opt::<Float64Type>()?
+                    .value(row)
+                    .to_string(),
+            )
+        };
+        let text = || Some(column.as_string_opt::<i32>()?.value(row).to_owned());
+        let found = flag()
+            .or_else(wide)
+            .or_else(narrow)
+            .or_else(ps)
+            .or_else(ratio);
+        found.or_else(text).unwrap()
+    };
+    let mut run = common::cut_off(300);
+    run.tags.fill("plain".to_owned()); // no quotes
+    let mut csv = Vec::new();
+    results::files::flows_csv(&mut csv, &run).unwrap();
+    let csv = String::from_utf8(csv).unwrap();
+    let mut lines = csv.lines();
+    let (_, table) = results::columns::tables(&run).swap_remove(0);
+    let titles: Vec<_> = lines.next().unwrap().split(',').collect();
+    let schema = table.schema();
+    let names: Vec<_> = schema
+        .fields()
+        .iter()
+        .map(|field| field.name().as_str())
+        .collect();
+    assert_eq!(titles, names);
+    let (mut rows, mut empty) = (0, 0);
+    for (row, line) in lines.enumerate() {
+        for (cell, column) in line.split(',').zip(table.columns()) {
+            empty += usize::from(cell.is_empty() && column.is_null(row));
+            assert_eq!(cell, text_of(column, row), "row {row}");
+        }
+        rows += 1;
+    }
+    assert!(
+        rows == table.num_rows() && empty > 0,
+        "{rows} rows, {empty} of them empty"
+    );
+}

@@ -246,8 +246,38 @@ pub fn markdown(transports: &Registry) -> String {
                 cell(p.source)
             );
         }
+        let counters = transport.counters().iter();
+        let list: Vec<String> = counters
+            .map(|own| format!("`counters.{}` ({})", own.name, own.unit))
+            .collect();
+        if !list.is_empty() {
+            let _ = writeln!(out, "\nIt counts {}.", list.join(", "));
+        }
+    }
+    out.push_str("\n## Tables of a run\n\nEach as `.csv`, `.parquet` and in Python.\n");
+    for table in results::tables::dictionary(transports.iter().flat_map(Transport::counters)) {
+        let _ = writeln!(
+            out,
+            "\n### `{}`\n\n{}\n\n| column | meaning |\n| --- | --- |",
+            table.name, table.about
+        );
+        for (name, meaning) in table.columns {
+            let _ = writeln!(out, "| `{name}` | {} |", cell(&meaning));
+        }
     }
     out
+}
+
+/// What a column of a run's tables says; `None` where there is no such column.
+fn explain_column(table: &str, column: &str, transports: &Registry) -> Option<String> {
+    let own = transports.iter().flat_map(Transport::counters);
+    let tables = results::tables::dictionary(own).into_iter();
+    let table = tables.into_iter().find(|of| of.name == table)?;
+    let (name, meaning) = table.columns.iter().find(|(name, _)| name == column)?;
+    Some(format!(
+        "{}.{name}\n\n  {meaning}\n  {}\n",
+        table.name, table.about
+    ))
 }
 
 /// A name as a TOML key.
@@ -321,6 +351,11 @@ fn absent(field: &Field, markdown: bool) -> String {
 /// The name is not known; the text says what was perhaps meant.
 pub fn explain(name: &str, transports: &Registry) -> Result<String, String> {
     let parts: Vec<&str> = name.split('.').collect();
+    if let [table, column] = parts[..]
+        && let Some(text) = explain_column(table, column, transports)
+    {
+        return Ok(text);
+    }
     if let Some(["transport", rest @ ..]) = parts.get(..).filter(|p| p.len() > 1) {
         let rest = rest.join(".").replace('"', "");
         if let Some(text) = explain_transport(&rest, transports) {

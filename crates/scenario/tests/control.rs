@@ -75,3 +75,26 @@ fn a_threshold_may_ask_for_what_the_transport_counts_and_for_nothing_else() {
         "{none}"
     );
 }
+
+#[test]
+fn what_a_transport_declares_is_a_column_and_is_empty_where_another_counts() {
+    let text = format!(
+        "{PAIR}[[workload]]\nkind = \"incast\"\nsenders = 1\nsize = \"3KB\"\n[[workload]]\nkind = \
+         \"incast\"\nsenders = 1\nsize = \"3KB\"\ntransport = \"dctcp\"\n"
+    );
+    let run = load_text("a.toml", &text, &[])
+        .and_then(Scenario::assemble)
+        .and_then(|of| of.run(1, "", &mut Alone))
+        .unwrap_or_else(|e| panic!("{e}"));
+    let table = results::tables::hosts(results::tables::own_counters(&run));
+    let mut csv = Vec::new();
+    let look = results::tables::Look::of(&run);
+    table.csv(&mut csv, &run.counts, look).unwrap();
+    assert_eq!(
+        String::from_utf8(csv).unwrap(),
+        "host,transport,data_sent,retransmitted,duplicates,credits_sent,credits_received,credits_wasted,\
+         credits_dropped,timeouts,nonsense,requests,probes,acks,line_lost\n\
+         0,expresspass,0,0,0,3,0,0,0,0,0,0,0,0,0\n0,dctcp,0,0,0,0,0,0,0,0,0,,,,\n\
+         1,expresspass,3,0,0,0,3,0,0,0,0,1,0,0,0\n1,dctcp,3,0,0,0,0,0,0,0,0,,,,\n"
+    );
+}

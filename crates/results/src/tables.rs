@@ -1,0 +1,531 @@
+//! The tables of a run: each column once, for CSV, Parquet, Python, the reference and whoever asks what it means.
+
+use crate::record::{FlowRow, FlowSeriesRow, Names, PortRow, PortSeriesRow, RunRecord};
+use crate::stats::Figure;
+use crate::summary::{active_span, fct, slowdown, utilisation};
+use model::{ByClass, Class, Counter, DropReason, HostCounts, Totals};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use units::{Span, Time};
+
+/// What a column holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A whole number of 8 bits.
+    U8,
+    /// A whole number of 32 bits.
+    U32,
+    /// A whole number of 64 bits.
+    U64,
+    /// A moment or a span in picoseconds. A run lasts less than 106 days, which is where these end.
+    Ps,
+    /// A number with a fraction.
+    Ratio,
+    /// Yes or no; 1 or 0 in CSV.
+    Flag,
+    /// A name.
+    Text,
+}
+
+/// One value; a number of any kind but a ratio.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Cell<'a> {
+    /// It is not known.
+    Nothing,
+    /// A whole number, a moment, a flag.
+    Number(u64),
+    /// A number with a fraction.
+    Ratio(f64),
+    /// A name.
+    Text(&'a str),
+}
+
+impl From<Option<u64>> for Cell<'_> {
+    fn from(number: Option<u64>) -> Self {
+        number.map_or(Self::Nothing, Self::Number)
+    }
+}
+
+/// What rows are read with.
+#[derive(Clone, Copy, Debug)]
+pub struct Look<'a> {
+    /// What rows name by number.
+    pub names: Names<'a>,
+    /// When the run ended; never, while it runs.
+    pub end: Time,
+    /// How long ports were looked at.
+    pub span: Span,
+}
+
+impl<'a> Look<'a> {
+    /// At a whole run.
+    pub fn of(run: &'a RunRecord) -> Self {
+        Self {
+            names: run.names(),
+            end: run.end,
+            span: active_span(run),
+        }
+    }
+}
+
+type Get<R> = dyn for<'a> Fn(&'a R, &Look<'a>) -> Cell<'a> + Send + Sync;
+
+/// One column.
+pub struct Column<R> {
+    /// Its title.
+    pub name: String,
+    /// What it holds.
+    pub kind: Kind,
+    /// Whether a value may be missing.
+    pub optional: bool,
+    /// What it says, with its unit.
+    pub meaning: String,
+    get: Box<Get<R>>,
+}
+
+impl<R> Column<R> {
+    /// The value in `row`.
+    pub fn get<'a>(&self, row: &'a R, look: &Look<'a>) -> Cell<'a> {
+        (self.get)(row, look)
+    }
+}
+
+/// Columns in their order.
+pub struct Table<R>(pub Vec<Column<R>>);
+
+impl<R: 'static> Table<R> {
+    fn add(
+        &mut self,
+        name: impl Into<String>,
+        kind: Kind,
+        meaning: impl Into<String>,
+        get: impl for<'a> Fn(&'a R, &Look<'a>) -> Cell<'a> + Send + Sync + 'static,
+    ) {
+        self.0.push(Column {
+            name: name.into(),
+            kind,
+            optional: false,
+            meaning: meaning.into(),
+            get: Box::new(get),
+        });
+    }
+
+    fn number(&mut self, name: &str, kind: Kind, meaning: &str, get: fn(&R) -> u64) {
+        self.add(name, kind, meaning, move |row, _| Cell::Number(get(row)));
+    }
+
+    /// One that may be missing.
+    fn perhaps(&mut self, name: &str, meaning: &str, get: fn(&R, &Look<'_>) -> Option<u64>) {
+        self.add(name, Kind::Ps, meaning, move |row, look| {
+            get(row, look).into()
+        });
+        self.last_is_optional();
+    }
+
+    fn last_is_optional(&mut self) {
+        self.0.last_mut().expect("one was added").optional = true;
+    }
+
+    /// One column per class.
+    fn by_class(&mut self, prefix: &str, meaning: &str, get: fn(&R) -> &ByClass<u64>) {
+        for class in Class::ALL {
+            let name = format!("{prefix}_{}", class.name());
+            let meaning = format!("{meaning}: class {}.", class.name());
+            self.add(name, Kind::U64, meaning, move |row, _| {
+                Cell::Number(get(row)[class])
+            });
+        }
+    }
+
+    /// The titles, as the first line of a CSV file has them.
+    pub fn titles(&self) -> String {
+        let names: Vec<&str> = self.0.iter().map(|column| column.name.as_str()).collect();
+        names.join(",")
+    }
+
+    /// Writes titles and rows as CSV.
+    ///
+    /// # Errors
+    /// If `out` cannot be written.
+    pub fn csv<'a>(
+        &self,
+        out: &mut dyn Write,
+        rows: impl IntoIterator<Item = &'a R>,
+        look: Look<'a>,
+    ) -> io::Result<()>
+    where
+        R: 'a,
+    {
+        writeln!(out, "{}", self.titles())?;
+        self.csv_rows(out, rows, look)
+    }
+
+    /// Writes rows as CSV.
+    ///
+    /// # Errors
+    /// If `out` cannot be written.
+    pub fn csv_rows<'a>(
+        &self,
+        out: &mut dyn Write,
+        rows: impl IntoIterator<Item = &'a R>,
+        look: Look<'a>,
+    ) -> io::Result<()>
+    where
+        R: 'a,
+    {
+        let mut line = Line::default();
+        for row in rows {
+            for column in &self.0 {
+                line.cell(column.get(row, &look));
+            }
+            line.end(out)?;
+        }
+        Ok(())
+    }
+}
+
+/// One row per message, by number: `flows`. What an unfinished one has taken by the end of the run is its
+/// completion time; nothing while the run goes on.
+pub fn flows() -> Table<FlowRow> {
+    let mut t = Table::<FlowRow>(Vec::new());
+    t.number(
+        "flow_id",
+        Kind::U32,
+        "The message's number in the traffic.",
+        |r| r.message.into(),
+    );
+    t.number("conn", Kind::U32, "Its connection.", |r| r.conn.into());
+    t.number("src", Kind::U32, "The host that sends it.", |r| {
+        r.src.into()
+    });
+    t.number("dst", Kind::U32, "The host that receives it.", |r| {
+        r.dst.into()
+    });
+    t.number(
+        "size",
+        Kind::U64,
+        "Bytes; less than asked where it was stopped.",
+        |r| r.size,
+    );
+    t.perhaps("start_ps", "When the sender was told to send.", |r, _| {
+        Some(r.start?.0)
+    });
+    t.perhaps(
+        "end_ps",
+        "When it counts as finished, by `run.fct`.",
+        |r, _| Some(r.end?.0),
+    );
+    t.perhaps(
+        "fct_ps",
+        "Completion time; of an unfinished one, what it has taken by the end of the run.",
+        |r, look| known(fct(r, look.end), look),
+    );
+    t.number(
+        "ideal_ps",
+        Kind::Ps,
+        "The time that it would take in an idle network.",
+        |r| r.ideal.0,
+    );
+    t.add(
+        "slowdown",
+        Kind::Ratio,
+        "Completion time over that in an idle network.",
+        |r, look| known(slowdown(r, look.end), look).map_or(Cell::Nothing, Cell::Ratio),
+    );
+    t.last_is_optional();
+    t.number("finished", Kind::Flag, "Whether it ended.", |r| {
+        r.end.is_some().into()
+    });
+    t.number(
+        "received",
+        Kind::U64,
+        "Bytes that the receiver had when the run ended.",
+        |r| r.received,
+    );
+    t.perhaps(
+        "stopped_ps",
+        "When the receiver heard that the sender was done. [xpass artefact]",
+        |r, _| Some(r.stopped?.0),
+    );
+    t.number(
+        "timed",
+        Kind::Flag,
+        "Whether the scenario gives it a time to stop: it has no completion time then.",
+        |r| r.timed.into(),
+    );
+    t.add(
+        "tag",
+        Kind::Text,
+        "Its tag; empty where it has none.",
+        |r, look| Cell::Text(look.names.tag(r)),
+    );
+    t.add("transport", Kind::Text, "Its transport.", |r, look| {
+        Cell::Text(look.names.transport(r))
+    });
+    t
+}
+
+/// A figure, unless it grows while the run goes on.
+fn known<T>(figure: Option<Figure<T>>, look: &Look<'_>) -> Option<T> {
+    let figure = figure.filter(|of| !of.at_least || look.end != Time::NEVER)?;
+    Some(figure.value)
+}
+
+/// One row per link, by number: `ports`.
+pub fn ports() -> Table<PortRow> {
+    let mut t = Table::<PortRow>(Vec::new());
+    t.number("link", Kind::U32, "The link's number.", |r| r.link.into());
+    t.add(
+        "from",
+        Kind::Text,
+        "The node that sends.",
+        |r: &PortRow, _| Cell::Text(&r.from),
+    );
+    t.add(
+        "to",
+        Kind::Text,
+        "The node that receives.",
+        |r: &PortRow, _| Cell::Text(&r.to),
+    );
+    t.number(
+        "from_tier",
+        Kind::U8,
+        "Tier of the sending node: host 0, ToR 1, aggregation 2, core 3.",
+        |r| r.from_tier.into(),
+    );
+    t.number("to_tier", Kind::U8, "Tier of the receiving node.", |r| {
+        r.to_tier.into()
+    });
+    t.number(
+        "rate_bps",
+        Kind::U64,
+        "Rate of the link, in bits per second.",
+        |r| r.rate.0,
+    );
+    t.add(
+        "utilisation",
+        Kind::Ratio,
+        "Share of the run's active time in which the line was busy.",
+        |r, look| Cell::Ratio(utilisation(r, look.span)),
+    );
+    t.number(
+        "queue_max",
+        Kind::U64,
+        "Most bytes of data that waited at once; at a plain FIFO with what was left of the frame on the line.",
+        |r| r.queue_max,
+    );
+    t.number(
+        "credits_max",
+        Kind::U32,
+        "Most credits that waited at once.",
+        |r| r.credits_max.into(),
+    );
+    t.number("marked", Kind::U64, "Packets that left marked.", |r| {
+        r.marked
+    });
+    t.by_class("packets", "Packets put on the line", |r| &r.packets);
+    t.by_class("bytes", "Bytes put on the line", |r| &r.bytes);
+    t.by_class("dropped", "Packets dropped at the port", |r| &r.dropped);
+    for reason in DropReason::ALL {
+        let name = format!("dropped_by_{}", reason.name().replace([' ', '-'], "_"));
+        let meaning = format!("Packets dropped at the port: {}.", reason.name());
+        t.add(name, Kind::U64, meaning, move |r: &PortRow, _| {
+            Cell::Number(r.drop_reasons[reason])
+        });
+    }
+    t.by_class("lost", "Packets lost to a fault on the line", |r| &r.lost);
+    t.by_class("copied", "Copies that a fault added", |r| &r.copied);
+    t
+}
+
+/// One row per sample of a port that says something new, by (time, link): `series`.
+pub fn series() -> Table<PortSeriesRow> {
+    let mut t = Table::<PortSeriesRow>(Vec::new());
+    t.number("at_ps", Kind::Ps, "The moment.", |r| r.at.0);
+    t.number("link", Kind::U32, "The port's link.", |r| r.link.into());
+    t.number("queue", Kind::U64, "Bytes of data that wait.", |r| r.queue);
+    t.number("credits", Kind::U32, "Credits that wait.", |r| {
+        r.credits.into()
+    });
+    t.by_class("sent", "Bytes sent since the run began", |r| &r.sent);
+    t.number(
+        "marked",
+        Kind::U64,
+        "Packets marked since the run began.",
+        |r| r.marked,
+    );
+    t.by_class("dropped", "Packets dropped since the run began", |r| {
+        &r.dropped
+    });
+    t
+}
+
+/// One row per sample of a connection, by (time, connection): `flow-series`.
+pub fn flow_series() -> Table<FlowSeriesRow> {
+    let mut t = Table::<FlowSeriesRow>(Vec::new());
+    t.number("at_ps", Kind::Ps, "The moment.", |r| r.at.0);
+    t.number("conn", Kind::U32, "The connection.", |r| r.conn.into());
+    t.number(
+        "received",
+        Kind::U64,
+        "Bytes that its receivers accepted since the run began.",
+        |r| r.received,
+    );
+    t
+}
+
+/// One row per host and transport: `hosts`. `own` are the counters that the transports declare: one that a
+/// transport does not count is missing in its rows.
+pub fn hosts<'c>(own: impl IntoIterator<Item = &'c Counter>) -> Table<HostCounts> {
+    let mut t = Table::<HostCounts>(Vec::new());
+    t.number("host", Kind::U32, "The host.", |r| r.host.into());
+    t.add(
+        "transport",
+        Kind::Text,
+        "The transport.",
+        |r: &HostCounts, look| {
+            let name = look.names.transports.get(usize::from(r.transport));
+            Cell::Text(name.map_or("", String::as_str))
+        },
+    );
+    for (place, counter) in Totals::ALL.iter().enumerate() {
+        t.add(
+            counter.name,
+            Kind::U64,
+            described(counter),
+            move |r: &HostCounts, _| Cell::Number(r.totals.values()[place]),
+        );
+    }
+    let mut names = BTreeMap::new();
+    for counter in own {
+        if names.insert(counter.name, ()).is_some() {
+            continue;
+        }
+        let name = counter.name;
+        t.add(
+            name,
+            Kind::U64,
+            described(counter),
+            move |r: &HostCounts, _| {
+                let of = r.own.iter().find(|(counter, _)| counter.name == name);
+                of.map(|&(_, value)| value).into()
+            },
+        );
+        t.last_is_optional();
+    }
+    t
+}
+
+fn described(counter: &Counter) -> String {
+    format!("{} In {}.", counter.meaning, counter.unit)
+}
+
+/// The counters that the transports of `run` declare.
+pub fn own_counters(run: &RunRecord) -> impl Iterator<Item = &'static Counter> + '_ {
+    let all = run.counts.iter().flat_map(|of| &of.own);
+    all.map(|&(counter, _)| counter)
+}
+
+/// What a table is, and each of its columns with what it says.
+pub struct Described {
+    /// The name of its files: `flows`.
+    pub name: &'static str,
+    /// One row per what.
+    pub about: &'static str,
+    /// Title and meaning of each column.
+    pub columns: Vec<(String, String)>,
+}
+
+/// Every table, for documents; `own` as in [`hosts`].
+pub fn dictionary<'c>(own: impl IntoIterator<Item = &'c Counter>) -> Vec<Described> {
+    fn of<R: 'static>(name: &'static str, about: &'static str, table: Table<R>) -> Described {
+        let columns = table.0.into_iter();
+        Described {
+            name,
+            about,
+            columns: columns
+                .map(|column| (column.name, column.meaning))
+                .collect(),
+        }
+    }
+    vec![
+        of("flows", "One row per message, by number.", flows()),
+        of("ports", "One row per link, by number.", ports()),
+        of(
+            "hosts",
+            "One row per host and transport. What one transport alone counts is empty in the rows of others.",
+            hosts(own),
+        ),
+        of(
+            "series",
+            "One row per sample of a port that says something new, by time and link.",
+            series(),
+        ),
+        of(
+            "flow-series",
+            "One row per sample of a connection, by time and connection.",
+            flow_series(),
+        ),
+    ]
+}
+
+/// Samples of ports that say something new. Nine of ten say nothing new: between its lines a port stays as it
+/// was, and before the first nothing was sent or waited.
+pub(crate) fn news(run: &RunRecord) -> impl Iterator<Item = &PortSeriesRow> {
+    let none = (0, 0, ByClass::default(), 0, ByClass::default());
+    let mut before = vec![none; run.ports.len()];
+    run.port_series.iter().filter(move |row| {
+        let now = (row.queue, row.credits, row.sent, row.marked, row.dropped);
+        std::mem::replace(&mut before[row.link as usize], now) != now
+    })
+}
+
+/// One line of a table while it grows, field by field: a tenth of what the formatter costs, and tables
+/// have millions of numbers.
+#[derive(Default)]
+struct Line(Vec<u8>);
+
+impl Line {
+    fn cell(&mut self, cell: Cell<'_>) {
+        match cell {
+            Cell::Nothing => {}
+            Cell::Number(number) => self.number(number),
+            Cell::Ratio(ratio) => write!(self.0, "{ratio}").expect("memory takes every text"),
+            Cell::Text(text) => self.text(text),
+        }
+        self.0.push(b',');
+    }
+
+    fn number(&mut self, number: u64) {
+        let (mut digits, mut left, mut at) = ([0u8; 20], number, 20);
+        loop {
+            at -= 1;
+            digits[at] = b'0' + u8::try_from(left % 10).expect("a digit");
+            left /= 10;
+            if left == 0 {
+                break;
+            }
+        }
+        self.0.extend_from_slice(&digits[at..]);
+    }
+
+    fn text(&mut self, text: &str) {
+        if text.contains([',', '"', '\n', '\r']) {
+            // [RFC 4180]
+            self.0.push(b'"');
+            self.0
+                .extend_from_slice(text.replace('"', "\"\"").as_bytes());
+            self.0.push(b'"');
+        } else {
+            self.0.extend_from_slice(text.as_bytes());
+        }
+    }
+
+    /// Writes the line and begins another.
+    fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        *self.0.last_mut().expect("a line has a field") = b'\n';
+        out.write_all(&self.0)?;
+        self.0.clear();
+        Ok(())
+    }
+}
