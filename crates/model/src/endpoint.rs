@@ -140,6 +140,31 @@ impl Signal {
         frame
     }
 
+    /// The same for a pause that ends by itself after `lasting`; that ends when it is resumed where that is zero.
+    /// Whole nanoseconds, rounded up, 4 s at most.
+    pub fn frame_for(self, lasting: Span) -> Packet {
+        let mut frame = self.frame();
+        frame.head[1] = u32::try_from(lasting.0.div_ceil(1000)).unwrap_or(u32::MAX);
+        frame
+    }
+
+    /// When the pause that `frame` asks for ends by itself, where it comes in at `now`.
+    pub fn until(frame: &Packet, now: Time) -> Time {
+        match frame.head[1] {
+            0 => Time::NEVER,
+            ns => now.after(Span::ns(ns.into())),
+        }
+    }
+
+    /// What ends this pause; none where it is none.
+    pub fn end(self) -> Option<Self> {
+        match self {
+            Self::PauseFlow(conn) => Some(Self::ResumeFlow(conn)),
+            Self::PausePriority(priority) => Some(Self::ResumePriority(priority)),
+            Self::ResumeFlow(_) | Self::ResumePriority(_) => None,
+        }
+    }
+
     /// What a frame of class [`Class::Link`] says; none where it is no signal.
     pub fn of(frame: &Packet) -> Option<Self> {
         let priority = u8::try_from(frame.head[0])

@@ -18,6 +18,8 @@ pub struct Gates {
     priorities: u8,
     /// When each was resumed last.
     resumed: [Time; 8],
+    /// When the pause of each ends by itself.
+    until: [Time; 8],
     /// Connections that are or were paused, by number.
     flows: Vec<Flow>,
     /// How many of them are.
@@ -32,11 +34,14 @@ struct Flow {
     conn: ConnId,
     /// When it was resumed; none while it is paused.
     resumed: Option<Time>,
+    /// When its pause ends by itself.
+    until: Time,
 }
 
 static OPEN: Gates = Gates {
     priorities: 0,
     resumed: [Time::ZERO; 8],
+    until: [Time::ZERO; 8],
     flows: Vec::new(),
     paused: 0,
     ignored: 0,
@@ -51,9 +56,15 @@ impl Gates {
     /// Heeds a pause or its end; whether that changed anything. A pause is kept for connections that
     /// are not there yet, too, until its end is heard.
     pub fn heed(&mut self, now: Time, signal: Signal) -> bool {
+        self.heed_until(now, signal, Time::NEVER)
+    }
+
+    /// The same of a pause that [`Gates::lapse`] ends at `until`, unless it is asked for again.
+    pub fn heed_until(&mut self, now: Time, signal: Signal, until: Time) -> bool {
         match signal {
             Signal::PausePriority(priority) => {
                 let bit = 1 << (priority & 7);
+                self.until[usize::from(priority & 7)] = until;
                 let changes = self.priorities & bit == 0;
                 self.priorities |= bit;
                 changes
@@ -67,7 +78,7 @@ impl Gates {
                 }
                 changes
             }
-            Signal::PauseFlow(conn) => self.pause(conn),
+            Signal::PauseFlow(conn) => self.pause(conn, until),
             Signal::ResumeFlow(conn) => match self.place(conn) {
                 Ok(at) if self.flows[at].resumed.is_none() => {
                     self.flows[at].resumed = Some(now);
@@ -79,9 +90,22 @@ impl Gates {
         }
     }
 
-    fn pause(&mut self, conn: ConnId) -> bool {
+    /// Ends the pause that `signal` asked for, where its time is over; whether it did.
+    pub fn lapse(&mut self, now: Time, signal: Signal) -> bool {
+        let until = match signal {
+            Signal::PausePriority(priority) => Some(self.until[usize::from(priority & 7)]),
+            Signal::PauseFlow(conn) => self.place(conn).ok().map(|at| self.flows[at].until),
+            Signal::ResumeFlow(_) | Signal::ResumePriority(_) => None,
+        };
+        let over = until.is_some_and(|until| until <= now);
+        let end = signal.end().filter(|_| over);
+        end.is_some_and(|end| self.heed(now, end))
+    }
+
+    fn pause(&mut self, conn: ConnId, until: Time) -> bool {
         match self.place(conn) {
             Ok(at) => {
+                self.flows[at].until = until;
                 if self.flows[at].resumed.take().is_none() {
                     return false;
                 }
@@ -96,8 +120,12 @@ impl Gates {
                     self.flows.retain(|flow| flow.resumed.is_none());
                     at = self.flows.partition_point(|flow| flow.conn < conn);
                 }
-                let resumed = None;
-                self.flows.insert(at, Flow { conn, resumed });
+                let flow = Flow {
+                    conn,
+                    resumed: None,
+                    until,
+                };
+                self.flows.insert(at, flow);
             }
         }
         self.paused += 1;
@@ -238,6 +266,23 @@ mod tests {
         assert_eq!(gates.excuse_all(Time(7500), 1, wait), None);
         gates.heed(Time(8000), Signal::ResumePriority(0));
         assert_eq!(gates.excuse(Time(8099), conn, 0, wait), Some(Time(8100)));
+    }
+
+    #[test]
+    fn a_pause_that_is_not_asked_for_again_ends_by_itself() {
+        let conn = ConnId(7);
+        for pause in [Signal::PauseFlow(conn), Signal::PausePriority(0)] {
+            let mut gates = Gates::default();
+            assert!(gates.heed_until(Time(10), pause, Time(100)));
+            assert!(!gates.lapse(Time(99), pause) && !gates.may_send(conn, 0));
+            assert!(!gates.heed_until(Time(99), pause, Time(200)), "again");
+            assert!(!gates.lapse(Time(100), pause) && !gates.may_send(conn, 0));
+            assert!(gates.lapse(Time(200), pause) && gates.may_send(conn, 0));
+            assert!(!gates.lapse(Time(200), pause), "twice");
+            gates.heed(Time(300), pause);
+            assert!(!gates.lapse(Time(1 << 60), pause), "this one has no end");
+            gates.check();
+        }
     }
 
     #[test]

@@ -17,6 +17,10 @@ pub(crate) enum Action {
     Send(u32),
     /// Stops sending on the connection of a message.
     Stop(u32),
+    /// A pause of this priority may be over.
+    LapsePriority(u8),
+    /// A pause of this connection may be over.
+    LapseFlow(u32),
 }
 
 /// Connections and messages, by host and by connection; results are written by their owners.

@@ -31,6 +31,9 @@ pub(crate) struct Host {
     gates: Gates,
     /// Frames below this size are looked at before they leave: all of them where something is paused.
     suspect: u16,
+    /// How long gates were closed until the last time that all opened, and since when some are.
+    paused: Span,
+    closed_since: Option<Time>,
     /// Its egress link.
     link: u32,
     /// When its line is idle again; long ago where a queue lies before it.
@@ -74,6 +77,8 @@ impl Host {
             delay: link.1.delay,
             gates: Gates::default(),
             suspect: FRAME_SMALLEST,
+            paused: Span::ZERO,
+            closed_since: None,
             link: link.0,
             free_at: Time::ZERO,
             queue: queue.map(Box::new),
@@ -144,12 +149,8 @@ impl Host {
     #[inline(never)]
     fn arrive_unusual(&mut self, now: Time, packet: &Packet, book: &Book<'_>, log: &mut Log) {
         if packet.class() == Class::Link {
-            if let Some(signal) = Signal::of(packet)
-                && self.gates.heed(now, signal)
-            {
-                let closed = self.gates.any_closed();
-                self.suspect = if closed { u16::MAX } else { FRAME_SMALLEST };
-                self.call(now, book, log, |endpoint, cx| endpoint.on_gates(cx));
+            if let Some(signal) = Signal::of(packet) {
+                self.heed(now, signal, Signal::until(packet, now), book, log);
             }
         } else if self.endpoint.accepts(packet) {
             self.call(now, book, log, |endpoint, cx| {
@@ -157,6 +158,56 @@ impl Host {
             });
         } else {
             self.unwanted[packet.class()] += 1;
+        }
+    }
+
+    /// Heeds a pause that ends at `until` by itself, or the end of one.
+    fn heed(&mut self, now: Time, signal: Signal, until: Time, book: &Book<'_>, log: &mut Log) {
+        let lapse = match signal {
+            Signal::PausePriority(priority) => Some(Action::LapsePriority(priority)),
+            Signal::PauseFlow(conn) => Some(Action::LapseFlow(conn.0)),
+            Signal::ResumePriority(_) | Signal::ResumeFlow(_) => None,
+        };
+        if let Some(lapse) = lapse.filter(|_| until < Time::NEVER) {
+            self.later.push(Reverse((until, lapse)));
+            self.action_at = self.action_at.min(until);
+        }
+        if self.gates.heed_until(now, signal, until) {
+            self.gates_moved(now, book, log);
+        }
+    }
+
+    /// Ends a pause whose time is over.
+    fn lapse(&mut self, now: Time, signal: Signal, book: &Book<'_>, log: &mut Log) {
+        if self.gates.lapse(now, signal) {
+            self.gates_moved(now, book, log);
+        }
+    }
+
+    fn gates_moved(&mut self, now: Time, book: &Book<'_>, log: &mut Log) {
+        let closed = self.gates.any_closed();
+        self.suspect = if closed { u16::MAX } else { FRAME_SMALLEST };
+        match (self.closed_since, closed) {
+            (None, true) => self.closed_since = Some(now),
+            (Some(since), false) => {
+                self.paused += now.since(since);
+                self.closed_since = None;
+            }
+            (None, false) | (Some(_), true) => {}
+        }
+        self.call(now, book, log, |endpoint, cx| endpoint.on_gates(cx));
+    }
+
+    /// Pauses of flows that it did not heed because it knew too many others.
+    pub(crate) fn ignored(&self) -> u64 {
+        self.gates.ignored()
+    }
+
+    /// At the end of a run: gates that are closed were so until `now`.
+    pub(crate) fn close_books(&mut self, now: Time) {
+        if let Some(since) = &mut self.closed_since {
+            self.paused += now.since(*since);
+            *since = now;
         }
     }
 
@@ -294,6 +345,7 @@ impl Host {
             None => Counters {
                 packets: self.sent.packets(),
                 bytes: self.sent.bytes(),
+                paused: self.paused,
                 ..Counters::default()
             },
         }
@@ -362,6 +414,12 @@ impl Host {
             Action::Stop(number) => {
                 let conn = ConnId(book.message(number).conn);
                 self.call(now, book, log, |endpoint, cx| endpoint.cancel(cx, conn));
+            }
+            Action::LapsePriority(priority) => {
+                self.lapse(now, Signal::PausePriority(priority), book, log);
+            }
+            Action::LapseFlow(conn) => {
+                self.lapse(now, Signal::PauseFlow(ConnId(conn)), book, log);
             }
         }
     }

@@ -21,6 +21,7 @@ mod setup;
 mod sort;
 mod trace;
 mod trigger;
+mod waits;
 mod ways;
 pub mod window_transport;
 mod worker;

@@ -4,6 +4,7 @@ use crate::count::Window;
 use crate::net::World;
 use crate::node::{Kind, Log, Node};
 use crate::setup::{Outcome, PortCounters, STUCK_MAX, Setup};
+use crate::waits;
 use model::{ByClass, Class, DropReason, Endpoint, HostCounts, Totals};
 use std::collections::BTreeMap;
 use switching::Counters;
@@ -87,7 +88,21 @@ pub(crate) fn close(
     let mut hosts = Vec::new();
     let mut accepted = BTreeMap::new();
     window.finish(&mut nodes);
+    let (held, deadlock) = waits::of(&setup.topology, &nodes);
+    let (mut ignored, mut control) = (0, BTreeMap::new());
     for mut node in nodes {
+        match &mut node.kind {
+            Kind::Host(host) => {
+                host.close_books(stop.at);
+                ignored += host.ignored();
+            }
+            Kind::Switch(node) => {
+                node.switch
+                    .ports
+                    .iter_mut()
+                    .for_each(|port| port.close_books(stop.at));
+            }
+        }
         count(&node, &mut ports);
         digest = (digest ^ node.digest)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -114,6 +129,9 @@ pub(crate) fn close(
             }
             Kind::Switch(node) => {
                 node.switch.check();
+                node.switch.count(&mut |name, more| {
+                    *control.entry(name).or_default() += more;
+                });
                 let (unreachable, expired) = node.switch.lost();
                 ledgers[Class::Link].received += node.switch.heard();
                 for class in Class::ALL {
@@ -163,6 +181,10 @@ pub(crate) fn close(
         end: stop.at,
         interrupted: stop.interrupted,
         idle: stop.idle,
+        deadlock,
+        held,
+        ignored,
+        counts: control,
         accepted,
     }
 }
@@ -218,6 +240,7 @@ fn note(slot: &mut PortCounters, counters: &Counters) {
     slot.marked = counters.marked;
     slot.queue_max = counters.queue_max;
     slot.credits_max = counters.credits_max;
+    (slot.pauses, slot.paused) = (counters.pauses, counters.paused);
 }
 
 fn check_messages(setup: &Setup<'_>, world: &World<'_>, logs: &[Log]) -> Result<(), String> {
@@ -318,6 +341,8 @@ mod tag {
     pub(super) const MARKED: u16 = 0x0102;
     pub(super) const QUEUE_MAX: u16 = 0x0103;
     pub(super) const CREDITS_MAX: u16 = 0x0104;
+    pub(super) const PAUSES: u16 = 0x0105;
+    pub(super) const PAUSED: u16 = 0x0106;
     pub(super) const PACKETS: u16 = 0x1000;
     pub(super) const BYTES: u16 = 0x1100;
     pub(super) const DROPPED: u16 = 0x1200;
@@ -358,6 +383,8 @@ fn fingerprint(
         facts.add(tag::MARKED, port.marked);
         facts.add(tag::QUEUE_MAX, port.queue_max);
         facts.add(tag::CREDITS_MAX, port.credits_max.into());
+        facts.add(tag::PAUSES, port.pauses);
+        facts.add(tag::PAUSED, port.paused.0);
         facts.end();
     }
     for ((transport, name), sum) in hashed(hosts) {

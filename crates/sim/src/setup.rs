@@ -185,6 +185,10 @@ pub struct PortCounters {
     pub queue_max: u64,
     /// Most credits that waited at once.
     pub credits_max: u32,
+    /// Pauses that its switch has asked of the neighbour on this link.
+    pub pauses: u64,
+    /// How long at least one of its gates was closed.
+    pub paused: Span,
 }
 
 impl PortCounters {
@@ -204,6 +208,8 @@ impl PortCounters {
             lost: by_class(|port| &port.lost),
             copied: by_class(|port| &port.copied),
             marked: self.marked - before.marked,
+            pauses: self.pauses - before.pauses,
+            paused: Span(self.paused.0 - before.paused.0),
             ..*self
         }
     }
@@ -323,6 +329,14 @@ pub struct Outcome {
     /// Whether it ended by itself: no packet is under way, and nobody waits for a moment or, where all
     /// messages have ended, for none but that of forgetting.
     pub idle: bool,
+    /// At the end: ports that wait for each other in a circle, because of pauses; empty where none do.
+    pub deadlock: Vec<LinkId>,
+    /// At the end: ports at which gates hold packets back.
+    pub held: Vec<LinkId>,
+    /// Pauses of flows that hosts did not heed because they knew too many others.
+    pub ignored: u64,
+    /// What flow controls have counted, by name, over all switches.
+    pub counts: BTreeMap<&'static str, u64>,
     /// Bytes accepted, by connection and receiving host, where somebody counted them.
     pub accepted: BTreeMap<(u32, u32), u64>,
 }

@@ -6,14 +6,21 @@
 //! forwarded. A switch with one makes the choices of all its ports in the order of time.
 
 use crate::discipline::{Gate, GateOf, GateState};
-use model::Packet;
-use units::Time;
+use model::{Packet, Signal};
+use units::{Span, Time};
 
 /// The flow control of one switch.
 pub trait FlowControl: Send {
     /// The queue of the egress port that `packet` must join, if it overrides the classifier's choice.
     fn assign(&mut self, now: Time, passage: &Passage<'_>) -> Option<u8> {
         let _ = (now, passage);
+        None
+    }
+
+    /// Whether a packet may take room in the switch's shared memory, of which `free` bytes are left; none where the
+    /// memory's own rule decides.
+    fn admits(&mut self, passage: &Passage<'_>, free: u64) -> Option<bool> {
+        let _ = (passage, free);
         None
     }
 
@@ -34,6 +41,11 @@ pub trait FlowControl: Send {
     /// The moment that [`FlowControl::deadline`] named has come. It must name a later one now.
     fn on_deadline(&mut self, now: Time, say: &mut Say) {
         let _ = (now, say);
+    }
+
+    /// Names what it has counted, for the sums of a run.
+    fn count(&self, tell: &mut dyn FnMut(&'static str, u64)) {
+        let _ = tell;
     }
 
     /// Panics where an invariant of our own state is broken.
@@ -60,9 +72,33 @@ pub struct Passage<'a> {
 pub struct Say {
     pub(crate) frames: Vec<(u16, Packet)>,
     pub(crate) gates: Vec<(u16, Gate)>,
+    /// Ports at which something was paused anew.
+    pub(crate) pauses: Vec<u16>,
 }
 
 impl Say {
+    /// Asks the neighbour at `port` to pause something that it may send now, for `lasting` or until it is resumed
+    /// where that is zero.
+    pub fn pause(&mut self, port: u16, what: Signal, lasting: Span) {
+        self.pauses.push(port);
+        self.repeat(port, what, lasting);
+    }
+
+    /// Asks once more what [`Say::pause`] has asked.
+    pub fn repeat(&mut self, port: u16, what: Signal, lasting: Span) {
+        self.frame(port, what.frame_for(lasting));
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.frames.is_empty() && self.gates.is_empty() && self.pauses.is_empty()
+    }
+
+    /// Counts a pause that a frame of another form has asked for.
+    pub fn count_pause(&mut self, port: u16) {
+        self.pauses.push(port);
+    }
+
     /// Sends `frame` to the neighbour at `port`, before all that waits there.
     pub fn frame(&mut self, port: u16, frame: Packet) {
         self.frames.push((port, frame));

@@ -91,6 +91,13 @@ impl Form {
     }
 }
 
+impl Form {
+    /// Whether a gate is closed.
+    pub(crate) fn is_gated(&self) -> bool {
+        matches!(self, Self::Queues(queues) if queues.is_gated())
+    }
+}
+
 /// A first-in first-out queue in the port's buffer that drops what has no room.
 fn is_plain(queue: &QueueSpec) -> bool {
     queue.limit == Limit::Port

@@ -53,6 +53,10 @@ pub struct Counters {
     pub queue_max: u64,
     /// Most credits that waited at once.
     pub credits_max: u32,
+    /// Pauses that the switch has asked of the neighbour on this line.
+    pub pauses: u64,
+    /// How long at least one of its own gates was closed.
+    pub paused: Span,
 }
 
 /// One egress port.
@@ -82,6 +86,10 @@ pub struct Port {
     pub sent: Sent,
     dropped: ByClass<u64>,
     drop_reasons: ByReason<u64>,
+    pauses: u64,
+    /// How long gates were closed until the last time that all opened, and since when some are.
+    paused: Span,
+    closed_since: Option<Time>,
 }
 
 impl Port {
@@ -104,6 +112,9 @@ impl Port {
             sent: Sent::default(),
             dropped: ByClass::default(),
             drop_reasons: ByReason::default(),
+            pauses: 0,
+            paused: Span::ZERO,
+            closed_since: None,
         }
     }
 
@@ -290,9 +301,41 @@ impl Port {
         }
     }
 
-    pub(crate) fn gate(&mut self, gate: Gate) {
+    pub(crate) fn gate(&mut self, now: Time, gate: Gate) {
         self.form.gate(gate);
         self.held_back = false; // to be found out anew
+        match (self.closed_since, self.form.is_gated()) {
+            (None, true) => self.closed_since = Some(now),
+            (Some(since), false) => {
+                self.paused += now.since(since);
+                self.closed_since = None;
+            }
+            (None, false) | (Some(_), true) => {}
+        }
+    }
+
+    /// Counts a pause that was asked of the neighbour.
+    pub(crate) fn count_pause(&mut self) {
+        self.pauses += 1;
+    }
+
+    /// At the end of a run: gates that are closed were so until `now`.
+    pub fn close_books(&mut self, now: Time) {
+        if let Some(since) = &mut self.closed_since {
+            self.paused += now.since(*since);
+            *since = now;
+        }
+    }
+
+    /// Packets that gates hold back, each with the port by which it came and whether its own connection is what is
+    /// paused.
+    pub fn held_packets(&self) -> Vec<(&Packet, u16, bool)> {
+        let Form::Queues(queues) = &self.form else {
+            return Vec::new();
+        };
+        let held = queues.held_packets().into_iter();
+        held.map(|(packet, of_flow)| (packet, ingress_of(packet), of_flow))
+            .collect()
     }
 
     /// Keeps a frame of the link's own until the line is idle.
@@ -381,6 +424,8 @@ impl Port {
             bytes: self.sent.bytes(),
             dropped: self.dropped,
             drop_reasons: self.drop_reasons,
+            pauses: self.pauses,
+            paused: self.paused,
             ..Counters::default()
         };
         match &self.form {
@@ -414,6 +459,16 @@ impl Port {
             self.form.check();
         }
     }
+}
+
+/// The port by which a packet came that waits at a switch with a flow control: it is kept in the place of a moment
+/// that is over.
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "the port's number was put there"
+)]
+pub(crate) fn ingress_of(packet: &Packet) -> u16 {
+    packet.at.0 as u16
 }
 
 #[cold]

@@ -178,6 +178,26 @@ impl Queues {
         }
     }
 
+    /// Whether a gate is closed.
+    pub fn is_gated(&self) -> bool {
+        let closed = |queue: &Queue| queue.gate != GateState::Open || queue.store.is_paused();
+        self.queues.iter().any(closed)
+    }
+
+    /// Packets that gates hold back, and whether their own connection is what is paused.
+    pub fn held_packets(&self) -> Vec<(&Packet, bool)> {
+        let of = |queue: &'_ Queue| queue.gate == GateState::Closed;
+        let shut = self.queues.iter().filter(|queue| of(queue));
+        let open = self.queues.iter().filter(|queue| !of(queue));
+        let shut = shut
+            .flat_map(|queue| queue.store.iter())
+            .map(|p| (p, false));
+        let paused = open
+            .flat_map(|queue| queue.store.paused())
+            .map(|p| (p, true));
+        shut.chain(paused).collect()
+    }
+
     /// The queue of the packet that left last.
     pub fn last_queue(&self) -> u8 {
         u8::try_from(self.last).expect("a port has at most 64 queues: PortSpec::check")

@@ -93,6 +93,23 @@ impl Store {
         }
     }
 
+    /// Whether a connection is paused.
+    pub(crate) fn is_paused(&self) -> bool {
+        matches!(self, Self::PerFlow(flows) if !flows.paused.is_empty())
+    }
+
+    /// Packets of paused connections.
+    pub(crate) fn paused(&self) -> Vec<&Packet> {
+        let Self::PerFlow(flows) = self else {
+            return Vec::new();
+        };
+        let waiting = flows
+            .paused
+            .iter()
+            .filter_map(|conn| flows.waiting.get(conn));
+        waiting.flatten().collect()
+    }
+
     pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
         match self {
             Self::Fifo(packets) | Self::Rank(packets) => Box::new(packets.iter()),

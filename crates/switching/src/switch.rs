@@ -9,7 +9,7 @@ use crate::balance::Balancer;
 use crate::discipline::{Dequeue, GateState, Verdict};
 use crate::flow_control::{FlowControl, Passage, Say};
 use crate::form::{Form, Wants};
-use crate::port::Port;
+use crate::port::{Port, ingress_of};
 use crate::queues::Spilled;
 use model::intent::{Balance, Memory, PortSpec, SwitchSpec};
 use model::{ByClass, Class, DropReason, HostId, Packet, Rng};
@@ -192,6 +192,13 @@ impl Switch {
         self.heard
     }
 
+    /// Names what its flow control has counted.
+    pub fn count(&self, tell: &mut dyn FnMut(&'static str, u64)) {
+        if let Some(control) = &self.common.control {
+            control.count(tell);
+        }
+    }
+
     /// A packet has come in by port `ingress`. `alone` says whether no other arrival of this switch has the same
     /// moment.
     #[inline(always)] // once per packet-hop, from one loop: its invariants belong outside it
@@ -345,7 +352,7 @@ impl Switch {
             packet.at = Time(u64::from(ingress));
             queue
         });
-        if !self.common.admits(port, packet) {
+        if !self.common.admits(port, &Passage { packet, ..passage }) {
             port.drop(now, packet, DropReason::Full, out);
             return;
         }
@@ -423,18 +430,30 @@ impl Switch {
         if self.common.control.is_none() {
             return;
         }
-        for (port, gate) in std::mem::take(&mut self.common.say.gates) {
-            self.ports[usize::from(port)].gate(gate);
+        if !self.common.say.is_empty() {
+            self.obey(now);
+        }
+        // What it was told of may have set its deadline.
+        self.quiet_until = self.quiet_until.min(self.common.deadline());
+    }
+
+    #[inline(never)]
+    fn obey(&mut self, now: Time) {
+        let mut said = std::mem::take(&mut self.common.say);
+        for (port, gate) in said.gates.drain(..) {
+            self.ports[usize::from(port)].gate(now, gate);
             if gate.state != GateState::Closed {
                 self.enlist(now, usize::from(port));
             }
         }
-        for (port, frame) in std::mem::take(&mut self.common.say.frames) {
+        for (port, frame) in said.frames.drain(..) {
             self.ports[usize::from(port)].say(frame);
             self.enlist(now, usize::from(port));
         }
-        // What it was told of may have set its deadline.
-        self.quiet_until = self.quiet_until.min(self.common.deadline());
+        for port in said.pauses.drain(..) {
+            self.ports[usize::from(port)].count_pause();
+        }
+        self.common.say = said; // its room is used again
     }
 
     /// Makes every choice before `end`, in time order across ports: where ports look at each other.
@@ -530,14 +549,22 @@ impl Common {
             .is_none_or(|memory| fits(memory, 0, packet.size))
     }
 
-    /// Whether the shared memory, where there is one, has room for `packet` at `port`. Credits have a
+    /// Whether the shared memory, where there is one, has room for a packet at `port`. Credits have a
     /// queue of their own.
     #[inline]
-    fn admits(&self, port: &Port, packet: &Packet) -> bool {
-        self.memory.is_none_or(|memory| {
-            packet.class() == Class::Credit && port.shapes_credits()
-                || fits(memory, port.held(), packet.size)
-        })
+    fn admits(&mut self, port: &Port, passage: &Passage<'_>) -> bool {
+        let (packet, Some(memory)) = (passage.packet, self.memory) else {
+            return true;
+        };
+        if packet.class() == Class::Credit && port.shapes_credits() {
+            return true;
+        }
+        let free = memory.0.saturating_sub(memory.2);
+        let control = self.control.as_mut();
+        match control.and_then(|control| control.admits(passage, free)) {
+            Some(may) => may && u64::from(packet.size) <= free,
+            None => fits(memory, port.held(), packet.size),
+        }
     }
 }
 
@@ -580,13 +607,9 @@ fn choose(port: &mut Port, common: &mut Common, out: &mut impl Outlet) {
         *used = *used + port.held() - before;
     }
     if let Some(control) = &mut common.control {
-        #[allow(
-            clippy::cast_possible_truncation,
-            reason = "the port's number was put there"
-        )]
         let passage = Passage {
             packet: slot,
-            ingress: slot.at.0 as u16,
+            ingress: ingress_of(slot),
             egress: port.number(),
             queue: port.last_queue(),
             held: port.held(),
