@@ -238,6 +238,7 @@ pub(crate) struct ListArgs {
 pub(crate) enum ListKind {
     Scenarios,
     Transports,
+    FlowControls,
     Workloads,
     Topologies,
 }

@@ -21,6 +21,7 @@ pub(crate) fn list(args: &ListArgs, global: &Global, screen: &Screen) -> i32 {
         None => vec![
             ListKind::Scenarios,
             ListKind::Transports,
+            ListKind::FlowControls,
             ListKind::Workloads,
             ListKind::Topologies,
         ],
@@ -56,6 +57,7 @@ fn title(kind: ListKind) -> &'static str {
     match kind {
         ListKind::Scenarios => "scenarios",
         ListKind::Transports => "transports",
+        ListKind::FlowControls => "flow-controls",
         ListKind::Workloads => "workloads",
         ListKind::Topologies => "topologies",
     }
@@ -75,6 +77,11 @@ fn items(kind: ListKind, global: &Global) -> Vec<Item> {
             .transports
             .iter()
             .map(|t| item(t.name(), t.summary()))
+            .collect(),
+        ListKind::FlowControls => global
+            .transports
+            .controls()
+            .map(|c| item(c.name(), c.summary()))
             .collect(),
         ListKind::Workloads => workload::sizes::BUILTINS
             .iter()

@@ -1,7 +1,7 @@
 //! Parameters as one table of keys: what reads them, writes them and documents them.
 
 use super::forms::Takes;
-use crate::{ParamError, Parameter, Transport};
+use crate::{Control, ParamError, Parameter, Transport};
 use model::{Counter, Encap, EndpointConfig, HostId, Totals};
 use toml::{Table, Value};
 use units::Rate;
@@ -160,15 +160,16 @@ fn distance(a: &str, b: &str) -> usize {
 /// # Panics
 /// If one of them does not hold.
 pub fn examine(transport: &dyn Transport) {
+    let read = |table: &Table| Ok(transport.configure(table)?.resolved());
+    let about = (transport.name(), transport.summary());
+    examine_parameters(about, &transport.parameters(), &read);
+    examine_counters(transport);
+}
+
+fn examine_counters(transport: &dyn Transport) {
     let name = transport.name();
-    let read = |text: &str| {
-        let table: Table = text
-            .parse()
-            .unwrap_or_else(|error| panic!("{name}: {text}: {error}"));
-        transport.configure(&table)
-    };
-    assert!(!transport.summary().is_empty(), "{name} has no summary");
-    let factory = read("").unwrap_or_else(|error| panic!("{name}: defaults: {error}"));
+    let factory = transport.configure(&Table::new());
+    let factory = factory.unwrap_or_else(|error| panic!("{name}: defaults: {error}"));
     let line = EndpointConfig::new(HostId(0), Rate::gbps(10), Encap::PAPER);
     let mut reported = Vec::new();
     let mut report = |counter: &'static Counter, _| reported.push(*counter);
@@ -183,29 +184,48 @@ pub fn examine(transport: &dyn Transport) {
         assert!(!shared, "{name}: every transport counts {}", counter.name);
         assert!(!counter.meaning.is_empty(), "{name}: {counter:?}");
     }
-    let default = factory.resolved();
+}
+
+/// What must hold of a flow control's parameters: the same as of a transport's.
+///
+/// # Panics
+/// If it does not hold.
+pub fn examine_control(control: &dyn Control) {
+    let read = |table: &Table| Ok(control.configure(table)?.resolved());
+    let about = (control.name(), control.summary());
+    examine_parameters(about, &control.parameters(), &read);
+}
+
+/// Reads parameters and says what they are then.
+type Resolve<'a> = dyn Fn(&Table) -> Result<Table, ParamError> + 'a;
+
+fn examine_parameters(
+    (name, summary): (&str, &str),
+    parameters: &[Parameter],
+    resolve: &Resolve<'_>,
+) {
+    let read = |text: &str| {
+        let table: Table = text
+            .parse()
+            .unwrap_or_else(|error| panic!("{name}: {text}: {error}"));
+        resolve(&table)
+    };
+    assert!(!summary.is_empty(), "{name} has no summary");
+    let default = read("").unwrap_or_else(|error| panic!("{name}: defaults: {error}"));
     let again =
         read(&default.to_string()).unwrap_or_else(|error| panic!("{name}: resolved: {error}"));
-    assert_eq!(
-        again.resolved(),
-        default,
-        "{name}: resolving twice changes something"
-    );
+    assert_eq!(again, default, "{name}: resolving twice changes something");
     for Parameter {
         key,
         default: text,
         meaning,
         source,
         takes,
-    } in transport.parameters()
+    } in parameters
     {
         let line = format!("{key} = {text}");
-        let factory = read(&line).unwrap_or_else(|error| panic!("{name}: {line}: {error}"));
-        assert_eq!(
-            factory.resolved(),
-            default,
-            "{name}: {line} is not the default"
-        );
+        let found = read(&line).unwrap_or_else(|error| panic!("{name}: {line}: {error}"));
+        assert_eq!(found, default, "{name}: {line} is not the default");
         assert!(!meaning.is_empty() && !source.is_empty(), "{name}: {key}");
         assert!(!takes.to_string().is_empty(), "{name}: {key}");
         let wrong = format!("{key}x = {text}");

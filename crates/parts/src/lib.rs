@@ -1,7 +1,9 @@
 //! What a transport is made of: the organs that transports share, their parameters, and the traits by which
-//! the program knows them. It knows no protocol, so a transport outside this repository needs nothing else.
+//! the program knows them and flow controls. It knows no protocol, so a transport outside this repository needs
+//! nothing else.
 
 pub mod aside;
+mod control;
 pub mod credit_gate;
 pub mod forms;
 pub mod keys;
@@ -13,4 +15,7 @@ pub mod slab;
 pub mod timers;
 mod transport;
 
-pub use transport::{Fabric, Factory, ParamError, Parameter, Refusal, Registry, Transport};
+pub use control::{Control, ControlFactory, Neighbour, Place};
+pub use transport::{
+    Fabric, Factory, NO_CONTROL, ParamError, Parameter, Refusal, Registry, Transport,
+};

@@ -1,5 +1,6 @@
 //! What a transport is to the rest of the program.
 
+use crate::control::Control;
 use crate::forms::Takes;
 use model::intent::{CreditSpec, DropSpec, MarkSpec, PortSpec, QueueSpec, SwitchSpec};
 use model::wire::Codec;
@@ -7,11 +8,17 @@ use model::wire::declared::Layout;
 use model::{Class, Counter, Encap, Endpoint, EndpointConfig, Facts, HostId};
 use units::{Bytes, Rate};
 
-/// The transports that a program knows: a value that `main` hands to every user.
+/// The transports and flow controls that a program knows: a value that `main` hands to every user.
 ///
-/// Your program can add to this list without changing this crate. [ADR 18]
+/// Your program can add to it without changing this crate. [ADR 18]
 #[derive(Clone, Default)]
-pub struct Registry(Vec<&'static dyn Transport>);
+pub struct Registry {
+    transports: Vec<&'static dyn Transport>,
+    controls: Vec<&'static dyn Control>,
+}
+
+/// The word for ports without a flow control.
+pub const NO_CONTROL: &str = "none";
 
 impl Registry {
     /// These, in the order in which tables list them.
@@ -19,8 +26,39 @@ impl Registry {
     /// # Panics
     /// If two have one name.
     pub fn new(transports: &[&'static dyn Transport]) -> Self {
-        let none = Self(Vec::new());
+        let none = Self::default();
         transports.iter().fold(none, |all, one| all.with(*one))
+    }
+
+    /// These, and one more flow control.
+    ///
+    /// # Panics
+    /// If its name is taken.
+    #[must_use]
+    pub fn with_control(mut self, control: &'static dyn Control) -> Self {
+        let name = control.name();
+        assert!(
+            self.control(name).is_none() && name != NO_CONTROL,
+            "two flow controls are called \"{name}\""
+        );
+        self.controls.push(control);
+        self
+    }
+
+    /// The flow control of that name.
+    pub fn control(&self, name: &str) -> Option<&'static dyn Control> {
+        self.controls().find(|control| control.name() == name)
+    }
+
+    /// All flow controls, in the order in which tables list them.
+    pub fn controls(&self) -> impl Iterator<Item = &'static dyn Control> + '_ {
+        self.controls.iter().copied()
+    }
+
+    /// What a scenario may name as its flow control.
+    pub fn control_names(&self) -> Vec<&'static str> {
+        let named = self.controls().map(Control::name);
+        std::iter::once(NO_CONTROL).chain(named).collect()
     }
 
     /// These, and one more.
@@ -34,7 +72,7 @@ impl Registry {
             self.find(name).is_none(),
             "two transports are called \"{name}\""
         );
-        self.0.push(transport);
+        self.transports.push(transport);
         self
     }
 
@@ -45,7 +83,7 @@ impl Registry {
 
     /// All of them, in the order in which tables list them.
     pub fn iter(&self) -> impl Iterator<Item = &'static dyn Transport> + '_ {
-        self.0.iter().copied()
+        self.transports.iter().copied()
     }
 
     /// The headers that they declare, each once.
@@ -69,7 +107,10 @@ impl Registry {
 
 impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.names()).finish()
+        f.debug_list()
+            .entries(self.names())
+            .entries(self.controls().map(Control::name))
+            .finish()
     }
 }
 

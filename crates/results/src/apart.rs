@@ -6,6 +6,7 @@ use crate::stats::{Dist, Figure};
 use crate::summary::{active_span, fct, goodput, line_share, slowdown};
 use model::Class;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use units::Time;
 
 /// Packets of class control: they are never dropped first, and nothing but what they answer paces
@@ -196,4 +197,26 @@ pub(crate) fn transports(run: &RunRecord, counted: &[&FlowRow]) -> Vec<OfTranspo
         }
     };
     names.map(one).collect()
+}
+
+/// What the flow control of all switches did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pauses {
+    /// Its name.
+    pub name: String,
+    /// Pauses that switches have asked for.
+    pub pauses: u64,
+    /// How long gates were closed, summed over ports of switches and hosts.
+    pub paused_ps: u64,
+    /// What it counts besides, by name.
+    pub counts: BTreeMap<String, u64>,
+}
+
+pub(crate) fn pauses(run: &RunRecord) -> Option<Pauses> {
+    run.flow_control.as_ref().map(|control| Pauses {
+        name: control.name.clone(),
+        pauses: run.ports.iter().map(|port| port.pauses).sum(),
+        paused_ps: run.ports.iter().map(|port| port.paused.0).sum(),
+        counts: control.counts.iter().cloned().collect(),
+    })
 }

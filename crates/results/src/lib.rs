@@ -23,13 +23,13 @@ mod threshold;
 pub mod trace;
 mod unit;
 
-pub use apart::{Control, OfTag, OfTransport, OwnCounter};
+pub use apart::{Control, OfTag, OfTransport, OwnCounter, Pauses};
 pub use files::{FileError, FlowWriter, Meta, Output, write_run};
 pub use folder::{ClaimError, RunFolder};
 pub use grid::{Style, beside, wrap};
 pub use record::{
-    Counted, Derived, FlowRow, FlowSeriesRow, Names, PortRow, PortSeriesRow, RunRecord, Status,
-    StuckRow,
+    Counted, Derived, FlowControl, FlowRow, FlowSeriesRow, Names, PortRow, PortSeriesRow,
+    RunRecord, Status, StuckRow,
 };
 pub use summary::{
     CountedSummary, Credits, DerivedSummary, Drops, Goodput, LinkGroup, Messages, Packets,

@@ -58,6 +58,8 @@ pub struct RunRecord {
     pub port_series: Vec<PortSeriesRow>,
     /// Samples of connections, by (time, connection).
     pub flow_series: Vec<FlowSeriesRow>,
+    /// The flow control of its switches, where they have one.
+    pub flow_control: Option<FlowControl>,
     /// Sums over all hosts.
     pub totals: Totals,
     /// What each transport of each host counted, by host and transport.
@@ -204,6 +206,15 @@ pub struct FlowRow {
     pub timed: bool,
 }
 
+/// The flow control of a run, and what it has counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowControl {
+    /// Its name.
+    pub name: String,
+    /// What it counts, by name, over all switches.
+    pub counts: Vec<(String, u64)>,
+}
+
 /// One link's egress port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortRow {
@@ -238,6 +249,10 @@ pub struct PortRow {
     pub queue_max: u64,
     /// Most credits that waited at once.
     pub credits_max: u32,
+    /// Pauses that its switch has asked of the neighbour on this link.
+    pub pauses: u64,
+    /// How long at least one of its gates was closed, by pauses of the neighbour.
+    pub paused: Span,
 }
 
 impl PortRow {

@@ -1,6 +1,6 @@
 //! What came of a run, in numbers: the content of `summary.json`.
 
-use crate::apart::{self, Control, OfTag, OfTransport, OwnCounter};
+use crate::apart::{self, Control, OfTag, OfTransport, OwnCounter, Pauses};
 use crate::record::{FlowRow, PortRow, RunRecord, Status, StuckRow};
 use crate::stats::{Dist, Figure, jain};
 use crate::{backlog, human};
@@ -66,6 +66,9 @@ pub struct Summary {
     /// What ports counted in a window of time, where one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<CountedSummary>,
+    /// What the flow control of switches did, where they have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow_control: Option<Pauses>,
     /// Credits and what became of them.
     pub credits: Credits,
     /// Packets that carry neither data nor a credit.
@@ -409,6 +412,7 @@ impl Summary {
                 drops: drops(&counted.ports),
                 marked: counted.ports.iter().map(|port| port.marked).sum(),
             }),
+            flow_control: apart::pauses(run),
             credits: credits(run),
             control: apart::control(run),
             transports: apart::transports(run, &counted),

@@ -323,6 +323,18 @@ pub fn ports() -> Table<PortRow> {
     t.number("marked", Kind::U64, "Packets that left marked.", |r| {
         r.marked
     });
+    t.number(
+        "pauses",
+        Kind::U64,
+        "Pauses that its switch has asked of the neighbour on this link.",
+        |r| r.pauses,
+    );
+    t.number(
+        "paused_ps",
+        Kind::U64,
+        "How long pauses of the neighbour kept at least one of its gates closed, in picoseconds.",
+        |r| r.paused.0,
+    );
     t.by_class("packets", "Packets put on the line", |r| &r.packets);
     t.by_class("bytes", "Bytes put on the line", |r| &r.bytes);
     t.by_class("dropped", "Packets dropped at the port", |r| &r.dropped);

@@ -152,7 +152,7 @@ const COUNTERS: &str = "counters";
 /// Looks one figure up.
 type Get = fn(&Summary) -> Option<f64>;
 
-const SINGLE: [(&str, Dimension, Get); 16] = [
+const SINGLE: [(&str, Dimension, Get); 17] = [
     ("drops.total", Dimension::Count, |s| {
         Some(s.drops.total as f64)
     }),
@@ -196,6 +196,9 @@ const SINGLE: [(&str, Dimension, Get); 16] = [
     }),
     ("packets.marked", Dimension::Count, |s| {
         Some(s.packets.marked as f64)
+    }),
+    ("pauses", Dimension::Count, |s| {
+        Some(s.flow_control.as_ref().map_or(0.0, |all| all.pauses as f64))
     }),
     ("packets.nonsense", Dimension::Count, |s| {
         Some(s.packets.nonsense as f64)

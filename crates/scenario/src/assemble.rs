@@ -1,6 +1,7 @@
 //! A resolved scenario as the simulator wants it, and what came of it as the tables want it.
 
 use crate::collector::Collector;
+use crate::control::Controls;
 use crate::diagnostic::{Diagnostic, Errors};
 use crate::facts::Fabric;
 use crate::memory::{self, Need};
@@ -12,8 +13,10 @@ use crate::traffic;
 use crate::warnings;
 use model::intent::PortSpec;
 use model::{Encap, Endpoint, EndpointConfig};
-use results::{Counted, Derived, FlowRow, Names, PortRow, RunRecord, Status, StuckRow};
-use sim::{Fault, MakeEndpoint, Outcome, PortCounters, Probes, Setup};
+use results::{
+    Counted, Derived, FlowControl, FlowRow, Names, PortRow, RunRecord, Status, StuckRow,
+};
+use sim::{Fault, MakeControl, MakeEndpoint, Outcome, PortCounters, Probes, Setup};
 use std::ops::Range;
 use std::sync::Arc;
 use topology::{LinkId, NodeId, Routes, Topology};
@@ -39,6 +42,10 @@ pub struct Assembled {
     legacy: Option<Legacy>,
     /// What each link's egress port does.
     pub ports: Vec<Arc<PortSpec>>,
+    /// Makes what switches do about their neighbours.
+    control: Option<Box<SharedControl>>,
+    /// What follows from that, as names and values.
+    pub(crate) control_figures: Vec<(String, String)>,
     /// Faults, by link.
     pub faults: Vec<Fault>,
     /// Frame sizes.
@@ -58,6 +65,10 @@ pub struct Assembled {
     /// What the user should know before trusting the numbers.
     pub warnings: Vec<String>,
 }
+
+/// A [`sim::MakeControl`] that threads may share.
+type SharedControl =
+    dyn Fn(&Topology, NodeId) -> Option<Box<dyn switching::FlowControl>> + Send + Sync;
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug)]
@@ -196,6 +207,11 @@ impl Scenario {
             Some(title) => title.clone(),
             None => crate::words::title(&self, &traffic, &topology),
         };
+        let controls = Controls::new(&self, encap, &ports);
+        let control_figures = controls.iter().flat_map(|c| c.figures(&topology)).collect();
+        let control = controls.map(|controls| -> Box<SharedControl> {
+            Box::new(move |topology, node| Some(controls.make(topology, node)))
+        });
         let mut warnings = warnings::warnings(&self, legacy, &topology, &routes);
         warnings.extend(read);
         Ok(Assembled {
@@ -208,6 +224,8 @@ impl Scenario {
             conns_of_messages: u32::try_from(conns).expect("numbered by u32"),
             lanes: lanes.into(),
             ports,
+            control,
+            control_figures,
             faults,
             encap,
             legacy,
@@ -353,7 +371,7 @@ impl Assembled {
     }
 
     /// What the simulator is told, for callers that drive it themselves.
-    pub fn setup<'a>(&self, make: &'a MakeEndpoint<'a>, threads: u16) -> Setup<'a> {
+    pub fn setup<'a>(&'a self, make: &'a MakeEndpoint<'a>, threads: u16) -> Setup<'a> {
         Setup {
             topology: self.topology.clone(),
             traffic: self.traffic.clone(),
@@ -365,7 +383,10 @@ impl Assembled {
             base_rtt: self.base_rtt,
             control_rtt: self.control_rtt,
             switch: network::switch(&self.scenario.switch),
-            control: None,
+            control: self
+                .control
+                .as_ref()
+                .map(|control| -> &MakeControl<'_> { &**control }),
             faults: self.faults.clone(),
             probes: self.probes.clone(),
             seed: self.scenario.run.count("seed"),
@@ -427,7 +448,17 @@ impl Assembled {
                 until.times(10)
             ));
         }
+        warnings.extend(self.pause_warnings(&outcome));
+        let control = self.scenario.control.as_ref();
         RunRecord {
+            flow_control: control.map(|control| FlowControl {
+                name: control.kind.name().to_owned(),
+                counts: outcome
+                    .counts
+                    .iter()
+                    .map(|(&name, &n)| (name.to_owned(), n))
+                    .collect(),
+            }),
             scenario: self.scenario.name.clone(),
             title: self.title.clone(),
             transport: self.scenario.protocol.name().to_owned(),
@@ -470,6 +501,39 @@ impl Assembled {
             conservation: outcome.conservation,
             why: Vec::new(),
         }
+    }
+
+    /// What pauses have done that no run should end with.
+    fn pause_warnings(&self, outcome: &Outcome) -> Vec<String> {
+        let name = |&link: &LinkId| {
+            let link = self.topology.link(link);
+            let node = |id| self.topology.node(id).name.as_str();
+            format!("{} -> {}", node(link.from), node(link.to))
+        };
+        let mut warnings = Vec::new();
+        if let Some(first) = outcome.deadlock.first() {
+            let circle = outcome.deadlock.iter().chain([first]);
+            let names: Vec<String> = circle.map(name).collect();
+            warnings.push(format!(
+                "deadlock: {}: each of these ports waits for the next, and none may send",
+                names.join(" waits for ")
+            ));
+        } else if outcome.idle && !outcome.held.is_empty() {
+            let names: Vec<String> = outcome.held.iter().take(HELD_NAMED).map(name).collect();
+            warnings.push(format!(
+                "{} ports still hold packets back that nobody will let go: {}",
+                outcome.held.len(),
+                names.join(", ")
+            ));
+        }
+        if outcome.ignored > 0 {
+            warnings.push(format!(
+                "hosts have ignored {} pauses of flows because {} others were paused",
+                outcome.ignored,
+                model::PAUSED_MAX
+            ));
+        }
+        warnings
     }
 
     /// Names of the hosts, where they are other than h0, h1 and so on.
@@ -547,6 +611,8 @@ impl Assembled {
                 marked: count.marked,
                 queue_max: count.queue_max,
                 credits_max: count.credits_max,
+                pauses: count.pauses,
+                paused: count.paused,
             })
             .collect()
     }
@@ -578,6 +644,9 @@ fn ends_early(run: &Section) -> bool {
 fn is_timed(message: &Message) -> bool {
     message.stop.is_some() || message.size >= workload::ENDLESS
 }
+
+/// Ports that hold packets back at the end and are named. [ours]
+const HELD_NAMED: usize = 8;
 
 /// A message as far as it is known before it runs.
 pub(crate) fn row(run: &Assembled, number: u32, ideal: &[Span]) -> FlowRow {

@@ -68,6 +68,8 @@ impl Assembled {
             figures.insert(1, figure("host numbers", names));
         }
         figures.extend(self.port_figures());
+        let said = self.control_figures.iter();
+        figures.extend(said.map(|(name, value)| figure(name, value)));
         figures.extend(self.bound_figures());
         figures.extend(self.traffic_figures());
         figures

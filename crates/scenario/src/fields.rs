@@ -189,7 +189,7 @@ fn port_orders() -> Vec<&'static str> {
 }
 
 use Absent::{Is, Like, Required, Unset};
-use Type::{Bytes, Count, Flag, List, Number, Rate, Room, Span, Text, Transport, Word};
+use Type::{Bytes, Control, Count, Flag, List, Number, Rate, Room, Span, Text, Transport, Word};
 
 const NOT_STAR: &[&str] = &["dumbbell", "parking-lot"];
 /// Every table, in the order of the reference.
@@ -263,6 +263,7 @@ pub static TABLES: &[TableDef] = &[
             Field::new("buffer", Room, Is("\"384.5KB\""), "Bytes that may wait in a port; 250 full frames of another run.mtu where nothing is written.").source("250 full frames [xpass artefact, large-scale-fattree.tcl]"),
             Field::new("shared_buffer", Bytes, Unset("every port has its own buffer"), "Bytes that all ports of a switch share by a dynamic threshold; buffer is not read then.").source("[Choudhury and Hahne 1998]"),
             Field::new("shared_alpha", Number(0.001, 1024.0), Is("1.0"), "A port may hold this many times what is free of the shared buffer.").source("1, the middle of what switch vendors offer [ours]"),
+            Field::new("flow_control", Control, Unset("none: what has no room is dropped"), "What a switch does about neighbours that send more than leaves it; `tidegate list flow-controls` names the ways. Parameters stand in [switch.<name>].").effect("The ports of a switch share a memory then: without shared_buffer one of the flow control's choice, and without shared_alpha all of it for any port."),
             Field::new("host_queue", Flag, Is("false"), "Hosts put what they send into a first-in first-out queue before their line, with the buffer and the marks of a switch's port, as ns-2 and ns-3 do; otherwise a host chooses what leaves whenever its line is idle.").effect("Short messages wait behind long ones in their own host, and windows meet marks and drops there. For transports whose ports are plain queues."),
             Field::new("balance", Word(balances), Is("\"flow\""), "What chooses among equal paths: the connection, each packet at random, a connection anew after a pause (flowlet), or each packet the port with the least to send (adaptive). Credits always keep to the path of their connection.").effect("Packets of one message overtake each other under all but \"flow\"."),
             Field::new("flowlet_gap", Span, Is("\"50us\""), "Time without a packet after which a connection may change its path, with balance = \"flowlet\".").source("a few round trips of a fabric [ours]; 500 us in testbeds of 2017 [letflow s5]"),

@@ -9,6 +9,7 @@ mod assemble;
 pub mod builtin;
 mod check;
 mod collector;
+mod control;
 mod diagnostic;
 mod facts;
 pub mod fields;
@@ -32,6 +33,7 @@ mod words;
 
 pub use assemble::{Alone, Assembled, Progress, Watch};
 pub use check::{Figure, HOPS_PER_SECOND};
+pub use control::Controlled;
 pub use diagnostic::{Diagnostic, Errors, Origin, SourceText, nearest};
 pub use memory::of_machine as memory_of_machine;
 pub use resolve::{Request, Scenario, load, load_text, load_text_with, load_with};

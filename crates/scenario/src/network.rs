@@ -301,10 +301,35 @@ pub(crate) fn port(
         Some(legacy) if legacy.own => legacy.beside(scenario, port, credit, rate, encap),
         Some(_) | None => port,
     };
+    let port = controlled(scenario, rate, port)?;
     match unfit_for_hosts(scenario, &port) {
         Some(error) => Err(vec![error]),
         None => Ok(port),
     }
+}
+
+/// What the flow control of `scenario` makes of a port.
+fn controlled(
+    scenario: &Scenario,
+    rate: Rate,
+    port: PortSpec,
+) -> Result<PortSpec, Vec<Diagnostic>> {
+    let Some(control) = &scenario.control else {
+        return Ok(port);
+    };
+    let wrong = |what: String| scenario.switch.problem("flow_control", what);
+    if scenario.switch.flag("host_queue") {
+        let what = "queues of hosts cannot be paused: they have promised their lines".to_owned();
+        let help = "remove switch.host_queue, or switch.flow_control";
+        return Err(vec![wrong(what).help(help)]);
+    }
+    control.factory.port(port).map_err(|refusal| {
+        let name = control.kind.name();
+        let what = format!("{name} does not work with these ports");
+        let (own, reason) = (scenario.protocol.name(), refusal.reason);
+        let label = format!("at a port of {rate}, {own} {reason}");
+        vec![wrong(what).label(label).help(refusal.instead)]
+    })
 }
 
 /// Why a queue before a host's line cannot do what `port` does: it must know at arrival when a packet

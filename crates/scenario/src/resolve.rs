@@ -1,5 +1,6 @@
 //! From a tree of what is written to a scenario in which every key has its value.
 
+use crate::control::Controlled;
 use crate::diagnostic::{Diagnostic, Errors, Origin, SourceText, nearest};
 use crate::fields::{self, Absent, Field, TableDef};
 use crate::network;
@@ -8,7 +9,7 @@ use crate::tree::{self, Data, Node, Table};
 use crate::value::{Room, Value};
 use std::path::{Component, Path};
 use std::sync::{Arc, LazyLock};
-use transports::{Factory, Registry, Transport};
+use transports::{Factory, ParamError, Registry, Transport};
 use units::Bytes;
 
 /// A scenario in which every key has its value, and everything that can be said about single keys
@@ -32,6 +33,8 @@ pub struct Scenario {
     pub beside: Vec<Beside>,
     /// `[switch]`.
     pub switch: Section,
+    /// What switches do about their neighbours; none where ports drop what has no room.
+    pub control: Option<Controlled>,
     /// `[switch.credit]`.
     pub credit: Section,
     /// `[switch.mark]`.
@@ -211,10 +214,10 @@ fn resolve(
     }
 }
 
-struct Reader<'a> {
-    transports: &'a Registry,
+pub(crate) struct Reader<'a> {
+    pub(crate) transports: &'a Registry,
     root: &'a Table,
-    errors: &'a mut Vec<Diagnostic>,
+    pub(crate) errors: &'a mut Vec<Diagnostic>,
 }
 
 impl Reader<'_> {
@@ -239,6 +242,7 @@ impl Reader<'_> {
         let (mut switch, credit) = (self.section("switch"), self.section("switch.credit"));
         let factory = protocol.and_then(|p| self.configure(p, &transport, Some(&switch)));
         let beside = self.beside(protocol, &transport, &workloads);
+        let control = self.control(&mut switch);
         let (thresholds, threshold_origins) = self.thresholds();
         let (mark, drop) = (self.section("switch.mark"), self.section("switch.drop"));
         let legacy = self.section("switch.legacy");
@@ -266,6 +270,7 @@ impl Reader<'_> {
             beside: beside?,
             transport,
             switch,
+            control: control?,
             credit,
             mark,
             drop,
@@ -333,7 +338,7 @@ impl Reader<'_> {
     }
 
     /// The table at a dotted name, if it is written.
-    fn written(&mut self, name: &str) -> Option<(Origin, Node)> {
+    pub(crate) fn written(&mut self, name: &str) -> Option<(Origin, Node)> {
         let mut table = self.root;
         let mut found = None;
         for part in name.split('.') {
@@ -421,7 +426,8 @@ impl Reader<'_> {
         for (key, (at, node)) in table {
             let dotted = format!("{}.{key}", def.name);
             let sub_table = fields::table(&dotted).is_some()
-                || (def.name == "transport" && node.table().is_some());
+                || (def.name == "transport" && node.table().is_some())
+                || (def.name == "switch" && self.transports.control(key).is_some());
             if sub_table || def.fields.iter().any(|f| f.key == key && f.applies(kind)) {
                 continue;
             }
@@ -487,10 +493,25 @@ impl Reader<'_> {
         if let Some(switch) = switch.filter(|switch| switch.is_given(SELECTIVE_DROP)) {
             self.tell_apart(protocol, switch, &known, &mut parameters);
         }
+        let name = format!("transport.{kind}");
+        let known = (name.as_str(), known.as_slice());
+        self.read_parameters(parameters, known, section.header(), |table| {
+            protocol.configure(table)
+        })
+    }
+
+    /// What `read` makes of `parameters` of the table of that name, which has these keys; says everything that is wrong.
+    pub(crate) fn read_parameters<T>(
+        &mut self,
+        mut parameters: Table,
+        (name, known): (&str, &[&str]),
+        header: &Origin,
+        read: impl Fn(&toml::Table) -> Result<T, ParamError>,
+    ) -> Option<T> {
         let mut first = None;
         // One wrong key hides the next: take it out and look again.
         for _ in 0..=parameters.len() {
-            match protocol.configure(&tree::plain_table(&parameters)) {
+            match read(&tree::plain_table(&parameters)) {
                 Ok(factory) => {
                     return if first.is_none() { Some(factory) } else { None };
                 }
@@ -508,15 +529,15 @@ impl Reader<'_> {
                                 value_at
                             }
                         }
-                        None => section.header().clone(),
+                        None => header.clone(),
                     };
-                    let name = if error.key.is_empty() {
-                        kind.to_owned()
+                    let path = if error.key.is_empty() {
+                        name.to_owned()
                     } else {
-                        format!("transport.{kind}.{}", error.key)
+                        format!("{name}.{}", error.key)
                     };
                     self.errors.push(
-                        Diagnostic::at(&origin, format!("{name} cannot be used"))
+                        Diagnostic::at(&origin, format!("{path} cannot be used"))
                             .label(error.message),
                     );
                     first = Some(());
@@ -666,7 +687,7 @@ fn nowhere() -> Origin {
     Origin::whole(&SOURCE)
 }
 
-fn quoted(words: &[&str]) -> String {
+pub(crate) fn quoted(words: &[&str]) -> String {
     words
         .iter()
         .map(|w| format!("\"{w}\""))

@@ -41,6 +41,10 @@ impl Scenario {
         for section in switch {
             write(format!("[{}]", section.name()), section.toml());
         }
+        if let Some(control) = &self.control {
+            let key = crate::schema::toml_key(control.kind.name());
+            write(format!("[switch.{key}]"), control.factory.resolved());
+        }
         for fault in &self.faults {
             write("[[faults]]".into(), fault.toml());
         }

@@ -67,7 +67,14 @@ fn table_schema(table: &TableDef, transports: &Registry) -> Json {
     }
     if table.name == "transport" {
         for transport in transports.iter() {
-            properties.insert(transport.name().to_owned(), transport_schema(transport));
+            let of = (transport.summary(), transport.parameters());
+            properties.insert(transport.name().to_owned(), parameters_schema(of));
+        }
+    }
+    if table.name == "switch" {
+        for control in transports.controls() {
+            let of = (control.summary(), control.parameters());
+            properties.insert(control.name().to_owned(), parameters_schema(of));
         }
     }
     properties.insert("include".to_owned(), include_schema());
@@ -124,16 +131,15 @@ fn by_kind(table: &TableDef, properties: &Map<String, Json>) -> Vec<Json> {
     kinds().into_iter().map(of).collect()
 }
 
-fn transport_schema(transport: &dyn Transport) -> Json {
-    let mut properties: Map<_, _> = transport
-        .parameters()
+fn parameters_schema((summary, parameters): (&str, Vec<Parameter>)) -> Json {
+    let mut properties: Map<_, _> = parameters
         .into_iter()
         .map(|p| (p.key.to_owned(), parameter_schema(&p)))
         .collect();
     properties.insert("include".to_owned(), include_schema());
     json!({
         "type": "object",
-        "description": transport.summary(),
+        "description": summary,
         "additionalProperties": false,
         "properties": properties,
     })
@@ -196,6 +202,7 @@ fn type_schema(takes: &Type, transports: &Registry) -> Json {
         Type::Text => json!({ "type": "string" }),
         Type::Word(words) => json!({ "enum": words() }),
         Type::Transport => json!({ "enum": transports.names() }),
+        Type::Control => json!({ "enum": transports.control_names() }),
         Type::List(of) => {
             let one = type_schema(of, transports);
             json!({ "if": { "type": "array" }, "then": { "items": one }, "else": one })
@@ -230,22 +237,8 @@ pub fn markdown(transports: &Registry) -> String {
         }
     }
     for transport in transports.iter() {
-        let _ = write!(
-            out,
-            "\n## `[transport.{}]`\n\n{}\n\n| key | default | meaning | source |\n| --- | --- | --- | --- |\n",
-            toml_key(transport.name()),
-            transport.summary()
-        );
-        for p in transport.parameters() {
-            let _ = writeln!(
-                out,
-                "| `{}` | {} | {} | {} |",
-                p.key,
-                code(&p.default),
-                cell(&p.meaning),
-                cell(p.source)
-            );
-        }
+        let name = format!("transport.{}", toml_key(transport.name()));
+        parameters_table(&mut out, &name, transport.summary(), transport.parameters());
         let counters = transport.counters().iter();
         let list: Vec<String> = counters
             .map(|own| format!("`counters.{}` ({})", own.name, own.unit))
@@ -253,6 +246,10 @@ pub fn markdown(transports: &Registry) -> String {
         if !list.is_empty() {
             let _ = writeln!(out, "\nIt counts {}.", list.join(", "));
         }
+    }
+    for control in transports.controls() {
+        let name = format!("switch.{}", toml_key(control.name()));
+        parameters_table(&mut out, &name, control.summary(), control.parameters());
     }
     out.push_str("\n## Tables of a run\n\nEach as `.csv`, `.parquet` and in Python.\n");
     for table in results::tables::dictionary(transports.iter().flat_map(Transport::counters)) {
@@ -278,6 +275,24 @@ fn explain_column(table: &str, column: &str, transports: &Registry) -> Option<St
         "{}.{name}\n\n  {meaning}\n  {}\n",
         table.name, table.about
     ))
+}
+
+/// The table of the reference for the parameters in `[name]`.
+fn parameters_table(out: &mut String, name: &str, summary: &str, parameters: Vec<Parameter>) {
+    let _ = write!(
+        out,
+        "\n## `[{name}]`\n\n{summary}\n\n| key | default | meaning | source |\n| --- | --- | --- | --- |\n"
+    );
+    for p in parameters {
+        let _ = writeln!(
+            out,
+            "| `{}` | {} | {} | {} |",
+            p.key,
+            code(&p.default),
+            cell(&p.meaning),
+            cell(p.source)
+        );
+    }
 }
 
 /// A name as a TOML key.
@@ -362,6 +377,12 @@ pub fn explain(name: &str, transports: &Registry) -> Result<String, String> {
             return Ok(text);
         }
     }
+    if let Some(["switch", rest @ ..]) = parts.get(..).filter(|p| p.len() > 1) {
+        let rest = rest.join(".").replace('"', "");
+        if let Some(text) = explain_control(&rest, transports) {
+            return Ok(text);
+        }
+    }
     if let Some(table) = fields::TABLES.iter().find(|t| t.name == name) {
         return Ok(explain_table(table));
     }
@@ -418,6 +439,12 @@ pub fn known_names(transports: &Registry) -> Vec<String> {
         );
         names.push(name);
     }
+    for control in transports.controls() {
+        let name = format!("switch.{}", control.name());
+        let parameters = control.parameters();
+        names.extend(parameters.iter().map(|p| format!("{name}.{}", p.key)));
+        names.push(name);
+    }
     names
 }
 
@@ -426,6 +453,11 @@ fn takes(field: &Field, transports: &Registry) -> String {
     match field.takes {
         Type::Transport => {
             let quoted = transports.iter().map(|t| format!("\"{}\"", t.name()));
+            quoted.collect::<Vec<_>>().join(", ")
+        }
+        Type::Control => {
+            let names = transports.control_names().into_iter();
+            let quoted = names.map(|name| format!("\"{name}\""));
             quoted.collect::<Vec<_>>().join(", ")
         }
         other => other.describe(),
@@ -466,30 +498,50 @@ fn explain_table(table: &TableDef) -> String {
 }
 
 fn explain_transport(rest: &str, transports: &Registry) -> Option<String> {
-    let transport = transports.iter().find(|t| {
-        rest.strip_prefix(t.name())
-            .is_some_and(|r| r.is_empty() || r.starts_with('.'))
-    })?;
-    let parameters = transport.parameters();
-    let key = rest[transport.name().len()..].trim_start_matches('.');
+    let is = |name: &str| follows(rest, name);
+    let transport = transports.iter().find(|t| is(t.name()))?;
+    let about = (transport.summary(), transport.parameters());
+    let mut out = explain_parameters("transport", transport.name(), about, rest)?;
+    if rest == transport.name()
+        && let Some(layout) = transport.codec().layout()
+    {
+        out.push_str(&packets(layout));
+    }
+    Some(out)
+}
+
+fn explain_control(rest: &str, transports: &Registry) -> Option<String> {
+    let is = |name: &str| follows(rest, name);
+    let control = transports.controls().find(|c| is(c.name()))?;
+    let about = (control.summary(), control.parameters());
+    explain_parameters("switch", control.name(), about, rest)
+}
+
+/// Whether `path` is `name`, or a key in it.
+fn follows(path: &str, name: &str) -> bool {
+    path.strip_prefix(name)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// What `[table.name]` means, or the parameter of it that `path` names; `None` where there is none of that name.
+fn explain_parameters(
+    table: &str,
+    name: &str,
+    (summary, parameters): (&str, Vec<Parameter>),
+    path: &str,
+) -> Option<String> {
+    let key = path[name.len()..].trim_start_matches('.');
     if key.is_empty() {
-        let mut out = format!(
-            "[transport.{}]\n  {}\n",
-            toml_key(transport.name()),
-            transport.summary()
-        );
+        let mut out = format!("[{table}.{}]\n  {summary}\n", toml_key(name));
         let width = parameters.iter().map(|p| p.key.len()).max().unwrap_or(0);
         for p in &parameters {
             let _ = writeln!(out, "  {:<width$}  {} ({})", p.key, p.meaning, p.default);
-        }
-        if let Some(layout) = transport.codec().layout() {
-            out.push_str(&packets(layout));
         }
         return Some(out);
     }
     let p = parameters.iter().find(|p| p.key == key)?;
     Some(format!(
-        "transport.{rest}\n  {}\n  {:<9}{}\n  {:<9}{}\n  {:<9}{}\n",
+        "{table}.{path}\n  {}\n  {:<9}{}\n  {:<9}{}\n  {:<9}{}\n",
         p.meaning, "takes", p.takes, "default", p.default, "source", p.source
     ))
 }

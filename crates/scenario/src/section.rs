@@ -169,6 +169,19 @@ impl Section {
         }
     }
 
+    /// The same for a key that has no default of its own.
+    pub(crate) fn assume_anew(&mut self, key: &str, value: Value) {
+        let known = self.def.fields.iter().find(|field| field.key == key);
+        if let Some(field) = known.filter(|_| self.get(key).is_none()) {
+            self.entries.push(Entry {
+                field,
+                value,
+                origin: None,
+                base: None,
+            });
+        }
+    }
+
     pub(crate) fn dotted(&self, key: &str) -> String {
         if self.def.name.is_empty() {
             key.to_owned()

@@ -27,6 +27,8 @@ pub enum Type {
     Word(fn() -> Vec<&'static str>),
     /// The name of a transport: any string here, looked up where the registry is at hand.
     Transport,
+    /// The name of a flow control, likewise.
+    Control,
     /// A list of one kind.
     List(&'static Type),
 }
@@ -142,6 +144,7 @@ impl Type {
                 .collect::<Vec<_>>()
                 .join(", "),
             Self::Transport => "name of a transport".to_owned(),
+            Self::Control => "name of a flow control".to_owned(),
             Self::List(of) => format!("list of: {}", of.describe()),
         }
     }
@@ -154,7 +157,7 @@ impl Type {
             Self::Count(..) => "8",
             Self::Number(..) => "0.5",
             Self::Flag => "true",
-            Self::Text | Self::Word(_) | Self::Transport => "\"...\"",
+            Self::Text | Self::Word(_) | Self::Transport | Self::Control => "\"...\"",
             Self::List(_) => "[...]",
         }
     }
@@ -189,7 +192,9 @@ impl Type {
                 }
             }
             (Self::Flag, Data::Flag(b)) => Ok(Value::Flag(*b)),
-            (Self::Text | Self::Transport, Data::Text(s)) => Ok(Value::Text(s.clone())),
+            (Self::Text | Self::Transport | Self::Control, Data::Text(s)) => {
+                Ok(Value::Text(s.clone()))
+            }
             (Self::Word(words), Data::Text(s)) => {
                 let words = words();
                 if words.contains(&s.as_str()) {

@@ -8,15 +8,21 @@ pub mod beside;
 pub mod dctcp;
 pub mod expresspass;
 
-pub use parts::{self, Fabric, Factory, ParamError, Parameter, Refusal, Registry, Transport};
+pub use parts::{
+    self, Control, ControlFactory, Fabric, Factory, NO_CONTROL, Neighbour, ParamError, Parameter,
+    Place, Refusal, Registry, Transport,
+};
 
-/// The transports of this repository, in the order in which tables list them.
+/// The transports and the flow controls of this repository, in the order in which tables list them.
 pub fn registry() -> Registry {
-    Registry::new(&[
+    let transports = Registry::new(&[
         &expresspass::EXPRESSPASS,
         &expresspass::AEOLUS,
         &expresspass::GAPS,
         &expresspass::SSP,
         &dctcp::DCTCP,
-    ])
+    ]);
+    flow_control::ALL
+        .iter()
+        .fold(transports, |all, control| all.with_control(*control))
 }

@@ -33,6 +33,8 @@ fn port(link: u32, from: &str, to: &str, tiers: (u8, u8)) -> PortRow {
         marked: 0,
         queue_max: 0,
         credits_max: 0,
+        pauses: 0,
+        paused: Span::ZERO,
     }
 }
 
@@ -82,6 +84,7 @@ fn record(scenario: &str, title: &str, hosts: u32) -> RunRecord {
         counted: None,
         port_series: Vec::new(),
         flow_series: Vec::new(),
+        flow_control: None,
         totals: Totals::default(),
         counts: Vec::new(),
         stuck: Vec::new(),

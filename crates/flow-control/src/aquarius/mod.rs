@@ -1,0 +1,218 @@
+//! Aquarius: pauses of flows with few queues. [aquarius]
+#![doc = include_str!("README.md")]
+
+mod params;
+mod port;
+#[cfg(test)]
+mod tests;
+
+pub use params::{Mapping, Params, Scale};
+
+use crate::agenda::Agenda;
+use crate::ports::{is_data, split};
+use model::intent::PortSpec;
+use model::{ConnId, Packet, Rng, Signal};
+use parts::{Control, ControlFactory, ParamError, Parameter, Place, Refusal};
+use port::Port;
+use switching::{FlowControl, GateOf, GateState, Passage, Say};
+use units::{Bytes, Span, Time};
+
+/// The flow control, for a registry.
+pub static AQUARIUS: Kind = Kind;
+
+/// Pauses of flows with few queues.
+#[derive(Debug)]
+pub struct Kind;
+
+impl Control for Kind {
+    fn name(&self) -> &'static str {
+        "aquarius"
+    }
+    fn summary(&self) -> &'static str {
+        "pauses single flows, and keeps what was paused in one reserved queue of few (ICNP 2023)"
+    }
+    fn parameters(&self) -> Vec<Parameter> {
+        params::parameters()
+    }
+    fn configure(&self, table: &toml::Table) -> Result<Box<dyn ControlFactory>, ParamError> {
+        Ok(Box::new(Params::read(table)?))
+    }
+}
+
+impl ControlFactory for Params {
+    fn make(&self, place: &Place<'_>) -> Box<dyn FlowControl> {
+        Box::new(Aquarius::new(self, place))
+    }
+    fn port(&self, port: PortSpec) -> Result<PortSpec, Refusal> {
+        split("aquarius", port, self.queues)
+    }
+    fn memory(&self) -> Bytes {
+        Bytes(12_000_000)
+    }
+    fn figures(&self, place: &Place<'_>) -> Vec<(String, String)> {
+        let aquarius = Aquarius::new(self, place);
+        let Some(port) = aquarius.ports.first() else {
+            return Vec::new();
+        };
+        let (low, high) = port.alone();
+        let by = match self.thresholds {
+            Scale::Active => " by the number of queues that may send",
+            Scale::Fixed => "",
+        };
+        let value = format!("{} and {}{by}", Bytes(low), Bytes(high));
+        vec![("thresholds of port 0".to_owned(), value)]
+    }
+    fn resolved(&self) -> toml::Table {
+        Self::resolved(self)
+    }
+}
+
+/// What there is to do at a moment, for an egress port and an entry of its table.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Task {
+    /// Ask again for the pauses of its flows.
+    Repeat(u16, u32),
+    /// End pauses that nobody asked for again.
+    Expire(u16, u32),
+}
+
+/// The flow control of one switch.
+struct Aquarius {
+    params: Params,
+    ports: Vec<Port>,
+    agenda: Agenda<Task>,
+    rng: Rng,
+    /// Flows that began to join a reserved queue.
+    isolations: u64,
+}
+
+impl Aquarius {
+    fn new(params: &Params, place: &Place<'_>) -> Self {
+        let lines = place.lines.iter();
+        Self {
+            params: params.clone(),
+            ports: lines.map(|line| Port::new(params, place, line)).collect(),
+            agenda: Agenda::new(),
+            rng: place.rng.clone(),
+            isolations: 0,
+        }
+    }
+
+    /// How long a pause lasts that is not asked for again; zero for without end.
+    fn lasting(&self) -> Span {
+        self.params.refresh.map_or(Span::ZERO, |each| each.times(3))
+    }
+
+    fn resume(flows: Vec<(ConnId, u16)>, say: &mut Say) {
+        for (conn, ingress) in flows {
+            say.frame(ingress, Signal::ResumeFlow(conn).frame());
+        }
+    }
+
+    /// Opens or closes the gate of the reserved queue of port `number`, where that has changed.
+    fn settle(&mut self, number: u16, say: &mut Say) {
+        let port = &mut self.ports[usize::from(number)];
+        if let Some(blocked) = port.block() {
+            let state = if blocked {
+                GateState::Closed
+            } else {
+                GateState::Open
+            };
+            say.gate(number, GateOf::Queue(port.reserved_queue()), state);
+        }
+    }
+}
+
+impl FlowControl for Aquarius {
+    fn admits(&mut self, passage: &Passage<'_>, free: u64) -> Option<bool> {
+        Some(u64::from(passage.packet.size) <= free)
+    }
+
+    fn assign(&mut self, _: Time, passage: &Passage<'_>) -> Option<u8> {
+        if !is_data(passage.packet.class()) {
+            return None;
+        }
+        let port = &mut self.ports[usize::from(passage.egress)];
+        Some(port.assign(passage.packet.conn, self.params.mapping, &mut self.rng))
+    }
+
+    fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
+        if !is_data(passage.packet.class()) {
+            return;
+        }
+        let (conn, ingress) = (passage.packet.conn, passage.ingress);
+        let port = &mut self.ports[usize::from(passage.egress)];
+        let size = u64::from(passage.packet.size);
+        let Some((slot, first)) = port.arrived(conn, ingress, passage.queue, size) else {
+            return;
+        };
+        say.pause(ingress, Signal::PauseFlow(conn), self.lasting());
+        if let Some(refresh) = self.params.refresh.filter(|_| first) {
+            let task = Task::Repeat(passage.egress, slot);
+            self.agenda.add(now + refresh, task);
+        }
+    }
+
+    fn left(&mut self, _: Time, passage: &Passage<'_>, say: &mut Say) {
+        if !is_data(passage.packet.class()) {
+            return;
+        }
+        let port = &mut self.ports[usize::from(passage.egress)];
+        let size = u64::from(passage.packet.size);
+        let resumed = port.left(passage.packet.conn, passage.queue, size);
+        Self::resume(resumed, say);
+        self.settle(passage.egress, say);
+    }
+
+    fn heard(&mut self, now: Time, number: u16, frame: &Packet, say: &mut Say) {
+        let port = &mut self.ports[usize::from(number)];
+        match Signal::of(frame) {
+            Some(Signal::PauseFlow(conn)) => {
+                let until = Signal::until(frame, now);
+                let (slot, isolated, watch) = port.stop(conn, until);
+                self.isolations += u64::from(isolated);
+                if watch {
+                    self.agenda.add(until, Task::Expire(number, slot));
+                }
+            }
+            Some(Signal::ResumeFlow(conn)) => port.go(conn),
+            Some(Signal::PausePriority(_) | Signal::ResumePriority(_)) | None => return,
+        }
+        self.settle(number, say);
+    }
+
+    fn deadline(&self) -> Time {
+        self.agenda.next()
+    }
+
+    fn on_deadline(&mut self, now: Time, say: &mut Say) {
+        while let Some(task) = self.agenda.take(now) {
+            match task {
+                Task::Repeat(number, slot) => {
+                    let lasting = self.lasting();
+                    let port = &mut self.ports[usize::from(number)];
+                    let paused = port.repeated(slot);
+                    for &(conn, ingress) in paused {
+                        say.repeat(ingress, Signal::PauseFlow(conn), lasting);
+                    }
+                    if let Some(refresh) = self.params.refresh.filter(|_| !paused.is_empty()) {
+                        self.agenda.add(now + refresh, task);
+                    }
+                }
+                Task::Expire(number, slot) => {
+                    let next = self.ports[usize::from(number)].expire(slot, now);
+                    self.agenda.add(next, task);
+                    self.settle(number, say);
+                }
+            }
+        }
+    }
+
+    fn count(&self, tell: &mut dyn FnMut(&'static str, u64)) {
+        tell("isolations", self.isolations);
+    }
+
+    fn check(&self) {
+        self.ports.iter().for_each(Port::check);
+    }
+}

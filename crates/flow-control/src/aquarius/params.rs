@@ -1,0 +1,86 @@
+//! What can be set, its defaults and where they come from.
+
+use parts::forms::{Count, Number, Or, Time, Words};
+use parts::keys::{self, Profiles, error};
+use parts::{ParamError, Parameter};
+use toml::Table;
+use units::Span;
+
+/// What thresholds are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Divided by the number of queues that have packets and may send.
+    Active,
+    /// The same however many there are.
+    Fixed,
+}
+
+/// Which queue a flow joins that has no packets here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mapping {
+    /// That with the fewest flows, of several any.
+    Least,
+    /// Always the same.
+    Hash,
+}
+
+parts::params! {
+    /// Everything that can be set in `[switch.aquarius]`.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Params {
+        /// Name of the profile that the absent keys come from.
+        profile: &'static str = "default";
+    }
+    static KEYS {
+        /// queues of data of a port, the reserved one included (2 to 16); control packets have one besides
+        queues: u8 = 8, Count(2, 16), "aquarius slides: 8 or fewer queues per port; 7 + 1 is ours";
+        /// above this many round trips of the hop a queue pauses flows that hold more than their share (Ql)
+        low: f64 = 2.0, Number(0.001, 1000.0), "ours: the slides give no values; the page has the sensitivity";
+        /// above this many it pauses every flow that comes (Qh)
+        high: f64 = 4.0, Number(0.001, 1000.0), "ours: twice low";
+        /// "active": both divided by the number of queues that have packets and may send; "fixed": not
+        thresholds: Scale = Scale::Active, Words(&[("active", Scale::Active), ("fixed", Scale::Fixed)]),
+            "ours, after bfc artefact: active";
+        /// which queue a flow joins: "least", that with the fewest flows; "hash", always the same
+        mapping: Mapping = Mapping::Least, Words(&[("least", Mapping::Least), ("hash", Mapping::Hash)]),
+            "aquarius slides: dynamic and uniform";
+        /// entries of the flow table of a port; flows that share one are treated as one
+        table: u32 = 7200, Count(1, 1 << 24), "bfc artefact: 460,800 for 64 ports";
+        /// pauses are asked for again after this time and end after three of them; "off": they end when resumed
+        refresh: Option<Span> = None, Or("off", "a time", Time(Span::us(1), Span::ms(1000))),
+            "ours: off, for links that lose nothing; 4 round trips of the hop where they do";
+    }
+}
+
+/// One set of values.
+static PROFILES: &Profiles<Params> = &[("default", || Params::DEFAULT)];
+
+pub(super) fn parameters() -> Vec<Parameter> {
+    keys::document(PROFILES, KEYS, &Params::DEFAULT)
+}
+
+impl Params {
+    /// Reads `[switch.aquarius]`.
+    ///
+    /// # Errors
+    /// The key that is wrong and what to write instead.
+    pub fn read(table: &Table) -> Result<Self, ParamError> {
+        let (profile, mut params) = keys::profile(table, PROFILES)?;
+        params.profile = profile;
+        keys::apply(KEYS, table, &mut params)?;
+        if params.low > params.high {
+            let said = format!("low = {} is above high = {}", params.low, params.high);
+            let key = if table.contains_key("low") {
+                "low"
+            } else {
+                "high"
+            };
+            return Err(error(key, said));
+        }
+        Ok(params)
+    }
+
+    pub(super) fn resolved(&self) -> Table {
+        keys::write(KEYS, self.profile, self)
+    }
+}

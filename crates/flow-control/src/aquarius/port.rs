@@ -1,0 +1,391 @@
+//! An egress port: its queues, its table of flows, whom it has paused and who has paused it.
+
+use super::params::{Mapping, Params, Scale};
+use crate::ports::{hop_bytes, part};
+use model::{ConnId, PAUSED_MAX, Rng};
+use parts::{Neighbour, Place};
+use std::collections::{BTreeMap, VecDeque};
+use units::Time;
+
+/// What a port knows of the flows that share an entry of its table.
+#[derive(Debug, Default)]
+struct Entry {
+    /// The normal queue that they join, or joined last.
+    queue: usize,
+    /// Bytes there, and in the reserved queue.
+    normal: u64,
+    reserved: u64,
+    /// They join the reserved queue: until nothing of them waits anywhere and nobody has paused them, so that nothing is
+    /// overtaken.
+    isolated: bool,
+    /// Flows that the next switch does not want, and when each pause ends by itself.
+    stopped: Vec<(ConnId, Time)>,
+    /// Flows that we have paused, at which ports.
+    paused: Vec<(ConnId, u16)>,
+    /// It is in the list of a queue: of those that wait to be resumed.
+    listed: bool,
+    /// Its pauses are asked for again, and its own may expire: a moment for it is on the agenda.
+    repeats: bool,
+    expires: bool,
+}
+
+impl Entry {
+    /// The reserved queue waits for what is left of it in a normal one: the packet that marks the order.
+    fn has_older(&self) -> bool {
+        self.isolated && self.normal > 0
+    }
+
+    fn is_nothing(&self) -> bool {
+        let quiet = self.stopped.is_empty() && self.paused.is_empty();
+        let alone = !self.listed && !self.repeats && !self.expires;
+        quiet && alone && self.normal + self.reserved == 0
+    }
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    bytes: u64,
+    /// Entries that have bytes in it.
+    flows: u64,
+    /// Entries that wait to be resumed, the longest first.
+    list: VecDeque<u32>,
+}
+
+#[derive(Debug)]
+pub(super) struct Port {
+    /// The number of the first normal queue among those of the port.
+    first: u8,
+    /// Normal queues, then the reserved one.
+    queues: Vec<Queue>,
+    entries: BTreeMap<u32, Entry>,
+    size: u32,
+    low: u64,
+    high: u64,
+    scale: Scale,
+    /// Entries with paused flows, and entries that have older packets in a normal queue.
+    stopped: u64,
+    older: u64,
+    /// Flows that the next switch has paused, and flows that we have.
+    known: usize,
+    told: usize,
+    blocked: bool,
+}
+
+impl Port {
+    pub(super) fn new(params: &Params, place: &Place<'_>, line: &Neighbour<'_>) -> Self {
+        let hop = hop_bytes(place, line);
+        let all = line.port.queues.len();
+        let first = all.saturating_sub(usize::from(params.queues));
+        Self {
+            first: u8::try_from(first).expect("a port has at most 64 queues"),
+            queues: (0..params.queues).map(|_| Queue::default()).collect(),
+            entries: BTreeMap::new(),
+            size: params.table,
+            low: part(params.low, hop),
+            high: part(params.high, hop),
+            scale: params.thresholds,
+            stopped: 0,
+            older: 0,
+            known: 0,
+            told: 0,
+            blocked: false,
+        }
+    }
+
+    /// Thresholds of a queue that sends alone.
+    pub(super) fn alone(&self) -> (u64, u64) {
+        (self.low, self.high)
+    }
+
+    fn reserved(&self) -> usize {
+        self.queues.len() - 1
+    }
+
+    /// The number of the reserved queue among those of the port.
+    pub(super) fn reserved_queue(&self) -> u8 {
+        self.first + u8::try_from(self.reserved()).expect("at most 16")
+    }
+
+    /// The entry of a flow: by the high half of a product, which depends on all bits. [Knuth, TAOCP 3, s6.4]
+    fn slot(&self, conn: ConnId) -> u32 {
+        let mixed = u64::from(conn.0).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let slot = (mixed * u64::from(self.size)) >> 32;
+        u32::try_from(slot).expect("below the size")
+    }
+
+    fn thresholds(&self) -> (u64, u64) {
+        let by = match self.scale {
+            Scale::Fixed => 1,
+            Scale::Active => {
+                let sends = |&(place, queue): &(usize, &Queue)| {
+                    queue.bytes > 0 && !(self.blocked && place == self.reserved())
+                };
+                let active = self.queues.iter().enumerate().filter(sends).count();
+                active.max(1) as u64
+            }
+        };
+        (self.low / by, self.high / by)
+    }
+
+    /// Changes an entry, keeps the counts of entries true, and forgets it where nothing is left to know.
+    fn change<T>(&mut self, slot: u32, change: impl FnOnce(&mut Entry) -> T) -> T {
+        let entry = self.entries.entry(slot).or_default();
+        let look = |entry: &Entry| {
+            let stopped = u64::from(!entry.stopped.is_empty());
+            (stopped, u64::from(entry.has_older()))
+        };
+        let sizes = |entry: &Entry| (entry.stopped.len(), entry.paused.len());
+        let (before, known) = (look(entry), sizes(entry));
+        let result = change(entry);
+        if entry.isolated && entry.stopped.is_empty() && entry.normal + entry.reserved == 0 {
+            entry.isolated = false;
+        }
+        let (after, knows) = (look(entry), sizes(entry));
+        if entry.is_nothing() {
+            self.entries.remove(&slot);
+        }
+        self.stopped = self.stopped + after.0 - before.0;
+        self.older = self.older + after.1 - before.1;
+        self.known = self.known + knows.0 - known.0;
+        self.told = self.told + knows.1 - known.1;
+        result
+    }
+
+    /// Whether the reserved queue is to be blocked, where that has changed.
+    pub(super) fn block(&mut self) -> Option<bool> {
+        let blocked = self.stopped + self.older > 0;
+        (std::mem::replace(&mut self.blocked, blocked) != blocked).then_some(blocked)
+    }
+
+    /// The queue that a packet of `conn` joins.
+    pub(super) fn assign(&mut self, conn: ConnId, mapping: Mapping, rng: &mut Rng) -> u8 {
+        let slot = self.slot(conn);
+        let queue = match self.entries.get(&slot) {
+            Some(entry) if entry.isolated => self.reserved(),
+            Some(entry) if entry.normal > 0 => entry.queue,
+            _ => self.pick(slot, mapping, rng),
+        };
+        self.first + u8::try_from(queue).expect("at most 16")
+    }
+
+    /// A normal queue for a flow that has nothing here.
+    fn pick(&self, slot: u32, mapping: Mapping, rng: &mut Rng) -> usize {
+        let normal = &self.queues[..self.reserved()];
+        if mapping == Mapping::Hash {
+            return slot as usize % normal.len();
+        }
+        let fewest = normal.iter().map(|queue| queue.flows).min();
+        let has = |queue: &Queue| Some(queue.flows) == fewest;
+        let ties = normal.iter().filter(|queue| has(queue)).count();
+        let which = if ties > 1 { rng.below(ties as u64) } else { 0 };
+        let which = usize::try_from(which).expect("an index");
+        let places = (0..normal.len()).filter(|&place| has(&normal[place]));
+        places.into_iter().nth(which).unwrap_or(0)
+    }
+
+    /// A packet has joined `queue`. Says which entry's flow is to be paused for it, if it is, and whether that is to be
+    /// repeated from now on.
+    pub(super) fn arrived(
+        &mut self,
+        conn: ConnId,
+        ingress: u16,
+        queue: u8,
+        size: u64,
+    ) -> Option<(u32, bool)> {
+        let slot = self.slot(conn);
+        let queue = usize::from(queue - self.first);
+        let reserved = queue == self.reserved();
+        let (held, knows) = self.change(slot, |entry| {
+            let bytes = if reserved {
+                &mut entry.reserved
+            } else {
+                entry.queue = queue;
+                &mut entry.normal
+            };
+            *bytes += size;
+            (*bytes, entry.paused.contains(&(conn, ingress)))
+        });
+        let own = &mut self.queues[queue];
+        own.bytes += size;
+        own.flows += u64::from(held == size);
+        let (low, high) = self.thresholds();
+        let own = &mut self.queues[queue];
+        let too_much = own.bytes > high || own.bytes > low && held > fair(own.bytes, own.flows);
+        if !too_much || knows || self.told >= PAUSED_MAX {
+            return None;
+        }
+        let list = &mut own.list;
+        let mut listed = false;
+        let first = self.entries.get_mut(&slot).is_some_and(|entry| {
+            entry.paused.push((conn, ingress));
+            listed = !std::mem::replace(&mut entry.listed, true);
+            !std::mem::replace(&mut entry.repeats, true)
+        });
+        self.told += 1;
+        if listed {
+            list.push_back(slot);
+        }
+        Some((slot, first))
+    }
+
+    /// A packet leaves `queue`. Says which flows are to be resumed at which ports.
+    pub(super) fn left(&mut self, conn: ConnId, queue: u8, size: u64) -> Vec<(ConnId, u16)> {
+        let slot = self.slot(conn);
+        let queue = usize::from(queue - self.first);
+        let reserved = queue == self.reserved();
+        let held = self.change(slot, |entry| {
+            let bytes = if reserved {
+                &mut entry.reserved
+            } else {
+                &mut entry.normal
+            };
+            *bytes -= size;
+            *bytes
+        });
+        let own = &mut self.queues[queue];
+        own.bytes -= size;
+        own.flows -= u64::from(held == 0);
+        let mut resumed = Vec::new();
+        if self.told > 0 {
+            if self.has_little(queue, held) {
+                self.resume(slot, &mut resumed);
+            }
+            self.resume_listed(queue, &mut resumed);
+        }
+        resumed
+    }
+
+    /// Whether a flow that holds `held` bytes of `queue` need not be paused any more. [ours]
+    fn has_little(&self, queue: usize, held: u64) -> bool {
+        let ((low, high), own) = (self.thresholds(), &self.queues[queue]);
+        own.bytes <= low || own.bytes <= high && held <= fair(own.bytes, own.flows) / 2
+    }
+
+    fn resume(&mut self, slot: u32, resumed: &mut Vec<(ConnId, u16)>) {
+        self.change(slot, |entry| resumed.append(&mut entry.paused));
+    }
+
+    /// Resumes those in the list of `queue` for which there is room, the longest there first. An entry whose packets
+    /// are in another queue by now goes to the list of that one.
+    fn resume_listed(&mut self, queue: usize, resumed: &mut Vec<(ConnId, u16)>) {
+        // Who is handed on is looked at there, too: nothing may leave from there for long.
+        let mut looks = vec![queue];
+        while let Some(queue) = looks.pop() {
+            for _ in 0..self.queues[queue].list.len() {
+                let Some(&slot) = self.queues[queue].list.front() else {
+                    break;
+                };
+                let entry = self.entries.get(&slot).expect("what is listed is kept");
+                let reserved = self.reserved();
+                let (home, held) = if entry.isolated && entry.reserved > 0 {
+                    (reserved, entry.reserved)
+                } else if entry.normal > 0 {
+                    (entry.queue, entry.normal)
+                } else {
+                    (queue, 0)
+                };
+                if home != queue && !entry.paused.is_empty() {
+                    self.queues[queue].list.pop_front();
+                    self.queues[home].list.push_back(slot);
+                    if !looks.contains(&home) && home > queue {
+                        looks.push(home);
+                    }
+                    continue;
+                }
+                if !entry.paused.is_empty() && !self.has_little(queue, held) {
+                    break;
+                }
+                self.queues[queue].list.pop_front();
+                self.change(slot, |entry| entry.listed = false);
+                self.resume(slot, resumed);
+            }
+        }
+    }
+
+    /// The next switch does not want `conn` before `until`. Says which entry that is, whether its packets are isolated
+    /// from now on, and whether somebody must look at it at `until`.
+    pub(super) fn stop(&mut self, conn: ConnId, until: Time) -> (u32, bool, bool) {
+        let slot = self.slot(conn);
+        let room = self.known < PAUSED_MAX;
+        let (isolated, watch) = self.change(slot, |entry| {
+            match entry.stopped.iter_mut().find(|(known, _)| *known == conn) {
+                Some((_, end)) => *end = until,
+                None if room => entry.stopped.push((conn, until)),
+                None => return (false, false),
+            }
+            let watch = until < Time::NEVER && !std::mem::replace(&mut entry.expires, true);
+            (!std::mem::replace(&mut entry.isolated, true), watch)
+        });
+        (slot, isolated, watch && until < Time::NEVER)
+    }
+
+    /// It wants `conn` again.
+    pub(super) fn go(&mut self, conn: ConnId) {
+        let slot = self.slot(conn);
+        self.change(slot, |entry| {
+            entry.stopped.retain(|&(known, _)| known != conn);
+        });
+    }
+
+    /// Pauses of an entry that are to be asked for again; none where it need not be looked at any more.
+    pub(super) fn repeated(&mut self, slot: u32) -> &[(ConnId, u16)] {
+        self.change(slot, |entry| entry.repeats = !entry.paused.is_empty());
+        self.entries.get(&slot).map_or(&[], |entry| &entry.paused)
+    }
+
+    /// Ends what nobody asked for again. Says when to look next.
+    pub(super) fn expire(&mut self, slot: u32, now: Time) -> Time {
+        self.change(slot, |entry| {
+            entry.stopped.retain(|&(_, until)| until > now);
+            let ends = entry.stopped.iter().map(|&(_, until)| until);
+            let next = ends.min().unwrap_or(Time::NEVER);
+            entry.expires = next < Time::NEVER;
+            next
+        })
+    }
+
+    pub(super) fn check(&self) {
+        let (mut bytes, mut flows) = (vec![0; self.queues.len()], vec![0; self.queues.len()]);
+        let (mut stopped, mut older, mut known, mut told) = (0, 0, 0, 0);
+        for (slot, entry) in &self.entries {
+            let reserved = self.reserved();
+            for (queue, held) in [(entry.queue, entry.normal), (reserved, entry.reserved)] {
+                bytes[queue] += held;
+                flows[queue] += u64::from(held > 0);
+            }
+            stopped += u64::from(!entry.stopped.is_empty());
+            older += u64::from(entry.has_older());
+            known += entry.stopped.len();
+            told += entry.paused.len();
+            assert!(
+                entry.isolated || entry.reserved == 0,
+                "{slot} has packets in the reserved queue and joins another: {entry:?}"
+            );
+            assert!(
+                entry.listed || entry.paused.is_empty(),
+                "{slot} waits for nobody"
+            );
+        }
+        let held: Vec<(u64, u64)> = self.queues.iter().map(|q| (q.bytes, q.flows)).collect();
+        let found: Vec<(u64, u64)> = bytes.into_iter().zip(flows).collect();
+        assert_eq!(found, held, "bytes and flows of queues");
+        let counts = (self.stopped, self.older, self.known, self.told);
+        assert_eq!(
+            (stopped, older, known, told),
+            counts,
+            "pauses and order marks"
+        );
+        let listed: usize = self.queues.iter().map(|queue| queue.list.len()).sum();
+        let lists = self.entries.values().filter(|entry| entry.listed).count();
+        assert_eq!(lists, listed, "entries that wait to be resumed");
+        if held.iter().all(|&(bytes, _)| bytes == 0) {
+            assert_eq!(told, 0, "nothing waits, and somebody is paused for it");
+        }
+    }
+}
+
+/// The part of a queue of `bytes` that each of its `flows` may hold: a power of two below the fair one, by a shift in
+/// place of a division. [aquarius]
+pub(super) fn fair(bytes: u64, flows: u64) -> u64 {
+    bytes >> flows.max(1).next_power_of_two().trailing_zeros()
+}

@@ -1,0 +1,406 @@
+//! Priority flow control. [802.1Q s36]
+#![doc = include_str!("README.md")]
+
+mod params;
+#[cfg(test)]
+mod tests;
+
+pub use params::Params;
+
+use crate::agenda::Agenda;
+use crate::ports::drops_at_most;
+use model::intent::PortSpec;
+use model::{Packet, Signal};
+use parts::{Control, ControlFactory, ParamError, Parameter, Place, Refusal};
+use switching::{FlowControl, GateOf, GateState, Passage, Say};
+use units::{Bytes, Span, Time};
+
+/// The flow control, for a registry.
+pub static PFC: Kind = Kind;
+
+/// Priority flow control.
+#[derive(Debug)]
+pub struct Kind;
+
+impl Control for Kind {
+    fn name(&self) -> &'static str {
+        "pfc"
+    }
+    fn summary(&self) -> &'static str {
+        "pauses a priority of the neighbour whose packets fill the switch (802.1Qbb)"
+    }
+    fn parameters(&self) -> Vec<Parameter> {
+        params::parameters()
+    }
+    fn configure(&self, table: &toml::Table) -> Result<Box<dyn ControlFactory>, ParamError> {
+        Ok(Box::new(Params::read(table)?))
+    }
+}
+
+impl ControlFactory for Params {
+    fn make(&self, place: &Place<'_>) -> Box<dyn FlowControl> {
+        Box::new(Pfc::new(self, place))
+    }
+    fn port(&self, port: PortSpec) -> Result<PortSpec, Refusal> {
+        drops_at_most("pfc", &port)?;
+        Ok(port)
+    }
+    fn memory(&self) -> Bytes {
+        Bytes(12_000_000)
+    }
+    fn figures(&self, place: &Place<'_>) -> Vec<(String, String)> {
+        let pfc = Pfc::new(self, place);
+        let kept: u64 = pfc.headroom.iter().sum::<u64>() * u64::from(self.lossless);
+        let first = pfc.headroom.first().copied().unwrap_or(0);
+        let figure = |name: &str, value: String| (name.to_owned(), value);
+        vec![
+            figure("headroom", format!("{} of port 0", Bytes(first))),
+            figure(
+                "memory",
+                format!(
+                    "{}, of which {} headroom and {} shared",
+                    place.memory,
+                    Bytes(kept),
+                    Bytes(pfc.pool)
+                ),
+            ),
+        ]
+    }
+    fn resolved(&self) -> toml::Table {
+        Self::resolved(self)
+    }
+}
+
+/// Priorities of 802.1Q.
+const PRIORITIES: usize = 8;
+
+/// What came in by one port at one priority.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ingress {
+    /// Bytes in the switch, and those of them that are in headroom.
+    held: u64,
+    above: u64,
+    /// The neighbour has been asked to pause, since then.
+    paused: bool,
+}
+
+/// What leaves by one port at one priority.
+#[derive(Clone, Copy, Debug, Default)]
+struct Egress {
+    /// Bytes that wait.
+    waits: u64,
+    /// The neighbour has asked for a pause, which ends by itself at `until`.
+    stopped: bool,
+    until: Time,
+    /// The last time that something left, or that the pause began.
+    moved: Time,
+    /// The watchdog does not heed pauses before this moment.
+    deaf_until: Time,
+    /// An expiry, and a look of the watchdog, is on the agenda.
+    expires: bool,
+    watched: bool,
+}
+
+/// What there is to do at a moment, for the port and priority of a place.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Task {
+    /// Ask again for a pause.
+    Repeat(usize),
+    /// End a pause that nobody asked for again.
+    Expire(usize),
+    /// See whether a pause lasts too long.
+    Watch(usize),
+}
+
+/// The flow control of one switch.
+struct Pfc {
+    params: Params,
+    /// By port and priority: see [`place_of`].
+    ingress: Vec<Ingress>,
+    egress: Vec<Egress>,
+    /// By port: bytes that a lossless priority may still hold after its pause was asked for.
+    headroom: Vec<u64>,
+    /// Bytes that all share, and those of them in use.
+    pool: u64,
+    used: u64,
+    agenda: Agenda<Task>,
+    /// Times that the watchdog let packets go.
+    trips: u64,
+}
+
+fn place_of(port: u16, packet: &Packet) -> usize {
+    usize::from(port) * PRIORITIES + usize::from(packet.priority())
+}
+
+/// The port and the priority of a place.
+fn of_place(place: usize) -> (u16, u8) {
+    let small = |n: usize| u16::try_from(n).expect("a switch has at most 65,535 ports");
+    let priority = u8::try_from(place % PRIORITIES).expect("below 8");
+    (small(place / PRIORITIES), priority)
+}
+
+impl Pfc {
+    fn new(params: &Params, place: &Place<'_>) -> Self {
+        let lossless = u64::from(params.lossless);
+        let headroom: Vec<u64> = place
+            .lines
+            .iter()
+            .map(|line| match params.headroom {
+                Some(bytes) => bytes,
+                // The packet that goes above the threshold is the first in there.
+                None => line.slack(place.frame, lossless - 1) + place.frame,
+            })
+            .collect();
+        let ports = place.lines.len();
+        let kept: u64 = headroom
+            .iter()
+            .map(|each| lossless * (each + params.reserve))
+            .sum();
+        Self {
+            params: params.clone(),
+            ingress: vec![Ingress::default(); ports * PRIORITIES],
+            egress: vec![Egress::default(); ports * PRIORITIES],
+            headroom,
+            pool: place.memory.get().saturating_sub(kept),
+            used: 0,
+            agenda: Agenda::new(),
+            trips: 0,
+        }
+    }
+
+    fn is_lossless(&self, place: usize) -> bool {
+        place % PRIORITIES < usize::from(self.params.lossless)
+    }
+
+    /// Bytes below its headroom that an ingress may hold now.
+    #[inline]
+    fn threshold(&self, place: usize) -> u64 {
+        if let Some(xoff) = self.params.xoff {
+            return xoff;
+        }
+        let free = self.pool.saturating_sub(self.used);
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of a memory is a whole number of its bytes"
+        )]
+        let share = (self.params.alpha * free as f64) as u64;
+        share + self.reserve(place)
+    }
+
+    #[inline]
+    fn reserve(&self, place: usize) -> u64 {
+        if self.is_lossless(place) {
+            self.params.reserve
+        } else {
+            0
+        }
+    }
+
+    /// Whether `size` more bytes stay below the threshold.
+    #[inline]
+    fn is_below(&self, place: usize, size: u64) -> bool {
+        let Ingress { held, above, .. } = self.ingress[place];
+        above == 0 && held + size <= self.threshold(place)
+    }
+
+    /// Bytes of the pool that an ingress uses.
+    #[inline]
+    fn share(&self, place: usize) -> u64 {
+        let Ingress { held, above, .. } = self.ingress[place];
+        (held - above).saturating_sub(self.reserve(place))
+    }
+
+    fn pause(&mut self, now: Time, place: usize, say: &mut Say) {
+        let (port, priority) = of_place(place);
+        self.ingress[place].paused = true;
+        say.pause(port, Signal::PausePriority(priority), self.lasting());
+        self.repeat_later(now, place);
+    }
+
+    fn lasting(&self) -> Span {
+        self.params.pause_time.unwrap_or(Span::ZERO)
+    }
+
+    fn repeat_later(&mut self, now: Time, place: usize) {
+        if let Some(lasting) = self.params.pause_time {
+            self.agenda
+                .add(now + Span(lasting.0 / 2), Task::Repeat(place));
+        }
+    }
+
+    fn resume(&mut self, place: usize, say: &mut Say) {
+        let (port, priority) = of_place(place);
+        self.ingress[place].paused = false;
+        say.frame(port, Signal::ResumePriority(priority).frame());
+    }
+
+    /// The neighbour at the port of `place` does not want its priority before `until`.
+    fn stop(&mut self, now: Time, place: usize, until: Time, say: &mut Say) {
+        let (port, priority) = of_place(place);
+        let egress = &mut self.egress[place];
+        if egress.deaf_until > now {
+            return;
+        }
+        egress.until = until;
+        if until < Time::NEVER && !egress.expires {
+            egress.expires = true;
+            self.agenda.add(until, Task::Expire(place));
+        }
+        if !egress.stopped {
+            (egress.stopped, egress.moved) = (true, now);
+            say.gate(port, GateOf::Priority(priority), GateState::Closed);
+        }
+        if let Some(patience) = self.params.watchdog.filter(|_| !egress.watched) {
+            egress.watched = true;
+            self.agenda.add(now + patience, Task::Watch(place));
+        }
+    }
+
+    fn go(&mut self, place: usize, say: &mut Say) {
+        let (port, priority) = of_place(place);
+        if std::mem::take(&mut self.egress[place].stopped) {
+            say.gate(port, GateOf::Priority(priority), GateState::Open);
+        }
+    }
+
+    fn perform(&mut self, now: Time, task: Task, say: &mut Say) {
+        match task {
+            Task::Repeat(place) => {
+                if self.ingress[place].paused {
+                    let (port, priority) = of_place(place);
+                    say.repeat(port, Signal::PausePriority(priority), self.lasting());
+                    self.repeat_later(now, place);
+                }
+            }
+            Task::Expire(place) => {
+                let egress = &mut self.egress[place];
+                egress.expires = egress.stopped && egress.until > now && egress.until < Time::NEVER;
+                if egress.expires {
+                    self.agenda.add(egress.until, Task::Expire(place));
+                } else if egress.until <= now {
+                    self.go(place, say);
+                }
+            }
+            Task::Watch(place) => self.watch(now, place, say),
+        }
+    }
+
+    /// Lets a priority go that has been held for too long. [`SONiC`'s watchdog, forward action]
+    fn watch(&mut self, now: Time, place: usize, say: &mut Say) {
+        let Some(patience) = self.params.watchdog else {
+            return;
+        };
+        let egress = &mut self.egress[place];
+        egress.watched = egress.stopped;
+        if !egress.stopped {
+            return;
+        }
+        let due = egress.moved.after(patience);
+        if due > now || egress.waits == 0 {
+            let next = if due > now { due } else { now.after(patience) };
+            self.agenda.add(next, Task::Watch(place));
+            return;
+        }
+        egress.watched = false;
+        egress.deaf_until = now.after(self.params.watchdog_restore);
+        self.trips += 1;
+        self.go(place, say);
+    }
+}
+
+impl FlowControl for Pfc {
+    fn admits(&mut self, passage: &Passage<'_>, free: u64) -> Option<bool> {
+        let place = place_of(passage.ingress, passage.packet);
+        let size = u64::from(passage.packet.size);
+        let above = self.ingress[place].above + size;
+        let headroom = self.headroom[usize::from(passage.ingress)];
+        let may = self.is_below(place, size) || self.is_lossless(place) && above <= headroom;
+        Some(may && size <= free)
+    }
+
+    fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
+        let place = place_of(passage.ingress, passage.packet);
+        let size = u64::from(passage.packet.size);
+        let below = self.is_below(place, size);
+        let before = self.share(place);
+        let ingress = &mut self.ingress[place];
+        ingress.held += size;
+        if below {
+            self.used += self.share(place) - before;
+        } else {
+            ingress.above += size;
+            if !ingress.paused && self.is_lossless(place) {
+                self.pause(now, place, say);
+            }
+        }
+        self.egress[place_of(passage.egress, passage.packet)].waits += size;
+    }
+
+    fn left(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
+        let place = place_of(passage.ingress, passage.packet);
+        let size = u64::from(passage.packet.size);
+        let before = self.share(place);
+        let ingress = &mut self.ingress[place];
+        ingress.held -= size;
+        // What is in headroom leaves it first.
+        ingress.above -= ingress.above.min(size);
+        self.used -= before.saturating_sub(self.share(place));
+        self.used += self.share(place).saturating_sub(before);
+        let Ingress {
+            held,
+            above,
+            paused,
+        } = self.ingress[place];
+        if paused
+            && above == 0
+            && (held == 0 || held + self.params.xon_gap <= self.threshold(place))
+        {
+            self.resume(place, say);
+        }
+        let egress = &mut self.egress[place_of(passage.egress, passage.packet)];
+        egress.waits -= size;
+        egress.moved = now;
+    }
+
+    fn heard(&mut self, now: Time, port: u16, frame: &Packet, say: &mut Say) {
+        let place = |priority: u8| usize::from(port) * PRIORITIES + usize::from(priority);
+        match Signal::of(frame) {
+            Some(Signal::PausePriority(priority)) => {
+                self.stop(now, place(priority), Signal::until(frame, now), say);
+            }
+            Some(Signal::ResumePriority(priority)) => self.go(place(priority), say),
+            Some(Signal::PauseFlow(_) | Signal::ResumeFlow(_)) | None => {}
+        }
+    }
+
+    fn deadline(&self) -> Time {
+        self.agenda.next()
+    }
+
+    fn on_deadline(&mut self, now: Time, say: &mut Say) {
+        while let Some(task) = self.agenda.take(now) {
+            self.perform(now, task, say);
+        }
+    }
+
+    fn count(&self, tell: &mut dyn FnMut(&'static str, u64)) {
+        tell("watchdog", self.trips);
+    }
+
+    fn check(&self) {
+        let (mut used, mut held, mut waits) = (0, 0, 0);
+        for (place, ingress) in self.ingress.iter().enumerate() {
+            used += self.share(place);
+            held += ingress.held;
+            waits += self.egress[place].waits;
+            assert!(ingress.above <= ingress.held, "{place}: {ingress:?}");
+            assert!(
+                ingress.held > 0 || !ingress.paused,
+                "{place} waits for a resume that nothing brings"
+            );
+        }
+        assert_eq!(used, self.used, "bytes of the pool");
+        assert_eq!(held, waits, "what came in and what waits");
+    }
+}

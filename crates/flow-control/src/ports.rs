@@ -1,0 +1,90 @@
+//! What flow controls make of the ports that transports ask for.
+
+use model::Class;
+use model::intent::{Over, PortSpec, QueueSpec, Takes};
+use parts::{Neighbour, Place, Refusal};
+
+/// Refuses ports that cut packets or push them out: what a flow control has counted would be gone.
+pub(crate) fn drops_at_most(name: &str, port: &PortSpec) -> Result<(), Refusal> {
+    let drops = |queue: &QueueSpec| queue.over == Over::Drop;
+    if port.queues.iter().all(drops) {
+        return Ok(());
+    }
+    Err(Refusal {
+        place: "switch.flow_control",
+        reason: format!("cuts or pushes out packets that {name} has counted"),
+        instead: "remove switch.flow_control, or choose a transport that does neither".to_owned(),
+    })
+}
+
+/// Data of connections: what schemes that pause flows count and pause. The rest has a queue of its own.
+pub(crate) fn is_data(class: Class) -> bool {
+    !matches!(class, Class::Control | Class::Credit | Class::Link)
+}
+
+/// The port with its one queue of data replaced by `queues` of them, the last in the list, which share the line; what
+/// is no data goes before it.
+///
+/// # Errors
+/// If the transport asks for several queues of data.
+pub(crate) fn split(name: &str, port: PortSpec, queues: u8) -> Result<PortSpec, Refusal> {
+    drops_at_most(name, &port)?;
+    let (mut others, data): (Vec<QueueSpec>, Vec<QueueSpec>) =
+        port.queues.into_iter().partition(|queue| !queue.is_data());
+    let [data] = data.as_slice() else {
+        return Err(Refusal {
+            place: "switch.flow_control",
+            reason: format!(
+                "has {} queues of data, and {name} makes its own of one",
+                data.len()
+            ),
+            instead: "choose switch.flow_control = \"pfc\", or a transport with one queue of data"
+                .to_owned(),
+        });
+    };
+    for other in &mut others {
+        other.level += u8::from(other.level > 0);
+    }
+    let classes = Class::ALL.into_iter().filter(|&class| !is_data(class));
+    let control = QueueSpec {
+        takes: Takes {
+            classes: classes.fold(0, |bits, class| bits | 1 << class as u8),
+            ..data.takes
+        },
+        level: 1,
+        mark: None,
+        drop: None,
+        ..*data
+    };
+    others.push(control);
+    others.extend((0..queues).map(|group| QueueSpec {
+        level: data.level + 1,
+        group,
+        ..*data
+    }));
+    Ok(PortSpec {
+        queues: others,
+        ..port
+    })
+}
+
+/// Bytes that the line of `line` takes in one round trip of a hop: there and back over the longest link of the switch,
+/// with a frame in the way at both ends and a frame of the link's own. The unit of thresholds.
+pub(crate) fn hop_bytes(place: &Place<'_>, line: &Neighbour<'_>) -> u64 {
+    let longest = place.lines.iter().map(|line| line.round).max();
+    let line = Neighbour {
+        round: longest.unwrap_or_default(),
+        ..*line
+    };
+    line.slack(place.frame, 0)
+}
+
+/// A number of bytes, of times that many.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a threshold is a whole number of bytes"
+)]
+pub(crate) fn part(times: f64, bytes: u64) -> u64 {
+    (times * bytes as f64) as u64
+}

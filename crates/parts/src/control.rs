@@ -1,0 +1,82 @@
+//! What a hop-by-hop flow control is to the rest of the program.
+
+use crate::{ParamError, Parameter, Refusal};
+use model::Rng;
+use model::intent::PortSpec;
+use switching::FlowControl;
+use units::{Bytes, Rate, Span};
+
+/// Bytes of a frame of a link's own on the wire, with preamble and gap. [802.3]
+const LINK_FRAME: u64 = 84;
+
+/// A flow control as the rest of the program sees it.
+pub trait Control: Sync {
+    /// Its name in scenarios.
+    fn name(&self) -> &'static str;
+    /// What it is, in one line.
+    fn summary(&self) -> &'static str;
+    /// Every parameter with default, meaning and source.
+    fn parameters(&self) -> Vec<Parameter>;
+    /// Reads the parameters of `[switch.<name>]`; absent ones take their defaults.
+    ///
+    /// # Errors
+    /// The key that is wrong and what to write instead.
+    fn configure(&self, table: &toml::Table) -> Result<Box<dyn ControlFactory>, ParamError>;
+}
+
+/// A configured flow control: makes one [`FlowControl`] per switch.
+pub trait ControlFactory: Send + Sync {
+    /// The flow control of one switch.
+    fn make(&self, place: &Place<'_>) -> Box<dyn FlowControl>;
+    /// The port that it works with, made of what the transport asks for.
+    ///
+    /// # Errors
+    /// Why it cannot work with such a port, and the nearest that works.
+    fn port(&self, port: PortSpec) -> Result<PortSpec, Refusal> {
+        Ok(port)
+    }
+    /// Bytes that the ports of a switch share where the scenario does not say.
+    fn memory(&self) -> Bytes;
+    /// What follows for a switch at `place`, as names and values for `check`.
+    fn figures(&self, place: &Place<'_>) -> Vec<(String, String)> {
+        let _ = place;
+        Vec::new()
+    }
+    /// Every parameter with its final value, for `resolved.toml`.
+    fn resolved(&self) -> toml::Table;
+}
+
+/// Where a flow control works: one switch.
+#[derive(Clone, Debug)]
+pub struct Place<'a> {
+    /// Its ports, by number.
+    pub lines: &'a [Neighbour<'a>],
+    /// Bytes that its ports share.
+    pub memory: Bytes,
+    /// The largest frame on the wire, in bytes.
+    pub frame: u64,
+    /// Its own random stream.
+    pub rng: Rng,
+}
+
+/// One port of a switch, and who is behind it.
+#[derive(Clone, Copy, Debug)]
+pub struct Neighbour<'a> {
+    /// Rate of the line, both ways.
+    pub rate: Rate,
+    /// From here to the neighbour and back, without any frame in the way.
+    pub round: Span,
+    /// Whether it is a host.
+    pub is_host: bool,
+    /// What the port does.
+    pub port: &'a PortSpec,
+}
+
+impl Neighbour<'_> {
+    /// Most bytes that still come in after a pause has been decided on: the pause waits for a frame of at most
+    /// `frame` bytes on its line and for `others` frames of this link's own, travels, finds a frame begun, and
+    /// what is under way arrives. [802.1Q Annex N without the delays of interfaces, which lie in the links here]
+    pub fn slack(&self, frame: u64, others: u64) -> u64 {
+        self.rate.bytes_in(self.round).get() + 2 * frame + (1 + others) * LINK_FRAME
+    }
+}

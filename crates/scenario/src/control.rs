@@ -1,0 +1,140 @@
+//! The flow control of a scenario, at each of its switches.
+
+use crate::diagnostic::nearest;
+use crate::resolve::{Reader, Scenario, quoted};
+use crate::section::Section;
+use crate::tree::Table;
+use crate::value::Value;
+use model::intent::{Memory, PortSpec};
+use model::{Encap, Rng, stream};
+use std::sync::Arc;
+use switching::FlowControl;
+use topology::{LinkId, NodeId, NodeKind, Topology};
+use transports::{Control, ControlFactory, NO_CONTROL, Neighbour, Place};
+use units::Bytes;
+
+/// The key of `[switch]` that names a flow control.
+const CONTROL: &str = "flow_control";
+
+/// With a flow control, a port may hold this many times what is free of its switch's memory where nothing else is
+/// written: nearly all of it. Pauses are to bound what it holds, and not drops. [ours]
+const WHOLE_MEMORY: f64 = 1024.0;
+
+/// A flow control with its parameters.
+#[derive(Clone)]
+pub struct Controlled {
+    /// The flow control itself.
+    pub kind: &'static dyn Control,
+    /// The flow control with its parameters.
+    pub factory: Arc<dyn ControlFactory>,
+}
+
+impl Reader<'_> {
+    /// The flow control that `[switch]` names, and what follows for the memory of switches; `None` where it cannot
+    /// be used.
+    pub(crate) fn control(&mut self, switch: &mut Section) -> Option<Option<Controlled>> {
+        let Some(name) = switch.opt_text(CONTROL) else {
+            return Some(None);
+        };
+        if name == NO_CONTROL {
+            return Some(None);
+        }
+        let Some(kind) = self.transports.control(&name) else {
+            let d = switch
+                .problem(CONTROL, "switch.flow_control cannot be used")
+                .label(format!("\"{name}\" is not known here"));
+            let names = self.transports.control_names();
+            self.errors
+                .push(match nearest(&name, names.iter().copied()) {
+                    Some(near) => d.help(format!("did you mean \"{near}\"?")),
+                    None => d.help(format!("use one of {}", quoted(&names))),
+                });
+            return None;
+        };
+        let path = format!("switch.{name}");
+        let written = self.written(&path);
+        let table = written.and_then(|(at, node)| Some((at, node.table()?.clone())));
+        let (header, parameters) = table.unwrap_or_else(|| (switch.header().clone(), Table::new()));
+        let known: Vec<_> = kind.parameters().iter().map(|p| p.key).collect();
+        let known = (path.as_str(), known.as_slice());
+        let factory =
+            self.read_parameters(parameters, known, &header, |table| kind.configure(table))?;
+        switch.assume_anew("shared_buffer", Value::Bytes(factory.memory()));
+        switch.assume("shared_alpha", Value::Number(WHOLE_MEMORY));
+        let factory = Arc::from(factory);
+        Some(Some(Controlled { kind, factory }))
+    }
+}
+
+/// Makes the flow control of every switch of a run.
+pub(crate) struct Controls {
+    of: Controlled,
+    memory: Bytes,
+    frame: u64,
+    seed: u64,
+    ports: Vec<Arc<PortSpec>>,
+}
+
+impl Controls {
+    /// That of `scenario`, if it has one, where its links have these `ports`.
+    pub(crate) fn new(scenario: &Scenario, encap: Encap, ports: &[Arc<PortSpec>]) -> Option<Self> {
+        let memory = match crate::network::switch(&scenario.switch).memory {
+            Memory::Shared { size, .. } => size,
+            Memory::PerPort => Bytes(0),
+        };
+        scenario.control.clone().map(|of| Self {
+            of,
+            memory,
+            frame: encap.wire_max().into(),
+            seed: scenario.run.count("seed"),
+            ports: ports.to_vec(),
+        })
+    }
+
+    /// Calls `then` with what the flow control is told of the switch `node`.
+    fn with_place<T>(
+        &self,
+        topology: &Topology,
+        node: NodeId,
+        then: impl FnOnce(&Place<'_>) -> T,
+    ) -> T {
+        let neighbour = |&number: &LinkId| {
+            let (there, back) = (topology.link(number), topology.link(number.reverse()));
+            Neighbour {
+                rate: there.rate,
+                round: there.delay + back.delay,
+                is_host: topology.is_host(there.to),
+                port: &self.ports[number.index()],
+            }
+        };
+        let lines: Vec<_> = topology.node(node).ports.iter().map(neighbour).collect();
+        // Beyond the streams of links and of switches' balance.
+        let own = (1 << 33) + u64::from(node.0);
+        then(&Place {
+            lines: &lines,
+            memory: self.memory,
+            frame: self.frame,
+            rng: Rng::stream(self.seed, stream::PORT, own),
+        })
+    }
+
+    /// The flow control of the switch `node`.
+    pub(crate) fn make(&self, topology: &Topology, node: NodeId) -> Box<dyn FlowControl> {
+        self.with_place(topology, node, |place| self.of.factory.make(place))
+    }
+
+    /// What follows for the first switch, as names and values.
+    pub(crate) fn figures(&self, topology: &Topology) -> Vec<(String, String)> {
+        let switches = (0..).zip(&topology.nodes);
+        let mut switches = switches.filter(|(_, node)| node.kind == NodeKind::Switch);
+        let Some((number, node)) = switches.next() else {
+            return Vec::new();
+        };
+        let name = self.of.kind.name();
+        let figures = self.with_place(topology, NodeId(number), |place| {
+            self.of.factory.figures(place)
+        });
+        let said = |(what, value)| (format!("{name} {what} at {}", node.name), value);
+        figures.into_iter().map(said).collect()
+    }
+}
