@@ -84,6 +84,17 @@ def test_the_page_of_experiments_is_what_the_program_says() -> None:
     assert done.stdout == page.read_text("utf-8"), "write it anew with ./tg docs"
 
 
+def test_the_gallery_is_what_the_results_on_record_draw(tmp_path: Path) -> None:
+    gallery = DOCS / "figures"
+    out = gallery if os.environ.get("TIDEGATE_UPDATE") else tmp_path
+    subprocess.run([*PROGRAM, "reproduce", "--gallery", "--out", out], cwd=DOCS.parent, check=True)
+    drawn = {path.name: path.read_text("utf-8") for path in out.iterdir()}
+    assert len(drawn) > 30
+    assert drawn == {path.name: path.read_text("utf-8") for path in gallery.iterdir()}, (
+        "draw it anew with ./tg docs"
+    )
+
+
 def test_every_page_of_the_site_is_in_its_navigation(tmp_path: Path) -> None:
     subprocess.run([sys.executable, DOCS / "site.py", tmp_path], check=True)
     pages = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.md")}

@@ -312,6 +312,9 @@ pub(crate) struct ReproduceArgs {
     /// List the experiments by figure and stop
     #[arg(long)]
     pub(crate) list: bool,
+    /// Draw every figure from the results on record, at the top of the repository, into --out or docs/figures
+    #[arg(long, conflicts_with_all = ["names", "quick", "list"])]
+    pub(crate) gallery: bool,
     /// Only cases with this in their names, and those that they are compared with
     #[arg(long, value_name = "TEXT")]
     pub(crate) case: Option<String>,

@@ -5,8 +5,8 @@ use crate::exit;
 use crate::progress::{Viewer, catch_interrupts, clock};
 use crate::screen::Screen;
 use experiments::{
-    Case, EXPERIMENTS, Expected, Experiment, Measured, Row, Run, Verdict, csv, document, page,
-    summary, table, totals,
+    Case, Curves, EXPERIMENTS, Expected, Experiment, Found, Measured, Row, Run, Verdict, csv,
+    document, page, summary, table, totals,
 };
 use results::{FileError, RunRecord, Status, Style, beside, human};
 use scenario::Assembled;
@@ -20,6 +20,9 @@ const ALL: &str = "all";
 /// Runs the command.
 pub(crate) fn run(args: &ReproduceArgs, global: &Global, screen: &Screen) -> i32 {
     catch_interrupts();
+    if args.gallery {
+        return crate::cmd_gallery::run(global, screen);
+    }
     if args.list || args.names.is_empty() {
         return list(args, screen);
     }
@@ -106,7 +109,8 @@ fn one(
         return Ok(Vec::new());
     }
     let began = clock();
-    let found = reproduce(experiment, expected, args, global, screen)?;
+    let mut curves = Curves::default();
+    let found = reproduce(experiment, expected, args, global, screen, &mut curves)?;
     let own = Tally {
         took: began.elapsed(),
         ..own
@@ -119,7 +123,7 @@ fn one(
         screen.say(&own.told(&found, screen.style));
     }
     if let Some(out) = &global.out {
-        let dir = write(out, experiment, expected, &found, &command)
+        let dir = write(out, experiment, expected, (&found, &curves), &command)
             .map_err(|error| screen.fail(exit::IO, &error.to_string()))?;
         if talks {
             screen.say(&format!(" written: {}\n", dir.display()));
@@ -228,13 +232,13 @@ fn settings(
     sets
 }
 
-/// Writes an experiment's numbers into a folder of its name: as CSV, the table as text, everything
-/// as JSON.
+/// Writes an experiment into a folder of its name: its figure as page, picture and CSV, its numbers as
+/// CSV, the table as text, everything as JSON.
 fn write(
     out: &Path,
     experiment: &Experiment,
     expected: &Expected,
-    verdicts: &[Verdict],
+    (verdicts, curves): (&[Verdict], &Curves),
     command: &str,
 ) -> Result<PathBuf, FileError> {
     let name = Path::new(experiment.name.as_ref()).file_name();
@@ -244,11 +248,21 @@ fn write(
         source,
     })?;
     let table = table(experiment, expected, verdicts, Style::PLAIN);
-    let files = [
+    let found: Vec<Found> = verdicts.iter().map(Verdict::found).collect();
+    let figure = expected.figure(experiment, &found, curves, command);
+    let mut files = vec![
         ("data.csv", csv(verdicts)),
         ("verdicts.txt", format!("{command}\n{table}")),
         ("verdicts.json", document(verdicts)),
+        ("figure.html", figure.page()),
+        ("figure.csv", figure.csv()),
     ];
+    if !figure.panels.is_empty() {
+        files.push(("figure.svg", figure.svg()));
+    }
+    if !curves.is_empty() {
+        files.push(("curves.csv", curves.csv()));
+    }
     for (name, text) in files {
         results::files::write(&dir, name, &mut |file| file.write_all(text.as_bytes()))?;
     }
@@ -412,6 +426,7 @@ fn reproduce(
     args: &ReproduceArgs,
     global: &Global,
     screen: &Screen,
+    curves: &mut Curves,
 ) -> Result<Vec<Verdict>, i32> {
     let seeds = seeds(expected, args);
     let loose = args.quick && !expected.quick_set.is_empty();
@@ -449,6 +464,7 @@ fn reproduce(
                 record: &record,
                 bounds: plan.queue_bounds(),
             };
+            expected.trace(&case.name, &record, curves);
             for row in measured {
                 row.values.push(row.spec.metric.of(&run, row.spec.window));
                 row.each.extend(row.spec.metric.each(&record));
@@ -582,6 +598,7 @@ mod tests {
                 names: Vec::new(),
                 quick,
                 list: false,
+                gallery: false,
                 case: Some(case.to_owned()),
                 seeds: None,
                 markdown: false,

@@ -8,6 +8,7 @@ mod cmd_bench;
 mod cmd_compare;
 mod cmd_describe;
 mod cmd_fuzz;
+mod cmd_gallery;
 mod cmd_new;
 mod cmd_new_transport;
 mod cmd_report;

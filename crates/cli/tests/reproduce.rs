@@ -9,7 +9,11 @@ use std::fs;
 const EXPECTED: &str = "title = 'A small one'\nsource = '[ours]'\nseeds = 2\n[[case]]\n\
     name = 'one, two'\nquick = true\nrow = [\
     { metric = 'queue-max', evidence = 'ours', at_least = 1.0 },\
-    { metric = 'jain', evidence = 'ours' }]\n";
+    { metric = 'jain', evidence = 'ours' }]\n\
+    [[panel]]\nx = { title = 'case' }\ny = { title = 'largest queue (KB)', per = 1000.0 }\nmetric = 'queue-max'\n\
+    series = [{ name = 'a queue', case = '{x}, two' }]\n\
+    [[panel]]\nx = { title = 'FCT (us)' }\ny = { title = 'CDF', to = 1.0 }\ncurve = { fct = [0, 1000000000] }\n\
+    series = [{ name = 'all', case = 'one, two' }]\n";
 
 fn folder(test: &str) -> Folder {
     let folder = Folder::new(test);
@@ -111,6 +115,30 @@ fn a_run_tells_its_cost_and_its_verdict_and_writes_its_numbers() {
     assert!(table.contains("bound holds"), "{table}");
     let json = fs::read_to_string(folder.0.join("o/mine/verdicts.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let page = fs::read_to_string(folder.0.join("o/mine/figure.html")).unwrap();
+    let page = page.replace('\u{a0}', " ");
+    assert!(
+        page.contains("1 of 1 bound holds.") && page.contains("largest queue (KB)"),
+        "{page}"
+    );
+    let drawn = fs::read_to_string(folder.0.join("o/mine/figure.csv")).unwrap();
+    let queue = drawn.lines().nth(1).unwrap();
+    assert!(
+        queue.starts_with("\"largest queue (KB)\",\"a queue\",\"one\","),
+        "{drawn}"
+    );
+    let points: Vec<f64> = drawn
+        .lines()
+        .skip(2)
+        .map(|line| line.split(',').nth(3).unwrap().parse().unwrap())
+        .collect();
+    assert!(
+        points.len() > 50 && points.is_sorted() && points.last() == Some(&1.0),
+        "{drawn}"
+    );
+    assert!(
+        folder.0.join("o/mine/figure.svg").exists() && folder.0.join("o/mine/curves.csv").exists()
+    );
     assert_eq!(json["rows"].as_array().unwrap().len(), 2);
 }
 

@@ -1,5 +1,6 @@
 //! The folders of `experiments/`: what each of them expects, with its variants multiplied out.
 
+use crate::figure::{Panel, Told};
 use crate::metric::{Metric, Span2};
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -95,6 +96,10 @@ pub struct Expected {
     pub quick_set: Vec<String>,
     /// Its cases, in order.
     pub cases: Vec<Case>,
+    /// The panels of its figure, one for every pair of axes.
+    pub panels: Vec<Panel>,
+    /// What its verdict says of a claim.
+    pub told: Option<Told>,
 }
 
 /// One variant of the scenario.
@@ -155,6 +160,9 @@ struct File {
     #[serde(default)]
     quick_set: Vec<String>,
     case: Vec<CaseSpec>,
+    #[serde(default)]
+    panel: Vec<Panel>,
+    told: Option<Told>,
 }
 
 const fn one() -> u64 {
@@ -308,6 +316,8 @@ fn read(text: &str) -> Result<Expected, String> {
         set: file.set,
         quick_set: file.quick_set,
         cases,
+        panels: file.panel.iter().flat_map(Panel::expand).collect(),
+        told: file.told,
     })
 }
 

@@ -598,7 +598,7 @@ fn goodput(record: &RunRecord, conns: impl Iterator<Item = u32>, window: Option<
 }
 
 /// Bytes that a connection received in the window.
-fn received(record: &RunRecord, conn: u32, from: Time, until: Time) -> u64 {
+pub(crate) fn received(record: &RunRecord, conn: u32, from: Time, until: Time) -> u64 {
     let rows = record.flow_series.iter().filter(|row| row.conn == conn);
     let up_to = |at: Time| {
         rows.clone()
@@ -653,7 +653,7 @@ fn counted(
 }
 
 /// Their completion times in us, ascending.
-fn completion_times(record: &RunRecord, low: u64, high: u64) -> Vec<Figure<f64>> {
+pub(crate) fn completion_times(record: &RunRecord, low: u64, high: u64) -> Vec<Figure<f64>> {
     let mut times: Vec<Figure<f64>> = counted(record, low, high)
         .map(|(_, took)| in_us(took))
         .collect();
@@ -662,7 +662,7 @@ fn completion_times(record: &RunRecord, low: u64, high: u64) -> Vec<Figure<f64>>
 }
 
 /// What the same messages would take if each had the network for itself, in us.
-fn idle_times(record: &RunRecord, low: u64, high: u64) -> Vec<Figure<f64>> {
+pub(crate) fn idle_times(record: &RunRecord, low: u64, high: u64) -> Vec<Figure<f64>> {
     let idle = |(flow, _): (&FlowRow, _)| Figure {
         value: flow.ideal.as_us(),
         at_least: false,

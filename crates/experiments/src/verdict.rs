@@ -2,6 +2,7 @@
 
 use crate::catalogue::{Expected, Experiment, Row};
 use crate::each::Each;
+use crate::figure::HEAD;
 use crate::metric::Measured;
 use results::stats::Interval;
 use results::{Style, beside, wrap};
@@ -44,7 +45,7 @@ pub enum Word {
 }
 
 impl Word {
-    const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Number,
         Self::Ratio,
         Self::Direction,
@@ -55,7 +56,7 @@ impl Word {
         Self::Differs,
     ];
 
-    const fn text(self) -> &'static str {
+    pub(crate) const fn text(self) -> &'static str {
         match self {
             Self::Number => "number matches",
             Self::Ratio => "ratio matches",
@@ -121,7 +122,7 @@ impl Row {
     }
 
     /// Whether it asks for no more than which of two is larger.
-    fn of_direction(&self) -> bool {
+    pub(crate) fn of_direction(&self) -> bool {
         let one = |bound: Option<f64>| bound.is_none_or(|bound| (bound - 1.0).abs() < 1e-9);
         self.is_ratio() && one(self.at_least) && one(self.at_most)
     }
@@ -129,7 +130,7 @@ impl Row {
 
 impl Verdict {
     /// What is compared: the mean over seeds, or the median.
-    fn measured(&self) -> f64 {
+    pub(crate) fn measured(&self) -> f64 {
         let mut values = self.numbers();
         if self.spec.median {
             values.sort_by(f64::total_cmp);
@@ -198,7 +199,7 @@ impl Verdict {
     }
 
     /// Over the seeds; the ends are the least and the greatest where there are few.
-    fn interval(&self) -> Option<Interval> {
+    pub(crate) fn interval(&self) -> Option<Interval> {
         Interval::of(&self.numbers())
     }
 
@@ -252,7 +253,7 @@ impl Verdict {
         }
     }
 
-    fn case_name(&self) -> String {
+    pub(crate) fn case_name(&self) -> String {
         match (&self.spec.against, &self.spec.than) {
             (Some(other), Some(than)) => format!("{} / {other}, over that of {than}", self.case),
             (Some(other), None) => format!("{} / {other}", self.case),
@@ -260,11 +261,36 @@ impl Verdict {
         }
     }
 
-    fn metric_name(&self) -> String {
+    pub(crate) fn metric_name(&self) -> String {
         let name = self.spec.metric.name();
         match self.spec.window {
             Some(window) => format!("{name}, {window}"),
             None => name,
+        }
+    }
+
+    /// As a result page shows it, a cell per column.
+    pub(crate) fn cells(&self) -> [String; 7] {
+        let spread = self.spread().map(|spread| format!(" ({spread})"));
+        [
+            self.case_name(),
+            self.metric_name(),
+            self.expected(),
+            format!("{}{}", self.told(), spread.unwrap_or_default()),
+            self.allowed(),
+            self.spec.evidence.clone(),
+            self.words(),
+        ]
+    }
+
+    /// A row before anything was measured.
+    pub(crate) fn empty(case: &str, spec: &Row) -> Self {
+        Self {
+            experiment: String::new(),
+            case: case.to_owned(),
+            spec: spec.clone(),
+            values: Vec::new(),
+            each: Vec::new(),
         }
     }
 
@@ -454,27 +480,15 @@ pub fn page(experiment: &Experiment, command: &str, verdicts: &[Verdict]) -> Str
     let counts: Vec<String> = counts
         .map(|same| format!("{}: {}", same[0].text(), same.len()))
         .collect();
+    let head = HEAD.join(" | ");
     let mut text = format!(
-        "# {} when it last ran\n\n{RAN}`{command}`: {}.\n\n\
-        | case | metric | expected | measured | allowed | evidence | verdict |\n\
-        | --- | --- | --- | --- | --- | --- | --- |\n",
+        "# {} when it last ran\n\n{RAN}`{command}`: {}.\n\n| {head} |\n|{}\n",
         experiment.name,
-        counts.join(", ")
+        counts.join(", "),
+        " --- |".repeat(HEAD.len()),
     );
     for verdict in verdicts {
-        let spread = verdict.spread().map(|spread| format!(" ({spread})"));
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {}{} | {} | {} | {} |",
-            verdict.case_name(),
-            verdict.metric_name(),
-            verdict.expected(),
-            verdict.told(),
-            spread.unwrap_or_default(),
-            verdict.allowed(),
-            verdict.spec.evidence,
-            verdict.words(),
-        );
+        let _ = writeln!(text, "| {} |", verdict.cells().join(" | "));
     }
     text
 }
@@ -502,7 +516,7 @@ pub fn summary(page: &str) -> Option<String> {
 }
 
 /// Four significant digits; "none" where there was nothing to measure.
-fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     if value.is_nan() {
         return "none".to_owned();
     }

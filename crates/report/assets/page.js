@@ -1,6 +1,6 @@
 // Reads values off the curves under the pointer or by the arrow keys. The page is complete without it.
 "use strict";
-for (const plot of document.querySelectorAll(".plot")) {
+for (const plot of document.querySelectorAll(".plot:not(.cats)")) {
   const axis = (text) => {
     const [min, max, scale, unit] = text.split(",");
     return {min: +min, max: +max, log: scale === "log", unit};
@@ -23,6 +23,7 @@ for (const plot of document.querySelectorAll(".plot")) {
     rate: () => scaled(n, 1000, ["b/s", "Kb/s", "Mb/s", "Gb/s", "Tb/s"]),
     share: () => n === 0 ? "0%" : digits(n * 100) + "%",
     ratio: () => digits(n),
+    number: () => String(+n.toPrecision(3)),
     count: () => n < 10 ? digits(n) : n.toFixed(0),
   })[axis.unit]();
   // Every path is M x y, then L x y, or H x V y for steps, in a box of 1000 by 1000.

@@ -18,6 +18,12 @@ pub(crate) struct Axis {
     min: f64,
     max: f64,
     log: bool,
+    /// Ticks in place of round numbers.
+    at: Vec<f64>,
+    /// What is side by side, where it is no number: 1 wide each, from 0.
+    names: Vec<String>,
+    /// What to write at ticks in place of their numbers.
+    labels: Vec<String>,
 }
 
 impl Axis {
@@ -30,6 +36,9 @@ impl Axis {
             min,
             max,
             log: false,
+            at: Vec::new(),
+            names: Vec::new(),
+            labels: Vec::new(),
         }
     }
 
@@ -48,6 +57,37 @@ impl Axis {
             min,
             max,
             log: true,
+            at: Vec::new(),
+            names: Vec::new(),
+            labels: Vec::new(),
+        }
+    }
+
+    /// Names side by side.
+    pub(crate) fn named(title: &str, names: &[String]) -> Self {
+        Self {
+            at: (0..names.len()).map(|i| i as f64 + 0.5).collect(),
+            names: names.to_vec(),
+            ..Self::linear(title, Unit::Number, 0.0, names.len() as f64)
+        }
+    }
+
+    /// With ticks at these values, written as `labels` where there are some.
+    pub(crate) fn ticked(mut self, at: Vec<f64>, labels: Vec<String>) -> Self {
+        (self.at, self.labels) = (at, labels);
+        self
+    }
+
+    /// Whether it has names in place of numbers.
+    pub(crate) fn is_named(&self) -> bool {
+        !self.names.is_empty()
+    }
+
+    /// The label of a tick.
+    pub(crate) fn label(&self, i: usize, tick: f64) -> String {
+        match self.names.get(i).or(self.labels.get(i)) {
+            Some(name) => name.clone(),
+            None => self.unit.tick(tick),
         }
     }
 
@@ -60,7 +100,7 @@ impl Axis {
     }
 
     /// Where `value` lies, from 0 to 1.
-    fn at(&self, value: f64) -> f64 {
+    pub(crate) fn at(&self, value: f64) -> f64 {
         let share = if self.log {
             let (low, high) = (libm::log(self.min), libm::log(self.max));
             (libm::log(value.max(self.min)) - low) / (high - low)
@@ -71,22 +111,22 @@ impl Axis {
     }
 
     /// For the script: ends, scale and unit.
-    fn data(&self) -> String {
+    pub(crate) fn data(&self) -> String {
         let scale = if self.log { "log" } else { "lin" };
         format!("{},{},{scale},{}", self.min, self.max, self.unit.key())
     }
 
     /// The title, with the scale where it is not linear.
-    fn titled(&self) -> String {
+    pub(crate) fn titled(&self) -> String {
         let scale = if self.log { ", log scale" } else { "" };
         escape(&format!("{}{scale}", self.title))
     }
 
     /// A label at every tick, `side` being the property that places it.
-    fn labels(&self, side: &str) -> String {
+    pub(crate) fn labels(&self, side: &str) -> String {
         let mut out = String::new();
-        for tick in self.ticks() {
-            let (at, text) = (per_cent(self.at(tick)), escape(&self.unit.tick(tick)));
+        for (i, tick) in self.ticks().into_iter().enumerate() {
+            let (at, text) = (per_cent(self.at(tick)), escape(&self.label(i, tick)));
             let _ = write!(out, "<span style=\"{side}:{at}%\">{text}</span>");
         }
         out
@@ -103,8 +143,10 @@ impl Axis {
         );
     }
 
-    fn ticks(&self) -> Vec<f64> {
-        if self.log {
+    pub(crate) fn ticks(&self) -> Vec<f64> {
+        if !self.at.is_empty() {
+            self.at.clone()
+        } else if self.log {
             self.log_ticks()
         } else {
             self.linear_ticks()
@@ -218,7 +260,7 @@ pub(crate) struct LineChart {
     pub(crate) marks: Vec<Mark>,
 }
 
-fn coordinate(share: f64) -> u32 {
+pub(crate) fn coordinate(share: f64) -> u32 {
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -228,7 +270,7 @@ fn coordinate(share: f64) -> u32 {
     whole
 }
 
-fn per_cent(share: f64) -> String {
+pub(crate) fn per_cent(share: f64) -> String {
     let text = format!("{:.2}", share * 100.0);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -269,8 +269,8 @@ fn section(metric: usize, says: String, body: String, points: usize) -> Section 
         (true, Better::Neither) => "They enter other figures with the time taken so far.".into(),
     };
     Section {
-        id: METRICS[metric].id,
-        title: METRICS[metric].heading,
+        id: METRICS[metric].id.into(),
+        title: METRICS[metric].heading.into(),
         says,
         body: markup(body),
         points,
@@ -385,10 +385,11 @@ fn by_size(runs: &[&Summary], comparison: &Comparison) -> Option<Section> {
         .map(|(key, value)| format!("{} {value}", last_part(key)))
         .collect();
     Some(Section {
-        id: "sizes",
-        title: match tagged {
-            true => "Slowdown by size and tag, p99",
-            false => "Slowdown by size, p99",
+        id: "sizes".into(),
+        title: if tagged {
+            "Slowdown by size and tag, p99".into()
+        } else {
+            "Slowdown by size, p99".into()
         },
         says: if place.is_empty() {
             "Lower is better.".into()
@@ -460,8 +461,8 @@ fn numbers(comparison: &Comparison) -> Section {
         table.push(row);
     }
     Section {
-        id: "numbers",
-        title: "All of it as numbers",
+        id: "numbers".into(),
+        title: "All of it as numbers".into(),
         says: format!(
             "The best of its rivals is bold, and whoever equals it. {}",
             what_the_spread_is(comparison)
@@ -493,8 +494,8 @@ fn fingerprints(comparison: &Comparison) -> Section {
         }
     }
     Section {
-        id: "fingerprints",
-        title: "Every run",
+        id: "fingerprints".into(),
+        title: "Every run".into(),
         says: "The same version gives the same fingerprints on any machine.".into(),
         body: Value::from(""),
         points: 0,

@@ -3,10 +3,12 @@
 
 mod chart;
 mod compare;
+mod figure;
 mod page;
 mod run;
 
 pub use compare::of_runs;
+pub use figure::{Dot, Figure, Panel, Scale, Series};
 pub use run::of_run;
 
 use results::{FileError, Meta, Output, RunFolder, RunRecord, Summary, Verdict};

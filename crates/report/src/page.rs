@@ -3,6 +3,7 @@
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Value, context};
 use serde::Serialize;
+use std::borrow::Cow;
 
 const TEMPLATE: &str = include_str!("../assets/page.html");
 const STYLE: &str = include_str!("../assets/page.css");
@@ -58,8 +59,8 @@ pub(crate) struct Check {
 /// A chart with its words and its numbers.
 #[derive(Serialize)]
 pub(crate) struct Section {
-    pub(crate) id: &'static str,
-    pub(crate) title: &'static str,
+    pub(crate) id: Cow<'static, str>,
+    pub(crate) title: Cow<'static, str>,
     /// What it says, in words.
     pub(crate) says: String,
     pub(crate) body: Value,

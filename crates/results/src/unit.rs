@@ -18,6 +18,8 @@ pub enum Unit {
     Ratio,
     /// A whole number.
     Count,
+    /// A number in the unit that the axis names.
+    Number,
 }
 
 impl Unit {
@@ -33,6 +35,7 @@ impl Unit {
             Self::Size => human::bytes(Bytes((value + 0.5) as u64)),
             Self::Rate => human::rate(Rate((value + 0.5) as u64)),
             Self::Share => human::percent(value),
+            Self::Number => number(value),
             Self::Ratio | Self::Count if value >= 10.0 => human::count((value + 0.5) as u64),
             Self::Ratio | Self::Count => {
                 let text = format!("{value:.2}");
@@ -54,7 +57,9 @@ impl Unit {
     pub fn show_figure(self, value: f64) -> String {
         match self {
             Self::Ratio => human::ratio(value),
-            Self::Time | Self::Size | Self::Rate | Self::Share | Self::Count => self.show(value),
+            Self::Time | Self::Size | Self::Rate | Self::Share | Self::Count | Self::Number => {
+                self.show(value)
+            }
         }
     }
 
@@ -67,6 +72,35 @@ impl Unit {
             Self::Share => "share",
             Self::Ratio => "ratio",
             Self::Count => "count",
+            Self::Number => "number",
         }
+    }
+}
+
+/// Three significant digits, and no zeros after them.
+fn number(value: f64) -> String {
+    let digits = match value.abs() {
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        v if v >= 0.999_5 => 2,
+        v if v >= 0.1 => 3,
+        v if v >= 0.01 => 4,
+        _ => 5,
+    };
+    let text = format!("{value:.digits$}");
+    if digits == 0 {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits_and_no_idle_zeros() {
+        let shown = [0.0, 0.0625, 0.5, 1.0, 1.538, 86.56, 1024.0].map(number);
+        assert_eq!(shown, ["0", "0.0625", "0.5", "1", "1.54", "86.6", "1024"]);
     }
 }

@@ -82,8 +82,8 @@ pub(super) fn completion(run: &RunRecord, summary: &Summary) -> Option<Section> 
     };
     let (min, max) = (xs().reduce(f64::min), xs().reduce(f64::max));
     let mut section = Section {
-        id: "completion",
-        title: "Completion times",
+        id: "completion".into(),
+        title: "Completion times".into(),
         says: format!(
             "Half of the messages finish within {}, 99 in 100 within {}.{}",
             figure(times.p50, |ps| human::time(Span(ps))),
@@ -189,8 +189,8 @@ pub(super) fn by_size(run: &RunRecord, summary: &Summary) -> Option<Section> {
         slowdown_ranges(summary)
     };
     Some(Section {
-        id: "slowdown",
-        title: "Slowdown by size",
+        id: "slowdown".into(),
+        title: "Slowdown by size".into(),
         says: format!(
             "Completion time over that in an idle network: the median is {}, 99 in 100 stay \
              within {}.{}",
@@ -325,8 +325,8 @@ pub(super) fn rates(run: &RunRecord) -> Option<Section> {
         marks: Vec::new(),
     };
     Some(Section {
-        id: "rates",
-        title: "Rates over time",
+        id: "rates".into(),
+        title: "Rates over time".into(),
         says: format!(
             "{} of {all} sampled connections, those that received most.",
             conns.len()
@@ -432,8 +432,8 @@ pub(super) fn outstanding(run: &RunRecord) -> Option<Section> {
         marks: marks.into_iter().flatten().collect(),
     };
     Some(Section {
-        id: "outstanding",
-        title: "Work in progress",
+        id: "outstanding".into(),
+        title: "Work in progress".into(),
         says: format!(
             "At most {} were asked for and not yet delivered, at {}; {} at the end.",
             bytes(most.1),
@@ -490,8 +490,8 @@ pub(super) fn slowest(run: &RunRecord, summary: &Summary) -> Option<Section> {
         ]);
     }
     Some(Section {
-        id: "slowest",
-        title: "The slowest messages",
+        id: "slowest".into(),
+        title: "The slowest messages".into(),
         says: format!(
             "The worst {} of {} by slowdown; the bars compare how long they took. {}",
             summary.slowest.len(),
@@ -543,8 +543,8 @@ pub(super) fn stuck(run: &RunRecord) -> Option<Section> {
         ]);
     }
     Some(Section {
-        id: "stuck",
-        title: "What did not finish, and what it waits for",
+        id: "stuck".into(),
+        title: "What did not finish, and what it waits for".into(),
         says: format!(
             "{} of {} shown, as their transport reports them.",
             run.stuck.len().min(STUCK_MAX),

@@ -115,8 +115,8 @@ fn queue_section(window: (Time, Time), ports: &[Sampled<'_>]) -> Section {
     };
     let fullest = &ports[0];
     Section {
-        id: "queues",
-        title: "Queues over time",
+        id: "queues".into(),
+        title: "Queues over time".into(),
         says: format!(
             "The fullest of {} sampled ports is {}; {}.",
             ports.len(),
@@ -226,8 +226,8 @@ fn utilisation_section(window: (Time, Time), ports: &[Sampled<'_>], busiest: &[u
         marks: Vec::new(),
     };
     Section {
-        id: "utilisation",
-        title: "Links over time",
+        id: "utilisation".into(),
+        title: "Links over time".into(),
         says: format!(
             "The busiest of {} sampled links is {}, in use {} of the run.",
             ports.len(),
@@ -275,8 +275,8 @@ fn queue_map(window: (Time, Time), ports: &[Sampled<'_>]) -> Option<Section> {
         rows,
     };
     Some(Section {
-        id: "map",
-        title: "Where it waited",
+        id: "map".into(),
+        title: "Where it waited".into(),
         says: format!("The {shown} fullest of {all} sampled ports; each cell shows its peak."),
         points: shown,
         body: markup(map.html()),
@@ -344,8 +344,8 @@ pub(super) fn drops(run: &RunRecord, summary: &Summary) -> Option<Section> {
         table.push(row);
     }
     Some(Section {
-        id: "drops",
-        title: "Drops by class and port",
+        id: "drops".into(),
+        title: "Drops by class and port".into(),
         says: drops_words(summary, only_credits),
         body: markup(bars(&COLOURED.map(Class::name), &rows)),
         points: rows.len(),
@@ -428,8 +428,8 @@ pub(super) fn credits(summary: &Summary) -> Option<Section> {
         value: human::count(credits.sent),
     };
     Some(Section {
-        id: "credits",
-        title: "What became of the credits",
+        id: "credits".into(),
+        title: "What became of the credits".into(),
         says: format!(
             "Credit waste is {}: so much of the credits that arrived found nothing left to send. {} of \
              all that receivers sent brought data.",
@@ -467,8 +467,8 @@ pub(super) fn links(run: &RunRecord, summary: &Summary) -> Section {
         ]);
     }
     Section {
-        id: "links",
-        title: "Links by place",
+        id: "links".into(),
+        title: "Links by place".into(),
         says: format!(
             "Use is the share of the {} of the run in which the line was busy. Credits are left \
              out of drops; queues of hosts are their own.",

@@ -73,8 +73,8 @@ pub(super) fn section(run: &RunRecord) -> Option<Section> {
         body.push_str("</details>");
     }
     Some(Section {
-        id: "why",
-        title: "Where their time went",
+        id: "why".into(),
+        title: "Where their time went".into(),
         says: "The parts add up to the completion time exactly. In the drawing a packet goes from \
                node to node as time passes: a level line is a wait, a thick line is the way on \
                which the completion time depends. Play it, or move the slider."

@@ -38,7 +38,9 @@ const ALLOWED: [(&str, &[&str]); 18] = [
     ),
     (
         "experiments",
-        &["units", "model", "workload", "results", "scenario"],
+        &[
+            "units", "model", "workload", "results", "report", "scenario",
+        ],
     ),
     (
         "cli",

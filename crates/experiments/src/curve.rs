@@ -1,0 +1,198 @@
+//! Curves of a run that no list of numbers holds: distributions, and what goes on over time.
+
+use crate::metric::{completion_times, idle_times, received};
+use results::RunRecord;
+use results::stats::{Figure, Sorted};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use units::{Span, Time};
+
+/// A curve of one run.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Curve {
+    /// The share of messages above the first and up to the second size, in bytes, over the time in
+    /// which they ended, in us.
+    Fct(u64, u64),
+    /// The same if each had the network for itself.
+    Idle(u64, u64),
+    /// What a connection receives, in Gb/s, over time in ms.
+    Rate(u32),
+    /// The longest queue of a switch port, in KB, over time in ms.
+    Queue,
+}
+
+/// Points of a curve: shares in thousandths, or stretches of time. [ours]
+const POINTS: u32 = 100;
+
+impl Curve {
+    /// Its points, by x.
+    pub fn of(&self, record: &RunRecord) -> Vec<(f64, f64)> {
+        match self {
+            Self::Fct(low, high) => shares(completion_times(record, *low, *high)),
+            Self::Idle(low, high) => shares(idle_times(record, *low, *high)),
+            Self::Rate(conn) => rate(record, *conn),
+            Self::Queue => queue(record),
+        }
+    }
+
+    /// Whether its points lie at the same shares in every run, so that several runs have a mean.
+    fn has_mean(&self) -> bool {
+        matches!(self, Self::Fct(..) | Self::Idle(..))
+    }
+}
+
+/// The share of `values` up to each quantile; what did not finish ends the curve.
+fn shares(values: Vec<Figure<f64>>) -> Vec<(f64, f64)> {
+    if values.is_empty() {
+        return Vec::new();
+    }
+    let sorted = Sorted::new(values);
+    let at = |i: u32| {
+        (
+            sorted.quantile(i * 10_000 / POINTS),
+            f64::from(i) / f64::from(POINTS),
+        )
+    };
+    (0..=POINTS)
+        .map(at)
+        .take_while(|(figure, _)| !figure.at_least)
+        .map(|(figure, share)| (figure.value, share))
+        .collect()
+}
+
+/// The stretches of time that a curve has points for, and when the first begins.
+fn stretches(last: Option<Time>) -> impl Iterator<Item = (Time, Time)> {
+    let length = last.unwrap_or_default().0 / u64::from(POINTS);
+    let at = move |i: u32| Time(length * u64::from(i));
+    (0..POINTS)
+        .map(move |i| (at(i), at(i + 1)))
+        .filter(|(from, until)| until > from)
+}
+
+fn rate(record: &RunRecord, conn: u32) -> Vec<(f64, f64)> {
+    let point = |(from, until): (Time, Time)| {
+        let bits = received(record, conn, from, until) as f64 * 8.0;
+        (middle(from, until), bits * 1e3 / until.since(from).0 as f64)
+    };
+    let last = record.flow_series.iter().map(|row| row.at).max();
+    stretches(last).map(point).collect()
+}
+
+fn queue(record: &RunRecord) -> Vec<(f64, f64)> {
+    let hosts = record.ports.iter().filter(|port| port.of_host());
+    let hosts: Vec<u32> = hosts.map(|port| port.link).collect();
+    let rows = || {
+        record
+            .port_series
+            .iter()
+            .filter(|row| !hosts.contains(&row.link))
+    };
+    let point = |(from, until): (Time, Time)| {
+        let within = rows().filter(|row| row.at >= from && row.at < until);
+        let most = within.map(|row| row.queue).max().unwrap_or(0);
+        (middle(from, until), most as f64 / 1e3)
+    };
+    stretches(rows().map(|row| row.at).max())
+        .map(point)
+        .collect()
+}
+
+/// In ms.
+fn middle(from: Time, until: Time) -> f64 {
+    Span(u64::midpoint(from.0, until.0)).as_us() / 1e3
+}
+
+/// The curves of a figure, by panel and series.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curves(
+    BTreeMap<(usize, usize), Vec<(f64, f64)>>,
+    BTreeMap<(usize, usize), u32>,
+);
+
+impl Curves {
+    /// Takes what `record`, one run of several seeds, has for a series of a panel.
+    pub fn add(&mut self, place: (usize, usize), curve: &Curve, record: &RunRecord) {
+        let points = curve.of(record);
+        let seen = self.1.entry(place).or_default();
+        *seen += 1;
+        let known = self.0.entry(place).or_default();
+        if *seen == 1 {
+            *known = points;
+        } else if curve.has_mean() {
+            known.truncate(points.len());
+            for (mean, new) in known.iter_mut().zip(points) {
+                mean.0 += (new.0 - mean.0) / f64::from(*seen);
+            }
+        }
+    }
+
+    /// The points of a series.
+    pub fn of(&self, place: (usize, usize)) -> &[(f64, f64)] {
+        self.0.get(&place).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// As a file that [`Curves::read`] takes.
+    pub fn csv(&self) -> String {
+        let mut out = String::from("panel,series,x,y\n");
+        for ((panel, series), points) in &self.0 {
+            for (x, y) in points {
+                let _ = writeln!(out, "{panel},{series},{x:.4},{y:.4}");
+            }
+        }
+        out
+    }
+
+    /// Reads what [`Curves::csv`] wrote.
+    ///
+    /// # Errors
+    /// Names the line that is no point.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let mut curves = Self::default();
+        for (i, line) in text.lines().enumerate().skip(1) {
+            let cells: Vec<&str> = line.split(',').collect();
+            let [panel, series, x, y] = cells.as_slice() else {
+                return Err(format!("line {}: four cells make a point", i + 1));
+            };
+            let wrong = || format!("line {}: a cell is no number", i + 1);
+            let place = |text: &str| text.parse::<usize>().map_err(|_| wrong());
+            let number = |text: &str| text.parse::<f64>().map_err(|_| wrong());
+            let points = curves.0.entry((place(panel)?, place(series)?)).or_default();
+            points.push((number(x)?, number(y)?));
+        }
+        Ok(curves)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_did_not_finish_ends_a_distribution() {
+        let value = |value: f64, at_least: bool| Figure { value, at_least };
+        let points = shares(vec![
+            value(1.0, false),
+            value(2.0, false),
+            value(3.0, true),
+            value(4.0, true),
+        ]);
+        let (x, y) = points[points.len() - 1];
+        assert!((x - 2.0).abs() < 1e-9 && (y - 0.5).abs() < 1e-9, "{x} {y}");
+        assert!(shares(Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn curves_survive_their_file() {
+        let mut curves = Curves::default();
+        curves.0.insert((1, 0), vec![(1.5, 0.25), (2.0, 1.0)]);
+        assert_eq!(Curves::read(&curves.csv()).unwrap(), curves);
+        assert!(Curves::read("x\n1,2,3\n").unwrap_err().contains("line 2"));
+    }
+}

@@ -1,0 +1,361 @@
+//! A figure of a paper, measured here: panels of bars or curves, with what is published beside them,
+//! as one page, as one picture and as a table.
+
+mod plot;
+mod svg;
+
+use crate::chart::Axis;
+use crate::page::{About, Block, Chip, Page, Section, Table, markup, text};
+use crate::run::{bind, pair_up};
+use results::{Unit, escape};
+use std::fmt::Write as _;
+
+/// One direction of a panel, as the paper has it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scale {
+    /// What it is, with its unit in parentheses.
+    pub title: String,
+    /// Whether it is logarithmic.
+    pub log: bool,
+    /// Where it begins, if not where the numbers do.
+    pub from: Option<f64>,
+    /// Where it ends, if not where the numbers do.
+    pub to: Option<f64>,
+    /// What stands side by side, where it is no number: point `i` lies at `i + 0.5`.
+    pub names: Vec<String>,
+    /// How the source writes the places of points, by x: `1/16`.
+    pub labels: Vec<String>,
+}
+
+/// A measured value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dot {
+    /// Where.
+    pub x: f64,
+    /// How much.
+    pub y: f64,
+    /// Lower end of its interval; `y` where there is none.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Dot {
+    /// A value without an interval.
+    pub const fn exact(x: f64, y: f64) -> Self {
+        Self {
+            x,
+            y,
+            low: y,
+            high: y,
+        }
+    }
+}
+
+/// One curve, or one kind of bar.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// Its name in the legend.
+    pub name: String,
+    /// What was measured here, by x.
+    pub dots: Vec<Dot>,
+    /// What somebody else published of it.
+    pub given: Vec<Dot>,
+    /// Who that is; empty where nobody did.
+    pub by: String,
+}
+
+/// One pair of axes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Panel {
+    /// Over it.
+    pub title: String,
+    /// Across: names make bars, numbers make curves.
+    pub x: Scale,
+    /// Upwards.
+    pub y: Scale,
+    /// In the order of the legend.
+    pub series: Vec<Series>,
+}
+
+/// A figure.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figure {
+    /// Its short name, as the command has it.
+    pub name: String,
+    /// Which figure of which paper.
+    pub source: String,
+    /// What it is about.
+    pub title: String,
+    /// The verdict, in a sentence.
+    pub verdict: String,
+    /// What a reader has to know besides.
+    pub notes: Vec<String>,
+    /// What made it.
+    pub command: String,
+    /// Its panels.
+    pub panels: Vec<Panel>,
+    /// Titles of the columns of `rows`.
+    pub head: Vec<String>,
+    /// Every number with its verdict.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// More labels than this do not fit below a panel. [ours]
+const LABELS_MAX: usize = 8;
+
+impl Panel {
+    /// Values drawn, with those of others.
+    pub fn points(&self) -> usize {
+        let of = |series: &Series| series.dots.len() + series.given.len();
+        self.series.iter().map(of).sum()
+    }
+
+    /// Its axes.
+    fn axes(&self) -> (Axis, Axis) {
+        let dots = || {
+            self.series
+                .iter()
+                .flat_map(|s| s.dots.iter().chain(&s.given))
+        };
+        let xs: Vec<f64> = dots().map(|dot| dot.x).collect();
+        let ends = dots().flat_map(|dot| [dot.low, dot.y, dot.high]);
+        let y = axis(&self.y, &ends.collect::<Vec<_>>(), !self.x.names.is_empty());
+        if !self.x.names.is_empty() {
+            return (Axis::named(&self.x.title, &self.x.names), y);
+        }
+        let x = axis(&self.x, &xs, false);
+        let mut at = xs;
+        at.sort_by(f64::total_cmp);
+        at.dedup();
+        // Few places are ticks themselves, where a logarithmic axis keeps them apart.
+        let x = if self.x.log && at.len() <= LABELS_MAX {
+            let labels = self.x.labels.clone();
+            let labels = if labels.len() == at.len() {
+                labels
+            } else {
+                Vec::new()
+            };
+            x.ticked(at, labels)
+        } else {
+            x
+        };
+        (x, y)
+    }
+
+    /// The series of which something is drawn, with the numbers of their colours.
+    fn shown(&self) -> impl Iterator<Item = (usize, &Series)> {
+        let drawn = |(_, series): &(usize, &Series)| series.dots.len() + series.given.len() > 0;
+        self.series.iter().enumerate().filter(drawn)
+    }
+
+    /// Who published what is drawn beside ours, each once.
+    fn sources(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for series in self.series.iter().filter(|series| !series.given.is_empty()) {
+            if !names.contains(&series.by.as_str()) {
+                names.push(&series.by);
+            }
+        }
+        names
+    }
+}
+
+/// An axis that holds `values`; where `bars` stand on it, the least of them has some length.
+fn axis(scale: &Scale, values: &[f64], bars: bool) -> Axis {
+    let finite = || values.iter().copied().filter(|value| value.is_finite());
+    let most = finite()
+        .fold(f64::NEG_INFINITY, f64::max)
+        .max(scale.to.unwrap_or(f64::NEG_INFINITY));
+    if scale.log {
+        let positive = finite().filter(|&value| value > 0.0);
+        let least = scale
+            .from
+            .unwrap_or(positive.fold(f64::INFINITY, f64::min) / if bars { 3.0 } else { 1.0 });
+        let most = scale.to.unwrap_or(most);
+        if least.is_finite() && most > 0.0 {
+            return Axis::log(&scale.title, Unit::Number, least, most);
+        }
+        return Axis::log(&scale.title, Unit::Number, 1.0, 10.0);
+    }
+    let least = scale.from.unwrap_or(finite().fold(0.0, f64::min));
+    let most = scale
+        .to
+        .unwrap_or(if most.is_finite() { most } else { 1.0 });
+    let axis = Axis::linear(&scale.title, Unit::Number, least, most);
+    if scale.to.is_some() {
+        axis
+    } else {
+        axis.rounded()
+    }
+}
+
+impl Figure {
+    /// The figure as one HTML file.
+    pub fn page(&self) -> String {
+        let mut sections: Vec<Section> = Vec::new();
+        for (i, panel) in self.panels.iter().enumerate() {
+            sections.push(Section {
+                id: format!("panel-{}", i + 1).into(),
+                title: panel.title.clone().into(),
+                says: said(panel),
+                body: markup(plot::html(panel)),
+                points: panel.points(),
+                table: Some(numbers(panel)),
+                fold: "The numbers",
+                wide: false,
+            });
+        }
+        pair_up(&mut sections);
+        sections.extend(self.verdicts());
+        Page {
+            title: format!("{} - {} - tidegate", self.source, self.title),
+            scenario: self.source.clone(),
+            subtitle: self.title.clone(),
+            chips: vec![Chip {
+                text: self.name.clone(),
+                kind: "",
+            }],
+            headline: bind(&self.verdict),
+            lede: bind(&self.notes.join(" ")),
+            more: None,
+            tiles: Vec::new(),
+            checks: Vec::new(),
+            warnings: Vec::new(),
+            sections,
+            about: About {
+                title: "What was run",
+                facts: Vec::new(),
+                blocks: vec![Block {
+                    name: "To run it again:",
+                    text: self.command.clone(),
+                    fold: false,
+                }],
+            },
+            footer:
+                "Made by tidegate. The same version gives the same numbers on any machine and any \
+                     number of threads."
+                    .into(),
+        }
+        .render("null")
+    }
+
+    /// The figure as a picture, 960 wide, light or dark as its reader's system is.
+    pub fn svg(&self) -> String {
+        svg::picture(self)
+    }
+
+    /// Every drawn value: panel, series, x, y, the ends of its interval, and who measured it.
+    pub fn csv(&self) -> String {
+        let mut out = String::from("panel,series,x,y,low,high,by\n");
+        let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+        for panel in &self.panels {
+            for series in &panel.series {
+                let ours = series.dots.iter().map(|dot| (dot, "tidegate"));
+                let given = series.given.iter().map(|dot| (dot, series.by.as_str()));
+                for (dot, by) in ours.chain(given) {
+                    let _ = writeln!(
+                        out,
+                        "{},{},{},{},{},{},{}",
+                        quoted(&panel.title),
+                        quoted(&series.name),
+                        place(panel, dot.x, &quoted),
+                        dot.y,
+                        dot.low,
+                        dot.high,
+                        quoted(by)
+                    );
+                }
+            }
+        }
+        out
+    }
+
+    fn verdicts(&self) -> Option<Section> {
+        let head: Vec<&str> = self.head.iter().map(String::as_str).collect();
+        let mut table = Table::new(&head);
+        table.text = vec!["metric", "evidence", "verdict"];
+        table.long = vec!["evidence", "verdict"];
+        for row in &self.rows {
+            table.push(row.iter().map(text).collect());
+        }
+        (!self.rows.is_empty()).then(|| Section {
+            id: "verdicts".into(),
+            title: "Every number with its verdict".into(),
+            says: "What was expected, from where that is known, and what was measured.".into(),
+            body: text(""),
+            points: 0,
+            table: Some(table),
+            fold: "The table",
+            wide: true,
+        })
+    }
+}
+
+/// Where `x` is, by name where it has one.
+fn place(panel: &Panel, x: f64, quoted: &dyn Fn(&str) -> String) -> String {
+    let names = panel.x.names.iter().enumerate();
+    let mut here = names.filter(|(i, _)| (*i as f64 + 0.5 - x).abs() < 1e-9);
+    here.next()
+        .map_or_else(|| x.to_string(), |(_, name)| quoted(name))
+}
+
+/// What is drawn besides ours, in words.
+fn said(panel: &Panel) -> String {
+    let spread = panel.series.iter().flat_map(|series| &series.dots);
+    let bars = if spread.clone().any(|dot| dot.high > dot.low) {
+        " Thin lines span 95 % over the seeds."
+    } else {
+        ""
+    };
+    match panel.sources().as_slice() {
+        [] if panel.points() == 0 => "Not measured by this command.".into(),
+        [] => format!("Ours alone: no number of this panel is public.{bars}"),
+        names => format!("Hollow: {}. Filled: ours.{bars}", names.join(", ")),
+    }
+}
+
+/// The drawn values as a table, a column per series and one per source beside it.
+fn numbers(panel: &Panel) -> Table {
+    let mut head = vec![panel.x.title.clone()];
+    for series in &panel.series {
+        head.push(series.name.clone());
+        if !series.given.is_empty() {
+            head.push(format!("{}, {}", series.name, series.by));
+        }
+    }
+    let heads: Vec<&str> = head.iter().map(String::as_str).collect();
+    let mut table = Table::new(&heads);
+    let dots = panel
+        .series
+        .iter()
+        .flat_map(|s| s.dots.iter().chain(&s.given));
+    let mut xs: Vec<f64> = dots.map(|dot| dot.x).collect();
+    xs.sort_by(f64::total_cmp);
+    xs.dedup();
+    let every = xs.len().div_ceil(ROWS_MAX).max(1);
+    for &x in xs.iter().step_by(every) {
+        let cell = |dots: &[Dot]| match dots.iter().find(|dot| dot.x.total_cmp(&x).is_eq()) {
+            None => text("-"),
+            Some(dot) if dot.high > dot.low => markup(format!(
+                "{}<small>{} to {}</small>",
+                Unit::Number.show(dot.y),
+                Unit::Number.show(dot.low),
+                Unit::Number.show(dot.high)
+            )),
+            Some(dot) => text(Unit::Number.show(dot.y)),
+        };
+        let mut row = vec![markup(escape(&place(panel, x, &str::to_owned)))];
+        for series in &panel.series {
+            row.push(cell(&series.dots));
+            if !series.given.is_empty() {
+                row.push(cell(&series.given));
+            }
+        }
+        table.push(row);
+    }
+    table
+}
+
+/// Rows of the table below a panel; `figure.csv` has the others. [ours]
+const ROWS_MAX: usize = 60;
