@@ -5,13 +5,14 @@ use crate::barrier::{Barrier, Guard};
 use crate::clock::{Between, Clock};
 use crate::count::Window;
 use crate::net::{self, SetupError, World};
-use crate::node::{Kind, Log, Node};
+use crate::node::{Kind, Log, Node, SwitchNode};
 use crate::outcome::{self, Stop};
 use crate::placement::share_out;
 use crate::ring::{Far, Pool, Ring, in_flight};
 use crate::setup::{FlowSample, Observer, Outcome, PortSample, Setup};
 use crate::sort::{BUCKETS, INDEX_BITS, make_room, sort};
 use crate::trace::{Traced, Tracer, Wanted};
+use crate::ways::View;
 use crate::worker::Worker;
 use model::{HostId, Packet, Peers};
 use std::cell::UnsafeCell;
@@ -267,25 +268,41 @@ impl<'a> Net<'a> {
                 if let Some(&last) = keys.last() {
                     log.last = log.last.max(clock.start + Span(last >> INDEX_BITS));
                 }
-                let ways = &self.world.ways;
-                let mut view = ways.of(at.id, &mut at.epoch, clock.start);
-                keys.push(u64::MAX); // Later than any arrival.
-                for pair in keys.windows(2) {
-                    let index = (pair[0] & ((1 << INDEX_BITS) - 1)) as usize;
-                    // SAFETY: `gather` numbered the packets; taken ones live until the pool
-                    // recycles, after this call.
-                    let packet = unsafe { &mut **packets.get_unchecked(index) };
-                    let alone = || pair[1] >> INDEX_BITS != pair[0] >> INDEX_BITS;
-                    if packet.at >= view.until {
-                        view = ways.of(at.id, &mut at.epoch, packet.at);
-                    }
-                    let ingress = if at.minds_ingress { ports[index] } else { 0 };
-                    at.switch
-                        .arrive(packet.at, ingress, packet, alone, &view, &mut out);
-                }
+                self.run_switch(at, clock, keys, packets, ports, &mut out);
                 at.switch.commit_before(clock.end, &mut out);
                 at.switch.next().min(left)
             }
+        }
+    }
+
+    /// Hands the arrivals of a window to a switch: `keys` in order, with the packets that they number.
+    #[inline(never)] // it needs the registers
+    fn run_switch(
+        &self,
+        at: &mut SwitchNode,
+        clock: Clock,
+        keys: &mut Vec<u64>,
+        packets: &[*mut Packet],
+        ports: &[u16],
+        out: &mut Out<'_, '_>,
+    ) {
+        keys.push(u64::MAX); // later than any arrival
+        let mut keys = keys.as_slice();
+        while keys.len() > 1 {
+            let first = clock.start + Span(keys[0] >> INDEX_BITS);
+            let view = self.world.ways.of(at.id, &mut at.epoch, first);
+            let mut n = keys.len() - 1;
+            if view.until < clock.end {
+                let until = view.until.since(clock.start).0;
+                n = keys.partition_point(|key| key >> INDEX_BITS < until);
+            }
+            let these = &keys[..=n];
+            if at.switch.is_ordered() {
+                arrivals::<true>(at, these, packets, ports, &view, out);
+            } else {
+                arrivals::<false>(at, these, packets, ports, &view, out);
+            }
+            keys = &keys[n..];
         }
     }
 
@@ -458,6 +475,32 @@ impl<'a> Net<'a> {
                 next.min(at.switch.next())
             }
         }
+    }
+}
+
+/// Hands all arrivals but the last, which is none, to a switch.
+#[inline(always)] // twice, so that what holds for all of them is looked at once
+fn arrivals<const ORDERED: bool>(
+    at: &mut SwitchNode,
+    keys: &[u64],
+    packets: &[*mut Packet],
+    ports: &[u16],
+    view: &View<'_>,
+    out: &mut Out<'_, '_>,
+) {
+    for pair in keys.windows(2) {
+        let index = (pair[0] & ((1 << INDEX_BITS) - 1)) as usize;
+        // SAFETY: `gather` numbered the packets; taken ones live until the pool recycles, after
+        // this call.
+        let packet = unsafe { &mut **packets.get_unchecked(index) };
+        let alone = || pair[1] >> INDEX_BITS != pair[0] >> INDEX_BITS;
+        let ingress = if ORDERED && at.minds_ingress {
+            ports[index]
+        } else {
+            0
+        };
+        at.switch
+            .step::<ORDERED, _>(packet.at, ingress, packet, alone, view, out);
     }
 }
 

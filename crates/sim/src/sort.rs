@@ -8,6 +8,8 @@ pub(crate) const INDEX_BITS: u32 = 24;
 const INSERTION_MAX: usize = 16;
 /// Buckets of the counting pass.
 pub(crate) const BUCKETS: usize = 64;
+/// Up to this many keys it makes do with a quarter of them.
+const FEW: usize = 40;
 
 /// Sorts arrivals by moment, then by ingress port: the keys of one port are already in order.
 ///
@@ -15,20 +17,22 @@ pub(crate) const BUCKETS: usize = 64;
 /// [`BUCKETS`]: ports send no frame that would arrive within the window.
 pub(crate) fn sort(keys: &mut Vec<u64>, scratch: &mut Vec<u64>, bucket_shift: u32) {
     if keys.len() > INSERTION_MAX {
-        let shift = INDEX_BITS + bucket_shift;
+        let few = keys.len() <= FEW;
+        let (buckets, coarser) = if few { (BUCKETS / 4, 2) } else { (BUCKETS, 0) };
+        let shift = INDEX_BITS + bucket_shift + coarser;
         let bucket = |key: u64| {
             #[allow(clippy::cast_possible_truncation, reason = "few buckets")]
             let bucket = (key >> shift) as usize;
-            debug_assert!(bucket < BUCKETS, "{key:x} is later than its window");
+            debug_assert!(bucket < buckets, "{key:x} is later than its window");
             // A key out of its window would be sorted wrongly, and memory stays safe.
-            bucket.min(BUCKETS - 1)
+            bucket % BUCKETS
         };
         let mut first = [0u32; BUCKETS + 1];
         for &key in keys.iter() {
             // SAFETY: a bucket is below `BUCKETS`.
             *unsafe { first.get_unchecked_mut(bucket(key) + 1) } += 1;
         }
-        for place in 0..BUCKETS {
+        for place in 0..buckets {
             first[place + 1] += first[place];
         }
         scratch.clear();

@@ -39,6 +39,11 @@ impl Ways {
 
 impl Routing for View<'_> {
     #[inline(always)] // once per packet-hop
+    fn only_way(&self, host: u32) -> Option<u16> {
+        self.row.only(host)
+    }
+
+    #[inline(always)]
     fn ways(&self, host: u32) -> &[u16] {
         self.row.ways(host)
     }

@@ -187,9 +187,16 @@ impl Port {
     /// Puts a packet on the line at `start`, as large as it came.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, start: Time, packet: &Packet, out: &mut impl Outlet) {
+        let takes = self.line.of(u64::from(packet.size));
+        self.put(start + takes, packet, out);
+    }
+
+    /// Puts a packet on the line whose last bit is on it at `end`.
+    #[inline(always)]
+    fn put(&mut self, end: Time, packet: &Packet, out: &mut impl Outlet) {
         self.sent.add(packet);
-        self.free_at = start + self.line.of(u64::from(packet.size));
-        out.send(self.link, packet, self.free_at + self.delay);
+        self.free_at = end;
+        out.send(self.link, packet, end + self.delay);
     }
 
     /// Promises the line of a FIFO to a packet that has come in at `now`, if it is admitted.
@@ -205,12 +212,12 @@ impl Port {
             self.drop(now, packet, reason, out);
             return;
         }
-        self.transmit(now + wait, packet, out);
-        let promised = self.free_at.since(now);
         // A branch, because it is rarely the longest.
+        let promised = wait + self.line.of(u64::from(packet.size));
         if promised > self.promised_max {
             self.promised_max = promised;
         }
+        self.put(now + promised, packet, out);
     }
 
     /// Judges a packet before a FIFO that has promised its line for `wait`.

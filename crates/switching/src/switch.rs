@@ -45,6 +45,13 @@ pub trait Routing {
     /// The ports that lead to `host`; none where no way leads there.
     fn ways(&self, host: u32) -> &[u16];
 
+    /// The port that leads to `host`, where it is known to be the only one: asked before
+    /// [`Routing::ways`], and cheaper.
+    fn only_way(&self, host: u32) -> Option<u16> {
+        let _ = host;
+        None
+    }
+
     /// Which of `ways` equal ways a connection takes at a switch with this salt.
     fn way_of_flow(conn: u32, salt: u32, ways: u32) -> u32;
 }
@@ -201,7 +208,6 @@ impl Switch {
 
     /// A packet has come in by port `ingress`. `alone` says whether no other arrival of this switch has the same
     /// moment.
-    #[inline(always)] // once per packet-hop, from one loop: its invariants belong outside it
     pub fn arrive<R: Routing>(
         &mut self,
         now: Time,
@@ -211,7 +217,31 @@ impl Switch {
         routing: &R,
         out: &mut impl Outlet,
     ) {
-        if self.ordered && self.begin(now, ingress, packet, out) {
+        if self.ordered {
+            self.step::<true, R>(now, ingress, packet, alone, routing, out);
+        } else {
+            self.step::<false, R>(now, ingress, packet, alone, routing, out);
+        }
+    }
+
+    /// Whether choices follow time across its ports.
+    pub fn is_ordered(&self) -> bool {
+        self.ordered
+    }
+
+    /// [`Switch::arrive`], for a driver that has asked [`Switch::is_ordered`] before many of them.
+    #[inline(always)] // once per packet-hop, from one loop: its invariants belong outside it
+    pub fn step<const ORDERED: bool, R: Routing>(
+        &mut self,
+        now: Time,
+        ingress: u16,
+        packet: &mut Packet,
+        alone: impl FnOnce() -> bool,
+        routing: &R,
+        out: &mut impl Outlet,
+    ) {
+        debug_assert_eq!(ORDERED, self.ordered);
+        if ORDERED && self.begin(now, ingress, packet, out) {
             return;
         }
         if !packet.hop() {
@@ -227,7 +257,7 @@ impl Switch {
             port.promise(now, packet, out);
             return;
         }
-        if !self.ordered {
+        if !ORDERED {
             // Choices before this arrival do not know of it.
             while port.choose_at() < now {
                 choose(port, &mut self.common, out);
@@ -277,7 +307,11 @@ impl Switch {
     /// The port that leads `packet` on, or `None`.
     #[inline(always)]
     fn way<R: Routing>(&mut self, now: Time, packet: &mut Packet, routing: &R) -> Option<usize> {
-        match routing.ways(packet.to().0) {
+        let to = packet.to().0;
+        if let Some(only) = routing.only_way(to) {
+            return Some(usize::from(only));
+        }
+        match routing.ways(to) {
             [] => None,
             [only] => Some(usize::from(*only)),
             several => {

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 ///
 /// Hosts behind the same single switch share an *edge*; a host with several cables, or cabled to
 /// another host, is an edge of its own. A router (a switch, or such a host) has one *row* with one
-/// entry per edge, and an entry is the place of a *group* of ports. So a packet costs three loads:
-/// `row[edge]`, the group's size, the port.
+/// entry per edge: the only port that leads there, or the place of a *group* of ports. So a packet costs two
+/// loads where there is one way, and two more where there are several.
 ///
 /// ```
 /// # use topology::{FatTree, NodeId, Routes, Spec};
@@ -31,6 +31,8 @@ pub struct Routes {
     table: Vec<u32>,
     /// Groups: the number of ports, then the ports, ascending.
     ports: Vec<u16>,
+    /// Every number of a port, at its own place: where a single way is wanted as a list.
+    numbers: Vec<u16>,
 }
 
 /// One switch's row of [`Routes`], with what a lookup reads beside it.
@@ -40,19 +42,33 @@ pub struct Row<'a> {
     port_to: &'a [u16],
     entries: &'a [u32],
     ports: &'a [u16],
+    numbers: &'a [u16],
 }
 
 impl Row<'_> {
-    /// The ports that lead to `host`, ascending; none where there is no way.
+    #[inline(always)]
+    fn entry(&self, host: u32) -> u32 {
+        self.entries[self.edge_of[host as usize] as usize]
+    }
+
+    /// The port that leads to `host`, where one alone does.
     #[inline(always)] // once per packet-hop
-    pub fn ways(&self, host: u32) -> &[u16] {
-        let entry = self.entries[self.edge_of[host as usize] as usize];
-        if entry == Routes::DIRECT {
-            return std::slice::from_ref(&self.port_to[host as usize]);
+    #[allow(clippy::cast_possible_truncation, reason = "the low half is the port")]
+    pub fn only(&self, host: u32) -> Option<u16> {
+        match self.entry(host) {
+            Routes::DIRECT => Some(self.port_to[host as usize]),
+            entry if entry >= SINGLE => Some(entry as u16),
+            _ => None,
         }
-        let at = entry as usize;
-        let size = usize::from(self.ports[at]);
-        &self.ports[at + 1..at + 1 + size]
+    }
+
+    /// The ports that lead to `host`, ascending; none where there is no way.
+    #[inline(always)]
+    pub fn ways(&self, host: u32) -> &[u16] {
+        match self.entry(host) {
+            Routes::DIRECT => std::slice::from_ref(&self.port_to[host as usize]),
+            entry => group(self.ports, self.numbers, entry),
+        }
     }
 }
 
@@ -69,6 +85,20 @@ enum WayOut {
 
 /// The group of no port: the edge cannot be reached.
 const NOWHERE: u32 = 0;
+/// From here on an entry is this and the number of a port; below it, the place of a group.
+const SINGLE: u32 = 1 << 31;
+
+/// The ports of an entry.
+#[inline(always)]
+fn group<'a>(ports: &'a [u16], numbers: &'a [u16], entry: u32) -> &'a [u16] {
+    if entry >= SINGLE {
+        let port = (entry - SINGLE) as usize;
+        return &numbers[port..=port];
+    }
+    let at = entry as usize;
+    let size = usize::from(ports[at]);
+    &ports[at + 1..at + 1 + size]
+}
 
 impl Routes {
     /// Entry of a switch for the edge that it is itself: the port is that of the host.
@@ -107,6 +137,7 @@ impl Routes {
             map,
             table,
             ports,
+            numbers: (0..=groups.port_max).collect(),
         }
     }
 
@@ -156,7 +187,7 @@ impl Routes {
     }
 
     /// The row of a switch, by edge. An entry is [`Routes::DIRECT`], where the switch is the edge
-    /// itself and [`Routes::port_to`] has the port, or a place for [`Routes::group`].
+    /// itself and [`Routes::port_to`] has the port, or a word for [`Routes::group`].
     ///
     /// # Panics
     /// If `switch` is a host.
@@ -176,15 +207,14 @@ impl Routes {
             port_to: &self.map.port_to,
             entries: self.table(switch),
             ports: &self.ports,
+            numbers: &self.numbers,
         }
     }
 
     /// The ports of a table entry, ascending; none where the edge cannot be reached.
     #[inline]
     pub fn group(&self, entry: u32) -> &[u16] {
-        let at = entry as usize;
-        let size = usize::from(self.ports[at]);
-        &self.ports[at + 1..at + 1 + size]
+        group(&self.ports, &self.numbers, entry)
     }
 
     /// The port of its edge switch that leads to `host`. Means something only where the table says
@@ -244,8 +274,8 @@ impl Routes {
 
 /// Port sets under which an edge is known, each stored once.
 struct Groups {
-    /// By port: the group of that port alone.
-    single: Vec<u32>,
+    /// The greatest port that leads anywhere by itself.
+    port_max: u16,
     known: BTreeMap<Box<[u16]>, u32>,
     /// By row: the group last used, which is nearly always the next one too.
     last: Vec<u32>,
@@ -255,7 +285,7 @@ struct Groups {
 impl Groups {
     fn new(rows: usize) -> Self {
         Self {
-            single: Vec::new(),
+            port_max: 0,
             known: BTreeMap::new(),
             last: vec![NOWHERE; rows],
             wanted: Vec::new(),
@@ -264,14 +294,8 @@ impl Groups {
 
     fn intern(&mut self, ports: &mut Vec<u16>, row: u32, ways: &[Hop]) -> u32 {
         if let [hop] = ways {
-            let port = usize::from(hop.port);
-            if self.single.len() <= port {
-                self.single.resize(port + 1, NOWHERE);
-            }
-            if self.single[port] == NOWHERE {
-                self.single[port] = add_group(ports, &[hop.port]);
-            }
-            return self.single[port];
+            self.port_max = self.port_max.max(hop.port);
+            return SINGLE | u32::from(hop.port);
         }
         let last = self.last[row as usize];
         let known = &ports[last as usize + 1..][..usize::from(ports[last as usize])];
@@ -296,6 +320,7 @@ impl Groups {
 
 fn add_group(ports: &mut Vec<u16>, group: &[u16]) -> u32 {
     let place = index32(ports.len());
+    assert!(place < SINGLE, "more groups of ports than a table can name");
     ports.push(u16::try_from(group.len()).expect("a node has at most 65,535 ports"));
     ports.extend_from_slice(group);
     place
