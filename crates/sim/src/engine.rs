@@ -5,14 +5,13 @@ use crate::barrier::{Barrier, Guard};
 use crate::clock::{Between, Clock};
 use crate::count::Window;
 use crate::net::{self, SetupError, World};
-use crate::node::{Kind, Log, Node, SwitchNode};
+use crate::node::{Kind, Log, Node};
 use crate::outcome::{self, Stop};
 use crate::placement::share_out;
 use crate::ring::{Far, Pool, Ring, in_flight};
 use crate::setup::{FlowSample, Observer, Outcome, PortSample, Setup};
-use crate::sort::{BUCKETS, INDEX_BITS, make_room, sort};
+use crate::sort::{BUCKETS, INDEX_BITS, sort};
 use crate::trace::{Traced, Tracer, Wanted};
-use crate::ways::View;
 use crate::worker::Worker;
 use model::{HostId, Packet, Peers};
 use std::cell::UnsafeCell;
@@ -31,14 +30,14 @@ const QUIET_MIN: Span = Span::us(200);
 /// Packet-hops between two looks of the observer.
 const LOOK_EVERY: u64 = 500_000;
 
-struct Net<'a> {
-    world: World<'a>,
+pub(crate) struct Net<'a> {
+    pub(crate) world: World<'a>,
     nodes: Vec<UnsafeCell<Node>>,
-    rings: Vec<Ring>,
+    pub(crate) rings: Vec<Ring>,
     /// Ingress ports with new packets, by node (see `news_of`), as bits.
-    news: Vec<AtomicU64>,
+    pub(crate) news: Vec<AtomicU64>,
     /// By node: its first word of `news`.
-    news_of: Vec<u32>,
+    pub(crate) news_of: Vec<u32>,
     /// By place in the activity sets: the node.
     node_at: Vec<u32>,
     /// By node: its place in the activity sets.
@@ -56,7 +55,7 @@ struct Net<'a> {
 // that runs a serial window or the time between windows; barriers lie between.
 unsafe impl Sync for Net<'_> {}
 
-struct Out<'n, 'a> {
+pub(crate) struct Out<'n, 'a> {
     net: &'n Net<'a>,
     pool: &'n mut Pool,
     thread: usize,
@@ -275,37 +274,6 @@ impl<'a> Net<'a> {
         }
     }
 
-    /// Hands the arrivals of a window to a switch: `keys` in order, with the packets that they number.
-    #[inline(never)] // it needs the registers
-    fn run_switch(
-        &self,
-        at: &mut SwitchNode,
-        clock: Clock,
-        keys: &mut Vec<u64>,
-        packets: &[*mut Packet],
-        ports: &[u16],
-        out: &mut Out<'_, '_>,
-    ) {
-        keys.push(u64::MAX); // later than any arrival
-        let mut keys = keys.as_slice();
-        while keys.len() > 1 {
-            let first = clock.start + Span(keys[0] >> INDEX_BITS);
-            let view = self.world.ways.of(at.id, &mut at.epoch, first);
-            let mut n = keys.len() - 1;
-            if view.until < clock.end {
-                let until = view.until.since(clock.start).0;
-                n = keys.partition_point(|key| key >> INDEX_BITS < until);
-            }
-            let these = &keys[..=n];
-            if at.switch.is_ordered() {
-                arrivals::<true>(at, these, packets, ports, &view, out);
-            } else {
-                arrivals::<false>(at, these, packets, ports, &view, out);
-            }
-            keys = &keys[n..];
-        }
-    }
-
     #[inline(never)]
     fn run_host<'p>(
         &self,
@@ -330,82 +298,6 @@ impl<'a> Net<'a> {
             next = host.settle(next, book, log, out);
         }
         log.last = log.last.max(last);
-        next
-    }
-
-    /// Collects what arrives at a switch before the end of the window, as sort keys (moment, then
-    /// ingress port) and packets. Returns the arrival of the first packet that stays, where the
-    /// node's flag for it may not reach that far.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one per scratch list of the worker"
-    )]
-    #[inline(never)] // it needs the registers that the loop over arrivals needs
-    fn gather(
-        &self,
-        number: u32,
-        node: &mut Node,
-        clock: Clock,
-        pool: &mut Pool,
-        keys: &mut Vec<u64>,
-        packets: &mut Vec<*mut Packet>,
-        mut ports: Option<&mut Vec<u16>>,
-    ) -> Time {
-        let Kind::Switch(at) = &node.kind else {
-            unreachable!("hosts have one ingress port")
-        };
-        let switch = &at.switch;
-        let mut next = Time::NEVER;
-        keys.clear();
-        packets.clear();
-        keys.reserve(packets.capacity());
-        let mut n = 0;
-        if let Some(ports) = &mut ports {
-            ports.clear();
-        }
-        let first = self.news_of[number as usize] as usize;
-        for (word, left) in node.left.iter_mut().enumerate() {
-            let mut fresh = *left | self.news[first + word].swap(0, Ordering::AcqRel);
-            *left = 0;
-            while fresh != 0 {
-                let port = word * 64 + fresh.trailing_zeros() as usize;
-                let ring = &self.rings[(switch.ports[port].link() ^ 1) as usize];
-                // SAFETY: this thread runs the receiving node.
-                let most = unsafe { ring.waiting() };
-                if packets.capacity() - n < most {
-                    // SAFETY: the first `n` were written.
-                    unsafe { make_room(keys, packets, n, most) };
-                }
-                let (key, place) = (keys.as_mut_ptr(), packets.as_mut_ptr());
-                // SAFETY: this thread runs the receiving node; `keys` has as much room as `packets`,
-                // which has enough for all that wait.
-                let stays = unsafe {
-                    ring.take_before(clock.end, pool, |packet| {
-                        let at = (*packet).at.0 - clock.start.0;
-                        key.add(n).write(at << INDEX_BITS | n as u64);
-                        place.add(n).write(packet);
-                        n += 1;
-                    })
-                };
-                if let Some(at) = stays {
-                    *left |= fresh & fresh.wrapping_neg();
-                    next = next.min(at);
-                }
-                if let Some(ports) = &mut ports {
-                    ports.resize(n, u16::try_from(port).expect("few ports"));
-                }
-                fresh &= fresh - 1;
-            }
-        }
-        // SAFETY: the first `n` of both were written.
-        unsafe {
-            keys.set_len(n);
-            packets.set_len(n);
-        }
-        assert!(
-            packets.len() < 1 << INDEX_BITS,
-            "a window holds too many packets for its sort key"
-        );
         next
     }
 
@@ -475,32 +367,6 @@ impl<'a> Net<'a> {
                 next.min(at.switch.next())
             }
         }
-    }
-}
-
-/// Hands all arrivals but the last, which is none, to a switch.
-#[inline(always)] // twice, so that what holds for all of them is looked at once
-fn arrivals<const ORDERED: bool>(
-    at: &mut SwitchNode,
-    keys: &[u64],
-    packets: &[*mut Packet],
-    ports: &[u16],
-    view: &View<'_>,
-    out: &mut Out<'_, '_>,
-) {
-    for pair in keys.windows(2) {
-        let index = (pair[0] & ((1 << INDEX_BITS) - 1)) as usize;
-        // SAFETY: `gather` numbered the packets; taken ones live until the pool recycles, after
-        // this call.
-        let packet = unsafe { &mut **packets.get_unchecked(index) };
-        let alone = || pair[1] >> INDEX_BITS != pair[0] >> INDEX_BITS;
-        let ingress = if ORDERED && at.minds_ingress {
-            ports[index]
-        } else {
-            0
-        };
-        at.switch
-            .step::<ORDERED, _>(packet.at, ingress, packet, alone, view, out);
     }
 }
 

@@ -140,7 +140,7 @@ pub(crate) fn close(
                 for port in &node.switch.ports {
                     waiting += port.waiting();
                     // Frames of a link's own begin at a switch.
-                    ledgers[Class::Link].sent += port.sent.packets()[Class::Link];
+                    ledgers[Class::Link].sent += port.sent().packets()[Class::Link];
                     ledgers[Class::Link].sent += port.waiting()[Class::Link];
                 }
             }

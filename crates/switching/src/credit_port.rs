@@ -3,9 +3,9 @@
 use crate::bucket::CreditBucket;
 use crate::data_queue::DataQueue;
 use crate::discipline::{Backlog, CreditRoom, Dequeue, Discipline, OnLine, Verdict};
+use crate::packets::Packets;
 use model::intent::CreditSpec;
 use model::{ByClass, Class, DropReason, Packet};
-use std::collections::VecDeque;
 use units::{LineTime, Time};
 
 /// Credits leave first whenever the bucket lets them, data otherwise; surplus credits are dropped,
@@ -13,7 +13,7 @@ use units::{LineTime, Time};
 #[derive(Debug)]
 pub struct CreditPort {
     bucket: CreditBucket,
-    credits: VecDeque<Packet>,
+    credits: Packets,
     credit_bytes: u64,
     room: CreditRoom,
     peak_credits: usize,
@@ -27,7 +27,7 @@ impl CreditPort {
     pub fn new(spec: CreditSpec, line: LineTime, data: DataQueue) -> Self {
         Self {
             bucket: CreditBucket::new(spec, line),
-            credits: VecDeque::new(),
+            credits: Packets::default(),
             credit_bytes: 0,
             room: CreditRoom(spec),
             peak_credits: 0,
@@ -57,9 +57,7 @@ impl Discipline for CreditPort {
     #[inline(always)] // once per queued packet
     fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
         if packet.class() != Class::Credit {
-            let counts = self.data_on_line;
-            let on_line = || if counts { line.bytes(now) } else { 0 };
-            return match self.data.push(on_line, 0, packet) {
+            return match self.data.push(now, line.only(self.data_on_line), packet) {
                 Ok(()) => Verdict::Queued(1),
                 Err(reason) => Verdict::Dropped(reason),
             };
@@ -68,7 +66,7 @@ impl Discipline for CreditPort {
             return Verdict::Dropped(DropReason::CreditFull);
         }
         self.credit_bytes += u64::from(packet.size);
-        self.credits.push_back(*packet);
+        self.credits.push_back(packet);
         self.peak_credits = self.peak_credits.max(self.credits.len());
         Verdict::Queued(0)
     }
@@ -86,6 +84,9 @@ impl Discipline for CreditPort {
         };
         if passes {
             self.data_on_line = !is_credit;
+            if !is_credit {
+                self.data.passed(packet);
+            }
         }
         passes
     }
@@ -96,9 +97,8 @@ impl Discipline for CreditPort {
         if let Some(credit) = self.credits.front() {
             match self.bucket.take(now, credit.size) {
                 Ok(()) => {
-                    *out = *credit;
-                    self.credit_bytes -= u64::from(credit.size);
-                    self.credits.pop_front();
+                    self.credits.pop_front(out);
+                    self.credit_bytes -= u64::from(out.size);
                     self.data_on_line = false;
                     return self.left();
                 }

@@ -2,35 +2,60 @@
 
 use crate::admission::{Admission, Level};
 use crate::discipline::{Backlog, Dequeue, Discipline, OnLine, Verdict};
+use crate::packets::Packets;
 use model::intent::{MarkAt, QueueSpec};
 use model::{ByClass, DropReason, Packet, Rng};
-use std::collections::VecDeque;
 use units::Time;
 
 /// First in, first out, with the admission rules of its port.
 #[derive(Debug)]
 pub struct DataQueue {
-    packets: VecDeque<Packet>,
+    packets: Packets,
     bytes: u64,
     /// Bytes of the class that is dropped first.
     victims: u64,
-    /// Most bytes, with what was left of the frame on the line.
-    peak: u64,
-    /// The largest frame that it has taken: no more of one is ever on the line.
-    largest: u16,
+    peak: Peak,
     admission: Admission,
     mark_leaving: bool,
+}
+
+/// The most bytes that waited, with what was left of the frame on the line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Peak {
+    pub(crate) bytes: u64,
+    /// The largest frame so far: no more of one is ever on the line.
+    pub(crate) largest: u16,
+}
+
+impl Peak {
+    /// A packet of `size` has come, and `waiting` bytes wait with it. `line` says what else is on the line.
+    #[inline]
+    pub(crate) fn note(&mut self, waiting: u64, size: u16, line: impl Fn() -> (Time, OnLine)) {
+        self.largest = self.largest.max(size);
+        if waiting + u64::from(self.largest) > self.bytes {
+            let (now, line) = line();
+            if self.bytes < waiting || line.exceeds(now, self.bytes - waiting) {
+                self.bytes = waiting + line.bytes(now);
+            }
+        }
+    }
+
+    /// A packet of `size` has passed an empty queue.
+    #[inline]
+    pub(crate) fn passed(&mut self, size: u16) {
+        self.largest = self.largest.max(size);
+        self.bytes = self.bytes.max(u64::from(size));
+    }
 }
 
 impl DataQueue {
     /// The queue of `spec` where `limit` bytes have room.
     pub fn new(spec: &QueueSpec, limit: u64, rng: Rng) -> Self {
         Self {
-            packets: VecDeque::new(),
+            packets: Packets::default(),
             bytes: 0,
             victims: 0,
-            peak: 0,
-            largest: 0,
+            peak: Peak::default(),
             admission: Admission::new(spec, limit, rng),
             mark_leaving: spec.mark.is_some_and(|mark| mark.at == MarkAt::Dequeue),
         }
@@ -48,41 +73,57 @@ impl DataQueue {
         self.packets.is_empty()
     }
 
-    /// Takes `packet` in, or says why not. `on_line` is what is left of a frame of this queue on the
-    /// line; `elsewhere` bytes wait in other queues of the port.
+    /// Takes `packet` in, or says why not. `level` is what the queue holds, asked for where that is not far
+    /// below every threshold.
     ///
     /// # Errors
     /// Why it is dropped.
     #[inline]
-    pub fn push(
+    pub(crate) fn join(
         &mut self,
-        on_line: impl Fn() -> u64,
-        elsewhere: u64,
+        level: impl Fn(Level) -> Level,
         packet: &mut Packet,
     ) -> Result<(), DropReason> {
-        let (bytes, victims) = (self.bytes, self.victims);
-        let level = || Level {
-            queue: bytes + on_line(),
-            victims,
-            elsewhere,
+        let waiting = Level {
+            queue: self.bytes,
+            victims: self.victims,
+            elsewhere: 0,
         };
-        self.admission.judge(bytes, level, packet)?;
+        self.admission
+            .judge(self.bytes, || level(waiting), packet)?;
         let size = u64::from(packet.size);
         self.bytes += size;
         if self.admission.is_victim(packet) {
             self.victims += size;
         }
-        self.largest = self.largest.max(packet.size);
-        if self.bytes + u64::from(self.largest) > self.peak {
-            self.peak = self.peak.max(self.bytes + on_line());
-        }
-        self.packets.push_back(*packet);
+        self.packets.push_back(packet);
         Ok(())
     }
 
-    /// What [`DataQueue::push`] and [`DataQueue::pop`] do to a packet that finds the port idle.
+    /// The same where the queue is alone, or all that counts: notes the most that waited. `line` is what is
+    /// left of a frame of this queue on the line.
+    ///
+    /// # Errors
+    /// Why it is dropped.
     #[inline]
-    pub fn pass(&mut self, packet: &mut Packet) -> bool {
+    pub(crate) fn push(
+        &mut self,
+        now: Time,
+        line: OnLine,
+        packet: &mut Packet,
+    ) -> Result<(), DropReason> {
+        let level = |waiting: Level| Level {
+            queue: waiting.queue + line.bytes(now),
+            ..waiting
+        };
+        self.join(level, packet)?;
+        self.peak.note(self.bytes, packet.size, || (now, line));
+        Ok(())
+    }
+
+    /// What [`DataQueue::join`] and [`DataQueue::pop`] do to a packet that finds the port idle.
+    #[inline]
+    pub(crate) fn pass(&mut self, packet: &mut Packet) -> bool {
         debug_assert!(self.packets.is_empty());
         if self.mark_leaving {
             return false;
@@ -98,21 +139,24 @@ impl DataQueue {
             }
             *packet = passed;
         }
-        self.largest = self.largest.max(packet.size);
-        self.peak = self.peak.max(u64::from(packet.size));
         true
+    }
+
+    /// Notes that a packet has passed a queue that is alone, or all that counts.
+    #[inline]
+    pub(crate) fn passed(&mut self, packet: &Packet) {
+        self.peak.passed(packet.size);
     }
 
     /// The oldest packet leaves into `out`; false where none waits.
     #[inline]
     pub fn pop(&mut self, out: &mut Packet) -> bool {
-        let Some(packet) = self.packets.pop_front() else {
+        if !self.packets.pop_front(out) {
             return false;
-        };
-        *out = packet;
-        let size = u64::from(packet.size);
+        }
+        let size = u64::from(out.size);
         self.bytes -= size;
-        if self.admission.is_victim(&packet) {
+        if self.admission.is_victim(out) {
             self.victims -= size;
         }
         if self.mark_leaving {
@@ -124,14 +168,14 @@ impl DataQueue {
 
     /// Adds the packets that wait to `count`, by class.
     pub fn count_into(&self, count: &mut ByClass<u64>) {
-        for packet in &self.packets {
+        for packet in self.packets.iter() {
             count[packet.class()] += 1;
         }
     }
 
     /// Most bytes that ever waited, with what was left of the frame on the line.
     pub fn peak_bytes(&self) -> u64 {
-        self.peak
+        self.peak.bytes
     }
 
     /// Packets marked so far.
@@ -151,7 +195,7 @@ impl DataQueue {
 impl Discipline for DataQueue {
     #[inline(always)] // once per queued packet
     fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
-        match self.push(|| line.bytes(now), 0, packet) {
+        match self.push(now, line, packet) {
             Ok(()) => Verdict::Queued(0),
             Err(reason) => Verdict::Dropped(reason),
         }
@@ -159,7 +203,11 @@ impl Discipline for DataQueue {
 
     #[inline]
     fn pass(&mut self, _now: Time, packet: &mut Packet) -> bool {
-        Self::pass(self, packet)
+        let passes = Self::pass(self, packet);
+        if passes {
+            self.passed(packet);
+        }
+        passes
     }
 
     #[inline(always)] // once per queued packet
@@ -182,13 +230,13 @@ impl Discipline for DataQueue {
 
     fn peak(&self) -> Backlog {
         Backlog {
-            data_bytes: self.peak,
+            data_bytes: self.peak.bytes,
             credits: 0,
         }
     }
 
     fn forget_peak(&mut self, on_line: u64) {
-        self.peak = self.bytes + on_line;
+        self.peak.bytes = self.bytes + on_line;
     }
 
     #[inline]

@@ -61,6 +61,21 @@ impl OnLine {
     pub fn bytes(&self, now: Time) -> u64 {
         self.line.bytes(self.until.since(now))
     }
+
+    /// Whether that is more than `bytes`, without a division.
+    #[inline]
+    pub fn exceeds(&self, now: Time, bytes: u64) -> bool {
+        self.line.exceeds(self.until.since(now), bytes)
+    }
+
+    /// The same line, with nothing on it unless `counts`.
+    #[inline]
+    pub(crate) fn only(self, counts: bool) -> Self {
+        Self {
+            until: if counts { self.until } else { Time::ZERO },
+            ..self
+        }
+    }
 }
 
 /// What became of a packet that arrived.

@@ -14,6 +14,7 @@ mod discipline;
 mod fifo;
 mod flow_control;
 mod form;
+mod packets;
 mod port;
 mod priority;
 mod queues;

@@ -59,16 +59,53 @@ pub struct Counters {
     pub paused: Span,
 }
 
+/// The line behind a port.
+#[derive(Debug)]
+struct Egress {
+    line: LineTime,
+    delay: Span,
+    link: u32,
+    /// When the line is idle again.
+    free_at: Time,
+    /// What went on it.
+    sent: Sent,
+}
+
+impl Egress {
+    /// Puts a packet on the line at `start`, as large as it came.
+    #[inline(always)]
+    fn transmit(&mut self, start: Time, packet: &Packet, out: &mut impl Outlet) {
+        let takes = self.line.of(u64::from(packet.size));
+        self.put(start + takes, packet, out);
+    }
+
+    /// Puts a packet on the line that may have been cut here.
+    ///
+    /// # Panics
+    /// If it is smaller than any frame: the length of a simulator's window rests on that.
+    #[inline(always)]
+    fn transmit_checked(&mut self, start: Time, packet: &Packet, out: &mut impl Outlet) {
+        if packet.size < model::FRAME_SMALLEST {
+            too_small(packet);
+        }
+        self.transmit(start, packet, out);
+    }
+
+    /// Puts a packet on the line whose last bit is on it at `end`.
+    #[inline(always)]
+    fn put(&mut self, end: Time, packet: &Packet, out: &mut impl Outlet) {
+        self.sent.add(packet);
+        self.free_at = end;
+        out.send(self.link, packet, end + self.delay);
+    }
+}
+
 /// One egress port.
 #[derive(Debug)]
 pub struct Port {
     form: Form,
-    line: LineTime,
-    delay: Span,
-    link: u32,
+    egress: Egress,
     number: u16,
-    /// When the line is idle again.
-    free_at: Time,
     /// When the next choice can be made; never, while nothing waits that may leave.
     choose_at: Time,
     /// Whether the port is in the switch's list of those that wait.
@@ -82,8 +119,6 @@ pub struct Port {
     promised_max: Span,
     /// Frames of the link's own, before everything else.
     frames: VecDeque<Packet>,
-    /// What went on the line.
-    pub sent: Sent,
     dropped: ByClass<u64>,
     drop_reasons: ByReason<u64>,
     pauses: u64,
@@ -97,11 +132,14 @@ impl Port {
         let quiet = form.admission().map(crate::Admission::quiet_below);
         Self {
             form,
-            line: of.line,
-            delay: of.delay,
-            link: of.link,
+            egress: Egress {
+                line: of.line,
+                delay: of.delay,
+                link: of.link,
+                free_at: Time::ZERO,
+                sent: Sent::default(),
+            },
             number,
-            free_at: Time::ZERO,
             choose_at: Time::NEVER,
             listed: false,
             held_back: false,
@@ -109,7 +147,6 @@ impl Port {
             quiet_below: quiet.map_or(Span::ZERO, |bytes| of.line.of(bytes)),
             promised_max: Span::ZERO,
             frames: VecDeque::new(),
-            sent: Sent::default(),
             dropped: ByClass::default(),
             drop_reasons: ByReason::default(),
             pauses: 0,
@@ -129,7 +166,7 @@ impl Port {
     /// The link that it feeds.
     #[inline]
     pub fn link(&self) -> u32 {
-        self.link
+        self.egress.link
     }
 
     #[inline]
@@ -154,15 +191,15 @@ impl Port {
     /// Whether the line is idle at `now` and nothing waits for it.
     #[inline]
     pub(crate) fn is_idle(&self, now: Time) -> bool {
-        self.choose_at == Time::NEVER && self.free_at <= now && !self.held_back
+        self.choose_at == Time::NEVER && self.egress.free_at <= now && !self.held_back
     }
 
     /// When the line would be idle if nothing else came.
     pub(crate) fn idle_from(&self, now: Time) -> Time {
-        let free = self.free_at.max(now);
+        let free = self.egress.free_at.max(now);
         match &self.form {
             Form::Fifo(_) => free,
-            form => free + self.line.of(form.backlog().data_bytes),
+            form => free + self.egress.line.of(form.backlog().data_bytes),
         }
     }
 
@@ -172,31 +209,79 @@ impl Port {
         if self.is_fifo() { 0 } else { self.form.held() }
     }
 
-    /// Puts a packet on the line at `start` that may have been cut here.
-    ///
-    /// # Panics
-    /// If it is smaller than any frame: the length of a simulator's window rests on that.
-    #[inline]
-    pub(crate) fn transmit_checked(&mut self, start: Time, packet: &Packet, out: &mut impl Outlet) {
-        if packet.size < model::FRAME_SMALLEST {
-            too_small(packet);
-        }
-        self.transmit(start, packet, out);
-    }
-
     /// Puts a packet on the line at `start`, as large as it came.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, start: Time, packet: &Packet, out: &mut impl Outlet) {
-        let takes = self.line.of(u64::from(packet.size));
-        self.put(start + takes, packet, out);
+        self.egress.transmit(start, packet, out);
     }
 
-    /// Puts a packet on the line whose last bit is on it at `end`.
-    #[inline(always)]
-    fn put(&mut self, end: Time, packet: &Packet, out: &mut impl Outlet) {
-        self.sent.add(packet);
-        self.free_at = end;
-        out.send(self.link, packet, end + self.delay);
+    /// Puts a packet on the line that may have been cut here.
+    ///
+    /// # Panics
+    /// If it is smaller than any frame.
+    #[inline]
+    pub(crate) fn transmit_checked(&mut self, start: Time, packet: &Packet, out: &mut impl Outlet) {
+        self.egress.transmit_checked(start, packet, out);
+    }
+
+    /// What went on the line.
+    #[inline]
+    pub fn sent(&self) -> &Sent {
+        &self.egress.sent
+    }
+
+    /// The same, for packets that go on it past the port.
+    #[inline]
+    pub fn sent_mut(&mut self) -> &mut Sent {
+        &mut self.egress.sent
+    }
+
+    /// Makes every choice before `end`. The port says nothing to its neighbour, and no flow control wants
+    /// to know what leaves.
+    pub(crate) fn drain(&mut self, end: Time, slot: &mut Packet, out: &mut impl Outlet) {
+        match &mut self.form {
+            Form::Fifo(_) => unreachable!("FIFO ports do not queue"),
+            Form::Data(queues) => {
+                self.choose_at = drain(
+                    &mut **queues,
+                    &mut self.egress,
+                    self.choose_at,
+                    end,
+                    slot,
+                    out,
+                )
+            }
+            Form::Credit(queues) => {
+                self.choose_at = drain(
+                    &mut **queues,
+                    &mut self.egress,
+                    self.choose_at,
+                    end,
+                    slot,
+                    out,
+                )
+            }
+            Form::Priority(queues) => {
+                self.choose_at = drain(
+                    &mut **queues,
+                    &mut self.egress,
+                    self.choose_at,
+                    end,
+                    slot,
+                    out,
+                )
+            }
+            Form::Queues(queues) => {
+                self.choose_at = drain(
+                    &mut **queues,
+                    &mut self.egress,
+                    self.choose_at,
+                    end,
+                    slot,
+                    out,
+                )
+            }
+        }
     }
 
     /// Promises the line of a FIFO to a packet that has come in at `now`, if it is admitted.
@@ -205,7 +290,7 @@ impl Port {
     /// If the port is of another form and does not admit every packet.
     #[inline(always)]
     pub fn promise(&mut self, now: Time, packet: &mut Packet, out: &mut impl Outlet) {
-        let wait = self.free_at.since(now);
+        let wait = self.egress.free_at.since(now);
         if wait >= self.quiet_below
             && let Err(reason) = self.judge(wait, packet)
         {
@@ -213,11 +298,11 @@ impl Port {
             return;
         }
         // A branch, because it is rarely the longest.
-        let promised = wait + self.line.of(u64::from(packet.size));
+        let promised = wait + self.egress.line.of(u64::from(packet.size));
         if promised > self.promised_max {
             self.promised_max = promised;
         }
-        self.put(now + promised, packet, out);
+        self.egress.put(now + promised, packet, out);
     }
 
     /// Judges a packet before a FIFO that has promised its line for `wait`.
@@ -227,7 +312,7 @@ impl Port {
             unreachable!("only FIFO ports promise")
         };
         let level = crate::Level {
-            queue: self.line.bytes(wait),
+            queue: self.egress.line.bytes(wait),
             ..crate::Level::default()
         };
         fifo.admission.judge_closely(level, packet)
@@ -243,14 +328,14 @@ impl Port {
     ) {
         self.dropped[packet.class()] += 1;
         self.drop_reasons[reason] += 1;
-        out.lost(now, packet, Loss::Port(self.link, reason));
+        out.lost(now, packet, Loss::Port(self.egress.link, reason));
     }
 
     #[inline]
     fn on_line(&self) -> OnLine {
         OnLine {
-            until: self.free_at,
-            line: self.line,
+            until: self.egress.free_at,
+            line: self.egress.line,
         }
     }
 
@@ -357,14 +442,14 @@ impl Port {
             return false;
         };
         self.transmit_checked(now, &frame, out);
-        self.choose_at = self.free_at;
+        self.choose_at = self.egress.free_at;
         true
     }
 
     /// Something may leave as soon as the line is idle.
     #[inline]
     pub(crate) fn look_at(&mut self, now: Time) {
-        self.choose_at = self.choose_at.min(now.max(self.free_at));
+        self.choose_at = self.choose_at.min(now.max(self.egress.free_at));
     }
 
     #[inline]
@@ -374,7 +459,7 @@ impl Port {
 
     #[inline]
     pub(crate) fn wait_after(&mut self, next: Time) {
-        self.choose_at = next.max(self.free_at);
+        self.choose_at = next.max(self.egress.free_at);
     }
 
     /// Nothing may leave until something comes, or a gate opens.
@@ -398,7 +483,7 @@ impl Port {
     /// What waits at `now`: bytes of data with what is left of a frame of theirs on the line, and
     /// credits. Bytes in queues without a bound of the port's buffer are among them.
     pub fn backlog(&self, now: Time) -> Backlog {
-        let line = self.line.bytes(self.free_at.since(now));
+        let line = self.egress.line.bytes(self.egress.free_at.since(now));
         match &self.form {
             Form::Fifo(_) => Backlog {
                 data_bytes: line,
@@ -414,9 +499,9 @@ impl Port {
 
     /// From `now` on, the greatest queue is that of what waits now and of what comes later.
     pub fn forget_peak(&mut self, now: Time) {
-        let line = self.line.bytes(self.free_at.since(now));
+        let line = self.egress.line.bytes(self.egress.free_at.since(now));
         match &mut self.form {
-            Form::Fifo(_) => self.promised_max = self.free_at.since(now),
+            Form::Fifo(_) => self.promised_max = self.egress.free_at.since(now),
             form => {
                 let on_line = if form.counts_line() { line } else { 0 };
                 form.forget_peak(on_line);
@@ -427,8 +512,8 @@ impl Port {
     /// What it has counted so far.
     pub fn counters(&self) -> Counters {
         let mut counters = Counters {
-            packets: self.sent.packets(),
-            bytes: self.sent.bytes(),
+            packets: self.egress.sent.packets(),
+            bytes: self.egress.sent.bytes(),
             dropped: self.dropped,
             drop_reasons: self.drop_reasons,
             pauses: self.pauses,
@@ -437,7 +522,7 @@ impl Port {
         };
         match &self.form {
             Form::Fifo(fifo) => {
-                counters.queue_max = self.line.bytes(self.promised_max);
+                counters.queue_max = self.egress.line.bytes(self.promised_max);
                 counters.marked = fifo.admission.marked();
             }
             form => {
@@ -476,6 +561,35 @@ impl Port {
 )]
 pub(crate) fn ingress_of(packet: &Packet) -> u16 {
     packet.at.0 as u16
+}
+
+/// Makes every choice of `queues` from `at` on and before `end`; returns when the next is due.
+#[inline(never)] // once per form
+fn drain(
+    queues: &mut impl Discipline,
+    egress: &mut Egress,
+    mut at: Time,
+    end: Time,
+    slot: &mut Packet,
+    out: &mut impl Outlet,
+) -> Time {
+    while at < end {
+        let next = match queues.dequeue(at, slot) {
+            Dequeue::Wait(until) => {
+                debug_assert!(until > at, "a port that waits for the past waits for ever");
+                at = until;
+                continue;
+            }
+            Dequeue::Held => unreachable!("no flow control, no gates"),
+            Dequeue::Empty => return Time::NEVER,
+            Dequeue::Packet => Time::ZERO,
+            Dequeue::Then(next) => next,
+            Dequeue::Last => Time::NEVER,
+        };
+        egress.transmit_checked(at, slot, out);
+        at = next.max(egress.free_at);
+    }
+    at
 }
 
 #[cold]

@@ -1,6 +1,7 @@
 //! Strict priority: the most urgent non-empty queue is served, always.
 
-use crate::data_queue::DataQueue;
+use crate::admission::Level;
+use crate::data_queue::{DataQueue, Peak};
 use crate::discipline::{Backlog, Dequeue, Discipline, OnLine, Verdict};
 use model::intent::QueueSpec;
 use model::{ByClass, DropReason, Packet, Rng};
@@ -15,8 +16,7 @@ pub struct StrictPriority {
     filled: u8,
     limit: u64,
     bytes: u64,
-    peak: u64,
-    largest: u16,
+    peak: Peak,
     /// The queue of the frame on the line.
     last: usize,
 }
@@ -30,8 +30,7 @@ impl StrictPriority {
             filled: 0,
             limit,
             bytes: 0,
-            peak: 0,
-            largest: 0,
+            peak: Peak::default(),
             last: 0,
         }
     }
@@ -47,24 +46,24 @@ impl Discipline for StrictPriority {
     fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
         let size = u64::from(packet.size);
         // Far from full the rest of the frame on the line does not matter.
-        if self.bytes + size + u64::from(self.largest) > self.limit
+        if self.bytes + size + u64::from(self.peak.largest) > self.limit
             && self.bytes + size + line.bytes(now) > self.limit
         {
             return Verdict::Dropped(DropReason::Full);
         }
         let index = self.index(packet);
-        let elsewhere = self.bytes - self.queues[index].bytes();
-        let own = self.last == index;
-        let on_line = || if own { line.bytes(now) } else { 0 };
-        if let Err(reason) = self.queues[index].push(on_line, elsewhere, packet) {
+        let (all, own) = (self.bytes, line.only(self.last == index));
+        let level = |waiting: Level| Level {
+            queue: waiting.queue + own.bytes(now),
+            elsewhere: all - waiting.queue,
+            ..waiting
+        };
+        if let Err(reason) = self.queues[index].join(level, packet) {
             return Verdict::Dropped(reason);
         }
         self.filled |= 1 << index;
         self.bytes += size;
-        self.largest = self.largest.max(packet.size);
-        if self.bytes + u64::from(self.largest) > self.peak {
-            self.peak = self.peak.max(self.bytes + line.bytes(now));
-        }
+        self.peak.note(self.bytes, packet.size, || (now, line));
         #[allow(clippy::cast_possible_truncation, reason = "at most eight queues")]
         Verdict::Queued(index as u8)
     }
@@ -75,8 +74,7 @@ impl Discipline for StrictPriority {
         let passed = self.queues[index].pass(packet);
         if passed {
             self.last = index;
-            self.largest = self.largest.max(packet.size);
-            self.peak = self.peak.max(u64::from(packet.size));
+            self.peak.passed(packet.size);
         }
         passed
     }
@@ -109,12 +107,12 @@ impl Discipline for StrictPriority {
     }
 
     fn forget_peak(&mut self, on_line: u64) {
-        self.peak = self.bytes + on_line;
+        self.peak.bytes = self.bytes + on_line;
     }
 
     fn peak(&self) -> Backlog {
         Backlog {
-            data_bytes: self.peak,
+            data_bytes: self.peak.bytes,
             credits: 0,
         }
     }

@@ -142,7 +142,7 @@ mod tests {
     const SELECTIVE: Result<(), DropReason> = Err(DropReason::Selective);
 
     fn push(queue: &mut DataQueue, mut packet: Packet) -> Result<(), DropReason> {
-        queue.push(|| 0, 0, &mut packet)
+        queue.push(Time::ZERO, IDLE, &mut packet)
     }
 
     #[test]

@@ -93,8 +93,6 @@ pub struct Switch {
     balancer: Balancer,
     /// Packets do not all keep to the way of their connection.
     chooses: bool,
-    /// Ports share a memory, or have a flow control.
-    couples: bool,
     /// Set where the ports of this switch look at each other: choices then follow time across them.
     ordered: bool,
     /// Where they do: neither a choice nor a deadline is due before this moment.
@@ -150,10 +148,9 @@ impl Switch {
             salt,
             ports,
             waiting: Vec::new(),
-            ordered: memory.is_some() || control.is_some() || balancer.looks_at_ports(),
+            ordered: control.is_some() || balancer.looks_at_ports(),
             quiet_until: Time::ZERO, // to be found out
             chooses: spec.balance != Balance::Flow,
-            couples: memory.is_some() || control.is_some(),
             balancer,
             may_pass: control.is_none(),
             common: Common {
@@ -257,11 +254,9 @@ impl Switch {
             port.promise(now, packet, out);
             return;
         }
-        if !ORDERED {
+        if !ORDERED && port.choose_at() < now {
             // Choices before this arrival do not know of it.
-            while port.choose_at() < now {
-                choose(port, &mut self.common, out);
-            }
+            self.common.drain(port, now, out);
         }
         let idle = port.is_idle(now);
         if idle
@@ -272,7 +267,11 @@ impl Switch {
         {
             port.transmit(now, packet, out);
         } else {
-            self.offer(now, ingress, index, packet, out);
+            if ORDERED || self.common.memory.is_some() {
+                self.offer_coupled(now, ingress, index, packet, out);
+            } else {
+                self.offer(now, index, packet, out);
+            }
             if !self.common.bounced.is_empty() {
                 self.bounce_back(now, routing, out);
             }
@@ -284,7 +283,7 @@ impl Switch {
     #[inline(never)]
     fn begin(&mut self, now: Time, ingress: u16, packet: &Packet, out: &mut impl Outlet) -> bool {
         if self.quiet_until < now {
-            self.commit_all_before(now, out);
+            self.commit_ordered_before(now, out);
         }
         let is_link = packet.class() == Class::Link;
         if is_link {
@@ -336,9 +335,9 @@ impl Switch {
         self.balancer.choose(now, packet, count, of_flow, load)
     }
 
-    /// Hands a packet to a port that keeps it for later.
+    /// Hands a packet to a port that keeps it for later, of a switch whose ports may have something in common.
     #[inline(never)]
-    fn offer(
+    fn offer_coupled(
         &mut self,
         now: Time,
         ingress: u16,
@@ -346,10 +345,22 @@ impl Switch {
         packet: &mut Packet,
         out: &mut impl Outlet,
     ) {
-        if self.couples {
-            self.offer_coupled(now, ingress, index, packet, out);
-            return;
+        if self.common.control.is_some() {
+            self.offer_controlled(now, ingress, index, packet, out);
+        } else if self.common.admits(&self.ports[index], packet)
+            || self.admits_now(now, index, packet, out)
+        {
+            let held = self.ports[index].held();
+            self.offer(now, index, packet, out);
+            self.common.account(held, &self.ports[index]);
+        } else {
+            self.ports[index].drop(now, packet, DropReason::Full, out);
         }
+    }
+
+    /// The same where they have nothing in common, or none of it stands in the way.
+    #[inline(never)]
+    fn offer(&mut self, now: Time, index: usize, packet: &mut Packet, out: &mut impl Outlet) {
         let port = &mut self.ports[index];
         match port.enqueue(now, packet) {
             Verdict::Queued(_) => {}
@@ -362,9 +373,24 @@ impl Switch {
         self.enlist(now, index);
     }
 
-    /// The same where ports share a memory or have a flow control.
+    /// Whether the shared memory has room at `now`. What has left other ports since their last choice still
+    /// counted, and memory only gets emptier by it: so they are asked where it seems full, and only there.
+    #[cold]
     #[inline(never)]
-    fn offer_coupled(
+    fn admits_now(
+        &mut self,
+        now: Time,
+        index: usize,
+        packet: &Packet,
+        out: &mut impl Outlet,
+    ) -> bool {
+        self.commit_ordered_before(now, out);
+        self.common.admits(&self.ports[index], packet)
+    }
+
+    /// Hands a packet to a port of a switch with a flow control.
+    #[inline(never)]
+    fn offer_controlled(
         &mut self,
         now: Time,
         ingress: u16,
@@ -390,7 +416,7 @@ impl Switch {
             port.drop(now, packet, DropReason::Full, out);
             return;
         }
-        let before = port.held();
+        let held = port.held();
         match port.enqueue_in(now, assigned, packet) {
             Verdict::Dropped(reason) => port.drop(now, packet, reason, out),
             Verdict::Bounced => self.common.bounce(index, packet),
@@ -403,9 +429,7 @@ impl Switch {
             }
         }
         self.common.clear_up(now, index, port, out);
-        if let Some((.., used)) = &mut self.common.memory {
-            *used = *used + port.held() - before;
-        }
+        self.common.account(held, port);
         self.enlist(now, index);
         self.heed(now);
     }
@@ -415,7 +439,9 @@ impl Switch {
     fn enlist(&mut self, now: Time, index: usize) {
         let port = &mut self.ports[index];
         port.look_at(now);
-        self.quiet_until = self.quiet_until.min(port.choose_at());
+        if self.ordered {
+            self.quiet_until = self.quiet_until.min(port.choose_at());
+        }
         if port.enlist() {
             #[allow(clippy::cast_possible_truncation, reason = "checked in `new`")]
             self.waiting.push(index as u16);
@@ -442,10 +468,10 @@ impl Switch {
                 port.promise(now, &mut packet, out);
                 continue;
             }
-            while !self.ordered && port.choose_at() < now {
-                choose(port, &mut self.common, out);
+            if !self.ordered && port.choose_at() < now {
+                self.common.drain(port, now, out);
             }
-            self.offer(now, egress, index, &mut packet, out);
+            self.offer_coupled(now, egress, index, &mut packet, out);
         }
     }
 
@@ -490,7 +516,24 @@ impl Switch {
         self.common.say = said; // its room is used again
     }
 
-    /// Makes every choice before `end`, in time order across ports: where ports look at each other.
+    /// Makes every choice before `end` where ports look at each other. What a flow control says depends on
+    /// the order of choices; what a memory holds and which ports are idle does not.
+    fn commit_ordered_before(&mut self, end: Time, out: &mut impl Outlet) {
+        if self.common.control.is_some() {
+            self.commit_all_before(end, out);
+            return;
+        }
+        self.quiet_until = Time::NEVER;
+        for &index in &self.waiting {
+            let port = &mut self.ports[usize::from(index)];
+            if port.choose_at() < end {
+                self.common.drain(port, end, out);
+            }
+            self.quiet_until = self.quiet_until.min(port.choose_at());
+        }
+    }
+
+    /// Makes every choice before `end`, in time order across ports.
     fn commit_all_before(&mut self, end: Time, out: &mut impl Outlet) {
         loop {
             let mut first = (Time::NEVER, u16::MAX);
@@ -518,15 +561,15 @@ impl Switch {
     /// Makes every choice before `end`.
     #[inline]
     pub fn commit_before(&mut self, end: Time, out: &mut impl Outlet) {
-        if self.ordered {
+        if self.common.control.is_some() {
             self.commit_all_before(end, out);
         }
         let mut kept = 0;
         for place in 0..self.waiting.len() {
             let index = self.waiting[place];
             let port = &mut self.ports[usize::from(index)];
-            while port.choose_at() < end {
-                choose(port, &mut self.common, out);
+            if port.choose_at() < end {
+                self.common.drain(port, end, out);
             }
             if port.choose_at() == Time::NEVER {
                 port.delist();
@@ -570,6 +613,31 @@ impl Common {
         }
     }
 
+    /// Makes every choice of `port` before `end`, where no flow control wants to know.
+    #[inline]
+    fn drain(&mut self, port: &mut Port, end: Time, out: &mut impl Outlet) {
+        if self.memory.is_none() {
+            port.drain(end, &mut self.slot, out);
+        } else {
+            self.drain_shared(port, end, out);
+        }
+    }
+
+    #[inline(never)]
+    fn drain_shared(&mut self, port: &mut Port, end: Time, out: &mut impl Outlet) {
+        let held = port.held();
+        port.drain(end, &mut self.slot, out);
+        self.account(held, port);
+    }
+
+    /// Books what `port` holds of the shared memory, where there is one, instead of the `held` bytes before.
+    #[inline]
+    fn account(&mut self, held: u64, port: &Port) {
+        if let Some((.., used)) = &mut self.memory {
+            *used = *used + port.held() - held;
+        }
+    }
+
     fn deadline(&self) -> Time {
         self.control
             .as_ref()
@@ -610,14 +678,14 @@ fn fits((size, alpha, used): (u64, f64, u64), held: u64, packet: u16) -> bool {
     more <= free && (held + more) as f64 <= alpha * free as f64
 }
 
-/// Makes the choice that is due at `port`.
+/// Makes the choice that is due at `port` of a switch with a flow control.
 #[inline(never)]
 fn choose(port: &mut Port, common: &mut Common, out: &mut impl Outlet) {
     let at = port.choose_at();
     if port.say_next(at, out) {
         return;
     }
-    let before = common.memory.map(|_| port.held());
+    let held = port.held();
     let next = match port.dequeue(at, &mut common.slot) {
         Dequeue::Wait(until) => {
             debug_assert!(until > at, "a port that waits for the past waits for ever");
@@ -636,10 +704,8 @@ fn choose(port: &mut Port, common: &mut Common, out: &mut impl Outlet) {
         Dequeue::Then(next) => next,
         Dequeue::Last => Time::NEVER,
     };
+    common.account(held, port);
     let slot = &mut common.slot;
-    if let (Some(before), Some((.., used))) = (before, &mut common.memory) {
-        *used = *used + port.held() - before;
-    }
     if let Some(control) = &mut common.control {
         let passage = Passage {
             packet: slot,

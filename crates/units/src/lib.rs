@@ -168,6 +168,15 @@ impl LineTime {
             u64::try_from(bits.div_ceil(8 * u128::from(PS_PER_SEC))).unwrap_or(u64::MAX)
         }
     }
+    /// Whether [`LineTime::bytes`] of `span` are more than `bytes`.
+    #[inline]
+    pub fn exceeds(self, span: Span, bytes: u64) -> bool {
+        if self.ps_per_byte != 0 {
+            span.0 > bytes.saturating_mul(self.ps_per_byte)
+        } else {
+            self.bytes(span) > bytes
+        }
+    }
 }
 
 impl Add<Span> for Time {
