@@ -412,7 +412,10 @@ impl Switch {
             packet.at = Time(u64::from(ingress));
             queue
         });
-        if !self.common.admits(port, &Passage { packet, ..passage }) {
+        if !self
+            .common
+            .admits_by_control(port, &Passage { packet, ..passage })
+        {
             port.drop(now, packet, DropReason::Full, out);
             return;
         }
@@ -651,21 +654,29 @@ impl Common {
             .is_none_or(|memory| fits(memory, 0, packet.size))
     }
 
-    /// Whether the shared memory, where there is one, has room for a packet at `port`. Credits have a
-    /// queue of their own.
+    /// Whether the shared memory, where there is one, has room for `packet` at `port`. Credits have a queue
+    /// of their own.
     #[inline]
-    fn admits(&mut self, port: &Port, passage: &Passage<'_>) -> bool {
-        let (packet, Some(memory)) = (passage.packet, self.memory) else {
+    fn admits(&self, port: &Port, packet: &Packet) -> bool {
+        self.memory.is_none_or(|memory| {
+            packet.class() == Class::Credit && port.shapes_credits()
+                || fits(memory, port.held(), packet.size)
+        })
+    }
+
+    /// The same where the flow control may have a rule of its own.
+    fn admits_by_control(&mut self, port: &Port, passage: &Passage<'_>) -> bool {
+        let (packet, Some((size, _, used))) = (passage.packet, self.memory) else {
             return true;
         };
         if packet.class() == Class::Credit && port.shapes_credits() {
             return true;
         }
-        let free = memory.0.saturating_sub(memory.2);
+        let free = size.saturating_sub(used);
         let control = self.control.as_mut();
         match control.and_then(|control| control.admits(passage, free)) {
             Some(may) => may && u64::from(packet.size) <= free,
-            None => fits(memory, port.held(), packet.size),
+            None => self.admits(port, packet),
         }
     }
 }

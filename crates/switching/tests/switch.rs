@@ -236,6 +236,33 @@ fn one_hot_port_of_an_idle_switch_takes_its_part_of_the_shared_memory() {
 }
 
 #[test]
+fn a_full_memory_knows_what_has_left_other_ports_meanwhile() {
+    let ports = [
+        PortSpec::fifo(Bytes(0)),
+        PortSpec::fifo(Bytes(0)).with(QueueSpec::credit(CREDIT)),
+        PortSpec::fifo(Bytes(0)).prioritised(8),
+    ];
+    for (form, port) in ports.iter().enumerate() {
+        for (seed, size) in (0..20).flat_map(|seed| [(seed, 9_000), (seed, 20_000)]) {
+            let spec = SwitchSpec {
+                memory: Memory::Shared {
+                    size: Bytes(size),
+                    alpha: 2.0,
+                },
+                ..SwitchSpec::default()
+            };
+            let [fast, slow] = [false, true].map(|slowly| {
+                let mut switch = switch(&spec, port, None);
+                switch.slowly(slowly, slowly);
+                run(&mut switch, &traffic(seed)).sorted()
+            });
+            assert!(fast.1.len() > 10, "the memory is full at times");
+            assert_eq!(fast, slow, "form {form}, seed {seed}, {size} B");
+        }
+    }
+}
+
+#[test]
 fn credits_wait_beside_a_full_memory() {
     let spec = SwitchSpec {
         memory: Memory::Shared {
