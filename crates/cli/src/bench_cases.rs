@@ -388,6 +388,7 @@ impl Case {
                 ..SwitchSpec::default()
             },
             control: None,
+            carries: false,
             faults: Vec::new(),
             probes: Probes {
                 every: self.probe,

@@ -12,14 +12,14 @@ use crate::buffers::{Sink, Source};
 use crate::config::{DriveError, DriverConfig, News, Stats, check_transport, io_error};
 use crate::cookie::{self, Baker, Name, Own, Reason};
 use crate::faults::Faults;
-use crate::peers::{self, Forget, Peers, Standing};
+use crate::peers::{self, Forget, Laden, Peers, Standing};
 use crate::socket::Udp;
 use crate::wire::{DATAGRAM_MAX, Wire};
 use intake::Body;
 use model::wire::{Codec, HEADER_MAX, Link};
 use model::{
     ConnId, Counter, Cx, Endpoint, EndpointConfig, Event, Facts, Gates, HostId, Lifetime, Packet,
-    Rng, Signal, StuckFlow, Totals, Transmit, stream,
+    Record, Rng, Signal, StuckFlow, Totals, Transmit, stream,
 };
 use std::collections::BTreeSet;
 use std::io;
@@ -70,6 +70,8 @@ struct Core {
     dscp: [u8; model::Class::COUNT],
     /// Packets that have come and wait for the endpoint, and what came with each.
     batch: Vec<Packet>,
+    /// Records of packets of the batch, with their places in it.
+    records: Vec<(usize, Record)>,
     bodies: Vec<Body>,
     /// What the packets that came make us say.
     outbox: Vec<Out>,
@@ -79,7 +81,7 @@ struct Core {
 enum Out {
     Own(Own, SocketAddrV4),
     /// It had waited until its peer was proven.
-    Parked(Packet),
+    Parked(Laden),
 }
 
 impl Driver {
@@ -138,6 +140,7 @@ impl<W: Wire> Driver<W> {
             stats: Stats::default(),
             dscp: config.dscp,
             batch: Vec::new(),
+            records: Vec::new(),
             bodies: Vec::new(),
             outbox: Vec::new(),
         };
@@ -328,8 +331,8 @@ impl<W: Wire> Driver<W> {
             if deadline <= choice {
                 self.core.step(|endpoint, cx| endpoint.on_deadline(cx));
                 self.core.settle_quietly();
-            } else if let Some(packet) = self.core.choose() {
-                self.write(&packet, source)?;
+            } else if let Some((packet, record)) = self.core.choose() {
+                self.write(&packet, record.as_deref(), source)?;
             }
         }
         Ok(())
@@ -343,8 +346,13 @@ impl<W: Wire> Driver<W> {
         Ok(self.wire.room() > 0)
     }
 
-    /// Puts a packet's header and payload into a frame, in place.
-    fn write(&mut self, packet: &Packet, source: &mut dyn Source) -> Result<(), DriveError> {
+    /// Puts a packet's header, payload and record into a frame, in place.
+    fn write(
+        &mut self,
+        packet: &Packet,
+        record: Option<&Record>,
+        source: &mut dyn Source,
+    ) -> Result<(), DriveError> {
         let Core {
             peers, codec, dscp, ..
         } = &self.core;
@@ -366,7 +374,11 @@ impl<W: Wire> Driver<W> {
             if length > 0 {
                 source.fill(packet.conn, offset, &mut bytes[start..end])?;
             }
-            Ok(end)
+            let Some(record) = record else {
+                return Ok(end);
+            };
+            let end = record.write(bytes, end);
+            Ok(end.unwrap_or_else(|| panic!("{packet:?} and its record do not fit a datagram")))
         };
         self.wire
             .push(peer.addr, tos, &mut fill)
@@ -401,8 +413,8 @@ impl<W: Wire> Driver<W> {
                 }
                 // The line was busy for it when the transport handed it out. By now its peer may be
                 // gone again.
-                Out::Parked(packet) if room && self.core.is_proven(packet.to()) => {
-                    self.write(&packet, source)?;
+                Out::Parked((packet, record)) if room && self.core.is_proven(packet.to()) => {
+                    self.write(&packet, record.as_deref(), source)?;
                 }
                 Out::Own(..) => {}
                 Out::Parked(_) => self.core.stats.unsendable += 1,
@@ -487,7 +499,7 @@ impl Core {
     }
 
     /// The line is idle: asks the transport what leaves, and returns what can.
-    fn choose(&mut self) -> Option<Packet> {
+    fn choose(&mut self) -> Option<Laden> {
         let mut packet = Packet::EMPTY;
         let transmit = self.step(|endpoint, cx| endpoint.poll_transmit(cx, &mut packet));
         self.hungry = transmit == Transmit::More;
@@ -495,6 +507,9 @@ impl Core {
         if transmit == Transmit::Nothing {
             return None;
         }
+        let record = packet
+            .has_record()
+            .then(|| Box::new(self.endpoint.record(&packet)));
         if self.gates.any_closed() && !self.gates.may_leave(&packet) {
             debug_assert!(false, "{packet:?} was to leave through a closed gate");
             self.stats.unsendable += 1;
@@ -503,9 +518,11 @@ impl Core {
         }
         self.line_free = self.now + self.line.of(packet.size.into());
         match self.peers.get(packet.to()).standing {
-            Standing::Proven { .. } if self.peers.knows(packet.conn) => return Some(packet),
+            Standing::Proven { .. } if self.peers.knows(packet.conn) => {
+                return Some((packet, record));
+            }
             Standing::Unproven => {
-                let parked = self.peers.park(packet.to(), packet);
+                let parked = self.peers.park(packet.to(), (packet, record));
                 self.stats.unsendable += u64::from(!parked);
             }
             Standing::Proven { .. } | Standing::Free => self.stats.unsendable += 1,

@@ -9,7 +9,7 @@ use crate::cookie;
 use crate::wire::{DATAGRAM_MAX, Wire};
 use model::intent::{PortSpec, SwitchSpec};
 use model::wire::{Below, ENVELOPE_LEN, Envelope, flow};
-use model::{Class, HostId, Packet, Rng, stream};
+use model::{Class, Hop, HostId, Packet, Record, Rng, stream};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::SocketAddrV4;
@@ -96,6 +96,22 @@ impl Post {
 }
 
 impl Outlet for Post {
+    const CARRIES: bool = true;
+
+    fn add(&mut self, packet: &Packet, hop: &Hop) {
+        let letter = &mut self.letters[packet.head[0] as usize];
+        // What claims a record and has none is for its receiver to refuse.
+        let Ok((mut record, front)) = Record::read(&letter.bytes) else {
+            return;
+        };
+        record.add(hop);
+        let start = front.len();
+        if start + record.len() < DATAGRAM_MAX {
+            letter.bytes.resize(start + record.len() + 1, 0);
+            let _ = record.write(&mut letter.bytes, start);
+        }
+    }
+
     fn send(&mut self, link: u32, packet: &Packet, at: Time) {
         let place = packet.head[0];
         let letter = &mut self.letters[place as usize];
@@ -307,6 +323,7 @@ fn foreign(bytes: &[u8]) -> Envelope {
         bounced: false,
         lane: 0,
         path: false,
+        record: false,
         shared: 0,
     }
 }

@@ -20,7 +20,7 @@ mod tests;
 mod window;
 
 use crate::cookie::{Reason, Secret};
-use model::{ConnId, ConnMap, HostId, Lifetime, Packet};
+use model::{ConnId, ConnMap, HostId, Lifetime, Packet, Record};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use units::{Span, Time};
@@ -86,8 +86,11 @@ pub(crate) struct Peer {
     opened: u32,
     seen: Option<Window>,
     /// What waits for the cookie.
-    parked: Vec<Packet>,
+    parked: Vec<Laden>,
 }
+
+/// A packet with its record, where it has one.
+pub(crate) type Laden = (Packet, Option<Box<Record>>);
 
 /// A greeting without an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -322,7 +325,7 @@ impl Peers {
     }
 
     /// The peer reads what is sent to it; returns what waited for that.
-    pub(crate) fn prove(&mut self, host: HostId, incarnation: u32, now: Time) -> Vec<Packet> {
+    pub(crate) fn prove(&mut self, host: HostId, incarnation: u32, now: Time) -> Vec<Laden> {
         let peer = self.get_mut(host);
         (peer.standing, peer.heard_at) = (Standing::Proven { incarnation }, now);
         let parked = std::mem::take(&mut peer.parked);
@@ -368,17 +371,19 @@ impl Peers {
     }
 
     /// Keeps `packet` until the peer is proven; false where too many wait.
-    pub(crate) fn park(&mut self, host: HostId, packet: Packet) -> bool {
+    pub(crate) fn park(&mut self, host: HostId, laden: Laden) -> bool {
+        let packet = laden.0;
         let parked = &mut self.get_mut(host).parked;
         // A transport that repeats its request while nobody can answer needs one copy of it.
-        let same =
-            |p: &Packet| (p.conn, p.kind(), p.head) == (packet.conn, packet.kind(), packet.head);
+        let same = |(p, _): &Laden| {
+            (p.conn, p.kind(), p.head) == (packet.conn, packet.kind(), packet.head)
+        };
         if parked.iter().any(same) {
             return true;
         }
         let fits = parked.len() < PARKED_MAX;
         if fits {
-            parked.push(packet);
+            parked.push(laden);
         }
         fits
     }

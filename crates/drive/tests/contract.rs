@@ -6,8 +6,10 @@
 #[path = "../../scenario/tests/models/mod.rs"]
 mod models;
 
-use drive::{Clock, Driver, DriverConfig, Hashes, News, Nothing, Random};
+use drive::{Clock, Driver, DriverConfig, Forwarder, Hashes, Hub, News, Nothing, Random};
+use model::intent::{PortSpec, SwitchSpec};
 use model::{Event, Lifetime};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use transports::Transport;
 use units::{Bytes, Rate, Span, Time};
 
@@ -82,4 +84,67 @@ fn homa_transfers_between_two_drivers_with_and_without_a_control_connection() {
 #[test]
 fn ndp_transfers_between_two_drivers_in_frames_of_9000_bytes() {
     transfer(&models::ndp::NDP, false);
+}
+
+#[test]
+fn hpcc_transfers_between_two_drivers() {
+    transfer(&models::hpcc::HPCC, false);
+}
+
+/// Sends through a software switch; returns the hops that its sender heard of.
+fn hops_through(telemetry: bool) -> u64 {
+    let hub = Hub::default();
+    let at = |net: u8, n: u8| SocketAddrV4::new(Ipv4Addr::new(10, 0, net, n), 4_000);
+    let rate = Rate::mbps(100);
+    let factory = models::hpcc::HPCC.configure(&toml::Table::new()).unwrap();
+    let config = DriverConfig {
+        base_rtt: Span::us(200),
+        ..DriverConfig::loopback("hpcc-model", rate)
+    };
+    let open = |n| Driver::on(hub.port(at(0, n)), &config, &*factory).unwrap();
+    let (mut a, mut b) = (open(0), open(1));
+    let spec = SwitchSpec {
+        telemetry,
+        ..SwitchSpec::default()
+    };
+    let legs = [0, 1].map(|n| (hub.port(at(1, n)), at(0, n)));
+    let port = PortSpec::fifo(Bytes(250_000));
+    let mut switch = Forwarder::new(legs.into(), &spec, &port, rate, 1);
+    let (mut random, mut hashes) = (Random::default(), Hashes::default());
+    let conn = a.connect(at(1, 1), Lifetime::OneMessage).unwrap();
+    random.add(conn, 3, 9);
+    a.send(conn, 100_000).unwrap();
+    let mut got = None;
+    while got.is_none() || !a.stuck().is_empty() {
+        a.turn(&mut random, &mut Nothing, Span::us(1)).unwrap();
+        switch.turn(Span::us(1)).unwrap();
+        for news in b.turn(&mut Nothing, &mut hashes, Span::us(1)).unwrap() {
+            if let News::Transport(Event::Received { conn, .. }) = news {
+                got = Some(hashes.digest(conn));
+            }
+        }
+        assert!(
+            hub.now() < Time::ZERO.after(Span::ms(20_000)),
+            "{:?}",
+            a.stuck()
+        );
+    }
+    let sent = random.digest(conn, 100_000).unwrap();
+    assert_eq!(got, Some((100_000, sent)));
+    assert_eq!((a.totals().nonsense, b.totals().nonsense), (0, 0));
+    assert_eq!((a.stats().nonsense, b.stats().nonsense), (0, 0));
+    let counters = a.counters();
+    counters
+        .iter()
+        .find(|(own, _)| own.name == "hops")
+        .unwrap()
+        .1
+}
+
+#[test]
+fn a_software_switch_writes_its_hop_into_the_datagram() {
+    // One hop per frame of data, and none into what answers it.
+    let frames = 100_000_u64.div_ceil(1432 - 64);
+    assert!(hops_through(true) >= frames);
+    assert_eq!(hops_through(false), 0);
 }

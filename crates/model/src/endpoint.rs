@@ -1,6 +1,6 @@
 //! The contract of a transport: one state machine per host, for all of its connections.
 
-use crate::{Class, ConnId, Count, Cx, Encap, HostId, Packet};
+use crate::{Class, ConnId, Count, Cx, Encap, HostId, Packet, Record};
 use units::{Bytes, Rate, Span, Time};
 
 /// One transport on one host.
@@ -43,6 +43,20 @@ pub trait Endpoint: Send {
         for packet in packets {
             self.on_packet(cx, packet);
         }
+    }
+
+    /// The same, with the record that came beside the packet: only where [`Packet::has_record`]. A transport
+    /// that asks for no records need not know of it.
+    fn on_packet_with(&mut self, cx: &mut Cx<'_>, packet: &Packet, record: &Record) {
+        let _ = record;
+        self.on_packet(cx, packet);
+    }
+
+    /// The record of `packet`, which [`Endpoint::poll_transmit`] has just written and which says that it has
+    /// one. Asked at once, before anything else is. The packet's size counts what its record takes.
+    fn record(&self, packet: &Packet) -> Record {
+        let _ = packet;
+        Record::EMPTY
     }
 
     /// Whether this packet, which a switch has trimmed or sent back, may reach [`Endpoint::on_packet`]. Only

@@ -367,6 +367,8 @@ pub struct SwitchSpec {
     pub memory: Memory,
     /// Which of several equal-cost ways a packet takes.
     pub balance: Balance,
+    /// Every port adds a [`Hop`](crate::Hop) to the path beside a packet that leaves by it. [hpcc s3.1]
+    pub telemetry: bool,
 }
 
 /// Where the packets of a switch wait.

@@ -15,6 +15,7 @@ mod gates;
 pub mod intent;
 mod packet;
 mod reason;
+mod record;
 mod rng;
 pub mod wire;
 
@@ -26,9 +27,10 @@ pub use endpoint::{Endpoint, EndpointConfig, Lifetime, Signal, StuckFlow, Totals
 pub use facts::{Facts, Net, SizeList, Sizes};
 pub use gates::{Gates, PAUSED_MAX};
 pub use packet::{
-    Class, ETHERNET, Ecn, Encap, FRAME_SMALLEST, HOSTS_MAX, LANES, MTU, Packet, TTL_START,
+    Class, ETHERNET, Ecn, Encap, FRAME_SMALLEST, HOSTS_MAX, LANES, Local, MTU, Packet, TTL_START,
 };
 pub use reason::DropReason;
+pub use record::{HOPS_MAX, Hop, RECORD_MAX, Record};
 pub use rng::{Rng, stream};
 
 /// A host, numbered from 0. At most [`HOSTS_MAX`] of them.

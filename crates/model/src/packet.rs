@@ -89,6 +89,10 @@ pub const LANES: u8 = 4;
 const HOST: u32 = HOSTS_MAX - 1;
 const LANE_AT: u32 = 20;
 const LANE: u32 = 0b11 << LANE_AT;
+/// A record travels beside it.
+const RECORD: u32 = 1 << 22;
+/// A tag of the link that it is on travels beside it.
+const TAG: u32 = 1 << 23;
 const KIND_AT: u32 = 24;
 
 /// One packet: the envelope that switches read, and a head that only its transport understands.
@@ -97,9 +101,10 @@ const KIND_AT: u32 = 24;
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Packet {
-    /// When its last bit arrives at the far end of the link it is on.
+    /// When its last bit arrives at the far end of the link it is on. While it waits in a switch that is over,
+    /// and the place holds a [`Local`].
     pub at: Time,
-    /// Destination host (20 bits), lane (2 bits), 2 bits to spare, and kind (8 bits).
+    /// Destination host (20 bits), lane (2 bits), what travels beside it (2 bits), and kind (8 bits).
     to: u32,
     /// The connection, which is also the entropy of the path.
     pub conn: ConnId,
@@ -229,6 +234,53 @@ impl Packet {
         debug_assert!(lane < LANES);
         self.to = (self.to & !LANE) | ((u32::from(lane) << LANE_AT) & LANE);
     }
+    /// Whether a [`Record`](crate::Record) travels beside it; what a switch has trimmed has lost it.
+    #[inline]
+    pub const fn has_record(&self) -> bool {
+        self.to & RECORD != 0 && !self.trimmed()
+    }
+    /// Says that a record travels beside it: its endpoint writes it when it is asked
+    /// ([`Endpoint::record`](crate::Endpoint::record)).
+    #[inline]
+    pub fn set_record(&mut self) {
+        self.to |= RECORD;
+    }
+    /// Whether a record travelled beside it before a switch trimmed it: its node still keeps it.
+    #[inline]
+    pub const fn had_record(&self) -> bool {
+        self.to & RECORD != 0
+    }
+    /// A record that was cut off is gone for good.
+    #[inline]
+    pub fn settle_record(&mut self) {
+        if self.trimmed() {
+            self.to &= !RECORD;
+        }
+    }
+    /// Whether the switch or host before this one has put a tag beside it.
+    #[inline]
+    pub const fn has_tag(&self) -> bool {
+        self.to & TAG != 0
+    }
+    /// Says whether a tag travels beside it on the next link.
+    #[inline]
+    pub fn set_tagged(&mut self, tagged: bool) {
+        self.to = if tagged {
+            self.to | TAG
+        } else {
+            self.to & !TAG
+        };
+    }
+    /// Whether anything travels beside it.
+    #[inline]
+    pub const fn carries(&self) -> bool {
+        self.to & (RECORD | TAG) != 0
+    }
+    /// Nothing travels beside it any more.
+    #[inline]
+    pub fn drop_beside(&mut self) {
+        self.to &= !(RECORD | TAG);
+    }
     /// The word that hosts and switches share, where a transport and its fabric agree on one: a rank,
     /// a rate, or a path. Everywhere else it is the last word of the head, which no switch reads.
     #[inline]
@@ -301,6 +353,38 @@ impl Packet {
     /// The envelope marks as one number, for digests.
     pub const fn marks(&self) -> u16 {
         self.mark
+    }
+}
+
+/// What a node notes of a packet while it is there, in the place of a moment that is over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Local {
+    /// The port by which it came.
+    pub ingress: u16,
+    /// The tag of the link that it came by, and then of the one by which it leaves.
+    pub tag: u16,
+    /// Where the node keeps its record; the node's driver knows.
+    pub record: u32,
+}
+
+impl Local {
+    /// Puts it into the packet.
+    #[inline]
+    pub fn put(self, packet: &mut Packet) {
+        let (record, tag) = (u64::from(self.record), u64::from(self.tag));
+        packet.at = Time(record << 32 | tag << 16 | u64::from(self.ingress));
+    }
+
+    /// Finds it in a packet that waits in a node.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "parts of a word")]
+    pub const fn of(packet: &Packet) -> Self {
+        let word = packet.at.0;
+        Self {
+            ingress: word as u16,
+            tag: (word >> 16) as u16,
+            record: (word >> 32) as u32,
+        }
     }
 }
 

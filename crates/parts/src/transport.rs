@@ -186,6 +186,10 @@ pub struct Fabric {
     pub background: Option<Class>,
     /// Strict priorities, 1 where it needs none.
     pub priorities: u8,
+    /// Records travel beside its packets ([`Packet::set_record`](model::Packet::set_record)).
+    pub records: bool,
+    /// Switches say in the paths among them what they know of their ports.
+    pub telemetry: bool,
     /// A port of its own making, in place of one with all of the above; it has the scenario's buffer.
     pub own: Option<PortSpec>,
 }

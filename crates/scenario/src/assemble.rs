@@ -11,7 +11,7 @@ use crate::resolve::Scenario;
 use crate::section::Section;
 use crate::traffic;
 use crate::warnings;
-use model::intent::PortSpec;
+use model::intent::{PortSpec, SwitchSpec};
 use model::{Encap, Endpoint, EndpointConfig};
 use results::{
     Counted, Derived, FlowControl, FlowRow, Names, PortRow, RunRecord, Status, StuckRow,
@@ -372,6 +372,7 @@ impl Assembled {
 
     /// What the simulator is told, for callers that drive it themselves.
     pub fn setup<'a>(&'a self, make: &'a MakeEndpoint<'a>, threads: u16) -> Setup<'a> {
+        let (carries, telemetry) = network::records(&self.scenario, self.encap);
         Setup {
             topology: self.topology.clone(),
             traffic: self.traffic.clone(),
@@ -382,11 +383,15 @@ impl Assembled {
             encap: self.encap,
             base_rtt: self.base_rtt,
             control_rtt: self.control_rtt,
-            switch: network::switch(&self.scenario.switch),
+            switch: SwitchSpec {
+                telemetry,
+                ..network::switch(&self.scenario.switch)
+            },
             control: self
                 .control
                 .as_ref()
                 .map(|control| -> &MakeControl<'_> { &**control }),
+            carries,
             faults: self.faults.clone(),
             probes: self.probes.clone(),
             seed: self.scenario.run.count("seed"),

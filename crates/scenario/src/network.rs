@@ -249,6 +249,7 @@ pub(crate) fn port(
         background,
         priorities,
         own: own_port,
+        ..
     } = scenario.factory.fabric(rate, encap);
     let mut errors = Vec::new();
     if own_port.is_some() {
@@ -295,6 +296,7 @@ pub(crate) fn port(
         background,
         priorities,
         own: own_port,
+        ..Fabric::default()
     };
     let port = fabric.port(buffer);
     let port = match legacy {
@@ -542,7 +544,11 @@ pub(crate) fn switch(section: &Section) -> SwitchSpec {
         "adaptive" => Balance::Adaptive,
         _ => Balance::Flow,
     };
-    SwitchSpec { memory, balance }
+    SwitchSpec {
+        memory,
+        balance,
+        telemetry: false, // the transports say
+    }
 }
 
 /// Faults, each on one direction of one link.
@@ -677,4 +683,18 @@ pub(crate) fn round_trips(
     topology
         .max_base_rtts(routes, [nothing, (data, control), (control, control)])
         .into()
+}
+
+/// Whether records travel beside packets of the run's transports, and whether switches add to them.
+pub(crate) fn records(scenario: &Scenario, encap: Encap) -> (bool, bool) {
+    let beside = scenario.beside.iter().map(|beside| &beside.factory);
+    let all = std::iter::once(&scenario.factory).chain(beside);
+    let rate = Rate::gbps(100); // it asks at every rate or at none
+    all.map(|factory| factory.fabric(rate, encap)).fold(
+        (false, false),
+        |(records, telemetry), fabric| {
+            let needs = fabric.records || fabric.telemetry;
+            (records | needs, telemetry | fabric.telemetry)
+        },
+    )
 }

@@ -74,6 +74,7 @@ fn run_seeded(
         control_rtt: net.control_rtt,
         switch: model::intent::SwitchSpec::default(),
         control: None,
+        carries: false,
         faults: net.faults.clone(),
         probes: net.probes.clone(),
         seed,

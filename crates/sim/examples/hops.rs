@@ -70,6 +70,7 @@ fn main() {
         control_rtt: Span::us(11),
         switch: SwitchSpec::default(),
         control: None,
+        carries: false,
         faults: Vec::new(),
         probes: Probes::default(),
         seed: 1,

@@ -2,8 +2,11 @@
 
 use crate::activity::Activity;
 use crate::barrier::{Barrier, Guard};
+use crate::beside::{Beside, HostLine};
 use crate::clock::{Between, Clock};
 use crate::count::Window;
+use crate::host::Host;
+use crate::laden::Laden;
 use crate::net::{self, SetupError, World};
 use crate::node::{Kind, Log, Node};
 use crate::outcome::{self, Stop};
@@ -17,7 +20,7 @@ use model::{HostId, Packet, Peers};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use switching::{Loss, Outlet};
-use topology::{LinkId, NodeId, NodeKind};
+use topology::{Link, LinkId, NodeId, NodeKind};
 use units::{Span, Time};
 
 /// Windows with fewer packet-hops than this are run by one thread: they take some 10 us, and a barrier
@@ -34,6 +37,8 @@ pub(crate) struct Net<'a> {
     pub(crate) world: World<'a>,
     nodes: Vec<UnsafeCell<Node>>,
     pub(crate) rings: Vec<Ring>,
+    /// By link: what travels beside packets; empty where nothing does.
+    pub(crate) beside: Vec<Ring<Beside>>,
     /// Ingress ports with new packets, by node (see `news_of`), as bits.
     pub(crate) news: Vec<AtomicU64>,
     /// By node: its first word of `news`.
@@ -47,7 +52,7 @@ pub(crate) struct Net<'a> {
     activity: Activity,
     /// Shift that spreads a window over the buckets of the counting pass.
     bucket_shift: u32,
-    digest: bool,
+    pub(crate) digest: bool,
     tracer: Option<Tracer>,
 }
 
@@ -56,9 +61,9 @@ pub(crate) struct Net<'a> {
 unsafe impl Sync for Net<'_> {}
 
 pub(crate) struct Out<'n, 'a> {
-    net: &'n Net<'a>,
-    pool: &'n mut Pool,
-    thread: usize,
+    pub(crate) net: &'n Net<'a>,
+    pub(crate) pool: &'n mut Pool,
+    pub(crate) thread: usize,
     node: u32,
     window: u64,
     #[cfg(debug_assertions)]
@@ -99,7 +104,7 @@ impl Outlet for Out<'_, '_> {
 impl Out<'_, '_> {
     /// Takes what became of `packet` into the trace, where there is one.
     #[cold]
-    fn trace(&self, at: Time, packet: &Packet, what: Traced) {
+    pub(crate) fn trace(&self, at: Time, packet: &Packet, what: Traced) {
         if let Some(tracer) = &self.net.tracer {
             // SAFETY: this is the thread of that number.
             unsafe { tracer.note(self.thread, at, packet, what) };
@@ -137,16 +142,19 @@ impl<'a> Net<'a> {
             news_of.push(words);
             words += u32::try_from(node.ports.len().div_ceil(64)).expect("few ports");
         }
-        let rings = setup.topology.links.iter().map(|link| {
+        let far = |link: &Link| {
             let listens = setup.topology.nodes[link.to.index()].kind == NodeKind::Switch;
-            Ring::new(Far {
+            Far {
                 bit: bit_of[link.to.index()],
                 news_word: news_of[link.to.index()] + u32::from(link.to_port) / 64,
                 news_bit: u64::from(listens) << (link.to_port % 64),
-            })
-        });
+            }
+        };
+        let links = setup.topology.links.iter();
+        let beside = links.clone().filter(|_| setup.carries);
         Self {
-            rings: rings.collect(),
+            rings: links.map(|link| Ring::new(far(link))).collect(),
+            beside: beside.map(|link| Ring::new(far(link))).collect(),
             news: (0..words).map(|_| AtomicU64::new(0)).collect(),
             activity: Activity::new(threads, node_at.len() / 64, window),
             bucket_shift: (64 - window.leading_zeros()).saturating_sub(BUCKETS.ilog2()),
@@ -162,13 +170,13 @@ impl<'a> Net<'a> {
     }
 
     /// Whether anybody wants to know of every arrival.
-    fn noted(&self) -> bool {
+    pub(crate) fn noted(&self) -> bool {
         self.digest || self.tracer.is_some()
     }
 
     /// Takes an arrival into the digest and the trace, where there are any.
     #[cold]
-    fn note(&self, thread: usize, node: &mut Node, port: u16, packet: &Packet) {
+    pub(crate) fn note(&self, thread: usize, node: &mut Node, port: u16, packet: &Packet) {
         if self.digest {
             node.note(port, packet);
         }
@@ -212,6 +220,7 @@ impl<'a> Net<'a> {
             packets,
             ports,
             due,
+            beside,
             ..
         } = worker;
         let mut out = Out {
@@ -223,8 +232,11 @@ impl<'a> Net<'a> {
             #[cfg(debug_assertions)]
             window_end: Time((clock.window + 1) * self.activity.window()),
         };
-        if node.faults.is_some() {
-            return self.run_faulty(node, clock, due, log, &mut out);
+        if node.faults.is_some() || !self.beside.is_empty() {
+            let mut out = Laden { out, pool: beside };
+            let next = self.run_laden(node, clock, due, log, &mut out);
+            beside.recycle();
+            return next;
         }
         let noted = self.noted();
         match &mut node.kind {
@@ -245,7 +257,12 @@ impl<'a> Net<'a> {
                 let Kind::Host(host) = &mut node.kind else {
                     unreachable!("matched above")
                 };
-                let next = self.run_host(host, arrivals, clock.end, log, &mut out);
+                let book = &self.world.book;
+                let arrive = |host: &mut Host, packet: &Packet, log: &mut Log| {
+                    host.arrive(packet.at, packet, book, log);
+                };
+                let timed = arrivals.map(|packet| (packet.at, packet));
+                let next = self.run_host(host, timed, arrive, clock.end, log, &mut out);
                 left.map_or(next, |at| next.min(at))
             }
             Kind::Switch(at) => {
@@ -275,23 +292,24 @@ impl<'a> Net<'a> {
     }
 
     #[inline(never)]
-    fn run_host<'p>(
+    pub(crate) fn run_host<P, O: HostLine>(
         &self,
-        host: &mut crate::host::Host,
-        arrivals: impl Iterator<Item = &'p Packet>,
+        host: &mut Host,
+        arrivals: impl Iterator<Item = (Time, P)>,
+        arrive: impl Fn(&mut Host, P, &mut Log),
         end: Time,
         log: &mut Log,
-        out: &mut Out<'_, '_>,
+        out: &mut O,
     ) -> Time {
         let book = &self.world.book;
         let mut next = host.next();
         let mut last = Time::ZERO;
-        for packet in arrivals {
-            while next < packet.at {
+        for (at, packet) in arrivals {
+            while next < at {
                 next = host.settle(next, book, log, out);
             }
-            host.arrive(packet.at, packet, book, log);
-            next = packet.at; // to be settled after all that arrives then
+            arrive(host, packet, log);
+            next = at; // to be settled after all that arrives then
         }
         while next < end {
             last = next;
@@ -299,74 +317,6 @@ impl<'a> Net<'a> {
         }
         log.last = log.last.max(last);
         next
-    }
-
-    /// The slow way through a node whose links are faulty.
-    fn run_faulty(
-        &self,
-        node: &mut Node,
-        clock: Clock,
-        due: &mut Vec<(u16, Packet)>,
-        log: &mut Log,
-        out: &mut Out<'_, '_>,
-    ) -> Time {
-        let faults = node.faults.as_mut().expect("checked by the caller");
-        let mut next = Time::NEVER;
-        for port in 0..node.left.len() * 64 {
-            let degree = match &node.kind {
-                Kind::Host(_) => 1,
-                Kind::Switch(at) => at.switch.ports.len(),
-            };
-            if port >= degree {
-                break;
-            }
-            let index = u16::try_from(port).expect("few ports");
-            let mut lost = Vec::new();
-            // SAFETY: this thread runs the receiving node, and packets are copied at once.
-            let stays = unsafe {
-                let ring = &self.rings[node.kind.ingress(port).index()];
-                ring.take_before(clock.end, out.pool, |packet| {
-                    if !faults.offer(index, &*packet) {
-                        lost.push(*packet);
-                    }
-                })
-            };
-            for packet in lost {
-                log.last = log.last.max(packet.at);
-                let what = Traced::Lost(node.kind.ingress(port));
-                out.trace(packet.at, &packet, what);
-            }
-            next = next.min(stays.unwrap_or(Time::NEVER));
-        }
-        due.clear();
-        faults.due(clock.end, due);
-        next = next.min(faults.next());
-        log.hops += due.len() as u64;
-        if self.noted() {
-            for (port, packet) in due.iter() {
-                self.note(out.thread, node, *port, packet);
-            }
-        }
-        match &mut node.kind {
-            Kind::Host(host) => {
-                let arrivals = due.iter().map(|(_, packet)| packet);
-                next.min(self.run_host(host, arrivals, clock.end, log, out))
-            }
-            Kind::Switch(at) => {
-                for place in 0..due.len() {
-                    let (ingress, packet) = &mut due[place];
-                    let (ingress, now) = (*ingress, packet.at);
-                    log.last = log.last.max(now);
-                    let later = due.get(place + 1).map(|(_, later)| later.at);
-                    let view = self.world.ways.of(at.id, &mut at.epoch, now);
-                    let packet = &mut due[place].1;
-                    let alone = || later != Some(now);
-                    at.switch.arrive(now, ingress, packet, alone, &view, out);
-                }
-                at.switch.commit_before(clock.end, out);
-                next.min(at.switch.next())
-            }
-        }
     }
 }
 

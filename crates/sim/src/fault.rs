@@ -2,6 +2,7 @@
 //!
 //! The sender's port stays as it is, so a FIFO may promise departures even on a faulty link.
 
+use crate::beside::{Beside, Due};
 use crate::setup::{Fault, FaultKind};
 use model::{ByClass, Packet, Rng, stream};
 use std::collections::BTreeMap;
@@ -25,7 +26,7 @@ pub(crate) struct NodeFaults {
     /// By ingress port.
     links: Vec<Option<LinkFaults>>,
     /// Packets on their way in, by arrival, port, and order of coming.
-    pending: BTreeMap<(Time, u16, u64), Packet>,
+    pending: BTreeMap<(Time, u16, u64), (Packet, Option<Box<Beside>>)>,
     offered: u64,
 }
 
@@ -134,8 +135,9 @@ impl NodeFaults {
         }))
     }
 
-    /// A packet is about to arrive by `port`. Returns whether it does.
-    pub(crate) fn offer(&mut self, port: u16, packet: &Packet) -> bool {
+    /// A packet is about to arrive. Returns whether it does; a copy takes along what is beside it.
+    pub(crate) fn offer(&mut self, due: &Due) -> bool {
+        let (port, packet) = (due.port, &due.packet);
         let (at, copy) = match &mut self.links[usize::from(port)] {
             Some(link) => link.judge(packet),
             None => (Some(packet.at), None),
@@ -143,21 +145,28 @@ impl NodeFaults {
         for at in at.into_iter().chain(copy) {
             let mut packet = *packet;
             packet.at = at;
-            self.pending.insert((at, port, self.offered), packet);
+            let beside = due.beside.clone();
+            self.pending
+                .insert((at, port, self.offered), (packet, beside));
             self.offered += 1;
         }
         at.is_some()
     }
 
     /// Takes what arrives before `end`, in order, with its port.
-    pub(crate) fn due(&mut self, end: Time, due: &mut Vec<(u16, Packet)>) {
+    pub(crate) fn due(&mut self, end: Time, due: &mut Vec<Due>) {
         while let Some(entry) = self
             .pending
             .first_entry()
             .filter(|entry| entry.key().0 < end)
         {
             let port = entry.key().1;
-            due.push((port, entry.remove()));
+            let (packet, beside) = entry.remove();
+            due.push(Due {
+                port,
+                packet,
+                beside,
+            });
         }
     }
 
@@ -179,7 +188,7 @@ impl NodeFaults {
     /// Packets held back, by class.
     pub(crate) fn held(&self) -> ByClass<u64> {
         let mut held = ByClass::default();
-        for packet in self.pending.values() {
+        for (packet, _) in self.pending.values() {
             held[packet.class()] += 1;
         }
         held

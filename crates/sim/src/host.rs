@@ -1,5 +1,6 @@
 //! A host: its endpoint, its line, and what the workload has it do.
 
+use crate::beside::{Beside, HostLine};
 use crate::book::{Action, Book};
 use crate::node::Log;
 use crate::setup::{Completion, PortSample};
@@ -10,7 +11,7 @@ use model::{
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use switching::{Counters, Outlet, Port, Sent};
+use switching::{Counters, Port, Sent};
 use topology::LinkId;
 use units::{LineTime, Span, Time};
 use workload::Milestone;
@@ -145,6 +146,28 @@ impl Host {
         }
     }
 
+    /// A packet has come in, in a run where something may travel beside packets.
+    pub(crate) fn arrive_with(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        beside: Option<&Beside>,
+        book: &Book<'_>,
+        log: &mut Log,
+    ) {
+        packet.set_tagged(false); // it was for the driver of this line, which has nobody to tell
+        let beside = beside.filter(|_| packet.has_record() && packet.is_plain());
+        let Some(beside) = beside else {
+            packet.drop_beside();
+            self.arrive(now, packet, book, log);
+            return;
+        };
+        self.received[packet.class_index()] += 1;
+        self.call(now, book, log, |endpoint, cx| {
+            endpoint.on_packet_with(cx, packet, &beside.record);
+        });
+    }
+
     /// A packet has come in that a switch has changed, or that is of the link's own.
     #[inline(never)]
     fn arrive_unusual(&mut self, now: Time, packet: &Packet, book: &Book<'_>, log: &mut Log) {
@@ -219,12 +242,12 @@ impl Host {
     /// Does the rest of an instant, after its arrivals: actions, the deadline, the line. Returns
     /// [`Host::next`].
     #[inline(always)] // into the loop over the instants of a window
-    pub(crate) fn settle(
+    pub(crate) fn settle<O: HostLine>(
         &mut self,
         now: Time,
         book: &Book<'_>,
         log: &mut Log,
-        out: &mut impl Outlet,
+        out: &mut O,
     ) -> Time {
         if self.action_at <= now {
             self.act(now, book, log);
@@ -256,7 +279,7 @@ impl Host {
     }
 
     #[inline(always)] // into `settle`, its only caller
-    fn transmit(&mut self, now: Time, book: &Book<'_>, log: &mut Log, out: &mut impl Outlet) {
+    fn transmit<O: HostLine>(&mut self, now: Time, book: &Book<'_>, log: &mut Log, out: &mut O) {
         debug_assert!(self.free_at <= now);
         if self.queue.is_some() {
             self.push(now, book, log, out);
@@ -279,6 +302,7 @@ impl Host {
                 self.ask_at = now;
                 return;
             }
+            self.attach(&mut packet, out);
             self.sent.add(&packet);
             self.free_at = now + self.line.of(u64::from(packet.size));
             out.send(self.link, &packet, self.free_at + self.delay);
@@ -289,6 +313,18 @@ impl Host {
         if !self.events.is_empty() {
             self.hear(now, book, log);
         }
+    }
+
+    /// Has the endpoint write the record of a packet that it has just handed out, if that has one.
+    #[inline(always)] // nothing where the run carries nothing
+    fn attach<O: HostLine>(&self, packet: &mut Packet, out: &mut O) {
+        if O::CARRIES && packet.has_record() {
+            out.keep_own(packet, self.endpoint.record(packet));
+        }
+        debug_assert!(
+            O::CARRIES || !packet.carries(),
+            "{packet:?} has a record, and its transport's fabric does not say so"
+        );
     }
 
     /// Whether a packet may leave that looks as if it might not. One that may not is lost: the transport
@@ -307,7 +343,7 @@ impl Host {
 
     /// Puts all that the endpoint would send now into the queue before its line.
     #[inline(never)]
-    fn push(&mut self, now: Time, book: &Book<'_>, log: &mut Log, out: &mut impl Outlet) {
+    fn push<O: HostLine>(&mut self, now: Time, book: &Book<'_>, log: &mut Log, out: &mut O) {
         self.ask_at = Time::NEVER;
         for _ in 0..PUSHES_PER_INSTANT_MAX {
             let mut packet = Packet::EMPTY;
@@ -325,6 +361,7 @@ impl Host {
                 if packet.size < self.suspect && !self.may_leave(&packet, log) {
                     continue;
                 }
+                self.attach(&mut packet, out);
                 let queue = self.queue.as_mut().expect("only what has a queue pushes");
                 queue.promise(now, &mut packet, out);
             }

@@ -6,12 +6,14 @@
 mod activity;
 mod arrivals;
 mod barrier;
+mod beside;
 mod book;
 mod clock;
 mod count;
 mod engine;
 mod fault;
 mod host;
+mod laden;
 mod net;
 mod node;
 pub mod oracle;

@@ -1,5 +1,6 @@
 //! A run made of its parts: nodes, routing, the book of messages.
 
+use crate::beside::Records;
 use crate::book::Book;
 use crate::fault::{self, NodeFaults};
 use crate::host::Host;
@@ -108,6 +109,7 @@ fn make_node(setup: &Setup<'_>, common: &Common, world: &World<'_>, number: usiz
         kind,
         left: vec![0; node.ports.len().div_ceil(64)].into(),
         faults: NodeFaults::new(&setup.topology, &node.ports, &common.faults, setup.seed),
+        records: Records::default(),
         digest: 0,
     }
 }

@@ -1,5 +1,6 @@
 //! What hosts and switches have in common.
 
+use crate::beside::{Beside, Records};
 use crate::fault::NodeFaults;
 use crate::host::Host;
 use crate::setup::Completion;
@@ -43,6 +44,8 @@ pub(crate) struct Node {
     pub(crate) kind: Kind,
     /// Ingress ports whose links hold packets for later windows, as bits.
     pub(crate) left: Box<[u64]>,
+    /// Of packets that wait here.
+    pub(crate) records: Records,
     /// Set where a link into this node is faulty.
     pub(crate) faults: Option<Box<NodeFaults>>,
     /// Hash of every arrival, in order, where asked for.
@@ -50,6 +53,17 @@ pub(crate) struct Node {
 }
 
 impl Node {
+    /// Takes what came beside a packet into the digest.
+    pub(crate) fn note_beside(&mut self, beside: &Beside) {
+        let mut word = u64::from(beside.tag) << 8 | u64::from(beside.record.is_path());
+        for &byte in beside.record.content() {
+            word = word.wrapping_mul(0x0100_0000_01b3) ^ u64::from(byte);
+        }
+        self.digest = (self.digest ^ word)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(29);
+    }
+
     /// Takes an arrival into the digest.
     pub(crate) fn note(&mut self, port: u16, packet: &Packet) {
         let words = [

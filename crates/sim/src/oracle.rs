@@ -4,6 +4,7 @@
 //! It knows nothing of windows, rings or lateness. Whatever it and the engine disagree on is a
 //! mistake in one of them.
 
+use crate::beside::{Beside, Carrying, Due, Lines};
 use crate::count::Window;
 use crate::net::{self, SetupError};
 use crate::node::{Kind, Log};
@@ -16,13 +17,15 @@ use switching::Outlet;
 use units::{Span, Time};
 
 /// Packets on all links, by arrival, receiving node, its port, and order on the link.
-type Flying = BTreeMap<(Time, u32, u16, u64), Packet>;
+type Flying = BTreeMap<(Time, u32, u16, u64), (Packet, Option<Box<Beside>>)>;
 
 struct Out<'a> {
     book: &'a crate::book::Book<'a>,
     flying: &'a mut Flying,
     setup: &'a Setup<'a>,
     sent: &'a mut u64,
+    /// What goes with the next packet.
+    beside: Option<Box<Beside>>,
 }
 
 impl Outlet for Out<'_> {
@@ -31,12 +34,20 @@ impl Outlet for Out<'_> {
         *self.sent += 1;
         let mut packet = *packet;
         packet.at = at;
-        self.flying
-            .insert((at, far.to.0, far.to_port, *self.sent), packet);
+        self.flying.insert(
+            (at, far.to.0, far.to_port, *self.sent),
+            (packet, self.beside.take()),
+        );
     }
 
     fn sender(&self, packet: &Packet) -> Option<HostId> {
         self.book.peer(packet.to(), packet.conn)
+    }
+}
+
+impl Lines for Out<'_> {
+    fn send_beside(&mut self, _: u32, beside: &Beside, _: Time) {
+        self.beside = Some(Box::new(*beside));
     }
 }
 
@@ -97,11 +108,16 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
             .filter(|e| (e.key().0, e.key().1) == (now, number))
         {
             let port = entry.key().2;
-            arrivals.push((port, entry.remove()));
+            let (packet, beside) = entry.remove();
+            arrivals.push(Due {
+                port,
+                packet,
+                beside,
+            });
         }
         if let Some(faults) = &mut node.faults {
-            for (port, packet) in arrivals.drain(..) {
-                faults.offer(port, &packet);
+            for due in arrivals.drain(..) {
+                faults.offer(&due);
             }
             faults.due(now.after(Span(1)), &mut arrivals);
             if faults.next() < Time::NEVER {
@@ -109,8 +125,11 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
             }
         }
         if setup.digest {
-            for (port, packet) in &arrivals {
-                node.note(*port, packet);
+            for due in &arrivals {
+                node.note(due.port, &due.packet);
+                due.beside
+                    .iter()
+                    .for_each(|beside| node.note_beside(beside));
             }
         }
         log.hops += arrivals.len() as u64;
@@ -119,20 +138,28 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
             flying: &mut flying,
             setup,
             sent: &mut sent,
+            beside: None,
+        };
+        let mut out = Carrying {
+            out: &mut out,
+            records: &mut node.records,
         };
         let next = match &mut node.kind {
             Kind::Host(host) => {
-                for (_, packet) in &arrivals {
-                    host.arrive(now, packet, &world.book, &mut log);
+                for due in &mut arrivals {
+                    let (packet, beside) = (&mut due.packet, due.beside.as_deref());
+                    host.arrive_with(now, packet, beside, &world.book, &mut log);
                 }
                 host.settle(now, &world.book, &mut log, &mut out)
             }
             Kind::Switch(at) => {
                 let view = world.ways.of(at.id, &mut at.epoch, now);
                 let alone = arrivals.len() == 1;
-                for (ingress, packet) in &mut arrivals {
+                for due in &mut arrivals {
+                    let Due { port, packet, .. } = due;
+                    out.records.keep(packet, *port, due.beside.as_deref());
                     at.switch
-                        .arrive(now, *ingress, packet, || alone, &view, &mut out);
+                        .arrive(now, *port, packet, || alone, &view, &mut out);
                 }
                 // A choice at this very moment knows of everything that arrived up to it.
                 if at.switch.next() <= now {
@@ -147,7 +174,7 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
         }
     }
     let mut in_flight = ByClass::default();
-    for packet in flying.values() {
+    for (packet, _) in flying.values() {
         in_flight[packet.class()] += 1;
     }
     Ok(outcome::close(

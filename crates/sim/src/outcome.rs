@@ -148,6 +148,11 @@ pub(crate) fn close(
         if let Some(faults) = &node.faults {
             waiting += faults.held();
         }
+        let kept = node.records.len() as u64;
+        assert!(
+            kept <= waiting.sum(),
+            "{kept} records outlived their packets"
+        );
         for (class, waiting) in waiting.iter() {
             ledgers[class].waiting += waiting;
         }

@@ -15,26 +15,56 @@ const CHUNK: usize = 8;
 /// Chunks that a thread keeps for reuse; more go back to the allocator.
 const SPARE_MAX: usize = 1 << 14;
 
-pub(crate) struct Chunk {
-    packets: [Packet; CHUNK],
-    next: *mut Chunk,
+/// What travels on a link: packets, or what is beside them.
+pub(crate) trait Slot: Copy {
+    /// What a chunk is filled with.
+    const EMPTY: Self;
+    /// When it arrives.
+    fn at(&self) -> Time;
+    /// Sets that.
+    fn set_at(&mut self, at: Time);
+}
+
+impl Slot for Packet {
+    const EMPTY: Self = Self::EMPTY;
+    #[inline]
+    fn at(&self) -> Time {
+        self.at
+    }
+    #[inline]
+    fn set_at(&mut self, at: Time) {
+        self.at = at;
+    }
+}
+
+pub(crate) struct Chunk<T> {
+    packets: [T; CHUNK],
+    next: *mut Self,
 }
 
 /// Chunks for reuse by one thread.
-#[derive(Default)]
-pub(crate) struct Pool {
-    spare: Vec<*mut Chunk>,
+pub(crate) struct Pool<T = Packet> {
+    spare: Vec<*mut Chunk<T>>,
     /// Chunks that this window emptied: packets in them are still referred to.
-    spent: Vec<*mut Chunk>,
+    spent: Vec<*mut Chunk<T>>,
 }
 
 // SAFETY: a pool owns the chunks in it, and nothing else refers to them.
-unsafe impl Send for Pool {}
+unsafe impl<T: Send> Send for Pool<T> {}
 
-impl Pool {
-    fn take(&mut self) -> *mut Chunk {
+impl<T> Default for Pool<T> {
+    fn default() -> Self {
+        Self {
+            spare: Vec::new(),
+            spent: Vec::new(),
+        }
+    }
+}
+
+impl<T: Slot> Pool<T> {
+    fn take(&mut self) -> *mut Chunk<T> {
         let fresh = || Chunk {
-            packets: [Packet::EMPTY; CHUNK],
+            packets: [T::EMPTY; CHUNK],
             next: ptr::null_mut(),
         };
         self.spare
@@ -56,7 +86,7 @@ impl Pool {
     }
 }
 
-impl Drop for Pool {
+impl<T> Drop for Pool<T> {
     fn drop(&mut self) {
         for chunk in self.spare.drain(..).chain(self.spent.drain(..)) {
             // SAFETY: it came from `Box::into_raw` in `take`, and is in no ring.
@@ -77,15 +107,15 @@ pub(crate) struct Far {
 
 /// The sending node's half. Chunks are filled to the last, so the place in `chunk` is the number of
 /// packets appended, modulo its size.
-struct Tail {
-    chunk: *mut Chunk,
+struct Tail<T> {
+    chunk: *mut Chunk<T>,
     /// The receiver knows of every packet that arrives before this moment.
     told_until: Time,
 }
 
 /// The receiving node's half.
-struct Head {
-    chunk: *mut Chunk,
+struct Head<T> {
+    chunk: *mut Chunk<T>,
     /// Packets of `chunk` already taken.
     taken_here: usize,
     taken: u64,
@@ -93,23 +123,23 @@ struct Head {
 
 /// One link's packets, in the order of their arrival.
 #[repr(align(64))]
-pub(crate) struct Ring {
-    tail: UnsafeCell<Tail>,
+pub(crate) struct Ring<T = Packet> {
+    tail: UnsafeCell<Tail<T>>,
     /// Packets appended since the run began.
     appended: AtomicU64,
-    head: UnsafeCell<Head>,
+    head: UnsafeCell<Head<T>>,
     pub(crate) far: Far,
 }
 
-const _: () = assert!(size_of::<Ring>() == 64, "one line of the cache");
+const _: () = assert!(size_of::<Ring<Packet>>() == 64, "one line of the cache");
 
 // SAFETY: `tail` is touched by the thread that owns the sending node alone, `head` by the one that
 // owns the receiving node. A chunk passes from one to the other by `appended` (release, acquire).
-unsafe impl Sync for Ring {}
+unsafe impl<T: Send> Sync for Ring<T> {}
 // SAFETY: a ring owns its chunks.
-unsafe impl Send for Ring {}
+unsafe impl<T: Send> Send for Ring<T> {}
 
-impl Ring {
+impl<T: Slot> Ring<T> {
     pub(crate) fn new(far: Far) -> Self {
         let tail = Tail {
             chunk: ptr::null_mut(),
@@ -134,7 +164,7 @@ impl Ring {
     /// # Safety
     /// Only the thread that runs the sending node may call it.
     #[inline]
-    pub(crate) unsafe fn push(&self, pool: &mut Pool, packet: &Packet, at: Time) -> bool {
+    pub(crate) unsafe fn push(&self, pool: &mut Pool<T>, packet: &T, at: Time) -> bool {
         // SAFETY: by contract this thread alone touches the tail.
         let tail = unsafe { &mut *self.tail.get() };
         let appended = self.appended.load(Ordering::Relaxed);
@@ -145,11 +175,9 @@ impl Ring {
         }
         // SAFETY: `filled` is below CHUNK, and the receiver does not read this place yet.
         unsafe {
-            let place = (&raw mut (*tail.chunk).packets)
-                .cast::<Packet>()
-                .add(filled);
+            let place = (&raw mut (*tail.chunk).packets).cast::<T>().add(filled);
             ptr::copy_nonoverlapping(packet, place, 1);
-            (*place).at = at;
+            (*place).set_at(at);
         }
         self.appended.store(appended + 1, Ordering::Release);
         at >= tail.told_until
@@ -157,7 +185,7 @@ impl Ring {
 
     /// Links a new chunk behind the last.
     #[inline(never)]
-    fn extend(&self, tail: &mut Tail, pool: &mut Pool) {
+    fn extend(&self, tail: &mut Tail<T>, pool: &mut Pool<T>) {
         let chunk = pool.take();
         if tail.chunk.is_null() {
             // SAFETY: the receiver reads its half only after it has seen a packet appended.
@@ -188,8 +216,8 @@ impl Ring {
     pub(crate) unsafe fn take_before(
         &self,
         end: Time,
-        pool: &mut Pool,
-        mut each: impl FnMut(*mut Packet),
+        pool: &mut Pool<T>,
+        mut each: impl FnMut(*mut T),
     ) -> Option<Time> {
         let appended = self.appended.load(Ordering::Acquire);
         if appended == 0 {
@@ -210,14 +238,14 @@ impl Ring {
             // SAFETY: `taken_here + n` is at most CHUNK, and these packets were appended.
             let first = unsafe {
                 (&raw mut (*head.chunk).packets)
-                    .cast::<Packet>()
+                    .cast::<T>()
                     .add(head.taken_here)
             };
             for taken in 0..n {
                 // SAFETY: the same.
                 let packet = unsafe { first.add(taken) };
                 // SAFETY: the same.
-                let at = unsafe { (*packet).at };
+                let at = unsafe { (*packet).at() };
                 if at >= end {
                     head.taken_here += taken;
                     head.taken += taken as u64;
@@ -243,7 +271,7 @@ impl Ring {
     }
 }
 
-impl Drop for Ring {
+impl<T> Drop for Ring<T> {
     fn drop(&mut self) {
         if *self.appended.get_mut() == 0 {
             return;
@@ -289,7 +317,7 @@ mod tests {
             news_word: 0,
             news_bit: 0,
         };
-        let (ring, mut pool) = (Ring::new(far), Pool::default());
+        let (ring, mut pool) = (Ring::<Packet>::new(far), Pool::default());
         let (mut next, mut seen) = (0u64, Vec::new());
         for round in 1..200u64 {
             for _ in 0..round % 13 {

@@ -44,6 +44,8 @@ pub struct Setup<'a> {
     pub switch: SwitchSpec,
     /// Makes the flow control of a switch, by its node's number; none where links are not controlled.
     pub control: Option<&'a MakeControl<'a>>,
+    /// Records travel beside packets, or tags of links: every hop then costs more.
+    pub carries: bool,
     /// What breaks, and when.
     pub faults: Vec<Fault>,
     /// What to sample while running.

@@ -1,5 +1,6 @@
 //! What one thread holds while it runs nodes.
 
+use crate::beside::{Beside, Due};
 use crate::node::Log;
 use crate::ring::Pool;
 use model::Packet;
@@ -13,7 +14,8 @@ pub(crate) struct Worker {
     pub(crate) scratch: Vec<u64>,
     pub(crate) packets: Vec<*mut Packet>,
     pub(crate) ports: Vec<u16>,
-    pub(crate) due: Vec<(u16, Packet)>,
+    pub(crate) due: Vec<Due>,
+    pub(crate) beside: Pool<Beside>,
 }
 
 // SAFETY: the pointers in `packets` live within one call of `Net::run_node`.
@@ -30,6 +32,7 @@ impl Worker {
             packets: Vec::new(),
             ports: Vec::new(),
             due: Vec::new(),
+            beside: Pool::default(),
         }
     }
 }

@@ -78,6 +78,7 @@ fn setup(topology: Topology, traffic: Traffic, spec: &PortSpec) -> Setup<'static
         control_rtt: Span::us(19),
         switch: SwitchSpec::default(),
         control: None,
+        carries: false,
         faults: Vec::new(),
         probes: Probes::default(),
         seed: 1,

@@ -30,6 +30,14 @@ pub trait FlowControl: Send {
     /// A packet begins to leave.
     fn left(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say);
 
+    /// The tag that `passage` takes along on the link by which it leaves now, for the flow control at the other
+    /// end ([`Passage::tag`] there): the queue in which it waited, say. Only where the run carries something
+    /// beside packets.
+    fn tag(&mut self, now: Time, passage: &Passage<'_>) -> Option<u16> {
+        let _ = (now, passage);
+        None
+    }
+
     /// The frame of a neighbour has come in by `port`.
     fn heard(&mut self, now: Time, port: u16, frame: &Packet, say: &mut Say);
 
@@ -65,6 +73,8 @@ pub struct Passage<'a> {
     pub queue: u8,
     /// Bytes that wait at that port, this packet included while it does.
     pub held: u64,
+    /// What the flow control before this one said of it, on the link by which it came.
+    pub tag: Option<u16>,
 }
 
 /// What a flow control has to say: frames for neighbours, and gates of its own ports.

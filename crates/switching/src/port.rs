@@ -4,7 +4,7 @@ use crate::discipline::{Backlog, Dequeue, Discipline, Gate, OnLine, Verdict};
 use crate::form::{Form, Wants};
 use crate::queues::Spilled;
 use crate::switch::{Line, Loss, Outlet};
-use model::{ByClass, ByReason, DropReason, Packet};
+use model::{ByClass, ByReason, DropReason, Hop, Packet};
 use std::collections::VecDeque;
 use units::{LineTime, Span, Time};
 
@@ -69,9 +69,17 @@ struct Egress {
     free_at: Time,
     /// What went on it.
     sent: Sent,
+    /// It says what it knows in the paths beside packets that leave.
+    telemetry: bool,
 }
 
 impl Egress {
+    /// What a packet is told that leaves now: what waits behind it, and what was sent before.
+    #[cold]
+    fn hop(&self, start: Time, queue: u64) -> Hop {
+        Hop::new(start, queue, self.sent.bytes().sum(), self.line.rate())
+    }
+
     /// Puts a packet on the line at `start`, as large as it came.
     #[inline(always)]
     fn transmit(&mut self, start: Time, packet: &Packet, out: &mut impl Outlet) {
@@ -128,7 +136,7 @@ pub struct Port {
 }
 
 impl Port {
-    pub(crate) fn new(form: Form, of: &Line<'_>, number: u16) -> Self {
+    pub(crate) fn new(form: Form, of: &Line<'_>, number: u16, telemetry: bool) -> Self {
         let quiet = form.admission().map(crate::Admission::quiet_below);
         Self {
             form,
@@ -138,6 +146,7 @@ impl Port {
                 link: of.link,
                 free_at: Time::ZERO,
                 sent: Sent::default(),
+                telemetry,
             },
             number,
             choose_at: Time::NEVER,
@@ -160,7 +169,7 @@ impl Port {
     pub fn alone(of: &Line<'_>) -> Option<Self> {
         let (buffer, rng) = (of.spec.buffer.get(), of.rng.clone());
         let form = Form::new(of.spec, buffer, of.line, rng, Wants::Cheapest);
-        matches!(form, Form::Fifo(_)).then(|| Self::new(form, of, 0))
+        matches!(form, Form::Fifo(_)).then(|| Self::new(form, of, 0, false))
     }
 
     /// The link that it feeds.
@@ -211,7 +220,8 @@ impl Port {
 
     /// Puts a packet on the line at `start`, as large as it came.
     #[inline(always)]
-    pub(crate) fn transmit(&mut self, start: Time, packet: &Packet, out: &mut impl Outlet) {
+    pub(crate) fn transmit<O: Outlet>(&mut self, start: Time, packet: &Packet, out: &mut O) {
+        self.tell(start, packet, out);
         self.egress.transmit(start, packet, out);
     }
 
@@ -220,7 +230,13 @@ impl Port {
     /// # Panics
     /// If it is smaller than any frame.
     #[inline]
-    pub(crate) fn transmit_checked(&mut self, start: Time, packet: &Packet, out: &mut impl Outlet) {
+    pub(crate) fn transmit_checked<O: Outlet>(
+        &mut self,
+        start: Time,
+        packet: &Packet,
+        out: &mut O,
+    ) {
+        self.tell(start, packet, out);
         self.egress.transmit_checked(start, packet, out);
     }
 
@@ -281,6 +297,18 @@ impl Port {
                     out,
                 )
             }
+        }
+    }
+
+    /// Has what it knows written into the path beside `packet`, which leaves now.
+    #[inline(always)] // nothing where nothing travels beside packets
+    fn tell<O: Outlet>(&self, start: Time, packet: &Packet, out: &mut O) {
+        if O::CARRIES && self.egress.telemetry && packet.has_record() {
+            let queue = match &self.form {
+                Form::Fifo(_) => 0,
+                form => form.backlog().data_bytes,
+            };
+            out.add(packet, &self.egress.hop(start, queue));
         }
     }
 
@@ -565,13 +593,13 @@ pub(crate) fn ingress_of(packet: &Packet) -> u16 {
 
 /// Makes every choice of `queues` from `at` on and before `end`; returns when the next is due.
 #[inline(never)] // once per form
-fn drain(
+fn drain<O: Outlet>(
     queues: &mut impl Discipline,
     egress: &mut Egress,
     mut at: Time,
     end: Time,
     slot: &mut Packet,
-    out: &mut impl Outlet,
+    out: &mut O,
 ) -> Time {
     while at < end {
         let next = match queues.dequeue(at, slot) {
@@ -586,6 +614,9 @@ fn drain(
             Dequeue::Then(next) => next,
             Dequeue::Last => Time::NEVER,
         };
+        if O::CARRIES && egress.telemetry && slot.has_record() {
+            out.add(slot, &egress.hop(at, queues.backlog().data_bytes));
+        }
         egress.transmit_checked(at, slot, out);
         at = next.max(egress.free_at);
     }

@@ -9,14 +9,23 @@ use crate::balance::Balancer;
 use crate::discipline::{Dequeue, GateState, Verdict};
 use crate::flow_control::{FlowControl, Passage, Say};
 use crate::form::{Form, Wants};
-use crate::port::{Port, ingress_of};
+use crate::port::Port;
 use crate::queues::Spilled;
 use model::intent::{Balance, Memory, PortSpec, SwitchSpec};
-use model::{ByClass, Class, DropReason, HostId, Packet, Rng};
+use model::{ByClass, Class, DropReason, Hop, HostId, Local, Packet, Rng};
 use units::{LineTime, Span, Time};
 
 /// Where packets go that a switch puts on a line, and who is told what became of others.
 pub trait Outlet {
+    /// Whether it keeps what travels beside packets ([`Packet::carries`]). Only then do packets that wait hold a
+    /// [`Local`] of their node, and only then is [`Outlet::add`] called.
+    const CARRIES: bool = false;
+
+    /// Adds `hop` to the path beside `packet`, which leaves now.
+    fn add(&mut self, packet: &Packet, hop: &Hop) {
+        let _ = (packet, hop);
+    }
+
     /// Hands over a packet whose last bit is at the far end of `link` at `at`. On one link, packets come
     /// in that order.
     fn send(&mut self, link: u32, packet: &Packet, at: Time);
@@ -126,7 +135,7 @@ impl Switch {
         };
         let wants = if control.is_some() {
             Wants::Gates
-        } else if memory.is_some() {
+        } else if memory.is_some() || spec.telemetry {
             Wants::Late
         } else {
             Wants::Cheapest
@@ -136,7 +145,7 @@ impl Switch {
             .map(|(number, line)| {
                 let buffer = memory.map_or(line.spec.buffer.get(), |(size, ..)| size);
                 let form = Form::new(line.spec, buffer, line.line, line.rng.clone(), wants);
-                Port::new(form, &line, number)
+                Port::new(form, &line, number, spec.telemetry)
             })
             .collect();
         assert!(
@@ -205,15 +214,18 @@ impl Switch {
 
     /// A packet has come in by port `ingress`. `alone` says whether no other arrival of this switch has the same
     /// moment.
-    pub fn arrive<R: Routing>(
+    pub fn arrive<R: Routing, O: Outlet>(
         &mut self,
         now: Time,
         ingress: u16,
         packet: &mut Packet,
         alone: impl FnOnce() -> bool,
         routing: &R,
-        out: &mut impl Outlet,
+        out: &mut O,
     ) {
+        if O::CARRIES && self.common.control.is_none() {
+            packet.set_tagged(false); // a tag is for the next node alone
+        }
         if self.ordered {
             self.step::<true, R>(now, ingress, packet, alone, routing, out);
         } else {
@@ -405,11 +417,13 @@ impl Switch {
             egress: port.number(),
             queue: 0,
             held: port.held(),
+            tag: packet.has_tag().then(|| Local::of(packet).tag),
         };
         let assigned = self.common.control.as_mut().and_then(|control| {
             let queue = control.assign(now, &Passage { packet, ..passage });
             // Where it came from is remembered in the place of a moment that is over.
-            packet.at = Time(u64::from(ingress));
+            let local = Local::of(packet);
+            Local { ingress, ..local }.put(packet);
             queue
         });
         if !self
@@ -691,7 +705,7 @@ fn fits((size, alpha, used): (u64, f64, u64), held: u64, packet: u16) -> bool {
 
 /// Makes the choice that is due at `port` of a switch with a flow control.
 #[inline(never)]
-fn choose(port: &mut Port, common: &mut Common, out: &mut impl Outlet) {
+fn choose<O: Outlet>(port: &mut Port, common: &mut Common, out: &mut O) {
     let at = port.choose_at();
     if port.say_next(at, out) {
         return;
@@ -718,14 +732,22 @@ fn choose(port: &mut Port, common: &mut Common, out: &mut impl Outlet) {
     common.account(held, port);
     let slot = &mut common.slot;
     if let Some(control) = &mut common.control {
+        let local = Local::of(slot);
         let passage = Passage {
             packet: slot,
-            ingress: ingress_of(slot),
+            ingress: local.ingress,
             egress: port.number(),
             queue: port.last_queue(),
             held: port.held(),
+            tag: slot.has_tag().then_some(local.tag),
         };
         control.left(at, &passage, &mut common.say);
+        if O::CARRIES {
+            let tag = control.tag(at, &passage);
+            slot.set_tagged(tag.is_some());
+            let tag = tag.unwrap_or(0);
+            Local { tag, ..local }.put(slot);
+        }
     }
     port.transmit_checked(at, slot, out);
     port.wait_after(next);

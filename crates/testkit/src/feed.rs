@@ -10,7 +10,7 @@ use crate::{Make, host_name};
 use model::wire::{Codec, HEADER_MAX, Link};
 use model::{
     ConnId, Cx, Encap, Endpoint, EndpointConfig, Event, Gates, HostId, Lifetime, Packet, Peers,
-    Rng, Signal, Transmit, stream,
+    Record, Rng, Signal, Transmit, stream,
 };
 use units::{Bytes, Rate, Span, Time};
 
@@ -329,7 +329,7 @@ impl Feed {
         for host in 0..2 {
             if !self.wires[host].is_empty() {
                 let packet = self.wires[host].remove(0);
-                self.call(host, |endpoint, cx| endpoint.on_packet(cx, &packet));
+                self.call(host, |endpoint, cx| hand_over(endpoint, cx, &packet));
             }
         }
         if before + self.wires[0].len() + self.wires[1].len() == 0 {
@@ -348,7 +348,7 @@ impl Feed {
         if take {
             self.wires[host].remove(at);
         }
-        self.call(host, |endpoint, cx| endpoint.on_packet(cx, &packet));
+        self.call(host, |endpoint, cx| hand_over(endpoint, cx, &packet));
     }
 
     /// A packet on the way gets some of its bytes changed.
@@ -423,6 +423,22 @@ impl Feed {
             .saturating_add(Encap::PAPER.overhead)
             .max(Encap::PAPER.frame_min);
         packet.at = self.now;
-        self.call(host, |endpoint, cx| endpoint.on_packet(cx, &packet));
+        self.call(host, |endpoint, cx| hand_over(endpoint, cx, &packet));
     }
+}
+
+/// Hands over a packet, with a record that nobody wrote where it claims one.
+fn hand_over(endpoint: &mut dyn Endpoint, cx: &mut Cx<'_>, packet: &Packet) {
+    if !packet.has_record() {
+        endpoint.on_packet(cx, packet);
+        return;
+    }
+    let mut bytes: Vec<u8> = packet
+        .head
+        .iter()
+        .flat_map(|word| word.to_be_bytes())
+        .collect();
+    bytes.push(packet.kind().wrapping_mul(37));
+    let record = Record::read(&bytes).map_or(Record::EMPTY, |(record, _)| record);
+    endpoint.on_packet_with(cx, packet, &record);
 }

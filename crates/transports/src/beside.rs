@@ -7,7 +7,8 @@
 //! asked first and an idle one saves nothing up. [Goyal, Vin and Cheng 1996]
 
 use model::{
-    ConnId, Count, Cx, Endpoint, HostId, LANES, Lifetime, Packet, StuckFlow, Totals, Transmit,
+    ConnId, Count, Cx, Endpoint, HostId, LANES, Lifetime, Packet, Record, StuckFlow, Totals,
+    Transmit,
 };
 use std::sync::Arc;
 use units::Time;
@@ -116,6 +117,16 @@ impl Endpoint for Beside {
 
     fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         self.lane(packet.conn).endpoint.on_packet(cx, packet);
+    }
+
+    fn on_packet_with(&mut self, cx: &mut Cx<'_>, packet: &Packet, record: &Record) {
+        let lane = self.lane(packet.conn);
+        lane.endpoint.on_packet_with(cx, packet, record);
+    }
+
+    fn record(&self, packet: &Packet) -> Record {
+        let lane = self.lanes.get(usize::from(packet.lane()));
+        lane.map_or(Record::EMPTY, |lane| lane.endpoint.record(packet))
     }
 
     fn accepts(&self, packet: &Packet) -> bool {

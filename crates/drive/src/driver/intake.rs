@@ -4,10 +4,10 @@ use super::{BELOW, Core, Driver, FRAME_MIN};
 use crate::buffers::{Sink, Source};
 use crate::config::{DriveError, News, io_error};
 use crate::cookie::{self, Own, Reason};
-use crate::peers::{self, Arrival};
+use crate::peers::{self, Arrival, Laden};
 use crate::wire::{BATCH, DATAGRAM_MAX, Datagram, Wire};
 use model::wire::{DecodeError, Link};
-use model::{ConnId, Event, HostId, Lifetime, Packet};
+use model::{ConnId, Event, HostId, Lifetime, Packet, Record};
 use std::io;
 use std::net::SocketAddrV4;
 use units::Time;
@@ -34,6 +34,7 @@ struct Read {
     start: usize,
     offset: u64,
     length: u16,
+    record: Option<Record>,
 }
 
 impl<W: Wire> Driver<W> {
@@ -107,6 +108,7 @@ impl Core {
             start,
             offset,
             length,
+            record,
         }) = self.read(read)
         else {
             return Ok(());
@@ -121,6 +123,9 @@ impl Core {
             packet.size = u16::try_from(wire).expect("checked against DATAGRAM_MAX");
         }
         packet.set_ecn(model::wire::ecn(tos));
+        if let Some(record) = record {
+            self.records.push((self.batch.len(), record));
+        }
         self.batch.push(packet);
         self.bodies.push(Body {
             conn,
@@ -143,8 +148,17 @@ impl Core {
                     return None;
                 }
                 let (offset, length) = self.codec.payload(&packet).unwrap_or((0, 0));
-                if start + usize::from(length) == bytes.len() {
+                let (record, front) = match packet.has_record().then(|| Record::read(bytes)) {
+                    None => (None, bytes),
+                    Some(Ok((record, front))) => (Some(record), front),
+                    Some(Err(_)) => {
+                        self.stats.nonsense += 1;
+                        return None;
+                    }
+                };
+                if start + usize::from(length) == front.len() {
                     return Some(Read {
+                        record,
                         packet,
                         link,
                         start,
@@ -213,12 +227,30 @@ impl Core {
         }
         let mut batch = std::mem::take(&mut self.batch);
         let mut bodies = std::mem::take(&mut self.bodies);
-        self.step(|endpoint, cx| endpoint.on_packets(cx, &batch));
+        self.hand_over(&batch);
         let outcome = self.settle(&bodies, bytes, sink);
         batch.clear();
         bodies.clear();
         (self.batch, self.bodies) = (batch, bodies);
         outcome
+    }
+
+    /// Hands a batch to the endpoint, each packet with its record where it has one.
+    fn hand_over(&mut self, batch: &[Packet]) {
+        let mut records = std::mem::take(&mut self.records);
+        let mut from = 0;
+        for (place, record) in records.drain(..) {
+            let packet = &batch[place];
+            self.step(|endpoint, cx| {
+                endpoint.on_packets(cx, &batch[from..place]);
+                endpoint.on_packet_with(cx, packet, &record);
+            });
+            from = place + 1;
+        }
+        self.records = records;
+        if from < batch.len() {
+            self.step(|endpoint, cx| endpoint.on_packets(cx, &batch[from..]));
+        }
     }
 
     /// Hands out what the last step said; `bodies` is what came with the packets that caused it.
@@ -335,7 +367,7 @@ impl Core {
     }
 
     /// Packets that waited until their peer was proven leave likewise.
-    pub(super) fn say_parked(&mut self, packets: Vec<Packet>) {
+    pub(super) fn say_parked(&mut self, packets: Vec<Laden>) {
         self.outbox
             .extend(packets.into_iter().map(super::Out::Parked));
     }

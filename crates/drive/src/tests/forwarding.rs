@@ -11,6 +11,7 @@ use units::Bytes;
 const SPEC: SwitchSpec = SwitchSpec {
     memory: Memory::PerPort,
     balance: Balance::Flow,
+    telemetry: false,
 };
 
 /// Where a host is, and where its wire at the switch is.

@@ -4,12 +4,14 @@
 //! | bytes | field |
 //! | --- | --- |
 //! | 0 | version (4 bits), lane (2), bounced, trimmed |
-//! | 1 | path, 0, priority (3 bits), class (3 bits) |
+//! | 1 | path, record, priority (3 bits), class (3 bits) |
 //! | 2 | transport |
 //! | 3 | kind, the transport's own |
 //! | 4 to 7 | connection, as its receiver knows it |
 //! | 8 to 11 | tag |
 //! | 12 to 15 | the shared word: word 2 of the packet's head |
+//!
+//! Where there is a record, it ends the datagram: its bytes, then one with its kind and length.
 //!
 //! Hop limit and ECN bits are in the IP header, and a flow is told by addresses and ports. The DSCP
 //! says class and priority once more, for switches that read no further than IP.
@@ -29,7 +31,7 @@ const LANE: u8 = 0b11 << LANE_AT;
 const CLASS: u8 = 0b111;
 const PRIORITY_AT: u8 = 3;
 const PRIORITY: u8 = 0b111 << PRIORITY_AT;
-const SPARE_1: u8 = 1 << 6;
+const RECORD: u8 = 1 << 6;
 const PATH: u8 = 1 << 7;
 
 /// What a switch reads of a datagram, and may change.
@@ -47,6 +49,8 @@ pub struct Envelope {
     pub lane: u8,
     /// The shared word holds a path.
     pub path: bool,
+    /// A record ends the datagram.
+    pub record: bool,
     /// The word that hosts and switches share.
     pub shared: u32,
 }
@@ -86,6 +90,7 @@ impl Envelope {
             bounced: packet.bounced(),
             lane: packet.lane(),
             path: packet.path().is_some(),
+            record: packet.has_record(),
             shared: packet.head[2],
         }
     }
@@ -102,9 +107,6 @@ impl Envelope {
         if first >> 4 != VERSION {
             return Err(DecodeError::Version(first >> 4));
         }
-        if second & SPARE_1 != 0 {
-            return Err(DecodeError::Field("reserved"));
-        }
         let class = usize::from(second & CLASS);
         let [.., a, b, c, d] = *bytes;
         Ok(Self {
@@ -114,6 +116,7 @@ impl Envelope {
             bounced: first & BOUNCED != 0,
             lane: (first & LANE) >> LANE_AT,
             path: second & PATH != 0,
+            record: second & RECORD != 0,
             shared: u32::from_be_bytes([a, b, c, d]),
         })
     }
@@ -125,7 +128,10 @@ impl Envelope {
                 | self.lane << LANE_AT
                 | bit(self.bounced, BOUNCED)
                 | bit(self.trimmed, TRIMMED),
-            bit(self.path, PATH) | self.priority << PRIORITY_AT | self.class as u8,
+            bit(self.path, PATH)
+                | bit(self.record, RECORD)
+                | self.priority << PRIORITY_AT
+                | self.class as u8,
         ]
     }
 
@@ -157,6 +163,9 @@ impl Envelope {
         packet.set_lane(self.lane);
         if self.path {
             packet.take_path();
+        }
+        if self.record {
+            packet.set_record();
         }
         if self.trimmed {
             packet.trim(packet.size);
@@ -302,7 +311,10 @@ mod tests {
         let mut routed = packet();
         routed.set_path(4);
         routed.set_lane(3);
-        let mut seen = Envelope::of(&routed).packet(&below);
+        routed.set_record();
+        let read = Envelope::read(&written(&routed)).unwrap();
+        let mut seen = read.packet(&below);
+        assert!(seen.has_record() && !seen.has_tag());
         assert_eq!((seen.path(), seen.lane()), (Some(4), 3));
         assert_eq!((seen.next_way(3), seen.next_way(3)), (Some(1), Some(1)));
         // Both directions are one flow, and other ports another.
@@ -320,7 +332,6 @@ mod tests {
         };
         assert_eq!(refused(0, 0), DecodeError::Version(0));
         assert_eq!(refused(1, 6), DecodeError::Field("class"));
-        assert_eq!(refused(1, 1 << 6), DecodeError::Field("reserved"));
         assert_eq!(refused(2, 8), DecodeError::Field("transport"));
         for cut in 0..ENVELOPE_LEN {
             let read = Reader(&good[..cut]).begin(TRANSPORT);

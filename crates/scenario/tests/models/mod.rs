@@ -10,6 +10,7 @@
 )]
 
 pub mod homa;
+pub mod hpcc;
 pub mod ndp;
 
 use model::wire::{Codec, DecodeError, Decoded, HEADER_MAX, Link, Reader, Writer};

@@ -12,8 +12,8 @@ use crate::ladder::{Ladder, host_name};
 use crate::oracle::Oracle;
 use model::wire::Codec;
 use model::{
-    ConnId, Encap, Endpoint, EndpointConfig, Event, Gates, HostId, Lifetime, Packet, Peers, Rng,
-    Signal, StuckFlow, Totals,
+    ConnId, Encap, Endpoint, EndpointConfig, Event, Gates, HostId, Lifetime, Packet, Peers, Record,
+    Rng, Signal, StuckFlow, Totals,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -38,6 +38,7 @@ struct Flight {
     order: u64,
     node: Node,
     packet: Packet,
+    record: Option<Box<Record>>,
     line: Option<usize>,
     /// Put there by the test, not by a host.
     injected: bool,
@@ -100,7 +101,7 @@ struct Host {
 
 /// One output of the hub.
 struct Output {
-    queue: VecDeque<(Packet, Option<usize>)>,
+    queue: VecDeque<(Packet, Option<Box<Record>>, Option<usize>)>,
     bytes: u64,
     free_at: Time,
 }
@@ -401,6 +402,7 @@ impl Pair<'_> {
             order,
             node,
             packet,
+            record: None,
             line: None,
             injected: true,
         }));

@@ -4,7 +4,7 @@ use super::{Act, Flight, Host, Node, Output, Pair, Reaction, Unfinished};
 use crate::examine::{envelope, through_codec};
 use crate::ladder::{Line, host_name};
 use model::ConnId;
-use model::{Cx, Ecn, Endpoint, Event, Gates, HostId, Packet, Rng, Transmit, stream};
+use model::{Cx, Ecn, Endpoint, Event, Gates, HostId, Packet, Record, Rng, Transmit, stream};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use units::{Bytes, Span, Time};
@@ -148,7 +148,7 @@ impl Pair<'_> {
         }
         for flight in arrived {
             match flight.node {
-                Node::Hub => self.enqueue(flight.packet, flight.line),
+                Node::Hub => self.enqueue(flight.packet, flight.record, flight.line),
                 Node::Host(host) => {
                     let packet = flight.packet;
                     self.oracle.tell(packet.conn, id(host));
@@ -156,7 +156,10 @@ impl Pair<'_> {
                         let text = format!("{} gets {packet:?} from nowhere", host_name(id(host)));
                         self.ladder.push(Line::Note { at: self.now, text });
                     }
-                    self.call(host, |endpoint, cx| endpoint.on_packet(cx, &packet));
+                    self.call(host, |endpoint, cx| match &flight.record {
+                        Some(record) => endpoint.on_packet_with(cx, &packet, record),
+                        None => endpoint.on_packet(cx, &packet),
+                    });
                 }
             }
         }
@@ -346,6 +349,9 @@ impl Pair<'_> {
 
     fn transmit(&mut self, host: usize, mut packet: Packet) {
         let from = id(host);
+        let endpoint = &self.hosts[host].endpoint;
+        let has = packet.has_record();
+        let record = has.then(|| Box::new(endpoint.record(&packet)));
         if !self.hosts[host].gates.may_leave(&packet) {
             self.fail(&format!("{packet:?} leaves through a closed gate"));
         }
@@ -389,6 +395,7 @@ impl Pair<'_> {
                 order,
                 node,
                 packet,
+                record: record.clone(),
                 line,
                 injected: false,
             }));
@@ -410,7 +417,7 @@ impl Pair<'_> {
         }
     }
 
-    fn enqueue(&mut self, mut packet: Packet, line: Option<usize>) {
+    fn enqueue(&mut self, mut packet: Packet, record: Option<Box<Record>>, line: Option<usize>) {
         let size = u64::from(packet.size);
         let output = &mut self.outputs[packet.to().0 as usize];
         if output.bytes + size > self.buffer.0 || output.queue.len() == HUB_QUEUE_MAX {
@@ -425,7 +432,7 @@ impl Pair<'_> {
             self.ladder.annotate(line, "* marked at the hub");
         }
         output.bytes += size;
-        output.queue.push_back((packet, line));
+        output.queue.push_back((packet, record, line));
     }
 
     fn dequeue(&mut self, index: usize) {
@@ -433,7 +440,7 @@ impl Pair<'_> {
         if output.free_at > self.now {
             return;
         }
-        let Some((mut packet, line)) = output.queue.pop_front() else {
+        let Some((mut packet, record, line)) = output.queue.pop_front() else {
             return;
         };
         output.bytes -= u64::from(packet.size);
@@ -452,6 +459,7 @@ impl Pair<'_> {
             order,
             node,
             packet,
+            record,
             line,
             injected: false,
         }));

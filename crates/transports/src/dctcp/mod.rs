@@ -60,12 +60,9 @@ impl Factory for Params {
     }
     fn fabric(&self, rate: Rate, encap: Encap) -> Fabric {
         Fabric {
-            credit: None,
             mark: self.mark_spec(rate, encap),
-            drop: None,
-            background: None,
             priorities: 1,
-            own: None,
+            ..Fabric::default()
         }
     }
     fn resolved(&self) -> toml::Table {

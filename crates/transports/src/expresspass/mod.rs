@@ -148,7 +148,7 @@ impl Factory for Configured {
             mark: None,
             background: (self.params.first_rtt == FirstRtt::Gaps).then_some(Class::Unscheduled),
             priorities: 1,
-            own: None,
+            ..Fabric::default()
         }
     }
     fn resolved(&self) -> toml::Table {
