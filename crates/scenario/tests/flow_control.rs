@@ -3,7 +3,10 @@
 mod common;
 
 use common::assembled;
-use model::{Class, EndpointConfig, Packet};
+use model::{
+    Class, ConnId, Cx, Endpoint, EndpointConfig, Gates, HostId, Lifetime, Packet, StuckFlow,
+    Totals, Transmit,
+};
 use scenario::{Assembled, load_text, load_text_with};
 use sim::Outcome;
 use switching::{FlowControl, Passage, Say};
@@ -374,4 +377,78 @@ fn a_flow_control_from_outside_takes_part() {
     let outcome = run(&of);
     assert_eq!(outcome.unfinished, 0);
     assert!(outcome.counts["packets"] > 100, "{:?}", outcome.counts);
+}
+
+/// A transport that believes that its line is always open.
+struct Deaf(Box<dyn Endpoint>);
+
+fn deaf<'a>(cx: &'a mut Cx<'_>) -> Cx<'a> {
+    Cx {
+        now: cx.now,
+        rng: cx.rng,
+        events: cx.events,
+        peers: cx.peers,
+        gates: Gates::open(),
+        wants_data: cx.wants_data,
+    }
+}
+
+impl Endpoint for Deaf {
+    fn connect(&mut self, cx: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime) {
+        self.0.connect(&mut deaf(cx), conn, peer, lifetime);
+    }
+    fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
+        self.0.send(&mut deaf(cx), conn, length);
+    }
+    fn cancel(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        self.0.cancel(&mut deaf(cx), conn);
+    }
+    fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        self.0.forget(&mut deaf(cx), conn);
+    }
+    fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        self.0.on_packet(&mut deaf(cx), packet);
+    }
+    fn on_deadline(&mut self, cx: &mut Cx<'_>) {
+        self.0.on_deadline(&mut deaf(cx));
+    }
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        self.0.poll_transmit(&mut deaf(cx), out)
+    }
+    fn deadline(&self) -> Time {
+        self.0.deadline()
+    }
+    fn check(&self) {
+        self.0.check();
+    }
+    fn stuck(&self, report: &mut dyn FnMut(StuckFlow)) {
+        self.0.stuck(report);
+    }
+    fn totals(&self) -> Totals {
+        self.0.totals()
+    }
+}
+
+/// A panic where our own checks are compiled in; an error that counts the packets where they are not.
+#[test]
+fn a_transport_that_does_not_heed_a_pause_is_found_out() {
+    for control in ["pfc", "ideal"] {
+        let found = std::panic::catch_unwind(|| {
+            let of = incast(control, &[]);
+            let make = |config: &EndpointConfig| -> Box<dyn Endpoint> {
+                Box::new(Deaf(of.endpoint(config)))
+            };
+            let outcome = sim::run(&of.setup(&make, 1), &mut sim::Blind);
+            outcome.unwrap_or_else(|e| panic!("{e}")).conservation
+        });
+        let said = match found {
+            Ok(conservation) => conservation.expect_err("nobody minds"),
+            Err(panic) => panic.downcast_ref::<String>().cloned().unwrap_or_default(),
+        };
+        let known = ["through a closed gate", "although their gate was closed"];
+        assert!(
+            known.iter().any(|text| said.contains(text)),
+            "{control}: {said}"
+        );
+    }
 }
