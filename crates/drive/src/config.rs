@@ -2,9 +2,11 @@
 
 use crate::cookie::Reason;
 use crate::faults::{FaultConfig, FaultCounts};
-use model::{ConnId, Encap, Event};
+use model::{ConnId, Encap, Event, HostId, Net, SizeList};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::num::NonZero;
+use std::sync::Arc;
 use transports::Factory;
 use units::{Bytes, Rate, Span};
 
@@ -25,6 +27,9 @@ pub struct DriverConfig {
     pub mtu: Bytes,
     /// Longest idle round trip that the transport should expect.
     pub base_rtt: Span,
+    /// What is known of the network and of the messages, for transports that ask: cut-offs between
+    /// priorities follow from it, or over how many ways packets are spread.
+    pub known: Known,
     /// Who has a connection with this end from the beginning, without any message: an arbiter, for
     /// transports that have one. Opened in this order, before all others; nothing else tells a
     /// transport on a wire who its arbiter is.
@@ -41,6 +46,58 @@ pub struct DriverConfig {
     pub dscp: [u8; model::Class::COUNT],
 }
 
+/// What somebody knows of the network around a driver, and of what will be sent. What is left out, nobody knows.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Hosts of the network, alike in rate and round trip.
+    pub hosts: Option<NonZero<u32>>,
+    /// Equal-cost ways to a host of another rack; 1 where it is not said. Each host is then in a rack of its own.
+    pub ways: Option<NonZero<u16>>,
+    /// Sizes of the messages that will be sent.
+    pub sizes: Option<Arc<SizeList>>,
+    /// Part of the hosts' lines that they will fill, 0 to 1.
+    pub load: Option<f64>,
+}
+
+/// A network of which no more is known than a driver was told.
+#[derive(Debug)]
+pub(crate) struct Around {
+    hosts: u32,
+    ways: u16,
+    rate: Rate,
+    base_rtt: Span,
+}
+
+impl Around {
+    /// What `config` says of it; none where nobody knows how many hosts there are.
+    pub(crate) fn of(config: &DriverConfig) -> Option<Self> {
+        Some(Self {
+            hosts: config.known.hosts?.get(),
+            ways: config.known.ways.map_or(1, NonZero::get),
+            rate: config.rate,
+            base_rtt: config.base_rtt,
+        })
+    }
+}
+
+impl Net for Around {
+    fn hosts(&self) -> u32 {
+        self.hosts
+    }
+    fn rate(&self, _: HostId) -> Rate {
+        self.rate
+    }
+    fn rack(&self, host: HostId) -> u32 {
+        if self.ways > 1 { host.0 } else { 0 }
+    }
+    fn ways(&self, a: HostId, b: HostId) -> u16 {
+        if a == b { 0 } else { self.ways }
+    }
+    fn base_rtt(&self, a: HostId, b: HostId) -> Option<Span> {
+        (a != b).then_some(self.base_rtt)
+    }
+}
+
 impl DriverConfig {
     /// Control as network control, credits expedited, scheduled and unscheduled data as one class
     /// of two drop precedences, plain data as best effort. [RFC 4594: CS6, CS5, AF21, AF22, DF]
@@ -54,6 +111,15 @@ impl DriverConfig {
         if self.rate.0 == 0 {
             return Err(DriveError::Usage(
                 "rate is 0: give the line's rate, as 1Gbps".into(),
+            ));
+        }
+        if self
+            .known
+            .load
+            .is_some_and(|load| !(0.0..=1.0).contains(&load))
+        {
+            return Err(DriveError::Usage(
+                "known.load is a part of the line: give 0 to 1".into(),
             ));
         }
         self.encap()?;
@@ -87,6 +153,7 @@ impl DriverConfig {
             rate,
             mtu: Bytes(Encap::UDP.mtu().into()),
             base_rtt: Self::BASE_RTT,
+            known: Known::default(),
             control: Vec::new(),
             catch_up: Bytes(64 << 10),
             socket_buffer: Bytes(2 << 20),

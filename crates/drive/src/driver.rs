@@ -9,7 +9,7 @@ mod greet;
 mod intake;
 
 use crate::buffers::{Sink, Source};
-use crate::config::{DriveError, DriverConfig, News, Stats, check_transport, io_error};
+use crate::config::{Around, DriveError, DriverConfig, News, Stats, check_transport, io_error};
 use crate::cookie::{self, Baker, Name, Own, Reason};
 use crate::faults::Faults;
 use crate::peers::{self, Forget, Laden, Peers, Standing};
@@ -18,12 +18,13 @@ use crate::wire::{DATAGRAM_MAX, Wire};
 use intake::Body;
 use model::wire::{Codec, HEADER_MAX, Link};
 use model::{
-    ConnId, Counter, Cx, Endpoint, EndpointConfig, Event, Facts, Gates, HostId, Lifetime, Packet,
-    Record, Rng, Signal, StuckFlow, Totals, Transmit, stream,
+    ConnId, Counter, Cx, Endpoint, EndpointConfig, Event, Facts, Gates, HostId, Lifetime, Net,
+    Packet, Record, Rng, Signal, Sizes, StuckFlow, Totals, Transmit, stream,
 };
 use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddrV4;
+use std::num::NonZero;
 use transports::Factory;
 use units::{LineTime, Span, Time};
 
@@ -69,6 +70,8 @@ struct Core {
     stats: Stats,
     dscp: [u8; model::Class::COUNT],
     /// Packets that have come and wait for the endpoint, and what came with each.
+    /// The transport's parameters, with what followed from what is known.
+    settings: toml::Table,
     batch: Vec<Packet>,
     /// Records of packets of the batch, with their places in it.
     records: Vec<(usize, Record)>,
@@ -112,8 +115,16 @@ impl<W: Wire> Driver<W> {
             (told.base_rtt, told.control_rtt) = (config.base_rtt, config.base_rtt);
             told.port_buffer = config.socket_buffer;
         });
-        // Nobody knows more here.
-        let settled = factory.settle(&Facts::of(encap));
+        let around = Around::of(config);
+        let mut facts = Facts::of(encap);
+        facts.net = around.as_ref().map(|net| -> &dyn Net { net });
+        facts.sizes = config
+            .known
+            .sizes
+            .as_deref()
+            .map(|sizes| -> &dyn Sizes { sizes });
+        facts.load = config.known.load;
+        let settled = factory.settle(&facts);
         let settled = settled.map_err(|error| DriveError::Usage(error.to_string()))?;
         let factory = settled.as_deref().unwrap_or(factory);
         let endpoint = factory.make(&told);
@@ -122,7 +133,8 @@ impl<W: Wire> Driver<W> {
         let core = Core {
             endpoint,
             codec: factory.codec(),
-            peers: Peers::new(),
+            peers: Peers::new().over(config.known.ways.map_or(1, NonZero::get)),
+            settings: factory.resolved(),
             baker: Baker::new([key0, key1]),
             name: cookie::name(&config.transport),
             incarnation: u32::try_from(incarnation >> 32).expect("the upper half"),
@@ -234,6 +246,11 @@ impl<W: Wire> Driver<W> {
     /// What the transport counted.
     pub fn totals(&self) -> Totals {
         self.core.endpoint.totals()
+    }
+
+    /// Every parameter of the transport with its final value, as a scenario's `resolved.toml` has them.
+    pub fn settings(&self) -> &toml::Table {
+        &self.core.settings
     }
 
     /// What the transport counted besides, in the words that it declares.

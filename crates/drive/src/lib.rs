@@ -20,7 +20,7 @@ mod wire;
 
 pub use buffers::{Files, Hashes, Memory, Nothing, REASSEMBLY_MAX, Random, Sink, Source};
 pub use clock::Clock;
-pub use config::{DriveError, DriverConfig, News, Stats, check_transport};
+pub use config::{DriveError, DriverConfig, Known, News, Stats, check_transport};
 pub use cookie::Reason;
 pub use driver::Driver;
 pub use faults::{FaultConfig, FaultCounts};

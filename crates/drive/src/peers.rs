@@ -224,6 +224,8 @@ struct Share {
 
 /// The table of peers.
 pub(crate) struct Peers {
+    /// Equal-cost ways to any of them, for transports that spread their packets.
+    ways: u16,
     /// Place `i` is of host `i + 1`; host 0 is this one.
     places: Vec<Peer>,
     by_addr: BTreeMap<SocketAddrV4, HostId>,
@@ -240,8 +242,15 @@ pub(crate) struct Peers {
 pub(crate) struct Forget(pub(crate) ConnId);
 
 impl Peers {
+    /// The same, with so many equal-cost ways to any of them.
+    pub(crate) fn over(mut self, ways: u16) -> Self {
+        self.ways = ways;
+        self
+    }
+
     pub(crate) fn new() -> Self {
         Self {
+            ways: 1,
             places: Vec::new(),
             by_addr: BTreeMap::new(),
             shares: BTreeMap::new(),
@@ -624,6 +633,10 @@ impl model::Peers for Peers {
                 .get(slot(host))
                 .is_some_and(|peer| peer.standing != Standing::Free);
         known.then_some(host)
+    }
+
+    fn ways(&self, _: HostId, _: HostId) -> u16 {
+        self.ways
     }
 }
 

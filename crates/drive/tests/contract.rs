@@ -6,17 +6,20 @@
 #[path = "../../scenario/tests/models/mod.rs"]
 mod models;
 
-use drive::{Clock, Driver, DriverConfig, Forwarder, Hashes, Hub, News, Nothing, Random};
+use drive::{Clock, Driver, DriverConfig, Forwarder, Hashes, Hub, Known, News, Nothing, Random};
 use model::intent::{PortSpec, SwitchSpec};
-use model::{Event, Lifetime};
+use model::{Event, Lifetime, SizeList};
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::num::NonZero;
+use std::sync::Arc;
 use transports::Transport;
 use units::{Bytes, Rate, Span, Time};
 
-fn driver(model: &models::Model, control: Option<&Driver>) -> Driver {
+fn driver(model: &models::Model, control: Option<&Driver>, known: &Known) -> Driver {
     let factory = model.configure(&toml::Table::new()).unwrap();
     let config = DriverConfig {
         mtu: Bytes(9000),
+        known: known.clone(),
         control: control
             .map(|peer| peer.local_addr().unwrap())
             .into_iter()
@@ -26,10 +29,11 @@ fn driver(model: &models::Model, control: Option<&Driver>) -> Driver {
     Driver::open(&config, &*factory).unwrap()
 }
 
-fn transfer(model: &models::Model, with_control: bool) {
+/// Returns the sender.
+fn transfer(model: &models::Model, with_control: bool, known: &Known) -> Driver {
     const LENGTHS: [u64; 6] = [0, 1, 8932, 8933, 300_000, 2_000_000];
-    let mut b = driver(model, None);
-    let mut a = driver(model, with_control.then_some(&b));
+    let mut b = driver(model, None, known);
+    let mut a = driver(model, with_control.then_some(&b), known);
     let (mut random, mut hashes) = (Random::default(), Hashes::default());
     let to = b.local_addr().unwrap();
     let mut conns = Vec::new();
@@ -73,22 +77,49 @@ fn transfer(model: &models::Model, with_control: bool) {
     assert!(welcomes.is_none_or(|&(_, heard)| heard == control));
     assert_eq!(a.open_connections() as u64, control);
     assert!(welcomes.is_some() || !with_control);
+    a
 }
 
 #[test]
 fn homa_transfers_between_two_drivers_with_and_without_a_control_connection() {
-    transfer(&models::homa::HOMA, false);
-    transfer(&models::homa::HOMA, true);
+    transfer(&models::homa::HOMA, false, &Known::default());
+    transfer(&models::homa::HOMA, true, &Known::default());
 }
 
 #[test]
 fn ndp_transfers_between_two_drivers_in_frames_of_9000_bytes() {
-    transfer(&models::ndp::NDP, false);
+    transfer(&models::ndp::NDP, false, &Known::default());
+}
+
+#[test]
+fn what_is_known_of_a_wire_reaches_its_transport() {
+    // Of three messages of 500 B and one of 1500 B as many bytes are in messages of 500 B as above.
+    let sizes: SizeList = [500, 500, 500, 1500].into_iter().collect();
+    let known = Known {
+        hosts: NonZero::new(16),
+        ways: NonZero::new(4),
+        sizes: Some(Arc::new(sizes)),
+        load: None,
+    };
+    let cutoffs = |known: &Known| {
+        let homa = transfer(&models::homa::HOMA, false, known);
+        homa.settings()["cutoffs"].to_string()
+    };
+    let half = ["\"500B\""; 3].join(", ") + ", " + &["\"1500B\""; 3].join(", ");
+    assert_eq!(cutoffs(&known), format!("[{half}]"));
+    assert_eq!(cutoffs(&Known::default()), "[]");
+    let spread = |known: &Known| {
+        let counters = transfer(&models::ndp::NDP, false, known).counters();
+        let (counter, frames) = counters[0];
+        assert_eq!(counter.name, "spread");
+        frames
+    };
+    assert!(spread(&known) > 100 && spread(&Known::default()) == 0);
 }
 
 #[test]
 fn hpcc_transfers_between_two_drivers() {
-    transfer(&models::hpcc::HPCC, false);
+    transfer(&models::hpcc::HPCC, false, &Known::default());
 }
 
 /// Sends through a software switch; returns the hops that its sender heard of.

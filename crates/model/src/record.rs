@@ -53,7 +53,7 @@ impl Hop {
         Self {
             at_ns: (at.0 / 1000) as u32,
             queue: (queue / CELL).min(0xff_ffff) * CELL,
-            sent: (sent / CELL & 0xff_ffff) * CELL,
+            sent: ((sent / CELL) & 0xff_ffff) * CELL,
             rate: Rate::mbps(steps * 100),
         }
     }
@@ -65,7 +65,7 @@ impl Hop {
 
     /// Bytes that the port sent between an earlier hop and this one.
     pub const fn sent_since(&self, before: &Self) -> u64 {
-        self.sent.wrapping_sub(before.sent) & (CELL << 24) - 1
+        self.sent.wrapping_sub(before.sent) & ((CELL << 24) - 1)
     }
 
     fn bytes(&self) -> [u8; HOP_LEN] {

@@ -4,8 +4,8 @@ use super::{Model, ModelCodec, frame, frames};
 use model::intent::{Limit, Over, PortSpec, QueueSpec, Share, SwitchSpec, Takes};
 use model::wire::Codec;
 use model::{
-    Class, ConnId, Cx, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
-    Totals, Transmit,
+    Class, ConnId, Count, Cx, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
+    StuckFlow, Totals, Transmit,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use transports::{Fabric, Factory, Refusal};
@@ -153,6 +153,14 @@ struct Host {
     control: VecDeque<Packet>,
     sending: VecDeque<ConnId>,
     totals: Totals,
+    counts: Counts,
+}
+
+model::counters! {
+    struct Counts {
+        /// Frames that took another way than the first.
+        spread: packets,
+    }
 }
 
 impl Host {
@@ -172,6 +180,7 @@ impl Host {
             control: VecDeque::new(),
             sending: VecDeque::new(),
             totals: Totals::default(),
+            counts: Counts::default(),
         }
     }
 
@@ -390,7 +399,9 @@ impl Endpoint for Host {
                     out.ways.swap(i, other);
                 }
             }
-            packet.set_path(out.ways.pop().unwrap());
+            let way = out.ways.pop().unwrap();
+            packet.set_path(way);
+            self.counts.spread += u64::from(way > 0);
             self.totals.data_sent += 1;
             self.totals.retransmitted += u64::from(again);
             return Transmit::More;
@@ -424,5 +435,8 @@ impl Endpoint for Host {
     }
     fn totals(&self) -> Totals {
         self.totals
+    }
+    fn counters(&self, report: &mut Count<'_>) {
+        self.counts.report(report);
     }
 }
