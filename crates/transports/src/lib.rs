@@ -7,6 +7,7 @@
 pub mod beside;
 pub mod dctcp;
 pub mod expresspass;
+pub mod ideal_rate;
 
 pub use parts::{
     self, Control, ControlFactory, Fabric, Factory, NO_CONTROL, Neighbour, ParamError, Parameter,
@@ -21,6 +22,7 @@ pub fn registry() -> Registry {
         &expresspass::GAPS,
         &expresspass::SSP,
         &dctcp::DCTCP,
+        &ideal_rate::IDEAL_RATE,
     ]);
     flow_control::ALL
         .iter()

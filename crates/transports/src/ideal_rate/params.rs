@@ -1,0 +1,75 @@
+//! What can be set, its defaults and where they come from.
+
+use parts::forms::{Count, Time};
+use parts::keys::{self, Profiles};
+use parts::{ParamError, Parameter};
+use toml::Table;
+use units::Span;
+
+/// Shortest and longest wait that makes sense. [ours]
+const RETRY: Time = Time(Span::us(1), Span::ms(60_000));
+
+/// Connections of one host. [ours]
+pub(super) const CONNECTIONS_MAX: u32 = 1 << 20;
+
+parts::params! {
+    /// Everything that can be set in `[transport.ideal-rate]`.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Params {
+        /// Name of the profile that the absent keys come from.
+        profile: &'static str = "default";
+    }
+    static KEYS {
+        /// part of every line that is left to acknowledgements, in percent
+        reserve: u16 = 8, Count(0, 50), "ours: 84 B for a frame of 1538 B are 5.5 %, for one of 1078 B 7.8 %";
+        /// how long a lasting connection without a message keeps its part of the lines
+        linger: Span = Span::ms(10), RETRY, "ours: longer than a round of a few thousand answers at 10 Gb/s";
+        /// how long a packet may go unanswered before it is sent again, besides the time to the next one
+        retry: Span = Span::ms(1), RETRY, "ours: longer than a full switch buffer takes to drain";
+        /// the longest such wait, after doubling
+        retry_max: Span = Span::ms(1_000), RETRY, "ours";
+        /// waits in a row after which an end gives up
+        retries_max: u16 = 16, Count(1, 100), "ours: about eight seconds with the other defaults";
+        /// connections that one host keeps at once; more are refused
+        connections_max: u32 = CONNECTIONS_MAX, Count(1, CONNECTIONS_MAX), "ours";
+    }
+}
+
+/// There is one: the paper says no more than what it does.
+const PROFILES: &Profiles<Params> = &[("default", || Params::DEFAULT)];
+
+impl Params {
+    /// Reads the table of a scenario.
+    ///
+    /// # Errors
+    /// The key that is wrong and what to write instead.
+    pub fn read(table: &Table) -> Result<Self, ParamError> {
+        let (_, mut params) = keys::profile(table, PROFILES)?;
+        keys::apply(KEYS, table, &mut params)?;
+        if params.retry > params.retry_max {
+            return Err(keys::error("retry", "is longer than retry_max"));
+        }
+        Ok(params)
+    }
+
+    /// Every parameter with its value, for `resolved.toml`.
+    pub fn resolved(&self) -> Table {
+        keys::write(KEYS, self.profile, self)
+    }
+
+    /// The wait of try number `tries`, counted from 0: it doubles.
+    pub fn wait(&self, tries: u16) -> Span {
+        self.retry.times(1 << tries.min(40)).min(self.retry_max)
+    }
+
+    /// How long an end goes on asking one that does not answer.
+    pub fn patience(&self) -> Span {
+        let waits = (0..=self.retries_max).map(|tries| self.wait(tries));
+        waits.fold(Span::ZERO, |sum, wait| Span(sum.0 + wait.0))
+    }
+}
+
+/// The documentation of every parameter.
+pub(super) fn parameters() -> Vec<Parameter> {
+    keys::document(PROFILES, KEYS, &Params::DEFAULT)
+}
