@@ -1,12 +1,15 @@
 //! Numbers that experiments look at, each a function of one run.
 
+mod queues;
+
 use crate::each::Each;
 use model::{ByClass, Class};
+use queues::{longest_queues, mean_queues};
 use results::stats::{Figure, Sorted};
 use results::{FlowRow, PortRow, PortSeriesRow, RunRecord};
 use scenario::Assembled;
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::DivAssign;
 use units::{Bytes, Span, Time};
@@ -114,6 +117,8 @@ pub enum Metric {
     LastEnd,
     /// Largest data queue of any switch port, in bytes.
     QueueMax,
+    /// The same of packets that carry data alone, in bytes; the scenario asks for it by `output.data_queues`.
+    DataQueueMax,
     /// The smallest that the longest queue of switch ports is found in a window, in bytes.
     QueueLow,
     /// The largest that a queue of switch ports is found in a window, in bytes.
@@ -210,6 +215,7 @@ impl Metric {
             }
             Self::LastEnd => "last byte us".into(),
             Self::QueueMax => "largest queue B".into(),
+            Self::DataQueueMax => "largest queue of data B".into(),
             Self::QueueLow => "least queue in window B".into(),
             Self::QueueHigh => "most queue in window B".into(),
             Self::QueueAt(percent) => format!("{percent} % of queues below B"),
@@ -349,6 +355,10 @@ impl Metric {
                 .map(|port| port.queue_max)
                 .max()
                 .unwrap_or(0) as f64,
+            Self::DataQueueMax => switch_ports(record)
+                .filter_map(|port| port.data_max)
+                .max()
+                .map_or(f64::NAN, |most| most as f64),
             Self::QueueLow => longest_queues(record, window).min().unwrap_or(0) as f64,
             Self::QueueHigh => longest_queues(record, window).max().unwrap_or(0) as f64,
             Self::QueueAt(percent) => {
@@ -472,40 +482,6 @@ fn settled(record: &RunRecord, conn: u32, window: Option<Span2>) -> f64 {
 
 fn switch_ports(record: &RunRecord) -> impl Iterator<Item = &PortRow> {
     record.ports.iter().filter(|port| !port.of_host())
-}
-
-/// The longest queue of switch ports, at each sample in the window.
-fn longest_queues(record: &RunRecord, window: Option<Span2>) -> impl Iterator<Item = u64> {
-    let (from, until) = bounds(record, window);
-    let links: BTreeSet<_> = switch_ports(record).map(|port| port.link).collect();
-    let mut longest = BTreeMap::new();
-    for row in &record.port_series {
-        if from <= row.at && row.at <= until && links.contains(&row.link) {
-            let queue = longest.entry(row.at).or_insert(0);
-            *queue = row.queue.max(*queue);
-        }
-    }
-    longest.into_values()
-}
-
-/// The mean queue of each switch port over the samples in the window.
-fn mean_queues(record: &RunRecord, window: Option<Span2>) -> Vec<f64> {
-    let (from, until) = bounds(record, window);
-    let mut sums: BTreeMap<_, (f64, f64)> = switch_ports(record)
-        .map(|port| (port.link, (0.0, 0.0)))
-        .collect();
-    for row in record
-        .port_series
-        .iter()
-        .filter(|row| from <= row.at && row.at <= until)
-    {
-        if let Some((sum, samples)) = sums.get_mut(&row.link) {
-            *sum += row.queue as f64;
-            *samples += 1.0;
-        }
-    }
-    let sampled = sums.into_values().filter(|&(_, samples)| samples > 0.0);
-    sampled.map(|(sum, samples)| sum / samples).collect()
 }
 
 /// So many per cent of `values` are no greater; not a number where there are none.

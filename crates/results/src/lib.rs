@@ -14,6 +14,7 @@ pub mod files;
 mod folder;
 mod grid;
 pub mod human;
+mod queues;
 mod record;
 pub mod stats;
 mod summary;

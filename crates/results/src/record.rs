@@ -253,6 +253,9 @@ pub struct PortRow {
     pub pauses: u64,
     /// How long at least one of its gates was closed, by pauses of the neighbour.
     pub paused: Span,
+    /// Most bytes of packets that carry data that were there at once, with what was left of one on the line; none
+    /// where nobody asked, and where a host sends.
+    pub data_max: Option<u64>,
 }
 
 impl PortRow {

@@ -1,6 +1,7 @@
 //! What came of a run, in numbers: the content of `summary.json`.
 
 use crate::apart::{self, Control, OfTag, OfTransport, OwnCounter, Pauses};
+use crate::queues::{data_queue_max, queue_max};
 use crate::record::{FlowRow, PortRow, RunRecord, Status, StuckRow};
 use crate::stats::{Dist, Figure, jain};
 use crate::{backlog, human};
@@ -61,6 +62,9 @@ pub struct Summary {
     pub fairness: Option<f64>,
     /// The fullest port of a switch.
     pub queue_max: Option<QueueMax>,
+    /// The port of a switch that held the most data, control packets left out, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_queue_max: Option<QueueMax>,
     /// Packets that were lost.
     pub drops: Drops,
     /// What ports counted in a window of time, where one was asked for.
@@ -404,6 +408,7 @@ impl Summary {
             goodput: goodput(run, &|_| true),
             fairness: fairness(&counted, run.end),
             queue_max: queue_max(&run.ports),
+            data_queue_max: data_queue_max(&run.ports),
             drops: drops(&run.ports),
             counted: run.counted.as_ref().map(|counted| CountedSummary {
                 from_ps: counted.window.start.0,
@@ -551,18 +556,6 @@ fn fairness(counted: &[&FlowRow], end: Time) -> Option<f64> {
         })
         .collect();
     jain(&rates)
-}
-
-fn queue_max(ports: &[PortRow]) -> Option<QueueMax> {
-    // The first of several equally full ones.
-    let fullest = ports
-        .iter()
-        .filter(|port| !port.of_host())
-        .max_by_key(|port| (port.queue_max, std::cmp::Reverse(port.link)))?;
-    Some(QueueMax {
-        bytes: fullest.queue_max,
-        port: fullest.name(),
-    })
 }
 
 fn drops(ports: &[PortRow]) -> Drops {

@@ -320,6 +320,14 @@ pub fn ports() -> Table<PortRow> {
         "Most credits that waited at once.",
         |r| r.credits_max.into(),
     );
+    t.add(
+        "data_max",
+        Kind::U64,
+        "Most bytes of packets that carry data that were there at once, with what was left of one on the line; \
+         where output.data_queues asks for it, at ports of switches.",
+        |r, _| r.data_max.into(),
+    );
+    t.last_is_optional();
     t.number("marked", Kind::U64, "Packets that left marked.", |r| {
         r.marked
     });

@@ -152,7 +152,7 @@ const COUNTERS: &str = "counters";
 /// Looks one figure up.
 type Get = fn(&Summary) -> Option<f64>;
 
-const SINGLE: [(&str, Dimension, Get); 17] = [
+const SINGLE: [(&str, Dimension, Get); 18] = [
     ("drops.total", Dimension::Count, |s| {
         Some(s.drops.total as f64)
     }),
@@ -164,6 +164,9 @@ const SINGLE: [(&str, Dimension, Get); 17] = [
     }),
     ("queue.max", Dimension::Size, |s| {
         s.queue_max.as_ref().map(|queue| queue.bytes as f64)
+    }),
+    ("queue.data-max", Dimension::Size, |s| {
+        s.data_queue_max.as_ref().map(|queue| queue.bytes as f64)
     }),
     ("goodput", Dimension::Rate, |s| {
         s.goodput.map(|goodput| goodput.bps as f64)

@@ -200,6 +200,7 @@ impl Scenario {
             links,
             flows: self.output.flag("flows"),
             window: counted,
+            data_queues: self.output.flag("data_queues"),
             accepted: ends_early(&self.run) || traffic.messages.iter().any(is_timed),
         };
         let legacy = Legacy::of(&self).expect("asked for every port");
@@ -618,6 +619,7 @@ impl Assembled {
                 credits_max: count.credits_max,
                 pauses: count.pauses,
                 paused: count.paused,
+                data_max: count.data_max,
             })
             .collect()
     }

@@ -127,6 +127,7 @@ pub fn disagreements(run: &Assembled, record: &RunRecord, threads: u16) -> Vec<S
     let mut setup = run.setup(&make, threads);
     setup.probes = sim::Probes {
         accepted: true,
+        data_queues: true,
         ..sim::Probes::default()
     };
     setup.digest = true;

@@ -306,3 +306,34 @@ fn windows_of_a_run_add_up_to_the_whole_and_change_nothing() {
     }
     assert!(marked[0] > 0 && marked[1] > 0 && fell, "{marked:?}");
 }
+
+#[test]
+fn the_largest_queue_of_data_leaves_out_control_packets_and_changes_nothing() {
+    for kind in ["dctcp", "expresspass", "expresspass+aeolus"] {
+        let kind = format!("transport.kind={kind}");
+        let with = run("incast", &[&kind, "output.data_queues=true"], 2);
+        let without = run("incast", &[&kind], 1);
+        assert_eq!(with.fingerprint, without.fingerprint, "{kind}");
+        let mut less = 0;
+        for (port, blind) in with.ports.iter().zip(&without.ports) {
+            assert_eq!(blind.data_max, None);
+            assert_eq!(
+                port.data_max.is_none(),
+                port.of_host(),
+                "{kind}: {}",
+                port.name()
+            );
+            let most = port.data_max.unwrap_or(0);
+            // No more control packets can have waited with it than went there.
+            let control = port.bytes[model::Class::Control];
+            assert!(
+                most <= port.queue_max && port.queue_max <= most + control,
+                "{kind}: {most} B of data in {} B at {}",
+                port.queue_max,
+                port.name()
+            );
+            less += u32::from(most < port.queue_max);
+        }
+        assert!(less > 0, "{kind}: control packets waited nowhere");
+    }
+}

@@ -1,26 +1,29 @@
 //! Windows: every node in turn, each as a small sequential machine; threads meet between windows.
 
+mod out;
+
 use crate::activity::Activity;
 use crate::barrier::{Barrier, Guard};
 use crate::beside::{Beside, HostLine};
 use crate::clock::{Between, Clock};
 use crate::count::Window;
+use crate::data_queues::DataQueues;
 use crate::host::Host;
 use crate::laden::Laden;
 use crate::net::{self, SetupError, World};
 use crate::node::{Kind, Log, Node};
 use crate::outcome::{self, Stop};
 use crate::placement::share_out;
-use crate::ring::{Far, Pool, Ring, in_flight};
+use crate::ring::{Far, Ring, in_flight};
 use crate::setup::{FlowSample, Observer, Outcome, PortSample, Setup};
 use crate::sort::{BUCKETS, INDEX_BITS, sort};
 use crate::trace::{Traced, Tracer, Wanted};
 use crate::worker::Worker;
-use model::{HostId, Packet, Peers};
+use model::Packet;
+pub(crate) use out::Out;
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicU64, Ordering};
-use switching::{Loss, Outlet};
-use topology::{Link, LinkId, NodeId, NodeKind};
+use std::sync::atomic::AtomicU64;
+use topology::{Link, LinkId, NodeKind};
 use units::{Span, Time};
 
 /// Windows with fewer packet-hops than this are run by one thread: they take some 10 us, and a barrier
@@ -54,77 +57,14 @@ pub(crate) struct Net<'a> {
     bucket_shift: u32,
     pub(crate) digest: bool,
     tracer: Option<Tracer>,
+    /// Set where the largest queues of data are asked for: then no receiver counts as told, and every packet
+    /// comes by [`Out::tell`].
+    data_queues: Option<DataQueues>,
 }
 
-// SAFETY: a node is touched by the one thread that owns it during a window, or by the one thread
+// SAFETY: a node, and the queues of data before its links, are touched by the one thread that owns it during a window, or by the one thread
 // that runs a serial window or the time between windows; barriers lie between.
 unsafe impl Sync for Net<'_> {}
-
-pub(crate) struct Out<'n, 'a> {
-    pub(crate) net: &'n Net<'a>,
-    pub(crate) pool: &'n mut Pool,
-    pub(crate) thread: usize,
-    node: u32,
-    window: u64,
-    #[cfg(debug_assertions)]
-    window_end: Time,
-}
-
-impl Outlet for Out<'_, '_> {
-    #[inline]
-    fn send(&mut self, link: u32, packet: &Packet, at: Time) {
-        #[cfg(debug_assertions)]
-        assert!(
-            at >= self.window_end,
-            "{packet:?} arrives at {at}, within its own window"
-        );
-        // SAFETY: nodes send on links of the topology, and each has its ring.
-        let ring = unsafe { self.net.rings.get_unchecked(link as usize) };
-        // SAFETY: a link is fed by one node, which this thread runs.
-        if unsafe { ring.push(self.pool, packet, at) } {
-            self.tell(ring, at);
-        }
-    }
-
-    #[cold]
-    fn lost(&mut self, at: Time, packet: &Packet, why: Loss) {
-        let what = match why {
-            Loss::Port(link, reason) => Traced::Dropped(LinkId(link), reason),
-            Loss::Switch(reason) => Traced::Stopped(NodeId(self.node), reason),
-        };
-        self.trace(at, packet, what);
-    }
-
-    #[cold]
-    fn sender(&self, packet: &Packet) -> Option<HostId> {
-        self.net.world.book.peer(packet.to(), packet.conn)
-    }
-}
-
-impl Out<'_, '_> {
-    /// Takes what became of `packet` into the trace, where there is one.
-    #[cold]
-    pub(crate) fn trace(&self, at: Time, packet: &Packet, what: Traced) {
-        if let Some(tracer) = &self.net.tracer {
-            // SAFETY: this is the thread of that number.
-            unsafe { tracer.note(self.thread, at, packet, what) };
-        }
-    }
-
-    /// Wakes the receiver at the end of `ring` for a packet that arrives at `at`: once per link and
-    /// window.
-    #[inline(never)]
-    fn tell(&mut self, ring: &Ring, at: Time) {
-        let far = ring.far;
-        let raiser = self.net.activity.of(self.thread);
-        let until = raiser.raise(self.window, far.bit, at);
-        // SAFETY: a link is fed by one node, which this thread runs.
-        unsafe { ring.told(until) };
-        if far.news_bit != 0 {
-            self.net.news[far.news_word as usize].fetch_or(far.news_bit, Ordering::AcqRel);
-        }
-    }
-}
 
 impl<'a> Net<'a> {
     fn new(
@@ -166,6 +106,7 @@ impl<'a> Net<'a> {
             words_of,
             digest: setup.digest,
             tracer: wanted.map(|wanted| Tracer::new(wanted, threads)),
+            data_queues: setup.probes.data_queues.then(|| DataQueues::new(setup)),
         }
     }
 
@@ -633,13 +574,14 @@ pub(crate) fn run_with(
         nodes,
         rings,
         tracer,
+        data_queues,
         ..
     } = net;
     let nodes: Vec<Node> = nodes.into_iter().map(UnsafeCell::into_inner).collect();
     let in_flight = in_flight(&rings);
     let at = logs.iter().map(|log| log.last).max().unwrap_or(Time::ZERO);
     let stop = Stop::new(at, between.interrupted, between.clock.start < setup.until);
-    let outcome = outcome::close(
+    let mut outcome = outcome::close(
         setup,
         &world,
         (nodes, between.counted),
@@ -647,5 +589,8 @@ pub(crate) fn run_with(
         in_flight,
         stop,
     );
+    if let Some(queues) = data_queues {
+        queues.finish(&mut outcome.ports);
+    }
     Ok((outcome, tracer))
 }

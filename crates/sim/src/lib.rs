@@ -10,6 +10,7 @@ mod beside;
 mod book;
 mod clock;
 mod count;
+mod data_queues;
 mod engine;
 mod fault;
 mod host;

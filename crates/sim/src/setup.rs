@@ -99,6 +99,8 @@ pub struct Probes {
     pub window: Option<Range<Time>>,
     /// Also count the bytes that receivers accept, sampled or not.
     pub accepted: bool,
+    /// Also find the largest queue of data at each port, without control packets.
+    pub data_queues: bool,
 }
 
 /// Something that breaks.
@@ -191,6 +193,9 @@ pub struct PortCounters {
     pub pauses: u64,
     /// How long at least one of its gates was closed.
     pub paused: Span,
+    /// Most bytes of packets that carry data that were there at once, with what was left of one on the line;
+    /// none where nobody asked, where a host sends, and in a window of time.
+    pub data_max: Option<u64>,
 }
 
 impl PortCounters {

@@ -35,6 +35,7 @@ fn port(link: u32, from: &str, to: &str, tiers: (u8, u8)) -> PortRow {
         credits_max: 0,
         pauses: 0,
         paused: Span::ZERO,
+        data_max: None,
     }
 }
 

@@ -1,0 +1,81 @@
+//! Where the packets go that nodes send: on links, into the trace, and to those who count.
+
+use super::Net;
+use crate::ring::{Pool, Ring};
+use crate::trace::Traced;
+use model::{HostId, Packet, Peers};
+use std::sync::atomic::Ordering;
+use switching::{Loss, Outlet};
+use topology::{LinkId, NodeId};
+use units::Time;
+
+/// What a node puts on its links.
+pub(crate) struct Out<'n, 'a> {
+    pub(crate) net: &'n Net<'a>,
+    pub(crate) pool: &'n mut Pool,
+    pub(crate) thread: usize,
+    pub(crate) node: u32,
+    pub(crate) window: u64,
+    #[cfg(debug_assertions)]
+    pub(crate) window_end: Time,
+}
+
+impl Outlet for Out<'_, '_> {
+    #[inline]
+    fn send(&mut self, link: u32, packet: &Packet, at: Time) {
+        #[cfg(debug_assertions)]
+        assert!(
+            at >= self.window_end,
+            "{packet:?} arrives at {at}, within its own window"
+        );
+        // SAFETY: nodes send on links of the topology, and each has its ring.
+        let ring = unsafe { self.net.rings.get_unchecked(link as usize) };
+        // SAFETY: a link is fed by one node, which this thread runs.
+        if unsafe { ring.push(self.pool, packet, at) } {
+            self.tell(ring, link, packet, at);
+        }
+    }
+
+    #[cold]
+    fn lost(&mut self, at: Time, packet: &Packet, why: Loss) {
+        let what = match why {
+            Loss::Port(link, reason) => Traced::Dropped(LinkId(link), reason),
+            Loss::Switch(reason) => Traced::Stopped(NodeId(self.node), reason),
+        };
+        self.trace(at, packet, what);
+    }
+
+    #[cold]
+    fn sender(&self, packet: &Packet) -> Option<HostId> {
+        self.net.world.book.peer(packet.to(), packet.conn)
+    }
+}
+
+impl Out<'_, '_> {
+    /// Takes what became of `packet` into the trace, where there is one.
+    #[cold]
+    pub(crate) fn trace(&self, at: Time, packet: &Packet, what: Traced) {
+        if let Some(tracer) = &self.net.tracer {
+            // SAFETY: this is the thread of that number.
+            unsafe { tracer.note(self.thread, at, packet, what) };
+        }
+    }
+
+    /// Wakes the receiver at the end of `ring` for a packet that arrives at `at`: once per link and
+    /// window, or for every packet where each is noted.
+    #[inline(never)]
+    fn tell(&mut self, ring: &Ring, link: u32, packet: &Packet, at: Time) {
+        let far = ring.far;
+        let raiser = self.net.activity.of(self.thread);
+        let until = raiser.raise(self.window, far.bit, at);
+        match &self.net.data_queues {
+            // SAFETY: a link is fed by one node, which this thread runs.
+            Some(queues) => unsafe { queues.note(link, packet, at) },
+            // SAFETY: the same.
+            None => unsafe { ring.told(until) },
+        }
+        if far.news_bit != 0 {
+            self.net.news[far.news_word as usize].fetch_or(far.news_bit, Ordering::AcqRel);
+        }
+    }
+}
