@@ -4,8 +4,37 @@ use super::early::FirstRtt;
 use super::header::{Data, Nack, Probe};
 use super::nic::FIFO_MAX;
 use super::{ExpressPassHost, PRIORITY};
-use model::{Class, Cx, Ecn, Packet, Transmit};
+use model::{Class, ConnId, Cx, Ecn, Packet, Transmit};
+use std::collections::VecDeque;
 use units::Time;
+
+/// Connections whose end a host remembers one by one. [ours: 2 KB]
+const ENDED_MAX: usize = 512;
+
+/// Connections whose receivers a host has forgotten: a late copy of a burst must not deliver anything again.
+///
+/// The last ones are kept by number. Of those before them the highest number is: whatever is not above it
+/// counts as known, and needs a request to open. Who opens connections numbers them upwards, so a new one rarely
+/// is. [ours; the idea of an anti-replay window, RFC 4303 s3.4.3]
+#[derive(Default)]
+pub(super) struct Ended {
+    last: VecDeque<ConnId>,
+    below: Option<ConnId>,
+}
+
+impl Ended {
+    pub(super) fn note(&mut self, conn: ConnId) {
+        if self.last.len() == ENDED_MAX {
+            self.below = self.below.max(self.last.pop_front());
+        }
+        self.last.push_back(conn);
+    }
+
+    /// Whether `conn` has been here, for all that is remembered.
+    fn may_know(&self, conn: ConnId) -> bool {
+        self.below >= Some(conn) || self.last.contains(&conn)
+    }
+}
 
 impl ExpressPassHost {
     pub(super) fn on_unscheduled(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
@@ -13,18 +42,35 @@ impl ExpressPassHost {
             self.host.totals.nonsense += 1;
             return;
         }
-        let Some(slot) = self.receiver_of.get(packet.conn) else {
-            // It overtook its lost request, or came after the end: nothing is promised for it.
+        let data = Data::read(packet);
+        let Some(slot) = self
+            .receiver_of
+            .get(packet.conn)
+            .or_else(|| self.open_by_burst(cx, packet.conn, data))
+        else {
+            // It came after the end, or may have: nothing is promised for it.
             self.host.totals.duplicates += 1;
             return;
         };
-        let data = Data::read(packet);
         let (host, flows) = (&mut self.host, &mut self.flows);
         self.receivers[slot].on_unscheduled(cx, host, flows, data);
         self.arm_receiver(slot);
     }
 
-    /// The end of a burst for which nobody here waits: its request was lost, or all is over and forgotten.
+    /// The receiver of a new flow whose request was lost or is late: the frame asks in its stead. None where the
+    /// flow may have been here before, and this a copy. [ours]
+    fn open_by_burst(&mut self, cx: &Cx<'_>, conn: ConnId, data: Data) -> Option<u32> {
+        if self.ended.may_know(conn) {
+            return None;
+        }
+        let slot = self.receiver_for(cx, conn, data.one_shot)?;
+        if data.exchange {
+            self.expect_answer(conn, slot);
+        }
+        Some(slot)
+    }
+
+    /// The end of a burst for which nobody here waits: nothing of it came, or all is over and forgotten.
     /// A sender that has asked and got no answer begins again. One small packet for one.
     pub(super) fn answer_probe(&mut self, cx: &Cx<'_>, packet: &Packet) {
         self.host.totals.duplicates += 1;

@@ -235,8 +235,8 @@ impl Sender {
         self.early.as_ref().is_some_and(|early| early.awaits_burst)
     }
 
-    /// The receiver heard the end of a burst and not the request before it: both leave again. The burst
-    /// cannot open the connection, as a copy of it may come when all is over.
+    /// The receiver heard the end of a burst, and neither its request nor a frame that could open the
+    /// connection: all of it leaves again.
     pub(super) fn begin_again(&mut self, now: Time, host: &mut Host, tries: u8) {
         if let Some(early) = &mut self.early {
             **early = Early::default();
@@ -273,9 +273,11 @@ impl Sender {
         early.unprobed += 1;
         host.totals.data_sent += 1;
         host.totals.retransmitted += u64::from(data.again);
-        let packet = data
-            .counted(self.one_shot)
-            .packet(self.peer, self.conn, size);
+        let opening = Data {
+            exchange: self.exchange,
+            ..data.counted(self.one_shot)
+        };
+        let packet = opening.packet(self.peer, self.conn, size);
         let more = self
             .outgoing
             .next_size(encap)

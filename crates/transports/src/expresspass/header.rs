@@ -22,6 +22,7 @@ model::header! {
         length: u16 = 48..64 "bytes of payload; 0 in an empty frame";
         blanks: u64 = 64..74 "empty frames before this one, modulo 2^10 in a packet";
         echo: u32 = 74..96 "number of the credit that it answers, modulo 2^22 in a packet";
+        exchange: bool = 96..97 "one message goes each way: where it may open the connection, which is without a credit";
         again: bool = 97..98 "the frame has been sent before";
         one_shot: bool = 98..99 "the connection carries this one message and is then forgotten";
         end: bool = 99..100 "the message ends with this frame";
@@ -29,6 +30,7 @@ model::header! {
     carries |data| (data.offset, data.length);
     must "length" |data| data.length > 0 || data.end;
     must "offset" |data| data.offset + u64::from(data.length) < POSITION_LIMIT;
+    must "flags" |data| data.one_shot || !data.exchange;
     says |data, packet| data.says(packet);
     /// Asks for credits.
     Request = 2 "REQUEST" Control, opens {

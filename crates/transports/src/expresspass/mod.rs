@@ -24,6 +24,7 @@ mod tests;
 pub use early::FirstRtt;
 pub use params::Params;
 
+use bursts::Ended;
 use header::{
     Ack, Credit, Data, Heard, Kind, Nack, Probe, ProbeAck, Request, Stop, StopAck, StopReason,
 };
@@ -206,6 +207,8 @@ pub struct ExpressPassHost {
     host_delay: HostDelay,
     /// New flows whose unscheduled packets leave, in turn.
     bursting: VecDeque<u32>,
+    /// Connections that ended here, where bursts may open them.
+    ended: Ended,
     /// Since the last unscheduled packet a scheduled one has left.
     burst_waited: bool,
     /// Something is paused.
@@ -258,6 +261,7 @@ impl ExpressPassHost {
             host_delay: params.host_delay.clone(),
             delayed: VecDeque::new(),
             bursting: VecDeque::new(),
+            ended: Ended::default(),
             burst_waited: true,
             gated: false,
             aside: Aside::default(),
@@ -345,6 +349,9 @@ impl ExpressPassHost {
     fn forget_receiver(&mut self, cx: &mut Cx<'_>, slot: u32) {
         let receiver = self.receivers.remove(slot);
         self.receiver_of.remove(receiver.conn);
+        if self.host.settings.first_rtt != FirstRtt::Silent {
+            self.ended.note(receiver.conn);
+        }
         let peer = ConnId(receiver.peer.0);
         match self.incoming.get(peer) {
             Some(1) => drop(self.incoming.remove(peer)),

@@ -166,6 +166,7 @@ impl Outgoing {
             one_shot: false,
             end: position + u64::from(length.max(1)) == message.end,
             again: true,
+            exchange: false,
         })
     }
 
@@ -189,6 +190,7 @@ impl Outgoing {
             one_shot: false,
             end: self.next == message.end,
             again,
+            exchange: false,
         })
     }
 

@@ -35,11 +35,12 @@ impl Receiver {
         };
         if self.is_quiet() && position >= self.stopped_at {
             // Its request was lost: the frame asks in its stead.
-            let packets = host.settings.burst_frames.max(1);
+            let burst = host.settings.burst_frames.max(1);
             let wanted = Request {
                 next: self.next(),
-                packets: packets.into(),
-                unasked: packets,
+                // Nobody has said how much there is; at its end credits stop.
+                packets: u32::from(burst) + 1,
+                unasked: burst,
                 exchange: false,
                 one_shot: self.one_shot,
                 known: false,

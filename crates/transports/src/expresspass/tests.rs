@@ -153,9 +153,18 @@ fn a_second_stop_shows_the_loss_of_the_last_frame_behind_an_early_one() {
 }
 
 #[test]
-fn a_probe_that_nobody_waits_for_brings_its_lost_request_again() {
+fn a_burst_does_without_its_lost_request() {
     let text = repaired(FirstRtt::Aeolus, |pair| pair.lose(("REQUEST", 1)));
     insta::assert_snapshot!("burst_without_request", text);
+}
+
+#[test]
+fn a_probe_that_nobody_waits_for_brings_its_lost_request_again() {
+    let text = repaired(FirstRtt::Aeolus, |pair| {
+        pair.lose(("REQUEST", 1));
+        (1..=2).for_each(|n| pair.lose(("DATA", n)));
+    });
+    insta::assert_snapshot!("probe_without_request", text);
 }
 
 #[test]

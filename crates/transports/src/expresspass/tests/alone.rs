@@ -122,6 +122,7 @@ fn a_late_request_does_not_open_a_finished_connection_again() {
         end: true,
         again: false,
         one_shot: false,
+        exchange: false,
     };
     host.hear(frames::data(B, CONN, frame, true, 1078));
     host.hear(frames::stop(B, CONN, 1000, StopReason::AllSent, true, 84));
@@ -279,6 +280,7 @@ fn a_sender_that_answers_late_gets_its_credits_again() {
             end: false,
             again: false,
             one_shot: false,
+            exchange: false,
         };
         host.hear(frames::data(B, CONN, frame, true, 1538));
     }
@@ -303,6 +305,7 @@ fn data_for_a_credit_that_was_never_given_brings_nothing() {
                 end: true,
                 again: false,
                 one_shot: false,
+                exchange: false,
             };
             host.hear(frames::data(B, CONN, frame, one_shot, 1078));
         }
@@ -328,6 +331,7 @@ fn a_frame_whose_bytes_and_empty_frames_disagree_is_nonsense() {
             end: true,
             again: false,
             one_shot: false,
+            exchange: false,
         };
         let packet = frames::data(B, CONN, data, false, 84);
         host.hear(header::unscheduled(packet));
@@ -362,6 +366,7 @@ fn control_packets_of_a_paused_connection_are_lost_by_number_where_too_many_wait
         end: true,
         again: false,
         one_shot: false,
+        exchange: false,
     };
     host.hear(frames::data(B, CONN, frame, false, 1078));
     // The first request after a message is answered twice: with its end, and with what has arrived.
@@ -622,4 +627,77 @@ fn new_flows_take_turns_and_end_with_a_probe() {
     let short = three_bursts("burst = \"3100B\"");
     let burst = short.iter().filter(|text| text.contains("unscheduled"));
     assert_eq!(burst.count(), 6, "two frames each: {short:?}");
+}
+
+/// The first frame of a burst on connection `conn`, which ends a message where `whole`.
+fn burst(to: HostId, conn: ConnId, whole: bool) -> Packet {
+    let frame = Data {
+        length: 1000,
+        end: whole,
+        ..frames::EMPTY
+    };
+    header::unscheduled(frames::data(to, conn, frame, true, 1078))
+}
+
+#[test]
+fn a_burst_opens_a_connection_whose_request_was_lost_and_a_late_copy_does_not() {
+    for first_rtt in [FirstRtt::Aeolus, FirstRtt::Gaps, FirstRtt::Ssp] {
+        let mut host = Alone::with(B, &Params::default().with(first_rtt));
+        let received = |host: &Alone| {
+            let ends = host
+                .events
+                .iter()
+                .filter(|e| matches!(e, Event::Received { .. }));
+            ends.count()
+        };
+        host.hear(burst(B, CONN, true));
+        assert_eq!(received(&host), 1);
+        let said = host.after(Span::us(5));
+        assert!(
+            said.contains(&"ACK 0, all before 1000".to_owned()),
+            "{said:?}"
+        );
+        host.hear(frames::stop(B, CONN, 1000, StopReason::AllSent, true, 84));
+        host.after(Span::ms(2_000));
+        assert!(host.endpoint.receivers.is_empty(), "it is forgotten");
+        host.hear(burst(B, CONN, true));
+        assert_eq!((received(&host), host.after(Span::ms(1)).len()), (1, 0));
+        // More end than are remembered one by one: those before them are known by their numbers.
+        for n in 100..700 {
+            host.hear(burst(B, ConnId(n), true));
+            host.hear(frames::stop(
+                B,
+                ConnId(n),
+                1000,
+                StopReason::AllSent,
+                true,
+                84,
+            ));
+            host.after(Span::ms(10));
+        }
+        assert_eq!(received(&host), 601);
+        for n in [5, 6, 100, 187, 188, 699] {
+            host.hear(burst(B, ConnId(n), true));
+        }
+        assert_eq!(received(&host), 601, "late copies, and what may be one");
+        host.hear(burst(B, ConnId(700), true));
+        assert_eq!(received(&host), 602);
+        // What a burst cannot open a request opens.
+        host.hear(frames::request(B, ConnId(6), 0, 1, true, 84));
+        host.hear(burst(B, ConnId(6), true));
+        assert_eq!(received(&host), 603);
+    }
+}
+
+#[test]
+fn a_question_whose_request_was_lost_is_answered() {
+    let make = made(Params::default().with(FirstRtt::Aeolus));
+    let mut pair = Pair::new(&make, CODEC).named("expresspass+aeolus");
+    let conn = pair.exchange(Time::ZERO, A, B, [5_000, 5_000]);
+    pair.lose(("REQUEST", 1));
+    pair.run();
+    assert_eq!((pair.received(conn, A), pair.received(conn, B)), (1, 1));
+    let totals = pair.totals();
+    // The first credit comes before the acknowledgements, and brings a packet that has come.
+    assert!(totals.duplicates <= 1, "{}", pair.tail());
 }

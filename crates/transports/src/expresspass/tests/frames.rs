@@ -12,6 +12,7 @@ pub(super) const EMPTY: Data = Data {
     again: false,
     one_shot: false,
     end: true,
+    exchange: false,
 };
 
 pub(super) fn credit(to: HostId, conn: ConnId, sequence: u32, size: u16) -> Packet {
