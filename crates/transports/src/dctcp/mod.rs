@@ -88,6 +88,8 @@ struct Rules {
     /// Whether echoes of marks let it grow, the first in a row aside.
     grows_marked: bool,
     limited_transmit: bool,
+    /// Whether what counts as lost makes room in recovery.
+    lost_leaves: bool,
     karn: bool,
     dup_thresh: u8,
     packets_per_ack: u8,
@@ -128,6 +130,7 @@ impl Rules {
             grows_reduced: params.growth != Growth::Settled && !params.prr,
             grows_marked: params.growth == Growth::All,
             limited_transmit: params.limited_transmit,
+            lost_leaves: params.lost_leaves,
             karn: params.karn,
             dup_thresh: params.dup_thresh,
             packets_per_ack: params.packets_per_ack(),

@@ -81,6 +81,9 @@ parts::params! {
         dup_thresh: u8 = 3, Count(1, 100), "RFC 5681 s3.2: 3";
         /// what arrived beyond a gap makes room for new data before enough has to tell of a loss
         limited_transmit: bool = true, Flag, "RFC 3042, RFC 6675 s5; ns-2's FullTcp: not";
+        /// in recovery, what counts as lost makes room in the window; otherwise it takes room until it is
+        /// acknowledged
+        lost_leaves: bool = true, Flag, "RFC 6675 s4; ns-2's FullTcp/Sack: not";
         /// a doubled timeout holds until something that was sent once is acknowledged, not just until anything
         /// is
         karn: bool = false, Flag, "Linux with timestamps: not; RFC 6298 s5, ns2: so";

@@ -322,7 +322,9 @@ impl Sender {
         if !rules.limited_transmit && matches!(self.phase, Phase::Open | Phase::Reduced { .. }) {
             return flight;
         }
-        let known = self.blocks.total() + self.lost();
+        let stays = !rules.lost_leaves && matches!(self.phase, Phase::Recovery { .. });
+        let lost = if stays { 0 } else { self.lost() };
+        let known = self.blocks.total() + lost;
         (flight - known + self.again).saturating_sub(self.arrived)
     }
 

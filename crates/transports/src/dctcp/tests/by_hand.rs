@@ -206,6 +206,21 @@ fn limited_transmit_sends_new_data_for_what_arrives_beyond_a_gap() {
 }
 
 #[test]
+fn lost_packets_keep_their_room_in_the_window_where_the_pipe_counts_them() {
+    let counted = Params {
+        limited_transmit: false,
+        lost_leaves: false,
+        ..Params::DEFAULT
+    };
+    let left = Params {
+        lost_leaves: true,
+        ..counted.clone()
+    };
+    insta::assert_snapshot!(repairs(left, 10), @"0 0 1 0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 1 1");
+    insta::assert_snapshot!(repairs(counted, 10), @"0 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0");
+}
+
+#[test]
 fn a_doubled_timeout_holds_until_a_round_trip_is_measured_where_karn_is_heeded() {
     // The second timeout of a message of four packets, of which one more arrived after the first.
     let waits = |karn| {
