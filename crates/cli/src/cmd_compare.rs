@@ -158,12 +158,20 @@ impl Ended {
             return Ok(None);
         }
         let command = repeat(args, global);
+        // The page is written beside the folders of the runs.
+        let first = self.runs.first().and_then(|run| run.dir.parent());
+        let link = |run: &Done| {
+            let dir = first.and_then(|first| run.dir.strip_prefix(first).ok());
+            let dir = dir.unwrap_or(&run.dir).display();
+            format!("{dir}/report.html")
+        };
+        let links: Vec<String> = self.runs.iter().map(link).collect();
         let page = report::of_runs(
             &summaries.iter().collect::<Vec<_>>(),
+            &links,
             &command,
             self.unfinished,
         );
-        let first = self.runs.first().and_then(|run| run.dir.parent());
         let name = format!(
             "compare-{:08x}.html",
             scenario::hash(command.as_bytes()) >> 32

@@ -5,8 +5,6 @@
 
 mod agenda;
 pub mod aquarius;
-#[cfg(test)]
-mod bench;
 pub mod ideal;
 pub mod pfc;
 mod ports;

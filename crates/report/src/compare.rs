@@ -7,16 +7,19 @@ use minijinja::Value;
 use results::Summary;
 use results::Unit;
 use results::compare::{
-    Better, Comparison, Group, METRICS, headline, interrupted, show, warnings, what_the_spread_is,
+    Better, Comparison, Group, METRICS, headline, interrupted, part_rows, show, warnings,
+    what_the_spread_is,
 };
 use results::human;
-use results::stats::Interval;
+use results::stats::{Dist, Interval};
 use results::table::{common_title, last_part};
 use units::{Bytes, Rate, Span};
 
 /// The comparison as one HTML file. `command` repeats it; `unfinished` says how many of its runs are
 /// missing, because they were interrupted or did not begin.
-pub fn of_runs(runs: &[&Summary], command: &str, unfinished: usize) -> String {
+///
+/// `links` leads to the reports of the runs, in their order; it may be empty.
+pub fn of_runs(runs: &[&Summary], links: &[String], command: &str, unfinished: usize) -> String {
     let comparison = Comparison::of(runs);
     let mut sections = Vec::new();
     let numeric = numeric_key(&comparison);
@@ -26,10 +29,12 @@ pub fn of_runs(runs: &[&Summary], command: &str, unfinished: usize) -> String {
             None => columns(&comparison, metric),
         });
     }
+    sections.extend(over_each_other(runs, &comparison));
     sections.extend(by_size(runs, &comparison));
     pair_up(&mut sections);
+    sections.extend(parts(&comparison));
     sections.push(numbers(&comparison));
-    sections.push(fingerprints(&comparison));
+    sections.push(fingerprints(&comparison, runs, links));
     let (headline, lede) = first_words(&comparison);
     let transports = transports(&comparison);
     let chip = |text: String| Chip { text, kind: "" };
@@ -343,32 +348,18 @@ fn by_size(runs: &[&Summary], comparison: &Comparison) -> Option<Section> {
             .collect();
         Interval::of(&values).map(|interval| interval.mean)
     };
-    let mut table = Table::new(
-        &[
-            &[if tagged { "size or tag" } else { "size" }][..],
-            &shown
-                .iter()
-                .map(|group| group.transport.as_str())
-                .collect::<Vec<_>>(),
-        ]
-        .concat(),
-    );
     let mut rows = Vec::new();
     for (i, bin) in (1..).zip(bins) {
         let values: Vec<Option<f64>> = shown.iter().map(|group| tail(group, i)).collect();
         if values.iter().all(Option::is_none) {
             continue;
         }
-        let cell = |value: &Option<f64>| plain(value.map_or("-".into(), human::ratio));
-        table.push([vec![plain(bin.label())], values.iter().map(cell).collect()].concat());
         rows.push(Range {
             name: bin.label(),
             values,
         });
     }
     for (name, values) in tags(&shown) {
-        let cell = |value: &Option<f64>| plain(value.map_or("-".into(), human::ratio));
-        table.push([vec![plain(&name)], values.iter().map(cell).collect()].concat());
         rows.push(Range { name, values });
     }
     let all = || rows.iter().flat_map(|row| &row.values).flatten().copied();
@@ -403,10 +394,118 @@ fn by_size(runs: &[&Summary], comparison: &Comparison) -> Option<Section> {
             &names,
             &rows,
         )),
-        table: Some(table),
-        fold: "As numbers",
+        table: None,
+        fold: "",
         wide: false,
     })
+}
+
+/// Quantiles of the slowdown, transport by transport: how far into the tail each is ahead.
+fn over_each_other(runs: &[&Summary], comparison: &Comparison) -> Option<Section> {
+    type Get = fn(&Dist<f64>) -> f64;
+    // Where a quantile lies: 1 over the share of messages beyond it.
+    const QUANTILES: [(&str, f64, Get); 6] = [
+        ("p50", 2.0, |dist| dist.p50.value),
+        ("p90", 10.0, |dist| dist.p90.value),
+        ("p95", 20.0, |dist| dist.p95.value),
+        ("p99", 100.0, |dist| dist.p99.value),
+        ("p99.9", 1e3, |dist| dist.p999.value),
+        ("max", 1e4, |dist| dist.max.value),
+    ];
+    let last = comparison.groups.last()?;
+    let rivals: Vec<&Group> = comparison.rivals(last).take(COLOURS).collect();
+    let line = |group: &&Group| {
+        let own = runs
+            .iter()
+            .filter(|run| group.fingerprints.contains(&run.fingerprint));
+        let own = own.filter(|run| run.transport == group.transport);
+        let dists: Vec<Dist<f64>> = own.filter_map(|run| run.all().slowdown).collect();
+        let mut line = Line::new(&group.transport, Vec::new());
+        for (_, x, get) in QUANTILES {
+            let values: Vec<f64> = dists.iter().map(get).collect();
+            let Some(interval) = Interval::of(&values) else {
+                continue;
+            };
+            line.points.push((x, interval.mean));
+            if values.len() > 1 {
+                line.band.push((x, interval.low, interval.high));
+            }
+        }
+        line
+    };
+    let lines: Vec<Line> = rivals.iter().map(line).collect();
+    let ys = lines
+        .iter()
+        .flat_map(|line| &line.points)
+        .map(|point| point.1);
+    let (low, high) = ends(ys)?;
+    let (at, labels) = QUANTILES
+        .map(|(name, x, _)| (x, name.to_owned()))
+        .into_iter()
+        .unzip();
+    let chart = LineChart {
+        label: "slowdown by quantile".into(),
+        x: Axis::log("quantile of messages", Unit::Ratio, 2.0, 1e4).ticked(at, labels),
+        y: Axis::log("slowdown", Unit::Ratio, low.min(1.0), high),
+        lines,
+        marks: Vec::new(),
+    };
+    Some(Section {
+        id: "distribution".into(),
+        title: "From the median to the last message".into(),
+        says: "Slowdown by quantile. Lower is better; 1 is an idle network. Bands span the seeds."
+            .into(),
+        points: chart.points(),
+        body: markup(chart.html()),
+        table: None,
+        fold: "",
+        wide: false,
+    })
+}
+
+/// Who is ahead in which part of the messages, and by how much.
+fn parts(comparison: &Comparison) -> Option<Section> {
+    let last = comparison.groups.last()?;
+    let rivals: Vec<&Group> = comparison.rivals(last).collect();
+    let rows = part_rows(&rivals);
+    if rivals.len() < 2 || rows.len() < 2 {
+        return None;
+    }
+    let names = rivals.iter().map(|group| group.transport.as_str());
+    let head: Vec<&str> = std::iter::once("part").chain(names).collect();
+    let mut table = Table::new(&head);
+    for row in &rows {
+        let cell = |i: usize| {
+            let told = results::escape(&row.show(i).replace(">=", "≥"));
+            let own = row.cells[i].map(|(interval, _)| interval.mean);
+            if row.is_best(i) {
+                return markup(format!("<b class=\"best\">{told}</b>"));
+            }
+            let times = row.best().zip(own).and_then(|(best, own)| times(own, best));
+            let times = times.map_or(String::new(), |times| format!("<small>{times}</small>"));
+            markup(format!("{told}{times}"))
+        };
+        let cells = (0..rivals.len()).map(cell);
+        table.push(std::iter::once(plain(&row.name)).chain(cells).collect());
+    }
+    Some(Section {
+        id: "parts".into(),
+        title: "Who is ahead where".into(),
+        says: "Sizes and tags of messages by themselves; small numbers are ratios to the best."
+            .into(),
+        body: Value::from(""),
+        points: 0,
+        table: Some(table),
+        fold: "",
+        wide: true,
+    })
+}
+
+/// How many times the best a number is, where that can be told from 1.
+fn times(own: f64, best: f64) -> Option<String> {
+    let ratio = own / best;
+    let text = human::ratio(ratio);
+    (ratio.is_finite() && ratio > 1.0 && text != human::ratio(1.0)).then(|| format!("{text} times"))
 }
 
 /// The tails of messages that share a tag, group by group.
@@ -448,6 +547,15 @@ fn numbers(comparison: &Comparison) -> Section {
         for (i, metric) in shown() {
             let told = show(metric, &group.figures[i]).replace(">=", "≥");
             let escape = results::escape;
+            let mut rivals = comparison.rivals(group);
+            let best = rivals.find(|other| comparison.is_best(other, i));
+            let own = group.figures[i].over_seeds.map(|interval| interval.mean);
+            let best = best.and_then(|other| other.figures[i].over_seeds);
+            let ratio = match metric.better {
+                Better::Lower => own.zip(best).and_then(|(own, best)| times(own, best.mean)),
+                Better::Higher | Better::Neither => None,
+            };
+            let ratio = ratio.map_or(String::new(), |times| format!("<small>{times}</small>"));
             let (mean, spread) = match told.split_once(" ±") {
                 Some((mean, half)) => (escape(mean), format!("<small>±{}</small>", escape(half))),
                 None => (escape(&told), String::new()),
@@ -455,7 +563,7 @@ fn numbers(comparison: &Comparison) -> Section {
             row.push(markup(if comparison.is_best(group, i) {
                 format!("<b class=\"best\">{mean}</b>{spread}")
             } else {
-                format!("{mean}{spread}")
+                format!("{mean}{spread}{ratio}")
             }));
         }
         table.push(row);
@@ -475,7 +583,17 @@ fn numbers(comparison: &Comparison) -> Section {
     }
 }
 
-fn fingerprints(comparison: &Comparison) -> Section {
+/// Every run with its fingerprint, which leads to its report where that is known.
+fn fingerprints(comparison: &Comparison, runs: &[&Summary], links: &[String]) -> Section {
+    let link = |group: &Group, seed: u64, fingerprint: &str| {
+        let mut all = runs.iter().zip(links);
+        let own = |run: &&Summary| {
+            run.fingerprint == fingerprint && run.seed == seed && run.transport == group.transport
+        };
+        let (_, link) = all.find(|(run, _)| own(run))?;
+        let (href, text) = (results::escape(link), results::escape(fingerprint));
+        Some(markup(format!("<a href=\"{href}\">{text}</a>")))
+    };
     let mut table = Table::new(&["transport", "settings", "seed", "fingerprint"]);
     table.text = vec!["settings"];
     for group in &comparison.groups {
@@ -489,7 +607,7 @@ fn fingerprints(comparison: &Comparison) -> Section {
                 plain(&group.transport),
                 plain(settings.join(", ")),
                 plain(seed.to_string()),
-                plain(fingerprint),
+                link(group, *seed, fingerprint).unwrap_or_else(|| plain(fingerprint)),
             ]);
         }
     }
@@ -500,7 +618,11 @@ fn fingerprints(comparison: &Comparison) -> Section {
         body: Value::from(""),
         points: 0,
         table: Some(table),
-        fold: "Seeds and fingerprints",
+        fold: if links.is_empty() {
+            "Seeds and fingerprints"
+        } else {
+            "Seeds, fingerprints and reports"
+        },
         wide: true,
     }
 }

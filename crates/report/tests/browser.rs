@@ -337,6 +337,7 @@ fn a_comparison_draws_every_chart_in_every_window() {
             .collect();
         report::of_runs(
             &runs.iter().collect::<Vec<_>>(),
+            &[],
             "tidegate compare web-search",
             0,
         )

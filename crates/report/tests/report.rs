@@ -213,7 +213,12 @@ fn a_comparison_is_well_formed_and_small() {
         .iter()
         .map(Summary::of)
         .collect();
-        let html = report::of_runs(&runs.iter().collect::<Vec<_>>(), "tidegate compare x", 0);
+        let html = report::of_runs(
+            &runs.iter().collect::<Vec<_>>(),
+            &["a/report.html".to_owned()],
+            "tidegate compare x",
+            0,
+        );
         check_well_formed(&html);
         assert!(html.len() < 1_000_000, "{} bytes", html.len());
         let words = words(&html);

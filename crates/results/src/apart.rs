@@ -101,8 +101,11 @@ pub struct OfTag {
     pub unfinished: u64,
     /// Bytes of them all.
     pub bytes: u64,
-    /// From the first start to the last end, in picoseconds.
+    /// From the first start to the last end, in picoseconds: when the group is complete.
     pub took_ps: Figure<u64>,
+    /// Messages whose slowdown is more than twice the tag's median.
+    #[serde(default)]
+    pub stragglers: u64,
     /// Completion times.
     pub fct_ps: Option<Dist<u64>>,
     /// Completion time over that in an idle network.
@@ -128,6 +131,10 @@ pub(crate) fn tags(run: &RunRecord, counted: &[&FlowRow]) -> Vec<OfTag> {
             .iter()
             .filter_map(|f| slowdown(f, run.end))
             .collect();
+        let slowdown = Dist::of(&slow);
+        let median = slowdown.map_or(f64::INFINITY, |dist| dist.p50.value);
+        let late = slow.iter().filter(|figure| figure.value > 2.0 * median);
+        let stragglers = late.count() as u64;
         let first = members.iter().filter_map(|flow| flow.start).min();
         let ends = members.iter().map(|flow| flow.end.unwrap_or(run.end));
         let last = ends.max().unwrap_or(Time::ZERO);
@@ -142,7 +149,8 @@ pub(crate) fn tags(run: &RunRecord, counted: &[&FlowRow]) -> Vec<OfTag> {
                 at_least: unfinished > 0,
             },
             fct_ps: Dist::of(&times),
-            slowdown: Dist::of(&slow),
+            stragglers,
+            slowdown,
         }
     };
     used.into_iter().map(one).collect()

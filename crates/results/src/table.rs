@@ -373,7 +373,14 @@ fn by_tag(run: &Summary) -> Option<String> {
         let bound = if of.took_ps.at_least { ">= " } else { "" };
         let took = human::time(Span(of.took_ps.value));
         let (name, messages) = (&of.name, human::count(of.messages));
-        Some(format!("{name} ({messages}) {tail}, all in {bound}{took}"))
+        let late = match of.stragglers {
+            0 => String::new(),
+            1 => ", 1 straggler".to_owned(),
+            n => format!(", {} stragglers", human::count(n)),
+        };
+        Some(format!(
+            "{name} ({messages}) {tail}, all in {bound}{took}{late}"
+        ))
     };
     let parts: Vec<_> = run.tags.iter().filter_map(one).collect();
     (!parts.is_empty()).then(|| format!("slowdown p50 / p99 / max by tag: {}", parts.join("; ")))

@@ -1,5 +1,6 @@
 //! Conditions that a run has to meet: the `[thresholds]` of a scenario.
 
+use crate::apart::OfTag;
 use crate::human;
 use crate::stats::{Dist, Figure};
 use crate::summary::{SizeBin, Summary};
@@ -144,7 +145,77 @@ enum Metric {
     Single(usize),
     /// What transports count under this name, all of them together.
     Counter(String),
+    /// Something of the messages with this tag.
+    Tag(String, OfGroup),
 }
+
+/// What a threshold may ask of the messages with a tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OfGroup {
+    /// When the last byte of all was there, from the first start on.
+    Took,
+    /// Messages more than twice as slow as the median of them.
+    Stragglers,
+    /// Messages that did not finish.
+    Unfinished,
+    /// Completion times.
+    Fct(Statistic),
+    /// Slowdowns.
+    Slowdown(Statistic),
+}
+
+impl OfGroup {
+    /// The tag of `tags.NAME.WHAT` without the family, and what is asked of it; a tag may have dots.
+    fn parse(rest: &str) -> Option<(String, Self)> {
+        let (tag, last) = rest.rsplit_once('.')?;
+        let alone = match last {
+            "took" => Some(Self::Took),
+            "stragglers" => Some(Self::Stragglers),
+            "unfinished" => Some(Self::Unfinished),
+            _ => None,
+        };
+        if let Some(what) = alone {
+            return Some((tag.to_owned(), what));
+        }
+        let named = |(name, _): &(&str, Statistic)| *name == last;
+        let (_, statistic) = STATISTICS.into_iter().find(named)?;
+        match tag.rsplit_once('.')? {
+            (tag, "fct") => Some((tag.to_owned(), Self::Fct(statistic))),
+            (tag, "slowdown") => Some((tag.to_owned(), Self::Slowdown(statistic))),
+            _ => None,
+        }
+    }
+
+    fn dimension(self) -> Dimension {
+        match self {
+            Self::Took | Self::Fct(_) => Dimension::Time,
+            Self::Stragglers | Self::Unfinished => Dimension::Count,
+            Self::Slowdown(_) => Dimension::Ratio,
+        }
+    }
+
+    fn measure(self, tag: &OfTag) -> Option<Figure<f64>> {
+        let time = |Figure { value, at_least }: Figure<u64>| Figure {
+            value: value as f64,
+            at_least,
+        };
+        let count = |n: u64, at_least: bool| Figure {
+            value: n as f64,
+            at_least,
+        };
+        Some(match self {
+            Self::Took => time(tag.took_ps),
+            // One that is under way may become one.
+            Self::Stragglers => count(tag.stragglers, tag.unfinished > 0),
+            Self::Unfinished => count(tag.unfinished, false),
+            Self::Fct(statistic) => time(statistic.of(tag.fct_ps.as_ref()?)),
+            Self::Slowdown(statistic) => statistic.of(tag.slowdown.as_ref()?),
+        })
+    }
+}
+
+/// The family of figures of a tag.
+const TAGS: &str = "tags";
 
 /// The family of counters that transports declare.
 const COUNTERS: &str = "counters";
@@ -220,6 +291,9 @@ impl Metric {
                 .find(|class| class.name() == rest)
                 .map(Self::Drops);
         }
+        if family == TAGS {
+            return OfGroup::parse(rest).map(|(tag, what)| Self::Tag(tag, what));
+        }
         if family == COUNTERS {
             return Some(Self::Counter(rest.to_owned()));
         }
@@ -240,6 +314,7 @@ impl Metric {
             Self::Fct(..) => Dimension::Time,
             Self::Slowdown(..) => Dimension::Ratio,
             Self::Drops(_) | Self::Counter(_) => Dimension::Count,
+            Self::Tag(_, what) => what.dimension(),
             Self::Single(i) => SINGLE[*i].1,
         }
     }
@@ -268,6 +343,10 @@ impl Metric {
                     .unwrap_or(0) as f64,
             )),
             Self::Single(i) => SINGLE[*i].2(summary).map(certain),
+            Self::Tag(name, what) => {
+                let mut tags = summary.tags.iter();
+                what.measure(tags.find(|tag| tag.name == *name)?)
+            }
             Self::Counter(name) => {
                 let of = summary.counters.iter().filter(|own| own.name == *name);
                 let sum = of.map(|own| own.value as f64).reduce(|a, b| a + b);
@@ -420,7 +499,8 @@ fn nearest(key: &str) -> String {
         Some(name) if distance(key, &name) <= 3 => format!("; did you mean \"{name}\"?"),
         _ => "; there are fct.p99, slowdown.p99, fct.s.p99 (s, m, l, xl), drops.scheduled, \
               drops.data, queue.max, goodput, fairness, utilisation.max, credits.waste, \
-              messages.unfinished, packets.retransmitted, counters.NAME of the transport and their like"
+              messages.unfinished, packets.retransmitted, tags.NAME.took, tags.NAME.slowdown.p99 (fct, stragglers, \
+              unfinished) where messages have several tags, counters.NAME of the transport and their like"
             .into(),
     }
 }

@@ -7,7 +7,7 @@
 
 mod common;
 
-use results::{Style, Summary, Threshold, Verdict, compare, metrics, table};
+use results::{RunRecord, Style, Summary, Threshold, Verdict, compare, metrics, table};
 
 fn judge(summary: &Summary, key: &str, text: &str) -> Verdict {
     Threshold::parse(key, text).unwrap().judge(summary)
@@ -262,14 +262,14 @@ fn seeds_become_intervals_and_settings_columns() {
 
 #[test]
 fn a_comparison_of_nothing_or_of_one_run_is_no_failure() {
-    assert!(report::of_runs(&[], "", 0).contains("Nothing to compare."));
+    assert!(report::of_runs(&[], &[], "", 0).contains("Nothing to compare."));
     let run = Summary::of(&common::long_flows());
     let shown = compare::text(&[&run], Style::PLAIN);
     assert!(
         shown.contains("expresspass+aeolus") && !shown.contains('±'),
         "{shown}"
     );
-    assert!(report::of_runs(&[&run], "", 0).contains("No message has a completion time"));
+    assert!(report::of_runs(&[&run], &[], "", 0).contains("No message has a completion time"));
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn runs_that_differ_in_something_unnamed_are_not_averaged_in_silence() {
     }
     let runs: Vec<&Summary> = runs.iter().collect();
     assert!(compare::text(&runs, Style::PLAIN).contains("warning: some runs have one transport"));
-    assert!(report::of_runs(&runs, "", 0).contains("means mix them"));
+    assert!(report::of_runs(&runs, &[], "", 0).contains("means mix them"));
 }
 
 /// Text as one line.
@@ -306,6 +306,10 @@ fn words(text: &str) -> String {
 
 /// A run of two tags, in which `slow` hosts of every second tag take as long as is said.
 fn tagged(transport: &str, rpc_us: u64, checkpoint_us: u64) -> Summary {
+    Summary::of(&tagged_run(transport, rpc_us, checkpoint_us))
+}
+
+fn tagged_run(transport: &str, rpc_us: u64, checkpoint_us: u64) -> RunRecord {
     let mut run = common::mixed(350);
     run.tags = vec!["rpc".into(), "checkpoint".into()];
     for (i, flow) in run.flows.iter_mut().enumerate() {
@@ -323,7 +327,107 @@ fn tagged(transport: &str, rpc_us: u64, checkpoint_us: u64) -> Summary {
     run.transport = transport.into();
     run.end = run.flows.iter().filter_map(|flow| flow.end).max().unwrap();
     run.fingerprint = rpc_us + 1_000 * checkpoint_us;
-    Summary::of(&run)
+    run
+}
+
+#[test]
+fn a_group_is_judged_by_its_tag() {
+    let mut run = tagged_run("dctcp", 80, 405);
+    let judge = |run: &RunRecord, key: &str, text: &str| {
+        Threshold::parse(key, text)
+            .unwrap()
+            .judge(&Summary::of(run))
+    };
+    let rpcs = run.flows.iter().enumerate().filter(|(i, _)| i % 14 != 0);
+    let (first, last) = rpcs.fold((u64::MAX, 0), |(first, last), (_, flow)| {
+        (
+            first.min(flow.start.unwrap().0),
+            last.max(flow.end.unwrap().0),
+        )
+    });
+    let took = judge(&run, "tags.rpc.took", "< 1s");
+    assert!(took.passed, "{took:?}");
+    assert_eq!(
+        took.measured,
+        results::human::time(units::Span(last - first))
+    );
+    assert!(judge(&run, "tags.rpc.slowdown.p99", "< 8.1").passed);
+    assert!(!judge(&run, "tags.checkpoint.slowdown.p99", "< 8.1").passed);
+    assert!(judge(&run, "tags.checkpoint.fct.max", "< 406us, > 404us").passed);
+    assert!(judge(&run, "tags.rpc.stragglers", "== 0").passed);
+    // One of them takes three times as long, another never ends.
+    run.flows[1].end = run.flows[1].start.map(|at| at.after(units::Span::us(240)));
+    assert_eq!(judge(&run, "tags.rpc.stragglers", "== 1").measured, "1");
+    run.flows[2].end = None;
+    run.end = run.end.after(units::Span::us(1_000));
+    assert_eq!(judge(&run, "tags.rpc.stragglers", "<= 2").measured, ">= 2");
+    assert!(
+        !judge(&run, "tags.rpc.took", "< 1s").passed,
+        "it is not complete"
+    );
+    assert!(judge(&run, "tags.rpc.unfinished", "== 1").passed);
+    let nobody = judge(&run, "tags.gradients.took", "< 1s");
+    assert_eq!(
+        (nobody.measured.as_str(), nobody.passed),
+        ("nothing", false)
+    );
+    for wrong in ["tags.took", "tags.rpc.p99", "tags.rpc.fct.p98"] {
+        assert!(Threshold::parse(wrong, "< 1").is_err(), "{wrong}");
+    }
+    let shown = words(&table::text(&[(&Summary::of(&run), &[])], Style::PLAIN));
+    assert!(shown.contains("2 stragglers"), "{shown}");
+}
+
+#[test]
+fn every_tag_has_a_winner_of_its_own() {
+    let (even, uneven) = (tagged("expresspass", 100, 400), tagged("dctcp", 80, 812));
+    let shown = compare::text(&[&even, &uneven], Style::PLAIN);
+    let row = |name: &str| {
+        let line = shown
+            .lines()
+            .find(|line| line.trim_start().starts_with(name));
+        words(line.unwrap_or_else(|| panic!("{name}: {shown}")))
+    };
+    assert_eq!(
+        row("p99 slowdown, tag rpc"),
+        "p99 slowdown, tag rpc 10.0 8.00"
+    );
+    assert_eq!(
+        row("p99 slowdown, tag checkpoint"),
+        "p99 slowdown, tag checkpoint 40.0 81.2"
+    );
+    assert!(
+        row("last byte of all, tag checkpoint").contains("us"),
+        "{shown}"
+    );
+    let comparison = compare::Comparison::of(&[&even, &uneven]);
+    let groups: Vec<_> = comparison.groups.iter().collect();
+    let best: Vec<(String, bool, bool)> = compare::part_rows(&groups)
+        .iter()
+        .map(|row| (row.name.clone(), row.is_best(0), row.is_best(1)))
+        .collect();
+    assert_eq!(best[0], ("p99 slowdown, tag rpc".into(), false, true));
+    assert_eq!(
+        best[2],
+        ("p99 slowdown, tag checkpoint".into(), true, false)
+    );
+    let same = compare::part_rows(&[groups[0], groups[0]]);
+    assert!(
+        same.iter().all(|row| row.best().is_none()),
+        "nobody wins a tie"
+    );
+    let links = ["a/report.html", "b/report.html"].map(str::to_owned);
+    let page = report::of_runs(&[&even, &uneven], &links, "", 0);
+    for part in [
+        "Who is ahead where",
+        "<b class=\"best\">8.00</b>",
+        "<small>2.03 times</small>",
+        "<a href=\"b/report.html\">",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let bounds = page.matches("path class=\"line").count();
+    assert!(bounds >= 2, "quantiles of both over each other");
 }
 
 #[test]
@@ -335,7 +439,7 @@ fn a_winner_that_is_slower_for_one_tag_is_named_with_its_price() {
         shown.contains("The p99 slowdown of expresspass is 1.23% lower than that of dctcp (40.0 against 40.5), but its 325 messages tagged rpc are 1.25 times as slow as under dctcp (slowdown p99 10.0 against 8.00)."),
         "{shown}"
     );
-    let page = report::of_runs(&[&even, &uneven], "", 0);
+    let page = report::of_runs(&[&even, &uneven], &[], "", 0);
     assert!(
         page.contains("325 messages tagged rpc are 1.25"),
         "the page says the same"
@@ -453,7 +557,7 @@ fn a_warning_that_many_runs_share_is_said_once_and_alike_everywhere() {
         ]
     );
     assert!(words(&compare::text(&runs, Style::PLAIN)).contains(&told[0]));
-    let page = report::of_runs(&runs, "", 0);
+    let page = report::of_runs(&runs, &[], "", 0);
     assert_eq!(page.matches("the backlog grew in").count(), 1);
     assert!(page.contains(&told[0]));
     let some: Vec<(&Summary, &[Verdict])> = runs[9..11].iter().map(|run| (*run, &[][..])).collect();
@@ -470,7 +574,7 @@ fn an_interrupted_comparison_counts_what_is_missing_and_the_seeds_that_are_there
     let runs: Vec<&Summary> = runs.iter().collect();
     let shown = words(&compare::text(&runs, Style::PLAIN));
     assert!(shown.contains("Means over 1 to 3 seeds"), "{shown}");
-    let page = report::of_runs(&runs, "", 2);
+    let page = report::of_runs(&runs, &[], "", 2);
     assert!(page.contains("interrupted: 4 of 6 runs are done"));
 }
 

@@ -1,9 +1,11 @@
 //! Several runs side by side: transports, settings and seeds in one table and one page.
 
 mod headline;
+mod parts;
 mod warnings;
 
 pub use headline::{Headline, of as headline};
+pub use parts::{Part, PartRow, part_rows};
 pub use warnings::{interrupted, warnings};
 
 use crate::Unit;
@@ -235,19 +237,6 @@ pub struct Group {
     pub parts: Vec<Part>,
 }
 
-/// Messages of a range of sizes, or with one tag.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Part {
-    /// Which: `messages of up to 10 KB`, `messages tagged checkpoint`.
-    pub name: String,
-    /// How many in one run, the run with most.
-    pub messages: u64,
-    /// Their slowdown at the 99th percentile, over the seeds.
-    pub p99: Option<Interval>,
-    /// It rests on unfinished messages, and the true value is this or more.
-    pub at_least: bool,
-}
-
 /// One figure of a [`Group`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GroupFigure {
@@ -315,7 +304,7 @@ impl Comparison {
                 .iter()
                 .map(|metric| over_seeds(metric, &members))
                 .collect(),
-            parts: parts(&members),
+            parts: parts::of(&members),
         };
         Self {
             schema: crate::SCHEMA,
@@ -391,44 +380,6 @@ impl Comparison {
         let spread = others().any(|other| !same(other));
         spread && !group.figures[metric].at_least && others().all(beats)
     }
-}
-
-/// The tail of every range of sizes and of every tag, where there are several of either.
-fn parts(members: &[&Summary]) -> Vec<Part> {
-    let mut parts: Vec<(String, Vec<Figure<f64>>, u64)> = Vec::new();
-    let mut add = |name: String, messages: u64, tail: Option<Figure<f64>>| {
-        let place = parts.iter().position(|(known, ..)| *known == name);
-        let place = place.unwrap_or_else(|| {
-            parts.push((name, Vec::new(), 0));
-            parts.len() - 1
-        });
-        let part = &mut parts[place];
-        part.1.extend(tail);
-        part.2 = part.2.max(messages);
-    };
-    for run in members {
-        let used = || run.sizes[1..].iter().filter(|bin| bin.messages > 0);
-        if used().count() > 1 {
-            for bin in used() {
-                let name = match bin.up_to {
-                    Some(_) => format!("messages of {}", bin.label()),
-                    None => format!("messages {}", bin.label()),
-                };
-                add(name, bin.messages, bin.slowdown.map(|dist| dist.p99));
-            }
-        }
-        for of in &run.tags {
-            let name = format!("messages tagged {}", of.name);
-            add(name, of.messages, of.slowdown.map(|dist| dist.p99));
-        }
-    }
-    let part = |(name, tails, messages): (String, Vec<Figure<f64>>, u64)| Part {
-        name,
-        messages,
-        p99: Interval::of(&tails.iter().map(|tail| tail.value).collect::<Vec<_>>()),
-        at_least: tails.iter().any(|tail| tail.at_least),
-    };
-    parts.into_iter().map(part).collect()
 }
 
 fn over_seeds(metric: &Metric, members: &[&Summary]) -> GroupFigure {
@@ -549,6 +500,7 @@ pub fn text(runs: &[&Summary], style: Style) -> String {
     }
     let mut out = header(runs, style);
     out.push_str(&render(&columns, style));
+    out.push_str(&parts::text(&comparison, style));
     out.push_str(&conclusion(runs, style));
     let spread = what_the_spread_is(&comparison);
     if !spread.is_empty() {

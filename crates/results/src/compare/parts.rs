@@ -1,0 +1,224 @@
+//! Sizes and tags of messages by themselves: who is ahead where, and when a group is complete.
+
+use super::{Comparison, Group};
+use crate::Unit;
+use crate::grid::{Cell, Column, Paint, Style, render};
+use crate::stats::{Figure, Interval};
+use crate::summary::Summary;
+use serde::Serialize;
+
+/// Messages of a range of sizes, or with one tag.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// Which: `messages of up to 10 KB`, `messages tagged checkpoint`.
+    pub name: String,
+    /// How many in one run, the run with most.
+    pub messages: u64,
+    /// Their slowdown at the 99th percentile, over the seeds.
+    pub p99: Option<Interval>,
+    /// It rests on unfinished messages, and the true value is this or more.
+    pub at_least: bool,
+    /// Of a tag: from its first start to its last byte, over the seeds, in picoseconds.
+    pub took: Option<Interval>,
+    /// Some did not finish, so that it takes this or more.
+    pub took_at_least: bool,
+}
+
+/// The parts of runs that differ in their seeds alone, where there are several sizes or tags.
+pub(super) fn of(members: &[&Summary]) -> Vec<Part> {
+    let mut parts: Vec<Gathered> = Vec::new();
+    for run in members {
+        let used = || run.sizes[1..].iter().filter(|bin| bin.messages > 0);
+        if used().count() > 1 {
+            for bin in used() {
+                let name = match bin.up_to {
+                    Some(_) => format!("messages of {}", bin.label()),
+                    None => format!("messages {}", bin.label()),
+                };
+                let part = place(&mut parts, name);
+                part.messages = part.messages.max(bin.messages);
+                part.tails.extend(bin.slowdown.map(|dist| dist.p99));
+            }
+        }
+        for of in &run.tags {
+            let part = place(&mut parts, format!("{TAGGED}{}", of.name));
+            part.messages = part.messages.max(of.messages);
+            part.tails.extend(of.slowdown.map(|dist| dist.p99));
+            part.took.push(super::real(of.took_ps));
+        }
+    }
+    parts.into_iter().map(Gathered::part).collect()
+}
+
+/// What comes before a tag in the name of its part.
+const TAGGED: &str = "messages tagged ";
+
+/// A part, run by run.
+struct Gathered {
+    name: String,
+    messages: u64,
+    tails: Vec<Figure<f64>>,
+    took: Vec<Figure<f64>>,
+}
+
+impl Gathered {
+    fn part(self) -> Part {
+        let over = |figures: &[Figure<f64>]| {
+            let values: Vec<f64> = figures.iter().map(|figure| figure.value).collect();
+            let at_least = figures.iter().any(|figure| figure.at_least);
+            (Interval::of(&values), at_least)
+        };
+        let ((p99, at_least), (took, took_at_least)) = (over(&self.tails), over(&self.took));
+        Part {
+            name: self.name,
+            messages: self.messages,
+            p99,
+            at_least,
+            took,
+            took_at_least,
+        }
+    }
+}
+
+fn place(parts: &mut Vec<Gathered>, name: String) -> &mut Gathered {
+    let known = parts.iter().position(|part| part.name == name);
+    let place = known.unwrap_or_else(|| {
+        parts.push(Gathered {
+            name,
+            messages: 0,
+            tails: Vec::new(),
+            took: Vec::new(),
+        });
+        parts.len() - 1
+    });
+    &mut parts[place]
+}
+
+/// One number of a part under every rival.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartRow {
+    /// `p99 slowdown of up to 10 KB`, `all of checkpoint after`.
+    pub name: String,
+    /// What its numbers are.
+    pub unit: Unit,
+    /// Mean over the seeds, and whether it is a lower bound, by rival.
+    pub cells: Vec<Option<(Interval, bool)>>,
+}
+
+impl PartRow {
+    /// The least number that is no lower bound, where another is greater by what is shown.
+    pub fn best(&self) -> Option<f64> {
+        let known = || self.cells.iter().flatten();
+        let least = known()
+            .map(|(interval, _)| interval.mean)
+            .reduce(f64::min)?;
+        let apart = |mean: f64| self.unit.show_figure(mean) != self.unit.show_figure(least);
+        let sure = |(interval, bound): &(Interval, bool)| !bound || apart(interval.mean);
+        (known().all(sure) && known().any(|(interval, _)| apart(interval.mean))).then_some(least)
+    }
+
+    /// Whether a cell is the best, or shown as equal to it.
+    pub fn is_best(&self, rival: usize) -> bool {
+        let own = self.cells.get(rival).copied().flatten();
+        self.best()
+            .zip(own)
+            .is_some_and(|(best, (interval, bound))| {
+                !bound && self.unit.show_figure(interval.mean) == self.unit.show_figure(best)
+            })
+    }
+
+    /// A cell as text, `-` where there is nothing.
+    pub fn show(&self, rival: usize) -> String {
+        match self.cells.get(rival).copied().flatten() {
+            None => "-".into(),
+            Some((interval, bound)) => {
+                let sign = if bound { ">= " } else { "" };
+                format!("{sign}{}", self.unit.show_figure(interval.mean))
+            }
+        }
+    }
+}
+
+/// The tail of every part, and when every tagged group is complete, under each of `rivals`.
+pub fn part_rows(rivals: &[&Group]) -> Vec<PartRow> {
+    let mut names: Vec<&str> = Vec::new();
+    for part in rivals.iter().flat_map(|group| &group.parts) {
+        if !names.contains(&part.name.as_str()) {
+            names.push(&part.name);
+        }
+    }
+    let mut rows = Vec::new();
+    for name in names {
+        let found: Vec<Option<&Part>> = rivals
+            .iter()
+            .map(|group| group.parts.iter().find(|part| part.name == name))
+            .collect();
+        let cells = |of: fn(&Part) -> Option<(Interval, bool)>| {
+            let cells = found.iter().map(|part| part.and_then(of));
+            cells.collect::<Vec<_>>()
+        };
+        let tag = name.strip_prefix(TAGGED);
+        let which = name
+            .trim_start_matches("messages ")
+            .trim_start_matches("of ");
+        rows.push(PartRow {
+            name: format!(
+                "p99 slowdown, {}",
+                tag.map_or(which.into(), |tag| format!("tag {tag}"))
+            ),
+            unit: Unit::Ratio,
+            cells: cells(|part| part.p99.map(|interval| (interval, part.at_least))),
+        });
+        if let Some(tag) = tag {
+            rows.push(PartRow {
+                name: format!("last byte of all, tag {tag}"),
+                unit: Unit::Time,
+                cells: cells(|part| part.took.map(|interval| (interval, part.took_at_least))),
+            });
+        }
+    }
+    rows
+}
+
+/// The parts under the rivals of the last combination of settings, the best of each in colour; empty
+/// where nothing is to be told apart.
+pub(super) fn text(comparison: &Comparison, style: Style) -> String {
+    let Some(last) = comparison.groups.last() else {
+        return String::new();
+    };
+    let rivals: Vec<&Group> = comparison.rivals(last).collect();
+    let rows = part_rows(&rivals);
+    if rivals.len() < 2 || rows.len() < 2 {
+        return String::new();
+    }
+    let at: Vec<String> = last
+        .settings
+        .iter()
+        .map(|(key, value)| format!("{} {value}", crate::table::last_part(key)))
+        .collect();
+    let mut columns = vec![Column {
+        title: if at.is_empty() {
+            "part".into()
+        } else {
+            format!("part, at {}", at.join(", "))
+        },
+        rank: 0,
+        cells: rows.iter().map(|row| Cell::new(row.name.clone())).collect(),
+    }];
+    for (i, group) in rivals.iter().enumerate() {
+        let cell = |row: &PartRow| {
+            let paint = if row.is_best(i) {
+                Paint::Good
+            } else {
+                Paint::Plain
+            };
+            Cell::painted(row.show(i), paint)
+        };
+        columns.push(Column {
+            title: group.transport.clone(),
+            rank: u8::try_from(i).unwrap_or(u8::MAX),
+            cells: rows.iter().map(cell).collect(),
+        });
+    }
+    format!("\n{}", render(&columns, style))
+}
