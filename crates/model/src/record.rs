@@ -69,23 +69,24 @@ impl Hop {
     }
 
     fn bytes(&self) -> [u8; HOP_LEN] {
-        let [a, b, c, d] = self.at_ns.to_be_bytes();
-        let cells = |bytes: u64| {
-            let [.., high, middle, low] = (bytes / CELL).to_be_bytes();
-            [high, middle, low]
-        };
-        let ([e, f, g], [h, i, j]) = (cells(self.queue), cells(self.sent));
-        let [.., k, l] = (self.rate.0 / 100_000_000).to_be_bytes();
-        [a, b, c, d, e, f, g, h, i, j, k, l]
+        let mut bytes = [0; HOP_LEN];
+        bytes[..4].copy_from_slice(&self.at_ns.to_be_bytes());
+        bytes[4..7].copy_from_slice(&(self.queue / CELL).to_be_bytes()[5..]);
+        bytes[7..10].copy_from_slice(&(self.sent / CELL).to_be_bytes()[5..]);
+        bytes[10..].copy_from_slice(&(self.rate.0 / 100_000_000).to_be_bytes()[6..]);
+        bytes
     }
 
     fn read(bytes: &[u8; HOP_LEN]) -> Self {
-        let [a, b, c, d, e, f, g, h, i, j, k, l] = *bytes;
+        let word = |from: usize, to: usize| {
+            let part = bytes[from..to].iter();
+            part.fold(0, |word, &byte| word << 8 | u64::from(byte))
+        };
         Self {
-            at_ns: u32::from_be_bytes([a, b, c, d]),
-            queue: u64::from(u32::from_be_bytes([0, e, f, g])) * CELL,
-            sent: u64::from(u32::from_be_bytes([0, h, i, j])) * CELL,
-            rate: Rate::mbps(u64::from(u16::from_be_bytes([k, l])) * 100),
+            at_ns: u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+            queue: word(4, 7) * CELL,
+            sent: word(7, 10) * CELL,
+            rate: Rate::mbps(word(10, 12) * 100),
         }
     }
 }

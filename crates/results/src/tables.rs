@@ -4,7 +4,7 @@ use crate::record::{FlowRow, FlowSeriesRow, Names, PortRow, PortSeriesRow, RunRe
 use crate::stats::Figure;
 use crate::summary::{active_span, fct, slowdown, utilisation};
 use model::{ByClass, Class, Counter, DropReason, HostCounts, Totals};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use units::{Span, Time};
 
@@ -186,6 +186,7 @@ impl<R: 'static> Table<R> {
 
 /// One row per message, by number: `flows`. What an unfinished one has taken by the end of the run is its
 /// completion time; nothing while the run goes on.
+#[allow(clippy::too_many_lines, reason = "a few lines per column")]
 pub fn flows() -> Table<FlowRow> {
     let mut t = Table::<FlowRow>(Vec::new());
     t.number(
@@ -272,6 +273,7 @@ fn known<T>(figure: Option<Figure<T>>, look: &Look<'_>) -> Option<T> {
 }
 
 /// One row per link, by number: `ports`.
+#[allow(clippy::too_many_lines, reason = "a few lines per column")]
 pub fn ports() -> Table<PortRow> {
     let mut t = Table::<PortRow>(Vec::new());
     t.number("link", Kind::U32, "The link's number.", |r| r.link.into());
@@ -416,9 +418,9 @@ pub fn hosts<'c>(own: impl IntoIterator<Item = &'c Counter>) -> Table<HostCounts
             move |r: &HostCounts, _| Cell::Number(r.totals.values()[place]),
         );
     }
-    let mut names = BTreeMap::new();
+    let mut names = BTreeSet::new();
     for counter in own {
-        if names.insert(counter.name, ()).is_some() {
+        if !names.insert(counter.name) {
             continue;
         }
         let name = counter.name;
