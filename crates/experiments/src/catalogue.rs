@@ -78,6 +78,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("dctcp-ns3-web-search"),
     experiment!("dctcp-ns3-web-server"),
     experiment!("dctcp-ns3-mixed"),
+    experiment!("aquarius-micro"),
+    experiment!("aquarius-coupling"),
 ];
 
 /// What an experiment expects: its `expected.toml`, with every case for itself.

@@ -174,6 +174,10 @@ pub enum Metric {
     BytesWithin(Span),
     /// Goodput of one transport, in Gb/s: 0 the run's own, then those beside it.
     GoodputOf(u8),
+    /// What the data of one connection takes of its lines, in Gb/s.
+    Rate(u32),
+    /// The same of all data to one host.
+    RateTo(u32),
 }
 
 impl Metric {
@@ -240,6 +244,8 @@ impl Metric {
             Self::FlowsWithin(time) => format!("flows within {time}"),
             Self::BytesWithin(time) => format!("bytes within {time}"),
             Self::GoodputOf(transport) => format!("goodput Gb/s of transport {transport}"),
+            Self::Rate(conn) => format!("Gb/s of flow {conn}"),
+            Self::RateTo(host) => format!("Gb/s to host {host}"),
         }
     }
 
@@ -399,13 +405,10 @@ impl Metric {
                     .reduce(|a, b| a + b)
                     .unwrap_or(f64::NAN)
             }
-            Self::Goodput => goodput(record, connections(record), window),
-            Self::GoodputOf(transport) => {
-                let is = |flow: &&FlowRow| flow.transport == *transport;
-                let conns = record.flows.iter().filter(is).map(|flow| flow.conn);
-                let conns: BTreeSet<u32> = conns.collect();
-                goodput(record, conns.into_iter(), window)
-            }
+            Self::Goodput => goodput(record, window, |_| true),
+            Self::GoodputOf(transport) => goodput(record, window, |f| f.transport == *transport),
+            Self::Rate(conn) => on_lines(record) * goodput(record, window, |f| f.conn == *conn),
+            Self::RateTo(host) => on_lines(record) * goodput(record, window, |f| f.dst == *host),
             // What is known beforehand, and what is of messages.
             _ => f64::NAN,
         }
@@ -566,10 +569,18 @@ fn connections(record: &RunRecord) -> impl Iterator<Item = u32> {
     last.map_or(0..0, |last| 0..last + 1)
 }
 
-/// Received bytes per time of some connections, in Gb/s.
-fn goodput(record: &RunRecord, conns: impl Iterator<Item = u32>, window: Option<Span2>) -> f64 {
+/// Bytes on a line for each of payload, in full frames.
+fn on_lines(record: &RunRecord) -> f64 {
+    f64::from(record.encap.wire_max()) / f64::from(record.encap.payload_max)
+}
+
+/// Received bytes per time of some messages' connections, in Gb/s.
+fn goodput(record: &RunRecord, window: Option<Span2>, is: impl Fn(&FlowRow) -> bool) -> f64 {
     let (from, until) = bounds(record, window);
-    let bytes: u64 = conns.map(|conn| received(record, conn, from, until)).sum();
+    let flows = record.flows.iter().filter(|flow| is(flow));
+    let conns: BTreeSet<u32> = flows.map(|flow| flow.conn).collect();
+    let of = |&conn: &u32| received(record, conn, from, until);
+    let bytes: u64 = conns.iter().map(of).sum();
     bytes as f64 * 8e3 / until.since(from).0.max(1) as f64
 }
 

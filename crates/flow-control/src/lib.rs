@@ -5,6 +5,8 @@
 
 mod agenda;
 pub mod aquarius;
+#[cfg(test)]
+mod bench;
 pub mod ideal;
 pub mod pfc;
 mod ports;

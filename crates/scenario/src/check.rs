@@ -189,8 +189,8 @@ impl Assembled {
     /// The network-calculus bound of every link's port, where the transport paces with credits
     /// that count as one token each, is alone, and paths lead up, then down.
     pub fn queue_bounds(&self) -> Option<Vec<Bytes>> {
-        if !self.scenario.beside.is_empty() {
-            return None; // others' frames come in between
+        if !self.scenario.beside.is_empty() || self.scenario.control.is_some() {
+            return None; // others' frames come in between, and pauses keep what credits have released
         }
         let parameters = self.scenario.factory.resolved();
         let size = |key: &str| {

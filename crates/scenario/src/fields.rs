@@ -225,6 +225,7 @@ pub static TABLES: &[TableDef] = &[
             Field::new("cores", Count(1, 1 << 20), Is("8"), "Core switches in all; aggs / pods divides them.").of(&["three-tier"]).source("[xpass s6.3]"),
             Field::new("hosts_per_tor", Count(1, 60_000), Is("6"), "Hosts under each top-of-rack switch.").of(&["three-tier"]).source("[xpass s6.3]"),
             Field::new("host_rate", Rate, Is("\"100Gbps\""), "Rate of the hosts' links.").of(&["star", "dumbbell", "parking-lot", "multi-bottleneck", "leaf-spine", "fat-tree", "three-tier"]),
+            Field::new("first_rate", Rate, Unset("host_rate"), "Rate of the link of host 0.").of(&["dumbbell"]),
             Field::new("bottleneck_rate", Rate, Like("host_rate"), "Rate of the links between the switches.").of(NOT_STAR),
             Field::new("uplink_rate", Rate, Like("host_rate"), "Rate between leaf and spine.").of(&["leaf-spine"]),
             Field::new("tor_rate", Rate, Like("host_rate"), "Rate between top-of-rack and aggregation switch.").of(&["three-tier"]),

@@ -69,6 +69,9 @@ pub(crate) fn spec(section: &Section) -> Result<Spec, Diagnostic> {
         "dumbbell" => Spec::Dumbbell(Dumbbell {
             pairs: n("pairs"),
             host_rate: rate("host_rate"),
+            first_rate: section
+                .opt_rate("first_rate")
+                .unwrap_or_else(|| rate("host_rate")),
             bottleneck_rate: rate("bottleneck_rate"),
             host_delay: delay("host_delay"),
             bottleneck_delay: delay("bottleneck_delay"),

@@ -99,6 +99,16 @@ impl Say {
         self.frame(port, what.frame_for(lasting));
     }
 
+    /// The frames that it has been asked to send since it was made, with their ports.
+    pub fn frames(&self) -> &[(u16, Packet)] {
+        &self.frames
+    }
+
+    /// What has become of gates since, with their ports.
+    pub fn gates(&self) -> &[(u16, Gate)] {
+        &self.gates
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.frames.is_empty() && self.gates.is_empty() && self.pauses.is_empty()

@@ -48,8 +48,10 @@ pub struct Star {
 pub struct Dumbbell {
     /// Hosts on each side.
     pub pairs: u32,
-    /// Rate of the hosts' links.
+    /// Rate of the hosts' links, host 0 left aside.
     pub host_rate: Rate,
+    /// Rate of the link of host 0.
+    pub first_rate: Rate,
     /// Rate of the link between the switches.
     pub bottleneck_rate: Rate,
     /// Delay of the hosts' links.
@@ -254,7 +256,12 @@ impl Dumbbell {
         let switches = b.switches(2, 1, "tor");
         for (i, host) in (0..).zip(hosts) {
             let side = switches[usize::from(i >= self.pairs)];
-            b.cable(host, side, self.host_rate, [self.host_delay; 2], 0);
+            let rate = if i == 0 {
+                self.first_rate
+            } else {
+                self.host_rate
+            };
+            b.cable(host, side, rate, [self.host_delay; 2], 0);
         }
         let delays = [self.bottleneck_delay; 2];
         b.cable(switches[0], switches[1], self.bottleneck_rate, delays, 0);

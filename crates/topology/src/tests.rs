@@ -52,6 +52,7 @@ fn dumbbell(pairs: u32) -> Spec {
     Spec::Dumbbell(Dumbbell {
         pairs,
         host_rate: RATE,
+        first_rate: RATE,
         bottleneck_rate: RATE,
         host_delay: DELAY,
         bottleneck_delay: DELAY,

@@ -1,1 +1,141 @@
+//! Ladders of one switch: queue 0 is that of control packets, then the normal ones, the reserved one last.
 
+use super::*;
+use crate::bench::Bench;
+
+const FLOW: fn(u32) -> ConnId = ConnId;
+
+#[test]
+fn the_share_of_a_flow_is_a_shift_and_never_above_the_fair_one() {
+    let shares = [1, 2, 3, 4, 5, 8, 9, 16, 17].map(|flows| port::fair(12_000, flows));
+    assert_eq!(
+        shares,
+        [12_000, 6000, 3000, 3000, 1500, 1500, 750, 750, 375]
+    );
+}
+
+#[test]
+fn a_flow_with_more_than_its_share_is_paused_and_one_alone_by_the_second_threshold() {
+    // 4584 and 9168 B of one queue.
+    let mut alone = Bench::new(
+        &AQUARIUS,
+        "low = 1\nhigh = 2\nqueues = 2\nthresholds = \"fixed\"",
+    );
+    alone.come(7, 9);
+    assert_eq!(alone.ladder(), [""; 0], "9000 B");
+    alone.come(7, 2);
+    alone.leave(1, 11);
+    assert_eq!(
+        alone.ladder(),
+        [
+            "0us 7 comes to queue 1: port 0: PauseFlow(ConnId(7))",
+            "0us 7 leaves queue 1: port 0: ResumeFlow(ConnId(7))"
+        ]
+    );
+    let mut two = Bench::new(
+        &AQUARIUS,
+        "low = 1\nhigh = 2\nqueues = 2\nthresholds = \"fixed\"",
+    );
+    two.come(8, 1);
+    two.come(7, 4);
+    two.come(8, 1);
+    assert_eq!(
+        two.ladder(),
+        ["0us 7 comes to queue 1: port 0: PauseFlow(ConnId(7))"],
+        "of 5000 B each of two may hold 2500, and flow 8 holds 2000 of 6000"
+    );
+}
+
+#[test]
+fn nothing_of_a_paused_flow_overtakes_what_is_left_of_it_in_a_normal_queue() {
+    let mut bench = Bench::new(&AQUARIUS, "queues = 2");
+    bench.come(7, 3);
+    bench.say(Signal::PauseFlow(FLOW(7)), Span::ZERO);
+    bench.wait(1);
+    bench.say(Signal::ResumeFlow(FLOW(7)), Span::ZERO);
+    // It goes on joining the reserved queue, which waits for three older packets.
+    bench.come(7, 1);
+    bench.leave(1, 3);
+    bench.leave(2, 1);
+    bench.come(7, 1);
+    bench.leave(1, 1);
+    assert_eq!(
+        bench.ladder(),
+        [
+            "0us hears PauseFlow(ConnId(7)): port 1 closes queue 2",
+            "1us 7 leaves queue 1: port 1 opens queue 2",
+        ],
+        "not with the resume"
+    );
+}
+
+#[test]
+fn the_reserved_queue_opens_when_every_flow_in_it_was_resumed() {
+    let mut bench = Bench::new(&AQUARIUS, "queues = 4");
+    for conn in [7, 8] {
+        bench.say(Signal::PauseFlow(FLOW(conn)), Span::ZERO);
+        bench.come(conn, 1);
+    }
+    bench.wait(1);
+    bench.say(Signal::ResumeFlow(FLOW(7)), Span::ZERO);
+    bench.wait(2);
+    bench.say(Signal::ResumeFlow(FLOW(8)), Span::ZERO);
+    bench.leave(4, 2);
+    assert_eq!(
+        bench.ladder(),
+        [
+            "0us hears PauseFlow(ConnId(7)): port 1 closes queue 4",
+            "2us hears ResumeFlow(ConnId(8)): port 1 opens queue 4"
+        ]
+    );
+}
+
+#[test]
+fn flows_of_one_entry_are_isolated_together_and_paused_by_name() {
+    let mut bench = Bench::new(&AQUARIUS, "low = 0.5\nhigh = 0.5\nqueues = 3\ntable = 1");
+    bench.say(Signal::PauseFlow(FLOW(7)), Span::ZERO);
+    bench.say(Signal::PauseFlow(FLOW(8)), Span::ZERO);
+    bench.wait(1);
+    bench.say(Signal::ResumeFlow(FLOW(8)), Span::ZERO);
+    bench.come(9, 3);
+    bench.come(10, 1);
+    bench.say(Signal::ResumeFlow(FLOW(7)), Span::ZERO);
+    bench.leave(3, 4);
+    assert_eq!(
+        bench.ladder(),
+        [
+            "0us hears PauseFlow(ConnId(7)): port 1 closes queue 3",
+            "1us 9 comes to queue 3: port 0: PauseFlow(ConnId(9))",
+            "1us 10 comes to queue 3: port 0: PauseFlow(ConnId(10))",
+            "1us hears ResumeFlow(ConnId(7)): port 1 opens queue 3",
+            "1us 9 leaves queue 3: port 0: ResumeFlow(ConnId(9)), port 0: ResumeFlow(ConnId(10))",
+        ]
+    );
+}
+
+#[test]
+fn a_lost_pause_is_asked_for_again_and_a_lost_resume_is_over_by_itself() {
+    let mut bench = Bench::new(
+        &AQUARIUS,
+        "low = 0.5\nhigh = 0.5\nqueues = 2\nrefresh = \"10us\"",
+    );
+    bench.come(7, 3);
+    bench.wait(25);
+    bench.leave(1, 3);
+    bench.wait(60);
+    bench.say(Signal::PauseFlow(FLOW(9)), Span::us(30));
+    bench.wait(70);
+    bench.say(Signal::PauseFlow(FLOW(9)), Span::us(30));
+    bench.wait(200);
+    assert_eq!(
+        bench.ladder(),
+        [
+            "0us 7 comes to queue 1: port 0: PauseFlow(ConnId(7))",
+            "10us waits: port 0: PauseFlow(ConnId(7))",
+            "20us waits: port 0: PauseFlow(ConnId(7))",
+            "25us 7 leaves queue 1: port 0: ResumeFlow(ConnId(7))",
+            "60us hears PauseFlow(ConnId(9)): port 1 closes queue 2",
+            "100us waits: port 1 opens queue 2",
+        ]
+    );
+}

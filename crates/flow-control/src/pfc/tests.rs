@@ -1,1 +1,73 @@
+//! Ladders of one switch.
 
+use super::*;
+use crate::bench::Bench;
+
+const STATIC: &str = "xoff = \"4KB\"\nxon_gap = \"1KB\"\n";
+
+#[test]
+fn an_ingress_above_the_threshold_is_paused_and_resumed_below_it() {
+    let mut bench = Bench::new(&PFC, STATIC);
+    bench.come(1, 4);
+    assert_eq!(bench.ladder(), [""; 0], "4000 B fit");
+    bench.come(2, 2);
+    bench.leave(0, 6);
+    assert_eq!(
+        bench.ladder(),
+        [
+            "0us 2 comes to queue 0: port 0: PausePriority(0)",
+            "0us 1 leaves queue 0: port 0: ResumePriority(0)",
+        ]
+    );
+}
+
+#[test]
+fn a_pause_with_a_time_is_asked_for_again_and_ends_without_it() {
+    let mut bench = Bench::new(&PFC, &format!("{STATIC}pause_time = \"20us\""));
+    bench.come(1, 5);
+    bench.wait(15);
+    bench.leave(0, 5);
+    bench.wait(50);
+    bench.say(Signal::PausePriority(0), Span::us(20));
+    bench.wait(65);
+    bench.say(Signal::PausePriority(0), Span::us(20));
+    bench.wait(100);
+    assert_eq!(
+        bench.ladder(),
+        [
+            "0us 1 comes to queue 0: port 0: PausePriority(0)",
+            "10us waits: port 0: PausePriority(0)",
+            "15us 1 leaves queue 0: port 0: ResumePriority(0)",
+            "50us hears PausePriority(0): port 1 closes priority 0",
+            "85us waits: port 1 opens priority 0",
+        ]
+    );
+}
+
+#[test]
+fn the_watchdog_lets_go_what_has_not_moved_and_is_deaf_for_a_while() {
+    let set = "watchdog = \"10us\"\nwatchdog_restore = \"30us\"\nxoff = \"40KB\"";
+    let mut bench = Bench::new(&PFC, set);
+    bench.come(1, 1);
+    bench.say(Signal::PausePriority(0), Span::ZERO);
+    bench.wait(20);
+    bench.say(Signal::PausePriority(0), Span::ZERO);
+    bench.wait(41);
+    bench.say(Signal::PausePriority(0), Span::ZERO);
+    assert_eq!(
+        bench.ladder(),
+        [
+            "0us hears PausePriority(0): port 1 closes priority 0",
+            "10us waits: port 1 opens priority 0",
+            "41us hears PausePriority(0): port 1 closes priority 0",
+        ]
+    );
+    let mut empty = Bench::new(&PFC, set);
+    empty.say(Signal::PausePriority(0), Span::ZERO);
+    empty.wait(100);
+    assert_eq!(
+        empty.ladder().len(),
+        1,
+        "where nothing waits, nothing is stuck"
+    );
+}

@@ -1,9 +1,10 @@
 //! A scenario from a seed: any fabric, traffic, transports, ports and faults, each legal.
 
-use model::{Rng, stream};
+use model::{Encap, Rng, stream};
 use std::fmt::Write as _;
 use toml::{Table, Value};
 use transports::{Registry, Transport};
+use units::{Bytes, Rate};
 
 /// Most of a host's line that all sources of random messages together ask for, in tenths.
 pub(super) const LOAD_MAX: u64 = 9;
@@ -45,6 +46,7 @@ pub fn text(transports: &Registry, seed: u64) -> String {
     }
     draw.table("output");
     draw.word("every", &["0s", "50us"]);
+    draw.flow_control(own, !beside.is_empty(), seed);
     draw.out
 }
 
@@ -310,6 +312,47 @@ impl Draw {
             self.word("min", &["0KB", "20KB"]);
             self.word("max", &["20KB", "90KB"]);
             self.word("at", &["enqueue", "dequeue"]);
+        }
+    }
+
+    /// Every third time a flow control, from a stream of its own so that all else stays as it was. Frames of links are
+    /// lost, too: pauses end by themselves, or there are no faults.
+    fn flow_control(&mut self, own: &dyn Transport, beside: bool, seed: u64) {
+        self.rng = Rng::stream(seed, stream::TEST, 2);
+        let plain = own.configure(&Table::new()).is_ok_and(|factory| {
+            let port = factory.fabric(Rate::gbps(10), Encap::PAPER).port(Bytes(1));
+            port.queues.iter().filter(|queue| queue.is_data()).count() == 1
+        });
+        let one_queue = plain && !beside && !self.out.contains("\npriorities");
+        if self.below(3) > 0 {
+            return;
+        }
+        let kind = if one_queue {
+            self.pick(&["pfc", "aquarius", "aquarius", "ideal"])
+        } else {
+            "pfc"
+        };
+        if kind == "ideal" && self.out.contains("[[faults]]") {
+            return;
+        }
+        let word = format!("\n[switch]\nflow_control = \"{kind}\"\n");
+        self.out = self.out.replacen("\n[switch]\n", &word, 1);
+        self.table(&format!("switch.{kind}"));
+        match kind {
+            "pfc" => {
+                self.word("xoff", &["dynamic", "10KB"]);
+                self.word("pause_time", &["20us", "300us"]);
+                self.word("watchdog", &["100us", "2ms"]);
+            }
+            "aquarius" => {
+                self.word("queues", &["2", "4", "8"]);
+                self.word("table", &["1", "5", "7200"]);
+                self.word("refresh", &["10us", "200us"]);
+                self.word("low", &["0.5", "2.0"]);
+                self.word("thresholds", &["active", "fixed"]);
+                self.word("mapping", &["least", "hash"]);
+            }
+            _ => self.word("xon", &["0.0", "0.5", "1.0"]),
         }
     }
 

@@ -1,0 +1,154 @@
+//! A switch of two neighbours around a flow control, for ladders: what comes in by port 0 leaves by port 1.
+
+use model::intent::PortSpec;
+use model::{Class, ConnId, HostId, Packet, Rng, Signal, stream};
+use parts::{Control, Neighbour, Place};
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use switching::{FlowControl, GateOf, GateState, Passage, Say};
+use units::{Bytes, Rate, Span, Time};
+
+/// Wire bytes of every packet.
+pub(crate) const FRAME: u16 = 1000;
+
+pub(crate) struct Bench {
+    control: Box<dyn FlowControl>,
+    port: PortSpec,
+    /// By queue of port 1, what waits.
+    waiting: Vec<VecDeque<Packet>>,
+    now: Time,
+    out: String,
+}
+
+impl Bench {
+    /// With `parameters` as TOML; lines of 10 Gb/s and 1 us: 2500 B there and back, with two frames and a pause 4584 B.
+    pub(crate) fn new(kind: &dyn Control, parameters: &str) -> Self {
+        let table = parameters.parse().expect("TOML");
+        let factory = kind.configure(&table).expect("parameters");
+        let port = factory.port(PortSpec::fifo(Bytes(1))).expect("a port");
+        let line = Neighbour {
+            rate: Rate::gbps(10),
+            round: Span::us(2),
+            is_host: false,
+            port: &port,
+        };
+        let control = factory.make(&Place {
+            lines: &[line, line],
+            memory: Bytes(60_000),
+            frame: FRAME.into(),
+            rng: Rng::stream(1, stream::TEST, 0),
+        });
+        Self {
+            control,
+            waiting: port.queues.iter().map(|_| VecDeque::new()).collect(),
+            port,
+            now: Time::ZERO,
+            out: String::new(),
+        }
+    }
+
+    fn hear(&mut self, what: &str, say: &Say) {
+        let mut said = Vec::new();
+        for (port, frame) in say.frames() {
+            let signal = Signal::of(frame).expect("a signal");
+            said.push(format!("port {port}: {signal:?}"));
+        }
+        for (port, gate) in say.gates() {
+            let of = match gate.of {
+                GateOf::Queue(queue) => format!("queue {queue}"),
+                GateOf::Priority(priority) => format!("priority {priority}"),
+                GateOf::Flow(conn) => format!("flow {}", conn.0),
+            };
+            let open = gate.state == GateState::Open;
+            said.push(format!(
+                "port {port} {} {of}",
+                if open { "opens" } else { "closes" }
+            ));
+        }
+        if !said.is_empty() {
+            let _ = writeln!(
+                self.out,
+                "{}us {what}: {}",
+                self.now.0 / 1_000_000,
+                said.join(", ")
+            );
+        }
+    }
+
+    /// `count` packets of a flow come in.
+    pub(crate) fn come(&mut self, conn: u32, count: usize) {
+        for _ in 0..count {
+            let packet = Packet::new(HostId(1), ConnId(conn), Class::Plain, 0, FRAME);
+            let mut passage = Passage {
+                packet: &packet,
+                ingress: 0,
+                egress: 1,
+                queue: 0,
+                held: 0,
+                tag: None,
+            };
+            let place = self
+                .port
+                .queue_of(0, Class::Plain, 0, false)
+                .expect("a queue");
+            let own = u8::try_from(place).expect("few");
+            passage.queue = self.control.assign(self.now, &passage).unwrap_or(own);
+            let mut say = Say::default();
+            self.control.arrived(self.now, &passage, &mut say);
+            self.waiting[usize::from(passage.queue)].push_back(packet);
+            self.hear(&format!("{conn} comes to queue {}", passage.queue), &say);
+        }
+        self.control.check();
+    }
+
+    /// `count` packets leave a queue.
+    pub(crate) fn leave(&mut self, queue: u8, count: usize) {
+        for _ in 0..count {
+            let packet = self.waiting[usize::from(queue)]
+                .pop_front()
+                .expect("it waits");
+            let passage = Passage {
+                packet: &packet,
+                ingress: 0,
+                egress: 1,
+                queue,
+                held: 0,
+                tag: None,
+            };
+            let mut say = Say::default();
+            self.control.left(self.now, &passage, &mut say);
+            self.hear(&format!("{} leaves queue {queue}", packet.conn.0), &say);
+        }
+        self.control.check();
+    }
+
+    /// The neighbour at port 1 says something, which lasts so long.
+    pub(crate) fn say(&mut self, signal: Signal, lasting: Span) {
+        let mut say = Say::default();
+        self.control
+            .heard(self.now, 1, &signal.frame_for(lasting), &mut say);
+        self.hear(&format!("hears {signal:?}"), &say);
+        self.control.check();
+    }
+
+    /// Time passes.
+    pub(crate) fn wait(&mut self, until_us: u64) {
+        let until = Time(until_us * 1_000_000);
+        while self.control.deadline() <= until {
+            self.now = self.control.deadline();
+            let mut say = Say::default();
+            self.control.on_deadline(self.now, &mut say);
+            assert!(
+                self.control.deadline() > self.now,
+                "an instant without an end"
+            );
+            self.hear("waits", &say);
+        }
+        self.now = until;
+    }
+
+    /// What was said, a line each.
+    pub(crate) fn ladder(&self) -> Vec<&str> {
+        self.out.lines().collect()
+    }
+}
