@@ -7,13 +7,18 @@ use transports::Transport;
 testkit::conformance!(subjects());
 
 /// Forms besides the defaults: a transport and what its table in a scenario says.
-const FORMS: [(&str, &str); 6] = [
+const FORMS: [(&str, &str); 8] = [
     ("expresspass", "profile = \"ns2xpass\""),
     ("expresspass", "profile = \"b\""),
     ("expresspass", "profile = \"paper2017\""),
     ("dctcp", "profile = \"dctcp2010\""),
     ("dctcp", "profile = \"ns3\""),
     ("dctcp", "sack = false"),
+    (
+        "homa",
+        "profile = \"sigcomm18\"\nrecovery = true\nlinger = \"25s\"",
+    ),
+    ("homa", "priorities = 1"),
 ];
 
 fn subject(transport: &dyn Transport, table: &str) -> Subject {

@@ -7,6 +7,7 @@
 pub mod beside;
 pub mod dctcp;
 pub mod expresspass;
+pub mod homa;
 pub mod ideal_rate;
 
 pub use parts::{
@@ -23,6 +24,7 @@ pub fn registry() -> Registry {
         &expresspass::SSP,
         &dctcp::DCTCP,
         &ideal_rate::IDEAL_RATE,
+        &homa::HOMA,
     ]);
     flow_control::ALL
         .iter()

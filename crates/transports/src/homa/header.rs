@@ -1,0 +1,91 @@
+//! The seven kinds of packet, declared once for head, wire, ladders and documents.
+//!
+//! A direction of a connection is one stream of bytes, and every offset is one of the stream. Each message of
+//! it has a number; the next begins when the one before it is acknowledged.
+
+use model::Lifetime;
+use model::wire::declared::when;
+
+model::header! {
+    pub(super) static CODEC: "Homa" = 3;
+    answers |data: Data, grant: Grant| grant.from <= data.offset && data.offset < grant.upto;
+    /// A piece of a message. It tells all that a receiver has to know of the message, so that any of them may
+    /// come first.
+    Data = 1 "DATA" Unscheduled | Scheduled, opens {
+        offset: u64 = 0..44 "where it begins in the stream, in bytes";
+        length: u16 = 44..58 "payload in bytes";
+        left: u32 = 58..86 "bytes of the message from there on; 2^28 - 1 stands for that or more";
+        ordinal: u16 = 86..96 "which message of this direction, modulo 2^10";
+        lifetime: Lifetime = 96..98 "what the connection carries before it ends";
+        cut: bool = 98..99 "the message ends earlier than was said before";
+        answer: bool = 99..100 "the other end opened the connection";
+    }
+    carries |data| (data.offset, data.length);
+    must "length" |data| u32::from(data.length) <= data.left && (data.length > 0 || data.left == 0);
+    must "offset" |data| data.end() <= POSITION_MAX;
+    must "answer" |data| !data.answer || data.lifetime != Lifetime::OneMessage;
+    says |data, packet| {
+        let (from, until) = (data.offset, data.offset + u64::from(data.length));
+        let of = if data.left == LEFT_MAX { "more".to_owned() } else { data.end().to_string() };
+        format!(" {from}..{until} of {of}, priority {}{}", packet.priority(), when(data.cut, ", cut"))
+    };
+    /// More of a message may leave.
+    Grant = 2 "GRANT" Credit {
+        from: u64 = 0..44 "what was granted before, as a position in the stream";
+        upto: u64 = 44..88 "everything before this position is granted";
+        priority: u8 = 88..91 "that of the data, 0 the most urgent";
+    }
+    must "upto" |grant| grant.from < grant.upto;
+    says |grant, _| format!(" {}..{}, priority {}", grant.from, grant.upto, grant.priority);
+    /// This was granted and has not arrived.
+    Resend = 3 "RESEND" Control {
+        from: u64 = 0..44 "where the gap begins in the stream";
+        upto: u64 = 44..88 "where it ends; if this was not granted, a grant was lost, and this is it";
+        priority: u8 = 88..91 "that of the data, 0 the most urgent";
+    }
+    must "upto" |resend| resend.from < resend.upto;
+    says |resend, _| format!(" {}..{}", resend.from, resend.upto);
+    /// It is known and takes its time.
+    Busy = 4 "BUSY" Control { of_sender: bool = 99..100 "whoever has the data says so"; }
+    says |busy, _| format!(", says the {}", if busy.of_sender { "sender" } else { "receiver" });
+    /// It is not known here.
+    Unknown = 5 "RPC_UNKNOWN" Control {
+        ordinal: u16 = 86..96 "which message of its direction, modulo 2^10";
+        connection: bool = 98..99 "the connection is not known either";
+        of_sender: bool = 99..100 "whoever should have the data says so";
+    }
+    says |unknown, _| {
+        let whose = if unknown.of_sender { "sender" } else { "receiver" };
+        format!(" {}, says the {whose}", unknown.ordinal)
+    };
+    /// Has all of it arrived?
+    NeedAck = 6 "NEED_ACK" Control { ordinal: u16 = 86..96 "which message, modulo 2^10"; }
+    says |asks, _| format!(" {}", asks.ordinal);
+    /// So many have arrived whole.
+    Ack = 7 "ACK" Control { ordinal: u16 = 86..96 "messages of this direction, modulo 2^10"; }
+    says |ack, _| format!(" {}", ack.ordinal);
+}
+
+/// Positions in a stream have 44 bits.
+pub(super) const POSITION_MAX: u64 = (1 << 44) - 1;
+/// More bytes than this are left: the field has 28 bits.
+pub(super) const LEFT_MAX: u32 = (1 << 28) - 1;
+/// Numbers of messages are told modulo this.
+pub(super) const ORDINALS: u32 = 1 << 10;
+/// Largest payload: the field has 14 bits.
+pub(super) const PAYLOAD_MAX: u16 = (1 << 14) - 1;
+
+impl Data {
+    /// Where its message ends, as far as it can tell.
+    #[inline]
+    pub(super) const fn end(&self) -> u64 {
+        self.offset + self.left as u64
+    }
+}
+
+/// The part of a message's number that travels.
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "ten bits")]
+pub(super) const fn told(ordinal: u32) -> u16 {
+    (ordinal % ORDINALS) as u16
+}

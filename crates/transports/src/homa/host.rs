@@ -1,0 +1,714 @@
+//! Homa on one host: its connections, its line, its deadline.
+
+use super::conn::{Conn, NO_PLACE};
+use super::header::{Ack, Busy, Data, Grant, Kind, NeedAck, PAYLOAD_MAX, Resend, Unknown, told};
+use super::params::{Law, Params};
+use super::ranks::Ranks;
+use super::receiver::{Receiver, Verdict};
+use super::sender::Sender;
+use super::settings::Settings;
+use model::{
+    Class, ConnId, ConnMap, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
+    StuckFlow, Totals, Transmit,
+};
+use parts::packet_queue::PacketQueue;
+use parts::slab::Slab;
+use parts::timers::{Alarm, Timers};
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BinaryHeap, VecDeque};
+use units::Time;
+
+/// Control packets and grants that wait for the line; what comes on top is lost, as it might be anywhere. [ours]
+const CONTROL_MAX: usize = 16_384;
+/// Connections of one peer, and of all peers, that a host keeps state for: a liar can open many. [ours]
+const OF_PEER_MAX: u32 = 1 << 16;
+const CONNS_MAX: usize = 1 << 20;
+/// The priority of control packets and grants.
+pub(super) const URGENT: u8 = 0;
+/// Connections that one [`Endpoint::check`] looks at, for it runs after every step. [ours]
+const CHECKED_PER_CALL: usize = 32;
+
+model::counters! {
+    /// What Homa counts besides.
+    pub(super) struct Counts {
+        /// RESEND sent: gaps that a receiver asked for.
+        resends: packets,
+        /// NEED_ACK sent.
+        need_acks: packets,
+        /// BUSY sent.
+        busy: packets,
+        /// ACK sent.
+        acks: packets,
+        /// Messages that began again, because their receiver did not know them.
+        restarts: times,
+        /// Grants to the oldest message, out of its turn.
+        oldest_grants: packets,
+        /// Control packets lost before they left, because too many waited at their host.
+        line_lost: packets,
+    }
+}
+
+/// A message that the line may choose: bytes left, then age.
+type Choice = Reverse<(u64, u32, u32)>;
+
+/// A connection that is done, remembered for late copies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Done {
+    pub(super) until: Time,
+    pub(super) conn: ConnId,
+    pub(super) number: u32,
+}
+
+/// Homa on one host.
+pub(super) struct Host {
+    me: HostId,
+    pub(super) settings: Settings,
+    pub(super) conns: Slab<Conn>,
+    pub(super) conn_of: ConnMap,
+    /// Connections so far.
+    opened: u32,
+    /// Packets without data that wait for the line.
+    control: PacketQueue,
+    /// Messages of which a packet may leave, the shortest first.
+    choices: BinaryHeap<Choice>,
+    pub(super) ranks: Ranks,
+    /// Bytes that were granted to all messages, or left unasked, and have not arrived.
+    pub(super) incoming: u64,
+    /// A message could be granted more if there were room.
+    pub(super) needy: bool,
+    /// Incoming messages by age, and those that are over or granted.
+    pub(super) oldest: VecDeque<(u32, u32)>,
+    /// When the oldest gets its next share.
+    pub(super) fifo_at: Time,
+    pub(super) done: VecDeque<Done>,
+    pub(super) done_of: ConnMap,
+    pub(super) timers: Timers,
+    pub(super) totals: Totals,
+    pub(super) counts: Counts,
+}
+
+impl Host {
+    pub(super) fn new(params: &Params, config: &EndpointConfig) -> Self {
+        let settings = Settings::new(params, config);
+        debug_assert!(settings.payload_max <= PAYLOAD_MAX);
+        let fifo_at = settings
+            .fifo_every
+            .map_or(Time::NEVER, |every| Time::ZERO.after(every));
+        Self {
+            me: config.host,
+            settings,
+            conns: Slab::default(),
+            conn_of: ConnMap::default(),
+            opened: 0,
+            control: PacketQueue::default(),
+            choices: BinaryHeap::new(),
+            ranks: Ranks::default(),
+            incoming: 0,
+            needy: false,
+            oldest: VecDeque::new(),
+            fifo_at,
+            done: VecDeque::new(),
+            done_of: ConnMap::default(),
+            timers: Timers::default(),
+            totals: Totals::default(),
+            counts: Counts::default(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn say(&mut self, packet: Packet) {
+        if self.control.len() < CONTROL_MAX {
+            self.control.push(packet);
+        } else if packet.class() == Class::Credit {
+            self.totals.credits_dropped += 1;
+        } else {
+            self.counts.line_lost += 1;
+        }
+    }
+
+    /// Says something about a connection that may be unknown here.
+    fn say_to(
+        &mut self,
+        cx: &Cx<'_>,
+        conn: ConnId,
+        make: impl FnOnce(HostId, ConnId, u16) -> Packet,
+    ) {
+        match cx.peers.peer(self.me, conn) {
+            Some(peer) => self.say(make(peer, conn, self.settings.small())),
+            None => self.totals.nonsense += 1,
+        }
+    }
+
+    fn ack(&mut self, cx: &Cx<'_>, conn: ConnId, ordinal: u32) {
+        self.counts.acks += 1;
+        let ordinal = told(ordinal);
+        self.say_to(cx, conn, |to, conn, size| {
+            Ack { ordinal }.packet(to, conn, size)
+        });
+    }
+
+    fn add(&mut self, id: ConnId, peer: HostId, opener: bool, lifetime: Lifetime) -> u32 {
+        let order = self.opened;
+        self.opened = order.wrapping_add(1);
+        let slot = self.conns.insert(Conn {
+            id,
+            peer,
+            place: NO_PLACE,
+            order,
+            lifetime,
+            opener,
+            tx: Sender::default(),
+            rx: Receiver::default(),
+            alarm: Alarm::OFF,
+        });
+        self.conn_of.insert(id, slot);
+        slot
+    }
+
+    /// A lasting connection of which nothing has come yet, and on which this end sends first.
+    fn before_the_opener(&mut self, cx: &Cx<'_>, id: ConnId) -> Option<u32> {
+        let fits = self.done_of.get(id).is_none() && self.conns.len() < CONNS_MAX;
+        let peer = cx.peers.peer(self.me, id).filter(|_| fits)?;
+        Some(self.add(id, peer, false, Lifetime::Persistent))
+    }
+
+    /// Forgets a connection, at once or when no copy of it can come any more.
+    fn remove(&mut self, cx: &mut Cx<'_>, slot: u32, may_linger: bool) {
+        self.leave_ranks(slot);
+        let conn = self.conns.remove(slot);
+        self.conn_of.remove(conn.id);
+        if conn.place != NO_PLACE {
+            self.ranks.close(conn.place);
+        }
+        let conn_id = conn.id;
+        if may_linger && conn.rx.ordinal > 0 && self.settings.linger > units::Span::ZERO {
+            let number = conn.order & (u32::MAX >> 1);
+            let until = cx.now.after(self.settings.linger);
+            self.done_of.insert(conn_id, number);
+            self.done.push_back(Done {
+                until,
+                conn: conn_id,
+                number,
+            });
+        } else {
+            cx.events.push(Event::Forgotten { conn: conn_id });
+        }
+        if self.conns.is_empty() {
+            // What is left belongs to the dead.
+            (self.timers, self.oldest) = (Timers::default(), VecDeque::new());
+            (self.choices, self.conn_of) = (BinaryHeap::new(), ConnMap::default());
+        }
+    }
+
+    /// The connection is lost: its own messages will not be delivered.
+    pub(super) fn give_up(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        let conn = &self.conns[slot];
+        if conn.opener || !conn.tx.is_idle() {
+            cx.events.push(Event::Refused { conn: conn.id });
+        }
+        let wanted = conn.rx.rank.is_some() || conn.rx.pledged > 0;
+        self.remove(cx, slot, false);
+        if wanted {
+            self.grant_all(cx.now);
+        }
+    }
+
+    /// The message under way wants nothing any more.
+    fn leave_ranks(&mut self, slot: u32) {
+        let rx = &mut self.conns[slot].rx;
+        self.incoming -= std::mem::take(&mut rx.pledged);
+        let rank = rx.rank.take();
+        self.ranks.change(rank, None);
+    }
+
+    /// Something changed: lets the line choose the message, and sets its alarm.
+    #[inline]
+    pub(super) fn settle(&mut self, slot: u32) {
+        let conn = &mut self.conns[slot];
+        if !conn.tx.queued && conn.tx.is_ready() {
+            conn.tx.queued = true;
+            let choice = (conn.tx.left(), conn.order, slot);
+            self.choices.push(Reverse(choice));
+        }
+        self.arm(slot);
+    }
+
+    #[inline]
+    pub(super) fn arm(&mut self, slot: u32) {
+        let conn = &mut self.conns[slot];
+        let due = conn.due(&self.settings);
+        self.timers.set(&mut conn.alarm, slot, due);
+    }
+}
+
+/// One kind of packet each.
+impl Host {
+    #[inline]
+    fn on_data(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let (id, data) = (packet.conn, Data::read(packet));
+        if u32::from(data.length) > data.left {
+            self.totals.nonsense += 1;
+            return;
+        }
+        let known = self.conn_of.get(id);
+        let Some(slot) = known.or_else(|| self.on_stranger(cx, id, &data)) else {
+            return;
+        };
+        let conn = &mut self.conns[slot];
+        let fits = conn.lifetime == data.lifetime
+            && conn.opener == data.answer
+            && (conn.lifetime != Lifetime::Exchange || data.ordinal == 0);
+        if !fits || (conn.place == NO_PLACE && !self.find_place(slot)) {
+            self.totals.nonsense += 1;
+            return;
+        }
+        let conn = &mut self.conns[slot];
+        match conn.rx.on_data(cx, id, &data) {
+            Verdict::New => {}
+            Verdict::First => {
+                let rx = &mut conn.rx;
+                rx.granted = rx.end.min(rx.base + self.settings.unscheduled);
+                if !rx.is_granted() && self.settings.fifo_every.is_some() {
+                    self.oldest.push_back((conn.order, slot));
+                }
+            }
+            Verdict::Old => {
+                self.totals.duplicates += 1;
+                return self.arm(slot);
+            }
+            Verdict::Past => {
+                self.totals.duplicates += 1;
+                let complete = conn.rx.ordinal;
+                return self.ack(cx, id, complete);
+            }
+            Verdict::Nonsense => {
+                self.totals.nonsense += 1;
+                return;
+            }
+        }
+        // An answer says that the question has arrived.
+        let conn = &mut self.conns[slot];
+        if conn.lifetime == Lifetime::Exchange && conn.opener && conn.tx.may_be_done(told(1)) {
+            self.on_done(cx, slot);
+        }
+        if self.conns[slot].rx.is_complete() {
+            return self.on_complete(cx, slot);
+        }
+        self.on_progress(cx.now, slot);
+        self.arm(slot);
+    }
+
+    /// The peer's place, where nothing had come of it on this connection.
+    #[cold]
+    fn find_place(&mut self, slot: u32) -> bool {
+        let place = self.ranks.open(self.conns[slot].peer, OF_PEER_MAX);
+        self.conns[slot].place = place.unwrap_or(NO_PLACE);
+        place.is_some()
+    }
+
+    /// Data of a connection that is not known here.
+    fn on_stranger(&mut self, cx: &Cx<'_>, id: ConnId, data: &Data) -> Option<u32> {
+        if self.done_of.get(id).is_some() {
+            self.totals.duplicates += 1;
+            self.ack(cx, id, 1);
+            return None;
+        }
+        if data.answer || data.ordinal != 0 {
+            self.say_unknown(cx, id, data.ordinal, true);
+            return None;
+        }
+        let Some(peer) = cx.peers.peer(self.me, id) else {
+            self.totals.nonsense += 1;
+            return None;
+        };
+        if self.conns.len() == CONNS_MAX {
+            return None;
+        }
+        let place = self.ranks.open(peer, OF_PEER_MAX)?;
+        let slot = self.add(id, peer, false, data.lifetime);
+        self.conns[slot].place = place;
+        Some(slot)
+    }
+
+    fn say_unknown(&mut self, cx: &Cx<'_>, id: ConnId, ordinal: u16, connection: bool) {
+        let unknown = Unknown {
+            ordinal,
+            connection,
+            of_sender: false,
+        };
+        self.say_to(cx, id, |to, conn, size| unknown.packet(to, conn, size));
+    }
+
+    /// All of a message is here.
+    fn on_complete(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        let wanted = self.conns[slot].rx.rank.is_some();
+        self.leave_ranks(slot);
+        let conn = &mut self.conns[slot];
+        let id = conn.id;
+        conn.rx.finish(cx, id);
+        let (complete, over) = (conn.rx.ordinal, conn.is_over());
+        if self.settings.recovery || !conn.one_shot() {
+            self.ack(cx, id, complete);
+        }
+        if over {
+            self.remove(cx, slot, true);
+        } else {
+            self.arm(slot);
+        }
+        if wanted || self.needy {
+            self.grant_all(cx.now);
+        }
+    }
+
+    /// The receiver has all of our message.
+    fn on_done(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        let conn = &mut self.conns[slot];
+        let (conn_id, ordinal) = (conn.id, conn.tx.ordinal);
+        conn.tx.finish(cx.now, &self.settings);
+        cx.events.push(Event::Sent {
+            conn: conn_id,
+            ordinal,
+        });
+    }
+
+    #[inline]
+    fn on_grant(&mut self, cx: &Cx<'_>, id: ConnId, grant: Grant) {
+        self.totals.credits_received += 1;
+        let Some(slot) = self.conn_of.get(id) else {
+            self.totals.credits_wasted += 1;
+            return;
+        };
+        let conn = &mut self.conns[slot];
+        if !conn.tx.on_grant(cx.now, grant, &self.settings) {
+            self.totals.credits_wasted += 1;
+        }
+        self.settle(slot);
+    }
+
+    fn on_resend(&mut self, cx: &Cx<'_>, id: ConnId, resend: Resend) {
+        let Some(slot) = self.conn_of.get(id) else {
+            let unknown = Unknown {
+                ordinal: 0,
+                connection: true,
+                of_sender: true,
+            };
+            return self.say_to(cx, id, |to, conn, size| unknown.packet(to, conn, size));
+        };
+        let conn = &mut self.conns[slot];
+        if conn.tx.is_idle() {
+            return;
+        }
+        if conn.tx.on_resend(cx.now, resend, &self.settings) {
+            self.totals.timeouts += 1;
+        } else {
+            let busy = Busy { of_sender: true };
+            self.counts.busy += 1;
+            let packet = busy.packet(conn.peer, id, self.settings.small());
+            self.say(packet);
+        }
+        self.settle(slot);
+    }
+
+    fn on_busy(&mut self, cx: &Cx<'_>, id: ConnId, busy: Busy) {
+        let Some(slot) = self.conn_of.get(id) else {
+            return;
+        };
+        let conn = &mut self.conns[slot];
+        if busy.of_sender {
+            conn.rx.heard = cx.now;
+        } else {
+            conn.tx.on_busy(cx.now);
+        }
+        self.arm(slot);
+    }
+
+    fn on_unknown(&mut self, cx: &mut Cx<'_>, id: ConnId, unknown: Unknown) {
+        let Some(slot) = self.conn_of.get(id) else {
+            return;
+        };
+        let conn = &mut self.conns[slot];
+        if unknown.of_sender {
+            if conn.rx.active {
+                self.give_up(cx, slot);
+            }
+            return;
+        }
+        if conn.tx.is_idle() || unknown.ordinal != told(conn.tx.ordinal) {
+            return;
+        }
+        if unknown.connection && (conn.tx.ordinal > 0 || !conn.opener) {
+            return self.give_up(cx, slot);
+        }
+        let restarts = u64::from(conn.tx.restart(cx.now, &self.settings));
+        self.totals.timeouts += restarts;
+        self.counts.restarts += restarts;
+        self.settle(slot);
+    }
+
+    fn on_need_ack(&mut self, cx: &Cx<'_>, id: ConnId, ordinal: u16) {
+        let Some(slot) = self.conn_of.get(id) else {
+            if self.done_of.get(id).is_some() {
+                return self.ack(cx, id, 1);
+            }
+            return self.say_unknown(cx, id, ordinal, true);
+        };
+        let conn = &self.conns[slot];
+        let (complete, under_way) = (conn.rx.ordinal, conn.rx.active);
+        if ordinal != told(complete) {
+            return self.ack(cx, id, complete);
+        }
+        if !under_way {
+            return self.say_unknown(cx, id, ordinal, false);
+        }
+        let busy = Busy { of_sender: false };
+        self.counts.busy += 1;
+        self.say_to(cx, id, |to, conn, size| busy.packet(to, conn, size));
+    }
+
+    fn on_ack(&mut self, cx: &mut Cx<'_>, id: ConnId, ack: Ack) {
+        let Some(slot) = self.conn_of.get(id) else {
+            // After the end late ones are normal.
+            return;
+        };
+        if !self.conns[slot].tx.may_be_done(ack.ordinal) {
+            return;
+        }
+        self.on_done(cx, slot);
+        if self.conns[slot].is_over() {
+            self.remove(cx, slot, true);
+        } else {
+            self.settle(slot);
+        }
+    }
+}
+
+/// The line is idle.
+impl Host {
+    /// The message whose packet leaves next: the first of [`Host::choices`] then.
+    #[inline]
+    fn choose(&mut self) -> Option<u32> {
+        // DEVIATES(homa linux): the oldest message gets no share of a sender's line, only of a receiver's grants.
+        while let Some(mut top) = self.choices.peek_mut() {
+            let (left, order, slot) = top.0;
+            let conn = self.conns.get_mut(slot);
+            // Its place may be another's by now.
+            let Some(conn) = conn.filter(|conn| conn.order == order && conn.tx.queued) else {
+                PeekMut::pop(top);
+                continue;
+            };
+            if !conn.tx.is_ready() {
+                conn.tx.queued = false;
+                PeekMut::pop(top);
+            } else if conn.tx.left() == left {
+                return Some(slot);
+            } else {
+                top.0.0 = conn.tx.left();
+            }
+        }
+        None
+    }
+
+    /// Puts the next packet of a message on the line.
+    #[inline]
+    fn transmit(&mut self, cx: &mut Cx<'_>, slot: u32, out: &mut Packet) {
+        let conn = &mut self.conns[slot];
+        let piece = conn.tx.take(cx.now, &self.settings);
+        let data = conn.tx.data(piece, conn.lifetime, !conn.opener);
+        *out = data.packet(conn.peer, conn.id, self.settings.encap.wire(piece.length));
+        out.set_priority(piece.priority);
+        if !piece.unasked {
+            out.set_class(Class::Scheduled);
+        }
+        self.totals.data_sent += 1;
+        self.totals.retransmitted += u64::from(piece.again);
+    }
+
+    /// A packet of the message has left. Nobody acknowledges it where nothing is recovered: it is done then.
+    #[inline]
+    fn has_transmitted(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        let conn = &self.conns[slot];
+        let in_vain = !self.settings.recovery && conn.one_shot() && conn.tx.has_left();
+        if in_vain {
+            self.on_done(cx, slot);
+            if self.conns[slot].is_over() {
+                return self.remove(cx, slot, true);
+            }
+        }
+        self.arm(slot);
+    }
+
+    /// Something is paused: looks at every message.
+    #[cold]
+    fn poll_gated(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        if cx.gates.may_say(URGENT) && self.control.pop(out) {
+            return Transmit::More;
+        }
+        let open = |conn: &&Conn| {
+            conn.tx.is_ready() && cx.gates.may_send(conn.id, conn.tx.priority(&self.settings))
+        };
+        let ready = self.conns.iter().filter(open);
+        let Some(best) = ready.min_by_key(|conn| (conn.tx.left(), conn.order)) else {
+            return Transmit::Nothing;
+        };
+        let slot = self.conn_of.get(best.id).expect("it is there");
+        self.transmit(cx, slot, out);
+        self.has_transmitted(cx, slot);
+        Transmit::More
+    }
+}
+
+impl Endpoint for Host {
+    fn connect(&mut self, cx: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime) {
+        if self.conn_of.get(conn).is_some() {
+            // It is open already.
+            return;
+        }
+        if self.conns.len() == CONNS_MAX {
+            cx.events.push(Event::Refused { conn });
+            return;
+        }
+        self.add(conn, peer, true, lifetime);
+    }
+
+    fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
+        let known = self.conn_of.get(conn);
+        let Some(slot) = known.or_else(|| self.before_the_opener(cx, conn)) else {
+            cx.events.push(Event::Refused { conn });
+            return;
+        };
+        let found = &mut self.conns[slot];
+        // One message from the opener, or from either end, is all that such a connection carries.
+        let may = match found.lifetime {
+            Lifetime::OneMessage => found.opener && !found.tx.is_used(),
+            Lifetime::Exchange => !found.tx.is_used(),
+            Lifetime::Persistent => true,
+        };
+        if !may || !found.tx.push(cx.now, length, &self.settings) {
+            cx.events.push(Event::Refused { conn });
+        }
+        self.settle(slot);
+    }
+
+    fn cancel(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        let Some(slot) = self.conn_of.get(conn) else {
+            return;
+        };
+        let found = &mut self.conns[slot];
+        if !found.tx.cancel() && found.one_shot() && found.opener {
+            return self.remove(cx, slot, false);
+        }
+        self.settle(slot);
+    }
+
+    fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        if let Some(slot) = self.conn_of.get(conn) {
+            self.remove(cx, slot, false);
+            self.grant_all(cx.now);
+        } else if self.done_of.remove(conn).is_some() {
+            cx.events.push(Event::Forgotten { conn });
+        }
+    }
+
+    #[inline]
+    fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let id = packet.conn;
+        match Kind::of(packet) {
+            Some(Kind::Data) => self.on_data(cx, packet),
+            Some(Kind::Grant) => self.on_grant(cx, id, Grant::read(packet)),
+            Some(Kind::Resend) => self.on_resend(cx, id, Resend::read(packet)),
+            Some(Kind::Busy) => self.on_busy(cx, id, Busy::read(packet)),
+            Some(Kind::Unknown) => self.on_unknown(cx, id, Unknown::read(packet)),
+            Some(Kind::NeedAck) => self.on_need_ack(cx, id, NeedAck::read(packet).ordinal),
+            Some(Kind::Ack) => self.on_ack(cx, id, Ack::read(packet)),
+            None => self.totals.nonsense += 1,
+        }
+    }
+
+    fn on_deadline(&mut self, cx: &mut Cx<'_>) {
+        self.forget_done(cx);
+        while let Some(slot) = self.timers.due(cx.now) {
+            let Some(conn) = self.conns.get_mut(slot) else {
+                self.timers.gone();
+                continue;
+            };
+            if self.timers.admit(&mut conn.alarm, cx.now) {
+                self.timers.rung(&mut conn.alarm, Time::NEVER);
+                self.ring(cx, slot);
+            }
+        }
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        if cx.gates.any_closed() {
+            return self.poll_gated(cx, out);
+        }
+        if self.control.pop(out) {
+            return Transmit::More;
+        }
+        let Some(slot) = self.choose() else {
+            return Transmit::Nothing;
+        };
+        self.transmit(cx, slot, out);
+        let tx = &mut self.conns[slot].tx;
+        if tx.is_ready() {
+            // Still the shortest: it has less left than before.
+            if let Some(mut top) = self.choices.peek_mut() {
+                top.0.0 = tx.left();
+            }
+        } else {
+            tx.queued = false;
+            self.choices.pop();
+        }
+        self.has_transmitted(cx, slot);
+        Transmit::More
+    }
+
+    #[inline]
+    fn deadline(&self) -> Time {
+        let done = self.done.front().map_or(Time::NEVER, |done| done.until);
+        self.timers.next().min(done)
+    }
+
+    fn check(&self) {
+        assert!(self.control.len() <= CONTROL_MAX && self.conns.len() <= CONNS_MAX);
+        assert_eq!(self.conns.len(), self.conn_of.len());
+        assert!(self.settings.law == Law::Window || !self.needy);
+        self.ranks.check();
+        let turn = self.totals.data_sent + self.totals.credits_sent;
+        for conn in self.conns.sample(turn, CHECKED_PER_CALL) {
+            conn.tx.check();
+            conn.rx.check();
+            conn.alarm.check();
+            assert!(conn.rx.pledged <= self.incoming);
+            assert!(conn.place != NO_PLACE || !conn.rx.active);
+            assert!(
+                conn.tx.queued || !conn.tx.is_ready(),
+                "the line overlooks {:?}",
+                conn.id
+            );
+        }
+    }
+
+    fn stuck(&self, report: &mut dyn FnMut(StuckFlow)) {
+        for conn in self.conns.iter() {
+            let roles = [conn.tx.stuck(), conn.rx.stuck(self.settings.recovery)];
+            for (state, waits_for) in roles.into_iter().flatten() {
+                report(StuckFlow {
+                    conn: conn.id,
+                    state,
+                    waits_for,
+                });
+            }
+        }
+    }
+
+    fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    fn counters(&self, report: &mut Count<'_>) {
+        self.counts.report(report);
+    }
+}

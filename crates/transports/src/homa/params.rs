@@ -1,0 +1,245 @@
+//! What can be set, its defaults and where they come from.
+
+use parts::forms::{Count, Flag, Form as _, Number, Or, Own, Size, SizeOf, Time, Words};
+use parts::keys::{self, Profiles, error};
+use parts::{ParamError, Parameter};
+use toml::{Table, Value};
+use units::{Bytes, Span};
+
+/// How a receiver grants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Law {
+    /// A packet per grant and packet time, until as much is on the way as may leave unasked; to one message
+    /// of each peer. [homa artefact, `HomaTransport::ReceiveScheduler`]
+    Packet,
+    /// All that fits into a window that shrinks with the number of messages. [homa linux, `homa_grant.c`]
+    Window,
+}
+
+/// By which size the cut-offs choose the priority of what leaves unasked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutoffBy {
+    /// Bytes of the message that are left, those of the packet included.
+    /// [homa artefact, `STATIC_CBF_GRADUATED`]
+    Remaining,
+    /// Bytes of the message. [homa linux]
+    Length,
+}
+
+/// Cut-offs, at most: one less than priorities.
+pub(super) const CUTOFFS_MAX: usize = 7;
+
+/// Largest sizes of each priority of what leaves unasked, but the last of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cutoffs {
+    sizes: [u64; CUTOFFS_MAX],
+    count: usize,
+}
+
+impl Cutoffs {
+    /// Those of [`CUTOFFS_MAX`] sizes or fewer; none where they do not ascend.
+    pub fn new(list: &[u64]) -> Option<Self> {
+        let mut sizes = [0; CUTOFFS_MAX];
+        sizes.get_mut(..list.len())?.copy_from_slice(list);
+        let ascend = list.windows(2).all(|pair| pair[0] < pair[1]);
+        let count = list.len();
+        ascend.then_some(Self { sizes, count })
+    }
+
+    /// The sizes.
+    pub fn list(&self) -> &[u64] {
+        &self.sizes[..self.count]
+    }
+}
+
+/// [homa linux, `homa_incoming.c`: 200, 2800 and 15000 between levels 7, 6, 5 and 4]
+const LINUX_CUTOFFS: Cutoffs = Cutoffs {
+    sizes: [200, 2_800, 15_000, 0, 0, 0, 0],
+    count: 3,
+};
+
+parts::params! {
+    /// Everything that can be set in `[transport.homa]`.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Params {
+        /// Name of the profile that the absent keys come from.
+        profile: &'static str = "linux";
+    }
+    static KEYS {
+        /// strict priorities in use: 1, 2, 4 or 8; with fewer than 8 short messages wait behind longer ones
+        priorities: u8 = 8, PRIORITIES, "[homa s3.4], [homa linux]: 8";
+        /// how many of them what leaves unasked has for itself, or "auto": by its share of all bytes, at least
+        /// one for each kind
+        unscheduled_priorities: Option<u8> = Some(4), Or(AUTO, "a number", Count(1, 8)),
+            "[homa linux]: 4; [homa s3.4]: by share; homa artefact: 7, 5, 4, 1, 1 for W1 to W5";
+        /// sizes between the priorities of what leaves unasked, ascending, or "auto": as many bytes in each
+        cutoffs: Option<Cutoffs> = Some(LINUX_CUTOFFS), CUTOFFS,
+            "[homa linux]: 200, 2800, 15000 B; [homa s3.4, artefact WorkloadEstimator]: auto";
+        /// what is compared with them: bytes of the message that "remaining" are, or its "length"
+        cutoff_by: CutoffBy = CutoffBy::Length, Words(&CUTOFF_BY),
+            "[homa linux]: length; homa artefact, unschedPrioResolutionMode: remaining";
+        /// payload of a message that leaves unasked, or "auto": what the host's line carries in a round trip
+        unscheduled: Option<u64> = Some(40_000), Or(AUTO, "a size", Size(1, SIZE_MAX)),
+            "[homa linux], unsched_bytes: 40000; homa artefact, rttBytes: 10000 on the wire";
+        /// how receivers grant: "packet" (one per packet time, to one message of each peer) or "window"
+        grant: Law = Law::Window, Words(&LAWS), "[homa linux, homa_grant.c]; homa artefact: packet";
+        /// messages that are granted at once, or "auto": as many as there are priorities for granted data
+        overcommitment: Option<u8> = Some(8), Or(AUTO, "a number", Count(1, 8)),
+            "[homa linux], max_overcommit: 8; [homa s3.5]: as many as priorities";
+        /// granted, or unasked, and not arrived: what a receiver allows all messages together, in bytes of
+        /// payload; with grant = "window"
+        max_incoming: Bytes = Bytes(400_000), SizeOf(Size(1, SIZE_MAX)), "[homa linux], max_incoming";
+        /// wire bytes before the end of a message that are granted at the priority of a message as short; 0
+        /// for none
+        boost_tail: u64 = 0, Size(0, SIZE_MAX),
+            "[homa linux]: none; homa artefact, boostTailBytesPrio: 10000";
+        /// part of the line that is granted to the oldest message, whatever its length; with grant = "window"
+        fifo_share: f64 = 0.05, Number(0.0, 0.5), "[homa linux], fifo_fraction: 5 %";
+        /// bytes of one such grant
+        fifo_increment: u64 = 50_000, Size(1, SIZE_MAX), "[homa linux], fifo_grant_increment: 50000";
+        /// what is lost is asked for again, and messages are acknowledged; without it a loss leaves a message
+        /// unfinished for ever
+        recovery: bool = true, Flag, "[homa s3.7], [homa linux]; homa artefact: none";
+        /// silence after which the first RESEND or NEED_ACK leaves; the next waits are twice as long each, up
+        /// to 16 times
+        resend_after: Span = Span::ms(5), Time(SPAN_MIN, SPAN_MAX), "[homa linux], resend_ticks: 5 of 1 ms";
+        /// silence after which an end gives up
+        timeout: Span = Span::ms(10_000), Time(SPAN_MIN, SPAN_MAX),
+            "ours: a pause of the line is silence, too; [homa linux], timeout_ticks: 100 ms";
+        /// how long a receiver remembers a message that is done, to know late copies of it
+        linger: Span = Span::ms(25_000), Time(Span::ZERO, SPAN_MAX), "ours: longer than its sender asks";
+    }
+}
+
+const AUTO: &str = "auto";
+/// No message is longer. [ours]
+const SIZE_MAX: u64 = 1 << 40;
+const SPAN_MIN: Span = Span::us(1);
+const SPAN_MAX: Span = Span::ms(3_600_000);
+const LAWS: [(&str, Law); 2] = [("packet", Law::Packet), ("window", Law::Window)];
+const CUTOFF_BY: [(&str, CutoffBy); 2] = [
+    ("remaining", CutoffBy::Remaining),
+    ("length", CutoffBy::Length),
+];
+const PRIORITIES: Own<u8> = Own(
+    "1, 2, 4 or 8",
+    |value| {
+        let number = value.as_integer().and_then(|n| u8::try_from(n).ok());
+        let known = number.filter(|n| n.is_power_of_two() && *n <= 8);
+        known.ok_or_else(|| format!("{value} is no number of priorities; write 1, 2, 4 or 8"))
+    },
+    |&n| Value::from(i64::from(n)),
+);
+const CUTOFFS: Own<Option<Cutoffs>> = Own(
+    "\"auto\", or up to 7 ascending sizes like [\"200B\", \"2800B\"]",
+    read_cutoffs,
+    |cutoffs| match cutoffs {
+        None => Value::from(AUTO),
+        Some(cutoffs) => Value::Array(
+            cutoffs
+                .list()
+                .iter()
+                .map(|size| ONE_SIZE.write(size))
+                .collect(),
+        ),
+    },
+);
+const ONE_SIZE: Size = Size(0, SIZE_MAX);
+
+fn read_cutoffs(value: &Value) -> Result<Option<Cutoffs>, String> {
+    if value.as_str() == Some(AUTO) {
+        return Ok(None);
+    }
+    let list = value
+        .as_array()
+        .ok_or_else(|| format!("{value} is no list; write [\"200B\", \"2800B\"], or \"auto\""))?;
+    let sizes: Vec<u64> = list
+        .iter()
+        .map(|size| ONE_SIZE.read(size))
+        .collect::<Result<_, _>>()?;
+    let known = Cutoffs::new(&sizes).map(Some);
+    known.ok_or_else(|| {
+        format!("write at most {CUTOFFS_MAX} sizes, each larger than the one before")
+    })
+}
+
+impl Params {
+    /// The published simulator's. [homa artefact, `homaTransportConfig.ini`]
+    pub const SIGCOMM18: Self = Self {
+        profile: "sigcomm18",
+        unscheduled_priorities: None,
+        cutoffs: None,
+        cutoff_by: CutoffBy::Remaining,
+        unscheduled: None,
+        grant: Law::Packet,
+        overcommitment: None,
+        boost_tail: 10_000,
+        fifo_share: 0.0,
+        recovery: false,
+        linger: Span::ms(1),
+        ..Self::DEFAULT
+    };
+
+    /// Reads `[transport.homa]`.
+    ///
+    /// # Errors
+    /// The key that is wrong and what to write instead.
+    pub fn read(table: &Table) -> Result<Self, ParamError> {
+        let (_, mut params) = keys::profile(table, PROFILES)?;
+        keys::apply(KEYS, table, &mut params)?;
+        // Fewer priorities than a profile has cut-offs for are shared by new ones.
+        if params.priorities < 8 && !table.contains_key("unscheduled_priorities") {
+            params.unscheduled_priorities = params.unscheduled_priorities.map(|n| {
+                let most = params.priorities.div_ceil(2);
+                n.min(most)
+            });
+        }
+        params.consistent(table)?;
+        Ok(params)
+    }
+
+    /// What no single key can tell.
+    fn consistent(&mut self, table: &Table) -> Result<(), ParamError> {
+        if let Some(levels) = self.unscheduled_priorities
+            && levels > self.priorities
+        {
+            let message = format!("is more than all {} priorities", self.priorities);
+            return Err(error("unscheduled_priorities", message));
+        }
+        if let (Some(cutoffs), Some(levels)) = (self.cutoffs, self.unscheduled_priorities) {
+            let most = usize::from(levels) - 1;
+            if cutoffs.list().len() > most && table.contains_key("cutoffs") {
+                let message = format!("{levels} priorities have {most} cut-offs between them");
+                return Err(error("cutoffs", message));
+            }
+            let fewer = &cutoffs.list()[..cutoffs.list().len().min(most)];
+            self.cutoffs = Cutoffs::new(fewer);
+        }
+        if self.recovery && self.linger < self.timeout.times(2) {
+            let message = format!(
+                "is less than twice the timeout: a sender may ask longer than its receiver remembers; set it \
+                 to \"{}\" or more",
+                self.timeout.times(2)
+            );
+            return Err(error("linger", message));
+        }
+        Ok(())
+    }
+
+    /// Every key with its final value.
+    pub fn resolved(&self) -> Table {
+        keys::write(KEYS, self.profile, self)
+    }
+}
+
+/// The profiles: the module of the Linux kernel, and the simulator behind the paper's figures. [homa linux:
+/// `HomaModule` of 2026-07; homa artefact: `HomaSimulation`]
+const PROFILES: &Profiles<Params> = &[
+    ("linux", || Params::DEFAULT),
+    ("sigcomm18", || Params::SIGCOMM18),
+];
+
+/// Every key, as the documentation shows it.
+pub(super) fn parameters() -> Vec<Parameter> {
+    keys::document(PROFILES, KEYS, &Params::DEFAULT)
+}

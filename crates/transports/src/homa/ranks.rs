@@ -1,0 +1,181 @@
+//! Which incoming messages are granted: the one with the least to go of each peer, and of those the shortest.
+
+use model::{ConnId, ConnMap, HostId};
+use parts::slab::Slab;
+
+/// Messages that are granted at once, at most. [homa linux, max_overcommit]
+pub(super) const ACTIVE_MAX: usize = 8;
+
+/// A message's place among those that want grants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rank {
+    /// Bytes to go.
+    pub(super) left: u64,
+    /// Which came first, of two with as many.
+    pub(super) order: u32,
+    /// Its connection's place.
+    pub(super) slot: u32,
+    /// Its peer's place.
+    pub(super) peer: u32,
+}
+
+/// A host that sends to this one.
+#[derive(Debug)]
+struct Peer {
+    host: HostId,
+    /// Its messages that want grants, by rank.
+    ranked: Vec<Rank>,
+    /// Its incoming connections.
+    conns: u32,
+}
+
+/// Messages that want grants.
+#[derive(Debug, Default)]
+pub(super) struct Ranks {
+    peers: Slab<Peer>,
+    peer_of: ConnMap,
+    /// The first of each peer, by rank.
+    best: Vec<Rank>,
+}
+
+/// The messages that are granted now, by rank.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Active {
+    slots: [u32; ACTIVE_MAX],
+    len: usize,
+}
+
+impl Active {
+    pub(super) fn slots(&self) -> &[u32] {
+        &self.slots[..self.len]
+    }
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+    /// The rank of a message.
+    #[inline]
+    pub(super) fn rank(&self, slot: u32) -> Option<usize> {
+        self.slots().iter().position(|&other| other == slot)
+    }
+}
+
+/// Replaces `old` by `new` in a list by rank.
+fn change(list: &mut Vec<Rank>, old: Option<Rank>, new: Option<Rank>) {
+    let place = |list: &Vec<Rank>, rank: Rank| list.partition_point(|other| *other < rank);
+    match (old, new) {
+        (None, None) => {}
+        (None, Some(new)) => list.insert(place(list, new), new),
+        (Some(old), None) => {
+            list.remove(place(list, old));
+        }
+        (Some(old), Some(new)) => {
+            let (from, to) = (place(list, old), place(list, new));
+            if to <= from {
+                list[to..=from].rotate_right(1);
+                list[to] = new;
+            } else {
+                list[from..to].rotate_left(1);
+                list[to - 1] = new;
+            }
+        }
+    }
+}
+
+impl Ranks {
+    /// One more incoming connection of `host`: where its messages are ranked; `None` where it has `most`.
+    pub(super) fn open(&mut self, host: HostId, most: u32) -> Option<u32> {
+        let place = if let Some(place) = self.peer_of.get(ConnId(host.0)) {
+            place
+        } else {
+            let place = self.peers.insert(Peer {
+                host,
+                ranked: Vec::new(),
+                conns: 0,
+            });
+            self.peer_of.insert(ConnId(host.0), place);
+            place
+        };
+        let peer = &mut self.peers[place];
+        if peer.conns == most {
+            return None;
+        }
+        peer.conns += 1;
+        Some(place)
+    }
+
+    /// One less; none of its messages is ranked any more.
+    pub(super) fn close(&mut self, place: u32) {
+        let peer = &mut self.peers[place];
+        peer.conns -= 1;
+        if peer.conns == 0 {
+            let peer = self.peers.remove(place);
+            self.peer_of.remove(ConnId(peer.host.0));
+        }
+    }
+
+    /// A message changes its rank.
+    #[inline]
+    pub(super) fn change(&mut self, old: Option<Rank>, new: Option<Rank>) {
+        let Some(any) = new.or(old).filter(|_| old != new) else {
+            return;
+        };
+        let ranked = &mut self.peers[any.peer].ranked;
+        let before = ranked.first().copied();
+        if ranked.len() == 1 && old.is_some() && new.is_some() {
+            ranked[0] = new.expect("just asked");
+        } else {
+            change(ranked, old, new);
+        }
+        let after = ranked.first().copied();
+        if before != after {
+            change(&mut self.best, before, after);
+        }
+    }
+
+    /// The first `most` messages: one of each peer, and with `fill` further ones where peers are fewer.
+    #[inline]
+    pub(super) fn active(&self, most: usize, fill: bool) -> Active {
+        let mut active = Active {
+            slots: [0; ACTIVE_MAX],
+            len: self.best.len().min(most),
+        };
+        for (slot, rank) in active.slots.iter_mut().zip(&self.best[..active.len]) {
+            *slot = rank.slot;
+        }
+        if fill && active.len < most && active.len > 0 {
+            self.fill(&mut active, most);
+        }
+        active
+    }
+
+    /// Every peer has one; the rest goes to second messages, then to third ones. [homa linux, `homa_grant.c`]
+    fn fill(&self, active: &mut Active, most: usize) {
+        let mut chosen: [Option<Rank>; ACTIVE_MAX] = [None; ACTIVE_MAX];
+        for (place, rank) in chosen.iter_mut().zip(&self.best) {
+            *place = Some(*rank);
+        }
+        for depth in 1..most {
+            let mut last = None;
+            while active.len < most {
+                let at_depth = |rank: &Rank| self.peers[rank.peer].ranked.get(depth).copied();
+                let next = self.best.iter().filter_map(at_depth);
+                let next = next
+                    .filter(|rank| last.is_none_or(|last| *rank > last))
+                    .min();
+                let Some(next) = next else { break };
+                chosen[active.len] = Some(next);
+                active.len += 1;
+                last = Some(next);
+            }
+        }
+        chosen[..active.len].sort_unstable();
+        for (slot, rank) in active.slots.iter_mut().zip(chosen.iter().flatten()) {
+            *slot = rank.slot;
+        }
+    }
+
+    pub(super) fn check(&self) {
+        assert!(self.best.is_sorted() && self.best.len() <= self.peers.len());
+        assert_eq!(self.peers.len(), self.peer_of.len());
+    }
+}

@@ -1,0 +1,246 @@
+//! The role that grants: it takes what comes in any order, and knows what of it was granted and is missing.
+
+use super::header::{Data, LEFT_MAX, Resend, told};
+use super::ranks::Rank;
+use model::{ConnId, Cx, Event};
+use parts::range_set::RangeSet;
+use units::Time;
+
+/// Gaps that a message keeps open; a packet that would open another is not kept, and is asked for later. [ours]
+const GAPS_MAX: usize = 4096;
+
+/// One direction of a connection, at its receiver. One message is under way at a time.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    /// Messages that are complete.
+    pub(super) ordinal: u32,
+    /// A piece of the next one has come.
+    pub(super) active: bool,
+    /// Where it begins in the stream, and ends as far as is known.
+    pub(super) base: u64,
+    pub(super) end: u64,
+    /// Whether that end is the end.
+    known: bool,
+    /// It ends earlier than was said before.
+    cut: bool,
+    /// Everything before this has arrived, and of what follows this.
+    next: u64,
+    ahead: RangeSet<GAPS_MAX>,
+    /// Everything before this may leave.
+    pub(super) granted: u64,
+    /// Bytes on the way, as the host counts them.
+    pub(super) pledged: u64,
+    /// Its rank among the messages that want grants.
+    pub(super) rank: Option<Rank>,
+    /// No grant before this moment.
+    pub(super) grant_at: Time,
+    /// A grant waits for that moment, or else for room.
+    pub(super) wants: bool,
+    /// When a packet of it came last.
+    pub(super) heard: Time,
+    /// When it was asked for last, and how often since a packet came.
+    pub(super) asked: Time,
+    pub(super) tries: u8,
+}
+
+impl Default for Receiver {
+    fn default() -> Self {
+        Self {
+            ordinal: 0,
+            active: false,
+            base: 0,
+            end: 0,
+            known: false,
+            cut: false,
+            next: 0,
+            ahead: RangeSet::new(),
+            granted: 0,
+            pledged: 0,
+            rank: None,
+            grant_at: Time::ZERO,
+            wants: false,
+            heard: Time::ZERO,
+            asked: Time::ZERO,
+            tries: 0,
+        }
+    }
+}
+
+/// What a packet was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Something new.
+    New,
+    /// The first piece of a message.
+    First,
+    /// Nothing new.
+    Old,
+    /// Of a message that is complete.
+    Past,
+    /// Nothing that a sender of ours would send.
+    Nonsense,
+}
+
+impl Receiver {
+    /// Bytes of the message that have arrived.
+    #[inline]
+    pub(super) fn got(&self) -> u64 {
+        self.next - self.base + self.ahead.total()
+    }
+
+    /// Bytes that were granted, or left unasked, and have not arrived.
+    #[inline]
+    pub(super) fn on_the_way(&self) -> u64 {
+        (self.granted - self.base).saturating_sub(self.got())
+    }
+
+    /// A piece has arrived.
+    #[inline]
+    pub(super) fn on_data(&mut self, cx: &mut Cx<'_>, conn: ConnId, data: &Data) -> Verdict {
+        if data.ordinal != told(self.ordinal) {
+            let ahead = data.ordinal.wrapping_sub(told(self.ordinal)) % 1024;
+            // The next message begins when this one is acknowledged.
+            return if ahead >= 512 {
+                Verdict::Past
+            } else {
+                Verdict::Nonsense
+            };
+        }
+        let (end, known) = (data.end(), data.left < LEFT_MAX);
+        if data.offset < self.base {
+            return Verdict::Nonsense;
+        }
+        let first = !self.active;
+        if first {
+            (self.end, self.known, self.cut) = (end, known, data.cut);
+        } else if !self.learn(data, end, known) {
+            return Verdict::Nonsense;
+        }
+        (self.active, self.heard, self.tries) = (true, cx.now, 0);
+        let new = self.keep(cx, conn, data.offset, data.length);
+        match (first, new) {
+            (true, _) => Verdict::First,
+            (false, true) => Verdict::New,
+            // An empty piece says where the end is, and nothing else.
+            (false, false) if data.length == 0 => Verdict::New,
+            (false, false) => Verdict::Old,
+        }
+    }
+
+    /// What a further packet says of the end; false where that cannot be.
+    #[inline]
+    fn learn(&mut self, data: &Data, end: u64, known: bool) -> bool {
+        if end == self.end && known == self.known {
+            return true;
+        }
+        let highest = self.ahead.last().map_or(self.next, |(_, end)| end);
+        if data.cut && !self.cut {
+            if end < highest || (self.known && end > self.end) {
+                return false;
+            }
+            (self.end, self.known, self.cut) = (end, true, true);
+            self.granted = self.granted.min(end);
+            return true;
+        }
+        match (self.known, known) {
+            // It left before the end moved.
+            (true, _) if self.cut => data.offset + u64::from(data.length) <= self.end,
+            (true, true) => false,
+            (true, false) => end <= self.end,
+            (false, true) if end < self.end => false,
+            (false, _) => {
+                (self.end, self.known) = (end.max(self.end), known);
+                true
+            }
+        }
+    }
+
+    /// Takes a piece; false where part of it is here already.
+    #[inline]
+    fn keep(&mut self, cx: &mut Cx<'_>, conn: ConnId, offset: u64, length: u16) -> bool {
+        let until = offset + u64::from(length);
+        if length == 0 || offset < self.next {
+            return false;
+        }
+        if offset == self.next && self.ahead.is_empty() {
+            self.next = until;
+        } else {
+            let free = self.ahead.first_gap(offset, until) == Some((offset, until));
+            if !free || self.ahead.insert(offset, until).is_none() {
+                return false;
+            }
+            if let Some((_, end)) = self.ahead.first().filter(|&(start, _)| start == self.next) {
+                self.next = end;
+                self.ahead.drop_below(end);
+            }
+        }
+        cx.accept(conn, offset, length);
+        true
+    }
+
+    /// Whether all of the message is here.
+    #[inline]
+    pub(super) fn is_complete(&self) -> bool {
+        self.active && self.known && self.next == self.end
+    }
+
+    /// The message is complete: says so, and waits for the next.
+    pub(super) fn finish(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        let (ordinal, length) = (self.ordinal, self.end - self.base);
+        cx.events.push(Event::Received {
+            conn,
+            ordinal,
+            length,
+        });
+        *self = Self {
+            ordinal: ordinal.wrapping_add(1),
+            base: self.end,
+            end: self.end,
+            next: self.end,
+            granted: self.end,
+            ..Self::default()
+        };
+    }
+
+    /// What was granted and has not arrived, as packets that ask for it: at most so many.
+    pub(super) fn missing(&self, priority: u8, most: usize) -> impl Iterator<Item = Resend> {
+        let gaps = self.ahead.gaps(self.next, self.granted).take(most);
+        gaps.map(move |(from, upto)| Resend {
+            from,
+            upto,
+            priority,
+        })
+    }
+
+    /// Its state and what it waits for; `None` where it is idle.
+    pub(super) fn stuck(&self, recovery: bool) -> Option<(String, String)> {
+        let state = format!(
+            "receiving message {}, {} of {}{} B are here",
+            self.ordinal,
+            self.got(),
+            if self.known { "" } else { "at least " },
+            self.end - self.base
+        );
+        let waits_for = match (self.on_the_way(), self.is_granted()) {
+            (0, false) => "its turn to be granted".to_owned(),
+            (bytes, _) if recovery => format!("{bytes} B that it granted, or asks again"),
+            (bytes, _) => format!(
+                "{bytes} B that it granted and that nobody sends again: homa.recovery is false"
+            ),
+        };
+        self.active.then_some((state, waits_for))
+    }
+
+    /// Whether all of it is granted.
+    pub(super) fn is_granted(&self) -> bool {
+        self.granted >= self.end
+    }
+
+    pub(super) fn check(&self) {
+        assert!(self.base <= self.next && self.base <= self.granted);
+        assert!(self.granted <= self.end || !self.active);
+        assert!(self.active || self.rank.is_none());
+        assert!(self.rank.is_none() || !self.is_granted());
+        self.ahead.check();
+    }
+}

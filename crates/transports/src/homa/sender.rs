@@ -1,0 +1,383 @@
+//! The role that has data: its first bytes leave unasked, the rest as granted.
+
+use super::header::{Data, Grant, LEFT_MAX, POSITION_MAX, Resend, told};
+use super::settings::Settings;
+use parts::range_set::RangeSet;
+use std::collections::VecDeque;
+use units::Time;
+
+/// Pieces that it sends again, as far as they do not touch: more are asked for again. [ours]
+const AGAIN_MAX: usize = 64;
+
+/// Silences that are counted: the waits do not grow beyond. [ours]
+const TRIES_MAX: u8 = 8;
+
+/// One direction of a connection, at its sender. One message is under way at a time.
+#[derive(Debug, Default)]
+pub(super) struct Sender {
+    /// Lengths of the messages behind the one under way.
+    queue: VecDeque<u64>,
+    /// Messages that are done.
+    pub(super) ordinal: u32,
+    /// A message is under way.
+    pub(super) active: bool,
+    /// Where it begins and ends in the stream.
+    base: u64,
+    end: u64,
+    /// Where the next packet begins, and behind the last byte that ever left.
+    next: u64,
+    high: u64,
+    /// A packet of it has left.
+    begun: bool,
+    /// Everything before this may leave.
+    granted: u64,
+    /// Priority of granted data.
+    priority: u8,
+    /// What leaves again, and its priority.
+    again: RangeSet<AGAIN_MAX>,
+    again_priority: u8,
+    /// It ends earlier than was said before.
+    cut: bool,
+    /// An empty packet has to leave: an empty message, or the word of a new end.
+    owes: bool,
+    /// The receiver has said something of it.
+    answered: bool,
+    /// When a packet of it left last, and when one left for the first time.
+    sent_at: Time,
+    went_on: Time,
+    /// When the receiver was heard last, or the message began.
+    pub(super) heard: Time,
+    /// Silences in a row.
+    pub(super) tries: u8,
+    /// It is among the messages that the line chooses from.
+    pub(super) queued: bool,
+}
+
+/// What leaves next.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    pub(super) offset: u64,
+    pub(super) length: u16,
+    pub(super) left: u32,
+    pub(super) cut: bool,
+    pub(super) priority: u8,
+    /// Nobody granted it.
+    pub(super) unasked: bool,
+    /// It left before.
+    pub(super) again: bool,
+}
+
+/// What a sender does in a silence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Silence {
+    /// It sends its first packet again, for all may have been lost.
+    Repeat,
+    /// It asks whether all has arrived.
+    Ask,
+    /// It gives up.
+    GiveUp,
+}
+
+impl Sender {
+    /// Whether it has nothing to do.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.active
+    }
+
+    /// Whether a message was ever sent on it.
+    pub(super) fn is_used(&self) -> bool {
+        self.active || self.ordinal > 0
+    }
+
+    /// Queues a message; false where the stream has no room for it.
+    pub(super) fn push(&mut self, now: Time, length: u64, settings: &Settings) -> bool {
+        let queued: u64 = self.queue.iter().sum();
+        let from = if self.active { self.end } else { self.base };
+        let end = from
+            .checked_add(queued)
+            .and_then(|at| at.checked_add(length));
+        if end.is_none_or(|end| end > POSITION_MAX) {
+            return false;
+        }
+        if self.active {
+            self.queue.push_back(length);
+        } else {
+            self.begin(now, length, settings);
+        }
+        true
+    }
+
+    fn begin(&mut self, now: Time, length: u64, settings: &Settings) {
+        (self.active, self.begun, self.cut, self.answered) = (true, false, false, false);
+        (self.end, self.next, self.high) = (self.base + length, self.base, self.base);
+        self.owes = length == 0;
+        self.granted = self.end.min(self.base + settings.unscheduled);
+        (self.heard, self.tries, self.priority) = (now, 0, settings.priorities - 1);
+    }
+
+    /// The message is done: the next begins.
+    pub(super) fn finish(&mut self, now: Time, settings: &Settings) {
+        self.ordinal = self.ordinal.wrapping_add(1);
+        self.base = self.end;
+        (self.active, self.owes) = (false, false);
+        self.again = RangeSet::new();
+        if let Some(length) = self.queue.pop_front() {
+            self.begin(now, length, settings);
+        }
+    }
+
+    /// Takes back what has not left; false where nothing of it had.
+    pub(super) fn cancel(&mut self) -> bool {
+        self.queue.clear();
+        if !self.active {
+            return self.ordinal > 0;
+        }
+        if !self.begun {
+            (self.active, self.owes) = (false, false);
+            return self.ordinal > 0;
+        }
+        if self.high < self.end {
+            (self.end, self.cut, self.owes) = (self.high, true, true);
+            self.granted = self.granted.min(self.end);
+        }
+        true
+    }
+
+    /// Bytes that have not left, which are what the line chooses by. [homa s3.2]
+    #[inline]
+    pub(super) fn left(&self) -> u64 {
+        self.end - self.next
+    }
+
+    /// Whether a packet may leave.
+    #[inline]
+    pub(super) fn is_ready(&self) -> bool {
+        self.active && (self.next < self.granted || self.owes || !self.again.is_empty())
+    }
+
+    /// Whether all of it has left.
+    #[inline]
+    pub(super) fn has_left(&self) -> bool {
+        self.active && self.begun && self.next == self.end && !self.owes && self.again.is_empty()
+    }
+
+    /// The priority of what leaves next, where [`Sender::is_ready`].
+    pub(super) fn priority(&self, settings: &Settings) -> u8 {
+        if self.owes {
+            0
+        } else if !self.again.is_empty() {
+            self.again_priority
+        } else {
+            self.first_time(settings).0
+        }
+    }
+
+    /// Priority of the next new packet, and whether nobody granted it.
+    #[inline]
+    fn first_time(&self, settings: &Settings) -> (u8, bool) {
+        let unasked = self.next - self.base < settings.unscheduled;
+        if unasked {
+            let length = self.end - self.base;
+            return (settings.unasked(self.end - self.next, length), true);
+        }
+        (self.priority, false)
+    }
+
+    /// Takes the next piece, where [`Sender::is_ready`].
+    #[inline]
+    pub(super) fn take(&mut self, now: Time, settings: &Settings) -> Piece {
+        let full = u64::from(settings.payload_max);
+        self.sent_at = now;
+        if self.owes || !self.again.is_empty() {
+            return self.take_again(full, settings);
+        }
+        let (priority, unasked) = self.first_time(settings);
+        let offset = self.next;
+        let mut length = full.min(self.end - offset);
+        if settings.law == super::params::Law::Packet {
+            length = length.min(self.granted - offset);
+        }
+        self.next += length;
+        let again = offset < self.high;
+        self.high = self.high.max(self.next);
+        (self.begun, self.went_on) = (true, now);
+        self.piece(offset, length, priority, unasked, again)
+    }
+
+    #[cold]
+    fn take_again(&mut self, full: u64, settings: &Settings) -> Piece {
+        if self.owes {
+            self.owes = false;
+            let again = std::mem::replace(&mut self.begun, true) && !self.cut;
+            return self.piece(self.end, 0, 0, true, again);
+        }
+        let (from, until) = self.again.first().expect("the caller looked");
+        let length = full.min(until - from);
+        self.again.drop_below(from + length);
+        let unasked = from - self.base < settings.unscheduled;
+        self.piece(from, length, self.again_priority, unasked, true)
+    }
+
+    #[inline]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "a payload, and a number that was bounded"
+    )]
+    fn piece(&self, offset: u64, length: u64, priority: u8, unasked: bool, again: bool) -> Piece {
+        Piece {
+            offset,
+            length: length as u16,
+            left: (self.end - offset).min(LEFT_MAX.into()) as u32,
+            cut: self.cut,
+            priority,
+            unasked,
+            again,
+        }
+    }
+
+    /// The receiver has said something.
+    fn hear(&mut self, now: Time) {
+        (self.heard, self.tries, self.answered) = (now, 0, true);
+    }
+
+    /// A grant; whether it grants anything.
+    #[inline]
+    pub(super) fn on_grant(&mut self, now: Time, grant: Grant, settings: &Settings) -> bool {
+        if !self.active || grant.upto <= self.base {
+            return false;
+        }
+        self.hear(now);
+        let upto = grant.upto.min(self.end);
+        if upto <= self.granted {
+            return false;
+        }
+        self.granted = upto;
+        // DEVIATES(homa artefact): packets that were granted earlier and have not left take the priority of the
+        // newest grant, as in Linux.
+        self.priority = grant.priority.min(settings.priorities - 1);
+        true
+    }
+
+    /// Something is missing at the receiver. Whether it leaves again; otherwise the answer is BUSY.
+    pub(super) fn on_resend(&mut self, now: Time, resend: Resend, settings: &Settings) -> bool {
+        self.hear(now);
+        let upto = resend.upto.min(self.end);
+        self.granted = self.granted.max(upto);
+        let (from, lost) = (resend.from.max(self.base), upto.min(self.next));
+        // What left less than a round trip ago is on its way.
+        if now < self.went_on.after(settings.rtt) {
+            return false;
+        }
+        let told = self.cut && resend.upto > self.end;
+        self.owes |= told;
+        self.again_priority = resend.priority.min(settings.priorities - 1);
+        let again = from < lost && self.again.insert(from, lost).is_some();
+        told || again
+    }
+
+    /// The receiver knows the message and takes its time.
+    pub(super) fn on_busy(&mut self, now: Time) {
+        self.hear(now);
+    }
+
+    /// The receiver does not know the message: all of it leaves again. False where it cannot be so.
+    pub(super) fn restart(&mut self, now: Time, settings: &Settings) -> bool {
+        if now < self.sent_at.after(settings.rtt) {
+            return false;
+        }
+        self.again = RangeSet::new();
+        self.next = self.base;
+        self.owes = self.end == self.base;
+        self.granted = self.end.min(self.base + settings.unscheduled);
+        self.answered = false;
+        true
+    }
+
+    /// Whether the receiver may have said that all has arrived.
+    pub(super) fn may_be_done(&self, ordinal: u16) -> bool {
+        let this = ordinal == told(self.ordinal.wrapping_add(1));
+        self.active && self.begun && self.high == self.end && this
+    }
+
+    /// When silence means something: it has nothing to send and waits for the receiver.
+    #[inline]
+    pub(super) fn due(&self, one_shot: bool, settings: &Settings) -> Time {
+        if !self.active || !self.begun || self.is_ready() || (one_shot && !settings.recovery) {
+            return Time::NEVER;
+        }
+        // The receiver asks first, where it knows of the message.
+        let since = self.sent_at.max(self.heard);
+        since.after(settings.patience(self.tries + 1))
+    }
+
+    /// A silence has lasted too long.
+    pub(super) fn on_silence(&mut self, now: Time, settings: &Settings) -> Silence {
+        if now >= self.heard.max(self.went_on).after(settings.timeout) {
+            return Silence::GiveUp;
+        }
+        self.tries = (self.tries + 1).min(TRIES_MAX);
+        // DEVIATES(homa linux): of a message whose receiver has said nothing the first packet leaves again; Linux
+        // asks with RESEND, hears RPC_UNKNOWN, and sends all of it again.
+        // The next silence begins here, even where the line takes its time.
+        self.sent_at = now;
+        if self.answered {
+            return Silence::Ask;
+        }
+        let first = self.end.min(self.base + u64::from(settings.payload_max));
+        if first == self.base {
+            self.owes = true;
+        } else {
+            self.again.insert(self.base, first);
+            let length = self.end - self.base;
+            self.again_priority = settings.unasked(length, length);
+        }
+        Silence::Repeat
+    }
+
+    /// A pause explains the silence: it counts from now on.
+    pub(super) fn excuse(&mut self, now: Time) {
+        self.heard = now;
+    }
+
+    /// A piece of a message as a packet says it.
+    pub(super) fn data(&self, piece: Piece, lifetime: model::Lifetime, answer: bool) -> Data {
+        Data {
+            offset: piece.offset,
+            length: piece.length,
+            left: piece.left,
+            ordinal: told(self.ordinal),
+            lifetime,
+            cut: piece.cut,
+            answer,
+        }
+    }
+
+    /// Its state and what it waits for; `None` where it is idle.
+    pub(super) fn stuck(&self) -> Option<(String, String)> {
+        let state = format!(
+            "sending message {}, {} of {} B have left",
+            self.ordinal,
+            self.next - self.base,
+            self.end - self.base
+        );
+        let waits_for = if self.is_ready() {
+            "the line".to_owned()
+        } else if self.next < self.end {
+            format!("a grant beyond {} B", self.granted - self.base)
+        } else {
+            "an ACK".to_owned()
+        };
+        self.active.then_some((state, waits_for))
+    }
+
+    pub(super) fn check(&self) {
+        if self.active {
+            let order = [self.base, self.next, self.high, self.end];
+            assert!(order.is_sorted(), "base, next, high, end: {order:?}");
+            assert!(self.granted <= self.end);
+        } else {
+            assert!(self.queue.is_empty() && self.again.is_empty() && !self.owes);
+        }
+        self.again.check();
+    }
+}

@@ -1,0 +1,170 @@
+//! What one host makes of the parameters: all that a packet needs, computed once.
+
+use super::header::PAYLOAD_MAX;
+use super::params::{CutoffBy, Cutoffs, Law, Params};
+use model::{Encap, EndpointConfig};
+use units::{Bytes, LineTime, Rate, Span};
+
+/// The parameters in the units of the per-packet path.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) encap: Encap,
+    /// Payload of a full packet.
+    pub(super) payload_max: u16,
+    /// Payload of a message that leaves unasked.
+    pub(super) unscheduled: u64,
+    pub(super) law: Law,
+    /// Messages granted at once, at most [`super::ranks::ACTIVE_MAX`].
+    pub(super) overcommitment: usize,
+    pub(super) max_incoming: u64,
+    cutoffs: Cutoffs,
+    cutoff_by: CutoffBy,
+    pub(super) priorities: u8,
+    /// The most urgent priority of granted data.
+    first_scheduled: u8,
+    /// The least urgent of what leaves unasked.
+    last_unscheduled: u8,
+    boost_tail: u64,
+    pub(super) fifo_increment: u64,
+    /// Time between two grants to the oldest message; none for never.
+    pub(super) fifo_every: Option<Span>,
+    pub(super) recovery: bool,
+    resend_after: Span,
+    pub(super) timeout: Span,
+    pub(super) linger: Span,
+    /// Round trip of an idle network.
+    pub(super) rtt: Span,
+    /// Line time of a full packet.
+    pub(super) frame_time: Span,
+}
+
+/// Payload of the full packets that a line of `rate` carries in `rtt`, at least one.
+pub(super) fn payload_of(rate: Rate, rtt: Span, encap: Encap) -> u64 {
+    let frames = rate.bytes_in(rtt).get().div_ceil(encap.wire_max().into());
+    frames.max(1) * u64::from(encap.payload_max.min(PAYLOAD_MAX))
+}
+
+impl Settings {
+    pub(super) fn new(params: &Params, config: &EndpointConfig) -> Self {
+        let encap = config.encap;
+        assert!(
+            encap.payload_max > 0,
+            "frames without payload carry no message"
+        );
+        let levels = params.levels();
+        let all = params.priorities;
+        // With one priority both kinds have it.
+        let scheduled = (all - levels).max(1);
+        let auto = || payload_of(config.rate, config.base_rtt, encap);
+        let line = LineTime::new(config.rate);
+        let share = params.fifo_share;
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a positive time, and the cast saturates"
+        )]
+        let fifo_every = (params.grant == Law::Window && share > 0.0)
+            .then(|| Span((line.of(params.fifo_increment).0 as f64 / share) as u64));
+        let overcommitment = params.overcommitment.unwrap_or(scheduled);
+        Self {
+            encap,
+            payload_max: encap.payload_max.min(PAYLOAD_MAX),
+            unscheduled: params.unscheduled.unwrap_or_else(auto),
+            law: params.grant,
+            overcommitment: usize::from(overcommitment).min(super::ranks::ACTIVE_MAX),
+            max_incoming: params.max_incoming.0,
+            // DEVIATES(homa linux): cut-offs are parameters; no receiver tells its senders others with CUTOFFS.
+            cutoffs: params.cutoffs.unwrap_or_else(|| params.fallback_cutoffs()),
+            cutoff_by: params.cutoff_by,
+            priorities: all,
+            first_scheduled: all - scheduled,
+            last_unscheduled: levels - 1,
+            boost_tail: params.boost_tail,
+            fifo_increment: params.fifo_increment,
+            fifo_every,
+            recovery: params.recovery,
+            resend_after: params.resend_after,
+            timeout: params.timeout,
+            linger: params.linger,
+            rtt: config.base_rtt,
+            frame_time: line.of(encap.wire_max().into()),
+        }
+    }
+
+    /// The priority of a packet that leaves unasked, with `left` bytes to go of a message of `length`.
+    #[inline]
+    pub(super) fn unasked(&self, left: u64, length: u64) -> u8 {
+        let size = match self.cutoff_by {
+            CutoffBy::Remaining => left,
+            CutoffBy::Length => length,
+        };
+        let (mut level, cutoffs) = (0, self.cutoffs.list());
+        while level < self.last_unscheduled
+            && cutoffs
+                .get(usize::from(level))
+                .is_some_and(|&most| most < size)
+        {
+            level += 1;
+        }
+        level
+    }
+
+    /// The priority of the message of this rank among `active` ones, with `left` bytes to grant: the lowest
+    /// ones are in use, so that a shorter message finds one above. [homa s3.4]
+    #[inline]
+    pub(super) fn granted(&self, rank: usize, active: usize, left: u64, length: u64) -> u8 {
+        let scheduled = usize::from(self.priorities - self.first_scheduled);
+        let unused = scheduled.saturating_sub(active);
+        let level = (unused + rank).min(scheduled - 1);
+        #[allow(clippy::cast_possible_truncation, reason = "fewer than eight")]
+        let level = self.first_scheduled + level as u8;
+        if left < self.boost_tail && self.encap.wire_total(left) < self.boost_tail {
+            return level.min(self.unasked(left, length));
+        }
+        level
+    }
+
+    /// What one message may have on the way among `active` ones, in bytes of payload.
+    #[inline]
+    pub(super) fn window(&self, active: usize) -> u64 {
+        match self.law {
+            Law::Packet => self.unscheduled,
+            Law::Window => self.max_incoming / (active as u64 + 1),
+        }
+    }
+
+    /// How long the `tries`-th silence lasts before a question leaves.
+    pub(super) fn patience(&self, tries: u8) -> Span {
+        self.resend_after.times(1 << tries.min(4))
+    }
+
+    /// Wire bytes of a packet without payload.
+    pub(super) fn small(&self) -> u16 {
+        self.encap.wire(0)
+    }
+}
+
+impl Params {
+    /// Priorities of what leaves unasked.
+    pub(super) fn levels(&self) -> u8 {
+        let half = self.priorities.div_ceil(2);
+        self.unscheduled_priorities
+            .unwrap_or(half)
+            .clamp(1, self.priorities)
+    }
+
+    /// The cut-offs where nobody knows the messages: those of the default profile, as far as they go.
+    fn fallback_cutoffs(&self) -> Cutoffs {
+        let all = Self::DEFAULT.cutoffs.expect("the default profile has some");
+        let most = usize::from(self.levels() - 1).min(all.list().len());
+        Cutoffs::new(&all.list()[..most]).expect("a part of a list that ascends")
+    }
+
+    /// What every priority of what leaves unasked carries is computed for this many bytes.
+    pub(super) fn unasked_of(&self, rate: Rate, rtt: Span, encap: Encap) -> Bytes {
+        Bytes(
+            self.unscheduled
+                .unwrap_or_else(|| payload_of(rate, rtt, encap)),
+        )
+    }
+}

@@ -1,0 +1,242 @@
+//! Conversations as ladders, and what a receiver grants.
+
+use super::*;
+use model::{Facts, HostId, Net, SizeList};
+use testkit::{A, B, Pair};
+use units::{Span, Time};
+
+fn params(text: &str) -> Params {
+    Params::read(&text.parse().unwrap()).unwrap()
+}
+
+/// The published simulator's grants, with recovery so that the test kit sees every message end.
+const PACKET: &str = "profile = \"sigcomm18\"\nrecovery = true\nlinger = \"25s\"";
+
+/// The ladder of a conversation that `script` writes down and that comes to its end.
+fn ladder(text: &str, hosts: usize, script: impl FnOnce(&mut Pair<'_>)) -> String {
+    let params = params(text);
+    let make = |config: &EndpointConfig| Factory::make(&params, config);
+    let mut pair = Pair::star(hosts, &make, &header::CODEC).named("homa");
+    if hosts == 2 {
+        pair = Pair::new(&make, &header::CODEC).named("homa");
+    }
+    script(&mut pair);
+    pair.run();
+    pair.ladder()
+}
+
+#[test]
+fn a_message_begins_unasked_and_goes_on_as_granted() {
+    let found = ladder(PACKET, 2, |pair| {
+        pair.message(Time::ZERO, A, B, 20_000);
+    });
+    let page = include_str!("README.md");
+    let shown = page.split("```text").nth(1);
+    let shown = shown.and_then(|rest| rest.split("```").next());
+    let lines = |text: &str| -> Vec<_> {
+        let lines = text.lines().map(|line| line.trim().to_owned());
+        lines.filter(|line| !line.is_empty()).collect()
+    };
+    assert_eq!(lines(&found), lines(shown.unwrap()), "found:\n{found}");
+}
+
+#[test]
+fn a_window_is_granted_at_once() {
+    let found = ladder(
+        "unscheduled = \"5000B\"\nmax_incoming = \"20kB\"",
+        2,
+        |pair| {
+            pair.message(Time::ZERO, A, B, 20_000);
+        },
+    );
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn what_is_lost_is_asked_for_again() {
+    let found = ladder("", 2, |pair| {
+        pair.message(Time::ZERO, A, B, 6_000);
+        pair.lose(("DATA", 2));
+        pair.lose(("DATA", 5));
+    });
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn a_message_of_which_nothing_arrived_begins_again() {
+    let found = ladder("", 2, |pair| {
+        pair.message(Time::ZERO, A, B, 2_000);
+        pair.lose(("DATA", 1));
+        pair.lose(("DATA", 2));
+    });
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn a_lost_acknowledgement_is_asked_for() {
+    let found = ladder("", 2, |pair| {
+        pair.message(Time::ZERO, A, B, 60_000);
+        pair.lose(("ACK", 1));
+    });
+    let end = found.lines().rev().take(6).collect::<Vec<_>>();
+    insta::assert_snapshot!(end.into_iter().rev().collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn a_lost_grant_is_made_good_by_a_question() {
+    let found = ladder("unscheduled = \"1460B\"", 2, |pair| {
+        pair.message(Time::ZERO, A, B, 4_000);
+        pair.lose(("GRANT", 1));
+    });
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn a_question_and_its_answer_need_one_acknowledgement() {
+    let found = ladder("", 2, |pair| {
+        pair.exchange(Time::ZERO, A, B, [1_000, 2_000]);
+    });
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn a_cancelled_message_ends_with_what_had_left() {
+    let found = ladder("", 2, |pair| {
+        let conn = pair.message(Time::ZERO, A, B, 20_000);
+        pair.cancel(Time(3_000_000), conn, A);
+    });
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn a_receiver_that_forgot_says_so_and_the_sender_gives_up() {
+    let found = ladder("", 2, |pair| {
+        let conn = pair.message(Time::ZERO, A, B, 100_000);
+        pair.forget(Time(3_000_000), conn, A);
+    });
+    let end: Vec<_> = found.lines().rev().take(4).collect();
+    insta::assert_snapshot!(end.into_iter().rev().collect::<Vec<_>>().join("\n"));
+}
+
+/// A network of which only the round trip is asked.
+struct TenGig;
+impl Net for TenGig {
+    fn hosts(&self) -> u32 {
+        144
+    }
+    fn rate(&self, _: HostId) -> Rate {
+        Rate::gbps(10)
+    }
+    fn rack(&self, host: HostId) -> u32 {
+        host.0 / 16
+    }
+    fn ways(&self, _: HostId, _: HostId) -> u16 {
+        4
+    }
+    fn base_rtt(&self, _: HostId, _: HostId) -> Option<Span> {
+        Some(Span::us(8))
+    }
+}
+
+fn settled(text: &str, sizes: &[u64]) -> Params {
+    let sizes: SizeList = sizes.iter().copied().collect();
+    let mut facts = Facts::of(Encap::PAPER);
+    (facts.net, facts.sizes) = (Some(&TenGig), Some(&sizes));
+    cutoffs::settle(&params(text), &facts).expect("all is known")
+}
+
+#[test]
+fn levels_and_cutoffs_follow_from_the_bytes_of_the_messages() {
+    let sigcomm = "profile = \"sigcomm18\"";
+    // All leaves unasked: all levels but one are for it, and each has as many bytes.
+    let short = settled(sigcomm, &[100, 200, 300, 400, 500, 600, 700, 800]);
+    let levels = (short.unscheduled_priorities, short.overcommitment);
+    assert_eq!(levels, (Some(7), Some(1)));
+    let cutoffs = short.cutoffs.unwrap();
+    assert_eq!(cutoffs.list(), [300, 400, 500, 600, 700]);
+    // Next to nothing does: one is left to it.
+    let long = settled(sigcomm, &[10_000_000]);
+    assert_eq!(
+        (long.unscheduled_priorities, long.overcommitment),
+        (Some(1), Some(7))
+    );
+    assert!(long.cutoffs.unwrap().list().is_empty());
+    // What a scenario says stays.
+    let said =
+        format!("{sigcomm}\nunscheduled_priorities = 2\ncutoffs = [\"300B\"]\novercommitment = 3");
+    let said = settled(&said, &[100, 10_000_000]);
+    assert_eq!(said.unscheduled_priorities, Some(2));
+    assert_eq!(said.cutoffs.unwrap().list(), [300]);
+    assert_eq!(said.overcommitment, Some(3));
+}
+
+#[test]
+fn parameters_survive_their_own_table_and_refuse_nonsense() {
+    for text in [
+        "",
+        "profile = \"sigcomm18\"",
+        "priorities = 2",
+        "priorities = 1",
+    ] {
+        let read = params(text);
+        assert_eq!(Params::read(&read.resolved()), Ok(read));
+    }
+    let refusals: String = [
+        "priorities = 3",
+        "cutoffs = [\"5B\", \"5B\"]",
+        "cutoffs = 7",
+        "unscheduled_priorities = 2\ncutoffs = [\"5B\", \"6B\"]",
+        "priorities = 2\nunscheduled_priorities = 3",
+        "linger = \"1s\"",
+    ]
+    .map(|text| {
+        Params::read(&text.parse().unwrap())
+            .unwrap_err()
+            .to_string()
+            + "\n"
+    })
+    .concat();
+    insta::assert_snapshot!(refusals);
+}
+
+#[test]
+fn ranks_give_each_peer_one_place_and_then_second_ones() {
+    use ranks::{Rank, Ranks};
+    let mut ranks = Ranks::default();
+    let places = [7, 8].map(|host| ranks.open(HostId(host), 9).unwrap());
+    let rank = |left, slot, peer: usize| Rank {
+        left,
+        order: slot,
+        slot,
+        peer: places[peer],
+    };
+    for (left, slot, peer) in [(30, 0, 0), (10, 1, 0), (20, 2, 0), (40, 3, 1)] {
+        ranks.change(None, Some(rank(left, slot, peer)));
+    }
+    assert_eq!(ranks.active(8, false).slots(), [1, 3]);
+    assert_eq!(ranks.active(8, true).slots(), [1, 2, 0, 3]);
+    // Peer 8 keeps its place though two of peer 7's are shorter.
+    assert_eq!(ranks.active(3, true).slots(), [1, 2, 3]);
+    ranks.change(Some(rank(30, 0, 0)), Some(rank(5, 0, 0)));
+    assert_eq!(ranks.active(1, true).slots(), [0]);
+    ranks.change(Some(rank(5, 0, 0)), None);
+    ranks.change(Some(rank(10, 1, 0)), None);
+    assert_eq!(ranks.active(8, false).slots(), [2, 3]);
+    ranks.check();
+}
+
+#[test]
+fn granted_messages_have_the_lowest_priorities_and_the_shortest_the_best_of_them() {
+    let config = EndpointConfig::new(A, Rate::gbps(10), Encap::PAPER);
+    let settings = settings::Settings::new(&params(""), &config);
+    // Four are for what leaves unasked: 0 to 3.
+    let of = |active| -> Vec<u8> {
+        let rank = |rank| settings.granted(rank, active, 1 << 30, 1 << 30);
+        (0..active).map(rank).collect()
+    };
+    assert_eq!(of(1), [7]);
+    assert_eq!(of(3), [5, 6, 7]);
+    assert_eq!(of(6), [4, 5, 6, 7, 7, 7]);
+    let unasked = [200, 201, 2_800, 15_000, 15_001].map(|size| settings.unasked(1, size));
+    assert_eq!(unasked, [0, 1, 1, 2, 3]);
+}
