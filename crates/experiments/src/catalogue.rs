@@ -70,6 +70,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("no-timers"),
     experiment!("lossy-transfer"),
     experiment!("legacy-beside"),
+    experiment!("homa-slowdown"),
     experiment!("dctcp-two-flows"),
     experiment!("dctcp-ns2-long"),
     experiment!("dctcp-ns2-incast"),

@@ -1,7 +1,18 @@
 //! Two runs of the same messages, compared message by message.
 
+use results::FlowRow;
 use results::stats::Figure;
 use units::Span;
+
+/// How many times what each would take alone these messages take, from their times in ps.
+pub(crate) fn slowdowns<'a>(
+    counted: impl Iterator<Item = (&'a FlowRow, Figure<u64>)>,
+) -> impl Iterator<Item = Figure<f64>> {
+    counted.map(|(flow, took)| Figure {
+        value: took.value as f64 / flow.ideal.0.max(1) as f64,
+        at_least: took.at_least,
+    })
+}
 
 /// What each message of a run took.
 #[derive(Clone)]

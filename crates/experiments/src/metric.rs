@@ -105,6 +105,8 @@ pub enum Metric {
     IdleAt(u64, u64, u8),
     /// Their mean completion time over the mean of what they would take if each had the network for itself.
     OverIdle(u64, u64),
+    /// So many per cent of them took no longer than this many times what each would take alone.
+    SlowdownAt(u64, u64, u8),
     /// How many there were.
     Messages(u64, u64),
     /// The share of them that took less than twice an idle network's time. Where that is mostly one
@@ -206,6 +208,9 @@ impl Metric {
             }
             Self::OverIdle(low, high) => {
                 format!("mean FCT over idle {}-{}", size(low), size(high))
+            }
+            Self::SlowdownAt(low, high, percent) => {
+                format!("p{percent} slowdown {}-{}", size(low), size(high))
             }
             Self::Messages(low, high) => format!("messages {}-{}", size(low), size(high)),
             Self::FirstRtt(low, high) => format!("fast share {}-{}", size(low), size(high)),
@@ -321,6 +326,10 @@ impl Metric {
                 let mut over = Measured::from(mean(&times(low, high)));
                 over /= idle.into();
                 over
+            }
+            Self::SlowdownAt(low, high, percent) => {
+                let all = crate::each::slowdowns(counted(record, *low, *high)).collect();
+                quantile(all, u32::from(*percent)).into()
             }
             Self::Messages(low, high) => (times(low, high).len() as f64).into(),
             Self::FirstRtt(low, high) => fast_share(record, *low, *high).into(),

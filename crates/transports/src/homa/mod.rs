@@ -1,6 +1,10 @@
 //! Homa: receivers grant the shortest messages, and priorities in the network do the rest.
-//! [Montazeri et al., SIGCOMM 2018; Linux module HomaModule of 2026-07]
+//! [Montazeri et al., SIGCOMM 2018; Linux module `HomaModule` of 2026-07]
 #![doc = include_str!("README.md")]
+#![allow(
+    clippy::doc_markdown,
+    reason = "NEED_ACK and RPC_UNKNOWN are words here, not code"
+)]
 
 mod conn;
 mod cutoffs;

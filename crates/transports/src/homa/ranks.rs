@@ -3,7 +3,7 @@
 use model::{ConnId, ConnMap, HostId};
 use parts::slab::Slab;
 
-/// Messages that are granted at once, at most. [homa linux, max_overcommit]
+/// Messages that are granted at once, at most. [homa linux, `max_overcommit`]
 pub(super) const ACTIVE_MAX: usize = 8;
 
 /// A message's place among those that want grants.
@@ -121,10 +121,9 @@ impl Ranks {
         };
         let ranked = &mut self.peers[any.peer].ranked;
         let before = ranked.first().copied();
-        if ranked.len() == 1 && old.is_some() && new.is_some() {
-            ranked[0] = new.expect("just asked");
-        } else {
-            change(ranked, old, new);
+        match (&mut ranked[..], old, new) {
+            ([only], Some(_), Some(new)) => *only = new,
+            _ => change(ranked, old, new),
         }
         let after = ranked.first().copied();
         if before != after {

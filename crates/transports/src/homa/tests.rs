@@ -141,7 +141,8 @@ impl Net for TenGig {
 fn settled(text: &str, sizes: &[u64]) -> Params {
     let sizes: SizeList = sizes.iter().copied().collect();
     let mut facts = Facts::of(Encap::PAPER);
-    (facts.net, facts.sizes) = (Some(&TenGig), Some(&sizes));
+    facts.net = Some(&TenGig);
+    facts.sizes = Some(&sizes);
     cutoffs::settle(&params(text), &facts).expect("all is known")
 }
 
@@ -153,7 +154,7 @@ fn levels_and_cutoffs_follow_from_the_bytes_of_the_messages() {
     let levels = (short.unscheduled_priorities, short.overcommitment);
     assert_eq!(levels, (Some(7), Some(1)));
     let cutoffs = short.cutoffs.unwrap();
-    assert_eq!(cutoffs.list(), [300, 400, 500, 600, 700]);
+    assert_eq!(cutoffs.list(), [300, 400, 500, 600, 700, 800]);
     // Next to nothing does: one is left to it.
     let long = settled(sigcomm, &[10_000_000]);
     assert_eq!(
