@@ -22,7 +22,9 @@ fn every_transport_ends_well_with_frames_of_every_size() {
             for encap in ["run.encap=paper", "run.encap=udp"] {
                 let name = format!("{kind}, {size} B, {encap}");
                 let mtu = format!("run.mtu={size}B");
-                let sets = [kind.as_str(), &mtu, encap, "workload.senders=8"];
+                // Room for eight messages, of which a part may leave unasked.
+                let room = "switch.buffer=1MB";
+                let sets = [kind.as_str(), &mtu, encap, "workload.senders=8", room];
                 let of = assembled("incast", &[&sets[..], &["workload.size=100KB"]].concat());
                 assert_eq!(of.encap.mtu(), size, "{name}");
                 let frames = of.encap.frames(100_000) * 8;

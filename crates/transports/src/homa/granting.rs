@@ -6,6 +6,9 @@ use super::params::Law;
 use super::ranks::Rank;
 use units::Time;
 
+/// Bytes that are granted beyond a gap: less than an application's buffer. [ours]
+const AHEAD_MAX: u64 = 800_000;
+
 impl Host {
     /// The message's rank follows from what has arrived and what was granted.
     #[inline]
@@ -96,6 +99,11 @@ impl Host {
                 self.needy |= target > rx.granted && target - rx.granted > room;
                 target.min(rx.granted + room)
             }
+        };
+        // A message with a gap falls silent before much waits behind it, and then the gap is asked for. [ours]
+        let upto = match settings.recovery {
+            true => upto.min(rx.complete_upto() + AHEAD_MAX.max(settings.unscheduled)),
+            false => upto,
         };
         if upto <= rx.granted {
             return false;

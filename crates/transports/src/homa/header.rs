@@ -12,10 +12,10 @@ model::header! {
     /// A piece of a message. It tells all that a receiver has to know of the message, so that any of them may
     /// come first.
     Data = 1 "DATA" Unscheduled | Scheduled, opens {
-        offset: u64 = 0..44 "where it begins in the stream, in bytes";
-        length: u16 = 44..58 "payload in bytes";
-        left: u32 = 58..86 "bytes of the message from there on; 2^28 - 1 stands for that or more";
-        ordinal: u16 = 86..96 "which message of this direction, modulo 2^10";
+        offset: u64 = 0..48 "where it begins in the stream, in bytes";
+        length: u16 = 48..62 "payload in bytes";
+        left: u32 = 62..90 "bytes of the message from there on; 2^28 - 1 stands for that or more";
+        ordinal: u16 = 90..96 "which message of this direction, modulo 2^6";
         lifetime: Lifetime = 96..98 "what the connection carries before it ends";
         cut: bool = 98..99 "the message ends earlier than was said before";
         answer: bool = 99..100 "the other end opened the connection";
@@ -31,17 +31,17 @@ model::header! {
     };
     /// More of a message may leave.
     Grant = 2 "GRANT" Credit {
-        from: u64 = 0..44 "what was granted before, as a position in the stream";
-        upto: u64 = 44..88 "everything before this position is granted";
-        priority: u8 = 88..91 "that of the data, 0 the most urgent";
+        from: u64 = 0..48 "what was granted before, as a position in the stream";
+        upto: u64 = 48..96 "everything before this position is granted";
+        priority: u8 = 97..100 "that of the data, 0 the most urgent";
     }
     must "upto" |grant| grant.from < grant.upto;
     says |grant, _| format!(" {}..{}, priority {}", grant.from, grant.upto, grant.priority);
     /// This was granted and has not arrived.
     Resend = 3 "RESEND" Control {
-        from: u64 = 0..44 "where the gap begins in the stream";
-        upto: u64 = 44..88 "where it ends; if this was not granted, a grant was lost, and this is it";
-        priority: u8 = 88..91 "that of the data, 0 the most urgent";
+        from: u64 = 0..48 "where the gap begins in the stream";
+        upto: u64 = 48..96 "where it ends; if this was not granted, a grant was lost, and this is it";
+        priority: u8 = 97..100 "that of the data, 0 the most urgent";
     }
     must "upto" |resend| resend.from < resend.upto;
     says |resend, _| format!(" {}..{}", resend.from, resend.upto);
@@ -50,7 +50,7 @@ model::header! {
     says |busy, _| format!(", says the {}", if busy.of_sender { "sender" } else { "receiver" });
     /// It is not known here.
     Unknown = 5 "RPC_UNKNOWN" Control {
-        ordinal: u16 = 86..96 "which message of its direction, modulo 2^10";
+        ordinal: u16 = 90..96 "which message of its direction, modulo 2^6";
         connection: bool = 98..99 "the connection is not known either";
         of_sender: bool = 99..100 "whoever should have the data says so";
     }
@@ -59,19 +59,19 @@ model::header! {
         format!(" {}, says the {whose}", unknown.ordinal)
     };
     /// Has all of it arrived?
-    NeedAck = 6 "NEED_ACK" Control { ordinal: u16 = 86..96 "which message, modulo 2^10"; }
+    NeedAck = 6 "NEED_ACK" Control { ordinal: u16 = 90..96 "which message, modulo 2^6"; }
     says |asks, _| format!(" {}", asks.ordinal);
     /// So many have arrived whole.
-    Ack = 7 "ACK" Control { ordinal: u16 = 86..96 "messages of this direction, modulo 2^10"; }
+    Ack = 7 "ACK" Control { ordinal: u16 = 90..96 "messages of this direction, modulo 2^6"; }
     says |ack, _| format!(" {}", ack.ordinal);
 }
 
-/// Positions in a stream have 44 bits.
-pub(super) const POSITION_MAX: u64 = (1 << 44) - 1;
+/// Positions in a stream have 48 bits.
+pub(super) const POSITION_MAX: u64 = (1 << 48) - 1;
 /// More bytes than this are left: the field has 28 bits.
 pub(super) const LEFT_MAX: u32 = (1 << 28) - 1;
 /// Numbers of messages are told modulo this.
-pub(super) const ORDINALS: u32 = 1 << 10;
+pub(super) const ORDINALS: u32 = 1 << 6;
 /// Largest payload: the field has 14 bits.
 pub(super) const PAYLOAD_MAX: u16 = (1 << 14) - 1;
 
@@ -85,7 +85,7 @@ impl Data {
 
 /// The part of a message's number that travels.
 #[inline]
-#[allow(clippy::cast_possible_truncation, reason = "ten bits")]
+#[allow(clippy::cast_possible_truncation, reason = "six bits")]
 pub(super) const fn told(ordinal: u32) -> u16 {
     (ordinal % ORDINALS) as u16
 }
