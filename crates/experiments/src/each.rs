@@ -1,7 +1,8 @@
 //! Two runs of the same messages, compared message by message.
 
-use results::FlowRow;
+use crate::metric::counted;
 use results::stats::Figure;
+use results::{FlowRow, RunRecord};
 use units::Span;
 
 /// How many times what each would take alone these messages take, from their times in ps.
@@ -12,6 +13,21 @@ pub(crate) fn slowdowns<'a>(
         value: took.value as f64 / flow.ideal.0.max(1) as f64,
         at_least: took.at_least,
     })
+}
+
+/// See `Metric::FirstRtt`. One under way that may still become fast leaves the share open.
+pub(crate) fn fast_share(record: &RunRecord, low: u64, high: u64) -> Figure<f64> {
+    let (mut fast, mut open, mut all) = (0u32, false, 0u32);
+    for (flow, took) in counted(record, low, high) {
+        let early = Span(took.value) < flow.ideal + flow.ideal;
+        fast += u32::from(early && !took.at_least);
+        open |= early && took.at_least;
+        all += 1;
+    }
+    Figure {
+        value: f64::from(fast) / f64::from(all.max(1)),
+        at_least: open,
+    }
 }
 
 /// What each message of a run took.

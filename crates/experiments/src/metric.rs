@@ -332,7 +332,7 @@ impl Metric {
                 quantile(all, u32::from(*percent)).into()
             }
             Self::Messages(low, high) => (times(low, high).len() as f64).into(),
-            Self::FirstRtt(low, high) => fast_share(record, *low, *high).into(),
+            Self::FirstRtt(low, high) => crate::each::fast_share(record, *low, *high).into(),
             Self::LastEnd => {
                 let ends = record.flows.iter().map(|flow| Figure {
                     value: flow.end.unwrap_or(record.end).0 as f64 / 1e6,
@@ -635,7 +635,7 @@ fn jain(record: &RunRecord, window: Option<Span2>) -> f64 {
 
 /// Messages of more than `low` and at most `high` bytes that count, and how long they took; in the end
 /// how long they have taken.
-fn counted(
+pub(crate) fn counted(
     record: &RunRecord,
     low: u64,
     high: u64,
@@ -664,21 +664,6 @@ pub(crate) fn idle_times(record: &RunRecord, low: u64, high: u64) -> Vec<Figure<
         at_least: false,
     };
     counted(record, low, high).map(idle).collect()
-}
-
-/// See [`Metric::FirstRtt`]. One under way that may still become fast leaves the share open.
-fn fast_share(record: &RunRecord, low: u64, high: u64) -> Figure<f64> {
-    let (mut fast, mut open, mut all) = (0u32, false, 0u32);
-    for (flow, took) in counted(record, low, high) {
-        let early = Span(took.value) < flow.ideal + flow.ideal;
-        fast += u32::from(early && !took.at_least);
-        open |= early && took.at_least;
-        all += 1;
-    }
-    Figure {
-        value: f64::from(fast) / f64::from(all.max(1)),
-        at_least: open,
-    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,9 @@ impl Host {
         let on_the_way = rx.on_the_way();
         self.incoming = self.incoming + on_the_way - rx.pledged;
         rx.pledged = on_the_way;
-        let new = (rx.active && !rx.is_granted()).then(|| Rank {
+        // One that is asked for in vain leaves its place to others until it is heard again. [ours]
+        let wants = rx.active && !rx.is_granted() && rx.tries == 0;
+        let new = wants.then(|| Rank {
             left: match self.settings.law {
                 Law::Packet => rx.end - rx.granted,
                 Law::Window => rx.end - rx.base - rx.got(),

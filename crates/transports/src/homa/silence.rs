@@ -61,6 +61,10 @@ impl Host {
             self.counts.resends += 1;
             self.say(resend.packet(peer, id, size));
         }
+        if self.conns[slot].rx.rank.is_some() {
+            self.rank(slot);
+            self.grant_all(now);
+        }
         true
     }
 
