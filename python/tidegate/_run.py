@@ -160,7 +160,7 @@ class Result:
 
     @cached_property
     def hosts(self) -> Table:
-        """One row per host and transport: what each counted, in columns that the transports declare."""
+        """One row per host and transport, with columns for what transports declare to count."""
         return Table(self.path / "hosts", self._folder)
 
     @cached_property

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 pub struct Aside<T> {
     held: VecDeque<(ConnId, T)>,
     /// Those that may leave by now.
-    free: VecDeque<T>,
+    free: VecDeque<(ConnId, T)>,
 }
 
 impl<T> Default for Aside<T> {
@@ -27,11 +27,14 @@ impl<T> Aside<T> {
         self.held.push_back((conn, thing));
     }
 
-    /// The gates have changed: whatever may leave now at this priority can be taken.
+    /// The gates have changed: whatever may leave now at this priority can be taken, and nothing else.
     pub fn look(&mut self, gates: &Gates, priority: u8) {
-        for (conn, thing) in std::mem::take(&mut self.held) {
+        // What could have left, and did not in time, is older than the rest.
+        let mut all = std::mem::take(&mut self.free);
+        all.append(&mut self.held);
+        for (conn, thing) in all {
             if gates.may_send(conn, priority) {
-                self.free.push_back(thing);
+                self.free.push_back((conn, thing));
             } else {
                 self.held.push_back((conn, thing));
             }
@@ -40,13 +43,13 @@ impl<T> Aside<T> {
 
     /// The first that may leave.
     pub fn take(&mut self) -> Option<T> {
-        self.free.pop_front()
+        self.free.pop_front().map(|(_, thing)| thing)
     }
 
     /// Drops what `gone` says is not wanted any more.
     pub fn drop_if(&mut self, mut gone: impl FnMut(&T) -> bool) {
         self.held.retain(|(_, thing)| !gone(thing));
-        self.free.retain(|thing| !gone(thing));
+        self.free.retain(|(_, thing)| !gone(thing));
     }
 
     /// How much waits.
@@ -79,7 +82,15 @@ mod tests {
         assert_eq!((aside.take(), aside.len()), (None, 3));
         gates.heed(Time(2), Signal::ResumeFlow(ConnId(1)));
         aside.look(&gates, 0);
-        assert_eq!((aside.take(), aside.take()), (Some('a'), Some('c')));
+        assert_eq!(aside.take(), Some('a'));
+        // Paused again before its turn came.
+        gates.heed(Time(3), Signal::PauseFlow(ConnId(1)));
+        aside.look(&gates, 0);
+        assert_eq!((aside.take(), aside.len()), (None, 2));
+        gates.heed(Time(4), Signal::ResumeFlow(ConnId(1)));
+        aside.put(ConnId(1), 'd');
+        aside.look(&gates, 0);
+        assert_eq!((aside.take(), aside.take()), (Some('c'), Some('d')));
         assert_eq!(aside.take(), None);
         aside.drop_if(|&thing| thing == 'b');
         assert!(aside.is_empty());

@@ -37,6 +37,14 @@ pub trait ControlFactory: Send + Sync {
     }
     /// Bytes that the ports of a switch share where the scenario does not say.
     fn memory(&self) -> Bytes;
+    /// Whether it can do its work at `place`.
+    ///
+    /// # Errors
+    /// What it lacks there, and the nearest that works.
+    fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {
+        let _ = place;
+        Ok(())
+    }
     /// What follows for a switch at `place`, as names and values for `check`.
     fn figures(&self, place: &Place<'_>) -> Vec<(String, String)> {
         let _ = place;

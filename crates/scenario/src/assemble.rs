@@ -209,6 +209,9 @@ impl Scenario {
             None => crate::words::title(&self, &traffic, &topology),
         };
         let controls = Controls::new(&self, encap, &ports);
+        if let Some(controls) = &controls {
+            controls.suits(&self.switch, &topology)?;
+        }
         let control_figures = controls.iter().flat_map(|c| c.figures(&topology)).collect();
         let control = controls.map(|controls| -> Box<SharedControl> {
             Box::new(move |topology, node| Some(controls.make(topology, node)))

@@ -1,6 +1,6 @@
 //! The flow control of a scenario, at each of its switches.
 
-use crate::diagnostic::nearest;
+use crate::diagnostic::{Diagnostic, nearest};
 use crate::resolve::{Reader, Scenario, quoted};
 use crate::section::Section;
 use crate::tree::Table;
@@ -121,6 +121,26 @@ impl Controls {
     /// The flow control of the switch `node`.
     pub(crate) fn make(&self, topology: &Topology, node: NodeId) -> Box<dyn FlowControl> {
         self.with_place(topology, node, |place| self.of.factory.make(place))
+    }
+
+    /// Whether the flow control can do its work at every switch.
+    ///
+    /// # Errors
+    /// The switch, what it lacks, and the nearest that works.
+    pub(crate) fn suits(&self, switch: &Section, topology: &Topology) -> Result<(), Diagnostic> {
+        let switches = (0..).zip(&topology.nodes);
+        for (number, node) in switches.filter(|(_, node)| node.kind == NodeKind::Switch) {
+            let suits = |place: &Place<'_>| self.of.factory.suits(place);
+            let refused = self.with_place(topology, NodeId(number), suits);
+            refused.map_err(|refusal| {
+                let name = self.of.kind.name();
+                switch
+                    .problem(CONTROL, format!("{name} cannot work at {}", node.name))
+                    .label(format!("it {}", refusal.reason))
+                    .help(refusal.instead)
+            })?;
+        }
+        Ok(())
     }
 
     /// What follows for the first switch, as names and values.

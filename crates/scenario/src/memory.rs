@@ -12,7 +12,7 @@ use units::{Bytes, Span};
 /// The program itself.
 const BASE: u64 = 14 << 20;
 /// A link with its port, the packets on it, its share of a node, and its row in every table.
-const PER_LINK: u64 = 2_400;
+const PER_LINK: u64 = 3_400;
 /// An entry of the routing table.
 const PER_ROUTE: u64 = 4;
 /// A message: in the traffic, in the simulator's book, at its hosts and in the results.

@@ -574,7 +574,7 @@ fn with_losses(transport: &str, lost: &[(&str, &str, Span)]) -> (Span, u64, u64)
 /// When 15,000 B over two hops are there, and what it took.
 const LOSSES: &str = "\
 nothing                              23.984us, 0 again, 0 twice
-the request                          58.1696us, 11 again, 12 twice
+the request                          23.984us, 1 again, 1 twice
 the probe                            23.984us, 0 again, 0 twice
 the first acknowledgement            23.984us, 0 again, 0 twice
 the last data                        36.3584us, 1 again, 0 twice

@@ -133,9 +133,9 @@ fn what_does_not_fit_is_refused_before_it_is_made() {
     refused(
         &network("kind = \"fat-tree\"\nk = 120"),
         [
-            "6.75 GB of memory, 3 GB of it",
+            "9.35 GB of memory, 3 GB of it",
             "k = 120",
-            "--memory-limit 7GB",
+            "--memory-limit 10GB",
         ],
     );
     refused(

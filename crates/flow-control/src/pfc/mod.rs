@@ -9,9 +9,9 @@ pub use params::Params;
 
 use crate::agenda::Agenda;
 use crate::ports::drops_at_most;
-use model::intent::PortSpec;
+use model::intent::{PortSpec, QueueSpec};
 use model::{Packet, Signal};
-use parts::{Control, ControlFactory, ParamError, Parameter, Place, Refusal};
+use parts::{Control, ControlFactory, Neighbour, ParamError, Parameter, Place, Refusal};
 use switching::{FlowControl, GateOf, GateState, Passage, Say};
 use units::{Bytes, Span, Time};
 
@@ -47,6 +47,34 @@ impl ControlFactory for Params {
     }
     fn memory(&self) -> Bytes {
         Bytes(12_000_000)
+    }
+    /// Nobody shares what is kept as headroom: in a memory that is all headroom every packet of a priority
+    /// without it would be dropped.
+    fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {
+        let pfc = Pfc::new(self, place);
+        let without = |queue: &QueueSpec| {
+            queue.is_data()
+                && u16::from(queue.takes.priorities) >> self.lossless << self.lossless
+                    == u16::from(queue.takes.priorities)
+        };
+        let all = place.lines.iter().flat_map(|line| &line.port.queues);
+        if pfc.threshold(PRIORITIES - 1) >= place.frame || !all.into_iter().any(without) {
+            return Ok(());
+        }
+        let kept = place.memory.get() - pfc.pool.min(place.memory.get());
+        let wanted = Pfc::kept(self, place) + 2 * place.frame * place.lines.len() as u64;
+        Err(Refusal {
+            place: "switch.shared_buffer",
+            reason: format!(
+                "keeps {} of its {} as headroom, and no frame has room in the rest",
+                Bytes(kept),
+                place.memory
+            ),
+            instead: format!(
+                "write shared_buffer = \"{}KB\" or more, or fewer priorities as switch.pfc.lossless",
+                wanted.div_ceil(1000)
+            ),
+        })
     }
     fn figures(&self, place: &Place<'_>) -> Vec<(String, String)> {
         let pfc = Pfc::new(self, place);
@@ -140,22 +168,28 @@ fn of_place(place: usize) -> (u16, u8) {
 }
 
 impl Pfc {
+    /// By port: what a lossless priority may still hold after its pause was asked for.
+    fn headroom(params: &Params, place: &Place<'_>) -> Vec<u64> {
+        let others = u64::from(params.lossless).saturating_sub(1);
+        let of = |line: &Neighbour<'_>| match params.headroom {
+            Some(bytes) => bytes,
+            // The packet that goes above the threshold is the first in there.
+            None => line.slack(place.frame, others) + place.frame,
+        };
+        place.lines.iter().map(of).collect()
+    }
+
+    /// Bytes of the memory that are headroom or reserve.
+    fn kept(params: &Params, place: &Place<'_>) -> u64 {
+        let each = Self::headroom(params, place).into_iter();
+        let each = each.map(|each| u64::from(params.lossless) * (each + params.reserve));
+        each.sum()
+    }
+
     fn new(params: &Params, place: &Place<'_>) -> Self {
-        let lossless = u64::from(params.lossless);
-        let headroom: Vec<u64> = place
-            .lines
-            .iter()
-            .map(|line| match params.headroom {
-                Some(bytes) => bytes,
-                // The packet that goes above the threshold is the first in there.
-                None => line.slack(place.frame, lossless - 1) + place.frame,
-            })
-            .collect();
+        let headroom = Self::headroom(params, place);
         let ports = place.lines.len();
-        let kept: u64 = headroom
-            .iter()
-            .map(|each| lossless * (each + params.reserve))
-            .sum();
+        let kept = Self::kept(params, place);
         Self {
             params: params.clone(),
             ingress: vec![Ingress::default(); ports * PRIORITIES],

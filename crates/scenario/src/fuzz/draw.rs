@@ -256,7 +256,8 @@ impl Draw {
             let Ok(default) = format!("x = {}", parameter.default).parse::<Table>() else {
                 continue;
             };
-            if !self.one_in(6) {
+            // Without repair what is lost stays lost: nothing that every scenario could be held against.
+            if !self.one_in(6) || parameter.key == "recovery" {
                 continue;
             }
             let Some(value) = self.other_than(&default["x"]) else {
@@ -340,6 +341,12 @@ impl Draw {
         self.table(&format!("switch.{kind}"));
         match kind {
             "pfc" => {
+                // Of less memory all may be headroom, and then it is refused.
+                for small in ["200KB", "1MB"] {
+                    let [small, enough] =
+                        [small, "12MB"].map(|size| format!("shared_buffer = \"{size}\""));
+                    self.out = self.out.replace(&small, &enough);
+                }
                 self.word("xoff", &["dynamic", "10KB"]);
                 self.word("pause_time", &["20us", "300us"]);
                 self.word("watchdog", &["100us", "2ms"]);

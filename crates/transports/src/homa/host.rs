@@ -289,6 +289,7 @@ impl Host {
         }
         // An answer says that the question has arrived.
         let conn = &mut self.conns[slot];
+        conn.rx.fill_up(&data);
         if conn.lifetime == Lifetime::Exchange && conn.opener && conn.tx.may_be_done(told(1)) {
             self.on_done(cx, slot);
         }
@@ -590,15 +591,14 @@ impl Endpoint for Host {
         self.settle(slot);
     }
 
-    fn cancel(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
-        let Some(slot) = self.conn_of.get(conn) else {
-            return;
-        };
-        let found = &mut self.conns[slot];
-        if !found.tx.cancel() && found.one_shot() && found.opener {
-            return self.remove(cx, slot, false);
+    fn cancel(&mut self, _: &mut Cx<'_>, conn: ConnId) {
+        if let Some(slot) = self.conn_of.get(conn) {
+            self.conns[slot].tx.cancel();
+            // It has less to send now, and another place among those that wait for the line.
+            self.choices.retain(|&Reverse((.., waits))| waits != slot);
+            self.conns[slot].tx.queued = false;
+            self.settle(slot);
         }
-        self.settle(slot);
     }
 
     fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {

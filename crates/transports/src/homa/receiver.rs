@@ -179,6 +179,16 @@ impl Receiver {
         true
     }
 
+    /// A sender fills its last frame beyond what it was granted. That counts as granted, or it would hide as many
+    /// bytes that are missing elsewhere.
+    #[inline]
+    pub(super) fn fill_up(&mut self, data: &Data) {
+        let until = data.offset + u64::from(data.length);
+        if data.offset < self.granted && self.granted < until {
+            self.granted = until.min(self.end);
+        }
+    }
+
     /// Whether all of the message is here.
     #[inline]
     pub(super) fn is_complete(&self) -> bool {

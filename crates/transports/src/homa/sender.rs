@@ -126,21 +126,13 @@ impl Sender {
         }
     }
 
-    /// Takes back what has not left; false where nothing of it had.
-    pub(super) fn cancel(&mut self) -> bool {
+    /// Takes back what has not left. An empty packet says where the message ends now, also where nothing had left.
+    pub(super) fn cancel(&mut self) {
         self.queue.clear();
-        if !self.active {
-            return self.ordinal > 0;
-        }
-        if !self.begun {
-            (self.active, self.owes) = (false, false);
-            return self.ordinal > 0;
-        }
-        if self.high < self.end {
-            (self.end, self.cut, self.owes) = (self.high, true, true);
+        if self.active && self.high < self.end {
+            (self.end, self.cut, self.owes) = (self.high, self.begun, true);
             self.granted = self.granted.min(self.end);
         }
-        true
     }
 
     /// Bytes that have not left, which are what the line chooses by. [homa s3.2]

@@ -62,6 +62,16 @@ fn what_is_lost_is_asked_for_again() {
     insta::assert_snapshot!(found);
 }
 
+/// The last unasked frame reaches beyond what is unasked, and so does the last frame before the farthest grant.
+#[test]
+fn what_is_lost_beyond_a_grant_is_asked_for_again() {
+    let found = ladder("", 2, |pair| {
+        pair.message(Time::ZERO, A, B, 1_000_000);
+        pair.lose(("DATA", 28));
+    });
+    assert!(found.contains("B received message 0, 1000000 B"), "{found}");
+}
+
 #[test]
 fn a_message_of_which_nothing_arrived_begins_again() {
     let found = ladder("", 2, |pair| {
@@ -106,6 +116,18 @@ fn a_cancelled_message_ends_with_what_had_left() {
         pair.cancel(Time(3_000_000), conn, A);
     });
     insta::assert_snapshot!(found);
+}
+
+#[test]
+fn a_message_that_is_cancelled_before_anything_left_ends_empty() {
+    let found = ladder("", 2, |pair| {
+        let [_, second] = [20_000, 20_000].map(|size| pair.message(Time::ZERO, A, B, size));
+        pair.cancel(Time(1_000_000), second, A);
+    });
+    let taken = |line: &&str| line.contains("received message");
+    let ends: Vec<_> = found.lines().filter(taken).collect();
+    assert_eq!(ends.len(), 2, "{found}");
+    assert!(ends[0].contains("message 0 of #2, 0 B"), "{found}");
 }
 
 #[test]
