@@ -481,16 +481,11 @@ impl Endpoint for Host {
         self.settle(conn);
     }
 
-    fn cancel(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
-        let Some(found) = self.conns.get_mut(&conn.0) else {
-            return;
-        };
-        found.sender.cancel();
-        if found.one_shot() && found.opener && !found.sender.is_used() {
-            // Nothing had left: the other end hears a RESET when it asks.
-            self.remove(cx, conn);
+    fn cancel(&mut self, _: &mut Cx<'_>, conn: ConnId) {
+        if let Some(found) = self.conns.get_mut(&conn.0) {
+            found.sender.cancel();
+            self.settle(conn);
         }
-        self.settle(conn);
     }
 
     fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {

@@ -77,11 +77,9 @@ impl Sender {
     /// Takes back what has not left.
     pub(super) fn cancel(&mut self) {
         self.messages.truncate(1);
-        let begun = self.high > self.base || self.ended_once;
-        match self.messages.front_mut() {
-            // The end moves to where the sender is; an empty packet says so if need be.
-            Some(length) if begun => *length = self.high - self.base,
-            Some(_) | None => self.messages.clear(),
+        // The end moves to where the sender is; an empty packet says so if need be, also where nothing had left.
+        if let Some(length) = self.messages.front_mut() {
+            *length = self.high - self.base;
         }
     }
 

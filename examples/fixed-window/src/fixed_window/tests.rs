@@ -139,3 +139,12 @@ fn an_answer_that_comes_after_the_end_is_refused() {
     ",
     );
 }
+
+#[test]
+fn a_message_that_is_cancelled_before_anything_left_ends_empty() {
+    let found = ladder(|pair| {
+        let conn = pair.message(Time::ZERO, A, B, 7_000);
+        pair.cancel(Time(1_000_000), conn, A);
+    });
+    assert!(found.contains("B received message 0, 0 B"), "{found}");
+}
