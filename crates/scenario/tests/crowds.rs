@@ -115,6 +115,31 @@ fn safety_timers_never_fire_where_nothing_is_wrong() {
     }
 }
 
+/// The other way round: one host asks many, and each answers. What their receivers say meets at its port.
+#[test]
+fn receivers_of_a_crowd_cost_its_host_no_queue() {
+    let queue = |connections: u32, seed| {
+        let text = format!(
+            "[topology]\nkind = \"star\"\nhosts = 65\nhost_rate = \"10Gbps\"\nhost_delay = \"10us\"\n\
+             [workload]\nkind = \"incast-rr\"\nsenders = {connections}\nreceiver = 0\nrequest = \"200B\"\n\
+             size = \"1000B\"\nrounds = 4\npacing = \"closed\"\n[transport]\nkind = \"expresspass\"\n"
+        );
+        let record = run(&text, &[], seed);
+        assert_eq!(record.totals.timeouts, 0, "{connections}, seed {seed}");
+        record.ports.iter().map(|port| port.queue_max).max()
+    };
+    for seed in 1..=3 {
+        let few = queue(32, seed).expect("ports");
+        for connections in [256, 1024] {
+            let many = queue(connections, seed).expect("ports");
+            assert!(
+                many < 4 * few,
+                "{connections}, seed {seed}: {many} B, {few} B with 32"
+            );
+        }
+    }
+}
+
 #[test]
 fn naive_credit_is_fair_on_one_bottleneck_and_loses_nothing_both_ways() {
     let naive = |pairs: u32, both: bool, sets: &[&str]| {

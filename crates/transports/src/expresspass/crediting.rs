@@ -22,6 +22,8 @@ pub(super) struct Silence {
     pub(super) doublings_max: u8,
     /// Whether a sender is told that its request has come where its credits may be lost.
     pub(super) tells: bool,
+    /// Silence that each other connection of the sender's host explains, if it wants credits.
+    pub(super) patience: Span,
 }
 
 /// What a receiver says while its credits bring nothing.
@@ -50,6 +52,8 @@ pub(super) struct Crediting {
     unheard: u32,
     /// The sender has been told that its request has come, or has answered.
     told: bool,
+    /// How many connections of the sender's host wanted credits, as an exponent of two.
+    crowd: u8,
     /// The sender was asked whether it lives, and has not been heard since.
     asked: bool,
     /// How often the time between two credits has doubled because it did not answer.
@@ -66,6 +70,7 @@ impl Crediting {
     /// Starts at `rate`, having given `given` credits before.
     pub(super) fn new(law: &Law, now: Time, rate: f64, given: u64) -> Self {
         Self {
+            crowd: 0,
             feedback: Feedback::new(law, now, rate),
             accounted: given,
             heard_at: now,
@@ -79,6 +84,11 @@ impl Crediting {
             sent_from: given + 1,
             burst: None,
         }
+    }
+
+    /// The request says how many connections of its host want credits.
+    pub(super) fn note_crowd(&mut self, crowd: u8) {
+        self.crowd = crowd;
     }
 
     /// A burst follows the request.
@@ -252,7 +262,12 @@ impl Crediting {
         rtt: Span,
         given: u64,
     ) -> Option<Word> {
-        let tells = silence.tells && !std::mem::replace(&mut self.told, true);
+        // Its crowd may be all that keeps the sender's credits from it, and those who give them would
+        // all speak at the same moment.
+        let explained = silence.patience.times((1 << self.crowd) - 1);
+        let unheard_for = now.since(self.heard_at);
+        let due = silence.tells && unheard_for >= Span(explained.0 / 2);
+        let tells = due && !std::mem::replace(&mut self.told, true);
         let word = tells.then_some(Word::Heard);
         let enough = if self.doublings > 0 { 1 } else { silence.lost };
         let last = self.accounted + u64::from(enough);
@@ -267,7 +282,9 @@ impl Crediting {
         self.feedback.on_silence(law, now, rtt);
         // Naive credits are lost by the hundred: questions would cost more than they save.
         let asks = silence.asks_after > 0 && law.controller != Controller::Naive;
-        if !asks || self.unheard < u32::from(silence.asks_after) {
+        let long_unheard =
+            self.unheard >= u32::from(silence.asks_after) && unheard_for >= explained;
+        if !asks || !long_unheard {
             return word;
         }
         // A sender that lives answers at once, and credits go on: only a dead one costs time.
@@ -321,6 +338,7 @@ mod tests {
         asks_after: 64,
         doublings_max: 8,
         tells: true,
+        patience: Span::us(20),
     };
     const RTT: Span = Span::us(50);
 

@@ -36,7 +36,8 @@ model::header! {
     Request = 2 "REQUEST" Control, opens {
         next: u64 = 0..48 "the first position that credits are wanted for";
         unasked: u16 = 48..64 "frames that follow without a credit";
-        packets: u32 = 64..96 "frames from there on";
+        crowd: u8 = 64..68 "connections of this host that want credits, rounded up to a power of two: its exponent";
+        packets: u32 = 68..96 "frames from there on";
         exchange: bool = 97..98 "one message goes each way";
         one_shot: bool = 98..99 "the connection carries this one message and is then forgotten";
         known: bool = 99..100 "all has left once, and the receiver has answered before";
@@ -164,6 +165,11 @@ impl Data {
     }
 }
 
+/// Frames that a request can name; more are as many.
+pub(super) const PACKETS_MAX: u32 = (1 << 28) - 1;
+/// The largest crowd that a request can name, as an exponent of two.
+pub(super) const CROWD_MAX: u8 = 15;
+
 impl Request {
     fn says(self) -> String {
         let (from, n) = (self.next, self.packets);
@@ -171,9 +177,13 @@ impl Request {
             0 => String::new(),
             unasked => format!(", {unasked} unasked"),
         };
+        let crowd = match self.crowd {
+            0 => String::new(),
+            crowd => format!(", among {}", 1u32 << crowd),
+        };
         let again = when(self.known, ", all sent");
         format!(
-            " from {from}, {n} packet{}{follow}{again}",
+            " from {from}, {n} packet{}{follow}{crowd}{again}",
             when(n != 1, "s")
         )
     }

@@ -190,6 +190,8 @@ struct Host {
     nic: Nic,
     totals: Totals,
     counts: Counts,
+    /// Connections on which this host wants credits.
+    wanting: u32,
 }
 
 /// ExpressPass on one host.
@@ -250,6 +252,7 @@ impl ExpressPassHost {
                 nic: Nic::new(gate, line),
                 totals: Totals::default(),
                 counts: Counts::default(),
+                wanting: 0,
             },
             senders: Slab::default(),
             sender_of: ConnMap::default(),
@@ -326,6 +329,7 @@ impl ExpressPassHost {
 
     fn forget_sender(&mut self, cx: &mut Cx<'_>, slot: u32) {
         let sender = self.senders.remove(slot);
+        self.host.wanting -= u32::from(sender.wants());
         self.sender_of.remove(sender.conn);
         // A question that did not arrive gets no answer.
         if sender.asks_in_vain()
@@ -730,6 +734,7 @@ impl Endpoint for ExpressPassHost {
         assert_eq!(self.senders.len(), self.sender_of.len());
         assert_eq!(self.receivers.len(), self.receiver_of.len());
         assert!(self.flows.len() <= self.receivers.len());
+        assert!(self.host.wanting as usize <= self.senders.len());
         assert!(self.receivers.len() <= INCOMING_MAX && self.delayed.len() <= DELAYED_MAX);
         let turn = credits_sent.wrapping_add(credits_received);
         self.senders

@@ -77,8 +77,12 @@ parts::params! {
         retry_doublings: u16 = 5, Count(0, DOUBLINGS_MAX),
             "[ours]; 0 [xpass artefact, xpass.cc] in profile ns2xpass";
         /// whether a receiver says HEARD where the first credit of a request is lost in its own line, or brings
-        /// nothing for two round trips: the sender need not repeat the request
+        /// nothing for two round trips: the sender need not repeat the request, unless it is one of a crowd
         tell_heard: bool = true, Flag, "[ours]; false in profile ns2xpass";
+        /// how often a host's line could give a credit to each of its connections that want one before one of them
+        /// takes its request for lost, or a receiver asks whether it is still there; half of it before HEARD
+        crowd_patience: u16 = 16, Count(0, 1000),
+            "[ours]: by chance one of 3,000 connections waits half of it, one of nine million all of it";
         /// time without a credit after which a sender whose request was heard asks again; longer than a credit
         /// takes to come in the widest incast: 17 times its mean where 4,500 flows share 10 Gb/s
         quiet: Span = Span::ms(100), Time(Span::us(1), SPAN_MAX), "[ours]; never in [xpass artefact, xpass.cc]";

@@ -177,6 +177,7 @@ impl Receiver {
             Phase::Crediting { flow, .. } => {
                 self.asked = position;
                 flows[flow].on_request(cx.now);
+                flows[flow].note_crowd(wanted.crowd);
                 if flows[flow].take_relief(&host.settings.law) {
                     self.credit_soon(cx.now, host);
                 }
@@ -206,6 +207,7 @@ impl Receiver {
         let share = f64::from(packets.min(START_RULE_PACKETS)) / f64::from(START_RULE_PACKETS);
         let rate = settings.alpha * if settings.start_rule { share } else { 1.0 };
         let flow = flows.insert(Crediting::new(&settings.law, cx.now, rate, self.given));
+        flows[flow].note_crowd(wanted.crowd);
         if settings.subtract_burst && wanted.unasked > 0 {
             let (frame_time, rtt) = (settings.frame_time, settings.base_rtt);
             let burst = Expected::new(cx.now, packets, wanted.unasked, frame_time, rtt);

@@ -40,6 +40,7 @@ impl Receiver {
                 next: self.next(),
                 // Nobody has said how much there is; at its end credits stop.
                 packets: u32::from(burst) + 1,
+                crowd: 0,
                 unasked: burst,
                 exchange: false,
                 one_shot: self.one_shot,

@@ -1,7 +1,7 @@
 //! The side that has data: asks for credits, answers each with a frame, says when it is done.
 
 use super::early::{Early, FirstRtt};
-use super::header::{Data, Request, Stop, StopReason};
+use super::header::{CROWD_MAX, Data, PACKETS_MAX, Request, Stop, StopReason};
 use super::outgoing::{NoFrame, Outgoing};
 use super::params::EarlyStop;
 use super::{Host, PRIORITY};
@@ -126,6 +126,18 @@ impl Sender {
         }
     }
 
+    /// Whether it wants credits.
+    pub(super) fn wants(&self) -> bool {
+        matches!(self.phase, Phase::Asking { .. } | Phase::Credited { .. })
+    }
+
+    /// Takes up `phase`; the host counts who wants credits.
+    fn enter(&mut self, host: &mut Host, phase: Phase) {
+        host.wanting -= u32::from(self.wants());
+        self.phase = phase;
+        host.wanting += u32::from(self.wants());
+    }
+
     /// When its timer runs out.
     #[inline]
     pub(super) fn due(&self) -> Time {
@@ -219,6 +231,11 @@ impl Sender {
         if self.awaits_burst() {
             // The receiver gave the credit when it knew of a loss, not when the request came.
             self.rtt = Some(host.settings.base_rtt);
+            return;
+        }
+        if is_crowd(host) {
+            // The first credit to come is seldom the first that was given.
+            self.rtt.get_or_insert(host.settings.base_rtt);
             return;
         }
         // A credit and a frame take this long; a liar's credit may come sooner than that. After a
@@ -459,7 +476,7 @@ impl Sender {
             Phase::Asking { .. } | Phase::Stopping { .. } => {
                 // Late credits may stand in every credit queue of the path.
                 let until = cx.now + self.wait(host, host.settings.rest) + host.settings.drain;
-                self.phase = Phase::Resting { until };
+                self.enter(host, Phase::Resting { until });
             }
             // The receiver has got everything while it was still giving credits.
             Phase::Credited { .. } => self.stop(cx.now, host, StopReason::AllSent),
@@ -475,21 +492,21 @@ impl Sender {
             return Fate::Keep;
         };
         if self.outgoing.sent_max() < self.outgoing.end() {
-            return self.lose(cx);
+            return self.lose(cx, host);
         }
         self.on_stop_ack(cx, host, self.outgoing.end());
         Fate::Keep
     }
 
     /// What has not been confirmed never will be.
-    fn lose(&mut self, cx: &mut Cx<'_>) -> Fate {
+    fn lose(&mut self, cx: &mut Cx<'_>, host: &mut Host) -> Fate {
         cx.events.push(Event::Refused { conn: self.conn });
         self.lost = true;
         self.outgoing.abandon();
         if let Some(early) = &mut self.early {
             **early = Early::default();
         }
-        self.rest_over()
+        self.rest_over(host)
     }
 
     /// Notes what has arrived; false where the news is old or makes no sense.
@@ -538,7 +555,7 @@ impl Sender {
                     .as_ref()
                     .is_some_and(|early| early.is_over(cx.now, host))
                 {
-                    return self.lose(cx);
+                    return self.lose(cx, host);
                 }
                 self.request(cx.now, host, fresh, tries.saturating_add(1));
             }
@@ -553,7 +570,7 @@ impl Sender {
             Phase::Stopping { tries, .. } => {
                 host.totals.timeouts += 1;
                 if self.outgoing.is_done() && tries >= IDLE_STOPS_MAX {
-                    return self.rest_over();
+                    return self.rest_over(host);
                 }
                 if let Some(early) = &mut self.early {
                     early.give_up_repairs();
@@ -563,14 +580,14 @@ impl Sender {
                 let again_at = self.stop_again_at(cx.now, host, tries);
                 self.phase = Phase::Stopping { again_at, tries };
             }
-            Phase::Resting { .. } => return self.rest_over(),
+            Phase::Resting { .. } => return self.rest_over(host),
             Phase::Idle => {}
         }
         Fate::Keep
     }
 
-    fn rest_over(&mut self) -> Fate {
-        self.phase = Phase::Idle;
+    fn rest_over(&mut self, host: &mut Host) -> Fate {
+        self.enter(host, Phase::Idle);
         let has_sent = self.outgoing.end() > 0;
         if self.one_shot && has_sent {
             Fate::Forget
@@ -596,17 +613,22 @@ impl Sender {
         } else {
             self.wanted(host)
         };
-        self.put_request(host, position);
         let settings = &host.settings;
         let doublings = tries.min(settings.retry_doublings);
-        self.phase = Phase::Asking {
+        let retry = settings.request_retry.times(1 << doublings);
+        let asking = Phase::Asking {
             asked_at: now,
-            retry_at: now + settings.request_retry.times(1 << doublings),
+            retry_at: now + retry,
             tries,
             position,
             heard: false,
             fresh,
         };
+        self.enter(host, asking);
+        self.put_request(host, position);
+        if let Phase::Asking { retry_at, .. } = &mut self.phase {
+            *retry_at = now + retry.max(crowd_patience(host));
+        }
     }
 
     /// Puts a request for what is left on the line.
@@ -620,7 +642,8 @@ impl Sender {
         let request = Request {
             next: position,
             unasked,
-            packets: u32::try_from(frames).unwrap_or(u32::MAX),
+            packets: u32::try_from(frames).map_or(PACKETS_MAX, |frames| frames.min(PACKETS_MAX)),
+            crowd: crowd(host),
             exchange: self.exchange,
             one_shot: self.one_shot,
             // A receiver that has forgotten it by now had all of it.
@@ -632,10 +655,8 @@ impl Sender {
 
     fn stop(&mut self, now: Time, host: &mut Host, reason: StopReason) {
         self.put_stop(host, reason);
-        self.phase = Phase::Stopping {
-            again_at: self.stop_again_at(now, host, 0),
-            tries: 0,
-        };
+        let again_at = self.stop_again_at(now, host, 0);
+        self.enter(host, Phase::Stopping { again_at, tries: 0 });
     }
 
     fn put_stop(&self, host: &mut Host, reason: StopReason) {
@@ -723,4 +744,27 @@ impl Sender {
             Phase::Asking { .. } | Phase::Stopping { .. } => {}
         }
     }
+}
+
+/// How many connections of a host want credits, as a request says it: an exponent of two.
+fn crowd(host: &Host) -> u8 {
+    if host.settings.patience == Span::ZERO {
+        return 0;
+    }
+    let exponent = host.wanting.next_power_of_two().trailing_zeros();
+    u8::try_from(exponent).map_or(CROWD_MAX, |exponent| exponent.min(CROWD_MAX))
+}
+
+/// Whether more connections of a host want credits than come in a round trip.
+fn is_crowd(host: &Host) -> bool {
+    let settings = &host.settings;
+    let turn = settings.law.period.times(u64::from(host.wanting));
+    settings.patience > Span::ZERO && turn > settings.base_rtt
+}
+
+/// How long a credit may take because other connections of the host want some, too, as the receiver is told;
+/// at most as long as where the request was heard.
+fn crowd_patience(host: &Host) -> Span {
+    let (settings, others) = (&host.settings, (1 << crowd(host)) - 1);
+    settings.patience.times(others).min(settings.quiet)
 }

@@ -26,6 +26,9 @@ pub(super) struct Settings {
     pub(super) retry_doublings: u8,
     /// What silence means.
     pub(super) silence: Silence,
+    /// How much longer a connection waits before it takes its request for lost, for each other one of its host
+    /// that wants credits.
+    pub(super) patience: Span,
     /// Time after which an answer is overdue even where all buffers on the way are full.
     pub(super) overdue: Span,
     /// Time without a credit after which a sender asks again.
@@ -84,6 +87,11 @@ impl Settings {
             Span::ZERO
         };
         let request_retry = params.request_retry.max(retry_min + crowd).max(safety);
+        let patience = if params.tell_heard {
+            law.period.times(u64::from(params.crowd_patience))
+        } else {
+            Span::ZERO
+        };
         let burst = params.burst.unwrap_or_else(|| config.bdp().get());
         Self {
             law,
@@ -101,7 +109,8 @@ impl Settings {
             base_rtt: config.base_rtt.max(Span(1)),
             request_retry,
             retry_doublings: u8::try_from(params.retry_doublings).expect("at most 16"),
-            silence: silence(params),
+            silence: silence(params, patience),
+            patience,
             overdue,
             quiet: params.quiet.max(request_retry),
             stop_wait: params.stop_wait,
@@ -127,11 +136,12 @@ impl Settings {
     }
 }
 
-fn silence(params: &Params) -> Silence {
+fn silence(params: &Params, patience: Span) -> Silence {
     Silence {
         lost: params.silent_credits,
         asks_after: params.unheard_credits,
         doublings_max: u8::try_from(params.unheard_doublings).expect("at most 16"),
         tells: params.tell_heard,
+        patience,
     }
 }

@@ -233,6 +233,82 @@ fn a_request_whose_first_credits_are_lost_is_told_that_it_was_heard() {
 }
 
 #[test]
+fn a_host_in_a_crowd_of_its_own_waits_for_what_its_line_can_give() {
+    let requests = |crowd: u32, params: &Params| {
+        let mut host = Alone::with(A, params);
+        host.step(|endpoint, cx| {
+            for n in 0..crowd {
+                endpoint.connect(cx, ConnId(n), B, Lifetime::OneMessage);
+                endpoint.send(cx, ConnId(n), 5000);
+            }
+        });
+        let again = |said: Vec<String>| said.len();
+        let first = again(host.after(Span::us(200)));
+        assert_eq!(first, crowd as usize);
+        [
+            again(host.after(Span::ms(10))),
+            again(host.after(Span::ms(10))),
+        ]
+    };
+    let params = Params::default();
+    // The last 244 wait for 16 x 511 x 1.3 us = 10.6 ms, the 128 before them for half of that, and so on.
+    let [soon, late] = requests(500, &params);
+    assert!(soon < 500 && late >= 244, "{soon}, then {late}");
+    // What ten explain is less than the 1 ms that each waits anyway.
+    assert_eq!(requests(10, &params), [30, 10]);
+    // A host of which nobody says that it was heard asks as it always did.
+    let silent = Params {
+        tell_heard: false,
+        ..params
+    };
+    assert_eq!(requests(500, &silent), [1500, 500]);
+}
+
+#[test]
+fn senders_that_are_done_are_no_crowd() {
+    let mut host = Alone::new(A);
+    host.step(|endpoint, cx| {
+        for n in 0..500 {
+            endpoint.connect(cx, ConnId(n), B, Lifetime::Persistent);
+            endpoint.send(cx, ConnId(n), 1000);
+        }
+    });
+    host.after(Span::us(100));
+    for n in 0..499 {
+        match n % 3 {
+            // One ends as usual; of the second the peer knows nothing; the third is forgotten.
+            0 => host.hear(frames::credit(A, ConnId(n), 1, 84)),
+            1 => host.hear(frames::stop_ack(A, ConnId(n), None, 84)),
+            _ => host.step(|endpoint, cx| endpoint.forget(cx, ConnId(n))),
+        }
+    }
+    assert_eq!(host.endpoint.host.wanting, 1);
+    host.step(|endpoint, cx| endpoint.send(cx, ConnId(0), 1000));
+    let said = host.after(Span::us(500));
+    let asks = |text: &String| text == "REQUEST from 1000, 1 packet, among 2";
+    assert!(said.iter().any(asks), "{said:?}");
+}
+
+#[test]
+fn receivers_of_a_crowd_speak_and_ask_late() {
+    let said = |crowd, wait: Span| {
+        let mut host = Alone::new(B);
+        let request = frames::request(B, CONN, 0, 1000, true, 84);
+        host.hear(frames::crowded(request, crowd));
+        let said = host.after(wait);
+        let all = |word: &str| said.iter().filter(|text| *text == word).count();
+        (all("HEARD from 0"), all("HEARD from 0, still there?"))
+    };
+    let asked = |crowd, wait| said(crowd, wait).1 > 0;
+    let told = |crowd, wait| said(crowd, wait).0 > 0;
+    // Two round trips are 24 us. 8 x 15 x 1.3 us = 156 us.
+    assert!(told(0, Span::us(30)) && !told(4, Span::us(150)) && told(4, Span::us(180)));
+    // 8 and 16 x 255 x 1.3 us = 2.6 and 5.3 ms.
+    assert!(!told(8, Span::us(2600)) && told(8, Span::us(2700)));
+    assert!(asked(0, Span::us(900)) && !asked(8, Span::us(5200)) && asked(8, Span::us(6500)));
+}
+
+#[test]
 fn each_answer_to_a_request_measures_the_round_trip_anew() {
     let mut host = Alone::new(A);
     host.step(|endpoint, cx| {
@@ -541,8 +617,11 @@ fn while_paused(params: &Params, signals: &[Signal]) -> (Vec<String>, u64) {
 fn a_paused_connection_uses_no_credit_and_the_others_go_on() {
     let plain = Params::default();
     let (said, wasted) = while_paused(&plain, &[Signal::PauseFlow(CONN)]);
-    let request = "REQUEST from 0, 2 packets";
-    assert_eq!(said, [request, request, "DATA 0..1460, credit 1"]);
+    let (first, second) = (
+        "REQUEST from 0, 2 packets",
+        "REQUEST from 0, 2 packets, among 2",
+    );
+    assert_eq!(said, [first, second, "DATA 0..1460, credit 1"]);
     assert_eq!(wasted, 1);
     let (said, wasted) = while_paused(&plain, &[Signal::PausePriority(0)]);
     assert_eq!((said.len(), wasted), (0, 2));

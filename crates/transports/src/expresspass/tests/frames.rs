@@ -35,6 +35,7 @@ pub(super) fn request(
         next,
         unasked: 0,
         packets,
+        crowd: 0,
         exchange: false,
         one_shot,
         known: false,
@@ -48,6 +49,15 @@ pub(super) fn followed(request: Packet, unasked: u16) -> Packet {
         ..Request::read(&request)
     };
     more.packet(request.to(), request.conn, request.size)
+}
+
+/// The same from a host of which `2^crowd` connections want credits.
+pub(super) fn crowded(request: Packet, crowd: u8) -> Packet {
+    let many = Request {
+        crowd,
+        ..Request::read(&request)
+    };
+    many.packet(request.to(), request.conn, request.size)
 }
 
 pub(super) fn exchange(request: Packet) -> Packet {

@@ -46,6 +46,7 @@ fn packets_are_on_the_wire_what_they_have_always_been() {
         header::unscheduled(frames::probe(to, conn, at, false, 84)),
         frames::heard(to, conn, at, true, 84),
         frames::heard(to, conn, at, false, 84),
+        frames::crowded(frames::request(to, conn, at, 77, true, 84), 11),
     ];
     let link = Link {
         conn: conn.0,
