@@ -139,6 +139,6 @@ fn nothing_is_overwritten_and_nothing_is_left_half_written() {
     left.sort();
     assert_eq!(left, ["file", "mine"]);
     let named = tidegate(&folder.0, &["new-transport", "other", "--dry-run"]);
-    assert!(text(&named.stdout).contains("other/src/other/sender.rs"));
+    assert!(text(&named.stdout).contains("other/src/other/header.rs"));
     assert!(!folder.path("other").exists());
 }

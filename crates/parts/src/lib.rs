@@ -6,6 +6,8 @@ pub mod aside;
 mod control;
 pub mod credit_gate;
 pub mod forms;
+pub mod go_back;
+pub mod host;
 pub mod keys;
 pub mod packet_queue;
 pub mod pre_credit;

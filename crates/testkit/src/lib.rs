@@ -32,6 +32,7 @@ mod feed;
 mod ladder;
 mod oracle;
 mod pair;
+mod shown;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -42,6 +43,7 @@ pub use fault::{Chaos, Which};
 pub use feed::feed;
 pub use ladder::host_name;
 pub use pair::{Make, Pair, Unfinished};
+pub use shown::{ladder, same, shown};
 
 use model::HostId;
 

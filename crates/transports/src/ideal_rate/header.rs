@@ -3,9 +3,8 @@
 use super::share::{Code, words};
 use model::Lifetime;
 use model::wire::declared::when;
-
-/// Tells one life of a connection from another under the same number; 0 where there is none yet.
-pub(super) type Token = u16;
+use parts::go_back::POSITION_MAX;
+use parts::host::Token;
 
 model::header! {
     pub(super) static CODEC: "ideal-rate" = 9;
@@ -56,23 +55,9 @@ model::header! {
     Reset = 5 "RESET" Control { token: Token = 68..80 "that of the packet that it answers"; }
 }
 
-/// Positions in a stream have 48 bits.
-pub(super) const POSITION_MAX: u64 = (1 << 48) - 1;
 /// Largest payload: 14 bits, more than any usual frame carries. [ours]
 pub(super) const PAYLOAD_MAX: u16 = (1 << 14) - 1;
 /// Largest token.
 pub(super) const TOKEN_MAX: Token = (1 << 12) - 1;
-
-/// Messages that a packet tells apart.
-pub(super) const ORDINALS: u16 = 64;
-
-/// What a packet says of message number `ordinal`.
-#[allow(clippy::cast_possible_truncation, reason = "the low 6 bits travel")]
-pub(super) const fn short(ordinal: u32) -> u16 {
-    ordinal as u16 % ORDINALS
-}
-
-/// How many messages `said` is behind message number `ordinal`, counted round; less than half of all are ahead.
-pub(super) const fn ahead(said: u16, ordinal: u32) -> u16 {
-    said.wrapping_sub(short(ordinal)) % ORDINALS
-}
+/// Bits of a message's number that travel.
+pub(super) const ORDINAL_BITS: u32 = 6;

@@ -4,7 +4,6 @@
 
 mod header;
 mod params;
-mod receiver;
 mod sender;
 mod share;
 #[cfg(test)]
@@ -13,20 +12,15 @@ mod tests;
 use params::CONNECTIONS_MAX;
 pub use params::Params;
 
-use header::{Accept, Ack, Data, Kind, ORDINALS, Open, Reset, TOKEN_MAX, Token, short};
+use header::{Accept, Ack, Data, Kind, ORDINAL_BITS, Open, PAYLOAD_MAX, Reset, TOKEN_MAX};
 use model::wire::Codec;
-use model::{
-    ConnId, Cx, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
-    Totals, Transmit,
-};
-use parts::packet_queue::PacketQueue;
-use parts::timers::{Alarm, Timers};
+use model::{Encap, Endpoint, EndpointConfig, Lifetime, Packet};
+use parts::go_back::Sender;
+use parts::host::{self, Host, Limits, Rules};
 use parts::{Fabric, Factory, ParamError, Parameter, Transport};
-use receiver::{Receiver, Verdict};
-use sender::{News, Segment, Sender};
-use share::{Claim, Code, Line, code};
-use std::collections::{BTreeMap, VecDeque};
-use units::{Rate, Time};
+use sender::Pace;
+use share::{Claim, Line, code};
+use units::{Rate, Span, Time};
 
 /// Ideal rate control in the registry.
 pub static IDEAL_RATE: IdealRate = IdealRate;
@@ -55,7 +49,7 @@ impl Transport for IdealRate {
 
 impl Factory for Params {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
-        Box::new(Host::new(self, config))
+        Box::new(self.host(config))
     }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC
@@ -72,699 +66,214 @@ impl Factory for Params {
     }
 }
 
-/// Control packets that wait for the line; what comes on top is lost, as it might be anywhere.
-/// [ours]
-const CONTROL_MAX: usize = 4096;
-/// The priority of every packet that it sends.
-const PRIORITY: u8 = 0;
-/// Connections that one [`Endpoint::check`] looks at, for it runs after every step. [ours]
-const CHECKED_MAX: usize = 64;
-
-/// How far the opening of a connection is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// Opener: OPEN has left.
-    Asking {
-        tries: u16,
-        retry_at: Time,
-    },
-    /// The other end: ACCEPT has left, and nothing shows yet that it was heard.
-    Accepting {
-        tries: u16,
-        retry_at: Time,
-    },
-    Open,
-}
-
-/// One connection at one end.
+/// What this transport keeps of a connection.
 #[derive(Debug)]
-struct Conn {
-    peer: HostId,
-    phase: Phase,
-    opener: bool,
-    lifetime: Lifetime,
-    /// What the accepter drew; 0 before the opener has heard it.
-    token: Token,
-    sender: Sender,
-    receiver: Receiver,
-    /// When to forget a sender that fell silent in the middle of a message.
-    silent_until: Option<Time>,
+struct Flow {
+    /// When its packets leave.
+    pace: Pace,
     /// Its parts of this host's line, out and in, and until when it keeps them without a message.
     up: Claim,
     down: Claim,
     up_until: Time,
     down_until: Time,
-    /// It is in the host's round.
-    ready: bool,
-    alarm: Alarm,
 }
 
-impl Conn {
-    /// Whether data could leave now.
-    fn can_send(&self, now: Time) -> bool {
-        self.is_heard() && self.sender.can_send(now)
-    }
-
-    /// Whether the other end knows of the connection.
-    fn is_heard(&self) -> bool {
-        !matches!(self.phase, Phase::Asking { .. })
-    }
-
-    fn one_shot(&self) -> bool {
-        self.lifetime != Lifetime::Persistent
-    }
-
-    /// Whether it has carried all that it is for.
-    fn is_over(&self) -> bool {
-        let sent = self.sender.is_used() && self.sender.is_idle();
-        let got = self.receiver.complete() > 0;
-        match self.lifetime {
-            Lifetime::OneMessage if self.opener => sent,
-            Lifetime::OneMessage => got,
-            Lifetime::Exchange => sent && got,
-            Lifetime::Persistent => false,
+impl Default for Flow {
+    fn default() -> Self {
+        Self {
+            pace: Pace::default(),
+            up: Claim::default(),
+            down: Claim::default(),
+            up_until: Time::NEVER,
+            down_until: Time::NEVER,
         }
-    }
-
-    /// A packet that may not leave is not late: its timer begins anew.
-    fn excuse(&mut self, cx: &Cx<'_>, id: ConnId, params: &Params) {
-        if let Phase::Asking { tries, retry_at } | Phase::Accepting { tries, retry_at } =
-            &mut self.phase
-            && *retry_at <= cx.now
-        {
-            let later = cx.gates.excuse_all(cx.now, PRIORITY, params.wait(*tries));
-            *retry_at = later.unwrap_or(*retry_at);
-        }
-        if self.sender.deadline() <= cx.now {
-            let wait = self.sender.wait(params);
-            if let Some(later) = cx.gates.excuse(cx.now, id, PRIORITY, wait) {
-                self.sender.wait_until(later);
-            }
-        }
-    }
-
-    fn deadline(&self) -> Time {
-        let opening = match self.phase {
-            Phase::Asking { retry_at, .. } | Phase::Accepting { retry_at, .. } => retry_at,
-            Phase::Open => Time::NEVER,
-        };
-        let silent = self.silent_until.unwrap_or(Time::NEVER);
-        let rests = self.up_until.min(self.down_until);
-        let paced = if self.ready || !self.is_heard() {
-            Time::NEVER
-        } else {
-            self.sender.due()
-        };
-        let alarms = [self.sender.deadline(), silent, rests, paced];
-        alarms.into_iter().fold(opening, Time::min)
     }
 }
 
-/// The transport on one host.
-struct Host {
-    me: HostId,
-    encap: Encap,
-    params: Params,
-    /// This host's line, out and in.
+type Conn = host::Conn<Flow, ORDINAL_BITS>;
+
+/// The line of one host, divided among its connections.
+#[derive(Debug)]
+struct Lines {
+    /// Out and in.
     up: Line,
     down: Line,
     /// The smallest rate that anybody is believed to be offered, in bits per second.
     least: u64,
-    /// By number: the order is the same in every run.
-    conns: BTreeMap<u32, Box<Conn>>,
-    /// Control packets that wait for the line.
-    control: PacketQueue,
-    /// Connections that can send, in the order of their turns.
-    ready: VecDeque<u32>,
-    timers: Timers,
-    totals: Totals,
+    /// How long a connection without a message keeps its part.
+    linger: Span,
+    /// The longest wait for the next packet that a wait for an answer counts.
+    wait_max: Span,
 }
 
-impl Host {
-    fn new(params: &Params, config: &EndpointConfig) -> Self {
+impl Params {
+    fn host(&self, config: &EndpointConfig) -> Host<Lines, ORDINAL_BITS> {
         // Rates are below 2^43 bits per second.
-        let whole = config.rate.0 / 100 * u64::from(100 - params.reserve);
+        let whole = config.rate.0 / 100 * u64::from(100 - self.reserve);
         let part = u128::from(whole) * u128::from(config.line_share);
         let part = part / u128::from(model::intent::CreditSpec::WHOLE);
         let rate = u64::try_from(part).unwrap_or(whole);
-        Self {
-            me: config.host,
-            encap: config.encap,
-            params: params.clone(),
+        let lines = Lines {
             up: Line::new(rate),
             down: Line::new(rate),
             least: (rate / u64::from(CONNECTIONS_MAX)).max(1),
-            conns: BTreeMap::new(),
-            control: PacketQueue::default(),
-            ready: VecDeque::new(),
-            timers: Timers::default(),
-            totals: Totals::default(),
-        }
-    }
-
-    fn say(&mut self, packet: Packet) {
-        if self.control.len() < CONTROL_MAX {
-            self.control.push(packet);
-        }
-    }
-
-    fn is_full(&self) -> bool {
-        self.conns.len() >= self.params.connections_max as usize
-    }
-
-    /// Wire bytes of a packet without payload.
-    fn small(&self) -> u16 {
-        self.encap.wire(0)
-    }
-
-    /// To the other end of a connection that may be unknown here: that life of it is.
-    fn reset(&mut self, cx: &Cx<'_>, conn: ConnId, token: Token) {
-        match cx.peers.peer(self.me, conn) {
-            Some(peer) => self.say(Reset { token }.packet(peer, conn, self.small())),
-            None => self.totals.nonsense += 1,
-        }
-    }
-
-    fn add(
-        &mut self,
-        now: Time,
-        id: ConnId,
-        peer: HostId,
-        opener: bool,
-        lifetime: Lifetime,
-        token: Token,
-    ) {
-        let (tries, retry_at) = (0, now.after(self.params.wait(0)));
-        let phase = if opener {
-            Phase::Asking { tries, retry_at }
-        } else {
-            Phase::Accepting { tries, retry_at }
+            linger: self.linger,
+            wait_max: self.retry_max,
         };
+        let limits = Limits {
+            retry: self.patience(),
+            connections_max: self.connections_max,
+            payload_max: PAYLOAD_MAX,
+            token_max: TOKEN_MAX,
+        };
+        Host::new(lines, config, limits)
+    }
+}
+
+impl Rules<ORDINAL_BITS> for Lines {
+    type Flow = Flow;
+    const STAMPS: bool = true;
+
+    parts::words!(
+        Kind: Open { rate: 0 }, Accept { rate: 0 }, Data { rate: 0 }, Ack { rate: 0 }, Reset {}
+    );
+
+    fn due(&self, sender: &Sender<ORDINAL_BITS>, flow: &Flow) -> Time {
+        flow.pace.due(sender.on_the_way())
+    }
+
+    fn opened(&mut self, now: Time, conn: &mut Conn) {
         // An answer may come as soon as the question has arrived.
-        let (mut down, mut down_until) = (Claim::default(), Time::NEVER);
-        if !(opener && lifetime == Lifetime::OneMessage) {
-            self.down.enter(&mut down);
+        if conn.listens() {
+            self.down.enter(&mut conn.flow.down);
         }
-        if lifetime == Lifetime::Persistent {
-            down_until = now.after(self.params.linger);
-        }
-        let conn = Conn {
-            peer,
-            phase,
-            opener,
-            lifetime,
-            token,
-            sender: Sender::default(),
-            receiver: Receiver::default(),
-            silent_until: None,
-            up: Claim::default(),
-            down,
-            up_until: Time::NEVER,
-            down_until,
-            ready: false,
-            alarm: Alarm::OFF,
-        };
-        self.conns.insert(id.0, Box::new(conn));
-        self.tell();
-        self.ask(id);
-        self.settle(now, id);
-    }
-
-    /// Says to everybody what the line offers now, where it is less than half of what they may know.
-    fn tell(&mut self) {
-        if !self.down.must_tell() {
-            return;
-        }
-        let size = self.encap.wire(0);
-        for (&id, conn) in &self.conns {
-            if conn.down.is_held() && conn.token != 0 && self.control.len() < CONTROL_MAX {
-                let ack = conn.receiver.wants(conn.token, false);
-                self.control.push(ack.packet(conn.peer, ConnId(id), size));
-            }
-        }
-    }
-
-    /// A small packet as it leaves: with what the line offers now.
-    fn stamped(&mut self, packet: Packet) -> Packet {
-        let Some(conn) = self.conns.get_mut(&packet.conn.0) else {
-            return packet;
-        };
-        let answers = !(conn.opener && conn.lifetime == Lifetime::OneMessage);
-        let rate = if answers {
-            code(self.down.offer(&mut conn.down))
-        } else {
-            0
-        };
-        let (to, id, size) = (packet.to(), packet.conn, packet.size);
-        match Kind::of(&packet) {
-            Some(Kind::Open) => Open {
-                rate,
-                ..Open::read(&packet)
-            }
-            .packet(to, id, size),
-            Some(Kind::Accept) => Accept {
-                rate,
-                ..Accept::read(&packet)
-            }
-            .packet(to, id, size),
-            Some(Kind::Ack) => Ack {
-                rate,
-                ..Ack::read(&packet)
-            }
-            .packet(to, id, size),
-            Some(Kind::Data | Kind::Reset) | None => packet,
+        if conn.lifetime() == Lifetime::Persistent {
+            conn.flow.down_until = now.after(self.linger);
         }
     }
 
     /// The other end has said what its line offers.
-    fn hear(&mut self, now: Time, id: ConnId, rate: Code) {
-        if let Some(conn) = self.conns.get_mut(&id.0) {
-            conn.sender.hear(now, rate, self.least);
-            self.up.hear(&mut conn.up, rate);
-        }
-    }
-
-    /// OPEN or ACCEPT, first time or again.
-    fn ask(&mut self, id: ConnId) {
-        let Conn {
-            peer,
-            opener,
-            lifetime,
-            token,
-            ..
-        } = *self.conns[&id.0];
-        let size = self.small();
-        self.say(if opener {
-            Open { rate: 0, lifetime }.packet(peer, id, size)
-        } else {
-            Accept { token, rate: 0 }.packet(peer, id, size)
-        });
-    }
-
-    fn remove(&mut self, cx: &mut Cx<'_>, id: ConnId) {
-        if let Some(mut conn) = self.conns.remove(&id.0) {
-            self.up.leave(&mut conn.up);
-            self.down.leave(&mut conn.down);
-        }
-        self.ready.retain(|&other| other != id.0);
-        if self.conns.is_empty() {
-            // What is left are timers of the dead.
-            self.timers = Timers::default();
-        }
-        cx.events.push(Event::Forgotten { conn: id });
-    }
-
-    /// The connection is lost: its own messages will not be delivered.
-    fn give_up(&mut self, cx: &mut Cx<'_>, id: ConnId) {
-        let conn = &self.conns[&id.0];
-        if conn.opener || !conn.sender.is_idle() {
-            cx.events.push(Event::Refused { conn: id });
-        }
-        self.remove(cx, id);
-    }
-
-    /// Something changed: lets the connection take its turn and sets its alarm.
-    fn settle(&mut self, now: Time, id: ConnId) {
-        let Some(conn) = self.conns.get_mut(&id.0) else {
-            return;
+    fn heard(&mut self, now: Time, conn: &mut Conn, packet: &Packet) {
+        let flow = &mut conn.flow;
+        let rate = match Kind::of(packet) {
+            Some(Kind::Data) => {
+                self.down.enter(&mut flow.down);
+                return self.down.hear(&mut flow.down, Data::read(packet).rate);
+            }
+            Some(Kind::Open) => Open::read(packet).rate,
+            Some(Kind::Accept) => Accept::read(packet).rate,
+            Some(Kind::Ack) => Ack::read(packet).rate,
+            Some(Kind::Reset) | None => return,
         };
-        if !conn.sender.is_idle() {
-            self.up.enter(&mut conn.up);
-            conn.sender.pace(self.up.offer(&mut conn.up));
-            conn.up_until = Time::NEVER;
-        } else if conn.up.is_held() && conn.up_until == Time::NEVER {
-            conn.up_until = now.after(self.params.linger);
-        }
-        if !conn.ready && conn.can_send(now) {
-            conn.ready = true;
-            self.ready.push_back(id.0);
-        }
-        let deadline = conn.deadline();
-        self.timers.set(&mut conn.alarm, id.0, deadline);
+        flow.pace.hear(now, rate, self.least);
+        self.up.hear(&mut flow.up, rate);
     }
-}
 
-/// One kind of packet each.
-impl Host {
-    fn on_open(&mut self, cx: &mut Cx<'_>, id: ConnId, open: Open) {
-        match self.conns.get(&id.0) {
-            // Our answer was lost, or the question was doubled.
-            Some(conn) if !conn.opener => self.ask(id),
-            Some(_) => self.totals.nonsense += 1,
-            None if self.is_full() => {
-                self.reset(cx, id, 0);
-            }
-            None => match cx.peers.peer(self.me, id) {
-                Some(peer) => {
-                    let token = u16::try_from(cx.rng.between(1, TOKEN_MAX.into()));
-                    let token = token.expect("drawn from 12 bits");
-                    self.add(cx.now, id, peer, false, open.lifetime, token);
-                    self.hear(cx.now, id, open.rate);
-                }
-                None => self.totals.nonsense += 1,
-            },
+    fn begins(&mut self, now: Time, flow: &mut Flow) {
+        flow.pace.begin(now);
+    }
+
+    fn taken(&mut self, now: Time, conn: &mut Conn) {
+        if conn.lifetime() == Lifetime::Persistent {
+            let under_way = conn.receiver().is_under_way();
+            let rests = now.after(self.linger);
+            conn.flow.down_until = if under_way { Time::NEVER } else { rests };
         }
     }
 
-    fn on_accept(&mut self, cx: &Cx<'_>, id: ConnId, accept: Accept) {
-        let token = accept.token;
-        let conn = match self.conns.get_mut(&id.0) {
-            Some(conn) if conn.opener && (conn.token == 0 || conn.token == token) => conn,
-            Some(conn) if !conn.opener => {
-                self.totals.nonsense += 1;
-                return;
-            }
-            // It answers an OPEN of a life that has ended.
-            Some(_) | None => return self.reset(cx, id, token),
+    fn changed(&mut self, now: Time, conn: &mut Conn) {
+        let idle = conn.sender().is_idle();
+        let flow = &mut conn.flow;
+        if !idle {
+            self.up.enter(&mut flow.up);
+            flow.pace.pace(self.up.offer(&mut flow.up));
+            flow.up_until = Time::NEVER;
+        } else if flow.up.is_held() && flow.up_until == Time::NEVER {
+            flow.up_until = now.after(self.linger);
+        }
+    }
+
+    fn leaves(&mut self, now: Time, flow: &mut Flow, size: u16) {
+        flow.pace.leave(now, size);
+    }
+
+    /// As many packets as there are connections may wait before this one, and they take as long as its own next one.
+    fn wait(&self, flow: &Flow, wait: Span) -> Span {
+        Span(wait.0 + flow.pace.gap().min(self.wait_max).0)
+    }
+
+    /// A packet says what the line offers when it leaves.
+    fn stamp(&mut self, conn: &mut Conn, packet: &mut Packet) {
+        let (to, id, size) = (packet.to(), packet.conn, packet.size);
+        let kind = Kind::of(packet);
+        let listens = conn.listens();
+        let flow = &mut conn.flow;
+        let rate = match kind {
+            Some(Kind::Data) => code(self.up.offer(&mut flow.up)),
+            _ if listens => code(self.down.offer(&mut flow.down)),
+            _ => 0,
         };
-        (conn.phase, conn.token) = (Phase::Open, token);
-        conn.sender.hear(cx.now, accept.rate, self.least);
-        self.up.hear(&mut conn.up, accept.rate);
-        // Data tells the other end that it was heard; where none may leave, this does.
-        if !conn.can_send(cx.now) || !cx.gates.may_send(id, PRIORITY) {
-            let (peer, ack) = (conn.peer, conn.receiver.wants(token, false));
-            self.say(ack.packet(peer, id, self.small()));
-        }
-    }
-
-    fn on_data(&mut self, cx: &mut Cx<'_>, id: ConnId, data: Data) {
-        let conn = match self.conns.get_mut(&id.0) {
-            Some(conn) if conn.token == data.token => conn,
-            // It overtook the ACCEPT, and will come again.
-            Some(conn) if conn.token == 0 => {
-                self.totals.duplicates += 1;
-                return;
+        *packet = match kind {
+            Some(Kind::Open) => Open {
+                rate,
+                ..Open::read(packet)
             }
-            Some(_) | None => return self.on_stray(cx, id, data),
+            .packet(to, id, size),
+            Some(Kind::Accept) => Accept {
+                rate,
+                ..Accept::read(packet)
+            }
+            .packet(to, id, size),
+            Some(Kind::Data) => Data {
+                rate,
+                ..Data::read(packet)
+            }
+            .packet(to, id, size),
+            Some(Kind::Ack) => Ack {
+                rate,
+                ..Ack::read(packet)
+            }
+            .packet(to, id, size),
+            Some(Kind::Reset) | None => return,
         };
-        if conn.lifetime == Lifetime::OneMessage && conn.opener {
-            self.totals.nonsense += 1;
-            return;
+    }
+
+    fn alarm(&self, flow: &Flow) -> Time {
+        flow.up_until.min(flow.down_until)
+    }
+
+    fn rang(&mut self, now: Time, flow: &mut Flow) {
+        if flow.up_until <= now {
+            self.up.leave(&mut flow.up);
+            flow.pace.rest();
+            flow.up_until = Time::NEVER;
         }
-        conn.phase = Phase::Open;
-        self.down.enter(&mut conn.down);
-        self.down.hear(&mut conn.down, data.rate);
-        let verdict = conn.receiver.on_data(cx, id, data);
-        let (peer, answer) = (conn.peer, conn.receiver.answer(verdict, data.token));
-        let done = conn.is_over();
-        if verdict == Verdict::New {
-            // A sender gives up after its patience; it is gone after twice that.
-            let wait = self.params.patience().times(2);
-            let first = conn.one_shot() && conn.receiver.complete() == 0;
-            let waiting = conn.receiver.is_under_way() || first;
-            conn.silent_until = waiting.then(|| cx.now.after(wait));
-        }
-        if conn.lifetime == Lifetime::Persistent {
-            let under_way = conn.receiver.is_under_way();
-            let rests = cx.now.after(self.params.linger);
-            conn.down_until = if under_way { Time::NEVER } else { rests };
-        }
-        match verdict {
-            Verdict::New => {}
-            Verdict::Old | Verdict::Early => self.totals.duplicates += 1,
-            Verdict::Nonsense => self.totals.nonsense += 1,
-        }
-        if let Some(ack) = answer {
-            self.say(ack.packet(peer, id, self.small()));
-        }
-        self.tell();
-        if done {
-            self.remove(cx, id);
+        if flow.down_until <= now {
+            self.down.leave(&mut flow.down);
+            flow.down_until = Time::NEVER;
         }
     }
 
-    /// Data of a life of a connection that this end does not know, or no longer.
-    fn on_stray(&mut self, cx: &Cx<'_>, id: ConnId, data: Data) {
-        let token = data.token;
-        let Some(peer) = cx.peers.peer(self.me, id).filter(|_| data.one_shot) else {
-            return self.reset(cx, id, token);
-        };
-        // It was accepted once, or there would be no token, and is forgotten when complete.
-        self.totals.duplicates += 1;
-        let ack = Ack {
-            token,
-            ordinal: (data.ordinal + 1) % ORDINALS,
-            offset: data.offset + u64::from(data.length),
-            rate: 0,
-            gap: false,
-        };
-        self.say(ack.packet(peer, id, self.small()));
+    fn silent(&mut self, _: Time, flow: &mut Flow) {
+        // One packet finds out whether anybody is there.
+        flow.pace.rest();
     }
 
-    fn on_ack(&mut self, cx: &mut Cx<'_>, id: ConnId, ack: Ack) {
-        let Some(conn) = self.conns.get_mut(&id.0) else {
-            // After the end late ones are normal.
-            return;
-        };
-        if conn.token == 0 || conn.token != ack.token {
-            return;
-        }
-        conn.phase = Phase::Open;
-        conn.sender.hear(cx.now, ack.rate, self.least);
-        self.up.hear(&mut conn.up, ack.rate);
-        match conn.sender.on_ack(cx.now, ack, &self.params) {
-            News::Heard => {}
-            News::Nonsense => self.totals.nonsense += 1,
-            News::Done(ordinal) => {
-                cx.events.push(Event::Sent { conn: id, ordinal });
-                if conn.is_over() {
-                    self.remove(cx, id);
-                }
-            }
-        }
+    fn must_tell(&mut self) -> bool {
+        self.down.must_tell()
     }
 
-    fn on_reset(&mut self, cx: &mut Cx<'_>, id: ConnId, token: Token) {
-        match self.conns.get(&id.0) {
-            Some(conn) if conn.token == token => self.give_up(cx, id),
-            // It was meant for an earlier life.
-            Some(_) | None => {}
-        }
+    fn tells(&self, flow: &Flow) -> bool {
+        flow.down.is_held()
     }
 
-    /// The alarm of a connection rang: false where it gives up.
-    fn on_alarm(&mut self, cx: &Cx<'_>, id: ConnId) -> bool {
-        let now = cx.now;
-        let conn = self.conns.get_mut(&id.0).expect("the caller looked");
-        conn.excuse(cx, id, &self.params);
-        if conn.silent_until.is_some_and(|until| until <= now) {
-            return false;
-        }
-        if conn.up_until <= now {
-            self.up.leave(&mut conn.up);
-            conn.sender.rest();
-            conn.up_until = Time::NEVER;
-        }
-        if conn.down_until <= now {
-            self.down.leave(&mut conn.down);
-            conn.down_until = Time::NEVER;
-        }
-        if conn.sender.deadline() <= now {
-            self.totals.timeouts += 1;
-            if !conn.sender.on_deadline(now, &self.params) {
-                return false;
-            }
-        }
-        match &mut conn.phase {
-            Phase::Asking { tries, retry_at } | Phase::Accepting { tries, retry_at }
-                if *retry_at <= now =>
-            {
-                self.totals.timeouts += 1;
-                *tries += 1;
-                *retry_at = now.after(self.params.wait(*tries));
-                let go_on = *tries <= self.params.retries_max;
-                if go_on {
-                    self.ask(id);
-                }
-                go_on
-            }
-            Phase::Asking { .. } | Phase::Accepting { .. } | Phase::Open => true,
-        }
-    }
-}
-
-impl Endpoint for Host {
-    fn connect(&mut self, cx: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime) {
-        if self.conns.contains_key(&conn.0) {
-            // It is open already, or opening.
-            return;
-        }
-        if self.is_full() {
-            cx.events.push(Event::Refused { conn });
-            return;
-        }
-        self.add(cx.now, conn, peer, true, lifetime, 0);
-    }
-
-    fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
-        // One message from the opener, or from either end, is all that such a connection carries.
-        let taken = self.conns.get_mut(&conn.0).is_some_and(|found| {
-            let may = match found.lifetime {
-                Lifetime::OneMessage => found.opener && !found.sender.is_used(),
-                Lifetime::Exchange => !found.sender.is_used(),
-                Lifetime::Persistent => true,
-            };
-            may && found.sender.push(cx.now, length)
-        });
-        if !taken {
-            cx.events.push(Event::Refused { conn });
-        }
-        self.settle(cx.now, conn);
-    }
-
-    fn cancel(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
-        let Some(found) = self.conns.get_mut(&conn.0) else {
-            return;
-        };
-        found.sender.cancel();
-        self.settle(cx.now, conn);
-    }
-
-    fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
-        if self.conns.contains_key(&conn.0) {
-            self.remove(cx, conn);
-        }
-    }
-
-    fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
-        if packet.trimmed() || packet.bounced() {
-            // To this transport a packet without its payload is a lost packet.
-            return;
-        }
-        let id = packet.conn;
-        match Kind::of(packet) {
-            Some(Kind::Open) => self.on_open(cx, id, Open::read(packet)),
-            Some(Kind::Accept) => self.on_accept(cx, id, Accept::read(packet)),
-            Some(Kind::Data) => self.on_data(cx, id, Data::read(packet)),
-            Some(Kind::Ack) => self.on_ack(cx, id, Ack::read(packet)),
-            Some(Kind::Reset) => self.on_reset(cx, id, Reset::read(packet).token),
-            None => self.totals.nonsense += 1,
-        }
-        self.settle(cx.now, id);
-    }
-
-    fn on_deadline(&mut self, cx: &mut Cx<'_>) {
-        // Every turn moves an alarm past now or removes it.
-        while let Some(owner) = self.timers.due(cx.now) {
-            let Some(conn) = self.conns.get_mut(&owner) else {
-                self.timers.gone();
-                continue;
-            };
-            if !self.timers.admit(&mut conn.alarm, cx.now) {
-                continue;
-            }
-            let id = ConnId(owner);
-            if self.on_alarm(cx, id) {
-                let conn = self.conns.get_mut(&owner).expect("it goes on");
-                let deadline = conn.deadline();
-                self.timers.rung(&mut conn.alarm, deadline);
-                self.settle(cx.now, id);
-            } else {
-                self.timers.gone();
-                self.give_up(cx, id);
-            }
-        }
-    }
-
-    fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
-        if !cx.gates.may_say(PRIORITY) {
-            return Transmit::Nothing;
-        }
-        if self.control.pop(out) {
-            *out = self.stamped(*out);
-            return Transmit::More;
-        }
-        // Each turn takes one out of the round that cannot send now, or moves one that is paused.
-        for _ in 0..self.ready.len() {
-            let owner = self.ready.pop_front().expect("counted");
-            if !cx.gates.may_send(ConnId(owner), PRIORITY) {
-                self.ready.push_back(owner);
-                continue;
-            }
-            let conn = self
-                .conns
-                .get_mut(&owner)
-                .expect("the forgotten leave the round");
-            conn.ready = false;
-            if !conn.can_send(cx.now) {
-                // Its rate has fallen since.
-                self.settle(cx.now, ConnId(owner));
-                continue;
-            }
-            let segment = conn.sender.transmit(cx.now, self.encap, &self.params);
-            let Segment {
-                ordinal,
-                offset,
-                length,
-                end,
-                again,
-            } = segment;
-            let data = Data {
-                token: conn.token,
-                ordinal: short(ordinal),
-                rate: code(self.up.offer(&mut conn.up)),
-                offset,
-                length,
-                end,
-                one_shot: conn.one_shot(),
-            };
-            *out = data.packet(conn.peer, ConnId(owner), self.encap.wire(length));
-            self.totals.data_sent += 1;
-            self.totals.retransmitted += u64::from(again);
-            self.settle(cx.now, ConnId(owner));
-            return Transmit::More;
-        }
-        Transmit::Nothing
-    }
-
-    fn deadline(&self) -> Time {
-        self.timers.next()
+    fn closed(&mut self, flow: &mut Flow) {
+        self.up.leave(&mut flow.up);
+        self.down.leave(&mut flow.down);
     }
 
     fn check(&self) {
-        assert!(self.control.len() <= CONTROL_MAX);
         self.up.check();
         self.down.check();
-        for (id, conn) in self.conns.iter().take(CHECKED_MAX) {
-            conn.sender.check();
-            conn.receiver.check();
-            conn.alarm.check();
-            assert_eq!(
-                conn.ready,
-                self.ready.contains(id),
-                "the round and connection {id}"
-            );
-        }
-    }
-
-    fn stuck(&self, report: &mut dyn FnMut(StuckFlow)) {
-        for (&id, conn) in &self.conns {
-            let opening = |what: &str, tries: u16, packet: &str, at: Time| {
-                let waits_for = format!("{packet}, or asks again at {at}");
-                Some((format!("{what}, asked {} times", tries + 1), waits_for))
-            };
-            let own = match conn.phase {
-                Phase::Asking { tries, retry_at } => opening("opener", tries, "ACCEPT", retry_at),
-                Phase::Accepting { tries, retry_at } => {
-                    opening("accepter", tries, "DATA or ACK", retry_at)
-                }
-                Phase::Open => conn.sender.stuck(),
-            };
-            let theirs = conn.silent_until.map(|until| {
-                let state = format!("receiving message {}", conn.receiver.complete());
-                (state, format!("DATA, or forgets it at {until}"))
-            });
-            for (state, waits_for) in [own, theirs].into_iter().flatten() {
-                report(StuckFlow {
-                    conn: ConnId(id),
-                    state,
-                    waits_for,
-                });
-            }
-        }
-    }
-
-    fn totals(&self) -> Totals {
-        self.totals
     }
 }

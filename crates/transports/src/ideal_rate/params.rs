@@ -1,13 +1,11 @@
 //! What can be set, its defaults and where they come from.
 
-use parts::forms::{Count, Time};
+use parts::forms::Count;
+use parts::host::{Retry, WAIT};
 use parts::keys::{self, Profiles};
 use parts::{ParamError, Parameter};
 use toml::Table;
 use units::Span;
-
-/// Shortest and longest wait that makes sense. [ours]
-const RETRY: Time = Time(Span::us(1), Span::ms(60_000));
 
 /// Connections of one host. [ours]
 pub(super) const CONNECTIONS_MAX: u32 = 1 << 20;
@@ -23,11 +21,11 @@ parts::params! {
         /// part of every line that is left to acknowledgements, in percent
         reserve: u16 = 8, Count(0, 50), "ours: 84 B for a frame of 1538 B are 5.5 %, for one of 1078 B 7.8 %";
         /// how long a lasting connection without a message keeps its part of the lines
-        linger: Span = Span::ms(10), RETRY, "ours: longer than a round of a few thousand answers at 10 Gb/s";
+        linger: Span = Span::ms(10), WAIT, "ours: longer than a round of a few thousand answers at 10 Gb/s";
         /// how long a packet may go unanswered before it is sent again, besides the time to the next one
-        retry: Span = Span::ms(1), RETRY, "ours: longer than a full switch buffer takes to drain";
+        retry: Span = Span::ms(1), WAIT, "ours: longer than a full switch buffer takes to drain";
         /// the longest such wait, after doubling
-        retry_max: Span = Span::ms(1_000), RETRY, "ours";
+        retry_max: Span = Span::ms(1_000), WAIT, "ours";
         /// waits in a row after which an end gives up
         retries_max: u16 = 16, Count(1, 100), "ours: about eight seconds with the other defaults";
         /// connections that one host keeps at once; more are refused
@@ -57,15 +55,9 @@ impl Params {
         keys::write(KEYS, self.profile, self)
     }
 
-    /// The wait of try number `tries`, counted from 0: it doubles.
-    pub fn wait(&self, tries: u16) -> Span {
-        self.retry.times(1 << tries.min(40)).min(self.retry_max)
-    }
-
-    /// How long an end goes on asking one that does not answer.
-    pub fn patience(&self) -> Span {
-        let waits = (0..=self.retries_max).map(|tries| self.wait(tries));
-        waits.fold(Span::ZERO, |sum, wait| Span(sum.0 + wait.0))
+    /// How long an end waits for answers.
+    pub(super) fn patience(&self) -> Retry {
+        Retry::new(self.retry, self.retry_max, self.retries_max)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Conversations as ladders, and what rates come to.
 
 use super::*;
-use model::HostId;
+use model::{Event, HostId};
 use testkit::{A, B, C, Pair};
 use units::{Bytes, Span};
 
@@ -185,13 +185,12 @@ fn where_many_send_to_one_a_few_packets_of_each_wait() {
 
 #[test]
 fn a_receiver_that_names_no_rate_worth_it_holds_nobody_for_ever() {
-    let mut sender = Sender::default();
-    assert!(sender.push(Time::ZERO, 10_000));
+    let mut sender = Pace::default();
     sender.hear(Time::ZERO, 1, 1_000_000);
     sender.pace(10_000_000_000);
-    sender.transmit(Time::ZERO, Encap::PAPER, &Params::DEFAULT);
+    sender.leave(Time::ZERO, 1538);
     assert_eq!(
-        sender.due(),
+        sender.due(true),
         Time::ZERO.after(Span::us(12_304)),
         "1538 B at 1 Mb/s"
     );

@@ -6,19 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 const BASE: &str = "crates/transports/src/";
 const REGISTRY: &str = "crates/transports/src/lib.rs";
 /// What every transport's folder holds.
-const FILES: [&str; 7] = [
-    "README.md",
-    "params.rs",
-    "header.rs",
-    "sender.rs",
-    "receiver.rs",
-    "mod.rs",
-    "tests.rs",
-];
+const FILES: [&str; 5] = ["README.md", "params.rs", "header.rs", "mod.rs", "tests.rs"];
 /// How a departure from a paper or an artefact is marked where it happens.
 const MARK: &str = concat!("DEVI", "ATES(");
 
-/// Every folder is declared and registered, and holds its seven files.
+/// Every folder is declared and registered, and holds its five files.
 pub(super) fn registered_and_whole(tree: &Tree) -> Vec<Finding> {
     let Some(registry) = tree.files.get(REGISTRY) else {
         return Vec::new();
@@ -114,7 +106,7 @@ mod tests {
         for file in FILES {
             let content = match file {
                 "README.md" => page,
-                "sender.rs" => code,
+                "mod.rs" => code,
                 _ => "",
             };
             tree.files
@@ -149,10 +141,10 @@ mod tests {
     fn a_deviation_that_the_page_does_not_tell_is_found() {
         let code = concat!("//\n// DEVI", "ATES(linux): a\n// DEVI", "ATES(linux): b");
         let page = concat!("- `DEVI", "ATES(linux)`: a");
-        let sender = "crates/transports/src/homa/sender.rs";
+        let code_at = "crates/transports/src/homa/mod.rs";
         let found = |page| places(&deviations_are_listed(&whole(LIB, code, page)));
-        assert_eq!(found(""), [format!("{sender}:2"), format!("{sender}:3")]);
-        assert_eq!(found(page), [format!("{sender}:3")]);
+        assert_eq!(found(""), [format!("{code_at}:2"), format!("{code_at}:3")]);
+        assert_eq!(found(page), [format!("{code_at}:3")]);
         // A variant's page in the same folder tells as well.
         let mut tree = whole(LIB, code, page);
         let variant = "crates/transports/src/homa/variant.md".to_owned();

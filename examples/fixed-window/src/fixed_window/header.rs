@@ -2,9 +2,8 @@
 
 use model::Lifetime;
 use model::wire::declared::when;
-
-/// Tells one life of a connection from another under the same number; 0 where there is none yet.
-pub(super) type Token = u16;
+use parts::go_back::POSITION_MAX;
+use parts::host::Token;
 
 // Numbers of transports from 128 on are for those outside tidegate; both ends of a wire must agree. [ours]
 model::header! {
@@ -48,7 +47,7 @@ model::header! {
     Reset = 5 "RESET" Control { token: Token = 32..48 "that of the packet that it answers"; }
 }
 
-/// Positions in a stream have 48 bits.
-pub(super) const POSITION_MAX: u64 = (1 << 48) - 1;
+/// Bits of a message's number that travel.
+pub(super) const ORDINAL_BITS: u32 = 16;
 /// Largest payload: leaves room for any frame overhead in a 16-bit frame size. [ours]
 pub(super) const PAYLOAD_MAX: u16 = u16::MAX - 1024;

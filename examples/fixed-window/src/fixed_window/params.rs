@@ -1,13 +1,12 @@
 //! What can be set, its defaults and where they come from.
 
-use parts::forms::{Count, Time};
+use super::header::PAYLOAD_MAX;
+use parts::forms::Count;
+use parts::host::{Limits, Retry, Token, WAIT};
 use parts::keys::{self, Profiles};
 use parts::{ParamError, Parameter};
 use toml::Table;
 use units::Span;
-
-/// Shortest and longest wait that makes sense. [ours]
-const RETRY: Time = Time(Span::us(1), Span::ms(60_000));
 
 parts::params! {
     /// Everything that can be set in `[transport.fixed-window]`.
@@ -20,13 +19,13 @@ parts::params! {
         /// bytes that may be on the way, in percent of the host's rate times the base round trip
         window: u16 = 100, Count(1, 10_000), "[ours] 100 keeps one line full and no queue";
         /// how long a packet may go unanswered before it is sent again
-        retry: Span = Span::ms(1), RETRY, "[ours] longer than a full switch buffer takes to drain";
+        retry: Span = Span::ms(1), WAIT, "[ours] longer than a full switch buffer takes to drain";
         /// the longest such wait, after doubling
-        retry_max: Span = Span::ms(1_000), RETRY, "[ours]";
+        retry_max: Span = Span::ms(1_000), WAIT, "[ours]";
         /// waits in a row after which an end gives up
         retries_max: u16 = 16, Count(1, 100), "[ours] about eight seconds with the other defaults";
         /// connections that one host keeps at once; more are refused
-        connections_max: u16 = u16::MAX, Count(1, 65_535), "[ours]";
+        connections_max: u32 = 65_535, Count(1, 65_535), "[ours]";
     }
 }
 
@@ -52,15 +51,14 @@ impl Params {
         keys::write(KEYS, self.profile, self)
     }
 
-    /// The wait of try number `tries`, counted from 0: it doubles.
-    pub fn wait(&self, tries: u16) -> Span {
-        self.retry.times(1 << tries.min(40)).min(self.retry_max)
-    }
-
-    /// How long an end goes on asking one that does not answer.
-    pub fn patience(&self) -> Span {
-        let waits = (0..=self.retries_max).map(|tries| self.wait(tries));
-        waits.fold(Span::ZERO, |sum, wait| Span(sum.0 + wait.0))
+    /// What a host is told.
+    pub(super) fn limits(&self) -> Limits {
+        Limits {
+            retry: Retry::new(self.retry, self.retry_max, self.retries_max),
+            connections_max: self.connections_max,
+            payload_max: PAYLOAD_MAX,
+            token_max: Token::MAX,
+        }
     }
 }
 

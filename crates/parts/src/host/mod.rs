@@ -1,0 +1,748 @@
+//! The host of a transport: its connections open, repeat, end and are forgotten by themselves, and take turns at
+//! the line. What a transport has of its own stands in its [`Rules`].
+//!
+//! A connection opens with a question and its answer, which data or an acknowledgement confirms. The answer brings a
+//! token that everything else repeats; an end that does not know it belongs to another life of the connection and
+//! says so. Each direction carries messages one after the other, in order: [`go_back`](crate::go_back). [ours]
+
+mod conn;
+
+pub use conn::Conn;
+
+use crate::forms;
+use crate::go_back::{News, Piece, Sender, Verdict, Wanted, short};
+use crate::packet_queue::PacketQueue;
+use crate::timers::Timers;
+use conn::Phase;
+use model::{
+    ConnId, Count, Cx, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
+    Totals, Transmit,
+};
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Debug;
+use units::{Span, Time};
+
+/// Tells one life of a connection from another under the same number; 0 where there is none yet.
+pub type Token = u16;
+
+/// Control packets that wait for the line; what comes on top is lost, as it might be anywhere. [ours]
+const CONTROL_MAX: usize = 4096;
+/// Connections that one [`Endpoint::check`] looks at, for it runs after every step. [ours]
+const CHECKED_MAX: usize = 64;
+
+/// What a packet says. A transport has a kind of packet for each: [`words!`](crate::words).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// Opens a connection.
+    Open {
+        /// What it carries before it ends.
+        lifetime: Lifetime,
+    },
+    /// Accepts it.
+    Accept {
+        /// Which life of it this is; never 0.
+        token: Token,
+    },
+    /// A piece of a message.
+    Data {
+        /// That of the connection.
+        token: Token,
+        /// The connection ends with this message.
+        one_shot: bool,
+        /// Which.
+        piece: Piece,
+    },
+    /// What the receiver wants next.
+    Ack {
+        /// That of the connection.
+        token: Token,
+        /// Which.
+        wanted: Wanted,
+    },
+    /// This end does not know that life of the connection.
+    Reset {
+        /// That of the packet that it answers; 0 where it does not want to know the connection.
+        token: Token,
+    },
+}
+
+/// Shortest and longest wait for an answer that makes sense, as the form of a parameter. [ours]
+pub const WAIT: forms::Time = forms::Time(Span::us(1), Span::ms(60_000));
+
+/// How long an end waits for answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retry {
+    /// The first wait. Each further one is twice as long.
+    pub first: Span,
+    /// The longest.
+    pub longest: Span,
+    /// Waits in a row after which an end gives up.
+    pub tries_max: u16,
+}
+
+impl Retry {
+    /// Waits from `first` to `longest`, `tries_max` of them.
+    pub const fn new(first: Span, longest: Span, tries_max: u16) -> Self {
+        Self {
+            first,
+            longest,
+            tries_max,
+        }
+    }
+
+    /// The wait of try number `tries`, counted from 0.
+    pub fn wait(&self, tries: u16) -> Span {
+        self.first.times(1 << tries.min(40)).min(self.longest)
+    }
+
+    /// How long an end goes on asking one that does not answer.
+    pub fn patience(&self) -> Span {
+        let waits = (0..=self.tries_max).map(|tries| self.wait(tries));
+        waits.fold(Span::ZERO, |sum, wait| Span(sum.0 + wait.0))
+    }
+}
+
+/// What a host is told when it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How long it waits for answers.
+    pub retry: Retry,
+    /// Connections that it keeps at once; more are refused.
+    pub connections_max: u32,
+    /// Payload of a packet, in bytes, at most.
+    pub payload_max: u16,
+    /// The largest token.
+    pub token_max: Token,
+}
+
+/// What a transport has of its own: its packets, and when a piece of a message may leave. `BITS` of a message's
+/// number travel.
+pub trait Rules<const BITS: u32>: Send {
+    /// What they keep of each connection.
+    type Flow: Default + Debug + Send;
+    /// The priority of every packet.
+    const PRIORITY: u8 = 0;
+    /// Whether [`Rules::stamp`] does anything.
+    const STAMPS: bool = false;
+
+    /// What a packet says; `None` where it is none of this transport. [`words!`](crate::words) writes it.
+    fn said(packet: &Packet) -> Option<Said>;
+
+    /// The packet that says it, with `size` bytes on the wire. [`words!`](crate::words) writes it.
+    fn packet(said: Said, to: HostId, conn: ConnId, size: u16) -> Packet;
+
+    /// When a piece may leave: [`Time::ZERO`] for at once, [`Time::NEVER`] where it waits for something else than
+    /// time. Asked where there is one.
+    fn due(&self, sender: &Sender<BITS>, flow: &Self::Flow) -> Time;
+
+    /// A connection begins.
+    fn opened(&mut self, now: Time, conn: &mut Conn<Self::Flow, BITS>) {
+        let _ = (now, conn);
+    }
+
+    /// A packet of the connection has arrived, and what it says has not been looked at.
+    fn heard(&mut self, now: Time, conn: &mut Conn<Self::Flow, BITS>, packet: &Packet) {
+        let _ = (now, conn, packet);
+    }
+
+    /// A message begins, or the sender goes back to what is missing.
+    fn begins(&mut self, now: Time, flow: &mut Self::Flow) {
+        let _ = (now, flow);
+    }
+
+    /// The receiver has looked at a piece.
+    fn taken(&mut self, now: Time, conn: &mut Conn<Self::Flow, BITS>) {
+        let _ = (now, conn);
+    }
+
+    /// Something about the connection has changed.
+    fn changed(&mut self, now: Time, conn: &mut Conn<Self::Flow, BITS>) {
+        let _ = (now, conn);
+    }
+
+    /// A piece leaves, with `size` bytes on the wire.
+    fn leaves(&mut self, now: Time, flow: &mut Self::Flow, size: u16) {
+        let _ = (now, flow, size);
+    }
+
+    /// How long an answer may take, where [`Retry`] says `wait`.
+    fn wait(&self, flow: &Self::Flow, wait: Span) -> Span {
+        let _ = flow;
+        wait
+    }
+
+    /// The last word on a packet that leaves.
+    fn stamp(&mut self, conn: &mut Conn<Self::Flow, BITS>, packet: &mut Packet) {
+        let _ = (conn, packet);
+    }
+
+    /// When they want [`Rules::rang`].
+    fn alarm(&self, flow: &Self::Flow) -> Time {
+        let _ = flow;
+        Time::NEVER
+    }
+
+    /// Some alarm of the connection rings: theirs, or another.
+    fn rang(&mut self, now: Time, flow: &mut Self::Flow) {
+        let _ = (now, flow);
+    }
+
+    /// Nothing was heard for too long.
+    fn silent(&mut self, now: Time, flow: &mut Self::Flow) {
+        let _ = (now, flow);
+    }
+
+    /// Whether connections must hear at once what [`Rules::stamp`] says, and have not been told since. Asked after
+    /// [`Rules::opened`] and [`Rules::taken`].
+    fn must_tell(&mut self) -> bool {
+        false
+    }
+
+    /// Whether this one must.
+    fn tells(&self, flow: &Self::Flow) -> bool {
+        let _ = flow;
+        true
+    }
+
+    /// The connection is forgotten.
+    fn closed(&mut self, flow: &mut Self::Flow) {
+        let _ = flow;
+    }
+
+    /// What they count alone: [`Transport::counters`](crate::Transport::counters).
+    fn counters(&self, report: &mut Count<'_>) {
+        let _ = report;
+    }
+
+    /// Panics where an invariant of theirs is broken.
+    fn check(&self) {}
+}
+
+/// Makes [`Rules::said`] and [`Rules::packet`] of the kinds of packet that a transport has declared, by the names of
+/// their fields; of fields that are its own it says what they hold before [`Rules::stamp`].
+///
+/// `parts::words!(Kind: Open {}, Accept {}, Data { rate: 0 }, Ack {}, Reset {});`
+#[macro_export]
+macro_rules! words {
+    (
+        $Kind:ident: $Open:ident { $($open:ident: $open_is:expr),* }, $Accept:ident { $($accept:ident: $accept_is:expr),* },
+        $Data:ident { $($data:ident: $data_is:expr),* }, $Ack:ident { $($ack:ident: $ack_is:expr),* },
+        $Reset:ident { $($reset:ident: $reset_is:expr),* }
+    ) => {
+        fn said(packet: &::model::Packet) -> Option<$crate::host::Said> {
+            use $crate::go_back::{Piece, Wanted};
+            use $crate::host::Said;
+            Some(match $Kind::of(packet)? {
+                $Kind::$Open => Said::Open { lifetime: $Open::read(packet).lifetime },
+                $Kind::$Accept => Said::Accept { token: $Accept::read(packet).token },
+                $Kind::$Data => {
+                    let $Data { token, ordinal, offset, length, end, one_shot, .. } = $Data::read(packet);
+                    let piece = Piece { ordinal, offset, length, end };
+                    Said::Data { token, one_shot, piece }
+                }
+                $Kind::$Ack => {
+                    let $Ack { token, ordinal, offset, gap, .. } = $Ack::read(packet);
+                    let wanted = Wanted { ordinal, offset, gap };
+                    Said::Ack { token, wanted }
+                }
+                $Kind::$Reset => Said::Reset { token: $Reset::read(packet).token },
+            })
+        }
+
+        fn packet(
+            said: $crate::host::Said,
+            to: ::model::HostId,
+            conn: ::model::ConnId,
+            size: u16,
+        ) -> ::model::Packet {
+            use $crate::go_back::{Piece, Wanted};
+            use $crate::host::Said;
+            match said {
+                Said::Open { lifetime } => $Open { lifetime, $($open: $open_is),* }.packet(to, conn, size),
+                Said::Accept { token } => $Accept { token, $($accept: $accept_is),* }.packet(to, conn, size),
+                Said::Data { token, one_shot, piece: Piece { ordinal, offset, length, end } } => {
+                    $Data { token, ordinal, offset, length, end, one_shot, $($data: $data_is),* }.packet(to, conn, size)
+                }
+                Said::Ack { token, wanted: Wanted { ordinal, offset, gap } } => {
+                    $Ack { token, ordinal, offset, gap, $($ack: $ack_is),* }.packet(to, conn, size)
+                }
+                Said::Reset { token } => $Reset { token, $($reset: $reset_is),* }.packet(to, conn, size),
+            }
+        }
+    };
+}
+
+/// A transport on one host: [`Rules`], and everything that they need not know.
+#[derive(Debug)]
+pub struct Host<R: Rules<BITS>, const BITS: u32> {
+    rules: R,
+    me: HostId,
+    encap: Encap,
+    limits: Limits,
+    /// By number: the order is the same in every run.
+    conns: BTreeMap<u32, Box<Conn<R::Flow, BITS>>>,
+    /// Control packets that wait for the line.
+    control: PacketQueue,
+    /// Connections that can send, in the order of their turns.
+    ready: VecDeque<u32>,
+    timers: Timers,
+    totals: Totals,
+}
+
+impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
+    /// A host without connections.
+    pub fn new(rules: R, config: &EndpointConfig, limits: Limits) -> Self {
+        let payload_max = limits.payload_max.min(config.encap.payload_max);
+        Self {
+            rules,
+            me: config.host,
+            encap: config.encap,
+            limits: Limits {
+                payload_max,
+                ..limits
+            },
+            conns: BTreeMap::new(),
+            control: PacketQueue::default(),
+            ready: VecDeque::new(),
+            timers: Timers::default(),
+            totals: Totals::default(),
+        }
+    }
+
+    fn say(&mut self, said: Said, to: HostId, conn: ConnId) {
+        if self.control.len() < CONTROL_MAX {
+            let packet = R::packet(said, to, conn, self.encap.wire(0));
+            self.control.push(packet);
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.conns.len() >= self.limits.connections_max as usize
+    }
+
+    /// To the other end of a connection that may be unknown here: that life of it is.
+    fn reset(&mut self, cx: &Cx<'_>, conn: ConnId, token: Token) {
+        match cx.peers.peer(self.me, conn) {
+            Some(peer) => self.say(Said::Reset { token }, peer, conn),
+            None => self.totals.nonsense += 1,
+        }
+    }
+
+    fn add(&mut self, now: Time, id: ConnId, mut conn: Conn<R::Flow, BITS>) {
+        self.rules.opened(now, &mut conn);
+        self.conns.insert(id.0, Box::new(conn));
+        self.tell();
+        self.ask(id);
+        self.settle(now, id);
+    }
+
+    /// Says to everybody what the transport has to say, where that cannot wait for their next packet.
+    fn tell(&mut self) {
+        if !self.rules.must_tell() {
+            return;
+        }
+        let size = self.encap.wire(0);
+        for (&id, conn) in &self.conns {
+            let told = conn.token != 0 && self.rules.tells(&conn.flow);
+            if told && self.control.len() < CONTROL_MAX {
+                let packet = R::packet(conn.wants(), conn.peer, ConnId(id), size);
+                self.control.push(packet);
+            }
+        }
+    }
+
+    /// Opens or accepts a connection, first time or again.
+    fn ask(&mut self, id: ConnId) {
+        let conn = &self.conns[&id.0];
+        let (lifetime, token) = (conn.lifetime, conn.token);
+        let said = if conn.opener {
+            Said::Open { lifetime }
+        } else {
+            Said::Accept { token }
+        };
+        self.say(said, conn.peer, id);
+    }
+
+    fn remove(&mut self, cx: &mut Cx<'_>, id: ConnId) {
+        if let Some(mut conn) = self.conns.remove(&id.0) {
+            self.rules.closed(&mut conn.flow);
+        }
+        self.ready.retain(|&other| other != id.0);
+        if self.conns.is_empty() {
+            // What is left are timers of the dead.
+            self.timers = Timers::default();
+        }
+        cx.events.push(Event::Forgotten { conn: id });
+    }
+
+    /// The connection is lost: its own messages will not be delivered.
+    fn give_up(&mut self, cx: &mut Cx<'_>, id: ConnId) {
+        let conn = &self.conns[&id.0];
+        if conn.opener || !conn.sender.is_idle() {
+            cx.events.push(Event::Refused { conn: id });
+        }
+        self.remove(cx, id);
+    }
+
+    /// Something changed: lets the connection take its turn and sets its alarm.
+    fn settle(&mut self, now: Time, id: ConnId) {
+        let Some(conn) = self.conns.get_mut(&id.0) else {
+            return;
+        };
+        self.rules.changed(now, conn);
+        if !conn.ready && conn.can_send(now, &self.rules) {
+            conn.ready = true;
+            self.ready.push_back(id.0);
+        }
+        let deadline = conn.deadline(&self.rules);
+        self.timers.set(&mut conn.alarm, id.0, deadline);
+    }
+}
+
+/// What packets say.
+impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
+    fn on_open(&mut self, cx: &mut Cx<'_>, packet: &Packet, lifetime: Lifetime) {
+        let id = packet.conn;
+        match self.conns.get(&id.0) {
+            // Our answer was lost, or the question was doubled.
+            Some(conn) if !conn.opener => self.ask(id),
+            Some(_) => self.totals.nonsense += 1,
+            None if self.is_full() => self.reset(cx, id, 0),
+            None => match cx.peers.peer(self.me, id) {
+                Some(peer) => {
+                    let drawn = cx.rng.between(1, self.limits.token_max.into());
+                    let token = Token::try_from(drawn).expect("at most the largest token");
+                    let retry_at = cx.now.after(self.limits.retry.wait(0));
+                    let conn = Conn::accepting(peer, lifetime, token, retry_at);
+                    self.add(cx.now, id, conn);
+                    let conn = self.conns.get_mut(&id.0).expect("just added");
+                    self.rules.heard(cx.now, conn, packet);
+                }
+                None => self.totals.nonsense += 1,
+            },
+        }
+    }
+
+    fn on_accept(&mut self, cx: &Cx<'_>, packet: &Packet, token: Token) {
+        let id = packet.conn;
+        let conn = match self.conns.get_mut(&id.0) {
+            Some(conn) if conn.opener && (conn.token == 0 || conn.token == token) => conn,
+            Some(conn) if !conn.opener => {
+                self.totals.nonsense += 1;
+                return;
+            }
+            // It answers a question of a life that has ended.
+            Some(_) | None => return self.reset(cx, id, token),
+        };
+        (conn.phase, conn.token) = (Phase::Open, token);
+        self.rules.heard(cx.now, conn, packet);
+        // Data tells the other end that it was heard; where none may leave, this does.
+        if !conn.can_send(cx.now, &self.rules) || !cx.gates.may_send(id, R::PRIORITY) {
+            let (peer, wants) = (conn.peer, conn.wants());
+            self.say(wants, peer, id);
+        }
+    }
+
+    fn on_data(
+        &mut self,
+        cx: &mut Cx<'_>,
+        packet: &Packet,
+        token: Token,
+        one_shot: bool,
+        piece: Piece,
+    ) {
+        let id = packet.conn;
+        let conn = match self.conns.get_mut(&id.0) {
+            Some(conn) if conn.token == token => conn,
+            // It overtook the answer to our question, and will come again.
+            Some(conn) if conn.token == 0 => {
+                self.totals.duplicates += 1;
+                return;
+            }
+            Some(_) | None => return self.on_stray(cx, id, token, one_shot, piece),
+        };
+        if conn.lifetime == Lifetime::OneMessage && conn.opener {
+            self.totals.nonsense += 1;
+            return;
+        }
+        conn.phase = Phase::Open;
+        self.rules.heard(cx.now, conn, packet);
+        let verdict = conn.receiver.on_data(cx, id, piece);
+        let (peer, answer) = (conn.peer, conn.receiver.answer(verdict));
+        let done = conn.is_over();
+        if verdict == Verdict::New {
+            // A sender gives up after its patience; it is gone after twice that.
+            let wait = self.limits.retry.patience().times(2);
+            conn.silent_until = conn.expects_more().then(|| cx.now.after(wait));
+        }
+        self.rules.taken(cx.now, conn);
+        match verdict {
+            Verdict::New => {}
+            Verdict::Old | Verdict::Early => self.totals.duplicates += 1,
+            Verdict::Nonsense => self.totals.nonsense += 1,
+        }
+        if let Some(wanted) = answer {
+            self.say(Said::Ack { token, wanted }, peer, id);
+        }
+        self.tell();
+        if done {
+            self.remove(cx, id);
+        }
+    }
+
+    /// Data of a life of a connection that this end does not know, or no longer.
+    fn on_stray(&mut self, cx: &Cx<'_>, id: ConnId, token: Token, one_shot: bool, piece: Piece) {
+        let Some(peer) = cx.peers.peer(self.me, id).filter(|_| one_shot) else {
+            return self.reset(cx, id, token);
+        };
+        // It was accepted once, or there would be no token, and is forgotten when complete.
+        self.totals.duplicates += 1;
+        let wanted = Wanted {
+            ordinal: short::<BITS>(u32::from(piece.ordinal) + 1),
+            offset: piece.offset + u64::from(piece.length),
+            gap: false,
+        };
+        self.say(Said::Ack { token, wanted }, peer, id);
+    }
+
+    fn on_ack(&mut self, cx: &mut Cx<'_>, packet: &Packet, token: Token, wanted: Wanted) {
+        let id = packet.conn;
+        let Some(conn) = self.conns.get_mut(&id.0) else {
+            // After the end late ones are normal.
+            return;
+        };
+        if conn.token == 0 || conn.token != token {
+            return;
+        }
+        conn.phase = Phase::Open;
+        self.rules.heard(cx.now, conn, packet);
+        let wait = self.rules.wait(&conn.flow, self.limits.retry.wait(0));
+        match conn.sender.on_ack(cx.now, wanted, wait) {
+            News::Heard => {}
+            News::Back => self.rules.begins(cx.now, &mut conn.flow),
+            News::Nonsense => self.totals.nonsense += 1,
+            News::Done(ordinal) => {
+                self.rules.begins(cx.now, &mut conn.flow);
+                cx.events.push(Event::Sent { conn: id, ordinal });
+                if conn.is_over() {
+                    self.remove(cx, id);
+                }
+            }
+        }
+    }
+
+    fn on_reset(&mut self, cx: &mut Cx<'_>, id: ConnId, token: Token) {
+        match self.conns.get(&id.0) {
+            Some(conn) if conn.token == token => self.give_up(cx, id),
+            // It was meant for an earlier life.
+            Some(_) | None => {}
+        }
+    }
+
+    /// The alarm of a connection rang: false where it gives up.
+    fn on_alarm(&mut self, cx: &Cx<'_>, id: ConnId) -> bool {
+        let (now, retry) = (cx.now, self.limits.retry);
+        let conn = self.conns.get_mut(&id.0).expect("the caller looked");
+        conn.excuse(cx, id, &self.rules, &retry);
+        if conn.silent_until.is_some_and(|until| until <= now) {
+            return false;
+        }
+        self.rules.rang(now, &mut conn.flow);
+        if conn.sender.deadline() <= now {
+            self.totals.timeouts += 1;
+            let goes_on = conn.sender.on_deadline(retry.tries_max);
+            self.rules.begins(now, &mut conn.flow);
+            self.rules.silent(now, &mut conn.flow);
+            if !goes_on {
+                return false;
+            }
+        }
+        match &mut conn.phase {
+            Phase::Asking { tries, retry_at } | Phase::Accepting { tries, retry_at }
+                if *retry_at <= now =>
+            {
+                self.totals.timeouts += 1;
+                *tries += 1;
+                *retry_at = now.after(retry.wait(*tries));
+                let goes_on = *tries <= retry.tries_max;
+                if goes_on {
+                    self.ask(id);
+                }
+                goes_on
+            }
+            Phase::Asking { .. } | Phase::Accepting { .. } | Phase::Open => true,
+        }
+    }
+}
+
+impl<R: Rules<BITS>, const BITS: u32> Endpoint for Host<R, BITS> {
+    fn connect(&mut self, cx: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime) {
+        if self.conns.contains_key(&conn.0) {
+            // It is open already, or opening.
+            return;
+        }
+        if self.is_full() {
+            cx.events.push(Event::Refused { conn });
+            return;
+        }
+        let retry_at = cx.now.after(self.limits.retry.wait(0));
+        self.add(cx.now, conn, Conn::asking(peer, lifetime, retry_at));
+    }
+
+    fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
+        let taken = self.conns.get_mut(&conn.0).is_some_and(|found| {
+            let begins = found.sender.is_idle();
+            let fits = found.may_push() && found.sender.push(length);
+            if fits && begins {
+                self.rules.begins(cx.now, &mut found.flow);
+            }
+            fits
+        });
+        if !taken {
+            cx.events.push(Event::Refused { conn });
+        }
+        self.settle(cx.now, conn);
+    }
+
+    fn cancel(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        if let Some(found) = self.conns.get_mut(&conn.0) {
+            found.sender.cancel();
+            self.settle(cx.now, conn);
+        }
+    }
+
+    fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        if self.conns.contains_key(&conn.0) {
+            self.remove(cx, conn);
+        }
+    }
+
+    fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        if packet.trimmed() || packet.bounced() {
+            // A packet without its payload is a lost packet here.
+            return;
+        }
+        let id = packet.conn;
+        match R::said(packet) {
+            Some(Said::Open { lifetime }) => self.on_open(cx, packet, lifetime),
+            Some(Said::Accept { token }) => self.on_accept(cx, packet, token),
+            Some(Said::Data {
+                token,
+                one_shot,
+                piece,
+            }) => self.on_data(cx, packet, token, one_shot, piece),
+            Some(Said::Ack { token, wanted }) => self.on_ack(cx, packet, token, wanted),
+            Some(Said::Reset { token }) => self.on_reset(cx, id, token),
+            None => self.totals.nonsense += 1,
+        }
+        self.settle(cx.now, id);
+    }
+
+    fn on_deadline(&mut self, cx: &mut Cx<'_>) {
+        // Every turn moves an alarm past now or removes it.
+        while let Some(owner) = self.timers.due(cx.now) {
+            let Some(conn) = self.conns.get_mut(&owner) else {
+                self.timers.gone();
+                continue;
+            };
+            if !self.timers.admit(&mut conn.alarm, cx.now) {
+                continue;
+            }
+            let id = ConnId(owner);
+            if self.on_alarm(cx, id) {
+                let conn = self.conns.get_mut(&owner).expect("it goes on");
+                let deadline = conn.deadline(&self.rules);
+                self.timers.rung(&mut conn.alarm, deadline);
+                self.settle(cx.now, id);
+            } else {
+                self.timers.gone();
+                self.give_up(cx, id);
+            }
+        }
+    }
+
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        if !cx.gates.may_say(R::PRIORITY) {
+            return Transmit::Nothing;
+        }
+        if self.control.pop(out) {
+            if R::STAMPS
+                && let Some(conn) = self.conns.get_mut(&out.conn.0)
+            {
+                self.rules.stamp(conn, out);
+            }
+            return Transmit::More;
+        }
+        // Each turn takes one out of the round that cannot send now, or moves one that is paused.
+        for _ in 0..self.ready.len() {
+            let owner = self.ready.pop_front().expect("counted");
+            let id = ConnId(owner);
+            if !cx.gates.may_send(id, R::PRIORITY) {
+                self.ready.push_back(owner);
+                continue;
+            }
+            let conn = self
+                .conns
+                .get_mut(&owner)
+                .expect("the forgotten leave the round");
+            conn.ready = false;
+            if !conn.can_send(cx.now, &self.rules) {
+                // What it may send has become less since.
+                self.settle(cx.now, id);
+                continue;
+            }
+            let (piece, again) = conn.sender.transmit(self.limits.payload_max);
+            let size = self.encap.wire(piece.length);
+            self.rules.leaves(cx.now, &mut conn.flow, size);
+            let wait = self.limits.retry.wait(conn.sender.tries());
+            conn.sender
+                .expect(cx.now, self.rules.wait(&conn.flow, wait));
+            *out = R::packet(conn.data(piece), conn.peer, id, size);
+            if R::STAMPS {
+                self.rules.stamp(conn, out);
+            }
+            self.totals.data_sent += 1;
+            self.totals.retransmitted += u64::from(again);
+            self.settle(cx.now, id);
+            return Transmit::More;
+        }
+        Transmit::Nothing
+    }
+
+    fn deadline(&self) -> Time {
+        self.timers.next()
+    }
+
+    fn check(&self) {
+        assert!(self.control.len() <= CONTROL_MAX);
+        self.rules.check();
+        for (id, conn) in self.conns.iter().take(CHECKED_MAX) {
+            conn.check();
+            assert_eq!(
+                conn.ready,
+                self.ready.contains(id),
+                "the round and connection {id}"
+            );
+        }
+    }
+
+    fn stuck(&self, report: &mut dyn FnMut(StuckFlow)) {
+        for (&id, conn) in &self.conns {
+            for (state, waits_for) in conn.stuck().into_iter().flatten() {
+                report(StuckFlow {
+                    conn: ConnId(id),
+                    state,
+                    waits_for,
+                });
+            }
+        }
+    }
+
+    fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    fn counters(&self, report: &mut Count<'_>) {
+        self.rules.counters(report);
+    }
+}
