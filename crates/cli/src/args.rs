@@ -221,8 +221,8 @@ pub(crate) struct NewTransportArgs {
     /// The folder to write; it must not exist [default: the name]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-    /// Where the crate finds tidegate: a clone, or a URL of git [default: the clone that this
-    /// program was built from]
+    /// Where the crate finds tidegate: a clone, or a URL of git [default: the sources that this
+    /// program carries, or else the clone that it was built from]
     #[arg(long, value_name = "DIR|URL")]
     pub(crate) tidegate: Option<String>,
 }

@@ -1,11 +1,12 @@
 //! `new-transport`: writes a crate with a transport in it, and tidegate around that.
 //!
 //! What it writes is `examples/fixed-window` under another name: a crate that is built, tested and
-//! held to the conformance suite like everything else here. [ADR 18]
+//! held to the conformance suite like everything else here. [ADR 18] A program that carries tidegate's sources
+//! writes them beside it, and needs no clone. [ADR 33]
 
 use crate::args::{Global, NewTransportArgs};
-use crate::exit;
 use crate::screen::Screen;
+use crate::{carried, exit};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,26 +37,18 @@ const FILES: [(&str, &str); 10] = example![
     "tests/conformance.rs",
 ];
 
-/// What a crate needs besides, of this repository's own root.
-const ROOT_FILES: [(&str, &str); 2] = [
-    ("clippy.toml", include_str!("../../../clippy.toml")),
-    ("rustfmt.toml", include_str!("../../../rustfmt.toml")),
-];
-
-/// Our own workspace, for its profiles.
+/// Our own workspace, for its profiles and its lock.
 const WORKSPACE: &str = include_str!("../../../Cargo.toml");
-/// From here on its profiles are for those who write code, not for releases.
-const PROFILES: &str = "# For work on one crate";
+/// Where a new crate has the sources that this program carries.
+const BESIDE: &str = "tidegate";
 
-const RELEASE: &str = "\
-# A workspace of its own, whatever folder this one lies in.
+const RELEASE: &str = "
 [workspace]
+exclude = [\"tidegate\"]
 
-# One change should not cost minutes. lto = \"fat\" and codegen-units = 1 make it somewhat faster; they
-# change no result.
+# lto = \"fat\" and codegen-units = 1 make it somewhat faster and a build much slower. They change no result.
 [profile.release]
 debug = \"line-tables-only\"
-
 ";
 
 pub(crate) fn run(args: &NewTransportArgs, global: &Global, screen: &Screen) -> i32 {
@@ -78,42 +71,63 @@ pub(crate) fn run(args: &NewTransportArgs, global: &Global, screen: &Screen) -> 
         Ok(files) => files,
         Err(why) => return screen.fail(exit::IO, &why),
     };
+    let sources = match &source {
+        Source::Carried(archive) => archive.as_slice(),
+        Source::Clone(_) | Source::Git(_) => &[],
+    };
     if global.dry_run {
-        for (path, _) in &files {
+        for path in said(&files, sources) {
             screen.print(&format!("{}\n", dir.join(path).display()));
         }
         return exit::OK;
     }
-    if let Err(e) = write(&dir, &files) {
+    if let Err(e) = write(&dir, &files, sources) {
         // Nothing half-written: the folder was not there before.
         let _ = fs::remove_dir_all(&dir);
         return screen.fail(exit::IO, &format!("cannot write {}: {e}", dir.display()));
     }
     if global.json {
-        let paths: Vec<_> = files.iter().map(|(path, _)| path).collect();
+        let paths = said(&files, sources);
         let document = serde_json::json!({ "dir": dir.display().to_string(), "files": paths });
         screen.print(&format!("{document:#}\n"));
     } else {
-        screen.say(&next(&args.name, &dir));
+        screen.say(&next(&args.name, &dir, !sources.is_empty()));
     }
     exit::OK
 }
 
+/// What is written, as it is named: the sources are one folder.
+fn said(files: &[(String, String)], sources: &[(&str, &[u8])]) -> Vec<String> {
+    let own = files.iter().map(|(path, _)| path.clone());
+    let beside = (!sources.is_empty()).then(|| format!("{BESIDE}/"));
+    own.chain(beside).collect()
+}
+
 /// What to do with it.
-fn next(name: &str, dir: &Path) -> String {
+fn next(name: &str, dir: &Path, carried: bool) -> String {
+    let beside = if carried {
+        "It needs Rust 1.95 or newer (https://rustup.rs); tidegate/ holds the sources that it is built with.\n"
+    } else {
+        ""
+    };
     format!(
         "wrote {0}: a transport that passes the conformance suite, and tidegate with it. Next:\n\n  \
          cd {0}\n  \
          cargo test\n  \
          cargo run --release -- compare incast --set 'transport.kind=[expresspass,{name}]'\n\n\
-         The first build takes some minutes. README.md says which file holds what.\n",
+         The first build takes some minutes. README.md says which file holds what.\n{beside}",
         dir.display()
     )
 }
 
-fn write(dir: &Path, files: &[(String, String)]) -> io::Result<()> {
-    for (path, text) in files {
-        let path = dir.join(path);
+fn write(dir: &Path, files: &[(String, String)], sources: &[(&str, &[u8])]) -> io::Result<()> {
+    let own = files
+        .iter()
+        .map(|(path, text)| (dir.join(path), text.as_bytes()));
+    let beside = sources
+        .iter()
+        .map(|(path, text)| (dir.join(BESIDE).join(path), *text));
+    for (path, text) in own.chain(beside) {
         fs::create_dir_all(path.parent().expect("a file in a folder"))?;
         fs::write(path, text)?;
     }
@@ -124,6 +138,8 @@ fn write(dir: &Path, files: &[(String, String)]) -> io::Result<()> {
 enum Source {
     Clone(PathBuf),
     Git(String),
+    /// Beside it, as this program carries it.
+    Carried(Vec<(&'static str, &'static [u8])>),
 }
 
 fn source(args: &NewTransportArgs) -> Result<Source, String> {
@@ -139,19 +155,23 @@ fn source(args: &NewTransportArgs) -> Result<Source, String> {
                 "{dir}: {e}; --tidegate takes a clone of tidegate, or a URL like https://HOST/tidegate"
             )),
         },
-        None => {
-            let built = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-            fs::canonicalize(built)
-                .ok()
+        None => match crate::SOURCES.get().copied().map(carried::unpack) {
+            Some(files) => Ok(Source::Carried(files.expect("packed by ourselves"))),
+            None => built_from()
                 .filter(|dir| is_clone(dir))
                 .map(Source::Clone)
                 .ok_or_else(|| {
                     "the clone that this program was built from is not there any more; name one \
-                     by --tidegate DIR, or a repository by --tidegate URL"
+                 by --tidegate DIR, or a repository by --tidegate URL"
                         .to_owned()
-                })
-        }
+                }),
+        },
     }
+}
+
+/// The clone that this program was built from, if it is still there.
+fn built_from() -> Option<PathBuf> {
+    fs::canonicalize(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).ok()
 }
 
 /// Every file of the new crate: path and text.
@@ -167,21 +187,47 @@ fn files(name: &str, source: &Source) -> Result<Vec<(String, String)>, String> {
         .lines()
         .map(|line| dependency(line, source) + "\n")
         .collect();
-    let (_, profiles) = WORKSPACE
-        .split_once(PROFILES)
-        .expect("the workspace has profiles");
-    for part in ["\n", RELEASE, PROFILES, profiles] {
-        manifest.push_str(part);
-    }
-    files.extend(ROOT_FILES.map(|(path, text)| (path.to_owned(), text.to_owned())));
+    manifest.push_str(RELEASE);
+    manifest.push_str(&profile());
+    files.push(("clippy.toml".to_owned(), bans()));
     files.push((".gitignore".to_owned(), "/target\n/out\n".to_owned()));
-    if let Source::Clone(root) = source {
-        // The versions that this clone is tested with.
-        let lock = root.join("Cargo.lock");
-        let text = fs::read_to_string(&lock).map_err(|e| format!("{}: {e}", lock.display()))?;
-        files.push(("Cargo.lock".to_owned(), text));
-    }
+    // The versions that tidegate is tested with.
+    let lock = match source {
+        Source::Clone(root) => {
+            let path = root.join("Cargo.lock");
+            fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?
+        }
+        Source::Carried(sources) => {
+            let lock = sources.iter().find(|(path, _)| *path == "Cargo.lock");
+            let text = lock.map(|(_, text)| String::from_utf8_lossy(text));
+            text.expect("the sources have a lock").into_owned()
+        }
+        Source::Git(_) => return Ok(files),
+    };
+    files.push(("Cargo.lock".to_owned(), lock));
     Ok(files)
+}
+
+/// What the workspace's own `clippy.toml` bans.
+fn bans() -> String {
+    let own = include_str!("../../../clippy.toml");
+    let at = own.find("disallowed-methods").expect("it bans the clock");
+    own[at..].to_owned()
+}
+
+/// The workspace's profile for those who write code, a line per package.
+fn profile() -> String {
+    let workspace: toml::Table = WORKSPACE.parse().expect("our own manifest");
+    let profile = workspace["profile"]["dev"].as_table().expect("a profile");
+    let line = |(key, value): (&String, &toml::Value)| match key.as_str() {
+        "*" => format!("\"*\" = {value}\n"),
+        plain => format!("{plain} = {value}\n"),
+    };
+    let settings = profile.iter().filter(|(_, value)| !value.is_table());
+    let packages = profile["package"].as_table().expect("packages").iter();
+    let own = settings.map(line).collect::<String>();
+    let others = packages.map(line).collect::<String>();
+    format!("\n[profile.dev]\n{own}\n[profile.dev.package]\n{others}")
 }
 
 /// A line of the manifest, with tidegate where `source` has it.
@@ -197,6 +243,7 @@ fn dependency(line: &str, source: &Source) -> String {
             format!("{before}path = {path}{after}")
         }
         Source::Git(url) => format!("{before}git = {}{after}", quoted(url.clone())),
+        Source::Carried(_) => format!("{before}path = \"{BESIDE}/{inner}\"{after}"),
     }
 }
 
@@ -338,6 +385,23 @@ mod tests {
                 .starts_with('/')
         );
         let url = "https://example.org/tidegate";
+        let archive = carried::pack(root).unwrap().leak();
+        let carried = Source::Carried(carried::unpack(archive).unwrap());
+        for source in [&source, &carried] {
+            let manifest: toml::Table = super::files("my-own", source).unwrap()[0]
+                .1
+                .parse()
+                .unwrap();
+            let dev = &manifest["profile"]["dev"];
+            let ours: toml::Table = WORKSPACE.parse().unwrap();
+            assert_eq!(
+                dev, &ours["profile"]["dev"],
+                "builds are those of the workspace"
+            );
+            assert_eq!(manifest["workspace"]["exclude"][0].as_str(), Some(BESIDE));
+        }
+        let line = dependency("model = { path = \"../../crates/model\" }", &carried);
+        assert_eq!(line, "model = { path = \"tidegate/crates/model\" }");
         let line = dependency(
             "model = { path = \"../../crates/model\" }",
             &Source::Git(url.into()),

@@ -4,6 +4,7 @@
 
 mod args;
 mod bench_cases;
+pub mod carried;
 mod cmd_bench;
 mod cmd_compare;
 mod cmd_describe;
@@ -72,6 +73,15 @@ pub(crate) fn itself() -> io::Result<Vec<OsString>> {
         Some(words) => Ok(words.clone()),
         None => Ok(vec![std::env::current_exe()?.into_os_string()]),
     }
+}
+
+/// The sources of tidegate that this program carries.
+static SOURCES: OnceLock<&'static [u8]> = OnceLock::new();
+
+/// Says that this program carries tidegate's sources, as [`carried::pack`] makes them: a crate that
+/// `new-transport` writes is then built with them. What is said first counts.
+pub fn carries(sources: &'static [u8]) {
+    let _ = SOURCES.set(sources);
 }
 
 /// Runs the program with these arguments, its own name first, and returns its exit code.

@@ -39,17 +39,105 @@ fn cargo(folder: &Path, target: &Path, args: &[&str]) -> Output {
         .unwrap()
 }
 
+/// Lines that a user finds in a new crate, at most. [ours]
+const LINES_MAX: usize = 400;
+
+/// Every file of a new crate that is to be read: without the lock of cargo, and without the sources beside it.
+fn own_files(home: &Path) -> Vec<(String, usize)> {
+    let (mut folders, mut files) = (vec![home.to_owned()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let inside = path.strip_prefix(home).unwrap().display().to_string();
+            if path.is_dir() && inside != "tidegate" {
+                folders.push(path);
+            } else if path.is_file() && inside != "Cargo.lock" {
+                let lines = std::fs::read_to_string(&path).unwrap().lines().count();
+                files.push((inside, lines));
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn a_new_transport_has_at_most_400_lines() {
+    let folder = Folder::new("lines");
+    let made = tidegate(&folder.0, &["new-transport", "my-own"]);
+    assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
+    let files = own_files(&folder.path("my-own"));
+    assert_eq!(files.len(), 12, "{files:?}");
+    let all: usize = files.iter().map(|(_, lines)| lines).sum();
+    assert!(all <= LINES_MAX, "{all} lines: {files:#?}");
+    let resolved = Command::new(env!("CARGO"))
+        .current_dir(folder.path("my-own"))
+        .args(["metadata", "--offline", "--format-version", "1"])
+        .output()
+        .unwrap();
+    assert!(resolved.status.success(), "{}", text(&resolved.stderr));
+    let clone = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let clone = clone.canonicalize().unwrap().display().to_string();
+    assert!(
+        text(&resolved.stdout).contains(&clone),
+        "it is built with the clone"
+    );
+}
+
+/// Makes `to` what `from` is, and leaves alone what is the same: cargo builds what is newer than its last build.
+fn renew(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    let names = |folder: &Path| {
+        let entries = std::fs::read_dir(folder).unwrap();
+        entries
+            .map(|entry| entry.unwrap().file_name())
+            .collect::<Vec<_>>()
+    };
+    for name in names(to) {
+        let (old, new) = (to.join(&name), from.join(&name));
+        if old.is_dir() && !new.is_dir() {
+            std::fs::remove_dir_all(old).unwrap();
+        } else if old.is_file() && !new.is_file() {
+            std::fs::remove_file(old).unwrap();
+        }
+    }
+    for name in names(from) {
+        let (old, new) = (to.join(&name), from.join(&name));
+        if new.is_dir() {
+            renew(&new, &old);
+        } else if std::fs::read(&old).ok() != Some(std::fs::read(&new).unwrap()) {
+            std::fs::copy(new, old).unwrap();
+        }
+    }
+}
+
+/// As from a wheel: nothing of the clone is used but its target directory, which saves time.
 #[test]
 fn a_crate_of_ones_own_builds_passes_the_suite_and_is_compared() {
     let folder = Folder::new("own");
-    let made = tidegate(&folder.0, &["new-transport", "my-own"]);
-    assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
-    assert!(
-        text(&made.stdout).contains("cargo test"),
-        "{}",
-        text(&made.stdout)
-    );
+    let clone = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    tidegate_cli::carries(tidegate_cli::carried::pack(clone).unwrap().leak());
     let home = folder.path("my-own");
+    let dir = home.display().to_string();
+    let words = [
+        "tidegate",
+        "--quiet",
+        "new-transport",
+        "my-own",
+        "--dir",
+        &dir,
+    ];
+    let words = words.map(std::ffi::OsString::from).into_iter();
+    assert_eq!(tidegate_cli::main_with(words, &transports::registry()), 0);
+    // The next run finds it where it was, so its builds are of use and do not pile up.
+    let made = home;
+    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("own/my-own");
+    renew(&made, &home);
+    let clone = clone.canonicalize().unwrap().display().to_string();
+    for (file, _) in own_files(&home) {
+        let text = std::fs::read_to_string(home.join(&file)).unwrap();
+        assert!(!text.contains(&clone), "{file} names the clone");
+    }
     // target/debug/tidegate: its folder's folder.
     let program = Path::new(env!("CARGO_BIN_EXE_tidegate"));
     let target = program.ancestors().nth(2).unwrap();

@@ -9,10 +9,13 @@ mod table;
 use pyo3::prelude::*;
 use std::ffi::OsString;
 
+/// What `tidegate new-transport` writes beside a new crate: `build.rs` packs it.
+static SOURCES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources"));
+
 /// What Python sees of tidegate's machine code.
 #[pymodule]
 mod _core {
-    use super::{OsString, PyResult, Python, pyfunction};
+    use super::{OsString, PyResult, Python, SOURCES, pyfunction};
 
     #[pymodule_export]
     use super::run::{check, run};
@@ -28,6 +31,7 @@ mod _core {
     #[pyfunction]
     fn main(py: Python<'_>, argv: Vec<OsString>, python: OsString) -> PyResult<i32> {
         tidegate_cli::launched_by(vec![python, "-m".into(), "tidegate".into()]);
+        tidegate_cli::carries(SOURCES);
         let arguments = std::iter::once(OsString::from("tidegate")).chain(argv);
         // Other Python threads go on while the simulation runs.
         let code = py.detach(move || tidegate_cli::main_with(arguments, &transports::registry()));

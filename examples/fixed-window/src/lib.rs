@@ -1,5 +1,4 @@
-//! A transport for tidegate, in its own crate. `src/main.rs` is tidegate with it, and
-//! `tests/conformance.rs` holds it against what every transport must do.
+//! A transport for tidegate, in its own crate: README.md says which file holds what.
 
 pub mod fixed_window;
 

@@ -11,9 +11,10 @@ pub use params::Params;
 use header::{Accept, Ack, Data, Kind, ORDINAL_BITS, Open, Reset};
 use model::wire::Codec;
 use model::{Encap, Endpoint, EndpointConfig};
+use params::{KEYS, PROFILES};
 use parts::go_back::Sender;
 use parts::host::{Host, Rules};
-use parts::{Fabric, Factory, ParamError, Parameter, Transport};
+use parts::{Fabric, Factory, ParamError, Parameter, Transport, keys};
 use units::{Rate, Time};
 
 /// The transport, for a registry.
@@ -34,7 +35,7 @@ impl Transport for FixedWindow {
         &header::CODEC
     }
     fn parameters(&self) -> Vec<Parameter> {
-        params::parameters()
+        keys::document(PROFILES, KEYS, &Params::DEFAULT)
     }
     fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
         Ok(Box::new(Params::read(table)?))
@@ -57,7 +58,7 @@ impl Factory for Params {
         }
     }
     fn resolved(&self) -> toml::Table {
-        Self::resolved(self)
+        keys::write(KEYS, self.profile, self)
     }
 }
 

@@ -1,10 +1,10 @@
 //! What can be set, its defaults and where they come from.
 
 use super::header::PAYLOAD_MAX;
+use parts::ParamError;
 use parts::forms::Count;
 use parts::host::{Limits, Retry, Token, WAIT};
 use parts::keys::{self, Profiles};
-use parts::{ParamError, Parameter};
 use toml::Table;
 use units::Span;
 
@@ -15,7 +15,7 @@ parts::params! {
         /// Name of the profile that the absent keys come from.
         profile: &'static str = "default";
     }
-    static KEYS {
+    pub(super) static KEYS {
         /// bytes that may be on the way, in percent of the host's rate times the base round trip
         window: u16 = 100, Count(1, 10_000), "[ours] 100 keeps one line full and no queue";
         /// how long a packet may go unanswered before it is sent again
@@ -30,7 +30,7 @@ parts::params! {
 }
 
 /// Every profile, the default one first. One per published set of values is a good habit.
-const PROFILES: &Profiles<Params> = &[("default", || Params::DEFAULT)];
+pub(super) const PROFILES: &Profiles<Params> = &[("default", || Params::DEFAULT)];
 
 impl Params {
     /// Reads the table of a scenario.
@@ -46,11 +46,6 @@ impl Params {
         Ok(params)
     }
 
-    /// Every parameter with its value, for `resolved.toml`.
-    pub fn resolved(&self) -> Table {
-        keys::write(KEYS, self.profile, self)
-    }
-
     /// What a host is told.
     pub(super) fn limits(&self) -> Limits {
         Limits {
@@ -60,9 +55,4 @@ impl Params {
             token_max: Token::MAX,
         }
     }
-}
-
-/// The documentation of every parameter.
-pub fn parameters() -> Vec<Parameter> {
-    keys::document(PROFILES, KEYS, &Params::DEFAULT)
 }
