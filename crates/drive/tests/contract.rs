@@ -1,4 +1,4 @@
-//! The models of Homa and NDP between two drivers on loopback: the code that runs in the simulator. Nothing trims
+//! Small models between two drivers on loopback: the code that runs in the simulator. Nothing trims
 //! there; what is lost is sent again.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
@@ -6,17 +6,20 @@
 #[path = "../../scenario/tests/models/mod.rs"]
 mod models;
 
-use drive::{Clock, Driver, DriverConfig, Forwarder, Hashes, Hub, Known, News, Nothing, Random};
+use drive::{
+    Clock, Driver, DriverConfig, Forwarder, Hashes, Hub, Known, News, Nothing, Random, Udp,
+};
 use model::intent::{PortSpec, SwitchSpec};
-use model::{Event, Lifetime, SizeList};
+use model::{Encap, Event, Lifetime, SizeList};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::num::NonZero;
 use std::sync::Arc;
 use transports::Transport;
+use transports::homa::HOMA;
 use units::{Bytes, Rate, Span, Time};
 
-fn driver(model: &models::Model, control: Option<&Driver>, known: &Known) -> Driver {
-    let factory = model.configure(&toml::Table::new()).unwrap();
+fn driver(model: &dyn Transport, table: &str, control: Option<&Driver>, known: &Known) -> Driver {
+    let factory = model.configure(&table.parse().unwrap()).unwrap();
     let config = DriverConfig {
         mtu: Bytes(9000),
         known: known.clone(),
@@ -32,8 +35,8 @@ fn driver(model: &models::Model, control: Option<&Driver>, known: &Known) -> Dri
 /// Returns the sender.
 fn transfer(model: &models::Model, with_control: bool, known: &Known) -> Driver {
     const LENGTHS: [u64; 6] = [0, 1, 8932, 8933, 300_000, 2_000_000];
-    let mut b = driver(model, None, known);
-    let mut a = driver(model, with_control.then_some(&b), known);
+    let mut b = driver(model, "", None, known);
+    let mut a = driver(model, "", with_control.then_some(&b), known);
     let (mut random, mut hashes) = (Random::default(), Hashes::default());
     let to = b.local_addr().unwrap();
     let mut conns = Vec::new();
@@ -81,9 +84,9 @@ fn transfer(model: &models::Model, with_control: bool, known: &Known) -> Driver 
 }
 
 #[test]
-fn homa_transfers_between_two_drivers_with_and_without_a_control_connection() {
-    transfer(&models::homa::HOMA, false, &Known::default());
-    transfer(&models::homa::HOMA, true, &Known::default());
+fn a_connection_without_messages_is_open_between_two_drivers() {
+    transfer(&models::arbiter::ARBITER, false, &Known::default());
+    transfer(&models::arbiter::ARBITER, true, &Known::default());
 }
 
 #[test]
@@ -93,8 +96,8 @@ fn ndp_transfers_between_two_drivers_in_frames_of_9000_bytes() {
 
 #[test]
 fn what_is_known_of_a_wire_reaches_its_transport() {
-    // Of three messages of 500 B and one of 1500 B as many bytes are in messages of 500 B as above.
-    let sizes: SizeList = [500, 500, 500, 1500].into_iter().collect();
+    // Seven of eight priorities are for what leaves unasked, with a seventh of the bytes each.
+    let sizes: SizeList = (1..=8).map(|n| 100 * n).collect();
     let known = Known {
         hosts: NonZero::new(16),
         ways: NonZero::new(4),
@@ -102,12 +105,12 @@ fn what_is_known_of_a_wire_reaches_its_transport() {
         load: None,
     };
     let cutoffs = |known: &Known| {
-        let homa = transfer(&models::homa::HOMA, false, known);
+        let homa = driver(&HOMA, "profile = \"sigcomm18\"", None, known);
         homa.settings()["cutoffs"].to_string()
     };
-    let half = ["\"500B\""; 3].join(", ") + ", " + &["\"1500B\""; 3].join(", ");
-    assert_eq!(cutoffs(&known), format!("[{half}]"));
-    assert_eq!(cutoffs(&Known::default()), "[]");
+    let seventh = "[\"300B\", \"400B\", \"500B\", \"600B\", \"700B\", \"800B\"]";
+    assert_eq!(cutoffs(&known), seventh);
+    assert_eq!(cutoffs(&Known::default()), "\"auto\"");
     let spread = |known: &Known| {
         let counters = transfer(&models::ndp::NDP, false, known).counters();
         let (counter, frames) = counters[0];
@@ -178,4 +181,65 @@ fn a_software_switch_writes_its_hop_into_the_datagram() {
     let frames = 100_000_u64.div_ceil(1432 - 64);
     assert!(hops_through(true) >= frames);
     assert_eq!(hops_through(false), 0);
+}
+
+/// Two hosts send through a software switch to a third, over sockets.
+fn incast_between_sockets(name: &str) {
+    const LENGTH: u64 = 500_000;
+    let (rate, all) = (Rate::mbps(200), transports::registry());
+    let transport = all.find(name).unwrap();
+    let factory = transport.configure(&toml::Table::new()).unwrap();
+    let config = DriverConfig {
+        base_rtt: Span::us(500),
+        ..DriverConfig::loopback(name, rate)
+    };
+    let mut hosts = [0; 3].map(|_| Driver::open(&config, &*factory).unwrap());
+    let any = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+    let wires = [0; 3].map(|_| Udp::bind(any, config.socket_buffer).unwrap());
+    let legs = wires.into_iter().zip(&hosts);
+    let legs: Vec<_> = legs
+        .map(|(wire, host)| (wire, host.local_addr().unwrap()))
+        .collect();
+    let to = drive::Wire::local_addr(&legs[2].0).unwrap();
+    let port = factory.fabric(rate, Encap::UDP).port(Bytes(250_000));
+    let mut switch = Forwarder::new(legs, &SwitchSpec::default(), &port, rate, 1);
+    let (mut random, mut wanted) = ([0; 3].map(|_| Random::default()), Vec::new());
+    for (seed, host) in (1..).zip([0, 1]) {
+        let conn = hosts[host].connect(to, Lifetime::OneMessage).unwrap();
+        random[host].add(conn, 3, seed);
+        hosts[host].send(conn, LENGTH).unwrap();
+        wanted.push((LENGTH, random[host].digest(conn, LENGTH).unwrap()));
+    }
+    let (clock, mut hashes, mut got, mut sent) = (Clock::new(), Hashes::default(), Vec::new(), 0);
+    while got.len() < 2 || sent < 2 {
+        for (n, host) in hosts.iter_mut().enumerate() {
+            for news in host.turn(&mut random[n], &mut hashes, Span::us(5)).unwrap() {
+                match news {
+                    News::Transport(Event::Received { conn, .. }) => got.push(hashes.digest(conn)),
+                    News::Transport(Event::Sent { .. }) => sent += 1,
+                    _ => {}
+                }
+            }
+        }
+        switch.turn(Span::us(5)).unwrap();
+        let late = clock.now() > Time::ZERO.after(Span::ms(30_000));
+        let stuck: Vec<_> = hosts.iter().map(Driver::stuck).collect();
+        assert!(!late, "{name}: {stuck:?}, {:?}", switch.counts());
+    }
+    got.sort();
+    wanted.sort();
+    assert_eq!(got, wanted, "{name}");
+    // Every frame of data went through the port to the third host, and nothing came from elsewhere.
+    let frames = 2 * LENGTH.div_ceil(Encap::UDP.payload_max.into());
+    let port = switch.port(2);
+    let passed: u64 = port.packets.sum();
+    assert!(passed >= frames, "{name}: {passed} of {frames}");
+    assert_eq!(switch.counts().strangers, 0, "{name}");
+}
+
+#[test]
+fn the_switch_of_the_simulator_forwards_between_sockets() {
+    for name in ["expresspass", "dctcp"] {
+        incast_between_sockets(name);
+    }
 }

@@ -1,4 +1,4 @@
-//! Small models of Homa and NDP stand on the contract, in the simulator: what a transport is told before a run,
+//! Homa, and small models of others, stand on the contract, in the simulator: what a transport is told before a run,
 //! connections without messages, fabrics that it refuses.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
@@ -11,7 +11,7 @@ use scenario::{Alone, Assembled, Scenario, load_text_with};
 
 fn assembled(text: &str) -> Result<Assembled, scenario::Errors> {
     let all = transports::registry();
-    let all = all.with(&models::homa::HOMA).with(&models::ndp::NDP);
+    let all = all.with(&models::arbiter::ARBITER).with(&models::ndp::NDP);
     load_text_with(&all, "a.toml", text, &[]).and_then(Scenario::assemble)
 }
 
@@ -27,81 +27,58 @@ const FABRIC: &str =
     "[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 4\nhosts_per_leaf = 4\n";
 
 fn homa(workload: &str) -> String {
-    format!("{FABRIC}[transport]\nkind = \"homa-model\"\n[switch]\nbuffer = \"4MB\"\n{workload}")
+    format!(
+        "{FABRIC}[transport]\nkind = \"homa\"\nprofile = \"sigcomm18\"\n[switch]\nbuffer = \"4MB\"\n{workload}"
+    )
 }
 
 #[test]
 fn homa_takes_its_cutoffs_from_the_bytes_of_the_messages() {
-    // Of 3 messages of 500 B and one of 1500 B as many bytes leave below as above any size from 500 B on.
-    let sends = |from: u32, to: u32, size: &str| {
-        format!(
-            "[[workload]]\nkind = \"incast\"\nsenders = {from}\nreceiver = {to}\nsize = \"{size}\"\n"
-        )
+    let resolved = |workload: &str| {
+        let of = assembled(&homa(workload)).unwrap_or_else(|e| panic!("{e}"));
+        // What follows from the messages is in the file, so the file alone gives the same run.
+        let again = assembled(&of.scenario.resolved_toml()).unwrap_or_else(|e| panic!("{e}"));
+        let [own, theirs] = [of, again].map(|of| of.scenario.factory.resolved());
+        assert_eq!(own, theirs);
+        own
     };
-    let (few, many) = (sends(1, 0, "1.5KB"), sends(3, 9, "500B"));
-    let (of, record) = run(&homa(&format!("{few}{many}")));
-    assert_eq!(record.status, Status::Complete);
-    // All of them leave unasked, so 7 of 8 priorities are theirs, with 3000 / 7 bytes each.
-    let resolved = of.scenario.resolved_toml();
-    let cutoffs = "cutoffs = [\"500B\", \"500B\", \"500B\", \"1500B\", \"1500B\", \"1500B\"]";
-    let plain = resolved
-        .replace("\n    ", "")
-        .replace(",\n", "")
-        .replace("1.5KB", "1500B");
-    assert!(plain.contains(cutoffs), "{resolved}");
+    let message = |n: u32| {
+        format!("[[workload]]\nkind = \"incast\"\nsenders = 1\nreceiver = {n}\nsize = \"{n}00B\"\n")
+    };
+    // All of them leave unasked, so 7 of 8 priorities are theirs, with a seventh of the bytes each.
+    let eight = resolved(&(1..=8).map(message).collect::<String>());
+    let cutoffs = eight["cutoffs"].to_string();
+    assert_eq!(
+        cutoffs,
+        "[\"300B\", \"400B\", \"500B\", \"600B\", \"700B\", \"800B\"]"
+    );
     // Drawn sizes come from their distribution, not from the few that were drawn.
     let drawn = |n| {
-        format!(
+        resolved(&format!(
             "[workload]\nkind = \"random\"\nload = 0.3\nsizes = \"web-server\"\nmessages = {n}\n"
-        )
+        ))
     };
-    let [a, b] = [20, 30].map(|n| {
-        assembled(&homa(&drawn(n)))
-            .unwrap()
-            .scenario
-            .factory
-            .resolved()
-    });
+    let (a, b) = (drawn(20), drawn(30));
     assert_eq!(a, b);
     assert!(a["cutoffs"].as_array().unwrap().len() > 1, "{a:?}");
 }
 
-#[test]
-fn homa_lets_short_messages_pass_long_ones() {
-    let long = "[[workload]]\nkind = \"incast\"\nsenders = 3\nreceiver = 0\nsize = \"3MB\"\n";
-    let short = "[[workload]]\nkind = \"incast\"\nsenders = 4\nreceiver = 0\nsize = \"2KB\"\nstart = \"300us\"\n";
-    let (_, record) = run(&homa(&format!("{long}{short}[output]\nevery = \"0s\"\n")));
-    assert_eq!(
-        (record.status, record.totals.timeouts),
-        (Status::Complete, 0)
-    );
-    for flow in record.flows.iter().filter(|flow| flow.size == 2_000) {
-        let took = flow.end.unwrap().since(flow.start.unwrap());
-        // A full frame per hop may be on the line before it; in one queue three windows would be.
-        assert!(took.0 < 2 * flow.ideal.0, "{took} of {}", flow.ideal);
-    }
-    let longest = record
-        .flows
-        .iter()
-        .filter_map(|flow| flow.end)
-        .max()
-        .unwrap();
-    let line = 9_000_000 * 80 * 1538 / 1460;
-    assert!(longest.0 < line * 11 / 10, "{longest} of {line} ps");
+fn with_arbiter(more: &str) -> String {
+    format!("{FABRIC}[transport]\nkind = \"arbiter-model\"\n[switch]\nbuffer = \"4MB\"\n{more}")
 }
 
 #[test]
 fn connections_without_messages_are_open_and_are_no_messages() {
     let workload = "[workload]\nkind = \"incast\"\nsenders = 4\nreceiver = 9\nsize = \"200KB\"\n";
-    let arbiter = "[transport.homa-model]\narbiter = true\n";
-    let (of, record) = run(&homa(&format!("{workload}{arbiter}")));
+    let arbiter = "[transport.arbiter-model]\narbiter = true\n";
+    let (of, record) = run(&with_arbiter(&format!("{workload}{arbiter}")));
     assert_eq!((record.status, record.flows.len()), (Status::Complete, 4));
     assert_eq!(of.traffic.conns.len(), 4 + 15);
     // Each of 15 hosts greeted host 0 and was greeted.
     let welcomes = |record: &RunRecord| Summary::of(record).counters[0].value;
     assert_eq!(welcomes(&record), 15);
-    assert_eq!(welcomes(&run(&homa(workload)).1), 0);
-    let (_, cut) = run(&homa(&format!(
+    assert_eq!(welcomes(&run(&with_arbiter(workload)).1), 0);
+    let (_, cut) = run(&with_arbiter(&format!(
         "{workload}{arbiter}[run]\nuntil = \"20us\"\n"
     )));
     assert!(

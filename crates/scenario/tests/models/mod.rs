@@ -9,7 +9,7 @@
     reason = "shared by tests of several crates; frames and levels are few, and words are masked"
 )]
 
-pub mod homa;
+pub mod arbiter;
 pub mod hpcc;
 pub mod ndp;
 
@@ -67,7 +67,7 @@ impl Codec for ModelCodec {
 /// A transport from its name and a function that reads its table.
 pub struct Model {
     pub name: &'static str,
-    pub codec: &'static ModelCodec,
+    pub codec: &'static dyn Codec,
     pub configure: fn(&toml::Table) -> Box<dyn Factory>,
 }
 
