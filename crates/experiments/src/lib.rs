@@ -1,6 +1,4 @@
-//! Published experiments: what each folder of `experiments/` runs and expects, the numbers that are
-//! taken of a run, and the verdict on each. Knows scenarios and results, neither arguments nor
-//! screens: the program, Python and a page may all use it.
+#![doc = include_str!("../README.md")]
 
 mod catalogue;
 mod curve;

@@ -1,5 +1,4 @@
-//! Pages and pictures of runs and comparisons: single HTML files that need no network and no server.
-//! Knows what `results` knows, and nothing of how runs are made.
+#![doc = include_str!("../README.md")]
 
 mod chart;
 mod compare;
