@@ -2,8 +2,8 @@
 //! measuring the engine apart from any protocol.
 
 use model::{
-    Class, ConnId, Cx, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
-    Totals, Transmit,
+    Class, ConnId, Cx, Encap, Endpoint, EndpointConfig, Event, Gates, HostId, Lifetime, Packet,
+    StuckFlow, Totals, Transmit,
 };
 use std::collections::VecDeque;
 use units::Time;
@@ -70,6 +70,15 @@ impl Window {
             }
             self.queue.push_back(packet);
         }
+    }
+}
+
+impl Window {
+    /// The first packet that no gate holds back; the others keep their order.
+    #[cold]
+    fn take_what_may_leave(&mut self, gates: &Gates) -> Option<Packet> {
+        let at = self.queue.iter().position(|packet| gates.may_leave(packet));
+        at.and_then(|at| self.queue.remove(at))
     }
 }
 
@@ -157,8 +166,13 @@ impl Endpoint for Window {
     fn on_deadline(&mut self, _: &mut Cx<'_>) {}
 
     #[inline]
-    fn poll_transmit(&mut self, _: &mut Cx<'_>, out: &mut Packet) -> Transmit {
-        let Some(packet) = self.queue.pop_front() else {
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        let next = if cx.gates.any_closed() {
+            self.take_what_may_leave(cx.gates)
+        } else {
+            self.queue.pop_front()
+        };
+        let Some(packet) = next else {
             return Transmit::Nothing;
         };
         *out = packet;
@@ -195,5 +209,57 @@ impl Endpoint for Window {
 
     fn totals(&self) -> Totals {
         Totals::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Peers, Rng, Signal, stream};
+    use units::Rate;
+
+    struct Pair;
+    impl Peers for Pair {
+        fn peer(&self, me: HostId, _: ConnId) -> Option<HostId> {
+            Some(HostId(1 - me.0))
+        }
+    }
+
+    #[test]
+    fn what_a_gate_holds_back_waits_and_others_pass() {
+        let config = EndpointConfig::new(HostId(0), Rate::gbps(10), Encap::PAPER);
+        let mut window = Window::new(&config, 2, 1);
+        let (mut gates, mut rng) = (Gates::default(), Rng::stream(1, stream::TEST, 0));
+        let mut events = Vec::new();
+        let mut step = |window: &mut Window, gates: &Gates| {
+            let mut cx = Cx {
+                now: Time(1),
+                rng: &mut rng,
+                events: &mut events,
+                peers: &Pair,
+                gates,
+                wants_data: false,
+            };
+            if window.slots.get(ConnId(0)).is_none() {
+                for conn in [ConnId(0), ConnId(1)] {
+                    window.connect(&mut cx, conn, HostId(1), Lifetime::OneMessage);
+                    window.send(&mut cx, conn, 4_000);
+                }
+            }
+            let mut out = Packet::EMPTY;
+            match window.poll_transmit(&mut cx, &mut out) {
+                Transmit::Nothing => None,
+                Transmit::More | Transmit::Last => Some(out.conn.0),
+            }
+        };
+        gates.heed(Time(1), Signal::PauseFlow(ConnId(0)));
+        let sent = [0; 3].map(|_| step(&mut window, &gates));
+        assert_eq!(sent, [Some(1), Some(1), None]);
+        gates.heed(Time(1), Signal::ResumeFlow(ConnId(0)));
+        gates.heed(Time(1), Signal::PausePriority(0));
+        assert_eq!(step(&mut window, &gates), None);
+        gates.heed(Time(1), Signal::ResumePriority(0));
+        let sent = [0; 3].map(|_| step(&mut window, &gates));
+        assert_eq!(sent, [Some(0), Some(0), None]);
     }
 }
