@@ -1,5 +1,6 @@
 //! A resolved scenario as the simulator wants it, and what came of it as the tables want it.
 
+use crate::choice::{FctRule, Shape, Source};
 use crate::collector::Collector;
 use crate::control::Controls;
 use crate::diagnostic::{Diagnostic, Errors};
@@ -136,10 +137,9 @@ impl Scenario {
         if let Some((a, b)) = routes.cut_off() {
             let name = |host: u32| &topology.node(NodeId(host)).name;
             let what = format!("no way leads from host {} to host {}", name(a), name(b));
-            let key = if self.topology.kind() == "file" {
-                "path"
-            } else {
-                "kind"
+            let key = match self.topology.sort() {
+                Shape::File => "path",
+                _ => "kind",
             };
             errors.push(
                 self.topology
@@ -314,7 +314,7 @@ impl Assembled {
     /// What the first workload draws its sizes from, if it does.
     pub fn sizes(&self) -> Option<SizeDist> {
         let section = self.scenario.workloads.first()?;
-        let drawn = ["random", "bursts"].contains(&section.kind());
+        let drawn = section.sort::<Source>().has_load();
         drawn.then(|| traffic::distribution(section).ok()).flatten()
     }
 
@@ -419,7 +419,7 @@ impl Assembled {
         derived: Derived,
         command: &str,
     ) -> RunRecord {
-        let compat = self.scenario.run.text("fct") == "xpass_compat";
+        let compat = self.scenario.run.choice::<FctRule>("fct") == FctRule::XpassCompat;
         let received = self.received(&outcome);
         let flows = (0u32..)
             .zip(&outcome.messages)

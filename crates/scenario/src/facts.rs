@@ -1,5 +1,7 @@
 //! What the transports of a run are told before it begins, and what they say to that.
 
+use crate::beside::Written;
+use crate::choice::Source;
 use crate::diagnostic::Diagnostic;
 use crate::resolve::Scenario;
 use crate::section::Section;
@@ -109,7 +111,11 @@ impl Scenario {
                 Ok(Some(settled)) => *self.factory_mut(lane) = settled,
                 Err(error) => {
                     let key = format!("transport.{}.{}", self.name_of(lane), error.key);
-                    let problem = self.about(lane, format!("{key} cannot be used"));
+                    let what = format!("{key} cannot be used");
+                    let problem = match self.written_of(lane).at(&error.key) {
+                        Some(at) => Diagnostic::at(at, what),
+                        None => self.about(lane, what),
+                    };
                     errors.push(problem.label(error.message));
                     continue;
                 }
@@ -223,6 +229,13 @@ impl Scenario {
         }
     }
 
+    fn written_of(&self, lane: u8) -> &Written {
+        match usize::from(lane).checked_sub(1) {
+            None => &self.written,
+            Some(place) => &self.beside[place].written,
+        }
+    }
+
     /// Something wrong with the transport of `lane`, where it is named.
     fn about(&self, lane: u8, what: String) -> Diagnostic {
         match self.sources_of(lane).next() {
@@ -247,7 +260,7 @@ impl Scenario {
     /// The distribution that all messages of the transport are drawn from, where there is one.
     fn drawn_sizes(&self, lane: u8) -> Option<SizeDist> {
         let drawn = self.only_source(lane);
-        let drawn = drawn.filter(|source| source.kind() == "random")?;
+        let drawn = drawn.filter(|source| source.sort::<Source>() == Source::Random)?;
         traffic::distribution(drawn).ok()
     }
 

@@ -1,6 +1,14 @@
 //! Every key of a scenario, once: the parser, the schema, the reference and `explain` read this.
 
+use crate::choice::{
+    BalanceOf, DropProfile, FaultOf, FctRule, GapsOf, Headers, LeaveOf, LegacyQueue, PacingOf,
+    Shape, Source, TopologyFormat, TraceFormat, words,
+};
 use crate::value::Type;
+use model::Class;
+use model::intent::{CreditCount, DropBy, DropMeasure, MarkAt};
+use topology::PortOrder;
+use workload::{Interp, LoadBasis, Pick};
 
 /// A table of a scenario file.
 #[derive(Debug)]
@@ -98,96 +106,6 @@ pub fn table(name: &str) -> Option<&'static TableDef> {
 const INTEGER: u64 = i64::MAX.unsigned_abs();
 const MANY: u64 = 1 << 32;
 
-/// Kinds of `[topology]`.
-pub(crate) fn topology_kinds() -> Vec<&'static str> {
-    vec![
-        "star",
-        "dumbbell",
-        "parking-lot",
-        "multi-bottleneck",
-        "leaf-spine",
-        "fat-tree",
-        "three-tier",
-        "file",
-    ]
-}
-
-/// Kinds of `[[workload]]`.
-pub(crate) fn workload_kinds() -> Vec<&'static str> {
-    vec![
-        "random",
-        "incast",
-        "incast-rr",
-        "bursts",
-        "permutation",
-        "shuffle",
-        "all-to-all",
-        "long-flows",
-        "trace",
-    ]
-}
-
-fn fault_kinds() -> Vec<&'static str> {
-    vec!["down", "loss", "corrupt", "duplicate", "reorder"]
-}
-fn classes() -> Vec<&'static str> {
-    model::Class::ALL.iter().map(|c| c.name()).collect()
-}
-fn encaps() -> Vec<&'static str> {
-    vec!["paper", "udp"]
-}
-fn fct_rules() -> Vec<&'static str> {
-    vec!["last_byte", "xpass_compat"]
-}
-fn balances() -> Vec<&'static str> {
-    vec!["flow", "packet", "flowlet", "adaptive"]
-}
-fn credit_counts() -> Vec<&'static str> {
-    vec!["credits", "bytes"]
-}
-fn mark_moments() -> Vec<&'static str> {
-    vec!["enqueue", "dequeue"]
-}
-fn drop_measures() -> Vec<&'static str> {
-    vec!["queue", "queue_and_packet", "victim_only", "port"]
-}
-fn drop_profiles() -> Vec<&'static str> {
-    vec!["wred", "red-ecn"]
-}
-fn drop_tells() -> Vec<&'static str> {
-    vec!["class", "ecn"]
-}
-fn legacy_queues() -> Vec<&'static str> {
-    vec!["own", "shared"]
-}
-fn interpolations() -> Vec<&'static str> {
-    vec!["linear", "step", "log"]
-}
-fn gaps() -> Vec<&'static str> {
-    vec!["poisson", "lognormal", "even"]
-}
-fn picks() -> Vec<&'static str> {
-    vec!["in-order", "random"]
-}
-fn pacings() -> Vec<&'static str> {
-    vec!["closed", "every"]
-}
-fn leaves() -> Vec<&'static str> {
-    vec!["together", "first-in", "last-in"]
-}
-fn load_bases() -> Vec<&'static str> {
-    vec!["hosts", "uplinks"]
-}
-fn trace_formats() -> Vec<&'static str> {
-    vec!["csv", "hpcc", "htsim", "htsim-us"]
-}
-fn topology_formats() -> Vec<&'static str> {
-    vec!["hpcc", "htsim", "graphml", "node-link"]
-}
-fn port_orders() -> Vec<&'static str> {
-    vec!["appearance", "neighbour"]
-}
-
 use Absent::{Is, Like, Required, Unset};
 use Type::{Bytes, Control, Count, Flag, List, Number, Rate, Room, Span, Text, Transport, Word};
 
@@ -208,7 +126,7 @@ pub static TABLES: &[TableDef] = &[
         repeated: false,
         meaning: "Hosts, switches and cables.",
         fields: &[
-            Field::new("kind", Word(topology_kinds), Is("\"leaf-spine\""), "The shape of the network."),
+            Field::new("kind", Word(words::<Shape>), Is("\"leaf-spine\""), "The shape of the network."),
             Field::new("hosts", Count(2, 1 << 20), Is("16"), "Number of hosts.").of(&["star"]),
             Field::new("pairs", Count(1, 1 << 23), Is("2"), "Hosts on each side; host i on the left faces host pairs + i.").of(&["dumbbell"]),
             Field::new("bottlenecks", Count(1, 1 << 20), Is("2"), "Links in the row.").of(&["parking-lot"]),
@@ -237,8 +155,8 @@ pub static TABLES: &[TableDef] = &[
             Field::new("agg_delay", Span, Like("host_delay"), "Delay between aggregation and core switch.").of(&["three-tier"]),
             Field::new("host_extra_delay", Span, Is("\"1us\""), "Fixed latency of a host, added to the direction away from it.").source("[xpass artefact]"),
             Field::new("path", Text, Required, "The file with the graph, from the folder of this file.").of(&["file"]),
-            Field::new("format", Word(topology_formats), Unset("by the file's ending, then its first bytes"), "How the file is written: hpcc: topology.txt of its ns-3, or SimAI's; htsim: a fat tree (.topo); graphml, node-link: as NetworkX writes them, with rate and delay on edges.").of(&["file"]),
-            Field::new("order", Word(port_orders), Unset("appearance; neighbour for htsim"), "How ports are numbered: as cables appear, or by the neighbour's number, which makes paths of a Clos symmetric.").of(&["file"]),
+            Field::new("format", Word(words::<TopologyFormat>), Unset("by the file's ending, then its first bytes"), "How the file is written: hpcc: topology.txt of its ns-3, or SimAI's; htsim: a fat tree (.topo); graphml, node-link: as NetworkX writes them, with rate and delay on edges.").of(&["file"]),
+            Field::new("order", Word(words::<PortOrder>), Unset("appearance; neighbour for htsim"), "How ports are numbered: as cables appear, or by the neighbour's number, which makes paths of a Clos symmetric.").of(&["file"]),
         ],
     },
     TableDef {
@@ -266,9 +184,9 @@ pub static TABLES: &[TableDef] = &[
             Field::new("shared_alpha", Number(0.001, 1024.0), Is("1.0"), "A port may hold this many times what is free of the shared buffer.").source("1, the middle of what switch vendors offer [ours]"),
             Field::new("flow_control", Control, Unset("none: what has no room is dropped"), "What a switch does about neighbours that send more than leaves it; `tidegate list flow-controls` names the ways. Parameters stand in [switch.<name>].").effect("The ports of a switch share a memory then: without shared_buffer one of the flow control's choice, and without shared_alpha all of it for any port."),
             Field::new("host_queue", Flag, Is("false"), "Hosts put what they send into a first-in first-out queue before their line, with the buffer and the marks of a switch's port, as ns-2 and ns-3 do; otherwise a host chooses what leaves whenever its line is idle.").effect("Short messages wait behind long ones in their own host, and windows meet marks and drops there. For transports whose ports are plain queues."),
-            Field::new("balance", Word(balances), Is("\"flow\""), "What chooses among equal paths: the connection, each packet at random, a connection anew after a pause (flowlet), or each packet the port with the least to send (adaptive). Credits always keep to the path of their connection.").effect("Packets of one message overtake each other under all but \"flow\"."),
+            Field::new("balance", Word(words::<BalanceOf>), Is("\"flow\""), "What chooses among equal paths: the connection, each packet at random, a connection anew after a pause (flowlet), or each packet the port with the least to send (adaptive). Credits always keep to the path of their connection.").effect("Packets of one message overtake each other under all but \"flow\"."),
             Field::new("flowlet_gap", Span, Is("\"50us\""), "Time without a packet after which a connection may change its path, with balance = \"flowlet\".").source("a few round trips of a fabric [ours]; 500 us in testbeds of 2017 [letflow s5]"),
-            Field::new("selective_drop", Word(drop_profiles), Unset("as the transport's drop_by, wred"), "How ports drop one class first. wred: a colour per DSCP, the victim's with equal thresholds, the others' with the buffer as theirs; red-ecn: RED with equal thresholds drops what is not ECN-capable and marks the rest, and hosts make ECN-capable what is to be protected.").effect("Both drop a packet of the victim class when the threshold or more is waiting. Sets drop_by of the transport, at hosts and ports.").source("[aeolus s4.1]"),
+            Field::new("selective_drop", Word(words::<DropProfile>), Unset("as the transport's drop_by, wred"), "How ports drop one class first. wred: a colour per DSCP, the victim's with equal thresholds, the others' with the buffer as theirs; red-ecn: RED with equal thresholds drops what is not ECN-capable and marks the rest, and hosts make ECN-capable what is to be protected.").effect("Both drop a packet of the victim class when the threshold or more is waiting. Sets drop_by of the transport, at hosts and ports.").source("[aeolus s4.1]"),
             Field::new("priorities", Count(1, 8), Unset("as many as the transport asks for"), "Strict priorities in use."),
         ],
     },
@@ -279,7 +197,7 @@ pub static TABLES: &[TableDef] = &[
         fields: &[
             Field::new("queue_limit", Count(1, 4096), Unset("what the transport asks for"), "Credits that may wait.").source("4 to 8 [xpass s3.1]"),
             Field::new("bucket", Count(1, 4096), Unset("what the transport asks for"), "Credits that may leave back to back.").source("2 [xpass artefact]"),
-            Field::new("count", Word(credit_counts), Unset("what the transport asks for"), "What the shaper counts: credits, or their bytes.").effect("Bytes let small credits win and overload links that are busy both ways."),
+            Field::new("count", Word(words::<CreditCount>), Unset("what the transport asks for"), "What the shaper counts: credits, or their bytes.").effect("Bytes let small credits win and overload links that are busy both ways."),
         ],
     },
     TableDef {
@@ -290,7 +208,7 @@ pub static TABLES: &[TableDef] = &[
             Field::new("min", Room, Unset("what the transport asks for, by the port's rate"), "Below this many waiting bytes nothing is marked.").source("[dctcp s3.1]"),
             Field::new("max", Room, Unset("min, a step"), "From this many on everything is marked."),
             Field::new("chance", Number(0.0, 1.0), Unset("what the transport asks for, else 1"), "Chance of a mark just below max."),
-            Field::new("at", Word(mark_moments), Unset("what the transport asks for, else \"enqueue\""), "When the queue is measured."),
+            Field::new("at", Word(words::<MarkAt>), Unset("what the transport asks for, else \"enqueue\""), "When the queue is measured."),
             Field::new("drop_others", Flag, Unset("what the transport asks for, else false"), "Whether packets that are not ECN-capable are dropped where others are marked.").source("[RFC 3168 s7]"),
         ],
     },
@@ -299,10 +217,10 @@ pub static TABLES: &[TableDef] = &[
         repeated: false,
         meaning: "Dropping one class first, in every port.",
         fields: &[
-            Field::new("victim", Word(classes), Unset("what the transport asks for"), "The class that is dropped first.").source("[aeolus s3.2]"),
+            Field::new("victim", Word(words::<Class>), Unset("what the transport asks for"), "The class that is dropped first.").source("[aeolus s3.2]"),
             Field::new("threshold", Room, Unset("what the transport asks for"), "It is dropped when this many bytes wait.").source("6 KB, four full frames [aeolus s5.1]"),
-            Field::new("measure", Word(drop_measures), Unset("what the transport asks for, else \"queue\""), "What is compared with the threshold."),
-            Field::new("by", Word(drop_tells), Unset("what the transport asks for, else \"class\""), "How a switch tells the victim apart: by class (WRED), or by the ECN bits (RED)."),
+            Field::new("measure", Word(words::<DropMeasure>), Unset("what the transport asks for, else \"queue\""), "What is compared with the threshold."),
+            Field::new("by", Word(words::<DropBy>), Unset("what the transport asks for, else \"class\""), "How a switch tells the victim apart: by class (WRED), or by the ECN bits (RED)."),
         ],
     },
     TableDef {
@@ -310,7 +228,7 @@ pub static TABLES: &[TableDef] = &[
         repeated: false,
         meaning: "What every port does with the packets of transports beside the run's own: class plain.",
         fields: &[
-            Field::new("queue", Word(legacy_queues), Unset("\"own\" beside a transport with credits, else \"shared\""), "own: a queue beside the transport's data, served by weight; shared: the queue of the transport's data.").effect("In a shared queue nothing is promised to credited data any more."),
+            Field::new("queue", Word(words::<LegacyQueue>), Unset("\"own\" beside a transport with credits, else \"shared\""), "own: a queue beside the transport's data, served by weight; shared: the queue of the transport's data.").effect("In a shared queue nothing is promised to credited data any more."),
             Field::new("share", Number(0.01, 0.9), Unset("0.5 of its own queue, 0 of a shared one"), "Share of every line that is kept for it: the weight of its queue, at ports and hosts, and what credits leave free.").effect("Too little and it starves while credits take the rest; what it leaves unused, credits do not claim.").source("a half [ours]"),
             Field::new("buffer", Room, Unset("as switch.buffer"), "Bytes that may wait in its own queue."),
             Field::new("mark", Room, Unset("what its transport asks for, by the port's rate"), "Its packets are marked when this many bytes wait in its queue.").source("K [dctcp s3.1]"),
@@ -321,13 +239,13 @@ pub static TABLES: &[TableDef] = &[
         repeated: true,
         meaning: "What breaks, where and when. Every fault is seeded.",
         fields: &[
-            Field::new("kind", Word(fault_kinds), Required, "What happens to frames."),
+            Field::new("kind", Word(words::<FaultOf>), Required, "What happens to frames."),
             Field::new("link", Text, Required, "One direction, like \"tor0 -> spine1\", or both, like \"h3 <-> tor0\"; * stands for any name."),
             Field::new("from", Span, Is("\"0s\""), "From when."),
             Field::new("until", Span, Unset("the end of the run"), "Until when."),
             Field::new("detect", Span, Is("\"0s\""), "From the failure until no switch uses the link any more.").of(&["down"]),
             Field::new("chance", Number(0.0, 1.0), Required, "Chance that it happens to a frame.").of(&["loss", "corrupt", "duplicate", "reorder"]),
-            Field::new("class", Word(classes), Unset("every class"), "The class that is hit.").of(&["loss"]),
+            Field::new("class", Word(words::<Class>), Unset("every class"), "The class that is hit.").of(&["loss"]),
             Field::new("most", Count(1, INTEGER), Unset("any number"), "So many frames at most are lost, on each link.").of(&["loss"]),
             Field::new("by", Span, Required, "Longest time a frame is held back.").of(&["reorder"]),
         ],
@@ -343,9 +261,9 @@ pub static TABLES: &[TableDef] = &[
             Field::new("drain", Span, Unset("until every message is done"), "Time after the window for messages to finish."),
             Field::new("until", Span, Is("\"10s\""), "The run ends here at the latest.").effect("Messages that are unfinished at the default are an error (exit code 3); a run that is told when to end may leave some."),
             Field::new("threads", Count(1, 1024), Is("1"), "Threads.").effect("None on the results: any number gives the same fingerprint."),
-            Field::new("encap", Word(encaps), Is("\"paper\""), "Headers in every IP packet: the papers' 40 B, or ours over UDP, 68 B. Of the 1500 B of run.mtu they leave 1460 B or 1432 B of payload.").source("[xpass artefact]"),
+            Field::new("encap", Word(words::<Headers>), Is("\"paper\""), "Headers in every IP packet: the papers' 40 B, or ours over UDP, 68 B. Of the 1500 B of run.mtu they leave 1460 B or 1432 B of payload.").source("[xpass artefact]"),
             Field::new("mtu", Bytes, Is("\"1500B\""), "The largest IP packet, from \"1000B\" to \"9000B\", with its headers. On the wire a full frame has 38 B more: Ethernet's header and checksum, preamble and gap.").effect("Where they are not written, switch.buffer and thresholds that count full frames follow.").source("[RFC 894]"),
-            Field::new("fct", Word(fct_rules), Is("\"last_byte\""), "When a message counts as finished: at its last byte at the receiver, or when the receiver hears that the sender is done.").source("\"xpass_compat\" is the rule of the authors' simulator [xpass artefact]"),
+            Field::new("fct", Word(words::<FctRule>), Is("\"last_byte\""), "When a message counts as finished: at its last byte at the receiver, or when the receiver hears that the sender is done.").source("\"xpass_compat\" is the rule of the authors' simulator [xpass artefact]"),
         ],
     },
     TableDef {
@@ -400,21 +318,21 @@ const TIMED: &[&str] = &[
 ];
 
 static WORKLOAD: &[Field] = &[
-    Field::new("kind", Word(workload_kinds), Required, "Who sends to whom."),
+    Field::new("kind", Word(words::<Source>), Required, "Who sends to whom."),
     Field::new("transport", Transport, Unset("the run's, transport.kind"), "How these messages are sent: another transport beside the run's own, on the same hosts.")
         .effect("[switch.legacy] says what ports do with its packets; its parameters stand in [transport.<kind>]."),
     Field::new("tag", Text, Unset("the kind"), "Name of these messages in tables.").of(TAGGED),
     Field::new("sizes", Text, Is("\"web-search\""), "A flow-size distribution: a built-in name or a file.")
         .of(&["random"])
         .effect("`tidegate list workloads` names the built-in ones with their means."),
-    Field::new("interp", Word(interpolations), Unset("what the distribution's source means"), "How to read between the points of the distribution.")
+    Field::new("interp", Word(words::<Interp>), Unset("what the distribution's source means"), "How to read between the points of the distribution.")
         .of(&["random"])
         .effect("Changes the mean size by several per cent."),
     Field::new("load", Number(1e-6, 1.0), Is("0.6"), "Offered load as a share of the capacity that load_of names.")
         .of(LOADS)
         .source("[xpass s6.3]"),
     Field::new("load", Number(1e-6, 1.0), Unset("one incast, at start"), "Share of the receiver's link that incasts fill, which then recur at random times (Poisson).").of(&["incast"]),
-    Field::new("load_of", Word(load_bases), Is("\"hosts\""), "What the load is a share of: the hosts' links, or the uplinks of their switches.").of(LOADS),
+    Field::new("load_of", Word(words::<LoadBasis>), Is("\"hosts\""), "What the load is a share of: the hosts' links, or the uplinks of their switches.").of(LOADS),
     Field::new("load_with_headers", Flag, Is("true"), "Whether frame overhead counts as load.")
         .of(LOADS)
         .source("[xpass artefact] counts wire bytes; HPCC's generator does not"),
@@ -424,7 +342,7 @@ static WORKLOAD: &[Field] = &[
     Field::new("assumed_mean", Bytes, Unset("the distribution's own mean"), "Mean size to reckon the load with, for parity with scripts that assume another than they draw.")
         .of(&["random"])
         .source("[xpass artefact] assumes 1 to 4 % less"),
-    Field::new("gaps", Word(gaps), Is("\"poisson\""), "Distribution of the time between two arrivals.").of(LOADS),
+    Field::new("gaps", Word(words::<GapsOf>), Is("\"poisson\""), "Distribution of the time between two arrivals.").of(LOADS),
     Field::new("sigma", Number(0.01, 10.0), Is("2.0"), "Standard deviation of the logarithm, with gaps = \"lognormal\".")
         .of(LOADS)
         .source("[bfc artefact]"),
@@ -432,14 +350,14 @@ static WORKLOAD: &[Field] = &[
     Field::new("messages", Count(1, MANY), Unset("as many as start before stop"), "Number of messages.").of(&["random"]),
     Field::new("senders", Count(1, 1 << 24), Is("64"), "Messages to one receiver; with more of them than other hosts, hosts send several.").of(INCASTS),
     Field::new("receiver", Count(0, (1 << 20) - 1), Is("0"), "The host that receives; with requests, the one that asks.").of(&["incast", "incast-rr"]),
-    Field::new("pick", Word(picks), Is("\"in-order\""), "Which hosts send: the next ones by number, or random ones.").of(&["incast", "incast-rr"]),
+    Field::new("pick", Word(words::<Pick>), Is("\"in-order\""), "Which hosts send: the next ones by number, or random ones.").of(&["incast", "incast-rr"]),
     Field::new("replacement", Flag, Is("false"), "One host may send several messages of a burst even if there are hosts enough.").of(&["bursts"]),
     Field::new("size", Bytes, Is("\"64KB\""), "Bytes of each message; with requests, of each answer.")
         .of(&["incast", "incast-rr", "bursts", "permutation", "shuffle", "all-to-all"]),
     Field::new("request", Bytes, Is("\"200B\""), "Bytes of each request.").of(&["incast-rr"]).source("[xpass Fig. 1]"),
     Field::new("work", Span, Is("\"0s\""), "Time from a request's last byte to its answer.").of(&["incast-rr"]),
     Field::new("rounds", Count(1, 1 << 20), Is("10"), "How often each worker is asked.").of(&["incast-rr"]),
-    Field::new("pacing", Word(pacings), Is("\"closed\""), "closed: ask again after the last answer; every: at regular times.").of(&["incast-rr"]),
+    Field::new("pacing", Word(words::<PacingOf>), Is("\"closed\""), "closed: ask again after the last answer; every: at regular times.").of(&["incast-rr"]),
     Field::new("gap", Span, Is("\"0s\""), "From the last answer (closed) or the last request (every) to the next request.").of(&["incast-rr"]),
     Field::new("rounds", Count(1, 1 << 20), Unset("as many as start before stop"), "Number of bursts.").of(&["bursts"]),
     Field::new("rounds", Count(1, 1 << 20), Unset("10 with a load"), "Number of incasts, with a load.").of(&["incast"]),
@@ -449,11 +367,11 @@ static WORKLOAD: &[Field] = &[
         .source("[xpass Fig. 17]"),
     Field::new("pairs", List(&Text), Unset("the pairs that the topology is made for"), "Who sends to whom, like [\"0 -> 4\", \"1 -> 5\"].").of(&["long-flows"]),
     Field::new("every", Span, Is("\"0s\""), "Flows join, and leave, one by one at this distance.").of(&["long-flows"]),
-    Field::new("leave", Word(leaves), Is("\"together\""), "How flows leave: all at stop, or one by one, the first or the last to join first.").of(&["long-flows"]),
+    Field::new("leave", Word(words::<LeaveOf>), Is("\"together\""), "How flows leave: all at stop, or one by one, the first or the last to join first.").of(&["long-flows"]),
     Field::new("jitter", Span, Is("\"0s\""), "Each message starts up to this much later, uniformly.").of(JITTERED),
     Field::new("start", Span, Is("\"0s\""), "When the first message may start.").of(TIMED),
     Field::new("stop", Span, Unset("the end of the measurement window"), "No message starts from here on.").of(LOADS),
     Field::new("stop", Span, Unset("the end of the run"), "When long flows stop, with leave = \"together\".").of(&["long-flows"]),
     Field::new("path", Text, Required, "The file with the messages, from the folder of this file.").of(&["trace"]),
-    Field::new("format", Word(trace_formats), Unset("by the file's ending, then its first bytes"), "csv: src,dst,size,start[,tag] with units, hosts by name or number; hpcc: its flow.txt; htsim: a connection matrix (.cm) with starts in picoseconds, htsim-us: one of before November 2023, in microseconds.").of(&["trace"]),
+    Field::new("format", Word(words::<TraceFormat>), Unset("by the file's ending, then its first bytes"), "csv: src,dst,size,start[,tag] with units, hosts by name or number; hpcc: its flow.txt; htsim: a connection matrix (.cm) with starts in picoseconds, htsim-us: one of before November 2023, in microseconds.").of(&["trace"]),
 ];

@@ -1,5 +1,6 @@
 //! How a file is written, where the scenario does not say: by its ending, then by what it begins with.
 
+use crate::choice::{TopologyFormat, TraceFormat};
 use std::path::Path;
 
 fn ending(path: &Path) -> String {
@@ -15,39 +16,39 @@ fn first_line(text: &str) -> &str {
 }
 
 /// The format of a list of messages.
-pub(crate) fn of_trace(path: &Path, text: &str) -> &'static str {
+pub(crate) fn of_trace(path: &Path, text: &str) -> TraceFormat {
     match ending(path).as_str() {
-        "csv" => return "csv",
-        "cm" => return "htsim",
+        "csv" => return TraceFormat::Csv,
+        "cm" => return TraceFormat::Htsim,
         _ => {}
     }
     let first = first_line(text);
     if first.starts_with("Nodes") {
-        "htsim"
+        TraceFormat::Htsim
     } else if !first.is_empty() && first.bytes().all(|b| b.is_ascii_digit()) {
-        "hpcc" // the number of flows stands alone in the first line
+        TraceFormat::Hpcc // the number of flows stands alone in the first line
     } else {
-        "csv"
+        TraceFormat::Csv
     }
 }
 
 /// The format of a graph.
-pub(crate) fn of_topology(path: &Path, text: &str) -> &'static str {
+pub(crate) fn of_topology(path: &Path, text: &str) -> TopologyFormat {
     match ending(path).as_str() {
-        "graphml" | "xml" => return "graphml",
-        "json" => return "node-link",
-        "topo" => return "htsim",
+        "graphml" | "xml" => return TopologyFormat::Graphml,
+        "json" => return TopologyFormat::NodeLink,
+        "topo" => return TopologyFormat::Htsim,
         _ => {}
     }
     let first = first_line(text);
     if first.starts_with('<') {
-        "graphml"
+        TopologyFormat::Graphml
     } else if first.starts_with('{') {
-        "node-link"
+        TopologyFormat::NodeLink
     } else if first.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        "htsim"
+        TopologyFormat::Htsim
     } else {
-        "hpcc"
+        TopologyFormat::Hpcc
     }
 }
 
@@ -58,21 +59,33 @@ mod tests {
     #[test]
     fn a_file_tells_its_format() {
         let topology = |name: &str, text: &str| of_topology(Path::new(name), text);
-        assert_eq!(topology("fabric.graphml", ""), "graphml");
+        assert_eq!(topology("fabric.graphml", ""), TopologyFormat::Graphml);
         assert_eq!(
             topology("fabric.txt", "\u{feff}<?xml version='1.0'?>"),
-            "graphml"
+            TopologyFormat::Graphml
         );
-        assert_eq!(topology("fabric.json", ""), "node-link");
-        assert_eq!(topology("fabric", " {\"nodes\": []}"), "node-link");
-        assert_eq!(topology("tree.topo", ""), "htsim");
-        assert_eq!(topology("tree", "# a tree\nNodes 16\nTiers 3"), "htsim");
-        assert_eq!(topology("topology.txt", "9 1 8\n8\n"), "hpcc");
+        assert_eq!(topology("fabric.json", ""), TopologyFormat::NodeLink);
+        assert_eq!(
+            topology("fabric", " {\"nodes\": []}"),
+            TopologyFormat::NodeLink
+        );
+        assert_eq!(topology("tree.topo", ""), TopologyFormat::Htsim);
+        assert_eq!(
+            topology("tree", "# a tree\nNodes 16\nTiers 3"),
+            TopologyFormat::Htsim
+        );
+        assert_eq!(topology("topology.txt", "9 1 8\n8\n"), TopologyFormat::Hpcc);
         let trace = |name: &str, text: &str| of_trace(Path::new(name), text);
-        assert_eq!(trace("mine.CSV", "3"), "csv");
-        assert_eq!(trace("flows.txt", "# by hand\ngpu0,gpu1,1KB,0us\n"), "csv");
-        assert_eq!(trace("flow.txt", "2\n0 1 3 100 5 2\n"), "hpcc");
-        assert_eq!(trace("perm.cm", ""), "htsim");
-        assert_eq!(trace("perm", "Nodes 16\nConnections 3\n"), "htsim");
+        assert_eq!(trace("mine.CSV", "3"), TraceFormat::Csv);
+        assert_eq!(
+            trace("flows.txt", "# by hand\ngpu0,gpu1,1KB,0us\n"),
+            TraceFormat::Csv
+        );
+        assert_eq!(trace("flow.txt", "2\n0 1 3 100 5 2\n"), TraceFormat::Hpcc);
+        assert_eq!(trace("perm.cm", ""), TraceFormat::Htsim);
+        assert_eq!(
+            trace("perm", "Nodes 16\nConnections 3\n"),
+            TraceFormat::Htsim
+        );
     }
 }

@@ -5,6 +5,7 @@ mod draw;
 pub use draw::text;
 
 use crate::assemble::Assembled;
+use crate::choice::BalanceOf;
 use model::{Class, EndpointConfig};
 use results::{RunRecord, Status};
 use sim::{Blind, Outcome};
@@ -25,7 +26,7 @@ impl Promise {
     /// What `run` promises.
     pub fn of(run: &Assembled) -> Self {
         let asked = &run.scenario;
-        let one_way = asked.switch.text("balance") == "flow";
+        let one_way = asked.switch.choice::<BalanceOf>("balance") == BalanceOf::Flow;
         let plain = asked.protocol.name() == "expresspass"
             && has_default_parameters(run)
             && one_way

@@ -6,8 +6,10 @@
 //! `explain` all read it.
 
 mod assemble;
+mod beside;
 pub mod builtin;
 mod check;
+mod choice;
 mod collector;
 mod control;
 mod diagnostic;

@@ -1,5 +1,6 @@
 //! How much memory a run takes, told before it is taken.
 
+use crate::choice::Source;
 use crate::diagnostic::Diagnostic;
 use crate::section::Section;
 use results::human;
@@ -105,7 +106,7 @@ fn largest(section: &Section) -> (&'static str, String) {
     let counts = section.counts().max_by_key(|&(_, count)| count);
     match counts {
         Some((key, _)) => (key, format!("a smaller {key}")),
-        None if ["file", "trace"].contains(&section.kind()) => ("path", "a smaller file".into()),
+        None if section.has("path") => ("path", "a smaller file".into()),
         None => ("kind", "less".into()),
     }
 }
@@ -115,17 +116,17 @@ pub(crate) fn messages(section: &Section, spec: &Spec) -> u64 {
     let hosts = spec.size().hosts;
     let count = |key| section.opt_count(key);
     let rounds = |of: u64| of.saturating_mul(count("rounds").unwrap_or(1));
-    match section.kind() {
-        "random" => count("messages").unwrap_or(0),
-        "incast" | "bursts" => rounds(section.count("senders")),
-        "incast-rr" => rounds(section.count("senders").saturating_mul(2)),
-        "permutation" => hosts,
-        "shuffle" | "all-to-all" => {
+    match section.sort() {
+        Source::Random => count("messages").unwrap_or(0),
+        Source::Incast | Source::Bursts => rounds(section.count("senders")),
+        Source::IncastRr => rounds(section.count("senders").saturating_mul(2)),
+        Source::Permutation => hosts,
+        Source::Shuffle | Source::AllToAll => {
             let tasks = count("tasks").unwrap_or(1);
             let pairs = hosts.saturating_mul(hosts.saturating_sub(1));
             pairs.saturating_mul(tasks.saturating_mul(tasks))
         }
-        _ => 0, // counted when they are there
+        Source::LongFlows | Source::Trace => 0, // counted when they are there
     }
 }
 

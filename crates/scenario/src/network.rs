@@ -2,14 +2,15 @@
 
 pub(crate) mod legacy;
 
+use crate::choice::{BalanceOf, FaultOf, Headers, Shape, TopologyFormat};
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use crate::resolve::Scenario;
 use crate::section::Section;
+use model::Encap;
 use model::intent::{
-    Balance, CreditCount, CreditSpec, DropBy, DropMeasure, DropSpec, MarkAt, MarkSpec, Memory,
-    PortSpec, SwitchSpec,
+    Balance, CreditSpec, DropBy, DropMeasure, DropSpec, MarkAt, MarkSpec, Memory, PortSpec,
+    SwitchSpec,
 };
-use model::{Class, Encap};
 use sim::{Fault, FaultKind};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -17,8 +18,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use topology::{
-    Dumbbell, FatTree, LeafSpine, LinkId, MultiBottleneck, ParkingLot, PortOrder, Spec, Star,
-    ThreeTier, Topology,
+    Dumbbell, FatTree, LeafSpine, LinkId, MultiBottleneck, ParkingLot, Spec, Star, ThreeTier,
+    Topology,
 };
 use transports::Fabric;
 use units::{Bytes, Rate, Span, Time};
@@ -29,9 +30,9 @@ use units::{Bytes, Rate, Span, Time};
 /// What is wrong with `run.mtu`.
 pub(crate) fn encap_of(run: &Section) -> Result<Encap, Diagnostic> {
     // What cannot be read has no value, and has been complained about.
-    let headers = match run.opt_text("encap").as_deref() {
-        Some("udp") => Encap::UDP,
-        _ => Encap::PAPER,
+    let headers = match run.opt_choice("encap") {
+        Some(Headers::Udp) => Encap::UDP,
+        Some(Headers::Paper) | None => Encap::PAPER,
     };
     let Some(mtu) = run.opt_bytes("mtu") else {
         return Ok(headers);
@@ -59,14 +60,14 @@ pub(crate) fn spec(section: &Section) -> Result<Spec, Diagnostic> {
     let rate = |key| section.rate(key);
     let delay = |key| section.span(key);
     let host_extra_delay = delay("host_extra_delay");
-    Ok(match section.kind() {
-        "star" => Spec::Star(Star {
+    Ok(match section.sort() {
+        Shape::Star => Spec::Star(Star {
             hosts: n("hosts"),
             rate: rate("host_rate"),
             delay: delay("host_delay"),
             host_extra_delay,
         }),
-        "dumbbell" => Spec::Dumbbell(Dumbbell {
+        Shape::Dumbbell => Spec::Dumbbell(Dumbbell {
             pairs: n("pairs"),
             host_rate: rate("host_rate"),
             first_rate: section
@@ -77,7 +78,7 @@ pub(crate) fn spec(section: &Section) -> Result<Spec, Diagnostic> {
             bottleneck_delay: delay("bottleneck_delay"),
             host_extra_delay,
         }),
-        "parking-lot" => Spec::ParkingLot(ParkingLot {
+        Shape::ParkingLot => Spec::ParkingLot(ParkingLot {
             bottlenecks: n("bottlenecks"),
             shared_hosts: section.flag("shared_hosts"),
             host_rate: rate("host_rate"),
@@ -86,13 +87,13 @@ pub(crate) fn spec(section: &Section) -> Result<Spec, Diagnostic> {
             bottleneck_delay: delay("bottleneck_delay"),
             host_extra_delay,
         }),
-        "multi-bottleneck" => Spec::MultiBottleneck(MultiBottleneck {
+        Shape::MultiBottleneck => Spec::MultiBottleneck(MultiBottleneck {
             flows: n("flows"),
             rate: rate("host_rate"),
             delay: delay("host_delay"),
             host_extra_delay,
         }),
-        "leaf-spine" => Spec::LeafSpine(LeafSpine {
+        Shape::LeafSpine => Spec::LeafSpine(LeafSpine {
             leaves: n("leaves"),
             spines: n("spines"),
             hosts_per_leaf: n("hosts_per_leaf"),
@@ -102,14 +103,14 @@ pub(crate) fn spec(section: &Section) -> Result<Spec, Diagnostic> {
             uplink_delay: delay("uplink_delay"),
             host_extra_delay,
         }),
-        "fat-tree" => Spec::FatTree(FatTree {
+        Shape::FatTree => Spec::FatTree(FatTree {
             k: n("k"),
             hosts_per_edge: section.opt_count32("hosts_per_edge"),
             rate: rate("host_rate"),
             delay: delay("host_delay"),
             host_extra_delay,
         }),
-        "three-tier" => Spec::ThreeTier(ThreeTier {
+        Shape::ThreeTier => Spec::ThreeTier(ThreeTier {
             pods: n("pods"),
             tors: n("tors"),
             aggs: n("aggs"),
@@ -123,8 +124,7 @@ pub(crate) fn spec(section: &Section) -> Result<Spec, Diagnostic> {
             agg_delay: delay("agg_delay"),
             host_extra_delay,
         }),
-        "file" => Spec::Graph(graph(section)?),
-        other => unreachable!("the table lists no topology \"{other}\""),
+        Shape::File => Spec::Graph(graph(section)?),
     })
 }
 
@@ -134,23 +134,18 @@ fn graph(section: &Section) -> Result<topology::Graph, Diagnostic> {
     let stem = path
         .file_stem()
         .map_or_else(String::new, |s| s.to_string_lossy().into_owned());
-    let said = section.opt_text("format");
-    let format = said
-        .as_deref()
-        .unwrap_or_else(|| crate::format::of_topology(&path, &text));
-    let parse = match format {
-        "htsim" => topology::import::htsim::parse,
-        "graphml" => topology::import::graphml::parse,
-        "node-link" => topology::import::node_link::parse,
-        _ => topology::import::hpcc::parse,
+    let said = section.opt_choice("format");
+    let parse = match said.unwrap_or_else(|| crate::format::of_topology(&path, &text)) {
+        TopologyFormat::Htsim => topology::import::htsim::parse,
+        TopologyFormat::Graphml => topology::import::graphml::parse,
+        TopologyFormat::NodeLink => topology::import::node_link::parse,
+        TopologyFormat::Hpcc => topology::import::hpcc::parse,
     };
     let mut graph =
         parse(&stem, &text).map_err(|e| in_file(&path, text, e.line, e.column, &e.message))?;
     graph.host_extra_delay = section.span("host_extra_delay");
-    match section.opt_text("order").as_deref() {
-        Some("neighbour") => graph.order = PortOrder::Neighbour,
-        Some(_) => graph.order = PortOrder::Appearance,
-        None => {}
+    if let Some(order) = section.opt_choice("order") {
+        graph.order = order;
     }
     Ok(graph)
 }
@@ -409,12 +404,8 @@ fn credit_of(
     if let Some(n) = section.opt_count("bucket") {
         credit.bucket = small(n);
     }
-    if let Some(count) = section.opt_text("count") {
-        credit.count = if count == "bytes" {
-            CreditCount::Bytes
-        } else {
-            CreditCount::Credits
-        };
+    if let Some(count) = section.opt_choice("count") {
+        credit.count = count;
     }
     Ok(Some(credit))
 }
@@ -461,12 +452,8 @@ fn mark_of(
     if let Some(chance) = section.opt_number("chance") {
         mark.chance = chance;
     }
-    if let Some(at) = section.opt_text("at") {
-        mark.at = if at == "dequeue" {
-            MarkAt::Dequeue
-        } else {
-            MarkAt::Enqueue
-        };
+    if let Some(at) = section.opt_choice("at") {
+        mark.at = at;
     }
     if let Some(drop_others) = section.opt_flag("drop_others") {
         mark.drop_others = drop_others;
@@ -492,8 +479,8 @@ fn drop_of(
             ))
             .help("give both victim and threshold")
     };
-    let victim = match section.opt_text("victim") {
-        Some(name) => class(&name),
+    let victim = match section.opt_choice("victim") {
+        Some(class) => class,
         None => asked.map(|d| d.victim).ok_or_else(|| missing("victim"))?,
     };
     let threshold = match section.opt_room("threshold") {
@@ -502,32 +489,15 @@ fn drop_of(
             .map(|d| d.threshold)
             .ok_or_else(|| missing("threshold"))?,
     };
-    let measure = match section.opt_text("measure").as_deref() {
-        Some("queue") => DropMeasure::Queue,
-        Some("queue_and_packet") => DropMeasure::QueueAndPacket,
-        Some("victim_only") => DropMeasure::VictimOnly,
-        Some("port") => DropMeasure::Port,
-        Some(other) => unreachable!("the table lists no measure \"{other}\""),
-        None => asked.map_or(DropMeasure::Queue, |d| d.measure),
-    };
-    let by = match section.opt_text("by").as_deref() {
-        Some("ecn") => DropBy::Ecn,
-        Some(_) => DropBy::Class,
-        None => asked.map_or(DropBy::Class, |d| d.by),
-    };
+    let asked = asked.map_or((DropMeasure::Queue, DropBy::Class), |d| (d.measure, d.by));
+    let measure = section.opt_choice("measure").unwrap_or(asked.0);
+    let by = section.opt_choice("by").unwrap_or(asked.1);
     Ok(Some(DropSpec {
         victim,
         threshold,
         measure,
         by,
     }))
-}
-
-fn class(name: &str) -> Class {
-    Class::ALL
-        .into_iter()
-        .find(|c| c.name() == name)
-        .expect("the table lists the classes")
 }
 
 /// What every switch does, beside its ports.
@@ -539,13 +509,13 @@ pub(crate) fn switch(section: &Section) -> SwitchSpec {
             alpha: section.number("shared_alpha"),
         },
     };
-    let balance = match section.text("balance").as_str() {
-        "packet" => Balance::Packet,
-        "flowlet" => Balance::Flowlet {
+    let balance = match section.choice("balance") {
+        BalanceOf::Flow => Balance::Flow,
+        BalanceOf::Packet => Balance::Packet,
+        BalanceOf::Flowlet => Balance::Flowlet {
             gap: section.span("flowlet_gap"),
         },
-        "adaptive" => Balance::Adaptive,
-        _ => Balance::Flow,
+        BalanceOf::Adaptive => Balance::Adaptive,
     };
     SwitchSpec {
         memory,
@@ -604,22 +574,21 @@ fn fault_kind(section: &Section) -> FaultKind {
         let ppb = (section.number("chance") * 1e9 + 0.5) as u32;
         ppb
     };
-    match section.kind() {
-        "down" => FaultKind::Down {
+    match section.sort() {
+        FaultOf::Down => FaultKind::Down {
             detect: section.span("detect"),
         },
-        "loss" => FaultKind::Loss {
+        FaultOf::Loss => FaultKind::Loss {
             ppb: ppb(),
-            only: section.opt_text("class").map(|c| class(&c)),
+            only: section.opt_choice("class"),
             most: section.opt_count("most"),
         },
-        "corrupt" => FaultKind::Corrupt { ppb: ppb() },
-        "duplicate" => FaultKind::Duplicate { ppb: ppb() },
-        "reorder" => FaultKind::Reorder {
+        FaultOf::Corrupt => FaultKind::Corrupt { ppb: ppb() },
+        FaultOf::Duplicate => FaultKind::Duplicate { ppb: ppb() },
+        FaultOf::Reorder => FaultKind::Reorder {
             ppb: ppb(),
             by: section.span("by"),
         },
-        other => unreachable!("the table lists no fault \"{other}\""),
     }
 }
 

@@ -1,5 +1,6 @@
 //! From a tree of what is written to a scenario in which every key has its value.
 
+use crate::beside::{Beside, SELECTIVE_DROP, Written};
 use crate::control::Controlled;
 use crate::diagnostic::{Diagnostic, Errors, Origin, SourceText, nearest};
 use crate::fields::{self, Absent, Field, TableDef};
@@ -29,6 +30,7 @@ pub struct Scenario {
     pub protocol: &'static dyn Transport,
     /// The transport with its parameters.
     pub factory: Box<dyn Factory>,
+    pub(crate) written: Written,
     /// Other transports that sources of messages name, in the order in which they do.
     pub beside: Vec<Beside>,
     /// `[switch]`.
@@ -81,15 +83,6 @@ fn unfit_for_a_folder(name: &str) -> Option<String> {
 }
 
 /// The key of `[switch]` that hosts have to know of, too.
-const SELECTIVE_DROP: &str = "selective_drop";
-
-/// A transport beside the run's own.
-pub struct Beside {
-    /// The transport itself.
-    pub protocol: &'static dyn Transport,
-    /// The transport with its parameters.
-    pub factory: Box<dyn Factory>,
-}
 
 /// Where a scenario comes from.
 #[derive(Clone, Debug, Default)]
@@ -240,7 +233,7 @@ impl Reader<'_> {
         let protocol = self.protocol(&transport, "kind");
         self.foreign_transports();
         let (mut switch, credit) = (self.section("switch"), self.section("switch.credit"));
-        let factory = protocol.and_then(|p| self.configure(p, &transport, Some(&switch)));
+        let configured = protocol.and_then(|p| self.configure(p, &transport, Some(&switch)));
         let beside = self.beside(protocol, &transport, &workloads);
         let control = self.control(&mut switch);
         let (thresholds, threshold_origins) = self.thresholds();
@@ -259,14 +252,17 @@ impl Reader<'_> {
             Err(why) => self.errors.push(why),
         }
         self.stays_below(&output, "dir");
+        let name = self.name(&top, stem);
+        let (factory, written) = configured?;
         Some(Scenario {
             memory_limit: None,
-            name: self.name(&top, stem)?,
+            name: name?,
             title: top.opt_text("title"),
             topology,
             workloads,
             protocol: protocol?,
-            factory: factory?,
+            factory,
+            written,
             beside: beside?,
             transport,
             switch,
@@ -441,7 +437,11 @@ impl Reader<'_> {
     }
 
     /// The transport that a table names by `key`.
-    fn protocol(&mut self, section: &Section, key: &str) -> Option<&'static dyn Transport> {
+    pub(crate) fn protocol(
+        &mut self,
+        section: &Section,
+        key: &str,
+    ) -> Option<&'static dyn Transport> {
         let kind = section.opt_text(key)?;
         let found = self.transports.find(&kind);
         if found.is_none() {
@@ -458,12 +458,13 @@ impl Reader<'_> {
         found
     }
 
-    fn configure(
+    /// A transport with its parameters, and where they are written.
+    pub(crate) fn configure(
         &mut self,
         protocol: &'static dyn Transport,
         section: &Section,
         switch: Option<&Section>,
-    ) -> Option<Box<dyn Factory>> {
+    ) -> Option<(Box<dyn Factory>, Written)> {
         let mut parameters = Table::new();
         // `a+b` also takes what is written for `a`, as far as it knows the keys.
         let kind = protocol.name();
@@ -495,9 +496,11 @@ impl Reader<'_> {
         }
         let name = format!("transport.{kind}");
         let known = (name.as_str(), known.as_slice());
-        self.read_parameters(parameters, known, section.header(), |table| {
+        let written = Written::of(&parameters);
+        let factory = self.read_parameters(parameters, known, section.header(), |table| {
             protocol.configure(table)
-        })
+        });
+        factory.map(|factory| (factory, written))
     }
 
     /// What `read` makes of `parameters` of the table of that name, which has these keys; says everything that is wrong.
@@ -546,74 +549,6 @@ impl Reader<'_> {
             }
         }
         None
-    }
-
-    /// The transports that sources of messages name, other than the run's own; `None` where one cannot
-    /// be used.
-    fn beside(
-        &mut self,
-        own: Option<&'static dyn Transport>,
-        section: &Section,
-        workloads: &[Section],
-    ) -> Option<Vec<Beside>> {
-        let (mut found, mut whole): (Vec<Beside>, bool) = (Vec::new(), true);
-        // The profile of `[transport]` is that of the run's own.
-        let unnamed = Section::new(def("transport"), String::new(), section.header());
-        for workload in workloads {
-            let Some(protocol) = self.protocol(workload, "transport") else {
-                continue;
-            };
-            let known = found.iter().map(|beside| beside.protocol.name());
-            if own
-                .into_iter()
-                .map(Transport::name)
-                .chain(known)
-                .any(|name| name == protocol.name())
-            {
-                continue;
-            }
-            let Some(factory) = self.configure(protocol, &unnamed, None) else {
-                whole = false;
-                continue;
-            };
-            found.push(Beside { protocol, factory });
-        }
-        whole.then_some(found)
-    }
-
-    /// Has hosts do what the ports' way of dropping one class first asks of them.
-    fn tell_apart(
-        &mut self,
-        protocol: &'static dyn Transport,
-        switch: &Section,
-        known: &[&str],
-        parameters: &mut Table,
-    ) {
-        const KEY: &str = "drop_by";
-        let (name, origin) = (switch.text(SELECTIVE_DROP), switch.origin(SELECTIVE_DROP));
-        let problem = |text: String| Diagnostic::at(origin, text);
-        if !known.contains(&KEY) {
-            let text = format!("{} has ports drop no class first", protocol.name());
-            self.errors
-                .push(problem(text).help("remove selective_drop, or choose a transport that does"));
-            return;
-        }
-        let tells = if name == "red-ecn" { "ecn" } else { "class" };
-        let said = match parameters.get(KEY).map(|(_, node)| &node.data) {
-            Some(Data::Text(said)) => Some(said.clone()),
-            Some(_) | None => None,
-        };
-        if let Some(said) = said.filter(|said| said != tells) {
-            let text = format!("selective_drop = \"{name}\" contradicts {KEY} = \"{said}\"");
-            self.errors.push(problem(text).help("remove one of them"));
-            return;
-        }
-        let node = Node {
-            data: Data::Text(tells.to_owned()),
-            origin: origin.clone(),
-            base: None,
-        };
-        parameters.insert(KEY.to_owned(), (origin.clone(), node));
     }
 
     fn written_transport(&mut self, kind: &str) -> Option<(Origin, Node)> {

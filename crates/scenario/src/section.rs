@@ -1,9 +1,10 @@
 //! One table of a scenario with all of its values.
 
+use crate::choice::{Choice, words};
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use crate::fields::{Absent, Field, MACHINE_KEYS, TableDef};
 use crate::tree::{self, Table};
-use crate::value::{Room, Value};
+use crate::value::{Room, Type, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use units::{Bytes, Rate, Span};
@@ -44,6 +45,11 @@ impl Section {
     /// The value of a key, if it has one.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.entry(key).map(|e| &e.value)
+    }
+
+    /// Whether the table has a value of this key for its kind.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.entries.iter().any(|e| e.field.key == key)
     }
 
     /// Whether the file or the command line says it.
@@ -254,6 +260,25 @@ getters!(
 );
 
 impl Section {
+    /// What the kind of the table means.
+    pub(crate) fn sort<T: Choice>(&self) -> T {
+        T::of(&self.kind).expect("the table lists its kinds")
+    }
+    /// What the word of a key means, if it has one.
+    pub(crate) fn opt_choice<T: Choice>(&self, key: &str) -> Option<T> {
+        let entry = self.entry(key)?;
+        let own = matches!(entry.field.takes, Type::Word(list) if list() == words::<T>());
+        let word = match &entry.value {
+            Value::Text(word) if own => word,
+            other => unreachable!("{key} is {other:?}"),
+        };
+        Some(T::of(word).expect("the table lists its words"))
+    }
+    /// What the word of a key means that always has one.
+    pub(crate) fn choice<T: Choice>(&self, key: &str) -> T {
+        let choice = self.opt_choice(key);
+        choice.expect("the table gives this key a value for this kind")
+    }
     /// A count that its bounds keep within 32 bits.
     pub(crate) fn count32(&self, key: &str) -> u32 {
         u32::try_from(self.count(key)).expect("the table bounds it")
@@ -271,7 +296,6 @@ impl Section {
             _ => None,
         })
     }
-    /// A list of strings, if it has a value.
     /// The moments of a list.
     pub(crate) fn opt_spans(&self, key: &str) -> Option<Vec<Span>> {
         let span = |v| {
@@ -285,6 +309,7 @@ impl Section {
             .map(|list| list.into_iter().map(span).collect())
     }
 
+    /// A list of strings, if it has a value.
     pub(crate) fn opt_texts(&self, key: &str) -> Option<Vec<String>> {
         let text = |v| {
             if let Value::Text(s) = v {

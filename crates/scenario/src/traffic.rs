@@ -1,5 +1,6 @@
 //! `[[workload]]` as a list of messages.
 
+use crate::choice::{Choice, GapsOf, LeaveOf, PacingOf, Source, TraceFormat};
 use crate::diagnostic::Diagnostic;
 use crate::network::{in_file, read};
 use crate::resolve::Scenario;
@@ -12,9 +13,8 @@ use topology::{Spec, Topology};
 use units::{Rate, Span, Time};
 use workload::{
     Arrivals, CdfOptions, Fabric, FlowFile, Gaps, Incast, IncastBursts, Interp, Leave, Load,
-    LoadBasis, Pacing, Partner, Per, Permutation, Pick, RandomFlows, RecurringIncast,
-    RequestResponse, Shuffle, SizeDist, Staircase, StartUnit, TextError, Traffic, Until,
-    WorkloadError, sizes,
+    LoadBasis, Pacing, Partner, Per, Permutation, RandomFlows, RecurringIncast, RequestResponse,
+    Shuffle, SizeDist, Staircase, StartUnit, TextError, Traffic, Until, WorkloadError, sizes,
 };
 
 /// Tag of long flows that have no other.
@@ -82,7 +82,7 @@ pub(crate) fn build(
         lanes.clear();
     }
     if traffic.messages.is_empty() {
-        let (key, help) = if at.kind() == "trace" {
+        let (key, help) = if at.sort::<Source>() == Source::Trace {
             ("path", "the file holds no message")
         } else {
             let help = "let it run longer, raise the load, or give a number of messages";
@@ -104,10 +104,10 @@ pub(crate) fn lane(scenario: &Scenario, section: &Section) -> u8 {
 
 /// Sources that are each possible may be too much together.
 fn too_much(sections: &[Section]) -> Option<Diagnostic> {
-    for basis in ["hosts", "uplinks"] {
+    for (basis, own) in LoadBasis::all() {
         let loads: Vec<&Section> = sections
             .iter()
-            .filter(|s| ["random", "bursts"].contains(&s.kind()) && s.text("load_of") == basis)
+            .filter(|s| s.sort::<Source>().has_load() && s.choice::<LoadBasis>("load_of") == own)
             .collect();
         let sum: f64 = loads.iter().map(|s| s.number("load")).sum();
         if loads.len() > 1 && sum > 1.0 + 1e-9 {
@@ -139,17 +139,17 @@ impl Context<'_> {
                 .opt_text("tag")
                 .unwrap_or_else(|| section.kind().to_owned())
         };
-        let made = match section.kind() {
-            "random" => return self.random(section, seed),
-            "bursts" => return self.bursts(section, seed),
-            "long-flows" => return self.long_flows(section, seed),
-            "trace" => return self.trace(section),
-            "incast" => {
+        let made = match section.sort::<Source>() {
+            Source::Random => return self.random(section, seed),
+            Source::Bursts => return self.bursts(section, seed),
+            Source::LongFlows => return self.long_flows(section, seed),
+            Source::Trace => return self.trace(section),
+            Source::Incast => {
                 let once = Incast {
                     hosts,
                     receiver: Some(section.count32("receiver")),
                     senders: section.count32("senders"),
-                    pick: pick(section),
+                    pick: section.choice("pick"),
                     bytes: bytes(),
                     start: start(),
                     jitter: section.span("jitter"),
@@ -157,8 +157,8 @@ impl Context<'_> {
                 };
                 return self.incast(section, once, seed);
             }
-            "incast-rr" => request_response(section, hosts).generate(seed),
-            "permutation" => Permutation {
+            Source::IncastRr => request_response(section, hosts).generate(seed),
+            Source::Permutation => Permutation {
                 hosts,
                 partner: section
                     .opt_count32("shift")
@@ -170,20 +170,15 @@ impl Context<'_> {
                 tag: tag(),
             }
             .generate(seed),
-            "shuffle" | "all-to-all" => Shuffle {
+            Source::Shuffle | Source::AllToAll => Shuffle {
                 hosts,
-                tasks: if section.kind() == "shuffle" {
-                    section.count32("tasks")
-                } else {
-                    1
-                },
+                tasks: section.opt_count32("tasks").unwrap_or(1),
                 bytes: bytes(),
                 start: start(),
                 jitter: section.span("jitter"),
                 tag: tag(),
             }
             .generate(seed),
-            other => unreachable!("the table lists no workload \"{other}\""),
         };
         made.map_err(|e| blame(section, &e))
     }
@@ -297,17 +292,17 @@ impl Context<'_> {
                 .problem("pairs", "this topology does not say who sends to whom")
                 .help("add pairs = [\"0 -> 4\", ...]"));
         }
-        let leave = match (section.text("leave").as_str(), section.opt_span("stop")) {
-            ("first-in", None) => Leave::FirstIn,
-            ("last-in", None) => Leave::LastIn,
-            ("together", None) => Leave::Never,
-            ("together", Some(stop)) => Leave::At(Time(stop.0)),
-            (other, Some(_)) => {
+        let leave = match (section.choice("leave"), section.opt_span("stop")) {
+            (LeaveOf::FirstIn, None) => Leave::FirstIn,
+            (LeaveOf::LastIn, None) => Leave::LastIn,
+            (LeaveOf::Together, None) => Leave::Never,
+            (LeaveOf::Together, Some(stop)) => Leave::At(Time(stop.0)),
+            (LeaveOf::FirstIn | LeaveOf::LastIn, Some(_)) => {
+                let leave = section.text("leave");
                 return Err(section
-                    .problem("stop", format!("stop contradicts leave = \"{other}\""))
+                    .problem("stop", format!("stop contradicts leave = \"{leave}\""))
                     .help("remove one of them"));
             }
-            (other, None) => unreachable!("the table lists no leave \"{other}\""),
         };
         let stairs = Staircase {
             pairs,
@@ -334,18 +329,17 @@ impl Context<'_> {
             Spec::Graph(graph) => graph.host_index(id),
             _ => (id < hosts).then_some(id),
         };
-        let said = section.opt_text("format");
-        let format = said
-            .as_deref()
-            .unwrap_or_else(|| crate::format::of_trace(&path, &text));
-        let read = match format {
-            "hpcc" => workload::parse_hpcc(&text, host_of),
-            "htsim" => workload::parse_cm(&text, hosts, StartUnit::Picoseconds),
-            "htsim-us" => workload::parse_cm(&text, hosts, StartUnit::Microseconds),
-            _ => workload::parse_csv(&text, hosts, &self.names).map(|traffic| FlowFile {
-                traffic,
-                warnings: Vec::new(),
-            }),
+        let said = section.opt_choice("format");
+        let read = match said.unwrap_or_else(|| crate::format::of_trace(&path, &text)) {
+            TraceFormat::Hpcc => workload::parse_hpcc(&text, host_of),
+            TraceFormat::Htsim => workload::parse_cm(&text, hosts, StartUnit::Picoseconds),
+            TraceFormat::HtsimUs => workload::parse_cm(&text, hosts, StartUnit::Microseconds),
+            TraceFormat::Csv => {
+                workload::parse_csv(&text, hosts, &self.names).map(|traffic| FlowFile {
+                    traffic,
+                    warnings: Vec::new(),
+                })
+            }
         };
         let file = read.map_err(|e| misread(&path, text, &e))?;
         let named = |warning| format!("{}: {warning}", path.display());
@@ -355,29 +349,20 @@ impl Context<'_> {
     }
 }
 
-fn pick(section: &Section) -> Pick {
-    if section.text("pick") == "random" {
-        Pick::Random
-    } else {
-        Pick::InOrder
-    }
-}
-
 fn request_response(section: &Section, hosts: u32) -> RequestResponse {
     let gap = section.span("gap");
     RequestResponse {
         hosts,
         master: section.count32("receiver"),
         workers: section.count32("senders"),
-        pick: pick(section),
+        pick: section.choice("pick"),
         request_bytes: section.bytes("request").0,
         response_bytes: section.bytes("size").0,
         work: section.span("work"),
         rounds: section.count32("rounds"),
-        pacing: if section.text("pacing") == "every" {
-            Pacing::Every(gap)
-        } else {
-            Pacing::Closed(gap)
+        pacing: match section.choice("pacing") {
+            PacingOf::Every => Pacing::Every(gap),
+            PacingOf::Closed => Pacing::Closed(gap),
         },
         start: Time(section.span("start").0),
     }
@@ -397,16 +382,8 @@ fn blame(section: &Section, error: &WorkloadError) -> Diagnostic {
 }
 
 fn load(section: &Section) -> Load {
-    let basis = if section.text("load_of") == "uplinks" {
-        LoadBasis::Uplinks
-    } else {
-        LoadBasis::Hosts
-    };
-    let assumed = if section.kind() == "random" {
-        section.opt_bytes("assumed_mean")
-    } else {
-        None
-    };
+    let basis = section.choice("load_of");
+    let assumed = section.opt_bytes("assumed_mean");
     Load {
         fraction: section.number("load"),
         basis,
@@ -417,26 +394,18 @@ fn load(section: &Section) -> Load {
 }
 
 fn gaps(section: &Section) -> Gaps {
-    match section.text("gaps").as_str() {
-        "poisson" => Gaps::Poisson,
-        "lognormal" => Gaps::LogNormal {
+    match section.choice("gaps") {
+        GapsOf::Poisson => Gaps::Poisson,
+        GapsOf::LogNormal => Gaps::LogNormal {
             sigma: section.number("sigma"),
         },
-        "even" => Gaps::Even,
-        other => unreachable!("the table lists no gaps \"{other}\""),
+        GapsOf::Even => Gaps::Even,
     }
 }
 
 pub(crate) fn distribution(section: &Section) -> Result<SizeDist, Diagnostic> {
     let name = section.text("sizes");
-    let interp = section
-        .opt_text("interp")
-        .map(|interp| match interp.as_str() {
-            "linear" => Interp::Linear,
-            "step" => Interp::Step,
-            "log" => Interp::Log,
-            other => unreachable!("the table lists no interpolation \"{other}\""),
-        });
+    let interp: Option<Interp> = section.opt_choice("interp");
     let named = |b: &&sizes::Builtin| b.name == name || b.alias == Some(name.as_str());
     if let Some(builtin) = sizes::BUILTINS.iter().find(named) {
         return match interp {

@@ -1,5 +1,6 @@
 //! A scenario in a few words.
 
+use crate::choice::{Shape, Source};
 use crate::resolve::Scenario;
 use crate::section::Section;
 use results::human;
@@ -53,8 +54,8 @@ fn source(section: &Section, traffic: &Traffic) -> String {
 
 fn kind_of_source(section: &Section, traffic: &Traffic) -> String {
     let size = |key| human::bytes(Bytes(section.bytes(key).0));
-    match section.kind() {
-        "random" => {
+    match section.sort() {
+        Source::Random => {
             let load = human::percent(section.number("load"));
             format!(
                 "{} at {load} of {}",
@@ -62,37 +63,39 @@ fn kind_of_source(section: &Section, traffic: &Traffic) -> String {
                 section.text("load_of")
             )
         }
-        "incast" => {
+        Source::Incast => {
             let once = format!("{} -> 1, {} each", section.count("senders"), size("size"));
             match section.opt_number("load") {
                 Some(load) => format!("{once}, recurring at {}", human::percent(load)),
                 None => once,
             }
         }
-        "incast-rr" => format!(
+        Source::IncastRr => format!(
             "{} workers, {} asked, {} answered, {} rounds",
             section.count("senders"),
             size("request"),
             size("size"),
             section.count("rounds")
         ),
-        "bursts" => format!(
+        Source::Bursts => format!(
             "bursts of {} x {} at {}",
             section.count("senders"),
             size("size"),
             human::percent(section.number("load"))
         ),
-        "shuffle" => {
+        Source::Shuffle => {
             format!(
                 "shuffle of {} tasks per host, {} each",
                 section.count("tasks"),
                 size("size")
             )
         }
-        "permutation" | "all-to-all" => format!("{}, {} each", section.kind(), size("size")),
-        "long-flows" => long_flows(tagged(section, traffic)),
-        kind => format!(
-            "{kind} of {} messages",
+        Source::Permutation | Source::AllToAll => {
+            format!("{}, {} each", section.kind(), size("size"))
+        }
+        Source::LongFlows => long_flows(tagged(section, traffic)),
+        Source::Trace => format!(
+            "trace of {} messages",
             human::count(traffic.messages.len() as u64)
         ),
     }
@@ -116,16 +119,18 @@ fn tagged(section: &Section, traffic: &Traffic) -> usize {
 
 fn fabric(section: &Section, topology: &Topology) -> String {
     let n = |key| section.count(key);
-    let shape = match section.kind() {
-        "leaf-spine" => format!(
+    let shape = match section.sort() {
+        Shape::LeafSpine => format!(
             "leaf-spine, {} leaves x {} hosts",
             n("leaves"),
             n("hosts_per_leaf")
         ),
-        "fat-tree" => format!("fat tree k={}, {} hosts", n("k"), topology.hosts),
-        "three-tier" => format!("three-tier, {} hosts", topology.hosts),
-        "file" => return format!("{}, {} hosts", topology.name, topology.hosts),
-        _ => topology.name.clone(),
+        Shape::FatTree => format!("fat tree k={}, {} hosts", n("k"), topology.hosts),
+        Shape::ThreeTier => format!("three-tier, {} hosts", topology.hosts),
+        Shape::File => return format!("{}, {} hosts", topology.name, topology.hosts),
+        Shape::Star | Shape::Dumbbell | Shape::ParkingLot | Shape::MultiBottleneck => {
+            topology.name.clone()
+        }
     };
     format!("{}, {shape}", human::rate(section.rate("host_rate")))
 }

@@ -90,6 +90,33 @@ fn connections_without_messages_are_open_and_are_no_messages() {
     assert_eq!(cut.flows.len(), 4);
 }
 
+#[test]
+fn what_a_transport_finds_out_before_a_run_is_told_where_it_is_written() {
+    let star = "[topology]\nkind = \"star\"\nhosts = 1001\n";
+    let incast = "[[workload]]\nkind = \"incast\"\nsenders = 2\nreceiver = 0\nsize = \"2KB\"\n";
+    let asks = "[transport.arbiter-model]\narbiter = true\n";
+    let told = |text: &str| {
+        let refused = assembled(text).err().map(|errors| errors.to_string());
+        refused.unwrap_or_else(|| panic!("{text}"))
+    };
+    let own = format!("{star}{incast}[transport]\nkind = \"arbiter-model\"\n{asks}");
+    let error = told(&own);
+    let line = own.lines().count();
+    assert!(
+        error.contains("transport.arbiter-model.arbiter cannot be used")
+            && error.contains("it serves 1000 hosts, and there are 1001")
+            && error.contains(&format!("a.toml:{line}:11")),
+        "{error}"
+    );
+    // Beside another transport as well.
+    let beside = format!(
+        "{star}{incast}transport = \"arbiter-model\"\n[transport]\nkind = \"dctcp\"\n{asks}"
+    );
+    let error = told(&beside);
+    let line = beside.lines().count();
+    assert!(error.contains(&format!("a.toml:{line}:11")), "{error}");
+}
+
 fn ndp(more: &str) -> String {
     format!(
         "{FABRIC}host_rate = \"10Gbps\"\nhost_delay = \"500ns\"\n[transport]\nkind = \"ndp-model\"\n{more}"

@@ -1,5 +1,6 @@
 //! `[switch.legacy]`: what ports and hosts do with transports beside the run's own.
 
+use crate::choice::LegacyQueue;
 use crate::diagnostic::Diagnostic;
 use crate::resolve::Scenario;
 use model::Encap;
@@ -46,11 +47,11 @@ impl Legacy {
             let needs = beside.factory.fabric(Rate::gbps(100), Encap::PAPER);
             !needs.is_plain()
         });
-        let own = section
-            .opt_text("queue")
-            .map_or(needs.credit.is_some() || special.is_some(), |queue| {
-                queue == "own"
-            });
+        let own = match section.opt_choice("queue") {
+            Some(LegacyQueue::Own) => true,
+            Some(LegacyQueue::Shared) => false,
+            None => needs.credit.is_some() || special.is_some(),
+        };
         let both = || format!("{} and {}", scenario.protocol.name(), first.protocol.name());
         if let Some(special) = special.filter(|_| !own) {
             let name = special.protocol.name();

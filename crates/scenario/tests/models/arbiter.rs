@@ -8,7 +8,7 @@ use header::{Accept, Ack, CODEC, Data, Kind, ORDINAL_BITS, Open, PAYLOAD_MAX, Re
 use model::{Count, Encap, Endpoint, EndpointConfig, Facts, HostId, Lifetime, Net, Packet};
 use parts::go_back::Sender;
 use parts::host::{self, Host, Limits, Retry, Rules, Token};
-use transports::{Fabric, Factory};
+use transports::{Fabric, Factory, ParamError};
 use units::{Rate, Span, Time};
 
 pub static ARBITER: Model = Model {
@@ -23,7 +23,21 @@ pub static ARBITER: Model = Model {
 /// Whether every host but 0 opens a connection to host 0.
 struct Arbiter(bool);
 
+/// Connections of a host, and so hosts that an arbiter can have.
+const CONNECTIONS_MAX: u32 = 1_000;
+
 impl Factory for Arbiter {
+    fn settle(&self, facts: &Facts<'_>) -> Result<Option<Box<dyn Factory>>, ParamError> {
+        let hosts = facts.net.filter(|_| self.0).map_or(0, Net::hosts);
+        if hosts > CONNECTIONS_MAX {
+            let message = format!("it serves {CONNECTIONS_MAX} hosts, and there are {hosts}");
+            return Err(ParamError {
+                key: "arbiter".to_owned(),
+                message,
+            });
+        }
+        Ok(None)
+    }
     fn control(&self, facts: &Facts<'_>) -> Vec<(HostId, HostId)> {
         let hosts = facts.net.filter(|_| self.0).map_or(1, Net::hosts);
         (1..hosts).map(|host| (HostId(host), HostId(0))).collect()
@@ -31,7 +45,7 @@ impl Factory for Arbiter {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
         let limits = Limits {
             retry: Retry::new(Span::ms(1), Span::ms(100), 16),
-            connections_max: 1_000,
+            connections_max: CONNECTIONS_MAX,
             payload_max: PAYLOAD_MAX,
             token_max: Token::MAX,
         };

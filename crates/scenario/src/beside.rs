@@ -1,0 +1,124 @@
+//! Transports of a scenario: those beside the run's own, what ports ask of hosts, and where parameters are written.
+
+use crate::choice::DropProfile;
+use crate::diagnostic::{Diagnostic, Origin};
+use crate::fields;
+use crate::resolve::Reader;
+use crate::section::Section;
+use crate::tree::{Data, Node, Table};
+use std::collections::BTreeMap;
+use transports::{Factory, Transport};
+
+/// The key of `[switch]` that hosts obey, too.
+pub(crate) const SELECTIVE_DROP: &str = "selective_drop";
+
+/// Where the parameters of a transport are written: what is found out when a run is put together has its place, too.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Written(BTreeMap<String, Origin>);
+
+impl Written {
+    /// Those of a table as it was read.
+    pub(crate) fn of(parameters: &Table) -> Self {
+        let places = parameters.iter();
+        Self(
+            places
+                .map(|(key, (_, node))| (key.clone(), node.origin.clone()))
+                .collect(),
+        )
+    }
+
+    /// Where a parameter is written, with dots for tables, if it is.
+    pub(crate) fn at(&self, key: &str) -> Option<&Origin> {
+        self.0.get(key.split('.').next().unwrap_or(key))
+    }
+}
+
+/// A transport beside the run's own.
+pub struct Beside {
+    /// The transport itself.
+    pub protocol: &'static dyn Transport,
+    /// The transport with its parameters.
+    pub factory: Box<dyn Factory>,
+    pub(crate) written: Written,
+}
+
+impl Reader<'_> {
+    /// The transports that sources of messages name, other than the run's own; `None` where one cannot
+    /// be used.
+    pub(crate) fn beside(
+        &mut self,
+        own: Option<&'static dyn Transport>,
+        section: &Section,
+        workloads: &[Section],
+    ) -> Option<Vec<Beside>> {
+        let (mut found, mut whole): (Vec<Beside>, bool) = (Vec::new(), true);
+        // The profile of `[transport]` is that of the run's own.
+        let unnamed = Section::new(
+            fields::table("transport").expect("the tables are fixed"),
+            String::new(),
+            section.header(),
+        );
+        for workload in workloads {
+            let Some(protocol) = self.protocol(workload, "transport") else {
+                continue;
+            };
+            let known = found.iter().map(|beside| beside.protocol.name());
+            if own
+                .into_iter()
+                .map(Transport::name)
+                .chain(known)
+                .any(|name| name == protocol.name())
+            {
+                continue;
+            }
+            let Some((factory, written)) = self.configure(protocol, &unnamed, None) else {
+                whole = false;
+                continue;
+            };
+            found.push(Beside {
+                protocol,
+                factory,
+                written,
+            });
+        }
+        whole.then_some(found)
+    }
+
+    /// Has hosts do what the ports' way of dropping one class first asks of them.
+    pub(crate) fn tell_apart(
+        &mut self,
+        protocol: &'static dyn Transport,
+        switch: &Section,
+        known: &[&str],
+        parameters: &mut Table,
+    ) {
+        const KEY: &str = "drop_by";
+        let (name, origin) = (switch.text(SELECTIVE_DROP), switch.origin(SELECTIVE_DROP));
+        let problem = |text: String| Diagnostic::at(origin, text);
+        if !known.contains(&KEY) {
+            let text = format!("{} has ports drop no class first", protocol.name());
+            self.errors
+                .push(problem(text).help("remove selective_drop, or choose a transport that does"));
+            return;
+        }
+        let tells = match switch.choice(SELECTIVE_DROP) {
+            DropProfile::RedEcn => "ecn",
+            DropProfile::Wred => "class",
+        };
+        let said = match parameters.get(KEY).map(|(_, node)| &node.data) {
+            Some(Data::Text(said)) => Some(said.clone()),
+            Some(_) | None => None,
+        };
+        if let Some(said) = said.filter(|said| said != tells) {
+            let text = format!("selective_drop = \"{name}\" contradicts {KEY} = \"{said}\"");
+            self.errors.push(problem(text).help("remove one of them"));
+            return;
+        }
+        let node = Node {
+            data: Data::Text(tells.to_owned()),
+            origin: origin.clone(),
+            base: None,
+        };
+        parameters.insert(KEY.to_owned(), (origin.clone(), node));
+    }
+}
