@@ -33,7 +33,6 @@ impl Clock {
 
 /// What only one thread touches: the last at the barrier, or the first while the others wait.
 pub(crate) struct Between<'o> {
-    pub(crate) clock: Clock,
     pub(crate) observer: &'o mut dyn Observer,
     pub(crate) hops: u64,
     pub(crate) hops_before: u64,

@@ -265,6 +265,8 @@ struct Shared<'n, 'a, 'o> {
     net: &'n Net<'a>,
     setup: &'n Setup<'n>,
     workers: Vec<UnsafeCell<Worker>>,
+    /// Apart from `between`: the other threads read it while one is in there.
+    clock: UnsafeCell<Clock>,
     between: UnsafeCell<Between<'o>>,
     barrier: Barrier,
     /// Ports of switches that are sampled, by link: with their node and their number there.
@@ -274,17 +276,23 @@ struct Shared<'n, 'a, 'o> {
 }
 
 // SAFETY: `workers[i]` is touched by thread i during a window and by one thread between windows;
-// `between` by one thread between windows. The observer is called by the thread that called `run`.
+// `between` by one thread between windows; `clock` is written while all threads wait at the barrier. The observer is called by the thread that called `run`.
 unsafe impl Sync for Shared<'_, '_, '_> {}
 
 impl Shared<'_, '_, '_> {
+    /// The window that runs now.
+    fn clock(&self) -> Clock {
+        // SAFETY: it is written only by the last thread at the barrier, before it lets the others go.
+        unsafe { *self.clock.get() }
+    }
+
     /// Sets the clock to the next window. Only the last thread at the barrier may call it.
     fn advance(&self) {
         // SAFETY: all threads wait at the barrier.
         let between = unsafe { &mut *self.between.get() };
-        let activity = &self.net.activity;
+        let (activity, mut clock) = (&self.net.activity, self.clock());
         if !self.net.world.book.triggers.is_empty() {
-            self.pull_triggers(between.clock.window);
+            self.pull_triggers(clock.window);
         }
         between.hops_before = between.hops;
         // SAFETY: the same.
@@ -293,7 +301,6 @@ impl Shared<'_, '_, '_> {
             .iter()
             .map(|w| unsafe { (*w.get()).log.hops })
             .sum();
-        let mut clock = between.clock;
         if between.hops > between.hops_before {
             // Of the whole window, so that one that is cut for a sample counts as any other.
             between.last_hop = Time(clock.window * activity.window());
@@ -350,7 +357,8 @@ impl Shared<'_, '_, '_> {
         } else {
             clock.start
         };
-        between.clock = clock;
+        // SAFETY: the same.
+        unsafe { *self.clock.get() = clock };
     }
 
     /// Starts what the firings of `window` release. Only the last thread at the barrier may call it.
@@ -448,8 +456,7 @@ impl Shared<'_, '_, '_> {
     fn go_on(&self, thread: usize) {
         loop {
             self.advance();
-            // SAFETY: all other threads wait at the barrier.
-            let clock = unsafe { (*self.between.get()).clock };
+            let clock = self.clock();
             if !clock.serial || clock.attend || clock.stop {
                 return;
             }
@@ -470,19 +477,18 @@ impl Shared<'_, '_, '_> {
         let _guard = Guard(&self.barrier);
         loop {
             self.barrier.wait(|| self.go_on(thread));
-            // SAFETY: no thread writes the clock until all have come to the barrier again.
-            let mut clock = unsafe { (*self.between.get()).clock };
+            let mut clock = self.clock();
             if clock.attend {
                 if thread == 0 {
                     self.attend(clock.start);
                 }
                 self.barrier.wait(|| {
                     // SAFETY: all threads wait at the barrier.
-                    let between = unsafe { &mut *self.between.get() };
-                    between.clock.stop |= between.interrupted;
+                    let interrupted = unsafe { (*self.between.get()).interrupted };
+                    // SAFETY: the same.
+                    unsafe { (*self.clock.get()).stop |= interrupted };
                 });
-                // SAFETY: the same as above.
-                clock = unsafe { (*self.between.get()).clock };
+                clock = self.clock();
             }
             if clock.stop {
                 return;
@@ -527,7 +533,6 @@ pub(crate) fn run_with(
         }
     }
     let between = Between {
-        clock: Clock::BEFORE,
         observer,
         hops: 0,
         hops_before: 0,
@@ -548,6 +553,7 @@ pub(crate) fn run_with(
         workers: (0..threads)
             .map(|thread| UnsafeCell::new(Worker::new(thread)))
             .collect(),
+        clock: Clock::BEFORE.into(),
         between: between.into(),
         quiet: setup.base_rtt.times(QUIET_RTTS).max(QUIET_MIN),
         probed: setup.probed(),
@@ -555,14 +561,21 @@ pub(crate) fn run_with(
     };
     std::thread::scope(|scope| {
         let shared = &shared;
-        for thread in 1..threads {
-            scope.spawn(move || shared.run(thread));
-        }
+        let start = |thread| scope.spawn(move || shared.run(thread));
+        let others: Vec<_> = (1..threads).map(start).collect();
         shared.run(0);
+        for other in others {
+            if let Err(panic) = other.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
     });
     shared.attend(Time::ZERO);
     let Shared {
-        workers, between, ..
+        workers,
+        clock,
+        between,
+        ..
     } = shared;
     let between = between.into_inner();
     let logs: Vec<Log> = workers
@@ -580,7 +593,11 @@ pub(crate) fn run_with(
     let nodes: Vec<Node> = nodes.into_iter().map(UnsafeCell::into_inner).collect();
     let in_flight = in_flight(&rings);
     let at = logs.iter().map(|log| log.last).max().unwrap_or(Time::ZERO);
-    let stop = Stop::new(at, between.interrupted, between.clock.start < setup.until);
+    let stop = Stop::new(
+        at,
+        between.interrupted,
+        clock.into_inner().start < setup.until,
+    );
     let mut outcome = outcome::close(
         setup,
         &world,

@@ -1,5 +1,6 @@
 //! Chores of this repository, run as `cargo xtask NAME`.
 
+mod race;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::process::ExitCode;
 
 const HELP: &str = "\
 cargo xtask tidy      check the rules that no compiler knows (see STYLE.md)
+cargo xtask race      run the simulator's tests under a race checker (needs a nightly toolchain)
 ";
 
 #[allow(
@@ -42,6 +44,13 @@ fn main() -> ExitCode {
             Err(error) => {
                 eprintln!("tidy: cannot read the tree: {error}");
                 ExitCode::from(4)
+            }
+        },
+        ["race"] => match race::run(&root()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(why) => {
+                eprintln!("race: {why}");
+                ExitCode::FAILURE
             }
         },
         ["help" | "--help" | "-h"] => {
