@@ -3,6 +3,7 @@
 use model::{Encap, Rng, stream};
 use std::fmt::Write as _;
 use toml::{Table, Value};
+use transports::parts::forms::Takes;
 use transports::{Registry, Transport};
 use units::{Bytes, Rate};
 
@@ -31,9 +32,10 @@ pub fn text(transports: &Registry, seed: u64) -> String {
     }
     draw.table("transport");
     draw.line(format!("kind = \"{}\"", own.name()));
-    draw.parameters(own);
+    draw.parameters(own, seed);
     draw.table("run");
     draw.line(format!("seed = {seed}\nuntil = \"20s\""));
+    draw.frames(seed);
     draw.word("encap", &["paper", "udp"]);
     draw.switch();
     if !beside.is_empty() {
@@ -246,12 +248,51 @@ impl Draw {
         }
     }
 
-    /// Some parameters of `own`, off their defaults.
-    fn parameters(&mut self, own: &dyn Transport) {
+    /// Every fourth time frames of another length, from a
+    /// stream of its own so that all else stays as it was.
+    fn frames(&mut self, seed: u64) {
+        let rng = std::mem::replace(&mut self.rng, Rng::stream(seed, stream::TEST, 3));
+        if self.one_in(4) {
+            self.word("mtu", &["1000B", "1280B", "4000B", "9000B"]);
+        }
+        self.rng = rng;
+    }
+
+    /// Some parameters of `own`, off their defaults: the words among them from a stream of their own.
+    fn parameters(&mut self, own: &dyn Transport, seed: u64) {
+        let mut table = Table::new();
+        let rng = std::mem::replace(&mut self.rng, Rng::stream(seed, stream::TEST, 4));
+        for parameter in own.parameters() {
+            let Takes::Words(words) = &parameter.takes else {
+                continue;
+            };
+            if !self.one_in(4) {
+                continue;
+            }
+            let before = table.clone();
+            let word = Value::String(self.pick(words).to_owned());
+            table.insert(parameter.key.to_owned(), word);
+            let mends = own.configure(&table).is_ok_and(|factory| {
+                // Without repair what is lost stays lost.
+                factory.resolved().get("recovery") != Some(&Value::Boolean(false))
+            });
+            if !mends {
+                table = before;
+            }
+        }
+        self.rng = rng;
+        self.numbers(own, &mut table);
+        if !table.is_empty() {
+            self.table(&format!("transport.\"{}\"", own.name()));
+            self.line(table.to_string());
+        }
+    }
+
+    /// Every third time some other parameters of `own`.
+    fn numbers(&mut self, own: &dyn Transport, table: &mut Table) {
         if !self.one_in(3) {
             return;
         }
-        let mut table = Table::new();
         for parameter in own.parameters() {
             let Ok(default) = format!("x = {}", parameter.default).parse::<Table>() else {
                 continue;
@@ -266,13 +307,9 @@ impl Draw {
             let before = table.clone();
             table.insert(parameter.key.to_owned(), value);
             // Ranges, and what does not go together, are the transport's to know.
-            if own.configure(&table).is_err() {
-                table = before;
+            if own.configure(table).is_err() {
+                *table = before;
             }
-        }
-        if !table.is_empty() {
-            self.table(&format!("transport.\"{}\"", own.name()));
-            self.line(table.to_string());
         }
     }
 
