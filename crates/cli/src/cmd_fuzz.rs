@@ -19,6 +19,14 @@ pub(crate) fn run(args: &FuzzArgs, global: &Global, screen: &Screen) -> i32 {
         Ok(seeds) => seeds,
         Err(why) => return screen.fail(exit::USAGE, &why),
     };
+    if i64::try_from(*seeds.end()).is_err() {
+        let why = format!(
+            "--seeds ends at {}; the largest seed is {}",
+            seeds.end(),
+            i64::MAX
+        );
+        return screen.fail(exit::USAGE, &why);
+    }
     if global.dry_run {
         for seed in seeds {
             screen.print(&fuzz::text(&global.transports, seed));

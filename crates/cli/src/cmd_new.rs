@@ -75,7 +75,12 @@ pub(crate) fn run(args: &NewArgs, global: &Global, screen: &Screen) -> i32 {
     let schema = folder.join(SCHEMA);
     let written = write_all(&files).and_then(|()| write_schema(&schema, global));
     if let Err(error) = written {
-        return screen.fail(exit::IO, &format!("cannot write {error}"));
+        let why = format!(
+            "cannot write {}: {}; name another file",
+            error.path.display(),
+            error.source
+        );
+        return screen.fail(exit::IO, &why);
     }
     let names: Vec<String> = files
         .iter()

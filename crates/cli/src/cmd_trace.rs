@@ -122,6 +122,21 @@ impl Trace {
 }
 
 fn write(args: &TraceArgs, global: &Global, screen: &Screen) -> Result<(), Ended> {
+    let named: Vec<_> = [&args.pcapng, &args.perfetto, &args.dissector]
+        .into_iter()
+        .flatten()
+        .collect();
+    if let Some((_, twice)) = named
+        .iter()
+        .enumerate()
+        .find(|(n, path)| named[..*n].contains(path))
+    {
+        let why = format!(
+            "two formats cannot stand in one file: {} is named twice",
+            twice.display()
+        );
+        return Err(Ended(screen.fail(exit::USAGE, &why)));
+    }
     let trace = Trace::of(&args.packets, global, screen)?;
     let files: [(&Option<PathBuf>, &Fill<'_>); 3] = [
         (&args.pcapng, &|out| trace.pcapng(out)),

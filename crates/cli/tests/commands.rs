@@ -271,9 +271,12 @@ fn a_new_file_runs_as_it_is_and_is_never_overwritten() {
         tidegate(&folder.0, &["check", "my.toml"]).status.code(),
         Some(0)
     );
-    assert_eq!(
-        tidegate(&folder.0, &["new", "my.toml"]).status.code(),
-        Some(4)
+    let again = tidegate(&folder.0, &["new", "my.toml"]);
+    assert_eq!(again.status.code(), Some(4));
+    let said = text(&again.stderr);
+    assert!(
+        said.starts_with("error: cannot write my.toml: ") && said.contains("another file"),
+        "{said}"
     );
     assert_eq!(
         tidegate(&folder.0, &["new", "x.toml", "--from", "nothing"])
@@ -541,6 +544,10 @@ fn trace_writes_the_files_that_it_was_asked_for_and_refuses_a_bad_window() {
         (
             &["trace", &file, "--flow", "9", "--pcapng", "b"],
             "no message 9",
+        ),
+        (
+            &["trace", &file, "--pcapng", "b", "--perfetto", "b"],
+            "b is named twice",
         ),
     ] {
         let wrong = tidegate(&folder.0, args);

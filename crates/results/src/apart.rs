@@ -3,7 +3,7 @@
 
 use crate::record::{FlowRow, PortRow, RunRecord};
 use crate::stats::{Dist, Figure};
-use crate::summary::{active_span, fct, goodput, line_share, slowdown};
+use crate::summary::{fct, goodput, line_share, ports_span, slowdown};
 use model::Class;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -112,7 +112,7 @@ pub struct OfTag {
     pub slowdown: Option<Dist<f64>>,
 }
 
-/// The tags of the counted messages, in the order of their numbers; none where there is but one.
+/// The tags of the counted messages, in the order of their numbers.
 pub(crate) fn tags(run: &RunRecord, counted: &[&FlowRow]) -> Vec<OfTag> {
     let mut of: Vec<Vec<&FlowRow>> = vec![Vec::new(); run.tags.len()];
     for flow in counted.iter().filter(|flow| !flow.timed) {
@@ -121,10 +121,7 @@ pub(crate) fn tags(run: &RunRecord, counted: &[&FlowRow]) -> Vec<OfTag> {
         }
     }
     let named = run.tags.iter().zip(of);
-    let used: Vec<_> = named.filter(|(_, members)| !members.is_empty()).collect();
-    if used.len() < 2 {
-        return Vec::new();
-    }
+    let used = named.filter(|(_, members)| !members.is_empty());
     let one = |(name, members): (&String, Vec<&FlowRow>)| {
         let times: Vec<_> = members.iter().filter_map(|f| fct(f, run.end)).collect();
         let slow: Vec<_> = members
@@ -153,12 +150,12 @@ pub(crate) fn tags(run: &RunRecord, counted: &[&FlowRow]) -> Vec<OfTag> {
             slowdown,
         }
     };
-    used.into_iter().map(one).collect()
+    used.map(one).collect()
 }
 
 pub(crate) fn control(run: &RunRecord) -> Control {
     let class = Class::Control;
-    let span = active_span(run);
+    let span = ports_span(run);
     let share = |port: &PortRow| line_share(port, port.bytes[class], span);
     // Of equals the first, so that the name does not depend on how many there are.
     let busiest = run

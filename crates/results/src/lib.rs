@@ -35,7 +35,7 @@ pub use record::{
 pub use summary::{
     CountedSummary, Credits, DerivedSummary, Drops, Goodput, LinkGroup, Messages, Packets,
     QueueMax, SCHEMA, SLOWEST_MAX, SizeBin, Slow, Stuck, Summary, active, active_span, counts, fct,
-    link_group_name, slowdown, utilisation,
+    link_group_name, ports_span, slowdown, utilisation,
 };
 pub use threshold::{Threshold, ThresholdError, Verdict, escape, junit, metrics};
 pub use unit::Unit;

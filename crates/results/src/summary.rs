@@ -634,6 +634,19 @@ pub fn active_span(run: &RunRecord) -> Span {
     active(run).map_or(Span::ZERO, |(first, last)| last.since(first))
 }
 
+/// How long the lines of ports are looked at: while messages were on their way, or until the last packet where
+/// what came after the last message (farewells, repetitions) would make a line busier than it can be.
+pub fn ports_span(run: &RunRecord) -> Span {
+    let Some((first, last)) = active(run) else {
+        return Span::ZERO;
+    };
+    let span = last.since(first);
+    if run.ports.iter().all(|port| utilisation(port, span) <= 1.0) {
+        return span;
+    }
+    run.end.since(first)
+}
+
 /// Share of `span` in which the line of `port` was busy.
 pub fn utilisation(port: &PortRow, span: Span) -> f64 {
     line_share(port, port.bytes.sum(), span)
@@ -669,7 +682,7 @@ pub fn link_group_name(port: &PortRow) -> String {
 }
 
 fn link_groups(run: &RunRecord) -> Vec<LinkGroup> {
-    let span = active_span(run);
+    let span = ports_span(run);
     let mut groups: BTreeMap<(u8, u8), Vec<&PortRow>> = BTreeMap::new();
     for port in &run.ports {
         groups
@@ -752,11 +765,14 @@ fn warn(summary: &mut Summary, run: &RunRecord) {
         )),
     }
     if messages.counted == 0 {
-        say(
-            "no message started inside the measurement window: widen run.window, or lower \
-             run.warmup"
-                .into(),
-        );
+        let remedy = if run.flows.iter().all(|flow| flow.start.is_none()) {
+            "the run ended before the first: raise run.until"
+        } else {
+            "widen run.window, or lower run.warmup"
+        };
+        say(format!(
+            "no message started inside the measurement window: {remedy}"
+        ));
     }
     let late = summary.sizes[0].unfinished;
     if late > 0 {

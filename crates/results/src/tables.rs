@@ -2,7 +2,7 @@
 
 use crate::record::{FlowRow, FlowSeriesRow, Names, PortRow, PortSeriesRow, RunRecord};
 use crate::stats::Figure;
-use crate::summary::{active_span, fct, slowdown, utilisation};
+use crate::summary::{fct, ports_span, slowdown, utilisation};
 use model::{ByClass, Class, Counter, DropReason, HostCounts, Totals};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -63,7 +63,7 @@ impl<'a> Look<'a> {
         Self {
             names: run.names(),
             end: run.end,
-            span: active_span(run),
+            span: ports_span(run),
         }
     }
 }
@@ -307,7 +307,7 @@ pub fn ports() -> Table<PortRow> {
     t.add(
         "utilisation",
         Kind::Ratio,
-        "Share of the run's active time in which the line was busy.",
+        "Share of the run's active time in which the line was busy; of the time until the last packet where what followed the last message would make it more than 1.",
         |r, look| Cell::Ratio(utilisation(r, look.span)),
     );
     t.number(

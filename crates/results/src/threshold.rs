@@ -473,6 +473,14 @@ impl Threshold {
         }
     }
 
+    /// The tag that it is about, if it is: only the caller knows which there are.
+    pub fn tag(&self) -> Option<&str> {
+        match &self.metric {
+            Metric::Tag(name, _) => Some(name),
+            _ => None,
+        }
+    }
+
     /// Whether `summary` meets it. What was not measured (no message of that size, no credits)
     /// does not.
     pub fn judge(&self, summary: &Summary) -> Verdict {

@@ -173,6 +173,9 @@ impl Scenario {
         let links = probe_links(&self, &topology).map_err(&mut keep).ok();
         let counted = window_of(&self.output).map_err(&mut keep).ok();
         let thresholds = crate::thresholds::parse(&self).map_err(&mut keep).ok();
+        if let Some((traffic, ..)) = &traffic {
+            keep(crate::thresholds::tagged(&self, &traffic.tags));
+        }
         if let Some(ports) = &ports {
             let suited = self.suit(&topology, ports, &network::switch(&self.switch));
             suited.unwrap_or_else(&mut keep);
@@ -217,6 +220,7 @@ impl Scenario {
             Box::new(move |topology, node| Some(controls.make(topology, node)))
         });
         let mut warnings = warnings::warnings(&self, legacy, &topology, &routes);
+        warnings.extend(warnings::buffers(&self, &topology, &ports, encap));
         warnings.extend(read);
         Ok(Assembled {
             title,
@@ -479,7 +483,12 @@ impl Assembled {
             status,
             warnings,
             window: self.window(),
-            end: outcome.end,
+            // What did not finish has been waiting until then, whatever happened last.
+            end: if status == Status::Unfinished {
+                self.until()
+            } else {
+                outcome.end
+            },
             hops: outcome.hops,
             encap: self.encap,
             derived,

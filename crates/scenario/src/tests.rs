@@ -435,3 +435,69 @@ fn a_window_has_a_beginning_and_a_later_end() {
         Some(units::Time(1_000_000_000)..units::Time(2_000_000_000))
     );
 }
+
+#[test]
+fn a_message_that_nobody_can_number_the_bytes_of_is_refused_where_its_size_stands() {
+    for size in ["70368744177664B", "18446744TB", "18446744073709551615B"] {
+        let said = impossible(INCAST, &[&format!("workload.size={size}")]);
+        assert!(said.contains("below 70 TB"), "{said}");
+    }
+    good(
+        INCAST,
+        &["workload.size=70368744177663B", "workload.senders=2"],
+    )
+    .assemble()
+    .unwrap();
+    let dir = std::env::temp_dir().join(format!("tidegate-large-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let trace = dir.join("flows.csv");
+    std::fs::write(&trace, "src,dst,size,start\n0,1,500TB,0s\n").unwrap();
+    let set = format!("workload.path={}", trace.display());
+    let said = impossible("[workload]\nkind = \"trace\"\n", &[&set]);
+    assert!(said.contains("below 70 TB"), "{said}");
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
+fn a_tag_that_cannot_be_printed_is_refused() {
+    for tag in ["\\u001b[31mred", "", "  "] {
+        let text = INCAST.replace("[workload]", &format!("[workload]\ntag = \"{tag}\""));
+        assert!(text.contains("tag ="), "{text}");
+        let said = impossible(&text, &[]);
+        assert!(said.contains("is no tag"), "{said}");
+    }
+}
+
+#[test]
+fn a_threshold_on_a_tag_that_no_message_has_names_those_there_are() {
+    let asked = |tag: &str| format!("{INCAST}[thresholds]\ntags.{tag}.took = \"< 1s\"\n");
+    let said = impossible(&asked("nope"), &[]);
+    assert!(
+        said.contains("\"nope\"") && said.contains("are incast"),
+        "{said}"
+    );
+    good(&asked("incast"), &[]).assemble().unwrap();
+}
+
+#[test]
+fn buffers_that_are_not_read_or_hold_no_frame_are_warned_of() {
+    let warned = |sets: &[&str]| good(INCAST, sets).assemble().unwrap().warnings.join("\n");
+    assert_eq!(warned(&["switch.buffer=2KB"]), "");
+    let small = warned(&["switch.buffer=1KB"]);
+    assert!(
+        small.contains("1.538KB") && small.contains("tor0 -> "),
+        "{small}"
+    );
+    for pool in ["switch.shared_buffer=1MB", "switch.flow_control=pfc"] {
+        let sets = ["transport.kind=dctcp", pool];
+        assert_eq!(warned(&sets), "");
+        let unread = warned(&[sets[0], sets[1], "switch.buffer=1MB"]);
+        assert!(unread.contains("switch.buffer is not read"), "{unread}");
+    }
+}
+
+#[test]
+fn a_number_beyond_all_numbers_is_out_of_range_and_no_string() {
+    let said = wrong(INCAST, &["run.seed=18446744073709551615"]);
+    assert!(said.contains("out of range"), "{said}");
+}

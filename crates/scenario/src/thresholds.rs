@@ -50,6 +50,26 @@ fn counted(scenario: &Scenario, threshold: &Threshold) -> Result<(), String> {
     }
 }
 
+/// Conditions on tags that no message has.
+pub(crate) fn tagged(scenario: &Scenario, tags: &[String]) -> Vec<Diagnostic> {
+    let mut errors = Vec::new();
+    for ((key, text), at) in scenario.thresholds.iter().zip(&scenario.threshold_origins) {
+        let Ok(threshold) = Threshold::parse(key, text) else {
+            continue;
+        };
+        if let Some(tag) = threshold.tag()
+            && !tags.iter().any(|known| known == tag)
+        {
+            let what = format!("no message has the tag \"{tag}\"");
+            errors.push(
+                Diagnostic::at(at, what)
+                    .help(format!("the tags of this scenario are {}", tags.join(", "))),
+            );
+        }
+    }
+    errors
+}
+
 impl Scenario {
     /// The conditions that a run has to meet.
     ///

@@ -12,13 +12,17 @@ use std::path::Path;
 use topology::{Spec, Topology};
 use units::{Rate, Span, Time};
 use workload::{
-    Arrivals, CdfOptions, Fabric, FlowFile, Gaps, Incast, IncastBursts, Interp, Leave, Load,
-    LoadBasis, Pacing, Partner, Per, Permutation, RandomFlows, RecurringIncast, RequestResponse,
-    Shuffle, SizeDist, Staircase, StartUnit, TextError, Traffic, Until, WorkloadError, sizes,
+    Arrivals, CdfOptions, ENDLESS, Fabric, FlowFile, Gaps, Incast, IncastBursts, Interp, Leave,
+    Load, LoadBasis, Pacing, Partner, Per, Permutation, RandomFlows, RecurringIncast,
+    RequestResponse, Shuffle, SizeDist, Staircase, StartUnit, TextError, Traffic, Until,
+    WorkloadError, sizes,
 };
 
 /// Tag of long flows that have no other.
 pub(crate) const LONG: &str = "long";
+
+/// Bytes of all messages, so that no sum of them wraps: 2^28 messages below 2^46 B would. [ours]
+const BYTES_MAX: u128 = 1 << 62;
 
 /// Incasts at a load, where their number is not said. [ours]
 const ROUNDS_AT_LOAD: u32 = 10;
@@ -63,7 +67,11 @@ pub(crate) fn build(
     let seed = scenario.run.count("seed");
     let (mut parts, mut lanes, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     for (number, section) in (0..).zip(&scenario.workloads) {
-        match context.source(section, workload::part_seed(seed, number)) {
+        let made = size_asked(section)
+            .and_then(|()| context.source(section, workload::part_seed(seed, number)))
+            .and_then(|traffic| sizes_made(section, &traffic).map(|()| traffic))
+            .and_then(|traffic| readable_tags(section, &traffic).map(|()| traffic));
+        match made {
             Ok(traffic) => {
                 lanes.resize(lanes.len() + traffic.conns.len(), lane(scenario, section));
                 parts.push(traffic);
@@ -78,6 +86,18 @@ pub(crate) fn build(
     let at = &scenario.workloads[0];
     // Connections keep their order: messages alone are sorted.
     let traffic = Traffic::merge(parts).map_err(|e| vec![at.problem("kind", e.0)])?;
+    let sizes = traffic.messages.iter().map(|message| message.size);
+    if sizes
+        .filter(|&size| size < ENDLESS)
+        .map(u128::from)
+        .sum::<u128>()
+        >= BYTES_MAX
+    {
+        return Err(vec![
+            at.problem("kind", "all messages together have more than 4 EB")
+                .help("send fewer or shorter ones"),
+        ]);
+    }
     if scenario.beside.is_empty() {
         lanes.clear();
     }
@@ -100,6 +120,52 @@ pub(crate) fn lane(scenario: &Scenario, section: &Section) -> u8 {
     beside
         .find(|(_, beside)| Some(beside.protocol.name()) == name.as_deref())
         .map_or(0, |(number, _)| number)
+}
+
+/// What a source asks for before its messages are made: a size that no transport can number the bytes of.
+fn size_asked(section: &Section) -> Result<(), Diagnostic> {
+    match section.kind() {
+        "random" | "trace" | "long-flows" => Ok(()),
+        _ => fits(section, "size", section.bytes("size").0),
+    }
+}
+
+/// The same of messages that a file or a distribution made.
+fn sizes_made(section: &Section, traffic: &Traffic) -> Result<(), Diagnostic> {
+    let key = match section.kind() {
+        "trace" => "path",
+        "random" => "sizes",
+        _ => return Ok(()),
+    };
+    let sizes = traffic.messages.iter().map(|message| message.size);
+    fits(section, key, sizes.max().unwrap_or(0))
+}
+
+/// Tags are printed: on terminals, too.
+fn readable_tags(section: &Section, traffic: &Traffic) -> Result<(), Diagnostic> {
+    let odd = |tag: &&String| tag.trim().is_empty() || tag.chars().any(char::is_control);
+    let Some(tag) = traffic.tags.iter().find(odd) else {
+        return Ok(());
+    };
+    let key = if section.kind() == "trace" {
+        "path"
+    } else {
+        "tag"
+    };
+    Err(section
+        .problem(key, format!("{tag:?} is no tag"))
+        .label("nothing to read, or characters that control a terminal")
+        .help("write a word, like tag = \"checkpoint\""))
+}
+
+fn fits(section: &Section, key: &str, size: u64) -> Result<(), Diagnostic> {
+    if size < ENDLESS {
+        return Ok(());
+    }
+    Err(section
+        .problem(key, format!("a message of {size} B"))
+        .label("must be below 70 TB")
+        .help("for a flow that lasts as long as the run, choose kind = \"long-flows\""))
 }
 
 /// Sources that are each possible may be too much together.

@@ -212,6 +212,12 @@ impl Type {
                 .collect::<Result<_, _>>()
                 .map(Value::List),
             (Self::List(of), _) => of.read(node).map(|one| Value::List(vec![one])),
+            (Self::Count(..), Data::Text(s))
+                if s.len() > 18 && s.bytes().all(|b| b.is_ascii_digit()) =>
+            {
+                Err(Misfit::new(format!("{s} is out of range"))
+                    .help(format!("this key takes a {}", self.describe())))
+            }
             _ => Err(Misfit::new(format!("this is {}", data.what()))
                 .help(format!("this key takes a {}", self.describe()))),
         }

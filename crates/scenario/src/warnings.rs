@@ -3,9 +3,11 @@
 use crate::network;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
-use model::intent::Balance;
-use topology::{Routes, Topology};
-use units::Rate;
+use model::Encap;
+use model::intent::{Balance, PortSpec};
+use std::sync::Arc;
+use topology::{Link, Routes, Topology};
+use units::{Bytes, Rate};
 
 /// Pairs of hosts whose two directions are compared. [ours: each takes about a microsecond]
 const SYMMETRY_SAMPLES: u32 = 10_000;
@@ -48,4 +50,32 @@ pub(crate) fn warnings(
         );
     }
     warnings
+}
+
+/// What is odd about the memory of switches: a buffer that is not read, or that no full frame fits into.
+pub(crate) fn buffers(
+    scenario: &Scenario,
+    topology: &Topology,
+    ports: &[Arc<PortSpec>],
+    encap: Encap,
+) -> Option<String> {
+    let switch = &scenario.switch;
+    if switch.opt_bytes("shared_buffer").is_some() {
+        return switch.is_given("buffer").then(|| {
+            "switch.buffer is not read, because the ports of a switch share a memory; set \
+             switch.shared_buffer"
+                .to_owned()
+        });
+    }
+    let full = Bytes(encap.wire_max().into());
+    let small =
+        |(link, port): &(&Link, &Arc<PortSpec>)| !topology.is_host(link.from) && port.buffer < full;
+    let (link, port) = topology.links.iter().zip(ports).find(small)?;
+    let name = |node| &topology.node(node).name;
+    Some(format!(
+        "no full frame of {full} fits into the buffer of {} at {} -> {}; set switch.buffer",
+        port.buffer,
+        name(link.from),
+        name(link.to)
+    ))
 }

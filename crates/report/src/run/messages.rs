@@ -130,9 +130,9 @@ fn quantile_table<T: Copy>(
     of_tag: impl Fn(&OfTag) -> Option<Dist<T>>,
     show: impl Fn(T) -> String,
 ) -> Table {
-    let first = match summary.tags.len() {
-        0 => "size",
-        _ => "size or tag",
+    let (first, tags) = match summary.tags.as_slice() {
+        [] | [_] => ("size", [].as_slice()),
+        tags => ("size or tag", tags),
     };
     let mut table = Table::new(&[
         first, "messages", "mean", "p50", "p90", "p95", "p99", "p99.9", "max",
@@ -143,8 +143,9 @@ fn quantile_table<T: Copy>(
     };
     let sizes = summary.sizes.iter();
     let sizes = sizes.map(|bin| (bin.label(), bin.messages, of_size(bin)));
-    let tags = summary.tags.iter();
-    let tags = tags.map(|of| (format!("tag {}", of.name), of.messages, of_tag(of)));
+    let tags = tags
+        .iter()
+        .map(|of| (format!("tag {}", of.name), of.messages, of_tag(of)));
     for (name, messages, dist) in sizes.chain(tags) {
         let Some(dist) = dist else { continue };
         table.push(vec![

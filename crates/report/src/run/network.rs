@@ -9,7 +9,7 @@ use results::Unit;
 use results::human;
 use results::table::drops_text;
 use results::{PortRow, PortSeriesRow, RunRecord};
-use results::{Summary, active, active_span, link_group_name, utilisation};
+use results::{Summary, active, active_span, link_group_name, ports_span, utilisation};
 use std::collections::BTreeMap;
 use units::{Bytes, PS_PER_SEC, Time};
 
@@ -56,7 +56,7 @@ pub(super) fn over_time(run: &RunRecord) -> Vec<Section> {
     if ports.is_empty() {
         return Vec::new();
     }
-    let span = window.1.since(window.0);
+    let span = ports_span(run);
     let load: Vec<f64> = ports
         .iter()
         .map(|sampled| utilisation(sampled.port, span))

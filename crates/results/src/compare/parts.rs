@@ -40,7 +40,7 @@ pub(super) fn of(members: &[&Summary]) -> Vec<Part> {
                 part.tails.extend(bin.slowdown.map(|dist| dist.p99));
             }
         }
-        for of in &run.tags {
+        for of in run.tags.iter().filter(|_| run.tags.len() > 1) {
             let part = place(&mut parts, format!("{TAGGED}{}", of.name));
             part.messages = part.messages.max(of.messages);
             part.tails.extend(of.slowdown.map(|dist| dist.p99));
