@@ -1,9 +1,10 @@
 //! What a summary says apart: of packets that carry neither data nor a credit, of each transport
 //! where several share the hosts, and of messages that share a tag.
 
+use crate::lines::{line_share, ports_span};
 use crate::record::{FlowRow, PortRow, RunRecord};
 use crate::stats::{Dist, Figure};
-use crate::summary::{fct, goodput, line_share, ports_span, slowdown};
+use crate::summary::{fct, goodput, slowdown};
 use model::Class;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

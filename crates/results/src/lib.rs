@@ -14,6 +14,7 @@ pub mod files;
 mod folder;
 mod grid;
 pub mod human;
+mod lines;
 mod queues;
 mod record;
 pub mod stats;
@@ -28,14 +29,14 @@ pub use apart::{Control, OfTag, OfTransport, OwnCounter, Pauses};
 pub use files::{FileError, FlowWriter, Meta, Output, write_run};
 pub use folder::{ClaimError, RunFolder};
 pub use grid::{Style, beside, wrap};
+pub use lines::{LinkGroup, link_group_name, ports_span, utilisation};
 pub use record::{
     Counted, Derived, FlowControl, FlowRow, FlowSeriesRow, Names, PortRow, PortSeriesRow,
     RunRecord, Status, StuckRow,
 };
 pub use summary::{
-    CountedSummary, Credits, DerivedSummary, Drops, Goodput, LinkGroup, Messages, Packets,
-    QueueMax, SCHEMA, SLOWEST_MAX, SizeBin, Slow, Stuck, Summary, active, active_span, counts, fct,
-    link_group_name, ports_span, slowdown, utilisation,
+    CountedSummary, Credits, DerivedSummary, Drops, Goodput, Messages, Packets, QueueMax, SCHEMA,
+    SLOWEST_MAX, SizeBin, Slow, Stuck, Summary, active, active_span, counts, fct, slowdown,
 };
 pub use threshold::{Threshold, ThresholdError, Verdict, escape, junit, metrics};
 pub use unit::Unit;

@@ -1,8 +1,9 @@
 //! The tables of a run: each column once, for CSV, Parquet, Python, the reference and whoever asks what it means.
 
+use crate::lines::{ports_span, utilisation};
 use crate::record::{FlowRow, FlowSeriesRow, Names, PortRow, PortSeriesRow, RunRecord};
 use crate::stats::Figure;
-use crate::summary::{fct, ports_span, slowdown, utilisation};
+use crate::summary::{fct, slowdown};
 use model::{ByClass, Class, Counter, DropReason, HostCounts, Totals};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
