@@ -12,6 +12,7 @@ use arrow_array::{
 };
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding};
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
 use std::sync::Arc;
@@ -95,9 +96,27 @@ pub fn tables(run: &RunRecord) -> Vec<(&'static str, RecordBatch)> {
     found
 }
 
-/// A table as the bytes of a Parquet file.
-pub fn parquet(table: &RecordBatch) -> Vec<u8> {
-    let mut properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+/// What a file says of the run that its table is of, so that it does when it has left its folder.
+pub fn origin(run: &RunRecord) -> Vec<(&'static str, String)> {
+    vec![
+        ("tidegate.version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("tidegate.scenario", run.scenario.clone()),
+        ("tidegate.title", run.title.clone()),
+        ("tidegate.transport", run.transport.clone()),
+        ("tidegate.seed", run.seed.to_string()),
+        ("tidegate.fingerprint", format!("{:016x}", run.fingerprint)),
+        ("tidegate.status", run.status.name().to_owned()),
+        ("tidegate.command", run.command.clone()),
+    ]
+}
+
+/// A table as the bytes of a Parquet file, with its [`origin`] as the file's own keys and values.
+pub fn parquet(table: &RecordBatch, origin: &[(&'static str, String)]) -> Vec<u8> {
+    let said = origin.iter();
+    let said = said.map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()));
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_key_value_metadata(Some(said.collect()));
     // A dictionary of numbers costs a hash per value, and most values of ours differ; names repeat.
     for field in table.schema().fields() {
         let (column, kind) = (ColumnPath::from(field.name().as_str()), field.data_type());
@@ -158,13 +177,15 @@ mod tests {
         assert!(nullable("start_ps") && nullable("end_ps") && !nullable("size"));
         let start = table.column_by_name("start_ps").unwrap();
         assert!(start.is_null(0) && !start.is_null(1));
-        let bytes = parquet(&table);
-        assert_eq!(bytes, parquet(&table), "the same bytes every time");
+        let origin = [("tidegate.seed", "7".to_owned())];
+        let bytes = parquet(&table, &origin);
+        assert_eq!(bytes, parquet(&table, &origin), "the same bytes every time");
         let reader = ::parquet::arrow::arrow_reader::ParquetRecordBatchReader::try_new(
             bytes::Bytes::from(bytes),
             10,
         );
-        let read: Vec<_> = reader.unwrap().map(Result::unwrap).collect();
+        let reader = reader.unwrap();
+        let read: Vec<_> = reader.map(Result::unwrap).collect();
         assert_eq!(read, [table]);
     }
 }

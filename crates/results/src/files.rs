@@ -145,9 +145,11 @@ pub fn write_run(
         write_csv(run, &mut file)?;
     }
     #[cfg(feature = "parquet")]
+    let origin = crate::columns::origin(run);
+    #[cfg(feature = "parquet")]
     for (name, table) in crate::columns::tables(run) {
         file(name, &mut |out| {
-            out.write_all(&crate::columns::parquet(&table))
+            out.write_all(&crate::columns::parquet(&table, &origin))
         })?;
     }
     if output.hpcc_fct {

@@ -470,3 +470,27 @@ fn csv_and_parquet_have_the_same_columns_with_the_same_values() {
         "{rows} rows, {empty} of them empty"
     );
 }
+
+#[cfg(feature = "parquet")]
+#[test]
+fn a_parquet_file_alone_says_which_run_it_is_of() {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    let run = common::incast();
+    let (_, table) = results::columns::tables(&run).swap_remove(0);
+    let file = results::columns::parquet(&table, &results::columns::origin(&run));
+    let reader = SerializedFileReader::new(bytes::Bytes::from(file)).unwrap();
+    let said = reader.metadata().file_metadata().key_value_metadata();
+    let value = |key: &str| {
+        let pair = said.into_iter().flatten().find(|pair| pair.key == key);
+        pair.and_then(|pair| pair.value.clone()).unwrap_or_default()
+    };
+    assert_eq!(value("tidegate.scenario"), run.scenario);
+    assert_eq!(value("tidegate.transport"), run.transport);
+    assert_eq!(value("tidegate.seed"), run.seed.to_string());
+    assert_eq!(
+        value("tidegate.fingerprint"),
+        format!("{:016x}", run.fingerprint)
+    );
+    assert_eq!(value("tidegate.version"), env!("CARGO_PKG_VERSION"));
+    assert_eq!(value("tidegate.command"), run.command);
+}
