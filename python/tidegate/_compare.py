@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidegate import _core
+from tidegate import _core, _html
 from tidegate._run import Result, program
 from tidegate._scenario import KEYS, RunError, Scenario, Start, source, suggesting, toml
 from tidegate.plot import ComparisonPlots
@@ -64,6 +64,24 @@ class Comparison:
     def __str__(self) -> str:
         """Show the table that the program prints."""
         return _core.table(json.dumps(self.summaries)).rstrip()
+
+    def _repr_html_(self) -> str:
+        """Show a row per run, and the report behind a fold."""
+        kinds = {"fct_p50_ps": "time", "fct_p99_ps": "time", "queue_max": "size"}
+        rows = self.rows()
+        titles = {"fct_p50_ps": "completion p50", "fct_p99_ps": "completion p99"}
+        head = [titles.get(name, name.replace("_", " ")) for name in rows[0]] if rows else []
+
+        def cell(name: str, value: object) -> str:
+            if name in kinds and (value is None or isinstance(value, int | float)):
+                return _html.human(value, kinds[name])
+            return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+        shown = [[cell(name, value) for name, value in row.items()] for row in rows]
+        table = _html.table(head, shown, f"{len(rows)} runs")
+        if not self.report.exists():
+            return table
+        return table + _html.page(self.report.read_text("utf-8"), "The report")
 
 
 def _figure(run: dict[str, Any], what: str, quantile: str) -> float | None:

@@ -15,10 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tidegate import _core
+from tidegate import _core, _html
 from tidegate._scenario import RunError, Scenario, Start, assignments, source, suggesting
 from tidegate.plot import RunPlots
 
@@ -89,6 +90,15 @@ class Table(Mapping[str, list[Cell]]):
         rows = max(map(len, self._columns.values()), default=0)
         return f"Table({self._path.name}: {rows} rows of {', '.join(self)})"
 
+    def _repr_html_(self) -> str:
+        """Show the first rows, and say how many there are."""
+        rows = list(zip(*self._columns.values(), strict=True))
+        shown = [["" if cell is None else cell for cell in row] for row in rows[: _html.ROWS_MAX]]
+        words = f"{self._path.name}: {len(rows):,} rows"
+        if len(rows) > len(shown):
+            words += f", the first {len(shown)}"
+        return _html.table(list(self), shown, words)
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Hand the table over by the Arrow PyCapsule interface, in the types that it has."""
         del requested_schema  # a consumer that wants other types casts
@@ -114,6 +124,18 @@ class Why:
     def __str__(self) -> str:
         """Return the text."""
         return self.text
+
+    def _repr_html_(self) -> str:
+        """Show the parts, and the text behind a fold."""
+        took = max(1, sum(self.parts.values()))
+        rows = [
+            (part, _html.human(ps, "time"), f"{100 * ps / took:.1f} %")
+            for part, ps in self.parts.items()
+            if ps
+        ]
+        rows.append(("in all", _html.human(took, "time"), "100 %"))
+        parts = _html.table(("part", "time", "share"), rows, f"message {self.message}")
+        return f"{parts}<details><summary>Packets</summary><pre>{escape(self.text)}</pre></details>"
 
 
 class Result:
@@ -214,6 +236,27 @@ class Result:
         """Show the table that the program prints."""
         return _core.table(json.dumps([self.summary])).rstrip()
 
+    def _repr_html_(self) -> str:
+        """Show the figures of the run, and its report behind a fold."""
+        said = self.summary
+        sizes, queue, goodput = said["sizes"][0], said["queue_max"], said["goodput"]
+        rows = [
+            ("transport", said["transport"]),
+            ("messages", f"{sizes['messages']:,}, {sizes['unfinished']:,} of them unfinished"),
+            ("completion p50", _html.figure(sizes["fct_ps"], "p50", "time")),
+            ("completion p99", _html.figure(sizes["fct_ps"], "p99", "time")),
+            ("slowdown p99", _html.figure(sizes["slowdown"], "p99")),
+            ("goodput", _html.human(goodput and goodput["bps"], "rate")),
+            ("longest queue", _html.human(queue and queue["bytes"], "size")),
+            ("dropped data packets", f"{said['drops']['data']:,}"),
+            ("status, seed", f"{said['status']}, {said['seed']}"),
+            ("fingerprint", self.fingerprint),
+        ]
+        shown = _html.table(("figure", "value"), rows, f"{said['scenario']}: {said['title']}")
+        if not self.report.exists():
+            return shown
+        return shown + _html.page(self.report.read_text("utf-8"), "The report")
+
 
 def _from_folder(path: Path, code: int) -> Result:
     return Result(path, code=code)
@@ -254,7 +297,7 @@ def run(
         out: The folder to write to. Without it the files live as long as the result.
         threads: Threads to run with, instead of the scenario's number. Results do not depend on it.
         progress: Called every now and then; the run ends early if it returns False. Other Python
-            threads run meanwhile.
+            threads run meanwhile. A notebook shows a bar where none is given.
 
     Returns:
         The tables and the summary of the run.
@@ -279,7 +322,11 @@ def run(
         # A dictionary has no file but the one that the run writes.
         words = ["tidegate", "run", "resolved.toml"]
 
+    bar = _html.bar() if progress is None else None
+
     def tell(*at: int) -> object:
+        if bar is not None:
+            bar(at)
         return progress(Progress(*at)) if progress is not None else None
 
     code, message = _core.run(
@@ -291,7 +338,7 @@ def run(
         started=datetime.now(UTC).isoformat(timespec="seconds"),
         host=platform.node(),
         threads=threads,
-        progress=tell if progress is not None else None,
+        progress=tell if progress is not None or bar is not None else None,
     )
     if code > _THRESHOLD:
         raise RunError(code, message)

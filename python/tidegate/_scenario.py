@@ -9,10 +9,11 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
+from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
-from tidegate import _core
+from tidegate import _core, _html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -115,6 +116,13 @@ class Check:
         lines += [f"  {name:{width}}  {value}" for name, value in self.derived.items()]
         lines += [f"warning: {warning}" for warning in self.warnings]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Show the figures, and the file behind a fold."""
+        rows = [*self.derived.items(), *(("warning", warning) for warning in self.warnings)]
+        figures = _html.table(("what follows", "value"), rows, f"{self.name}: {self.title}")
+        toml = escape(self.toml)
+        return f"{figures}<details><summary>Every default</summary><pre>{toml}</pre></details>"
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,0 +1,107 @@
+"""What a notebook shows: tables with names and units, the report, a bar while a run is on."""
+
+import sys
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+import pytest
+
+import tidegate as tg
+
+SMALL = {"workload.senders": 4, "workload.size": "20KB"}
+
+
+class _Parts(HTMLParser):
+    """Tables, pages and texts of some HTML; what is opened must be closed."""
+
+    def __init__(self, shown: object) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.cells: list[str] = []
+        self.rows = 0
+        self.pages: list[str] = []
+        self.feed(shown._repr_html_())  # type: ignore[attr-defined]
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open.append(tag)
+        self.rows += tag == "tr"
+        self.pages += [value or "" for name, value in attrs if name == "srcdoc"]
+        if tag in {"td", "th"}:
+            self.cells.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in {"td", "th"}:
+            self.cells[-1] += data
+
+    def after(self, name: str) -> str:
+        return self.cells[self.cells.index(name) + 1]
+
+
+def test_a_result_shows_its_figures_and_its_report() -> None:
+    result = tg.run("incast", set=SMALL)
+    shown = _Parts(result)
+    assert shown.after("fingerprint") == result.fingerprint
+    assert shown.after("messages") == "4, 0 of them unfinished"
+    slowest = max(fct for fct in result.flows["fct_ps"] if isinstance(fct, int))
+    number, unit = shown.after("completion p99").split()
+    assert unit == "us"
+    assert float(number) == pytest.approx(slowest / 1e6, rel=0.006)
+    assert shown.pages == [result.report.read_text("utf-8")]
+
+
+def test_a_table_shows_its_first_rows_and_says_how_many_there_are() -> None:
+    result = tg.run("incast", set={"workload.senders": 30, "workload.size": "5KB"})
+    shown = _Parts(result.flows)
+    assert shown.rows == 1 + 20
+    assert shown.cells[: len(result.flows)] == list(result.flows)
+    assert "30 rows, the first 20" in result.flows._repr_html_()
+
+
+def test_why_check_and_comparison_show_themselves(tmp_path: object) -> None:
+    result = tg.run("incast", set=SMALL)
+    why = result.why()
+    parts = _Parts(why)
+    largest = max(why.parts, key=lambda part: why.parts[part])
+    assert parts.after(largest).endswith("us")
+    assert parts.after("in all").endswith("us")
+    check = tg.scenario("incast").check()
+    assert _Parts(check).after("base RTT") == check.derived["base RTT"]
+    compared = tg.compare(
+        "incast", transports=["expresspass", "dctcp"], set=SMALL, out=f"{tmp_path}/out"
+    )
+    shown = _Parts(compared)
+    assert shown.rows == 1 + 2
+    assert {"expresspass", "dctcp"} <= {*shown.cells}
+    assert shown.pages == [compared.report.read_text("utf-8")]
+
+
+def test_what_a_scenario_says_is_text_and_no_markup() -> None:
+    named = {"name": "a", "title": "<b>&amp;", "workload": {"kind": "incast", "senders": 4}}
+    check = tg.scenario(named).check()
+    assert "&lt;b&gt;&amp;amp;" in check._repr_html_()
+    assert "<b>" not in check._repr_html_()
+
+
+def test_a_notebook_gets_a_bar_and_a_script_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+
+    def display(what: object, *, display_id: bool) -> object:
+        assert display_id
+        shown.append(what._repr_html_())  # type: ignore[attr-defined]
+        return SimpleNamespace(update=lambda new: shown.append(new._repr_html_()))
+
+    kernel = SimpleNamespace(
+        get_ipython=lambda: SimpleNamespace(kernel=1), display=SimpleNamespace(display=display)
+    )
+    monkeypatch.setitem(sys.modules, "IPython", kernel)
+    with_bar = tg.run("incast", set=SMALL)
+    assert len(shown) > 1
+    assert "of 4 messages" in shown[-1]
+    before = len(shown)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=SimpleNamespace))
+    assert tg.run("incast", set=SMALL).fingerprint == with_bar.fingerprint
+    assert len(shown) == before

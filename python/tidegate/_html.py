@@ -1,0 +1,109 @@
+"""How values show themselves in a notebook: tables, and a bar while a run is under way."""
+
+from __future__ import annotations
+
+import sys
+from html import escape
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+ROWS_MAX = 20
+"""Rows of a table that are shown."""
+
+_UNITS = {
+    "time": (1000, ("ps", "ns", "us", "ms", "s")),
+    "size": (1000, ("B", "KB", "MB", "GB", "TB")),
+    "rate": (1000, ("b/s", "Kb/s", "Mb/s", "Gb/s", "Tb/s")),
+}
+
+
+def human(value: float | None, kind: str) -> str:
+    """Write a number of picoseconds, bytes or bits per second with the unit that fits.
+
+    >>> human(703_215_000, "time")
+    '703 us'
+    >>> human(64_000, "size")
+    '64.0 KB'
+    >>> human(None, "size")
+    '-'
+    """
+    if value is None:
+        return "-"
+    step, units = _UNITS[kind]
+    number, last = float(value), len(units) - 1
+    unit = 0
+    while number >= step * 0.9995 and unit < last:
+        number, unit = number / step, unit + 1
+    return f"{number:.0f} {units[unit]}" if not unit else f"{number:.3g} {units[unit]}"
+
+
+def figure(spread: dict[str, Any] | None, quantile: str, kind: str = "") -> str:
+    """Write a quantile of a summary; what did not finish makes it a lower bound."""
+    if spread is None:
+        return "-"
+    found = spread[quantile]
+    text = human(found["value"], kind) if kind else f"{found['value']:.3g}"
+    return f"≥ {text}" if found["at_least"] else text
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:
+    """Make a table of texts."""
+
+    def line(cells: Sequence[object], tag: str) -> str:
+        inner = "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells)
+        return f"<tr>{inner}</tr>"
+
+    body = "".join(line(row, "td") for row in rows)
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return f"<table>{title}<thead>{line(head, 'th')}</thead><tbody>{body}</tbody></table>"
+
+
+def page(html: str, words: str) -> str:
+    """Fold a page of its own, without any request, behind these words."""
+    return (
+        f"<details><summary>{escape(words)}</summary>"
+        f'<iframe srcdoc="{escape(html)}" style="width:100%;height:720px;border:0"></iframe>'
+        "</details>"
+    )
+
+
+class Handle(Protocol):
+    """What a notebook gives for something that changes."""
+
+    def update(self, shown: object) -> None:
+        """Show this instead."""
+
+
+class _Shown:
+    """A text that a notebook takes as HTML."""
+
+    def __init__(self, html: str) -> None:
+        self.html = html
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        """Say nothing where there is no HTML."""
+        return ""
+
+
+def bar() -> Callable[[Sequence[int]], None] | None:
+    """Make a bar that shows how far a run is; None outside a notebook."""
+    shell = sys.modules.get("IPython")
+    kernel = shell.get_ipython() if shell is not None else None
+    if kernel is None or not hasattr(kernel, "kernel"):
+        return None
+    display: Callable[..., Handle | None] = sys.modules["IPython"].display.display
+    handle = display(_Shown("<progress max=1 value=0></progress>"), display_id=True)
+
+    def show(at: Sequence[int]) -> None:
+        now, until, done, total, hops = at
+        share = max(done / total if total else 0.0, min(1.0, now / until if until else 0.0))
+        text = f"{human(now, 'time')} simulated, {done:,} of {total:,} messages, {hops:,} hops"
+        if handle is not None:
+            handle.update(_Shown(f"<progress max=1 value={share:.3f}></progress> {text}"))
+
+    return show
