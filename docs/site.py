@@ -1,6 +1,6 @@
 """Collect the pages of the site in one folder, with links that hold there.
 
-    python docs/site.py target/pages
+    python docs/site.py target/pages [playground.html]
 
 The site is docs/, and the pages that live next to what they describe: transports, the driver, the
 files at the top of the repository. A link to a file outside the site keeps only its text.
@@ -26,6 +26,8 @@ OTHERS = {
     "examples/fixed-window/src/fixed_window/README.md": "transports/fixed-window.md",
 }
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
+# What only the site has: the playground lies beside its pages.
+SITE_ONLY = re.compile(r"<!-- site: (\S+) -->")
 FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -62,19 +64,30 @@ def moved(text: str, source: str, places: dict[str, str]) -> str:
     return "".join([*parts, LINK.sub(link, text[end:])])
 
 
-def write(folder: Path) -> None:
-    """Write the site's pages into `folder`, and nothing of an earlier time."""
+def write(folder: Path, playground: Path | None = None) -> None:
+    """Write the site's pages into `folder`, and nothing of an earlier time.
+
+    `playground` is the page that `tidegate playground` wrote; without it nothing leads there.
+    """
     shutil.rmtree(folder, ignore_errors=True)
+    if playground:
+        folder.mkdir(parents=True)
+        shutil.copyfile(playground, folder / "playground.html")
     places = pages()
     for source, place in places.items():
         out = folder / place
         out.parent.mkdir(parents=True, exist_ok=True)
         if source.endswith(".md"):
-            text = (ROOT / source).read_text("utf-8")
-            out.write_text(moved(text, source, places), "utf-8")
+            text = moved((ROOT / source).read_text("utf-8"), source, places)
+            if playground:
+                text = SITE_ONLY.sub(
+                    r"**[Open it](\1).** It is one file: save it, and it works without this site.",
+                    text,
+                )
+            out.write_text(text, "utf-8")
         else:
             shutil.copyfile(ROOT / source, out)
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    write(*map(Path, sys.argv[1:]))

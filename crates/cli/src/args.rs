@@ -106,6 +106,8 @@ pub(crate) enum Command {
     Schema(SchemaArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
+    /// Write the simulator as one page for the browser: --out names the file or its folder
+    Playground,
     /// Print the version; with --verbose what determines a result
     Version,
     /// Run published experiments again, with a verdict for every number

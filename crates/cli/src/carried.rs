@@ -24,8 +24,8 @@ const WITHOUT: [&str; 5] = ["py", "xtask", "snapshots", "target", "out"];
 /// What only our crates have for themselves; the example's tests are part of what is written.
 const TESTS: &str = "tests";
 /// Endings of what it needs. Of experiments it needs what is run, and not what came out.
-const ENDINGS: [&str; 11] = [
-    "toml", "lock", "rs", "md", "csv", "html", "css", "js", "lua", "graphml", "",
+const ENDINGS: [&str; 13] = [
+    "toml", "lock", "rs", "md", "csv", "html", "css", "js", "json", "gz", "lua", "graphml", "",
 ];
 const RESULTS: [&str; 3] = ["result.md", "curves.csv", "fingerprints.txt"];
 

@@ -12,6 +12,7 @@ mod cmd_fuzz;
 mod cmd_gallery;
 mod cmd_new;
 mod cmd_new_transport;
+mod cmd_playground;
 mod cmd_report;
 mod cmd_reproduce;
 mod cmd_run;
@@ -138,6 +139,7 @@ fn dispatch(command: Command, global: &Global, screen: &Screen) -> i32 {
         Command::Schema(args) => cmd_describe::schema(&args, global, screen),
         Command::Completions(args) => cmd_describe::completions(&args, global, screen),
         Command::Version => cmd_describe::version(global, screen),
+        Command::Playground => cmd_playground::run(global, screen),
         Command::Report(args) => cmd_report::run(&args, global, screen),
     }
 }

@@ -8,7 +8,7 @@ mod run;
 
 pub use compare::of_runs;
 pub use figure::{Dot, Figure, Panel, Scale, Series};
-pub use run::of_run;
+pub use run::{of_run, of_why};
 
 use results::{FileError, Meta, Output, RunFolder, RunRecord, Summary, Verdict};
 use std::path::PathBuf;

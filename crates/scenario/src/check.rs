@@ -80,6 +80,11 @@ impl Assembled {
         Load::of(self).hops
     }
 
+    /// Memory that a run takes, about.
+    pub fn need(&self) -> Bytes {
+        self.memory(&Load::of(self))
+    }
+
     /// What ports do, by rate: hosts' ports are the transport's own.
     fn port_figures(&self) -> Vec<Figure> {
         let mut by_rate: BTreeMap<Rate, &PortSpec> = BTreeMap::new();

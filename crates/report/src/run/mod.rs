@@ -51,6 +51,27 @@ pub fn of_run(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> Strin
     .render(&results::files::to_json(summary))
 }
 
+/// Where the time of the messages that `run.why` explains went, as a page of its own.
+pub fn of_why(run: &RunRecord, summary: &Summary) -> String {
+    let sentence = run.why.first().map(results::trace::Why::sentence);
+    Page {
+        title: format!("{} - {} - tidegate", summary.scenario, summary.transport),
+        scenario: summary.scenario.clone(),
+        subtitle: summary.title.clone(),
+        chips: chips(summary, &[]),
+        headline: bind(&sentence.unwrap_or_default()),
+        lede: String::new(),
+        more: None,
+        tiles: Vec::new(),
+        checks: Vec::new(),
+        warnings: Vec::new(),
+        sections: why::section(run).into_iter().collect(),
+        about: about(run, summary),
+        footer: String::new(),
+    }
+    .render("null")
+}
+
 /// Sections of half a page come in pairs; the last of an odd number takes the whole width.
 pub(crate) fn pair_up(sections: &mut [Section]) {
     if sections.iter().filter(|section| !section.wide).count() % 2 == 1

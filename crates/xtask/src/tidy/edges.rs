@@ -7,7 +7,7 @@ use toml::{Table, Value};
 /// Every crate with the crates of ours that it may depend on.
 ///
 /// `sim` and `drive` are siblings that never meet: the same state machine, two worlds.
-const ALLOWED: [(&str, &[&str]); 18] = [
+const ALLOWED: [(&str, &[&str]); 19] = [
     ("units", &[]),
     ("model", &["units"]),
     ("parts", &["units", "model", "switching"]),
@@ -37,6 +37,17 @@ const ALLOWED: [(&str, &[&str]); 18] = [
         ],
     ),
     (
+        "web",
+        &[
+            "units",
+            "transports",
+            "workload",
+            "results",
+            "report",
+            "scenario",
+        ],
+    ),
+    (
         "experiments",
         &[
             "units", "model", "workload", "results", "report", "scenario",
@@ -56,6 +67,7 @@ const ALLOWED: [(&str, &[&str]); 18] = [
             "results",
             "report",
             "scenario",
+            "web",
             "experiments",
         ],
     ),

@@ -1,0 +1,160 @@
+// The fabric: hosts below, switches above. Each half of a cable belongs to the port at its end, and has the
+// colour of that port's queue or use at the moment of the slider.
+"use strict";
+const SVG = "http://www.w3.org/2000/svg";
+const draw = (tag, attributes) => {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  return node;
+};
+const WIDE = 1000, TALL = 300;
+
+class Fabric {
+  constructor() {
+    [this.svg, this.slider, this.says] = [$("fabric"), $("moment"), $("moment-says")];
+    this.slider.addEventListener("input", () => { this.pause(); this.paint(); });
+    $("play").addEventListener("click", () => (this.frame ? this.pause() : this.play()));
+    for (const radio of document.querySelectorAll("[name=paint]")) radio.addEventListener("change", () => this.paint());
+    const point = (event) => {
+      const line = event.target.closest("[data-link]");
+      if (line) this.choose(+line.dataset.link);
+    };
+    this.svg.addEventListener("pointerover", point);
+    this.svg.addEventListener("click", point);
+  }
+
+  /// Draws nodes and cables as a scenario has them, without a run.
+  show(network) {
+    this.pause();
+    [this.network, this.motion, this.chosen] = [network, null, null];
+    this.svg.replaceChildren();
+    $("fabric-note").textContent = network ? "" : "This fabric has too many cables to be drawn.";
+    $("motion").hidden = true;
+    $("port").textContent = "";
+    if (!network) return;
+    const tiers = [...new Set(network.nodes.map(([, tier]) => tier))].sort((a, b) => a - b);
+    const rows = new Map(tiers.map((tier) => [tier, network.nodes.flatMap(([, of], i) => (of === tier ? [i] : []))]));
+    const level = (tier) => tiers.length < 2 ? TALL / 2 : TALL - 16 - (TALL - 32) * tiers.indexOf(tier) / (tiers.length - 1);
+    this.at = [];
+    for (const [tier, row] of rows) row.forEach((node, i) => { this.at[node] = [(i + 0.5) * WIDE / row.length, level(tier)]; });
+    // Switches stand over what they hold together, where that keeps their order.
+    for (const [tier, row] of rows) {
+      if (tier === tiers[0]) continue;
+      const over = row.map((node) => this.mean(node, tiers[tiers.indexOf(tier) - 1]));
+      const apart = over.every((x, i) => i === 0 || x - over[i - 1] > 12);
+      if (apart) row.forEach((node, i) => { this.at[node][0] = over[i]; });
+    }
+    this.lines = new Map();
+    network.cables.forEach(([a, b, rate], cable) => {
+      const [p, q] = [this.at[a], this.at[b]];
+      const level = p[1] === q[1], middle = [(p[0] + q[0]) / 2, (p[1] + q[1]) / 2 - (level ? 20 : 0)];
+      for (const [link, from, to, end] of [[2 * cable, a, b, p], [2 * cable + 1, b, a, q]]) {
+        const line = draw("path", {class: "half", d: `M${end} L${middle}`, "data-link": link});
+        line.append(draw("title", {}));
+        line.firstChild.textContent = `${network.nodes[from][0]} → ${network.nodes[to][0]}, ${rate}`;
+        this.lines.set(link, line);
+        this.svg.append(line);
+      }
+    });
+    network.nodes.forEach(([name, tier], i) => {
+      const wide = tier === tiers[0] ? Math.min(14, WIDE / rows.get(tier).length * 0.7) : Math.min(34, WIDE / rows.get(tier).length * 0.7);
+      const [x, y] = this.at[i];
+      const node = draw("rect", {class: tier === tiers[0] ? "host" : "switch", x: x - wide / 2, y: y - 7, width: wide, height: 14, rx: 3});
+      node.append(draw("title", {}));
+      node.firstChild.textContent = name;
+      this.svg.append(node);
+    });
+    this.svg.setAttribute("aria-label", `The fabric: ${network.nodes.length} nodes, ${network.cables.length} cables`);
+  }
+
+  mean(node, tier) {
+    const below = this.network.cables.flatMap(([a, b]) => (a === node ? [b] : b === node ? [a] : []))
+      .filter((other) => this.network.nodes[other][1] === tier).map((other) => this.at[other][0]);
+    return below.length ? below.reduce((sum, x) => sum + x, 0) / below.length : this.at[node][0];
+  }
+
+  /// Lets the drawing move as a run did.
+  run(motion) {
+    this.pause();
+    this.motion = motion;
+    $("motion").hidden = !motion || !this.network;
+    if ($("motion").hidden) return;
+    this.most = Math.max(1, ...Object.values(motion.ports).map(([queue]) => Math.max(...queue)));
+    this.slider.max = motion.ends_ps.length - 1;
+    // Where the fullest queue is, the story is.
+    let [fullest, when, port] = [-1, 0, null];
+    for (const [link, [queue]] of Object.entries(motion.ports)) queue.forEach((bytes, i) => {
+      if (bytes > fullest) [fullest, when, port] = [bytes, i, +link];
+    });
+    this.slider.value = when;
+    this.chosen = port;
+    this.paint();
+  }
+
+  paint() {
+    if (!this.motion) return;
+    const moment = +this.slider.value, queues = $("paint-queue").checked;
+    for (const [link, line] of this.lines) {
+      const port = this.motion.ports[link];
+      const share = !port ? 0 : queues ? Math.sqrt(port[0][moment] / this.most) : port[1][moment] / 100;
+      line.style.setProperty("--share", share.toFixed(3));
+      line.classList.toggle("warm", share > 0);
+      line.classList.toggle("unseen", !port);
+      line.classList.toggle("chosen", link === this.chosen);
+    }
+    $("key-most").textContent = queues ? bytes(this.most) : "100 %";
+    this.says.textContent = time(this.motion.ends_ps[moment]);
+    this.slider.setAttribute("aria-valuetext", this.says.textContent);
+    this.port(moment);
+  }
+
+  choose(link) {
+    if (!this.motion || !this.motion.ports[link]) return;
+    this.chosen = link;
+    this.paint();
+  }
+
+  /// The chosen port: what it holds now, and its queue over time.
+  port(moment) {
+    const card = $("port");
+    const [queue, used] = this.motion.ports[this.chosen] || [];
+    if (!queue) return card.replaceChildren();
+    const [a, b] = this.network.cables[this.chosen >> 1], ends = this.chosen % 2 ? [b, a] : [a, b];
+    const name = ends.map((node) => this.network.nodes[node][0]).join(" → ");
+    const most = Math.max(1, ...queue), last = Math.max(1, queue.length - 1);
+    const svg = draw("svg", {viewBox: "0 0 1000 100", preserveAspectRatio: "none", "aria-hidden": "true"});
+    const points = queue.map((bytes, i) => `${(i / last * 1000).toFixed(1)} ${(98 - bytes / most * 94).toFixed(1)}`);
+    svg.append(draw("path", {class: "band", d: `M0 98 L${points.join(" L")} L1000 98 Z`}), draw("path", {class: "line", d: `M${points.join(" L")}`}),
+      draw("path", {class: "now", d: `M${moment / last * 1000} 0 V100`}));
+    card.replaceChildren(make("p", {}, make("b", {textContent: name}), ` holds ${bytes(queue[moment])} of data, ${used[moment]} % used; at most ${bytes(most)} when it was sampled`), svg);
+  }
+
+  play() {
+    if (+this.slider.value >= +this.slider.max) this.slider.value = 0;
+    const from = +this.slider.value, began = performance.now(), all = +this.slider.max;
+    $("play").textContent = "Pause";
+    const tick = (now) => {
+      const moment = from + Math.floor((now - began) / 8000 * (all + 1));
+      this.slider.value = Math.min(all, moment);
+      this.paint();
+      if (moment < all) this.frame = requestAnimationFrame(tick); else this.pause();
+    };
+    this.frame = requestAnimationFrame(tick);
+  }
+
+  pause() {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    $("play").textContent = "Play";
+  }
+}
+
+const digits = (n) => n >= 99.95 ? n.toFixed(0) : n >= 9.995 ? n.toFixed(1) : n.toFixed(2);
+const scaled = (n, units) => {
+  if (n === 0) return "0 " + units[0];
+  let i = 0;
+  while (n >= 999.5 && i < units.length - 1) { n /= 1000; i++; }
+  return (i ? digits(n) : n.toFixed(0)) + " " + units[i];
+};
+const time = (ps) => scaled(ps, ["ps", "ns", "us", "ms", "s"]);
+const bytes = (n) => scaled(n, ["B", "KB", "MB", "GB"]);

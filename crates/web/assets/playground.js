@@ -1,0 +1,375 @@
+// The page: a scenario is a text or a name with settings on top, exactly as on the command line.
+"use strict";
+const RUNS_MAX = 16, SHORT = 0.25;
+const engine = new Engine(), fabric = new Fabric();
+const state = {name: "incast", text: null, sets: new Map(), runs: [], checked: null, busy: false, number: 0};
+let about, editor;
+
+const request = (sets = state.sets) => ({name: state.text === null ? state.name : "scenario.toml", text: state.text, sets: [...sets].map(([key, value]) => `${key}=${value}`)});
+const says = (text) => { $("status").textContent = text; };
+const set = (key, value) => { state.sets.delete(key); if (value !== null) state.sets.set(key, value); };
+
+// --- What the sliders change -----------------------------------------------------------------------
+
+const ladder = (units) => units.flatMap((unit) => [1, 2, 5, 10, 20, 50, 100, 200, 500].map((n) => `${n}${unit}`));
+const SIZES = ladder(["KB", "MB"]), BUFFERS = [...ladder(["KB"]).slice(3), "1MB", "2MB", "5MB", "10MB", "20MB"];
+const RATES = ["1Gbps", "10Gbps", "25Gbps", "40Gbps", "50Gbps", "100Gbps", "200Gbps", "400Gbps", "800Gbps"];
+const COUNTS = [1, 2, 5].flatMap((n) => [10, 100, 1000, 10000].map((ten) => n * ten)).sort((a, b) => a - b);
+const counting = (from, to) => Array.from({length: Math.max(1, to - from + 1)}, (_, i) => from + i);
+const LOADS = counting(1, 19).map((n) => (n / 20).toFixed(2));
+const worth = (text) => {
+  const [, n, unit] = String(text).match(/^([\d._]+)\s*([A-Za-z]*)/) || [0, NaN, ""];
+  return +String(n).replace(/_/g, "") * ({K: 1e3, M: 1e6, G: 1e9, T: 1e12}[unit[0]] || 1);
+};
+const sliders = (checked) => {
+  const work = checked.resolved.workload, one = work.length === 1 ? work[0] : {};
+  const {topology, switch: ports} = checked.resolved;
+  return [
+    ["senders", "workload.senders", one.senders, counting(1, one.kind === "incast" ? checked.hosts - 1 : 512)],
+    ["size of a message", "workload.size", one.size, SIZES],
+    ["load of the hosts' lines", "workload.load", one.load, LOADS],
+    ["messages", "workload.messages", one.messages, COUNTS],
+    ["rate of a host's line", "topology.host_rate", topology.host_rate, RATES],
+    ["spines", "topology.spines", topology.spines, counting(1, 16)],
+    ["buffer of a port", "switch.buffer", ports.buffer, BUFFERS],
+  ].filter(([, , value]) => ["string", "number"].includes(typeof value) && Number.isFinite(worth(value)));
+};
+
+const nearest = (values, value) => {
+  const far = (one) => Math.abs(Math.log(worth(one) / worth(value)));
+  return values.reduce((best, one, i) => (far(one) < far(values[best]) ? i : best), 0);
+};
+
+const showSliders = (checked) => {
+  const wanted = sliders(checked), held = document.activeElement && document.activeElement.dataset.key;
+  const names = wanted.map(([, key, , values]) => key + values.length).join();
+  if ($("sliders").dataset.names !== names) {
+    $("sliders").dataset.names = names;
+    $("sliders").replaceChildren(...wanted.map(([name, key, , values]) => {
+      const slider = make("input", {type: "range", min: 0, max: values.length - 1});
+      const output = make("span", {className: "value"});
+      slider.dataset.key = key;
+      slider.addEventListener("input", () => {
+        const value = values[slider.value];
+        output.textContent = value;
+        set(key, String(value));
+        changed();
+      });
+      return make("label", {}, make("span", {}, name, output), slider);
+    }));
+    const one = checked.resolved.workload.length === 1 ? checked.resolved.workload[0] : {};
+    if (about.sizes.includes(one.sizes)) {
+      const pick = make("select", {}, ...about.sizes.map((name) => make("option", {value: name, textContent: name})));
+      pick.dataset.key = "workload.sizes";
+      pick.addEventListener("change", () => { set("workload.sizes", pick.value); changed(); });
+      $("sliders").prepend(make("label", {}, "sizes of messages", pick));
+    }
+    const seed = make("input", {type: "number", min: 0, step: 1});
+    seed.dataset.key = "run.seed";
+    seed.addEventListener("input", () => { if (seed.value !== "") { set("run.seed", seed.value); changed(); } });
+    $("sliders").append(make("label", {}, "seed of all chance", seed));
+  }
+  for (const [, key, value, values] of wanted) {
+    const slider = document.querySelector(`[data-key="${key}"]`);
+    if (key !== held) slider.value = nearest(values, value);
+    slider.parentNode.querySelector(".value").textContent = value;
+    slider.setAttribute("aria-valuetext", value);
+  }
+  const seed = document.querySelector('[data-key="run.seed"]'), sizes = document.querySelector('[data-key="workload.sizes"]');
+  if (held !== "run.seed") seed.value = checked.resolved.run.seed;
+  if (sizes) sizes.value = checked.resolved.workload[0].sizes;
+};
+
+const showSets = () => {
+  $("sets").replaceChildren(...[...state.sets].map(([key, value]) => {
+    const gone = make("button", {type: "button", textContent: "×", ariaLabel: `Without ${key}=${value}`});
+    gone.addEventListener("click", () => { set(key, null); changed(); });
+    return make("li", {}, `${key}=${value}`, gone);
+  }));
+};
+
+// --- Before a run ----------------------------------------------------------------------------------
+
+let timer = 0, asked = 0;
+const changed = () => {
+  showSets();
+  clearTimeout(timer);
+  timer = setTimeout(check, 150);
+};
+
+const check = async () => {
+  const mine = ++asked;
+  writeHash();
+  if (state.busy) return; // it is looked at when the run is over
+  try {
+    const checked = await engine.ask({ask: "check", ...request()});
+    if (mine !== asked) return;
+    state.checked = checked;
+    $("wrong").hidden = true;
+    editor.mark([]);
+    $("transport").value = checked.transport;
+    $("of-transport").textContent = (about.transports.find(([name]) => name === checked.transport) || [])[1] || "";
+    $("figures").replaceChildren(...checked.figures.flatMap(([name, value]) => [make("dt", {textContent: name}), make("dd", {textContent: value})]));
+    $("command").textContent = checked.command;
+    showSliders(checked);
+    const shape = JSON.stringify(checked.network);
+    if (shape !== state.shape) { state.shape = shape; fabric.show(checked.network); }
+    const seconds = checked.seconds * 3;
+    says(seconds < 1 ? "Ready." : `Ready. It may take ${seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} minutes`} here.`);
+    if (document.body.dataset.state === "starting") document.body.dataset.state = "ready";
+    if ($("live").checked && checked.seconds < SHORT) await run(true);
+  } catch (wrong) {
+    if (mine === asked) showWrong(wrong);
+  }
+};
+
+const showWrong = (wrong) => {
+  if (!wrong.error) throw wrong;
+  $("wrong").hidden = false;
+  $("wrong").textContent = wrong.error;
+  says(wrong.stopped ? wrong.error : "There is something to mend first.");
+  const own = state.text === null ? `built-in ${state.name}` : "scenario.toml";
+  editor.mark((wrong.places || []).filter(({at}) => at && at[2] === own).map(({at, message}) => [at[0], message]));
+};
+
+// --- A run -----------------------------------------------------------------------------------------
+
+const busy = (is) => {
+  state.busy = is;
+  document.body.dataset.state = is ? "running" : "idle";
+  $("cancel").disabled = !is;
+  $("run").disabled = $("all").disabled = is;
+  if (!is) $("progress").value = 0;
+};
+
+const run = async (draft = false, sets = state.sets) => {
+  busy(true);
+  const began = performance.now(), mine = asked, with_ = new Map(sets), [name, text] = [state.name, state.text];
+  says("Running …");
+  const progress = ({now, until, hops, done, total}) => {
+    $("progress").value = Math.max(total ? done / total : 0, Math.min(1, now / until));
+    const rate = hops / (performance.now() - began) / 1e3;
+    says(`${time(now * 1e6)} simulated, ${done} of ${total} messages, ${rate.toFixed(1)} million packet-hops per second`);
+  };
+  try {
+    const result = await engine.ask({ask: "run", ...request(sets)}, progress);
+    const seconds = (performance.now() - began) / 1e3;
+    // What came of moving a slider gives way to the next of its kind, and stays once something is run by hand.
+    if (!draft) for (const one of state.runs) one.draft = false;
+    state.runs = state.runs.filter((one) => !one.draft && (one.text !== text || one.result.command !== result.command)).slice(-RUNS_MAX + 1);
+    state.runs.push({result, draft, name, text, sets: with_, colour: state.number++ % 8});
+    says(`Ran in ${seconds.toFixed(2)} s.`);
+    showRun(result);
+    return true;
+  } catch (wrong) {
+    showWrong(wrong);
+    return false;
+  } finally {
+    busy(false);
+    // What changed meanwhile is looked at now.
+    if (mine !== asked) changed();
+  }
+};
+
+const every = async () => {
+  const sets = new Map(state.sets);
+  for (const [name] of about.transports) {
+    sets.set("transport.kind", name);
+    // A transport may refuse a scenario; the others still run. A cancel ends all.
+    if (!await run(false, sets) && $("status").textContent === "Cancelled.") return;
+  }
+};
+
+const showRun = (result) => {
+  state.last = result;
+  document.body.dataset.fingerprint = result.fingerprint;
+  $("title").textContent = `${result.transport}: ${result.title}`;
+  const digits = make("code", {textContent: result.fingerprint});
+  $("found").replaceChildren("Fingerprint ", digits, `, as ${about.version} of the command prints it. Status: ${result.status}.`);
+  $("warnings").replaceChildren(...result.warnings.map((text) => make("li", {textContent: text})));
+  if (state.shape && !fabric.network) fabric.show(state.checked.network);
+  fabric.run(result.motion);
+  showRuns();
+  showCurves();
+  showSlowest();
+  $("why").hidden = true;
+  if ($("whole").open) $("report").srcdoc = result.report;
+};
+
+const COLUMNS = ["p50", "p99", "max", "slowdown p99", "max queue", "drops", "goodput", "unfinished"];
+const showRuns = () => {
+  const used = COLUMNS.filter((column) => state.runs.some(({result}) => result.cells[column]));
+  const head = make("tr", {}, make("th", {textContent: "run", scope: "col"}), ...used.map((c) => make("th", {textContent: c, scope: "col"})), make("th", {textContent: "fingerprint", scope: "col"}));
+  $("runs").tHead.replaceChildren(head);
+  const best = Object.fromEntries(used.map((column) => {
+    const numbers = state.runs.map(({result}) => (result.cells[column] || [])[1]).filter((n) => typeof n === "number");
+    return [column, numbers.length > 1 && Math.max(...numbers) > Math.min(...numbers) ? Math.min(...numbers) : null];
+  }));
+  $("runs").tBodies[0].replaceChildren(...[...state.runs].reverse().map((one, i) => {
+    const {result} = one;
+    const name = make("button", {type: "button", className: "link", textContent: result.transport});
+    const sets = [...one.sets].filter(([key]) => key !== "transport.kind").map((pair) => pair.join("=")).join(" ");
+    const row = make("tr", {className: `k${one.colour}${i === 0 ? " now" : ""}`}, make("td", {}, make("i", {className: "swatch"}), name, make("small", {textContent: `${one.text === null ? one.name : "your own"} ${sets}`})));
+    for (const column of used) {
+      const [text, number] = result.cells[column] || ["–", null];
+      row.append(make("td", {textContent: text, className: number !== null && number === best[column] ? "best" : ""}));
+    }
+    row.append(make("td", {}, make("code", {textContent: result.fingerprint})));
+    name.addEventListener("click", () => {
+      Object.assign(state, {name: one.name, text: one.text, sets: new Map(one.sets)});
+      showScenario();
+      changed();
+    });
+    return row;
+  }));
+};
+
+const showCurves = () => {
+  const shown = state.runs.filter(({result}) => result.fct.length).slice(-8);
+  $("curves").hidden = !shown.length;
+  if (!shown.length) return;
+  const all = shown.flatMap(({result}) => result.fct), low = Math.max(1, Math.min(...all)), high = Math.max(low * 1.01, ...all);
+  const x = (ps) => 1000 * Math.log(Math.max(ps, low) / low) / Math.log(high / low);
+  const paths = [draw("path", {class: "grid", d: "M0 0 H1000 M0 500 H1000 M0 1000 H1000"})];
+  for (const {result: {fct}, colour} of shown) {
+    const last = Math.max(1, fct.length - 1);
+    const points = fct.map((ps, i) => `${x(ps).toFixed(1)} ${(1000 - (fct.length < 2 ? 1 : i / last) * 1000).toFixed(1)}`);
+    paths.push(draw("path", {class: `line k${colour}`, d: `M${x(fct[0]).toFixed(1)} 1000 L${points.join(" L")}`}));
+  }
+  $("cdf").replaceChildren(...paths);
+  const ticks = innerWidth < 600 ? 2 : 4;
+  $("cdf-x").replaceChildren(...counting(0, ticks).map((i) => {
+    const label = make("span", {textContent: time(low * Math.pow(high / low, i / ticks))});
+    label.style.left = `${100 * i / ticks}%`;
+    return label;
+  }));
+  $("legend").replaceChildren(...shown.map(({result, colour, sets}) => make("li", {className: `k${colour}`}, make("i", {className: "swatch"}), [result.transport, ...[...sets].filter(([key]) => key !== "transport.kind").map((pair) => pair.join("="))].join(" "))));
+};
+
+// --- Messages --------------------------------------------------------------------------------------
+
+const showSlowest = () => {
+  if (!state.last) return;
+  const wanted = $("filter").value.trim().toLowerCase();
+  const rows = state.last.slowest.filter((row) => !wanted || row.slice(1).join(" ").toLowerCase().includes(wanted));
+  const head = ["message", "from", "to", "size", "started", "took", "slowdown", "tag"];
+  const tagged = state.last.slowest.some((row) => row[7]);
+  const cut = tagged ? 8 : 7;
+  $("slowest").tHead.replaceChildren(make("tr", {}, ...head.slice(0, cut).map((name) => make("th", {textContent: name, scope: "col"})), make("th", {textContent: "why", scope: "col"})));
+  $("slowest").tBodies[0].replaceChildren(...rows.map((row) => {
+    const ask = make("button", {type: "button", className: "link", textContent: "why?", ariaLabel: `Why did message ${row[0]} take so long?`});
+    ask.addEventListener("click", () => why(row[0]));
+    return make("tr", {}, ...row.slice(0, cut).map((text) => make("td", {textContent: text})), make("td", {}, ask));
+  }));
+  $("message").max = state.last.messages - 1;
+};
+
+const why = async (message) => {
+  if (state.busy) return;
+  busy(true);
+  says("Running again with an eye on this message …");
+  try {
+    const found = await engine.ask({ask: "why", message});
+    $("why").hidden = false;
+    $("why-title").textContent = `Why did message ${message} take so long?`;
+    $("why-says").textContent = found.sentence;
+    $("why-text").textContent = found.text;
+    $("why-page").srcdoc = found.report;
+    $("why").scrollIntoView({behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth"});
+    says("Ready.");
+  } catch (wrong) {
+    showWrong(wrong);
+  } finally {
+    busy(false);
+  }
+};
+
+// --- Links that carry a scenario -------------------------------------------------------------------
+
+const through = async (stream, bytes) => new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+const pack = async (text) => {
+  const packed = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(text));
+  return btoa(String.fromCharCode(...packed)).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+};
+const unpack = async (coded) => {
+  const packed = Uint8Array.from(atob(coded.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
+  return new TextDecoder().decode(await through(new DecompressionStream("deflate-raw"), packed));
+};
+
+const hash = async () => {
+  const parts = new URLSearchParams();
+  if (state.text === null) parts.append("from", state.name); else parts.append("toml", await pack(state.text));
+  for (const [key, value] of state.sets) parts.append("set", `${key}=${value}`);
+  return "#" + parts;
+};
+const writeHash = async () => {
+  const text = await hash();
+  if (text === location.hash) return;
+  state.written = text;
+  history.replaceState(null, "", text);
+};
+const readHash = async () => {
+  const parts = new URLSearchParams(location.hash.slice(1));
+  const name = parts.get("from"), toml = parts.get("toml");
+  state.sets = new Map(parts.getAll("set").map((text) => [text.slice(0, text.indexOf("=")), text.slice(text.indexOf("=") + 1)]).filter(([key]) => key));
+  state.name = about.scenarios.some(([known]) => known === name) ? name : "incast";
+  state.text = null;
+  if (toml) try { state.text = await unpack(toml); } catch { says("The link is cut short: its scenario cannot be read."); }
+};
+
+// --- The page --------------------------------------------------------------------------------------
+
+const showScenario = () => {
+  const [, summary, text] = about.scenarios.find(([name]) => name === state.name);
+  $("scenario").value = state.text === null ? state.name : "";
+  $("summary").textContent = state.text === null ? summary : "Your own text, below.";
+  editor.text = state.text === null ? text : state.text;
+  if (state.text !== null) $("edit").open = true;
+};
+
+const begin = async () => {
+  about = await engine.ask({ask: "about"});
+  editor = new Editor(about.schema, () => {
+    state.text = editor.text;
+    $("scenario").value = "";
+    $("summary").textContent = "Your own text, below.";
+    changed();
+  });
+  $("scenario").replaceChildren(make("option", {value: "", textContent: "your own", disabled: true}), ...about.scenarios.map(([name]) => make("option", {value: name, textContent: name})));
+  $("transport").replaceChildren(...about.transports.map(([name]) => make("option", {value: name, textContent: name})));
+  $("keys").replaceChildren(...about.keys.filter((key) => key.includes(".")).map((key) => make("option", {value: key + "="})));
+  $("about").textContent = `tidegate ${about.version}, engine of sources ${about.sources}. This page asks no server for anything.`;
+  $("scenario").addEventListener("change", () => {
+    const kind = state.sets.get("transport.kind");
+    Object.assign(state, {name: $("scenario").value, text: null, sets: new Map(kind ? [["transport.kind", kind]] : [])});
+    showScenario();
+    changed();
+  });
+  $("transport").addEventListener("change", () => { set("transport.kind", $("transport").value); changed(); });
+  $("controls").addEventListener("submit", (event) => { event.preventDefault(); if (!state.busy) run(); });
+  document.addEventListener("keydown", (event) => { if (event.key === "Enter" && event.ctrlKey && !state.busy) run(); });
+  $("all").addEventListener("click", every);
+  $("cancel").addEventListener("click", () => engine.stop("Cancelled."));
+  const add = () => {
+    const [, key, value] = $("setting").value.match(/^\s*([^=\s]+)\s*=\s*(.+?)\s*$/) || [];
+    if (!key) return says("A setting is written like workload.size=20KB.");
+    set(key, value);
+    $("setting").value = "";
+    changed();
+  };
+  $("add").addEventListener("click", add);
+  $("setting").addEventListener("keydown", (event) => { if (event.key === "Enter" && !event.ctrlKey) { event.preventDefault(); add(); } });
+  $("filter").addEventListener("input", showSlowest);
+  $("ask").addEventListener("click", () => why(+$("message").value));
+  $("whole").addEventListener("toggle", () => { if ($("whole").open && state.last) $("report").srcdoc = state.last.report; });
+  $("copy").addEventListener("click", async () => {
+    const link = location.href.split("#")[0] + await hash();
+    try { await navigator.clipboard.writeText(link); says("Copied."); } catch { says(`Copy it from the address line: it carries the scenario.`); }
+  });
+  addEventListener("hashchange", async () => { if (location.hash !== state.written) { await readHash(); showScenario(); changed(); } });
+  await readHash();
+  showScenario();
+  showSets();
+  await check();
+};
+begin().catch((wrong) => { says(wrong.error || String(wrong)); document.body.dataset.state = "broken"; });
