@@ -84,6 +84,8 @@ pub(crate) enum Command {
     /// Run every combination of settings and seeds, and tabulate them
     #[command(visible_alias = "sweep")]
     Compare(CompareArgs),
+    /// Run the transports on your own traffic, and say which to take for what, and at what price
+    Advise(AdviseArgs),
     /// Run the transports on real sockets
     Wire(crate::cmd_wire::WireArgs),
     /// Say where a message's time went: parts that add up, the way of its last byte, its packets
@@ -198,6 +200,21 @@ pub(crate) struct CompareArgs {
     /// seeds end, no backlog grows, and the thresholds hold
     #[arg(long)]
     pub(crate) find_max_load: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct AdviseArgs {
+    /// Messages as CSV, as HPCC's flow.txt or as htsim's .cm, with --topology; or a scenario
+    pub(crate) traffic: String,
+    /// The fabric of those messages: GraphML, node-link JSON, HPCC's topology.txt, htsim's .topo
+    #[arg(long, value_name = "FILE")]
+    pub(crate) topology: Option<String>,
+    /// Seeds for every transport: how many, or a range like 1..5
+    #[arg(long, value_name = "N|A..B", default_value = "5")]
+    pub(crate) seeds: String,
+    /// Only these transports
+    #[arg(long = "transport", value_name = "NAME", value_delimiter = ',')]
+    pub(crate) transports: Vec<String>,
 }
 
 #[derive(Args, Debug)]

@@ -23,6 +23,13 @@ pub(crate) struct Job {
     command: String,
 }
 
+impl Job {
+    /// The command that does it alone.
+    pub(crate) fn command(&self) -> &str {
+        &self.command
+    }
+}
+
 /// A run that was refused, or that did not begin because of an interruption.
 pub(crate) type Outcome = Option<Result<Done, Refusal>>;
 

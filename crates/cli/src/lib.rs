@@ -5,6 +5,7 @@
 mod args;
 mod bench_cases;
 pub mod carried;
+mod cmd_advise;
 mod cmd_bench;
 mod cmd_compare;
 mod cmd_describe;
@@ -127,6 +128,7 @@ fn dispatch(command: Command, global: &Global, screen: &Screen) -> i32 {
         Command::Compare(args) => cmd_compare::run(&args, global, screen),
         Command::Bench(args) => cmd_bench::run(&args, global, screen),
         Command::Reproduce(args) => cmd_reproduce::run(&args, global, screen),
+        Command::Advise(args) => cmd_advise::run(&args, global, screen),
         Command::Wire(args) => cmd_wire::run(&args, global, screen),
         Command::Why(args) => cmd_why::run(&args, global, screen),
         Command::Trace(args) => cmd_trace::run(&args, global, screen),

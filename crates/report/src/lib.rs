@@ -1,11 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+mod advice;
 mod chart;
 mod compare;
 mod figure;
 mod page;
 mod run;
 
+pub use advice::{Grounds, of_advice};
 pub use compare::of_runs;
 pub use figure::{Dot, Figure, Panel, Scale, Series};
 pub use run::{of_run, of_why};

@@ -1,9 +1,11 @@
 //! Several runs side by side: transports, settings and seeds in one table and one page.
 
+mod advice;
 mod headline;
 mod parts;
 mod warnings;
 
+pub use advice::{Advice, PartVerdict, changed};
 pub use headline::{Headline, of as headline};
 pub use parts::{Part, PartRow, part_rows};
 pub use warnings::{interrupted, warnings};

@@ -1,0 +1,326 @@
+//! `advise`: the transports on the user's own traffic, and what to take of them.
+
+use crate::args::{AdviseArgs, CompareArgs, Global};
+use crate::cmd_compare::{Job, Outcome, Refusal, plan, points, run_all};
+use crate::cmd_run::{Done, load, repeat};
+use crate::exit;
+use crate::progress::{catch_interrupts, interrupted};
+use crate::screen::Screen;
+use report::Grounds;
+use results::Summary;
+use results::compare::Advice;
+use scenario::{Assembled, Scenario};
+use serde_json::json;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use units::Bytes;
+
+/// A transport that no switch and no host has: what it reaches is a bound, and no choice.
+const REFERENCES: [&str; 1] = ["ideal-rate"];
+/// What is said of ports that a transport needs, by the beginning of the name of `check`'s figure.
+const NEEDS: [&str; 4] = [
+    "credits at",
+    "marking at",
+    "selective drop at",
+    "legacy queue at",
+];
+
+pub(crate) fn run(args: &AdviseArgs, global: &Global, screen: &Screen) -> i32 {
+    catch_interrupts();
+    match advise(args, global, screen) {
+        Ok(code) => code,
+        Err(refusal) => refusal.show(screen),
+    }
+}
+
+/// Runs that were asked for, by transport, and who was refused.
+struct Tried {
+    jobs: Vec<Job>,
+    refused: Vec<(String, String)>,
+    needs: Vec<(String, Vec<(String, String)>)>,
+}
+
+fn advise(args: &AdviseArgs, global: &Global, screen: &Screen) -> Result<i32, Refusal> {
+    let out = global.out.clone().unwrap_or_else(|| PathBuf::from("out"));
+    let global = &Global {
+        out: Some(out.clone()),
+        ..global.clone()
+    };
+    let compare = CompareArgs {
+        scenario: scenario_of(args, &out).map_err(Refusal::Sweep)?,
+        seeds: Some(args.seeds.clone()),
+        again: false,
+        shard: None,
+        find_max_load: false,
+    };
+    let tried = candidates(args, global, &compare)?;
+    if global.dry_run {
+        let lines = tried.jobs.iter().map(|job| format!("{}\n", job.command()));
+        screen.say(&lines.collect::<Vec<_>>().concat());
+        return Ok(exit::OK);
+    }
+    let runs = whole(run_all(&tried.jobs, &compare, global, screen))?;
+    let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
+    let Some(advice) = Advice::of(&summaries) else {
+        let why = "no message has a completion time: there is nothing to choose by";
+        return Ok(screen.fail(exit::USAGE, why));
+    };
+    let mut grounds = Grounds {
+        links: runs.iter().map(|run| link(run, &out)).collect(),
+        needs: tried.needs,
+        tried: Vec::new(),
+        refused: tried.refused,
+        command: command(args, global),
+    };
+    grounds.tried = variants(&advice, &runs, &compare, global, screen)?;
+    let page = report::of_advice(&advice, &summaries, &grounds);
+    let digest = scenario::hash(grounds.command.as_bytes()) >> 32;
+    let file = format!("advice-{digest:08x}.html");
+    let written = results::files::write(&out, &file, &mut |to| to.write_all(page.as_bytes()));
+    let file = written.map_err(|error| Refusal::Folder(error.to_string()))?;
+    if global.json {
+        let tried = |(setting, said, _): &(String, String, String)| json!([setting, said]);
+        let document = json!({
+            "advice": advice,
+            "needs": grounds.needs,
+            "tried": grounds.tried.iter().map(tried).collect::<Vec<_>>(),
+            "refused": grounds.refused,
+            "report": file.display().to_string(),
+        });
+        screen.print(&format!("{document:#}\n"));
+    } else {
+        screen.say(&text(&advice, &grounds, &file));
+    }
+    // What did not finish is part of the advice; packets that are missing make it worthless.
+    let broken = runs.iter().any(|run| run.summary.conservation.is_some());
+    Ok(if broken { exit::BROKEN } else { exit::OK })
+}
+
+/// The scenario to run: the one that is named, or a file of its own around a trace and a fabric.
+fn scenario_of(args: &AdviseArgs, out: &Path) -> Result<String, String> {
+    let path = Path::new(&args.traffic);
+    let Some(topology) = &args.topology else {
+        if path.is_file() && path.extension().is_some_and(|end| end != "toml") {
+            let why = "is no scenario; a trace needs its fabric: --topology FILE";
+            return Err(format!("{} {why}", args.traffic));
+        }
+        return Ok(args.traffic.clone());
+    };
+    let absolute = |path: &str| {
+        let found = std::fs::canonicalize(path).map_err(|error| format!("{path}: {error}"))?;
+        let text = found
+            .to_str()
+            .ok_or_else(|| format!("{path} is not UTF-8"))?;
+        Ok::<String, String>(toml::Value::String(text.to_owned()).to_string())
+    };
+    let (fabric, trace) = (absolute(topology)?, absolute(&args.traffic)?);
+    let text = format!(
+        "# What `tidegate advise` runs: a trace over a fabric.\n[topology]\nkind = \"file\"\npath = \
+         {fabric}\n\n[workload]\nkind = \"trace\"\npath = {trace}\n"
+    );
+    let stem = path.file_stem().unwrap_or_default();
+    let digest = scenario::hash(text.as_bytes()) >> 32;
+    let path = out.join(format!("{}-{digest:08x}.toml", stem.to_string_lossy()));
+    std::fs::create_dir_all(out)
+        .and_then(|()| std::fs::write(&path, text))
+        .map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(path.display().to_string())
+}
+
+/// A plan for every transport that the scenario lets run.
+fn candidates(args: &AdviseArgs, global: &Global, compare: &CompareArgs) -> Result<Tried, Refusal> {
+    let all = global.transports.names().into_iter();
+    let all = all.filter(|name| !REFERENCES.contains(name));
+    let names: Vec<String> = if args.transports.is_empty() {
+        all.map(str::to_owned).collect()
+    } else {
+        args.transports.clone()
+    };
+    let mut tried = Tried {
+        jobs: Vec::new(),
+        refused: Vec::new(),
+        needs: Vec::new(),
+    };
+    let mut last = None;
+    for name in names {
+        let global = with(global, &format!("transport.kind={name}"));
+        let first = load(&compare.scenario, &global, &global.sets).and_then(Scenario::assemble);
+        let first = match first {
+            Ok(first) => first,
+            Err(errors) => {
+                let what = errors
+                    .0
+                    .first()
+                    .map_or(String::new(), |d| d.message.clone());
+                tried.refused.push((name, what));
+                last = Some(errors);
+                continue;
+            }
+        };
+        let needed = |figure: &scenario::Figure| NEEDS.iter().any(|n| figure.name.starts_with(n));
+        let needs = first.figures().into_iter().filter(needed);
+        let needs = needs.map(|figure| (figure.name, figure.value));
+        tried
+            .needs
+            .push((name, queues(&first).into_iter().chain(needs).collect()));
+        tried
+            .jobs
+            .extend(plan(points(compare, &global)?, compare, &global)?);
+    }
+    match last {
+        // What keeps every transport from running is a mistake of the scenario, and no finding.
+        Some(errors) if tried.jobs.is_empty() => Err(Refusal::Scenario(errors)),
+        _ => Ok(tried),
+    }
+}
+
+/// Queues of a port and their priorities, where one queue is not enough.
+fn queues(run: &Assembled) -> Option<(String, String)> {
+    let port = run.ports.iter().max_by_key(|port| port.queues.len())?;
+    let mut levels: Vec<u8> = port.queues.iter().map(|queue| queue.level).collect();
+    levels.sort_unstable();
+    levels.dedup();
+    let (queues, levels) = (port.queues.len(), levels.len());
+    let text = format!("{queues} at most, in {levels} levels of strict priority");
+    (queues > 1).then(|| ("queues of a port".to_owned(), text))
+}
+
+fn with(global: &Global, set: &str) -> Global {
+    let mut global = global.clone();
+    global.sets.push(set.to_owned());
+    global
+}
+
+/// Runs that all came to an end; what one was refused is said instead.
+fn whole(outcomes: Vec<Outcome>) -> Result<Vec<Done>, Refusal> {
+    let mut runs = Vec::new();
+    for outcome in outcomes {
+        match outcome {
+            Some(Ok(mut done)) if done.code != exit::INTERRUPTED => {
+                // All runs are of one setting: they differ in transport and seed alone.
+                done.summary.settings.clear();
+                runs.push(done);
+            }
+            Some(Err(refusal)) => return Err(refusal),
+            Some(Ok(_)) | None => break,
+        }
+    }
+    if interrupted() {
+        let why = "interrupted; the runs that ended are kept, and the same command goes on";
+        return Err(Refusal::Folder(why.into()));
+    }
+    Ok(runs)
+}
+
+/// The best one again with half and twice the buffer, and with half and twice its marking threshold.
+fn variants(
+    advice: &Advice,
+    runs: &[Done],
+    compare: &CompareArgs,
+    global: &Global,
+    screen: &Screen,
+) -> Result<Vec<(String, String, String)>, Refusal> {
+    let best = with(global, &format!("transport.kind={}", advice.best));
+    let before: Vec<&Summary> = runs
+        .iter()
+        .filter(|run| run.summary.transport == advice.best)
+        .map(|run| &run.summary)
+        .collect();
+    let scenario = load(&compare.scenario, &best, &best.sets)?;
+    let resolved: toml::Table = scenario.resolved_toml().parse().unwrap_or_default();
+    let mut found = Vec::new();
+    for (table, key) in [("switch", "buffer"), ("switch.mark", "min")] {
+        let at = table
+            .split('.')
+            .try_fold(&resolved, |at, key| at.get(key)?.as_table());
+        let value = at.and_then(|table| table.get(key)?.as_str()?.parse::<Bytes>().ok());
+        let Some(Bytes(value)) = value else { continue };
+        for (times, bytes) in [("half", value / 2), ("twice", value.saturating_mul(2))] {
+            let set = format!("{table}.{key}={bytes}B");
+            let changed = with(&best, &set);
+            let jobs = match points(compare, &changed).and_then(|p| plan(p, compare, &changed)) {
+                Ok(jobs) => jobs,
+                Err(refusal) => {
+                    found.push((set, refusal.text(), String::new()));
+                    continue;
+                }
+            };
+            let after = whole(run_all(&jobs, compare, &changed, screen))?;
+            let summaries: Vec<&Summary> = after.iter().map(|run| &run.summary).collect();
+            let said = results::compare::changed(&before, &summaries);
+            let href = after.first().map_or(String::new(), |run| {
+                link(run, changed.out.as_deref().unwrap_or(Path::new("out")))
+            });
+            found.push((format!("{set} ({times})"), said, href));
+        }
+    }
+    Ok(found)
+}
+
+/// Where the report of a run is, as a page in `out` refers to it.
+fn link(run: &Done, out: &Path) -> String {
+    let dir = run.dir.strip_prefix(out).unwrap_or(&run.dir);
+    format!("{}/report.html", dir.display())
+}
+
+fn command(args: &AdviseArgs, global: &Global) -> String {
+    let mut command = repeat("advise", &args.traffic, global, &global.sets);
+    if let Some(topology) = &args.topology {
+        let _ = write!(command, " --topology {topology}");
+    }
+    for name in &args.transports {
+        let _ = write!(command, " --transport {name}");
+    }
+    let _ = write!(command, " --seeds {}", args.seeds);
+    command
+}
+
+fn text(advice: &Advice, grounds: &Grounds, file: &Path) -> String {
+    let mut out = format!("\n {}\n {}\n", advice.claim, advice.more);
+    for verdict in &advice.verdicts {
+        let ahead = match verdict.winners.as_slice() {
+            [] => "cannot be said".to_owned(),
+            [one] => one.clone(),
+            several => format!("level: {}", several.join(", ")),
+        };
+        let _ = writeln!(out, "   {}: {ahead}; {}", verdict.part, verdict.says);
+    }
+    let mut list = |title: &str, items: &mut dyn Iterator<Item = String>| {
+        let mut items = items.peekable();
+        if items.peek().is_some() {
+            let _ = writeln!(out, " {title}");
+        }
+        for item in items {
+            let _ = writeln!(out, "   {item}");
+        }
+    };
+    list(
+        &format!("the price of {}", advice.best),
+        &mut advice.prices.iter().cloned(),
+    );
+    let of_best = grounds
+        .needs
+        .iter()
+        .filter(|(name, _)| *name == advice.best);
+    let needs = of_best.flat_map(|(_, needs)| needs);
+    let mut needs = needs.map(|(port, does)| format!("{port}: {does}"));
+    list(
+        &format!("what {} needs of switches", advice.best),
+        &mut needs,
+    );
+    let mut tried = grounds
+        .tried
+        .iter()
+        .map(|(set, said, _)| format!("{set}: {said}"));
+    list("what would help", &mut tried);
+    let refused = grounds
+        .refused
+        .iter()
+        .map(|(name, why)| format!("{name}: {why}"));
+    list(
+        "not judged",
+        &mut advice.unjudged.iter().cloned().chain(refused),
+    );
+    let _ = writeln!(out, " report: {}", file.display());
+    out
+}

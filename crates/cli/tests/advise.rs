@@ -1,0 +1,243 @@
+//! `advise`: on traffic of several groups nobody is called best without what they pay.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code, which clippy cannot see here"
+)]
+
+mod common;
+
+use common::{Folder, text, tidegate};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Four leaves with four hosts each, two spines.
+fn fabric() -> String {
+    let mut nodes = String::new();
+    let mut edges = String::new();
+    let mut edge = |a: &str, b: &str| {
+        let _ = write!(
+            edges,
+            "<edge source=\"{a}\" target=\"{b}\"><data key=\"r\">100Gbps</data><data \
+             key=\"d\">1us</data></edge>"
+        );
+    };
+    for leaf in 0..4 {
+        for spine in 0..2 {
+            edge(&format!("leaf{leaf}"), &format!("spine{spine}"));
+        }
+        for host in 0..4 {
+            edge(&format!("gpu{}", 4 * leaf + host), &format!("leaf{leaf}"));
+        }
+    }
+    let names = (0..16).map(|i| format!("gpu{i}"));
+    let names = names.chain((0..4).map(|i| format!("leaf{i}")));
+    for name in names.chain((0..2).map(|i| format!("spine{i}"))) {
+        let _ = write!(nodes, "<node id=\"{name}\"/>");
+    }
+    format!(
+        "<?xml version=\"1.0\"?><graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\"><key id=\"r\" \
+         for=\"edge\" attr.name=\"rate\" attr.type=\"string\"/><key id=\"d\" for=\"edge\" \
+         attr.name=\"delay\" attr.type=\"string\"/><graph \
+         edgedefault=\"undirected\">{nodes}{edges}</graph></graphml>"
+    )
+}
+
+/// Rings of an all-reduce, calls between all hosts, and a checkpoint that many write to one.
+fn trace() -> String {
+    let mut text = String::from("src,dst,size,start,tag\n");
+    for step in 0..2 {
+        for host in 0..16 {
+            let (to, at) = ((host + 1) % 16, 60 * step);
+            let _ = writeln!(text, "gpu{host},gpu{to},400KB,{at}us,allreduce");
+        }
+    }
+    for call in 0..60 {
+        let (from, to) = (call % 16, (call * 7 + 3) % 16);
+        if from != to {
+            let _ = writeln!(text, "gpu{from},gpu{to},2KB,{}us,rpc", 3 * call);
+        }
+    }
+    for host in 1..13 {
+        let _ = writeln!(text, "gpu{host},gpu0,150KB,20us,checkpoint");
+    }
+    text
+}
+
+/// Per transport and tag: the mean over seeds of the longest time from a tag's first start to its last
+/// end, read off the tables.
+fn last_bytes(folder: &Folder) -> BTreeMap<(String, String), f64> {
+    let mut spans: BTreeMap<(String, String), Vec<f64>> = BTreeMap::new();
+    for dir in std::fs::read_dir(folder.path("out")).unwrap() {
+        let dir = dir.unwrap().path();
+        let Ok(table) = std::fs::read_to_string(dir.join("flows.csv")) else {
+            continue;
+        };
+        let summary = std::fs::read_to_string(dir.join("summary.json")).unwrap();
+        let summary: Value = serde_json::from_str(&summary).unwrap();
+        let resolved = std::fs::read_to_string(dir.join("resolved.toml")).unwrap();
+        if !resolved.contains("\nbuffer = \"384.5KB\"") {
+            continue; // one of those with another buffer
+        }
+        let mut lines = table.lines();
+        let head: Vec<&str> = lines.next().unwrap().split(',').collect();
+        let at = |name: &str| head.iter().position(|title| *title == name).unwrap();
+        let mut ends: BTreeMap<String, (f64, f64)> = BTreeMap::new();
+        for line in lines {
+            let cells: Vec<&str> = line.split(',').collect();
+            let number = |name: &str| cells[at(name)].parse::<f64>().unwrap();
+            let tag = cells[at("tag")].trim_matches('"').to_owned();
+            let span = ends.entry(tag).or_insert((f64::INFINITY, 0.0));
+            *span = (span.0.min(number("start_ps")), span.1.max(number("end_ps")));
+        }
+        let transport = summary["transport"].as_str().unwrap();
+        for (tag, (first, last)) in ends {
+            let spans = spans.entry((transport.to_owned(), tag)).or_default();
+            spans.push(last - first);
+        }
+    }
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+    spans
+        .into_iter()
+        .map(|(key, values)| (key, mean(values)))
+        .collect()
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "one advice is read in several ways")]
+fn nobody_is_best_without_the_price_that_a_group_pays() {
+    let folder = Folder::new("advise");
+    folder.write("fabric.graphml", &fabric());
+    folder.write("messages.csv", &trace());
+    let args = [
+        "advise",
+        "messages.csv",
+        "--topology",
+        "fabric.graphml",
+        "--seeds",
+        "2",
+    ];
+    let more = ["--transport", "expresspass,dctcp,homa", "--json"];
+    let done = tidegate(&folder.0, &[&args[..], &more[..]].concat());
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let document: Value = serde_json::from_str(&text(&done.stdout)).unwrap();
+    let advice = &document["advice"];
+    let best = advice["best"].as_str().unwrap();
+    let rivals: Vec<&str> = advice["rivals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| r.as_str().unwrap())
+        .collect();
+    assert_eq!(rivals, ["expresspass", "dctcp", "homa"]);
+    let verdicts = advice["verdicts"].as_array().unwrap();
+    let prices: Vec<&str> = advice["prices"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| p.as_str().unwrap())
+        .collect();
+    // Every part that others lead is paid for by name.
+    for verdict in verdicts {
+        let part = verdict["part"].as_str().unwrap();
+        let winners: Vec<&str> = verdict["winners"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|w| w.as_str().unwrap())
+            .collect();
+        let paid = prices
+            .iter()
+            .any(|price| price.starts_with(&format!("{part}: ")));
+        assert_eq!(
+            paid,
+            !winners.is_empty() && !winners.contains(&best),
+            "{verdict} {prices:?}"
+        );
+    }
+    if let Some(worst) = prices.first() {
+        let more = advice["more"].as_str().unwrap();
+        assert!(
+            more.contains(worst),
+            "the price stands by the claim: {more}"
+        );
+    }
+    // Who is said to be ahead is ahead in the tables.
+    let measured = last_bytes(&folder);
+    let mut told = 0;
+    for tag in ["allreduce", "rpc", "checkpoint"] {
+        let part = format!("last byte of all, tag {tag}");
+        let verdict = verdicts
+            .iter()
+            .find(|v| v["part"] == part.as_str())
+            .unwrap();
+        let least = rivals
+            .iter()
+            .map(|r| measured[&((*r).to_owned(), tag.to_owned())]);
+        let least = least.fold(f64::INFINITY, f64::min);
+        if let [winner] = &verdict["winners"].as_array().unwrap()[..] {
+            let own = measured[&(winner.as_str().unwrap().to_owned(), tag.to_owned())];
+            assert!((own - least).abs() < 1.0, "{verdict}: {own} {least}");
+            told += 1;
+        }
+    }
+    assert!(told > 0, "{verdicts:?}");
+    // It says what it needs, what it tried, and what it cannot tell.
+    let needs = document["needs"].to_string();
+    let mut of_homa = document["needs"].as_array().unwrap().iter();
+    let of_homa = of_homa.rfind(|need| need[0] == "homa").unwrap();
+    assert!(
+        of_homa[1].to_string().contains("levels of strict priority"),
+        "{of_homa}"
+    );
+    assert!(
+        needs.contains("credits at 100") && needs.contains("marking at 100"),
+        "{needs}"
+    );
+    let tried = document["tried"].to_string();
+    assert!(
+        tried.contains("(twice)") && tried.contains("(half)"),
+        "{tried}"
+    );
+    let unjudged = advice["unjudged"].to_string();
+    assert!(
+        unjudged.contains("messages tagged checkpoint (12)"),
+        "{unjudged}"
+    );
+    // Every link of the page leads to a run.
+    let page = document["report"].as_str().unwrap();
+    let html = std::fs::read_to_string(folder.path(page)).unwrap();
+    let links: Vec<&str> = html
+        .split("<a href=\"")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap())
+        .collect();
+    assert!(links.len() >= 3 * 2 + 2, "{links:?}");
+    for link in links {
+        assert!(folder.path("out").join(link).is_file(), "{link}");
+    }
+}
+
+#[test]
+fn a_trace_without_its_fabric_and_a_mistake_are_refused_in_words() {
+    let folder = Folder::new("advise-wrong");
+    folder.write("messages.csv", &trace());
+    let alone = tidegate(&folder.0, &["advise", "messages.csv"]);
+    assert_eq!(alone.status.code(), Some(2), "{}", text(&alone.stderr));
+    assert!(
+        text(&alone.stderr).contains("--topology FILE"),
+        "{}",
+        text(&alone.stderr)
+    );
+    let wrong = tidegate(
+        &folder.0,
+        &["advise", "web-search", "--set", "workload.laod=0.5"],
+    );
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(
+        text(&wrong.stderr).contains("did you mean"),
+        "{}",
+        text(&wrong.stderr)
+    );
+}

@@ -1,0 +1,197 @@
+//! Advice as a page: every claim beside the runs that it rests on.
+
+use crate::page::{About, Block, Chip, Page, Section, Table, markup, text as plain};
+use crate::run::bind;
+use results::Summary;
+use results::compare::Advice;
+use results::escape;
+use std::fmt::Write as _;
+
+/// What advice rests on, besides the runs.
+#[derive(Clone, Debug, Default)]
+pub struct Grounds {
+    /// The report of each run, in the order of the runs, as the page refers to it.
+    pub links: Vec<String>,
+    /// What each transport asks of switches, by transport.
+    pub needs: Vec<(String, Vec<(String, String)>)>,
+    /// What was tried with the best one besides: what changed, what came of it, and its report.
+    pub tried: Vec<(String, String, String)>,
+    /// Transports that could not be tried, and why.
+    pub refused: Vec<(String, String)>,
+    /// The command that gives this page again.
+    pub command: String,
+}
+
+/// Advice as one HTML file.
+pub fn of_advice(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> String {
+    let mut sections = vec![verdicts(advice, runs, grounds)];
+    let list = |id: &'static str, title: &'static str, says: &str, items: &[String]| Section {
+        id: id.into(),
+        title: title.into(),
+        says: says.into(),
+        body: markup(bullets(items)),
+        points: 0,
+        table: None,
+        fold: "",
+        wide: true,
+    };
+    if !advice.prices.is_empty() {
+        let says = format!(
+            "Where {} is slower than another, the worst first.",
+            advice.best
+        );
+        sections.push(list("price", "The price", &says, &advice.prices));
+    }
+    sections.push(needs(grounds));
+    if !grounds.tried.is_empty() {
+        sections.push(tried(advice, grounds));
+    }
+    let mut unjudged = advice.unjudged.clone();
+    unjudged.extend(
+        grounds
+            .refused
+            .iter()
+            .map(|(name, why)| format!("{name}: {why}")),
+    );
+    if !unjudged.is_empty() {
+        let says = "What these runs do not tell.";
+        sections.push(list("unjudged", "Not judged", says, &unjudged));
+    }
+    let first = runs.first();
+    let chip = |text: String| Chip { text, kind: "" };
+    Page {
+        title: "advice - tidegate".into(),
+        scenario: first.map_or(String::new(), |run| run.scenario.clone()),
+        subtitle: first.map_or(String::new(), |run| run.title.clone()),
+        chips: vec![
+            chip(format!("{} transports", advice.rivals.len())),
+            chip(format!("{} runs", runs.len())),
+        ],
+        headline: bind(&advice.claim),
+        lede: bind(&advice.more),
+        more: None,
+        tiles: Vec::new(),
+        checks: Vec::new(),
+        warnings: Vec::new(),
+        sections,
+        about: About {
+            title: "What was run",
+            facts: Vec::new(),
+            blocks: vec![Block {
+                name: "To run it again:",
+                text: grounds.command.clone(),
+                fold: false,
+            }],
+        },
+        footer: "Made by tidegate. Every number is of a run in a folder beside this page.".into(),
+    }
+    .render(&results::files::to_json(advice))
+}
+
+fn bullets(items: &[String]) -> String {
+    let mut out = String::from("<ul>");
+    for item in items {
+        let _ = write!(out, "<li>{}</li>", escape(item));
+    }
+    out.push_str("</ul>");
+    out
+}
+
+fn link(href: &str, text: &str) -> String {
+    format!("<a href=\"{}\">{}</a>", escape(href), escape(text))
+}
+
+fn verdicts(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> Section {
+    let mut head = vec!["messages", "ahead", "by how much"];
+    head.extend(advice.rivals.iter().map(String::as_str));
+    let mut table = Table::new(&head);
+    table.text = vec!["ahead", "by how much"];
+    table.long = vec!["by how much"];
+    for verdict in &advice.verdicts {
+        let winners = match verdict.winners.as_slice() {
+            [] => "cannot be said".to_owned(),
+            [one] => one.clone(),
+            several => format!("level: {}", several.join(", ")),
+        };
+        let mut row = vec![
+            plain(verdict.part.clone()),
+            plain(winners),
+            plain(verdict.says.clone()),
+        ];
+        row.extend(verdict.cells.iter().cloned().map(plain));
+        table.push(row);
+    }
+    let mut reports = String::from("<p>Reports: ");
+    for name in &advice.rivals {
+        let of = runs
+            .iter()
+            .zip(&grounds.links)
+            .filter(|(run, _)| run.transport == *name);
+        let links: Vec<String> = of
+            .map(|(run, href)| link(href, &format!("seed {}", run.seed)))
+            .collect();
+        let _ = write!(reports, "{} ({}) ", escape(name), links.join(", "));
+    }
+    reports.push_str("</p>");
+    Section {
+        id: "verdicts".into(),
+        title: "Who is ahead for which messages".into(),
+        says: "Means over the seeds with their intervals. Who is not apart by more than the seeds \
+               explain is level."
+            .into(),
+        body: markup(reports),
+        points: 0,
+        table: Some(table),
+        fold: "",
+        wide: true,
+    }
+}
+
+fn needs(grounds: &Grounds) -> Section {
+    let mut table = Table::new(&["transport", "port", "what it does"]);
+    table.text = vec!["port", "what it does"];
+    table.long = vec!["what it does"];
+    for (name, needs) in &grounds.needs {
+        if needs.is_empty() {
+            let nothing = "nothing but a buffer";
+            table.push(vec![plain(name.clone()), plain("-"), plain(nothing)]);
+        }
+        for (port, does) in needs {
+            table.push(vec![
+                plain(name.clone()),
+                plain(port.clone()),
+                plain(does.clone()),
+            ]);
+        }
+    }
+    Section {
+        id: "needs".into(),
+        title: "What it needs of switches".into(),
+        says: "As the ports of these runs were set up.".into(),
+        body: markup(String::new()),
+        points: 0,
+        table: Some(table),
+        fold: "",
+        wide: true,
+    }
+}
+
+fn tried(advice: &Advice, grounds: &Grounds) -> Section {
+    let mut table = Table::new(&["setting", "what came of it", "report"]);
+    table.text = vec!["what came of it"];
+    table.long = vec!["what came of it"];
+    for (setting, said, href) in &grounds.tried {
+        let report = markup(link(href, "its run"));
+        table.push(vec![plain(setting.clone()), plain(said.clone()), report]);
+    }
+    Section {
+        id: "helps".into(),
+        title: "What would help".into(),
+        says: format!("Tried with {}, everything else the same.", advice.best),
+        body: markup(String::new()),
+        points: 0,
+        table: Some(table),
+        fold: "",
+        wide: true,
+    }
+}

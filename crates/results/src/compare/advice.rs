@@ -1,0 +1,381 @@
+//! What a comparison advises: who wins for which messages, by how much, at what price, and what it
+//! cannot say.
+
+use super::{Comparison, Group, PartRow, headline, part_rows};
+use crate::Unit;
+use crate::human;
+use crate::stats::Interval;
+use crate::summary::Summary;
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// With one seed no smaller difference is told from chance. [ours]
+const APART: f64 = 1.05;
+/// Below so many messages the 99th percentile is the slowest one. [arithmetic]
+const TAIL_MIN: u64 = 100;
+
+/// What one part of the messages says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PartVerdict {
+    /// `p99 slowdown, tag rpc`.
+    pub part: String,
+    /// Who is ahead, or level with who is; nobody where that cannot be said.
+    pub winners: Vec<String>,
+    /// Why, with numbers.
+    pub says: String,
+    /// What each rival has, in the order of [`Advice::rivals`].
+    pub cells: Vec<String>,
+}
+
+/// What to take, and what to know about it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Advice {
+    /// The claim, with its greatest price.
+    pub claim: String,
+    /// What a reader has to know besides.
+    pub more: String,
+    /// The transport that the claim is about; who else ties with it stands in the claim.
+    pub best: String,
+    /// Everybody who was tried, in the order of the columns.
+    pub rivals: Vec<String>,
+    /// All messages first, then by size and tag.
+    pub verdicts: Vec<PartVerdict>,
+    /// Every part in which `best` is slower than another, the worst first.
+    pub prices: Vec<String>,
+    /// What the runs do not tell.
+    pub unjudged: Vec<String>,
+}
+
+impl Advice {
+    /// The advice that these runs of one scenario give; `None` where no message has a completion time.
+    pub fn of(runs: &[&Summary]) -> Option<Self> {
+        let comparison = Comparison::of(runs);
+        let said = headline(&comparison)?;
+        let rivals: Vec<&Group> = comparison.rivals(comparison.groups.last()?).collect();
+        let rows = rows(&rivals);
+        let seeds = rivals.iter().map(|group| group.seeds.len()).min()?;
+        let best = (0..rivals.len())
+            .filter_map(|i| Some((mean(&rows[0], i)?, i)))
+            .min_by(|a, b| a.0.total_cmp(&b.0))?
+            .1;
+        let name = |i: usize| rivals[i].transport.clone();
+        let verdict = |row: &PartRow| verdict(row, &rivals, seeds);
+        let mut prices: Vec<(f64, String)> = rows
+            .iter()
+            .filter_map(|row| price(row, best, &rivals, seeds))
+            .collect();
+        prices.sort_by(|a, b| b.0.total_cmp(&a.0));
+        // The price stands beside the name, and not only further down.
+        let mut more = said.more;
+        if let Some((_, worst)) = prices.first() {
+            let _ = write!(more, " What {} costs most: {worst}.", name(best));
+        }
+        Some(Self {
+            claim: said.claim,
+            more,
+            best: name(best),
+            rivals: (0..rivals.len()).map(name).collect(),
+            verdicts: rows.iter().map(verdict).collect(),
+            prices: prices.into_iter().map(|(_, text)| text).collect(),
+            unjudged: unjudged(runs, &rivals, seeds),
+        })
+    }
+}
+
+/// All messages, then each part.
+fn rows(rivals: &[&Group]) -> Vec<PartRow> {
+    let all = |key: &'static str, name: &str, unit| PartRow {
+        name: name.into(),
+        unit,
+        cells: rivals
+            .iter()
+            .map(|group| {
+                let figure = group.figures.iter().find(|figure| figure.key == key)?;
+                Some((figure.over_seeds?, figure.at_least))
+            })
+            .collect(),
+    };
+    let mut rows = vec![
+        all("slowdown.p99", "p99 slowdown, all messages", Unit::Ratio),
+        all("fct.max", "slowest of all messages", Unit::Time),
+    ];
+    rows.extend(part_rows(rivals));
+    rows
+}
+
+/// The mean that a rival has, where it is no lower bound.
+fn mean(row: &PartRow, rival: usize) -> Option<f64> {
+    let (interval, bound) = row.cells.get(rival).copied().flatten()?;
+    (!bound).then_some(interval.mean)
+}
+
+/// `1.69 ms (1.60 to 1.75)`.
+fn shown(unit: Unit, interval: Interval) -> String {
+    let show = |value: f64| unit.show_figure(value);
+    if interval.low < interval.high {
+        format!(
+            "{} ({} to {})",
+            show(interval.mean),
+            show(interval.low),
+            show(interval.high)
+        )
+    } else {
+        show(interval.mean)
+    }
+}
+
+/// Whether `slow` is slower by more than the seeds can explain, and by so much that it shows.
+fn apart(unit: Unit, fast: Interval, slow: Interval, seeds: usize) -> bool {
+    if unit.show_figure(fast.mean) == unit.show_figure(slow.mean) {
+        false
+    } else if seeds > 1 {
+        fast.high < slow.low
+    } else {
+        slow.mean >= fast.mean * APART
+    }
+}
+
+fn verdict(row: &PartRow, rivals: &[&Group], seeds: usize) -> PartVerdict {
+    let cell = |i: usize| match row.cells.get(i).copied().flatten() {
+        None => "-".to_owned(),
+        Some((interval, bound)) => {
+            format!(
+                "{}{}",
+                if bound { "≥ " } else { "" },
+                shown(row.unit, interval)
+            )
+        }
+    };
+    let cells: Vec<String> = (0..rivals.len()).map(cell).collect();
+    let mut known: Vec<(Interval, bool, usize)> = row
+        .cells
+        .iter()
+        .enumerate()
+        .filter_map(|(i, cell)| cell.map(|(interval, bound)| (interval, bound, i)))
+        .collect();
+    known.sort_by(|a, b| a.0.mean.total_cmp(&b.0.mean));
+    let told = |winners: Vec<String>, says: String| PartVerdict {
+        part: row.name.clone(),
+        winners,
+        says,
+        cells: cells.clone(),
+    };
+    let name = |i: usize| rivals[i].transport.as_str();
+    let Some(&(first, bound, best)) = known.first() else {
+        return told(Vec::new(), "no message of it ended".into());
+    };
+    let at = shown(row.unit, first);
+    if bound {
+        let why = format!("{} is at least {at}: messages are unfinished", name(best));
+        return told(Vec::new(), why);
+    }
+    let level: Vec<usize> = known
+        .iter()
+        .skip(1)
+        .filter(|(other, ..)| !apart(row.unit, first, *other, seeds))
+        .map(|&(_, _, i)| i)
+        .collect();
+    if !level.is_empty() {
+        let all: Vec<String> = std::iter::once(best)
+            .chain(level)
+            .map(|i| name(i).to_owned())
+            .collect();
+        let last = known
+            .last()
+            .filter(|(.., i)| !all.iter().any(|n| n == name(*i)));
+        let last = last.map_or(String::new(), |&(slow, bound, i)| {
+            format!("; {}", times(name(i), slow, first, bound))
+        });
+        return told(all.clone(), format!("no difference at {at}{last}"));
+    }
+    let Some(&(second, bound, next)) = known.get(1) else {
+        return told(
+            vec![name(best).to_owned()],
+            format!("{at}, with nobody to compare"),
+        );
+    };
+    let mut says = format!("{at}; {}", times(name(next), second, first, bound));
+    if let Some(&(slow, bound, last)) = known.get(2..).and_then(<[_]>::last) {
+        let _ = write!(says, ", {}", times(name(last), slow, first, bound));
+    }
+    told(vec![name(best).to_owned()], says)
+}
+
+/// `dctcp takes 10.2 times as long`.
+fn times(name: &str, slow: Interval, fast: Interval, bound: bool) -> String {
+    let factor = human::ratio(slow.mean / fast.mean);
+    let bound = if bound { "at least " } else { "" };
+    format!("{name} has {bound}{factor} times that")
+}
+
+/// What the best overall pays in one part: how many times the least, and in words.
+fn price(row: &PartRow, best: usize, rivals: &[&Group], seeds: usize) -> Option<(f64, String)> {
+    let (own, bound) = row.cells.get(best).copied().flatten()?;
+    let least = (0..rivals.len())
+        .filter(|&i| i != best)
+        .filter_map(|i| Some((row.cells[i].filter(|(_, bound)| !bound)?.0, i)))
+        .min_by(|a, b| a.0.mean.total_cmp(&b.0.mean))?;
+    let factor = own.mean / least.0.mean;
+    let costs = factor.is_finite() && apart(row.unit, least.0, own, seeds);
+    costs.then(|| {
+        let bound = if bound { "at least " } else { "" };
+        let text = format!(
+            "{}: {bound}{} under {}, {} under {}: {} times",
+            row.name,
+            shown(row.unit, own),
+            rivals[best].transport,
+            shown(row.unit, least.0),
+            rivals[least.1].transport,
+            human::ratio(factor)
+        );
+        (factor, text)
+    })
+}
+
+/// What a setting changed for one transport: its tail and its slowest message, before and after.
+pub fn changed(before: &[&Summary], after: &[&Summary]) -> String {
+    let (old, new) = (Comparison::of(before), Comparison::of(after));
+    let (Some(old), Some(new)) = (old.groups.first(), new.groups.first()) else {
+        return "nothing ran".into();
+    };
+    let seeds = old.seeds.len().min(new.seeds.len());
+    let rows = rows(&[old, new]);
+    let mut said = Vec::new();
+    for row in &rows {
+        let [Some((was, _)), Some((is, bound))] = row.cells[..] else {
+            continue;
+        };
+        let better = apart(row.unit, is, was, seeds) && !bound;
+        if !better && !apart(row.unit, was, is, seeds) {
+            continue;
+        }
+        let word = if better { "better" } else { "worse" };
+        let bound = if bound { "at least " } else { "" };
+        let (was, is) = (shown(row.unit, was), shown(row.unit, is));
+        said.push(format!("{word}, {}: {was} becomes {bound}{is}", row.name));
+    }
+    if said.is_empty() {
+        return "no difference that the seeds tell from chance".into();
+    }
+    said.join("; ")
+}
+
+fn unjudged(runs: &[&Summary], rivals: &[&Group], seeds: usize) -> Vec<String> {
+    let mut found = Vec::new();
+    if seeds < 2 {
+        found.push(
+            "With one seed nothing tells a small difference from chance: differences below 5 % count \
+             as none. --seeds 5 gives intervals."
+                .to_owned(),
+        );
+    }
+    let mut small: Vec<String> = Vec::new();
+    for part in rivals.iter().flat_map(|group| &group.parts) {
+        let text = format!("{} ({})", part.name, human::count(part.messages));
+        if part.messages < TAIL_MIN && !small.contains(&text) {
+            small.push(text);
+        }
+    }
+    if !small.is_empty() {
+        found.push(format!(
+            "The 99th percentile of fewer than {TAIL_MIN} messages is the slowest one: {}.",
+            small.join(", ")
+        ));
+    }
+    for run in runs {
+        let late = run.all().unfinished;
+        if late > 0 {
+            found.push(format!(
+                "{}, seed {}: {} of {} messages did not finish; what they take is a lower bound.",
+                run.transport,
+                run.seed,
+                human::count(late),
+                human::count(run.all().messages)
+            ));
+        }
+        if run.backlog_grew {
+            found.push(format!(
+                "{}, seed {}: what was under way grew to the end; a longer trace may say otherwise.",
+                run.transport, run.seed
+            ));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(low: f64, high: f64) -> Interval {
+        Interval {
+            mean: f64::midpoint(low, high),
+            low,
+            high,
+            bootstrap: false,
+        }
+    }
+
+    fn group(transport: &str, seeds: u64) -> Group {
+        Group {
+            transport: transport.into(),
+            settings: Vec::new(),
+            seeds: (0..seeds).collect(),
+            fingerprints: Vec::new(),
+            messages: 10,
+            figures: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+
+    fn row(cells: &[(f64, f64, bool)]) -> PartRow {
+        PartRow {
+            name: "tag x".into(),
+            unit: Unit::Ratio,
+            cells: cells
+                .iter()
+                .map(|&(low, high, bound)| Some((interval(low, high), bound)))
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn who_wins_is_said_only_where_the_seeds_agree() {
+        let (a, b) = (group("a", 3), group("b", 3));
+        let rivals = [&a, &b];
+        let sure = verdict(&row(&[(2.0, 2.2, false), (4.0, 4.4, false)]), &rivals, 3);
+        assert_eq!(sure.winners, ["a"]);
+        assert_eq!(sure.says, "2.10 (2.00 to 2.20); b has 2.00 times that");
+        let level = verdict(&row(&[(2.0, 4.1, false), (4.0, 4.4, false)]), &rivals, 3);
+        assert_eq!(level.winners, ["a", "b"]);
+        // What did not end may take any time: who has that is never ahead.
+        let late = verdict(&row(&[(2.0, 2.2, true), (4.0, 4.4, false)]), &rivals, 3);
+        assert!(
+            late.winners.is_empty() && late.says.contains("unfinished"),
+            "{late:?}"
+        );
+        assert_eq!(late.cells[0], "≥ 2.10 (2.00 to 2.20)");
+        let once = verdict(&row(&[(2.0, 2.0, false), (2.05, 2.05, false)]), &rivals, 1);
+        assert_eq!(
+            once.winners.len(),
+            2,
+            "5 % of one seed is nothing: {once:?}"
+        );
+    }
+
+    #[test]
+    fn a_price_is_what_another_has_less_of() {
+        let (a, b) = (group("a", 3), group("b", 3));
+        let rivals = [&a, &b];
+        let cells = row(&[(400.0, 420.0, false), (40.0, 42.0, false)]);
+        let (factor, text) = price(&cells, 0, &rivals, 3).unwrap();
+        assert!((factor - 10.0).abs() < 0.01);
+        assert!(
+            text.contains("under a, 41.0 (40.0 to 42.0) under b: 10.0 times"),
+            "{text}"
+        );
+        assert!(price(&cells, 1, &rivals, 3).is_none());
+        let unsure = row(&[(400.0, 420.0, false), (40.0, 42.0, true)]);
+        assert!(price(&unsure, 0, &rivals, 3).is_none(), "b may be any slow");
+    }
+}
