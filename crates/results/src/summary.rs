@@ -157,6 +157,11 @@ fn holds(above: u64, up_to: Option<u64>, size: u64) -> bool {
 }
 
 impl SizeBin {
+    /// Whether it holds messages of every size.
+    pub fn is_all(&self) -> bool {
+        self.above == 0 && self.up_to.is_none()
+    }
+
     /// Whether messages of `size` belong to it.
     pub fn holds(&self, size: u64) -> bool {
         holds(self.above, self.up_to, size)

@@ -391,7 +391,7 @@ fn by_size(run: &Summary) -> Option<String> {
     let bins = run
         .sizes
         .iter()
-        .filter(|bin| bin.name != "all" && bin.messages > 0);
+        .filter(|bin| !bin.is_all() && bin.messages > 0);
     let parts: Vec<_> = bins
         .filter_map(|bin| {
             let slowdown = bin.slowdown.as_ref()?;

@@ -10,6 +10,8 @@ use model::{Class, EndpointConfig};
 use results::{RunRecord, Status};
 use sim::{Blind, Outcome};
 use std::collections::BTreeMap;
+use transports::Transport;
+use transports::expresspass::EXPRESSPASS;
 use units::{Span, Time};
 
 /// What a run is judged by, known before it begins.
@@ -27,7 +29,7 @@ impl Promise {
     pub fn of(run: &Assembled) -> Self {
         let asked = &run.scenario;
         let one_way = asked.switch.choice::<BalanceOf>("balance") == BalanceOf::Flow;
-        let plain = asked.protocol.name() == "expresspass"
+        let plain = asked.protocol.name() == EXPRESSPASS.name()
             && has_default_parameters(run)
             && one_way
             && asked.switch.opt_bytes("shared_buffer").is_none()

@@ -58,7 +58,7 @@ fn completion_lines(run: &RunRecord, summary: &Summary) -> Vec<Line> {
             .filter_map(|flow| fct(flow, run.end))
             .collect();
         // One size bin alone repeats the curve of all.
-        if times.is_empty() || (bin.name != "all" && used == 1) {
+        if times.is_empty() || (!bin.is_all() && used == 1) {
             continue;
         }
         lines.push(Line {
