@@ -46,7 +46,7 @@ fn subjects() -> Vec<Subject> {
 #[test]
 fn parameters_explain_themselves() {
     for transport in transports::registry().iter() {
-        transports::parts::keys::examine(transport);
+        parts::keys::examine(transport);
     }
 }
 
