@@ -2,6 +2,7 @@
 
 import sys
 from html.parser import HTMLParser
+from operator import methodcaller
 from types import SimpleNamespace
 
 import pytest
@@ -9,6 +10,11 @@ import pytest
 import tidegate as tg
 
 SMALL = {"workload.senders": 4, "workload.size": "20KB"}
+
+
+def html(shown: object) -> str:
+    """What a notebook asks a value for."""
+    return str(methodcaller("_repr_html_")(shown))
 
 
 class _Parts(HTMLParser):
@@ -20,7 +26,7 @@ class _Parts(HTMLParser):
         self.cells: list[str] = []
         self.rows = 0
         self.pages: list[str] = []
-        self.feed(shown._repr_html_())  # type: ignore[attr-defined]
+        self.feed(html(shown))
         assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -58,7 +64,7 @@ def test_a_table_shows_its_first_rows_and_says_how_many_there_are() -> None:
     shown = _Parts(result.flows)
     assert shown.rows == 1 + 20
     assert shown.cells[: len(result.flows)] == list(result.flows)
-    assert "30 rows, the first 20" in result.flows._repr_html_()
+    assert "30 rows, the first 20" in html(result.flows)
 
 
 def test_why_check_and_comparison_show_themselves(tmp_path: object) -> None:
@@ -82,8 +88,8 @@ def test_why_check_and_comparison_show_themselves(tmp_path: object) -> None:
 def test_what_a_scenario_says_is_text_and_no_markup() -> None:
     named = {"name": "a", "title": "<b>&amp;", "workload": {"kind": "incast", "senders": 4}}
     check = tg.scenario(named).check()
-    assert "&lt;b&gt;&amp;amp;" in check._repr_html_()
-    assert "<b>" not in check._repr_html_()
+    assert "&lt;b&gt;&amp;amp;" in html(check)
+    assert "<b>" not in html(check)
 
 
 def test_a_notebook_gets_a_bar_and_a_script_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,8 +97,12 @@ def test_a_notebook_gets_a_bar_and_a_script_does_not(monkeypatch: pytest.MonkeyP
 
     def display(what: object, *, display_id: bool) -> object:
         assert display_id
-        shown.append(what._repr_html_())  # type: ignore[attr-defined]
-        return SimpleNamespace(update=lambda new: shown.append(new._repr_html_()))
+        shown.append(html(what))
+
+        def update(new: object) -> None:
+            shown.append(html(new))
+
+        return SimpleNamespace(update=update)
 
     kernel = SimpleNamespace(
         get_ipython=lambda: SimpleNamespace(kernel=1), display=SimpleNamespace(display=display)
