@@ -9,7 +9,9 @@
 # What is made equal:
 #
 # - Frames. ns-2 counts 40 B around a payload of 1460 B, tidegate 78 B: rates are multiplied by 1500 / 1538. An
-#   acknowledgement then takes half as long here.
+#   acknowledgement then takes half as long here. In an incast that decides who loses what: connections that begin together
+#   open half as far apart. There the header has 84 B (`header`), as packets without payload have here, and rates are
+#   multiplied by 1544 / 1538.
 # - Queues. ns-2 does not count the packet on the line, tidegate does: K and the limit are one packet less here.
 #   ns-2's RED drops what is not ECN-capable above K, SYNs among it (switch.mark.drop_others).
 # - Hosts have queues without limit. Timers are those of tidegate's default profile.
@@ -20,20 +22,21 @@ array set set {
 set mode [lindex $argv 0]
 set count [lindex $argv 1]
 set third [lindex $argv 2]
+set set(header) [expr {$mode eq "incast" ? 84 : 40}]
 array set set [lrange $argv 3 end]
 
-set line [expr {$set(rate) * 1500.0 / 1538.0}]
+set line [expr {$set(rate) * ($set(header) + 1460.0) / 1538.0}]
 foreach {of key value} [list \
     TCP windowInit_ $set(window) TCP window_ 100000 TCP windowOption_ $set(windowoption) \
     TCP ecn_ 1 TCP old_ecn_ 1 TCP dctcp_ true TCP dctcp_g_ $set(gain) TCP dctcp_alpha_ $set(alpha) \
-    TCP packetSize_ 1460 TCP slow_start_restart_ false TCP tcpTick_ 1e-6 \
+    TCP packetSize_ 1460 TCP tcpip_base_hdr_size_ $set(header) TCP slow_start_restart_ false TCP tcpTick_ 1e-6 \
     TCP minrto_ $set(minrto) TCP rtxcur_init_ $set(minrto) TCP maxrto_ 1 \
     TCP/FullTcp segsize_ 1460 TCP/FullTcp segsperack_ $set(segsperack) TCP/FullTcp interval_ $set(delack) \
     TCP/FullTcp spa_thresh_ 0 TCP/FullTcp nodelay_ true] {
     Agent/$of set $key $value
 }
 foreach {key value} [list \
-    bytes_ false queue_in_bytes_ true mean_pktsize_ 1500 setbit_ true gentle_ false q_weight_ 1.0 \
+    bytes_ false queue_in_bytes_ true mean_pktsize_ [expr {$set(header) + 1460}] setbit_ true gentle_ false q_weight_ 1.0 \
     mark_p_ 1.0 use_mark_p_ true drop_tail_ true thresh_ $set(k) maxthresh_ $set(k)] {
     Queue/RED set $key $value
 }

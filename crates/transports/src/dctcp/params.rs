@@ -82,11 +82,11 @@ parts::params! {
         /// what arrived beyond a gap makes room for new data before enough has to tell of a loss
         limited_transmit: bool = true, Flag, "RFC 3042, RFC 6675 s5; ns-2's FullTcp: not";
         /// in recovery, what counts as lost makes room in the window; otherwise it takes room until it is
-        /// acknowledged
-        lost_leaves: bool = true, Flag, "RFC 6675 s4; ns-2's FullTcp/Sack: not";
+        /// acknowledged, and only the first repair takes none
+        lost_leaves: bool = true, Flag, "RFC 6675 s4; ns-2's FullTcp/Sack, ns2: not";
         /// a doubled timeout holds until something that was sent once is acknowledged, not just until anything
         /// is
-        karn: bool = false, Flag, "Linux with timestamps: not; RFC 6298 s5, ns2: so";
+        karn: bool = false, Flag, "Linux with timestamps, ns2: not; RFC 6298 s5: so";
         /// retransmission timeout before the first sample of the round trip
         rto_initial: Span = Span::ms(10), Time(SPAN_MIN, SPAN_MAX), "ours: rto_min (RFC 6298: 1 s)";
         /// shortest retransmission timeout
@@ -158,7 +158,7 @@ impl Params {
         growth: Growth::All,
         ack: AckPolicy::Each,
         limited_transmit: false,
-        karn: true,
+        lost_leaves: false,
         idle_restart: false,
         ..Self::DEFAULT
     };

@@ -323,9 +323,12 @@ impl Sender {
             return flight;
         }
         let stays = !rules.lost_leaves && matches!(self.phase, Phase::Recovery { .. });
-        let lost = if stays { 0 } else { self.lost() };
-        let known = self.blocks.total() + lost;
-        (flight - known + self.again).saturating_sub(self.arrived)
+        let known = match (stays, self.forced) {
+            (false, _) => self.lost(),
+            (true, false) => rules.payload_max, // the first repair
+            (true, true) => 0,
+        };
+        (flight - self.blocks.total() + self.again).saturating_sub(known + self.arrived)
     }
 
     /// Bytes that count as lost.

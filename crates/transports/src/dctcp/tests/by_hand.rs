@@ -220,6 +220,30 @@ fn lost_packets_keep_their_room_in_the_window_where_the_pipe_counts_them() {
     insta::assert_snapshot!(repairs(counted, 10), @"0 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0");
 }
 
+/// Six of ten packets are lost. What the first repair brings back makes room for one more, as it took none.
+#[test]
+fn the_first_repair_takes_no_room_where_lost_packets_keep_theirs() {
+    let leave = |lost_leaves| {
+        let params = Params {
+            limited_transmit: false,
+            initial_window: 10,
+            lost_leaves,
+            ..Params::DEFAULT
+        };
+        let mut bench = Bench::open(&params, 10 * 1460);
+        assert_eq!(bench.flush(), 10);
+        let acks = [(0, 7), (0, 8), (0, 9), (0, 10), (1, 10), (2, 10)];
+        let answered = acks.map(|(cumulative, end)| {
+            let ack = Ack::new(cumulative * 1460, Some((6 * 1460, end * 1460)));
+            bench.arrive(&ack.packet(A, ConnId(1), 84));
+            bench.flush()
+        });
+        answered
+    };
+    assert_eq!(leave(false), [0, 0, 1, 0, 1, 2]);
+    assert_eq!(leave(true), [0, 0, 4, 1, 1, 0]);
+}
+
 #[test]
 fn a_doubled_timeout_holds_until_a_round_trip_is_measured_where_karn_is_heeded() {
     // The second timeout of a message of four packets, of which one more arrived after the first.
