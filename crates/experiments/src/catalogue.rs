@@ -56,6 +56,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("xpass-incast"),
     experiment!("xpass-leaf-spine"),
     experiment!("xpass-one-flow"),
+    experiment!("xpass-ns2-messages"),
     experiment!("xpass-zero-loss"),
     experiment!("aeolus-fig1"),
     experiment!("aeolus-fig2"),
