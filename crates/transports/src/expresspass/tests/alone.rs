@@ -661,7 +661,7 @@ fn what_was_held_by_a_pause_leaves_after_it() {
         let make = made(params);
         let mut pair = Pair::new(&make, CODEC).named("expresspass");
         let conn = pair.message(Time::ZERO, A, B, 100_000);
-        let is_data = |packet: &Packet| packet.class() == model::Class::Scheduled;
+        let is_data = |packet: &Packet| packet.class() == Class::Scheduled;
         for host in [A, B] {
             pair.signal(Time(40_000_000), host, pause);
             pair.signal(Time(3_000_000_000), host, resume);
