@@ -121,6 +121,23 @@ pub fn main_with(args: impl Iterator<Item = OsString>, transports: &Registry) ->
 }
 
 fn dispatch(command: Command, global: &Global, screen: &Screen) -> i32 {
+    let reads = matches!(
+        command,
+        Command::Check(_)
+            | Command::Fingerprint(_)
+            | Command::Why(_)
+            | Command::Trace(_)
+            | Command::Pcap(_)
+            | Command::Fuzz(_)
+            | Command::List(_)
+            | Command::Explain(_)
+            | Command::Schema(_)
+            | Command::Completions(_)
+    );
+    if global.out.is_some() && reads {
+        let why = "--out means nothing here, where no folder of results is written; run writes one";
+        return screen.fail(exit::USAGE, why);
+    }
     match command {
         Command::Run(args) => cmd_run::run(&args, global, screen),
         Command::Check(args) => cmd_run::check(&args, global, screen),

@@ -529,6 +529,7 @@ fn trace_writes_the_files_that_it_was_asked_for_and_refuses_a_bad_window() {
     assert!(folder.path("a.json").is_file() && folder.path("a.lua").is_file());
     for (args, says) in [
         (&["trace", &file][..], "--pcapng"),
+        (&["why", &file, "--out", "b"], "--out means nothing here"),
         (
             &["trace", &file, "--window", "1us", "--pcapng", "b"],
             "has no ..",

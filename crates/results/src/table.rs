@@ -316,9 +316,11 @@ pub fn notes(runs: &[(&Summary, &[Verdict])], style: Style) -> String {
             let _ = writeln!(out, "{}", style.paint(Paint::Warn, &text));
         }
     }
+    let varied = varied(&summaries);
+    let seeds = summaries.iter().any(|run| run.seed != summaries[0].seed);
     for (run, verdicts) in runs {
         let whose = if several {
-            format!("{}: ", run.transport)
+            format!("{}: ", called(run, &varied, seeds))
         } else {
             String::new()
         };
@@ -359,6 +361,18 @@ pub fn notes(runs: &[(&Summary, &[Verdict])], style: Style) -> String {
     out
 }
 
+/// A run among others: `homa, load 0.2, seed 3`.
+fn called(run: &Summary, varied: &[String], seeds: bool) -> String {
+    let mut name = run.transport.clone();
+    for (key, value) in run.settings.iter().filter(|(key, _)| varied.contains(key)) {
+        let _ = write!(name, ", {} {value}", last_part(key));
+    }
+    if seeds {
+        let _ = write!(name, ", seed {}", run.seed);
+    }
+    name
+}
+
 /// `>= 12.3`.
 fn at_least(figure: Figure<f64>) -> String {
     let bound = if figure.at_least { ">= " } else { "" };
@@ -383,7 +397,8 @@ fn by_tag(run: &Summary) -> Option<String> {
         ))
     };
     let parts: Vec<_> = run.tags.iter().filter_map(one).collect();
-    (!parts.is_empty()).then(|| format!("slowdown p50 / p99 / max by tag: {}", parts.join("; ")))
+    (run.tags.len() > 1 && !parts.is_empty())
+        .then(|| format!("slowdown p50 / p99 / max by tag: {}", parts.join("; ")))
 }
 
 /// Median and 99th percentile of the slowdown by size of message, where sizes differ.
