@@ -100,6 +100,38 @@ fn goodput_of_an_incast_is_what_its_bottleneck_carries() {
 }
 
 #[test]
+fn what_follows_the_last_message_makes_no_line_busier_than_it_can_be() {
+    let mut run = common::incast();
+    let plain = results::ports_span(&run);
+    let (first, last) = results::active(&run).unwrap();
+    assert_eq!(plain, last.since(first));
+    // Farewells until three times as late, at half the line's rate.
+    run.end = first.after(plain.times(3));
+    let busiest = run.ports.iter_mut().max_by_key(|port| port.bytes.sum());
+    let port = busiest.unwrap();
+    port.bytes[model::Class::Control] += port.rate.0 / 8 * plain.0 / 1_000_000_000_000;
+    let span = results::ports_span(&run);
+    assert_eq!(span, plain.times(3));
+    let shares = || {
+        run.ports
+            .iter()
+            .map(|port| results::utilisation(port, span))
+    };
+    assert!(
+        shares().all(|share| share <= 1.0),
+        "{:?}",
+        shares().collect::<Vec<_>>()
+    );
+    let summary = Summary::of(&run);
+    assert!(
+        summary
+            .links
+            .iter()
+            .all(|group| group.utilisation_max <= 1.0)
+    );
+}
+
+#[test]
 fn sizes_fall_into_their_bins() {
     let summary = Summary::of(&common::mixed(1_000));
     let messages: Vec<u64> = summary.sizes.iter().map(|bin| bin.messages).collect();
