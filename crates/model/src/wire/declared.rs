@@ -382,7 +382,8 @@ pub const fn when(holds: bool, text: &'static str) -> &'static str {
 /// [`wire::declared`](crate::wire::declared)); 96 to 99 are the flags of the kind. A kind has a number
 /// below 16, a name, the classes that it may have, and perhaps marks: `short` leaves words 0 and 1 of
 /// the head off the wire, `opens` adds the cookie. Behind its fields it may say which payload it
-/// `carries`, what `must` hold besides, and what it `says` in ladders behind its name.
+/// `carries`, what `must` hold besides, and what it `says` in ladders behind its name. Before the kinds, `answers`
+/// may say which credit released which data; kinds with the fields of the first one may follow it, behind `or`.
 ///
 /// ```
 /// mod header {
@@ -415,7 +416,7 @@ pub const fn when(holds: bool, text: &'static str) -> &'static str {
 macro_rules! header {
     (
         $vis:vis static $codec:ident: $title:literal = $transport:literal;
-        $(answers |$data:ident: $Data:ident, $credit:ident: $Credit:ident| $answers:expr;)?
+        $(answers |$data:ident: $Data:ident, $credit:ident: $Credit:ident $(or $Alike:ident)*| $answers:expr;)?
         $(
             $(#[doc = $meaning:literal])+
             $Kind:ident = $number:literal $name:literal $class:ident $(| $other:ident)* $(, $mark:ident)* {
@@ -525,7 +526,8 @@ macro_rules! header {
                 kinds: KINDS,
                 numbers: $crate::wire::declared::by_number(KINDS),
                 answers: $crate::header!(@answers none $(, |data, credit| {
-                    let both = Kind::of(data) == Some(Kind::$Data) && Kind::of(credit) == Some(Kind::$Credit);
+                    let credits = matches!(Kind::of(credit), Some(Kind::$Credit $(| Kind::$Alike)*));
+                    let both = Kind::of(data) == Some(Kind::$Data) && credits;
                     let ($data, $credit) = ($Data::read(data), $Credit::read(credit));
                     both.then(|| $answers)
                 })?),
