@@ -216,11 +216,15 @@ impl Packet {
     pub const fn bounced(&self) -> bool {
         self.mark & BOUNCED != 0
     }
-    /// Sends it back to `sender`.
+    /// Sends it back to `sender`. Where it was given a way, the way back has the same number, so that what comes back
+    /// from one port takes as many ways as what went there.
     #[inline]
     pub fn bounce(&mut self, sender: HostId) {
         self.mark |= BOUNCED;
         self.to = (self.to & !HOST) | (sender.0 & HOST);
+        if let Some(path) = self.path() {
+            self.set_path(path);
+        }
     }
     /// The number of the transport that it belongs to, where several share a network.
     #[inline]
@@ -539,6 +543,16 @@ mod tests {
             packet.set_class(class);
             assert_eq!(packet.class(), class);
         }
+    }
+
+    #[test]
+    fn what_is_sent_back_has_its_way_before_it_again() {
+        let mut packet = Packet::new(HostId(1), ConnId(2), Class::Plain, 0, 84);
+        packet.set_path(7);
+        assert_eq!((packet.next_way(3), packet.next_way(4)), (Some(1), Some(2)));
+        packet.bounce(HostId(3));
+        assert_eq!((packet.next_way(3), packet.next_way(4)), (Some(1), Some(2)));
+        assert_eq!(packet.path(), Some(7));
     }
 
     #[test]

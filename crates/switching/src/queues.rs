@@ -216,6 +216,10 @@ impl Queues {
                 number(queue)
             }
             Err(DropReason::Full) => match self.queues[queue].spec.over {
+                // It was trimmed at a port before this one. [ndp s3.2.4]
+                Over::Drop if packet.trimmed() && !packet.bounced() && self.sends_back() => {
+                    Verdict::Bounced
+                }
                 Over::Drop => Verdict::Dropped(DropReason::Full),
                 Over::Trim { to, coin, bounce } => {
                     self.trim(queue, (to, coin, bounce), now, line, packet)
@@ -224,6 +228,13 @@ impl Queues {
             },
             Err(reason) => Verdict::Dropped(reason),
         }
+    }
+
+    /// Whether heads without room go back to their senders.
+    #[cold]
+    fn sends_back(&self) -> bool {
+        let bounces = |queue: &Queue| matches!(queue.spec.over, Over::Trim { bounce: true, .. });
+        self.queues.iter().any(bounces)
     }
 
     /// Whether `queue` has room for `packet`; marks it where it must be.

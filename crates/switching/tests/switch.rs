@@ -372,6 +372,21 @@ fn a_header_without_room_goes_back_to_its_sender() {
 }
 
 #[test]
+fn a_header_that_was_trimmed_before_goes_back_too() {
+    let mut flood = flood(20);
+    for (.., packet) in &mut flood {
+        packet.trim(64);
+    }
+    for (bounce, back, lost) in [(true, 5, 10), (false, 0, 15)] {
+        let mut switch = switch(&SwitchSpec::default(), &trimming(4, false, bounce), None);
+        let seen = run(&mut switch, &flood);
+        // One on the line and four that wait; back, too, one leaves at once and four wait.
+        let returned = seen.sent.iter().filter(|(link, ..)| *link == 0).count();
+        assert_eq!((returned, seen.lost.len()), (back, lost));
+    }
+}
+
+#[test]
 fn ranks_go_lowest_first_and_push_out_the_highest() {
     let mut port = PortSpec::fifo(Bytes(4_000));
     (port.queues[0].order, port.queues[0].over) = (Order::Rank, Over::PushOut);
