@@ -80,9 +80,10 @@ impl PortSpec {
     /// Both in one port: lane 0 has these queues, lane `lane` those of `other`, which wait in buffers of their
     /// own and get `share` of the line beside the others.
     #[must_use]
-    pub fn beside(mut self, lane: u8, other: &Self, share: Share) -> Self {
+    pub fn beside(self, lane: u8, other: &Self, share: Share) -> Self {
         let all = Takes::ALL.lanes;
-        for queue in self
+        let (mut own, other) = (self.by_bytes(), other.clone().by_bytes());
+        for queue in own
             .queues
             .iter_mut()
             .filter(|queue| queue.takes.lanes == all)
@@ -92,16 +93,58 @@ impl PortSpec {
         for queue in &other.queues {
             let mut queue = *queue;
             queue.takes.lanes = 1 << lane;
-            if queue.is_data() {
-                (queue.group, queue.limit) = (lane, Limit::Bytes(other.buffer));
+            if queue.is_counted() {
+                queue.group = lane;
             }
-            self.queues.push(queue);
+            if queue.is_data() {
+                queue.limit = Limit::Bytes(other.buffer);
+            }
+            own.queues.push(queue);
         }
         let group = usize::from(lane);
-        if self.shares.len() <= group {
-            self.shares.resize(group + 1, Share::default());
+        if own.shares.len() <= group {
+            own.shares.resize(group + 1, Share::default());
         }
-        self.shares[group] = share;
+        own.shares[group] = share;
+        own
+    }
+
+    /// The same for a line that others share by bytes: queues that share it by packets become one group, where
+    /// those with the most packets in turn go first, always.
+    fn by_bytes(mut self) -> Self {
+        let turns = |group: u8| match self.shares.get(usize::from(group)) {
+            Some(Share::Packets(turns)) => *turns,
+            Some(Share::Bytes(_)) | None => 0,
+        };
+        if self.queues.iter().all(|queue| turns(queue.group) == 0) {
+            return self;
+        }
+        let mut queues: Vec<(u16, QueueSpec)> = Vec::new();
+        for queue in &self.queues {
+            let turns = turns(queue.group);
+            // What goes before an earlier queue of the list must not take what that takes.
+            let mut parts = vec![queue.takes];
+            for (_, earlier) in queues.iter().filter(|earlier| earlier.0 < turns) {
+                parts = parts
+                    .iter()
+                    .flat_map(|part| part.without(earlier.takes))
+                    .collect();
+            }
+            let part = |takes| {
+                (
+                    turns,
+                    QueueSpec {
+                        takes,
+                        group: 0,
+                        ..*queue
+                    },
+                )
+            };
+            queues.extend(parts.into_iter().map(part));
+        }
+        queues.sort_by_key(|queue| std::cmp::Reverse(queue.0));
+        self.queues = queues.into_iter().map(|queue| queue.1).collect();
+        self.shares = Vec::new();
         self
     }
 
@@ -286,6 +329,25 @@ impl Takes {
     pub const fn only(mut self, class: Class) -> Self {
         self.classes = 1 << class as u8;
         self
+    }
+
+    /// What is left of these when `other` has taken its own: two sets at most, where both have the same lanes and
+    /// priorities.
+    fn without(self, other: Self) -> Vec<Self> {
+        let classes = Self {
+            classes: self.classes & !other.classes,
+            ..self
+        };
+        let whole = match (self.trimmed, other.trimmed) {
+            (mine, Some(theirs)) if mine != Some(theirs) => Some(Self {
+                trimmed: Some(!theirs),
+                classes: self.classes & other.classes,
+                ..self
+            }),
+            _ => None,
+        };
+        let parts = [Some(classes), whole].into_iter().flatten();
+        parts.filter(|part| part.classes != 0).collect()
     }
 
     /// Whether such a packet is among them.
