@@ -148,6 +148,10 @@ fn break_network(pair: &mut Pair<'_>, rng: &mut Rng, hosts: u64, seed: u64) {
         rng,
         &[Span::ns(500), Span::us(30), Span::ms(2), Span::ms(20)],
     );
+    // Draws of their own: they change no conversation of a transport that nothing trims.
+    let mut cuts = Rng::stream(seed, stream::TEST, 12);
+    let mut chance = || u32::try_from(cuts.below(500_000_000)).expect("a half");
+    let (trim_ppb, return_ppb) = (chance(), chance());
     pair.chaos(
         Chaos {
             lose_ppb,
@@ -155,6 +159,8 @@ fn break_network(pair: &mut Pair<'_>, rng: &mut Rng, hosts: u64, seed: u64) {
             delay_ppb,
             delay_max,
             mark_ppb,
+            trim_ppb,
+            return_ppb,
         },
         seed,
     );

@@ -46,6 +46,10 @@ pub struct Chaos {
     pub delay_max: Span,
     /// Chance that an ECN-capable packet is marked.
     pub mark_ppb: u32,
+    /// Chance that data loses its payload, and that its head is then sent back; of transports that take either.
+    pub trim_ppb: u32,
+    /// See `trim_ppb`.
+    pub return_ppb: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +58,8 @@ enum Does {
     Duplicate,
     Delay(Span),
     Mark,
+    Trim,
+    Return,
 }
 
 #[derive(Debug)]
@@ -78,6 +84,8 @@ pub(crate) struct Fate {
     pub(crate) twice: bool,
     pub(crate) late: Span,
     pub(crate) marked: bool,
+    pub(crate) trimmed: bool,
+    pub(crate) returned: bool,
 }
 
 /// Every fault of a run.
@@ -118,6 +126,11 @@ impl Faults {
             seen: 0,
         });
     }
+    pub(crate) fn trim(&mut self, which: Which, and_return: bool) {
+        let does = if and_return { Does::Return } else { Does::Trim };
+        let seen = 0;
+        self.scripted.push(Fault { which, does, seen });
+    }
     pub(crate) fn down(&mut self, host: HostId, from: Time, until: Time) {
         self.downs.push(Down { host, from, until });
     }
@@ -126,10 +139,11 @@ impl Faults {
     }
 
     /// Decides about a packet that `from` puts on its line now, and marks it where that is asked.
-    /// `describe` is only called where a fault asks for a kind.
+    /// `describe` is only called where a fault asks for a kind; nothing is trimmed that may not be `cut`.
     pub(crate) fn decide(
         &mut self,
         packet: &mut Packet,
+        cut: bool,
         describe: &dyn Fn(&Packet) -> String,
     ) -> Fate {
         self.packets += 1;
@@ -150,6 +164,8 @@ impl Faults {
                 Does::Duplicate => fate.twice = true,
                 Does::Delay(by) => fate.late += by,
                 Does::Mark => fate.marked = true,
+                Does::Trim => fate.trimmed = true,
+                Does::Return => (fate.trimmed, fate.returned) = (true, true),
             }
         }
         if let Some((chaos, rng)) = &mut self.chaos {
@@ -160,7 +176,11 @@ impl Faults {
                 fate.late += Span(by);
             }
             fate.marked |= rng.chance_ppb(chaos.mark_ppb);
+            fate.trimmed |= cut && rng.chance_ppb(chaos.trim_ppb);
+            fate.returned |= fate.trimmed && rng.chance_ppb(chaos.return_ppb);
         }
+        fate.trimmed &= cut;
+        fate.returned &= cut;
         fate.marked &= packet.ecn() != Ecn::NotCapable;
         if fate.marked {
             packet.set_ecn(Ecn::Marked);

@@ -186,6 +186,11 @@ fn packet_row(
     if fate.marked {
         row.push_str("  * marked");
     }
+    if fate.returned {
+        row.push_str("  < trimmed and sent back");
+    } else if fate.trimmed {
+        row.push_str("  - trimmed");
+    }
     if !note.is_empty() {
         let _ = write!(row, "  {note}");
     }

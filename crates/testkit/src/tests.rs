@@ -166,6 +166,7 @@ fn chaos_is_a_function_of_its_seed() {
         delay_ppb: 100_000_000,
         delay_max: Span::us(30),
         mark_ppb: 0,
+        ..Chaos::default()
     };
     let run = |seed| {
         let mut pair = Pair::new(&make, &CODEC).rate(Rate::gbps(100));

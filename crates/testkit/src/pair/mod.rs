@@ -427,6 +427,14 @@ impl Pair<'_> {
     pub fn mark(&mut self, which: impl Into<Which>) {
         self.faults.mark(which.into());
     }
+    /// Cuts the payload off data, where the transport takes that.
+    pub fn trim(&mut self, which: impl Into<Which>) {
+        self.faults.trim(which.into(), false);
+    }
+    /// Cuts it off and sends the head back, where the transport takes that.
+    pub fn send_back(&mut self, which: impl Into<Which>) {
+        self.faults.trim(which.into(), true);
+    }
     /// Loses whatever is on `host`'s line, in either direction, from `from` until before `until`.
     pub fn down(&mut self, host: HostId, from: Time, until: Time) {
         self.faults.down(host, from, until);

@@ -358,9 +358,11 @@ impl Pair<'_> {
         self.examine(from, &packet);
         self.packets += 1;
         let codec = self.codec;
+        let cut = self.cut(&packet);
+        let may_cut = cut.is_some();
         let mut fate = self
             .faults
-            .decide(&mut packet, &|packet| codec.describe(packet));
+            .decide(&mut packet, may_cut, &|packet| codec.describe(packet));
         let left = self
             .now
             .after(self.rate.serialize(Bytes(u64::from(packet.size))));
@@ -381,7 +383,16 @@ impl Pair<'_> {
         if fate.lost {
             return;
         }
-        let node = if self.count == 2 {
+        if let Some(cut) = cut.filter(|_| fate.trimmed) {
+            let at = packet.at;
+            packet = cut;
+            packet.at = at;
+        }
+        if fate.returned {
+            packet.bounce(from);
+            packet.at = packet.at.after(self.delay);
+        }
+        let node = if self.count == 2 || fate.returned {
             Node::Host(self.index(packet.to()))
         } else {
             Node::Hub
@@ -400,6 +411,18 @@ impl Pair<'_> {
                 injected: false,
             }));
         }
+    }
+
+    /// Data without its payload, where it has any and its transport takes what is left.
+    fn cut(&self, packet: &Packet) -> Option<Packet> {
+        let payload = self
+            .codec
+            .payload(packet)
+            .is_some_and(|(_, length)| length > 0);
+        let mut cut = *packet;
+        cut.trim(self.encap.frame_min);
+        let host = &self.hosts[packet.to().0 as usize];
+        (payload && host.endpoint.accepts(&cut)).then_some(cut)
     }
 
     /// The envelope and the codec must be right: this is our own code's work, not a peer's.

@@ -372,6 +372,7 @@ fn chaos_costs_time_and_nothing_else() {
                 delay_ppb: u32::try_from(rng.below(300_000_000)).unwrap(),
                 delay_max: Span::us(rng.between(1, 100)),
                 mark_ppb: u32::try_from(rng.below(500_000_000)).unwrap(),
+                ..Chaos::default()
             };
             pair.chaos(chaos, seed);
             for n in 0..8u32 {

@@ -315,6 +315,7 @@ fn everything_arrives_once_through_a_network_that_loses_copies_and_delays() {
                 delay_ppb,
                 delay_max,
                 mark_ppb: 0,
+                ..Chaos::default()
             };
             pair.chaos(chaos, seed);
             for n in 0..5 {
