@@ -28,7 +28,12 @@ impl Promise {
     /// What `run` promises.
     pub fn of(run: &Assembled) -> Self {
         let asked = &run.scenario;
-        let one_way = asked.switch.choice::<BalanceOf>("balance") == BalanceOf::Flow;
+        let sprays = |ports: &[std::sync::Arc<model::intent::PortSpec>]| {
+            let mut queues = ports.iter().flat_map(|port| &port.queues);
+            queues.any(|queue| matches!(queue.over, model::intent::Over::Trim { .. }))
+        };
+        let flow = asked.switch.choice::<BalanceOf>("balance") == BalanceOf::Flow;
+        let one_way = flow && !sprays(&run.ports);
         let plain = asked.protocol.name() == EXPRESSPASS.name()
             && has_default_parameters(run)
             && one_way

@@ -7,7 +7,7 @@ use transports::Transport;
 testkit::conformance!(subjects());
 
 /// Forms besides the defaults: a transport and what its table in a scenario says.
-const FORMS: [(&str, &str); 8] = [
+const FORMS: [(&str, &str); 10] = [
     ("expresspass", "profile = \"ns2xpass\""),
     ("expresspass", "profile = \"b\""),
     ("expresspass", "profile = \"paper2017\""),
@@ -19,6 +19,8 @@ const FORMS: [(&str, &str); 8] = [
         "profile = \"sigcomm18\"\nrecovery = true\nlinger = \"25s\"",
     ),
     ("homa", "priorities = 1"),
+    ("ndp", "window = 1"),
+    ("ndp", "profile = \"htsim\"\nprefer = 0"),
 ];
 
 fn subject(transport: &dyn Transport, table: &str) -> Subject {

@@ -9,6 +9,7 @@ pub mod dctcp;
 pub mod expresspass;
 pub mod homa;
 pub mod ideal_rate;
+pub mod ndp;
 
 pub use parts::{
     self, Control, ControlFactory, Fabric, Factory, NO_CONTROL, Neighbour, ParamError, Parameter,
@@ -25,6 +26,7 @@ pub fn registry() -> Registry {
         &dctcp::DCTCP,
         &ideal_rate::IDEAL_RATE,
         &homa::HOMA,
+        &ndp::NDP,
     ]);
     flow_control::ALL
         .iter()

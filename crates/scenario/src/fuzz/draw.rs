@@ -1,5 +1,6 @@
 //! A scenario from a seed: any fabric, traffic, transports, ports and faults, each legal.
 
+use model::intent::SwitchSpec;
 use model::{Encap, Rng, stream};
 use std::fmt::Write as _;
 use toml::{Table, Value};
@@ -37,7 +38,7 @@ pub fn text(transports: &Registry, seed: u64) -> String {
     draw.line(format!("seed = {seed}\nuntil = \"20s\""));
     draw.frames(seed);
     draw.word("encap", &["paper", "udp"]);
-    draw.switch();
+    draw.switch(own);
     if !beside.is_empty() {
         draw.table("switch.legacy");
         draw.line("queue = \"own\"");
@@ -48,7 +49,10 @@ pub fn text(transports: &Registry, seed: u64) -> String {
     }
     draw.table("output");
     draw.word("every", &["0s", "50us"]);
-    draw.flow_control(own, !beside.is_empty(), seed);
+    let all = || std::iter::once(&own).chain(&beside);
+    if !all().any(|one| has_whole_ports(*one)) {
+        draw.flow_control(own, !beside.is_empty(), seed);
+    }
     draw.out
 }
 
@@ -273,6 +277,10 @@ impl Draw {
             let word = Value::String(self.pick(words).to_owned());
             table.insert(parameter.key.to_owned(), word);
             let mends = own.configure(&table).is_ok_and(|factory| {
+                let port = factory.fabric(Rate::gbps(10), Encap::PAPER).port(Bytes(1));
+                if factory.suits(&port, &SwitchSpec::default()).is_err() {
+                    return false;
+                }
                 // Without repair what is lost stays lost.
                 factory.resolved().get("recovery") != Some(&Value::Boolean(false))
             });
@@ -330,7 +338,8 @@ impl Draw {
         }
     }
 
-    fn switch(&mut self) {
+    fn switch(&mut self, own: &dyn Transport) {
+        let whole = has_whole_ports(own);
         self.table("switch");
         self.word("buffer", &["100KB", "384.5KB", "1000KB"]);
         if self.one_in(3) {
@@ -342,10 +351,10 @@ impl Draw {
             &["flow", "flow", "packet", "flowlet", "adaptive"],
         );
         self.word("flowlet_gap", &["1us", "50us"]);
-        if self.one_in(4) {
+        if !whole && self.one_in(4) {
             self.count("priorities", 1, 8);
         }
-        if self.one_in(6) {
+        if !whole && self.one_in(6) {
             self.table("switch.mark");
             self.word("min", &["0KB", "20KB"]);
             self.word("max", &["20KB", "90KB"]);
@@ -448,4 +457,12 @@ impl Draw {
             _ => format!("h{} {arrow} *", self.below(net.hosts)),
         }
     }
+}
+
+/// Whether the transport says of its ports as a whole what they do: a scenario does not say it again then.
+fn has_whole_ports(own: &dyn Transport) -> bool {
+    let fabric =
+        |factory: Box<dyn transports::Factory>| factory.fabric(Rate::gbps(10), Encap::PAPER);
+    own.configure(&Table::new())
+        .is_ok_and(|factory| fabric(factory).own.is_some())
 }

@@ -1,0 +1,106 @@
+//! The seven kinds of packet, declared once for head, wire, ladders and documents.
+//!
+//! A direction of a connection is one stream of bytes, and every position is one of the stream. Each message of
+//! it has a number; the next begins when the one before it is acknowledged. The last word of each head is the
+//! way that the packet takes, which switches read.
+
+use model::Lifetime;
+use model::wire::declared::when;
+
+model::header! {
+    pub(super) static CODEC: "NDP" = 4;
+    answers |data: Data, pull: Pull or Ack or Nack| u16::from(data.pull) == pull.pull % PULLS_TOLD;
+    /// A piece of a message. Any of them may come first.
+    Data = 1 "DATA" Unscheduled | Scheduled, opens {
+        offset: u64 = 0..47 "where it begins in the stream, in bytes";
+        length: u16 = 47..61 "payload in bytes";
+        pull: u8 = 61..64 "number of the pull that released it, modulo 2^3";
+        way: u32 = 64..96 "the way that it takes";
+        lifetime: Lifetime = 96..98 "what the connection carries before it ends";
+        answer: bool = 98..99 "the other end opened the connection";
+        end: bool = 99..100 "the message ends with it";
+    }
+    carries |data| (data.offset, data.length);
+    must "length" |data| data.length > 0;
+    must "offset" |data| data.until() <= POSITION_MAX;
+    must "answer" |data| !data.answer || data.lifetime != Lifetime::OneMessage;
+    says |data, packet| {
+        let pulled = packet.class() == model::Class::Scheduled;
+        let pull = if pulled { format!(", pull {}", data.pull) } else { String::new() };
+        let cut = when(packet.trimmed(), ", trimmed");
+        format!(" {}..{}{}{pull}{cut}{}", data.offset, data.until(), when(data.end, " end"),
+            when(packet.bounced(), ", sent back"))
+    };
+    /// A piece has arrived.
+    Ack = 2 "ACK" Control | Credit {
+        at: u64 = 0..47 "where the piece begins";
+        pull: u16 = 48..64 "pulls so far, modulo 2^16";
+        way: u32 = 64..96 "the way that it takes";
+    }
+    says |ack, packet| format!(" {}{}", ack.at, pulls(ack.pull, packet));
+    /// The head of a piece has arrived without its payload.
+    Nack = 3 "NACK" Control | Credit {
+        at: u64 = 0..47 "where the piece begins";
+        pull: u16 = 48..64 "pulls so far, modulo 2^16";
+        way: u32 = 64..96 "the way that it takes";
+    }
+    says |nack, packet| format!(" {}{}", nack.at, pulls(nack.pull, packet));
+    /// Another packet may leave.
+    Pull = 4 "PULL" Credit {
+        upto: u64 = 0..47 "everything before this position has arrived";
+        pull: u16 = 48..64 "pulls so far, modulo 2^16";
+        way: u32 = 64..96 "the way that it takes";
+    }
+    says |pull, _| format!(" {}, {} here", pull.pull, pull.upto);
+    /// The message ends here, and what is known of it? Empty messages are this alone.
+    End = 5 "END" Control, opens {
+        at: u64 = 0..47 "where the message ends in the stream";
+        ordinal: u16 = 48..64 "which message of this direction, modulo 2^16";
+        lifetime: Lifetime = 96..98 "what the connection carries before it ends";
+        answer: bool = 98..99 "the other end opened the connection";
+        cut: bool = 99..100 "it ends earlier than it was to";
+    }
+    carries |end| (end.at, 0);
+    must "answer" |end| !end.answer || end.lifetime != Lifetime::OneMessage;
+    says |end, _| format!(" of message {} at {}{}", end.ordinal, end.at, when(end.cut, ", cut"));
+    /// So many messages have arrived whole.
+    Done = 6 "DONE" Control {
+        ordinal: u16 = 48..64 "messages of this direction, modulo 2^16";
+        way: u32 = 64..96 "the way that it takes";
+    }
+    says |done, _| format!(" {}", done.ordinal);
+    /// The connection is not known here.
+    Gone = 7 "GONE" Control { of_sender: bool = 99..100 "whoever should have the data says so"; }
+    says |gone, _| format!(", says the {}", if gone.of_sender { "sender" } else { "receiver" });
+}
+
+/// Positions in a stream have 47 bits.
+pub(super) const POSITION_MAX: u64 = (1 << 47) - 1;
+/// Numbers of pulls that data tells are told modulo this.
+pub(super) const PULLS_TOLD: u16 = 1 << 3;
+/// Largest payload: the field has 14 bits.
+pub(super) const PAYLOAD_MAX: u16 = (1 << 14) - 1;
+
+impl Data {
+    /// Behind its last byte.
+    #[inline]
+    pub(super) const fn until(&self) -> u64 {
+        self.offset + self.length as u64
+    }
+}
+
+/// The part of a message's number that travels.
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "sixteen bits")]
+pub(super) const fn told(ordinal: u32) -> u16 {
+    ordinal as u16
+}
+
+/// What a word that is a pull, too, says of that.
+fn pulls(pull: u16, packet: &model::Packet) -> String {
+    if packet.class() == model::Class::Credit {
+        format!(", pull {pull}")
+    } else {
+        String::new()
+    }
+}

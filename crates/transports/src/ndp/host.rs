@@ -1,0 +1,779 @@
+//! NDP on one host: its connections, its pulls, its line, its deadline.
+
+use super::conn::Conn;
+use super::header::{Ack, Data, Done, End, Gone, Kind, Nack, PAYLOAD_MAX, Pull, told};
+use super::params::{Params, Spray};
+use super::pulls::PullQueue;
+use super::receiver::{Receiver, Verdict};
+use super::sender::Sender;
+use super::settings::Settings;
+use model::{
+    Class, ConnId, ConnMap, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
+    StuckFlow, Totals, Transmit,
+};
+use parts::packet_queue::PacketQueue;
+use parts::slab::Slab;
+use parts::timers::{Alarm, Timers};
+use std::collections::VecDeque;
+use units::{Span, Time};
+
+/// Answers and pulls that wait for the line; what comes on top is lost, as it might be anywhere. [ours]
+const CONTROL_MAX: usize = 16_384;
+/// Connections that a host keeps state for: a liar can open many. [ours]
+const CONNS_MAX: usize = 1 << 20;
+/// The priority of everything.
+pub(super) const URGENT: u8 = 0;
+/// Connections that one [`Endpoint::check`] looks at, for it runs after every step. [ours]
+const CHECKED_PER_CALL: usize = 32;
+
+model::counters! {
+    /// What NDP counts besides.
+    pub(super) struct Counts {
+        /// Data that took another way than the first.
+        sprayed: packets,
+        /// Data that arrived without its payload, and was asked for again.
+        nacks: packets,
+        /// Data that a switch sent back.
+        returned: packets,
+        /// Such data that left again without a pull.
+        returned_again: packets,
+        /// Data of which nothing was heard, and which was sent again.
+        unheard: packets,
+        /// Questions of senders that missed a pull.
+        asks: packets,
+        /// Pulls that waited when their message was complete.
+        pulls_dropped: packets,
+        /// Answers and pulls lost before they left, because too many waited at their host.
+        line_lost: packets,
+    }
+}
+
+/// A connection that is done, remembered for late copies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Over {
+    pub(super) until: Time,
+    pub(super) conn: ConnId,
+    pub(super) number: u32,
+}
+
+/// NDP on one host.
+pub(super) struct Host {
+    me: HostId,
+    pub(super) settings: Settings,
+    pub(super) conns: Slab<Conn>,
+    pub(super) conn_of: ConnMap,
+    /// Connections so far.
+    opened: u32,
+    /// Packets without data that wait for the line.
+    control: PacketQueue,
+    /// Messages of which a packet may leave, in turn, with their age.
+    ready: VecDeque<(u32, u32)>,
+    pulls: PullQueue,
+    pub(super) done: VecDeque<Over>,
+    pub(super) done_of: ConnMap,
+    pub(super) timers: Timers,
+    pub(super) totals: Totals,
+    pub(super) counts: Counts,
+}
+
+impl Host {
+    pub(super) fn new(params: &Params, config: &EndpointConfig) -> Self {
+        let settings = Settings::new(params, config);
+        debug_assert!(settings.payload_max <= PAYLOAD_MAX);
+        Self {
+            me: config.host,
+            settings,
+            conns: Slab::default(),
+            conn_of: ConnMap::default(),
+            opened: 0,
+            control: PacketQueue::default(),
+            ready: VecDeque::new(),
+            pulls: PullQueue::default(),
+            done: VecDeque::new(),
+            done_of: ConnMap::default(),
+            timers: Timers::default(),
+            totals: Totals::default(),
+            counts: Counts::default(),
+        }
+    }
+
+    #[inline]
+    fn say(&mut self, packet: Packet) {
+        let credit = packet.class() == Class::Credit;
+        self.totals.credits_sent += u64::from(credit);
+        if self.control.len() < CONTROL_MAX {
+            self.control.push(packet);
+        } else if credit {
+            self.totals.credits_dropped += 1;
+        } else {
+            self.counts.line_lost += 1;
+        }
+    }
+
+    /// Says something on a connection, on its next way; as a pull, too, if it is one.
+    #[inline]
+    fn say_on(&mut self, slot: u32, mut packet: Packet, pulls: bool) {
+        let conn = &mut self.conns[slot];
+        if conn.ways > 1 {
+            packet.set_path(conn.next_way());
+        }
+        if pulls {
+            packet.set_class(Class::Credit);
+        }
+        self.say(packet);
+    }
+
+    /// Says something about a connection that is not known here.
+    fn say_to(&mut self, cx: &Cx<'_>, id: ConnId, make: impl FnOnce(HostId, u16) -> Packet) {
+        match cx.peers.peer(self.me, id) {
+            Some(peer) => self.say(make(peer, self.settings.small())),
+            None => self.totals.nonsense += 1,
+        }
+    }
+
+    fn say_gone(&mut self, cx: &Cx<'_>, id: ConnId, of_sender: bool) {
+        let gone = Gone { of_sender };
+        self.say_to(cx, id, |to, size| gone.packet(to, id, size));
+    }
+
+    fn say_done(&mut self, slot: u32, ordinal: u32) {
+        let conn = &self.conns[slot];
+        let done = Done {
+            ordinal: told(ordinal),
+            way: 0,
+        };
+        let packet = done.packet(conn.peer, conn.id, self.settings.small());
+        self.say_on(slot, packet, false);
+    }
+
+    fn add(
+        &mut self,
+        cx: &Cx<'_>,
+        id: ConnId,
+        peer: HostId,
+        opener: bool,
+        lifetime: Lifetime,
+    ) -> u32 {
+        let order = self.opened;
+        self.opened = order.wrapping_add(1);
+        let ways = match self.settings.spray {
+            Spray::Flow => 1,
+            Spray::Permutation | Spray::Random => cx.peers.ways(self.me, peer).max(1),
+        };
+        // Answers of different connections begin on different ways.
+        #[allow(clippy::cast_possible_truncation, reason = "below a number of 16 bits")]
+        let way = (id.0 % u32::from(ways)) as u16;
+        let slot = self.conns.insert(Conn {
+            id,
+            peer,
+            ways,
+            way,
+            order,
+            lifetime,
+            opener,
+            tx: Sender::default(),
+            rx: Receiver::default(),
+            alarm: Alarm::OFF,
+        });
+        self.conn_of.insert(id, slot);
+        slot
+    }
+
+    /// A lasting connection of which nothing has come yet, and on which this end sends first.
+    fn before_the_opener(&mut self, cx: &Cx<'_>, id: ConnId) -> Option<u32> {
+        let fits = self.done_of.get(id).is_none() && self.conns.len() < CONNS_MAX;
+        let peer = cx.peers.peer(self.me, id).filter(|_| fits)?;
+        Some(self.add(cx, id, peer, false, Lifetime::Persistent))
+    }
+
+    /// Forgets a connection, at once or when no copy of it can come any more.
+    fn remove(&mut self, cx: &mut Cx<'_>, slot: u32, may_linger: bool) {
+        let conn = self.conns.remove(slot);
+        self.conn_of.remove(conn.id);
+        self.counts.pulls_dropped += u64::from(conn.rx.owed);
+        let conn_id = conn.id;
+        if may_linger && conn.rx.ordinal > 0 && self.settings.linger > Span::ZERO {
+            let number = conn.order & (u32::MAX >> 1);
+            let until = cx.now.after(self.settings.linger);
+            self.done_of.insert(conn_id, number);
+            self.done.push_back(Over {
+                until,
+                conn: conn_id,
+                number,
+            });
+        } else {
+            cx.events.push(Event::Forgotten { conn: conn_id });
+        }
+        if self.conns.is_empty() {
+            // What is left belongs to the dead.
+            (self.timers, self.ready) = (Timers::default(), VecDeque::new());
+            self.conn_of = ConnMap::default();
+            self.pulls.clear();
+        }
+    }
+
+    /// The connection is lost: its own messages will not be delivered.
+    pub(super) fn give_up(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        let conn = &self.conns[slot];
+        if conn.opener || !conn.tx.is_idle() {
+            cx.events.push(Event::Refused { conn: conn.id });
+        }
+        self.remove(cx, slot, false);
+    }
+
+    /// Something changed at the sender: lets it take turns on the line, or sets its alarm.
+    #[inline]
+    pub(super) fn settle(&mut self, slot: u32) {
+        let conn = &mut self.conns[slot];
+        if !conn.tx.is_ready() {
+            return self.arm(slot);
+        }
+        if !conn.tx.queued {
+            conn.tx.queued = true;
+            self.ready.push_back((slot, conn.order));
+        }
+    }
+
+    #[inline]
+    pub(super) fn arm(&mut self, slot: u32) {
+        let conn = &mut self.conns[slot];
+        let due = conn.due(&self.settings);
+        // One that rings too early is set anew then.
+        if due < conn.alarm.due() {
+            self.timers.set(&mut conn.alarm, slot, due);
+        }
+    }
+}
+
+/// The receiver.
+impl Host {
+    #[inline]
+    fn on_data(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let (id, data) = (packet.conn, Data::read(packet));
+        if data.length == 0 {
+            self.totals.nonsense += 1;
+            return;
+        }
+        let known = self.conn_of.get(id);
+        let known = known.or_else(|| self.on_stranger(cx, id, data.answer, data.lifetime));
+        let Some(slot) = known.filter(|&slot| self.fits(slot, data.answer, data.lifetime)) else {
+            return;
+        };
+        let conn = &mut self.conns[slot];
+        let began = !conn.rx.active;
+        let only = conn.lifetime != Lifetime::Persistent && conn.rx.ordinal > 0;
+        let verdict = match only {
+            // Its one message is complete.
+            true => conn.rx.after_all(&data),
+            false => conn.rx.on_data(cx, id, &data, packet.trimmed()),
+        };
+        match verdict {
+            Verdict::New | Verdict::Missing | Verdict::Old => {}
+            Verdict::Past => {
+                self.totals.duplicates += 1;
+                let complete = conn.rx.ordinal;
+                return self.say_done(slot, complete);
+            }
+            Verdict::Nonsense => {
+                self.totals.nonsense += 1;
+                return;
+            }
+        }
+        self.on_answer(cx, slot);
+        if self.conns[slot].rx.is_complete() {
+            return self.on_complete(cx, slot);
+        }
+        if began {
+            self.arm(slot);
+        }
+        // DEVIATES(ndp): a copy left without a pull, and brings none.
+        let pulls = verdict != Verdict::Old && self.owe(cx.now, slot);
+        let conn = &self.conns[slot];
+        let (at, pull) = (data.offset, told(conn.rx.pulls));
+        let (peer, size) = (conn.peer, self.settings.small());
+        let answer = if verdict == Verdict::Missing {
+            self.counts.nacks += 1;
+            Nack { at, pull, way: 0 }.packet(peer, id, size)
+        } else {
+            self.totals.duplicates += u64::from(verdict == Verdict::Old && !packet.trimmed());
+            Ack { at, pull, way: 0 }.packet(peer, id, size)
+        };
+        self.say_on(slot, answer, pulls);
+    }
+
+    /// Whether a packet of the other end says of the connection what is known of it.
+    #[inline]
+    fn fits(&mut self, slot: u32, answer: bool, lifetime: Lifetime) -> bool {
+        let conn = &self.conns[slot];
+        let fits = conn.lifetime == lifetime && conn.opener == answer;
+        self.totals.nonsense += u64::from(!fits);
+        fits
+    }
+
+    /// An answer says that the question has arrived.
+    #[inline]
+    fn on_answer(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        let conn = &self.conns[slot];
+        if conn.lifetime == Lifetime::Exchange && conn.opener && conn.tx.may_be_done(told(1)) {
+            self.on_done(cx, slot);
+        }
+    }
+
+    /// A piece of a message makes a pull due; whether it leaves at once.
+    #[inline]
+    fn owe(&mut self, now: Time, slot: u32) -> bool {
+        let conn = &mut self.conns[slot];
+        if self.pulls.is_free(now) {
+            self.pulls.pulled(now, self.settings.gap);
+            conn.rx.pulls = conn.rx.pulls.wrapping_add(1);
+            return true;
+        }
+        conn.rx.owed += 1;
+        if !conn.rx.listed {
+            conn.rx.listed = true;
+            let preferred = self.settings.prefer == Some(conn.peer);
+            self.pulls.push((slot, conn.order), preferred);
+        }
+        false
+    }
+
+    /// Pulls whose time has come.
+    fn pull(&mut self, now: Time) {
+        while let Some((slot, order)) = self.pulls.pop(now) {
+            let conn = self.conns.get_mut(slot);
+            // Its place may be another's by now.
+            let Some(conn) = conn.filter(|conn| conn.order == order && conn.rx.listed) else {
+                continue;
+            };
+            if conn.rx.owed == 0 {
+                conn.rx.listed = false;
+                continue;
+            }
+            conn.rx.owed -= 1;
+            conn.rx.pulls = conn.rx.pulls.wrapping_add(1);
+            conn.rx.listed = conn.rx.owed > 0;
+            if conn.rx.listed {
+                let preferred = self.settings.prefer == Some(conn.peer);
+                self.pulls.push((slot, order), preferred);
+            }
+            self.pulls.pulled_in_turn(now, self.settings.gap);
+            self.say_pull(slot);
+        }
+    }
+
+    #[inline]
+    fn say_pull(&mut self, slot: u32) {
+        let conn = &self.conns[slot];
+        let pull = Pull {
+            upto: conn.rx.complete_upto(),
+            pull: told(conn.rx.pulls),
+            way: 0,
+        };
+        let packet = pull.packet(conn.peer, conn.id, self.settings.small());
+        self.say_on(slot, packet, true);
+    }
+
+    /// The sender says where its message ends, and perhaps asks what is known of it.
+    fn on_end(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let (id, end) = (packet.conn, End::read(packet));
+        let known = self.conn_of.get(id);
+        if known.is_none()
+            && self.done_of.get(id).is_none()
+            && (end.ordinal > 0 || end.at > 0)
+            && !end.cut
+        {
+            // It was known once.
+            return self.say_gone(cx, id, false);
+        }
+        let known = known.or_else(|| self.on_stranger(cx, id, end.answer, end.lifetime));
+        let Some(slot) = known.filter(|&slot| self.fits(slot, end.answer, end.lifetime)) else {
+            return;
+        };
+        let conn = &mut self.conns[slot];
+        if conn.lifetime != Lifetime::Persistent && conn.rx.ordinal > 0 {
+            self.totals.duplicates += 1;
+            return self.say_done(slot, 1);
+        }
+        match conn.rx.on_end(cx.now, &end) {
+            Verdict::Past => {
+                self.totals.duplicates += 1;
+                let complete = conn.rx.ordinal;
+                self.say_done(slot, complete);
+            }
+            Verdict::New | Verdict::Missing | Verdict::Old => {
+                self.on_answer(cx, slot);
+                if self.conns[slot].rx.is_complete() {
+                    return self.on_complete(cx, slot);
+                }
+                self.arm(slot);
+                self.say_pull(slot);
+            }
+            Verdict::Nonsense => self.totals.nonsense += 1,
+        }
+    }
+
+    /// Data of a connection that is not known here.
+    fn on_stranger(
+        &mut self,
+        cx: &Cx<'_>,
+        id: ConnId,
+        answer: bool,
+        lifetime: Lifetime,
+    ) -> Option<u32> {
+        if self.done_of.get(id).is_some() {
+            self.totals.duplicates += 1;
+            let done = Done { ordinal: 1, way: 0 };
+            self.say_to(cx, id, |to, size| done.packet(to, id, size));
+            return None;
+        }
+        if answer {
+            self.say_gone(cx, id, false);
+            return None;
+        }
+        let Some(peer) = cx.peers.peer(self.me, id) else {
+            self.totals.nonsense += 1;
+            return None;
+        };
+        (self.conns.len() < CONNS_MAX).then(|| self.add(cx, id, peer, false, lifetime))
+    }
+
+    /// All of a message is here.
+    fn on_complete(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        let conn = &mut self.conns[slot];
+        let id = conn.id;
+        self.counts.pulls_dropped += u64::from(std::mem::take(&mut conn.rx.owed));
+        conn.rx.finish(cx, id);
+        let (complete, over) = (conn.rx.ordinal, conn.is_over());
+        self.say_done(slot, complete);
+        if over {
+            self.remove(cx, slot, true);
+        }
+    }
+}
+
+/// The sender.
+impl Host {
+    /// The receiver has all of our message.
+    fn on_done(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        let conn = &mut self.conns[slot];
+        let (conn_id, ordinal) = (conn.id, conn.tx.ordinal);
+        conn.tx.finish(cx.now, &self.settings);
+        cx.events.push(Event::Sent {
+            conn: conn_id,
+            ordinal,
+        });
+    }
+
+    /// A word about a frame, which may pull another, or a pull alone.
+    #[inline]
+    fn on_word(&mut self, cx: &Cx<'_>, packet: &Packet, kind: Kind) {
+        let credit = packet.class() == Class::Credit;
+        self.totals.credits_received += u64::from(credit);
+        let Some(slot) = self.conn_of.get(packet.conn) else {
+            return self.on_strange_word(cx, packet.conn, credit);
+        };
+        // All three have the same fields.
+        let Pull { upto, pull, .. } = Pull::read(packet);
+        let (now, settings, tx) = (cx.now, &self.settings, &mut self.conns[slot].tx);
+        match kind {
+            Kind::Ack => {
+                tx.on_ack(now, upto, settings);
+            }
+            Kind::Nack => {
+                tx.on_nack(now, upto, settings);
+            }
+            _ => tx.confirm(upto, settings),
+        }
+        let useful = tx.on_pulls(now, pull, settings);
+        self.totals.credits_wasted += u64::from(credit && !useful);
+        self.settle(slot);
+    }
+
+    /// A word about a connection that is not known here. Nobody waits for a pull then, unless it is forgotten here
+    /// alone.
+    #[cold]
+    fn on_strange_word(&mut self, cx: &Cx<'_>, id: ConnId, credit: bool) {
+        self.totals.credits_wasted += u64::from(credit);
+        if credit && self.done_of.get(id).is_none() {
+            self.say_gone(cx, id, true);
+        }
+    }
+
+    /// A switch had no room for the head of our packet.
+    #[cold]
+    fn on_bounced(&mut self, cx: &Cx<'_>, packet: &Packet) {
+        let Some(slot) = self.conn_of.get(packet.conn) else {
+            return;
+        };
+        let offset = Data::read(packet).offset;
+        let tx = &mut self.conns[slot].tx;
+        let again = tx.on_bounced(cx.now, offset, &self.settings);
+        self.counts.returned += 1;
+        self.counts.returned_again += u64::from(again == Some(true));
+        self.settle(slot);
+    }
+
+    fn on_done_word(&mut self, cx: &mut Cx<'_>, id: ConnId, ordinal: u16) {
+        // After the end late ones are normal.
+        let Some(slot) = self.conn_of.get(id) else {
+            return;
+        };
+        if !self.conns[slot].tx.may_be_done(ordinal) {
+            return;
+        }
+        self.on_done(cx, slot);
+        if self.conns[slot].is_over() {
+            self.remove(cx, slot, true);
+        } else {
+            self.settle(slot);
+        }
+    }
+
+    /// The peer does not know the connection, and what is under way on it will not end.
+    fn on_gone(&mut self, cx: &mut Cx<'_>, id: ConnId, of_sender: bool) {
+        let Some(slot) = self.conn_of.get(id) else {
+            return;
+        };
+        let conn = &self.conns[slot];
+        let under_way = if of_sender {
+            conn.rx.active
+        } else {
+            !conn.tx.is_idle()
+        };
+        if under_way {
+            self.give_up(cx, slot);
+        }
+    }
+
+    /// Puts the next packet of a message on the line.
+    #[inline]
+    fn transmit(&mut self, cx: &mut Cx<'_>, slot: u32, out: &mut Packet) {
+        let conn = &mut self.conns[slot];
+        self.totals.data_sent += 1;
+        if conn.tx.owes_end() {
+            return self.transmit_end(cx, slot, out);
+        }
+        let piece = conn.tx.take(&self.settings, conn.lifetime, !conn.opener);
+        let ways = (conn.ways, self.settings.spray);
+        let way = conn.tx.ways.next(cx.rng, ways, piece.before);
+        let size = self.settings.encap.wire(piece.data.length);
+        *out = piece.data.packet(conn.peer, conn.id, size);
+        if conn.ways > 1 {
+            out.set_path(way);
+            self.counts.sprayed += u64::from(way > 0);
+        }
+        if piece.pulled {
+            out.set_class(Class::Scheduled);
+        }
+        self.totals.retransmitted += u64::from(piece.before.is_some());
+        if conn.tx.sent(cx.now, &piece, way, &self.settings) {
+            self.arm(slot);
+        }
+    }
+
+    #[cold]
+    fn transmit_end(&mut self, cx: &Cx<'_>, slot: u32, out: &mut Packet) {
+        let conn = &mut self.conns[slot];
+        let (at, cut, again) = conn.tx.take_end(cx.now);
+        let end = End {
+            at,
+            ordinal: told(conn.tx.ordinal),
+            lifetime: conn.lifetime,
+            answer: !conn.opener,
+            cut,
+        };
+        *out = end.packet(conn.peer, conn.id, self.settings.small());
+        self.totals.retransmitted += u64::from(again);
+        self.arm(slot);
+    }
+
+    /// The next message in turn of which a packet may leave.
+    #[inline]
+    fn choose(&mut self) -> Option<u32> {
+        while let Some((slot, order)) = self.ready.pop_front() {
+            let conn = self.conns.get_mut(slot);
+            // Its place may be another's by now.
+            let Some(conn) = conn.filter(|conn| conn.order == order) else {
+                continue;
+            };
+            if conn.tx.is_ready() {
+                return Some(slot);
+            }
+            conn.tx.queued = false;
+            self.arm(slot);
+        }
+        None
+    }
+
+    /// Something is paused: looks at every message.
+    #[cold]
+    fn poll_gated(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        if cx.gates.may_say(URGENT) && self.control.pop(out) {
+            return Transmit::More;
+        }
+        let open = |conn: &Conn| match conn.tx.owes_end() {
+            true => cx.gates.may_say(URGENT),
+            false => cx.gates.may_send(conn.id, URGENT),
+        };
+        let place = self.ready.iter().position(|&(slot, order)| {
+            let conn = self.conns.get(slot);
+            conn.is_some_and(|conn| conn.order == order && conn.tx.is_ready() && open(conn))
+        });
+        let Some((slot, order)) = place.and_then(|place| self.ready.remove(place)) else {
+            return Transmit::Nothing;
+        };
+        self.transmit(cx, slot, out);
+        self.ready.push_back((slot, order));
+        Transmit::More
+    }
+}
+
+impl Endpoint for Host {
+    fn connect(&mut self, cx: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime) {
+        if self.conn_of.get(conn).is_some() {
+            // It is open already.
+            return;
+        }
+        if self.conns.len() == CONNS_MAX {
+            cx.events.push(Event::Refused { conn });
+            return;
+        }
+        self.add(cx, conn, peer, true, lifetime);
+    }
+
+    fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
+        let known = self.conn_of.get(conn);
+        let Some(slot) = known.or_else(|| self.before_the_opener(cx, conn)) else {
+            cx.events.push(Event::Refused { conn });
+            return;
+        };
+        let found = &mut self.conns[slot];
+        // One message from the opener, or from either end, is all that such a connection carries.
+        let may = match found.lifetime {
+            Lifetime::OneMessage => found.opener && !found.tx.is_used(),
+            Lifetime::Exchange => !found.tx.is_used(),
+            Lifetime::Persistent => true,
+        };
+        if !may || !found.tx.push(cx.now, length, &self.settings) {
+            cx.events.push(Event::Refused { conn });
+        }
+        self.settle(slot);
+    }
+
+    fn cancel(&mut self, _: &mut Cx<'_>, conn: ConnId) {
+        if let Some(slot) = self.conn_of.get(conn) {
+            self.conns[slot].tx.cancel(&self.settings);
+            self.settle(slot);
+        }
+    }
+
+    fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        if let Some(slot) = self.conn_of.get(conn) {
+            self.remove(cx, slot, false);
+        } else if self.done_of.remove(conn).is_some() {
+            cx.events.push(Event::Forgotten { conn });
+        }
+    }
+
+    fn accepts(&self, packet: &Packet) -> bool {
+        Kind::of(packet) == Some(Kind::Data)
+    }
+
+    #[inline]
+    fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let id = packet.conn;
+        match Kind::of(packet) {
+            Some(Kind::Data) if packet.bounced() => self.on_bounced(cx, packet),
+            Some(Kind::Data) => self.on_data(cx, packet),
+            Some(kind @ (Kind::Ack | Kind::Nack | Kind::Pull)) => self.on_word(cx, packet, kind),
+            Some(Kind::End) => self.on_end(cx, packet),
+            Some(Kind::Done) => self.on_done_word(cx, id, Done::read(packet).ordinal),
+            Some(Kind::Gone) => self.on_gone(cx, id, Gone::read(packet).of_sender),
+            None => self.totals.nonsense += 1,
+        }
+    }
+
+    fn on_deadline(&mut self, cx: &mut Cx<'_>) {
+        self.pull(cx.now);
+        self.forget_done(cx);
+        while let Some(slot) = self.timers.due(cx.now) {
+            let Some(conn) = self.conns.get_mut(slot) else {
+                self.timers.gone();
+                continue;
+            };
+            if self.timers.admit(&mut conn.alarm, cx.now) {
+                self.timers.rung(&mut conn.alarm, Time::NEVER);
+                self.ring(cx, slot);
+            }
+        }
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        if cx.gates.any_closed() {
+            return self.poll_gated(cx, out);
+        }
+        if self.control.pop(out) {
+            return Transmit::More;
+        }
+        let Some(slot) = self.choose() else {
+            return Transmit::Nothing;
+        };
+        self.transmit(cx, slot, out);
+        let conn = &mut self.conns[slot];
+        if conn.tx.is_ready() {
+            self.ready.push_back((slot, conn.order));
+        } else {
+            conn.tx.queued = false;
+            self.arm(slot);
+        }
+        Transmit::More
+    }
+
+    #[inline]
+    fn deadline(&self) -> Time {
+        let done = self.done.front().map_or(Time::NEVER, |done| done.until);
+        self.timers.next().min(done).min(self.pulls.due())
+    }
+
+    fn check(&self) {
+        assert!(self.control.len() <= CONTROL_MAX && self.conns.len() <= CONNS_MAX);
+        assert_eq!(self.conns.len(), self.conn_of.len());
+        let turn = self.totals.data_sent + self.totals.credits_sent;
+        for conn in self.conns.sample(turn, CHECKED_PER_CALL) {
+            conn.tx.check();
+            conn.rx.check();
+            conn.alarm.check();
+            assert!(
+                conn.tx.queued || !conn.tx.is_ready(),
+                "the line overlooks {:?}",
+                conn.id
+            );
+            assert!(
+                conn.tx.is_ready() || conn.alarm.due() <= conn.due(&self.settings),
+                "the alarm of {:?} is late",
+                conn.id
+            );
+        }
+    }
+
+    fn stuck(&self, report: &mut dyn FnMut(StuckFlow)) {
+        for conn in self.conns.iter() {
+            for (state, waits_for) in [conn.tx.stuck(), conn.rx.stuck()].into_iter().flatten() {
+                report(StuckFlow {
+                    conn: conn.id,
+                    state,
+                    waits_for,
+                });
+            }
+        }
+    }
+
+    fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    fn counters(&self, report: &mut Count<'_>) {
+        self.counts.report(report);
+    }
+}

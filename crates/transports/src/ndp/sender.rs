@@ -1,0 +1,549 @@
+//! The role that has data: a first window leaves unasked, then a packet for each pull, what was trimmed first.
+
+use super::header::{Data, POSITION_MAX, PULLS_TOLD, told};
+use super::settings::Settings;
+use super::ways::{WORSE, Ways};
+use model::Lifetime;
+use std::collections::VecDeque;
+use units::Time;
+
+/// Frames from the oldest that has not arrived to the newest that has left: what lies beyond waits. [ours: those
+/// of a millisecond at 100 Gb/s in 1500 B, which is when the oldest is sent again]
+const RING_MAX: usize = 16_384;
+/// Last words of the receiver that tell a bad way from an incast. [htsim]
+const HISTORY: u32 = 12;
+/// Vain tries and questions that are counted: the waits do not grow beyond. [ours]
+const TRIES_MAX: u8 = 6;
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It is on its way, for all that is known.
+    Sent,
+    /// It leaves again.
+    Again,
+    /// It has arrived.
+    Arrived,
+}
+
+/// A frame that has left.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    sent_at: Time,
+    way: u16,
+    fate: Fate,
+}
+
+/// One direction of a connection, at its sender. One message is under way at a time.
+#[derive(Debug, Default)]
+pub(super) struct Sender {
+    /// Lengths of the messages behind the one under way.
+    queue: VecDeque<u64>,
+    /// Messages that are done.
+    pub(super) ordinal: u32,
+    /// A message is under way.
+    pub(super) active: bool,
+    /// Where it begins and ends in the stream.
+    base: u64,
+    end: u64,
+    /// Its frames, and those before the first that `ring` holds.
+    frames: u64,
+    first: u64,
+    /// Frames that have left, from the first that has not arrived.
+    ring: VecDeque<Frame>,
+    /// How many of them are on their way, and how many leave again.
+    in_flight: u32,
+    to_repeat: u32,
+    /// Those that leave again, in order; some may have arrived meanwhile.
+    again: VecDeque<u64>,
+    /// Frames that may leave unasked, and for pulls.
+    unasked: u32,
+    may: u32,
+    /// Pulls so far, as the receiver numbers them; the last word of them counted from the first to the second.
+    pulled: u32,
+    jump: (u32, u32),
+    /// Words about frames that will bring a pull each.
+    expected: u32,
+    /// The last words of the receiver, 1 for what has arrived, and how many there are.
+    history: u16,
+    words: u8,
+    /// END has to leave, because the message is empty, ends earlier than was said, or is asked about.
+    owes: bool,
+    cut: bool,
+    /// END has left before.
+    ended: bool,
+    /// The receiver has said something of the message.
+    answered: bool,
+    /// When something new was heard last, or the message began.
+    pub(super) progress: Time,
+    /// When the oldest frame on its way is looked at.
+    look_at: Time,
+    /// From when on a pull is missed.
+    waits_from: Time,
+    /// Looks that found losses since something was heard, and questions about this message.
+    tries: u8,
+    asked: u8,
+    /// It is among the messages that take turns on the line.
+    pub(super) queued: bool,
+    pub(super) ways: Ways,
+}
+
+/// What leaves next.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    pub(super) data: Data,
+    /// A pull released it.
+    pub(super) pulled: bool,
+    /// It left before, on this way.
+    pub(super) before: Option<u16>,
+    number: u64,
+}
+
+/// What a sender does when a moment has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Silence {
+    /// Nothing: it was too early.
+    Wait,
+    /// It sends again what was lost: so many frames.
+    Repeat(u32),
+    /// It asks what the receiver knows.
+    Ask,
+    /// It gives up.
+    GiveUp,
+}
+
+impl Sender {
+    /// Whether it has nothing to do.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.active
+    }
+
+    /// Whether a message was ever sent on it.
+    pub(super) fn is_used(&self) -> bool {
+        self.active || self.ordinal > 0
+    }
+
+    /// Queues a message; false where the stream has no room for it.
+    pub(super) fn push(&mut self, now: Time, length: u64, settings: &Settings) -> bool {
+        let queued: u64 = self.queue.iter().sum();
+        let from = if self.active { self.end } else { self.base };
+        let end = from
+            .checked_add(queued)
+            .and_then(|at| at.checked_add(length));
+        if end.is_none_or(|end| end > POSITION_MAX) {
+            return false;
+        }
+        if self.active {
+            self.queue.push_back(length);
+        } else {
+            self.begin(now, length, settings);
+        }
+        true
+    }
+
+    fn begin(&mut self, now: Time, length: u64, settings: &Settings) {
+        (self.active, self.cut, self.answered, self.ended) = (true, false, false, false);
+        self.end = self.base + length;
+        (self.frames, self.first) = (length.div_ceil(settings.payload_max.into()), 0);
+        self.owes = length == 0;
+        (self.unasked, self.may, self.expected) = (settings.window, 0, 0);
+        (self.tries, self.asked, self.history, self.words) = (0, 0, 0, 0);
+        (self.progress, self.waits_from, self.look_at) = (now, now, Time::NEVER);
+    }
+
+    /// The message is done: the next begins.
+    pub(super) fn finish(&mut self, now: Time, settings: &Settings) {
+        *self = Self {
+            queue: std::mem::take(&mut self.queue),
+            ordinal: self.ordinal.wrapping_add(1),
+            base: self.end,
+            end: self.end,
+            pulled: self.pulled,
+            jump: self.jump,
+            queued: self.queued,
+            ..Self::default()
+        };
+        if let Some(length) = self.queue.pop_front() {
+            self.begin(now, length, settings);
+        }
+    }
+
+    /// Takes back what has not left. END says where the message ends now, also where nothing had left.
+    pub(super) fn cancel(&mut self, settings: &Settings) {
+        self.queue.clear();
+        if self.active && self.next() < self.frames {
+            (self.cut, self.owes) = (self.next() > 0 || self.ended, true);
+            self.frames = self.next();
+            self.end = self.base + self.frames * u64::from(settings.payload_max);
+        }
+    }
+
+    /// The number of the next new frame.
+    #[inline]
+    fn next(&self) -> u64 {
+        self.first + self.ring.len() as u64
+    }
+
+    /// Whether a frame could leave if it were pulled.
+    #[inline]
+    fn has_more(&self) -> bool {
+        self.to_repeat > 0 || (self.next() < self.frames && self.ring.len() < RING_MAX)
+    }
+
+    /// Whether a packet may leave.
+    #[inline]
+    pub(super) fn is_ready(&self) -> bool {
+        self.active && (self.owes || (self.unasked + self.may > 0 && self.has_more()))
+    }
+
+    /// Whether END is what leaves next, where [`Sender::is_ready`].
+    #[inline]
+    pub(super) fn owes_end(&self) -> bool {
+        self.owes
+    }
+
+    /// END leaves: where the message ends, whether it is cut, and whether it said so before.
+    pub(super) fn take_end(&mut self, now: Time) -> (u64, bool, bool) {
+        let before = std::mem::replace(&mut self.ended, true);
+        (self.owes, self.waits_from) = (false, now);
+        (self.end, self.cut, before)
+    }
+
+    /// Takes the next piece, where [`Sender::is_ready`] and no END. [`Sender::sent`] follows.
+    #[inline]
+    pub(super) fn take(&mut self, settings: &Settings, lifetime: Lifetime, answer: bool) -> Piece {
+        let repeated = if self.to_repeat > 0 {
+            self.take_again()
+        } else {
+            None
+        };
+        let number = repeated.map_or_else(|| self.next(), |(number, _)| number);
+        let offset = self.base + number * u64::from(settings.payload_max);
+        let left = self.end - offset;
+        let full = left > u64::from(settings.payload_max);
+        #[allow(clippy::cast_possible_truncation, reason = "at most a payload")]
+        let length = if full {
+            settings.payload_max
+        } else {
+            left as u16
+        };
+        let pulled = self.unasked == 0;
+        let pull = if pulled { self.take_pull() } else { 0 };
+        self.unasked -= u32::from(!pulled);
+        let data = Data {
+            offset,
+            length,
+            pull,
+            way: 0,
+            lifetime,
+            answer,
+            end: !full && !self.cut,
+        };
+        Piece {
+            data,
+            pulled,
+            before: repeated.map(|(_, way)| way),
+            number,
+        }
+    }
+
+    /// The number of the pull whose frame leaves, as far as it is told. What one word released has its number.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "three bits")]
+    fn take_pull(&mut self) -> u8 {
+        let own = self.pulled.wrapping_sub(self.may).wrapping_add(1);
+        self.may -= 1;
+        let behind = own.wrapping_sub(self.jump.0);
+        let of_jump = behind.wrapping_sub(1) < self.jump.1.wrapping_sub(self.jump.0);
+        let number = if of_jump { self.jump.1 } else { own };
+        (number % u32::from(PULLS_TOLD)) as u8
+    }
+
+    #[cold]
+    fn take_again(&mut self) -> Option<(u64, u16)> {
+        while let Some(number) = self.again.pop_front() {
+            let frame = number.checked_sub(self.first);
+            let frame = frame.and_then(|at| self.ring.get(usize::try_from(at).ok()?));
+            if let Some(frame) = frame.filter(|frame| frame.fate == Fate::Again) {
+                self.to_repeat -= 1;
+                return Some((number, frame.way));
+            }
+        }
+        unreachable!("{} frames leave again", self.to_repeat)
+    }
+
+    /// The piece leaves on `way`. Whether nothing was on its way before.
+    #[inline]
+    pub(super) fn sent(&mut self, now: Time, piece: &Piece, way: u16, settings: &Settings) -> bool {
+        let frame = Frame {
+            sent_at: now,
+            way,
+            fate: Fate::Sent,
+        };
+        if piece.before.is_some() {
+            let at = usize::try_from(piece.number - self.first).expect("within the ring");
+            self.ring[at] = frame;
+        } else {
+            self.ring.push_back(frame);
+        }
+        let alone = self.in_flight == 0;
+        if alone {
+            self.look_at = now.after(settings.rto(self.tries));
+        }
+        self.in_flight += 1;
+        alone
+    }
+
+    /// The place in the ring of the frame that begins at `offset`, where such a frame has left.
+    #[inline]
+    fn place(&self, offset: u64, settings: &Settings) -> Option<usize> {
+        let payload = u32::from(settings.payload_max);
+        let from = self.base + self.first * u64::from(payload);
+        let behind = u32::try_from(offset.checked_sub(from)?).ok()?;
+        let at = (behind / payload) as usize;
+        (behind % payload == 0 && at < self.ring.len()).then_some(at)
+    }
+
+    /// Another word of the receiver about a frame: whether it has arrived.
+    #[inline]
+    fn hear(&mut self, now: Time, arrived: bool) {
+        (self.progress, self.waits_from, self.tries) = (now, now, 0);
+        self.answered = true;
+        self.expected += 1;
+        self.history = self.history << 1 | u16::from(arrived);
+        self.words += u8::from(u32::from(self.words) < HISTORY);
+    }
+
+    /// The frame that begins at `offset` has arrived. False where no such frame is on its way.
+    #[inline]
+    pub(super) fn on_ack(&mut self, now: Time, offset: u64, settings: &Settings) -> bool {
+        let Some(at) = self.place(offset, settings).filter(|_| self.active) else {
+            return false;
+        };
+        let frame = &mut self.ring[at];
+        let (way, fate) = (frame.way, std::mem::replace(&mut frame.fate, Fate::Arrived));
+        match fate {
+            Fate::Arrived => return false,
+            Fate::Sent => self.in_flight -= 1,
+            Fate::Again => self.to_repeat -= 1,
+        }
+        if settings.scoreboard {
+            self.ways.good(way);
+        }
+        self.hear(now, true);
+        self.let_go();
+        true
+    }
+
+    /// Lets go of frames at the front that have arrived.
+    #[inline]
+    fn let_go(&mut self) {
+        while self
+            .ring
+            .front()
+            .is_some_and(|frame| frame.fate == Fate::Arrived)
+        {
+            self.ring.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// Everything before `upto` has arrived.
+    pub(super) fn confirm(&mut self, upto: u64, settings: &Settings) {
+        let payload = u64::from(settings.payload_max);
+        while let Some(&frame) = self.ring.front() {
+            if self.base + (self.first + 1) * payload > upto {
+                return self.let_go();
+            }
+            match frame.fate {
+                Fate::Sent => self.in_flight -= 1,
+                Fate::Again => self.to_repeat -= 1,
+                Fate::Arrived => {}
+            }
+            self.ring.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// Has the frame at `at` leave again; false where it is not on its way.
+    fn repeat(&mut self, at: usize, settings: &Settings, worse: bool) -> bool {
+        let frame = &mut self.ring[at];
+        if frame.fate != Fate::Sent {
+            return false;
+        }
+        frame.fate = Fate::Again;
+        let way = frame.way;
+        self.again.push_back(self.first + at as u64);
+        (self.in_flight, self.to_repeat) = (self.in_flight - 1, self.to_repeat + 1);
+        if settings.scoreboard {
+            self.ways.bad(way, if worse { WORSE } else { 1 });
+        }
+        true
+    }
+
+    /// The frame that begins at `offset` was trimmed. False where no such frame is on its way.
+    #[inline]
+    pub(super) fn on_nack(&mut self, now: Time, offset: u64, settings: &Settings) -> bool {
+        let at = self.place(offset, settings).filter(|_| self.active);
+        let new = at.is_some_and(|at| self.repeat(at, settings, false));
+        if new {
+            self.hear(now, false);
+        }
+        new
+    }
+
+    /// The frame that begins at `offset` was sent back by a switch; whether it leaves at once. `None` where no
+    /// such frame is on its way. [ndp s3.2.4]
+    pub(super) fn on_bounced(
+        &mut self,
+        now: Time,
+        offset: u64,
+        settings: &Settings,
+    ) -> Option<bool> {
+        let at = self.place(offset, settings).filter(|_| self.active)?;
+        if !self.repeat(at, settings, true) {
+            return None;
+        }
+        (self.progress, self.waits_from) = (now, now);
+        let recent = self.history & ((1 << HISTORY) - 1);
+        let words = u32::from(self.words);
+        // Nobody will pull; or others arrive, so that it was a bad way and no incast.
+        let alone = self.in_flight == 0 && self.expected == 0 && self.unasked + self.may == 0;
+        let bad_way = words > 0 && recent.count_ones() * 4 >= words;
+        self.unasked += u32::from(alone || bad_way);
+        Some(alone || bad_way)
+    }
+
+    /// A word that tells how many pulls there were so far; whether a new one finds something to send.
+    #[inline]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "the part that is told of a number"
+    )]
+    pub(super) fn on_pulls(&mut self, now: Time, pulls: u16, settings: &Settings) -> bool {
+        let ahead = pulls.wrapping_sub(self.pulled as u16);
+        if ahead == 0 || ahead >= 1 << 15 {
+            return false;
+        }
+        let before = self.pulled;
+        self.pulled = before.wrapping_add(ahead.into());
+        self.jump = (before, self.pulled);
+        if !self.active {
+            return false;
+        }
+        self.expected = self.expected.saturating_sub(ahead.into());
+        // DEVIATES(ndp): a pull that finds nothing to send is kept for the next frame that is cut.
+        // An honest receiver pulls no more than has come to it, and that is no more than a window.
+        self.may = (self.may + u32::from(ahead)).min(settings.window);
+        (self.progress, self.waits_from) = (now, now);
+        self.answered = true;
+        self.has_more()
+    }
+
+    /// Whether the receiver may have said that all has arrived.
+    pub(super) fn may_be_done(&self, ordinal: u16) -> bool {
+        let this = ordinal == told(self.ordinal.wrapping_add(1));
+        let left = self.next() == self.frames && (self.frames > 0 || self.ended);
+        self.active && left && this
+    }
+
+    /// When silence means something.
+    #[inline]
+    pub(super) fn due(&self, settings: &Settings) -> Time {
+        if !self.active {
+            Time::NEVER
+        } else if self.in_flight > 0 {
+            self.look_at
+        } else if self.is_ready() || (self.next() == 0 && !self.ended) {
+            Time::NEVER
+        } else {
+            self.waits_from.after(settings.patience(self.asked))
+        }
+    }
+
+    /// The moment of [`Sender::due`] may have come.
+    pub(super) fn on_silence(&mut self, now: Time, settings: &Settings) -> Silence {
+        if self.due(settings) > now {
+            return Silence::Wait;
+        }
+        if now >= self.progress.after(settings.timeout) {
+            return Silence::GiveUp;
+        }
+        if self.in_flight > 0 {
+            return self.look(now, settings);
+        }
+        self.asked = (self.asked + 1).min(TRIES_MAX);
+        (self.owes, self.waits_from) = (true, now);
+        Silence::Ask
+    }
+
+    /// Looks for frames of which too long nothing was heard.
+    fn look(&mut self, now: Time, settings: &Settings) -> Silence {
+        let wait = settings.rto(self.tries);
+        let (mut lost, mut oldest) = (0, Time::NEVER);
+        for at in 0..self.ring.len() {
+            let Frame { sent_at, fate, .. } = self.ring[at];
+            if fate != Fate::Sent {
+                continue;
+            }
+            if sent_at.after(wait) > now {
+                oldest = oldest.min(sent_at);
+            } else if self.repeat(at, settings, true) {
+                lost += 1;
+            }
+        }
+        self.look_at = if oldest == Time::NEVER {
+            oldest
+        } else {
+            oldest.after(wait)
+        };
+        if lost == 0 {
+            return Silence::Wait;
+        }
+        // What was to come back for each of them, a pull, does not.
+        self.unasked += lost;
+        self.tries = (self.tries + 1).min(TRIES_MAX);
+        Silence::Repeat(lost)
+    }
+
+    /// A pause explains the silence: it counts from now on.
+    pub(super) fn excuse(&mut self, now: Time, until: Time) {
+        (self.progress, self.waits_from, self.look_at) = (now, now, until);
+    }
+
+    /// Its state and what it waits for; `None` where it is idle.
+    pub(super) fn stuck(&self) -> Option<(String, String)> {
+        let state = format!(
+            "sending message {}, {} of {} frames have left, {} of them in vain",
+            self.ordinal,
+            self.next(),
+            self.frames,
+            self.to_repeat
+        );
+        let waits_for = if self.is_ready() {
+            "the line".to_owned()
+        } else if self.has_more() {
+            format!("pull {}", self.pulled.wrapping_add(1))
+        } else if self.in_flight > 0 {
+            format!("an answer to {} frames", self.in_flight)
+        } else {
+            "DONE".to_owned()
+        };
+        self.active.then_some((state, waits_for))
+    }
+
+    pub(super) fn check(&self) {
+        let count = |fate| self.ring.iter().filter(|frame| frame.fate == fate).count();
+        assert_eq!(count(Fate::Sent), self.in_flight as usize);
+        assert_eq!(count(Fate::Again), self.to_repeat as usize);
+        assert!(self.ring.len() <= RING_MAX && self.next() <= self.frames);
+        assert!(self.to_repeat as usize <= self.again.len());
+        assert!(self.in_flight == 0 || self.look_at < Time::NEVER);
+        let front = self.ring.front();
+        assert!(front.is_none_or(|frame| frame.fate != Fate::Arrived));
+        if !self.active {
+            assert!(self.queue.is_empty() && self.ring.is_empty() && !self.owes);
+        }
+        self.ways.check();
+    }
+}

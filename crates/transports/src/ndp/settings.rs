@@ -1,0 +1,73 @@
+//! What one host makes of the parameters: all that a packet needs, computed once.
+
+use super::header::PAYLOAD_MAX;
+use super::params::{Params, Spray};
+use model::intent::CreditSpec;
+use model::{Encap, EndpointConfig, HostId};
+use units::{LineTime, Span};
+
+/// Frames beyond an idle round trip that a first window has: the paper's 30 where that holds 12. [ndp s6; ours]
+const IN_PORTS: u64 = 18;
+
+/// The parameters in the units of the per-packet path.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) encap: Encap,
+    /// Payload of a full frame.
+    pub(super) payload_max: u16,
+    /// Frames that leave unasked.
+    pub(super) window: u32,
+    /// Time between two pulls: what the full frame of one takes on the host's line, or on its share of it.
+    pub(super) gap: Span,
+    pub(super) spray: Spray,
+    pub(super) scoreboard: bool,
+    pub(super) prefer: Option<HostId>,
+    rto: Span,
+    pub(super) timeout: Span,
+    pub(super) linger: Span,
+}
+
+impl Settings {
+    pub(super) fn new(params: &Params, config: &EndpointConfig) -> Self {
+        let encap = config.encap;
+        assert!(
+            encap.payload_max > 0,
+            "frames without payload carry no message"
+        );
+        let frame = u64::from(encap.wire_max());
+        let idle = config.rate.bytes_in(config.base_rtt).get().div_ceil(frame);
+        let auto = u32::try_from(idle + IN_PORTS).unwrap_or(u32::MAX);
+        let own = LineTime::new(config.rate).of(frame).0;
+        let share = u64::from(config.line_share.max(1));
+        Self {
+            encap,
+            payload_max: encap.payload_max.min(PAYLOAD_MAX),
+            window: params
+                .window
+                .unwrap_or(auto)
+                .clamp(1, super::params::WINDOW_MAX),
+            gap: Span((own * u64::from(CreditSpec::WHOLE)).div_ceil(share)),
+            spray: params.ways,
+            scoreboard: params.scoreboard,
+            prefer: params.prefer.map(HostId),
+            rto: params.rto.max(config.base_rtt.times(3)),
+            timeout: params.timeout,
+            linger: params.linger,
+        }
+    }
+
+    /// How long nothing may be heard of a packet, after so many vain tries.
+    pub(super) fn rto(&self, tries: u8) -> Span {
+        self.rto.times(1 << tries.min(6))
+    }
+
+    /// How long a pull may take, after so many vain questions.
+    pub(super) fn patience(&self, asked: u8) -> Span {
+        self.rto.times(4 << asked.min(6))
+    }
+
+    /// Wire bytes of a packet without payload.
+    pub(super) fn small(&self) -> u16 {
+        self.encap.wire(0)
+    }
+}

@@ -1,0 +1,63 @@
+//! Time passes: packets are not heard of, pulls do not come, peers are gone, and what is done is forgotten.
+
+use super::host::{Host, URGENT};
+use super::sender::Silence;
+use model::{ConnMap, Cx, Event};
+use std::collections::VecDeque;
+
+impl Host {
+    /// The alarm of a connection rings, perhaps too early.
+    pub(super) fn ring(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        let conn = &mut self.conns[slot];
+        if conn.rx_due(&self.settings) <= cx.now {
+            let wait = self.settings.timeout;
+            if cx.gates.excuse_all(cx.now, URGENT, wait).is_none() {
+                return self.give_up(cx, slot);
+            }
+            // Our pulls were held back.
+            conn.rx.heard = cx.now;
+        }
+        if conn.tx.due(&self.settings) <= cx.now && !self.on_silence(cx, slot) {
+            return;
+        }
+        self.settle(slot);
+        self.arm(slot);
+    }
+
+    /// Nothing is heard of what was sent. False where the connection was given up.
+    fn on_silence(&mut self, cx: &mut Cx<'_>, slot: u32) -> bool {
+        let conn = &mut self.conns[slot];
+        let wait = self.settings.rto(0);
+        if let Some(later) = cx.gates.excuse(cx.now, conn.id, URGENT, wait) {
+            conn.tx.excuse(cx.now, later);
+            return true;
+        }
+        match conn.tx.on_silence(cx.now, &self.settings) {
+            Silence::Wait => {}
+            Silence::Repeat(frames) => {
+                self.totals.timeouts += 1;
+                self.counts.unheard += u64::from(frames);
+            }
+            Silence::Ask => self.counts.asks += 1,
+            Silence::GiveUp => {
+                self.give_up(cx, slot);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// What was remembered long enough is forgotten.
+    pub(super) fn forget_done(&mut self, cx: &mut Cx<'_>) {
+        while let Some(&done) = self.done.front().filter(|done| done.until <= cx.now) {
+            self.done.pop_front();
+            if self.done_of.get(done.conn) == Some(done.number) {
+                self.done_of.remove(done.conn);
+                cx.events.push(Event::Forgotten { conn: done.conn });
+            }
+        }
+        if self.done.is_empty() {
+            (self.done, self.done_of) = (VecDeque::new(), ConnMap::default());
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Conversations as ladders, and the pieces that decide.
+
+use super::ways::{WORSE, Ways};
+use super::*;
+use model::{HostId, Rng, stream};
+use testkit::{A, B, Pair};
+use units::Time;
+
+fn params(text: &str) -> Params {
+    Params::read(&text.parse().unwrap()).unwrap()
+}
+
+/// The ladder of a conversation that `script` writes down and that comes to its end.
+fn ladder(text: &str, hosts: usize, script: impl FnOnce(&mut Pair<'_>)) -> String {
+    let params = params(text);
+    let make = |config: &EndpointConfig| Factory::make(&params, config);
+    let mut pair = if hosts == 2 {
+        Pair::new(&make, &header::CODEC)
+    } else {
+        Pair::star(hosts, &make, &header::CODEC)
+    };
+    pair = pair
+        .named("ndp")
+        .encap(Encap::PAPER.with_mtu(9000).unwrap());
+    script(&mut pair);
+    pair.run();
+    pair.ladder()
+}
+
+#[test]
+fn a_first_window_leaves_unasked_and_pulls_bring_the_rest() {
+    let found = ladder("window = 3", 2, |pair| {
+        pair.message(Time::ZERO, A, B, 50_000);
+        pair.trim(("DATA", 2));
+    });
+    let page = include_str!("README.md");
+    let shown = page.split("```text").nth(1);
+    let shown = shown.and_then(|rest| rest.split("```").next());
+    let lines = |text: &str| -> Vec<_> {
+        let lines = text.lines().map(|line| line.trim().to_owned());
+        lines.filter(|line| !line.is_empty()).collect()
+    };
+    assert_eq!(
+        lines(&found),
+        lines(shown.unwrap_or_default()),
+        "found:\n{found}"
+    );
+}
+
+#[test]
+fn what_is_sent_back_waits_for_a_pull_unless_nobody_pulls() {
+    let found = ladder("window = 2", 2, |pair| {
+        pair.message(Time::ZERO, A, B, 30_000);
+        // The first of both is alone with nothing on its way when the second comes back, too.
+        pair.send_back(("DATA", 1));
+        pair.send_back(("DATA", 2));
+    });
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn what_is_sent_back_beside_arrivals_takes_another_way_at_once() {
+    let found = ladder("window = 4", 2, |pair| {
+        pair.message(Time::ZERO, A, B, 60_000);
+        pair.send_back(("DATA", 4));
+    });
+    insta::assert_snapshot!(found);
+}
+
+/// Two messages whose first windows of three are trimmed: six pulls wait.
+fn both_trimmed(pair: &mut Pair<'_>, length: u64) {
+    pair.message(Time::ZERO, A, B, length);
+    pair.message(Time::ZERO, HostId(2), B, length);
+    for n in 1..=6 {
+        pair.trim(("DATA", n));
+    }
+}
+
+#[test]
+fn two_senders_are_pulled_in_turn() {
+    let found = ladder("window = 3", 3, |pair| {
+        both_trimmed(pair, 40_000);
+    });
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn a_preferred_sender_is_pulled_first() {
+    let found = ladder("window = 3\nprefer = 2", 3, |pair| {
+        both_trimmed(pair, 40_000);
+    });
+    let at = |what: &str| found.find(what).unwrap_or_else(|| panic!("{found}"));
+    assert!(
+        at("B received message 0 of #2") < at("B received message 0 of #1"),
+        "{found}"
+    );
+    // Its frames follow each other as fast as the line allows, once it is known.
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn a_lost_pull_is_made_good_by_the_next() {
+    let found = ladder("window = 2", 2, |pair| {
+        pair.message(Time::ZERO, A, B, 80_000);
+        pair.lose(("ACK", 2));
+    });
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn a_lost_packet_leaves_again_after_the_last_resort() {
+    let found = ladder("window = 3", 2, |pair| {
+        pair.message(Time::ZERO, A, B, 50_000);
+        pair.lose(("DATA", 2));
+    });
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn a_lost_last_pull_is_asked_about() {
+    let found = ladder("window = 1", 2, |pair| {
+        pair.message(Time::ZERO, A, B, 20_000);
+        pair.lose(("ACK", 1));
+        pair.lose(("DATA", 2));
+        pair.lose(("DONE", 1));
+    });
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn a_question_and_its_answer_need_one_acknowledgement() {
+    let found = ladder("", 2, |pair| {
+        pair.exchange(Time::ZERO, A, B, [1_000, 2_000]);
+    });
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn a_cancelled_message_ends_with_what_had_left() {
+    let found = ladder("window = 3", 2, |pair| {
+        let conn = pair.message(Time::ZERO, A, B, 200_000);
+        pair.cancel(Time(30_000_000), conn, A);
+    });
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn a_sender_that_forgot_says_so_and_the_receiver_gives_up() {
+    let found = ladder("window = 3", 2, |pair| {
+        let conn = pair.message(Time::ZERO, A, B, 100_000);
+        pair.forget(Time(30_000_000), conn, A);
+    });
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn every_way_has_its_turn_and_no_order_repeats() {
+    let (mut ways, mut rng) = (Ways::default(), Rng::stream(1, stream::TEST, 1));
+    let rounds: Vec<Vec<u16>> = (0..50)
+        .map(|_| {
+            (0..16)
+                .map(|_| ways.next(&mut rng, (16, Spray::Permutation), None))
+                .collect()
+        })
+        .collect();
+    for round in &rounds {
+        let mut sorted = round.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..16).collect::<Vec<_>>());
+    }
+    assert!(rounds.windows(2).all(|pair| pair[0] != pair[1]));
+    // What left before takes another.
+    for way in (0..2).cycle().take(100) {
+        assert_eq!(
+            ways.next(&mut rng, (2, Spray::Permutation), Some(way)),
+            1 - way
+        );
+        assert_eq!(ways.next(&mut rng, (2, Spray::Random), Some(way)), 1 - way);
+    }
+}
+
+/// Share of 10,000 packets on way 3 of 8, where so many of 100 on it and on the others are trimmed.
+fn share_of_third(own: u64, others: u64, counts: u16) -> f64 {
+    let (mut ways, mut rng) = (Ways::default(), Rng::stream(1, stream::TEST, 2));
+    let mut taken = 0;
+    for _ in 0..10_000 {
+        let way = ways.next(&mut rng, (8, Spray::Permutation), None);
+        taken += u32::from(way == 3);
+        if rng.below(100) < if way == 3 { own } else { others } {
+            ways.bad(way, counts);
+        } else {
+            ways.good(way);
+        }
+        ways.check();
+    }
+    f64::from(taken) / 10_000.0
+}
+
+#[test]
+fn a_bad_way_is_left_out_and_tried_again() {
+    let fair = 0.125..0.126;
+    assert!(fair.contains(&share_of_third(0, 0, 1)));
+    // Few are trimmed, or as many on all ways: an incast, and no bad way.
+    assert!(fair.contains(&share_of_third(20, 0, 1)));
+    assert!(fair.contains(&share_of_third(60, 60, 1)));
+    let bad = share_of_third(60, 1, 1);
+    assert!((0.01..0.06).contains(&bad), "{bad}");
+    // What comes back counts more.
+    let returned = share_of_third(20, 0, WORSE);
+    assert!((0.01..0.09).contains(&returned), "{returned}");
+}
+
+#[test]
+fn parameters_survive_their_own_table_and_refuse_nonsense() {
+    for text in [
+        "",
+        "profile = \"htsim\"",
+        "window = 23\nprefer = 7\ntrim = \"256B\"",
+    ] {
+        let read = params(text);
+        assert_eq!(Params::read(&read.resolved()), Ok(read));
+    }
+    let refusals: String = [
+        "trim = \"63B\"",
+        "trim = \"257B\"",
+        "window = 0",
+        "ports = \"drop\"",
+        "linger = \"1s\"",
+    ]
+    .map(|text| {
+        Params::read(&text.parse().unwrap())
+            .unwrap_err()
+            .to_string()
+            + "\n"
+    })
+    .concat();
+    insta::assert_snapshot!(refusals);
+}
+
+#[test]
+fn ports_that_drop_are_refused_unless_asked_for() {
+    let tail = params("ports = \"drop-tail\"");
+    let port = Factory::fabric(&tail, Rate::gbps(10), Encap::PAPER).port(units::Bytes(384_500));
+    let switch = SwitchSpec::default();
+    let refusal = tail.suits(&port, &switch).unwrap_err().to_string();
+    insta::assert_snapshot!(refusal);
+    let bold = params("ports = \"drop-tail\"\nallow_unsupported = true");
+    assert_eq!(bold.suits(&port, &switch), Ok(()));
+    let trims = Factory::fabric(&params(""), Rate::gbps(10), Encap::PAPER).port(units::Bytes(1));
+    assert_eq!(
+        (trims.check(), params("").suits(&trims, &switch)),
+        (Ok(()), Ok(()))
+    );
+}
+
+#[test]
+fn a_port_holds_eight_frames_and_as_many_bytes_of_headers() {
+    use model::intent::Limit;
+    let nine = Encap::PAPER.with_mtu(9000).unwrap();
+    let limits = |text: &str| -> Vec<_> {
+        let own = port::fabric(&params(text), nine).own.unwrap();
+        own.queues.iter().map(|queue| queue.limit).collect()
+    };
+    // 8 frames of 9038 B are 860 headers of 84 B on the line.
+    assert_eq!(limits(""), [Limit::Packets(8), Limit::Packets(860)]);
+    assert_eq!(
+        limits("trim = \"256B\""),
+        [Limit::Packets(8), Limit::Packets(261)]
+    );
+}
+
+#[test]
+fn turns_by_packets_become_an_order_beside_others() {
+    use model::Class;
+    use model::intent::{Over, Share};
+    let own = Factory::fabric(&params(""), Rate::gbps(10), Encap::PAPER).port(units::Bytes(0));
+    let fifo = PortSpec::fifo(units::Bytes(100_000));
+    let both = [
+        (1, fifo.clone().beside(1, &own, Share::Bytes(50))),
+        (0, own.clone().beside(1, &fifo, Share::Bytes(50))),
+    ];
+    for (lane, port) in both {
+        let place = |class, trimmed| port.queue_of(lane, class, 0, trimmed).unwrap();
+        let trims = |place: usize| matches!(port.queues[place].over, Over::Trim { .. });
+        let data =
+            [Class::Scheduled, Class::Unscheduled, Class::Plain].map(|class| place(class, false));
+        assert!(data.iter().all(|&place| trims(place)));
+        for class in Class::ALL {
+            // What overtakes stands before data, in the same group.
+            let head = place(class, true);
+            assert!(
+                !trims(head) && head < data[0],
+                "{class:?}: {head} of {data:?}"
+            );
+            assert_eq!(port.queues[head].group, port.queues[data[0]].group);
+        }
+        assert!(!trims(place(Class::Credit, false)) && place(Class::Control, false) < data[0]);
+        let other = port.queue_of(1 - lane, Class::Plain, 0, false).unwrap();
+        assert!(!trims(other) && port.queues[other].group != port.queues[data[0]].group);
+        assert!(
+            params("")
+                .suits(&lane_of(&port, lane), &SwitchSpec::default())
+                .is_ok()
+        );
+        assert!(
+            params("")
+                .suits(&lane_of(&port, 1 - lane), &SwitchSpec::default())
+                .is_err()
+        );
+    }
+}
+
+/// The queues of one lane, as a transport is asked about them.
+fn lane_of(port: &PortSpec, lane: u8) -> PortSpec {
+    let mut own = port.clone();
+    own.queues
+        .retain(|queue| queue.takes.lanes >> lane & 1 == 1);
+    own
+}
