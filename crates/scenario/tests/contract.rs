@@ -1,4 +1,4 @@
-//! Homa, and small models of others, stand on the contract, in the simulator: what a transport is told before a run,
+//! Homa, NDP and a small model of an arbiter stand on the contract, in the simulator: what a transport is told before a run,
 //! connections without messages, fabrics that it refuses.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
@@ -11,7 +11,7 @@ use scenario::{Alone, Assembled, Scenario, load_text_with};
 
 fn assembled(text: &str) -> Result<Assembled, scenario::Errors> {
     let all = transports::registry();
-    let all = all.with(&models::arbiter::ARBITER).with(&models::ndp::NDP);
+    let all = all.with(&models::arbiter::ARBITER);
     load_text_with(&all, "a.toml", text, &[]).and_then(Scenario::assemble)
 }
 
@@ -119,7 +119,7 @@ fn what_a_transport_finds_out_before_a_run_is_told_where_it_is_written() {
 
 fn ndp(more: &str) -> String {
     format!(
-        "{FABRIC}host_rate = \"10Gbps\"\nhost_delay = \"500ns\"\n[transport]\nkind = \"ndp-model\"\n{more}"
+        "{FABRIC}host_rate = \"10Gbps\"\nhost_delay = \"500ns\"\n[transport]\nkind = \"ndp\"\n{more}"
     )
 }
 
@@ -159,7 +159,7 @@ fn ndp_pulls_an_incast_at_the_rate_of_the_line() {
         .map(|port| port.queue_max)
         .max()
         .unwrap();
-    assert!(most <= 9 * 9038 + 200 * 84, "{most}");
+    assert!(most <= 9 * 9038 + 860 * 84, "{most}");
 }
 
 #[test]
@@ -186,7 +186,10 @@ fn ndp_spreads_a_permutation_over_all_ways() {
     let uplinks: Vec<_> = record.ports.iter().filter(is_up).collect();
     assert_eq!(uplinks.len(), 4 * 4);
     for leaf in uplinks.chunks(4) {
-        let sent: Vec<_> = leaf.iter().map(|port| port.packets[Class::Plain]).collect();
+        let data = [Class::Unscheduled, Class::Scheduled];
+        let of =
+            |port: &&results::PortRow| data.map(|class| port.packets[class]).iter().sum::<u64>();
+        let sent: Vec<_> = leaf.iter().map(of).collect();
         let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
         assert!(leaf.iter().all(|port| port.from == leaf[0].from));
         assert!(
@@ -199,13 +202,13 @@ fn ndp_spreads_a_permutation_over_all_ways() {
 
 #[test]
 fn ndp_refuses_ports_that_drop_with_the_place_and_the_nearest_that_works() {
-    let drops = "[workload]\nkind = \"permutation\"\nsize = \"1MB\"\n[transport.ndp-model]\nfabric = \"drop-tail\"\n";
+    let drops = "[workload]\nkind = \"permutation\"\nsize = \"1MB\"\n[transport.ndp]\nports = \"drop-tail\"\n";
     let Err(errors) = assembled(&ndp(drops)) else {
         panic!("taken")
     };
     assert_eq!(errors.0.len(), 1, "{errors}");
     let error = &errors.0[0];
-    assert_eq!(error.message, "ndp-model does not work on this fabric");
+    assert_eq!(error.message, "ndp does not work on this fabric");
     assert!(
         error.label.contains("needs ports that trim"),
         "{}",
@@ -215,10 +218,10 @@ fn ndp_refuses_ports_that_drop_with_the_place_and_the_nearest_that_works() {
         error
             .help
             .as_deref()
-            .is_some_and(|help| help.contains("trimming"))
+            .is_some_and(|help| help.contains("trim"))
     );
     let at = error.origin.as_ref().unwrap();
-    assert_eq!(&at.source.text[at.span.clone()], "\"ndp-model\"");
+    assert_eq!(&at.source.text[at.span.clone()], "\"ndp\"");
 }
 
 #[test]

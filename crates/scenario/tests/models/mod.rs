@@ -11,7 +11,6 @@
 
 pub mod arbiter;
 pub mod hpcc;
-pub mod ndp;
 
 use model::wire::{Codec, DecodeError, Decoded, HEADER_MAX, Link, Reader, Writer};
 use model::{Class, Packet};
