@@ -218,3 +218,25 @@ fn a_report_explains_as_why_does_and_never_simulates_a_long_run_twice() {
         }
     }
 }
+
+#[test]
+fn what_was_trimmed_is_asked_for_again_and_waits_for_its_pull() {
+    let whys = explained("incast", &["workload.senders=16", "transport.kind=ndp"]);
+    let trimmed = |why: &&Why| {
+        let mut path = why.path.iter();
+        path.any(|s| s.part == Part::Retransmission && s.note.starts_with("trimmed at"))
+    };
+    let trimmed: Vec<_> = whys.iter().filter(trimmed).collect();
+    assert!(trimmed.len() > 3, "{} of {}", trimmed.len(), whys.len());
+    let waits = |why: &&&Why| {
+        let mut path = why.path.iter();
+        path.any(|s| s.part == Part::Credit && s.note.starts_with("before PULL"))
+    };
+    assert!(trimmed.iter().filter(waits).count() * 2 > trimmed.len());
+    // What is trimmed is known at once: its receiver's port is one hop away, and nothing waits for a timer.
+    let longest = trimmed
+        .iter()
+        .map(|why| part(why, Part::Retransmission))
+        .max();
+    assert!(longest < Some(100_000_000), "{longest:?} ps");
+}

@@ -18,6 +18,8 @@ pub struct Hop {
     pub start: Time,
     /// When its last bit came in at the far end.
     pub at: Time,
+    /// Bytes on the wire, which trimming makes fewer.
+    pub size: u16,
 }
 
 /// What became of a packet.
@@ -46,12 +48,25 @@ pub struct Flight {
     pub fate: Fate,
     /// Whether a port marked it.
     pub marked: bool,
+    /// Before which of its links its payload was cut off.
+    pub trimmed: Option<u32>,
+    /// A switch sent it back: it arrived where it came from.
+    pub returned: bool,
 }
 
 impl Flight {
     /// The node that sent it: its host, where the trace has its beginning.
     pub fn from(&self, network: &Network) -> u32 {
         network.links[self.hops[0].link as usize].from
+    }
+
+    /// The host that it reaches, if it reaches one.
+    pub fn goes_to(&self, network: &Network) -> u32 {
+        if self.returned {
+            self.from(network)
+        } else {
+            self.packet.to().0
+        }
     }
 
     /// When its first bit left.
@@ -98,6 +113,7 @@ pub fn flights(network: &Network, events: &[Event]) -> Vec<Flight> {
                     link,
                     start: network.start(link, packet, at),
                     at,
+                    size: packet.size,
                 };
                 let flight = leave(ends.from, &all).unwrap_or_else(|| {
                     // It comes from its host, or a fault copied it, or the trace begins here.
@@ -106,12 +122,18 @@ pub fn flights(network: &Network, events: &[Event]) -> Vec<Flight> {
                         hops: Vec::new(),
                         fate: Fate::UnderWay,
                         marked: false,
+                        trimmed: None,
+                        returned: false,
                     });
                     all.len() - 1
                 });
                 let marked = packet.ecn() == model::Ecn::Marked;
                 all[flight].hops.push(hop);
                 all[flight].marked |= marked;
+                if packet.trimmed() && all[flight].trimmed.is_none() {
+                    all[flight].trimmed = Some(link);
+                }
+                all[flight].returned |= packet.bounced();
                 if matches!(what, What::Lost(_)) {
                     all[flight].fate = Fate::Lost;
                 } else if ends.to < network.hosts {

@@ -91,14 +91,14 @@ impl Network {
         &self.names[node as usize]
     }
 
-    /// How long `packet` is on the line of `link`.
-    pub fn line_time(&self, link: u32, packet: &Packet) -> Span {
-        LineTime::new(self.links[link as usize].rate).of(packet.size.into())
+    /// How long `size` bytes are on the line of `link`.
+    pub fn line_time(&self, link: u32, size: u16) -> Span {
+        LineTime::new(self.links[link as usize].rate).of(size.into())
     }
 
     /// When a packet whose last bit came in by `link` at `at` went on the line.
     fn start(&self, link: u32, packet: &Packet, at: Time) -> Time {
-        let under_way = self.links[link as usize].delay + self.line_time(link, packet);
+        let under_way = self.links[link as usize].delay + self.line_time(link, packet.size);
         Time(at.0.saturating_sub(under_way.0))
     }
 }

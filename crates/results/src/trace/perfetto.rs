@@ -113,7 +113,7 @@ fn slice(
     came: Option<Time>,
 ) -> io::Result<()> {
     let packet = &flight.packet;
-    let took = network.line_time(hop.link, packet);
+    let took = network.line_time(hop.link, hop.size);
     let rest = format!(
         "\"dur\":{},\"name\":{},\"cat\":\"{}\",\"args\":{}",
         us(Time(took.0)),

@@ -270,7 +270,14 @@ fn row(network: &Network, asked: &Asked, flight: &Flight) -> Row {
         class: flight.packet.class().name(),
         size: flight.packet.size,
         fate: match flight.fate {
-            Fate::Arrived => None,
+            Fate::Arrived => flight.trimmed.map(|link| {
+                let how = if flight.returned {
+                    "trimmed and sent back"
+                } else {
+                    "trimmed"
+                };
+                format!("{how} at {}", network.link_name(link))
+            }),
             Fate::Dropped(link, reason, _) => Some(format!(
                 "dropped at {}: {}",
                 network.link_name(link),
@@ -332,7 +339,7 @@ impl Walk<'_> {
             return;
         };
         let arrived = self.flights[at].arrived().expect("the last one arrived");
-        let place = self.name(self.flights[at].packet.to().0);
+        let place = self.name(self.flights[at].goes_to(self.network));
         self.add(rest, arrived..end, place, None, "after the last packet");
         self.way(at);
         // Every step leads to an earlier moment, or from a packet to one that came in before it left.
@@ -346,13 +353,8 @@ impl Walk<'_> {
                 Released::Again(first) => {
                     let since = self.flights[first].sent();
                     let known = self.until_credit(first, at).unwrap_or(left);
-                    self.add(
-                        Part::Retransmission,
-                        since..known,
-                        host,
-                        None,
-                        "sent in vain",
-                    );
+                    let note = self.in_vain(first);
+                    self.add(Part::Retransmission, since..known, host, None, &note);
                     at = first;
                 }
                 Released::By(cause, part) => {
@@ -365,6 +367,22 @@ impl Walk<'_> {
                     self.pause(part, asked.start..left, host, at);
                     return;
                 }
+            }
+        }
+    }
+
+    /// What became of a flight that was to be repeated.
+    fn in_vain(&self, first: usize) -> String {
+        let flight = self.flights[first];
+        match flight.trimmed {
+            None => "sent in vain".to_owned(),
+            Some(link) => {
+                let how = if flight.returned {
+                    "sent back"
+                } else {
+                    "trimmed"
+                };
+                format!("{how} at {}", self.network.link_name(link))
             }
         }
     }
@@ -393,7 +411,8 @@ impl Walk<'_> {
         let finished = self.asked.end.is_some();
         let arrivals = self.flights.iter().enumerate().filter_map(|(i, flight)| {
             let at = flight.arrived().filter(|&at| at <= end)?;
-            (!finished || self.carries(flight)).then_some((at, i))
+            let whole = self.carries(flight) && flight.trimmed.is_none();
+            (!finished || whole).then_some((at, i))
         });
         arrivals.max().map(|(_, i)| i)
     }
@@ -430,9 +449,7 @@ impl Walk<'_> {
         for (n, hop) in flight.hops.iter().enumerate().rev() {
             let place = || self.network.link_name(hop.link);
             let place = place();
-            let sent = hop
-                .start
-                .after(self.network.line_time(hop.link, &flight.packet));
+            let sent = hop.start.after(self.network.line_time(hop.link, hop.size));
             self.add(
                 Part::Propagation,
                 sent..hop.at,
@@ -510,7 +527,7 @@ impl Walk<'_> {
             .map(|flight| {
                 let end = flight
                     .sent()
-                    .after(self.network.line_time(link, &flight.packet));
+                    .after(self.network.line_time(link, flight.packet.size));
                 end.min(time.end).since(flight.sent().max(time.start))
             });
         (busy.sum(), self.network.link_name(link))
@@ -529,7 +546,7 @@ impl Walk<'_> {
         }
         let (left, host) = (flight.sent(), flight.from(self.network));
         let came_in = |cause: &Flight| {
-            let here = cause.packet.to().0 == host;
+            let here = cause.goes_to(self.network) == host;
             cause
                 .arrived()
                 .filter(|&at| here && at <= left && at > self.asked.start)
