@@ -62,6 +62,10 @@ struct BenchArgs {
     /// Share that later ones overtake
     #[arg(long, default_value = "0%", value_name = "SHARE", value_parser = share)]
     reorder: u32,
+    /// Share of the arriving data that loses its payload, as a switch without room would cut it; for transports that
+    /// take what is left
+    #[arg(long, default_value = "0%", value_name = "SHARE", value_parser = share)]
+    trim: u32,
     /// Give up after this time [default: 60s, with faults 180s]
     #[arg(long, value_name = "TIME")]
     time_limit: Option<Span>,
@@ -114,7 +118,7 @@ pub(crate) fn run(args: &WireArgs, global: &Global, screen: &Screen) -> i32 {
 }
 
 fn run_bench(args: &BenchArgs, global: &Global, screen: &Screen) -> i32 {
-    let faulty = args.loss + args.duplicate + args.reorder > 0;
+    let faulty = args.loss + args.duplicate + args.reorder + args.trim > 0;
     let default_limit = if faulty { TIME_LIMIT.1 } else { TIME_LIMIT.0 };
     let mut config = BenchConfig::new(&args.transport);
     config.bytes = args.bytes;
@@ -128,6 +132,7 @@ fn run_bench(args: &BenchArgs, global: &Global, screen: &Screen) -> i32 {
         lose_ppb: args.loss,
         duplicate_ppb: args.duplicate,
         reorder_ppb: args.reorder,
+        trim_ppb: args.trim,
     };
     let prefix = format!("transport.{}.", args.transport);
     let own_key = |set: &String| set.strip_prefix(&prefix).unwrap_or(set).to_owned();
@@ -212,6 +217,7 @@ fn transfer(
             &percent(args.duplicate),
         ]);
         command.args(["--reorder", &percent(args.reorder)]);
+        command.args(["--trim", &percent(args.trim)]);
         command.args(["--time-limit", &config.time_limit.to_string()]);
         // The ends draw apart.
         let end = u64::from(role != Role::Receiver);
@@ -289,12 +295,14 @@ fn headline(args: &BenchArgs, config: &BenchConfig) -> String {
         lose_ppb,
         duplicate_ppb,
         reorder_ppb,
+        trim_ppb,
     } = config.driver.faults;
     let mut faults = String::new();
     for (name, ppb) in [
         ("loss", lose_ppb),
         ("duplicates", duplicate_ppb),
         ("reordered", reorder_ppb),
+        ("trimmed", trim_ppb),
     ] {
         if ppb > 0 {
             write!(faults, ", {} {name}", percent(ppb)).expect("a String takes everything");
@@ -399,6 +407,7 @@ fn document(args: &BenchArgs, config: &BenchConfig, outcome: &Outcome, checks: &
         "loss": f64::from(args.loss) / 1e9,
         "duplicate": f64::from(args.duplicate) / 1e9,
         "reorder": f64::from(args.reorder) / 1e9,
+        "trim": f64::from(args.trim) / 1e9,
         "time_limit_seconds": config.time_limit.as_secs(),
         "memory_limit_bytes": args.memory_limit.get(),
         "checks": checks,

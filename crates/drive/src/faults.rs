@@ -1,4 +1,4 @@
-//! A bad network in front of a good one: loses, repeats and reorders what arrives, from a seed.
+//! A bad network in front of a good one: loses, repeats, reorders and trims what arrives, from a seed.
 
 use model::{Rng, stream};
 use std::collections::VecDeque;
@@ -14,6 +14,8 @@ pub struct FaultConfig {
     pub duplicate_ppb: u32,
     /// Later ones overtake it.
     pub reorder_ppb: u32,
+    /// Its payload is cut off, as a switch without room for it would; of data whose transport takes what is left.
+    pub trim_ppb: u32,
 }
 
 /// What was done, in datagrams.
@@ -25,6 +27,9 @@ pub struct FaultCounts {
     pub duplicated: u64,
     /// Overtaken.
     pub reordered: u64,
+    /// Cut to their heads.
+    #[serde(default)]
+    pub trimmed: u64,
 }
 
 /// A datagram is overtaken by at most so many others: more than three, so that transports that
@@ -98,6 +103,13 @@ impl Faults {
         1 + u8::from(twice)
     }
 
+    /// Whether data that could be trimmed is.
+    pub(crate) fn trims(&mut self) -> bool {
+        let trims = self.config.trim_ppb > 0 && self.rng.chance_ppb(self.config.trim_ppb);
+        self.counts.trimmed += u64::from(trims);
+        trims
+    }
+
     /// When [`Faults::release`] has something at the latest.
     pub(crate) fn release_at(&self) -> Time {
         self.held
@@ -131,6 +143,7 @@ mod tests {
             lose_ppb: 2 * percent,
             duplicate_ppb: 3 * percent,
             reorder_ppb: percent,
+            trim_ppb: 4 * percent,
         };
         let mut faults = Faults::new(config, 1);
         let (mut order, now) = (Vec::new(), Time::ZERO);
@@ -158,6 +171,9 @@ mod tests {
             late > counts.reordered * 9 / 10 && late <= counts.reordered,
             "{late}"
         );
+        let trimmed = (0..100_000).filter(|_| faults.trims()).count();
+        assert!((3_700..4_300).contains(&trimmed), "{trimmed}");
+        assert_eq!(faults.counts().trimmed, trimmed as u64);
         let furthest = order.iter().scan(0, |top, &n| {
             *top = (*top).max(n);
             Some(*top - n)

@@ -143,6 +143,7 @@ fn messages_arrive_whole_through_a_bad_network() {
         lose_ppb: 5 * percent,
         duplicate_ppb: 5 * percent,
         reorder_ppb: 5 * percent,
+        trim_ppb: 0,
     };
     let (mut a, mut b) = (driver("toy", bad), driver("toy", bad));
     transfer(&mut a, &mut b, 8, 200_000);

@@ -186,6 +186,7 @@ fn messages_arrive_whole_through_loss_duplication_and_reordering() {
         lose_ppb: percent,
         duplicate_ppb: percent,
         reorder_ppb: percent,
+        trim_ppb: 5 * percent,
     };
     each(|transport| {
         let [_, b] = transfer(transport, faults, &[400_000; 8]);

@@ -122,6 +122,11 @@ impl Core {
             let wire = (read.len() as u64 + BELOW).max(FRAME_MIN);
             packet.size = u16::try_from(wire).expect("checked against DATAGRAM_MAX");
         }
+        let length = if length > 0 && self.is_trimmed(&mut packet) {
+            0
+        } else {
+            length
+        };
         packet.set_ecn(model::wire::ecn(tos));
         if let Some(record) = record {
             self.records.push((self.batch.len(), record));
@@ -137,17 +142,31 @@ impl Core {
         Ok(())
     }
 
+    /// Has the bad network cut the payload off `packet`, where its transport takes what is left.
+    fn is_trimmed(&mut self, packet: &mut Packet) -> bool {
+        let mut cut = *packet;
+        cut.trim(u16::try_from(FRAME_MIN).expect("a small frame"));
+        let trims = self.endpoint.accepts(&cut) && self.faults.trims();
+        if trims {
+            *packet = cut;
+        }
+        trims
+    }
+
     /// Reads a packet of the transport; counts what is none.
     fn read(&mut self, bytes: &[u8]) -> Option<Read> {
         let nonsense = match self.codec.decode(bytes) {
             Ok(decoded) if bytes.len() <= DATAGRAM_MAX => {
                 let (packet, link, start) = (decoded.packet, decoded.link, decoded.header_len);
-                // No transport asks for what a switch cut or sent back: it counts as lost.
-                if packet.trimmed() || packet.bounced() {
+                // What its transport does not ask for counts as lost, and so does what came back: it has the number
+                // of the other end.
+                let cut = packet.trimmed() || packet.bounced();
+                if cut && (packet.bounced() || !self.endpoint.accepts(&packet)) {
                     self.stats.cut += 1;
                     return None;
                 }
                 let (offset, length) = self.codec.payload(&packet).unwrap_or((0, 0));
+                let length = if cut { 0 } else { length };
                 let (record, front) = match packet.has_record().then(|| Record::read(bytes)) {
                     None => (None, bytes),
                     Some(Ok((record, front))) => (Some(record), front),
