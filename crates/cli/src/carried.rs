@@ -17,17 +17,14 @@ const PARTS: [&str; 8] = [
     "LICENSE-MIT",
     "crates",
     "examples/fixed-window",
-    "experiments",
+    EXPERIMENTS,
 ];
 /// Folders that no such crate needs: what is built for Python or checks this repository, snapshots, and what lies about.
 const WITHOUT: [&str; 5] = ["py", "xtask", "snapshots", "target", "out"];
 /// What only our crates have for themselves; the example's tests are part of what is written.
 const TESTS: &str = "tests";
-/// Endings of what it needs. Of experiments it needs what is run, and not what came out.
-const ENDINGS: [&str; 13] = [
-    "toml", "lock", "rs", "md", "csv", "html", "css", "js", "json", "gz", "lua", "graphml", "",
-];
-const RESULTS: [&str; 3] = ["result.md", "curves.csv", "fingerprints.txt"];
+/// Of experiments it needs what is run, and not what came out.
+const EXPERIMENTS: &str = "experiments";
 
 /// The sources of the clone at `root`. The same files give the same bytes.
 ///
@@ -36,8 +33,7 @@ const RESULTS: [&str; 3] = ["result.md", "curves.csv", "fingerprints.txt"];
 pub fn pack(root: &Path) -> io::Result<Vec<u8>> {
     let mut paths = Vec::new();
     for part in PARTS {
-        let with_tests = part.starts_with("examples");
-        collect(&root.join(part), with_tests, &mut paths)?;
+        collect(part, &root.join(part), &mut paths)?;
     }
     let mut archive = Vec::new();
     for path in paths {
@@ -52,10 +48,10 @@ pub fn pack(root: &Path) -> io::Result<Vec<u8>> {
     Ok(archive)
 }
 
-fn collect(path: &Path, with_tests: bool, into: &mut Vec<PathBuf>) -> io::Result<()> {
+fn collect(part: &str, path: &Path, into: &mut Vec<PathBuf>) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if path.is_dir() {
-        let unwanted = name.starts_with('.') || (name == TESTS && !with_tests);
+        let unwanted = name.starts_with('.') || (name == TESTS && part == "crates");
         if unwanted || WITHOUT.contains(&&*name) {
             return Ok(());
         }
@@ -64,12 +60,9 @@ fn collect(path: &Path, with_tests: bool, into: &mut Vec<PathBuf>) -> io::Result
             .map(|entry| entry.map(|entry| entry.path()))
             .collect::<io::Result<Vec<_>>>()?;
         inside.sort();
-        return inside
-            .iter()
-            .try_for_each(|path| collect(path, with_tests, into));
+        return inside.iter().try_for_each(|path| collect(part, path, into));
     }
-    let ending = path.extension().unwrap_or_default().to_string_lossy();
-    if ENDINGS.contains(&&*ending) && !RESULTS.contains(&&*name) {
+    if part != EXPERIMENTS || name.ends_with(".toml") {
         into.push(path.to_owned());
     }
     Ok(())

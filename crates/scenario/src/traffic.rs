@@ -147,10 +147,9 @@ fn readable_tags(section: &Section, traffic: &Traffic) -> Result<(), Diagnostic>
     let Some(tag) = traffic.tags.iter().find(odd) else {
         return Ok(());
     };
-    let key = if section.kind() == "trace" {
-        "path"
-    } else {
-        "tag"
+    let key = match section.sort() {
+        Source::Trace => "path",
+        _ => "tag",
     };
     Err(section
         .problem(key, format!("{tag:?} is no tag"))
