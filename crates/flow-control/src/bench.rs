@@ -2,7 +2,7 @@
 
 use model::intent::PortSpec;
 use model::{Class, ConnId, HostId, Packet, Rng, Signal, stream};
-use parts::{Control, Neighbour, Place};
+use parts::{Control, Neighbour, Place, Refusal};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use switching::{FlowControl, GateOf, GateState, Passage, Say};
@@ -20,24 +20,45 @@ pub(crate) struct Bench {
     out: String,
 }
 
+fn line(port: &PortSpec) -> Neighbour<'_> {
+    Neighbour {
+        rate: Rate::gbps(10),
+        round: Span::us(2),
+        is_host: false,
+        port,
+    }
+}
+
+fn place<'a>(lines: &'a [Neighbour<'a>], memory: u64) -> Place<'a> {
+    Place {
+        lines,
+        memory: Bytes(memory),
+        frame: FRAME.into(),
+        rng: Rng::stream(1, stream::TEST, 0),
+    }
+}
+
+/// Why a switch of the bench with so much memory does not suit, and what would.
+pub(crate) fn refused(kind: &dyn Control, parameters: &str, memory: u64) -> Option<String> {
+    let table = parameters.parse().expect("TOML");
+    let factory = kind.configure(&table).expect("parameters");
+    let port = factory.port(PortSpec::fifo(Bytes(1))).expect("a port");
+    let refusal = factory.suits(&place(&[line(&port); 2], memory)).err()?;
+    let Refusal {
+        place,
+        reason,
+        instead,
+    } = refusal;
+    Some(format!("{place} {reason}; {instead}"))
+}
+
 impl Bench {
     /// With `parameters` as TOML; lines of 10 Gb/s and 1 us: 2500 B there and back, with two frames and a pause 4584 B.
     pub(crate) fn new(kind: &dyn Control, parameters: &str) -> Self {
         let table = parameters.parse().expect("TOML");
         let factory = kind.configure(&table).expect("parameters");
         let port = factory.port(PortSpec::fifo(Bytes(1))).expect("a port");
-        let line = Neighbour {
-            rate: Rate::gbps(10),
-            round: Span::us(2),
-            is_host: false,
-            port: &port,
-        };
-        let control = factory.make(&Place {
-            lines: &[line, line],
-            memory: Bytes(60_000),
-            frame: FRAME.into(),
-            rng: Rng::stream(1, stream::TEST, 0),
-        });
+        let control = factory.make(&place(&[line(&port); 2], 60_000));
         Self {
             control,
             waiting: port.queues.iter().map(|_| VecDeque::new()).collect(),

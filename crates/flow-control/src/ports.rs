@@ -3,6 +3,7 @@
 use model::Class;
 use model::intent::{Over, PortSpec, QueueSpec, Takes};
 use parts::{Neighbour, Place, Refusal};
+use units::Bytes;
 
 /// Refuses ports that cut packets or push them out: what a flow control has counted would be gone.
 pub(crate) fn drops_at_most(name: &str, port: &PortSpec) -> Result<(), Refusal> {
@@ -15,6 +16,30 @@ pub(crate) fn drops_at_most(name: &str, port: &PortSpec) -> Result<(), Refusal> 
         reason: format!("cuts or pushes out packets that {name} has counted"),
         instead: "remove switch.flow_control, or choose a transport that does neither".to_owned(),
     })
+}
+
+/// Refuses a memory without room for a single frame: nothing would ever pass.
+pub(crate) fn holds_a_frame(place: &Place<'_>) -> Result<(), Refusal> {
+    if place.memory.get() >= place.frame {
+        return Ok(());
+    }
+    Err(Refusal {
+        place: "switch.shared_buffer",
+        reason: format!(
+            "has {}, and a frame has {}",
+            place.memory,
+            Bytes(place.frame)
+        ),
+        instead: enough(2 * place.frame * place.lines.len() as u64),
+    })
+}
+
+/// Advice to give a switch at least `wanted` bytes of memory.
+pub(crate) fn enough(wanted: u64) -> String {
+    format!(
+        "write shared_buffer = \"{}KB\" or more",
+        wanted.div_ceil(1000)
+    )
 }
 
 /// Data of connections: what schemes that pause flows count and pause. The rest has a queue of its own.

@@ -196,7 +196,11 @@ fn headroom_is_what_it_takes_to_lose_nothing_and_not_much_more() {
             &run(&incast("pfc", &sets)),
             &format!("{gbps} Gb/s, {delay_ns} ns, {mtu} B"),
         );
-        let short = format!("switch.pfc.headroom={}", Bytes(uplink * 6 / 10));
+        let little = uplink * 6 / 10;
+        let short = format!("switch.pfc.headroom={}", Bytes(little));
+        let memory = kept.max(10 * (little + reserve)) + 8_000;
+        let memory = format!("switch.shared_buffer={memory}B");
+        sets[5] = &memory;
         sets.push(&short);
         tight += u64::from(data_lost(&run(&incast("pfc", &sets))) > 0);
     }

@@ -9,7 +9,7 @@ mod tests;
 pub use params::{Mapping, Params, Scale};
 
 use crate::agenda::Agenda;
-use crate::ports::{is_data, split};
+use crate::ports::{holds_a_frame, is_data, split};
 use model::intent::PortSpec;
 use model::{ConnId, Packet, Rng, Signal};
 use parts::{Control, ControlFactory, ParamError, Parameter, Place, Refusal};
@@ -48,6 +48,9 @@ impl ControlFactory for Params {
     }
     fn memory(&self) -> Bytes {
         Bytes(12_000_000)
+    }
+    fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {
+        holds_a_frame(place)
     }
     fn figures(&self, place: &Place<'_>) -> Vec<(String, String)> {
         let aquarius = Aquarius::new(self, place);

@@ -7,7 +7,7 @@ mod tests;
 
 pub use params::Params;
 
-use crate::ports::{hop_bytes, is_data, part, split};
+use crate::ports::{holds_a_frame, hop_bytes, is_data, part, split};
 use model::intent::{Order, PortSpec};
 use model::{ConnId, PAUSED_MAX, Packet, Signal};
 use parts::{Control, ControlFactory, ParamError, Parameter, Place, Refusal};
@@ -49,6 +49,9 @@ impl ControlFactory for Params {
     }
     fn memory(&self) -> Bytes {
         Bytes(1_000_000_000)
+    }
+    fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {
+        holds_a_frame(place)
     }
     fn figures(&self, place: &Place<'_>) -> Vec<(String, String)> {
         let ideal = Ideal::new(self, place);

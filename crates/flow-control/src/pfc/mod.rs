@@ -8,7 +8,7 @@ mod tests;
 pub use params::Params;
 
 use crate::agenda::Agenda;
-use crate::ports::drops_at_most;
+use crate::ports::{drops_at_most, enough, holds_a_frame};
 use model::intent::{PortSpec, QueueSpec};
 use model::{Packet, Signal};
 use parts::{Control, ControlFactory, Neighbour, ParamError, Parameter, Place, Refusal};
@@ -48,33 +48,44 @@ impl ControlFactory for Params {
     fn memory(&self) -> Bytes {
         Bytes(12_000_000)
     }
-    /// Nobody shares what is kept as headroom: in a memory that is all headroom every packet of a priority
-    /// without it would be dropped.
+    /// Nobody shares what is kept as headroom: a memory without room for it loses what pauses should save, and in one
+    /// that is all headroom every packet of a priority without it would be dropped.
     fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {
-        let pfc = Pfc::new(self, place);
+        holds_a_frame(place)?;
+        let refuse = |reason: String| {
+            let wanted = Pfc::kept(self, place) + 2 * place.frame * place.lines.len() as u64;
+            let fewer = if self.lossless > 1 {
+                ", or fewer priorities as switch.pfc.lossless"
+            } else {
+                ""
+            };
+            Err(Refusal {
+                place: "switch.shared_buffer",
+                reason,
+                instead: enough(wanted) + fewer,
+            })
+        };
+        let kept = Bytes(Pfc::kept(self, place));
+        if kept > place.memory {
+            return refuse(format!(
+                "has {}, and needs {kept} as headroom and reserves to lose nothing",
+                place.memory
+            ));
+        }
         let without = |queue: &QueueSpec| {
             queue.is_data()
                 && u16::from(queue.takes.priorities) >> self.lossless << self.lossless
                     == u16::from(queue.takes.priorities)
         };
         let all = place.lines.iter().flat_map(|line| &line.port.queues);
+        let pfc = Pfc::new(self, place);
         if pfc.threshold(PRIORITIES - 1) >= place.frame || !all.into_iter().any(without) {
             return Ok(());
         }
-        let kept = place.memory.get() - pfc.pool.min(place.memory.get());
-        let wanted = Pfc::kept(self, place) + 2 * place.frame * place.lines.len() as u64;
-        Err(Refusal {
-            place: "switch.shared_buffer",
-            reason: format!(
-                "keeps {} of its {} as headroom, and no frame has room in the rest",
-                Bytes(kept),
-                place.memory
-            ),
-            instead: format!(
-                "write shared_buffer = \"{}KB\" or more, or fewer priorities as switch.pfc.lossless",
-                wanted.div_ceil(1000)
-            ),
-        })
+        refuse(format!(
+            "keeps {kept} of its {} as headroom, and no frame has room in the rest",
+            place.memory
+        ))
     }
     fn figures(&self, place: &Place<'_>) -> Vec<(String, String)> {
         let pfc = Pfc::new(self, place);
@@ -108,8 +119,11 @@ struct Ingress {
     /// Bytes in the switch, and those of them that are in headroom.
     held: u64,
     above: u64,
-    /// The neighbour has been asked to pause, since then.
+    /// The neighbour has been asked to pause, and is asked again at `repeat_at`.
     paused: bool,
+    repeat_at: Time,
+    /// A repetition is on the agenda, of this pause or an earlier one.
+    repeats: bool,
 }
 
 /// What leaves by one port at one priority.
@@ -257,9 +271,13 @@ impl Pfc {
     }
 
     fn repeat_later(&mut self, now: Time, place: usize) {
-        if let Some(lasting) = self.params.pause_time {
-            self.agenda
-                .add(now + Span(lasting.0 / 2), Task::Repeat(place));
+        let Some(lasting) = self.params.pause_time else {
+            return;
+        };
+        let ingress = &mut self.ingress[place];
+        ingress.repeat_at = now + Span(lasting.0 / 2);
+        if !std::mem::replace(&mut ingress.repeats, true) {
+            self.agenda.add(ingress.repeat_at, Task::Repeat(place));
         }
     }
 
@@ -301,7 +319,12 @@ impl Pfc {
     fn perform(&mut self, now: Time, task: Task, say: &mut Say) {
         match task {
             Task::Repeat(place) => {
-                if self.ingress[place].paused {
+                let ingress = &mut self.ingress[place];
+                // A pause that began since has its own moment.
+                ingress.repeats = ingress.paused && ingress.repeat_at > now;
+                if ingress.repeats {
+                    self.agenda.add(ingress.repeat_at, Task::Repeat(place));
+                } else if ingress.paused {
                     let (port, priority) = of_place(place);
                     say.repeat(port, Signal::PausePriority(priority), self.lasting());
                     self.repeat_later(now, place);
@@ -385,6 +408,7 @@ impl FlowControl for Pfc {
             held,
             above,
             paused,
+            ..
         } = self.ingress[place];
         if paused
             && above == 0

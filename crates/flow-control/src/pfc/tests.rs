@@ -44,6 +44,55 @@ fn a_pause_with_a_time_is_asked_for_again_and_ends_without_it() {
     );
 }
 
+/// A pause that ends early leaves nothing behind that would repeat a later one at moments of its own.
+#[test]
+fn a_pause_that_begins_anew_is_repeated_at_its_own_times_alone() {
+    let mut bench = Bench::new(&PFC, &format!("{STATIC}pause_time = \"20us\""));
+    for at in [1, 4, 7] {
+        bench.come(1, 5);
+        bench.wait(at);
+        bench.leave(0, 5);
+        bench.wait(at + 2);
+    }
+    bench.come(1, 5);
+    bench.wait(30);
+    let said = bench.ladder();
+    assert_eq!(
+        said[said.len() - 3..],
+        [
+            "9us 1 comes to queue 0: port 0: PausePriority(0)",
+            "19us waits: port 0: PausePriority(0)",
+            "29us waits: port 0: PausePriority(0)",
+        ],
+        "{said:?}"
+    );
+}
+
+#[test]
+fn a_memory_without_room_for_its_headroom_is_refused() {
+    // Two ports of 5,584 B headroom and 4,000 B reserve each.
+    let refused = |parameters: &str, memory| crate::bench::refused(&PFC, parameters, memory);
+    assert_eq!(refused("", 19_168), None);
+    let said = refused("", 19_167).expect("a byte is missing");
+    assert_eq!(
+        said,
+        "switch.shared_buffer has 19.167KB, and needs 19.168KB as headroom and reserves to lose nothing; \
+         write shared_buffer = \"24KB\" or more"
+    );
+    let said = refused("lossless = 2", 19_168).expect("twice as much is needed");
+    assert!(
+        said.ends_with("fewer priorities as switch.pfc.lossless"),
+        "{said}"
+    );
+    for kind in crate::ALL {
+        assert!(
+            crate::bench::refused(*kind, "", 999).is_some(),
+            "{}",
+            kind.name()
+        );
+    }
+}
+
 #[test]
 fn the_watchdog_lets_go_what_has_not_moved_and_is_deaf_for_a_while() {
     let set = "watchdog = \"10us\"\nwatchdog_restore = \"30us\"\nxoff = \"40KB\"";
