@@ -158,6 +158,10 @@ fn flows_that_never_finish_break_the_run() {
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("1 of 4 messages can never finish"), "{said}");
+    assert!(
+        said.contains("h1, connection") && said.contains("refused at"),
+        "{said}"
+    );
     // A run that its scenario ends may leave messages unfinished.
     let output = tidegate(&folder.0, &["run", &file, "--set", "run.until=1ms"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));

@@ -293,6 +293,16 @@ impl<'a> Book<'a> {
         }
     }
 
+    /// Whether a connection has messages that have not ended.
+    pub(crate) fn is_open(&self, conn: u32) -> bool {
+        let open = |&number: &u32| self.end[number as usize].load(Ordering::Relaxed) == NONE;
+        let known = (conn as usize) < self.traffic.conns.len();
+        known
+            && [true, false]
+                .iter()
+                .any(|&from_a| self.slot(conn, from_a).iter().any(open))
+    }
+
     /// Messages that have not ended.
     pub(crate) fn unfinished(&self) -> u64 {
         self.end

@@ -541,7 +541,7 @@ impl Host {
                         self.fire(now, number, Milestone::Sent, book, log);
                     }
                 }
-                Event::Refused { .. } => log.refused += 1,
+                Event::Refused { conn } => log.refused.push((self.id, conn, now)),
                 // Connections of the book live as long as the run.
                 Event::Forgotten { conn } => self.gates.forget(conn),
             }

@@ -5,7 +5,7 @@ use crate::fault::NodeFaults;
 use crate::host::Host;
 use crate::setup::Completion;
 use crate::trigger::Firing;
-use model::Packet;
+use model::{ConnId, Packet};
 use switching::Switch;
 use topology::{LinkId, NodeId};
 use units::Time;
@@ -100,6 +100,6 @@ pub(crate) struct Log {
     pub(crate) unexpected: u64,
     /// Packets that a transport would have sent although their gate was closed: a mistake of ours.
     pub(crate) breaches: u64,
-    /// Connections refused.
-    pub(crate) refused: u64,
+    /// Connections refused: by which host, and when.
+    pub(crate) refused: Vec<(u32, ConnId, Time)>,
 }

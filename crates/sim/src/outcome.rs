@@ -5,7 +5,7 @@ use crate::net::World;
 use crate::node::{Kind, Log, Node};
 use crate::setup::{Outcome, PortCounters, STUCK_MAX, Setup};
 use crate::waits;
-use model::{ByClass, Class, DropReason, Endpoint, HostCounts, Totals};
+use model::{ByClass, Class, DropReason, Endpoint, HostCounts, StuckFlow, Totals};
 use std::collections::BTreeMap;
 use switching::Counters;
 use units::Time;
@@ -157,6 +157,7 @@ pub(crate) fn close(
             ledgers[class].waiting += waiting;
         }
     }
+    list_refused(&mut stuck, world, &logs);
     let counted = window.close(&mut ports);
     for port in &ports {
         for class in Class::ALL {
@@ -192,6 +193,27 @@ pub(crate) fn close(
         counts: control,
         accepted,
     }
+}
+
+/// Adds connections that a host has refused, or given up, while messages of theirs were under way.
+fn list_refused(stuck: &mut Vec<(u32, StuckFlow)>, world: &World<'_>, logs: &[Log]) {
+    let all = logs.iter().flat_map(|log| &log.refused).copied();
+    let mut refused: Vec<_> = all
+        .filter(|(_, conn, _)| world.book.is_open(conn.0))
+        .collect();
+    // The first time counts, at each of both ends.
+    refused.sort_unstable_by_key(|&(host, conn, at)| (host, conn.0, at));
+    refused.dedup_by_key(|&mut (host, conn, _)| (host, conn.0));
+    refused.truncate(STUCK_MAX - stuck.len());
+    stuck.extend(refused.into_iter().map(|(host, conn, at)| {
+        let flow = StuckFlow {
+            conn,
+            state: format!("refused at {at}"),
+            waits_for: "nothing: this host gave it up, or had no room for it".to_owned(),
+        };
+        (host, flow)
+    }));
+    stuck.sort_by_key(|(host, flow)| (*host, flow.conn.0));
 }
 
 /// What the transports of a host counted.
