@@ -4,6 +4,7 @@
 #[path = "../../../examples/fixed-window/src/fixed_window/mod.rs"]
 mod fixed_window;
 
+use model::{Event, Signal};
 use parts::Transport;
 use testkit::{A, B, Pair, ladder, same};
 use units::{Span, Time};
@@ -124,4 +125,41 @@ fn a_message_that_is_cancelled_before_anything_left_ends_empty() {
         pair.cancel(Time(1_000_000), conn, A);
     });
     assert!(found.contains("B received message 0, 0 B"), "{found}");
+}
+
+fn with(script: impl FnOnce(&mut Pair<'_>)) {
+    let factory = fixed_window::TRANSPORT
+        .configure(&toml::Table::new())
+        .expect("defaults");
+    let make = |config: &model::EndpointConfig| factory.make(config);
+    script(&mut Pair::new(&make, factory.codec()));
+}
+
+/// A receiver that gave up has not received: its sender is told so, and not that all is well.
+#[test]
+fn a_message_that_its_receiver_gave_up_is_not_reported_as_sent() {
+    with(|pair| {
+        let conn = pair.message(Time::ZERO, A, B, 100_000);
+        pair.forget(Time(60_000_000), conn, B);
+        pair.run();
+        let told = |wanted: fn(&Event) -> bool| {
+            let of_a = pair.events().iter().filter(|(_, host, _)| *host == A);
+            of_a.filter(|(.., event)| wanted(event)).count()
+        };
+        assert_eq!(told(|event| matches!(event, Event::Sent { .. })), 0);
+        assert_eq!(told(|event| matches!(event, Event::Refused { .. })), 1);
+    });
+}
+
+/// Whoever opens a connection, answers and sends nothing keeps no place for ever.
+#[test]
+fn a_connection_whose_message_never_begins_is_forgotten() {
+    with(|pair| {
+        let conn = pair.message(Time::ZERO, A, B, 100_000);
+        pair.signal(Time(1_000_000), A, Signal::PauseFlow(conn));
+        pair.forget(Time(30_000_000), conn, A);
+        pair.run();
+        assert!(pair.ladder().contains("ACK 0:0"), "{}", pair.ladder());
+        assert_eq!(pair.forgotten(conn, B), 1);
+    });
 }

@@ -88,10 +88,14 @@ impl<F, const BITS: u32> Conn<F, BITS> {
         }
     }
 
+    /// Whether the other end owes its only message, or the rest of it.
+    pub(super) fn owes_all(&self) -> bool {
+        self.is_one_shot() && self.receiver.complete() == 0
+    }
+
     /// Whether the other end owes the rest of a message, or its only one.
     pub(super) fn expects_more(&self) -> bool {
-        let first = self.is_one_shot() && self.receiver.complete() == 0;
-        self.receiver.is_under_way() || first
+        self.receiver.is_under_way() || self.owes_all()
     }
 
     pub(super) fn wants(&self) -> Said {

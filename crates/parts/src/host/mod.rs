@@ -6,6 +6,7 @@
 //! says so. Each direction carries messages one after the other, in order: [`go_back`](crate::go_back). [ours]
 
 mod conn;
+mod done;
 
 pub use conn::Conn;
 
@@ -14,6 +15,7 @@ use crate::go_back::{News, Piece, Sender, Verdict, Wanted, short};
 use crate::packet_queue::PacketQueue;
 use crate::timers::Timers;
 use conn::Phase;
+use done::Done;
 use model::{
     ConnId, Count, Cx, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
     Totals, Transmit,
@@ -285,6 +287,8 @@ pub struct Host<R: Rules<BITS>, const BITS: u32> {
     control: PacketQueue,
     /// Connections that can send, in the order of their turns.
     ready: VecDeque<u32>,
+    /// Connections that have received what they were for.
+    done: Done,
     timers: Timers,
     totals: Totals,
 }
@@ -304,6 +308,7 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
             conns: BTreeMap::new(),
             control: PacketQueue::default(),
             ready: VecDeque::new(),
+            done: Done::default(),
             timers: Timers::default(),
             totals: Totals::default(),
         }
@@ -366,6 +371,10 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
     fn remove(&mut self, cx: &mut Cx<'_>, id: ConnId) {
         if let Some(mut conn) = self.conns.remove(&id.0) {
             self.rules.closed(&mut conn.flow);
+            if conn.is_over() && conn.receiver.complete() > 0 {
+                let until = cx.now.after(self.long_silence());
+                self.done.add(id, conn.token, until);
+            }
         }
         self.ready.retain(|&other| other != id.0);
         if self.conns.is_empty() {
@@ -373,6 +382,11 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
             self.timers = Timers::default();
         }
         cx.events.push(Event::Forgotten { conn: id });
+    }
+
+    /// A sender gives up after its patience; it is gone after twice that.
+    fn long_silence(&self) -> Span {
+        self.limits.retry.patience().times(2)
     }
 
     /// The connection is lost: its own messages will not be delivered.
@@ -471,7 +485,6 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
         let (peer, answer) = (conn.peer, conn.receiver.answer(verdict));
         let done = conn.is_over();
         if verdict == Verdict::New {
-            // A sender gives up after its patience; it is gone after twice that.
             let wait = self.limits.retry.patience().times(2);
             conn.silent_until = conn.expects_more().then(|| cx.now.after(wait));
         }
@@ -492,10 +505,11 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
 
     /// Data of a life of a connection that this end does not know, or no longer.
     fn on_stray(&mut self, cx: &Cx<'_>, id: ConnId, token: Token, one_shot: bool, piece: Piece) {
-        let Some(peer) = cx.peers.peer(self.me, id).filter(|_| one_shot) else {
+        let done = one_shot && self.done.has(id, token);
+        let Some(peer) = cx.peers.peer(self.me, id).filter(|_| done) else {
+            // What ended otherwise was not received.
             return self.reset(cx, id, token);
         };
-        // It was accepted once, or there would be no token, and is forgotten when complete.
         self.totals.duplicates += 1;
         let wanted = Wanted {
             ordinal: short::<BITS>(u32::from(piece.ordinal) + 1),
@@ -506,7 +520,7 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
     }
 
     fn on_ack(&mut self, cx: &mut Cx<'_>, packet: &Packet, token: Token, wanted: Wanted) {
-        let id = packet.conn;
+        let (id, silent_until) = (packet.conn, cx.now.after(self.long_silence()));
         let Some(conn) = self.conns.get_mut(&id.0) else {
             // After the end late ones are normal.
             return;
@@ -515,6 +529,10 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
             return;
         }
         conn.phase = Phase::Open;
+        if !conn.opener && conn.owes_all() {
+            // It was heard, and owes what it was opened for.
+            conn.silent_until.get_or_insert(silent_until);
+        }
         self.rules.heard(cx.now, conn, packet);
         let wait = self.rules.wait(&conn.flow, self.limits.retry.wait(0));
         match conn.sender.on_ack(cx.now, wanted, wait) {
@@ -639,6 +657,7 @@ impl<R: Rules<BITS>, const BITS: u32> Endpoint for Host<R, BITS> {
     }
 
     fn on_deadline(&mut self, cx: &mut Cx<'_>) {
+        self.done.forget(cx.now);
         // Every turn moves an alarm past now or removes it.
         while let Some(owner) = self.timers.due(cx.now) {
             let Some(conn) = self.conns.get_mut(&owner) else {
@@ -710,12 +729,13 @@ impl<R: Rules<BITS>, const BITS: u32> Endpoint for Host<R, BITS> {
     }
 
     fn deadline(&self) -> Time {
-        self.timers.next()
+        self.timers.next().min(self.done.next())
     }
 
     fn check(&self) {
         assert!(self.control.len() <= CONTROL_MAX);
         self.rules.check();
+        self.done.check();
         for (id, conn) in self.conns.iter().take(CHECKED_MAX) {
             conn.check();
             assert_eq!(
