@@ -96,6 +96,9 @@ impl Net for Around {
     fn base_rtt(&self, a: HostId, b: HostId) -> Option<Span> {
         (a != b).then_some(self.base_rtt)
     }
+    fn longest_rtt(&self) -> Option<Span> {
+        Some(self.base_rtt)
+    }
 }
 
 impl DriverConfig {

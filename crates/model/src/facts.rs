@@ -47,6 +47,12 @@ pub trait Net {
     /// Round trip of an idle network over the longest of these ways, with a full frame there and the
     /// smallest back. `None` where no way leads.
     fn base_rtt(&self, a: HostId, b: HostId) -> Option<Span>;
+    /// The longest of all pairs of hosts. `None` where no way leads between any two.
+    fn longest_rtt(&self) -> Option<Span> {
+        let all = || (0..self.hosts()).map(HostId);
+        let pairs = all().flat_map(|a| all().map(move |b| (a, b)));
+        pairs.filter_map(|(a, b)| self.base_rtt(a, b)).max()
+    }
 }
 
 /// How large messages are, by their number and by the bytes that they carry.

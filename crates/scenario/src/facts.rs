@@ -45,6 +45,10 @@ impl Net for Fabric<'_> {
             [self.encap.wire_max(), self.encap.frame_min].map(|size| Bytes(size.into()));
         self.topology.base_rtt(self.routes, a.0, b.0, full, small)
     }
+    fn longest_rtt(&self) -> Option<Span> {
+        let (_, longest, _) = crate::network::round_trips(self.topology, self.routes, self.encap);
+        (longest > Span::ZERO).then_some(longest)
+    }
 }
 
 /// The sizes of a transport's messages, listed when somebody asks.

@@ -47,19 +47,16 @@ impl Conn {
     pub(super) fn due(&self, settings: &Settings) -> Time {
         let rx = &self.rx;
         let grant = if rx.wants { rx.grant_at } else { Time::NEVER };
-        self.tx
-            .due(self.one_shot(), settings)
-            .min(grant)
-            .min(self.rx_due(settings))
+        self.tx.due(settings).min(grant).min(self.rx_due(settings))
     }
 
     /// When the silence of the peer means something: it was granted bytes that have not come.
     #[inline]
     pub(super) fn rx_due(&self, settings: &Settings) -> Time {
         let rx = &self.rx;
-        if !settings.recovery || rx.pledged == 0 {
+        if !settings.recovery || rx.on_the_way() == 0 {
             return Time::NEVER;
         }
-        rx.heard.max(rx.asked).after(settings.patience(rx.tries))
+        rx.since().max(rx.asked).after(settings.patience(rx.tries))
     }
 }

@@ -4,71 +4,94 @@
 
 use super::header::PAYLOAD_MAX;
 use super::params::{CutoffBy, Cutoffs, Params};
+use super::settings::payload_of;
 use model::{Encap, Facts, HostId};
 
 /// Sizes that stand for all messages, each for as many. [ours]
 const SAMPLES: u32 = 1 << 14;
 
-/// Wire bytes by the size that chooses their priority.
-#[derive(Default)]
-struct Bytes {
-    /// (size, wire bytes), in no order.
-    at: Vec<(u64, f64)>,
-    /// Wire bytes of data that leaves unasked, and of all data.
-    unasked: f64,
-    all: f64,
+/// Messages of one size.
+struct Alike {
+    size: u64,
+    count: u64,
 }
 
-impl Bytes {
-    /// A message of `size` bytes, of which `unscheduled` leave unasked.
-    fn add(&mut self, size: u64, unscheduled: u64, encap: Encap, params: &Params) {
-        let full = u64::from(encap.payload_max.min(PAYLOAD_MAX));
-        let head = size.min(unscheduled);
-        let wire = |payload: u64| u16::try_from(payload).map_or(0, |payload| encap.wire(payload));
-        let mut put = |left: u64, payload: u64| {
-            let by = match params.cutoff_by {
-                CutoffBy::Remaining => left,
-                CutoffBy::Length => size,
-            };
-            self.at.push((by, wire(payload).into()));
+/// What the messages put on the wire.
+struct Bytes<'a> {
+    messages: Vec<Alike>,
+    /// Payload that leaves unasked, at most, and that of a full frame.
+    unscheduled: u64,
+    full: u64,
+    encap: Encap,
+    params: &'a Params,
+}
+
+impl Bytes<'_> {
+    /// Wire bytes, of all messages, of what `of` says of one.
+    fn sum(&self, of: impl Fn(u64) -> u64) -> f64 {
+        let each = self.messages.iter();
+        let all = each.map(|alike| u128::from(alike.count) * u128::from(of(alike.size)));
+        all.sum::<u128>() as f64
+    }
+
+    /// Part of the wire bytes of data that leaves unasked.
+    fn share(&self) -> f64 {
+        let unasked = self.sum(|size| self.encap.wire_total(size.min(self.unscheduled)));
+        unasked / self.sum(|size| self.encap.wire_total(size)).max(1.0)
+    }
+
+    /// Wire bytes of the frames of `payload` bytes, of which the first has `left` to go, whose priority is chosen
+    /// by at most `most` bytes.
+    fn frames(&self, size: u64, left: u64, payload: u64, most: u64) -> u64 {
+        let first = match self.params.cutoff_by {
+            CutoffBy::Remaining => left.saturating_sub(most).div_ceil(self.full) * self.full,
+            CutoffBy::Length if size > most => u64::MAX,
+            CutoffBy::Length => 0,
         };
-        let mut offset = 0;
-        while offset < head || (size == 0 && offset == 0) {
-            let payload = full.min(head - offset);
-            put(size - offset, payload);
-            offset += payload.max(1);
+        match payload.saturating_sub(first) {
+            0 if size > 0 || first > 0 => 0,
+            rest => self.encap.wire_total(rest),
         }
+    }
+
+    /// Wire bytes of one message whose priority is chosen by at most `most` bytes.
+    fn below(&self, size: u64, most: u64) -> u64 {
+        let head = size.min(self.unscheduled);
+        let granted = size - head;
         // Granted packets near the end have the priority of a message as short.
-        let tail = (size - head) / full * full;
-        let within = params.boost_tail / u64::from(encap.wire_max()) * full;
-        let mut offset = head + tail.saturating_sub(within);
-        while offset < size {
-            let payload = full.min(size - offset);
-            if encap.wire_total(size - offset) < params.boost_tail {
-                put(size - offset, payload);
-            }
-            offset += payload;
+        let boost = self.params.boost_tail;
+        let near = granted % self.full + boost / u64::from(self.encap.wire_max()) * self.full;
+        let mut tail = granted.min(near);
+        if self.encap.wire_total(tail) >= boost {
+            tail = tail.saturating_sub(self.full);
         }
+        let tail = match tail {
+            0 => 0,
+            _ => self.frames(size, tail, tail, most),
+        };
         // Every granted packet costs a grant, which is as urgent as the shortest message.
-        let grants = (size - head).div_ceil(full);
-        self.at
-            .push((0, grants as f64 * f64::from(encap.frame_min)));
-        self.unasked += encap.wire_total(head) as f64;
-        self.all += encap.wire_total(size) as f64;
+        let grants = granted.div_ceil(self.full) * u64::from(self.encap.frame_min);
+        self.frames(size, size, head, most) + tail + grants
     }
 
     /// The smallest sizes that have 1, 2, ... of `levels` parts of the bytes below them.
-    fn cut(mut self, levels: u8) -> Option<Cutoffs> {
-        self.at.sort_unstable_by_key(|&(size, _)| size);
-        let all: f64 = self.at.iter().map(|(_, bytes)| bytes).sum();
-        let (mut below, mut level, mut sizes) = (0.0, 1, Vec::new());
-        for (size, bytes) in self.at {
-            below += bytes;
-            while level < levels && below >= all * f64::from(level) / f64::from(levels) {
-                level += 1;
-                if sizes.last() != Some(&size) {
-                    sizes.push(size);
+    fn cut(&self, levels: u8) -> Option<Cutoffs> {
+        let largest = self.messages.iter().map(|alike| alike.size).max()?;
+        let all = self.sum(|size| self.below(size, largest));
+        let mut sizes = Vec::new();
+        for level in 1..levels {
+            let wanted = all * f64::from(level) / f64::from(levels);
+            let (mut low, mut high) = (sizes.last().copied().unwrap_or(0), largest);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if self.sum(|size| self.below(size, middle)) >= wanted {
+                    high = middle;
+                } else {
+                    low = middle + 1;
                 }
+            }
+            if sizes.last() != Some(&high) {
+                sizes.push(high);
             }
         }
         Cutoffs::new(&sizes)
@@ -81,19 +104,32 @@ pub(super) fn settle(params: &Params, facts: &Facts<'_>) -> Option<Params> {
         return None;
     };
     let mut settled = params.clone();
-    let far = HostId(net.hosts().saturating_sub(1));
-    let rtt = net.base_rtt(HostId(0), far).unwrap_or_default();
-    let unscheduled = params.unasked_of(net.rate(HostId(0)), rtt, facts.encap).0;
+    // Both ends of a message count with the same: where lines differ, that of the fastest.
+    let auto = || {
+        let rates = (0..net.hosts()).map(|host| net.rate(HostId(host)));
+        let fastest = rates.max().unwrap_or_default();
+        payload_of(fastest, net.longest_rtt().unwrap_or_default(), facts.encap)
+    };
+    let unscheduled = params.unscheduled.unwrap_or_else(auto);
     settled.unscheduled = Some(unscheduled);
     let wants_levels = params.unscheduled_priorities.is_none();
     if wants_levels || params.cutoffs.is_none() {
-        let mut bytes = Bytes::default();
+        let mut bytes = Bytes {
+            messages: Vec::new(),
+            unscheduled,
+            full: facts.encap.payload_max.clamp(1, PAYLOAD_MAX).into(),
+            encap: facts.encap,
+            params,
+        };
         for n in 0..SAMPLES {
-            let share = (f64::from(n) + 0.5) / f64::from(SAMPLES);
-            bytes.add(sizes.quantile(share), unscheduled, facts.encap, params);
+            let size = sizes.quantile((f64::from(n) + 0.5) / f64::from(SAMPLES));
+            match bytes.messages.last_mut() {
+                Some(last) if last.size == size => last.count += 1,
+                _ => bytes.messages.push(Alike { size, count: 1 }),
+            }
         }
         if wants_levels {
-            let share = bytes.unasked / bytes.all.max(1.0);
+            let share = bytes.share();
             let most = params.priorities.saturating_sub(1).max(1);
             let nearest = (1..=most).min_by(|&a, &b| {
                 let off = |n: u8| (f64::from(n) - share * f64::from(params.priorities)).abs();

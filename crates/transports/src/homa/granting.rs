@@ -1,5 +1,6 @@
 //! Grants: who gets them, how many bytes, and at which priority.
 
+use super::conn::Conn;
 use super::header::Grant;
 use super::host::Host;
 use super::params::Law;
@@ -8,6 +9,10 @@ use units::Time;
 
 /// Bytes that are granted beyond a gap: less than an application's buffer. [ours]
 const AHEAD_MAX: u64 = 800_000;
+/// Silent messages that one look for the oldest passes over. [ours]
+const SILENT_MAX: usize = 64;
+/// Messages by age that are kept without a look at how many of them are over. [ours]
+const OLDEST_MIN: usize = 64;
 
 impl Host {
     /// The message's rank follows from what has arrived and what was granted.
@@ -15,10 +20,10 @@ impl Host {
     pub(super) fn rank(&mut self, slot: u32) {
         let conn = &mut self.conns[slot];
         let rx = &mut conn.rx;
-        let on_the_way = rx.on_the_way();
-        self.incoming = self.incoming + on_the_way - rx.pledged;
-        rx.pledged = on_the_way;
-        // One that is asked for in vain leaves its place to others until it is heard again. [ours]
+        // One that is asked for in vain leaves its place and its room to others until it is heard again. [ours]
+        let pledged = if rx.tries == 0 { rx.on_the_way() } else { 0 };
+        self.incoming = self.incoming + pledged - rx.pledged;
+        rx.pledged = pledged;
         let wants = rx.active && !rx.is_granted() && rx.tries == 0;
         let new = wants.then(|| Rank {
             left: match self.settings.law {
@@ -112,13 +117,13 @@ impl Host {
         }
         let left = rx.end - rx.granted;
         let priority = settings.granted(rank, active, left, rx.end - rx.base);
-        self.say_grant(slot, upto, priority);
+        self.say_grant(now, slot, upto, priority);
         self.conns[slot].rx.rank.is_none()
     }
 
-    fn say_grant(&mut self, slot: u32, upto: u64, priority: u8) {
+    fn say_grant(&mut self, now: Time, slot: u32, upto: u64, priority: u8) {
         let conn = &mut self.conns[slot];
-        let from = std::mem::replace(&mut conn.rx.granted, upto);
+        let from = conn.rx.grant(now, upto);
         let grant = Grant {
             from,
             upto,
@@ -132,33 +137,83 @@ impl Host {
 
     /// The oldest message gets a share of the line, so that it ends some day. [homa linux, `homa_grant.c`]
     #[cold]
-    fn grant_oldest(&mut self, now: Time) {
+    pub(super) fn grant_oldest(&mut self, now: Time) {
         let Some(every) = self.settings.fifo_every else {
             return;
         };
-        let wants = |host: &Self, slot: u32, order: u32| {
-            let conn = host.conns.get(slot);
-            conn.is_some_and(|conn| conn.order == order && conn.rx.rank.is_some())
-        };
-        while let Some(&(order, slot)) = self.oldest.front() {
-            if wants(self, slot, order) {
-                break;
-            }
-            self.oldest.pop_front();
-        }
-        let Some(&(_, slot)) = self.oldest.front() else {
+        // What grants nothing now is tried again when something arrives.
+        self.fifo_rests = true;
+        let Some(slot) = self.find_oldest() else {
             return;
         };
         self.fifo_at = now.after(every);
         let increment = self.settings.fifo_increment;
         let rx = &self.conns[slot].rx;
         let most = self.settings.window(1) + 2 * increment;
-        if rx.on_the_way() >= most {
+        if rx.rank.is_none() || rx.on_the_way() >= most {
             return;
         }
+        self.fifo_rests = false;
         let upto = rx.end.min(rx.granted + increment);
         self.counts.oldest_grants += 1;
-        self.say_grant(slot, upto, 0);
+        self.say_grant(now, slot, upto, 0);
         self.arm(slot);
+    }
+
+    /// The oldest message that wants grants. One that is asked for in vain goes behind the others; where all are
+    /// such, as far as this looks, it is one of them.
+    fn find_oldest(&mut self) -> Option<u32> {
+        let mut silent = 0;
+        while let Some(&first) = self.oldest.front() {
+            let waits = self.conns.get(first.slot).filter(|conn| first.is_of(conn));
+            match waits.map(|conn| conn.rx.tries > 0) {
+                Some(true) if silent < SILENT_MAX.min(self.oldest.len()) => {
+                    silent += 1;
+                    self.oldest.rotate_left(1);
+                }
+                Some(_) => return Some(first.slot),
+                None => {
+                    self.oldest.pop_front();
+                }
+            }
+        }
+        None
+    }
+
+    /// An incoming message wants grants: it is the youngest now.
+    pub(super) fn join_oldest(&mut self, slot: u32) {
+        if self.settings.fifo_every.is_none() {
+            return;
+        }
+        if self.oldest.len() >= OLDEST_MIN.max(2 * self.conns.len()) {
+            // Most are over, behind one that is not.
+            let conns = &self.conns;
+            let waits = |first: &Waits| conns.get(first.slot).is_some_and(|conn| first.is_of(conn));
+            self.oldest.retain(waits);
+        }
+        let conn = &self.conns[slot];
+        self.oldest.push_back(Waits {
+            order: conn.order,
+            ordinal: conn.rx.ordinal,
+            slot,
+        });
+        self.fifo_rests = false;
+    }
+}
+
+/// An incoming message among those by age.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waits {
+    /// Which connection, and which of its messages.
+    order: u32,
+    ordinal: u32,
+    slot: u32,
+}
+
+impl Waits {
+    /// Whether it is the message under way on `conn`, and wants grants.
+    fn is_of(self, conn: &Conn) -> bool {
+        let rx = &conn.rx;
+        (conn.order, rx.ordinal) == (self.order, self.ordinal) && rx.active && !rx.is_granted()
     }
 }

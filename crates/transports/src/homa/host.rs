@@ -1,6 +1,7 @@
 //! Homa on one host: its connections, its line, its deadline.
 
 use super::conn::{Conn, NO_PLACE};
+use super::granting::Waits;
 use super::header::{Ack, Busy, Data, Grant, Kind, NeedAck, PAYLOAD_MAX, Resend, Unknown, told};
 use super::params::{Law, Params};
 use super::ranks::Ranks;
@@ -78,9 +79,10 @@ pub(super) struct Host {
     /// A message could be granted more if there were room.
     pub(super) needy: bool,
     /// Incoming messages by age, and those that are over or granted.
-    pub(super) oldest: VecDeque<(u32, u32)>,
-    /// When the oldest gets its next share.
+    pub(super) oldest: VecDeque<Waits>,
+    /// When the oldest gets its next share, where that does not wait for an arrival.
     pub(super) fifo_at: Time,
+    pub(super) fifo_rests: bool,
     pub(super) done: VecDeque<Done>,
     pub(super) done_of: ConnMap,
     pub(super) timers: Timers,
@@ -108,6 +110,7 @@ impl Host {
             needy: false,
             oldest: VecDeque::new(),
             fifo_at,
+            fifo_rests: true,
             done: VecDeque::new(),
             done_of: ConnMap::default(),
             timers: Timers::default(),
@@ -183,14 +186,7 @@ impl Host {
         }
         let conn_id = conn.id;
         if may_linger && conn.rx.ordinal > 0 && self.settings.linger > units::Span::ZERO {
-            let number = conn.order & (u32::MAX >> 1);
-            let until = cx.now.after(self.settings.linger);
-            self.done_of.insert(conn_id, number);
-            self.done.push_back(Done {
-                until,
-                conn: conn_id,
-                number,
-            });
+            self.remember(cx, &conn);
         } else {
             cx.events.push(Event::Forgotten { conn: conn_id });
         }
@@ -269,12 +265,17 @@ impl Host {
             Verdict::First => {
                 let rx = &mut conn.rx;
                 rx.granted = rx.end.min(rx.base + self.settings.unscheduled);
-                if !rx.is_granted() && self.settings.fifo_every.is_some() {
-                    self.oldest.push_back((conn.order, slot));
+                if !rx.is_granted() {
+                    self.join_oldest(slot);
                 }
             }
             Verdict::Old => {
                 self.totals.duplicates += 1;
+                if conn.rx.pledged < conn.rx.on_the_way() {
+                    // It was silent, and is heard again.
+                    self.on_progress(cx.now, slot);
+                }
+                self.comfort(slot);
                 return self.arm(slot);
             }
             Verdict::Past => {
@@ -298,6 +299,19 @@ impl Host {
         }
         self.on_progress(cx.now, slot);
         self.arm(slot);
+    }
+
+    /// A message that waits for its turn was sent again: without a word its sender would give it up.
+    #[cold]
+    fn comfort(&mut self, slot: u32) {
+        let conn = &self.conns[slot];
+        if conn.rx.on_the_way() > 0 || conn.rx.is_granted() || !self.settings.recovery {
+            return;
+        }
+        let busy = Busy { of_sender: false };
+        let packet = busy.packet(conn.peer, conn.id, self.settings.small());
+        self.counts.busy += 1;
+        self.say(packet);
     }
 
     /// The peer's place, where nothing had come of it on this connection.
@@ -627,6 +641,9 @@ impl Endpoint for Host {
 
     fn on_deadline(&mut self, cx: &mut Cx<'_>) {
         self.forget_done(cx);
+        if !self.fifo_rests && self.fifo_at <= cx.now {
+            self.grant_oldest(cx.now);
+        }
         while let Some(slot) = self.timers.due(cx.now) {
             let Some(conn) = self.conns.get_mut(slot) else {
                 self.timers.gone();
@@ -668,7 +685,9 @@ impl Endpoint for Host {
     #[inline]
     fn deadline(&self) -> Time {
         let done = self.done.front().map_or(Time::NEVER, |done| done.until);
-        self.timers.next().min(done)
+        let rests = self.fifo_rests || self.ranks.is_empty();
+        let share = if rests { Time::NEVER } else { self.fifo_at };
+        self.timers.next().min(done).min(share)
     }
 
     fn check(&self) {
@@ -693,7 +712,10 @@ impl Endpoint for Host {
 
     fn stuck(&self, report: &mut dyn FnMut(StuckFlow)) {
         for conn in self.conns.iter() {
-            let roles = [conn.tx.stuck(), conn.rx.stuck(self.settings.recovery)];
+            let roles = [
+                conn.tx.stuck(self.settings.recovery),
+                conn.rx.stuck(self.settings.recovery),
+            ];
             for (state, waits_for) in roles.into_iter().flatten() {
                 report(StuckFlow {
                     conn: conn.id,

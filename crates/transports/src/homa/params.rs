@@ -114,6 +114,12 @@ parts::params! {
 const AUTO: &str = "auto";
 /// No message is longer. [ours]
 const SIZE_MAX: u64 = 1 << 40;
+/// Messages that are granted at once where nobody says. [homa linux, `max_overcommit`]
+const ACTIVE: u8 = 8;
+/// Payload of a usual frame in bytes: a window holds one. [ours]
+const FRAME: u64 = 1460;
+/// The second question leaves after three times `resend_after`. [ours]
+const ASKED_MIN: u64 = 4;
 const SPAN_MIN: Span = Span::us(1);
 const SPAN_MAX: Span = Span::ms(3_600_000);
 const LAWS: [(&str, Law); 2] = [("packet", Law::Packet), ("window", Law::Window)];
@@ -214,6 +220,24 @@ impl Params {
             }
             let fewer = &cutoffs.list()[..cutoffs.list().len().min(most)];
             self.cutoffs = Cutoffs::new(fewer);
+        }
+        let granted = u64::from(self.overcommitment.unwrap_or(ACTIVE)) + 1;
+        if self.grant == Law::Window && self.max_incoming.get() < granted * FRAME {
+            let message = format!(
+                "gives none of {} messages at once a window of a frame; set it to \"{}\" or more, or a \
+                 smaller overcommitment",
+                granted - 1,
+                Bytes(granted * FRAME)
+            );
+            return Err(error("max_incoming", message));
+        }
+        if self.recovery && self.timeout < self.resend_after.times(ASKED_MIN) {
+            let message = format!(
+                "is less than {ASKED_MIN} times resend_after: an end gives up before it has asked twice; set it \
+                 to \"{}\" or more, or resend_after to less",
+                self.resend_after.times(ASKED_MIN)
+            );
+            return Err(error("timeout", message));
         }
         if self.recovery && self.linger < self.timeout.times(2) {
             let message = format!(

@@ -131,6 +131,12 @@ impl Ranks {
         }
     }
 
+    /// Whether no message wants grants.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.best.is_empty()
+    }
+
     /// The first `most` messages: one of each peer, and with `fill` further ones where peers are fewer.
     #[inline]
     pub(super) fn active(&self, most: usize, fill: bool) -> Active {

@@ -28,7 +28,7 @@ pub(super) struct Receiver {
     ahead: RangeSet<GAPS_MAX>,
     /// Everything before this may leave.
     pub(super) granted: u64,
-    /// Bytes on the way, as the host counts them.
+    /// Bytes on the way, as the host counts them: none while it is asked for in vain.
     pub(super) pledged: u64,
     /// Its rank among the messages that want grants.
     pub(super) rank: Option<Rank>,
@@ -38,6 +38,8 @@ pub(super) struct Receiver {
     pub(super) wants: bool,
     /// When a packet of it came last.
     pub(super) heard: Time,
+    /// When bytes of it were granted while none were on the way.
+    pub(super) granted_at: Time,
     /// When it was asked for last, and how often since a packet came.
     pub(super) asked: Time,
     pub(super) tries: u8,
@@ -60,6 +62,7 @@ impl Default for Receiver {
             grant_at: Time::ZERO,
             wants: false,
             heard: Time::ZERO,
+            granted_at: Time::ZERO,
             asked: Time::ZERO,
             tries: 0,
         }
@@ -92,6 +95,21 @@ impl Receiver {
     #[inline]
     pub(super) fn on_the_way(&self) -> u64 {
         (self.granted - self.base).saturating_sub(self.got())
+    }
+
+    /// Since when its silence means something: a message that waits for its turn has nothing to say.
+    #[inline]
+    pub(super) fn since(&self) -> Time {
+        self.heard.max(self.granted_at)
+    }
+
+    /// Everything before `upto` is granted; what was before.
+    #[inline]
+    pub(super) fn grant(&mut self, now: Time, upto: u64) -> u64 {
+        if self.on_the_way() == 0 {
+            self.granted_at = now;
+        }
+        std::mem::replace(&mut self.granted, upto)
     }
 
     /// A piece has arrived.

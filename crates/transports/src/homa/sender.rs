@@ -42,8 +42,9 @@ pub(super) struct Sender {
     owes: bool,
     /// The receiver has said something of it.
     answered: bool,
-    /// When a packet of it left last, and when one left for the first time.
+    /// When a packet of it, or a question about it, left last; when data left; when some did for the first time.
     sent_at: Time,
+    left_at: Time,
     went_on: Time,
     /// When the receiver was heard last, or the message began.
     pub(super) heard: Time,
@@ -179,7 +180,7 @@ impl Sender {
     #[inline]
     pub(super) fn take(&mut self, now: Time, settings: &Settings) -> Piece {
         let full = u64::from(settings.payload_max);
-        self.sent_at = now;
+        (self.sent_at, self.left_at) = (now, now);
         if self.owes || !self.again.is_empty() {
             return self.take_again(full, settings);
         }
@@ -274,7 +275,7 @@ impl Sender {
 
     /// The receiver does not know the message: all of it leaves again. False where it cannot be so.
     pub(super) fn restart(&mut self, now: Time, settings: &Settings) -> bool {
-        if now < self.sent_at.after(settings.rtt) {
+        if now < self.left_at.after(settings.rtt) {
             return false;
         }
         self.again = RangeSet::new();
@@ -293,8 +294,8 @@ impl Sender {
 
     /// When silence means something: it has nothing to send and waits for the receiver.
     #[inline]
-    pub(super) fn due(&self, one_shot: bool, settings: &Settings) -> Time {
-        if !self.active || !self.begun || self.is_ready() || (one_shot && !settings.recovery) {
+    pub(super) fn due(&self, settings: &Settings) -> Time {
+        if !self.active || !self.begun || self.is_ready() || !settings.recovery {
             return Time::NEVER;
         }
         // The receiver asks first, where it knows of the message.
@@ -345,7 +346,7 @@ impl Sender {
     }
 
     /// Its state and what it waits for; `None` where it is idle.
-    pub(super) fn stuck(&self) -> Option<(String, String)> {
+    pub(super) fn stuck(&self, recovery: bool) -> Option<(String, String)> {
         let state = format!(
             "sending message {}, {} of {} B have left",
             self.ordinal,
@@ -356,8 +357,10 @@ impl Sender {
             "the line".to_owned()
         } else if self.next < self.end {
             format!("a grant beyond {} B", self.granted - self.base)
-        } else {
+        } else if recovery {
             "an ACK".to_owned()
+        } else {
+            "an ACK that nobody asks for: homa.recovery is false".to_owned()
         };
         self.active.then_some((state, waits_for))
     }

@@ -3,7 +3,7 @@
 use super::header::PAYLOAD_MAX;
 use super::params::{CutoffBy, Cutoffs, Law, Params};
 use model::{Encap, EndpointConfig};
-use units::{Bytes, LineTime, Rate, Span};
+use units::{LineTime, Rate, Span};
 
 /// The parameters in the units of the per-packet path.
 #[derive(Clone, Debug)]
@@ -158,13 +158,5 @@ impl Params {
         let all = Self::DEFAULT.cutoffs.expect("the default profile has some");
         let most = usize::from(self.levels() - 1).min(all.list().len());
         Cutoffs::new(&all.list()[..most]).expect("a part of a list that ascends")
-    }
-
-    /// What every priority of what leaves unasked carries is computed for this many bytes.
-    pub(super) fn unasked_of(&self, rate: Rate, rtt: Span, encap: Encap) -> Bytes {
-        Bytes(
-            self.unscheduled
-                .unwrap_or_else(|| payload_of(rate, rtt, encap)),
-        )
     }
 }

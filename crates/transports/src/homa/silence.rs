@@ -2,7 +2,7 @@
 
 use super::conn::Conn;
 use super::header::{NeedAck, told};
-use super::host::{Host, URGENT};
+use super::host::{Done, Host, URGENT};
 use super::sender::Silence;
 use model::{ConnId, ConnMap, Cx, Event, HostId};
 use std::collections::VecDeque;
@@ -12,6 +12,10 @@ use units::Time;
 const RESENDS_MAX: usize = 16;
 /// Questions that are counted: the waits do not grow beyond. [ours]
 const TRIES_MAX: u8 = 8;
+/// Connections that are done and remembered; the oldest is forgotten before its time. [ours]
+const DONE_MAX: usize = 1 << 22;
+/// So many are kept without a look at how many of them were told to be forgotten. [ours]
+const DONE_MIN: usize = 64;
 
 impl Host {
     /// The alarm of a connection rings.
@@ -33,7 +37,7 @@ impl Host {
 
     fn tx_due(&self, slot: u32) -> Time {
         let conn = &self.conns[slot];
-        conn.tx.due(conn.one_shot(), &self.settings)
+        conn.tx.due(&self.settings)
     }
 
     /// What was granted does not come. False where the connection was given up.
@@ -46,7 +50,7 @@ impl Host {
             conn.rx.heard = now;
             return true;
         }
-        if now >= conn.rx.heard.after(self.settings.timeout) {
+        if now >= conn.rx.since().after(self.settings.timeout) {
             let peer = conn.peer;
             self.give_up(cx, slot);
             self.forget_silent(cx, peer);
@@ -61,7 +65,8 @@ impl Host {
             self.counts.resends += 1;
             self.say(resend.packet(peer, id, size));
         }
-        if self.conns[slot].rx.rank.is_some() {
+        let rx = &self.conns[slot].rx;
+        if rx.rank.is_some() || rx.pledged > 0 {
             self.rank(slot);
             self.grant_all(now);
         }
@@ -75,7 +80,7 @@ impl Host {
             conn.peer == peer
                 && conn.rx.active
                 && conn.tx.is_idle()
-                && conn.rx.heard.after(timeout) <= now
+                && conn.rx.since().after(timeout) <= now
         };
         let ids: Vec<ConnId> = self
             .conns
@@ -125,6 +130,30 @@ impl Host {
         }
         if self.done.is_empty() {
             (self.done, self.done_of) = (VecDeque::new(), ConnMap::default());
+        }
+    }
+
+    /// Remembers a connection that is done, and forgets the oldest where too many are remembered.
+    pub(super) fn remember(&mut self, cx: &mut Cx<'_>, conn: &Conn) {
+        let (id, number) = (conn.id, conn.order & (u32::MAX >> 1));
+        let until = cx.now.after(self.settings.linger);
+        self.done_of.insert(id, number);
+        if self.done.len() >= DONE_MIN.max(2 * self.done_of.len()) {
+            // Most were told to be forgotten.
+            let done_of = &self.done_of;
+            self.done
+                .retain(|done| done_of.get(done.conn) == Some(done.number));
+        }
+        self.done.push_back(Done {
+            until,
+            conn: id,
+            number,
+        });
+        while self.done_of.len() > DONE_MAX
+            && let Some(first) = self.done.front_mut()
+        {
+            first.until = cx.now;
+            self.forget_done(cx);
         }
     }
 }

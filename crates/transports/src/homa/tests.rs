@@ -1,9 +1,13 @@
 //! Conversations as ladders, and what a receiver grants.
 
+mod alone;
+mod cuts;
+mod patience;
+
 use super::*;
-use model::{Facts, HostId, Net, SizeList};
+use model::HostId;
 use testkit::{A, B, Pair};
-use units::{Span, Time};
+use units::Time;
 
 fn params(text: &str) -> Params {
     Params::read(&text.parse().unwrap()).unwrap()
@@ -140,59 +144,6 @@ fn a_receiver_that_forgot_says_so_and_the_sender_gives_up() {
     insta::assert_snapshot!(end.into_iter().rev().collect::<Vec<_>>().join("\n"));
 }
 
-/// A network of which only the round trip is asked.
-struct TenGig;
-impl Net for TenGig {
-    fn hosts(&self) -> u32 {
-        144
-    }
-    fn rate(&self, _: HostId) -> Rate {
-        Rate::gbps(10)
-    }
-    fn rack(&self, host: HostId) -> u32 {
-        host.0 / 16
-    }
-    fn ways(&self, _: HostId, _: HostId) -> u16 {
-        4
-    }
-    fn base_rtt(&self, _: HostId, _: HostId) -> Option<Span> {
-        Some(Span::us(8))
-    }
-}
-
-fn settled(text: &str, sizes: &[u64]) -> Params {
-    let sizes: SizeList = sizes.iter().copied().collect();
-    let mut facts = Facts::of(Encap::PAPER);
-    facts.net = Some(&TenGig);
-    facts.sizes = Some(&sizes);
-    cutoffs::settle(&params(text), &facts).expect("all is known")
-}
-
-#[test]
-fn levels_and_cutoffs_follow_from_the_bytes_of_the_messages() {
-    let sigcomm = "profile = \"sigcomm18\"";
-    // All leaves unasked: all levels but one are for it, and each has as many bytes.
-    let short = settled(sigcomm, &[100, 200, 300, 400, 500, 600, 700, 800]);
-    let levels = (short.unscheduled_priorities, short.overcommitment);
-    assert_eq!(levels, (Some(7), Some(1)));
-    let cutoffs = short.cutoffs.unwrap();
-    assert_eq!(cutoffs.list(), [300, 400, 500, 600, 700, 800]);
-    // Next to nothing does: one is left to it.
-    let long = settled(sigcomm, &[10_000_000]);
-    assert_eq!(
-        (long.unscheduled_priorities, long.overcommitment),
-        (Some(1), Some(7))
-    );
-    assert!(long.cutoffs.unwrap().list().is_empty());
-    // What a scenario says stays.
-    let said =
-        format!("{sigcomm}\nunscheduled_priorities = 2\ncutoffs = [\"300B\"]\novercommitment = 3");
-    let said = settled(&said, &[100, 10_000_000]);
-    assert_eq!(said.unscheduled_priorities, Some(2));
-    assert_eq!(said.cutoffs.unwrap().list(), [300]);
-    assert_eq!(said.overcommitment, Some(3));
-}
-
 #[test]
 fn parameters_survive_their_own_table_and_refuse_nonsense() {
     for text in [
@@ -211,6 +162,10 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
         "unscheduled_priorities = 2\ncutoffs = [\"5B\", \"6B\"]",
         "priorities = 2\nunscheduled_priorities = 3",
         "linger = \"1s\"",
+        "max_incoming = \"1B\"",
+        "max_incoming = \"3KB\"\novercommitment = 2",
+        "timeout = \"10ms\"",
+        "resend_after = \"3s\"",
     ]
     .map(|text| {
         Params::read(&text.parse().unwrap())
