@@ -153,8 +153,15 @@ impl Host {
         if rx.rank.is_none() || rx.on_the_way() >= most {
             return;
         }
+        let mut upto = rx.end.min(rx.granted + increment);
+        if self.settings.recovery {
+            // With shares a message with a gap would never fall silent, and the gap not be asked for. [ours]
+            upto = upto.min(rx.complete_upto() + AHEAD_MAX.max(self.settings.unscheduled));
+        }
+        if upto <= rx.granted {
+            return;
+        }
         self.fifo_rests = false;
-        let upto = rx.end.min(rx.granted + increment);
         self.counts.oldest_grants += 1;
         self.say_grant(now, slot, upto, 0);
         self.arm(slot);

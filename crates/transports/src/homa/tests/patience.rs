@@ -89,6 +89,23 @@ fn the_oldest_gets_its_share_when_it_is_due() {
     assert_eq!(received.len(), 2);
 }
 
+/// A gap holds its message back till it is asked for, and no share of the oldest keeps it from falling silent.
+#[test]
+fn a_gap_is_asked_for_though_the_oldest_has_a_share() {
+    let (_, again, received) = run("", 2, |pair| {
+        pair.message(Time::ZERO, B, A, 20_000_000);
+        pair.lose(("DATA", 100));
+    });
+    let [(_, at)] = received[..] else {
+        panic!("{received:?}");
+    };
+    // 17 ms of the line and 5 ms of silence, and not 320 ms of a twentieth of the line.
+    assert!(
+        at < Time(30_000_000_000) && again < 10,
+        "{again} again, and it ended at {at}"
+    );
+}
+
 /// What is lost without recovery stays lost on lasting connections, too, and nobody talks about it for ever.
 #[test]
 fn without_recovery_nobody_asks_for_what_a_lasting_connection_lost() {
