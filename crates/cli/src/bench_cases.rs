@@ -1,12 +1,12 @@
 //! The workloads that `tidegate bench` measures: fixed, so that numbers can be compared over time.
 
-use model::intent::{Memory, SwitchSpec};
-use model::{Encap, EndpointConfig};
-use sim::{Blind, Outcome, Probes, Setup};
+use model::intent::{Memory, PortSpec, SwitchSpec};
+use model::{Encap, EndpointConfig, Rng, stream};
+use sim::{Blind, MakeControl, Outcome, Probes, Setup};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use topology::{FatTree, LeafSpine, Routes, Spec, Topology};
-use transports::Transport;
+use topology::{FatTree, LeafSpine, NodeId, Routes, Spec, Topology};
+use transports::{Neighbour, Place, Transport};
 use units::{Bytes, Rate, Span, Time};
 use workload::{
     self, Arrivals, Conn, Fabric, Gaps, Load, Message, RandomFlows, Start, Traffic, Until, sizes,
@@ -16,6 +16,8 @@ use workload::{
 const RATE: Rate = Rate::gbps(100);
 /// Buffer of every port: 250 full frames. [xpass artefact, large-scale-fattree.tcl]
 const BUFFER: Bytes = Bytes(250 * 1538);
+/// Memory of a switch whose ports share one. [BCM56850]
+const MEMORY: Bytes = Bytes(12_000_000);
 const SEED: u64 = 1;
 
 /// One workload.
@@ -44,6 +46,8 @@ enum Ports {
     Queued,
     /// What the transport asks for, in 12 MB that a switch's ports share. [BCM56850]
     Shared,
+    /// The same, with priority flow control by its defaults.
+    Paused,
 }
 
 /// What the cost of a workload is counted by.
@@ -56,7 +60,7 @@ pub(crate) enum Per {
 }
 
 /// Every workload, in the order of the table.
-pub(crate) const CASES: [Case; 13] = [
+pub(crate) const CASES: [Case; 14] = [
     Case {
         name: "permutation-128",
         what: "128 hosts, fat tree k=8, 1 us links",
@@ -177,6 +181,17 @@ pub(crate) const CASES: [Case; 13] = [
         probe: None,
         per: Per::Hop,
         ports: Ports::Shared,
+    },
+    Case {
+        name: "pfc",
+        what: "the same with priority flow control",
+        topology: full_bisection,
+        traffic: permutation,
+        full: 1_000_000,
+        delay: Span::us(1),
+        probe: None,
+        per: Per::Hop,
+        ports: Ports::Paused,
     },
     Case {
         name: "set-up-1024",
@@ -321,6 +336,31 @@ fn web_server(topology: &Topology, messages: u64) -> Traffic {
     flows.generate(SEED).expect("0.6 is below the capacity")
 }
 
+/// Priority flow control at every switch of a fabric with these ports, of which no frame is larger than `frame`.
+fn pfc(ports: Vec<Arc<PortSpec>>, frame: Bytes) -> Box<MakeControl<'static>> {
+    let pfc = transports::registry().control("pfc");
+    let pfc = pfc.and_then(|pfc| pfc.configure(&toml::Table::new()).ok());
+    let pfc = pfc.expect("its defaults are legal");
+    Box::new(move |topology: &Topology, node: NodeId| {
+        let line = |&number: &topology::LinkId| {
+            let (there, back) = (topology.link(number), topology.link(number.reverse()));
+            Neighbour {
+                rate: there.rate,
+                round: there.delay + back.delay,
+                is_host: topology.is_host(there.to),
+                port: &ports[number.index()],
+            }
+        };
+        let lines: Vec<_> = topology.node(node).ports.iter().map(line).collect();
+        Some(pfc.make(&Place {
+            lines: &lines,
+            memory: MEMORY,
+            frame: frame.get(),
+            rng: Rng::stream(SEED, stream::PORT, u64::from(node.0)),
+        }))
+    })
+}
+
 /// The case of that name.
 pub(crate) fn find(name: &str) -> Option<&'static Case> {
     CASES.iter().find(|case| case.name == name)
@@ -351,30 +391,27 @@ impl Case {
         let mut by_rate = BTreeMap::new();
         let memory = match self.ports {
             Ports::Own | Ports::Queued => Memory::PerPort,
-            Ports::Shared => Memory::Shared {
-                size: Bytes(12_000_000),
+            Ports::Shared | Ports::Paused => Memory::Shared {
+                size: MEMORY,
                 alpha: 1.0,
             },
         };
-        let (data, control) = (
-            Bytes(encap.wire_max().into()),
-            Bytes(encap.frame_min.into()),
-        );
+        let sizes = [encap.wire_max(), encap.frame_min];
+        let [data, control] = sizes.map(|size| Bytes(size.into()));
         let routes = Routes::new(&topology, &[]);
         let [base_rtt, control_rtt] =
             topology.max_base_rtts(&routes, [(data, control), (control, control)]);
         let make = |config: &EndpointConfig| factory.make(config);
+        let links = topology.links.iter();
+        let ports: Vec<_> = links
+            .map(|link| {
+                let known = by_rate.entry(link.rate);
+                known.or_insert_with(|| port(link.rate)).clone()
+            })
+            .collect();
+        let pfc = pfc(ports.clone(), data);
         let setup = Setup {
-            ports: topology
-                .links
-                .iter()
-                .map(|link| {
-                    by_rate
-                        .entry(link.rate)
-                        .or_insert_with(|| port(link.rate))
-                        .clone()
-                })
-                .collect(),
+            ports,
             routes: Arc::new(routes),
             topology,
             traffic,
@@ -387,7 +424,7 @@ impl Case {
                 memory,
                 ..SwitchSpec::default()
             },
-            control: None,
+            control: (self.ports == Ports::Paused).then_some(&*pfc),
             carries: false,
             faults: Vec::new(),
             probes: Probes {

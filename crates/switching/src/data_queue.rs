@@ -166,6 +166,11 @@ impl DataQueue {
         true
     }
 
+    /// The packets that wait, the oldest first.
+    pub(crate) fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.packets.iter()
+    }
+
     /// Adds the packets that wait to `count`, by class.
     pub fn count_into(&self, count: &mut ByClass<u64>) {
         for packet in self.packets.iter() {

@@ -11,6 +11,14 @@ use units::{Span, Time};
 
 /// The flow control of one switch.
 pub trait FlowControl: Send {
+    /// Whether it does no more to ports than open and close gates of queues and priorities: it assigns no queue,
+    /// names no flow, counts no bytes and writes no tags, and what it says of an arrival closes no gate of the port
+    /// by which that leaves. Ports then take cheaper forms, and a packet may pass an idle one; nothing else
+    /// changes.
+    fn gates_alone(&self) -> bool {
+        false
+    }
+
     /// The queue of the egress port that `packet` must join, if it overrides the classifier's choice.
     fn assign(&mut self, now: Time, passage: &Passage<'_>) -> Option<u8> {
         let _ = (now, passage);

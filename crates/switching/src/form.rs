@@ -23,6 +23,8 @@ pub enum Form {
     Credit(Box<CreditPort>),
     /// Strict priorities.
     Priority(Box<StrictPriority>),
+    /// One queue, or strict priorities, with gates.
+    Gated(Box<StrictPriority<true>>),
     /// Anything else.
     Queues(Box<Queues>),
 }
@@ -34,14 +36,19 @@ pub enum Wants {
     Cheapest,
     /// Departures that are not known at arrival, because ports look at each other.
     Late,
-    /// Gates, and queues that others assign.
+    /// The same, and gates of whole queues.
     Gates,
+    /// Gates of any kind, and queues that others assign.
+    Queues,
 }
 
 impl Form {
     /// Builds what `spec` asks for on a line of `line`, with `buffer` bytes of room.
     pub fn new(spec: &PortSpec, buffer: u64, line: LineTime, rng: Rng, wants: Wants) -> Self {
-        if wants == Wants::Gates {
+        if wants == Wants::Gates && gates_fit(spec) {
+            return Self::Gated(Box::new(StrictPriority::new(&spec.queues, buffer, &rng)));
+        }
+        if matches!(wants, Wants::Gates | Wants::Queues) {
             return Self::Queues(Box::new(Queues::new(spec, buffer, line, &rng)));
         }
         let plain = |queue: &QueueSpec| is_plain(queue);
@@ -85,8 +92,10 @@ impl Form {
 
     /// Opens or closes a gate; nothing where the form was built without.
     pub fn gate(&mut self, gate: Gate) {
-        if let Self::Queues(queues) = self {
-            queues.gate(gate);
+        match self {
+            Self::Queues(queues) => queues.gate(gate),
+            Self::Gated(queues) => queues.gate(gate),
+            Self::Fifo(_) | Self::Data(_) | Self::Credit(_) | Self::Priority(_) => {}
         }
     }
 }
@@ -94,7 +103,11 @@ impl Form {
 impl Form {
     /// Whether a gate is closed.
     pub(crate) fn is_gated(&self) -> bool {
-        matches!(self, Self::Queues(queues) if queues.is_gated())
+        match self {
+            Self::Queues(queues) => queues.is_gated(),
+            Self::Gated(queues) => queues.is_gated(),
+            Self::Fifo(_) | Self::Data(_) | Self::Credit(_) | Self::Priority(_) => false,
+        }
     }
 }
 
@@ -112,6 +125,14 @@ fn known_at_arrival(queue: &QueueSpec) -> bool {
         && queue
             .drop
             .is_none_or(|drop| drop.measure != DropMeasure::VictimOnly)
+}
+
+/// Whether these are one queue of everything, or strict priorities.
+fn gates_fit(spec: &PortSpec) -> bool {
+    match spec.queues.as_slice() {
+        [data] => is_plain(data) && data.takes == Takes::ALL,
+        queues => are_priorities(queues),
+    }
 }
 
 /// Whether these are 2 to 8 queues of one group, one priority each, the last with all that are left.
@@ -136,17 +157,20 @@ fn are_priorities(queues: &[QueueSpec]) -> bool {
         && queues.iter().enumerate().all(takes)
 }
 
+/// Does the same with every form but [`Form::Fifo`], which does not queue.
 macro_rules! late {
     ($form:expr, $port:ident => $do:expr) => {
         match $form {
-            Form::Data($port) => $do,
-            Form::Credit($port) => $do,
-            Form::Priority($port) => $do,
-            Form::Queues($port) => $do,
-            Form::Fifo(_) => unreachable!("FIFO ports do not queue"),
+            $crate::form::Form::Data($port) => $do,
+            $crate::form::Form::Credit($port) => $do,
+            $crate::form::Form::Priority($port) => $do,
+            $crate::form::Form::Gated($port) => $do,
+            $crate::form::Form::Queues($port) => $do,
+            $crate::form::Form::Fifo(_) => unreachable!("FIFO ports do not queue"),
         }
     };
 }
+pub(crate) use late;
 
 /// For every form but [`Form::Fifo`], which does not queue.
 impl Discipline for Form {

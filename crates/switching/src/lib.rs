@@ -8,9 +8,11 @@
 mod admission;
 mod balance;
 mod bucket;
+mod common;
 mod credit_port;
 mod data_queue;
 mod discipline;
+mod due;
 mod fifo;
 mod flow_control;
 mod form;

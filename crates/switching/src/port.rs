@@ -1,7 +1,7 @@
 //! One egress port of a switch: its queues, its line, and what it has counted.
 
 use crate::discipline::{Backlog, Dequeue, Discipline, Gate, OnLine, Verdict};
-use crate::form::{Form, Wants};
+use crate::form::{Form, Wants, late};
 use crate::queues::Spilled;
 use crate::switch::{Line, Loss, Outlet};
 use model::{ByClass, ByReason, DropReason, Hop, Packet};
@@ -255,49 +255,9 @@ impl Port {
     /// Makes every choice before `end`. The port says nothing to its neighbour, and no flow control wants
     /// to know what leaves.
     pub(crate) fn drain(&mut self, end: Time, slot: &mut Packet, out: &mut impl Outlet) {
-        match &mut self.form {
-            Form::Fifo(_) => unreachable!("FIFO ports do not queue"),
-            Form::Data(queues) => {
-                self.choose_at = drain(
-                    &mut **queues,
-                    &mut self.egress,
-                    self.choose_at,
-                    end,
-                    slot,
-                    out,
-                )
-            }
-            Form::Credit(queues) => {
-                self.choose_at = drain(
-                    &mut **queues,
-                    &mut self.egress,
-                    self.choose_at,
-                    end,
-                    slot,
-                    out,
-                )
-            }
-            Form::Priority(queues) => {
-                self.choose_at = drain(
-                    &mut **queues,
-                    &mut self.egress,
-                    self.choose_at,
-                    end,
-                    slot,
-                    out,
-                )
-            }
-            Form::Queues(queues) => {
-                self.choose_at = drain(
-                    &mut **queues,
-                    &mut self.egress,
-                    self.choose_at,
-                    end,
-                    slot,
-                    out,
-                )
-            }
-        }
+        let (egress, at) = (&mut self.egress, self.choose_at);
+        self.choose_at =
+            late!(&mut self.form, queues => drain(&mut **queues, egress, at, end, slot, out));
     }
 
     /// Has what it knows written into the path beside `packet`, which leaves now.
@@ -408,6 +368,7 @@ impl Port {
     pub(crate) fn last_queue(&self) -> u8 {
         match &self.form {
             Form::Queues(queues) => queues.last_queue(),
+            Form::Gated(queues) => queues.last_queue(),
             _ => 0,
         }
     }
@@ -450,12 +411,15 @@ impl Port {
     /// Packets that gates hold back, each with the port by which it came and whether its own connection is what is
     /// paused.
     pub fn held_packets(&self) -> Vec<(&Packet, u16, bool)> {
-        let Form::Queues(queues) = &self.form else {
-            return Vec::new();
-        };
-        let held = queues.held_packets().into_iter();
-        held.map(|(packet, of_flow)| (packet, ingress_of(packet), of_flow))
-            .collect()
+        let from = |(packet, of_flow)| (packet, ingress_of(packet), of_flow);
+        match &self.form {
+            Form::Queues(queues) => queues.held_packets().into_iter().map(from).collect(),
+            Form::Gated(queues) => {
+                let held = queues.held_packets();
+                held.map(|packet| from((packet, false))).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Keeps a frame of the link's own until the line is idle.

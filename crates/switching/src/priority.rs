@@ -2,18 +2,21 @@
 
 use crate::admission::Level;
 use crate::data_queue::{DataQueue, Peak};
-use crate::discipline::{Backlog, Dequeue, Discipline, OnLine, Verdict};
+use crate::discipline::{Backlog, Dequeue, Discipline, Gate, GateOf, GateState, OnLine, Verdict};
 use model::intent::QueueSpec;
 use model::{ByClass, DropReason, Packet, Rng};
 use units::Time;
 
 /// Up to eight queues, 0 the most urgent, in one buffer. Marking and selective dropping look at
-/// the queue that the packet joins; the buffer limit at all of them together.
+/// the queue that the packet joins; the buffer limit at all of them together. With `GATES`, whole queues can be
+/// closed; without, nothing is paid for it.
 #[derive(Debug)]
-pub struct StrictPriority {
+pub struct StrictPriority<const GATES: bool = false> {
     queues: Vec<DataQueue>,
     /// Bit i: queue i has packets.
     filled: u8,
+    /// Bit i: a gate keeps queue i.
+    closed: u8,
     limit: u64,
     bytes: u64,
     peak: Peak,
@@ -21,13 +24,14 @@ pub struct StrictPriority {
     last: usize,
 }
 
-impl StrictPriority {
+impl<const GATES: bool> StrictPriority<GATES> {
     /// One queue per specification, the last for every priority beyond, where `limit` bytes have room.
     pub fn new(specs: &[QueueSpec], limit: u64, rng: &Rng) -> Self {
         let queue = |(place, spec)| DataQueue::new(spec, limit, rng.part(place));
         Self {
             queues: (0..).zip(specs).map(queue).collect(),
             filled: 0,
+            closed: 0,
             limit,
             bytes: 0,
             peak: Peak::default(),
@@ -39,9 +43,60 @@ impl StrictPriority {
     fn index(&self, packet: &Packet) -> usize {
         usize::from(packet.priority()).min(self.queues.len() - 1)
     }
+
+    /// Queues that hold packets and may send, as bits.
+    #[inline]
+    fn ready(&self) -> u8 {
+        if GATES {
+            self.filled & !self.closed
+        } else {
+            self.filled
+        }
+    }
 }
 
-impl Discipline for StrictPriority {
+impl StrictPriority<true> {
+    /// Opens or closes a gate of a queue or a priority.
+    ///
+    /// # Panics
+    /// If it lets some bytes pass: who does that needs the general port.
+    pub(crate) fn gate(&mut self, gate: Gate) {
+        let last = self.queues.len() - 1;
+        let index = match gate.of {
+            GateOf::Queue(number) => usize::from(number),
+            GateOf::Priority(priority) => usize::from(priority).min(last),
+            GateOf::Flow(_) => return, // of flows it knows nothing
+        };
+        if index > last {
+            return;
+        }
+        match gate.state {
+            GateState::Open => self.closed &= !(1 << index),
+            GateState::Closed => self.closed |= 1 << index,
+            GateState::Bytes(_) => unreachable!("a flow control of gates alone counts no bytes"),
+        }
+    }
+
+    /// Whether a gate is closed.
+    pub(crate) fn is_gated(&self) -> bool {
+        self.closed != 0
+    }
+
+    /// The queue of the packet that left last.
+    #[inline]
+    pub(crate) fn last_queue(&self) -> u8 {
+        u8::try_from(self.last).expect("at most eight queues")
+    }
+
+    /// Packets that gates hold back.
+    pub(crate) fn held_packets(&self) -> impl Iterator<Item = &Packet> {
+        let closed = |&(index, _): &(usize, _)| self.closed >> index & 1 == 1;
+        let queues = self.queues.iter().enumerate().filter(closed);
+        queues.flat_map(|(_, queue)| queue.packets())
+    }
+}
+
+impl<const GATES: bool> Discipline for StrictPriority<GATES> {
     #[inline(always)] // once per queued packet
     fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
         let size = u64::from(packet.size);
@@ -71,6 +126,10 @@ impl Discipline for StrictPriority {
     #[inline]
     fn pass(&mut self, _now: Time, packet: &mut Packet) -> bool {
         let index = self.index(packet);
+        // What a gate keeps still counts as what waits.
+        if GATES && (self.filled != 0 || self.closed >> index & 1 == 1) {
+            return false;
+        }
         let passed = self.queues[index].pass(packet);
         if passed {
             self.last = index;
@@ -81,10 +140,15 @@ impl Discipline for StrictPriority {
 
     #[inline(always)] // once per queued packet
     fn dequeue(&mut self, _now: Time, out: &mut Packet) -> Dequeue {
-        if self.filled == 0 {
-            return Dequeue::Empty;
+        let ready = self.ready();
+        if ready == 0 {
+            return if GATES && self.filled != 0 {
+                Dequeue::Held
+            } else {
+                Dequeue::Empty
+            };
         }
-        let index = self.filled.trailing_zeros() as usize;
+        let index = ready.trailing_zeros() as usize;
         let popped = self.queues[index].pop(out);
         debug_assert!(popped, "queue {index} was marked as filled");
         self.last = index;
@@ -164,7 +228,7 @@ mod tests {
     #[test]
     fn the_most_urgent_packet_leaves_first_and_ties_keep_their_order() {
         let specs = [QueueSpec::DATA; 8];
-        let mut port = StrictPriority::new(&specs, 5_000, &Rng::stream(1, 2, 3));
+        let mut port: StrictPriority = StrictPriority::new(&specs, 5_000, &Rng::stream(1, 2, 3));
         for (conn, priority) in [(0, 7), (1, 3), (2, 7), (3, 0), (4, 3)] {
             let mut packet = Packet::new(HostId(0), ConnId(conn), Class::Plain, 0, 1000);
             packet.set_priority(priority);

@@ -229,7 +229,8 @@ mod tests {
             (DropMeasure::Port, Verdict::Dropped(DropReason::Selective)),
         ] {
             let specs = [spec(DropBy::Class, measure); 2];
-            let mut port = StrictPriority::new(&specs, BUFFER, &Rng::stream(1, stream::TEST, 3));
+            let mut port: StrictPriority =
+                StrictPriority::new(&specs, BUFFER, &Rng::stream(1, stream::TEST, 3));
             for _ in 0..4 {
                 let verdict = port.enqueue(Time::ZERO, IDLE, &mut packet(Class::Scheduled, 1538));
                 assert_eq!(verdict, Verdict::Queued(0));

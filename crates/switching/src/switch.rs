@@ -6,11 +6,12 @@
 //! before the next arrival at its port, and at the end of the driver's window at the latest.
 
 use crate::balance::Balancer;
-use crate::discipline::{Dequeue, GateState, Verdict};
+use crate::common::{Common, choose};
+use crate::discipline::{GateState, Verdict};
+use crate::due::Due;
 use crate::flow_control::{FlowControl, Passage, Say};
 use crate::form::{Form, Wants};
 use crate::port::Port;
-use crate::queues::Spilled;
 use model::intent::{Balance, Memory, PortSpec, SwitchSpec};
 use model::{ByClass, Class, DropReason, Hop, HostId, Local, Packet, Rng};
 use units::{LineTime, Span, Time};
@@ -79,26 +80,18 @@ pub struct Line<'a> {
     pub rng: Rng,
 }
 
-/// What the ports of a switch have in common.
-struct Common {
-    /// Where ports write what leaves.
-    slot: Packet,
-    /// The memory that all ports share, where they do: its size, alpha, and what is in use.
-    memory: Option<(u64, f64, u64)>,
-    control: Option<Box<dyn FlowControl>>,
-    say: Say,
-    /// Packets to be sent back, with the port that had no room.
-    bounced: Vec<(u16, Packet)>,
-}
-
 /// One switch.
 pub struct Switch {
     /// What its tier adds to the choice among equal ways.
     salt: u32,
     /// Its ports, by number.
     pub ports: Vec<Port>,
-    /// Ports where something waits, in no order.
+    /// Ports where something waits, in no order. Where a flow control asks for the order of time, `due` keeps
+    /// their moments instead.
     waiting: Vec<u16>,
+    due: Due,
+    /// It has a flow control.
+    controlled: bool,
     balancer: Balancer,
     /// Packets do not all keep to the way of their connection.
     chooses: bool,
@@ -133,8 +126,11 @@ impl Switch {
             Memory::PerPort => None,
             Memory::Shared { size, alpha } => Some((size.get(), alpha, 0)),
         };
-        let wants = if control.is_some() {
+        let gates_alone = control.as_ref().is_some_and(|own| own.gates_alone());
+        let wants = if gates_alone {
             Wants::Gates
+        } else if control.is_some() {
+            Wants::Queues
         } else if memory.is_some() || spec.telemetry {
             Wants::Late
         } else {
@@ -155,13 +151,15 @@ impl Switch {
         );
         Self {
             salt,
+            due: Due::new(if control.is_some() { ports.len() } else { 0 }),
             ports,
             waiting: Vec::new(),
+            controlled: control.is_some(),
             ordered: control.is_some() || balancer.looks_at_ports(),
             quiet_until: Time::ZERO, // to be found out
             chooses: spec.balance != Balance::Flow,
             balancer,
-            may_pass: control.is_none(),
+            may_pass: control.is_none() || gates_alone,
             common: Common {
                 slot: Packet::EMPTY,
                 memory,
@@ -185,10 +183,10 @@ impl Switch {
     /// The moment of the earliest choice that can be made, or of the flow control's deadline.
     #[inline]
     pub fn next(&self) -> Time {
-        let mut next = match &self.common.control {
-            Some(control) => control.deadline(),
-            None => Time::NEVER,
-        };
+        if let Some(control) = &self.common.control {
+            return control.deadline().min(self.due.earliest());
+        }
+        let mut next = Time::NEVER;
         for &port in &self.waiting {
             next = next.min(self.ports[usize::from(port)].choose_at());
         }
@@ -250,8 +248,14 @@ impl Switch {
         out: &mut impl Outlet,
     ) {
         debug_assert_eq!(ORDERED, self.ordered);
-        if ORDERED && self.begin(now, ingress, packet, out) {
-            return;
+        if ORDERED {
+            if self.quiet_until < now {
+                self.commit_ordered_before(now, out); // what does not know of this arrival
+            }
+            if packet.class() == Class::Link {
+                self.hear(now, ingress, packet);
+                return;
+            }
         }
         if !packet.hop() {
             self.lose(now, packet, DropReason::Ttl, out);
@@ -271,7 +275,13 @@ impl Switch {
             self.common.drain(port, now, out);
         }
         let idle = port.is_idle(now);
-        if idle
+        if ORDERED && self.controlled {
+            let free = idle && self.may_pass && self.quiet_until > now && alone();
+            self.offer_controlled(now, ingress, index, packet, free, out);
+            if !self.common.bounced.is_empty() {
+                self.bounce_back(now, routing, out);
+            }
+        } else if idle
             && self.may_pass
             && self.common.has_room(packet)
             && alone()
@@ -288,20 +298,6 @@ impl Switch {
                 self.bounce_back(now, routing, out);
             }
         }
-    }
-
-    /// Before an arrival at a switch whose ports look at each other: makes the choices that do not know of
-    /// it. Says whether the arrival was for the switch itself.
-    #[inline(never)]
-    fn begin(&mut self, now: Time, ingress: u16, packet: &Packet, out: &mut impl Outlet) -> bool {
-        if self.quiet_until < now {
-            self.commit_ordered_before(now, out);
-        }
-        let is_link = packet.class() == Class::Link;
-        if is_link {
-            self.hear(now, ingress, packet);
-        }
-        is_link
     }
 
     /// Counts a packet that goes no further, before a port was chosen.
@@ -358,7 +354,7 @@ impl Switch {
         out: &mut impl Outlet,
     ) {
         if self.common.control.is_some() {
-            self.offer_controlled(now, ingress, index, packet, out);
+            self.offer_controlled(now, ingress, index, packet, false, out);
         } else if self.common.admits(&self.ports[index], packet)
             || self.admits_now(now, index, packet, out)
         {
@@ -400,53 +396,68 @@ impl Switch {
         self.common.admits(&self.ports[index], packet)
     }
 
-    /// Hands a packet to a port of a switch with a flow control.
+    /// Hands a packet to a port of a switch with a flow control. `free` says that the line is idle, that nothing waits
+    /// for it, and that nothing else of this switch is due now.
     #[inline(never)]
-    fn offer_controlled(
+    fn offer_controlled<O: Outlet>(
         &mut self,
         now: Time,
         ingress: u16,
         index: usize,
         packet: &mut Packet,
-        out: &mut impl Outlet,
+        free: bool,
+        out: &mut O,
     ) {
-        let port = &mut self.ports[index];
-        let mut passage = Passage {
+        let (port, common) = (&mut self.ports[index], &mut self.common);
+        let Some(control) = &mut common.control else {
+            unreachable!("asked of a switch that has one")
+        };
+        let mut local = Local::of(packet);
+        let passage = Passage {
             packet: &Packet::EMPTY,
             ingress,
             egress: port.number(),
             queue: 0,
             held: port.held(),
-            tag: packet.has_tag().then(|| Local::of(packet).tag),
+            tag: packet.has_tag().then_some(local.tag),
         };
-        let assigned = self.common.control.as_mut().and_then(|control| {
-            let queue = control.assign(now, &Passage { packet, ..passage });
-            // Where it came from is remembered in the place of a moment that is over.
-            let local = Local::of(packet);
-            Local { ingress, ..local }.put(packet);
-            queue
-        });
-        if !self
-            .common
-            .admits_by_control(port, &Passage { packet, ..passage })
-        {
+        let assigned = control.assign(now, &Passage { packet, ..passage });
+        if !common.admits_by_control(port, &Passage { packet, ..passage }) {
             port.drop(now, packet, DropReason::Full, out);
             return;
         }
-        let held = port.held();
+        if free && ingress != passage.egress && port.pass(now, packet) {
+            common.passed(now, &Passage { packet, ..passage }, port.last_queue());
+            if O::CARRIES {
+                packet.set_tagged(false);
+            }
+            port.transmit(now, packet, out);
+            self.heed(now);
+            return;
+        }
+        // Where it came from is remembered in the place of a moment that is over.
+        local.ingress = ingress;
+        local.put(packet);
         match port.enqueue_in(now, assigned, packet) {
             Verdict::Dropped(reason) => port.drop(now, packet, reason, out),
-            Verdict::Bounced => self.common.bounce(index, packet),
+            Verdict::Bounced => common.bounce(index, packet),
             Verdict::Queued(queue) => {
-                (passage.queue, passage.held) = (queue, port.held());
-                if let Some(control) = &mut self.common.control {
-                    let passage = Passage { packet, ..passage };
-                    control.arrived(now, &passage, &mut self.common.say);
+                let held = port.held();
+                let passage = Passage {
+                    packet,
+                    queue,
+                    held,
+                    ..passage
+                };
+                if let Some(control) = &mut common.control {
+                    control.arrived(now, &passage, &mut common.say);
                 }
             }
         }
-        self.common.clear_up(now, index, port, out);
-        self.common.account(held, port);
+        if port.may_spill() {
+            common.clear_up(now, index, port, out);
+        }
+        common.account(passage.held, port);
         self.enlist(now, index);
         self.heed(now);
     }
@@ -455,6 +466,15 @@ impl Switch {
     #[inline]
     fn enlist(&mut self, now: Time, index: usize) {
         let port = &mut self.ports[index];
+        if self.controlled {
+            let before = port.choose_at();
+            port.look_at(now);
+            if port.choose_at() < before {
+                self.due.set(index, port.choose_at());
+                self.quiet_until = self.quiet_until.min(port.choose_at());
+            }
+            return;
+        }
         port.look_at(now);
         if self.ordered {
             self.quiet_until = self.quiet_until.min(port.choose_at());
@@ -553,24 +573,25 @@ impl Switch {
     /// Makes every choice before `end`, in time order across ports.
     fn commit_all_before(&mut self, end: Time, out: &mut impl Outlet) {
         loop {
-            let mut first = (Time::NEVER, u16::MAX);
-            for &port in &self.waiting {
-                first = first.min((self.ports[usize::from(port)].choose_at(), port));
-            }
-            let deadline = self.common.deadline();
-            self.quiet_until = first.0.min(deadline);
+            let (first, deadline) = (self.due.earliest(), self.common.deadline());
+            self.quiet_until = first.min(deadline);
             if self.quiet_until >= end {
                 return;
             }
-            if deadline <= first.0 {
+            if deadline <= first {
                 if let Some(control) = &mut self.common.control {
                     control.on_deadline(deadline, &mut self.common.say);
                     assert!(control.deadline() > deadline, "an instant without an end");
                 }
                 self.heed(deadline);
             } else {
-                choose(&mut self.ports[usize::from(first.1)], &mut self.common, out);
-                self.heed(first.0);
+                let index = self.due.port();
+                let port = &mut self.ports[index];
+                choose(port, &mut self.common, out);
+                self.due.set(index, port.choose_at());
+                if !self.common.say.is_empty() {
+                    self.obey(first);
+                }
             }
         }
     }
@@ -578,8 +599,9 @@ impl Switch {
     /// Makes every choice before `end`.
     #[inline]
     pub fn commit_before(&mut self, end: Time, out: &mut impl Outlet) {
-        if self.common.control.is_some() {
+        if self.controlled {
             self.commit_all_before(end, out);
+            return;
         }
         let mut kept = 0;
         for place in 0..self.waiting.len() {
@@ -608,147 +630,8 @@ impl Switch {
         }
         if let Some(control) = &self.common.control {
             control.check();
+            let earliest = self.ports.iter().map(Port::choose_at).min();
+            assert_eq!(Some(self.due.earliest()), earliest, "whose turn it is");
         }
     }
-}
-
-impl Common {
-    /// Has `packet`, for which port `index` had no room, sent back.
-    #[cold]
-    fn bounce(&mut self, index: usize, packet: &Packet) {
-        let egress = u16::try_from(index).expect("checked in `new`");
-        self.bounced.push((egress, *packet));
-    }
-
-    /// Drops or sends back what had to make room at port `index`.
-    fn clear_up(&mut self, now: Time, index: usize, port: &mut Port, out: &mut impl Outlet) {
-        while let Some((other, fate)) = port.spilled() {
-            match fate {
-                Spilled::Dropped(reason) => port.drop(now, &other, reason, out),
-                Spilled::Bounced => self.bounce(index, &other),
-            }
-        }
-    }
-
-    /// Makes every choice of `port` before `end`, where no flow control wants to know.
-    #[inline]
-    fn drain(&mut self, port: &mut Port, end: Time, out: &mut impl Outlet) {
-        if self.memory.is_none() {
-            port.drain(end, &mut self.slot, out);
-        } else {
-            self.drain_shared(port, end, out);
-        }
-    }
-
-    #[inline(never)]
-    fn drain_shared(&mut self, port: &mut Port, end: Time, out: &mut impl Outlet) {
-        let held = port.held();
-        port.drain(end, &mut self.slot, out);
-        self.account(held, port);
-    }
-
-    /// Books what `port` holds of the shared memory, where there is one, instead of the `held` bytes before.
-    #[inline]
-    fn account(&mut self, held: u64, port: &Port) {
-        if let Some((.., used)) = &mut self.memory {
-            *used = *used + port.held() - held;
-        }
-    }
-
-    fn deadline(&self) -> Time {
-        self.control
-            .as_ref()
-            .map_or(Time::NEVER, |control| control.deadline())
-    }
-
-    /// Whether a packet that passes an empty port has room in the shared memory, where there is one.
-    #[inline]
-    fn has_room(&self, packet: &Packet) -> bool {
-        self.memory
-            .is_none_or(|memory| fits(memory, 0, packet.size))
-    }
-
-    /// Whether the shared memory, where there is one, has room for `packet` at `port`. Credits have a queue
-    /// of their own.
-    #[inline]
-    fn admits(&self, port: &Port, packet: &Packet) -> bool {
-        self.memory.is_none_or(|memory| {
-            packet.class() == Class::Credit && port.shapes_credits()
-                || fits(memory, port.held(), packet.size)
-        })
-    }
-
-    /// The same where the flow control may have a rule of its own.
-    fn admits_by_control(&mut self, port: &Port, passage: &Passage<'_>) -> bool {
-        let (packet, Some((size, _, used))) = (passage.packet, self.memory) else {
-            return true;
-        };
-        if packet.class() == Class::Credit && port.shapes_credits() {
-            return true;
-        }
-        let free = size.saturating_sub(used);
-        let control = self.control.as_mut();
-        match control.and_then(|control| control.admits(passage, free)) {
-            Some(may) => may && u64::from(packet.size) <= free,
-            None => self.admits(port, packet),
-        }
-    }
-}
-
-/// Whether a port that holds `held` bytes of the memory may hold `size` more: below alpha times what is
-/// free. [Choudhury and Hahne 1998]
-fn fits((size, alpha, used): (u64, f64, u64), held: u64, packet: u16) -> bool {
-    let more = u64::from(packet);
-    let free = size.saturating_sub(used);
-    more <= free && (held + more) as f64 <= alpha * free as f64
-}
-
-/// Makes the choice that is due at `port` of a switch with a flow control.
-#[inline(never)]
-fn choose<O: Outlet>(port: &mut Port, common: &mut Common, out: &mut O) {
-    let at = port.choose_at();
-    if port.say_next(at, out) {
-        return;
-    }
-    let held = port.held();
-    let next = match port.dequeue(at, &mut common.slot) {
-        Dequeue::Wait(until) => {
-            debug_assert!(until > at, "a port that waits for the past waits for ever");
-            port.wait(until);
-            return;
-        }
-        Dequeue::Empty => {
-            port.rest(false);
-            return;
-        }
-        Dequeue::Held => {
-            port.rest(true);
-            return;
-        }
-        Dequeue::Packet => Time::ZERO,
-        Dequeue::Then(next) => next,
-        Dequeue::Last => Time::NEVER,
-    };
-    common.account(held, port);
-    let slot = &mut common.slot;
-    if let Some(control) = &mut common.control {
-        let local = Local::of(slot);
-        let passage = Passage {
-            packet: slot,
-            ingress: local.ingress,
-            egress: port.number(),
-            queue: port.last_queue(),
-            held: port.held(),
-            tag: slot.has_tag().then_some(local.tag),
-        };
-        control.left(at, &passage, &mut common.say);
-        if O::CARRIES {
-            let tag = control.tag(at, &passage);
-            slot.set_tagged(tag.is_some());
-            let tag = tag.unwrap_or(0);
-            Local { tag, ..local }.put(slot);
-        }
-    }
-    port.transmit_checked(at, slot, out);
-    port.wait_after(next);
 }

@@ -166,6 +166,9 @@ struct Pfc {
     pool: u64,
     used: u64,
     agenda: Agenda<Task>,
+    /// The place whose packet was admitted last, and whether it stays below the threshold there: asked and told of in
+    /// turn, it is worked out once.
+    judged: Option<(usize, bool)>,
     /// Times that the watchdog let packets go.
     trips: u64,
 }
@@ -212,6 +215,7 @@ impl Pfc {
             pool: place.memory.get().saturating_sub(kept),
             used: 0,
             agenda: Agenda::new(),
+            judged: None,
             trips: 0,
         }
     }
@@ -367,19 +371,28 @@ impl Pfc {
 }
 
 impl FlowControl for Pfc {
+    fn gates_alone(&self) -> bool {
+        true
+    }
+
     fn admits(&mut self, passage: &Passage<'_>, free: u64) -> Option<bool> {
         let place = place_of(passage.ingress, passage.packet);
         let size = u64::from(passage.packet.size);
-        let above = self.ingress[place].above + size;
-        let headroom = self.headroom[usize::from(passage.ingress)];
-        let may = self.is_below(place, size) || self.is_lossless(place) && above <= headroom;
+        let below = self.is_below(place, size);
+        self.judged = Some((place, below));
+        let headroom = || self.headroom[usize::from(passage.ingress)];
+        let may =
+            below || self.is_lossless(place) && self.ingress[place].above + size <= headroom();
         Some(may && size <= free)
     }
 
     fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
         let place = place_of(passage.ingress, passage.packet);
         let size = u64::from(passage.packet.size);
-        let below = self.is_below(place, size);
+        let below = match self.judged.take() {
+            Some((judged, below)) if judged == place => below,
+            _ => self.is_below(place, size),
+        };
         let before = self.share(place);
         let ingress = &mut self.ingress[place];
         ingress.held += size;
@@ -402,8 +415,7 @@ impl FlowControl for Pfc {
         ingress.held -= size;
         // What is in headroom leaves it first.
         ingress.above -= ingress.above.min(size);
-        self.used -= before.saturating_sub(self.share(place));
-        self.used += self.share(place).saturating_sub(before);
+        self.used = self.used + self.share(place) - before;
         let Ingress {
             held,
             above,

@@ -1,0 +1,236 @@
+//! A flow control of gates alone: its ports take fast forms and packets pass idle ones, and nothing else changes.
+
+use model::intent::{
+    DropBy, DropMeasure, DropSpec, MarkAt, MarkSpec, Memory, PortSpec, SwitchSpec,
+};
+use model::{Class, ConnId, Ecn, HostId, Packet, Rng, Signal, stream};
+use std::sync::{Arc, Mutex};
+use switching::{
+    FlowControl, Form, GateOf, GateState, Line, Loss, Outlet, Passage, Routing, Say, Switch, Wants,
+};
+use units::{Bytes, LineTime, Rate, Span, Time};
+
+/// What a flow control was told, one line each.
+type Told = Arc<Mutex<Vec<String>>>;
+
+/// Opens and closes gates of two ports at random moments, asks neighbours for pauses, and writes down all that it is
+/// told.
+struct Gates {
+    alone: bool,
+    rng: Rng,
+    next: Time,
+    told: Told,
+    arrivals: u32,
+}
+
+impl Gates {
+    fn note(&self, what: &str, now: Time, passage: &Passage<'_>) {
+        let Passage {
+            packet,
+            ingress,
+            egress,
+            queue,
+            held,
+            ..
+        } = passage;
+        self.told.lock().unwrap().push(format!(
+            "{what} {} {:?} {ingress} {egress} {queue} {held} {:?}",
+            now.0,
+            packet.conn,
+            packet.ecn()
+        ));
+    }
+}
+
+impl FlowControl for Gates {
+    fn gates_alone(&self) -> bool {
+        self.alone
+    }
+    fn admits(&mut self, passage: &Passage<'_>, free: u64) -> Option<bool> {
+        let port = passage.held + u64::from(passage.packet.size) <= 8_000;
+        Some(port && u64::from(passage.packet.size) <= free)
+    }
+    fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
+        self.note("arrived", now, passage);
+        self.arrivals += 1;
+        if self.arrivals.is_multiple_of(5) && passage.ingress != passage.egress {
+            let priority = Signal::PausePriority(passage.packet.priority());
+            say.pause(passage.ingress, priority, Span::ZERO);
+        }
+        if self.arrivals.is_multiple_of(7) {
+            // A moment that may be that of a choice.
+            self.next = self.next.min(now + Span(800 * 84));
+        }
+    }
+    fn left(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
+        self.note("left", now, passage);
+        if self.arrivals.is_multiple_of(3) {
+            let frame = Signal::ResumePriority(passage.packet.priority()).frame();
+            say.frame(passage.ingress, frame);
+        }
+    }
+    fn heard(&mut self, _: Time, _: u16, _: &Packet, _: &mut Say) {}
+    fn deadline(&self) -> Time {
+        self.next
+    }
+    fn on_deadline(&mut self, now: Time, say: &mut Say) {
+        self.told
+            .lock()
+            .unwrap()
+            .push(format!("deadline {}", now.0));
+        let number = u8::try_from(self.rng.below(9)).unwrap();
+        let of = if self.rng.below(2) == 0 {
+            GateOf::Queue(number)
+        } else {
+            GateOf::Priority(number % 8)
+        };
+        let state = [GateState::Open, GateState::Open, GateState::Closed]
+            [usize::try_from(self.rng.below(3)).unwrap()];
+        say.gate(u16::try_from(self.rng.below(2)).unwrap(), of, state);
+        self.next = if now.0 > 1_000_000_000 {
+            Time::NEVER
+        } else {
+            now + Span(1 + self.rng.below(4_000_000))
+        };
+    }
+}
+
+#[derive(Default)]
+struct Seen {
+    sent: Vec<Vec<String>>,
+    lost: Vec<String>,
+}
+
+impl Outlet for Seen {
+    fn send(&mut self, link: u32, packet: &Packet, at: Time) {
+        let mut packet = *packet;
+        packet.at = at;
+        self.sent.resize(8, Vec::new());
+        self.sent[link as usize].push(format!("{packet:?} {:?}", packet.ecn()));
+    }
+    fn lost(&mut self, at: Time, packet: &Packet, why: Loss) {
+        self.lost
+            .push(format!("{} {:?} {why:?}", at.0, packet.conn));
+    }
+    fn sender(&self, _: &Packet) -> Option<HostId> {
+        None
+    }
+}
+
+/// Host `h` is behind port `h`.
+struct Ports;
+impl Routing for Ports {
+    fn ways(&self, host: u32) -> &[u16] {
+        const EACH: [u16; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
+        std::slice::from_ref(&EACH[host as usize])
+    }
+    fn way_of_flow(_: u32, _: u32, _: u32) -> u32 {
+        unreachable!("one way each")
+    }
+}
+
+/// Packets of every size and priority to two ports, from there, too; `stretch` says how idle the ports are.
+fn traffic(seed: u64, stretch: u64) -> Vec<(Time, u16, Packet)> {
+    let mut rng = Rng::stream(seed, stream::TEST, 0);
+    let mut now = 0;
+    let one = |n: u32| {
+        now += [0, 84, 300, 700][usize::try_from(rng.below(4)).unwrap()] * 800 * stretch;
+        let size = u16::try_from(rng.between(84, 1538)).unwrap();
+        let to = HostId(u32::try_from(rng.below(2)).unwrap());
+        let class = [Class::Control, Class::Unscheduled, Class::Plain];
+        let class = class[usize::try_from(rng.below(3)).unwrap()];
+        let mut packet = Packet::new(to, ConnId(n % 17), class, 0, size);
+        packet.set_priority(u8::try_from(rng.below(8)).unwrap());
+        packet.set_ecn(Ecn::Capable0);
+        (Time(now), u16::try_from(n % 8).unwrap(), packet)
+    };
+    (0..600).map(one).collect()
+}
+
+/// All that can be told of a run: departures by link, losses, what the flow control was told, counters.
+fn run(spec: &SwitchSpec, port: &PortSpec, alone: bool, seed: u64, stretch: u64) -> Vec<String> {
+    let line = LineTime::new(Rate::gbps(10));
+    let lines = (0..8).map(|link| Line {
+        spec: port,
+        link,
+        line,
+        delay: Span::us(1),
+        rng: Rng::stream(1, stream::TEST, link.into()),
+    });
+    let told = Told::default();
+    let control = Gates {
+        alone,
+        rng: Rng::stream(seed, stream::TEST, 7),
+        next: Time(1),
+        told: Arc::clone(&told),
+        arrivals: 0,
+    };
+    let rng = || Rng::stream(1, stream::TEST, 99);
+    let mut switch = Switch::new(spec, lines, 0, rng, Some(Box::new(control)));
+    let mut seen = Seen::default();
+    let packets = traffic(seed, stretch);
+    for (place, &(at, ingress, mut packet)) in packets.iter().enumerate() {
+        // As the simulator has it: whether the next one has another moment.
+        let other = packets.get(place + 1).is_none_or(|next| next.0 != at);
+        switch.arrive(at, ingress, &mut packet, || other, &Ports, &mut seen);
+        switch.check();
+    }
+    switch.commit_before(Time(u64::MAX / 2), &mut seen);
+    switch.check();
+    let mut all: Vec<String> = seen.sent.into_iter().flatten().collect();
+    all.append(&mut seen.lost);
+    all.append(&mut told.lock().unwrap());
+    let ports = switch.ports.iter_mut().map(|port| {
+        port.close_books(Time(2_000_000_000));
+        format!("{:?} {:?}", port.counters(), port.held_packets().len())
+    });
+    all.extend(ports);
+    all
+}
+
+#[test]
+fn ports_with_gates_alone_do_what_the_general_port_does() {
+    let mark = |at| MarkSpec {
+        min: Bytes(3_000),
+        max: Bytes(5_000),
+        chance: 0.5,
+        at,
+        drop_others: false,
+    };
+    let drop = DropSpec {
+        victim: Class::Unscheduled,
+        threshold: Bytes(3_000),
+        measure: DropMeasure::Port,
+        by: DropBy::Class,
+    };
+    let port = || PortSpec::fifo(Bytes(12_000));
+    let ports = [
+        ("one", port()),
+        ("marks", port().marking(mark(MarkAt::Enqueue))),
+        ("marks late", port().marking(mark(MarkAt::Dequeue))),
+        ("three", port().prioritised(3)),
+        ("eight that drop", port().dropping(drop).prioritised(8)),
+    ];
+    let shared = SwitchSpec {
+        memory: Memory::Shared {
+            size: Bytes(14_000),
+            alpha: 1.0,
+        },
+        ..SwitchSpec::default()
+    };
+    for (name, port) in &ports {
+        let line = LineTime::new(Rate::gbps(10));
+        let form = Form::new(port, 1, line, Rng::stream(1, 2, 3), Wants::Gates);
+        assert!(matches!(form, Form::Gated(_)), "{name} has a fast form");
+        for spec in [&SwitchSpec::default(), &shared] {
+            for (seed, stretch) in (0..12).flat_map(|seed| [(seed, 1), (seed, 2), (seed, 6)]) {
+                let fast = run(spec, port, true, seed, stretch);
+                let general = run(spec, port, false, seed, stretch);
+                let other = fast.iter().zip(&general).find(|(fast, slow)| fast != slow);
+                assert_eq!(other, None, "{name}, seed {seed}, {stretch}");
+                assert_eq!(fast.len(), general.len(), "{name}, seed {seed}, {stretch}");
+                assert!(general.iter().any(|line| line.starts_with("deadline")));
+            }
+        }
+    }
+}
