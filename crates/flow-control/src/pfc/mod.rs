@@ -134,6 +134,8 @@ struct Egress {
     /// The neighbour has asked for a pause, which ends by itself at `until`.
     stopped: bool,
     until: Time,
+    /// Until when it asks for one, whether that is heeded or not; over, where it has resumed.
+    asked: Time,
     /// The last time that something left, or that the pause began.
     moved: Time,
     /// The watchdog does not heed pauses before this moment.
@@ -152,6 +154,8 @@ enum Task {
     Expire(usize),
     /// See whether a pause lasts too long.
     Watch(usize),
+    /// Heed again what was asked while the watchdog was deaf.
+    Heed(usize),
 }
 
 /// The flow control of one switch.
@@ -295,6 +299,7 @@ impl Pfc {
     fn stop(&mut self, now: Time, place: usize, until: Time, say: &mut Say) {
         let (port, priority) = of_place(place);
         let egress = &mut self.egress[place];
+        egress.asked = until;
         if egress.deaf_until > now {
             return;
         }
@@ -344,6 +349,12 @@ impl Pfc {
                 }
             }
             Task::Watch(place) => self.watch(now, place, say),
+            Task::Heed(place) => {
+                let asked = self.egress[place].asked;
+                if asked > now {
+                    self.stop(now, place, asked, say);
+                }
+            }
         }
     }
 
@@ -365,6 +376,7 @@ impl Pfc {
         }
         egress.watched = false;
         egress.deaf_until = now.after(self.params.watchdog_restore);
+        self.agenda.add(egress.deaf_until, Task::Heed(place));
         self.trips += 1;
         self.go(place, say);
     }
@@ -439,7 +451,10 @@ impl FlowControl for Pfc {
             Some(Signal::PausePriority(priority)) => {
                 self.stop(now, place(priority), Signal::until(frame, now), say);
             }
-            Some(Signal::ResumePriority(priority)) => self.go(place(priority), say),
+            Some(Signal::ResumePriority(priority)) => {
+                self.egress[place(priority)].asked = Time::ZERO;
+                self.go(place(priority), say);
+            }
             Some(Signal::PauseFlow(_) | Signal::ResumeFlow(_)) | None => {}
         }
     }
