@@ -1,5 +1,6 @@
 //! A switch of two neighbours around a flow control, for ladders: what comes in by port 0 leaves by port 1.
 
+use crate::bfc::bits_of;
 use model::intent::PortSpec;
 use model::{Class, ConnId, HostId, Packet, Rng, Signal, stream};
 use parts::{Control, Neighbour, Place, Refusal};
@@ -14,8 +15,8 @@ pub(crate) const FRAME: u16 = 1000;
 pub(crate) struct Bench {
     control: Box<dyn FlowControl>,
     port: PortSpec,
-    /// By queue of port 1, what waits.
-    waiting: Vec<VecDeque<Packet>>,
+    /// By queue of port 1, what waits, each with the tag that it came with.
+    waiting: Vec<VecDeque<(Packet, Option<u16>)>>,
     now: Time,
     out: String,
 }
@@ -55,13 +56,26 @@ pub(crate) fn refused(kind: &dyn Control, parameters: &str, memory: u64) -> Opti
 impl Bench {
     /// With `parameters` as TOML; lines of 10 Gb/s and 1 us: 2500 B there and back, with two frames and a pause 4584 B.
     pub(crate) fn new(kind: &dyn Control, parameters: &str) -> Self {
+        Self::between(kind, parameters, false)
+    }
+
+    /// The same with hosts behind the ports.
+    pub(crate) fn of_hosts(kind: &dyn Control, parameters: &str) -> Self {
+        Self::between(kind, parameters, true)
+    }
+
+    fn between(kind: &dyn Control, parameters: &str, is_host: bool) -> Self {
         let table = parameters.parse().expect("TOML");
         let factory = kind.configure(&table).expect("parameters");
         let port = factory.port(PortSpec::fifo(Bytes(1))).expect("a port");
-        let control = factory.make(&place(&[line(&port); 2], 60_000));
+        let line = Neighbour {
+            is_host,
+            ..line(&port)
+        };
+        let control = factory.make(&place(&[line; 2], 60_000));
         Self {
             control,
-            waiting: port.queues.iter().map(|_| VecDeque::new()).collect(),
+            waiting: vec![VecDeque::new(); 256],
             port,
             now: Time::ZERO,
             out: String::new(),
@@ -71,8 +85,10 @@ impl Bench {
     fn hear(&mut self, what: &str, say: &Say) {
         let mut said = Vec::new();
         for (port, frame) in say.frames() {
-            let signal = Signal::of(frame).expect("a signal");
-            said.push(format!("port {port}: {signal:?}"));
+            said.push(match (Signal::of(frame), bits_of(frame)) {
+                (Some(signal), _) => format!("port {port}: {signal:?}"),
+                (None, bits) => format!("port {port}: queues {:b}", bits.expect("a bitmap")),
+            });
         }
         for (port, gate) in say.gates() {
             let of = match gate.of {
@@ -98,6 +114,12 @@ impl Bench {
 
     /// `count` packets of a flow come in.
     pub(crate) fn come(&mut self, conn: u32, count: usize) {
+        self.come_from(conn, count, None);
+    }
+
+    /// The same with the tag of the switch before. Returns the queue that the last one joined.
+    pub(crate) fn come_from(&mut self, conn: u32, count: usize, tag: Option<u16>) -> u8 {
+        let mut joined = 0;
         for _ in 0..count {
             let packet = Packet::new(HostId(1), ConnId(conn), Class::Plain, 0, FRAME);
             let mut passage = Passage {
@@ -106,7 +128,7 @@ impl Bench {
                 egress: 1,
                 queue: 0,
                 held: 0,
-                tag: None,
+                tag,
             };
             let place = self
                 .port
@@ -116,16 +138,18 @@ impl Bench {
             passage.queue = self.control.assign(self.now, &passage).unwrap_or(own);
             let mut say = Say::default();
             self.control.arrived(self.now, &passage, &mut say);
-            self.waiting[usize::from(passage.queue)].push_back(packet);
-            self.hear(&format!("{conn} comes to queue {}", passage.queue), &say);
+            joined = passage.queue;
+            self.waiting[usize::from(joined)].push_back((packet, tag));
+            self.hear(&format!("{conn} comes to queue {joined}"), &say);
         }
         self.control.check();
+        joined
     }
 
     /// `count` packets leave a queue.
     pub(crate) fn leave(&mut self, queue: u8, count: usize) {
         for _ in 0..count {
-            let packet = self.waiting[usize::from(queue)]
+            let (packet, tag) = self.waiting[usize::from(queue)]
                 .pop_front()
                 .expect("it waits");
             let passage = Passage {
@@ -134,7 +158,7 @@ impl Bench {
                 egress: 1,
                 queue,
                 held: 0,
-                tag: None,
+                tag,
             };
             let mut say = Say::default();
             self.control.left(self.now, &passage, &mut say);
@@ -145,10 +169,14 @@ impl Bench {
 
     /// The neighbour at port 1 says something, which lasts so long.
     pub(crate) fn say(&mut self, signal: Signal, lasting: Span) {
+        self.say_frame(&signal.frame_for(lasting), &format!("{signal:?}"));
+    }
+
+    /// The same with any frame.
+    pub(crate) fn say_frame(&mut self, frame: &Packet, what: &str) {
         let mut say = Say::default();
-        self.control
-            .heard(self.now, 1, &signal.frame_for(lasting), &mut say);
-        self.hear(&format!("hears {signal:?}"), &say);
+        self.control.heard(self.now, 1, frame, &mut say);
+        self.hear(&format!("hears {what}"), &say);
         self.control.check();
     }
 

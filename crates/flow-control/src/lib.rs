@@ -7,6 +7,7 @@ mod agenda;
 pub mod aquarius;
 #[cfg(test)]
 mod bench;
+pub mod bfc;
 pub mod ideal;
 pub mod pfc;
 mod ports;
@@ -14,7 +15,7 @@ mod ports;
 use parts::Control;
 
 /// The flow controls of this repository, in the order in which tables list them.
-pub const ALL: &[&dyn Control] = &[&pfc::PFC, &ideal::IDEAL, &aquarius::AQUARIUS];
+pub const ALL: &[&dyn Control] = &[&pfc::PFC, &ideal::IDEAL, &bfc::BFC, &aquarius::AQUARIUS];
 
 #[cfg(test)]
 mod tests {

@@ -177,6 +177,13 @@ impl PortSpec {
                 return Err(format!("queue {place}: groups have numbers below 16"));
             }
         }
+        let numbers = self.queues.iter().map(|queue| queue.order.numbers());
+        let numbers: u32 = numbers.map(u32::from).sum();
+        if numbers > 256 {
+            return Err(format!(
+                "queues have numbers below 256; {numbers} are asked for"
+            ));
+        }
         let by_packets = |share: &Share| matches!(share, Share::Packets(_));
         if self.shares.iter().any(by_packets) && !self.shares.iter().all(by_packets) {
             return Err("groups share by bytes or by packets, not some by either".to_owned());
@@ -278,6 +285,9 @@ impl QueueSpec {
             Over::Trim { to, .. } if to < 64 => Err("no frame is smaller than 64 B"),
             Over::Trim { .. } if self.order != Order::Fifo => {
                 Err("a queue that trims is first in, first out")
+            }
+            Over::Drop if self.order.numbers() == 0 || self.order.numbers() > 128 => {
+                Err("one queue holds 1 to 128 numbered ones")
             }
             Over::PushOut if self.order != Order::Rank => Err("only ranks are pushed out"),
             Over::Drop | Over::Trim { .. } | Over::PushOut => Ok(()),
@@ -405,6 +415,19 @@ pub enum Order {
     Rank,
     /// The connections take turns, a packet each.
     PerFlow,
+    /// The oldest of each of so many queues inside this one, which take turns, a packet each. A flow control says which
+    /// of them a packet joins; without one all join the first. [bfc]
+    Numbered(u8),
+}
+
+impl Order {
+    /// Queues that have a number of their own.
+    pub fn numbers(self) -> u8 {
+        match self {
+            Self::Fifo | Self::Rank | Self::PerFlow => 1,
+            Self::Numbered(queues) => queues,
+        }
+    }
 }
 
 /// What a group of queues gets of the line beside the other groups of its level.

@@ -37,6 +37,10 @@ pub trait ControlFactory: Send + Sync {
     }
     /// Bytes that the ports of a switch share where the scenario does not say.
     fn memory(&self) -> Bytes;
+    /// Whether switches write tags for the next one ([`FlowControl::tag`]): every hop then costs more.
+    fn tags(&self) -> bool {
+        false
+    }
     /// Whether it can do its work at `place`.
     ///
     /// # Errors

@@ -657,13 +657,18 @@ pub(crate) fn round_trips(
         .into()
 }
 
-/// Whether records travel beside packets of the run's transports, and whether switches add to them.
+/// Whether anything travels beside packets, records of the run's transports or tags of its switches, and whether switches
+/// add to records.
 pub(crate) fn records(scenario: &Scenario, encap: Encap) -> (bool, bool) {
     let beside = scenario.beside.iter().map(|beside| &beside.factory);
     let all = std::iter::once(&scenario.factory).chain(beside);
     let rate = Rate::gbps(100); // it asks at every rate or at none
+    let tags = scenario
+        .control
+        .iter()
+        .any(|control| control.factory.tags());
     all.map(|factory| factory.fabric(rate, encap)).fold(
-        (false, false),
+        (tags, false),
         |(records, telemetry), fabric| {
             let needs = fabric.records || fabric.telemetry;
             (records | needs, telemetry | fabric.telemetry)

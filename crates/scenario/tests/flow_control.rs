@@ -125,6 +125,50 @@ fn a_reserved_queue_keeps_paused_flows_in_order_and_spares_the_neighbour() {
 }
 
 #[test]
+fn queues_of_their_own_spare_the_neighbour_and_shared_ones_do_not() {
+    let ideal = neighbour(&run(&incast("ideal", &[])));
+    let times = ["1", "4", "32", "128"].map(|queues| {
+        let set = format!("switch.bfc.queues={queues}");
+        let outcome = run(&incast("bfc", &[&set]));
+        is_lossless(&outcome, &set);
+        neighbour(&outcome)
+    });
+    let [one, _, many, most] = times;
+    assert!(one.0 > 2 * ideal.0, "{times:?}, ideally {ideal}");
+    assert!(one.0 > 2 * many.0, "{times:?}, ideally {ideal}");
+    assert!(10 * most.0 < 15 * ideal.0, "{times:?}, ideally {ideal}");
+    // A queue that a flow holds by its stickiness counts as empty, and another flow may come to it. Without that none
+    // of these flows shares one.
+    let outcome = run(&incast("bfc", &["switch.bfc.sticky=0s"]));
+    let alone = neighbour(&outcome);
+    assert_eq!(outcome.counts["shared queues"], 0);
+    assert!(10 * alone.0 < 15 * ideal.0, "{alone}, ideally {ideal}");
+}
+
+#[test]
+fn a_bitmap_need_not_be_said_again_where_none_is_lost() {
+    let [changes, periodic] = ["changes", "periodic"].map(|signals| {
+        let set = format!("switch.bfc.signals={signals}");
+        let outcome = run(&incast("bfc", &[&set]));
+        is_lossless(&outcome, signals);
+        let ends = outcome.messages.iter().map(|message| message.end);
+        let ends: Vec<Time> = ends.map(|end| end.expect("it ends")).collect();
+        (ends, outcome.counts["bitmaps"])
+    });
+    assert!(
+        2 * changes.1 < periodic.1,
+        "{} and {}",
+        changes.1,
+        periodic.1
+    );
+    for (ours, theirs) in changes.0.iter().zip(&periodic.0) {
+        // Frames on the way back cost acknowledgements their place, and nothing else.
+        let apart = ours.0.abs_diff(theirs.0) as f64 / theirs.0 as f64;
+        assert!(apart < 0.01, "{ours} and {theirs}");
+    }
+}
+
+#[test]
 fn one_entry_for_all_flows_neither_stops_nor_reorders() {
     for sets in [["switch.aquarius.table=1"], ["switch.aquarius.queues=2"]] {
         is_lossless(&run(&incast("aquarius", &sets)), sets[0]);
@@ -134,13 +178,14 @@ fn one_entry_for_all_flows_neither_stops_nor_reorders() {
 #[test]
 fn windows_threads_and_an_event_queue_see_every_pause_alike() {
     for transport in ["dctcp", "expresspass", "expresspass+aeolus"] {
-        for control in ["none", "pfc", "ideal", "aquarius"] {
+        for control in ["none", "pfc", "ideal", "bfc", "aquarius"] {
             let kind = format!("transport.kind={transport}");
             let timers = [
                 kind.as_str(),
                 "switch.pfc.pause_time=50us",
                 "switch.pfc.watchdog=1ms",
                 "switch.aquarius.refresh=20us",
+                "switch.bfc.signals=periodic",
             ];
             let of = incast(control, &timers);
             let seen = [0, 1, 2].map(|threads| {
@@ -222,16 +267,47 @@ fn lost_frames_of_a_flow_control_stop_nothing_for_good_where_it_repeats_them() {
     for (control, repeat) in [
         ("pfc", "switch.pfc.pause_time=20us"),
         ("aquarius", "switch.aquarius.refresh=20us"),
+        ("bfc", "switch.bfc.signals=periodic"),
     ] {
         let once = run(&incast(control, &lose));
         assert!(once.unfinished > 0, "{control}: a resume that is lost");
-        assert!(!once.held.is_empty(), "{control}: who waits is named");
+        // With bitmaps the next one says all: flows wait at hosts alone.
+        let named = !once.held.is_empty() || control == "bfc" && !once.stuck.is_empty();
+        assert!(named, "{control}: who waits is named");
         let mut sets = lose.to_vec();
         sets.push(repeat);
         let again = run(&incast(control, &sets));
         assert_eq!(again.unfinished, 0, "{control}: {:?}", again.stuck);
         let lost: u64 = again.ports.iter().map(|port| port.lost[Class::Link]).sum();
         assert!(lost > 10, "{control}: {lost} frames were lost");
+    }
+}
+
+#[test]
+fn what_was_paused_when_a_link_fell_goes_on_where_pauses_are_repeated() {
+    // Down for 60 us in the middle of the incast: pauses and resumes of that time are lost, and data with them.
+    let down = [
+        "faults.kind=down",
+        "faults.link=* <-> spine0",
+        "faults.from=400us",
+        "faults.until=460us",
+        "faults.detect=1ms",
+    ];
+    for (control, repeat) in [
+        ("pfc", "switch.pfc.pause_time=20us"),
+        ("aquarius", "switch.aquarius.refresh=20us"),
+        ("bfc", "switch.bfc.signals=periodic"),
+    ] {
+        let mut sets = down.to_vec();
+        sets.push(repeat);
+        let outcome = run(&incast(control, &sets));
+        assert_eq!(outcome.unfinished, 0, "{control}: {:?}", outcome.stuck);
+        let lost: u64 = outcome
+            .ports
+            .iter()
+            .map(|port| port.lost[Class::Link])
+            .sum();
+        assert!(lost > 0, "{control}: no frame of a flow control was lost");
     }
 }
 
@@ -257,14 +333,19 @@ fn a_deadlock_ends_the_run_and_names_its_circle() {
     assert!(stuck.unfinished > 0, "the ring does not lock");
     assert_eq!(stuck.deadlock.len(), 5, "{:?}", stuck.deadlock);
     assert_eq!(data_lost(&stuck), 0);
-    let free = ring("ideal", &[]);
-    assert_eq!(
-        (free.unfinished, free.deadlock.len()),
-        (0, 0),
-        "{:?}",
-        free.stuck
-    );
-    assert_eq!(data_lost(&free), 0);
+    for control in ["ideal", "bfc"] {
+        let free = ring(control, &[]);
+        assert_eq!(
+            (free.unfinished, free.deadlock.len()),
+            (0, 0),
+            "{control}: {:?}",
+            free.stuck
+        );
+        assert_eq!(data_lost(&free), 0);
+    }
+    // Where flows share a queue they wait for each other, too.
+    let shared = ring("bfc", &["switch.bfc.queues=1"]);
+    assert_eq!(shared.deadlock.len(), 5, "{:?}", shared.deadlock);
     // The watchdog breaks it, and what it lets go may be lost.
     let watched = ring("pfc", &["switch.pfc.watchdog=1ms"]);
     assert_eq!(

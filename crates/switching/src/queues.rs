@@ -27,6 +27,8 @@ pub struct Queues {
     /// By kind of packet, its queue.
     queue_of: Box<[u8; KINDS]>,
     queues: Vec<Queue>,
+    /// Places of queues that hold packets, as bits.
+    filled: u64,
     levels: Vec<Level>,
     /// Bytes for which the queues of the port's buffer have room together, and what waits in them.
     buffer: u64,
@@ -40,6 +42,8 @@ pub struct Queues {
     peak_credits: usize,
     /// The queue of the frame on the line.
     last: usize,
+    /// By number of a queue: its place in the list, and its number there.
+    places: Box<[(u8, u8)]>,
     /// Packets that had to make room, with what becomes of them.
     spilled: Vec<(Packet, Spilled)>,
     rng: Rng,
@@ -60,12 +64,17 @@ struct Level {
     groups: Vec<Group>,
     /// Whose turn it is.
     turn: usize,
+    /// Places of its queues, as bits.
+    places: u64,
+    /// A group may have saved something up.
+    saved: bool,
 }
 
 /// Queues that share the line as one; the earlier goes first.
 #[derive(Debug)]
 struct Group {
     queues: Vec<usize>,
+    places: u64,
     share: Share,
     /// What it may still send in its turn: bytes or packets.
     deficit: u64,
@@ -80,6 +89,8 @@ struct Queue {
     admission: Admission,
     bucket: Option<CreditBucket>,
     gate: GateState,
+    /// Its number, or that of the first queue inside it.
+    number: u8,
     /// Priorities whose packets come here, as bits.
     serves: u8,
 }
@@ -99,6 +110,10 @@ enum Ready {
 impl Queues {
     /// The port of `spec` on `line`. `buffer` bytes have room: the port's own, or the shared memory.
     pub fn new(spec: &PortSpec, buffer: u64, line: LineTime, rng: &Rng) -> Self {
+        let places: Box<[(u8, u8)]> = (0..)
+            .zip(&spec.queues)
+            .flat_map(|(place, queue)| (0..queue.order.numbers()).map(move |n| (place, n)))
+            .collect();
         let queue_of: [u8; KINDS] = std::array::from_fn(|kind| place_of(spec, kind));
         let make = |(place, queue): (u8, &QueueSpec)| {
             let limit = match queue.limit {
@@ -114,6 +129,11 @@ impl Queues {
                 admission: Admission::new(queue, limit, rng.part(place.into())),
                 bucket: queue.shape.map(|shape| CreditBucket::new(shape, line)),
                 gate: GateState::Open,
+                number: places
+                    .iter()
+                    .position(|&(own, _)| own == place)
+                    .and_then(|number| u8::try_from(number).ok())
+                    .expect("queues have numbers below 256: PortSpec::check"),
                 serves: (0..KINDS)
                     .filter(|&kind| queue_of[kind] == place)
                     .fold(0, |bits, kind| bits | 1 << (kind & 7)),
@@ -122,6 +142,7 @@ impl Queues {
         Self {
             queues: (0..).zip(&spec.queues).map(make).collect(),
             queue_of: Box::new(queue_of),
+            filled: 0,
             levels: levels(spec),
             buffer,
             buffered: 0,
@@ -131,6 +152,7 @@ impl Queues {
             largest: 0,
             peak_credits: 0,
             last: 0,
+            places,
             spilled: Vec::new(),
             rng: rng.part(u64::from(NOWHERE)),
         }
@@ -145,7 +167,8 @@ impl Queues {
         line: OnLine,
         packet: &mut Packet,
     ) -> Verdict {
-        self.join(usize::from(queue), now, line, packet)
+        let (place, within) = self.places[usize::from(queue)];
+        self.join((place.into(), within), now, line, packet)
     }
 
     /// A packet that had to make room since the last call, with what becomes of it.
@@ -157,7 +180,11 @@ impl Queues {
     pub fn gate(&mut self, gate: Gate) {
         match gate.of {
             GateOf::Queue(number) => {
-                if let Some(queue) = self.queues.get_mut(usize::from(number)) {
+                let Some(&(place, within)) = self.places.get(usize::from(number)) else {
+                    return;
+                };
+                let queue = &mut self.queues[usize::from(place)];
+                if !queue.store.close(within, gate.state != GateState::Open) {
                     queue.gate = gate.state;
                 }
             }
@@ -193,14 +220,15 @@ impl Queues {
             .flat_map(|queue| queue.store.iter())
             .map(|p| (p, false));
         let paused = open
-            .flat_map(|queue| queue.store.paused())
-            .map(|p| (p, true));
+            .flat_map(|queue| queue.store.paused().into_iter().map(move |p| (p, queue)))
+            .map(|(p, queue)| (p, queue.store.pauses_flows()));
         shut.chain(paused).collect()
     }
 
     /// The queue of the packet that left last.
     pub fn last_queue(&self) -> u8 {
-        u8::try_from(self.last).expect("a port has at most 64 queues: PortSpec::check")
+        let queue = &self.queues[self.last];
+        queue.number + queue.store.last()
     }
 
     /// Bytes that wait in queue number `queue`.
@@ -208,12 +236,19 @@ impl Queues {
         self.queues[usize::from(queue)].bytes
     }
 
-    /// Takes `packet` into `queue`, or does what is done with what finds no room there.
-    fn join(&mut self, queue: usize, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
+    /// Takes `packet` into `queue`, into the one of number `within` inside it, or does what is done with what finds no
+    /// room there.
+    fn join(
+        &mut self,
+        (queue, within): (usize, u8),
+        now: Time,
+        line: OnLine,
+        packet: &mut Packet,
+    ) -> Verdict {
         match self.admit(queue, now, line, packet) {
             Ok(()) => {
-                self.push(queue, now, line, *packet);
-                number(queue)
+                self.push_in((queue, within), now, line, *packet);
+                Verdict::Queued(self.queues[queue].number + within)
             }
             Err(DropReason::Full) => match self.queues[queue].spec.over {
                 // It was trimmed at a port before this one. [ndp s3.2.4]
@@ -235,6 +270,10 @@ impl Queues {
     fn sends_back(&self) -> bool {
         let bounces = |queue: &Queue| matches!(queue.spec.over, Over::Trim { bounce: true, .. });
         self.queues.iter().any(bounces)
+    }
+
+    fn number(&self, queue: usize) -> Verdict {
+        Verdict::Queued(self.queues[queue].number)
     }
 
     /// Whether `queue` has room for `packet`; marks it where it must be.
@@ -277,10 +316,15 @@ impl Queues {
     }
 
     fn push(&mut self, queue: usize, now: Time, line: OnLine, packet: Packet) {
+        self.push_in((queue, 0), now, line, packet);
+    }
+
+    fn push_in(&mut self, (queue, within): (usize, u8), now: Time, line: OnLine, packet: Packet) {
         let on_line = self.line_of(now, line);
         let own = &mut self.queues[queue];
         own.count(&packet);
-        own.store.push(packet);
+        self.filled |= 1 << queue;
+        own.store.push(packet, within);
         if own.spec.limit == Limit::Credits {
             self.peak_credits = self.peak_credits.max(own.store.len());
         }
@@ -322,7 +366,7 @@ impl Queues {
                     }
                     Verdict::Bounced => self.spilled.push((other, Spilled::Bounced)),
                 }
-                return number(queue);
+                return self.number(queue);
             }
             self.push(queue, now, line, other); // a larger one does not fit in its place
         }
@@ -350,7 +394,7 @@ impl Queues {
         match self.admit(next, now, line, packet) {
             Ok(()) => {
                 self.push(next, now, line, *packet);
-                number(next)
+                self.number(next)
             }
             Err(DropReason::Full) if bounce && !packet.bounced() => Verdict::Bounced,
             Err(reason) => Verdict::Dropped(reason),
@@ -365,7 +409,7 @@ impl Queues {
                 .push((other, Spilled::Dropped(DropReason::PushedOut)));
             if self.admit(queue, now, line, packet).is_ok() {
                 self.push(queue, now, line, *packet);
-                return number(queue);
+                return self.number(queue);
             }
         }
         Verdict::Dropped(DropReason::Full)
@@ -381,6 +425,7 @@ impl Queues {
     fn uncount(&mut self, queue: usize, packet: &Packet) {
         let own = &mut self.queues[queue];
         own.uncount(packet);
+        self.filled &= !(u64::from(own.store.len() == 0) << queue);
         let (spec, size) = (own.spec, u64::from(packet.size));
         self.buffered -= size * u64::from(spec.is_data());
         self.held -= size * u64::from(spec.is_bounded());
@@ -390,15 +435,20 @@ impl Queues {
     /// The queue that sends next.
     fn next(&mut self, now: Time) -> Result<usize, Dequeue> {
         let (mut wait, mut held) = (Time::NEVER, false);
-        for level in 0..self.levels.len() {
-            let count = self.levels[level].groups.len();
+        for level in &mut self.levels {
+            if self.filled & level.places == 0 {
+                level.forget();
+                continue;
+            }
             let mut first = [None; GROUPS_MAX];
-            for group in 0..count {
-                for place in 0..self.levels[level].groups[group].queues.len() {
-                    let queue = self.levels[level].groups[group].queues[place];
+            for (first, group) in first.iter_mut().zip(&level.groups) {
+                if self.filled & group.places == 0 {
+                    continue;
+                }
+                for &queue in &group.queues {
                     match self.queues[queue].ready(now) {
                         Ready::Now(size) => {
-                            first[group] = Some((queue, size));
+                            *first = Some((queue, size));
                             break;
                         }
                         Ready::At(at) => wait = wait.min(at),
@@ -407,7 +457,8 @@ impl Queues {
                     }
                 }
             }
-            if let Some(queue) = self.levels[level].choose(&first[..count]) {
+            let count = level.groups.len();
+            if let Some(queue) = level.choose(&first[..count]) {
                 return Ok(queue);
             }
         }
@@ -420,17 +471,24 @@ impl Queues {
 }
 
 impl Level {
+    /// Nothing of what groups have saved up is left.
+    fn forget(&mut self) {
+        if std::mem::take(&mut self.saved) {
+            self.groups.iter_mut().for_each(|group| group.deficit = 0);
+        }
+    }
+
     /// Whose turn it is among the groups, of which `first` says what each would send: deficit round
     /// robin. [Shreedhar and Varghese 1995]
     fn choose(&mut self, first: &[Option<(usize, u16)>]) -> Option<usize> {
         let ready = first.iter().flatten().count();
         if ready <= 1 {
-            // Alone it needs no share, and it saves nothing up.
-            self.groups.iter_mut().for_each(|group| group.deficit = 0);
+            self.forget(); // alone it needs no share, and it saves nothing up
             let alone = first.iter().position(Option::is_some)?;
             self.turn = alone;
             return first[alone].map(|(queue, _)| queue);
         }
+        self.saved = true;
         loop {
             let turn = self.turn;
             let group = &mut self.groups[turn];
@@ -511,7 +569,7 @@ impl Discipline for Queues {
         self.largest = self.largest.max(packet.size);
         match self.queue_of[kind_of(packet)] {
             NOWHERE => Verdict::Dropped(DropReason::Full),
-            queue => self.join(usize::from(queue), now, line, packet),
+            queue => self.join((queue.into(), 0), now, line, packet),
         }
     }
 
@@ -542,7 +600,7 @@ impl Discipline for Queues {
         }
         self.uncount(queue, &packet);
         self.last = queue;
-        if self.queues.iter().all(|queue| queue.store.len() == 0) {
+        if self.filled == 0 {
             Dequeue::Last
         } else {
             Dequeue::Packet
@@ -603,6 +661,12 @@ impl Discipline for Queues {
                 queue.store.len(),
                 "length of queue {number}"
             );
+            let filled = self.filled >> number & 1 == 1;
+            assert_eq!(
+                filled,
+                queue.store.len() > 0,
+                "whether queue {number} holds any"
+            );
             held += queue.bytes * u64::from(queue.spec.is_bounded());
             buffered += queue.bytes * u64::from(queue.spec.is_data());
             counted += queue.bytes * u64::from(queue.spec.is_counted());
@@ -618,10 +682,6 @@ impl Discipline for Queues {
             "somebody must take what was spilled"
         );
     }
-}
-
-fn number(queue: usize) -> Verdict {
-    Verdict::Queued(u8::try_from(queue).expect("a port has at most 64 queues: PortSpec::check"))
 }
 
 /// The number of a kind of packet: what classifiers look at.
@@ -659,11 +719,15 @@ fn levels(spec: &PortSpec) -> Vec<Level> {
             .filter(|q| q.1.level == level)
         {
             match groups.iter_mut().find(|(number, _)| *number == queue.group) {
-                Some((_, group)) => group.queues.push(place),
+                Some((_, group)) => {
+                    group.queues.push(place);
+                    group.places |= 1 << place;
+                }
                 None => groups.push((
                     queue.group,
                     Group {
                         queues: vec![place],
+                        places: 1 << place,
                         share: share(queue.group).unwrap_or_default(),
                         deficit: 0,
                     },
@@ -671,9 +735,12 @@ fn levels(spec: &PortSpec) -> Vec<Level> {
             }
         }
         groups.sort_by_key(|(number, _)| *number);
+        let groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
         Level {
-            groups: groups.into_iter().map(|(_, group)| group).collect(),
+            places: groups.iter().fold(0, |all, group| all | group.places),
+            groups,
             turn: 0,
+            saved: false,
         }
     };
     numbers.into_iter().map(of).collect()

@@ -1,5 +1,6 @@
 //! What a queue keeps its packets in, by the order in which they leave.
 
+use crate::packets::Packets;
 use model::intent::Order;
 use model::{ConnId, Packet};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -13,6 +14,20 @@ pub(crate) enum Store {
     Rank(VecDeque<Packet>),
     /// Connections in turn.
     PerFlow(Flows),
+    /// Numbered queues in turn.
+    Numbered(Numbered),
+}
+
+/// Numbered queues, of which the next one after the last that may send goes first.
+#[derive(Debug)]
+pub(crate) struct Numbered {
+    queues: Box<[Packets]>,
+    /// Those that hold packets, and those that a gate keeps, as bits.
+    filled: u128,
+    closed: u128,
+    /// The one of the packet that left last.
+    last: u8,
+    len: usize,
 }
 
 /// Connections that wait, each with its packets; those that may send are in a ring.
@@ -31,6 +46,13 @@ impl Store {
             Order::Fifo => Self::Fifo(VecDeque::new()),
             Order::Rank => Self::Rank(VecDeque::new()),
             Order::PerFlow => Self::PerFlow(Flows::default()),
+            Order::Numbered(queues) => Self::Numbered(Numbered {
+                queues: vec![Packets::default(); usize::from(queues)].into(),
+                filled: 0,
+                closed: 0,
+                last: 0,
+                len: 0,
+            }),
         }
     }
 
@@ -38,11 +60,14 @@ impl Store {
         match self {
             Self::Fifo(packets) | Self::Rank(packets) => packets.len(),
             Self::PerFlow(flows) => flows.len,
+            Self::Numbered(queues) => queues.len,
         }
     }
 
-    pub(crate) fn push(&mut self, packet: Packet) {
+    /// Takes a packet in, into the queue of number `within` where there are several.
+    pub(crate) fn push(&mut self, packet: Packet, within: u8) {
         match self {
+            Self::Numbered(queues) => queues.push(&packet, within),
             Self::Fifo(packets) | Self::Rank(packets) => packets.push_back(packet),
             Self::PerFlow(flows) => flows.push(packet),
         }
@@ -54,6 +79,7 @@ impl Store {
             Self::Fifo(packets) => packets.front(),
             Self::Rank(packets) => packets.get(first_of_rank(packets)?),
             Self::PerFlow(flows) => flows.waiting.get(flows.ring.front()?)?.front(),
+            Self::Numbered(queues) => queues.queues[queues.next()?].front(),
         }
     }
 
@@ -65,6 +91,7 @@ impl Store {
                 packets.remove(place)
             }
             Self::PerFlow(flows) => flows.pop(),
+            Self::Numbered(queues) => queues.pop(),
         }
     }
 
@@ -72,7 +99,7 @@ impl Store {
     pub(crate) fn pop_back(&mut self) -> Option<Packet> {
         match self {
             Self::Fifo(packets) | Self::Rank(packets) => packets.pop_back(),
-            Self::PerFlow(_) => None,
+            Self::PerFlow(_) | Self::Numbered(_) => None,
         }
     }
 
@@ -93,27 +120,65 @@ impl Store {
         }
     }
 
-    /// Whether a connection is paused.
-    pub(crate) fn is_paused(&self) -> bool {
-        matches!(self, Self::PerFlow(flows) if !flows.paused.is_empty())
+    /// Opens or closes a numbered queue; false where there are none.
+    pub(crate) fn close(&mut self, within: u8, closed: bool) -> bool {
+        let Self::Numbered(queues) = self else {
+            return false;
+        };
+        if closed {
+            queues.closed |= 1 << within;
+        } else {
+            queues.closed &= !(1 << within);
+        }
+        true
     }
 
-    /// Packets of paused connections.
+    /// The number of the queue inside it by which the last packet left.
+    pub(crate) fn last(&self) -> u8 {
+        match self {
+            Self::Numbered(queues) => queues.last,
+            Self::Fifo(_) | Self::Rank(_) | Self::PerFlow(_) => 0,
+        }
+    }
+
+    /// Whether a connection or a numbered queue is paused.
+    pub(crate) fn is_paused(&self) -> bool {
+        match self {
+            Self::PerFlow(flows) => !flows.paused.is_empty(),
+            Self::Numbered(queues) => queues.closed != 0,
+            Self::Fifo(_) | Self::Rank(_) => false,
+        }
+    }
+
+    /// Packets of paused connections, or of paused queues.
     pub(crate) fn paused(&self) -> Vec<&Packet> {
-        let Self::PerFlow(flows) = self else {
-            return Vec::new();
-        };
-        let waiting = flows
-            .paused
-            .iter()
-            .filter_map(|conn| flows.waiting.get(conn));
-        waiting.flatten().collect()
+        match self {
+            Self::PerFlow(flows) => {
+                let paused = flows.paused.iter();
+                let waiting = paused.filter_map(|conn| flows.waiting.get(conn));
+                waiting.flatten().collect()
+            }
+            Self::Numbered(queues) => {
+                let closed = |&place: &usize| queues.closed >> place & 1 == 1;
+                let places = (0..queues.queues.len()).filter(closed);
+                places
+                    .flat_map(|place| queues.queues[place].iter())
+                    .collect()
+            }
+            Self::Fifo(_) | Self::Rank(_) => Vec::new(),
+        }
+    }
+
+    /// Whether what is paused is so by its connection.
+    pub(crate) fn pauses_flows(&self) -> bool {
+        matches!(self, Self::PerFlow(_))
     }
 
     pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
         match self {
             Self::Fifo(packets) | Self::Rank(packets) => Box::new(packets.iter()),
             Self::PerFlow(flows) => Box::new(flows.waiting.values().flatten()),
+            Self::Numbered(queues) => Box::new(queues.queues.iter().flat_map(|own| own.iter())),
         }
     }
 }
@@ -123,6 +188,34 @@ impl Store {
 fn first_of_rank(packets: &VecDeque<Packet>) -> Option<usize> {
     let best = packets.iter().min_by_key(|packet| packet.shared())?;
     packets.iter().position(|packet| packet.conn == best.conn)
+}
+
+impl Numbered {
+    fn push(&mut self, packet: &Packet, within: u8) {
+        self.queues[usize::from(within)].push_back(packet);
+        self.filled |= 1 << within;
+        self.len += 1;
+    }
+
+    /// The first that may send after the one that sent last.
+    fn next(&self) -> Option<usize> {
+        let ready = self.filled & !self.closed;
+        let later = ready & (u128::MAX << 1 << self.last);
+        let chosen = if later == 0 { ready } else { later };
+        (chosen != 0).then(|| chosen.trailing_zeros() as usize)
+    }
+
+    fn pop(&mut self) -> Option<Packet> {
+        let place = self.next()?;
+        let mut packet = Packet::EMPTY;
+        self.queues[place].pop_front(&mut packet);
+        self.last = u8::try_from(place).expect("at most 128");
+        self.len -= 1;
+        if self.queues[place].is_empty() {
+            self.filled &= !(1 << place);
+        }
+        Some(packet)
+    }
 }
 
 impl Flows {

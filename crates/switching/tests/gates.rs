@@ -1,7 +1,8 @@
 //! A flow control of gates alone: its ports take fast forms and packets pass idle ones, and nothing else changes.
 
 use model::intent::{
-    DropBy, DropMeasure, DropSpec, MarkAt, MarkSpec, Memory, PortSpec, SwitchSpec,
+    DropBy, DropMeasure, DropSpec, MarkAt, MarkSpec, Memory, Order, PortSpec, QueueSpec,
+    SwitchSpec, Takes,
 };
 use model::{Class, ConnId, Ecn, HostId, Packet, Rng, Signal, stream};
 use std::sync::{Arc, Mutex};
@@ -232,5 +233,82 @@ fn ports_with_gates_alone_do_what_the_general_port_does() {
                 assert!(general.iter().any(|line| line.starts_with("deadline")));
             }
         }
+    }
+}
+
+/// Gives each connection the numbered queue of its last digits, and keeps one of them closed for a while.
+struct Assigns(bool);
+
+impl FlowControl for Assigns {
+    fn assign(&mut self, _: Time, passage: &Passage<'_>) -> Option<u8> {
+        Some(1 + u8::try_from(passage.packet.conn.0 % 4).unwrap())
+    }
+    fn arrived(&mut self, _: Time, passage: &Passage<'_>, say: &mut Say) {
+        assert_eq!(u32::from(passage.queue), 1 + passage.packet.conn.0 % 4);
+        if !self.0 {
+            say.gate(passage.egress, GateOf::Queue(3), GateState::Closed);
+        }
+    }
+    fn left(&mut self, _: Time, passage: &Passage<'_>, _: &mut Say) {
+        assert_eq!(u32::from(passage.queue), 1 + passage.packet.conn.0 % 4);
+    }
+    fn heard(&mut self, _: Time, _: u16, _: &Packet, _: &mut Say) {}
+    fn deadline(&self) -> Time {
+        if self.0 {
+            Time::NEVER
+        } else {
+            Time(20_000_000)
+        }
+    }
+    fn on_deadline(&mut self, _: Time, say: &mut Say) {
+        self.0 = true;
+        say.gate(1, GateOf::Queue(3), GateState::Open);
+    }
+}
+
+#[test]
+fn numbered_queues_take_turns_and_a_gate_keeps_one_of_them() {
+    let mut port = PortSpec::fifo(Bytes(90_000));
+    let control = QueueSpec {
+        takes: Takes::ALL.only(Class::Control),
+        level: 0,
+        ..QueueSpec::DATA
+    };
+    port.queues[0].order = Order::Numbered(4);
+    port.queues.insert(0, control);
+    port.check().unwrap();
+    let lines = (0..2).map(|link| Line {
+        spec: &port,
+        link,
+        line: LineTime::new(Rate::gbps(10)),
+        delay: Span::us(1),
+        rng: Rng::stream(1, stream::TEST, link.into()),
+    });
+    let rng = || Rng::stream(1, stream::TEST, 99);
+    let spec = SwitchSpec::default();
+    let mut switch = Switch::new(&spec, lines, 0, rng, Some(Box::new(Assigns(false))));
+    let mut left = Left::default();
+    for (n, conn) in (0..).zip([0, 0, 2, 1, 2, 3, 6, 5]) {
+        let mut packet = Packet::new(HostId(1), ConnId(conn), Class::Plain, 0, 1000);
+        switch.arrive(Time(n), 0, &mut packet, || true, &Ports, &mut left);
+        switch.check();
+    }
+    switch.commit_before(Time(10_000_000), &mut left);
+    assert_eq!(switch.ports[1].held_packets().len(), 3, "2, 2 and 6");
+    switch.commit_before(Time(u64::MAX / 2), &mut left);
+    switch.check();
+    assert_eq!(left.0, [0, 1, 3, 0, 5, 2, 2, 6]);
+}
+
+/// Connections in the order in which their packets leave.
+#[derive(Default)]
+struct Left(Vec<u32>);
+
+impl Outlet for Left {
+    fn send(&mut self, _: u32, packet: &Packet, _: Time) {
+        self.0.push(packet.conn.0);
+    }
+    fn sender(&self, _: &Packet) -> Option<HostId> {
+        None
     }
 }

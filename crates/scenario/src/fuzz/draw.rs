@@ -375,7 +375,7 @@ impl Draw {
             return;
         }
         let kind = if one_queue {
-            self.pick(&["pfc", "aquarius", "aquarius", "ideal"])
+            self.pick(&["pfc", "aquarius", "bfc", "ideal"])
         } else {
             "pfc"
         };
@@ -404,6 +404,11 @@ impl Draw {
                 self.word("low", &["0.5", "2.0"]);
                 self.word("thresholds", &["active", "fixed"]);
                 self.word("mapping", &["least", "hash"]);
+            }
+            "bfc" => {
+                self.word("queues", &["1", "4", "32", "128"]);
+                self.word("table", &["1", "200"]);
+                self.word("signals", &["periodic"]);
             }
             _ => self.word("xon", &["0.0", "0.5", "1.0"]),
         }
