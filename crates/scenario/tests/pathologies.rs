@@ -1,0 +1,308 @@
+//! What pauses are known to do to those who did nothing, and what finer ones spare them.
+
+use model::{Class, EndpointConfig, Packet, Signal};
+use scenario::{Assembled, load_text, load_text_with};
+use sim::Outcome;
+use switching::{FlowControl, Passage, Say};
+use transports::{Control, ControlFactory, ParamError, Parameter, Place, Refusal, Registry};
+use units::{Bytes, Span, Time};
+
+/// Those that pause flows, or queues of few flows.
+const FINE: [&str; 3] = ["ideal", "bfc", "aquarius"];
+
+/// Sends as fast as the line allows, and reacts to nothing but losses.
+const GREEDY: &str =
+    "[transport]\nkind = \"dctcp\"\n[transport.dctcp]\necn = false\ninitial_window = 1000\n";
+
+fn assemble(text: &str) -> Assembled {
+    let scenario = load_text("t.toml", text, &[]).unwrap_or_else(|e| panic!("{e}"));
+    scenario.assemble().unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn run(of: &Assembled) -> Outcome {
+    let make = |config: &EndpointConfig| of.endpoint(config);
+    let mut setup = of.setup(&make, 1);
+    setup.probes.accepted = true;
+    let outcome = sim::run(&setup, &mut sim::Blind).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(outcome.conservation, Ok(()));
+    outcome
+}
+
+/// Nothing was lost, and nothing was overtaken: that would have been sent again.
+fn is_lossless(outcome: &Outcome, what: &str) {
+    let data = [Class::Scheduled, Class::Unscheduled, Class::Plain];
+    let ports = outcome.ports.iter();
+    let lost: u64 = ports
+        .flat_map(|port| data.map(|class| port.dropped[class]))
+        .sum();
+    let again = outcome.totals.retransmitted;
+    assert_eq!((lost, again), (0, 0), "{what}: lost and sent again");
+}
+
+/// Bytes accepted of each connection in Gb/s, of a run of 2 ms.
+fn rates(of: &Assembled) -> Vec<f64> {
+    let outcome = run(of);
+    let of_conn = |conn: u32| {
+        let all = outcome.accepted.iter();
+        let own = all.filter(|((other, _), _)| *other == conn);
+        own.map(|(_, bytes)| *bytes).sum::<u64>() as f64 * 8.0 / 2e6
+    };
+    (0..of.conns_of_messages).map(of_conn).collect()
+}
+
+/// Long flows under `control`, for 2 ms.
+fn flows(topology: &str, pairs: &str, control: &str) -> Assembled {
+    assemble(&format!(
+        "[topology]\n{topology}\n[workload]\nkind = \"long-flows\"\npairs = [{pairs}]\n{GREEDY}\
+         [switch]\nflow_control = \"{control}\"\n[run]\nuntil = \"2ms\"\n"
+    ))
+}
+
+#[test]
+fn who_comes_by_a_port_of_their_own_gets_half_under_pfc_and_their_share_under_finer_pauses() {
+    // Three senders behind one link, a fourth beside the receiver: 40 Gb/s everywhere.
+    let parking = "kind = \"dumbbell\"\npairs = 3\nhost_rate = \"40Gbps\"";
+    let of = |control: &str| {
+        rates(&flows(
+            parking,
+            r#""0 -> 5", "1 -> 5", "2 -> 5", "3 -> 5""#,
+            control,
+        ))
+    };
+    let pfc = of("pfc");
+    let whole: f64 = pfc.iter().sum();
+    assert!(whole > 35.0, "the line is full: {pfc:?}");
+    assert!(
+        pfc[3] > 0.42 * whole && pfc[3] < 0.55 * whole,
+        "half: {pfc:?}"
+    );
+    for control in FINE {
+        let fine = of(control);
+        let whole: f64 = fine.iter().sum();
+        assert!(whole > 35.0, "{control}: {fine:?}");
+        assert!(
+            fine[3] < 0.38 * whole,
+            "{control}, a quarter is fair: {fine:?}"
+        );
+    }
+}
+
+#[test]
+fn a_victim_shares_no_congested_line_and_suffers_with_every_sender_under_pfc_alone() {
+    // Four racks. Four hosts of the first send to one of the fourth, as do k of the third; the victim goes from the first
+    // rack to the second.
+    let clos = "kind = \"leaf-spine\"\nleaves = 4\nspines = 1\nhosts_per_leaf = 5\nhost_rate = \"40Gbps\"\n\
+                uplink_rate = \"80Gbps\"";
+    let victim = |control: &str, others: usize| {
+        let other = [
+            ", \"10 -> 15\"",
+            ", \"11 -> 15\"",
+            ", \"12 -> 15\"",
+            ", \"13 -> 15\"",
+        ];
+        let pairs = format!(
+            r#""4 -> 5", "0 -> 15", "1 -> 15", "2 -> 15", "3 -> 15"{}"#,
+            other[..others].concat()
+        );
+        rates(&flows(clos, &pairs, control))[0]
+    };
+    let pfc = [0, 2, 4].map(|others| victim("pfc", others));
+    assert!(pfc[0] < 25.0, "{pfc:?}");
+    assert!(pfc[1] < 0.8 * pfc[0] && pfc[2] < 0.8 * pfc[0], "{pfc:?}");
+    for control in FINE {
+        // Under BFC another flow may come to the victim's queue while that is empty.
+        let least = if control == "bfc" { 25.0 } else { 34.0 };
+        let spared = [0, 2, 4].map(|others| victim(control, others));
+        assert!(
+            spared.iter().all(|&rate| rate > least),
+            "{control}: {spared:?}"
+        );
+    }
+}
+
+#[test]
+fn a_host_stops_one_of_its_flows_and_gives_the_line_to_the_other() {
+    // Three to one receiver, a third of its line each; the first has another flow.
+    let hosts = "kind = \"dumbbell\"\npairs = 3\nbottleneck_rate = \"400Gbps\"";
+    let of = |control: &str| {
+        rates(&flows(
+            hosts,
+            r#""0 -> 3", "1 -> 3", "2 -> 3", "0 -> 4""#,
+            control,
+        ))
+    };
+    for control in FINE {
+        let rates = of(control);
+        assert!((20.0..36.0).contains(&rates[0]), "{control}: {rates:?}");
+        assert!(rates[3] > 58.0, "{control}: {rates:?}");
+    }
+    let pfc = of("pfc");
+    assert!(pfc[3] < 45.0, "both are stopped: {pfc:?}");
+}
+
+#[test]
+fn an_incast_slows_bystanders_little_under_finer_pauses() {
+    let of = |control: &str| {
+        let of = assemble(&format!(
+            "[topology]\nkind = \"leaf-spine\"\nleaves = 5\nspines = 1\nhosts_per_leaf = 10\nuplink_rate = \"400Gbps\"\n\
+             [[workload]]\nkind = \"incast\"\nsenders = 40\nsize = \"200KB\"\n\
+             [[workload]]\nkind = \"random\"\nsizes = \"web-server\"\nload = 0.05\nmessages = 120\n{GREEDY}\
+             [switch]\nflow_control = \"{control}\"\n"
+        ));
+        let outcome = run(&of);
+        assert_eq!(outcome.unfinished, 0, "{control}: {:?}", outcome.stuck);
+        is_lossless(&outcome, control);
+        let times = of.traffic.messages.iter().zip(&outcome.messages);
+        let others: Vec<f64> = times
+            // What goes to the incast's receiver is no bystander.
+            .filter(|(asked, _)| {
+                let conn = &of.traffic.conns[asked.conn as usize];
+                of.traffic.tags[usize::from(asked.tag)] == "web-server" && conn.b != 0
+            })
+            .map(|(_, was)| {
+                let (start, end) = (was.start.unwrap(), was.end.unwrap());
+                end.since(start).as_us()
+            })
+            .collect();
+        assert!(others.len() > 100);
+        others.iter().sum::<f64>() / others.len() as f64
+    };
+    let (ideal, pfc) = (of("ideal"), of("pfc"));
+    let [bfc, aquarius] = ["bfc", "aquarius"].map(of);
+    let all = format!("ideal {ideal}, bfc {bfc}, aquarius {aquarius}, pfc {pfc} us");
+    assert!(aquarius < 2.0 * ideal, "{all}");
+    assert!(bfc < pfc && pfc > 3.0 * ideal, "{all}");
+}
+
+#[test]
+fn twelve_megabytes_lose_nothing_under_load() {
+    for control in ["pfc", "ideal", "bfc", "aquarius"] {
+        let of = assemble(&format!(
+            "[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 4\nhosts_per_leaf = 8\n\
+             [[workload]]\nkind = \"random\"\nsizes = \"facebook-hadoop\"\nload = 0.6\nload_of = \"uplinks\"\n\
+             gaps = \"lognormal\"\nstop = \"200us\"\n\
+             [[workload]]\nkind = \"bursts\"\nsenders = 100\nsize = \"200KB\"\nrounds = 1\nreplacement = true\n{GREEDY}\
+             [switch]\nflow_control = \"{control}\"\nshared_buffer = \"12MB\"\n"
+        ));
+        let outcome = run(&of);
+        assert_eq!(outcome.unfinished, 0, "{control}: {:?}", outcome.stuck);
+        is_lossless(&outcome, control);
+    }
+}
+
+/// PFC beside a host that asks for pauses all the time, although nothing fills it: the one whose line is slower.
+struct Storm;
+static STORM: Storm = Storm;
+struct StormOf(Box<dyn ControlFactory>);
+
+/// The flow control of a switch that has such a host behind a port.
+struct Stormy {
+    inner: Box<dyn FlowControl>,
+    port: Option<u16>,
+    next: Time,
+}
+
+fn pfc() -> &'static dyn Control {
+    transports::registry().control("pfc").expect("it is there")
+}
+
+impl Control for Storm {
+    fn name(&self) -> &'static str {
+        "storm"
+    }
+    fn summary(&self) -> &'static str {
+        "pfc with a host that pauses for no reason"
+    }
+    fn parameters(&self) -> Vec<Parameter> {
+        pfc().parameters()
+    }
+    fn configure(&self, table: &toml::Table) -> Result<Box<dyn ControlFactory>, ParamError> {
+        Ok(Box::new(StormOf(pfc().configure(table)?)))
+    }
+}
+
+impl ControlFactory for StormOf {
+    fn make(&self, place: &Place<'_>) -> Box<dyn FlowControl> {
+        let hosts = || (0..).zip(place.lines).filter(|(_, line)| line.is_host);
+        let fastest = hosts().map(|(_, line)| line.rate).max();
+        let mut slower = hosts().filter(|(_, line)| Some(line.rate) < fastest);
+        let port = slower.next().map(|(port, _)| port);
+        Box::new(Stormy {
+            inner: self.0.make(place),
+            port,
+            next: port.map_or(Time::NEVER, |_| Time(300_000_000)),
+        })
+    }
+    fn memory(&self) -> Bytes {
+        self.0.memory()
+    }
+    fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {
+        self.0.suits(place)
+    }
+    fn resolved(&self) -> toml::Table {
+        self.0.resolved()
+    }
+}
+
+impl FlowControl for Stormy {
+    fn gates_alone(&self) -> bool {
+        self.inner.gates_alone()
+    }
+    fn admits(&mut self, passage: &Passage<'_>, free: u64) -> Option<bool> {
+        self.inner.admits(passage, free)
+    }
+    fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
+        self.inner.arrived(now, passage, say);
+    }
+    fn left(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
+        self.inner.left(now, passage, say);
+    }
+    fn heard(&mut self, now: Time, port: u16, frame: &Packet, say: &mut Say) {
+        self.inner.heard(now, port, frame, say);
+    }
+    fn deadline(&self) -> Time {
+        self.inner.deadline().min(self.next)
+    }
+    fn on_deadline(&mut self, now: Time, say: &mut Say) {
+        if self.inner.deadline() <= now {
+            self.inner.on_deadline(now, say);
+        }
+        if let (Some(port), true) = (self.port, self.next <= now) {
+            let frame = Signal::PausePriority(0).frame_for(Span::us(10));
+            self.inner.heard(now, port, &frame, say);
+            self.next = now.after(Span::us(4));
+        }
+    }
+    fn count(&self, tell: &mut dyn FnMut(&'static str, u64)) {
+        self.inner.count(tell);
+    }
+    fn check(&self) {
+        self.inner.check();
+    }
+}
+
+#[test]
+fn a_storm_of_pauses_stops_strangers_and_the_watchdog_lets_them_go() {
+    // Host 0, at 90 Gb/s, lets nothing come. Three others of its rack get something from the other rack, too.
+    let of = |watchdog: &str| {
+        let text = format!(
+            "[topology]\nkind = \"dumbbell\"\npairs = 4\nfirst_rate = \"90Gbps\"\nbottleneck_rate = \"400Gbps\"\n\
+             [workload]\nkind = \"long-flows\"\npairs = [\"4 -> 0\", \"5 -> 1\", \"6 -> 2\", \"7 -> 3\"]\n{GREEDY}\
+             [switch]\nflow_control = \"storm\"\nshared_buffer = \"2MB\"\n[switch.storm]\nwatchdog = \"{watchdog}\"\n\
+             watchdog_restore = \"500us\"\n[run]\nuntil = \"2ms\"\n"
+        );
+        let all: Registry = transports::registry().with_control(&STORM);
+        let scenario = load_text_with(&all, "t.toml", &text, &[]).unwrap_or_else(|e| panic!("{e}"));
+        let of = scenario.assemble().unwrap_or_else(|e| panic!("{e}"));
+        rates(&of)
+    };
+    let (stopped, watched) = (of("off"), of("100us"));
+    // They had 300 us before it began.
+    assert!(stopped[1..].iter().all(|&rate| rate < 30.0), "{stopped:?}");
+    let sum = |rates: &[f64]| rates[1..].iter().sum::<f64>();
+    assert!(
+        sum(&watched) > 1.8 * sum(&stopped),
+        "{stopped:?}, {watched:?}"
+    );
+    assert!(watched[0] > 1.5 * stopped[0], "{stopped:?}, {watched:?}");
+}
