@@ -84,6 +84,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("dctcp-ns3-web-server"),
     experiment!("dctcp-ns3-mixed"),
     experiment!("aquarius-micro"),
+    experiment!("aquarius-one-rtt"),
     experiment!("aquarius-coupling"),
 ];
 
