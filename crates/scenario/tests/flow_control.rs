@@ -137,12 +137,11 @@ fn queues_of_their_own_spare_the_neighbour_and_shared_ones_do_not() {
     assert!(one.0 > 2 * ideal.0, "{times:?}, ideally {ideal}");
     assert!(one.0 > 2 * many.0, "{times:?}, ideally {ideal}");
     assert!(10 * most.0 < 15 * ideal.0, "{times:?}, ideally {ideal}");
-    // A queue that a flow holds by its stickiness counts as empty, and another flow may come to it. Without that none
-    // of these flows shares one.
-    let outcome = run(&incast("bfc", &["switch.bfc.sticky=0s"]));
-    let alone = neighbour(&outcome);
-    assert_eq!(outcome.counts["shared queues"], 0);
-    assert!(10 * alone.0 < 15 * ideal.0, "{alone}, ideally {ideal}");
+    // Without stickiness a congested flow changes its queue all the time and leaves paused ones behind: in the end none
+    // is free.
+    let shared = |sets: &[&str]| run(&incast("bfc", sets)).counts["shared queues"];
+    assert_eq!(shared(&[]), 0);
+    assert!(shared(&["switch.bfc.sticky=0s"]) > 0);
 }
 
 #[test]

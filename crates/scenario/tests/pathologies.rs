@@ -110,7 +110,7 @@ fn a_victim_shares_no_congested_line_and_suffers_with_every_sender_under_pfc_alo
     assert!(pfc[0] < 25.0, "{pfc:?}");
     assert!(pfc[1] < 0.8 * pfc[0] && pfc[2] < 0.8 * pfc[0], "{pfc:?}");
     for control in FINE {
-        // Under BFC another flow may come to the victim's queue while that is empty.
+        // Under BFC two flows may meet in a queue.
         let least = if control == "bfc" { 25.0 } else { 34.0 };
         let spared = [0, 2, 4].map(|others| victim(control, others));
         assert!(
