@@ -9,7 +9,7 @@ mod tests;
 pub use params::{Params, Signals};
 
 use crate::agenda::Agenda;
-use crate::ports::{is_data, split};
+use crate::ports::{holds_a_frame, is_data, split};
 use model::intent::{Order, PortSpec};
 use model::{Class, ConnId, HostId, Packet, Rng, Signal};
 use parts::{Control, ControlFactory, ParamError, Parameter, Place, Refusal};
@@ -52,6 +52,9 @@ impl ControlFactory for Params {
     }
     fn memory(&self) -> Bytes {
         Bytes(12_000_000)
+    }
+    fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {
+        holds_a_frame(place)
     }
     fn tags(&self) -> bool {
         true
