@@ -178,7 +178,7 @@ impl Store {
         match self {
             Self::Fifo(packets) | Self::Rank(packets) => Box::new(packets.iter()),
             Self::PerFlow(flows) => Box::new(flows.waiting.values().flatten()),
-            Self::Numbered(queues) => Box::new(queues.queues.iter().flat_map(|own| own.iter())),
+            Self::Numbered(queues) => Box::new(queues.queues.iter().flat_map(Packets::iter)),
         }
     }
 }
