@@ -19,7 +19,7 @@ const FORMS: [(&str, &str); 10] = [
         "profile = \"sigcomm18\"\nrecovery = true\nlinger = \"25s\"",
     ),
     ("homa", "priorities = 1"),
-    ("ndp", "window = 1"),
+    ("ndp", "window = 8"),
     ("ndp", "profile = \"htsim\"\nprefer = 0"),
 ];
 
