@@ -34,7 +34,7 @@ impl Watch for Page {
 
 /// Room for a request of `len` bytes. It stays until the next call.
 #[unsafe(no_mangle)]
-pub extern "C" fn tidegate_room(len: usize) -> *mut u8 {
+pub(crate) extern "C" fn tidegate_room(len: usize) -> *mut u8 {
     REQUEST.with_borrow_mut(|room| {
         room.clear();
         room.resize(len, 0);
@@ -44,7 +44,7 @@ pub extern "C" fn tidegate_room(len: usize) -> *mut u8 {
 
 /// Answers the request in the room, and returns how long the answer is, in bytes.
 #[unsafe(no_mangle)]
-pub extern "C" fn tidegate_answer() -> usize {
+pub(crate) extern "C" fn tidegate_answer() -> usize {
     std::panic::set_hook(Box::new(|what| {
         PANIC.with_borrow_mut(|text| *text = what.to_string());
     }));
@@ -58,18 +58,18 @@ pub extern "C" fn tidegate_answer() -> usize {
 
 /// Where the answer is, until the next request.
 #[unsafe(no_mangle)]
-pub extern "C" fn tidegate_text() -> *const u8 {
+pub(crate) extern "C" fn tidegate_text() -> *const u8 {
     ANSWER.with_borrow(|text| text.as_ptr())
 }
 
 /// How long what a panic said is, in bytes; 0 where nothing panicked.
 #[unsafe(no_mangle)]
-pub extern "C" fn tidegate_panic() -> usize {
+pub(crate) extern "C" fn tidegate_panic() -> usize {
     PANIC.with_borrow(String::len)
 }
 
 /// Where what a panic said is.
 #[unsafe(no_mangle)]
-pub extern "C" fn tidegate_panic_text() -> *const u8 {
+pub(crate) extern "C" fn tidegate_panic_text() -> *const u8 {
     PANIC.with_borrow(|text| text.as_ptr())
 }
