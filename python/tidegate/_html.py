@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from html import escape
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
 
 ROWS_MAX = 20
 """Rows of a table that are shown."""
+
+BAR_AFTER = 0.5
+"""Seconds after which a run shows how far it is."""
 
 _UNITS = {
     "time": (1000, ("ps", "ns", "us", "ms", "s")),
@@ -25,7 +29,7 @@ def human(value: float | None, kind: str) -> str:
     >>> human(703_215_000, "time")
     '703 us'
     >>> human(64_000, "size")
-    '64.0 KB'
+    '64 KB'
     >>> human(None, "size")
     '-'
     """
@@ -97,13 +101,21 @@ def bar() -> Callable[[Sequence[int]], None] | None:
     if kernel is None or not hasattr(kernel, "kernel"):
         return None
     display: Callable[..., Handle | None] = sys.modules["IPython"].display.display
-    handle = display(_Shown("<progress max=1 value=0></progress>"), display_id=True)
+    handle: Handle | None = None
+    # A short run is over before anybody could look at a bar.
+    due = time.monotonic() + BAR_AFTER
 
     def show(at: Sequence[int]) -> None:
+        nonlocal handle
+        if time.monotonic() < due:
+            return
         now, until, done, total, hops = at
         share = max(done / total if total else 0.0, min(1.0, now / until if until else 0.0))
         text = f"{human(now, 'time')} simulated, {done:,} of {total:,} messages, {hops:,} hops"
-        if handle is not None:
-            handle.update(_Shown(f"<progress max=1 value={share:.3f}></progress> {text}"))
+        shown = _Shown(f"<progress max=1 value={share:.3f}></progress> {text}")
+        if handle is None:
+            handle = display(shown, display_id=True)
+        else:
+            handle.update(shown)
 
     return show
