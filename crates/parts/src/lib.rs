@@ -9,6 +9,7 @@ pub mod forms;
 pub mod go_back;
 pub mod host;
 pub mod keys;
+pub mod lingering;
 pub mod packet_queue;
 pub mod pre_credit;
 pub mod range_set;

@@ -12,6 +12,7 @@ use model::{
     Class, ConnId, ConnMap, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
     StuckFlow, Totals, Transmit,
 };
+use parts::lingering::Lingering;
 use parts::packet_queue::PacketQueue;
 use parts::slab::Slab;
 use parts::timers::{Alarm, Timers};
@@ -53,14 +54,6 @@ model::counters! {
 /// A message that the line may choose: bytes left, then age.
 type Choice = Reverse<(u64, u32, u32)>;
 
-/// A connection that is done, remembered for late copies.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Done {
-    pub(super) until: Time,
-    pub(super) conn: ConnId,
-    pub(super) number: u32,
-}
-
 /// Homa on one host.
 pub(super) struct Host {
     me: HostId,
@@ -83,8 +76,7 @@ pub(super) struct Host {
     /// When the oldest gets its next share, where that does not wait for an arrival.
     pub(super) fifo_at: Time,
     pub(super) fifo_rests: bool,
-    pub(super) done: VecDeque<Done>,
-    pub(super) done_of: ConnMap,
+    pub(super) done: Lingering,
     pub(super) timers: Timers,
     pub(super) totals: Totals,
     pub(super) counts: Counts,
@@ -111,8 +103,7 @@ impl Host {
             oldest: VecDeque::new(),
             fifo_at,
             fifo_rests: true,
-            done: VecDeque::new(),
-            done_of: ConnMap::default(),
+            done: Lingering::default(),
             timers: Timers::default(),
             totals: Totals::default(),
             counts: Counts::default(),
@@ -171,7 +162,7 @@ impl Host {
 
     /// A lasting connection of which nothing has come yet, and on which this end sends first.
     fn before_the_opener(&mut self, cx: &Cx<'_>, id: ConnId) -> Option<u32> {
-        let fits = self.done_of.get(id).is_none() && self.conns.len() < CONNS_MAX;
+        let fits = !self.done.knows(id) && self.conns.len() < CONNS_MAX;
         let peer = cx.peers.peer(self.me, id).filter(|_| fits)?;
         Some(self.add(id, peer, false, Lifetime::Persistent))
     }
@@ -186,7 +177,7 @@ impl Host {
         }
         let conn_id = conn.id;
         if may_linger && conn.rx.ordinal > 0 && self.settings.linger > units::Span::ZERO {
-            self.remember(cx, &conn);
+            self.done.remember(cx, conn_id, self.settings.linger);
         } else {
             cx.events.push(Event::Forgotten { conn: conn_id });
         }
@@ -324,7 +315,7 @@ impl Host {
 
     /// Data of a connection that is not known here.
     fn on_stranger(&mut self, cx: &Cx<'_>, id: ConnId, data: &Data) -> Option<u32> {
-        if self.done_of.get(id).is_some() {
+        if self.done.knows(id) {
             self.totals.duplicates += 1;
             self.ack(cx, id, 1);
             return None;
@@ -463,7 +454,7 @@ impl Host {
 
     fn on_need_ack(&mut self, cx: &Cx<'_>, id: ConnId, ordinal: u16) {
         let Some(slot) = self.conn_of.get(id) else {
-            if self.done_of.get(id).is_some() {
+            if self.done.knows(id) {
                 return self.ack(cx, id, 1);
             }
             return self.say_unknown(cx, id, ordinal, true);
@@ -619,8 +610,8 @@ impl Endpoint for Host {
         if let Some(slot) = self.conn_of.get(conn) {
             self.remove(cx, slot, false);
             self.grant_all(cx.now);
-        } else if self.done_of.remove(conn).is_some() {
-            cx.events.push(Event::Forgotten { conn });
+        } else {
+            self.done.forget(cx, conn);
         }
     }
 
@@ -640,7 +631,7 @@ impl Endpoint for Host {
     }
 
     fn on_deadline(&mut self, cx: &mut Cx<'_>) {
-        self.forget_done(cx);
+        self.done.expire(cx);
         if !self.fifo_rests && self.fifo_at <= cx.now {
             self.grant_oldest(cx.now);
         }
@@ -684,10 +675,9 @@ impl Endpoint for Host {
 
     #[inline]
     fn deadline(&self) -> Time {
-        let done = self.done.front().map_or(Time::NEVER, |done| done.until);
         let rests = self.fifo_rests || self.ranks.is_empty();
         let share = if rests { Time::NEVER } else { self.fifo_at };
-        self.timers.next().min(done).min(share)
+        self.timers.next().min(self.done.next()).min(share)
     }
 
     fn check(&self) {

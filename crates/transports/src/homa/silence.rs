@@ -2,20 +2,15 @@
 
 use super::conn::Conn;
 use super::header::{NeedAck, told};
-use super::host::{Done, Host, URGENT};
+use super::host::{Host, URGENT};
 use super::sender::Silence;
-use model::{ConnId, ConnMap, Cx, Event, HostId};
-use std::collections::VecDeque;
+use model::{ConnId, Cx, HostId};
 use units::Time;
 
 /// Gaps that are asked for at once. [ours]
 const RESENDS_MAX: usize = 16;
 /// Questions that are counted: the waits do not grow beyond. [ours]
 const TRIES_MAX: u8 = 8;
-/// Connections that are done and remembered; the oldest is forgotten before its time. [ours]
-const DONE_MAX: usize = 1 << 22;
-/// So many are kept without a look at how many of them were told to be forgotten. [ours]
-const DONE_MIN: usize = 64;
 
 impl Host {
     /// The alarm of a connection rings.
@@ -117,43 +112,5 @@ impl Host {
         }
         self.totals.timeouts += 1;
         true
-    }
-
-    /// What was remembered long enough is forgotten.
-    pub(super) fn forget_done(&mut self, cx: &mut Cx<'_>) {
-        while let Some(&done) = self.done.front().filter(|done| done.until <= cx.now) {
-            self.done.pop_front();
-            if self.done_of.get(done.conn) == Some(done.number) {
-                self.done_of.remove(done.conn);
-                cx.events.push(Event::Forgotten { conn: done.conn });
-            }
-        }
-        if self.done.is_empty() {
-            (self.done, self.done_of) = (VecDeque::new(), ConnMap::default());
-        }
-    }
-
-    /// Remembers a connection that is done, and forgets the oldest where too many are remembered.
-    pub(super) fn remember(&mut self, cx: &mut Cx<'_>, conn: &Conn) {
-        let (id, number) = (conn.id, conn.order & (u32::MAX >> 1));
-        let until = cx.now.after(self.settings.linger);
-        self.done_of.insert(id, number);
-        if self.done.len() >= DONE_MIN.max(2 * self.done_of.len()) {
-            // Most were told to be forgotten.
-            let done_of = &self.done_of;
-            self.done
-                .retain(|done| done_of.get(done.conn) == Some(done.number));
-        }
-        self.done.push_back(Done {
-            until,
-            conn: id,
-            number,
-        });
-        while self.done_of.len() > DONE_MAX
-            && let Some(first) = self.done.front_mut()
-        {
-            first.until = cx.now;
-            self.forget_done(cx);
-        }
     }
 }

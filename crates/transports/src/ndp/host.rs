@@ -11,6 +11,7 @@ use model::{
     Class, ConnId, ConnMap, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
     StuckFlow, Totals, Transmit,
 };
+use parts::lingering::Lingering;
 use parts::packet_queue::PacketQueue;
 use parts::slab::Slab;
 use parts::timers::{Alarm, Timers};
@@ -48,14 +49,6 @@ model::counters! {
     }
 }
 
-/// A connection that is done, remembered for late copies.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Over {
-    pub(super) until: Time,
-    pub(super) conn: ConnId,
-    pub(super) number: u32,
-}
-
 /// NDP on one host.
 pub(super) struct Host {
     me: HostId,
@@ -69,8 +62,7 @@ pub(super) struct Host {
     /// Messages of which a packet may leave, in turn, with their age.
     ready: VecDeque<(u32, u32)>,
     pulls: PullQueue,
-    pub(super) done: VecDeque<Over>,
-    pub(super) done_of: ConnMap,
+    pub(super) done: Lingering,
     pub(super) timers: Timers,
     pub(super) totals: Totals,
     pub(super) counts: Counts,
@@ -89,8 +81,7 @@ impl Host {
             control: PacketQueue::default(),
             ready: VecDeque::new(),
             pulls: PullQueue::default(),
-            done: VecDeque::new(),
-            done_of: ConnMap::default(),
+            done: Lingering::default(),
             timers: Timers::default(),
             totals: Totals::default(),
             counts: Counts::default(),
@@ -181,7 +172,7 @@ impl Host {
 
     /// A lasting connection of which nothing has come yet, and on which this end sends first.
     fn before_the_opener(&mut self, cx: &Cx<'_>, id: ConnId) -> Option<u32> {
-        let fits = self.done_of.get(id).is_none() && self.conns.len() < CONNS_MAX;
+        let fits = !self.done.knows(id) && self.conns.len() < CONNS_MAX;
         let peer = cx.peers.peer(self.me, id).filter(|_| fits)?;
         Some(self.add(cx, id, peer, false, Lifetime::Persistent))
     }
@@ -193,14 +184,7 @@ impl Host {
         self.counts.pulls_dropped += u64::from(conn.rx.owed);
         let conn_id = conn.id;
         if may_linger && conn.rx.ordinal > 0 && self.settings.linger > Span::ZERO {
-            let number = conn.order & (u32::MAX >> 1);
-            let until = cx.now.after(self.settings.linger);
-            self.done_of.insert(conn_id, number);
-            self.done.push_back(Over {
-                until,
-                conn: conn_id,
-                number,
-            });
+            self.done.remember(cx, conn_id, self.settings.linger);
         } else {
             cx.events.push(Event::Forgotten { conn: conn_id });
         }
@@ -377,11 +361,7 @@ impl Host {
     fn on_end(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         let (id, end) = (packet.conn, End::read(packet));
         let known = self.conn_of.get(id);
-        if known.is_none()
-            && self.done_of.get(id).is_none()
-            && (end.ordinal > 0 || end.at > 0)
-            && !end.cut
-        {
+        if known.is_none() && !self.done.knows(id) && (end.ordinal > 0 || end.at > 0) && !end.cut {
             // It was known once.
             return self.say_gone(cx, id, false);
         }
@@ -420,7 +400,7 @@ impl Host {
         answer: bool,
         lifetime: Lifetime,
     ) -> Option<u32> {
-        if self.done_of.get(id).is_some() {
+        if self.done.knows(id) {
             self.totals.duplicates += 1;
             let done = Done { ordinal: 1, way: 0 };
             self.say_to(cx, id, |to, size| done.packet(to, id, size));
@@ -494,7 +474,7 @@ impl Host {
     #[cold]
     fn on_strange_word(&mut self, cx: &Cx<'_>, id: ConnId, credit: bool) {
         self.totals.credits_wasted += u64::from(credit);
-        if credit && self.done_of.get(id).is_none() {
+        if credit && !self.done.knows(id) {
             self.say_gone(cx, id, true);
         }
     }
@@ -670,8 +650,8 @@ impl Endpoint for Host {
     fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         if let Some(slot) = self.conn_of.get(conn) {
             self.remove(cx, slot, false);
-        } else if self.done_of.remove(conn).is_some() {
-            cx.events.push(Event::Forgotten { conn });
+        } else {
+            self.done.forget(cx, conn);
         }
     }
 
@@ -695,7 +675,7 @@ impl Endpoint for Host {
 
     fn on_deadline(&mut self, cx: &mut Cx<'_>) {
         self.pull(cx.now);
-        self.forget_done(cx);
+        self.done.expire(cx);
         while let Some(slot) = self.timers.due(cx.now) {
             let Some(conn) = self.conns.get_mut(slot) else {
                 self.timers.gone();
@@ -732,8 +712,10 @@ impl Endpoint for Host {
 
     #[inline]
     fn deadline(&self) -> Time {
-        let done = self.done.front().map_or(Time::NEVER, |done| done.until);
-        self.timers.next().min(done).min(self.pulls.due())
+        self.timers
+            .next()
+            .min(self.done.next())
+            .min(self.pulls.due())
     }
 
     fn check(&self) {

@@ -2,8 +2,7 @@
 
 use super::host::{Host, URGENT};
 use super::sender::Silence;
-use model::{ConnMap, Cx, Event};
-use std::collections::VecDeque;
+use model::Cx;
 
 impl Host {
     /// The alarm of a connection rings, perhaps too early.
@@ -45,19 +44,5 @@ impl Host {
             }
         }
         true
-    }
-
-    /// What was remembered long enough is forgotten.
-    pub(super) fn forget_done(&mut self, cx: &mut Cx<'_>) {
-        while let Some(&done) = self.done.front().filter(|done| done.until <= cx.now) {
-            self.done.pop_front();
-            if self.done_of.get(done.conn) == Some(done.number) {
-                self.done_of.remove(done.conn);
-                cx.events.push(Event::Forgotten { conn: done.conn });
-            }
-        }
-        if self.done.is_empty() {
-            (self.done, self.done_of) = (VecDeque::new(), ConnMap::default());
-        }
     }
 }

@@ -87,7 +87,7 @@ fn what_is_told_to_be_forgotten_is_not_kept() {
             bench.call(|host, cx| host.forget(cx, ConnId(conn)));
         }
     }
-    let (kept, known) = (bench.host.done.len(), bench.host.done_of.len());
+    let (kept, known) = bench.host.done.sizes();
     assert!(kept <= 64 && known == 10, "{kept} and {known}");
     // Those that nobody told it to forget are forgotten in time.
     bench.now = bench.host.deadline();

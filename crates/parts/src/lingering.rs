@@ -1,0 +1,97 @@
+//! Connections that are done and remembered for a while, so that late copies of their packets open nothing.
+
+use model::{ConnId, ConnMap, Cx, Event};
+use std::collections::VecDeque;
+use units::{Span, Time};
+
+/// Most connections that are remembered; the oldest is forgotten before its time. [ours]
+const MOST: usize = 1 << 22;
+/// So many places in the queue are not worth looking through. [ours]
+const FEW: usize = 64;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    until: Time,
+    conn: ConnId,
+    number: u32,
+}
+
+/// The connections of one host that are done, until each is forgotten: [`Event::Forgotten`] says so.
+#[derive(Debug, Default)]
+pub struct Lingering {
+    /// In the order in which they are forgotten; those that were told to be forgotten before may still stand here.
+    queue: VecDeque<Entry>,
+    /// The number of each that is remembered: a connection may come and go again.
+    number_of: ConnMap,
+    numbered: u32,
+}
+
+impl Lingering {
+    /// Whether `conn` is remembered.
+    #[inline]
+    pub fn knows(&self, conn: ConnId) -> bool {
+        self.number_of.get(conn).is_some()
+    }
+
+    /// Remembers `conn` for `linger`, the same for all connections of a host.
+    pub fn remember(&mut self, cx: &mut Cx<'_>, conn: ConnId, linger: Span) {
+        self.numbered = (self.numbered + 1) & (u32::MAX >> 1);
+        self.number_of.insert(conn, self.numbered);
+        if self.queue.len() >= FEW.max(2 * self.number_of.len()) {
+            let number_of = &self.number_of;
+            self.queue
+                .retain(|entry| number_of.get(entry.conn) == Some(entry.number));
+        }
+        self.queue.push_back(Entry {
+            until: cx.now.after(linger),
+            conn,
+            number: self.numbered,
+        });
+        while self.number_of.len() > MOST
+            && let Some(first) = self.queue.front_mut()
+        {
+            first.until = cx.now;
+            self.expire(cx);
+        }
+    }
+
+    /// Forgets `conn` now.
+    pub fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        if self.number_of.remove(conn).is_some() {
+            cx.events.push(Event::Forgotten { conn });
+        }
+    }
+
+    /// Forgets those whose time is over.
+    #[inline]
+    pub fn expire(&mut self, cx: &mut Cx<'_>) {
+        if self.next() <= cx.now {
+            self.expire_due(cx);
+        }
+    }
+
+    #[cold]
+    fn expire_due(&mut self, cx: &mut Cx<'_>) {
+        while let Some(&entry) = self.queue.front().filter(|entry| entry.until <= cx.now) {
+            self.queue.pop_front();
+            if self.number_of.get(entry.conn) == Some(entry.number) {
+                self.number_of.remove(entry.conn);
+                cx.events.push(Event::Forgotten { conn: entry.conn });
+            }
+        }
+        if self.queue.is_empty() {
+            (self.queue, self.number_of) = (VecDeque::new(), ConnMap::default());
+        }
+    }
+
+    /// Places that are kept, and connections that are remembered: for tests of what a host costs.
+    pub fn sizes(&self) -> (usize, usize) {
+        (self.queue.len(), self.number_of.len())
+    }
+
+    /// When [`Lingering::expire`] has something to do, at the earliest; [`Time::NEVER`] if nothing is remembered.
+    #[inline]
+    pub fn next(&self) -> Time {
+        self.queue.front().map_or(Time::NEVER, |entry| entry.until)
+    }
+}
