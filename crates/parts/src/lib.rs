@@ -3,6 +3,7 @@
 //! nothing else.
 
 pub mod aside;
+pub mod connections;
 mod control;
 pub mod credit_gate;
 pub mod forms;

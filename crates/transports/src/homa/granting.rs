@@ -1,8 +1,7 @@
 //! Grants: who gets them, how many bytes, and at which priority.
 
-use super::conn::Conn;
 use super::header::Grant;
-use super::host::Host;
+use super::host::{Conn, Host};
 use super::params::Law;
 use super::ranks::Rank;
 use units::Time;
@@ -32,7 +31,7 @@ impl Host {
             },
             order: conn.order,
             slot,
-            peer: conn.place,
+            peer: conn.own.place,
         });
         if new != rx.rank {
             self.ranks.change(rx.rank, new);

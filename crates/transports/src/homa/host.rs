@@ -1,6 +1,5 @@
 //! Homa on one host: its connections, its line, its deadline.
 
-use super::conn::{Conn, NO_PLACE};
 use super::granting::Waits;
 use super::header::{Ack, Busy, Data, Grant, Kind, NeedAck, PAYLOAD_MAX, Resend, Unknown, told};
 use super::params::{Law, Params};
@@ -9,13 +8,11 @@ use super::receiver::{Receiver, Verdict};
 use super::sender::Sender;
 use super::settings::Settings;
 use model::{
-    Class, ConnId, ConnMap, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
-    StuckFlow, Totals, Transmit,
+    Class, ConnId, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
+    Totals, Transmit,
 };
-use parts::lingering::Lingering;
+use parts::connections::{self, Connections, Sending};
 use parts::packet_queue::PacketQueue;
-use parts::slab::Slab;
-use parts::timers::{Alarm, Timers};
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
@@ -23,13 +20,12 @@ use units::Time;
 
 /// Control packets and grants that wait for the line; what comes on top is lost, as it might be anywhere. [ours]
 const CONTROL_MAX: usize = 16_384;
-/// Connections of one peer, and of all peers, that a host keeps state for: a liar can open many. [ours]
+/// Connections of one peer that a host keeps state for: a liar can open many. [ours]
 const OF_PEER_MAX: u32 = 1 << 16;
-const CONNS_MAX: usize = 1 << 20;
+/// No place among the peers: nothing has come on this connection.
+const NO_PLACE: u32 = u32::MAX;
 /// The priority of control packets and grants.
 pub(super) const URGENT: u8 = 0;
-/// Connections that one [`Endpoint::check`] looks at, for it runs after every step. [ours]
-const CHECKED_PER_CALL: usize = 32;
 
 model::counters! {
     /// What Homa counts besides.
@@ -54,14 +50,26 @@ model::counters! {
 /// A message that the line may choose: bytes left, then age.
 type Choice = Reverse<(u64, u32, u32)>;
 
+/// What a connection has besides its two directions.
+#[derive(Debug)]
+pub(super) struct Own {
+    /// Where the messages of its peer are ranked.
+    pub(super) place: u32,
+}
+
+impl Default for Own {
+    fn default() -> Self {
+        Self { place: NO_PLACE }
+    }
+}
+
+/// One connection at one end.
+pub(super) type Conn = connections::Conn<Sender, Receiver, Own>;
+
 /// Homa on one host.
 pub(super) struct Host {
-    me: HostId,
     pub(super) settings: Settings,
-    pub(super) conns: Slab<Conn>,
-    pub(super) conn_of: ConnMap,
-    /// Connections so far.
-    opened: u32,
+    pub(super) conns: Connections<Sender, Receiver, Own>,
     /// Packets without data that wait for the line.
     control: PacketQueue,
     /// Messages of which a packet may leave, the shortest first.
@@ -76,8 +84,6 @@ pub(super) struct Host {
     /// When the oldest gets its next share, where that does not wait for an arrival.
     pub(super) fifo_at: Time,
     pub(super) fifo_rests: bool,
-    pub(super) done: Lingering,
-    pub(super) timers: Timers,
     pub(super) totals: Totals,
     pub(super) counts: Counts,
 }
@@ -90,11 +96,8 @@ impl Host {
             .fifo_every
             .map_or(Time::NEVER, |every| Time::ZERO.after(every));
         Self {
-            me: config.host,
+            conns: Connections::new(config.host, settings.linger),
             settings,
-            conns: Slab::default(),
-            conn_of: ConnMap::default(),
-            opened: 0,
             control: PacketQueue::default(),
             choices: BinaryHeap::new(),
             ranks: Ranks::default(),
@@ -103,8 +106,6 @@ impl Host {
             oldest: VecDeque::new(),
             fifo_at,
             fifo_rests: true,
-            done: Lingering::default(),
-            timers: Timers::default(),
             totals: Totals::default(),
             counts: Counts::default(),
         }
@@ -128,9 +129,10 @@ impl Host {
         conn: ConnId,
         make: impl FnOnce(HostId, ConnId, u16) -> Packet,
     ) {
-        match cx.peers.peer(self.me, conn) {
-            Some(peer) => self.say(make(peer, conn, self.settings.small())),
-            None => self.totals.nonsense += 1,
+        let size = self.settings.small();
+        let make = |peer| make(peer, conn, size);
+        if let Some(packet) = self.conns.to_whoever(cx, conn, &mut self.totals, make) {
+            self.say(packet);
         }
     }
 
@@ -142,49 +144,16 @@ impl Host {
         });
     }
 
-    fn add(&mut self, id: ConnId, peer: HostId, opener: bool, lifetime: Lifetime) -> u32 {
-        let order = self.opened;
-        self.opened = order.wrapping_add(1);
-        let slot = self.conns.insert(Conn {
-            id,
-            peer,
-            place: NO_PLACE,
-            order,
-            lifetime,
-            opener,
-            tx: Sender::default(),
-            rx: Receiver::default(),
-            alarm: Alarm::OFF,
-        });
-        self.conn_of.insert(id, slot);
-        slot
-    }
-
-    /// A lasting connection of which nothing has come yet, and on which this end sends first.
-    fn before_the_opener(&mut self, cx: &Cx<'_>, id: ConnId) -> Option<u32> {
-        let fits = !self.done.knows(id) && self.conns.len() < CONNS_MAX;
-        let peer = cx.peers.peer(self.me, id).filter(|_| fits)?;
-        Some(self.add(id, peer, false, Lifetime::Persistent))
-    }
-
     /// Forgets a connection, at once or when no copy of it can come any more.
     fn remove(&mut self, cx: &mut Cx<'_>, slot: u32, may_linger: bool) {
         self.leave_ranks(slot);
-        let conn = self.conns.remove(slot);
-        self.conn_of.remove(conn.id);
-        if conn.place != NO_PLACE {
-            self.ranks.close(conn.place);
-        }
-        let conn_id = conn.id;
-        if may_linger && conn.rx.ordinal > 0 && self.settings.linger > units::Span::ZERO {
-            self.done.remember(cx, conn_id, self.settings.linger);
-        } else {
-            cx.events.push(Event::Forgotten { conn: conn_id });
+        let conn = self.conns.remove(cx, slot, may_linger);
+        if conn.own.place != NO_PLACE {
+            self.ranks.close(conn.own.place);
         }
         if self.conns.is_empty() {
             // What is left belongs to the dead.
-            (self.timers, self.oldest) = (Timers::default(), VecDeque::new());
-            (self.choices, self.conn_of) = (BinaryHeap::new(), ConnMap::default());
+            (self.choices, self.oldest) = (BinaryHeap::new(), VecDeque::new());
         }
     }
 
@@ -223,9 +192,11 @@ impl Host {
 
     #[inline]
     pub(super) fn arm(&mut self, slot: u32) {
-        let conn = &mut self.conns[slot];
-        let due = conn.due(&self.settings);
-        self.timers.set(&mut conn.alarm, slot, due);
+        let Conn { tx, rx, .. } = &self.conns[slot];
+        let grant = if rx.wants { rx.grant_at } else { Time::NEVER };
+        let due = tx.due(&self.settings).min(grant);
+        let due = due.min(rx.due(&self.settings));
+        self.conns.arm(slot, due);
     }
 }
 
@@ -238,7 +209,7 @@ impl Host {
             self.totals.nonsense += 1;
             return;
         }
-        let known = self.conn_of.get(id);
+        let known = self.conns.find(id);
         let Some(slot) = known.or_else(|| self.on_stranger(cx, id, &data)) else {
             return;
         };
@@ -246,7 +217,7 @@ impl Host {
         let fits = conn.lifetime == data.lifetime
             && conn.opener == data.answer
             && (conn.lifetime != Lifetime::Exchange || data.ordinal == 0);
-        if !fits || (conn.place == NO_PLACE && !self.find_place(slot)) {
+        if !fits || (conn.own.place == NO_PLACE && !self.find_place(slot)) {
             self.totals.nonsense += 1;
             return;
         }
@@ -309,13 +280,13 @@ impl Host {
     #[cold]
     fn find_place(&mut self, slot: u32) -> bool {
         let place = self.ranks.open(self.conns[slot].peer, OF_PEER_MAX);
-        self.conns[slot].place = place.unwrap_or(NO_PLACE);
+        self.conns[slot].own.place = place.unwrap_or(NO_PLACE);
         place.is_some()
     }
 
     /// Data of a connection that is not known here.
     fn on_stranger(&mut self, cx: &Cx<'_>, id: ConnId, data: &Data) -> Option<u32> {
-        if self.done.knows(id) {
+        if self.conns.remembers(id) {
             self.totals.duplicates += 1;
             self.ack(cx, id, 1);
             return None;
@@ -324,16 +295,10 @@ impl Host {
             self.say_unknown(cx, id, data.ordinal, true);
             return None;
         }
-        let Some(peer) = cx.peers.peer(self.me, id) else {
-            self.totals.nonsense += 1;
-            return None;
-        };
-        if self.conns.len() == CONNS_MAX {
-            return None;
-        }
+        let peer = self.conns.opener(cx, id, &mut self.totals)?;
         let place = self.ranks.open(peer, OF_PEER_MAX)?;
-        let slot = self.add(id, peer, false, data.lifetime);
-        self.conns[slot].place = place;
+        let slot = self.conns.add(id, peer, false, data.lifetime);
+        self.conns[slot].own.place = place;
         Some(slot)
     }
 
@@ -381,7 +346,7 @@ impl Host {
     #[inline]
     fn on_grant(&mut self, cx: &Cx<'_>, id: ConnId, grant: Grant) {
         self.totals.credits_received += 1;
-        let Some(slot) = self.conn_of.get(id) else {
+        let Some(slot) = self.conns.find(id) else {
             self.totals.credits_wasted += 1;
             return;
         };
@@ -393,7 +358,7 @@ impl Host {
     }
 
     fn on_resend(&mut self, cx: &Cx<'_>, id: ConnId, resend: Resend) {
-        let Some(slot) = self.conn_of.get(id) else {
+        let Some(slot) = self.conns.find(id) else {
             let unknown = Unknown {
                 ordinal: 0,
                 connection: true,
@@ -417,7 +382,7 @@ impl Host {
     }
 
     fn on_busy(&mut self, cx: &Cx<'_>, id: ConnId, busy: Busy) {
-        let Some(slot) = self.conn_of.get(id) else {
+        let Some(slot) = self.conns.find(id) else {
             return;
         };
         let conn = &mut self.conns[slot];
@@ -430,7 +395,7 @@ impl Host {
     }
 
     fn on_unknown(&mut self, cx: &mut Cx<'_>, id: ConnId, unknown: Unknown) {
-        let Some(slot) = self.conn_of.get(id) else {
+        let Some(slot) = self.conns.find(id) else {
             return;
         };
         let conn = &mut self.conns[slot];
@@ -453,8 +418,8 @@ impl Host {
     }
 
     fn on_need_ack(&mut self, cx: &Cx<'_>, id: ConnId, ordinal: u16) {
-        let Some(slot) = self.conn_of.get(id) else {
-            if self.done.knows(id) {
+        let Some(slot) = self.conns.find(id) else {
+            if self.conns.remembers(id) {
                 return self.ack(cx, id, 1);
             }
             return self.say_unknown(cx, id, ordinal, true);
@@ -473,7 +438,7 @@ impl Host {
     }
 
     fn on_ack(&mut self, cx: &mut Cx<'_>, id: ConnId, ack: Ack) {
-        let Some(slot) = self.conn_of.get(id) else {
+        let Some(slot) = self.conns.find(id) else {
             // After the end late ones are normal.
             return;
         };
@@ -497,9 +462,8 @@ impl Host {
         // DEVIATES(homa linux): the oldest message gets no share of a sender's line, only of a receiver's grants.
         while let Some(mut top) = self.choices.peek_mut() {
             let (left, order, slot) = top.0;
-            let conn = self.conns.get_mut(slot);
-            // Its place may be another's by now.
-            let Some(conn) = conn.filter(|conn| conn.order == order && conn.tx.queued) else {
+            let conn = self.conns.get_mut(slot, order);
+            let Some(conn) = conn.filter(|conn| conn.tx.queued) else {
                 PeekMut::pop(top);
                 continue;
             };
@@ -557,7 +521,7 @@ impl Host {
         let Some(best) = ready.min_by_key(|conn| (conn.tx.left(), conn.order)) else {
             return Transmit::Nothing;
         };
-        let slot = self.conn_of.get(best.id).expect("it is there");
+        let slot = self.conns.find(best.id).expect("it is there");
         self.transmit(cx, slot, out);
         self.has_transmitted(cx, slot);
         Transmit::More
@@ -566,38 +530,24 @@ impl Host {
 
 impl Endpoint for Host {
     fn connect(&mut self, cx: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime) {
-        if self.conn_of.get(conn).is_some() {
-            // It is open already.
-            return;
-        }
-        if self.conns.len() == CONNS_MAX {
-            cx.events.push(Event::Refused { conn });
-            return;
-        }
-        self.add(conn, peer, true, lifetime);
+        self.conns.connect(cx, conn, peer, lifetime);
     }
 
     fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
-        let known = self.conn_of.get(conn);
-        let Some(slot) = known.or_else(|| self.before_the_opener(cx, conn)) else {
+        let known = self.conns.find(conn);
+        let Some(slot) = known.or_else(|| self.conns.before_the_opener(cx, conn)) else {
             cx.events.push(Event::Refused { conn });
             return;
         };
         let found = &mut self.conns[slot];
-        // One message from the opener, or from either end, is all that such a connection carries.
-        let may = match found.lifetime {
-            Lifetime::OneMessage => found.opener && !found.tx.is_used(),
-            Lifetime::Exchange => !found.tx.is_used(),
-            Lifetime::Persistent => true,
-        };
-        if !may || !found.tx.push(cx.now, length, &self.settings) {
+        if !found.may_send() || !found.tx.push(cx.now, length, &self.settings) {
             cx.events.push(Event::Refused { conn });
         }
         self.settle(slot);
     }
 
     fn cancel(&mut self, _: &mut Cx<'_>, conn: ConnId) {
-        if let Some(slot) = self.conn_of.get(conn) {
+        if let Some(slot) = self.conns.find(conn) {
             self.conns[slot].tx.cancel();
             // It has less to send now, and another place among those that wait for the line.
             self.choices.retain(|&Reverse((.., waits))| waits != slot);
@@ -607,11 +557,11 @@ impl Endpoint for Host {
     }
 
     fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
-        if let Some(slot) = self.conn_of.get(conn) {
+        if let Some(slot) = self.conns.find(conn) {
             self.remove(cx, slot, false);
             self.grant_all(cx.now);
         } else {
-            self.done.forget(cx, conn);
+            self.conns.forget_done(cx, conn);
         }
     }
 
@@ -631,19 +581,12 @@ impl Endpoint for Host {
     }
 
     fn on_deadline(&mut self, cx: &mut Cx<'_>) {
-        self.done.expire(cx);
+        self.conns.expire(cx);
         if !self.fifo_rests && self.fifo_at <= cx.now {
             self.grant_oldest(cx.now);
         }
-        while let Some(slot) = self.timers.due(cx.now) {
-            let Some(conn) = self.conns.get_mut(slot) else {
-                self.timers.gone();
-                continue;
-            };
-            if self.timers.admit(&mut conn.alarm, cx.now) {
-                self.timers.rung(&mut conn.alarm, Time::NEVER);
-                self.ring(cx, slot);
-            }
+        while let Some(slot) = self.conns.rings(cx.now) {
+            self.ring(cx, slot);
         }
     }
 
@@ -677,43 +620,30 @@ impl Endpoint for Host {
     fn deadline(&self) -> Time {
         let rests = self.fifo_rests || self.ranks.is_empty();
         let share = if rests { Time::NEVER } else { self.fifo_at };
-        self.timers.next().min(self.done.next()).min(share)
+        self.conns.next().min(share)
     }
 
     fn check(&self) {
-        assert!(self.control.len() <= CONTROL_MAX && self.conns.len() <= CONNS_MAX);
-        assert_eq!(self.conns.len(), self.conn_of.len());
+        assert!(self.control.len() <= CONTROL_MAX);
         assert!(self.settings.law == Law::Window || !self.needy);
         self.ranks.check();
         let turn = self.totals.data_sent + self.totals.credits_sent;
-        for conn in self.conns.sample(turn, CHECKED_PER_CALL) {
-            conn.tx.check();
-            conn.rx.check();
-            conn.alarm.check();
+        self.conns.check(turn, |conn| {
             assert!(conn.rx.pledged <= self.incoming);
-            assert!(conn.place != NO_PLACE || !conn.rx.active);
+            assert!(conn.own.place != NO_PLACE || !conn.rx.active);
             assert!(
                 conn.tx.queued || !conn.tx.is_ready(),
                 "the line overlooks {:?}",
                 conn.id
             );
-        }
+        });
     }
 
     fn stuck(&self, report: &mut dyn FnMut(StuckFlow)) {
-        for conn in self.conns.iter() {
-            let roles = [
-                conn.tx.stuck(self.settings.recovery),
-                conn.rx.stuck(self.settings.recovery),
-            ];
-            for (state, waits_for) in roles.into_iter().flatten() {
-                report(StuckFlow {
-                    conn: conn.id,
-                    state,
-                    waits_for,
-                });
-            }
-        }
+        let recovery = self.settings.recovery;
+        self.conns.stuck(report, |conn| {
+            [conn.tx.stuck(recovery), conn.rx.stuck(recovery)]
+        });
     }
 
     fn totals(&self) -> Totals {

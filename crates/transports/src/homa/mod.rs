@@ -6,7 +6,6 @@
     reason = "NEED_ACK and RPC_UNKNOWN are words here, not code"
 )]
 
-mod conn;
 mod cutoffs;
 mod granting;
 mod header;

@@ -2,7 +2,9 @@
 
 use super::header::{Data, LEFT_MAX, ORDINALS, Resend, told};
 use super::ranks::Rank;
+use super::settings::Settings;
 use model::{ConnId, Cx, Event};
+use parts::connections::Receiving;
 use parts::range_set::RangeSet;
 use units::Time;
 
@@ -271,7 +273,23 @@ impl Receiver {
         self.granted >= self.end
     }
 
-    pub(super) fn check(&self) {
+    /// When the silence of the peer means something: it was granted bytes that have not come.
+    #[inline]
+    pub(super) fn due(&self, settings: &Settings) -> Time {
+        if !settings.recovery || self.on_the_way() == 0 {
+            return Time::NEVER;
+        }
+        let since = self.since().max(self.asked);
+        since.after(settings.patience(self.tries))
+    }
+}
+
+impl Receiving for Receiver {
+    fn complete(&self) -> u32 {
+        self.ordinal
+    }
+
+    fn check(&self) {
         assert!(self.base <= self.next && self.base <= self.granted);
         assert!(self.granted <= self.end || !self.active);
         assert!(self.active || self.rank.is_none());

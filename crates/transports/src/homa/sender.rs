@@ -2,6 +2,7 @@
 
 use super::header::{Data, Grant, LEFT_MAX, POSITION_MAX, Resend, told};
 use super::settings::Settings;
+use parts::connections::Sending;
 use parts::range_set::RangeSet;
 use std::collections::VecDeque;
 use units::Time;
@@ -80,16 +81,6 @@ pub(super) enum Silence {
 }
 
 impl Sender {
-    /// Whether it has nothing to do.
-    pub(super) fn is_idle(&self) -> bool {
-        !self.active
-    }
-
-    /// Whether a message was ever sent on it.
-    pub(super) fn is_used(&self) -> bool {
-        self.active || self.ordinal > 0
-    }
-
     /// Queues a message; false where the stream has no room for it.
     pub(super) fn push(&mut self, now: Time, length: u64, settings: &Settings) -> bool {
         let queued: u64 = self.queue.iter().sum();
@@ -364,8 +355,18 @@ impl Sender {
         };
         self.active.then_some((state, waits_for))
     }
+}
 
-    pub(super) fn check(&self) {
+impl Sending for Sender {
+    fn is_idle(&self) -> bool {
+        !self.active
+    }
+
+    fn is_used(&self) -> bool {
+        self.active || self.ordinal > 0
+    }
+
+    fn check(&self) {
         if self.active {
             let order = [self.base, self.next, self.high, self.end];
             assert!(order.is_sorted(), "base, next, high, end: {order:?}");

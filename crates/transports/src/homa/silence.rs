@@ -1,11 +1,10 @@
 //! Time passes: what was granted does not come, nobody answers, and what is done is forgotten.
 
-use super::conn::Conn;
 use super::header::{NeedAck, told};
-use super::host::{Host, URGENT};
+use super::host::{Conn, Host, URGENT};
 use super::sender::Silence;
 use model::{ConnId, Cx, HostId};
-use units::Time;
+use parts::connections::Sending;
 
 /// Gaps that are asked for at once. [ours]
 const RESENDS_MAX: usize = 16;
@@ -21,18 +20,13 @@ impl Host {
             rx.wants = false;
             self.on_progress(now, slot);
         }
-        if self.conns[slot].rx_due(&self.settings) <= now && !self.ask_for_more(cx, slot) {
+        if self.conns[slot].rx.due(&self.settings) <= now && !self.ask_for_more(cx, slot) {
             return;
         }
-        if self.tx_due(slot) <= now && !self.ask_for_ack(cx, slot) {
+        if self.conns[slot].tx.due(&self.settings) <= now && !self.ask_for_ack(cx, slot) {
             return;
         }
         self.settle(slot);
-    }
-
-    fn tx_due(&self, slot: u32) -> Time {
-        let conn = &self.conns[slot];
-        conn.tx.due(&self.settings)
     }
 
     /// What was granted does not come. False where the connection was given up.
@@ -84,7 +78,7 @@ impl Host {
             .map(|conn| conn.id)
             .collect();
         for id in ids {
-            let slot = self.conn_of.get(id).expect("it was there just now");
+            let slot = self.conns.find(id).expect("it was there just now");
             self.give_up(cx, slot);
         }
     }

@@ -34,14 +34,7 @@ fn a_message_begins_unasked_and_goes_on_as_granted() {
     let found = ladder(PACKET, 2, |pair| {
         pair.message(Time::ZERO, A, B, 20_000);
     });
-    let page = include_str!("README.md");
-    let shown = page.split("```text").nth(1);
-    let shown = shown.and_then(|rest| rest.split("```").next());
-    let lines = |text: &str| -> Vec<_> {
-        let lines = text.lines().map(|line| line.trim().to_owned());
-        lines.filter(|line| !line.is_empty()).collect()
-    };
-    assert_eq!(lines(&found), lines(shown.unwrap()), "found:\n{found}");
+    testkit::same(&found, testkit::shown(include_str!("README.md")));
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! NDP on one host: its connections, its pulls, its line, its deadline.
 
-use super::conn::Conn;
 use super::header::{Ack, Data, Done, End, Gone, Kind, Nack, PAYLOAD_MAX, Pull, told};
 use super::params::{Params, Spray};
 use super::pulls::PullQueue;
@@ -8,24 +7,18 @@ use super::receiver::{Receiver, Verdict};
 use super::sender::Sender;
 use super::settings::Settings;
 use model::{
-    Class, ConnId, ConnMap, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
-    StuckFlow, Totals, Transmit,
+    Class, ConnId, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
+    Totals, Transmit,
 };
-use parts::lingering::Lingering;
+use parts::connections::{self, Connections, Sending};
 use parts::packet_queue::PacketQueue;
-use parts::slab::Slab;
-use parts::timers::{Alarm, Timers};
 use std::collections::VecDeque;
-use units::{Span, Time};
+use units::Time;
 
 /// Answers and pulls that wait for the line; what comes on top is lost, as it might be anywhere. [ours]
 const CONTROL_MAX: usize = 16_384;
-/// Connections that a host keeps state for: a liar can open many. [ours]
-const CONNS_MAX: usize = 1 << 20;
 /// The priority of everything.
 pub(super) const URGENT: u8 = 0;
-/// Connections that one [`Endpoint::check`] looks at, for it runs after every step. [ours]
-const CHECKED_PER_CALL: usize = 32;
 
 model::counters! {
     /// What NDP counts besides.
@@ -49,21 +42,37 @@ model::counters! {
     }
 }
 
+/// What a connection has besides its two directions.
+#[derive(Debug, Default)]
+pub(super) struct Own {
+    /// Equal-cost ways to the peer, and the one that the next answer takes.
+    ways: u16,
+    way: u16,
+}
+
+impl Own {
+    /// The way of the next answer: one after the other.
+    #[inline]
+    fn next_way(&mut self) -> u16 {
+        let way = self.way;
+        self.way = if way + 1 < self.ways { way + 1 } else { 0 };
+        way
+    }
+}
+
+/// One connection at one end.
+type Conn = connections::Conn<Sender, Receiver, Own>;
+
 /// NDP on one host.
 pub(super) struct Host {
     me: HostId,
     pub(super) settings: Settings,
-    pub(super) conns: Slab<Conn>,
-    pub(super) conn_of: ConnMap,
-    /// Connections so far.
-    opened: u32,
+    pub(super) conns: Connections<Sender, Receiver, Own>,
     /// Packets without data that wait for the line.
     control: PacketQueue,
     /// Messages of which a packet may leave, in turn, with their age.
     ready: VecDeque<(u32, u32)>,
     pulls: PullQueue,
-    pub(super) done: Lingering,
-    pub(super) timers: Timers,
     pub(super) totals: Totals,
     pub(super) counts: Counts,
 }
@@ -74,15 +83,11 @@ impl Host {
         debug_assert!(settings.payload_max <= PAYLOAD_MAX);
         Self {
             me: config.host,
+            conns: Connections::new(config.host, settings.linger),
             settings,
-            conns: Slab::default(),
-            conn_of: ConnMap::default(),
-            opened: 0,
             control: PacketQueue::default(),
             ready: VecDeque::new(),
             pulls: PullQueue::default(),
-            done: Lingering::default(),
-            timers: Timers::default(),
             totals: Totals::default(),
             counts: Counts::default(),
         }
@@ -105,8 +110,8 @@ impl Host {
     #[inline]
     fn say_on(&mut self, slot: u32, mut packet: Packet, pulls: bool) {
         let conn = &mut self.conns[slot];
-        if conn.ways > 1 {
-            packet.set_path(conn.next_way());
+        if conn.own.ways > 1 {
+            packet.set_path(conn.own.next_way());
         }
         if pulls {
             packet.set_class(Class::Credit);
@@ -116,9 +121,10 @@ impl Host {
 
     /// Says something about a connection that is not known here.
     fn say_to(&mut self, cx: &Cx<'_>, id: ConnId, make: impl FnOnce(HostId, u16) -> Packet) {
-        match cx.peers.peer(self.me, id) {
-            Some(peer) => self.say(make(peer, self.settings.small())),
-            None => self.totals.nonsense += 1,
+        let size = self.settings.small();
+        let make = |peer| make(peer, size);
+        if let Some(packet) = self.conns.to_whoever(cx, id, &mut self.totals, make) {
+            self.say(packet);
         }
     }
 
@@ -137,61 +143,26 @@ impl Host {
         self.say_on(slot, packet, false);
     }
 
-    fn add(
-        &mut self,
-        cx: &Cx<'_>,
-        id: ConnId,
-        peer: HostId,
-        opener: bool,
-        lifetime: Lifetime,
-    ) -> u32 {
-        let order = self.opened;
-        self.opened = order.wrapping_add(1);
-        let ways = match self.settings.spray {
+    /// A connection begins.
+    fn begin(&mut self, cx: &Cx<'_>, slot: u32) {
+        let conn = &mut self.conns[slot];
+        conn.own.ways = match self.settings.spray {
             Spray::Flow => 1,
-            Spray::Permutation | Spray::Random => cx.peers.ways(self.me, peer).max(1),
+            Spray::Permutation | Spray::Random => cx.peers.ways(self.me, conn.peer).max(1),
         };
         // Answers of different connections begin on different ways.
         #[allow(clippy::cast_possible_truncation, reason = "below a number of 16 bits")]
-        let way = (id.0 % u32::from(ways)) as u16;
-        let slot = self.conns.insert(Conn {
-            id,
-            peer,
-            ways,
-            way,
-            order,
-            lifetime,
-            opener,
-            tx: Sender::default(),
-            rx: Receiver::default(),
-            alarm: Alarm::OFF,
-        });
-        self.conn_of.insert(id, slot);
-        slot
-    }
-
-    /// A lasting connection of which nothing has come yet, and on which this end sends first.
-    fn before_the_opener(&mut self, cx: &Cx<'_>, id: ConnId) -> Option<u32> {
-        let fits = !self.done.knows(id) && self.conns.len() < CONNS_MAX;
-        let peer = cx.peers.peer(self.me, id).filter(|_| fits)?;
-        Some(self.add(cx, id, peer, false, Lifetime::Persistent))
+        let way = (conn.id.0 % u32::from(conn.own.ways)) as u16;
+        conn.own.way = way;
     }
 
     /// Forgets a connection, at once or when no copy of it can come any more.
     fn remove(&mut self, cx: &mut Cx<'_>, slot: u32, may_linger: bool) {
-        let conn = self.conns.remove(slot);
-        self.conn_of.remove(conn.id);
+        let conn = self.conns.remove(cx, slot, may_linger);
         self.counts.pulls_dropped += u64::from(conn.rx.owed);
-        let conn_id = conn.id;
-        if may_linger && conn.rx.ordinal > 0 && self.settings.linger > Span::ZERO {
-            self.done.remember(cx, conn_id, self.settings.linger);
-        } else {
-            cx.events.push(Event::Forgotten { conn: conn_id });
-        }
         if self.conns.is_empty() {
             // What is left belongs to the dead.
-            (self.timers, self.ready) = (Timers::default(), VecDeque::new());
-            self.conn_of = ConnMap::default();
+            self.ready = VecDeque::new();
             self.pulls.clear();
         }
     }
@@ -220,12 +191,13 @@ impl Host {
 
     #[inline]
     pub(super) fn arm(&mut self, slot: u32) {
-        let conn = &mut self.conns[slot];
-        let due = conn.due(&self.settings);
-        // One that rings too early is set anew then.
-        if due < conn.alarm.due() {
-            self.timers.set(&mut conn.alarm, slot, due);
-        }
+        let due = self.due(&self.conns[slot]);
+        self.conns.arm_earlier(slot, due);
+    }
+
+    #[inline]
+    fn due(&self, conn: &Conn) -> Time {
+        conn.tx.due(&self.settings).min(conn.rx.due(&self.settings))
     }
 }
 
@@ -238,7 +210,7 @@ impl Host {
             self.totals.nonsense += 1;
             return;
         }
-        let known = self.conn_of.get(id);
+        let known = self.conns.find(id);
         let known = known.or_else(|| self.on_stranger(cx, id, data.answer, data.lifetime));
         let Some(slot) = known.filter(|&slot| self.fits(slot, data.answer, data.lifetime)) else {
             return;
@@ -324,9 +296,8 @@ impl Host {
     /// Pulls whose time has come.
     fn pull(&mut self, now: Time) {
         while let Some((slot, order)) = self.pulls.pop(now) {
-            let conn = self.conns.get_mut(slot);
-            // Its place may be another's by now.
-            let Some(conn) = conn.filter(|conn| conn.order == order && conn.rx.listed) else {
+            let conn = self.conns.get_mut(slot, order);
+            let Some(conn) = conn.filter(|conn| conn.rx.listed) else {
                 continue;
             };
             if conn.rx.owed == 0 {
@@ -360,8 +331,12 @@ impl Host {
     /// The sender says where its message ends, and perhaps asks what is known of it.
     fn on_end(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         let (id, end) = (packet.conn, End::read(packet));
-        let known = self.conn_of.get(id);
-        if known.is_none() && !self.done.knows(id) && (end.ordinal > 0 || end.at > 0) && !end.cut {
+        let known = self.conns.find(id);
+        if known.is_none()
+            && !self.conns.remembers(id)
+            && (end.ordinal > 0 || end.at > 0)
+            && !end.cut
+        {
             // It was known once.
             return self.say_gone(cx, id, false);
         }
@@ -400,7 +375,7 @@ impl Host {
         answer: bool,
         lifetime: Lifetime,
     ) -> Option<u32> {
-        if self.done.knows(id) {
+        if self.conns.remembers(id) {
             self.totals.duplicates += 1;
             let done = Done { ordinal: 1, way: 0 };
             self.say_to(cx, id, |to, size| done.packet(to, id, size));
@@ -410,11 +385,10 @@ impl Host {
             self.say_gone(cx, id, false);
             return None;
         }
-        let Some(peer) = cx.peers.peer(self.me, id) else {
-            self.totals.nonsense += 1;
-            return None;
-        };
-        (self.conns.len() < CONNS_MAX).then(|| self.add(cx, id, peer, false, lifetime))
+        let peer = self.conns.opener(cx, id, &mut self.totals)?;
+        let slot = self.conns.add(id, peer, false, lifetime);
+        self.begin(cx, slot);
+        Some(slot)
     }
 
     /// All of a message is here.
@@ -449,7 +423,7 @@ impl Host {
     fn on_word(&mut self, cx: &Cx<'_>, packet: &Packet, kind: Kind) {
         let credit = packet.class() == Class::Credit;
         self.totals.credits_received += u64::from(credit);
-        let Some(slot) = self.conn_of.get(packet.conn) else {
+        let Some(slot) = self.conns.find(packet.conn) else {
             return self.on_strange_word(cx, packet.conn, credit);
         };
         // All three have the same fields.
@@ -474,7 +448,7 @@ impl Host {
     #[cold]
     fn on_strange_word(&mut self, cx: &Cx<'_>, id: ConnId, credit: bool) {
         self.totals.credits_wasted += u64::from(credit);
-        if credit && !self.done.knows(id) {
+        if credit && !self.conns.remembers(id) {
             self.say_gone(cx, id, true);
         }
     }
@@ -482,7 +456,7 @@ impl Host {
     /// A switch had no room for the head of our packet.
     #[cold]
     fn on_bounced(&mut self, cx: &Cx<'_>, packet: &Packet) {
-        let Some(slot) = self.conn_of.get(packet.conn) else {
+        let Some(slot) = self.conns.find(packet.conn) else {
             return;
         };
         let offset = Data::read(packet).offset;
@@ -495,7 +469,7 @@ impl Host {
 
     fn on_done_word(&mut self, cx: &mut Cx<'_>, id: ConnId, ordinal: u16) {
         // After the end late ones are normal.
-        let Some(slot) = self.conn_of.get(id) else {
+        let Some(slot) = self.conns.find(id) else {
             return;
         };
         if !self.conns[slot].tx.may_be_done(ordinal) {
@@ -511,7 +485,7 @@ impl Host {
 
     /// The peer does not know the connection, and what is under way on it will not end.
     fn on_gone(&mut self, cx: &mut Cx<'_>, id: ConnId, of_sender: bool) {
-        let Some(slot) = self.conn_of.get(id) else {
+        let Some(slot) = self.conns.find(id) else {
             return;
         };
         let conn = &self.conns[slot];
@@ -534,11 +508,11 @@ impl Host {
             return self.transmit_end(cx, slot, out);
         }
         let piece = conn.tx.take(&self.settings, conn.lifetime, !conn.opener);
-        let ways = (conn.ways, self.settings.spray);
+        let ways = (conn.own.ways, self.settings.spray);
         let way = conn.tx.ways.next(cx.rng, ways, piece.before);
         let size = self.settings.encap.wire(piece.data.length);
         *out = piece.data.packet(conn.peer, conn.id, size);
-        if conn.ways > 1 {
+        if conn.own.ways > 1 {
             out.set_path(way);
             self.counts.sprayed += u64::from(way > 0);
         }
@@ -571,9 +545,7 @@ impl Host {
     #[inline]
     fn choose(&mut self) -> Option<u32> {
         while let Some((slot, order)) = self.ready.pop_front() {
-            let conn = self.conns.get_mut(slot);
-            // Its place may be another's by now.
-            let Some(conn) = conn.filter(|conn| conn.order == order) else {
+            let Some(conn) = self.conns.get_mut(slot, order) else {
                 continue;
             };
             if conn.tx.is_ready() {
@@ -610,48 +582,39 @@ impl Host {
 
 impl Endpoint for Host {
     fn connect(&mut self, cx: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime) {
-        if self.conn_of.get(conn).is_some() {
-            // It is open already.
-            return;
+        if let Some(slot) = self.conns.connect(cx, conn, peer, lifetime) {
+            self.begin(cx, slot);
         }
-        if self.conns.len() == CONNS_MAX {
-            cx.events.push(Event::Refused { conn });
-            return;
-        }
-        self.add(cx, conn, peer, true, lifetime);
     }
 
     fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
-        let known = self.conn_of.get(conn);
-        let Some(slot) = known.or_else(|| self.before_the_opener(cx, conn)) else {
+        let known = self.conns.find(conn);
+        let Some(slot) = known.or_else(|| self.conns.before_the_opener(cx, conn)) else {
             cx.events.push(Event::Refused { conn });
             return;
         };
+        if known.is_none() {
+            self.begin(cx, slot);
+        }
         let found = &mut self.conns[slot];
-        // One message from the opener, or from either end, is all that such a connection carries.
-        let may = match found.lifetime {
-            Lifetime::OneMessage => found.opener && !found.tx.is_used(),
-            Lifetime::Exchange => !found.tx.is_used(),
-            Lifetime::Persistent => true,
-        };
-        if !may || !found.tx.push(cx.now, length, &self.settings) {
+        if !found.may_send() || !found.tx.push(cx.now, length, &self.settings) {
             cx.events.push(Event::Refused { conn });
         }
         self.settle(slot);
     }
 
     fn cancel(&mut self, _: &mut Cx<'_>, conn: ConnId) {
-        if let Some(slot) = self.conn_of.get(conn) {
+        if let Some(slot) = self.conns.find(conn) {
             self.conns[slot].tx.cancel(&self.settings);
             self.settle(slot);
         }
     }
 
     fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
-        if let Some(slot) = self.conn_of.get(conn) {
+        if let Some(slot) = self.conns.find(conn) {
             self.remove(cx, slot, false);
         } else {
-            self.done.forget(cx, conn);
+            self.conns.forget_done(cx, conn);
         }
     }
 
@@ -675,16 +638,9 @@ impl Endpoint for Host {
 
     fn on_deadline(&mut self, cx: &mut Cx<'_>) {
         self.pull(cx.now);
-        self.done.expire(cx);
-        while let Some(slot) = self.timers.due(cx.now) {
-            let Some(conn) = self.conns.get_mut(slot) else {
-                self.timers.gone();
-                continue;
-            };
-            if self.timers.admit(&mut conn.alarm, cx.now) {
-                self.timers.rung(&mut conn.alarm, Time::NEVER);
-                self.ring(cx, slot);
-            }
+        self.conns.expire(cx);
+        while let Some(slot) = self.conns.rings(cx.now) {
+            self.ring(cx, slot);
         }
     }
 
@@ -712,43 +668,29 @@ impl Endpoint for Host {
 
     #[inline]
     fn deadline(&self) -> Time {
-        self.timers
-            .next()
-            .min(self.done.next())
-            .min(self.pulls.due())
+        self.conns.next().min(self.pulls.due())
     }
 
     fn check(&self) {
-        assert!(self.control.len() <= CONTROL_MAX && self.conns.len() <= CONNS_MAX);
-        assert_eq!(self.conns.len(), self.conn_of.len());
+        assert!(self.control.len() <= CONTROL_MAX);
         let turn = self.totals.data_sent + self.totals.credits_sent;
-        for conn in self.conns.sample(turn, CHECKED_PER_CALL) {
-            conn.tx.check();
-            conn.rx.check();
-            conn.alarm.check();
+        self.conns.check(turn, |conn| {
             assert!(
                 conn.tx.queued || !conn.tx.is_ready(),
                 "the line overlooks {:?}",
                 conn.id
             );
             assert!(
-                conn.tx.is_ready() || conn.alarm.due() <= conn.due(&self.settings),
+                conn.tx.is_ready() || conn.due() <= self.due(conn),
                 "the alarm of {:?} is late",
                 conn.id
             );
-        }
+        });
     }
 
     fn stuck(&self, report: &mut dyn FnMut(StuckFlow)) {
-        for conn in self.conns.iter() {
-            for (state, waits_for) in [conn.tx.stuck(), conn.rx.stuck()].into_iter().flatten() {
-                report(StuckFlow {
-                    conn: conn.id,
-                    state,
-                    waits_for,
-                });
-            }
-        }
+        self.conns
+            .stuck(report, |conn| [conn.tx.stuck(), conn.rx.stuck()]);
     }
 
     fn totals(&self) -> Totals {

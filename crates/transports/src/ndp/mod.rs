@@ -2,7 +2,6 @@
 //! [Handley et al., SIGCOMM 2017; its simulator csg-htsim]
 #![doc = include_str!("README.md")]
 
-mod conn;
 mod header;
 mod host;
 mod params;

@@ -1,7 +1,9 @@
 //! The role that pulls: it takes what comes in any order, and answers each packet at once.
 
 use super::header::{Data, End, told};
+use super::settings::Settings;
 use model::{ConnId, Cx, Event};
+use parts::connections::Receiving;
 use parts::range_set::RangeSet;
 use units::Time;
 
@@ -203,7 +205,22 @@ impl Receiver {
         self.active.then_some((state, waits_for))
     }
 
-    pub(super) fn check(&self) {
+    /// When the sender of an unfinished message counts as gone.
+    pub(super) fn due(&self, settings: &Settings) -> Time {
+        if self.active {
+            self.heard.after(settings.timeout)
+        } else {
+            Time::NEVER
+        }
+    }
+}
+
+impl Receiving for Receiver {
+    fn complete(&self) -> u32 {
+        self.ordinal
+    }
+
+    fn check(&self) {
         assert!(self.base <= self.next);
         assert!(self.end.is_none_or(|end| end >= self.highest()));
         assert!(self.active || (self.owed == 0 && self.ahead.is_empty()));

@@ -4,6 +4,7 @@ use super::header::{Data, POSITION_MAX, PULLS_TOLD, told};
 use super::settings::Settings;
 use super::ways::{WORSE, Ways};
 use model::Lifetime;
+use parts::connections::Sending;
 use std::collections::VecDeque;
 use units::Time;
 
@@ -113,16 +114,6 @@ pub(super) enum Silence {
 }
 
 impl Sender {
-    /// Whether it has nothing to do.
-    pub(super) fn is_idle(&self) -> bool {
-        !self.active
-    }
-
-    /// Whether a message was ever sent on it.
-    pub(super) fn is_used(&self) -> bool {
-        self.active || self.ordinal > 0
-    }
-
     /// Queues a message; false where the stream has no room for it.
     pub(super) fn push(&mut self, now: Time, length: u64, settings: &Settings) -> bool {
         let queued: u64 = self.queue.iter().sum();
@@ -531,8 +522,18 @@ impl Sender {
         };
         self.active.then_some((state, waits_for))
     }
+}
 
-    pub(super) fn check(&self) {
+impl Sending for Sender {
+    fn is_idle(&self) -> bool {
+        !self.active
+    }
+
+    fn is_used(&self) -> bool {
+        self.active || self.ordinal > 0
+    }
+
+    fn check(&self) {
         let count = |fate| self.ring.iter().filter(|frame| frame.fate == fate).count();
         assert_eq!(count(Fate::Sent), self.in_flight as usize);
         assert_eq!(count(Fate::Again), self.to_repeat as usize);

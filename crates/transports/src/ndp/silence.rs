@@ -8,7 +8,7 @@ impl Host {
     /// The alarm of a connection rings, perhaps too early.
     pub(super) fn ring(&mut self, cx: &mut Cx<'_>, slot: u32) {
         let conn = &mut self.conns[slot];
-        if conn.rx_due(&self.settings) <= cx.now {
+        if conn.rx.due(&self.settings) <= cx.now {
             let wait = self.settings.timeout;
             if cx.gates.excuse_all(cx.now, URGENT, wait).is_none() {
                 return self.give_up(cx, slot);

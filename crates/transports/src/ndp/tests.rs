@@ -33,18 +33,7 @@ fn a_first_window_leaves_unasked_and_pulls_bring_the_rest() {
         pair.message(Time::ZERO, A, B, 50_000);
         pair.trim(("DATA", 2));
     });
-    let page = include_str!("README.md");
-    let shown = page.split("```text").nth(1);
-    let shown = shown.and_then(|rest| rest.split("```").next());
-    let lines = |text: &str| -> Vec<_> {
-        let lines = text.lines().map(|line| line.trim().to_owned());
-        lines.filter(|line| !line.is_empty()).collect()
-    };
-    assert_eq!(
-        lines(&found),
-        lines(shown.unwrap_or_default()),
-        "found:\n{found}"
-    );
+    testkit::same(&found, testkit::shown(include_str!("README.md")));
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn what_is_told_to_be_forgotten_is_not_kept() {
             bench.call(|host, cx| host.forget(cx, ConnId(conn)));
         }
     }
-    let (kept, known) = bench.host.done.sizes();
+    let (kept, known) = bench.host.conns.remembered();
     assert!(kept <= 64 && known == 10, "{kept} and {known}");
     // Those that nobody told it to forget are forgotten in time.
     bench.now = bench.host.deadline();
@@ -104,7 +104,7 @@ fn the_oldest_that_is_silent_is_passed_over_and_not_dropped() {
     for conn in [1, 2] {
         bench.data(conn, 0, 1460, 10_000_000);
     }
-    let slot = bench.host.conn_of.get(ConnId(1)).unwrap();
+    let slot = bench.host.conns.find(ConnId(1)).unwrap();
     bench.host.conns[slot].rx.tries = 1;
     bench.host.rank(slot);
     for _ in 0..2 {
