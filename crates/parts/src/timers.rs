@@ -52,10 +52,18 @@ impl Alarm {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug)]
 struct Entry {
     at: Time,
     owner: u32,
+}
+
+impl Entry {
+    /// What entries are ordered by, as one number: compared without a branch.
+    #[inline]
+    fn key(self) -> u128 {
+        u128::from(self.at.0) << 64 | u128::from(self.owner)
+    }
 }
 
 /// The alarms of a host, by (time, owner).
@@ -147,7 +155,7 @@ impl Timers {
         self.heap.push(entry);
         while child > 0 {
             let parent = (child - 1) / 2;
-            if self.heap[parent] <= self.heap[child] {
+            if self.heap[parent].key() <= self.heap[child].key() {
                 break;
             }
             self.heap.swap(parent, child);
@@ -155,27 +163,36 @@ impl Timers {
         }
     }
 
+    /// Puts the first entry where it belongs. That is nearly always at the end of its way, since what has rung
+    /// rings next after all others: so its place sinks to the end and from there rises to it.
     #[inline]
     fn sink(&mut self) {
-        let Some(&moving) = self.heap.first() else {
+        let heap = self.heap.as_mut_slice();
+        let Some(&moving) = heap.first() else {
             return;
         };
-        let mut hole = 0;
-        loop {
-            let mut child = 2 * hole + 1;
-            if child >= self.heap.len() {
-                break;
-            }
-            if child + 1 < self.heap.len() && self.heap[child + 1] < self.heap[child] {
-                child += 1;
-            }
-            if moving <= self.heap[child] {
-                break;
-            }
-            self.heap[hole] = self.heap[child];
+        let last = heap.len() - 1;
+        let (mut hole, mut child) = (0, 1);
+        while child < last {
+            let (left, right) = (heap[child], heap[child + 1]);
+            let right_first = right.key() < left.key();
+            heap[hole] = if right_first { right } else { left };
+            hole = child + usize::from(right_first);
+            child = 2 * hole + 1;
+        }
+        if child == last {
+            heap[hole] = heap[child];
             hole = child;
         }
-        self.heap[hole] = moving;
+        while hole > 0 {
+            let parent = (hole - 1) / 2;
+            if heap[parent].key() <= moving.key() {
+                break;
+            }
+            heap[hole] = heap[parent];
+            hole = parent;
+        }
+        heap[hole] = moving;
     }
 }
 
