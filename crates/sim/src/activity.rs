@@ -3,6 +3,7 @@
 //! Every producing thread has a bitset of its own per window slot, so that raising a flag needs no
 //! atomic read-modify-write; the owner of a node reads all of them.
 
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 use units::Time;
 
@@ -14,7 +15,7 @@ const AHEAD_MAX: u64 = SLOTS - 2;
 pub(crate) struct Activity {
     raisers: Vec<Raiser>,
     /// Length of a window, in picoseconds.
-    window: u64,
+    window: NonZeroU64,
 }
 
 /// The flags that one thread raises; apart from those of the next, which another core writes.
@@ -23,7 +24,7 @@ pub(crate) struct Raiser {
     /// 64-node words in a bitset.
     words: usize,
     /// Length of a window, in picoseconds.
-    window: u64,
+    window: NonZeroU64,
     /// By slot and word.
     flags: Vec<AtomicU64>,
     /// The slots in which any flag is raised.
@@ -31,6 +32,12 @@ pub(crate) struct Raiser {
 }
 
 impl Raiser {
+    /// The end of a window.
+    #[inline]
+    pub(crate) fn end_of(&self, window: u64) -> Time {
+        Time((window + 1) * self.window.get())
+    }
+
     #[inline]
     #[allow(clippy::cast_possible_truncation, reason = "below 256")]
     fn place(&self, window: u64, word: usize) -> usize {
@@ -38,9 +45,9 @@ impl Raiser {
     }
 
     /// Wakes the node at `bit` in the window of `at`, or as late before it as can be said now.
-    /// `now` is the current window. Returns the end of the window of `at`.
-    #[inline]
-    pub(crate) fn raise(&self, now: u64, bit: u32, at: Time) -> Time {
+    /// `now` is the current window. Returns the window of `at`.
+    #[inline(always)] // few instructions, once per link and window
+    pub(crate) fn raise(&self, now: u64, bit: u32, at: Time) -> u64 {
         let target = at.0 / self.window;
         let window = target.min(now + AHEAD_MAX);
         let flags = &self.flags[self.place(window, bit as usize / 64)];
@@ -56,12 +63,12 @@ impl Raiser {
             any.load(Ordering::Relaxed) | 1 << (slot % 64),
             Ordering::Relaxed,
         );
-        Time((target + 1).saturating_mul(self.window))
+        target
     }
 }
 
 impl Activity {
-    pub(crate) fn new(threads: usize, words: usize, window: u64) -> Self {
+    pub(crate) fn new(threads: usize, words: usize, window: NonZeroU64) -> Self {
         let slots = usize::try_from(SLOTS).expect("small");
         let raiser = || Raiser {
             words,
@@ -78,7 +85,7 @@ impl Activity {
     /// Length of a window, in picoseconds.
     #[inline]
     pub(crate) fn window(&self) -> u64 {
-        self.window
+        self.window.get()
     }
 
     /// The flags of `thread`.

@@ -3,7 +3,6 @@
 use crate::clock::Clock;
 use crate::engine::{Net, Out};
 use crate::node::{Kind, Node, SwitchNode};
-use crate::ring::Pool;
 use crate::sort::{INDEX_BITS, make_room};
 use crate::ways::View;
 use model::Packet;
@@ -14,17 +13,12 @@ impl Net<'_> {
     /// Collects what arrives at a switch before the end of the window, as sort keys (moment, then
     /// ingress port) and packets. Returns the arrival of the first packet that stays, where the
     /// node's flag for it may not reach that far.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one per scratch list of the worker"
-    )]
     #[inline(never)] // it needs the registers that the loop over arrivals needs
     pub(crate) fn gather(
         &self,
-        number: u32,
         node: &mut Node,
         clock: Clock,
-        pool: &mut Pool,
+        out: &mut Out<'_, '_>,
         keys: &mut Vec<u64>,
         packets: &mut Vec<*mut Packet>,
         mut ports: Option<&mut Vec<u16>>,
@@ -32,7 +26,6 @@ impl Net<'_> {
         let Kind::Switch(at) = &node.kind else {
             unreachable!("hosts have one ingress port")
         };
-        let switch = &at.switch;
         let mut next = Time::NEVER;
         keys.clear();
         packets.clear();
@@ -41,13 +34,13 @@ impl Net<'_> {
         if let Some(ports) = &mut ports {
             ports.clear();
         }
-        let first = self.news_of[number as usize] as usize;
+        let first = self.news_of[out.node as usize] as usize;
         for (word, left) in node.left.iter_mut().enumerate() {
             let mut fresh = *left | self.news[first + word].swap(0, Ordering::AcqRel);
             *left = 0;
             while fresh != 0 {
                 let port = word * 64 + fresh.trailing_zeros() as usize;
-                let ring = &self.rings[(switch.ports[port].link() ^ 1) as usize];
+                let ring = &self.rings[at.ingress[port] as usize];
                 // SAFETY: this thread runs the receiving node.
                 let most = unsafe { ring.waiting() };
                 if packets.capacity() - n < most {
@@ -58,7 +51,7 @@ impl Net<'_> {
                 // SAFETY: this thread runs the receiving node; `keys` has as much room as `packets`,
                 // which has enough for all that wait.
                 let stays = unsafe {
-                    ring.take_before(clock.end, pool, |packet| {
+                    ring.take_before(clock.end, out.pool, |packet| {
                         let at = (*packet).at.0 - clock.start.0;
                         key.add(n).write(at << INDEX_BITS | n as u64);
                         place.add(n).write(packet);
@@ -129,12 +122,12 @@ fn arrivals<const ORDERED: bool>(
     view: &View<'_>,
     out: &mut Out<'_, '_>,
 ) {
-    for pair in keys.windows(2) {
-        let index = (pair[0] & ((1 << INDEX_BITS) - 1)) as usize;
+    for (&key, &later) in keys.iter().zip(&keys[1..]) {
+        let index = (key & ((1 << INDEX_BITS) - 1)) as usize;
         // SAFETY: `gather` numbered the packets; taken ones live until the pool recycles, after
         // this call.
         let packet = unsafe { &mut **packets.get_unchecked(index) };
-        let alone = || pair[1] >> INDEX_BITS != pair[0] >> INDEX_BITS;
+        let alone = || later >> INDEX_BITS != key >> INDEX_BITS;
         let ingress = if ORDERED && at.minds_ingress {
             ports[index]
         } else {

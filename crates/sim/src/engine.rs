@@ -18,10 +18,11 @@ use crate::ring::{Far, Ring, in_flight};
 use crate::setup::{FlowSample, Observer, Outcome, PortSample, Setup};
 use crate::sort::{BUCKETS, INDEX_BITS, sort};
 use crate::trace::{Traced, Tracer, Wanted};
-use crate::worker::Worker;
+use crate::worker::{Scratch, Worker};
 use model::Packet;
 pub(crate) use out::Out;
 use std::cell::UnsafeCell;
+use std::num::NonZeroU64;
 use std::sync::atomic::AtomicU64;
 use topology::{Link, LinkId, NodeKind};
 use units::{Span, Time};
@@ -74,7 +75,7 @@ impl<'a> Net<'a> {
         threads: usize,
         wanted: Option<Wanted>,
     ) -> Self {
-        let window = net::lookahead(setup).0;
+        let window = NonZeroU64::new(net::lookahead(setup).0).expect("a frame takes time");
         let (bit_of, node_at, words_of) = share_out(setup, threads);
         let mut news_of = Vec::with_capacity(nodes.len());
         let mut words = 0u32;
@@ -130,6 +131,18 @@ impl<'a> Net<'a> {
 
     /// Runs every node of `words` that is awake in the window.
     fn run_words(&self, words: std::ops::Range<usize>, clock: Clock, worker: &mut Worker) {
+        let raiser = self.activity.of(worker.thread);
+        let mut out = Out {
+            net: self,
+            pool: &mut worker.pool,
+            thread: worker.thread,
+            raiser,
+            node: 0,
+            window: clock.window,
+            #[cfg(debug_assertions)]
+            window_end: raiser.end_of(clock.window),
+        };
+        let scratch = &mut worker.scratch;
         for word in words {
             let mut awake = self.activity.awake(clock.window, word, clock.keep);
             while awake != 0 {
@@ -138,43 +151,40 @@ impl<'a> Net<'a> {
                 let number = self.node_at[word * 64 + bit];
                 // SAFETY: this thread owns the node in this window; see `Net`.
                 let node = unsafe { &mut *self.nodes[number as usize].get() };
-                worker.log.node_windows += 1;
-                let next = self.run_node(number, node, clock, worker);
+                out.node = number;
+                scratch.log.node_windows += 1;
+                let next = self.run_node(node, clock, scratch, &mut out);
                 if next < Time::NEVER {
                     let bit = self.bit_of[number as usize];
-                    self.activity
-                        .of(worker.thread)
-                        .raise(clock.window, bit, next);
+                    raiser.raise(clock.window, bit, next);
                 }
-                worker.pool.recycle();
+                out.pool.recycle();
             }
         }
     }
 
     /// Runs one node to `clock.end`; returns when it must be looked at next, for all it knows.
-    fn run_node(&self, number: u32, node: &mut Node, clock: Clock, worker: &mut Worker) -> Time {
-        let Worker {
-            pool,
+    fn run_node(
+        &self,
+        node: &mut Node,
+        clock: Clock,
+        scratch: &mut Scratch,
+        out: &mut Out<'_, '_>,
+    ) -> Time {
+        let Scratch {
             log,
             keys,
-            scratch,
+            sorted,
             packets,
             ports,
             due,
             beside,
-            ..
-        } = worker;
-        let mut out = Out {
-            net: self,
-            pool,
-            thread: worker.thread,
-            node: number,
-            window: clock.window,
-            #[cfg(debug_assertions)]
-            window_end: Time((clock.window + 1) * self.activity.window()),
-        };
+        } = scratch;
         if node.faults.is_some() || !self.beside.is_empty() {
-            let mut out = Laden { out, pool: beside };
+            let mut out = Laden {
+                out: out.again(),
+                pool: beside,
+            };
             let next = self.run_laden(node, clock, due, log, &mut out);
             beside.recycle();
             return next;
@@ -203,14 +213,14 @@ impl<'a> Net<'a> {
                     host.arrive(packet.at, packet, book, log);
                 };
                 let timed = arrivals.map(|packet| (packet.at, packet));
-                let next = self.run_host(host, timed, arrive, clock.end, log, &mut out);
+                let next = self.run_host(host, timed, arrive, clock.end, log, out);
                 left.map_or(next, |at| next.min(at))
             }
             Kind::Switch(at) => {
                 let ports_too = (noted || at.minds_ingress).then_some(&mut *ports);
-                let left = self.gather(number, node, clock, out.pool, keys, packets, ports_too);
+                let left = self.gather(node, clock, out, keys, packets, ports_too);
                 log.hops += keys.len() as u64;
-                sort(keys, scratch, self.bucket_shift);
+                sort(keys, sorted, self.bucket_shift);
                 if noted {
                     for &key in keys.iter() {
                         let index = (key & ((1 << INDEX_BITS) - 1)) as usize;
@@ -225,8 +235,8 @@ impl<'a> Net<'a> {
                 if let Some(&last) = keys.last() {
                     log.last = log.last.max(clock.start + Span(last >> INDEX_BITS));
                 }
-                self.run_switch(at, clock, keys, packets, ports, &mut out);
-                at.switch.commit_before(clock.end, &mut out);
+                self.run_switch(at, clock, keys, packets, ports, out);
+                at.switch.commit_before(clock.end, out);
                 at.switch.next().min(left)
             }
         }
@@ -299,7 +309,7 @@ impl Shared<'_, '_, '_> {
         between.hops = self
             .workers
             .iter()
-            .map(|w| unsafe { (*w.get()).log.hops })
+            .map(|w| unsafe { (*w.get()).scratch.log.hops })
             .sum();
         if between.hops > between.hops_before {
             // Of the whole window, so that one that is cut for a sample counts as any other.
@@ -326,7 +336,7 @@ impl Shared<'_, '_, '_> {
         let quiet = clock.start.since(between.last_hop) > self.quiet;
         let ended = || {
             // SAFETY: all threads wait at the barrier.
-            let of = |worker: &UnsafeCell<Worker>| unsafe { (*worker.get()).log.ended };
+            let of = |worker: &UnsafeCell<Worker>| unsafe { (*worker.get()).scratch.log.ended };
             self.workers.iter().map(of).sum::<u64>()
         };
         clock.stop |= !cut && quiet && ended() == self.setup.traffic.messages.len() as u64;
@@ -367,7 +377,7 @@ impl Shared<'_, '_, '_> {
         let mut firings = Vec::new();
         for worker in &self.workers {
             // SAFETY: all threads wait at the barrier.
-            firings.append(&mut unsafe { &mut *worker.get() }.log.firings);
+            firings.append(&mut unsafe { &mut *worker.get() }.scratch.log.firings);
         }
         let news = Span(activity.window());
         book.triggers.release(&mut firings, news, |message, at| {
@@ -405,7 +415,7 @@ impl Shared<'_, '_, '_> {
         let (mut started, mut ended) = (0, 0);
         for worker in &self.workers {
             // SAFETY: the same.
-            let log = &mut unsafe { &mut *worker.get() }.log;
+            let log = &mut unsafe { &mut *worker.get() }.scratch.log;
             batch.append(&mut log.completions);
             started += log.started;
             ended += log.ended;
@@ -580,7 +590,7 @@ pub(crate) fn run_with(
     let between = between.into_inner();
     let logs: Vec<Log> = workers
         .into_iter()
-        .map(|worker| worker.into_inner().log)
+        .map(|worker| worker.into_inner().scratch.log)
         .collect();
     let Net {
         world,

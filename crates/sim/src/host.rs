@@ -117,6 +117,19 @@ impl Host {
         log: &mut Log,
         step: impl FnOnce(&mut dyn Endpoint, &mut Cx<'_>),
     ) {
+        self.call_only(now, book, log, step);
+        self.deadline = self.endpoint.deadline();
+    }
+
+    /// The same, but for the deadline, for which it is still to be asked.
+    #[inline]
+    fn call_only(
+        &mut self,
+        now: Time,
+        book: &Book<'_>,
+        log: &mut Log,
+        step: impl FnOnce(&mut dyn Endpoint, &mut Cx<'_>),
+    ) {
         let mut cx = Cx {
             now,
             rng: &mut self.rng,
@@ -126,7 +139,6 @@ impl Host {
             wants_data: self.accepted.is_some(),
         };
         step(&mut *self.endpoint, &mut cx);
-        self.deadline = self.endpoint.deadline();
         self.ask_at = now.max(self.free_at);
         if !self.events.is_empty() {
             self.hear(now, book, log);
@@ -255,7 +267,10 @@ impl Host {
         let mut steps = 0;
         loop {
             if self.deadline <= now {
-                self.call(now, book, log, |endpoint, cx| endpoint.on_deadline(cx));
+                self.call_only(now, book, log, |endpoint, cx| endpoint.on_deadline(cx));
+                if self.ask_at > now {
+                    self.deadline = self.endpoint.deadline();
+                }
             }
             if self.ask_at <= now {
                 self.transmit(now, book, log, out);

@@ -45,6 +45,7 @@ impl HostLine for Out<'_, '_> {}
 
 impl Net<'_> {
     /// Runs one node to the end of the window; returns when it must be looked at next.
+    #[inline(never)] // the fast way needs the registers
     pub(crate) fn run_laden(
         &self,
         node: &mut Node,

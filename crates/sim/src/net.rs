@@ -6,7 +6,7 @@ use crate::fault::{self, NodeFaults};
 use crate::host::Host;
 use crate::node::{Kind, Node, SwitchNode};
 use crate::setup::{Fault, Setup};
-use crate::ways::Ways;
+use crate::ways::{Epoch, Ways};
 use model::{EndpointConfig, FRAME_SMALLEST, HostId, Rng, stream};
 use switching::{Line, Port, Switch};
 use topology::{LinkId, NodeId, NodeKind, tier_salt};
@@ -152,7 +152,8 @@ fn make_switch(setup: &Setup<'_>, id: u32) -> SwitchNode {
     SwitchNode {
         id: NodeId(id),
         switch,
-        epoch: 0,
+        epoch: Epoch::default(),
+        ingress: node.ports.iter().map(|link| link.reverse().0).collect(),
         minds_ingress,
     }
 }

@@ -5,6 +5,7 @@ use crate::fault::NodeFaults;
 use crate::host::Host;
 use crate::setup::Completion;
 use crate::trigger::Firing;
+use crate::ways::Epoch;
 use model::{ConnId, Packet};
 use switching::Switch;
 use topology::{LinkId, NodeId};
@@ -21,8 +22,9 @@ pub(crate) enum Kind {
 pub(crate) struct SwitchNode {
     pub(crate) id: NodeId,
     pub(crate) switch: Switch,
-    /// The routing table that it used last.
-    pub(crate) epoch: usize,
+    pub(crate) epoch: Epoch,
+    /// By port: the link into it.
+    pub(crate) ingress: Box<[u32]>,
     /// Whether it must know by which port a packet came.
     pub(crate) minds_ingress: bool,
 }

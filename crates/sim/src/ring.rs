@@ -226,37 +226,28 @@ impl<T: Slot> Ring<T> {
         }
         // SAFETY: by contract this thread alone touches the head once a packet was appended.
         let head = unsafe { &mut *self.head.get() };
-        while head.taken < appended {
-            if head.taken_here == CHUNK {
+        let (mut here, mut waiting) = (head.taken_here, appended - head.taken);
+        let mut stays = None;
+        while waiting > 0 {
+            if here == CHUNK {
                 pool.spent.push(head.chunk);
                 // SAFETY: a packet was appended behind a full chunk, so `next` is set.
                 head.chunk = unsafe { (*head.chunk).next };
-                head.taken_here = 0;
+                here = 0;
             }
-            #[allow(clippy::cast_possible_truncation, reason = "at most CHUNK")]
-            let n = (appended - head.taken).min((CHUNK - head.taken_here) as u64) as usize;
-            // SAFETY: `taken_here + n` is at most CHUNK, and these packets were appended.
-            let first = unsafe {
-                (&raw mut (*head.chunk).packets)
-                    .cast::<T>()
-                    .add(head.taken_here)
-            };
-            for taken in 0..n {
-                // SAFETY: the same.
-                let packet = unsafe { first.add(taken) };
-                // SAFETY: the same.
-                let at = unsafe { (*packet).at() };
-                if at >= end {
-                    head.taken_here += taken;
-                    head.taken += taken as u64;
-                    return Some(at);
-                }
-                each(packet);
+            // SAFETY: `here` is below CHUNK, and this packet was appended.
+            let packet = unsafe { (&raw mut (*head.chunk).packets).cast::<T>().add(here) };
+            // SAFETY: the same.
+            let at = unsafe { (*packet).at() };
+            if at >= end {
+                stays = Some(at);
+                break;
             }
-            head.taken_here += n;
-            head.taken += n as u64;
+            each(packet);
+            (here, waiting) = (here + 1, waiting - 1);
         }
-        None
+        (head.taken_here, head.taken) = (here, appended - waiting);
+        stays
     }
 
     /// At most this many packets wait.

@@ -11,6 +11,13 @@ pub(crate) struct Ways {
     pub(crate) epochs: Vec<(Time, Arc<Routes>)>,
 }
 
+/// The table that a switch used last, and until when that holds.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Epoch {
+    number: usize,
+    until: Time,
+}
+
 /// What one switch looks up, and until when it holds.
 pub(crate) struct View<'a> {
     row: Row<'a>,
@@ -19,14 +26,23 @@ pub(crate) struct View<'a> {
 
 impl Ways {
     /// What `node` looks up at `now`. `epoch` is that of its last look, at a moment no later.
-    pub(crate) fn of(&self, node: NodeId, epoch: &mut usize, now: Time) -> View<'_> {
-        while now >= self.ends(*epoch) {
-            *epoch += 1;
+    #[inline]
+    pub(crate) fn of(&self, node: NodeId, epoch: &mut Epoch, now: Time) -> View<'_> {
+        if now >= epoch.until {
+            self.turn(epoch, now);
         }
         View {
-            row: self.epochs[*epoch].1.row_of(node),
-            until: self.ends(*epoch),
+            row: self.epochs[epoch.number].1.row_of(node),
+            until: epoch.until,
         }
+    }
+
+    #[cold]
+    fn turn(&self, epoch: &mut Epoch, now: Time) {
+        while now >= self.ends(epoch.number) {
+            epoch.number += 1;
+        }
+        epoch.until = self.ends(epoch.number);
     }
 
     /// When the table of `epoch` holds no more.

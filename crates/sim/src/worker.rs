@@ -9,9 +9,15 @@ use model::Packet;
 pub(crate) struct Worker {
     pub(crate) thread: usize,
     pub(crate) pool: Pool,
+    pub(crate) scratch: Scratch,
+}
+
+/// What it writes while it runs one node.
+#[derive(Default)]
+pub(crate) struct Scratch {
     pub(crate) log: Log,
     pub(crate) keys: Vec<u64>,
-    pub(crate) scratch: Vec<u64>,
+    pub(crate) sorted: Vec<u64>,
     pub(crate) packets: Vec<*mut Packet>,
     pub(crate) ports: Vec<u16>,
     pub(crate) due: Vec<Due>,
@@ -26,13 +32,7 @@ impl Worker {
         Self {
             thread,
             pool: Pool::default(),
-            log: Log::default(),
-            keys: Vec::new(),
-            scratch: Vec::new(),
-            packets: Vec::new(),
-            ports: Vec::new(),
-            due: Vec::new(),
-            beside: Pool::default(),
+            scratch: Scratch::default(),
         }
     }
 }

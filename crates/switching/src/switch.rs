@@ -463,7 +463,7 @@ impl Switch {
     }
 
     /// Notes that something may wait at port `index`.
-    #[inline]
+    #[inline(always)] // once per queued packet
     fn enlist(&mut self, now: Time, index: usize) {
         let port = &mut self.ports[index];
         if self.controlled {

@@ -39,10 +39,8 @@ pub struct Routes {
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
     edge_of: &'a [u32],
-    port_to: &'a [u16],
     entries: &'a [u32],
-    ports: &'a [u16],
-    numbers: &'a [u16],
+    routes: &'a Routes,
 }
 
 impl Row<'_> {
@@ -56,7 +54,7 @@ impl Row<'_> {
     #[allow(clippy::cast_possible_truncation, reason = "the low half is the port")]
     pub fn only(&self, host: u32) -> Option<u16> {
         match self.entry(host) {
-            Routes::DIRECT => Some(self.port_to[host as usize]),
+            Routes::DIRECT => Some(self.routes.map.port_to[host as usize]),
             entry if entry >= SINGLE => Some(entry as u16),
             _ => None,
         }
@@ -66,8 +64,8 @@ impl Row<'_> {
     #[inline(always)]
     pub fn ways(&self, host: u32) -> &[u16] {
         match self.entry(host) {
-            Routes::DIRECT => std::slice::from_ref(&self.port_to[host as usize]),
-            entry => group(self.ports, self.numbers, entry),
+            Routes::DIRECT => std::slice::from_ref(&self.routes.map.port_to[host as usize]),
+            entry => self.routes.group(entry),
         }
     }
 }
@@ -204,10 +202,8 @@ impl Routes {
     pub fn row_of(&self, switch: NodeId) -> Row<'_> {
         Row {
             edge_of: &self.map.edge_of,
-            port_to: &self.map.port_to,
             entries: self.table(switch),
-            ports: &self.ports,
-            numbers: &self.numbers,
+            routes: self,
         }
     }
 

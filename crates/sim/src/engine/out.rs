@@ -1,6 +1,7 @@
 //! Where the packets go that nodes send: on links, into the trace, and to those who count.
 
 use super::Net;
+use crate::activity::Raiser;
 use crate::ring::{Pool, Ring};
 use crate::trace::Traced;
 use model::{HostId, Packet, Peers};
@@ -14,6 +15,8 @@ pub(crate) struct Out<'n, 'a> {
     pub(crate) net: &'n Net<'a>,
     pub(crate) pool: &'n mut Pool,
     pub(crate) thread: usize,
+    /// The flags of this thread.
+    pub(crate) raiser: &'n Raiser,
     pub(crate) node: u32,
     pub(crate) window: u64,
     #[cfg(debug_assertions)]
@@ -51,7 +54,15 @@ impl Outlet for Out<'_, '_> {
     }
 }
 
-impl Out<'_, '_> {
+impl<'a> Out<'_, 'a> {
+    /// The same for a while.
+    pub(crate) fn again(&mut self) -> Out<'_, 'a> {
+        Out {
+            pool: &mut *self.pool,
+            ..*self
+        }
+    }
+
     /// Takes what became of `packet` into the trace, where there is one.
     #[cold]
     pub(crate) fn trace(&self, at: Time, packet: &Packet, what: Traced) {
@@ -66,13 +77,13 @@ impl Out<'_, '_> {
     #[inline(never)]
     fn tell(&mut self, ring: &Ring, link: u32, packet: &Packet, at: Time) {
         let far = ring.far;
-        let raiser = self.net.activity.of(self.thread);
-        let until = raiser.raise(self.window, far.bit, at);
-        match &self.net.data_queues {
+        let window = self.raiser.raise(self.window, far.bit, at);
+        if let Some(queues) = &self.net.data_queues {
             // SAFETY: a link is fed by one node, which this thread runs.
-            Some(queues) => unsafe { queues.note(link, packet, at) },
+            unsafe { queues.note(link, packet, at) };
+        } else {
             // SAFETY: the same.
-            None => unsafe { ring.told(until) },
+            unsafe { ring.told(self.raiser.end_of(window)) };
         }
         if far.news_bit != 0 {
             self.net.news[far.news_word as usize].fetch_or(far.news_bit, Ordering::AcqRel);
