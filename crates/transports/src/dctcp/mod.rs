@@ -90,6 +90,7 @@ struct Rules {
     limited_transmit: bool,
     /// Whether what counts as lost makes room in recovery.
     lost_leaves: bool,
+    timeout_after_mark: bool,
     karn: bool,
     dup_thresh: u8,
     packets_per_ack: u8,
@@ -131,6 +132,7 @@ impl Rules {
             grows_marked: params.growth == Growth::All,
             limited_transmit: params.limited_transmit,
             lost_leaves: params.lost_leaves,
+            timeout_after_mark: params.timeout_after_mark,
             karn: params.karn,
             dup_thresh: params.dup_thresh,
             packets_per_ack: params.packets_per_ack(),

@@ -84,6 +84,9 @@ parts::params! {
         /// in recovery, what counts as lost makes room in the window; otherwise it takes room until it is
         /// acknowledged, and only the first repair takes none
         lost_leaves: bool = true, Flag, "RFC 6675 s4; ns-2's FullTcp/Sack, ns2: not";
+        /// a timeout is the same where the window fell for a mark last; otherwise it leaves the threshold of slow
+        /// start then, and duplicates during its repair begin a recovery
+        timeout_after_mark: bool = true, Flag, "RFC 5681 s3.1, RFC 6675 s5.1; ns-2's FullTcp, ns2: not";
         /// a doubled timeout holds until something that was sent once is acknowledged, not just until anything
         /// is
         karn: bool = false, Flag, "Linux with timestamps, ns2: not; RFC 6298 s5: so";
@@ -159,6 +162,7 @@ impl Params {
         ack: AckPolicy::Each,
         limited_transmit: false,
         lost_leaves: false,
+        timeout_after_mark: false,
         idle_restart: false,
         ..Self::DEFAULT
     };

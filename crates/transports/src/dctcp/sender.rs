@@ -73,6 +73,8 @@ pub(super) struct Sender {
     calm: bool,
     /// Whether the newest acknowledgement echoed a mark.
     echoed: bool,
+    /// Whether the window fell for a mark last, not for a loss.
+    marked_last: bool,
     /// The next repair leaves whatever the window says. [RFC 6675 s5 step 4.3]
     forced: bool,
     /// Timeouts in a row.
@@ -108,6 +110,7 @@ impl Sender {
             phase: Phase::Open,
             calm: true,
             echoed: false,
+            marked_last: false,
             alpha: Alpha::new(rules.alpha_initial, rules.gain),
             rtt: Rtt::new(rules),
             rto_at: Time::NEVER,
@@ -407,6 +410,7 @@ impl Sender {
     fn fall_for_mark(&mut self, echo: bool, rules: &Rules) {
         if echo && self.phase == Phase::Open {
             self.window.on_mark(self.alpha.value(), rules);
+            self.marked_last = true;
             self.phase = Phase::Reduced {
                 until: self.next,
                 from: self.una,
@@ -542,12 +546,17 @@ impl Sender {
                 }
             }
             Phase::Loss { until } => {
-                if acked > 0 {
+                let first_echo = echo && !self.echoed;
+                self.echoed = echo;
+                if acked > 0 && !(first_echo && rules.grows_marked) {
                     self.window.grow_after_timeout(acked, rules);
                 }
+                let spared = self.marked_last && !rules.timeout_after_mark;
                 if self.una >= until {
                     self.phase = Phase::Open;
                     self.forget_loss();
+                } else if spared && duplicate && self.dup_acks >= rules.dup_thresh {
+                    self.on_duplicate(rules);
                 }
             }
         }
@@ -576,6 +585,7 @@ impl Sender {
         if enough && trusted && self.una < self.next {
             let flight = self.next - self.una;
             self.window.on_loss(flight, self.alpha.value(), rules);
+            self.marked_last = false;
             let first = self
                 .outgoing
                 .segment_at(self.una, self.next, rules.payload_max);
@@ -608,6 +618,7 @@ impl Sender {
             // What was sent during the repair was lost too: the next window has its own loss.
             let flight = self.next - self.una;
             self.window.on_loss(flight, self.alpha.value(), rules);
+            self.marked_last = false;
             self.phase = Phase::Recovery {
                 until: self.next,
                 partial: false,
@@ -647,9 +658,12 @@ impl Sender {
         assert!(self.una < self.next, "a timer without a packet");
         let flight = self.next - self.una;
         // What a recovery has lowered already is not lowered again for the same loss.
-        let first = self.timeouts == 0 && !matches!(self.phase, Phase::Recovery { .. });
+        let recovers = matches!(self.phase, Phase::Recovery { .. });
+        let spared = self.marked_last && !rules.timeout_after_mark;
+        let lower = self.timeouts == 0 && !recovers && !spared;
         self.window
-            .on_timeout(first, flight, self.alpha.value(), rules);
+            .on_timeout(lower, flight, self.alpha.value(), rules);
+        self.marked_last = spared;
         self.timeouts += 1;
         self.doublings = self.doublings.saturating_add(1);
         (self.phase, self.calm) = (Phase::Loss { until: self.next }, false);
@@ -740,6 +754,11 @@ impl Sender {
     #[cfg(test)]
     pub(super) fn window(&self) -> u64 {
         self.window.size()
+    }
+    /// Whether duplicates began a recovery that is not over.
+    #[cfg(test)]
+    pub(super) fn repairs_a_loss(&self) -> bool {
+        matches!(self.phase, Phase::Recovery { .. })
     }
     /// SND.UNA.
     #[cfg(test)]

@@ -265,6 +265,39 @@ fn a_doubled_timeout_holds_until_a_round_trip_is_measured_where_karn_is_heeded()
 }
 
 #[test]
+fn a_timeout_after_a_mark_spares_the_threshold_where_marks_are_remembered() {
+    let timeout = |timeout_after_mark, marked| {
+        let params = Params {
+            alpha_initial: 0.0,
+            timeout_after_mark,
+            ..Params::DEFAULT
+        };
+        let mut bench = Bench::open(&params, 60 * 1460);
+        assert_eq!(bench.flush(), 10);
+        bench.acknowledge(0, 2, marked);
+        bench.flush();
+        bench.now = bench.sender().deadline();
+        bench.call(|host, cx| host.on_deadline(cx));
+        bench.flush();
+        // What the timeout repairs arrives packet by packet, until something is lost again.
+        for acked in 2..8 {
+            bench.acknowledge(acked, 1, 0);
+            bench.flush();
+        }
+        let grown = bench.sender().window() / 1460;
+        for end in 10..13 {
+            let block = Some((9 * 1460, end * 1460));
+            bench.arrive(&Ack::new(8 * 1460, block).packet(A, ConnId(1), 84));
+        }
+        (grown, bench.sender().repairs_a_loss())
+    };
+    assert_eq!(timeout(true, 0), (6, false), "no mark");
+    assert_eq!(timeout(false, 0), (6, false), "no mark");
+    assert_eq!(timeout(true, 2), (4, false), "half of what was in flight");
+    assert_eq!(timeout(false, 2), (7, true));
+}
+
+#[test]
 fn a_long_silence_takes_a_grown_window_back_to_its_start() {
     let mut bench = Bench::open(&Params::DEFAULT, 50 * 1460);
     let mut acked = 0;
