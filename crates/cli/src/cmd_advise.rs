@@ -15,8 +15,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use units::Bytes;
 
-/// A transport that no switch and no host has: what it reaches is a bound, and no choice.
-const REFERENCES: [&str; 1] = ["ideal-rate"];
+/// Transports that are no choice: what the first reaches is a bound, and the other needs a flow control below.
+const REFERENCES: [&str; 2] = ["ideal-rate", "none"];
 /// What is said of ports that a transport needs, by the beginning of the name of `check`'s figure.
 const NEEDS: [&str; 4] = [
     "credits at",

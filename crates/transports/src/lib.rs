@@ -10,6 +10,7 @@ pub mod expresspass;
 pub mod homa;
 pub mod ideal_rate;
 pub mod ndp;
+pub mod none;
 
 pub use parts::{
     self, Control, ControlFactory, Fabric, Factory, NO_CONTROL, Neighbour, ParamError, Parameter,
@@ -27,6 +28,7 @@ pub fn registry() -> Registry {
         &ideal_rate::IDEAL_RATE,
         &homa::HOMA,
         &ndp::NDP,
+        &none::NONE,
     ]);
     flow_control::ALL
         .iter()

@@ -98,6 +98,11 @@ impl<F, const BITS: u32> Conn<F, BITS> {
         self.receiver.is_under_way() || self.owes_all()
     }
 
+    /// Whether a question or an answer has to say that it begins: not where its data does.
+    pub(super) fn asks(&self, eager: bool) -> bool {
+        self.phase != Phase::Open && !(eager && self.opener && self.is_one_shot())
+    }
+
     pub(super) fn wants(&self) -> Said {
         Said::Ack {
             token: self.token,
@@ -105,10 +110,12 @@ impl<F, const BITS: u32> Conn<F, BITS> {
         }
     }
 
-    pub(super) fn data(&self, piece: Piece) -> Said {
+    pub(super) fn data(&self, piece: Piece, eager: bool) -> Said {
+        let opens = eager && matches!(self.phase, Phase::Asking { .. });
         Said::Data {
             token: self.token,
-            one_shot: self.is_one_shot(),
+            opens,
+            lifetime: self.lifetime,
             piece,
         }
     }
@@ -142,9 +149,9 @@ impl<F, const BITS: u32> Conn<F, BITS> {
 
 impl<F: Default, const BITS: u32> Conn<F, BITS> {
     /// One that this end opens.
-    pub(super) fn asking(peer: HostId, lifetime: Lifetime, retry_at: Time) -> Self {
+    pub(super) fn asking(peer: HostId, lifetime: Lifetime, token: Token, retry_at: Time) -> Self {
         let phase = Phase::Asking { tries: 0, retry_at };
-        Self::new(peer, lifetime, 0, phase)
+        Self::new(peer, lifetime, token, phase)
     }
 
     /// One that the other end opens.
@@ -176,7 +183,8 @@ impl<F: Default, const BITS: u32> Conn<F, BITS> {
 
     /// When a piece could leave; [`Time::NEVER`] where that is not a matter of time.
     fn due<R: Rules<BITS, Flow = F>>(&self, rules: &R) -> Time {
-        if matches!(self.phase, Phase::Asking { .. }) || !self.sender.has_more() {
+        let waits = !R::EAGER && matches!(self.phase, Phase::Asking { .. });
+        if waits || !self.sender.has_more() {
             return Time::NEVER;
         }
         rules.due(&self.sender, &self.flow)
@@ -199,7 +207,13 @@ impl<F: Default, const BITS: u32> Conn<F, BITS> {
             &mut self.phase
             && *retry_at <= cx.now
         {
-            let later = cx.gates.excuse_all(cx.now, R::PRIORITY, retry.wait(*tries));
+            let wait = retry.wait(*tries);
+            let later = if R::EAGER && !self.sender.is_idle() {
+                // The question is its data.
+                cx.gates.excuse(cx.now, id, R::PRIORITY, wait)
+            } else {
+                cx.gates.excuse_all(cx.now, R::PRIORITY, wait)
+            };
             *retry_at = later.unwrap_or(*retry_at);
         }
         if self.sender.deadline() <= cx.now {

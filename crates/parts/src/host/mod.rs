@@ -7,8 +7,10 @@
 
 mod conn;
 mod done;
+mod said;
 
 pub use conn::Conn;
+pub use said::Said;
 
 use crate::forms;
 use crate::go_back::{News, Piece, Sender, Verdict, Wanted, short};
@@ -31,42 +33,6 @@ pub type Token = u16;
 const CONTROL_MAX: usize = 4096;
 /// Connections that one [`Endpoint::check`] looks at, for it runs after every step. [ours]
 const CHECKED_MAX: usize = 64;
-
-/// What a packet says. A transport has a kind of packet for each: [`words!`](crate::words).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
-    /// Opens a connection.
-    Open {
-        /// What it carries before it ends.
-        lifetime: Lifetime,
-    },
-    /// Accepts it.
-    Accept {
-        /// Which life of it this is; never 0.
-        token: Token,
-    },
-    /// A piece of a message.
-    Data {
-        /// That of the connection.
-        token: Token,
-        /// The connection ends with this message.
-        one_shot: bool,
-        /// Which.
-        piece: Piece,
-    },
-    /// What the receiver wants next.
-    Ack {
-        /// That of the connection.
-        token: Token,
-        /// Which.
-        wanted: Wanted,
-    },
-    /// This end does not know that life of the connection.
-    Reset {
-        /// That of the packet that it answers; 0 where it does not want to know the connection.
-        token: Token,
-    },
-}
 
 /// Shortest and longest wait for an answer that makes sense, as the form of a parameter. [ours]
 pub const WAIT: forms::Time = forms::Time(Span::us(1), Span::ms(60_000));
@@ -126,6 +92,9 @@ pub trait Rules<const BITS: u32>: Send {
     const PRIORITY: u8 = 0;
     /// Whether [`Rules::stamp`] does anything.
     const STAMPS: bool = false;
+    /// Whether a connection opens with its data: the opener draws the token, and sends before anybody has answered.
+    /// [`words!`](crate::words) writes packets of others alone.
+    const EAGER: bool = false;
 
     /// What a packet says; `None` where it is none of this transport. [`words!`](crate::words) writes it.
     fn said(packet: &Packet) -> Option<Said>;
@@ -220,60 +189,6 @@ pub trait Rules<const BITS: u32>: Send {
     fn check(&self) {}
 }
 
-/// Makes [`Rules::said`] and [`Rules::packet`] of the kinds of packet that a transport has declared, by the names of
-/// their fields; of fields that are its own it says what they hold before [`Rules::stamp`].
-///
-/// `parts::words!(Kind: Open {}, Accept {}, Data { rate: 0 }, Ack {}, Reset {});`
-#[macro_export]
-macro_rules! words {
-    (
-        $Kind:ident: $Open:ident { $($open:ident: $open_is:expr),* }, $Accept:ident { $($accept:ident: $accept_is:expr),* },
-        $Data:ident { $($data:ident: $data_is:expr),* }, $Ack:ident { $($ack:ident: $ack_is:expr),* },
-        $Reset:ident { $($reset:ident: $reset_is:expr),* }
-    ) => {
-        fn said(packet: &::model::Packet) -> Option<$crate::host::Said> {
-            use $crate::go_back::{Piece, Wanted};
-            use $crate::host::Said;
-            Some(match $Kind::of(packet)? {
-                $Kind::$Open => Said::Open { lifetime: $Open::read(packet).lifetime },
-                $Kind::$Accept => Said::Accept { token: $Accept::read(packet).token },
-                $Kind::$Data => {
-                    let $Data { token, ordinal, offset, length, end, one_shot, .. } = $Data::read(packet);
-                    let piece = Piece { ordinal, offset, length, end };
-                    Said::Data { token, one_shot, piece }
-                }
-                $Kind::$Ack => {
-                    let $Ack { token, ordinal, offset, gap, .. } = $Ack::read(packet);
-                    let wanted = Wanted { ordinal, offset, gap };
-                    Said::Ack { token, wanted }
-                }
-                $Kind::$Reset => Said::Reset { token: $Reset::read(packet).token },
-            })
-        }
-
-        fn packet(
-            said: $crate::host::Said,
-            to: ::model::HostId,
-            conn: ::model::ConnId,
-            size: u16,
-        ) -> ::model::Packet {
-            use $crate::go_back::{Piece, Wanted};
-            use $crate::host::Said;
-            match said {
-                Said::Open { lifetime } => $Open { lifetime, $($open: $open_is),* }.packet(to, conn, size),
-                Said::Accept { token } => $Accept { token, $($accept: $accept_is),* }.packet(to, conn, size),
-                Said::Data { token, one_shot, piece: Piece { ordinal, offset, length, end } } => {
-                    $Data { token, ordinal, offset, length, end, one_shot, $($data: $data_is),* }.packet(to, conn, size)
-                }
-                Said::Ack { token, wanted: Wanted { ordinal, offset, gap } } => {
-                    $Ack { token, ordinal, offset, gap, $($ack: $ack_is),* }.packet(to, conn, size)
-                }
-                Said::Reset { token } => $Reset { token, $($reset: $reset_is),* }.packet(to, conn, size),
-            }
-        }
-    };
-}
-
 /// A transport on one host: [`Rules`], and everything that they need not know.
 #[derive(Debug)]
 pub struct Host<R: Rules<BITS>, const BITS: u32> {
@@ -335,9 +250,12 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
 
     fn add(&mut self, now: Time, id: ConnId, mut conn: Conn<R::Flow, BITS>) {
         self.rules.opened(now, &mut conn);
+        let asks = conn.asks(R::EAGER);
         self.conns.insert(id.0, Box::new(conn));
         self.tell();
-        self.ask(id);
+        if asks {
+            self.ask(id);
+        }
         self.settle(now, id);
     }
 
@@ -361,7 +279,10 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
         let conn = &self.conns[&id.0];
         let (lifetime, token) = (conn.lifetime, conn.token);
         let said = if conn.opener {
-            Said::Open { lifetime }
+            Said::Open {
+                lifetime,
+                token: if R::EAGER { token } else { 0 },
+            }
         } else {
             Said::Accept { token }
         };
@@ -415,26 +336,55 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
 
 /// What packets say.
 impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
-    fn on_open(&mut self, cx: &mut Cx<'_>, packet: &Packet, lifetime: Lifetime) {
+    fn on_open(&mut self, cx: &mut Cx<'_>, packet: &Packet, lifetime: Lifetime, token: Token) {
         let id = packet.conn;
         match self.conns.get(&id.0) {
             // Our answer was lost, or the question was doubled.
             Some(conn) if !conn.opener => self.ask(id),
             Some(_) => self.totals.nonsense += 1,
-            None if self.is_full() => self.reset(cx, id, 0),
-            None => match cx.peers.peer(self.me, id) {
-                Some(peer) => {
-                    let drawn = cx.rng.between(1, self.limits.token_max.into());
-                    let token = Token::try_from(drawn).expect("at most the largest token");
-                    let retry_at = cx.now.after(self.limits.retry.wait(0));
-                    let conn = Conn::accepting(peer, lifetime, token, retry_at);
-                    self.add(cx.now, id, conn);
+            // A late copy: this life of it has received what it was for.
+            None if R::EAGER && self.done.has(id, token) => self.totals.duplicates += 1,
+            None => {
+                let token = if R::EAGER { token } else { self.draw(cx) };
+                if self.accept(cx, id, lifetime, token, false) {
                     let conn = self.conns.get_mut(&id.0).expect("just added");
                     self.rules.heard(cx.now, conn, packet);
                 }
-                None => self.totals.nonsense += 1,
-            },
+            }
         }
+    }
+
+    /// A token for a new life of a connection.
+    fn draw(&self, cx: &mut Cx<'_>) -> Token {
+        let drawn = cx.rng.between(1, self.limits.token_max.into());
+        Token::try_from(drawn).expect("at most the largest token")
+    }
+
+    /// Accepts a connection, which is open at once where its data came with the question; false where it cannot.
+    fn accept(
+        &mut self,
+        cx: &Cx<'_>,
+        id: ConnId,
+        lifetime: Lifetime,
+        token: Token,
+        open: bool,
+    ) -> bool {
+        if self.is_full() {
+            self.reset(cx, id, if R::EAGER { token } else { 0 });
+            return false;
+        }
+        let Some(peer) = cx.peers.peer(self.me, id).filter(|_| token != 0) else {
+            self.totals.nonsense += 1;
+            return false;
+        };
+        let retry_at = cx.now.after(self.limits.retry.wait(0));
+        let mut conn = Conn::accepting(peer, lifetime, token, retry_at);
+        if open {
+            conn.phase = Phase::Open;
+            conn.silent_until = Some(cx.now.after(self.long_silence()));
+        }
+        self.add(cx.now, id, conn);
+        true
     }
 
     fn on_accept(&mut self, cx: &Cx<'_>, packet: &Packet, token: Token) {
@@ -461,11 +411,17 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
         &mut self,
         cx: &mut Cx<'_>,
         packet: &Packet,
-        token: Token,
-        one_shot: bool,
+        (token, opens, lifetime): (Token, bool, Lifetime),
         piece: Piece,
     ) {
         let id = packet.conn;
+        if opens
+            && !self.conns.contains_key(&id.0)
+            && !self.done.has(id, token)
+            && !self.accept(cx, id, lifetime, token, true)
+        {
+            return;
+        }
         let conn = match self.conns.get_mut(&id.0) {
             Some(conn) if conn.token == token => conn,
             // It overtook the answer to our question, and will come again.
@@ -473,7 +429,9 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
                 self.totals.duplicates += 1;
                 return;
             }
-            Some(_) | None => return self.on_stray(cx, id, token, one_shot, piece),
+            // The other end has begun another life of it, and says so when it hears of this one.
+            Some(conn) if opens && !conn.opener => return self.ask(id),
+            Some(_) | None => return self.on_stray(cx, id, token, lifetime, piece),
         };
         if conn.lifetime == Lifetime::OneMessage && conn.opener {
             self.totals.nonsense += 1;
@@ -504,8 +462,15 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
     }
 
     /// Data of a life of a connection that this end does not know, or no longer.
-    fn on_stray(&mut self, cx: &Cx<'_>, id: ConnId, token: Token, one_shot: bool, piece: Piece) {
-        let done = one_shot && self.done.has(id, token);
+    fn on_stray(
+        &mut self,
+        cx: &Cx<'_>,
+        id: ConnId,
+        token: Token,
+        lifetime: Lifetime,
+        piece: Piece,
+    ) {
+        let done = lifetime != Lifetime::Persistent && self.done.has(id, token);
         let Some(peer) = cx.peers.peer(self.me, id).filter(|_| done) else {
             // What ended otherwise was not received.
             return self.reset(cx, id, token);
@@ -604,7 +569,8 @@ impl<R: Rules<BITS>, const BITS: u32> Endpoint for Host<R, BITS> {
             return;
         }
         let retry_at = cx.now.after(self.limits.retry.wait(0));
-        self.add(cx.now, conn, Conn::asking(peer, lifetime, retry_at));
+        let token = if R::EAGER { self.draw(cx) } else { 0 };
+        self.add(cx.now, conn, Conn::asking(peer, lifetime, token, retry_at));
     }
 
     fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
@@ -642,13 +608,14 @@ impl<R: Rules<BITS>, const BITS: u32> Endpoint for Host<R, BITS> {
         }
         let id = packet.conn;
         match R::said(packet) {
-            Some(Said::Open { lifetime }) => self.on_open(cx, packet, lifetime),
+            Some(Said::Open { lifetime, token }) => self.on_open(cx, packet, lifetime, token),
             Some(Said::Accept { token }) => self.on_accept(cx, packet, token),
             Some(Said::Data {
                 token,
-                one_shot,
+                opens,
+                lifetime,
                 piece,
-            }) => self.on_data(cx, packet, token, one_shot, piece),
+            }) => self.on_data(cx, packet, (token, opens, lifetime), piece),
             Some(Said::Ack { token, wanted }) => self.on_ack(cx, packet, token, wanted),
             Some(Said::Reset { token }) => self.on_reset(cx, id, token),
             None => self.totals.nonsense += 1,
@@ -716,7 +683,7 @@ impl<R: Rules<BITS>, const BITS: u32> Endpoint for Host<R, BITS> {
             let wait = self.limits.retry.wait(conn.sender.tries());
             conn.sender
                 .expect(cx.now, self.rules.wait(&conn.flow, wait));
-            *out = R::packet(conn.data(piece), conn.peer, id, size);
+            *out = R::packet(conn.data(piece, R::EAGER), conn.peer, id, size);
             if R::STAMPS {
                 self.rules.stamp(conn, out);
             }

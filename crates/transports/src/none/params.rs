@@ -1,0 +1,66 @@
+//! What can be set, its defaults and where they come from.
+
+use super::header::{PAYLOAD_MAX, TOKEN_MAX};
+use parts::forms::Count;
+use parts::host::{Limits, Retry, WAIT};
+use parts::keys::{self, Profiles};
+use parts::{ParamError, Parameter};
+use toml::Table;
+use units::Span;
+
+parts::params! {
+    /// Everything that can be set in `[transport.none]`.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Params {
+        /// Name of the profile that the absent keys come from.
+        profile: &'static str = "default";
+    }
+    static KEYS {
+        /// how long a packet may go unanswered before it is sent again; a gap is heard of at once
+        retry: Span = Span::ms(10), WAIT, "ours: 100 messages of 1 MB into one line of 100 Gb/s take 8 ms";
+        /// the longest such wait, after doubling
+        retry_max: Span = Span::ms(1_000), WAIT, "ours";
+        /// waits in a row after which an end gives up
+        retries_max: u16 = 16, Count(1, 100), "ours: as other transports here; a retry count of RoCE has 3 bits";
+        /// connections that one host keeps at once; more are refused
+        connections_max: u32 = 1 << 20, Count(1, 1 << 20), "ours";
+    }
+}
+
+/// There is one: nothing is published of what sends without control.
+static PROFILES: &Profiles<Params> = &[("default", || Params::DEFAULT)];
+
+impl Params {
+    /// Reads the table of a scenario.
+    ///
+    /// # Errors
+    /// The key that is wrong and what to write instead.
+    pub fn read(table: &Table) -> Result<Self, ParamError> {
+        let (_, mut params) = keys::profile(table, PROFILES)?;
+        keys::apply(KEYS, table, &mut params)?;
+        if params.retry > params.retry_max {
+            return Err(keys::error("retry", "is longer than retry_max"));
+        }
+        Ok(params)
+    }
+
+    /// Every parameter with its value, for `resolved.toml`.
+    pub fn resolved(&self) -> Table {
+        keys::write(KEYS, self.profile, self)
+    }
+
+    /// What a host is told.
+    pub(super) fn limits(&self) -> Limits {
+        Limits {
+            retry: Retry::new(self.retry, self.retry_max, self.retries_max),
+            connections_max: self.connections_max,
+            payload_max: PAYLOAD_MAX,
+            token_max: TOKEN_MAX,
+        }
+    }
+}
+
+/// The documentation of every parameter.
+pub(super) fn parameters() -> Vec<Parameter> {
+    keys::document(PROFILES, KEYS, &Params::DEFAULT)
+}
