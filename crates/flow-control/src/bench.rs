@@ -2,7 +2,7 @@
 
 use crate::bfc::bits_of;
 use model::intent::PortSpec;
-use model::{Class, ConnId, HostId, Packet, Rng, Signal, stream};
+use model::{Class, ConnId, CreditFrame, HostId, Packet, Rng, Signal, stream};
 use parts::{Control, Neighbour, Place, Refusal};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -85,6 +85,17 @@ impl Bench {
     fn hear(&mut self, what: &str, say: &Say) {
         let mut said = Vec::new();
         for (port, frame) in say.frames() {
+            if let Some(credit) = CreditFrame::of(frame) {
+                let asks = if credit.asks { " asks" } else { "" };
+                let limit = credit
+                    .limit
+                    .map_or(String::new(), |limit| format!(" up to {limit}"));
+                said.push(format!(
+                    "port {port}: lane {}{asks}, sent {}{limit}",
+                    credit.lane, credit.sent
+                ));
+                continue;
+            }
             said.push(match (Signal::of(frame), bits_of(frame)) {
                 (Some(signal), _) => format!("port {port}: {signal:?}"),
                 (None, bits) => format!("port {port}: queues {:b}", bits.expect("a bitmap")),
@@ -96,11 +107,11 @@ impl Bench {
                 GateOf::Priority(priority) => format!("priority {priority}"),
                 GateOf::Flow(conn) => format!("flow {}", conn.0),
             };
-            let open = gate.state == GateState::Open;
-            said.push(format!(
-                "port {port} {} {of}",
-                if open { "opens" } else { "closes" }
-            ));
+            said.push(match gate.state {
+                GateState::Open => format!("port {port} opens {of}"),
+                GateState::Closed => format!("port {port} closes {of}"),
+                GateState::Bytes(left) => format!("port {port} leaves {left} B to {of}"),
+            });
         }
         if !said.is_empty() {
             let _ = writeln!(
@@ -137,6 +148,10 @@ impl Bench {
             let own = u8::try_from(place).expect("few");
             passage.queue = self.control.assign(self.now, &passage).unwrap_or(own);
             let mut say = Say::default();
+            if self.control.admits(&passage, 60_000) == Some(false) {
+                let _ = writeln!(self.out, "{}us {conn} has no room", self.now.0 / 1_000_000);
+                continue;
+            }
             self.control.arrived(self.now, &passage, &mut say);
             joined = passage.queue;
             self.waiting[usize::from(joined)].push_back((packet, tag));

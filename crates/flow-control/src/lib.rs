@@ -8,6 +8,7 @@ pub mod aquarius;
 #[cfg(test)]
 mod bench;
 pub mod bfc;
+pub mod cbfc;
 pub mod ideal;
 pub mod pfc;
 mod ports;
@@ -15,7 +16,13 @@ mod ports;
 use parts::Control;
 
 /// The flow controls of this repository, in the order in which tables list them.
-pub const ALL: &[&dyn Control] = &[&pfc::PFC, &ideal::IDEAL, &bfc::BFC, &aquarius::AQUARIUS];
+pub const ALL: &[&dyn Control] = &[
+    &pfc::PFC,
+    &ideal::IDEAL,
+    &bfc::BFC,
+    &aquarius::AQUARIUS,
+    &cbfc::CBFC,
+];
 
 #[cfg(test)]
 mod tests {

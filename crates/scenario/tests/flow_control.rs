@@ -168,6 +168,61 @@ fn a_bitmap_need_not_be_said_again_where_none_is_lost() {
 }
 
 #[test]
+fn credits_lose_nothing_and_stop_a_neighbour_too() {
+    let ideal = neighbour(&run(&incast("ideal", &[])));
+    let of = |sets: &[&str]| {
+        let outcome = run(&incast("cbfc", sets));
+        is_lossless(&outcome, "cbfc");
+        assert_eq!(outcome.counts["beyond credits"], 0);
+        assert!(outcome.counts["credit updates"] > 100);
+        (neighbour(&outcome), outcome.counts["credits asked for"])
+    };
+    let (theirs, _) = of(&[]);
+    assert!(theirs.0 > 2 * ideal.0, "{theirs}, ideally {ideal}");
+    // As little room as is taken: the lines stand still most of the time, and nothing is lost.
+    let (later, _) = of(&["switch.cbfc.buffer=7296B"]);
+    assert!(later > theirs, "{later} and {theirs}");
+    of(&["switch.cbfc.lanes=4"]);
+    of(&["switch.cbfc.counter_bits=11", "switch.cbfc.update=0B"]);
+}
+
+#[test]
+fn lost_credits_stop_a_line_until_somebody_asks() {
+    let lose = [
+        "faults.kind=loss",
+        "faults.link=* <-> *",
+        "faults.class=link",
+        "faults.chance=0.2",
+    ];
+    let asked = run(&incast("cbfc", &lose));
+    assert_eq!(asked.unfinished, 0, "{:?}", asked.stuck);
+    assert!(asked.counts["credits asked for"] > 0);
+    assert_eq!((data_lost(&asked), asked.counts["beyond credits"]), (0, 0));
+    // Nobody asks before the run is over. Credits of a host that never asks are lost with its packets.
+    let mut sets = lose.to_vec();
+    sets.push("switch.cbfc.resend=1s");
+    sets[3] = "faults.chance=0.9";
+    let silent = run(&incast("cbfc", &sets));
+    assert!(silent.unfinished > 0);
+    // Packets that are lost take their credits along, and questions bring them back.
+    let data = [
+        "faults.kind=loss",
+        "faults.link=* <-> *",
+        "faults.chance=0.02",
+        "switch.cbfc.buffer=7296B",
+        "run.until=900ms",
+    ];
+    let [asked, silent] = ["50us", "1s"].map(|resend| {
+        let resend = format!("switch.cbfc.resend={resend}");
+        let outcome = run(&incast("cbfc", &[&data[..], &[resend.as_str()]].concat()));
+        assert_eq!(outcome.counts["beyond credits"], 0);
+        outcome
+    });
+    assert_eq!(asked.unfinished, 0, "{:?}", asked.stuck);
+    assert!(silent.unfinished > 0);
+}
+
+#[test]
 fn one_entry_for_all_flows_neither_stops_nor_reorders() {
     for sets in [["switch.aquarius.table=1"], ["switch.aquarius.queues=2"]] {
         is_lossless(&run(&incast("aquarius", &sets)), sets[0]);
@@ -177,7 +232,7 @@ fn one_entry_for_all_flows_neither_stops_nor_reorders() {
 #[test]
 fn windows_threads_and_an_event_queue_see_every_pause_alike() {
     for transport in ["dctcp", "expresspass", "expresspass+aeolus"] {
-        for control in ["none", "pfc", "ideal", "bfc", "aquarius"] {
+        for control in ["none", "pfc", "ideal", "bfc", "aquarius", "cbfc"] {
             let kind = format!("transport.kind={transport}");
             let timers = [
                 kind.as_str(),
@@ -296,6 +351,7 @@ fn what_was_paused_when_a_link_fell_goes_on_where_pauses_are_repeated() {
         ("pfc", "switch.pfc.pause_time=20us"),
         ("aquarius", "switch.aquarius.refresh=20us"),
         ("bfc", "switch.bfc.signals=periodic"),
+        ("cbfc", "switch.cbfc.resend=20us"),
     ] {
         let mut sets = down.to_vec();
         sets.push(repeat);
@@ -345,6 +401,14 @@ fn a_deadlock_ends_the_run_and_names_its_circle() {
     // Where flows share a queue they wait for each other, too.
     let shared = ring("bfc", &["switch.bfc.queues=1"]);
     assert_eq!(shared.deadlock.len(), 5, "{:?}", shared.deadlock);
+    // Credits lock as pauses do. Those that wait ask for credits until the run is over.
+    let credits = ring("cbfc", &[]);
+    assert!(credits.unfinished > 0);
+    assert_eq!(credits.deadlock.len(), 5, "{:?}", credits.deadlock);
+    assert_eq!(
+        (data_lost(&credits), credits.counts["beyond credits"]),
+        (0, 0)
+    );
     // The watchdog breaks it, and what it lets go may be lost.
     let watched = ring("pfc", &["switch.pfc.watchdog=1ms"]);
     assert_eq!(
@@ -516,7 +580,7 @@ impl Endpoint for Deaf {
 /// A panic where our own checks are compiled in; an error that counts the packets where they are not.
 #[test]
 fn a_transport_that_does_not_heed_a_pause_is_found_out() {
-    for control in ["pfc", "ideal"] {
+    for control in ["pfc", "ideal", "cbfc"] {
         let found = std::panic::catch_unwind(|| {
             let of = incast(control, &[]);
             let make = |config: &EndpointConfig| -> Box<dyn Endpoint> {

@@ -76,6 +76,11 @@ fn who_comes_by_a_port_of_their_own_gets_half_under_pfc_and_their_share_under_fi
         pfc[3] > 0.42 * whole && pfc[3] < 0.55 * whole,
         "half: {pfc:?}"
     );
+    let credits = of("cbfc");
+    assert!(
+        credits[3] > 0.42 * credits.iter().sum::<f64>(),
+        "as pauses of priorities: {credits:?}"
+    );
     for control in FINE {
         let fine = of(control);
         let whole: f64 = fine.iter().sum();
@@ -109,6 +114,11 @@ fn a_victim_shares_no_congested_line_and_suffers_with_every_sender_under_pfc_alo
     let pfc = [0, 2, 4].map(|others| victim("pfc", others));
     assert!(pfc[0] < 25.0, "{pfc:?}");
     assert!(pfc[1] < 0.8 * pfc[0] && pfc[2] < 0.8 * pfc[0], "{pfc:?}");
+    let credits = [0, 4].map(|others| victim("cbfc", others));
+    assert!(
+        credits[0] < 25.0 && credits[1] < 0.8 * credits[0],
+        "{credits:?}"
+    );
     for control in FINE {
         // Under BFC two flows may meet in a queue.
         let least = if control == "bfc" { 25.0 } else { 34.0 };
@@ -138,6 +148,8 @@ fn a_host_stops_one_of_its_flows_and_gives_the_line_to_the_other() {
     }
     let pfc = of("pfc");
     assert!(pfc[3] < 45.0, "both are stopped: {pfc:?}");
+    let credits = of("cbfc");
+    assert!(credits[3] < 45.0, "both are stopped: {credits:?}");
 }
 
 #[test]
@@ -176,7 +188,7 @@ fn an_incast_slows_bystanders_little_under_finer_pauses() {
 
 #[test]
 fn twelve_megabytes_lose_nothing_under_load() {
-    for control in ["pfc", "ideal", "bfc", "aquarius"] {
+    for control in ["pfc", "ideal", "bfc", "aquarius", "cbfc"] {
         let of = assemble(&format!(
             "[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 4\nhosts_per_leaf = 8\n\
              [[workload]]\nkind = \"random\"\nsizes = \"facebook-hadoop\"\nload = 0.6\nload_of = \"uplinks\"\n\

@@ -21,6 +21,8 @@ pub(crate) enum Action {
     LapsePriority(u8),
     /// A pause of this connection may be over.
     LapseFlow(u32),
+    /// This lane of its line may have waited for credits for too long.
+    AskForCredits(u8),
 }
 
 /// Connections and messages, by host and by connection; results are written by their owners.

@@ -6,8 +6,8 @@ use crate::node::Log;
 use crate::setup::{Completion, PortSample};
 use crate::trigger::Firing;
 use model::{
-    ByClass, Class, ConnId, Cx, Endpoint, Event, FRAME_SMALLEST, Gates, Lifetime, Packet, Rng,
-    Signal, Transmit,
+    ByClass, CREDIT_LANES, Class, ConnId, CreditFrame, Cx, Endpoint, Event, FRAME_SMALLEST, Gates,
+    Lifetime, LinkCredits, Packet, Rng, Signal, Transmit,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -21,6 +21,19 @@ const PUSHES_PER_INSTANT_MAX: u32 = 1 << 20;
 /// Steps that an endpoint may take at one instant before it counts as a storm. [ours]
 const STEPS_PER_INSTANT_MAX: u32 = 10_000;
 
+/// What the next switch has room for.
+struct Credits {
+    of: LinkCredits,
+    /// A bit per lane that has too little for a frame.
+    short: u8,
+    /// Since when.
+    since: [Time; CREDIT_LANES],
+    /// A bit per lane for which [`Action::AskForCredits`] is planned.
+    armed: u8,
+    /// A bit per lane that asks for more as soon as the line is idle.
+    asks: u8,
+}
+
 /// One host.
 pub(crate) struct Host {
     pub(crate) id: u32,
@@ -30,6 +43,8 @@ pub(crate) struct Host {
     delay: Span,
     /// What the next switch does not want now.
     gates: Gates,
+    /// What it may send, where the next switch counts that.
+    credits: Option<Box<Credits>>,
     /// Frames below this size are looked at before they leave: all of them where something is paused.
     suspect: u16,
     /// How long gates were closed until the last time that all opened, and since when some are.
@@ -77,6 +92,7 @@ impl Host {
             line: LineTime::new(link.1.rate),
             delay: link.1.delay,
             gates: Gates::default(),
+            credits: None,
             suspect: FRAME_SMALLEST,
             paused: Span::ZERO,
             closed_since: None,
@@ -94,6 +110,17 @@ impl Host {
             sent: Sent::default(),
             accepted: count_accepted.then(BTreeMap::new),
         }
+    }
+
+    /// From the beginning the next switch has room for so much.
+    pub(crate) fn begin_with(&mut self, credits: LinkCredits) {
+        self.credits = Some(Box::new(Credits {
+            of: credits,
+            short: 0,
+            since: [Time::ZERO; CREDIT_LANES],
+            armed: 0,
+            asks: 0,
+        }));
     }
 
     /// Its egress link.
@@ -186,6 +213,8 @@ impl Host {
         if packet.class() == Class::Link {
             if let Some(signal) = Signal::of(packet) {
                 self.heed(now, signal, Signal::until(packet, now), book, log);
+            } else if let Some(said) = CreditFrame::of(packet) {
+                self.hear_credit(now, said, book, log);
             }
         } else if self.endpoint.accepts(packet) {
             self.call(now, book, log, |endpoint, cx| {
@@ -217,6 +246,95 @@ impl Host {
         if self.gates.lapse(now, signal) {
             self.gates_moved(now, book, log);
         }
+    }
+
+    /// The next switch says what it has room for.
+    fn hear_credit(&mut self, now: Time, said: CreditFrame, book: &Book<'_>, log: &mut Log) {
+        let Some(credits) = &mut self.credits else {
+            return;
+        };
+        if let Some(lane) = credits.of.hear(said) {
+            self.credits_moved(now, lane, book, log);
+        }
+    }
+
+    /// Closes a lane that has too little for a frame, and opens one that has enough again.
+    fn credits_moved(&mut self, now: Time, lane: u8, book: &Book<'_>, log: &mut Log) {
+        let Some(credits) = &mut self.credits else {
+            return;
+        };
+        let (bit, short) = (1 << lane, credits.of.is_short(lane));
+        if short == (credits.short & bit != 0) {
+            return;
+        }
+        credits.short ^= bit;
+        let arms = short && credits.armed & bit == 0;
+        if short {
+            credits.since[usize::from(lane)] = now;
+            credits.armed |= bit;
+        }
+        let asks_at = now.after(credits.of.patience);
+        let mut moved = false;
+        for priority in credits.of.priorities(lane) {
+            let signal = if short {
+                Signal::PausePriority(priority)
+            } else {
+                Signal::ResumePriority(priority)
+            };
+            moved |= self.gates.heed(now, signal);
+        }
+        if arms {
+            self.ask_later(asks_at, lane);
+        }
+        if moved {
+            self.gates_moved(now, book, log);
+        }
+    }
+
+    fn ask_later(&mut self, at: Time, lane: u8) {
+        self.later.push(Reverse((at, Action::AskForCredits(lane))));
+        self.action_at = self.action_at.min(at);
+    }
+
+    /// A lane that still has too little asks, and will again.
+    fn ask_for_credits(&mut self, now: Time, lane: u8) {
+        let Some(credits) = &mut self.credits else {
+            return;
+        };
+        if credits.short & 1 << lane == 0 {
+            credits.armed &= !(1 << lane);
+            return;
+        }
+        let mut due = credits.since[usize::from(lane)].after(credits.of.patience);
+        if due <= now {
+            credits.asks |= 1 << lane;
+            due = now.after(credits.of.patience);
+            self.ask_at = self.ask_at.min(now.max(self.free_at));
+        }
+        self.ask_later(due, lane);
+    }
+
+    /// Puts the question of a lane on the idle line, if there is one.
+    #[inline(never)]
+    fn question<O: HostLine>(&mut self, now: Time, out: &mut O) -> bool {
+        let Some(credits) = self.credits.as_mut().filter(|credits| credits.asks != 0) else {
+            return false;
+        };
+        let lane = credits.asks.trailing_zeros();
+        credits.asks &= credits.asks - 1;
+        #[allow(clippy::cast_possible_truncation, reason = "below 8")]
+        let frame = credits.of.question(lane as u8).packet();
+        self.put(now, &frame, out);
+        self.ask_at = self.free_at;
+        true
+    }
+
+    /// Puts a packet on the idle line.
+    #[inline(always)]
+    fn put<O: HostLine>(&mut self, now: Time, packet: &Packet, out: &mut O) {
+        self.sent.add(packet);
+        self.free_at = now + self.line.of(u64::from(packet.size));
+        out.send(self.link, packet, self.free_at + self.delay);
     }
 
     fn gates_moved(&mut self, now: Time, book: &Book<'_>, log: &mut Log) {
@@ -300,6 +418,9 @@ impl Host {
             self.push(now, book, log, out);
             return;
         }
+        if self.credits.is_some() && self.question(now, out) {
+            return;
+        }
         let mut packet = Packet::EMPTY;
         let mut cx = Cx {
             now,
@@ -318,11 +439,13 @@ impl Host {
                 return;
             }
             self.attach(&mut packet, out);
-            self.sent.add(&packet);
-            self.free_at = now + self.line.of(u64::from(packet.size));
-            out.send(self.link, &packet, self.free_at + self.delay);
+            self.put(now, &packet, out);
             if said == Transmit::More {
                 self.ask_at = self.free_at;
+            }
+            if let Some(credits) = &mut self.credits {
+                let lane = credits.of.spend(&packet);
+                self.credits_moved(now, lane, book, log);
             }
         }
         if !self.events.is_empty() {
@@ -473,6 +596,7 @@ impl Host {
             Action::LapseFlow(conn) => {
                 self.lapse(now, Signal::PauseFlow(ConnId(conn)), book, log);
             }
+            Action::AskForCredits(lane) => self.ask_for_credits(now, lane),
         }
     }
 

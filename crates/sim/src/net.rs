@@ -66,10 +66,27 @@ pub(crate) fn build<'a>(setup: &'a Setup<'_>) -> Result<(World<'a>, Vec<Node>), 
     let book = Book::new(&setup.traffic, topology, &setup.routes).map_err(SetupError)?;
     let world = World { book, ways };
     let common = Common::of(setup);
-    let nodes = (0..topology.nodes.len())
+    let mut nodes: Vec<Node> = (0..topology.nodes.len())
         .map(|node| make_node(setup, &common, &world, node))
         .collect();
+    if setup.control.is_some() {
+        grant(topology, &mut nodes);
+    }
     Ok((world, nodes))
+}
+
+/// Tells hosts what their switches have room for, where those count it.
+fn grant(topology: &topology::Topology, nodes: &mut [Node]) {
+    for host in 0..topology.hosts as usize {
+        let link = topology.link(topology.nodes[host].ports[0]);
+        let Kind::Switch(next) = &nodes[link.to.index()].kind else {
+            continue;
+        };
+        let granted = next.switch.grants(link.to_port);
+        if let (Some(credits), Kind::Host(host)) = (granted, &mut nodes[host].kind) {
+            host.begin_with(credits);
+        }
+    }
 }
 
 /// What every node is told alike: found once, so that setting up costs the same for every node.

@@ -6,7 +6,7 @@
 //! forwarded. A switch with one makes the choices of all its ports in the order of time.
 
 use crate::discipline::{Gate, GateOf, GateState};
-use model::{Packet, Signal};
+use model::{LinkCredits, Packet, Signal};
 use units::{Span, Time};
 
 /// The flow control of one switch.
@@ -48,6 +48,12 @@ pub trait FlowControl: Send {
 
     /// The frame of a neighbour has come in by `port`.
     fn heard(&mut self, now: Time, port: u16, frame: &Packet, say: &mut Say);
+
+    /// What the neighbour at `port` may send before it has heard anything; none where it may send on.
+    fn grants(&self, port: u16) -> Option<LinkCredits> {
+        let _ = port;
+        None
+    }
 
     /// When it next wants [`FlowControl::on_deadline`]; [`Time::NEVER`] for not at all.
     fn deadline(&self) -> Time {

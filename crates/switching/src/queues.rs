@@ -213,7 +213,7 @@ impl Queues {
 
     /// Packets that gates hold back, and whether their own connection is what is paused.
     pub fn held_packets(&self) -> Vec<(&Packet, bool)> {
-        let of = |queue: &'_ Queue| queue.gate == GateState::Closed;
+        let of = |queue: &'_ Queue| queue.is_shut();
         let shut = self.queues.iter().filter(|queue| of(queue));
         let open = self.queues.iter().filter(|queue| !of(queue));
         let shut = shut
@@ -537,6 +537,18 @@ impl Queue {
         self.bytes -= u64::from(packet.size);
         if self.admission.is_victim(packet) {
             self.victims -= u64::from(packet.size);
+        }
+    }
+
+    /// Whether its gate alone holds back the packet that is next.
+    fn is_shut(&self) -> bool {
+        match self.gate {
+            GateState::Open => false,
+            GateState::Closed => true,
+            GateState::Bytes(left) => self
+                .store
+                .head()
+                .is_some_and(|head| u64::from(head.size) > left),
         }
     }
 

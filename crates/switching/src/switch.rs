@@ -13,7 +13,7 @@ use crate::flow_control::{FlowControl, Passage, Say};
 use crate::form::{Form, Wants};
 use crate::port::Port;
 use model::intent::{Balance, Memory, PortSpec, SwitchSpec};
-use model::{ByClass, Class, DropReason, Hop, HostId, Local, Packet, Rng};
+use model::{ByClass, Class, DropReason, Hop, HostId, LinkCredits, Local, Packet, Rng};
 use units::{LineTime, Span, Time};
 
 /// Where packets go that a switch puts on a line, and who is told what became of others.
@@ -201,6 +201,12 @@ impl Switch {
     /// Frames of neighbours' flow controls that it has heard.
     pub fn heard(&self) -> u64 {
         self.heard
+    }
+
+    /// What the neighbour at `port` may send before it has heard anything; none where it may send on.
+    pub fn grants(&self, port: u16) -> Option<LinkCredits> {
+        let control = self.common.control.as_ref()?;
+        control.grants(port)
     }
 
     /// Names what its flow control has counted.

@@ -375,9 +375,9 @@ impl Draw {
             return;
         }
         let kind = if one_queue {
-            self.pick(&["pfc", "aquarius", "bfc", "ideal"])
+            self.pick(&["pfc", "aquarius", "bfc", "ideal", "cbfc"])
         } else {
-            "pfc"
+            self.pick(&["pfc", "cbfc"])
         };
         if kind == "ideal" && self.out.contains("[[faults]]") {
             return;
@@ -385,14 +385,16 @@ impl Draw {
         let word = format!("\n[switch]\nflow_control = \"{kind}\"\n");
         self.out = self.out.replacen("\n[switch]\n", &word, 1);
         self.table(&format!("switch.{kind}"));
+        if matches!(kind, "pfc" | "cbfc") {
+            // Of less memory all may be promised, and then it is refused.
+            for small in ["200KB", "1MB"] {
+                let [small, enough] =
+                    [small, "12MB"].map(|size| format!("shared_buffer = \"{size}\""));
+                self.out = self.out.replace(&small, &enough);
+            }
+        }
         match kind {
             "pfc" => {
-                // Of less memory all may be headroom, and then it is refused.
-                for small in ["200KB", "1MB"] {
-                    let [small, enough] =
-                        [small, "12MB"].map(|size| format!("shared_buffer = \"{size}\""));
-                    self.out = self.out.replace(&small, &enough);
-                }
                 self.word("xoff", &["dynamic", "10KB"]);
                 self.word("pause_time", &["20us", "300us"]);
                 self.word("watchdog", &["100us", "2ms"]);
@@ -409,6 +411,12 @@ impl Draw {
                 self.word("queues", &["1", "4", "32", "128"]);
                 self.word("table", &["1", "200"]);
                 self.word("signals", &["periodic"]);
+            }
+            "cbfc" => {
+                self.word("lanes", &["1", "2"]);
+                self.word("update", &["0B", "1KB", "8KB"]);
+                self.word("resend", &["10us", "200us"]);
+                self.word("counter_bits", &["12", "16"]);
             }
             _ => self.word("xon", &["0.0", "0.5", "1.0"]),
         }

@@ -1,0 +1,393 @@
+//! Credits of links: a packet leaves where the other end has said that it has room for it.
+#![doc = include_str!("README.md")]
+
+mod params;
+#[cfg(test)]
+mod tests;
+
+pub use params::Params;
+
+use crate::agenda::Agenda;
+use crate::ports::{drops_at_most, enough};
+use model::intent::PortSpec;
+use model::{CREDIT_BLOCK, CreditFrame, LinkCredits, Packet, Round, credit_blocks};
+use parts::{Control, ControlFactory, Neighbour, ParamError, Parameter, Place, Refusal};
+use switching::{FlowControl, GateOf, GateState, Passage, Say};
+use units::{Bytes, Time};
+
+/// The flow control, for a registry.
+pub static CBFC: Kind = Kind;
+
+/// Credits of links.
+#[derive(Debug)]
+pub struct Kind;
+
+impl Control for Kind {
+    fn name(&self) -> &'static str {
+        "cbfc"
+    }
+    fn summary(&self) -> &'static str {
+        "credits per link and lane, as InfiniBand and Ultra Ethernet have them: what has no room ahead does not leave"
+    }
+    fn parameters(&self) -> Vec<Parameter> {
+        params::parameters()
+    }
+    fn configure(&self, table: &toml::Table) -> Result<Box<dyn ControlFactory>, ParamError> {
+        Ok(Box::new(Params::read(table)?))
+    }
+}
+
+impl Params {
+    fn round(&self) -> Round {
+        Round::of_bits(self.counter_bits)
+    }
+
+    /// Room for each lane of a port, in bytes, and what counts could grant at most.
+    fn room(&self, line: &Neighbour<'_>, frame: u64) -> (u64, u64) {
+        let most = u64::from(self.round().half()) * CREDIT_BLOCK;
+        let derived = line.slack(frame, 0) + self.update + frame;
+        let room = self.buffer.unwrap_or(derived.min(most));
+        (room / CREDIT_BLOCK * CREDIT_BLOCK, most)
+    }
+
+    /// The same in blocks. [`ControlFactory::suits`] refuses what is more than counts can grant.
+    fn blocks(&self, line: &Neighbour<'_>, frame: u64) -> u16 {
+        let (room, most) = self.room(line, frame);
+        u16::try_from(room.min(most) / CREDIT_BLOCK).unwrap_or(u16::MAX)
+    }
+
+    /// What all lanes of all ports hold, in bytes.
+    fn kept(&self, place: &Place<'_>) -> u64 {
+        let room = |line| self.room(line, place.frame).0 * u64::from(self.lanes);
+        place.lines.iter().map(room).sum()
+    }
+}
+
+impl ControlFactory for Params {
+    fn make(&self, place: &Place<'_>) -> Box<dyn FlowControl> {
+        Box::new(Cbfc::new(self, place))
+    }
+    fn port(&self, port: PortSpec) -> Result<PortSpec, Refusal> {
+        drops_at_most("cbfc", &port)?;
+        Ok(port)
+    }
+    fn memory(&self) -> Bytes {
+        Bytes(12_000_000)
+    }
+    /// Credits promise room: a memory without it would lose what they let leave.
+    fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {
+        let refuse = |place, reason, instead| {
+            Err(Refusal {
+                place,
+                reason,
+                instead,
+            })
+        };
+        // Two frames: one may be under way while the other end waits to tell of the room of the one before.
+        let least = self.update + 2 * place.frame.next_multiple_of(CREDIT_BLOCK);
+        for line in place.lines {
+            let (room, most) = self.room(line, place.frame);
+            if room > most {
+                let reason = format!("{} is more than counts can grant", Bytes(room));
+                let instead = format!("write \"{most}B\" or less, or more counter_bits");
+                return refuse("switch.cbfc.buffer", reason, instead);
+            }
+            if room < least {
+                let reason = format!("{} holds no update and two frames", Bytes(room));
+                let instead = format!("write \"{least}B\" or more, or a smaller update");
+                return refuse("switch.cbfc.buffer", reason, instead);
+            }
+        }
+        let kept = self.kept(place);
+        if kept > place.memory.get() {
+            let reason = format!("has {}, and credits promise {}", place.memory, Bytes(kept));
+            let fewer = if self.lanes > 1 {
+                ", or fewer lanes"
+            } else {
+                ""
+            };
+            return refuse("switch.shared_buffer", reason, enough(kept) + fewer);
+        }
+        Ok(())
+    }
+    fn figures(&self, place: &Place<'_>) -> Vec<(String, String)> {
+        let first = place.lines.first();
+        let room = first.map_or(0, |line| self.room(line, place.frame).0);
+        let figure = |name: &str, value: String| (name.to_owned(), value);
+        vec![
+            figure("room", format!("{} for each lane of port 0", Bytes(room))),
+            figure(
+                "memory",
+                format!(
+                    "{}, of which credits promise {}",
+                    place.memory,
+                    Bytes(self.kept(place))
+                ),
+            ),
+        ]
+    }
+    fn resolved(&self) -> toml::Table {
+        Self::resolved(self)
+    }
+}
+
+/// A lane of a port, as the end that takes packets.
+#[derive(Debug)]
+struct Room {
+    /// Blocks that it holds at most, and holds.
+    size: u16,
+    held: u16,
+    /// Blocks that have come, lost ones included as far as the neighbour has said. [ABR]
+    received: u16,
+    /// The limit that the neighbour was told last.
+    told: u16,
+}
+
+/// A lane of a port, as the end that sends.
+#[derive(Debug)]
+struct Way {
+    /// Packets that wait for it.
+    waits: u32,
+    gate: GateState,
+    /// Since when packets have waited at a gate that is not open.
+    since: Time,
+    /// A question is planned.
+    armed: bool,
+}
+
+/// The flow control of one switch.
+struct Cbfc {
+    params: Params,
+    frame: u16,
+    /// By port and lane.
+    rooms: Vec<Room>,
+    ways: Vec<Way>,
+    /// By port: what may be sent; none where a host takes all that its line brings.
+    credits: Vec<Option<LinkCredits>>,
+    /// Lanes that may have waited for too long.
+    agenda: Agenda<usize>,
+    /// Packets for which there was no room, questions that were answered, and updates.
+    overruns: u64,
+    answered: u64,
+    updates: u64,
+}
+
+impl Cbfc {
+    fn new(params: &Params, place: &Place<'_>) -> Self {
+        let lanes = usize::from(params.lanes);
+        let frame = u16::try_from(place.frame).unwrap_or(u16::MAX);
+        let mut all = Self {
+            params: params.clone(),
+            frame,
+            rooms: Vec::new(),
+            ways: Vec::new(),
+            credits: Vec::new(),
+            agenda: Agenda::new(),
+            overruns: 0,
+            answered: 0,
+            updates: 0,
+        };
+        for line in place.lines {
+            let size = params.blocks(line, place.frame);
+            all.rooms.extend((0..lanes).map(|_| Room {
+                size,
+                held: 0,
+                received: 0,
+                told: size,
+            }));
+            all.ways.extend((0..lanes).map(|_| Way {
+                waits: 0,
+                gate: GateState::Open,
+                since: Time::ZERO,
+                armed: false,
+            }));
+            // The neighbour has the same line, and keeps as much for it.
+            all.credits.push((!line.is_host).then(|| all.granted(size)));
+        }
+        all
+    }
+
+    fn granted(&self, room: u16) -> LinkCredits {
+        let Params { lanes, resend, .. } = self.params;
+        LinkCredits::new(self.params.round(), lanes, room, self.frame, resend)
+    }
+
+    fn place(&self, port: u16, lane: u8) -> usize {
+        usize::from(port) * usize::from(self.params.lanes) + usize::from(lane)
+    }
+
+    fn place_of(&self, port: u16, packet: &Packet) -> usize {
+        self.place(port, packet.priority().min(self.params.lanes - 1))
+    }
+
+    /// The port and the lane of a place.
+    fn of_place(&self, place: usize) -> (u16, u8) {
+        let lanes = usize::from(self.params.lanes);
+        let port = u16::try_from(place / lanes).expect("ports have 16 bits");
+        let lane = u8::try_from(place % lanes).expect("at most eight");
+        (port, lane)
+    }
+
+    /// Up to which count the neighbour of a place may send.
+    fn limit(&self, place: usize) -> u16 {
+        let room = &self.rooms[place];
+        self.params
+            .round()
+            .after(room.received, room.size - room.held)
+    }
+
+    /// Tells the neighbour of a place what there is room for.
+    fn tell(&mut self, place: usize, say: &mut Say) {
+        let (port, lane) = self.of_place(place);
+        let limit = self.limit(place);
+        self.rooms[place].told = limit;
+        self.updates += 1;
+        let sent = self.credits[usize::from(port)].as_ref();
+        let said = CreditFrame {
+            lane,
+            sent: sent.map_or(0, |credits| credits.question(lane).sent),
+            limit: Some(limit),
+            asks: false,
+        };
+        say.frame(port, said.packet());
+    }
+
+    /// Opens or closes the gate of a place by what may be sent.
+    fn weigh(&mut self, now: Time, place: usize, say: &mut Say) {
+        let (port, lane) = self.of_place(place);
+        let Some(credits) = &self.credits[usize::from(port)] else {
+            return;
+        };
+        let gate = if credits.is_short(lane) {
+            GateState::Bytes(u64::from(credits.left(lane)) * CREDIT_BLOCK)
+        } else {
+            GateState::Open
+        };
+        let way = &mut self.ways[place];
+        if way.gate == gate {
+            return;
+        }
+        if way.gate == GateState::Open {
+            way.since = now;
+            say.count_pause(port);
+        }
+        way.gate = gate;
+        for priority in credits.priorities(lane) {
+            say.gate(port, GateOf::Priority(priority), gate);
+        }
+        self.arm(place);
+    }
+
+    /// Plans a question where packets wait for credits.
+    fn arm(&mut self, place: usize) {
+        let way = &mut self.ways[place];
+        if way.gate != GateState::Open && way.waits > 0 && !way.armed {
+            way.armed = true;
+            let due = way.since.after(self.params.resend);
+            self.agenda.add(due, place);
+        }
+    }
+}
+
+impl FlowControl for Cbfc {
+    fn grants(&self, port: u16) -> Option<LinkCredits> {
+        Some(self.granted(self.rooms[self.place(port, 0)].size))
+    }
+
+    fn admits(&mut self, passage: &Passage<'_>, free: u64) -> Option<bool> {
+        let place = self.place_of(passage.ingress, passage.packet);
+        let blocks = credit_blocks(passage.packet.size);
+        let round = self.params.round();
+        let room = &mut self.rooms[place];
+        room.received = round.after(room.received, blocks);
+        let fits = room.held + blocks <= room.size && u64::from(passage.packet.size) <= free;
+        self.overruns += u64::from(!fits);
+        Some(fits)
+    }
+
+    fn arrived(&mut self, now: Time, passage: &Passage<'_>, _: &mut Say) {
+        let place = self.place_of(passage.ingress, passage.packet);
+        self.rooms[place].held += credit_blocks(passage.packet.size);
+        let place = self.place_of(passage.egress, passage.packet);
+        let way = &mut self.ways[place];
+        if way.waits == 0 {
+            way.since = now;
+        }
+        way.waits += 1;
+        self.arm(place);
+    }
+
+    fn left(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
+        let place = self.place_of(passage.ingress, passage.packet);
+        self.rooms[place].held -= credit_blocks(passage.packet.size);
+        let news = self
+            .params
+            .round()
+            .ahead(self.limit(place), self.rooms[place].told);
+        if news > 0 && u64::from(news) * CREDIT_BLOCK >= self.params.update {
+            self.tell(place, say);
+        }
+        let place = self.place_of(passage.egress, passage.packet);
+        self.ways[place].waits -= 1;
+        if let Some(credits) = &mut self.credits[usize::from(passage.egress)] {
+            credits.spend(passage.packet);
+            self.weigh(now, place, say);
+        }
+    }
+
+    fn heard(&mut self, now: Time, port: u16, frame: &Packet, say: &mut Say) {
+        let Some(said) = CreditFrame::of(frame).filter(|said| said.lane < self.params.lanes) else {
+            return;
+        };
+        let place = self.place(port, said.lane);
+        if let Some(credits) = &mut self.credits[usize::from(port)]
+            && credits.hear(said).is_some()
+        {
+            self.weigh(now, place, say);
+        }
+        if said.asks {
+            // What it has sent and we have not seen is lost: nothing overtakes on a link.
+            self.answered += 1;
+            self.rooms[place].received = self.params.round().after(said.sent, 0);
+            self.tell(place, say);
+        }
+    }
+
+    fn deadline(&self) -> Time {
+        self.agenda.next()
+    }
+
+    fn on_deadline(&mut self, now: Time, say: &mut Say) {
+        while let Some(place) = self.agenda.take(now) {
+            let way = &mut self.ways[place];
+            way.armed = false;
+            if way.gate == GateState::Open || way.waits == 0 {
+                continue;
+            }
+            if way.since.after(self.params.resend) <= now {
+                way.since = now;
+                let (port, lane) = self.of_place(place);
+                if let Some(credits) = &self.credits[usize::from(port)] {
+                    say.frame(port, credits.question(lane).packet());
+                }
+            }
+            self.arm(place);
+        }
+    }
+
+    fn count(&self, tell: &mut dyn FnMut(&'static str, u64)) {
+        tell("credit updates", self.updates);
+        tell("credits asked for", self.answered);
+        tell("beyond credits", self.overruns);
+    }
+
+    fn check(&self) {
+        for (place, room) in self.rooms.iter().enumerate() {
+            assert!(room.held <= room.size, "{place}: {room:?}");
+        }
+        for (place, way) in self.ways.iter().enumerate() {
+            let waits = way.gate != GateState::Open && way.waits > 0;
+            assert!(!waits || way.armed, "{place} waits and never asks: {way:?}");
+        }
+    }
+}

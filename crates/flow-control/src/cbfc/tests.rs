@@ -1,0 +1,128 @@
+//! Ladders of one switch.
+
+use super::*;
+use crate::bench::Bench;
+
+/// A hundred blocks for each lane; a frame of the bench takes 16.
+const SMALL: &str = "lanes = 8\nbuffer = \"6400B\"\nupdate = \"2000B\"";
+
+/// What the neighbour says of lane 0.
+fn said(sent: u16, limit: Option<u16>, asks: bool) -> Packet {
+    let lane = 0;
+    CreditFrame {
+        lane,
+        sent,
+        limit,
+        asks,
+    }
+    .packet()
+}
+
+#[test]
+fn what_has_left_is_told_and_what_has_no_room_ahead_waits() {
+    let mut bench = Bench::new(&CBFC, SMALL);
+    bench.come(1, 6);
+    bench.leave(0, 6);
+    bench.come(1, 1);
+    bench.say_frame(&said(0, Some(196), false), "of room up to 196");
+    assert_eq!(
+        bench.ladder(),
+        [
+            "0us 1 leaves queue 0: port 0: lane 0, sent 0 up to 132",
+            "0us 1 leaves queue 0: port 0: lane 0, sent 0 up to 164",
+            "0us 1 leaves queue 0: port 0: lane 0, sent 0 up to 196, port 1 leaves 256 B to priority 0",
+            "0us hears of room up to 196: port 1 opens priority 0",
+        ],
+        "six frames of 16 blocks have left, of which the neighbour had room for 100"
+    );
+}
+
+#[test]
+fn who_waits_for_a_lost_update_asks_and_asks_again() {
+    let mut bench = Bench::new(&CBFC, SMALL);
+    bench.come(1, 6);
+    bench.leave(0, 6);
+    bench.wait(30);
+    let before = bench.ladder().len();
+    bench.wait(200);
+    assert_eq!(bench.ladder().len(), before, "nothing waits");
+    bench.come(1, 1);
+    bench.wait(305);
+    bench.say_frame(&said(0, Some(196), false), "of room up to 196");
+    bench.wait(1_000);
+    assert_eq!(
+        bench.ladder()[before..],
+        [
+            "250us waits: port 1: lane 0 asks, sent 96",
+            "300us waits: port 1: lane 0 asks, sent 96",
+            "305us hears of room up to 196: port 1 opens priority 0",
+        ]
+    );
+}
+
+#[test]
+fn a_question_tells_what_was_lost_on_the_way() {
+    let mut bench = Bench::new(&CBFC, SMALL);
+    // 40 blocks that never came would be missing for ever.
+    bench.say_frame(&said(40, None, true), "a question after 40");
+    bench.say_frame(&said(40, None, true), "a question after 40");
+    assert_eq!(
+        bench.ladder(),
+        ["0us hears a question after 40: port 1: lane 0, sent 0 up to 140"; 2]
+    );
+    // No count is beyond the round, and no lane beyond the last.
+    bench.say_frame(&said(u16::MAX, Some(u16::MAX), true), "a lie");
+    let mut stranger = said(0, Some(0), true);
+    stranger.head[0] |= 9;
+    bench.say_frame(&stranger, "of another lane");
+    let ladder = bench.ladder();
+    assert_eq!(
+        ladder[2..],
+        ["0us hears a lie: port 1: lane 0, sent 0 up to 99, port 1 leaves 0 B to priority 0"]
+    );
+}
+
+#[test]
+fn room_is_promised_once() {
+    let mut bench = Bench::new(&CBFC, SMALL);
+    bench.come(1, 7);
+    assert_eq!(bench.ladder(), ["0us 1 has no room"]);
+}
+
+#[test]
+fn a_host_takes_what_its_line_brings() {
+    let mut bench = Bench::of_hosts(&CBFC, SMALL);
+    for _ in 0..20 {
+        bench.come(1, 6);
+        bench.leave(0, 6);
+    }
+    let ladder = bench.ladder();
+    assert_eq!(ladder.len(), 60);
+    assert!(
+        ladder
+            .iter()
+            .all(|line| line.contains("port 0: lane 0, sent 0 up to")),
+        "{ladder:?}"
+    );
+}
+
+#[test]
+fn room_that_is_not_there_or_not_enough_is_refused() {
+    let refused = |parameters: &str, memory| crate::bench::refused(&CBFC, parameters, memory);
+    // 2500 B there and back, two frames and 84 B, an update and a frame: 9680 B, of which 151 blocks.
+    assert_eq!(refused("", 2 * 9_664), None);
+    assert_eq!(
+        refused("", 2 * 9_664 - 1).expect("a byte is missing"),
+        "switch.shared_buffer has 19.327KB, and credits promise 19.328KB; write shared_buffer = \"20KB\" or more"
+    );
+    assert_eq!(refused("lanes = 8", 16 * 9_664), None);
+    assert!(refused("lanes = 8", 15 * 9_664).is_some());
+    let said = refused("buffer = \"5KB\"", 60_000).expect("no two frames beside an update");
+    assert!(said.contains("write \"6144B\" or more"), "{said}");
+    let said = refused("buffer = \"200KB\"", 1 << 20).expect("12 bits are too few");
+    assert!(said.contains("write \"131072B\" or less"), "{said}");
+    assert_eq!(
+        refused("buffer = \"200KB\"\ncounter_bits = 13", 1 << 20),
+        None
+    );
+}
