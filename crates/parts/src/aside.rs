@@ -95,4 +95,27 @@ mod tests {
         aside.drop_if(|&thing| thing == 'b');
         assert!(aside.is_empty());
     }
+
+    #[test]
+    fn what_is_dropped_is_neither_held_nor_given_back() {
+        let (mut aside, mut gates) = (Aside::default(), Gates::default());
+        assert!(aside.is_empty() && aside.len() == 0);
+        gates.heed(Time(1), Signal::PauseFlow(ConnId(2)));
+        for (conn, thing) in [(1, 'a'), (2, 'b'), (1, 'c'), (2, 'd')] {
+            aside.put(ConnId(conn), thing);
+        }
+        assert_eq!(aside.take(), None, "nobody has looked at the gates");
+        aside.look(&gates, 0);
+        assert!(!aside.is_empty() && aside.len() == 4);
+        aside.drop_if(|&thing| thing == 'a' || thing == 'd');
+        assert_eq!(
+            (aside.len(), aside.take(), aside.take()),
+            (2, Some('c'), None)
+        );
+        assert!(!aside.is_empty(), "one is held");
+        gates.heed(Time(2), Signal::ResumeFlow(ConnId(2)));
+        aside.look(&gates, 0);
+        assert!(!aside.is_empty(), "one is free");
+        assert_eq!((aside.take(), aside.is_empty()), (Some('b'), true));
+    }
 }

@@ -99,4 +99,18 @@ mod tests {
         }
         assert!(ours.iter().eq(theirs.iter()));
     }
+
+    #[test]
+    fn an_empty_queue_gives_nothing_and_a_full_one_doubles() {
+        let mut queue = PacketQueue::default();
+        let mut out = Packet::new(HostId(0), ConnId(99), Class::Control, 0, 84);
+        assert!(!queue.pop(&mut out) && queue.front().is_none());
+        assert_eq!(out.conn, ConnId(99), "what is there is left alone");
+        for (n, places) in [(16, 16), (17, 32), (32, 32), (33, 64)] {
+            while queue.len() < n {
+                queue.push(Packet::EMPTY);
+            }
+            assert_eq!(queue.places.len(), places, "{n} packets");
+        }
+    }
 }

@@ -420,4 +420,146 @@ mod tests {
             assert!(again.iter().all(|&times| times <= 1), "{again:?}");
         }
     }
+
+    #[test]
+    fn a_burst_allows_what_it_was_opened_with_to_the_byte() {
+        let mut burst = Burst::default();
+        assert!(!burst.may_send(1) && burst.last().is_none());
+        burst.open(3_000);
+        assert!(burst.may_send(3_000) && !burst.may_send(3_001));
+        burst.sent(0, 'a', 1_538, 0);
+        assert_eq!((burst.allowance(), burst.last()), (1_462, Some(0)));
+        assert!(burst.may_send(1_462) && !burst.may_send(1_463));
+        burst.close();
+        assert!(!burst.may_send(1), "nothing more leaves");
+        assert_eq!((burst.allowance(), burst.owed()), (0, 1));
+        burst.open(700);
+        burst.sent(1_460, 'b', 700, 0);
+        assert_eq!((burst.owed(), burst.last()), (2, Some(1_460)));
+    }
+
+    #[test]
+    #[should_panic(expected = "out of order")]
+    fn no_position_is_sent_twice() {
+        let mut burst = Burst::default();
+        burst.open(3_000);
+        burst.sent(5, (), 100, 0);
+        burst.sent(5, (), 100, 0);
+    }
+
+    #[test]
+    #[should_panic(expected = "101 B more than the burst allows")]
+    fn no_more_is_sent_than_the_burst_allows() {
+        let mut burst = Burst::default();
+        burst.open(100);
+        burst.sent(0, (), 101, 0);
+    }
+
+    #[test]
+    fn what_the_receiver_confirms_is_not_sent_again() {
+        let mut confirmed = burst(4);
+        confirmed.confirm(2 * 1460);
+        assert_eq!(confirmed.owed(), 2, "what begins there is not confirmed");
+        confirmed.confirm(2 * 1460 + 1);
+        assert_eq!((confirmed.owed(), confirmed.last()), (1, Some(3 * 1460)));
+        assert_eq!([0; 2].map(|_| confirmed.take_unknown()), [Some(3), None]);
+        confirmed.confirm(u64::MAX);
+        assert_eq!((confirmed.owed(), confirmed.last()), (0, None));
+        assert_eq!(confirmed.packets.capacity(), 0, "nothing is kept");
+    }
+
+    #[test]
+    fn what_is_taken_care_of_otherwise_is_not_sent_again() {
+        let mut burst = burst(5);
+        burst.settle(1460, 3 * 1460);
+        assert_eq!(burst.owed(), 3);
+        burst.check();
+        let left = [0; 4].map(|_| burst.take_unknown());
+        assert_eq!(left, [Some(0), Some(3), Some(4), None]);
+        assert_eq!(burst.owed(), 0);
+        burst.settle(0, u64::MAX);
+        assert_eq!(burst.last(), None);
+    }
+
+    #[test]
+    fn what_is_given_up_counts_as_lost_and_what_comes_later_can_be_lost_too() {
+        let mut given_up = burst(3);
+        assert!(given_up.on_ack(1460));
+        given_up.give_up();
+        assert_eq!(given_up.owed(), 2);
+        given_up.open(2 * 1538);
+        for packet in 3..5 {
+            given_up.sent(packet * 1460, packet, 1538, 0);
+        }
+        assert!(given_up.on_ack(4 * 1460));
+        assert_eq!(all_lost(&mut given_up), [0, 2, 3]);
+        assert_eq!(given_up.owed(), 0);
+    }
+
+    #[test]
+    fn a_loss_before_others_that_were_found_first_goes_first() {
+        let mut burst = sprayed(Order::Path);
+        assert!(burst.on_ack(5 * 1460));
+        assert_eq!(burst.take_lost(), Some(1));
+        assert!(burst.on_ack(4 * 1460));
+        assert_eq!(all_lost(&mut burst), [0, 2, 3]);
+    }
+
+    #[test]
+    fn forgetting_the_first_loses_none_of_the_rest() {
+        let mut burst = burst(6);
+        assert!(burst.on_ack(4 * 1460));
+        let first = [0; 3].map(|_| burst.take_lost());
+        assert_eq!(first, [Some(0), Some(1), Some(2)]);
+        // The first two have arrived, late.
+        assert!(burst.on_ack(0) && burst.on_ack(1460));
+        assert_eq!((burst.packets.len(), burst.owed()), (4, 2));
+        assert_eq!(
+            (burst.take_lost(), burst.take_unknown()),
+            (Some(3), Some(5))
+        );
+        burst.check();
+    }
+
+    #[test]
+    fn a_probe_for_what_is_settled_already_says_nothing_new() {
+        let mut burst = burst(3);
+        assert!(burst.on_ack(0), "it is forgotten");
+        assert!(burst.on_probe_ack(0));
+        assert_eq!((burst.owed(), burst.take_lost()), (2, None));
+        assert!(!burst.on_probe_ack(1461), "nothing was sent there");
+        assert!(burst.on_probe_ack(1460));
+        assert_eq!((burst.take_lost(), burst.owed()), (Some(1), 1));
+    }
+
+    #[test]
+    fn what_is_settled_is_not_looked_at_again() {
+        let mut burst = burst(8);
+        assert!(burst.on_probe_ack(5 * 1460));
+        assert_eq!((burst.first_lost, burst.first_unknown), (0, 6));
+        for _ in 0..3 {
+            burst.take_lost();
+        }
+        assert_eq!(burst.first_lost, 2);
+        burst.give_up();
+        assert_eq!(burst.first_unknown, 8);
+    }
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let breaks: [fn(&mut Burst<u64>); 5] = [
+            |burst| burst.unknown += 1,
+            |burst| burst.lost += 1,
+            |burst| burst.first_unknown = 4,
+            |burst| burst.first_lost = 1,
+            |burst| burst.packets[0].fate = Fate::Arrived,
+        ];
+        for (n, spoil) in breaks.into_iter().enumerate() {
+            let mut burst = burst(5);
+            assert!(burst.on_ack(2 * 1460));
+            burst.check();
+            spoil(&mut burst);
+            assert!(std::panic::catch_unwind(|| burst.check()).is_err(), "{n}");
+        }
+    }
 }

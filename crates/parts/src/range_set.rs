@@ -229,4 +229,67 @@ mod tests {
         assert_eq!(set.insert(50, 60), Some(10));
         set.check();
     }
+
+    #[test]
+    fn ranges_are_counted_from_the_lowest_up() {
+        let mut set = RangeSet::<3>::new();
+        assert!(set.is_empty() && set.len() == 0 && set.total() == 0);
+        assert_eq!((set.first(), set.last(), set.get(0)), (None, None, None));
+        for start in [50, 10, 30] {
+            assert!(set.fits(start, start + 5));
+            assert_eq!(set.insert(start, start + 5), Some(5));
+        }
+        assert!(!set.is_empty() && set.len() == 3 && set.total() == 15);
+        assert_eq!((set.first(), set.last()), (Some((10, 15)), Some((50, 55))));
+        assert_eq!((set.get(1), set.get(3)), (Some((30, 35)), None));
+        assert!(set.iter().rev().eq([(50, 55), (30, 35), (10, 15)]));
+        // A full set takes what touches a range on either side, and nothing else.
+        assert!(set.fits(15, 16) && set.fits(9, 10) && set.fits(0, 99));
+        assert!(!set.fits(16, 29) && !set.fits(56, 57) && !set.fits(0, 9));
+    }
+
+    #[test]
+    fn a_gap_has_no_byte_of_a_range_in_it() {
+        let mut set = RangeSet::<3>::new();
+        assert_eq!(
+            (set.insert(10, 20), set.insert(30, 40)),
+            (Some(10), Some(10))
+        );
+        for (from, until, gap) in [
+            (0, 10, Some((0, 10))),
+            (0, 11, Some((0, 10))),
+            (0, 5, Some((0, 5))),
+            (10, 20, None),
+            (10, 21, Some((20, 21))),
+            (15, 50, Some((20, 30))),
+            (20, 30, Some((20, 30))),
+            (39, 40, None),
+            (40, 40, None),
+            (40, 41, Some((40, 41))),
+        ] {
+            assert_eq!(set.first_gap(from, until), gap, "{from}..{until}");
+        }
+        assert_eq!((set.holding(9), set.holding(10)), (None, Some((10, 20))));
+        assert_eq!((set.holding(19), set.holding(20)), (Some((10, 20)), None));
+    }
+
+    #[test]
+    #[should_panic(expected = "5..5 is no range")]
+    fn an_empty_range_is_refused() {
+        RangeSet::<3>::new().insert(5, 5);
+    }
+
+    #[test]
+    fn a_broken_set_is_noticed() {
+        for (ranges, total) in [
+            (vec![(0, 1), (2, 3), (4, 5)], 3),
+            (vec![(0, 0)], 0),
+            (vec![(0, 2), (2, 3)], 3),
+            (vec![(5, 6), (2, 3)], 2),
+            (vec![(2, 3)], 2),
+        ] {
+            let set = RangeSet::<2> { ranges, total };
+            assert!(std::panic::catch_unwind(|| set.check()).is_err(), "{set:?}");
+        }
+    }
 }

@@ -118,4 +118,62 @@ mod tests {
         );
         assert_eq!(pieces.first_gap(30), Some((30, 40)));
     }
+
+    #[test]
+    fn nothing_is_there_before_anything_was_kept() {
+        let mut pieces = Reassembly::default();
+        assert!(pieces.is_empty() && pieces.total() == 0 && !pieces.holds(0));
+        assert_eq!((pieces.first_gap(7), pieces.highest(7)), (None, 7));
+        assert_eq!(pieces.take(7), (7, Vec::new()));
+        assert!(pieces.gaps(7, 7).eq([]), "no gap is empty");
+        assert!(pieces.gaps(7, 9).eq([(7, 9)]));
+        assert!(pieces.keep(10, 20, None) && !pieces.is_empty());
+        assert!(pieces.holds(10) && pieces.holds(19) && !pieces.holds(20));
+        assert_eq!((pieces.total(), pieces.highest(7)), (10, 20));
+        assert!(pieces.keep(30, 35, None) && pieces.total() == 15);
+        assert!(pieces.gaps(5, 40).eq([(5, 10), (20, 30), (35, 40)]));
+        assert!(pieces.gaps(10, 35).eq([(20, 30)]));
+    }
+
+    #[test]
+    fn ends_come_out_in_order_and_each_once() {
+        let mut pieces = Reassembly::default();
+        let end = |at| End {
+            at,
+            blank: at == 20,
+        };
+        for at in [40, 20, 30] {
+            assert!(pieces.keep(at - 10, at, Some(end(at))));
+        }
+        // What came in order meanwhile reaches into the first piece, up to its end.
+        assert_eq!(pieces.take(20), (40, vec![end(30), end(40)]));
+        assert!(pieces.is_empty() && pieces.ends.is_empty());
+    }
+
+    #[test]
+    fn an_end_behind_the_next_gap_waits() {
+        let mut pieces = Reassembly::default();
+        let end = |at| End { at, blank: false };
+        assert!(pieces.keep(10, 20, Some(end(20))) && pieces.keep(30, 40, Some(end(40))));
+        assert_eq!(pieces.take(10), (20, vec![end(20)]));
+        assert_eq!((pieces.total(), pieces.first_gap(20)), (10, Some((20, 30))));
+        assert_eq!(pieces.take(30), (40, vec![end(40)]));
+    }
+
+    #[test]
+    fn more_gaps_than_a_receiver_keeps_open_are_refused() {
+        let mut pieces = Reassembly::default();
+        let most = GAPS_MAX as u64;
+        assert!((1..=most).all(|n| pieces.keep(10 * n, 10 * n + 5, None)));
+        let last = Some(End {
+            at: 7,
+            blank: false,
+        });
+        assert!(!pieces.keep(5, 7, last), "one gap more");
+        assert!(pieces.ends.is_empty() && pieces.total() == 5 * most);
+        assert!(
+            pieces.keep(15, 17, None),
+            "what touches a piece opens no gap"
+        );
+    }
 }

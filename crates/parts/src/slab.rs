@@ -119,4 +119,40 @@ mod tests {
         assert_eq!((slab[a], slab[b], slab[c], slab.len()), ('a', 'd', 'c', 3));
         assert_eq!(slab.sample(5, 2).collect::<String>(), "ca");
     }
+
+    #[test]
+    fn what_is_there_is_counted_and_found() {
+        let mut slab = Slab::default();
+        assert!(slab.is_empty() && slab.get(0).is_none());
+        assert_eq!(slab.sample(7, 3).count(), 0);
+        let [a, b, c] = ['a', 'b', 'c'].map(|value| slab.insert(value));
+        assert!(!slab.is_empty() && slab.len() == 3);
+        slab.remove(b);
+        assert_eq!(
+            (slab.len(), slab.get(a), slab.get(b)),
+            (2, Some(&'a'), None)
+        );
+        assert!(slab.get(3).is_none() && slab.get_mut(3).is_none());
+        slab[c] = 'C';
+        *slab.get_mut(a).unwrap() = 'A';
+        assert_eq!(slab.iter().collect::<String>(), "AC");
+        // Places without a value are passed over, and nothing is shown twice.
+        assert_eq!(slab.sample(1, 2).collect::<String>(), "C");
+        assert_eq!(slab.sample(2, 9).collect::<String>(), "CA");
+        // The place freed last is the first to be used again.
+        slab.remove(a);
+        assert_eq!(
+            [slab.insert('x'), slab.insert('y'), slab.insert('z')],
+            [a, b, 3]
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "only values that exist are removed")]
+    fn nothing_is_removed_twice() {
+        let mut slab = Slab::default();
+        let place = slab.insert(());
+        slab.remove(place);
+        slab.remove(place);
+    }
 }

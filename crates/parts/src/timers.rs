@@ -247,4 +247,51 @@ mod tests {
         assert!(!timers.admit(&mut alarm, Time(5)));
         assert_eq!((timers.len(), timers.next()), (1, Time(999)));
     }
+
+    #[test]
+    fn an_alarm_that_moves_earlier_rings_once() {
+        let (mut timers, mut alarm) = (Timers::default(), Alarm::OFF);
+        assert!(timers.is_empty() && timers.next() == Time::NEVER && timers.due(Time(9)).is_none());
+        assert_eq!(alarm.due(), Time::NEVER);
+        timers.set(&mut alarm, 3, Time(20));
+        timers.set(&mut alarm, 3, Time(20));
+        assert_eq!(timers.len(), 1, "the same moment pushes nothing");
+        timers.set(&mut alarm, 3, Time(10));
+        assert_eq!((timers.len(), alarm.due()), (2, Time(10)));
+        assert_eq!((timers.due(Time(9)), timers.due(Time(10))), (None, Some(3)));
+        assert!(
+            timers.admit(&mut alarm, Time(10)),
+            "due at this very moment"
+        );
+        timers.rung(&mut alarm, Time(30));
+        assert_eq!(
+            timers.due(Time(20)),
+            Some(3),
+            "the first entry is still there"
+        );
+        assert!(!timers.admit(&mut alarm, Time(20)), "and does not count");
+        assert_eq!((timers.len(), timers.next()), (1, Time(30)));
+        assert!(!timers.is_empty());
+    }
+
+    #[test]
+    fn the_owner_that_is_gone_is_not_asked_again() {
+        let (mut timers, mut alarms) = (Timers::default(), [Alarm::OFF; 3]);
+        for (owner, at) in [(0, 30), (1, 10), (2, 20)] {
+            timers.set(&mut alarms[owner as usize], owner, Time(at));
+        }
+        assert_eq!(timers.due(Time(99)), Some(1));
+        timers.gone();
+        assert_eq!((timers.due(Time(99)), timers.len()), (Some(2), 2));
+        timers.gone();
+        timers.gone();
+        assert!(timers.is_empty() && timers.due(Time(99)).is_none());
+    }
+
+    #[test]
+    #[should_panic(expected = "queued for")]
+    fn an_alarm_that_would_ring_too_late_is_noticed() {
+        let (due, queued) = (Time(1), Time(2));
+        Alarm { due, queued }.check();
+    }
 }
