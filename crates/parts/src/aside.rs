@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn what_is_dropped_is_neither_held_nor_given_back() {
         let (mut aside, mut gates) = (Aside::default(), Gates::default());
-        assert!(aside.is_empty() && aside.len() == 0);
+        assert_eq!((aside.is_empty(), aside.len()), (true, 0));
         gates.heed(Time(1), Signal::PauseFlow(ConnId(2)));
         for (conn, thing) in [(1, 'a'), (2, 'b'), (1, 'c'), (2, 'd')] {
             aside.put(ConnId(conn), thing);

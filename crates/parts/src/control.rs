@@ -92,3 +92,40 @@ impl Neighbour<'_> {
         self.rate.bytes_in(self.round).get() + 2 * frame + (1 + others) * LINK_FRAME
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::{NoControl, place};
+
+    #[test]
+    fn a_line_gives_what_a_pause_cannot_hold_back_any_more() {
+        let port = PortSpec::fifo(Bytes(0));
+        let neighbour = |gbps, round| Neighbour {
+            rate: Rate::gbps(gbps),
+            round,
+            is_host: false,
+            port: &port,
+        };
+        // Two frames, and the pause itself.
+        assert_eq!(neighbour(10, Span::ZERO).slack(1_538, 0), 2 * 1_538 + 84);
+        // What is under way for 2 us at 10 Gb/s, and a frame of the link's own before the pause.
+        assert_eq!(
+            neighbour(10, Span::us(2)).slack(1_538, 1),
+            2_500 + 2 * 1_538 + 2 * 84
+        );
+        assert_eq!(
+            neighbour(100, Span::us(2)).slack(9_038, 2),
+            25_000 + 2 * 9_038 + 3 * 84
+        );
+    }
+
+    #[test]
+    fn a_flow_control_that_says_nothing_takes_every_port_as_it_is() {
+        let port = PortSpec::fifo(Bytes(99)).prioritised(3);
+        assert_eq!(NoControl.port(port.clone()), Ok(port.clone()));
+        let place = place(&[]);
+        assert!(!NoControl.tags() && NoControl.suits(&place).is_ok());
+        assert!(NoControl.figures(&place).is_empty());
+    }
+}

@@ -298,4 +298,131 @@ mod tests {
             "small credits pass a full queue: {credits} in {periods}"
         );
     }
+
+    fn gate(count: CreditCount) -> CreditGate {
+        CreditGate::new(spec(count), LineTime::new(Rate::gbps(10)))
+    }
+
+    /// The first credit leaves.
+    fn gone(gate: &mut CreditGate, at: Time) {
+        let mut out = Packet::EMPTY;
+        gate.take(at, &mut out);
+    }
+
+    #[test]
+    fn the_queue_takes_what_fits_to_the_credit_and_to_the_byte() {
+        let late = Time(100 * PERIOD);
+        let offers = |gate: &mut CreditGate, sizes: &[u16]| {
+            let taken: Vec<_> = sizes
+                .iter()
+                .map(|&size| gate.offer(late, &credit(size)))
+                .collect();
+            gate.check();
+            taken
+        };
+        let mut counted = gate(CreditCount::Credits);
+        assert_eq!(
+            offers(&mut counted, &[92; 8]),
+            [true; 8],
+            "whatever their size"
+        );
+        assert_eq!(
+            (offers(&mut counted, &[64]), counted.len()),
+            (vec![false], 8)
+        );
+        // By bytes there is room for eight of mean size: 672 B.
+        let mut weighed = gate(CreditCount::Bytes);
+        assert_eq!(offers(&mut weighed, &[92; 7]), [true; 7]);
+        assert_eq!(offers(&mut weighed, &[29, 28, 1]), [false, true, false]);
+        assert_eq!((weighed.len(), weighed.is_empty()), (8, false));
+    }
+
+    #[test]
+    fn counted_in_bytes_a_credit_costs_its_size_rounded_up() {
+        let mut gate = gate(CreditCount::Bytes);
+        assert_eq!((gate.ready_at(), gate.is_empty()), (Time::NEVER, true));
+        assert!(gate.offer(Time(5), &credit(77)) && gate.offer(Time(5), &credit(84)));
+        let first = (PERIOD * 77).div_ceil(84);
+        assert_eq!(gate.ready_at(), Time(first), "the bucket was empty at zero");
+        let mut out = Packet::EMPTY;
+        gate.take(Time(first), &mut out);
+        assert_eq!((out.size, gate.ready_at()), (77, Time(first + PERIOD)));
+        gate.take(Time(first + PERIOD), &mut out);
+        assert_eq!((out.size, gate.ready_at()), (84, Time::NEVER));
+        assert_eq!((gate.len(), gate.is_empty()), (0, true));
+    }
+
+    #[test]
+    fn a_credit_that_waits_is_held_back_by_its_size() {
+        let held = |size: u16| {
+            let mut gate = gate(CreditCount::Credits).holding(76, 16, 0.5);
+            assert!(gate.offer(Time::ZERO, &credit(size)));
+            gate.check();
+            gate.ready_at().0 - PERIOD
+        };
+        // A 32nd of a period for each byte more, and a part of that.
+        let step = PERIOD / 32;
+        for size in [60, 76, 77, 80, 91] {
+            let bytes = u64::from(size).saturating_sub(76);
+            let range = bytes * step..(bytes + 1) * step;
+            assert!(range.contains(&held(size)), "{size} B: {}", held(size));
+        }
+        assert_ne!(
+            held(60),
+            0,
+            "where within the step depends on the sizes so far"
+        );
+        // Two of one size in a row are not held alike.
+        let mut gate = gate(CreditCount::Credits).holding(76, 16, 0.5);
+        assert!((0..3).all(|_| gate.offer(Time::ZERO, &credit(80))));
+        let first = gate.ready_at().0 - PERIOD;
+        let at = gate.ready_at();
+        gone(&mut gate, at);
+        gate.check();
+        assert_ne!(gate.ready_at().0 - 2 * PERIOD, first);
+    }
+
+    #[test]
+    fn a_credit_whose_token_is_there_is_not_held_back() {
+        let mut gate = gate(CreditCount::Credits).holding(76, 16, 1.0);
+        let late = Time(50 * PERIOD);
+        assert!(gate.offer(late, &credit(91)));
+        assert_eq!(gate.ready_at(), Time(PERIOD), "its token came long ago");
+        gone(&mut gate, late);
+        // One more token is left in the bucket, and with it the next leaves at once; the third waits.
+        assert!(gate.offer(late, &credit(91)) && gate.ready_at() == late);
+        gone(&mut gate, late);
+        assert!(gate.offer(late, &credit(91)) && gate.ready_at() > late + Span(PERIOD));
+    }
+
+    #[test]
+    #[should_panic(expected = "ready_at is never")]
+    fn nothing_is_taken_from_an_empty_gate() {
+        let mut gate = gate(CreditCount::Credits);
+        gate.ready_at = Time::ZERO;
+        gone(&mut gate, Time(1));
+    }
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let breaks: [fn(&mut CreditGate); 4] = [
+            |gate| gate.bytes += 1,
+            |gate| gate.ready_at = Time::ZERO,
+            |gate| gate.held += Span(1),
+            |gate| gate.spec.queue_limit = 2,
+        ];
+        for count in [CreditCount::Credits, CreditCount::Bytes] {
+            for spoil in breaks {
+                let mut gate = gate(count);
+                assert!((0..3).all(|_| gate.offer(Time::ZERO, &credit(84))));
+                gate.check();
+                spoil(&mut gate);
+                assert!(std::panic::catch_unwind(|| gate.check()).is_err());
+            }
+            let mut gate = gate(count);
+            gate.check();
+            gate.spec.queue_limit = 0;
+            gate.check();
+        }
+    }
 }

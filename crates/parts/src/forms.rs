@@ -389,4 +389,150 @@ mod tests {
         same(&Or("none", "a size", Size(1, 10)), &None::<u64>);
         same(&Or("none", "a size", Size(1, 10)), &Some(4u64));
     }
+
+    #[test]
+    fn what_a_parameter_takes_is_said_in_words() {
+        let words = |known: &[&'static str]| Takes::Words(known.to_vec()).to_string();
+        assert_eq!(Takes::Flag.to_string(), "true or false");
+        assert_eq!(Takes::Count(1, 9).to_string(), "a whole number from 1 to 9");
+        assert_eq!(
+            Takes::Number(0.0, 0.5).to_string(),
+            "a number from 0 to 0.5"
+        );
+        let time = Takes::Time(Span::us(1), Span::ms(2));
+        assert_eq!(time.to_string(), "a time from \"1us\" to \"2ms\"");
+        let size = Takes::Size(Bytes(84), Bytes(2_000));
+        assert_eq!(size.to_string(), "a size from \"84B\" to \"2KB\"");
+        assert_eq!(words(&["one"]), "\"one\"");
+        assert_eq!(words(&["one", "two"]), "\"one\" or \"two\"");
+        assert_eq!(words(&["a", "b", "c", "d"]), "\"a\", \"b\", \"c\" or \"d\"");
+        let or = Takes::Or("auto", Box::new(Takes::Flag));
+        assert_eq!(or.to_string(), "true or false, or \"auto\"");
+        assert_eq!(Takes::Other("anything").to_string(), "anything");
+    }
+
+    #[test]
+    fn both_ends_of_a_range_belong_to_it() {
+        let count = |n: i64| Form::<u32>::read(&Count(3, 5), &Value::from(n)).ok();
+        assert_eq!([2, 3, 5, 6].map(count), [None, Some(3), Some(5), None]);
+        let number = |x: f64| Number(0.25, 0.5).read(&Value::from(x)).ok();
+        assert_eq!(
+            [0.24, 0.25, 0.5, 0.51].map(number),
+            [None, Some(0.25), Some(0.5), None]
+        );
+        let time = |text| Time(Span::us(3), Span::us(5)).read(&Value::from(text)).ok();
+        let (three, five) = (Some(Span::us(3)), Some(Span::us(5)));
+        assert_eq!(
+            ["2.999us", "3us", "5us", "5.001us"].map(time),
+            [None, three, five, None]
+        );
+        let size = |text| Form::<u64>::read(&Size(3, 5), &Value::from(text)).ok();
+        assert_eq!(
+            ["2B", "3B", "5B", "6B"].map(size),
+            [None, Some(3), Some(5), None]
+        );
+        // A number that the range allows and its type cannot hold.
+        assert!(Form::<u8>::read(&Size(0, 300), &Value::from("256B")).is_err());
+    }
+
+    #[test]
+    fn an_error_says_what_to_write() {
+        let said = |error: Result<(), String>| error.unwrap_err();
+        let flag = |value: Value| said(Flag.read(&value).map(drop));
+        assert_eq!(flag(Value::from(1)), "1 is neither true nor false");
+        let count = |value: Value| said(Form::<u8>::read(&Count(1, 9), &value).map(drop));
+        assert_eq!(
+            count(Value::from("3")),
+            "\"3\" is no whole number from 1 to 9"
+        );
+        let number = |value: Value| said(Number(0.5, 2.0).read(&value).map(drop));
+        let wrong = "is no number from 0.5 to 2; write it like 0.5 or \"1/16\"";
+        for value in [
+            Value::from(3),
+            Value::from("half"),
+            Value::from("1/x"),
+            Value::from("y/2"),
+            Value::from(true),
+            Value::from(i64::MAX),
+        ] {
+            assert_eq!(number(value.clone()), format!("{value} {wrong}"));
+        }
+        let time = |value: Value| said(Time(Span::us(1), Span::ms(1)).read(&value).map(drop));
+        assert_eq!(
+            time(Value::from(5)),
+            "5 is no time; write it with its unit in quotes, like \"1us\""
+        );
+        assert_eq!(
+            time(Value::from("2ms")),
+            "\"2ms\" is out of range; it may lie between \"1us\" and \"1ms\""
+        );
+        let size = |value: Value| said(Form::<u64>::read(&Size(1, 2_000_000), &value).map(drop));
+        assert_eq!(
+            size(Value::from(7)),
+            "7 is no size; write it with its unit in quotes, like \"100KB\""
+        );
+        assert_eq!(
+            size(Value::from("0B")),
+            "\"0B\" is out of range; it may lie between \"1B\" and \"2MB\""
+        );
+        let word = |value: Value| said(Words(&[("fast", 1), ("slow", 2)]).read(&value).map(drop));
+        assert_eq!(
+            word(Value::from("fats")),
+            "\"fats\" is not known; did you mean \"fast\"?"
+        );
+        assert_eq!(word(Value::from(7)), "7 is not known; known are fast, slow");
+    }
+
+    #[test]
+    fn a_whole_number_is_a_number_too() {
+        let number = Number(0.0, 4.0);
+        assert_eq!(number.read(&Value::from(3)), Ok(3.0));
+        assert_eq!(number.read(&Value::from("7/2")), Ok(3.5));
+        assert_eq!(number.read(&Value::from(" 1 / 4 ")), Ok(0.25));
+        assert_eq!(number.takes(), Takes::Number(0.0, 4.0));
+        assert_eq!(
+            (Flag.read(&Value::from(true)), Flag.takes()),
+            (Ok(true), Takes::Flag)
+        );
+        assert_eq!(Flag.write(&false), Value::from(false));
+    }
+
+    #[test]
+    fn a_word_stands_for_none_beside_any_form() {
+        let time = Or("auto", "a time", Time(Span::us(1), Span::ms(1)));
+        assert_eq!(time.read(&Value::from("auto")), Ok(None));
+        assert_eq!(time.read(&Value::from("5us")), Ok(Some(Span::us(5))));
+        let error = time.read(&Value::from("5")).unwrap_err();
+        assert!(error.contains("unit"), "the form's own error: {error}");
+        assert_eq!(time.write(&None), Value::from("auto"));
+        assert_eq!(time.write(&Some(Span::us(5))), Value::from("5us"));
+        let inner = Box::new(Takes::Time(Span::us(1), Span::ms(1)));
+        assert_eq!(time.takes(), Takes::Or("auto", inner));
+        let size = Or("all", "a size", SizeOf(Size(1, 9)));
+        assert_eq!(size.read(&Value::from("7B")), Ok(Some(Bytes(7))));
+        assert_eq!(
+            size.takes(),
+            Takes::Or("all", Box::new(Takes::Size(Bytes(1), Bytes(9))))
+        );
+        let words = Words(&[("fast", 1), ("slow", 2)]);
+        assert_eq!(
+            (words.read(&Value::from("slow")), words.write(&1)),
+            (Ok(2), Value::from("fast"))
+        );
+        assert_eq!(words.takes(), Takes::Words(vec!["fast", "slow"]));
+    }
+
+    #[test]
+    fn a_form_of_its_own_reads_and_writes_as_it_says() {
+        let read: fn(&Value) -> Result<usize, String> = |value| {
+            value
+                .as_array()
+                .map(Vec::len)
+                .ok_or_else(|| "no list".to_owned())
+        };
+        let own = Own("a list", read, |&length| Value::from(vec![0; length]));
+        assert_eq!(own.read(&own.write(&3)), Ok(3));
+        assert_eq!(own.read(&Value::from(3)), Err("no list".to_owned()));
+        assert_eq!(own.takes(), Takes::Other("a list"));
+    }
 }

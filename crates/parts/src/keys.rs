@@ -242,6 +242,7 @@ fn examine_parameters(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::{KEYS, Odd, PROFILES, Params, takes_nothing};
 
     #[test]
     fn a_misspelt_key_gets_the_nearest_one() {
@@ -261,5 +262,226 @@ mod tests {
             ),
             "no such parameter; known are alpha, w_init"
         );
+    }
+
+    #[test]
+    fn edits_are_counted_one_by_one() {
+        for (a, b, edits) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("abc", "abc", 0),
+            ("abc", "abd", 1),
+            ("abc", "ac", 1),
+            ("ac", "abc", 1),
+            ("kitten", "sitting", 3),
+            ("flaw", "lawn", 2),
+            ("ab", "ba", 2),
+        ] {
+            assert_eq!(distance(a, b), edits, "{a} and {b}");
+        }
+        // Half of a name may be wrong, and one letter of a short one.
+        let found = |name| unknown("no", name, ["abcdef"].into_iter());
+        assert_eq!(found("abcxyz"), "no; did you mean \"abcdef\"?");
+        assert_eq!(found("abwxyz"), "no; known are abcdef");
+        assert_eq!(
+            unknown("no", "x", ["y"].into_iter()),
+            "no; did you mean \"y\"?"
+        );
+        assert_eq!(unknown("no", "x", ["yz"].into_iter()), "no; known are yz");
+    }
+
+    fn table(text: &str) -> Table {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_profile_is_chosen_by_name_and_the_first_one_by_none() {
+        let chosen =
+            |text| profile(&table(text), PROFILES).map(|(name, params)| (name, params.window));
+        assert_eq!(chosen(""), Ok(("calm", 10)));
+        assert_eq!(chosen("profile = 'bold'"), Ok(("bold", 99)));
+        let wrong = |text| chosen(text).unwrap_err().to_string();
+        assert_eq!(
+            wrong("profile = 7"),
+            "profile: 7 is no name; write it like \"calm\""
+        );
+        assert_eq!(
+            wrong("profile = 'bolt'"),
+            "profile: no such profile; did you mean \"bold\"?"
+        );
+    }
+
+    #[test]
+    fn what_a_table_says_is_read_and_written_back() {
+        let read = |text: &str| {
+            let mut params = Params::DEFAULT;
+            apply(KEYS, &table(text), &mut params).map(|()| params)
+        };
+        let params = read("burst = 7\nprofile = 'bold'").unwrap();
+        assert_eq!((params.window, params.burst), (10, 7));
+        let written = write(KEYS, "bold", &params);
+        assert_eq!(written, table("profile = 'bold'\nwindow = 10\nburst = 7"));
+        let again = read(&written.to_string()).unwrap();
+        assert_eq!(write(KEYS, "bold", &again), written);
+        let wrong = |text: &str| read(text).unwrap_err().to_string();
+        assert_eq!(
+            wrong("windov = 3"),
+            "windov: no such parameter; did you mean \"window\"?"
+        );
+        assert_eq!(
+            wrong("window = 0"),
+            "window: 0 is no whole number from 1 to 1000"
+        );
+    }
+
+    #[test]
+    fn the_documentation_has_the_profile_first_and_every_key_with_its_default() {
+        let rows: Vec<_> = document(PROFILES, KEYS, &Params::DEFAULT)
+            .into_iter()
+            .map(|p| (p.key, p.default, p.meaning, p.takes))
+            .collect();
+        let row = |key, default: &str, meaning: &str, takes| {
+            (key, default.to_owned(), meaning.to_owned(), takes)
+        };
+        let from = "where absent keys come from: \"calm\" or \"bold\"";
+        assert_eq!(
+            rows,
+            [
+                row(
+                    "profile",
+                    "\"calm\"",
+                    from,
+                    Takes::Words(vec!["calm", "bold"])
+                ),
+                row("window", "10", "packets on the way", Takes::Count(1, 1000)),
+                row("burst", "2", "packets at once", Takes::Count(1, 1000)),
+            ]
+        );
+    }
+
+    /// What a counter is that nobody has anything against.
+    const PULLS: Counter = Counter {
+        name: "pulls",
+        unit: "packets",
+        meaning: "Pulls sent.",
+        hashed: false,
+    };
+
+    /// Each with what the complaint says.
+    const ODDITIES: [(&str, Odd); 9] = [
+        (
+            "has no summary",
+            Odd {
+                summary: "",
+                ..Odd::NONE
+            },
+        ),
+        (
+            "resolving twice changes something",
+            Odd {
+                drift: 1,
+                ..Odd::NONE
+            },
+        ),
+        (
+            "profilex = \"calm\" is accepted",
+            Odd {
+                deaf: true,
+                ..Odd::NONE
+            },
+        ),
+        (
+            "profilex = \"calm\": ",
+            Odd {
+                mute: true,
+                ..Odd::NONE
+            },
+        ),
+        (
+            "window = 11 is not the default",
+            Odd {
+                change: |p| p.default = "11".to_owned(),
+                ..Odd::NONE
+            },
+        ),
+        (
+            "window = 0: window",
+            Odd {
+                change: |p| p.default = "0".to_owned(),
+                ..Odd::NONE
+            },
+        ),
+        (
+            "odd: window",
+            Odd {
+                change: |p| p.meaning.clear(),
+                ..Odd::NONE
+            },
+        ),
+        (
+            "odd: window",
+            Odd {
+                change: |p| p.source = "",
+                ..Odd::NONE
+            },
+        ),
+        (
+            "odd: window",
+            Odd {
+                change: takes_nothing,
+                ..Odd::NONE
+            },
+        ),
+    ];
+
+    fn complaint(examine: impl FnOnce() + std::panic::UnwindSafe) -> String {
+        let panic = std::panic::catch_unwind(examine).expect_err("nobody complains");
+        *panic.downcast::<String>().expect("a formatted message")
+    }
+
+    #[test]
+    fn what_is_odd_about_parameters_is_found() {
+        examine(&Odd::NONE);
+        examine_control(&Odd::NONE);
+        for (wanted, odd) in ODDITIES {
+            for said in [
+                complaint(|| examine(&odd)),
+                complaint(|| examine_control(&odd)),
+            ] {
+                assert!(said.contains(wanted), "{wanted}: {said}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_odd_about_counters_is_found() {
+        const SHARED: Counter = Counter {
+            name: "data_sent",
+            ..PULLS
+        };
+        const UNSAID: Counter = Counter {
+            meaning: "",
+            ..PULLS
+        };
+        examine(&Odd {
+            declared: &[PULLS],
+            reported: &[PULLS],
+            ..Odd::NONE
+        });
+        for (wanted, declared, reported) in [
+            ("reports other counters", &[PULLS] as &[_], &[] as &[_]),
+            ("reports other counters", &[], &[PULLS]),
+            ("every transport counts data_sent", &[SHARED], &[SHARED]),
+            ("odd: Counter", &[UNSAID], &[UNSAID]),
+        ] {
+            let odd = Odd {
+                declared,
+                reported,
+                ..Odd::NONE
+            };
+            let said = complaint(|| examine(&odd));
+            assert!(said.contains(wanted), "{wanted}: {said}");
+        }
     }
 }

@@ -3,6 +3,8 @@
 //! nothing else.
 
 pub mod aside;
+#[cfg(test)]
+mod bench;
 pub mod connections;
 mod control;
 pub mod credit_gate;

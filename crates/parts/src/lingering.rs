@@ -95,3 +95,72 @@ impl Lingering {
         self.queue.front().map_or(Time::NEVER, |entry| entry.until)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::Bench;
+
+    const WHILE: Span = Span::us(5);
+
+    /// Steps of `lingering` at `now`; returns whom it has forgotten.
+    fn at(now: Time, step: impl FnOnce(&mut Cx<'_>)) -> Vec<u32> {
+        let mut bench = Bench::at(now);
+        step(&mut bench.cx());
+        let forgotten = |event: &Event| match *event {
+            Event::Forgotten { conn } => conn.0,
+            other => panic!("{other:?}"),
+        };
+        bench.events.iter().map(forgotten).collect()
+    }
+
+    #[test]
+    fn what_is_done_is_remembered_for_its_time_and_then_forgotten() {
+        let mut done = Lingering::default();
+        assert_eq!((done.next(), done.sizes()), (Time::NEVER, (0, 0)));
+        assert_eq!(at(Time(10), |cx| done.remember(cx, ConnId(1), WHILE)), []);
+        assert_eq!(at(Time(20), |cx| done.remember(cx, ConnId(2), WHILE)), []);
+        assert!(done.knows(ConnId(1)) && done.knows(ConnId(2)) && !done.knows(ConnId(3)));
+        let first = Time(10).after(WHILE);
+        assert_eq!((done.next(), done.sizes()), (first, (2, 2)));
+        assert_eq!(at(Time(first.0 - 1), |cx| done.expire(cx)), []);
+        assert_eq!(at(first, |cx| done.expire(cx)), [1]);
+        assert!(!done.knows(ConnId(1)) && done.knows(ConnId(2)));
+        assert_eq!(at(Time(20).after(WHILE), |cx| done.expire(cx)), [2]);
+        assert_eq!((done.next(), done.sizes()), (Time::NEVER, (0, 0)));
+    }
+
+    #[test]
+    fn what_is_told_to_be_forgotten_is_forgotten_once() {
+        let mut done = Lingering::default();
+        at(Time(10), |cx| done.remember(cx, ConnId(1), WHILE));
+        assert_eq!(at(Time(11), |cx| done.forget(cx, ConnId(1))), [1]);
+        assert_eq!(at(Time(11), |cx| done.forget(cx, ConnId(1))), []);
+        assert!(!done.knows(ConnId(1)));
+        // It comes and goes again: its first place says nothing of its second life.
+        at(Time(12), |cx| done.remember(cx, ConnId(1), WHILE));
+        assert_eq!(at(Time(10).after(WHILE), |cx| done.expire(cx)), []);
+        assert!(done.knows(ConnId(1)));
+        assert_eq!(at(Time(12).after(WHILE), |cx| done.expire(cx)), [1]);
+    }
+
+    #[test]
+    fn places_of_what_is_forgotten_are_given_back() {
+        let mut done = Lingering::default();
+        at(Time(1), |cx| {
+            for conn in 0..1_000 {
+                done.remember(cx, ConnId(conn), WHILE);
+                done.forget(cx, ConnId(conn));
+                assert!(done.sizes().0 <= FEW, "{:?}", done.sizes());
+            }
+        });
+        at(Time(2), |cx| {
+            for (conn, others) in (0..200).zip(0..) {
+                done.remember(cx, ConnId(conn), WHILE);
+                let (places, known) = done.sizes();
+                assert!(places <= FEW.max(2 * known) && known == others + 1);
+            }
+        });
+        assert_eq!(done.sizes().1, 200);
+    }
+}

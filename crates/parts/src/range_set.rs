@@ -233,7 +233,8 @@ mod tests {
     #[test]
     fn ranges_are_counted_from_the_lowest_up() {
         let mut set = RangeSet::<3>::new();
-        assert!(set.is_empty() && set.len() == 0 && set.total() == 0);
+        assert!(set.is_empty());
+        assert_eq!((set.len(), set.total()), (0, 0));
         assert_eq!((set.first(), set.last(), set.get(0)), (None, None, None));
         for start in [50, 10, 30] {
             assert!(set.fits(start, start + 5));

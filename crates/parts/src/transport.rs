@@ -279,3 +279,137 @@ impl std::fmt::Display for ParamError {
     }
 }
 impl std::error::Error for ParamError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::{Named, NoControl};
+    use model::intent::{DropBy, DropMeasure, MarkAt, SwitchSpec};
+
+    static ONE: Named = Named("one");
+    static TWO: Named = Named("two");
+    static GATES: NoControl = NoControl;
+
+    #[test]
+    fn a_registry_knows_what_it_was_given_in_that_order() {
+        let all = Registry::new(&[&TWO, &ONE]).with_control(&GATES);
+        assert_eq!(all.names(), ["two", "one"]);
+        assert_eq!(all.find("one").map(Transport::name), Some("one"));
+        assert!(all.find("three").is_none() && all.find("gates").is_none());
+        assert_eq!(all.control("gates").map(Control::name), Some("gates"));
+        assert!(all.control("one").is_none() && all.control(NO_CONTROL).is_none());
+        assert_eq!(all.control_names(), ["none", "gates"]);
+        assert_eq!((all.iter().count(), all.controls().count()), (2, 1));
+        assert_eq!(format!("{all:?}"), "[\"two\", \"one\", \"gates\"]");
+    }
+
+    #[test]
+    fn headers_that_several_declare_are_counted_once() {
+        // Both names stand for the same packets.
+        let layouts = Registry::new(&[&TWO, &ONE]).layouts();
+        let names: Vec<_> = layouts.iter().map(|layout| layout.name).collect();
+        assert_eq!(names, ["named"]);
+        assert!(Registry::default().layouts().is_empty());
+    }
+
+    #[test]
+    #[should_panic(expected = "two transports are called \"one\"")]
+    fn a_name_of_a_transport_is_taken_once() {
+        let _ = Registry::new(&[&ONE, &TWO, &ONE]);
+    }
+
+    #[test]
+    #[should_panic(expected = "two flow controls are called \"gates\"")]
+    fn a_name_of_a_flow_control_is_taken_once() {
+        let _ = Registry::default()
+            .with_control(&GATES)
+            .with_control(&GATES);
+    }
+
+    #[test]
+    fn a_transport_that_says_nothing_asks_for_nothing() {
+        let factory = ONE.configure(&toml::Table::new()).unwrap();
+        assert!(ONE.counters().is_empty());
+        let port = PortSpec::fifo(Bytes(1));
+        assert_eq!(factory.suits(&port, &SwitchSpec::default()), Ok(()));
+        let facts = crate::bench::facts();
+        assert!(factory.settle(&facts).unwrap().is_none());
+        assert!(factory.control(&facts).is_empty());
+    }
+
+    const MARK: MarkSpec = MarkSpec {
+        min: Bytes(10),
+        max: Bytes(10),
+        chance: 1.0,
+        at: MarkAt::Enqueue,
+        drop_others: false,
+    };
+    const DROP: DropSpec = DropSpec {
+        victim: Class::Unscheduled,
+        threshold: Bytes(6_000),
+        measure: DropMeasure::Queue,
+        by: DropBy::Class,
+    };
+    const CREDIT: CreditSpec = CreditSpec {
+        queue_limit: 8,
+        bucket: 2,
+        count: model::intent::CreditCount::Credits,
+        size_mean: 84,
+        frame_max: 1538,
+        share: CreditSpec::WHOLE,
+    };
+
+    fn fabric(change: impl FnOnce(&mut Fabric)) -> Fabric {
+        let mut fabric = Fabric {
+            priorities: 1,
+            ..Fabric::default()
+        };
+        change(&mut fabric);
+        fabric
+    }
+
+    #[test]
+    fn a_port_does_what_the_transport_needs_of_it() {
+        let plain = PortSpec::fifo(Bytes(9_000));
+        let port = |change: fn(&mut Fabric)| fabric(change).port(Bytes(9_000));
+        assert_eq!(port(|_| {}), plain);
+        assert_eq!(port(|f| f.priorities = 0), plain);
+        assert_eq!(port(|f| f.priorities = 200), plain.clone().prioritised(8));
+        assert_eq!(port(|f| f.mark = Some(MARK)), plain.clone().marking(MARK));
+        assert_eq!(port(|f| f.drop = Some(DROP)), plain.clone().dropping(DROP));
+        let background = QueueSpec::background(Class::Control);
+        assert_eq!(
+            port(|f| f.background = Some(Class::Control)),
+            plain.clone().with(background)
+        );
+        let credit = QueueSpec::credit(CREDIT);
+        assert_eq!(
+            port(|f| f.credit = Some(CREDIT)),
+            plain.clone().with(credit)
+        );
+        // A port of its own making has the scenario's buffer.
+        let own = |f: &mut Fabric| f.own = Some(PortSpec::fifo(Bytes(1)).prioritised(2));
+        assert_eq!(port(own), plain.prioritised(2));
+    }
+
+    #[test]
+    fn queues_that_only_mark_can_be_shared() {
+        let plain = |change: fn(&mut Fabric)| fabric(change).is_plain();
+        assert!(plain(|_| {}) && plain(|f| f.mark = Some(MARK)) && plain(|f| f.priorities = 0));
+        assert!(!plain(|f| f.credit = Some(CREDIT)) && !plain(|f| f.drop = Some(DROP)));
+        assert!(!plain(|f| f.background = Some(Class::Control)) && !plain(|f| f.priorities = 2));
+        assert!(!plain(|f| f.own = Some(PortSpec::fifo(Bytes(0)))));
+    }
+
+    #[test]
+    fn errors_name_the_place_and_the_cure() {
+        let refusal = Refusal {
+            place: "switch.mark",
+            reason: "needs marks".to_owned(),
+            instead: "choose red".to_owned(),
+        };
+        assert_eq!(refusal.to_string(), "needs marks; choose red");
+        let error = crate::keys::error("window", "is too small");
+        assert_eq!(error.to_string(), "window: is too small");
+    }
+}
