@@ -112,6 +112,30 @@ impl Admission {
         }
     }
 
+    /// Whether `packet` may join where nothing waits and the line is idle; marks it where it must be. False has no
+    /// effect.
+    #[inline]
+    pub(crate) fn judge_alone(&mut self, packet: &mut Packet) -> bool {
+        if self.quiet_below > 0 {
+            return true;
+        }
+        if self.mark.is_none() && self.drop.is_none() {
+            return u64::from(packet.size) <= self.limit;
+        }
+        self.judge_alone_closely(packet)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn judge_alone_closely(&mut self, packet: &mut Packet) -> bool {
+        let mut judged = *packet;
+        let admitted = self.judge_closely(Level::default(), &mut judged).is_ok();
+        if admitted {
+            *packet = judged;
+        }
+        admitted
+    }
+
     /// Whether `packet` is of what is dropped first, as far as the port can tell.
     #[inline]
     pub fn is_victim(&self, packet: &Packet) -> bool {

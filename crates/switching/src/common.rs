@@ -29,6 +29,7 @@ impl Common {
     }
 
     /// Drops or sends back what had to make room at port `index`.
+    #[cold]
     pub(crate) fn clear_up(
         &mut self,
         now: Time,

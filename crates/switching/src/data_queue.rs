@@ -128,19 +128,7 @@ impl DataQueue {
         if self.mark_leaving {
             return false;
         }
-        self.admission.quiet_below() > 0 || self.pass_closely(packet)
-    }
-
-    /// The same where even an empty queue may mark or drop.
-    #[cold]
-    #[inline(never)]
-    fn pass_closely(&mut self, packet: &mut Packet) -> bool {
-        let mut passed = *packet;
-        let judged = self.admission.judge_closely(Level::default(), &mut passed);
-        if judged.is_ok() {
-            *packet = passed;
-        }
-        judged.is_ok()
+        self.admission.judge_alone(packet)
     }
 
     /// Notes that a packet has passed a queue that is alone, or all that counts.

@@ -23,6 +23,7 @@ mod queues;
 mod selective;
 mod store;
 mod switch;
+mod turns;
 
 pub use admission::{Admission, Level};
 pub use bucket::CreditBucket;

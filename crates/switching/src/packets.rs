@@ -51,9 +51,32 @@ impl Packets {
         true
     }
 
+    /// Takes out the youngest.
+    pub(crate) fn pop_back(&mut self) -> Option<Packet> {
+        self.len = self.len.checked_sub(1)?;
+        Some(self.places[self.place(self.len)])
+    }
+
+    /// Takes out the one before which `before` wait.
+    pub(crate) fn remove(&mut self, before: usize) -> Option<Packet> {
+        if before >= self.len {
+            return None;
+        }
+        let packet = self.places[self.place(before)];
+        for at in before + 1..self.len {
+            self.places[self.place(at - 1)] = self.places[self.place(at)];
+        }
+        self.len -= 1;
+        Some(packet)
+    }
+
+    fn place(&self, before: usize) -> usize {
+        (self.first + before) & (self.places.len() - 1)
+    }
+
     /// All of them, the oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Packet> {
-        (0..self.len).map(|place| &self.places[(self.first + place) & (self.places.len() - 1)])
+        (0..self.len).map(|before| &self.places[self.place(before)])
     }
 
     #[cold]

@@ -348,10 +348,10 @@ impl Port {
         }
     }
 
-    /// Whether packets that waited may have to make room.
+    /// Whether packets that waited have had to make room.
     #[inline]
-    pub(crate) fn may_spill(&self) -> bool {
-        matches!(self.form, Form::Queues(_))
+    pub(crate) fn has_spilled(&self) -> bool {
+        matches!(&self.form, Form::Queues(queues) if queues.has_spilled())
     }
 
     #[inline]

@@ -7,15 +7,11 @@ use crate::discipline::{
     Backlog, CreditRoom, Dequeue, Discipline, Gate, GateOf, GateState, OnLine, Verdict,
 };
 use crate::store::Store;
-use model::intent::{Limit, MarkAt, Over, PortSpec, QueueSpec, Share};
+use crate::turns::{First, Level, levels, seat};
+use model::intent::{Limit, MarkAt, Over, PortSpec, QueueSpec};
 use model::{ByClass, Class, ConnId, DropReason, LANES, Packet, Rng};
 use units::{LineTime, Time};
 
-/// Bytes that a weight of one earns per turn: with the usual weight of 100 more than a jumbo frame, so
-/// that every turn serves at least one. [Shreedhar and Varghese 1995 s3.2]
-const QUANTUM: u64 = 100;
-/// Groups of one level. [ours]
-pub(crate) const GROUPS_MAX: usize = 16;
 /// No queue takes it.
 const NOWHERE: u8 = u8::MAX;
 /// Kinds of packets that a classifier tells apart: trimmed or whole, lane, class and priority.
@@ -38,7 +34,6 @@ pub struct Queues {
     /// Bytes in those that count as the port's queue, and the most that ever were.
     counted: u64,
     peak: u64,
-    largest: u16,
     peak_credits: usize,
     /// The queue of the frame on the line.
     last: usize,
@@ -58,28 +53,6 @@ pub enum Spilled {
     Bounced,
 }
 
-/// Queues that are served before those of every later level.
-#[derive(Debug)]
-struct Level {
-    groups: Vec<Group>,
-    /// Whose turn it is.
-    turn: usize,
-    /// Places of its queues, as bits.
-    places: u64,
-    /// A group may have saved something up.
-    saved: bool,
-}
-
-/// Queues that share the line as one; the earlier goes first.
-#[derive(Debug)]
-struct Group {
-    queues: Vec<usize>,
-    places: u64,
-    share: Share,
-    /// What it may still send in its turn: bytes or packets.
-    deficit: u64,
-}
-
 #[derive(Debug)]
 struct Queue {
     spec: QueueSpec,
@@ -93,6 +66,14 @@ struct Queue {
     number: u8,
     /// Priorities whose packets come here, as bits.
     serves: u8,
+    /// Place of its level, and of its group there.
+    level: usize,
+    group: usize,
+    /// What its specification says, at hand.
+    is_data: bool,
+    is_bounded: bool,
+    is_counted: bool,
+    marks_leaving: bool,
 }
 
 /// Whether a queue may send now.
@@ -103,8 +84,6 @@ enum Ready {
     At(Time),
     /// A gate keeps it.
     Held,
-    /// Nothing waits.
-    Empty,
 }
 
 impl Queues {
@@ -115,12 +94,14 @@ impl Queues {
             .flat_map(|(place, queue)| (0..queue.order.numbers()).map(move |n| (place, n)))
             .collect();
         let queue_of: [u8; KINDS] = std::array::from_fn(|kind| place_of(spec, kind));
+        let levels = levels(spec);
         let make = |(place, queue): (u8, &QueueSpec)| {
             let limit = match queue.limit {
                 Limit::Port => buffer,
                 Limit::Bytes(bytes) => bytes.get(),
                 Limit::Packets(_) | Limit::Credits | Limit::None => u64::MAX,
             };
+            let (level, group) = seat(&levels, place.into());
             Queue {
                 spec: *queue,
                 store: Store::new(queue.order),
@@ -137,19 +118,24 @@ impl Queues {
                 serves: (0..KINDS)
                     .filter(|&kind| queue_of[kind] == place)
                     .fold(0, |bits, kind| bits | 1 << (kind & 7)),
+                level,
+                group,
+                is_data: queue.is_data(),
+                is_bounded: queue.is_bounded(),
+                is_counted: queue.is_counted(),
+                marks_leaving: queue.mark.is_some_and(|mark| mark.at == MarkAt::Dequeue),
             }
         };
         Self {
             queues: (0..).zip(&spec.queues).map(make).collect(),
             queue_of: Box::new(queue_of),
             filled: 0,
-            levels: levels(spec),
+            levels,
             buffer,
             buffered: 0,
             held: 0,
             counted: 0,
             peak: 0,
-            largest: 0,
             peak_credits: 0,
             last: 0,
             places,
@@ -169,6 +155,12 @@ impl Queues {
     ) -> Verdict {
         let (place, within) = self.places[usize::from(queue)];
         self.join((place.into(), within), now, line, packet)
+    }
+
+    /// Whether packets had to make room since they were last asked for.
+    #[inline]
+    pub(crate) fn has_spilled(&self) -> bool {
+        !self.spilled.is_empty()
     }
 
     /// A packet that had to make room since the last call, with what becomes of it.
@@ -238,6 +230,7 @@ impl Queues {
 
     /// Takes `packet` into `queue`, into the one of number `within` inside it, or does what is done with what finds no
     /// room there.
+    #[inline(always)] // once per queued packet
     fn join(
         &mut self,
         (queue, within): (usize, u8),
@@ -245,23 +238,29 @@ impl Queues {
         line: OnLine,
         packet: &mut Packet,
     ) -> Verdict {
-        match self.admit(queue, now, line, packet) {
+        match self.judge(queue, now, line, packet) {
             Ok(()) => {
-                self.push_in((queue, within), now, line, *packet);
+                self.push_in((queue, within), now, line, packet);
                 Verdict::Queued(self.queues[queue].number + within)
             }
-            Err(DropReason::Full) => match self.queues[queue].spec.over {
-                // It was trimmed at a port before this one. [ndp s3.2.4]
-                Over::Drop if packet.trimmed() && !packet.bounced() && self.sends_back() => {
-                    Verdict::Bounced
-                }
-                Over::Drop => Verdict::Dropped(DropReason::Full),
-                Over::Trim { to, coin, bounce } => {
-                    self.trim(queue, (to, coin, bounce), now, line, packet)
-                }
-                Over::PushOut => self.push_out(queue, now, line, packet),
-            },
+            Err(DropReason::Full) => self.join_full(queue, now, line, packet),
             Err(reason) => Verdict::Dropped(reason),
+        }
+    }
+
+    /// Does what is done with a packet that finds no room in `queue`.
+    #[inline(never)]
+    fn join_full(&mut self, queue: usize, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
+        match self.queues[queue].spec.over {
+            // It was trimmed at a port before this one. [ndp s3.2.4]
+            Over::Drop if packet.trimmed() && !packet.bounced() && self.sends_back() => {
+                Verdict::Bounced
+            }
+            Over::Drop => Verdict::Dropped(DropReason::Full),
+            Over::Trim { to, coin, bounce } => {
+                self.trim(queue, (to, coin, bounce), now, line, packet)
+            }
+            Over::PushOut => self.push_out(queue, now, line, packet),
         }
     }
 
@@ -276,7 +275,7 @@ impl Queues {
         Verdict::Queued(self.queues[queue].number)
     }
 
-    /// Whether `queue` has room for `packet`; marks it where it must be.
+    #[inline(never)]
     fn admit(
         &mut self,
         queue: usize,
@@ -284,17 +283,25 @@ impl Queues {
         line: OnLine,
         packet: &mut Packet,
     ) -> Result<(), DropReason> {
+        self.judge(queue, now, line, packet)
+    }
+
+    /// Whether `queue` has room for `packet`; marks it where it must be.
+    #[inline(always)]
+    fn judge(
+        &mut self,
+        queue: usize,
+        now: Time,
+        line: OnLine,
+        packet: &mut Packet,
+    ) -> Result<(), DropReason> {
         let size = u64::from(packet.size);
-        let on_line = if self.queues[self.last].spec.is_data() {
-            line.bytes(now)
-        } else {
-            0
-        };
-        let (last, held, room_taken) = (self.last, self.held, self.buffered + on_line + size);
+        let on_line = line.only(self.queues[self.last].is_data);
+        let (last, held, taken) = (self.last, self.held, self.buffered + size);
         let buffer = self.buffer;
         let own = &mut self.queues[queue];
         let room = match own.spec.limit {
-            Limit::Port => room_taken <= buffer,
+            Limit::Port => taken + on_line.bytes(now) <= buffer,
             Limit::Packets(most) => own.store.len() < usize::from(most),
             Limit::Credits => own.has_room_for_credit(packet.size),
             Limit::Bytes(_) | Limit::None => true, // the admission's, or nobody's, to refuse
@@ -307,42 +314,35 @@ impl Queues {
                 DropReason::Full
             });
         }
-        let fill = Fill {
-            queue: own.bytes + if last == queue { line.bytes(now) } else { 0 },
+        let fill = || Fill {
+            queue: own.bytes + line.only(last == queue).bytes(now),
             victims: own.victims,
-            elsewhere: held - if own.spec.is_bounded() { own.bytes } else { 0 },
+            elsewhere: held - if own.is_bounded { own.bytes } else { 0 },
         };
-        own.admission.judge_closely(fill, packet)
+        own.admission.judge(own.bytes, fill, packet)
     }
 
-    fn push(&mut self, queue: usize, now: Time, line: OnLine, packet: Packet) {
+    #[inline(never)]
+    fn push(&mut self, queue: usize, now: Time, line: OnLine, packet: &Packet) {
         self.push_in((queue, 0), now, line, packet);
     }
 
-    fn push_in(&mut self, (queue, within): (usize, u8), now: Time, line: OnLine, packet: Packet) {
-        let on_line = self.line_of(now, line);
+    #[inline(always)]
+    fn push_in(&mut self, (queue, within): (usize, u8), now: Time, line: OnLine, packet: &Packet) {
+        let line = line.only(self.counts_line());
         let own = &mut self.queues[queue];
-        own.count(&packet);
+        own.count(packet);
         self.filled |= 1 << queue;
         own.store.push(packet, within);
         if own.spec.limit == Limit::Credits {
             self.peak_credits = self.peak_credits.max(own.store.len());
         }
-        let (spec, size) = (own.spec, u64::from(packet.size));
-        self.buffered += size * u64::from(spec.is_data());
-        self.held += size * u64::from(spec.is_bounded());
-        if spec.is_counted() {
+        let size = u64::from(packet.size);
+        self.buffered += size * u64::from(own.is_data);
+        self.held += size * u64::from(own.is_bounded);
+        if own.is_counted {
             self.counted += size;
-            self.peak = self.peak.max(self.counted + on_line);
-        }
-    }
-
-    /// What is left on the line of a frame that counts as the port's queue.
-    fn line_of(&self, now: Time, line: OnLine) -> u64 {
-        if self.counts_line() {
-            line.bytes(now)
-        } else {
-            0
+            self.peak = self.peak.max(self.counted + line.bytes(now));
         }
     }
 
@@ -358,7 +358,7 @@ impl Queues {
         let cut_last = coin && self.rng.below(2) == 0;
         if cut_last && let Some(mut other) = self.take_last(queue) {
             if self.admit(queue, now, line, packet).is_ok() {
-                self.push(queue, now, line, *packet);
+                self.push(queue, now, line, packet);
                 match self.join_trimmed(queue, (to, bounce), now, line, &mut other) {
                     Verdict::Queued(_) => {}
                     Verdict::Dropped(reason) => {
@@ -368,7 +368,7 @@ impl Queues {
                 }
                 return self.number(queue);
             }
-            self.push(queue, now, line, other); // a larger one does not fit in its place
+            self.push(queue, now, line, &other); // a larger one does not fit in its place
         }
         self.join_trimmed(queue, (to, bounce), now, line, packet)
     }
@@ -393,7 +393,7 @@ impl Queues {
         }
         match self.admit(next, now, line, packet) {
             Ok(()) => {
-                self.push(next, now, line, *packet);
+                self.push(next, now, line, packet);
                 self.number(next)
             }
             Err(DropReason::Full) if bounce && !packet.bounced() => Verdict::Bounced,
@@ -408,7 +408,7 @@ impl Queues {
             self.spilled
                 .push((other, Spilled::Dropped(DropReason::PushedOut)));
             if self.admit(queue, now, line, packet).is_ok() {
-                self.push(queue, now, line, *packet);
+                self.push(queue, now, line, packet);
                 return self.number(queue);
             }
         }
@@ -422,43 +422,70 @@ impl Queues {
         Some(packet)
     }
 
+    #[inline]
     fn uncount(&mut self, queue: usize, packet: &Packet) {
         let own = &mut self.queues[queue];
         own.uncount(packet);
         self.filled &= !(u64::from(own.store.len() == 0) << queue);
-        let (spec, size) = (own.spec, u64::from(packet.size));
-        self.buffered -= size * u64::from(spec.is_data());
-        self.held -= size * u64::from(spec.is_bounded());
-        self.counted -= size * u64::from(spec.is_counted());
+        let size = u64::from(packet.size);
+        self.buffered -= size * u64::from(own.is_data);
+        self.held -= size * u64::from(own.is_bounded);
+        self.counted -= size * u64::from(own.is_counted);
     }
 
     /// The queue that sends next.
+    #[inline(always)] // once per queued packet
     fn next(&mut self, now: Time) -> Result<usize, Dequeue> {
+        if !self.filled.is_power_of_two() {
+            return self.next_of_several(now);
+        }
+        let queue = self.filled.trailing_zeros() as usize;
+        let nothing = match self.queues[queue].ready(now) {
+            Ready::Now(_) => {
+                self.serve_alone(queue);
+                return Ok(queue);
+            }
+            Ready::At(at) => Dequeue::Wait(at),
+            Ready::Held => Dequeue::Held,
+        };
+        self.levels.iter_mut().for_each(Level::forget);
+        Err(nothing)
+    }
+
+    /// `queue` sends, and no other has anything to send.
+    #[inline]
+    fn serve_alone(&mut self, queue: usize) {
+        let (level, group) = (self.queues[queue].level, self.queues[queue].group);
+        let levels = &mut self.levels[..=level];
+        levels.iter_mut().for_each(Level::forget);
+        levels[level].turn = group;
+    }
+
+    #[inline(never)]
+    fn next_of_several(&mut self, now: Time) -> Result<usize, Dequeue> {
         let (mut wait, mut held) = (Time::NEVER, false);
         for level in &mut self.levels {
             if self.filled & level.places == 0 {
                 level.forget();
                 continue;
             }
-            let mut first = [None; GROUPS_MAX];
-            for (first, group) in first.iter_mut().zip(&level.groups) {
-                if self.filled & group.places == 0 {
-                    continue;
-                }
-                for &queue in &group.queues {
+            let mut first = First::default();
+            for (place, group) in level.groups.iter().enumerate() {
+                let mut filled = self.filled & group.places;
+                while filled != 0 {
+                    let queue = filled.trailing_zeros() as usize;
+                    filled &= filled - 1;
                     match self.queues[queue].ready(now) {
                         Ready::Now(size) => {
-                            *first = Some((queue, size));
+                            first.note(place, queue, size);
                             break;
                         }
                         Ready::At(at) => wait = wait.min(at),
                         Ready::Held => held = true,
-                        Ready::Empty => {}
                     }
                 }
             }
-            let count = level.groups.len();
-            if let Some(queue) = level.choose(&first[..count]) {
+            if let Some(queue) = level.choose(&first) {
                 return Ok(queue);
             }
         }
@@ -467,55 +494,6 @@ impl Queues {
             Time::NEVER => Dequeue::Empty,
             at => Dequeue::Wait(at),
         })
-    }
-}
-
-impl Level {
-    /// Nothing of what groups have saved up is left.
-    fn forget(&mut self) {
-        if std::mem::take(&mut self.saved) {
-            self.groups.iter_mut().for_each(|group| group.deficit = 0);
-        }
-    }
-
-    /// Whose turn it is among the groups, of which `first` says what each would send: deficit round
-    /// robin. [Shreedhar and Varghese 1995]
-    fn choose(&mut self, first: &[Option<(usize, u16)>]) -> Option<usize> {
-        let ready = first.iter().flatten().count();
-        if ready <= 1 {
-            self.forget(); // alone it needs no share, and it saves nothing up
-            let alone = first.iter().position(Option::is_some)?;
-            self.turn = alone;
-            return first[alone].map(|(queue, _)| queue);
-        }
-        self.saved = true;
-        loop {
-            let turn = self.turn;
-            let group = &mut self.groups[turn];
-            match first[turn] {
-                Some((queue, size)) if group.deficit >= group.cost(size) => {
-                    group.deficit -= group.cost(size);
-                    return Some(queue);
-                }
-                Some(_) => {}
-                None => group.deficit = 0,
-            }
-            self.turn = (turn + 1) % self.groups.len();
-            let next = &mut self.groups[self.turn];
-            next.deficit += match next.share {
-                Share::Bytes(weight) => u64::from(weight.max(1)) * QUANTUM,
-                Share::Packets(packets) => u64::from(packets.max(1)),
-            };
-        }
-    }
-}
-
-impl Group {
-    fn cost(&self, size: u16) -> u64 {
-        match self.share {
-            Share::Bytes(_) => u64::from(size),
-            Share::Packets(_) => 1,
-        }
     }
 }
 
@@ -552,13 +530,17 @@ impl Queue {
         }
     }
 
+    /// Whether a packet may pass it while it is empty.
+    #[inline]
+    fn lets_pass(&self) -> bool {
+        let plain = matches!(self.store, Store::Fifo(_) | Store::Rank(_)) && self.bucket.is_none();
+        plain && self.gate == GateState::Open && self.spec.limit != Limit::Packets(0)
+    }
+
+    #[inline]
     fn ready(&self, now: Time) -> Ready {
         let Some(head) = self.store.head() else {
-            return if self.store.len() == 0 {
-                Ready::Empty
-            } else {
-                Ready::Held
-            };
+            return Ready::Held; // it holds packets
         };
         let open = match self.gate {
             GateState::Open => true,
@@ -578,15 +560,35 @@ impl Queue {
 
 impl Discipline for Queues {
     fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
-        self.largest = self.largest.max(packet.size);
         match self.queue_of[kind_of(packet)] {
             NOWHERE => Verdict::Dropped(DropReason::Full),
             queue => self.join((queue.into(), 0), now, line, packet),
         }
     }
 
-    fn pass(&mut self, _now: Time, _packet: &mut Packet) -> bool {
-        false
+    fn pass(&mut self, _now: Time, packet: &mut Packet) -> bool {
+        let place = usize::from(self.queue_of[kind_of(packet)]);
+        if self.filled != 0 || place >= self.queues.len() {
+            return false;
+        }
+        let own = &mut self.queues[place];
+        let size = u64::from(packet.size);
+        // The port's buffer is the limit of its admission.
+        if !own.lets_pass() || !own.admission.judge_alone(packet) {
+            return false;
+        }
+        if own.marks_leaving {
+            own.admission.mark_leaving(size, packet);
+        }
+        if own.is_counted {
+            self.peak = self.peak.max(size);
+        }
+        if own.spec.limit == Limit::Credits {
+            self.peak_credits = self.peak_credits.max(1);
+        }
+        self.serve_alone(place);
+        self.last = place;
+        true
     }
 
     fn dequeue(&mut self, now: Time, out: &mut Packet) -> Dequeue {
@@ -595,22 +597,22 @@ impl Discipline for Queues {
             Err(nothing) => return nothing,
         };
         let own = &mut self.queues[queue];
-        let Some(packet) = own.store.pop() else {
+        if !own.store.pop(out) {
             return Dequeue::Empty;
-        };
-        *out = packet;
+        }
         if let Some(bucket) = &mut own.bucket {
-            let taken = bucket.take(now, packet.size);
+            let taken = bucket.take(now, out.size);
             debug_assert!(taken.is_ok(), "it was ready");
         }
         if let GateState::Bytes(left) = &mut own.gate {
-            *left -= u64::from(packet.size);
+            *left -= u64::from(out.size);
         }
         let before = own.bytes;
-        if own.spec.mark.is_some_and(|mark| mark.at == MarkAt::Dequeue) {
+        self.uncount(queue, out);
+        let own = &mut self.queues[queue];
+        if own.marks_leaving {
             own.admission.mark_leaving(before, out);
         }
-        self.uncount(queue, &packet);
         self.last = queue;
         if self.filled == 0 {
             Dequeue::Last
@@ -648,7 +650,7 @@ impl Discipline for Queues {
     }
 
     fn counts_line(&self) -> bool {
-        self.queues[self.last].spec.is_counted()
+        self.queues[self.last].is_counted
     }
 
     fn waiting(&self) -> ByClass<u64> {
@@ -679,9 +681,9 @@ impl Discipline for Queues {
                 queue.store.len() > 0,
                 "whether queue {number} holds any"
             );
-            held += queue.bytes * u64::from(queue.spec.is_bounded());
-            buffered += queue.bytes * u64::from(queue.spec.is_data());
-            counted += queue.bytes * u64::from(queue.spec.is_counted());
+            held += queue.bytes * u64::from(queue.is_bounded);
+            buffered += queue.bytes * u64::from(queue.is_data);
+            counted += queue.bytes * u64::from(queue.is_counted);
         }
         assert_eq!(
             (held, buffered, counted),
@@ -714,46 +716,4 @@ fn place_of(spec: &PortSpec, kind: usize) -> u8 {
         .and_then(|class| spec.queue_of(bits(6, 3), class, bits(0, 7), bits(8, 1) == 1))
         .and_then(|place| u8::try_from(place).ok())
         .unwrap_or(NOWHERE)
-}
-
-/// The queues of `spec`, by level and group.
-fn levels(spec: &PortSpec) -> Vec<Level> {
-    let mut numbers: Vec<u8> = spec.queues.iter().map(|queue| queue.level).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    let share = |group: u8| spec.shares.get(usize::from(group)).copied();
-    let of = |level: u8| {
-        let mut groups: Vec<(u8, Group)> = Vec::new();
-        for (place, queue) in spec
-            .queues
-            .iter()
-            .enumerate()
-            .filter(|q| q.1.level == level)
-        {
-            match groups.iter_mut().find(|(number, _)| *number == queue.group) {
-                Some((_, group)) => {
-                    group.queues.push(place);
-                    group.places |= 1 << place;
-                }
-                None => groups.push((
-                    queue.group,
-                    Group {
-                        queues: vec![place],
-                        places: 1 << place,
-                        share: share(queue.group).unwrap_or_default(),
-                        deficit: 0,
-                    },
-                )),
-            }
-        }
-        groups.sort_by_key(|(number, _)| *number);
-        let groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
-        Level {
-            places: groups.iter().fold(0, |all, group| all | group.places),
-            groups,
-            turn: 0,
-            saved: false,
-        }
-    };
-    numbers.into_iter().map(of).collect()
 }

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 #[derive(Debug)]
 pub(crate) enum Store {
     /// The oldest first.
-    Fifo(VecDeque<Packet>),
+    Fifo(Packets),
     /// The oldest of the connection with the lowest rank first. Short: a linear search is its bound.
-    Rank(VecDeque<Packet>),
+    Rank(Packets),
     /// Connections in turn.
     PerFlow(Flows),
     /// Numbered queues in turn.
@@ -43,8 +43,8 @@ pub(crate) struct Flows {
 impl Store {
     pub(crate) fn new(order: Order) -> Self {
         match order {
-            Order::Fifo => Self::Fifo(VecDeque::new()),
-            Order::Rank => Self::Rank(VecDeque::new()),
+            Order::Fifo => Self::Fifo(Packets::default()),
+            Order::Rank => Self::Rank(Packets::default()),
             Order::PerFlow => Self::PerFlow(Flows::default()),
             Order::Numbered(queues) => Self::Numbered(Numbered {
                 queues: vec![Packets::default(); usize::from(queues)].into(),
@@ -65,34 +65,61 @@ impl Store {
     }
 
     /// Takes a packet in, into the queue of number `within` where there are several.
-    pub(crate) fn push(&mut self, packet: Packet, within: u8) {
+    #[inline]
+    pub(crate) fn push(&mut self, packet: &Packet, within: u8) {
         match self {
-            Self::Numbered(queues) => queues.push(&packet, within),
+            Self::Fifo(packets) => packets.push_back(packet),
+            other => other.push_other(packet, within),
+        }
+    }
+
+    #[inline(never)] // the common order needs the registers, here and below
+    fn push_other(&mut self, packet: &Packet, within: u8) {
+        match self {
             Self::Fifo(packets) | Self::Rank(packets) => packets.push_back(packet),
-            Self::PerFlow(flows) => flows.push(packet),
+            Self::Numbered(queues) => queues.push(packet, within),
+            Self::PerFlow(flows) => flows.push(*packet),
         }
     }
 
     /// The packet that leaves next; none where nothing waits or all that waits is paused.
+    #[inline]
     pub(crate) fn head(&self) -> Option<&Packet> {
         match self {
             Self::Fifo(packets) => packets.front(),
-            Self::Rank(packets) => packets.get(first_of_rank(packets)?),
+            other => other.other_head(),
+        }
+    }
+
+    #[inline(never)]
+    fn other_head(&self) -> Option<&Packet> {
+        match self {
+            Self::Fifo(packets) => packets.front(),
+            Self::Rank(packets) => packets.iter().nth(first_of_rank(packets)?),
             Self::PerFlow(flows) => flows.waiting.get(flows.ring.front()?)?.front(),
             Self::Numbered(queues) => queues.queues[queues.next()?].front(),
         }
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Packet> {
+    /// Moves that packet to `out`; false where there is none.
+    #[inline]
+    pub(crate) fn pop(&mut self, out: &mut Packet) -> bool {
         match self {
-            Self::Fifo(packets) => packets.pop_front(),
-            Self::Rank(packets) => {
-                let place = first_of_rank(packets)?;
-                packets.remove(place)
-            }
-            Self::PerFlow(flows) => flows.pop(),
-            Self::Numbered(queues) => queues.pop(),
+            Self::Fifo(packets) => packets.pop_front(out),
+            other => other.pop_other(out),
         }
+    }
+
+    #[inline(never)]
+    fn pop_other(&mut self, out: &mut Packet) -> bool {
+        let popped = match self {
+            Self::Fifo(packets) => return packets.pop_front(out),
+            Self::Rank(packets) => first_of_rank(packets).and_then(|place| packets.remove(place)),
+            Self::PerFlow(flows) => flows.pop(),
+            Self::Numbered(queues) => return queues.pop(out),
+        };
+        *out = popped.unwrap_or(*out);
+        popped.is_some()
     }
 
     /// Takes out the packet that came last.
@@ -185,7 +212,7 @@ impl Store {
 
 /// The place of the oldest packet of the connection that has the packet of the lowest rank, of several
 /// the oldest.
-fn first_of_rank(packets: &VecDeque<Packet>) -> Option<usize> {
+fn first_of_rank(packets: &Packets) -> Option<usize> {
     let best = packets.iter().min_by_key(|packet| packet.shared())?;
     packets.iter().position(|packet| packet.conn == best.conn)
 }
@@ -205,16 +232,17 @@ impl Numbered {
         (chosen != 0).then(|| chosen.trailing_zeros() as usize)
     }
 
-    fn pop(&mut self) -> Option<Packet> {
-        let place = self.next()?;
-        let mut packet = Packet::EMPTY;
-        self.queues[place].pop_front(&mut packet);
+    fn pop(&mut self, out: &mut Packet) -> bool {
+        let Some(place) = self.next() else {
+            return false;
+        };
+        self.queues[place].pop_front(out);
         self.last = u8::try_from(place).expect("at most 128");
         self.len -= 1;
         if self.queues[place].is_empty() {
             self.filled &= !(1 << place);
         }
-        Some(packet)
+        true
     }
 }
 

@@ -381,7 +381,7 @@ impl Switch {
             Verdict::Dropped(reason) => port.drop(now, packet, reason, out),
             Verdict::Bounced => self.common.bounce(index, packet),
         }
-        if port.may_spill() {
+        if port.has_spilled() {
             self.common.clear_up(now, index, port, out);
         }
         self.enlist(now, index);
@@ -460,7 +460,7 @@ impl Switch {
                 }
             }
         }
-        if port.may_spill() {
+        if port.has_spilled() {
             common.clear_up(now, index, port, out);
         }
         common.account(passage.held, port);

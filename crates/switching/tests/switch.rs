@@ -214,6 +214,57 @@ fn a_fast_form_does_what_the_general_one_does() {
 }
 
 #[test]
+fn a_packet_that_passes_the_general_port_leaves_it_as_one_that_waits() {
+    let mark = |at, min| MarkSpec {
+        min: Bytes(min),
+        max: Bytes(4_000),
+        chance: 0.5,
+        at,
+        drop_others: true,
+    };
+    let ordered = |order, over| {
+        let mut port = PortSpec::fifo(Bytes(6_000));
+        (port.queues[0].order, port.queues[0].over) = (order, over);
+        port
+    };
+    let small = PortSpec::fifo(Bytes(1_000)); // no room for the largest
+    let early = PortSpec::fifo(Bytes(9_000)).marking(mark(MarkAt::Enqueue, 0));
+    let late = PortSpec::fifo(Bytes(9_000)).marking(mark(MarkAt::Dequeue, 0));
+    let credits = PortSpec::fifo(Bytes(6_000)).with(QueueSpec::credit(CREDIT));
+    let specs = [
+        ("trimming", trimming(8, true, true)),
+        ("without room for headers", trimming(0, false, true)),
+        ("ranks", ordered(Order::Rank, Over::PushOut)),
+        ("flows in turn", ordered(Order::PerFlow, Over::Drop)),
+        ("numbered", ordered(Order::Numbered(5), Over::Drop)),
+        ("weights", early.beside(1, &small, Share::Bytes(30))),
+        (
+            "late marks",
+            late.clone().beside(1, &small, Share::Bytes(30)),
+        ),
+        ("credits", credits.beside(1, &late, Share::Bytes(60))),
+    ];
+    for (name, spec) in specs {
+        for (seed, slower) in (0..40).map(|seed| (seed, 1 + seed % 4)) {
+            let mut packets = traffic(seed);
+            for (place, (at, _, packet)) in packets.iter_mut().enumerate() {
+                at.0 *= slower;
+                packet.set_lane(u8::try_from(place % 2).unwrap());
+            }
+            let [passing, waiting] = [false, true].map(|waits| {
+                let mut switch = switch(&SwitchSpec::default(), &spec, None);
+                switch.slowly(false, waits);
+                let seen = run(&mut switch, &packets).sorted();
+                let counters = switch.ports.iter().map(switching::Port::counters);
+                (seen, counters.collect::<Vec<_>>())
+            });
+            assert!(passing.0.0.len() > 100, "{name}: too few leave");
+            assert_eq!(passing, waiting, "{name}, seed {seed}");
+        }
+    }
+}
+
+#[test]
 fn one_hot_port_of_an_idle_switch_takes_its_part_of_the_shared_memory() {
     for (alpha, part) in [(0.5, 1.0 / 3.0), (1.0, 0.5), (4.0, 0.8)] {
         let spec = SwitchSpec {
