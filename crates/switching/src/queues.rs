@@ -223,11 +223,6 @@ impl Queues {
         queue.number + queue.store.last()
     }
 
-    /// Bytes that wait in queue number `queue`.
-    pub fn bytes_in(&self, queue: u8) -> u64 {
-        self.queues[usize::from(queue)].bytes
-    }
-
     /// Takes `packet` into `queue`, into the one of number `within` inside it, or does what is done with what finds no
     /// room there.
     #[inline(always)] // once per queued packet
