@@ -82,3 +82,125 @@ fn least(ways: u32, from: u32, load: impl Fn(u32) -> Time) -> u32 {
         .min_by_key(|&way| load(way))
         .unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{ConnId, HostId, stream};
+
+    fn balancer(balance: Balance) -> Balancer {
+        Balancer::new(balance, || Rng::stream(1, stream::TEST, 0))
+    }
+
+    fn packet(class: Class, conn: u32) -> Packet {
+        Packet::new(HostId(0), ConnId(conn), class, 0, 84)
+    }
+
+    /// All ports are idle.
+    fn idle(_: u32) -> Time {
+        Time::ZERO
+    }
+
+    #[test]
+    fn only_what_looks_at_ports_says_so() {
+        let gap = Span::us(1);
+        let looks = [
+            Balance::Flow,
+            Balance::Packet,
+            Balance::Flowlet { gap },
+            Balance::Adaptive,
+        ]
+        .map(|balance| balancer(balance).looks_at_ports());
+        assert_eq!(looks, [false, false, true, true]);
+    }
+
+    #[test]
+    fn credits_keep_to_the_way_of_their_connection_and_a_given_path_wins() {
+        let gap = Span::us(1);
+        for balance in [
+            Balance::Flow,
+            Balance::Packet,
+            Balance::Flowlet { gap },
+            Balance::Adaptive,
+        ] {
+            let mut balancer = balancer(balance);
+            for _ in 0..20 {
+                let mut credit = packet(Class::Credit, 1);
+                assert_eq!(
+                    balancer.choose(Time(1), &mut credit, 8, 3, idle),
+                    3,
+                    "{balance:?}"
+                );
+            }
+            for path in 0..8 {
+                let mut given = packet(Class::Plain, 1);
+                given.set_path(path);
+                assert_eq!(
+                    balancer.choose(Time(1), &mut given, 8, 3, idle),
+                    u32::from(path)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn packets_take_every_way_alike() {
+        let mut balancer = balancer(Balance::Packet);
+        let mut taken = [0u32; 5];
+        for _ in 0..10_000 {
+            let way = balancer.choose(Time(1), &mut packet(Class::Plain, 1), 5, 3, idle);
+            taken[way as usize] += 1;
+        }
+        assert!(taken.iter().all(|&n| n.abs_diff(2_000) < 200), "{taken:?}");
+    }
+
+    #[test]
+    fn a_flowlet_changes_its_way_after_a_gap_and_not_before() {
+        let gap = Span(100);
+        let mut balancer = balancer(Balance::Flowlet { gap });
+        let mut choose = |now, conn, ways, idlest: u32| {
+            let load = |way| Time(u64::from(way != idlest));
+            balancer.choose(Time(now), &mut packet(Class::Plain, conn), ways, 3, load)
+        };
+        assert_eq!(choose(1_000, 7, 8, 5), 5, "the least loaded");
+        assert_eq!(choose(1_099, 7, 8, 2), 5, "no gap yet");
+        assert_eq!(
+            choose(1_198, 7, 8, 2),
+            5,
+            "the gap counts from the last packet"
+        );
+        assert_eq!(choose(1_298, 7, 8, 2), 2, "a gap");
+        assert_eq!(choose(1_299, 8, 8, 6), 6, "each connection has its own");
+        assert_eq!(
+            choose(1_299, 7, 2, 1),
+            1,
+            "a way that is not there any more"
+        );
+        let other = 7 + u32::try_from(FLOWLETS).unwrap();
+        assert_eq!(
+            choose(1_300, other, 8, 4),
+            1,
+            "one place for two connections"
+        );
+    }
+
+    #[test]
+    fn of_several_idle_ways_the_next_one_is_taken() {
+        let mut balancer = balancer(Balance::Adaptive);
+        let mut choose = |busy: &[u32]| {
+            let load = |way: u32| Time(u64::from(busy.contains(&way)));
+            balancer.choose(Time(1), &mut packet(Class::Plain, 1), 4, 0, load)
+        };
+        assert_eq!([0; 5].map(|_| choose(&[])), [1, 2, 3, 0, 1]);
+        assert_eq!(
+            (choose(&[2, 3]), choose(&[1, 2, 3]), choose(&[0])),
+            (0, 0, 1)
+        );
+        assert_eq!(choose(&[0, 1, 2, 3]), 2, "all alike");
+        assert_eq!(
+            least(0, 3, idle),
+            0,
+            "where there is none, nothing is looked at"
+        );
+    }
+}

@@ -147,4 +147,57 @@ mod tests {
         }
         assert_eq!(now.0, (1_297_600u64 * (76 + 84 * 77)).div_ceil(84));
     }
+
+    #[test]
+    fn what_is_foretold_comes_true_to_the_picosecond() {
+        for count in [CreditCount::Credits, CreditCount::Bytes] {
+            let mut rng = model::Rng::stream(3, model::stream::TEST, 0);
+            let (mut bucket, mut now, mut waited) = (bucket(count), Time::ZERO, 0);
+            for _ in 0..2_000 {
+                now = now + Span(rng.below(2_000_000));
+                let size = u16::try_from(rng.between(76, 92)).unwrap();
+                let at = bucket.ready_after(now, size);
+                if at > now {
+                    waited += 1;
+                    assert_eq!(
+                        bucket.clone().take(Time(at.0 - 1), size),
+                        Err(at),
+                        "too early"
+                    );
+                    assert_eq!(bucket.ready(size), at, "no other takes them");
+                    now = at;
+                }
+                assert_eq!(bucket.take(now, size), Ok(()));
+            }
+            assert!((500..1_900).contains(&waited), "{waited} of 2000 waited");
+        }
+    }
+
+    #[test]
+    fn a_bucket_holds_so_many_tokens_and_no_part_of_one_more() {
+        let late = Time(units::PS_PER_SEC);
+        for (count, size, back_to_back) in [
+            (CreditCount::Credits, 92, 2),
+            (CreditCount::Bytes, 84, 2),
+            (CreditCount::Bytes, 92, 1),
+            (CreditCount::Bytes, 56, 3),
+        ] {
+            let mut bucket = bucket(count);
+            let taken = (0..9)
+                .take_while(|_| bucket.take(late, size).is_ok())
+                .count();
+            assert_eq!(taken, back_to_back, "{count:?}, {size} B");
+        }
+        // A part of a picosecond that was owed is forgiven once the bucket is full.
+        let mut bucket = bucket(CreditCount::Bytes);
+        let at = bucket.take(Time::ZERO, 77).unwrap_err();
+        assert_eq!(bucket.take(at, 77), Ok(()));
+        assert!(bucket.rest > 0);
+        assert_eq!(bucket.ready_after(late, 84), Time(late.0 - 1_297_600));
+        assert_eq!(bucket.take(late, 84), Ok(()));
+        assert_eq!(
+            (bucket.empty_at, bucket.rest),
+            (Time(late.0 - 1_297_600), 0)
+        );
+    }
 }

@@ -257,3 +257,217 @@ impl Discipline for DataQueue {
         Self::check(self);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discipline::IDLE;
+    use model::intent::{DropBy, DropMeasure, DropSpec, MarkSpec};
+    use model::{Class, ConnId, Ecn, HostId};
+    use units::Bytes;
+
+    fn queue(spec: QueueSpec, limit: u64) -> DataQueue {
+        DataQueue::new(&spec, limit, Rng::stream(1, 2, 3))
+    }
+
+    fn packet(class: Class, size: u16) -> Packet {
+        let mut packet = Packet::new(HostId(1), ConnId(1), class, 0, size);
+        packet.set_ecn(Ecn::Capable0);
+        packet
+    }
+
+    /// So many bytes are left of the frame on the line at zero; 800 ps each.
+    fn busy(bytes: u64) -> OnLine {
+        OnLine {
+            until: Time(800 * bytes),
+            ..IDLE
+        }
+    }
+
+    const NOW: Time = Time::ZERO;
+
+    fn join(queue: &mut DataQueue, line: OnLine, size: u16) -> Verdict {
+        let verdict = queue.enqueue(NOW, line, &mut packet(Class::Plain, size));
+        Discipline::check(queue);
+        verdict
+    }
+
+    #[test]
+    fn bytes_and_packets_are_counted_in_and_out() {
+        let mut queue = queue(QueueSpec::DATA, 3_000);
+        let mut out = Packet::EMPTY;
+        assert!(queue.is_empty() && queue.dequeue(NOW, &mut out) == Dequeue::Empty);
+        for size in [1_000, 500, 700] {
+            assert_eq!(join(&mut queue, IDLE, size), Verdict::Queued(0));
+        }
+        let full = Verdict::Dropped(DropReason::Full);
+        assert_eq!(join(&mut queue, IDLE, 801), full);
+        assert_eq!(
+            join(&mut queue, busy(1), 800),
+            full,
+            "the frame on the line counts"
+        );
+        assert_eq!(join(&mut queue, IDLE, 800), Verdict::Queued(0));
+        assert_eq!(
+            (queue.bytes(), queue.held(), queue.is_empty()),
+            (3_000, 3_000, false)
+        );
+        let backlog = Backlog {
+            data_bytes: 3_000,
+            credits: 0,
+        };
+        assert_eq!((queue.backlog(), queue.counts_line()), (backlog, true));
+        assert_eq!(queue.waiting()[Class::Plain], 4);
+        assert_eq!(
+            queue.packets().map(|p| p.size).collect::<Vec<_>>(),
+            [1_000, 500, 700, 800]
+        );
+        let left = [0; 5].map(|_| (queue.dequeue(NOW, &mut out), queue.bytes()));
+        let (more, last) = (Dequeue::Packet, Dequeue::Last);
+        let expected = [
+            (more, 2_000),
+            (more, 1_500),
+            (more, 800),
+            (last, 0),
+            (Dequeue::Empty, 0),
+        ];
+        assert_eq!(left, expected);
+    }
+
+    #[test]
+    fn the_peak_is_the_most_that_waited_with_the_frame_on_the_line() {
+        let mut queue = queue(QueueSpec::DATA, 90_000);
+        join(&mut queue, busy(300), 1_000);
+        assert_eq!(queue.peak_bytes(), 1_300);
+        join(&mut queue, IDLE, 200);
+        assert_eq!(queue.peak_bytes(), 1_300, "1200 B are less");
+        join(&mut queue, busy(101), 0);
+        assert_eq!(queue.peak_bytes(), 1_301, "one byte more");
+        let mut out = Packet::EMPTY;
+        while queue.pop(&mut out) {}
+        assert_eq!(queue.peak().data_bytes, 1_301, "it stays");
+        queue.forget_peak(7);
+        assert_eq!(queue.peak().data_bytes, 7);
+        // A packet that passes an idle port was the whole queue for a moment.
+        assert!(Discipline::pass(
+            &mut queue,
+            NOW,
+            &mut packet(Class::Plain, 900)
+        ));
+        assert_eq!((queue.peak_bytes(), queue.bytes()), (900, 0));
+        join(&mut queue, busy(900), 100);
+        assert_eq!(queue.peak_bytes(), 1_000);
+        queue.forget_peak(50);
+        assert_eq!(queue.peak_bytes(), 150);
+    }
+
+    #[test]
+    fn victims_are_counted_in_and_out() {
+        let drop = Some(DropSpec {
+            victim: Class::Unscheduled,
+            threshold: Bytes(1_000),
+            measure: DropMeasure::VictimOnly,
+            by: DropBy::Class,
+        });
+        let mut queue = queue(
+            QueueSpec {
+                drop,
+                ..QueueSpec::DATA
+            },
+            90_000,
+        );
+        let offer = |queue: &mut DataQueue, class, size| {
+            queue.enqueue(NOW, IDLE, &mut packet(class, size)) == Verdict::Queued(0)
+        };
+        assert!(
+            offer(&mut queue, Class::Plain, 1_500) && offer(&mut queue, Class::Unscheduled, 999)
+        );
+        assert!(
+            offer(&mut queue, Class::Unscheduled, 500),
+            "999 B are below the threshold"
+        );
+        assert!(!offer(&mut queue, Class::Unscheduled, 84) && offer(&mut queue, Class::Plain, 84));
+        let mut out = Packet::EMPTY;
+        assert!(queue.pop(&mut out) && !offer(&mut queue, Class::Unscheduled, 84));
+        assert!(queue.pop(&mut out) && offer(&mut queue, Class::Unscheduled, 84));
+        assert_eq!(queue.victims, 584);
+        let waiting = queue.waiting();
+        assert_eq!((waiting[Class::Unscheduled], waiting[Class::Plain]), (2, 1));
+    }
+
+    #[test]
+    fn what_is_marked_late_sees_the_queue_that_it_leaves_with_itself() {
+        let mark = |at| MarkSpec {
+            min: Bytes(2_000),
+            max: Bytes(2_000),
+            chance: 1.0,
+            at,
+            drop_others: false,
+        };
+        for (at, marks) in [
+            (MarkAt::Enqueue, [false, false, true]),
+            (MarkAt::Dequeue, [true, true, false]),
+        ] {
+            let spec = QueueSpec {
+                mark: Some(mark(at)),
+                ..QueueSpec::DATA
+            };
+            let mut queue = queue(spec, 90_000);
+            // Neither form of marking lets a packet pass where it could have to be marked.
+            let passes = Discipline::pass(&mut queue, NOW, &mut packet(Class::Plain, 84));
+            assert_eq!(passes, at == MarkAt::Enqueue);
+            for _ in 0..3 {
+                join(&mut queue, IDLE, 1_000);
+            }
+            let mut out = Packet::EMPTY;
+            let marked = [0; 3].map(|_| queue.pop(&mut out) && out.ecn() == Ecn::Marked);
+            assert_eq!(marked, marks, "{at:?}");
+            let count = marks.iter().filter(|&&mark| mark).count() as u64;
+            assert_eq!(Discipline::marked(&queue), count);
+        }
+    }
+
+    #[test]
+    fn what_an_empty_queue_would_drop_or_mark_does_not_pass_unseen() {
+        let mut small = queue(QueueSpec::DATA, 1_000);
+        let pass = |queue: &mut DataQueue, size| {
+            Discipline::pass(queue, NOW, &mut packet(Class::Plain, size))
+        };
+        assert!(pass(&mut small, 1_000) && !pass(&mut small, 1_001));
+        assert_eq!(small.peak_bytes(), 1_000, "what does not pass is no queue");
+        let mark = Some(MarkSpec {
+            min: Bytes(0),
+            max: Bytes(0),
+            chance: 1.0,
+            at: MarkAt::Enqueue,
+            drop_others: true,
+        });
+        let mut marking = queue(
+            QueueSpec {
+                mark,
+                ..QueueSpec::DATA
+            },
+            90_000,
+        );
+        let mut capable = packet(Class::Plain, 84);
+        assert!(Discipline::pass(&mut marking, NOW, &mut capable));
+        assert_eq!((capable.ecn(), marking.marked()), (Ecn::Marked, 1));
+        let mut other = packet(Class::Plain, 84);
+        other.set_ecn(Ecn::NotCapable);
+        assert!(!Discipline::pass(&mut marking, NOW, &mut other));
+    }
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let breaks: [fn(&mut DataQueue); 2] = [
+            |queue| queue.bytes += 1,
+            |queue| queue.admission = Admission::new(&QueueSpec::DATA, 999, Rng::stream(1, 2, 3)),
+        ];
+        for spoil in breaks {
+            let mut queue = queue(QueueSpec::DATA, 5_000);
+            join(&mut queue, IDLE, 1_000);
+            spoil(&mut queue);
+            assert!(std::panic::catch_unwind(|| Discipline::check(&queue)).is_err());
+        }
+    }
+}

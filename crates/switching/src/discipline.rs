@@ -171,3 +171,53 @@ impl CreditRoom {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::intent::CreditCount;
+
+    #[test]
+    fn what_is_left_on_the_line_is_rounded_up() {
+        // 800 ps a byte.
+        let line = OnLine {
+            until: Time(10_000),
+            ..IDLE
+        };
+        for (now, bytes) in [
+            (0, 13),
+            (400, 12),
+            (401, 12),
+            (9_999, 1),
+            (10_000, 0),
+            (20_000, 0),
+        ] {
+            assert_eq!(line.bytes(Time(now)), bytes, "at {now} ps");
+            assert!(!line.exceeds(Time(now), bytes), "at {now} ps");
+            assert!(
+                bytes == 0 || line.exceeds(Time(now), bytes - 1),
+                "at {now} ps"
+            );
+        }
+        assert_eq!(line.only(true).bytes(Time(400)), 12);
+        assert_eq!(line.only(false).bytes(Time(400)), 0);
+    }
+
+    #[test]
+    fn a_queue_of_credits_is_limited_in_credits_or_in_their_bytes() {
+        let room = |count| {
+            CreditRoom(CreditSpec {
+                queue_limit: 8,
+                bucket: 2,
+                count,
+                size_mean: 84,
+                frame_max: 1538,
+                share: CreditSpec::WHOLE,
+            })
+        };
+        let counted = room(CreditCount::Credits);
+        assert!(counted.has_room(7, 9_999, 99) && !counted.has_room(8, 0, 1));
+        let weighed = room(CreditCount::Bytes);
+        assert!(weighed.has_room(99, 672 - 84, 84) && !weighed.has_room(0, 672 - 84, 85));
+    }
+}

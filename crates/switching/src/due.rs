@@ -85,4 +85,16 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn what_changes_no_minimum_changes_nothing_above() {
+        let mut due = Due::new(5);
+        assert_eq!((due.times.len(), due.first), (16, 8));
+        for (port, at) in [(4, 9), (3, 7), (0, 8), (3, 9), (4, 5), (4, 9)] {
+            due.set(port, Time(at));
+        }
+        assert_eq!((due.earliest(), due.port()), (Time(8), 0));
+        due.set(0, Time::NEVER);
+        assert_eq!((due.earliest(), due.port()), (Time(9), 3));
+    }
 }

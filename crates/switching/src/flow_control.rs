@@ -143,3 +143,74 @@ impl Say {
         self.gates.push((port, Gate { of, state }));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Class, ConnId, HostId};
+
+    struct Nothing;
+    impl FlowControl for Nothing {
+        fn arrived(&mut self, _: Time, _: &Passage<'_>, _: &mut Say) {}
+        fn left(&mut self, _: Time, _: &Passage<'_>, _: &mut Say) {}
+        fn heard(&mut self, _: Time, _: u16, _: &Packet, _: &mut Say) {}
+    }
+
+    #[test]
+    fn a_flow_control_that_says_nothing_leaves_all_as_it_is() {
+        let packet = Packet::new(HostId(1), ConnId(2), Class::Plain, 0, 84);
+        let passage = Passage {
+            packet: &packet,
+            ingress: 0,
+            egress: 1,
+            queue: 0,
+            held: 0,
+            tag: Some(3),
+        };
+        let (mut control, mut say) = (Nothing, Say::default());
+        assert!(!control.gates_alone(), "it must be asked for");
+        assert_eq!(control.assign(Time(1), &passage), None);
+        assert_eq!(control.admits(&passage, 0), None);
+        assert_eq!(control.tag(Time(1), &passage), None);
+        assert_eq!(control.deadline(), Time::NEVER);
+        control.on_deadline(Time(1), &mut say);
+        control.check();
+        assert!(say.is_empty());
+        let mut counted = 0;
+        control.count(&mut |_, _| counted += 1);
+        assert_eq!(counted, 0);
+    }
+
+    #[test]
+    fn a_pause_is_counted_once_however_often_it_is_said() {
+        let (what, lasting) = (Signal::PausePriority(3), Span::us(5));
+        let mut say = Say::default();
+        assert!(say.is_empty() && say.frames().is_empty() && say.gates().is_empty());
+        say.pause(4, what, lasting);
+        say.repeat(4, what, lasting);
+        let frame = what.frame_for(lasting);
+        assert_eq!(say.frames(), [(4, frame), (4, frame)]);
+        assert_eq!(say.pauses, [4]);
+        assert!(!say.is_empty());
+    }
+
+    #[test]
+    fn whatever_was_said_is_not_nothing() {
+        let mut counted = Say::default();
+        counted.count_pause(7);
+        assert_eq!((&counted.pauses[..], counted.is_empty()), (&[7][..], false));
+        let mut gated = Say::default();
+        gated.gate(2, GateOf::Queue(1), GateState::Closed);
+        let gate = Gate {
+            of: GateOf::Queue(1),
+            state: GateState::Closed,
+        };
+        assert_eq!((gated.gates(), gated.is_empty()), (&[(2, gate)][..], false));
+        let mut framed = Say::default();
+        framed.frame(3, Packet::EMPTY);
+        assert_eq!(
+            (framed.frames(), framed.is_empty()),
+            (&[(3, Packet::EMPTY)][..], false)
+        );
+    }
+}

@@ -263,4 +263,22 @@ mod tests {
         bleached.set_ecn(Ecn::NotCapable);
         assert_eq!(push(&mut queue, bleached), SELECTIVE);
     }
+
+    #[test]
+    fn credits_are_no_victims_and_are_not_marked() {
+        for by in [DropBy::Class, DropBy::Ecn] {
+            let spec = spec(by, DropMeasure::Queue).drop.unwrap();
+            let selective = Selective::new(&spec, BUFFER);
+            let mut credit = packet(Class::Credit, 84);
+            credit.set_ecn(Ecn::NotCapable);
+            assert!(!selective.is_victim(&credit), "{by:?}");
+            assert_eq!(selective.decide(K, &credit), Decision::Admit, "{by:?}");
+            let victim = packet(Class::Unscheduled, 84);
+            assert!(
+                selective.is_victim(&victim) && !selective.is_victim(&packet(Class::Scheduled, 84))
+            );
+            assert_eq!(selective.decide(K - 1, &victim), Decision::Admit, "{by:?}");
+            assert_eq!(selective.decide(K, &victim), Decision::Drop, "{by:?}");
+        }
+    }
 }
