@@ -219,13 +219,13 @@ mod tests {
         packet
     }
 
-    fn dropping(measure: DropMeasure, threshold: u64) -> Option<DropSpec> {
-        Some(DropSpec {
+    fn dropping(measure: DropMeasure, threshold: u64) -> DropSpec {
+        DropSpec {
             victim: Class::Unscheduled,
             threshold: Bytes(threshold),
             measure,
             by: DropBy::Class,
-        })
+        }
     }
 
     #[test]
@@ -237,22 +237,25 @@ mod tests {
             5_000
         );
         assert_eq!(
-            quiet(|q| q.drop = dropping(DropMeasure::Queue, 6_000)),
+            quiet(|q| q.drop = Some(dropping(DropMeasure::Queue, 6_000))),
             6_000
         );
         assert_eq!(
-            quiet(|q| q.drop = dropping(DropMeasure::VictimOnly, 6_000)),
+            quiet(|q| q.drop = Some(dropping(DropMeasure::VictimOnly, 6_000))),
             6_000
         );
         assert_eq!(
-            quiet(|q| q.drop = dropping(DropMeasure::QueueAndPacket, 6_000)),
+            quiet(|q| q.drop = Some(dropping(DropMeasure::QueueAndPacket, 6_000))),
             0
         );
         assert_eq!(
-            quiet(|q| q.drop = dropping(DropMeasure::QueueAndPacket, 65_545)),
+            quiet(|q| q.drop = Some(dropping(DropMeasure::QueueAndPacket, 65_545))),
             10
         );
-        assert_eq!(quiet(|q| q.drop = dropping(DropMeasure::Port, 99_000)), 0);
+        assert_eq!(
+            quiet(|q| q.drop = Some(dropping(DropMeasure::Port, 99_000))),
+            0
+        );
         let small = Admission::new(&QueueSpec::DATA, 9_000, Rng::stream(1, stream::TEST, 1));
         assert_eq!((small.quiet_below(), small.limit()), (0, 9_000));
     }
@@ -394,7 +397,7 @@ mod tests {
             elsewhere: 4_000,
         };
         let measured = |measure, threshold| {
-            let mut admission = admission(|queue| queue.drop = dropping(measure, threshold));
+            let mut admission = admission(|queue| queue.drop = Some(dropping(measure, threshold)));
             admission.judge_closely(level, &mut packet(500, Ecn::NotCapable))
         };
         for (measure, bytes) in [
@@ -407,7 +410,7 @@ mod tests {
             assert_eq!(measured(measure, bytes), selective, "{measure:?}");
             assert_eq!(measured(measure, bytes + 1), Ok(()), "{measure:?}");
         }
-        let admission = admission(|queue| queue.drop = dropping(DropMeasure::Queue, 1));
+        let admission = admission(|queue| queue.drop = Some(dropping(DropMeasure::Queue, 1)));
         assert!(admission.is_victim(&packet(84, Ecn::Capable0)));
         let plain = Packet::new(HostId(0), ConnId(0), Class::Plain, 0, 84);
         assert!(!admission.is_victim(&plain));

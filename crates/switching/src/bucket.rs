@@ -154,7 +154,7 @@ mod tests {
             let mut rng = model::Rng::stream(3, model::stream::TEST, 0);
             let (mut bucket, mut now, mut waited) = (bucket(count), Time::ZERO, 0);
             for _ in 0..2_000 {
-                now = now + Span(rng.below(2_000_000));
+                now += Span(rng.below(2_000_000));
                 let size = u16::try_from(rng.between(76, 92)).unwrap();
                 let at = bucket.ready_after(now, size);
                 if at > now {

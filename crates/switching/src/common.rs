@@ -184,3 +184,150 @@ pub(crate) fn choose<O: Outlet>(port: &mut Port, common: &mut Common, out: &mut 
     port.transmit_checked(at, slot, out);
     port.wait_after(next);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::form::{Form, Wants};
+    use crate::switch::Line;
+    use model::intent::{CreditCount, CreditSpec, PortSpec, QueueSpec};
+    use model::{ConnId, HostId, Rng};
+    use units::{Bytes, LineTime, Rate, Span};
+
+    #[test]
+    fn a_port_may_hold_alpha_times_what_is_free() {
+        // 1000 B in use of 10,000: 9000 are free.
+        let memory = |alpha| (10_000, alpha, 1_000);
+        for (alpha, held, packet, may) in [
+            (1.0, 0, 9_000, true),
+            (1.0, 0, 9_001, false),
+            (1.0, 7_000, 2_000, true),
+            (1.0, 7_001, 2_000, false),
+            (0.5, 2_500, 2_000, true),
+            (0.5, 2_501, 2_000, false),
+            (8.0, 900, 9_000, true),
+            (8.0, 900, 9_001, false), // more than there is
+        ] {
+            assert_eq!(
+                fits(memory(alpha), held, packet),
+                may,
+                "{alpha}: {held} and {packet} B"
+            );
+        }
+        assert!(!fits((10_000, 8.0, 10_001), 0, 1), "nothing is free");
+    }
+
+    /// Says that every packet may take room, or that none may, or nothing.
+    struct Says(Option<bool>);
+    impl FlowControl for Says {
+        fn admits(&mut self, _: &Passage<'_>, _: u64) -> Option<bool> {
+            self.0
+        }
+        fn arrived(&mut self, _: Time, _: &Passage<'_>, _: &mut Say) {}
+        fn left(&mut self, _: Time, _: &Passage<'_>, _: &mut Say) {}
+        fn heard(&mut self, _: Time, _: u16, _: &Packet, _: &mut Say) {}
+        fn deadline(&self) -> Time {
+            Time(77)
+        }
+    }
+
+    fn common(memory: Option<(u64, f64, u64)>, says: Option<Says>) -> Common {
+        Common {
+            slot: Packet::EMPTY,
+            memory,
+            control: says.map(|says| Box::new(says) as Box<dyn FlowControl>),
+            say: Say::default(),
+            bounced: Vec::new(),
+        }
+    }
+
+    fn port(spec: &PortSpec) -> Port {
+        let line = Line {
+            spec,
+            link: 0,
+            line: LineTime::new(Rate::gbps(10)),
+            delay: Span::ZERO,
+            rng: Rng::stream(1, 2, 3),
+        };
+        let form = Form::new(spec, 9_000, line.line, line.rng.clone(), Wants::Late);
+        Port::new(form, &line, 0, false)
+    }
+
+    fn shaped() -> PortSpec {
+        PortSpec::fifo(Bytes(9_000)).with(QueueSpec::credit(CreditSpec {
+            queue_limit: 8,
+            bucket: 2,
+            count: CreditCount::Credits,
+            size_mean: 84,
+            frame_max: 1538,
+            share: CreditSpec::WHOLE,
+        }))
+    }
+
+    fn packet(class: Class, size: u16) -> Packet {
+        Packet::new(HostId(0), ConnId(0), class, 0, size)
+    }
+
+    #[test]
+    fn a_full_memory_takes_credits_where_they_have_places_of_their_own() {
+        let full = common(Some((1_000, 1.0, 1_000)), None);
+        let (plain, credits) = (port(&PortSpec::fifo(Bytes(9_000))), port(&shaped()));
+        let (data, credit) = (packet(Class::Plain, 84), packet(Class::Credit, 84));
+        assert!(full.admits(&credits, &credit) && !full.admits(&credits, &data));
+        assert!(!full.admits(&plain, &credit) && !full.has_room(&data));
+        let none = common(None, None);
+        assert!(none.admits(&plain, &data) && none.has_room(&data));
+        let room = common(Some((1_000, 1.0, 916)), None);
+        assert!(room.has_room(&data) && !room.has_room(&packet(Class::Plain, 85)));
+    }
+
+    #[test]
+    fn a_flow_controls_own_rule_goes_before_that_of_the_memory() {
+        let plain = port(&PortSpec::fifo(Bytes(9_000)));
+        let admits = |port: &Port, memory, says: Option<bool>, packet: &Packet| {
+            let passage = Passage {
+                packet,
+                ingress: 0,
+                egress: 0,
+                queue: 0,
+                held: 0,
+                tag: None,
+            };
+            common(memory, Some(Says(says))).admits_by_control(port, &passage)
+        };
+        let data = packet(Class::Plain, 84);
+        // 84 B are free, of which alpha leaves the port half.
+        let tight = Some((1_000, 0.5, 916));
+        assert!(!admits(&plain, tight, None, &data), "the memory's own rule");
+        assert!(admits(&plain, tight, Some(true), &data));
+        assert!(
+            !admits(&plain, tight, Some(true), &packet(Class::Plain, 85)),
+            "no such room"
+        );
+        assert!(!admits(&plain, Some((9_000, 8.0, 0)), Some(false), &data));
+        assert!(
+            admits(&plain, None, Some(false), &data),
+            "ports of their own buffers ask nobody"
+        );
+        let credits = port(&shaped());
+        assert!(admits(
+            &credits,
+            tight,
+            Some(false),
+            &packet(Class::Credit, 84)
+        ));
+        assert!(!admits(&credits, tight, Some(false), &data));
+        assert!(!admits(
+            &plain,
+            tight,
+            Some(false),
+            &packet(Class::Credit, 84)
+        ));
+    }
+
+    #[test]
+    fn the_deadline_is_that_of_the_flow_control() {
+        assert_eq!(common(None, None).deadline(), Time::NEVER);
+        assert_eq!(common(None, Some(Says(None))).deadline(), Time(77));
+    }
+}

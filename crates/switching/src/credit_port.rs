@@ -266,4 +266,147 @@ mod tests {
             Verdict::Queued(0)
         );
     }
+
+    /// Every token is there.
+    const LATE: Time = Time(units::PS_PER_SEC);
+
+    #[test]
+    fn what_passes_an_idle_port_takes_its_token_and_counts() {
+        let mut port = port(CreditCount::Credits);
+        let mut pass = |class, size| port.pass(LATE, &mut packet(class, size));
+        assert!(pass(Class::Credit, 84) && pass(Class::Credit, 84));
+        assert!(!pass(Class::Credit, 84), "no third token");
+        assert_eq!((port.peak().credits, port.counts_line()), (1, false));
+        assert!(port.pass(LATE, &mut packet(Class::Plain, 1_000)));
+        assert_eq!((port.peak().data_bytes, port.counts_line()), (1_000, true));
+        assert_eq!(
+            port.backlog(),
+            Backlog {
+                data_bytes: 0,
+                credits: 0
+            }
+        );
+        assert!(port.pass(Time(2 * LATE.0), &mut packet(Class::Credit, 84)));
+        assert!(!port.counts_line(), "a credit is on the line now");
+    }
+
+    #[test]
+    fn data_and_credits_are_counted_apart() {
+        let mut port = port(CreditCount::Bytes);
+        for (class, size) in [
+            (Class::Credit, 84),
+            (Class::Plain, 1_000),
+            (Class::Credit, 80),
+            (Class::Plain, 500),
+        ] {
+            assert!(matches!(
+                port.enqueue(Time::ZERO, IDLE, &mut packet(class, size)),
+                Verdict::Queued(_)
+            ));
+            port.check();
+        }
+        let backlog = Backlog {
+            data_bytes: 1_500,
+            credits: 2,
+        };
+        assert_eq!(
+            (port.backlog(), port.peak(), port.held()),
+            (backlog, backlog, 1_500)
+        );
+        let waiting = port.waiting();
+        assert_eq!(
+            (waiting[Class::Credit], waiting[Class::Plain], port.marked()),
+            (2, 2, 0)
+        );
+        let mut out = Packet::EMPTY;
+        // No token yet: data leaves, and then the port waits.
+        assert_eq!(
+            (
+                port.dequeue(Time::ZERO, &mut out),
+                out.size,
+                port.counts_line()
+            ),
+            (Dequeue::Packet, 1_000, true)
+        );
+        assert_eq!(
+            port.dequeue(Time::ZERO, &mut out),
+            Dequeue::Then(Time(1_297_600))
+        );
+        assert_eq!(
+            port.dequeue(Time::ZERO, &mut out),
+            Dequeue::Wait(Time(1_297_600))
+        );
+        assert_eq!(
+            (port.dequeue(Time(1_297_600), &mut out), out.size),
+            (Dequeue::Then(Time(1_297_600 + 1_235_810)), 84)
+        );
+        assert!(!port.counts_line());
+        port.check();
+        assert_eq!(
+            port.backlog(),
+            Backlog {
+                data_bytes: 0,
+                credits: 1
+            }
+        );
+        port.forget_peak(33);
+        assert_eq!(
+            port.peak(),
+            Backlog {
+                data_bytes: 33,
+                credits: 1
+            }
+        );
+        assert_eq!(
+            (port.dequeue(LATE, &mut out), out.size),
+            (Dequeue::Last, 80)
+        );
+    }
+
+    #[test]
+    fn a_credit_on_the_line_is_no_part_of_the_queue_of_data() {
+        let mut port = port(CreditCount::Credits);
+        let busy = OnLine {
+            until: Time(80_000),
+            ..IDLE
+        };
+        assert!(port.pass(LATE, &mut packet(Class::Credit, 84)));
+        port.enqueue(Time::ZERO, busy, &mut packet(Class::Plain, 1_000));
+        assert_eq!(port.peak().data_bytes, 1_000);
+        let mut out = Packet::EMPTY;
+        assert_eq!(port.dequeue(Time::ZERO, &mut out), Dequeue::Last);
+        port.enqueue(Time::ZERO, busy, &mut packet(Class::Plain, 1_000));
+        assert_eq!(port.peak().data_bytes, 1_100, "a frame of data is");
+    }
+
+    #[test]
+    fn marks_are_those_of_the_data() {
+        let mark = model::intent::MarkSpec {
+            min: units::Bytes(0),
+            max: units::Bytes(0),
+            chance: 1.0,
+            at: model::intent::MarkAt::Enqueue,
+            drop_others: false,
+        };
+        let spec = QueueSpec {
+            mark: Some(mark),
+            ..QueueSpec::DATA
+        };
+        let mut port = CreditPort {
+            data: DataQueue::new(&spec, 9_000, Rng::stream(1, 2, 3)),
+            ..port(CreditCount::Credits)
+        };
+        let mut data = packet(Class::Plain, 84);
+        data.set_ecn(model::Ecn::Capable0);
+        port.enqueue(Time::ZERO, IDLE, &mut data);
+        assert_eq!(port.marked(), 1);
+    }
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let mut port = port(CreditCount::Credits);
+        port.enqueue(LATE, IDLE, &mut packet(Class::Credit, 84));
+        port.credit_bytes += 1;
+        assert!(std::panic::catch_unwind(|| port.check()).is_err());
+    }
 }

@@ -223,3 +223,183 @@ impl Discipline for Form {
         late!(self, port => Discipline::check(&**port));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discipline::{GateOf, GateState};
+    use model::intent::{CreditCount, CreditSpec, DropBy, DropSpec, MarkSpec};
+    use model::stream;
+    use units::{Bytes, Rate};
+
+    const CREDIT: CreditSpec = CreditSpec {
+        queue_limit: 8,
+        bucket: 2,
+        count: CreditCount::Credits,
+        size_mean: 84,
+        frame_max: 1538,
+        share: CreditSpec::WHOLE,
+    };
+
+    fn form(spec: &PortSpec, wants: Wants) -> Form {
+        let rng = Rng::stream(1, stream::TEST, 0);
+        Form::new(spec, 9_000, LineTime::new(Rate::gbps(10)), rng, wants)
+    }
+
+    fn name(spec: &PortSpec, wants: Wants) -> &'static str {
+        match form(spec, wants) {
+            Form::Fifo(_) => "fifo",
+            Form::Data(_) => "data",
+            Form::Credit(_) => "credit",
+            Form::Priority(_) => "priority",
+            Form::Gated(_) => "gated",
+            Form::Queues(_) => "queues",
+        }
+    }
+
+    /// The form without and with departures known late, with gates, and with assigned queues.
+    fn names(spec: &PortSpec) -> [&'static str; 4] {
+        [Wants::Cheapest, Wants::Late, Wants::Gates, Wants::Queues].map(|wants| name(spec, wants))
+    }
+
+    fn mark(at: MarkAt) -> MarkSpec {
+        MarkSpec {
+            min: Bytes(10),
+            max: Bytes(10),
+            chance: 1.0,
+            at,
+            drop_others: false,
+        }
+    }
+
+    #[test]
+    fn a_port_takes_the_cheapest_form_that_does_its_work() {
+        let port = || PortSpec::fifo(Bytes(9_000));
+        let drop = |measure| DropSpec {
+            victim: Class::Unscheduled,
+            threshold: Bytes(6_000),
+            measure,
+            by: DropBy::Class,
+        };
+        let one = |change: fn(&mut QueueSpec)| {
+            let mut port = port();
+            change(&mut port.queues[0]);
+            port
+        };
+        let credits = port().with(QueueSpec::credit(CREDIT));
+        let mut late_credits = credits.clone();
+        late_credits.queues[0].level = 1;
+        let mut unshaped = credits.clone();
+        unshaped.queues[0].shape = None;
+        let mut ranked_data = credits.clone();
+        ranked_data.queues[1].order = Order::Rank;
+        let mut part_of_data = credits.clone();
+        part_of_data.queues[1].takes.priorities = 1;
+        let mut other_level = port().prioritised(2);
+        other_level.queues[1].level = 2;
+        let mut other_group = port().prioritised(2);
+        other_group.queues[1].group = 1;
+        let mut swapped = port().prioritised(3);
+        swapped.queues.swap(0, 1);
+        let mut marked_first = port().prioritised(2);
+        marked_first.queues[0].limit = Limit::Bytes(Bytes(99));
+        for (what, spec, expected) in [
+            ("one queue", port(), ["fifo", "data", "gated", "queues"]),
+            (
+                "marks",
+                port().marking(mark(MarkAt::Enqueue)),
+                ["fifo", "data", "gated", "queues"],
+            ),
+            (
+                "marks late",
+                port().marking(mark(MarkAt::Dequeue)),
+                ["data", "data", "gated", "queues"],
+            ),
+            (
+                "drops",
+                port().dropping(drop(DropMeasure::Queue)),
+                ["fifo", "data", "gated", "queues"],
+            ),
+            (
+                "drops by victims",
+                port().dropping(drop(DropMeasure::VictimOnly)),
+                ["data", "data", "gated", "queues"],
+            ),
+            ("ranks", one(|q| q.order = Order::Rank), ["queues"; 4]),
+            ("pushes out", one(|q| q.over = Over::PushOut), ["queues"; 4]),
+            (
+                "bounded",
+                one(|q| q.limit = Limit::Packets(9)),
+                ["queues"; 4],
+            ),
+            ("shaped", one(|q| q.shape = Some(CREDIT)), ["queues"; 4]),
+            (
+                "one priority",
+                one(|q| q.takes.priorities = 1),
+                ["queues"; 4],
+            ),
+            ("credits", credits, ["credit", "credit", "queues", "queues"]),
+            ("credits beside data", late_credits, ["queues"; 4]),
+            ("credits without a shape", unshaped, ["queues"; 4]),
+            ("credits before ranks", ranked_data, ["queues"; 4]),
+            ("credits before a part", part_of_data, ["queues"; 4]),
+            (
+                "background",
+                port().with(QueueSpec::background(Class::Plain)),
+                ["queues"; 4],
+            ),
+            (
+                "two priorities",
+                port().prioritised(2),
+                ["priority", "priority", "gated", "queues"],
+            ),
+            (
+                "eight priorities",
+                port().prioritised(8),
+                ["priority", "priority", "gated", "queues"],
+            ),
+            ("two levels", other_level, ["queues"; 4]),
+            ("two groups", other_group, ["queues"; 4]),
+            ("out of order", swapped, ["queues"; 4]),
+            ("priorities within bounds", marked_first, ["queues"; 4]),
+        ] {
+            assert_eq!(names(&spec), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn more_than_eight_priorities_are_none() {
+        let mut queues = PortSpec::fifo(Bytes(0)).prioritised(8).queues;
+        assert!(are_priorities(&queues) && !are_priorities(&queues[..1]));
+        queues.insert(0, queues[0]);
+        assert!(!are_priorities(&queues));
+    }
+
+    #[test]
+    fn gates_close_where_a_form_has_some_and_nowhere_else() {
+        let gate = |state| Gate {
+            of: GateOf::Priority(0),
+            state,
+        };
+        let port = PortSpec::fifo(Bytes(9_000));
+        let credits = port.clone().with(QueueSpec::credit(CREDIT));
+        let priorities = port.clone().prioritised(2);
+        for (spec, wants, gated) in [
+            (&port, Wants::Cheapest, false),
+            (&port, Wants::Late, false),
+            (&credits, Wants::Late, false),
+            (&priorities, Wants::Late, false),
+            (&port, Wants::Gates, true),
+            (&priorities, Wants::Gates, true),
+            (&port, Wants::Queues, true),
+        ] {
+            let mut form = form(spec, wants);
+            assert_eq!(form.admission().is_some(), wants == Wants::Cheapest);
+            assert!(!form.is_gated());
+            form.gate(gate(GateState::Closed));
+            assert_eq!(form.is_gated(), gated, "{wants:?}");
+            form.gate(gate(GateState::Open));
+            assert!(!form.is_gated());
+        }
+    }
+}

@@ -251,4 +251,199 @@ mod tests {
             .collect();
         assert_eq!(order, [3, 1, 4, 0, 2]);
     }
+
+    fn packet(priority: u8, size: u16) -> Packet {
+        let mut packet = Packet::new(HostId(0), ConnId(priority.into()), Class::Plain, 0, size);
+        packet.set_priority(priority);
+        packet
+    }
+
+    fn gated(queues: usize) -> StrictPriority<true> {
+        StrictPriority::new(&vec![QueueSpec::DATA; queues], 5_000, &Rng::stream(1, 2, 3))
+    }
+
+    fn offer<const GATES: bool>(
+        port: &mut StrictPriority<GATES>,
+        line: OnLine,
+        priority: u8,
+        size: u16,
+    ) -> Verdict {
+        let verdict = port.enqueue(Time::ZERO, line, &mut packet(priority, size));
+        port.check();
+        verdict
+    }
+
+    /// What is said, and whose packet left.
+    fn leave<const GATES: bool>(port: &mut StrictPriority<GATES>) -> (Dequeue, u32) {
+        let mut out = Packet::EMPTY;
+        let said = port.dequeue(Time::ZERO, &mut out);
+        port.check();
+        (said, out.conn.0)
+    }
+
+    const CLOSED: GateState = GateState::Closed;
+
+    #[test]
+    fn the_last_queue_takes_every_priority_beyond() {
+        let mut port = gated(3);
+        let queues = [0, 1, 2, 3, 7].map(|priority| offer(&mut port, IDLE, priority, 100));
+        assert_eq!(queues, [0, 1, 2, 2, 2].map(Verdict::Queued));
+        assert_eq!(
+            (port.held(), port.backlog().data_bytes, port.counts_line()),
+            (500, 500, true)
+        );
+        assert_eq!(
+            (
+                port.waiting()[Class::Plain],
+                port.backlog().credits,
+                port.peak().credits
+            ),
+            (5, 0, 0)
+        );
+        let left = [0; 6].map(|_| (leave(&mut port), port.last_queue()));
+        let (more, last) = (Dequeue::Packet, Dequeue::Last);
+        let expected = [
+            ((more, 0), 0),
+            ((more, 1), 1),
+            ((more, 2), 2),
+            ((more, 3), 2),
+            ((last, 7), 2),
+        ];
+        assert_eq!(left[..5], expected);
+        assert_eq!(left[5].0.0, Dequeue::Empty);
+    }
+
+    #[test]
+    fn the_buffer_is_filled_to_the_byte_with_the_frame_on_the_line() {
+        let left = |bytes: u64| OnLine {
+            until: Time(800 * bytes),
+            ..IDLE
+        };
+        let mut port = gated(2);
+        assert_eq!(offer(&mut port, IDLE, 1, 4_000), Verdict::Queued(1));
+        let full = Verdict::Dropped(DropReason::Full);
+        assert_eq!(offer(&mut port, left(300), 0, 701), full);
+        assert_eq!(offer(&mut port, left(300), 0, 700), Verdict::Queued(0));
+        assert_eq!(port.peak().data_bytes, 5_000);
+        port.forget_peak(9);
+        assert_eq!(port.peak().data_bytes, 4_709);
+        assert!(leave(&mut port) == (Dequeue::Packet, 0) && leave(&mut port) == (Dequeue::Last, 1));
+        port.forget_peak(0);
+        assert!(port.pass(Time::ZERO, &mut packet(1, 900)));
+        assert_eq!(
+            (port.peak().data_bytes, port.last_queue(), port.held()),
+            (900, 1, 0)
+        );
+    }
+
+    #[test]
+    fn a_closed_gate_keeps_its_queue_and_no_other() {
+        for of in [GateOf::Queue(0), GateOf::Priority(0)] {
+            let mut port = gated(2);
+            offer(&mut port, IDLE, 0, 100);
+            offer(&mut port, IDLE, 1, 100);
+            assert!(!port.is_gated() && port.held_packets().next().is_none());
+            port.gate(Gate { of, state: CLOSED });
+            assert!(port.is_gated());
+            let held: Vec<_> = port.held_packets().map(|packet| packet.conn.0).collect();
+            assert_eq!(held, [0]);
+            assert_eq!(leave(&mut port), (Dequeue::Packet, 1), "one waits still");
+            assert_eq!(leave(&mut port).0, Dequeue::Held);
+            port.gate(Gate {
+                of,
+                state: GateState::Open,
+            });
+            assert!(!port.is_gated());
+            assert_eq!(leave(&mut port), (Dequeue::Last, 0));
+            assert_eq!(leave(&mut port).0, Dequeue::Empty);
+        }
+    }
+
+    #[test]
+    fn a_gate_of_a_priority_beyond_is_that_of_the_last_queue() {
+        let mut port = gated(3);
+        port.gate(Gate {
+            of: GateOf::Queue(3),
+            state: CLOSED,
+        });
+        port.gate(Gate {
+            of: GateOf::Flow(ConnId(1)),
+            state: CLOSED,
+        });
+        assert!(
+            !port.is_gated(),
+            "there is no such queue, and flows have none"
+        );
+        port.gate(Gate {
+            of: GateOf::Priority(7),
+            state: CLOSED,
+        });
+        port.gate(Gate {
+            of: GateOf::Queue(1),
+            state: CLOSED,
+        });
+        port.gate(Gate {
+            of: GateOf::Queue(1),
+            state: GateState::Open,
+        });
+        assert_eq!(port.closed, 0b100);
+    }
+
+    #[test]
+    fn nothing_passes_a_closed_gate_or_what_it_keeps() {
+        let mut port = gated(2);
+        port.gate(Gate {
+            of: GateOf::Queue(1),
+            state: CLOSED,
+        });
+        assert!(!port.pass(Time::ZERO, &mut packet(1, 100)), "its own gate");
+        assert!(port.pass(Time::ZERO, &mut packet(0, 100)), "another's");
+        offer(&mut port, IDLE, 1, 100);
+        assert!(
+            !port.pass(Time::ZERO, &mut packet(0, 100)),
+            "something waits"
+        );
+    }
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let breaks: [fn(&mut StrictPriority); 3] = [
+            |port| port.bytes += 1,
+            |port| port.filled = 0b11,
+            |port| port.filled = 0,
+        ];
+        for spoil in breaks {
+            let mut port: StrictPriority =
+                StrictPriority::new(&[QueueSpec::DATA; 2], 5_000, &Rng::stream(1, 2, 3));
+            offer(&mut port, IDLE, 0, 100);
+            spoil(&mut port);
+            assert!(std::panic::catch_unwind(|| port.check()).is_err());
+        }
+    }
+
+    #[test]
+    fn marks_of_all_queues_are_counted() {
+        let mark = model::intent::MarkSpec {
+            min: units::Bytes(0),
+            max: units::Bytes(0),
+            chance: 1.0,
+            at: model::intent::MarkAt::Enqueue,
+            drop_others: false,
+        };
+        let spec = QueueSpec {
+            mark: Some(mark),
+            ..QueueSpec::DATA
+        };
+        let mut port: StrictPriority =
+            StrictPriority::new(&[spec; 2], 5_000, &Rng::stream(1, 2, 3));
+        for priority in [0, 1, 1] {
+            let mut packet = packet(priority, 100);
+            packet.set_ecn(model::Ecn::Capable0);
+            assert_eq!(
+                port.enqueue(Time::ZERO, IDLE, &mut packet),
+                Verdict::Queued(priority)
+            );
+        }
+        assert_eq!(port.marked(), 3);
+    }
 }

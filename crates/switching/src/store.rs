@@ -281,3 +281,164 @@ impl Flows {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Class, HostId};
+
+    fn packet(conn: u32, rank: u32) -> Packet {
+        let mut packet = Packet::new(HostId(0), ConnId(conn), Class::Plain, 0, 84);
+        packet.set_shared(rank);
+        packet
+    }
+
+    /// A store of these, as (connection, rank), each in the queue of its connection's number where there are some.
+    fn store(order: Order, packets: &[(u32, u32)]) -> Store {
+        let mut store = Store::new(order);
+        for &(conn, rank) in packets {
+            let within = u8::try_from(conn).unwrap();
+            store.push(&packet(conn, rank), within);
+        }
+        assert_eq!(
+            (store.len(), store.iter().count()),
+            (packets.len(), packets.len())
+        );
+        store
+    }
+
+    fn id(packet: &Packet) -> (u32, u32) {
+        (packet.conn.0, packet.shared())
+    }
+
+    fn pop(store: &mut Store) -> Option<(u32, u32)> {
+        let mut out = Packet::EMPTY;
+        store.pop(&mut out).then(|| id(&out))
+    }
+
+    /// What leaves as long as something may; the head is always what leaves next.
+    fn left(store: &mut Store) -> Vec<(u32, u32)> {
+        let next = |store: &mut Store| {
+            let (before, head) = (store.len(), store.head().map(id));
+            let popped = pop(store);
+            assert_eq!(
+                (popped, store.len()),
+                (head, before - usize::from(head.is_some()))
+            );
+            popped
+        };
+        std::iter::from_fn(|| next(store)).collect()
+    }
+
+    const MIXED: [(u32, u32); 6] = [(1, 5), (2, 9), (1, 3), (3, 4), (2, 1), (1, 7)];
+
+    #[test]
+    fn each_order_has_its_own_first() {
+        let left = |order| left(&mut store(order, &MIXED));
+        assert_eq!(left(Order::Fifo), MIXED);
+        // The oldest of the connection that has the lowest rank.
+        let ranks = [(2, 9), (2, 1), (1, 5), (1, 3), (3, 4), (1, 7)];
+        assert_eq!(left(Order::Rank), ranks);
+        let turns = [(1, 5), (2, 9), (3, 4), (1, 3), (2, 1), (1, 7)];
+        assert_eq!(
+            (left(Order::PerFlow), left(Order::Numbered(4))),
+            (turns.into(), turns.into())
+        );
+        for order in [Order::Fifo, Order::Rank, Order::PerFlow, Order::Numbered(4)] {
+            let mut empty = store(order, &[]);
+            assert!(
+                empty.head().is_none() && pop(&mut empty).is_none() && empty.pop_back().is_none()
+            );
+        }
+    }
+
+    #[test]
+    fn the_last_that_came_can_be_taken_back_where_one_row_waits() {
+        for order in [Order::Fifo, Order::Rank] {
+            let mut store = store(order, &MIXED);
+            assert_eq!(store.pop_back().as_ref().map(id), Some((1, 7)));
+            assert_eq!(store.len(), 5);
+        }
+        for order in [Order::PerFlow, Order::Numbered(4)] {
+            assert!(store(order, &MIXED).pop_back().is_none());
+            assert!(store(order, &MIXED).take_above(0).is_none());
+        }
+    }
+
+    #[test]
+    fn the_highest_rank_is_pushed_out_and_of_several_the_last() {
+        let mut store = store(Order::Rank, &[(1, 5), (2, 9), (3, 9), (4, 2)]);
+        let mut take = |rank| store.take_above(rank).as_ref().map(id);
+        assert_eq!(
+            (take(9), take(8), take(8)),
+            (None, Some((3, 9)), Some((2, 9)))
+        );
+        assert_eq!((take(5), take(4), take(2)), (None, Some((1, 5)), None));
+    }
+
+    #[test]
+    fn a_paused_connection_keeps_its_packets_and_takes_its_turn_again_at_the_end() {
+        let mut flows = store(Order::PerFlow, &MIXED);
+        assert!(flows.pauses_flows() && !flows.is_paused() && flows.paused().is_empty());
+        flows.pause(ConnId(1), true);
+        flows.pause(ConnId(9), true);
+        flows.pause(ConnId(3), false);
+        assert!(flows.is_paused());
+        assert_eq!(
+            flows.paused().into_iter().map(id).collect::<Vec<_>>(),
+            [(1, 5), (1, 3), (1, 7)]
+        );
+        // What comes while it is paused waits, too; a new one that is paused takes no turn.
+        flows.push(&packet(1, 8), 0);
+        flows.push(&packet(9, 1), 0);
+        assert_eq!(left(&mut flows), [(2, 9), (3, 4), (2, 1)]);
+        assert_eq!((flows.len(), flows.iter().count()), (5, 5));
+        flows.pause(ConnId(1), false);
+        flows.pause(ConnId(1), false);
+        assert_eq!(left(&mut flows), [(1, 5), (1, 3), (1, 7), (1, 8)]);
+        flows.pause(ConnId(9), false);
+        assert_eq!((left(&mut flows), flows.is_paused()), (vec![(9, 1)], false));
+        // One of which nothing waits takes no turn when it goes on.
+        flows.pause(ConnId(5), true);
+        flows.pause(ConnId(5), false);
+        assert!(flows.head().is_none() && pop(&mut flows).is_none());
+    }
+
+    #[test]
+    fn a_closed_number_keeps_its_packets_and_the_turn_goes_on_after_the_last() {
+        let packets = [(0, 1), (0, 2), (3, 1), (3, 2), (127, 1), (127, 2)];
+        let mut queues = store(Order::Numbered(128), &packets);
+        assert!(!queues.pauses_flows() && !queues.is_paused());
+        assert_eq!(queues.last(), 0);
+        // After the last one of all, the turn begins anew.
+        let one = |queues: &mut Store| (pop(queues), queues.last());
+        assert_eq!(
+            one(&mut queues),
+            (Some((3, 1)), 3),
+            "the one after number 0"
+        );
+        assert_eq!(one(&mut queues), (Some((127, 1)), 127));
+        assert_eq!(one(&mut queues), (Some((0, 1)), 0));
+        assert!(queues.close(3, true) && queues.is_paused());
+        assert_eq!(
+            queues.paused().into_iter().map(id).collect::<Vec<_>>(),
+            [(3, 2)]
+        );
+        assert_eq!(left(&mut queues), [(127, 2), (0, 2)]);
+        assert_eq!(queues.len(), 1);
+        assert!(queues.close(3, false) && !queues.is_paused());
+        assert_eq!(left(&mut queues), [(3, 2)]);
+    }
+
+    #[test]
+    fn where_one_row_waits_nothing_in_it_can_be_paused() {
+        for order in [Order::Fifo, Order::Rank] {
+            let mut store = store(order, &MIXED);
+            store.pause(ConnId(1), true);
+            assert!(!store.close(0, true) && !store.is_paused() && !store.pauses_flows());
+            assert!(store.paused().is_empty() && store.last() == 0);
+            assert_eq!(left(&mut store).len(), MIXED.len());
+        }
+        assert!(!store(Order::PerFlow, &MIXED).close(0, true));
+    }
+}
