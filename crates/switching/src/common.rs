@@ -76,15 +76,13 @@ impl Common {
         let Some(control) = &mut self.control else {
             return;
         };
-        let held = u64::from(passage.packet.size);
         let passage = Passage { queue, ..*passage };
-        control.arrived(now, &Passage { held, ..passage }, &mut self.say);
+        control.passed(now, &passage, &mut self.say);
         let own = |&port: &u16| port == passage.egress;
         let mut said = self.say.frames().iter().map(|(port, _)| port);
         debug_assert!(!said.any(own), "said to the port by which it leaves");
         let mut gates = self.say.gates().iter().map(|(port, _)| port);
         debug_assert!(!gates.any(own), "a gate before its own packet");
-        control.left(now, &Passage { held: 0, ..passage }, &mut self.say);
     }
 
     pub(crate) fn deadline(&self) -> Time {

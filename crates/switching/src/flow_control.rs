@@ -38,6 +38,21 @@ pub trait FlowControl: Send {
     /// A packet begins to leave.
     fn left(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say);
 
+    /// A packet comes and leaves at once, by an idle line: what [`FlowControl::arrived`] and [`FlowControl::left`] say of it
+    /// together. Only where [`FlowControl::gates_alone`].
+    fn passed(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
+        let held = u64::from(passage.packet.size);
+        self.arrived(now, &Passage { held, ..*passage }, say);
+        self.left(
+            now,
+            &Passage {
+                held: 0,
+                ..*passage
+            },
+            say,
+        );
+    }
+
     /// The tag that `passage` takes along on the link by which it leaves now, for the flow control at the other
     /// end ([`Passage::tag`] there): the queue in which it waited, say. Only where the run carries something
     /// beside packets.

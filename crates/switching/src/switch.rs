@@ -90,8 +90,9 @@ pub struct Switch {
     /// their moments instead.
     waiting: Vec<u16>,
     due: Due,
-    /// It has a flow control.
+    /// It has a flow control, and one that may assign queues.
     controlled: bool,
+    assigns: bool,
     balancer: Balancer,
     /// Packets do not all keep to the way of their connection.
     chooses: bool,
@@ -155,6 +156,7 @@ impl Switch {
             ports,
             waiting: Vec::new(),
             controlled: control.is_some(),
+            assigns: !gates_alone,
             ordered: control.is_some() || balancer.looks_at_ports(),
             quiet_until: Time::ZERO, // to be found out
             chooses: spec.balance != Balance::Flow,
@@ -427,8 +429,13 @@ impl Switch {
             held: port.held(),
             tag: packet.has_tag().then_some(local.tag),
         };
-        let assigned = control.assign(now, &Passage { packet, ..passage });
-        if !common.admits_by_control(port, &Passage { packet, ..passage }) {
+        let asked = Passage { packet, ..passage };
+        let assigned = if self.assigns {
+            control.assign(now, &asked)
+        } else {
+            None
+        };
+        if !common.admits_by_control(port, &asked) {
             port.drop(now, packet, DropReason::Full, out);
             return;
         }

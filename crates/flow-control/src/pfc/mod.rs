@@ -177,6 +177,14 @@ struct Pfc {
     trips: u64,
 }
 
+impl Ingress {
+    /// Bytes of the pool that it uses, beyond its `reserve`.
+    #[inline]
+    fn share(&self, reserve: u64) -> u64 {
+        (self.held - self.above).saturating_sub(reserve)
+    }
+}
+
 fn place_of(port: u16, packet: &Packet) -> usize {
     usize::from(port) * PRIORITIES + usize::from(packet.priority())
 }
@@ -261,10 +269,8 @@ impl Pfc {
     }
 
     /// Bytes of the pool that an ingress uses.
-    #[inline]
     fn share(&self, place: usize) -> u64 {
-        let Ingress { held, above, .. } = self.ingress[place];
-        (held - above).saturating_sub(self.reserve(place))
+        self.ingress[place].share(self.reserve(place))
     }
 
     fn pause(&mut self, now: Time, place: usize, say: &mut Say) {
@@ -405,11 +411,12 @@ impl FlowControl for Pfc {
             Some((judged, below)) if judged == place => below,
             _ => self.is_below(place, size),
         };
-        let before = self.share(place);
+        let reserve = self.reserve(place);
         let ingress = &mut self.ingress[place];
+        let before = ingress.share(reserve);
         ingress.held += size;
         if below {
-            self.used += self.share(place) - before;
+            self.used += ingress.share(reserve) - before;
         } else {
             ingress.above += size;
             if !ingress.paused && self.is_lossless(place) {
@@ -422,20 +429,16 @@ impl FlowControl for Pfc {
     fn left(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
         let place = place_of(passage.ingress, passage.packet);
         let size = u64::from(passage.packet.size);
-        let before = self.share(place);
+        let reserve = self.reserve(place);
         let ingress = &mut self.ingress[place];
+        let before = ingress.share(reserve);
         ingress.held -= size;
         // What is in headroom leaves it first.
         ingress.above -= ingress.above.min(size);
-        self.used = self.used + self.share(place) - before;
-        let Ingress {
-            held,
-            above,
-            paused,
-            ..
-        } = self.ingress[place];
-        if paused
-            && above == 0
+        self.used = self.used + ingress.share(reserve) - before;
+        let held = ingress.held;
+        if ingress.paused
+            && ingress.above == 0
             && (held == 0 || held + self.params.xon_gap <= self.threshold(place))
         {
             self.resume(place, say);
@@ -443,6 +446,26 @@ impl FlowControl for Pfc {
         let egress = &mut self.egress[place_of(passage.egress, passage.packet)];
         egress.waits -= size;
         egress.moved = now;
+    }
+
+    fn passed(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
+        let place = place_of(passage.ingress, passage.packet);
+        // Of one that came below the threshold nothing stays, and only a pause that has begun asks for more.
+        if self.judged == Some((place, true)) && !self.ingress[place].paused {
+            self.judged = None;
+            self.egress[place_of(passage.egress, passage.packet)].moved = now;
+            return;
+        }
+        let held = u64::from(passage.packet.size);
+        self.arrived(now, &Passage { held, ..*passage }, say);
+        self.left(
+            now,
+            &Passage {
+                held: 0,
+                ..*passage
+            },
+            say,
+        );
     }
 
     fn heard(&mut self, now: Time, port: u16, frame: &Packet, say: &mut Say) {
