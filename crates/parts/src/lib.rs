@@ -2,6 +2,7 @@
 //! the program knows them and flow controls. It knows no protocol, so a transport outside this repository needs
 //! nothing else.
 
+pub mod arriving;
 pub mod aside;
 #[cfg(test)]
 mod bench;

@@ -1,4 +1,4 @@
-//! Homa, NDP and a small model of an arbiter stand on the contract, in the simulator: what a transport is told before a run,
+//! Homa, NDP, pHost and a small model of an arbiter stand on the contract, in the simulator: what a transport is told before a run,
 //! connections without messages, fabrics that it refuses.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
@@ -160,6 +160,47 @@ fn ndp_pulls_an_incast_at_the_rate_of_the_line() {
         .max()
         .unwrap();
     assert!(most <= 9 * 9038 + 860 * 84, "{most}");
+}
+
+/// Eight hosts send to one through ports of 24 frames.
+#[test]
+fn phost_serves_one_after_the_other_and_sends_again_only_what_was_lost() {
+    let text = |more: &str| {
+        format!(
+            "{FABRIC}host_rate = \"10Gbps\"\nhost_delay = \"500ns\"\n[workload]\nkind = \"incast\"\nsenders = 8\n\
+             receiver = 0\nsize = \"400KB\"\njitter = \"0s\"\n[transport]\nkind = \"phost\"\n[transport.phost]\n{more}\n\
+             [switch]\nbalance = \"packet\"\nbuffer = \"36864B\"\n[output]\nevery = \"0s\"\n"
+        )
+    };
+    let ends = |record: &RunRecord| {
+        let mut ends: Vec<_> = record
+            .flows
+            .iter()
+            .map(|flow| flow.end.unwrap().0)
+            .collect();
+        ends.sort_unstable();
+        ends
+    };
+    let (of, record) = run(&text(""));
+    assert_eq!(record.status, Status::Complete);
+    let lost = |class: Class| -> u64 { record.ports.iter().map(|p| p.dropped[class]).sum() };
+    assert_eq!([Class::Control, Class::Credit].map(lost), [0; 2]);
+    // What left unasked fills the port, and takes a few frames that had tokens along.
+    let [unasked, asked] = [Class::Unscheduled, Class::Scheduled].map(lost);
+    assert!(unasked > 20 && asked < unasked / 2, "{unasked}, {asked}");
+    assert_eq!(record.totals.retransmitted, unasked + asked);
+    assert_eq!(record.totals.duplicates, 0);
+    let line = 8 * of.encap.wire_total(400_000) * 800;
+    let one_by_one = ends(&record);
+    assert!(
+        one_by_one[7] < line * 105 / 100,
+        "{one_by_one:?} of {line} ps"
+    );
+    assert!(one_by_one[0] < line / 6, "{one_by_one:?} of {line} ps");
+    let in_turns = ends(&run(&text("receiver = \"turns\"")).1);
+    assert!(in_turns[0] > line * 3 / 4, "{in_turns:?} of {line} ps");
+    // Nothing leaves unasked: nothing is lost.
+    assert_eq!(run(&text("free = 0")).1.totals.retransmitted, 0);
 }
 
 #[test]

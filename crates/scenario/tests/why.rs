@@ -240,3 +240,32 @@ fn what_was_trimmed_is_asked_for_again_and_waits_for_its_pull() {
         .max();
     assert!(longest < Some(100_000_000), "{longest:?} ps");
 }
+
+/// Under pHost the receiver's choice is a message's whole delay: each waits for a token from the moment when RTS came in
+/// to that when its last token left, but for what its own frames take.
+#[test]
+fn who_is_not_the_shortest_waits_for_a_token() {
+    let sets = [
+        "workload.senders=16",
+        "transport.kind=phost",
+        "transport.phost.free=0",
+    ];
+    let mut whys = explained("incast", &sets);
+    let token = |why: &Why| {
+        let mut path = why.path.iter();
+        let waits = path.find(|s| s.part == Part::Credit && s.note.starts_with("before TOKEN"));
+        waits.map_or(0, |s| s.until_ps - s.from_ps)
+    };
+    whys.sort_by_key(Why::took);
+    assert!(whys.iter().all(|why| part(why, Part::Retransmission) == 0));
+    let waits: Vec<u64> = whys.iter().map(token).collect();
+    for (why, &waits) in whys.iter().zip(&waits) {
+        assert_eq!(part(why, Part::Credit), waits, "message {}", why.message);
+    }
+    // 44 tokens each, one per 123.04 ns, which is 1538 B at 100 Gb/s; and each RTS came in 6.72 ns after the one before.
+    // The last sender is in another rack, 2 us away.
+    let mut steps = vec![44 * 123_040 - 6_720; 15];
+    steps[14] -= 2_000_000 - 13 * 6_720;
+    let found: Vec<u64> = waits.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert_eq!(found, steps);
+}

@@ -7,7 +7,7 @@ use transports::Transport;
 testkit::conformance!(subjects());
 
 /// Forms besides the defaults: a transport and what its table in a scenario says.
-const FORMS: [(&str, &str); 10] = [
+const FORMS: [(&str, &str); 13] = [
     ("expresspass", "profile = \"ns2xpass\""),
     ("expresspass", "profile = \"b\""),
     ("expresspass", "profile = \"paper2017\""),
@@ -21,6 +21,12 @@ const FORMS: [(&str, &str); 10] = [
     ("homa", "priorities = 1"),
     ("ndp", "window = 8"),
     ("ndp", "profile = \"htsim\"\nprefer = 0"),
+    ("phost", "profile = \"artefact\""),
+    ("phost", "free = 0\ntoken_life = 4"),
+    (
+        "phost",
+        "sender = \"turns\"\nreceiver = \"turns\"\nhold = false\nlevels = false",
+    ),
 ];
 
 fn subject(transport: &dyn Transport, table: &str) -> Subject {

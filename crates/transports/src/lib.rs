@@ -11,6 +11,7 @@ pub mod homa;
 pub mod ideal_rate;
 pub mod ndp;
 pub mod none;
+pub mod phost;
 
 pub use parts::{
     self, Control, ControlFactory, Fabric, Factory, NO_CONTROL, Neighbour, ParamError, Parameter,
@@ -28,6 +29,7 @@ pub fn registry() -> Registry {
         &ideal_rate::IDEAL_RATE,
         &homa::HOMA,
         &ndp::NDP,
+        &phost::PHOST,
         &none::NONE,
     ]);
     flow_control::ALL

@@ -1,0 +1,602 @@
+//! pHost on one host: its connections, its tokens, its line, its deadline.
+
+use super::header::{Ack, Data, Gone, Kind, PAYLOAD_MAX, Rts, Token, told};
+use super::line::Line;
+use super::params::{Choice, Params};
+use super::receiver::{Receiver, Verdict, Waits};
+use super::sender::Sender;
+use super::settings::Settings;
+use super::tokens::Tokens;
+use model::{
+    Class, ConnId, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
+    Totals, Transmit,
+};
+use parts::connections::{self, Connections, Sending};
+use parts::packet_queue::PacketQueue;
+use units::{Span, Time};
+
+/// Tokens and answers that wait for the line; what comes on top is lost, as it might be anywhere. [ours]
+const CONTROL_MAX: usize = 16_384;
+/// The priority of everything but data. [phost artefact]
+pub(super) const URGENT: u8 = 0;
+
+model::counters! {
+    /// What pHost counts besides.
+    pub(super) struct Counts {
+        /// Announcements of messages that were sent again.
+        announced_again: packets,
+        /// Tokens that ran out before the line was theirs.
+        tokens_expired: packets,
+        /// Tokens for frames that had one before.
+        tokens_again: packets,
+        /// Windows of unused tokens that were forgiven.
+        forgiven: times,
+        /// Tokens and answers lost before they left, because too many waited at their host.
+        line_lost: packets,
+    }
+}
+
+/// One connection at one end.
+type Conn = connections::Conn<Sender, Receiver, ()>;
+
+/// pHost on one host.
+pub(super) struct Host {
+    pub(super) settings: Settings,
+    pub(super) conns: Connections<Sender, Receiver, ()>,
+    /// Packets without data that wait for the line.
+    control: PacketQueue,
+    /// Messages of which a packet may leave.
+    line: Line,
+    tokens: Tokens,
+    pub(super) totals: Totals,
+    pub(super) counts: Counts,
+}
+
+impl Host {
+    pub(super) fn new(params: &Params, config: &EndpointConfig) -> Self {
+        let settings = Settings::new(params, config);
+        debug_assert!(settings.payload_max <= PAYLOAD_MAX);
+        Self {
+            conns: Connections::new(config.host, settings.linger),
+            tokens: Tokens::new(settings.spare),
+            settings,
+            control: PacketQueue::default(),
+            line: Line::default(),
+            totals: Totals::default(),
+            counts: Counts::default(),
+        }
+    }
+
+    #[inline]
+    fn say(&mut self, packet: Packet) {
+        let credit = packet.class() == Class::Credit;
+        self.totals.credits_sent += u64::from(credit);
+        if self.control.len() < CONTROL_MAX {
+            self.control.push(packet);
+        } else if credit {
+            self.totals.credits_dropped += 1;
+        } else {
+            self.counts.line_lost += 1;
+        }
+    }
+
+    /// Says something about a connection that may be unknown here.
+    fn say_to(&mut self, cx: &Cx<'_>, id: ConnId, make: impl FnOnce(HostId, u16) -> Packet) {
+        let size = self.settings.small();
+        let make = |peer| make(peer, size);
+        if let Some(packet) = self.conns.to_whoever(cx, id, &mut self.totals, make) {
+            self.say(packet);
+        }
+    }
+
+    fn say_gone(&mut self, cx: &Cx<'_>, id: ConnId, of_sender: bool) {
+        let gone = Gone { of_sender };
+        self.say_to(cx, id, |to, size| gone.packet(to, id, size));
+    }
+
+    /// Tells how many messages are complete.
+    fn say_ack(&mut self, slot: u32) {
+        let conn = &self.conns[slot];
+        let ordinal = told(conn.rx.arriving.complete());
+        let next = conn.rx.is_announced();
+        let packet = Ack { ordinal, next }.packet(conn.peer, conn.id, self.settings.small());
+        self.say(packet);
+    }
+
+    /// Forgets a connection, at once or when no copy of it can come any more.
+    fn remove(&mut self, cx: &mut Cx<'_>, slot: u32, may_linger: bool) {
+        let conn = self.conns.remove(cx, slot, may_linger);
+        self.tokens.change(cx.now, conn.rx.rank, None);
+        if self.conns.is_empty() {
+            // What is left belongs to the dead.
+            self.line.clear();
+        }
+    }
+
+    /// The connection is lost: its own messages will not be delivered.
+    pub(super) fn give_up(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        let conn = &self.conns[slot];
+        if conn.opener || !conn.tx.is_idle() {
+            cx.events.push(Event::Refused { conn: conn.id });
+        }
+        self.remove(cx, slot, false);
+    }
+
+    /// Something changed at the sender: lets the line choose its message, and sets its alarm.
+    #[inline]
+    pub(super) fn settle(&mut self, slot: u32) {
+        let conn = &mut self.conns[slot];
+        if !conn.tx.queued && conn.tx.is_ready() {
+            conn.tx.queued = true;
+            let by = by(&self.settings, &conn.tx);
+            self.line.push(by, conn.order, slot);
+        }
+        self.arm(slot);
+    }
+
+    #[inline]
+    pub(super) fn arm(&mut self, slot: u32) {
+        let due = self.due(&self.conns[slot]);
+        self.conns.arm_earlier(slot, due);
+    }
+
+    #[inline]
+    fn due(&self, conn: &Conn) -> Time {
+        conn.tx.due(&self.settings).min(conn.rx.due(&self.settings))
+    }
+}
+
+/// The receiver.
+impl Host {
+    #[inline]
+    fn on_data(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let (id, data) = (packet.conn, Data::read(packet));
+        let scheduled = packet.class() == Class::Scheduled;
+        let about = (data.ordinal, data.answer, data.lifetime);
+        let Some(slot) = self.place(cx, id, about, scheduled) else {
+            return;
+        };
+        let rx = &mut self.conns[slot].rx;
+        match rx.on_data(cx, id, &data, scheduled, &self.settings) {
+            Verdict::New => {}
+            Verdict::Old => self.totals.duplicates += 1,
+            Verdict::Past => {
+                self.totals.duplicates += 1;
+                return self.say_ack(slot);
+            }
+            Verdict::Nonsense => {
+                self.totals.nonsense += 1;
+                return;
+            }
+        }
+        if !scheduled && self.settings.hold {
+            // DEVIATES(phost artefact): there RTS holds the tokens, for as many packets as it announces.
+            let (wire, full) = (packet.size, self.settings.encap.wire_max());
+            let taken = self.settings.gap.0 * u64::from(wire) / u64::from(full);
+            self.tokens.hold(cx.now, Span(taken));
+        }
+        self.on_progress(cx, slot);
+    }
+
+    /// The sender announces a message, perhaps again.
+    fn on_rts(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let (id, rts) = (packet.conn, Rts::read(packet));
+        let about = (rts.ordinal, rts.answer, rts.lifetime);
+        let Some(slot) = self.place(cx, id, about, rts.known) else {
+            return;
+        };
+        let rx = &mut self.conns[slot].rx;
+        let again = rx.is_announced();
+        if rts.known && !again && rts.ordinal == told(rx.arriving.complete()) {
+            // It was forgotten here meanwhile, and what came late has opened it again.
+            self.say_gone(cx, id, false);
+            return self.give_up(cx, slot);
+        }
+        match rx.on_rts(cx.now, &rts, &self.settings) {
+            // Whoever asks again has to hear something, or gives up while others have their turns.
+            Verdict::New if again && !rx.arriving.is_complete() => self.say_ack(slot),
+            Verdict::New => {}
+            Verdict::Old | Verdict::Past => {
+                self.totals.duplicates += 1;
+                return self.say_ack(slot);
+            }
+            Verdict::Nonsense => {
+                self.totals.nonsense += 1;
+                return;
+            }
+        }
+        self.on_progress(cx, slot);
+    }
+
+    /// The place of a connection of which a packet says this; none where it cannot be, or is over. One that is `known`
+    /// here was forgotten where it is not.
+    #[inline]
+    fn place(
+        &mut self,
+        cx: &Cx<'_>,
+        id: ConnId,
+        (ordinal, answer, lifetime): (u16, bool, Lifetime),
+        known: bool,
+    ) -> Option<u32> {
+        let one_shot = lifetime != Lifetime::Persistent;
+        if one_shot && ordinal > 0 {
+            self.totals.nonsense += 1;
+            return None;
+        }
+        let Some(slot) = self.conns.find(id) else {
+            return self.on_stranger(cx, id, lifetime, known || answer || ordinal > 0);
+        };
+        let conn = &self.conns[slot];
+        let fits = conn.lifetime == lifetime && conn.opener == answer;
+        self.totals.nonsense += u64::from(!fits);
+        fits.then_some(slot)
+    }
+
+    /// Something of a connection that is not known here.
+    fn on_stranger(
+        &mut self,
+        cx: &Cx<'_>,
+        id: ConnId,
+        lifetime: Lifetime,
+        known: bool,
+    ) -> Option<u32> {
+        if self.conns.remembers(id) {
+            self.totals.duplicates += 1;
+            let (ordinal, next) = (1, false);
+            self.say_to(cx, id, |to, size| {
+                Ack { ordinal, next }.packet(to, id, size)
+            });
+            return None;
+        }
+        if known {
+            self.say_gone(cx, id, false);
+            return None;
+        }
+        let peer = self.conns.opener(cx, id, &mut self.totals)?;
+        Some(self.conns.add(id, peer, false, lifetime))
+    }
+
+    /// Something of a message has come, and perhaps all of it is here.
+    #[inline]
+    fn on_progress(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        let conn = &self.conns[slot];
+        // An answer says that the question has arrived.
+        if conn.lifetime == Lifetime::Exchange && conn.opener && conn.tx.may_be_done(told(1)) {
+            self.on_done(cx, slot);
+        }
+        let rx = &mut self.conns[slot].rx;
+        if rx.arriving.is_complete() {
+            return self.on_complete(cx, slot);
+        }
+        self.rank(cx.now, slot, false);
+        self.give(cx.now);
+        self.arm(slot);
+    }
+
+    /// All of a message is here.
+    fn on_complete(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        let conn = &mut self.conns[slot];
+        let rank = conn.rx.rank.take();
+        conn.rx.finish(cx, conn.id);
+        let over = conn.is_over();
+        self.tokens.change(cx.now, rank, None);
+        self.say_ack(slot);
+        if over {
+            self.remove(cx, slot, true);
+        }
+    }
+
+    /// The message takes its place among those that want tokens, or leaves it. Its turn may be over.
+    #[inline]
+    pub(super) fn rank(&mut self, now: Time, slot: u32, over: bool) {
+        let conn = &mut self.conns[slot];
+        let wants = conn.rx.waits(&self.settings) == Waits::Turn;
+        let old = conn.rx.rank;
+        let new = wants.then(|| {
+            let key = match (self.settings.receiver, old) {
+                (Choice::Shortest, _) => conn.rx.to_come(),
+                (Choice::Turns, Some((turn, ..))) if !over => turn,
+                (Choice::Turns, _) => self.tokens.next_turn(),
+            };
+            (key, conn.order, slot)
+        });
+        if old != new {
+            conn.rx.rank = new;
+            self.tokens.change(now, old, new);
+        }
+    }
+
+    /// Gives the tokens whose time has come.
+    pub(super) fn give(&mut self, now: Time) {
+        while let Some(slot) = self.tokens.due(now) {
+            let conn = &mut self.conns[slot];
+            let (offset, number, again) = conn.rx.give(now, &self.settings);
+            let life = self.settings.life;
+            let token = Token {
+                offset,
+                number,
+                life,
+            };
+            let packet = token.packet(conn.peer, conn.id, self.settings.small());
+            self.counts.tokens_again += u64::from(again);
+            self.tokens.given(now, self.settings.gap);
+            self.say(packet);
+            self.rank(now, slot, true);
+            self.arm(slot);
+        }
+    }
+}
+
+/// The sender.
+impl Host {
+    /// The receiver has all of our message.
+    fn on_done(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        let conn = &mut self.conns[slot];
+        let (conn_id, ordinal) = (conn.id, conn.tx.ordinal);
+        conn.tx.finish(cx.now, &self.settings);
+        cx.events.push(Event::Sent {
+            conn: conn_id,
+            ordinal,
+        });
+        // The next message stands elsewhere on the line.
+        if std::mem::take(&mut self.conns[slot].tx.queued) {
+            self.line.remove(slot);
+        }
+        self.settle(slot);
+    }
+
+    #[inline]
+    fn on_token(&mut self, cx: &Cx<'_>, packet: &Packet) {
+        self.totals.credits_received += 1;
+        let Some(slot) = self.conns.find(packet.conn) else {
+            return self.on_strange_token(cx, packet.conn);
+        };
+        let tx = &mut self.conns[slot].tx;
+        let useful = tx.on_token(cx.now, Token::read(packet), &self.settings);
+        self.totals.credits_wasted += u64::from(!useful);
+        self.settle(slot);
+    }
+
+    /// A token for a connection that is not known here. Nobody waits for it then, unless it is forgotten here alone.
+    #[cold]
+    fn on_strange_token(&mut self, cx: &Cx<'_>, id: ConnId) {
+        self.totals.credits_wasted += 1;
+        if !self.conns.remembers(id) {
+            self.say_gone(cx, id, true);
+        }
+    }
+
+    fn on_ack(&mut self, cx: &mut Cx<'_>, id: ConnId, Ack { ordinal, next }: Ack) {
+        // After the end late ones are normal.
+        let Some(slot) = self.conns.find(id) else {
+            return;
+        };
+        if !self.conns[slot].tx.on_ack(cx.now, ordinal, next) {
+            return self.arm(slot);
+        }
+        self.on_done(cx, slot);
+        if self.conns[slot].is_over() {
+            self.remove(cx, slot, true);
+        }
+    }
+
+    /// The peer does not know the connection, and what is under way on it will not end.
+    fn on_gone(&mut self, cx: &mut Cx<'_>, id: ConnId, of_sender: bool) {
+        let Some(slot) = self.conns.find(id) else {
+            return;
+        };
+        let conn = &self.conns[slot];
+        let under_way = if of_sender {
+            conn.rx.arriving.is_active()
+        } else {
+            !conn.tx.is_idle()
+        };
+        if under_way {
+            self.give_up(cx, slot);
+        }
+    }
+}
+
+/// What the line chooses a message by: bytes to go, or nothing where all have turns.
+#[inline]
+fn by(settings: &Settings, tx: &Sender) -> Option<u64> {
+    (settings.sender == Choice::Shortest || tx.owes_rts()).then(|| tx.to_go())
+}
+
+/// The line is idle.
+impl Host {
+    /// Puts the next packet of a message on the line.
+    #[inline]
+    fn transmit(&mut self, cx: &mut Cx<'_>, slot: u32, out: &mut Packet) {
+        let conn = &mut self.conns[slot];
+        if conn.tx.owes_rts() {
+            let (rts, again) = conn.tx.take_rts(cx.now, conn.lifetime, !conn.opener);
+            *out = rts.packet(conn.peer, conn.id, self.settings.small());
+            self.counts.announced_again += u64::from(again);
+            return;
+        }
+        let (settings, answer) = (&self.settings, !conn.opener);
+        let piece = conn.tx.take(cx.now, settings, conn.lifetime, answer);
+        let size = settings.encap.wire(piece.data.length);
+        *out = piece.data.packet(conn.peer, conn.id, size);
+        out.set_priority(conn.tx.priority(settings));
+        if piece.scheduled {
+            out.set_class(Class::Scheduled);
+        }
+        self.totals.data_sent += 1;
+        self.totals.retransmitted += u64::from(piece.again);
+    }
+
+    /// The message whose packet leaves next: the first of [`Host::line`] then.
+    #[inline]
+    fn choose(&mut self, now: Time) -> Option<u32> {
+        while let Some((key, order, slot)) = self.line.first() {
+            let conn = self.conns.get_mut(slot, order);
+            let Some(conn) = conn.filter(|conn| conn.tx.queued) else {
+                self.line.pop();
+                continue;
+            };
+            self.counts.tokens_expired += conn.tx.drop_old(now);
+            if !conn.tx.is_ready() {
+                conn.tx.queued = false;
+                self.line.pop();
+                continue;
+            }
+            let by = by(&self.settings, &conn.tx);
+            if by.is_none_or(|to_go| to_go == key) {
+                return Some(slot);
+            }
+            self.line.again(by);
+        }
+        None
+    }
+
+    /// Something is paused: looks at every message.
+    #[cold]
+    fn poll_gated(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        if cx.gates.may_say(URGENT) && self.control.pop(out) {
+            return Transmit::More;
+        }
+        let open = |conn: &&Conn| {
+            let priority = conn.tx.priority(&self.settings);
+            let may = if conn.tx.owes_rts() {
+                cx.gates.may_say(URGENT)
+            } else {
+                cx.gates.may_send(conn.id, priority)
+            };
+            may && conn.tx.is_ready_at(cx.now)
+        };
+        let ready = self.conns.iter().filter(open);
+        let Some(best) = ready.min_by_key(|conn| (conn.tx.to_go(), conn.order)) else {
+            return Transmit::Nothing;
+        };
+        let slot = self.conns.find(best.id).expect("it is there");
+        let old = self.conns[slot].tx.drop_old(cx.now);
+        self.counts.tokens_expired += old;
+        self.transmit(cx, slot, out);
+        self.arm(slot);
+        Transmit::More
+    }
+}
+
+impl Endpoint for Host {
+    fn connect(&mut self, cx: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime) {
+        self.conns.connect(cx, conn, peer, lifetime);
+    }
+
+    fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
+        let known = self.conns.find(conn);
+        let Some(slot) = known.or_else(|| self.conns.before_the_opener(cx, conn)) else {
+            cx.events.push(Event::Refused { conn });
+            return;
+        };
+        let found = &mut self.conns[slot];
+        if !found.may_send() || !found.tx.push(cx.now, length, &self.settings) {
+            cx.events.push(Event::Refused { conn });
+        }
+        self.settle(slot);
+    }
+
+    fn cancel(&mut self, _: &mut Cx<'_>, conn: ConnId) {
+        if let Some(slot) = self.conns.find(conn) {
+            let tx = &mut self.conns[slot].tx;
+            tx.cancel();
+            // It has less to go now, and another place on the line.
+            if std::mem::take(&mut tx.queued) {
+                self.line.remove(slot);
+            }
+            self.settle(slot);
+        }
+    }
+
+    fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        if let Some(slot) = self.conns.find(conn) {
+            self.remove(cx, slot, false);
+        } else {
+            self.conns.forget_done(cx, conn);
+        }
+    }
+
+    #[inline]
+    fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let id = packet.conn;
+        match Kind::of(packet) {
+            Some(Kind::Data) => self.on_data(cx, packet),
+            Some(Kind::Token) => self.on_token(cx, packet),
+            Some(Kind::Rts) => self.on_rts(cx, packet),
+            Some(Kind::Ack) => self.on_ack(cx, id, Ack::read(packet)),
+            Some(Kind::Gone) => self.on_gone(cx, id, Gone::read(packet).of_sender),
+            None => self.totals.nonsense += 1,
+        }
+    }
+
+    fn on_deadline(&mut self, cx: &mut Cx<'_>) {
+        self.conns.expire(cx);
+        while let Some(slot) = self.conns.rings(cx.now) {
+            self.ring(cx, slot);
+        }
+        self.give(cx.now);
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        if cx.gates.any_closed() {
+            return self.poll_gated(cx, out);
+        }
+        if self.control.pop(out) {
+            return Transmit::More;
+        }
+        let Some(slot) = self.choose(cx.now) else {
+            return Transmit::Nothing;
+        };
+        self.transmit(cx, slot, out);
+        let conn = &mut self.conns[slot];
+        if conn.tx.is_ready() {
+            self.line.again(by(&self.settings, &conn.tx));
+        } else {
+            conn.tx.queued = false;
+            self.line.pop();
+        }
+        self.arm(slot);
+        Transmit::More
+    }
+
+    #[inline]
+    fn deadline(&self) -> Time {
+        self.conns.next().min(self.tokens.next())
+    }
+
+    fn check(&self) {
+        assert!(self.control.len() <= CONTROL_MAX);
+        let turn = self.totals.data_sent + self.totals.credits_sent;
+        self.conns.check(turn, |conn| {
+            assert!(
+                conn.tx.queued || !conn.tx.is_ready(),
+                "the line overlooks {:?}",
+                conn.id
+            );
+            assert!(
+                conn.due() <= self.due(conn),
+                "the alarm of {:?} is late",
+                conn.id
+            );
+            let wants = conn.rx.waits(&self.settings) == Waits::Turn;
+            assert_eq!(wants, conn.rx.rank.is_some(), "tokens for {:?}", conn.id);
+        });
+    }
+
+    fn stuck(&self, report: &mut dyn FnMut(StuckFlow)) {
+        let settings = &self.settings;
+        self.conns.stuck(report, |conn| {
+            [conn.tx.stuck(settings), conn.rx.stuck(settings)]
+        });
+    }
+
+    fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    fn counters(&self, report: &mut Count<'_>) {
+        self.counts.report(report);
+    }
+}

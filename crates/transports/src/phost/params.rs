@@ -1,0 +1,121 @@
+//! What can be set, its defaults and where they come from.
+
+use parts::forms::{Count, Flag, Number, Or, Time, Words};
+use parts::keys::{self, Profiles, error};
+use parts::{ParamError, Parameter};
+use toml::Table;
+use units::Span;
+
+/// Which messages begin without tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Free {
+    /// All of them.
+    Every,
+    /// Those that need no others.
+    Short,
+}
+
+/// Whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The message with the least to come.
+    Shortest,
+    /// One after the other.
+    Turns,
+}
+
+parts::params! {
+    /// Everything that can be set in `[transport.phost]`.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Params {
+        /// Name of the profile that the absent keys come from.
+        profile: &'static str = "conext15";
+    }
+    static KEYS {
+        /// full frames of a message that leave unasked, or "auto": as many as `window`
+        free: Option<u32> = None, Or("auto", "a number", Count(0, WINDOW_MAX)),
+            "[phost s3.2], recalled: a bandwidth-delay product; [phost artefact]: 8";
+        /// which messages have them: "every" one, or "short" ones, which need no tokens then
+        free_for: Free = Free::Every, Words(&FREE), "[phost s3.2], recalled: every; [phost artefact]: short";
+        /// tokens of a message that its sender may leave unused before others get its turns, or "auto": as many frames
+        /// as an idle round trip carries, and at least 8
+        window: Option<u32> = None, Or("auto", "a number", Count(1, WINDOW_MAX)), "[phost artefact]: 8 at 10 Gb/s, the same";
+        /// for how long a token may be used, in full frames on the line
+        token_life: f64 = 1.5, Number(0.1, 100_000.0), "[phost artefact]: 1.5";
+        /// full frames without data after which unused tokens are forgiven, or "auto": three times `window`, and one; at
+        /// least an idle round trip and a frame
+        relax: Option<u32> = None, Or("auto", "a number", Count(1, FRAMES_MAX)), "[phost artefact]: 25";
+        /// full frames without data after the last token, until what is missing gets tokens again, or "auto": one more
+        /// than `window`; at least an idle round trip and a frame
+        retry: Option<u32> = None, Or("auto", "a number", Count(1, FRAMES_MAX)), "[phost artefact]: 9";
+        /// a receiver gives no token while what left unasked takes its line; where all messages begin so, a line that was
+        /// idle for a window has as much to spare
+        hold: bool = true, Flag, "[phost artefact]; what is spared: ours";
+        /// whose packet leaves next: that of the "shortest" message, or all in "turns"
+        sender: Choice = Choice::Shortest, Words(&CHOICES), "[phost artefact]: fewest packets left";
+        /// who gets the next token, likewise
+        receiver: Choice = Choice::Shortest, Words(&CHOICES), "[phost artefact]: fewest packets left";
+        /// long messages have a priority of their own, below short ones
+        levels: bool = true, Flag, "[phost artefact]";
+        /// a message of which nothing was heard for so long is announced again; four times as long where something
+        /// was; both at least three idle round trips
+        rto: Span = Span::ms(1), Time(SPAN_MIN, SPAN_MAX), "ours";
+        /// time without a word after which an end gives up
+        timeout: Span = Span::ms(10_000), Time(SPAN_MIN, SPAN_MAX), "ours";
+        /// how long a receiver remembers a message that is done, to know late copies of it
+        linger: Span = Span::ms(25_000), Time(Span::ZERO, SPAN_MAX), "ours: longer than its sender asks";
+    }
+}
+
+/// Frames of a window, at most. [ours]
+pub(super) const WINDOW_MAX: u32 = 16_384;
+const FRAMES_MAX: u32 = 1_000_000;
+const SPAN_MIN: Span = Span::us(1);
+const SPAN_MAX: Span = Span::ms(3_600_000);
+const FREE: [(&str, Free); 2] = [("every", Free::Every), ("short", Free::Short)];
+const CHOICES: [(&str, Choice); 2] = [("shortest", Choice::Shortest), ("turns", Choice::Turns)];
+
+impl Params {
+    /// The authors' simulator. [phost artefact]
+    pub const ARTEFACT: Self = Self {
+        profile: "artefact",
+        free: Some(8),
+        free_for: Free::Short,
+        window: Some(8),
+        ..Self::DEFAULT
+    };
+
+    /// Reads `[transport.phost]`.
+    ///
+    /// # Errors
+    /// The key that is wrong and what to write instead.
+    pub fn read(table: &Table) -> Result<Self, ParamError> {
+        let (_, mut params) = keys::profile(table, PROFILES)?;
+        keys::apply(KEYS, table, &mut params)?;
+        if params.linger < params.timeout.times(2) {
+            let message = format!(
+                "is less than twice the timeout: a sender may ask longer than its receiver remembers; set it \
+                 to \"{}\" or more",
+                params.timeout.times(2)
+            );
+            return Err(error("linger", message));
+        }
+        Ok(params)
+    }
+
+    /// Every key with its final value.
+    pub fn resolved(&self) -> Table {
+        keys::write(KEYS, self.profile, self)
+    }
+}
+
+/// The paper, and its authors' simulator. [phost artefact: NetSys/simulator, `ext/capability*.cpp`]
+const PROFILES: &Profiles<Params> = &[
+    ("conext15", || Params::DEFAULT),
+    ("artefact", || Params::ARTEFACT),
+];
+
+/// Every key, as the documentation shows it.
+pub(super) fn parameters() -> Vec<Parameter> {
+    keys::document(PROFILES, KEYS, &Params::DEFAULT)
+}
