@@ -307,7 +307,7 @@ pub(crate) struct BenchArgs {
     /// Count instructions per packet-hop, too (needs valgrind)
     #[arg(long)]
     pub(crate) instructions: bool,
-    /// Fail where a workload needs more instructions than this file allows
+    /// Fail where a workload needs more instructions than this file allows, and measure only what it is about
     #[arg(long, value_name = "FILE")]
     pub(crate) gate: Option<PathBuf>,
     /// Run this command in turn with ours; it prints a number followed by "packet-hops"

@@ -47,16 +47,22 @@ pub(crate) fn run(args: &BenchArgs, global: &Global, screen: &Screen) -> i32 {
     if let Some(name) = &args.single {
         return single(name, args, global, screen);
     }
-    match measure_all(args, global, screen) {
-        Ok(rows) => {
+    let limits = args
+        .gate
+        .as_deref()
+        .map(|path| limits(path, &global.transports));
+    let measured = limits.transpose().and_then(|limits| {
+        let rows = measure_all(args, limits.as_deref(), global, screen)?;
+        Ok((limits, rows))
+    });
+    match measured {
+        Ok((limits, rows)) => {
             screen.print(&if global.json {
                 document(&rows)
             } else {
                 table(&rows)
             });
-            args.gate.as_ref().map_or(exit::OK, |path| {
-                gate(path, &rows, &global.transports, screen)
-            })
+            gate(limits.as_deref().unwrap_or_default(), &rows, screen)
         }
         Err((code, why)) => screen.fail(code, &why),
     }
@@ -92,11 +98,21 @@ fn chosen(
     Ok((cases, transports.collect::<Result<_, _>>()?))
 }
 
-fn measure_all(args: &BenchArgs, global: &Global, screen: &Screen) -> Result<Vec<Row>, Failure> {
+/// Measures what was asked for, and where there are limits, only what they are about.
+fn measure_all(
+    args: &BenchArgs,
+    limits: Option<&[Limit]>,
+    global: &Global,
+    screen: &Screen,
+) -> Result<Vec<Row>, Failure> {
     let (cases, transports) = chosen(args, &global.transports)?;
     let mut rows = Vec::new();
     for case in cases {
         for transport in &transports {
+            let about = |limit: &Limit| limit.is_about(case.name, transport.name());
+            if limits.is_some_and(|limits| !limits.iter().any(about)) {
+                continue; // the gate says nothing of it
+            }
             screen.detail(&format!(
                 "{}, {}: {}",
                 case.name,
@@ -375,17 +391,17 @@ fn document(rows: &[Row]) -> String {
 }
 
 /// One line of a gate file: `workload transport 300`, or `workload transport 2x other-workload`.
-struct Limit<'t> {
-    case: &'t str,
-    transport: &'t str,
+struct Limit {
+    case: String,
+    transport: String,
     /// Instructions per hop, or times those of `than`.
     most: f64,
-    than: Option<&'t str>,
+    than: Option<String>,
 }
 
-impl<'t> Limit<'t> {
+impl Limit {
     /// Reads a line; `None` where it is empty.
-    fn parse(line: &'t str) -> Result<Option<Self>, &'static str> {
+    fn parse(line: &str) -> Result<Option<Self>, &'static str> {
         const WANTED: &str = "a line is \"workload transport instructions-per-hop\" or \
                               \"workload transport Nx other-workload\"";
         let words: Vec<_> = line
@@ -401,27 +417,32 @@ impl<'t> Limit<'t> {
                 case,
                 transport,
                 times.strip_suffix('x').ok_or(WANTED)?,
-                Some(than),
+                Some(than.to_owned()),
             ),
             _ => return Err(WANTED),
         };
         let most = most.parse().map_err(|_| WANTED)?;
         Ok(Some(Self {
-            case,
-            transport,
+            case: case.to_owned(),
+            transport: transport.to_owned(),
             most,
             than,
         }))
     }
 
+    /// Whether it needs to know what that workload costs with that transport.
+    fn is_about(&self, case: &str, transport: &str) -> bool {
+        self.transport == transport && (self.case == case || self.than.as_deref() == Some(case))
+    }
+
     /// What the rows have against it; nothing where it is kept, or is about what was not asked for.
     fn judge(&self, rows: &[Row]) -> Option<String> {
-        let count = |case| {
+        let count = |case: &str| {
             let of = |row: &&Row| row.case.name == case && row.transport == self.transport;
             rows.iter().find(of).and_then(|row| row.instructions)
         };
-        let found = count(self.case)?;
-        let (most, slack, what) = match self.than {
+        let found = count(&self.case)?;
+        let (most, slack, what) = match &self.than {
             None => (
                 self.most,
                 1.0 + SLACK_PERCENT / 100.0,
@@ -433,33 +454,37 @@ impl<'t> Limit<'t> {
                 format!("at most {} times those of {than}", self.most),
             ),
         };
-        let (case, transport) = (self.case, self.transport);
+        let (case, transport) = (&self.case, &self.transport);
         (found > most * slack).then(|| {
             format!("{case}, {transport}: {found:.1} instructions per hop or host, {what}")
         })
     }
 }
 
-/// Compares instructions with the limits of a file.
-fn gate(path: &std::path::Path, rows: &[Row], known: &Registry, screen: &Screen) -> i32 {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) => return screen.fail(exit::IO, &format!("{}: {error}", path.display())),
-    };
-    let mut over = Vec::new();
+/// The limits of a file.
+fn limits(path: &std::path::Path, known: &Registry) -> Result<Vec<Limit>, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| (exit::IO, format!("{}: {error}", path.display())))?;
+    let mut limits = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let limit = Limit::parse(line).and_then(|limit| match limit {
-            Some(limit) if bench_cases::find(limit.case).is_none() => Err("no such workload"),
-            Some(limit) if known.find(limit.transport).is_none() => Err("no such transport"),
+            Some(limit) if bench_cases::find(&limit.case).is_none() => Err("no such workload"),
+            Some(limit) if known.find(&limit.transport).is_none() => Err("no such transport"),
             limit => Ok(limit),
         });
-        match limit {
-            Ok(limit) => over.extend(limit.and_then(|limit| limit.judge(rows))),
-            Err(why) => {
-                return screen.fail(exit::USAGE, &format!("{}:{number}: {why}", path.display()));
-            }
-        }
+        let limit =
+            limit.map_err(|why| (exit::USAGE, format!("{}:{number}: {why}", path.display())))?;
+        limits.extend(limit);
     }
+    Ok(limits)
+}
+
+/// Compares instructions with limits.
+fn gate(limits: &[Limit], rows: &[Row], screen: &Screen) -> i32 {
+    let over: Vec<_> = limits
+        .iter()
+        .filter_map(|limit| limit.judge(rows))
+        .collect();
     if over.is_empty() {
         exit::OK
     } else {
@@ -516,5 +541,8 @@ mod tests {
         assert_eq!(judge("sparse expresspass 1"), None, "not measured");
         assert!(Limit::parse("sparse dctcp").is_err() && Limit::parse("a b 2 c").is_err());
         assert!(Limit::parse(" # nothing").unwrap().is_none());
+        let twice = Limit::parse("sparse dctcp 2x probed").unwrap().unwrap();
+        assert!(twice.is_about("sparse", "dctcp") && twice.is_about("probed", "dctcp"));
+        assert!(!twice.is_about("queued", "dctcp") && !twice.is_about("sparse", "homa"));
     }
 }
