@@ -138,10 +138,11 @@ pub(crate) fn close(
                     ledgers[class].unreachable += unreachable[class] + expired[class];
                 }
                 for port in &node.switch.ports {
-                    waiting += port.waiting();
+                    let here = port.waiting();
+                    waiting += here;
                     // Frames of a link's own begin at a switch.
                     ledgers[Class::Link].sent += port.sent().packets()[Class::Link];
-                    ledgers[Class::Link].sent += port.waiting()[Class::Link];
+                    ledgers[Class::Link].sent += here[Class::Link];
                 }
             }
         }

@@ -185,12 +185,17 @@ impl Builder {
     }
 
     pub(crate) fn hosts(&mut self, n: u32) -> Vec<NodeId> {
-        (0..n).map(|i| self.node(0, format!("h{i}"))).collect()
+        self.numbered(n, 0, "h")
     }
 
     pub(crate) fn switches(&mut self, n: u32, tier: u8, prefix: &str) -> Vec<NodeId> {
+        self.numbered(n, tier, prefix)
+    }
+
+    fn numbered(&mut self, n: u32, tier: u8, prefix: &str) -> Vec<NodeId> {
+        self.nodes.reserve(n as usize);
         (0..n)
-            .map(|i| self.node(tier, format!("{prefix}{i}")))
+            .map(|i| self.node(tier, [prefix, &i.to_string()].concat()))
             .collect()
     }
 
