@@ -330,4 +330,111 @@ mod tests {
             "{interval:?}"
         );
     }
+
+    #[test]
+    fn a_mean_of_whole_numbers_is_rounded_to_the_nearest() {
+        for (values, mean) in [
+            (&[7][..], 7),
+            (&[0, 1], 1),
+            (&[0, 0, 1], 0),
+            (&[0, 1, 1], 1),
+            (&[1, 2, 3, 4], 3),
+            (&[u64::MAX, u64::MAX], u64::MAX),
+        ] {
+            assert_eq!(
+                Dist::of(&exact(values)).unwrap().mean.value,
+                mean,
+                "{values:?}"
+            );
+        }
+        assert_eq!(Some(f64::mean([1.0, 2.0, 4.5].into_iter())), Some(2.5));
+    }
+
+    #[test]
+    fn the_rank_of_a_quantile_is_rounded_up() {
+        let sorted = Sorted::new(exact(&[30, 10, 20]));
+        let ascending: Vec<u64> = sorted.values().iter().map(|figure| figure.value).collect();
+        assert_eq!(ascending, [10, 20, 30]);
+        for (share, value) in [
+            (0, 10),
+            (1, 10),
+            (3_333, 10),
+            (3_334, 20),
+            (6_666, 20),
+            (6_667, 30),
+            (10_000, 30),
+        ] {
+            assert_eq!(sorted.quantile(share).value, value, "{share}");
+        }
+        let one = Sorted::new(exact(&[5]));
+        assert_eq!((one.quantile(0).value, one.quantile(10_000).value), (5, 5));
+    }
+
+    #[test]
+    fn each_quantile_is_that_of_its_share() {
+        let values: Vec<f64> = (1..=10_000).map(f64::from).collect();
+        let figures: Vec<_> = values
+            .iter()
+            .map(|&value| Figure {
+                value,
+                at_least: value > 9_950.0,
+            })
+            .collect();
+        let dist = Dist::of(&figures).unwrap();
+        let known = [
+            dist.min, dist.p50, dist.p90, dist.p95, dist.p99, dist.p999, dist.max,
+        ];
+        assert_eq!(
+            known.map(|f| f.value).to_vec(),
+            [1.0, 5_000.0, 9_000.0, 9_500.0, 9_900.0, 9_990.0, 10_000.0]
+        );
+        assert_eq!(
+            known.map(|f| f.at_least),
+            [false, false, false, false, false, true, true]
+        );
+        assert_eq!((dist.mean.value, dist.mean.at_least), (5_000.5, true));
+    }
+
+    #[test]
+    #[should_panic(expected = "no quantile 10001 of nothing")]
+    fn there_is_no_quantile_beyond_the_greatest() {
+        Sorted::new(exact(&[1])).quantile(10_001);
+    }
+
+    #[test]
+    #[should_panic(expected = "no quantile 0 of nothing")]
+    fn nothing_has_no_quantile() {
+        Sorted::<u64>::new(Vec::new()).quantile(0);
+    }
+
+    #[test]
+    fn fairness_does_not_depend_on_scale_and_takes_more_than_ones() {
+        assert_eq!(jain(&[1.0, 2.0, 3.0]), Some(36.0 / 42.0));
+        assert_eq!(jain(&[10.0, 20.0, 30.0]), jain(&[1.0, 2.0, 3.0]));
+        assert_eq!(jain(&[]), None);
+    }
+
+    #[test]
+    fn four_seeds_give_a_range_and_none_gives_nothing() {
+        assert_eq!(Interval::of(&[]), None);
+        let four = Interval::of(&[4.0, -1.0, 3.0, 2.0]).unwrap();
+        let range = Interval {
+            mean: 2.0,
+            low: -1.0,
+            high: 4.0,
+            bootstrap: false,
+        };
+        assert_eq!(four, range);
+        assert!(Interval::of(&[1.0; 5]).unwrap().bootstrap);
+    }
+
+    #[test]
+    fn an_interval_is_that_of_every_machine() {
+        // Frozen: the fifty outermost of 2000 means lie beyond each end.
+        let seeds = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
+        let interval = Interval::of(&seeds).unwrap();
+        assert_eq!(Some(interval.mean), Some(127.0 / 7.0));
+        let ends = (interval.low * 7.0, interval.high * 7.0);
+        assert_eq!((ends.0.round(), ends.1.round()), (33.0, 244.0));
+    }
 }
