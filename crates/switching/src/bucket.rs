@@ -200,4 +200,17 @@ mod tests {
             (Time(late.0 - 1_297_600), 0)
         );
     }
+
+    #[test]
+    fn a_bucket_that_is_full_just_now_still_owes_its_part_of_a_picosecond() {
+        let mut bucket = bucket(CreditCount::Bytes);
+        let at = bucket.take(Time::ZERO, 77).unwrap_err();
+        assert_eq!(bucket.take(at, 77), Ok(()));
+        let (rest, full) = (bucket.rest, bucket.empty_at + bucket.depth);
+        assert!(rest > 0);
+        // A credit that needs all but a part of a picosecond of what came since.
+        let ready = bucket.ready_after(full, 84);
+        assert_eq!(ready, Time(bucket.empty_at.0 + 1_297_600 + 1));
+        assert_eq!((bucket.take(full, 84), bucket.rest), (Ok(()), rest));
+    }
 }
