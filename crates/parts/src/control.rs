@@ -49,6 +49,11 @@ pub trait ControlFactory: Send + Sync {
         let _ = place;
         Ok(())
     }
+    /// What a user should know before trusting it under a transport of so many priorities.
+    fn warns(&self, priorities: u8) -> Option<String> {
+        let _ = priorities;
+        None
+    }
     /// What follows for a switch at `place`, as names and values for `check`.
     fn figures(&self, place: &Place<'_>) -> Vec<(String, String)> {
         let _ = place;

@@ -20,11 +20,13 @@ pub(crate) fn warnings(
     routes: &Routes,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
-    let credits = scenario
+    let fabric = scenario
         .factory
-        .fabric(Rate::gbps(100), network::encap(&scenario.run))
-        .credit
-        .is_some();
+        .fabric(Rate::gbps(100), network::encap(&scenario.run));
+    let credits = fabric.credit.is_some();
+    if let Some(control) = &scenario.control {
+        warnings.extend(control.factory.warns(fabric.priorities));
+    }
     if credits
         && let Some(asymmetric) = topology::check_symmetry(topology, routes, SYMMETRY_SAMPLES)
     {

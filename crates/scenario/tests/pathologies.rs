@@ -152,6 +152,60 @@ fn a_host_stops_one_of_its_flows_and_gives_the_line_to_the_other() {
     assert!(credits[3] < 45.0, "both are stopped: {credits:?}");
 }
 
+/// Four racks, two spines; the first rack has lost one spine and the second the other, so that what goes between them
+/// bounces at a third rack. The third and the fourth send to each other, too.
+fn bounced(control: &str, down: bool) -> Outcome {
+    let pairs: Vec<String> = [(0, 4), (4, 0), (8, 12), (12, 8)]
+        .iter()
+        .flat_map(|(from, to)| (0..4).map(move |n| format!("\"{} -> {}\"", from + n, to + n)))
+        .collect();
+    let faults = "[[faults]]\nkind = \"down\"\nlink = \"tor0 <-> spine0\"\n\
+                  [[faults]]\nkind = \"down\"\nlink = \"tor1 <-> spine1\"\n";
+    let of = assemble(&format!(
+        "[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4\nhost_rate = \"40Gbps\"\n\
+         uplink_rate = \"40Gbps\"\n[workload]\nkind = \"long-flows\"\npairs = [{}]\n\
+         [transport]\nkind = \"none\"\n[switch]\nflow_control = \"{control}\"\nshared_buffer = \"1MB\"\n\
+         [run]\nuntil = \"3ms\"\n{}",
+        pairs.join(", "),
+        if down { faults } else { "" }
+    ));
+    run(&of)
+}
+
+#[test]
+fn a_bounced_path_locks_pauses_of_priorities_and_up_and_down_does_not() {
+    for control in ["pfc", "cbfc"] {
+        assert_eq!(
+            bounced(control, false).deadlock,
+            [],
+            "{control}: up and down"
+        );
+        let locked = bounced(control, true);
+        // Down to the fourth rack, up from it, down to the third, up from that.
+        assert_eq!(locked.deadlock.len(), 4, "{control}: {:?}", locked.deadlock);
+        is_lossless(&locked, control);
+    }
+    assert_eq!(bounced("ideal", true).deadlock, []);
+}
+
+#[test]
+fn priorities_without_headroom_are_told_of() {
+    let of = |lossless| {
+        assemble(&format!(
+            "[workload]\nkind = \"incast\"\n[transport]\nkind = \"homa\"\n[switch]\nflow_control = \"pfc\"\n\
+             shared_buffer = \"24MB\"\n[switch.pfc]\nlossless = {lossless}\n"
+        ))
+        .warnings
+    };
+    let told = of(1);
+    assert!(
+        told.iter()
+            .any(|said| said.contains("set switch.pfc.lossless = 8")),
+        "{told:?}"
+    );
+    assert!(!of(8).iter().any(|said| said.contains("lossless")));
+}
+
 #[test]
 fn an_incast_slows_bystanders_little_under_finer_pauses() {
     let of = |control: &str| {

@@ -5,6 +5,7 @@ use crate::flow_control::{FlowControl, Passage, Say};
 use crate::port::Port;
 use crate::queues::Spilled;
 use crate::switch::Outlet;
+use crate::watch::Watch;
 use model::{Class, Local, Packet};
 use units::Time;
 
@@ -18,6 +19,8 @@ pub(crate) struct Common {
     pub(crate) say: Say,
     /// Packets to be sent back, with the port that had no room.
     pub(crate) bounced: Vec<(u16, Packet)>,
+    /// Set where somebody wants to know what the flow control does.
+    pub(crate) watch: Option<Box<Watch>>,
 }
 
 impl Common {
@@ -78,6 +81,9 @@ impl Common {
         };
         let passage = Passage { queue, ..*passage };
         control.passed(now, &passage, &mut self.say);
+        if let Some(watch) = &mut self.watch {
+            watch.note_pauses(now, &self.say.pauses, passage.egress);
+        }
         let own = |&port: &u16| port == passage.egress;
         let mut said = self.say.frames().iter().map(|(port, _)| port);
         debug_assert!(!said.any(own), "said to the port by which it leaves");

@@ -35,6 +35,11 @@ pub trait FlowControl: Send {
     /// A packet waits at a port now. Of those that were dropped it is not told.
     fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say);
 
+    /// A packet has come in by port `ingress` and goes no further: it had no hop left, or no way.
+    fn turned_away(&mut self, ingress: u16, packet: &Packet, say: &mut Say) {
+        let _ = (ingress, packet, say);
+    }
+
     /// A packet begins to leave.
     fn left(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say);
 

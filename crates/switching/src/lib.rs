@@ -24,6 +24,7 @@ mod selective;
 mod store;
 mod switch;
 mod turns;
+mod watch;
 
 pub use admission::{Admission, Level};
 pub use bucket::CreditBucket;
@@ -38,3 +39,4 @@ pub use priority::StrictPriority;
 pub use queues::{Queues, Spilled};
 pub use selective::{Colour, Decision, Selective};
 pub use switch::{Line, Loss, Outlet, Routing, Switch};
+pub use watch::{Note, Noted};

@@ -12,6 +12,7 @@ use crate::due::Due;
 use crate::flow_control::{FlowControl, Passage, Say};
 use crate::form::{Form, Wants};
 use crate::port::Port;
+use crate::watch::{Note, Noted, Watch};
 use model::intent::{Balance, Memory, PortSpec, SwitchSpec};
 use model::{ByClass, Class, DropReason, Hop, HostId, LinkCredits, Local, Packet, Rng};
 use units::{LineTime, Span, Time};
@@ -168,6 +169,7 @@ impl Switch {
                 control,
                 say: Say::default(),
                 bounced: Vec::new(),
+                watch: None,
             },
             unreachable: ByClass::default(),
             expired: ByClass::default(),
@@ -209,6 +211,18 @@ impl Switch {
     pub fn grants(&self, port: u16) -> Option<LinkCredits> {
         let control = self.common.control.as_ref()?;
         control.grants(port)
+    }
+
+    /// Notes from now on what its flow control does, and which queues packets of these connections join, or of all; so
+    /// many notes at most.
+    pub fn watch(&mut self, conns: Option<Vec<u32>>, most: usize) {
+        self.common.watch = Some(Box::new(Watch::new(conns, most)));
+    }
+
+    /// What it has noted, in the order of time, and how much there was no room for.
+    pub fn notes(&self) -> (&[Note], u64) {
+        let watch = self.common.watch.as_deref();
+        watch.map_or((&[], 0), |watch| (&watch.notes, watch.missed))
     }
 
     /// Names what its flow control has counted.
@@ -267,10 +281,12 @@ impl Switch {
         }
         if !packet.hop() {
             self.lose(now, packet, DropReason::Ttl, out);
+            self.turn_away(now, ingress, packet);
             return;
         }
         let Some(index) = self.way(now, packet, routing) else {
             self.lose(now, packet, DropReason::Unreachable, out);
+            self.turn_away(now, ingress, packet);
             return;
         };
         let port = &mut self.ports[index];
@@ -317,6 +333,15 @@ impl Switch {
         };
         counter[packet.class()] += 1;
         out.lost(now, packet, Loss::Switch(why));
+    }
+
+    /// Tells the flow control of a packet that goes no further.
+    #[cold]
+    fn turn_away(&mut self, now: Time, ingress: u16, packet: &Packet) {
+        if let Some(control) = &mut self.common.control {
+            control.turned_away(ingress, packet, &mut self.common.say);
+            self.heed(now);
+        }
     }
 
     /// The port that leads `packet` on, or `None`.
@@ -465,6 +490,10 @@ impl Switch {
                 if let Some(control) = &mut common.control {
                     control.arrived(now, &passage, &mut common.say);
                 }
+                if let Some(watch) = &mut common.watch {
+                    watch.note(now, passage.egress, Noted::Joined(queue, *packet));
+                    watch.note_pauses(now, &common.say.pauses, passage.egress);
+                }
             }
         }
         if port.has_spilled() {
@@ -551,6 +580,9 @@ impl Switch {
     fn obey(&mut self, now: Time) {
         let mut said = std::mem::take(&mut self.common.say);
         for (port, gate) in said.gates.drain(..) {
+            if let Some(watch) = &mut self.common.watch {
+                watch.note(now, port, Noted::Gate(gate));
+            }
             self.ports[usize::from(port)].gate(now, gate);
             if gate.state != GateState::Closed {
                 self.enlist(now, usize::from(port));

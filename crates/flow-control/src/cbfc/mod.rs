@@ -252,6 +252,15 @@ impl Cbfc {
         say.frame(port, said.packet());
     }
 
+    /// The same where that is far enough beyond what it was told last.
+    fn tell_news(&mut self, place: usize, say: &mut Say) {
+        let round = self.params.round();
+        let news = round.ahead(self.limit(place), self.rooms[place].told);
+        if news > 0 && u64::from(news) * CREDIT_BLOCK >= self.params.update {
+            self.tell(place, say);
+        }
+    }
+
     /// Opens or closes the gate of a place by what may be sent.
     fn weigh(&mut self, now: Time, place: usize, say: &mut Say) {
         let (port, lane) = self.of_place(place);
@@ -305,6 +314,15 @@ impl FlowControl for Cbfc {
         Some(fits)
     }
 
+    /// It takes no room, and its credit goes back.
+    fn turned_away(&mut self, ingress: u16, packet: &Packet, say: &mut Say) {
+        let place = self.place_of(ingress, packet);
+        let round = self.params.round();
+        let room = &mut self.rooms[place];
+        room.received = round.after(room.received, credit_blocks(packet.size));
+        self.tell_news(place, say);
+    }
+
     fn arrived(&mut self, now: Time, passage: &Passage<'_>, _: &mut Say) {
         let place = self.place_of(passage.ingress, passage.packet);
         self.rooms[place].held += credit_blocks(passage.packet.size);
@@ -320,13 +338,7 @@ impl FlowControl for Cbfc {
     fn left(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
         let place = self.place_of(passage.ingress, passage.packet);
         self.rooms[place].held -= credit_blocks(passage.packet.size);
-        let news = self
-            .params
-            .round()
-            .ahead(self.limit(place), self.rooms[place].told);
-        if news > 0 && u64::from(news) * CREDIT_BLOCK >= self.params.update {
-            self.tell(place, say);
-        }
+        self.tell_news(place, say);
         let place = self.place_of(passage.egress, passage.packet);
         self.ways[place].waits -= 1;
         if let Some(credits) = &mut self.credits[usize::from(passage.egress)] {

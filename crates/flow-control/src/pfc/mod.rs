@@ -87,6 +87,15 @@ impl ControlFactory for Params {
             place.memory
         ))
     }
+    fn warns(&self, priorities: u8) -> Option<String> {
+        (self.lossless < priorities).then(|| {
+            format!(
+                "the transport uses {priorities} priorities, and pfc loses nothing of {} alone: others may be dropped; set \
+                 switch.pfc.lossless = {priorities}",
+                self.lossless
+            )
+        })
+    }
     fn figures(&self, place: &Place<'_>) -> Vec<(String, String)> {
         let pfc = Pfc::new(self, place);
         let kept: u64 = pfc.headroom.iter().sum::<u64>() * u64::from(self.lossless);
