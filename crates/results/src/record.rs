@@ -1,6 +1,6 @@
 //! What a run hands over to be tabled: plain rows that say nothing of how they came about.
 
-use crate::trace::Why;
+use crate::trace::{PauseRow, Why};
 use model::{ByClass, ByReason, Encap, HostCounts, Totals};
 use std::ops::Range;
 use units::{Bytes, Rate, Span, Time};
@@ -70,6 +70,8 @@ pub struct RunRecord {
     pub conservation: Result<(), String>,
     /// Where the time of the slowest messages went, the slowest first; empty unless asked for.
     pub why: Vec<Why>,
+    /// Who stood still for whose sake, where somebody looked.
+    pub pauses: Vec<PauseRow>,
 }
 
 /// What rows name by number.

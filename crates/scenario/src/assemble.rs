@@ -518,6 +518,7 @@ impl Assembled {
                 .collect(),
             conservation: outcome.conservation,
             why: Vec::new(),
+            pauses: Vec::new(),
         }
     }
 
@@ -542,6 +543,15 @@ impl Assembled {
                 "{} ports still hold packets back that nobody will let go: {}",
                 outcome.held.len(),
                 names.join(", ")
+            ));
+        }
+        let of_host = |link: &&LinkId| self.topology.is_host(self.topology.link(**link).from);
+        let hosts: Vec<String> = outcome.held.iter().filter(of_host).map(name).collect();
+        if !outcome.idle && !hosts.is_empty() {
+            warnings.push(format!(
+                "{} lines of hosts have long been paused, with messages that wait: {}",
+                hosts.len(),
+                hosts[..hosts.len().min(HELD_NAMED)].join(", ")
             ));
         }
         if outcome.ignored > 0 {

@@ -3,10 +3,11 @@
 
 use crate::assemble::{Assembled, Progress, Watch};
 use crate::diagnostic::Errors;
-use results::trace::{self, Asked, Event, Flight, Link, Network, What, Why};
+use results::trace::{self, Asked, Event, Flight, Held, Link, Network, Pauses, Pausing, What, Why};
 use results::{RunRecord, Status, Summary};
 use sim::{Completion, FlowSample, MessageResult, Observer, PortSample, Probes, Traced as Sim};
 use std::ops::Range;
+use switching::GateOf;
 use units::Time;
 
 /// Events that a trace may have: 160 MB of them. [ours]
@@ -26,6 +27,8 @@ pub struct Traced {
     pub network: Network,
     /// What happened, by moment.
     pub events: Vec<Event>,
+    /// What flow controls did.
+    pub pauses: Pauses,
     /// Hash over what happened: that of the run without a trace.
     pub fingerprint: u64,
     messages: Vec<MessageResult>,
@@ -56,6 +59,31 @@ impl Observer for Eye<'_> {
     fn flows(&mut self, _: &[FlowSample]) {}
 }
 
+/// What flow controls did, in the words of results.
+fn pauses(events: &[sim::PauseEvent]) -> Pauses {
+    let mut pauses = Pauses::default();
+    for event in events {
+        let what = match event.what {
+            sim::Pausing::Gate(of, open) => {
+                let held = match of {
+                    GateOf::Queue(queue) => Held::Queue(queue),
+                    GateOf::Priority(priority) => Held::Priority(priority),
+                    GateOf::Flow(conn) => Held::Flow(conn.0),
+                };
+                if open {
+                    Pausing::Opened(held)
+                } else {
+                    Pausing::Closed(held)
+                }
+            }
+            sim::Pausing::Asked(because) => Pausing::Asked(because.0),
+            sim::Pausing::Joined(queue, packet) => Pausing::Joined(queue, packet),
+        };
+        pauses.note(event.at, event.link.0, what);
+    }
+    pauses
+}
+
 impl Assembled {
     /// Runs it with a trace of some connections, or of all, within a window of time. Stops at `until`,
     /// where that is before the scenario's own end.
@@ -84,9 +112,9 @@ impl Assembled {
             window,
             events_max: EVENTS_MAX,
         };
-        let (outcome, events) = sim::trace(&setup, &mut eye, wanted)
+        let (outcome, trace) = sim::trace(&setup, &mut eye, wanted)
             .map_err(|e| self.scenario.topology.problem("kind", e.0))?;
-        let events = events.into_iter().map(|event| Event {
+        let events = trace.events.into_iter().map(|event| Event {
             packet: event.packet,
             what: match event.what {
                 Sim::Arrived(link) => What::Arrived(link.0),
@@ -98,6 +126,7 @@ impl Assembled {
         Ok(Traced {
             network: self.network(),
             events: events.collect(),
+            pauses: pauses(&trace.pauses),
             fingerprint: outcome.fingerprint,
             messages: outcome.messages,
             end: outcome.end,
@@ -157,9 +186,10 @@ impl Assembled {
         if numbers.is_empty() {
             return;
         }
-        if let Ok((explained, _)) = self.explain(threads, &numbers, Time::ZERO, Time::NEVER, watch)
-        {
+        let explained = self.explain(threads, &numbers, Time::ZERO, Time::NEVER, watch);
+        if let Ok((explained, traced)) = explained {
             record.why = explained;
+            record.pauses = traced.pauses.tree(&traced.network, traced.end);
         }
     }
 
@@ -192,7 +222,7 @@ impl Assembled {
             run_end: traced.end,
             ideal: self.ideal(number as usize),
         };
-        Some(Why::of(&traced.network, flights, &asked))
+        Some(Why::of(&traced.network, flights, &traced.pauses, &asked))
     }
 
     fn network(&self) -> Network {

@@ -269,3 +269,86 @@ fn who_is_not_the_shortest_waits_for_a_token() {
     let found: Vec<u64> = waits.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert_eq!(found, steps);
 }
+
+/// Eight hosts of one leaf send to one of the other, 10 Gb/s everywhere but between switches.
+fn paused(control: &str, transport: &str) -> (Vec<Why>, results::RunRecord) {
+    let text = format!(
+        "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 8\nhost_rate = \"10Gbps\"\n\
+         uplink_rate = \"100Gbps\"\n[workload]\nkind = \"incast\"\nsenders = 15\nsize = \"60KB\"\n\
+         [transport]\nkind = \"{transport}\"\n[transport.dctcp]\necn = false\ninitial_window = 1000\n[switch]\nflow_control = \"{control}\"\nshared_buffer = \"2MB\"\n"
+    );
+    let run = scenario::load_text("paused.toml", &text, &[]).and_then(scenario::Scenario::assemble);
+    let run = run.unwrap_or_else(|e| panic!("{e}"));
+    let mut record = run.run(1, "", &mut Alone).unwrap_or_else(|e| panic!("{e}"));
+    let summary = results::Summary::of(&record);
+    run.explain_slowest(&mut record, &summary, 1, &mut Alone);
+    (of(control, &run), record)
+}
+
+#[test]
+fn a_pause_is_a_part_and_names_who_asked_for_it_and_for_whose_sake() {
+    for (control, what) in [
+        ("pfc", ", priority 0)"),
+        ("ideal", ", flow "),
+        ("bfc", ", "),
+        ("aquarius", ", "),
+        ("cbfc", ", priority 0)"),
+    ] {
+        for transport in ["none", "dctcp"] {
+            let (whys, record) = paused(control, transport);
+            let name = format!("{control}, {transport}");
+            let still = |why: &&Why| part(why, Part::Paused) > 0;
+            let some: Vec<&Why> = whys.iter().filter(still).collect();
+            assert!(some.len() > 4, "{name}: {} of {}", some.len(), whys.len());
+            let sums = some.iter().flat_map(|why| &why.parts);
+            for (place, ps) in sums
+                .filter(|sum| sum.part == Part::Paused)
+                .flat_map(|sum| &sum.places)
+            {
+                assert!(place.contains(what), "{name}: {place}");
+                // No line stands still for longer than its own counter says.
+                let line = place
+                    .split_once('(')
+                    .expect("a line")
+                    .1
+                    .split_once(',')
+                    .expect("a line")
+                    .0;
+                let mut ports = record.ports.iter();
+                let port = ports.find(|port| format!("{} -> {}", port.from, port.to) == line);
+                assert!(*ps <= port.expect("a port").paused.0, "{name}: {place}");
+            }
+            let root = record.pauses.first().expect("somebody stood still");
+            assert_eq!(root.depth, 0, "{name}");
+            if control == "cbfc" {
+                continue; // credits are not asked for on anybody's behalf
+            }
+            let whose = |why: &&&Why| {
+                let mut path = why.path.iter();
+                path.any(|s| s.part == Part::Paused && s.note.starts_with("for tor0 -> h0"))
+            };
+            assert!(
+                some.iter().filter(whose).count() > 4,
+                "{name}: {:?}",
+                some[0].path
+            );
+            // All wait for the one line that is full, which nobody pauses.
+            assert_eq!(
+                (root.line.as_str(), root.spans.len()),
+                ("tor0 -> h0", 0),
+                "{name}"
+            );
+            assert!(record.pauses.len() > 1, "{name}: {:?}", record.pauses.len());
+        }
+    }
+}
+
+#[test]
+fn without_a_flow_control_nothing_is_paused() {
+    let (whys, record) = paused("none", "none");
+    assert!(
+        whys.iter()
+            .all(|why| why.parts.iter().all(|sum| sum.part != Part::Paused))
+    );
+    assert_eq!(record.pauses, []);
+}

@@ -73,7 +73,7 @@ impl<'a> Net<'a> {
         world: World<'a>,
         nodes: Vec<Node>,
         threads: usize,
-        wanted: Option<Wanted>,
+        tracer: Option<Tracer>,
     ) -> Self {
         let window = NonZeroU64::new(net::lookahead(setup).0).expect("a frame takes time");
         let (bit_of, node_at, words_of) = share_out(setup, threads);
@@ -106,7 +106,7 @@ impl<'a> Net<'a> {
             bit_of,
             words_of,
             digest: setup.digest,
-            tracer: wanted.map(|wanted| Tracer::new(wanted, threads)),
+            tracer,
             data_queues: setup.probes.data_queues.then(|| DataQueues::new(setup)),
         }
     }
@@ -532,9 +532,11 @@ pub(crate) fn run_with(
     observer: &mut dyn Observer,
     wanted: Option<Wanted>,
 ) -> Result<(Outcome, Option<Tracer>), SetupError> {
-    let (world, nodes) = net::build(setup)?;
+    let (world, mut nodes) = net::build(setup)?;
     let threads = usize::from(setup.threads.max(1)).min(setup.topology.hosts.max(1) as usize);
-    let net = Net::new(setup, world, nodes, threads, wanted);
+    let tracer = wanted.map(|wanted| Tracer::new(wanted, threads));
+    tracer.iter().for_each(|tracer| tracer.watch(&mut nodes));
+    let net = Net::new(setup, world, nodes, threads, tracer);
     for number in 0..setup.topology.hosts {
         let first = net.world.book.actions(number).first();
         if let Some(&(at, _)) = first {
@@ -596,11 +598,12 @@ pub(crate) fn run_with(
         world,
         nodes,
         rings,
-        tracer,
+        mut tracer,
         data_queues,
         ..
     } = net;
     let nodes: Vec<Node> = nodes.into_iter().map(UnsafeCell::into_inner).collect();
+    tracer.iter_mut().for_each(|tracer| tracer.gather(&nodes));
     let in_flight = in_flight(&rings);
     let at = logs.iter().map(|log| log.last).max().unwrap_or(Time::ZERO);
     let stop = Stop::new(

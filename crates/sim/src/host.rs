@@ -45,6 +45,8 @@ pub(crate) struct Host {
     gates: Gates,
     /// What it may send, where the next switch counts that.
     credits: Option<Box<Credits>>,
+    /// What its gates did and when, where somebody wants to know.
+    watched: Option<Vec<(Time, Signal)>>,
     /// Frames below this size are looked at before they leave: all of them where something is paused.
     suspect: u16,
     /// How long gates were closed until the last time that all opened, and since when some are.
@@ -93,6 +95,7 @@ impl Host {
             delay: link.1.delay,
             gates: Gates::default(),
             credits: None,
+            watched: None,
             suspect: FRAME_SMALLEST,
             paused: Span::ZERO,
             closed_since: None,
@@ -121,6 +124,21 @@ impl Host {
             armed: 0,
             asks: 0,
         }));
+    }
+
+    /// Notes from now on what its gates do.
+    pub(crate) fn watch(&mut self) {
+        self.watched = Some(Vec::new());
+    }
+
+    /// Since when something is paused; none where nothing is.
+    pub(crate) fn paused_since(&self) -> Option<Time> {
+        self.closed_since
+    }
+
+    /// What they did.
+    pub(crate) fn watched(&self) -> &[(Time, Signal)] {
+        self.watched.as_deref().unwrap_or_default()
     }
 
     /// Its egress link.
@@ -237,6 +255,9 @@ impl Host {
             self.action_at = self.action_at.min(until);
         }
         if self.gates.heed_until(now, signal, until) {
+            self.watched
+                .iter_mut()
+                .for_each(|notes| notes.push((now, signal)));
             self.gates_moved(now, book, log);
         }
     }
@@ -244,6 +265,8 @@ impl Host {
     /// Ends a pause whose time is over.
     fn lapse(&mut self, now: Time, signal: Signal, book: &Book<'_>, log: &mut Log) {
         if self.gates.lapse(now, signal) {
+            let ends = signal.end().map(|end| (now, end));
+            self.watched.iter_mut().for_each(|notes| notes.extend(ends));
             self.gates_moved(now, book, log);
         }
     }
@@ -281,7 +304,12 @@ impl Host {
             } else {
                 Signal::ResumePriority(priority)
             };
-            moved |= self.gates.heed(now, signal);
+            if self.gates.heed(now, signal) {
+                self.watched
+                    .iter_mut()
+                    .for_each(|notes| notes.push((now, signal)));
+                moved = true;
+            }
         }
         if arms {
             self.ask_later(asks_at, lane);

@@ -33,4 +33,4 @@ mod worker;
 pub use engine::run;
 pub use net::SetupError;
 pub use setup::*;
-pub use trace::{TraceEvent, Traced, Wanted, trace};
+pub use trace::{PauseEvent, Pausing, Trace, TraceEvent, Traced, Wanted, trace};

@@ -8,7 +8,8 @@ use crate::waits;
 use model::{ByClass, Class, DropReason, Endpoint, HostCounts, StuckFlow, Totals};
 use std::collections::BTreeMap;
 use switching::Counters;
-use units::Time;
+use topology::LinkId;
+use units::{Span, Time};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Packets of one class that came into being and that went.
@@ -70,6 +71,10 @@ impl Stop {
     }
 }
 
+/// A line of a host that something has been paused on for longer, while messages of it wait, is named. [ours: longer than
+/// any queue takes to drain]
+const STALE: Span = Span::ms(1);
+
 /// Sums up a run.
 pub(crate) fn close(
     setup: &Setup<'_>,
@@ -88,11 +93,14 @@ pub(crate) fn close(
     let mut hosts = Vec::new();
     let mut accepted = BTreeMap::new();
     window.finish(&mut nodes);
-    let (held, deadlock) = waits::of(&setup.topology, &nodes);
+    let (mut held, deadlock) = waits::of(&setup.topology, &nodes);
     let (mut ignored, mut control) = (0, BTreeMap::new());
     for mut node in nodes {
+        let mut stale = false;
         match &mut node.kind {
             Kind::Host(host) => {
+                let since = host.paused_since();
+                stale = since.is_some_and(|since| stop.at.since(since) > STALE);
                 host.close_books(stop.at);
                 ignored += host.ignored();
             }
@@ -113,11 +121,16 @@ pub(crate) fn close(
                 host.endpoint.check();
                 totals += host.endpoint.totals();
                 hosts.extend(counts(host.id, &*host.endpoint));
+                let mut waits = false;
                 host.endpoint.stuck(&mut |flow| {
+                    waits = true;
                     if stuck.len() < STUCK_MAX {
                         stuck.push((host.id, flow));
                     }
                 });
+                if waits && stale {
+                    held.push(LinkId(host.link()));
+                }
                 let counters = host.counters();
                 for class in Class::ALL {
                     // What its own queue dropped is among the drops below.
@@ -158,6 +171,7 @@ pub(crate) fn close(
             ledgers[class].waiting += waiting;
         }
     }
+    held.sort_unstable();
     list_refused(&mut stuck, world, &logs);
     let counted = window.close(&mut ports);
     for port in &ports {

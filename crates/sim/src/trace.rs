@@ -4,10 +4,12 @@
 //! the link's delay and its own serialisation, so no node notes departures.
 
 use crate::net::SetupError;
+use crate::node::{Kind, Node};
 use crate::setup::{Observer, Outcome, Setup};
-use model::{DropReason, Packet};
+use model::{DropReason, Packet, Signal};
 use std::cell::UnsafeCell;
 use std::ops::Range;
+use switching::{GateOf, GateState, Noted};
 use topology::{LinkId, NodeId, Topology};
 use units::Time;
 
@@ -29,6 +31,37 @@ pub struct TraceEvent {
     pub packet: Packet,
     /// What happened.
     pub what: Traced,
+}
+
+/// Something that a flow control did.
+#[derive(Clone, Copy, Debug)]
+pub struct PauseEvent {
+    /// When.
+    pub at: Time,
+    /// The link before which it happened.
+    pub link: LinkId,
+    /// What.
+    pub what: Pausing,
+}
+
+/// What a flow control did.
+#[derive(Clone, Copy, Debug)]
+pub enum Pausing {
+    /// A gate opened, or closed.
+    Gate(GateOf, bool),
+    /// The node at the link's far end asked for a pause, because of what waits for this other link of it.
+    Asked(LinkId),
+    /// This packet joined this queue.
+    Joined(u8, Packet),
+}
+
+/// What [`trace`] gives.
+#[derive(Debug)]
+pub struct Trace {
+    /// What happened to packets.
+    pub events: Vec<TraceEvent>,
+    /// What flow controls did, by moment.
+    pub pauses: Vec<PauseEvent>,
 }
 
 /// What happened to a packet.
@@ -60,12 +93,18 @@ pub(crate) struct Tracer {
     wanted: Wanted,
     /// By thread: what it noted, and how much in all.
     notes: Vec<UnsafeCell<(Vec<TraceEvent>, u64)>>,
+    /// What flow controls did, and how much of it was too much.
+    pauses: (Vec<PauseEvent>, u64),
 }
 
 impl Tracer {
     pub(crate) fn new(wanted: Wanted, threads: usize) -> Self {
         let notes = (0..threads).map(|_| UnsafeCell::default()).collect();
-        Self { wanted, notes }
+        Self {
+            wanted,
+            notes,
+            pauses: (Vec::new(), 0),
+        }
     }
 
     /// Notes that `what` happened to `packet` at `at`.
@@ -89,9 +128,66 @@ impl Tracer {
         }
     }
 
+    /// Has nodes note what flow controls do.
+    pub(crate) fn watch(&self, nodes: &mut [Node]) {
+        let most = usize::try_from(self.wanted.events_max).unwrap_or(usize::MAX);
+        for node in nodes {
+            match &mut node.kind {
+                Kind::Host(host) => host.watch(),
+                Kind::Switch(node) => node.switch.watch(self.wanted.conns.clone(), most),
+            }
+        }
+    }
+
+    /// Takes what they noted.
+    pub(crate) fn gather(&mut self, nodes: &[Node]) {
+        let (pauses, missed) = &mut self.pauses;
+        for node in nodes {
+            match &node.kind {
+                Kind::Host(host) => pauses.extend(host.watched().iter().map(|&(at, signal)| {
+                    let (of, open) = match signal {
+                        Signal::PauseFlow(conn) => (GateOf::Flow(conn), false),
+                        Signal::ResumeFlow(conn) => (GateOf::Flow(conn), true),
+                        Signal::PausePriority(priority) => (GateOf::Priority(priority), false),
+                        Signal::ResumePriority(priority) => (GateOf::Priority(priority), true),
+                    };
+                    PauseEvent {
+                        at,
+                        link: LinkId(host.link()),
+                        what: Pausing::Gate(of, open),
+                    }
+                })),
+                Kind::Switch(node) => {
+                    let (notes, more) = node.switch.notes();
+                    *missed += more;
+                    let link = |port: u16| LinkId(node.switch.ports[usize::from(port)].link());
+                    pauses.extend(notes.iter().map(|note| {
+                        let own = link(note.port);
+                        let (link, what) = match note.what {
+                            Noted::Gate(gate) => {
+                                let open = gate.state == GateState::Open;
+                                (own, Pausing::Gate(gate.of, open))
+                            }
+                            Noted::Asked(egress) => (own.reverse(), Pausing::Asked(link(egress))),
+                            Noted::Joined(queue, packet) => (own, Pausing::Joined(queue, packet)),
+                        };
+                        PauseEvent {
+                            at: note.at,
+                            link,
+                            what,
+                        }
+                    }));
+                }
+            }
+        }
+        // Stable: what one node did at one moment stays in its order.
+        pauses.sort_by_key(|event| (event.at, event.link));
+    }
+
     /// Everything that was noted, by moment and node, in the order in which the node noted it.
-    pub(crate) fn finish(self, topology: &Topology) -> Result<Vec<TraceEvent>, SetupError> {
-        let (mut all, mut count) = (Vec::new(), 0);
+    pub(crate) fn finish(self, topology: &Topology) -> Result<Trace, SetupError> {
+        let (pauses, missed) = self.pauses;
+        let (mut all, mut count) = (Vec::new(), pauses.len() as u64 + missed);
         for notes in self.notes {
             let (mut events, noted) = notes.into_inner();
             count += noted;
@@ -106,7 +202,10 @@ impl Tracer {
         }
         // Stable: one node's notes of one moment come from one thread, in order.
         all.sort_by_key(|event| (event.packet.at, event.what.node(topology)));
-        Ok(all)
+        Ok(Trace {
+            events: all,
+            pauses,
+        })
     }
 }
 
@@ -121,8 +220,8 @@ pub fn trace(
     setup: &Setup<'_>,
     observer: &mut dyn Observer,
     wanted: Wanted,
-) -> Result<(Outcome, Vec<TraceEvent>), SetupError> {
+) -> Result<(Outcome, Trace), SetupError> {
     let (outcome, tracer) = crate::engine::run_with(setup, observer, Some(wanted))?;
-    let events = tracer.map_or(Ok(Vec::new()), |tracer| tracer.finish(&setup.topology))?;
-    Ok((outcome, events))
+    let tracer = tracer.expect("a trace was asked for");
+    Ok((outcome, tracer.finish(&setup.topology)?))
 }

@@ -600,6 +600,8 @@ fn a_trace_changes_nothing_and_is_the_same_on_any_number_of_threads() {
         events_max,
     };
     let (outcome, trace) = sim::trace(&setup, &mut Blind, wanted(u64::MAX)).unwrap();
+    assert!(trace.pauses.is_empty(), "no flow control");
+    let trace = trace.events;
     assert_eq!(print(&outcome), expected);
     let arrivals = |e: &&sim::TraceEvent| matches!(e.what, sim::Traced::Arrived(_));
     assert_eq!(
@@ -613,6 +615,7 @@ fn a_trace_changes_nothing_and_is_the_same_on_any_number_of_threads() {
     for threads in [2, 5] {
         setup.threads = threads;
         let (_, again) = sim::trace(&setup, &mut Blind, wanted(u64::MAX)).unwrap();
+        let again = again.events;
         assert!(again == trace, "{threads} threads");
     }
     let few = Some(vec![3, 7]);
@@ -622,6 +625,7 @@ fn a_trace_changes_nothing_and_is_the_same_on_any_number_of_threads() {
         events_max: u64::MAX,
     };
     let (_, part) = sim::trace(&setup, &mut Blind, some.clone()).unwrap();
+    let part = part.events;
     let inside = |event: &&sim::TraceEvent| {
         some.window.contains(&event.packet.at)
             && few.iter().flatten().any(|&c| c == event.packet.conn.0)

@@ -2,6 +2,7 @@
 
 mod messages;
 mod network;
+mod pauses;
 mod why;
 
 use crate::page::{About, Block, Check, Chip, Page, Section, Tile};
@@ -27,6 +28,7 @@ pub fn of_run(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> Strin
     sections.extend(network::credits(summary));
     sections.extend(messages::slowest(run, summary));
     sections.extend(why::section(run));
+    sections.extend(pauses::section(run));
     sections.extend(messages::stuck(run));
     sections.push(network::links(run, summary));
     pair_up(&mut sections);

@@ -24,6 +24,7 @@ const fn colour(part: Part) -> usize {
         Part::Credit => 1,
         Part::Serialisation => 2,
         Part::Queueing => 3,
+        Part::Paused => 6,
         Part::Retransmission => 4,
         Part::Host | Part::Unfinished => 5,
     }

@@ -5,12 +5,14 @@
 //! of one packet together, [`Why`] walks back from a message's last byte.
 
 mod flights;
+mod pauses;
 mod pcapng;
 mod perfetto;
 mod why;
 mod words;
 
 pub use flights::{Fate, Flight, Hop, flights};
+pub use pauses::{Held, PauseRow, Pauses, Pausing};
 pub use pcapng::{PORT, dissector, pcapng};
 pub use perfetto::perfetto;
 pub use why::{Asked, Part, PartSum, Row, Segment, Why};

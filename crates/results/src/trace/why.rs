@@ -16,8 +16,9 @@
 //!
 //! `docs/why.md` has an example.
 
+use super::pauses::{Held, Pauses};
 use super::{Fate, Flight, Network};
-use model::Class;
+use model::{Class, Packet};
 use serde::Serialize;
 use std::ops::Range;
 use units::{LineTime, Span, Time};
@@ -36,6 +37,8 @@ pub enum Part {
     Serialisation,
     /// A packet waited at a port.
     Queueing,
+    /// A packet waited at a gate that the next node had closed.
+    Paused,
     /// Bytes had been sent in vain, and were not sent again yet.
     Retransmission,
     /// Nothing of the message moved any more when the run ended.
@@ -44,12 +47,13 @@ pub enum Part {
 
 impl Part {
     /// Every part, in the order of tables.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Credit,
         Self::Host,
         Self::Propagation,
         Self::Serialisation,
         Self::Queueing,
+        Self::Paused,
         Self::Retransmission,
         Self::Unfinished,
     ];
@@ -62,6 +66,7 @@ impl Part {
             Self::Propagation => "propagation",
             Self::Serialisation => "serialisation",
             Self::Queueing => "queueing",
+            Self::Paused => "paused",
             Self::Retransmission => "retransmission",
             Self::Unfinished => "unfinished",
         }
@@ -178,8 +183,8 @@ pub struct Why {
 }
 
 impl Why {
-    /// Explains the message from the flights of its connection.
-    pub fn of(network: &Network, flights: &[Flight], asked: &Asked) -> Self {
+    /// Explains the message from the flights of its connection, and from what flow controls did.
+    pub fn of(network: &Network, flights: &[Flight], pauses: &Pauses, asked: &Asked) -> Self {
         let end = asked.end.unwrap_or(asked.run_end).max(asked.start);
         let mut chosen: Vec<&Flight> = flights
             .iter()
@@ -191,6 +196,7 @@ impl Why {
         let mut walk = Walk {
             network,
             asked,
+            pauses,
             flights: &chosen,
             path: Vec::new(),
         };
@@ -256,7 +262,7 @@ fn sums(path: &[Segment]) -> Vec<PartSum> {
         PartSum { part, ps, places }
     };
     let all = Part::ALL.into_iter().map(sum);
-    all.filter(|sum| sum.ps > 0 || sum.part != Part::Unfinished)
+    all.filter(|sum| sum.ps > 0 || !matches!(sum.part, Part::Unfinished | Part::Paused))
         .collect()
 }
 
@@ -318,6 +324,7 @@ enum Released {
 struct Walk<'a> {
     network: &'a Network,
     asked: &'a Asked,
+    pauses: &'a Pauses,
     /// The connection's, by the moment they left.
     flights: &'a [&'a Flight],
     /// Backwards.
@@ -466,9 +473,78 @@ impl Walk<'_> {
             );
             if let Some(before) = n.checked_sub(1) {
                 let came = flight.hops[before].at;
-                self.add(Part::Queueing, came..hop.start, place, Some(at), &what);
+                self.queued(came..hop.start, hop.link, at, &what);
             }
         }
+    }
+
+    /// Adds the wait of flight `at` before `link`, backwards: while a gate was closed for it, it was paused.
+    fn queued(&mut self, time: Range<Time>, link: u32, at: usize, what: &str) {
+        let packet = &self.flights[at].packet;
+        let pauses = self.pauses.of(link, packet, Some(time.start), &time);
+        let place = self.network.link_name(link);
+        let mut until = time.end;
+        for (held, paused) in pauses.into_iter().rev() {
+            self.add(
+                Part::Queueing,
+                paused.end..until,
+                place.clone(),
+                Some(at),
+                what,
+            );
+            let (by, note) = self.paused_by(link, held, paused.start);
+            self.add(
+                Part::Paused,
+                paused.clone(),
+                by,
+                Some(at),
+                &format!("{note}{what}"),
+            );
+            until = paused.start;
+        }
+        self.add(Part::Queueing, time.start..until, place, Some(at), what);
+    }
+
+    /// Who paused what before `link`, and for whose sake.
+    fn paused_by(&self, link: u32, held: Held, since: Time) -> (String, String) {
+        let what = match held {
+            Held::Queue(number) => format!("queue {number}"),
+            Held::Priority(priority) => format!("priority {priority}"),
+            Held::Flow(conn) => format!("flow {conn}"),
+        };
+        let far = self.network.links[link as usize].to;
+        let by = format!(
+            "{} ({}, {what})",
+            self.network.name(far),
+            self.network.link_name(link)
+        );
+        let chain = self.pauses.chain(link, since);
+        let names: Vec<String> = chain
+            .iter()
+            .map(|&link| self.network.link_name(link))
+            .collect();
+        let note = if names.is_empty() {
+            String::new()
+        } else {
+            format!("for {}: ", names.join(", for "))
+        };
+        (by, note)
+    }
+
+    /// How long of `time` gates of its host kept the packet of flight `at`, less what its line was busy with the
+    /// connection's packets, and who closed the first of them.
+    fn held_at_host(&self, time: &Range<Time>, at: usize) -> Option<(Span, String, String)> {
+        let (link, packet): (u32, &Packet) =
+            (self.flights[at].hops[0].link, &self.flights[at].packet);
+        let pauses = self.pauses.of(link, packet, None, time);
+        let kept = pauses.iter().map(|(_, paused)| {
+            let busy = self.own_line(paused, at).0;
+            Span(paused.end.since(paused.start).0.saturating_sub(busy.0))
+        });
+        let kept: Span = kept.sum();
+        let (held, first) = pauses.into_iter().next()?;
+        let (by, note) = self.paused_by(link, held, first.start);
+        (kept > Span::ZERO).then_some((kept, by, note))
     }
 
     /// Adds the time at a host before flight `at` left it, less what the connection's own frames took.
@@ -486,6 +562,19 @@ impl Walk<'_> {
             .describe(&self.flights[at].packet);
         let note = format!("own packets before {what}");
         self.add(Part::Serialisation, split..time.end, place, None, &note);
+        let paused = (part == Part::Host).then(|| self.held_at_host(&time, at));
+        let mut split = split;
+        if let Some((kept, by, note)) = paused.flatten() {
+            let from = Time(split.0 - kept.0.min(split.since(time.start).0));
+            self.add(
+                Part::Paused,
+                from..split,
+                by,
+                None,
+                &format!("{note}before {what}"),
+            );
+            split = from;
+        }
         self.add(
             part,
             time.start..split,

@@ -91,6 +91,7 @@ fn record(scenario: &str, title: &str, hosts: u32) -> RunRecord {
         stuck: Vec::new(),
         conservation: Ok(()),
         why: Vec::new(),
+        pauses: Vec::new(),
     }
 }
 
