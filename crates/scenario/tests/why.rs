@@ -320,9 +320,6 @@ fn a_pause_is_a_part_and_names_who_asked_for_it_and_for_whose_sake() {
             }
             let root = record.pauses.first().expect("somebody stood still");
             assert_eq!(root.depth, 0, "{name}");
-            if control == "cbfc" {
-                continue; // credits are not asked for on anybody's behalf
-            }
             let whose = |why: &&&Why| {
                 let mut path = why.path.iter();
                 path.any(|s| s.part == Part::Paused && s.note.starts_with("for tor0 -> h0"))

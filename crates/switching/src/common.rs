@@ -82,7 +82,7 @@ impl Common {
         let passage = Passage { queue, ..*passage };
         control.passed(now, &passage, &mut self.say);
         if let Some(watch) = &mut self.watch {
-            watch.note_pauses(now, &self.say.pauses, passage.egress);
+            watch.note_pauses(now, &self.say, passage.egress);
         }
         let own = |&port: &u16| port == passage.egress;
         let mut said = self.say.frames().iter().map(|(port, _)| port);
@@ -242,6 +242,7 @@ mod tests {
             control: says.map(|says| Box::new(says) as Box<dyn FlowControl>),
             say: Say::default(),
             bounced: Vec::new(),
+            watch: None,
         }
     }
 

@@ -118,6 +118,8 @@ pub struct Say {
     pub(crate) gates: Vec<(u16, Gate)>,
     /// Ports at which something was paused anew.
     pub(crate) pauses: Vec<u16>,
+    /// Ports at which something will be paused because of the packet that has just arrived.
+    pub(crate) blamed: Vec<u16>,
 }
 
 impl Say {
@@ -145,7 +147,14 @@ impl Say {
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.frames.is_empty() && self.gates.is_empty() && self.pauses.is_empty()
+        let said = self.frames.is_empty() && self.gates.is_empty();
+        said && self.pauses.is_empty() && self.blamed.is_empty()
+    }
+
+    /// What has just arrived is why the neighbour at `port` will have to pause something, although nothing is asked for
+    /// yet: [`Say::pause`] says so by itself. Only for whoever watches.
+    pub fn blame(&mut self, port: u16) {
+        self.blamed.push(port);
     }
 
     /// Counts a pause that a frame of another form has asked for.

@@ -492,7 +492,7 @@ impl Switch {
                 }
                 if let Some(watch) = &mut common.watch {
                     watch.note(now, passage.egress, Noted::Joined(queue, *packet));
-                    watch.note_pauses(now, &common.say.pauses, passage.egress);
+                    watch.note_pauses(now, &common.say, passage.egress);
                 }
             }
         }
@@ -592,6 +592,7 @@ impl Switch {
             self.ports[usize::from(port)].say(frame);
             self.enlist(now, usize::from(port));
         }
+        said.blamed.clear();
         for port in said.pauses.drain(..) {
             self.ports[usize::from(port)].count_pause();
         }

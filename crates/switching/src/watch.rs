@@ -1,6 +1,7 @@
 //! What a flow control does, for whoever wants to know: gates, what asked for them, and who joined which queue.
 
 use crate::discipline::Gate;
+use crate::flow_control::Say;
 use model::Packet;
 use units::Time;
 
@@ -49,8 +50,8 @@ impl Watch {
 
     /// Notes the pauses that have been asked for because of what waits for port `egress`.
     #[cold]
-    pub(crate) fn note_pauses(&mut self, at: Time, pauses: &[u16], egress: u16) {
-        for &ingress in pauses {
+    pub(crate) fn note_pauses(&mut self, at: Time, say: &Say, egress: u16) {
+        for &ingress in say.pauses.iter().chain(&say.blamed) {
             self.note(at, ingress, Noted::Asked(egress));
         }
     }

@@ -252,7 +252,7 @@ impl FlowControl for Bfc {
         Some(self.first[port].0 + queue)
     }
 
-    fn arrived(&mut self, now: Time, passage: &Passage<'_>, _: &mut Say) {
+    fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
         let packet = passage.packet;
         if !is_data(packet.class()) {
             return;
@@ -266,6 +266,7 @@ impl FlowControl for Bfc {
             .and_then(|source| ingress.pause(source));
         egress.mark(queue, told.is_some());
         if told == Some(false) {
+            say.blame(passage.ingress);
             self.tell_later(now, passage.ingress);
         }
     }

@@ -323,9 +323,14 @@ impl FlowControl for Cbfc {
         self.tell_news(place, say);
     }
 
-    fn arrived(&mut self, now: Time, passage: &Passage<'_>, _: &mut Say) {
+    fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
         let place = self.place_of(passage.ingress, passage.packet);
-        self.rooms[place].held += credit_blocks(passage.packet.size);
+        let (before, blocks) = (self.rooms[place].held, credit_blocks(passage.packet.size));
+        let full = self.rooms[place].size - credit_blocks(self.frame);
+        if before <= full && before + blocks > full {
+            say.blame(passage.ingress); // there is no room for another frame
+        }
+        self.rooms[place].held += blocks;
         let place = self.place_of(passage.egress, passage.packet);
         let way = &mut self.ways[place];
         if way.waits == 0 {
