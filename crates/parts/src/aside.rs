@@ -52,6 +52,11 @@ impl<T> Aside<T> {
         self.free.retain(|(_, thing)| !gone(thing));
     }
 
+    /// What waits, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.held.iter().chain(&self.free).map(|(_, thing)| thing)
+    }
+
     /// How much waits.
     pub fn len(&self) -> usize {
         self.held.len() + self.free.len()

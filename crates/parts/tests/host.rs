@@ -4,7 +4,7 @@
 #[path = "../../../examples/fixed-window/src/fixed_window/mod.rs"]
 mod fixed_window;
 
-use model::{Event, Signal};
+use model::{ConnId, Event, Signal};
 use parts::Transport;
 use testkit::{A, B, Pair, ladder, same};
 use units::{Span, Time};
@@ -128,9 +128,13 @@ fn a_message_that_is_cancelled_before_anything_left_ends_empty() {
 }
 
 fn with(script: impl FnOnce(&mut Pair<'_>)) {
+    with_params("", script);
+}
+
+fn with_params(params: &str, script: impl FnOnce(&mut Pair<'_>)) {
     let factory = fixed_window::TRANSPORT
-        .configure(&toml::Table::new())
-        .expect("defaults");
+        .configure(&params.parse().expect("a table"))
+        .expect("good parameters");
     let make = |config: &model::EndpointConfig| factory.make(config);
     script(&mut Pair::new(&make, factory.codec()));
 }
@@ -161,5 +165,76 @@ fn a_connection_whose_message_never_begins_is_forgotten() {
         pair.run();
         assert!(pair.ladder().contains("ACK 0:0"), "{}", pair.ladder());
         assert_eq!(pair.forgotten(conn, B), 1);
+    });
+}
+
+#[test]
+fn a_sender_that_vanishes_after_its_first_piece_was_lost_is_forgotten() {
+    with(|pair| {
+        let conn = pair.message(Time::ZERO, A, B, 7_000);
+        pair.lose(("DATA", 1));
+        pair.down(A, Time(18_000_000), Time::NEVER);
+        let _ = pair.try_run();
+        assert!(pair.ladder().contains("ACK 0:0 gap"), "{}", pair.ladder());
+        assert_eq!(pair.forgotten(conn, B), 1);
+    });
+}
+
+#[test]
+fn an_exchange_lives_while_the_other_end_takes_what_it_is_sent() {
+    let hasty = "retry = \"20us\"\nretry_max = \"20us\"\nretries_max = 2\n";
+    with_params(hasty, |pair| {
+        // The accepter speaks first, for longer than it waits for the question.
+        let conn = pair.exchange(Time::ZERO, A, B, [1_000, 1_000]);
+        pair.signal(Time(1_000_000), A, Signal::PauseFlow(conn));
+        pair.send(Time(20_000_000), conn, B, 1_000_000);
+        pair.signal(Time(700_000_000), A, Signal::ResumeFlow(conn));
+        pair.run();
+        assert_eq!((pair.received(conn, A), pair.received(conn, B)), (1, 1));
+    });
+}
+
+#[test]
+fn paused_connections_keep_their_turn_and_cost_the_others_nothing() {
+    with(|pair| {
+        let paused: Vec<ConnId> = (0..3)
+            .map(|_| pair.message(Time::ZERO, A, B, 50_000))
+            .collect();
+        for &conn in &paused {
+            pair.signal(Time(1_000_000), A, Signal::PauseFlow(conn));
+        }
+        let free = pair.message(Time::ZERO, A, B, 50_000);
+        for &conn in &paused {
+            pair.signal(Time(900_000_000), A, Signal::ResumeFlow(conn));
+        }
+        pair.run();
+        let got = |wanted: ConnId| {
+            let mut events = pair.events().iter();
+            let at = events.find(|(_, host, event)| {
+                *host == B && matches!(event, Event::Received { conn, .. } if *conn == wanted)
+            });
+            at.expect("it arrives").0
+        };
+        assert!(got(free) < Time(100_000_000), "{}", got(free));
+        let mut ends: Vec<Time> = paused.iter().map(|&conn| got(conn)).collect();
+        assert!(ends.is_sorted() && ends[0] > Time(900_000_000), "{ends:?}");
+        // They take turns: the last ends a packet or two after the first.
+        ends.dedup();
+        assert!(ends[2].since(ends[0]) < Span::us(5), "{ends:?}");
+    });
+}
+
+/// More connections at once than questions that a host keeps ready: none is given up for that.
+#[test]
+fn questions_beyond_those_that_fit_wait_for_the_line() {
+    let few = "retry = \"3ms\"\nretry_max = \"3ms\"\nretries_max = 1\n";
+    with_params(few, |pair| {
+        let conns: Vec<ConnId> = (0..9_000)
+            .map(|_| pair.message(Time::ZERO, A, B, 100))
+            .collect();
+        pair.run();
+        for conn in conns {
+            assert_eq!(pair.received(conn, A), 1, "{conn:?}");
+        }
     });
 }

@@ -34,6 +34,8 @@ pub struct Conn<F, const BITS: u32> {
     pub(super) silent_until: Option<Time>,
     /// It is in the host's round.
     pub(super) ready: bool,
+    /// Its question or answer waits for room.
+    pub(super) unasked: bool,
     pub(super) alarm: Alarm,
 }
 
@@ -177,6 +179,7 @@ impl<F: Default, const BITS: u32> Conn<F, BITS> {
             receiver: Receiver::default(),
             silent_until: None,
             ready: false,
+            unasked: false,
             alarm: Alarm::OFF,
         }
     }

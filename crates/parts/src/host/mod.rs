@@ -12,6 +12,7 @@ mod said;
 pub use conn::Conn;
 pub use said::Said;
 
+use crate::aside::Aside;
 use crate::forms;
 use crate::go_back::{News, Piece, Sender, Verdict, Wanted, short};
 use crate::packet_queue::PacketQueue;
@@ -200,11 +201,17 @@ pub struct Host<R: Rules<BITS>, const BITS: u32> {
     conns: BTreeMap<u32, Box<Conn<R::Flow, BITS>>>,
     /// Control packets that wait for the line.
     control: PacketQueue,
+    /// Connections whose question or answer found no room there, by age.
+    unasked: VecDeque<u32>,
     /// Connections that can send, in the order of their turns.
     ready: VecDeque<u32>,
+    /// Those of them whose turn came while they were paused.
+    paused: Aside<u32>,
     /// Connections that have received what they were for.
     done: Done,
     timers: Timers,
+    /// A sender gives up after its patience; it is gone after twice that.
+    long_silence: Span,
     totals: Totals,
 }
 
@@ -222,9 +229,12 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
             },
             conns: BTreeMap::new(),
             control: PacketQueue::default(),
+            unasked: VecDeque::new(),
             ready: VecDeque::new(),
+            paused: Aside::default(),
             done: Done::default(),
             timers: Timers::default(),
+            long_silence: limits.retry.patience().times(2),
             totals: Totals::default(),
         }
     }
@@ -274,9 +284,16 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
         }
     }
 
-    /// Opens or accepts a connection, first time or again.
+    /// Opens or accepts a connection, first time or again: now, or when there is room to.
     fn ask(&mut self, id: ConnId) {
-        let conn = &self.conns[&id.0];
+        let Some(conn) = self.conns.get_mut(&id.0) else {
+            return;
+        };
+        let full = self.control.len() >= CONTROL_MAX;
+        if full && !conn.unasked {
+            self.unasked.push_back(id.0);
+        }
+        conn.unasked = full;
         let (lifetime, token) = (conn.lifetime, conn.token);
         let said = if conn.opener {
             Said::Open {
@@ -286,28 +303,29 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
         } else {
             Said::Accept { token }
         };
-        self.say(said, conn.peer, id);
+        let peer = conn.peer;
+        self.say(said, peer, id);
     }
 
     fn remove(&mut self, cx: &mut Cx<'_>, id: ConnId) {
         if let Some(mut conn) = self.conns.remove(&id.0) {
             self.rules.closed(&mut conn.flow);
             if conn.is_over() && conn.receiver.complete() > 0 {
-                let until = cx.now.after(self.long_silence());
-                self.done.add(id, conn.token, until);
+                self.done.add(cx.now, id, conn.token, self.long_silence);
+            }
+            if conn.ready {
+                self.ready.retain(|&other| other != id.0);
+                self.paused.drop_if(|&other| other == id.0);
+            }
+            if conn.unasked {
+                self.unasked.retain(|&other| other != id.0);
             }
         }
-        self.ready.retain(|&other| other != id.0);
         if self.conns.is_empty() {
             // What is left are timers of the dead.
             self.timers = Timers::default();
         }
         cx.events.push(Event::Forgotten { conn: id });
-    }
-
-    /// A sender gives up after its patience; it is gone after twice that.
-    fn long_silence(&self) -> Span {
-        self.limits.retry.patience().times(2)
     }
 
     /// The connection is lost: its own messages will not be delivered.
@@ -381,7 +399,7 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
         let mut conn = Conn::accepting(peer, lifetime, token, retry_at);
         if open {
             conn.phase = Phase::Open;
-            conn.silent_until = Some(cx.now.after(self.long_silence()));
+            conn.silent_until = Some(cx.now.after(self.long_silence));
         }
         self.add(cx.now, id, conn);
         true
@@ -415,20 +433,19 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
         piece: Piece,
     ) {
         let id = packet.conn;
-        if opens
-            && !self.conns.contains_key(&id.0)
-            && !self.done.has(id, token)
-            && !self.accept(cx, id, lifetime, token, true)
-        {
-            return;
+        if opens && !self.conns.contains_key(&id.0) {
+            self.done.forget(cx.now);
+            if !self.done.has(id, token) && !self.accept(cx, id, lifetime, token, true) {
+                return;
+            }
         }
         let conn = match self.conns.get_mut(&id.0) {
-            Some(conn) if conn.token == token => conn,
             // It overtook the answer to our question, and will come again.
             Some(conn) if conn.token == 0 => {
                 self.totals.duplicates += 1;
                 return;
             }
+            Some(conn) if conn.token == token => conn,
             // The other end has begun another life of it, and says so when it hears of this one.
             Some(conn) if opens && !conn.opener => return self.ask(id),
             Some(_) | None => return self.on_stray(cx, id, token, lifetime, piece),
@@ -442,10 +459,12 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
         let verdict = conn.receiver.on_data(cx, id, piece);
         let (peer, answer) = (conn.peer, conn.receiver.answer(verdict));
         let done = conn.is_over();
-        if verdict == Verdict::New {
-            let wait = self.limits.retry.patience().times(2);
-            conn.silent_until = conn.expects_more().then(|| cx.now.after(wait));
-        }
+        let until = cx.now.after(self.long_silence);
+        // What brings nothing new is no sign that the rest will come.
+        conn.silent_until = conn.expects_more().then(|| match verdict {
+            Verdict::New => until,
+            Verdict::Old | Verdict::Early | Verdict::Nonsense => conn.silent_until.unwrap_or(until),
+        });
         self.rules.taken(cx.now, conn);
         match verdict {
             Verdict::New => {}
@@ -470,6 +489,7 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
         lifetime: Lifetime,
         piece: Piece,
     ) {
+        self.done.forget(cx.now);
         let done = lifetime != Lifetime::Persistent && self.done.has(id, token);
         let Some(peer) = cx.peers.peer(self.me, id).filter(|_| done) else {
             // What ended otherwise was not received.
@@ -485,7 +505,7 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
     }
 
     fn on_ack(&mut self, cx: &mut Cx<'_>, packet: &Packet, token: Token, wanted: Wanted) {
-        let (id, silent_until) = (packet.conn, cx.now.after(self.long_silence()));
+        let id = packet.conn;
         let Some(conn) = self.conns.get_mut(&id.0) else {
             // After the end late ones are normal.
             return;
@@ -495,8 +515,12 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
         }
         conn.phase = Phase::Open;
         if !conn.opener && conn.owes_all() {
-            // It was heard, and owes what it was opened for.
-            conn.silent_until.get_or_insert(silent_until);
+            // It was heard, and owes what it was opened for. In an exchange it may first take what it is sent.
+            let until = cx.now.after(self.long_silence);
+            match conn.lifetime {
+                Lifetime::Exchange => conn.silent_until = Some(until),
+                _ => _ = conn.silent_until.get_or_insert(until),
+            }
         }
         self.rules.heard(cx.now, conn, packet);
         let wait = self.rules.wait(&conn.flow, self.limits.retry.wait(0));
@@ -623,8 +647,11 @@ impl<R: Rules<BITS>, const BITS: u32> Endpoint for Host<R, BITS> {
         self.settle(cx.now, id);
     }
 
+    fn on_gates(&mut self, cx: &mut Cx<'_>) {
+        self.paused.look(cx.gates, R::PRIORITY);
+    }
+
     fn on_deadline(&mut self, cx: &mut Cx<'_>) {
-        self.done.forget(cx.now);
         // Every turn moves an alarm past now or removes it.
         while let Some(owner) = self.timers.due(cx.now) {
             let Some(conn) = self.conns.get_mut(&owner) else {
@@ -651,6 +678,11 @@ impl<R: Rules<BITS>, const BITS: u32> Endpoint for Host<R, BITS> {
         if !cx.gates.may_say(R::PRIORITY) {
             return Transmit::Nothing;
         }
+        while self.control.is_empty()
+            && let Some(id) = self.unasked.pop_front()
+        {
+            self.ask(ConnId(id));
+        }
         if self.control.pop(out) {
             if R::STAMPS
                 && let Some(conn) = self.conns.get_mut(&out.conn.0)
@@ -659,12 +691,11 @@ impl<R: Rules<BITS>, const BITS: u32> Endpoint for Host<R, BITS> {
             }
             return Transmit::More;
         }
-        // Each turn takes one out of the round that cannot send now, or moves one that is paused.
-        for _ in 0..self.ready.len() {
-            let owner = self.ready.pop_front().expect("counted");
+        // Each turn takes one out of the round that cannot send now, or sets one aside that is paused.
+        while let Some(owner) = self.paused.take().or_else(|| self.ready.pop_front()) {
             let id = ConnId(owner);
             if !cx.gates.may_send(id, R::PRIORITY) {
-                self.ready.push_back(owner);
+                self.paused.put(id, owner);
                 continue;
             }
             let conn = self
@@ -696,7 +727,7 @@ impl<R: Rules<BITS>, const BITS: u32> Endpoint for Host<R, BITS> {
     }
 
     fn deadline(&self) -> Time {
-        self.timers.next().min(self.done.next())
+        self.timers.next()
     }
 
     fn check(&self) {
@@ -705,11 +736,9 @@ impl<R: Rules<BITS>, const BITS: u32> Endpoint for Host<R, BITS> {
         self.done.check();
         for (id, conn) in self.conns.iter().take(CHECKED_MAX) {
             conn.check();
-            assert_eq!(
-                conn.ready,
-                self.ready.contains(id),
-                "the round and connection {id}"
-            );
+            let mut round = self.ready.iter().chain(self.paused.iter());
+            let in_round = round.any(|other| other == id);
+            assert_eq!(conn.ready, in_round, "the round and connection {id}");
         }
     }
 
