@@ -451,7 +451,13 @@ impl Assembled {
             .collect();
         let status = self.status(&outcome);
         let mut warnings = self.warnings.clone();
-        if status == Status::Unfinished {
+        if status == Status::Unfinished && outcome.refused > 0 {
+            warnings.push(format!(
+                "{} of {} messages were refused or given up by a host and can never finish; summary.json names them",
+                outcome.refused,
+                outcome.messages.len(),
+            ));
+        } else if status == Status::Unfinished {
             let until = Span(self.until().0);
             warnings.push(format!(
                 "{} of {} messages were not finished at {until}, where run.until ends the run; give \
@@ -612,7 +618,7 @@ impl Assembled {
             Status::Complete
         } else if outcome.idle {
             Status::Stuck
-        } else if ends_early(&self.scenario.run) {
+        } else if ends_early(&self.scenario.run) && outcome.refused == 0 {
             Status::Complete
         } else {
             Status::Unfinished

@@ -236,6 +236,26 @@ fn never_is_said_where_nothing_waits_for_a_moment_any_more() {
     assert_eq!(end("5000s").status, Status::Stuck);
 }
 
+/// A message that a host has refused is not late, however short the run was told to be.
+#[test]
+fn refused_messages_are_told_from_those_that_lack_time() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 5\n[workload]\nkind = \"incast\"\nsenders = \
+                4\nsize = \"5KB\"\n[transport]\nkind = \"ideal-rate\"\nideal-rate.connections_max = \
+                1\n[[faults]]\nkind = \"loss\"\nlink = \"h4 -> tor0\"\nchance = 1.0\n";
+    let end = |until: &str| {
+        let sets = [format!("run.until={until}")];
+        let assembled = scenario::load_text("t.toml", text, &sets).and_then(Scenario::assemble);
+        let record = assembled.and_then(|run| run.run(1, "", &mut Alone));
+        record.unwrap_or_else(|e| panic!("{e}"))
+    };
+    // One is taken, two are refused, and the fourth still asks.
+    let early = end("1ms");
+    assert_eq!(early.status, Status::Unfinished);
+    let told = &early.warnings[0];
+    assert!(told.starts_with("2 of 4 messages were refused"), "{told}");
+    assert_eq!(end("100s").status, Status::Stuck);
+}
+
 #[test]
 fn a_queue_before_the_line_marks_in_the_host_and_lets_short_wait_behind_long() {
     let text = "[topology]\nkind = \"star\"\nhosts = 3\nhost_rate = \"10Gbps\"\n[transport]\nkind = \

@@ -6,7 +6,7 @@ use crate::node::{Kind, Log, Node};
 use crate::setup::{Outcome, PortCounters, STUCK_MAX, Setup};
 use crate::waits;
 use model::{ByClass, Class, DropReason, Endpoint, HostCounts, StuckFlow, Totals};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use switching::Counters;
 use topology::LinkId;
 use units::{Span, Time};
@@ -172,7 +172,7 @@ pub(crate) fn close(
         }
     }
     held.sort_unstable();
-    list_refused(&mut stuck, world, &logs);
+    let refused = list_refused(&mut stuck, world, &logs);
     let counted = window.close(&mut ports);
     for port in &ports {
         for class in Class::ALL {
@@ -189,6 +189,7 @@ pub(crate) fn close(
     Outcome {
         fingerprint: fingerprint(&messages, &ports, &hosts),
         unfinished: world.book.unfinished(),
+        refused,
         messages,
         ports,
         counted,
@@ -210,8 +211,9 @@ pub(crate) fn close(
     }
 }
 
-/// Adds connections that a host has refused, or given up, while messages of theirs were under way.
-fn list_refused(stuck: &mut Vec<(u32, StuckFlow)>, world: &World<'_>, logs: &[Log]) {
+/// Adds connections that a host has refused, or given up, while messages of theirs were under way; returns how
+/// many there are.
+fn list_refused(stuck: &mut Vec<(u32, StuckFlow)>, world: &World<'_>, logs: &[Log]) -> u64 {
     let all = logs.iter().flat_map(|log| &log.refused).copied();
     let mut refused: Vec<_> = all
         .filter(|(_, conn, _)| world.book.is_open(conn.0))
@@ -219,6 +221,7 @@ fn list_refused(stuck: &mut Vec<(u32, StuckFlow)>, world: &World<'_>, logs: &[Lo
     // The first time counts, at each of both ends.
     refused.sort_unstable_by_key(|&(host, conn, at)| (host, conn.0, at));
     refused.dedup_by_key(|&mut (host, conn, _)| (host, conn.0));
+    let conns: BTreeSet<u32> = refused.iter().map(|(_, conn, _)| conn.0).collect();
     refused.truncate(STUCK_MAX - stuck.len());
     stuck.extend(refused.into_iter().map(|(host, conn, at)| {
         let flow = StuckFlow {
@@ -229,6 +232,7 @@ fn list_refused(stuck: &mut Vec<(u32, StuckFlow)>, world: &World<'_>, logs: &[Lo
         (host, flow)
     }));
     stuck.sort_by_key(|(host, flow)| (*host, flow.conn.0));
+    conns.len() as u64
 }
 
 /// What the transports of a host counted.

@@ -319,6 +319,8 @@ pub struct Outcome {
     pub stuck: Vec<(u32, StuckFlow)>,
     /// Messages that did not finish.
     pub unfinished: u64,
+    /// Connections that a host refused, or gave up, while messages of theirs were under way.
+    pub refused: u64,
     /// Every packet is accounted for; otherwise what does not add up.
     pub conservation: Result<(), String>,
     /// Hash over messages and port counters: the same on every machine and any thread count.
