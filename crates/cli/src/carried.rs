@@ -50,9 +50,11 @@ pub fn pack(root: &Path) -> io::Result<Vec<u8>> {
 
 fn collect(part: &str, path: &Path, into: &mut Vec<PathBuf>) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if name.starts_with('.') {
+        return Ok(());
+    }
     if path.is_dir() {
-        let unwanted = name.starts_with('.') || (name == TESTS && part == "crates");
-        if unwanted || WITHOUT.contains(&&*name) {
+        if (name == TESTS && part == "crates") || WITHOUT.contains(&&*name) {
             return Ok(());
         }
         let entries = fs::read_dir(path).map_err(|e| named(path, &e))?;

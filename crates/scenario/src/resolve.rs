@@ -82,8 +82,6 @@ fn unfit_for_a_folder(name: &str) -> Option<String> {
     Some(format!("it contains {found:?}"))
 }
 
-/// The key of `[switch]` that hosts have to know of, too.
-
 /// Where a scenario comes from.
 #[derive(Clone, Debug, Default)]
 pub struct Request<'a> {

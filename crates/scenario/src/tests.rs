@@ -442,6 +442,14 @@ fn a_message_that_nobody_can_number_the_bytes_of_is_refused_where_its_size_stand
         let said = impossible(INCAST, &[&format!("workload.size={size}")]);
         assert!(said.contains("below 70 TB"), "{said}");
     }
+    let rounds = "[workload]\nkind = \"incast-rr\"\nsenders = 2\nrounds = 2\n";
+    for request in ["100TB", "9000000TB"] {
+        let said = impossible(rounds, &[&format!("workload.request={request}")]);
+        assert!(
+            said.contains("below 70 TB") && said.contains("workload.request"),
+            "{said}"
+        );
+    }
     good(
         INCAST,
         &["workload.size=70368744177663B", "workload.senders=2"],

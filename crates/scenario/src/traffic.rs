@@ -124,17 +124,26 @@ pub(crate) fn lane(scenario: &Scenario, section: &Section) -> u8 {
 
 /// What a source asks for before its messages are made: a size that no transport can number the bytes of.
 fn size_asked(section: &Section) -> Result<(), Diagnostic> {
-    match section.kind() {
-        "random" | "trace" | "long-flows" => Ok(()),
-        _ => fits(section, "size", section.bytes("size").0),
-    }
+    let keys: &[&str] = match section.sort() {
+        Source::Random | Source::Trace | Source::LongFlows => &[],
+        Source::IncastRr => &["request", "size"],
+        Source::Incast
+        | Source::Bursts
+        | Source::Permutation
+        | Source::Shuffle
+        | Source::AllToAll => &["size"],
+    };
+    let mut all = keys
+        .iter()
+        .map(|&key| fits(section, key, section.bytes(key).0));
+    all.find(Result::is_err).unwrap_or(Ok(()))
 }
 
 /// The same of messages that a file or a distribution made.
 fn sizes_made(section: &Section, traffic: &Traffic) -> Result<(), Diagnostic> {
-    let key = match section.kind() {
-        "trace" => "path",
-        "random" => "sizes",
+    let key = match section.sort() {
+        Source::Trace => "path",
+        Source::Random => "sizes",
         _ => return Ok(()),
     };
     let sizes = traffic.messages.iter().map(|message| message.size);
