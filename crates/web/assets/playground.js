@@ -266,6 +266,7 @@ const showSlowest = () => {
 
 const why = async (message) => {
   if (state.busy) return;
+  const mine = asked;
   busy(true);
   says("Running again with an eye on this message …");
   try {
@@ -281,6 +282,8 @@ const why = async (message) => {
     showWrong(wrong);
   } finally {
     busy(false);
+    // What changed meanwhile is looked at now.
+    if (mine !== asked) changed();
   }
 };
 

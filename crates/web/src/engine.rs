@@ -62,10 +62,10 @@ impl Engine {
     }
 
     fn run(&mut self, asked: &Asked, watch: &mut dyn Watch) -> Result<Value, Value> {
-        // Two runs at once would take the memory of both.
-        self.last = None;
         let assembled = asked.assemble()?;
         let conditions = assembled.scenario.conditions().map_err(wrong)?;
+        // What is refused leaves the run before it; two runs at once would take the memory of both.
+        self.last = None;
         let command = asked.command("run");
         let mut record = assembled.run(1, &command, watch).map_err(wrong)?;
         let summary = Summary::of(&record);

@@ -83,14 +83,16 @@ impl Port {
     }
 
     /// Per cent of the line's time in each moment. A sample counts what is decided, so that a burst may
-    /// show more than the line carries: it is drawn as a full line.
+    /// show more than the line carries: the rest leaves in the moments that follow.
     fn used(&self, ends: &[u64], rate: Rate) -> Vec<u64> {
-        let (mut before, mut from) = (0, 0);
+        let (mut told, mut carried, mut from) = (0, 0, 0);
         let moments = self.sent.iter().zip(ends).map(|(&sent, &end)| {
             let room = rate.bytes_in(Span(end - from)).0.max(1);
-            let share = (sent.saturating_sub(before) * 100 / room).min(100);
-            (before, from) = (sent, end);
-            share
+            // A moment without a sample has none, and the count stands.
+            told = sent.max(told);
+            let leaves = room.min(told - carried);
+            (carried, from) = (carried + leaves, end);
+            leaves * 100 / room
         });
         moments.collect()
     }

@@ -86,13 +86,29 @@ fn the_drawing_shows_the_queue_of_the_run_where_it_was() {
         &cable[0]
     };
     assert_eq!(*to, 0, "{cable}");
-    // What the line of that port was used for is what its receiver got: 64 messages, with heads.
-    let run = ask(
-        &mut engine,
-        &json!({ "ask": "run", "name": "incast", "sets": [] }),
-    );
-    let ends: Vec<u64> = serde_json::from_value(run["motion"]["ends_ps"].clone()).unwrap();
-    let port = run["motion"]["ports"][&fullest.1].clone();
+}
+
+/// What the line to the receiver was used for is what it got: messages with heads, in a burst or at their pace.
+#[test]
+fn the_drawing_shows_the_line_busy_while_it_carries() {
+    let mut engine = Engine::default();
+    let buffer = "switch.buffer=5MB";
+    for sets in [
+        json!(["workload.senders=16"]),
+        json!(["workload.senders=16", "transport.kind=dctcp", buffer]),
+    ] {
+        let asked = json!({ "ask": "run", "name": "incast", "sets": sets });
+        let run = ask(&mut engine, &asked);
+        carried_is_received(&run["motion"], 16.0);
+    }
+}
+
+fn carried_is_received(motion: &serde_json::Value, messages: f64) {
+    let ends: Vec<u64> = serde_json::from_value(motion["ends_ps"].clone()).unwrap();
+    let fullest = motion["ports"].as_object().unwrap().values();
+    let queue =
+        |port: &serde_json::Value| port[0].as_array().unwrap().iter().map(|q| q.as_u64()).max();
+    let port = fullest.max_by_key(|port| queue(port)).unwrap().clone();
     let [_, used]: [Vec<u64>; 2] = serde_json::from_value(port).unwrap();
     let mut before = 0;
     let carried: f64 = ends.iter().zip(&used).fold(0.0, |sum, (&end, &share)| {
@@ -100,7 +116,7 @@ fn the_drawing_shows_the_queue_of_the_run_where_it_was() {
         // 100 Gb/s are 0.0125 bytes in a picosecond.
         sum + span * 0.0125 * share as f64 / 100.0
     });
-    let wire = 64.0 * (64_000.0 + 44.0 * 78.0);
+    let wire = messages * (64_000.0 + 44.0 * 78.0);
     assert!((carried / wire - 1.0).abs() < 0.05, "{carried} of {wire}");
 }
 
