@@ -2,7 +2,7 @@
 
 use crate::args::{AdviseArgs, CompareArgs, Global};
 use crate::cmd_compare::{Job, Outcome, Refusal, plan, points, run_all};
-use crate::cmd_run::{Done, load, repeat};
+use crate::cmd_run::{Done, load, quote, repeat};
 use crate::exit;
 use crate::progress::{catch_interrupts, interrupted};
 use crate::screen::Screen;
@@ -11,19 +11,13 @@ use results::Summary;
 use results::compare::Advice;
 use scenario::{Assembled, Scenario};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use units::Bytes;
 
 /// Transports that are no choice: what the first reaches is a bound, and the other needs a flow control below.
 const REFERENCES: [&str; 2] = ["ideal-rate", "none"];
-/// What is said of ports that a transport needs, by the beginning of the name of `check`'s figure.
-const NEEDS: [&str; 4] = [
-    "credits at",
-    "marking at",
-    "selective drop at",
-    "legacy queue at",
-];
 
 pub(crate) fn run(args: &AdviseArgs, global: &Global, screen: &Screen) -> i32 {
     catch_interrupts();
@@ -55,6 +49,10 @@ fn advise(args: &AdviseArgs, global: &Global, screen: &Screen) -> Result<i32, Re
     };
     let tried = candidates(args, global, &compare)?;
     if global.dry_run {
+        if args.topology.is_some() {
+            // What is run stands in a file, and a dry run leaves none.
+            let _ = std::fs::remove_file(&compare.scenario);
+        }
         let lines = tried.jobs.iter().map(|job| format!("{}\n", job.command()));
         screen.say(&lines.collect::<Vec<_>>().concat());
         return Ok(exit::OK);
@@ -131,11 +129,13 @@ fn scenario_of(args: &AdviseArgs, out: &Path) -> Result<String, String> {
 fn candidates(args: &AdviseArgs, global: &Global, compare: &CompareArgs) -> Result<Tried, Refusal> {
     let all = global.transports.names().into_iter();
     let all = all.filter(|name| !REFERENCES.contains(name));
-    let names: Vec<String> = if args.transports.is_empty() {
+    let mut names: Vec<String> = if args.transports.is_empty() {
         all.map(str::to_owned).collect()
     } else {
         args.transports.clone()
     };
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
     let mut tried = Tried {
         jobs: Vec::new(),
         refused: Vec::new(),
@@ -157,8 +157,10 @@ fn candidates(args: &AdviseArgs, global: &Global, compare: &CompareArgs) -> Resu
                 continue;
             }
         };
-        let needed = |figure: &scenario::Figure| NEEDS.iter().any(|n| figure.name.starts_with(n));
-        let needs = first.figures().into_iter().filter(needed);
+        let needs = first
+            .figures()
+            .into_iter()
+            .filter(|figure| figure.of_switch);
         let needs = needs.map(|figure| (figure.name, figure.value));
         tried
             .needs
@@ -220,28 +222,35 @@ fn variants(
     global: &Global,
     screen: &Screen,
 ) -> Result<Vec<(String, String, String)>, Refusal> {
-    let best = with(global, &format!("transport.kind={}", advice.best));
+    let Some(name) = &advice.best else {
+        return Ok(Vec::new());
+    };
+    let best = with(global, &format!("transport.kind={name}"));
     let before: Vec<&Summary> = runs
         .iter()
-        .filter(|run| run.summary.transport == advice.best)
+        .filter(|run| run.summary.transport == *name)
         .map(|run| &run.summary)
         .collect();
     let scenario = load(&compare.scenario, &best, &best.sets)?;
     let resolved: toml::Table = scenario.resolved_toml().parse().unwrap_or_default();
+    let reads_buffer = scenario.assemble()?.reads_buffer();
     let mut found = Vec::new();
     for (table, key) in [("switch", "buffer"), ("switch.mark", "min")] {
         let at = table
             .split('.')
             .try_fold(&resolved, |at, key| at.get(key)?.as_table());
         let value = at.and_then(|table| table.get(key)?.as_str()?.parse::<Bytes>().ok());
-        let Some(Bytes(value)) = value else { continue };
+        let Some(Bytes(value)) = value.filter(|_| key != "buffer" || reads_buffer) else {
+            continue;
+        };
         for (times, bytes) in [("half", value / 2), ("twice", value.saturating_mul(2))] {
             let set = format!("{table}.{key}={bytes}B");
             let changed = with(&best, &set);
+            let label = format!("{set} ({times})");
             let jobs = match points(compare, &changed).and_then(|p| plan(p, compare, &changed)) {
                 Ok(jobs) => jobs,
                 Err(refusal) => {
-                    found.push((set, refusal.text(), String::new()));
+                    found.push((label, refusal.text(), String::new()));
                     continue;
                 }
             };
@@ -251,7 +260,7 @@ fn variants(
             let href = after.first().map_or(String::new(), |run| {
                 link(run, changed.out.as_deref().unwrap_or(Path::new("out")))
             });
-            found.push((format!("{set} ({times})"), said, href));
+            found.push((label, said, href));
         }
     }
     Ok(found)
@@ -266,10 +275,10 @@ fn link(run: &Done, out: &Path) -> String {
 fn command(args: &AdviseArgs, global: &Global) -> String {
     let mut command = repeat("advise", &args.traffic, global, &global.sets);
     if let Some(topology) = &args.topology {
-        let _ = write!(command, " --topology {topology}");
+        let _ = write!(command, " --topology {}", quote(topology));
     }
     for name in &args.transports {
-        let _ = write!(command, " --transport {name}");
+        let _ = write!(command, " --transport {}", quote(name));
     }
     let _ = write!(command, " --seeds {}", args.seeds);
     command
@@ -294,20 +303,15 @@ fn text(advice: &Advice, grounds: &Grounds, file: &Path) -> String {
             let _ = writeln!(out, "   {item}");
         }
     };
+    let best = advice.best.as_deref().unwrap_or_default();
     list(
-        &format!("the price of {}", advice.best),
+        &format!("the price of {best}"),
         &mut advice.prices.iter().cloned(),
     );
-    let of_best = grounds
-        .needs
-        .iter()
-        .filter(|(name, _)| *name == advice.best);
+    let of_best = grounds.needs.iter().filter(|(name, _)| name == best);
     let needs = of_best.flat_map(|(_, needs)| needs);
     let mut needs = needs.map(|(port, does)| format!("{port}: {does}"));
-    list(
-        &format!("what {} needs of switches", advice.best),
-        &mut needs,
-    );
+    list(&format!("what {best} needs of switches"), &mut needs);
     let mut tried = grounds
         .tried
         .iter()

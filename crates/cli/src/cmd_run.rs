@@ -66,7 +66,7 @@ pub(crate) fn repeat(verb: &str, name: &str, global: &Global, sets: &[String]) -
 }
 
 /// `text` as a word of a shell.
-fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         text.to_owned()

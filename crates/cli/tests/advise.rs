@@ -241,3 +241,77 @@ fn a_trace_without_its_fabric_and_a_mistake_are_refused_in_words() {
         text(&wrong.stderr)
     );
 }
+
+/// Eight hosts, of which seven send to one what does not fit into the time.
+const OVERLOAD: &str = "[topology]\nkind = \"star\"\nhosts = 8\n[[workload]]\nkind = \"incast\"\nsenders = 7\nsize = \
+                        \"10KB\"\n[[workload]]\nkind = \"incast\"\nreceiver = 1\nsenders = 7\nsize = \"50MB\"\n\
+                        [run]\nuntil = \"1ms\"\n";
+
+#[test]
+fn where_everybody_is_overloaded_nobody_is_best_and_the_page_says_the_rest() {
+    let folder = Folder::new("advise-overload");
+    folder.write("over.toml", OVERLOAD);
+    let args = [
+        "advise",
+        "over.toml",
+        "--seeds",
+        "1",
+        "--transport",
+        "expresspass,dctcp,dctcp",
+    ];
+    let done = tidegate(&folder.0, &[&args[..], &["--json"]].concat());
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let document: Value = serde_json::from_str(&text(&done.stdout)).unwrap();
+    let advice = &document["advice"];
+    assert_eq!(
+        (&advice["best"], &advice["rivals"]),
+        (&Value::Null, &serde_json::json!(["expresspass", "dctcp"]))
+    );
+    let claim = advice["claim"].as_str().unwrap();
+    assert!(claim.contains("can be called best"), "{claim}");
+    let small = advice["verdicts"].as_array().unwrap().iter();
+    let mut small = small.filter(|v| !v["winners"].as_array().unwrap().is_empty());
+    assert!(small.next().is_some(), "what ended is judged: {advice}");
+    let page = document["report"].as_str().unwrap();
+    assert!(folder.path(page).is_file());
+}
+
+#[test]
+fn who_trims_is_said_to_need_it_and_no_buffer_is_tried_that_nobody_reads() {
+    let folder = Folder::new("advise-ndp");
+    let all = [
+        "advise",
+        "incast",
+        "--seeds",
+        "1",
+        "--set",
+        "workload.senders=8",
+        "--transport",
+        "ndp",
+    ];
+    let done = tidegate(&folder.0, &[&all[..], &["--json"]].concat());
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let document: Value = serde_json::from_str(&text(&done.stdout)).unwrap();
+    let needs = document["needs"].to_string();
+    assert!(
+        needs.contains("\"trimming at 100 Gb/s\",\"beyond 8 packets of data frames are cut to 84 B; 10 heads go"),
+        "{needs}"
+    );
+    assert_eq!(document["tried"], serde_json::json!([]));
+    let before = std::fs::read_dir(folder.path("out")).unwrap().count();
+    folder.write("fabric.graphml", &fabric());
+    folder.write("a b.csv", &trace());
+    let dry = [
+        "advise",
+        "a b.csv",
+        "--topology",
+        "fabric.graphml",
+        "--transport",
+        "homa",
+        "--dry-run",
+    ];
+    let done = tidegate(&folder.0, &dry);
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let after = std::fs::read_dir(folder.path("out")).unwrap().count();
+    assert_eq!(after, before, "a dry run writes nothing");
+}

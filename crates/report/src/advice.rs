@@ -35,11 +35,10 @@ pub fn of_advice(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> Strin
         fold: "",
         wide: true,
     };
-    if !advice.prices.is_empty() {
-        let says = format!(
-            "Where {} is slower than another, the worst first.",
-            advice.best
-        );
+    if let Some(best) = &advice.best
+        && !advice.prices.is_empty()
+    {
+        let says = format!("Where {best} is slower than another, the worst first.");
         sections.push(list("price", "The price", &says, &advice.prices));
     }
     sections.push(needs(grounds));
@@ -181,13 +180,19 @@ fn tried(advice: &Advice, grounds: &Grounds) -> Section {
     table.text = vec!["what came of it"];
     table.long = vec!["what came of it"];
     for (setting, said, href) in &grounds.tried {
-        let report = markup(link(href, "its run"));
+        let report = match href.as_str() {
+            "" => plain(""),
+            href => markup(link(href, "its run")),
+        };
         table.push(vec![plain(setting.clone()), plain(said.clone()), report]);
     }
     Section {
         id: "helps".into(),
         title: "What would help".into(),
-        says: format!("Tried with {}, everything else the same.", advice.best),
+        says: format!(
+            "Tried with {}, everything else the same.",
+            advice.best.as_deref().unwrap_or("nobody")
+        ),
         body: markup(String::new()),
         points: 0,
         table: Some(table),

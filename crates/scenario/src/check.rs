@@ -3,7 +3,9 @@
 use crate::assemble::Assembled;
 use crate::collector::SAMPLES_MAX;
 use crate::memory::{self, Need};
-use model::intent::{CreditCount, CreditSpec, DropBy, Limit, Memory, PortSpec, Share};
+use model::intent::{
+    CreditCount, CreditSpec, DropBy, Limit, Memory, Over, PortSpec, QueueSpec, Share,
+};
 use results::human;
 use std::collections::BTreeMap;
 use transports::expresspass::bound;
@@ -21,13 +23,53 @@ pub struct Figure {
     pub name: String,
     /// Its value, with unit.
     pub value: String,
+    /// It is something that ports of switches have to do, beyond a buffer.
+    pub of_switch: bool,
 }
 
 fn figure(name: impl Into<String>, value: impl Into<String>) -> Figure {
     Figure {
         name: name.into(),
         value: value.into(),
+        of_switch: false,
     }
+}
+
+/// The same of something that ports have to do.
+fn duty(name: impl Into<String>, value: impl Into<String>) -> Figure {
+    Figure {
+        of_switch: true,
+        ..figure(name, value)
+    }
+}
+
+/// What a port does that cuts the payload off what finds no room.
+fn trimming(spec: &PortSpec) -> Option<String> {
+    let cut = |queue: &QueueSpec| match queue.over {
+        Over::Trim { to, bounce, .. } => Some((queue.limit, to, bounce)),
+        Over::Drop | Over::PushOut => None,
+    };
+    let (limit, to, bounce) = spec.queues.iter().find_map(cut)?;
+    let room = match limit {
+        Limit::Packets(packets) => format!("{packets} packets"),
+        Limit::Bytes(bytes) => human::bytes(bytes),
+        Limit::Port | Limit::Credits | Limit::None => "the buffer".to_owned(),
+    };
+    let turns = spec.shares.iter().filter_map(|share| match share {
+        Share::Packets(turns) => Some(*turns),
+        Share::Bytes(_) => None,
+    });
+    let turns = turns.max().map_or_else(String::new, |turns| {
+        format!("; {turns} heads go before one frame of data")
+    });
+    let back = if bounce {
+        ", those without room back to their senders"
+    } else {
+        ""
+    };
+    Some(format!(
+        "beyond {room} of data frames are cut to {to} B{turns}{back}"
+    ))
 }
 
 impl Assembled {
@@ -94,21 +136,23 @@ impl Assembled {
         let mut figures = Vec::new();
         for (rate, spec) in by_rate {
             let at = format!("at {}", human::rate(rate));
-            figures.push(figure(
-                format!("buffer {at}"),
-                match crate::network::switch(&self.scenario.switch).memory {
-                    Memory::Shared { size, alpha } => {
-                        format!("{} shared by a switch, alpha {alpha}", human::bytes(size))
-                    }
-                    Memory::PerPort => format!("{} per port", human::bytes(spec.buffer)),
-                },
-            ));
+            let buffer = match crate::network::switch(&self.scenario.switch).memory {
+                Memory::Shared { size, alpha } => Some(format!(
+                    "{} shared by a switch, alpha {alpha}",
+                    human::bytes(size)
+                )),
+                Memory::PerPort => spec
+                    .data()
+                    .map(|_| format!("{} per port", human::bytes(spec.buffer))),
+            };
+            figures.extend(buffer.map(|buffer| figure(format!("buffer {at}"), buffer)));
+            figures.extend(trimming(spec).map(|said| duty(format!("trimming {at}"), said)));
             if let Some(credit) = spec.credit() {
                 let (size, frame) = (u64::from(credit.size_mean), u64::from(credit.frame_max));
                 let part = f64::from(credit.share) / f64::from(CreditSpec::WHOLE);
                 let share = part * size as f64 / (size + frame) as f64;
                 let gap = credit.period(LineTime::new(rate));
-                figures.push(figure(
+                figures.push(duty(
                     format!("credits {at}"),
                     format!(
                         "{} of the line, one per {}; {} may wait, {} leave back to back",
@@ -125,10 +169,10 @@ impl Assembled {
                 } else {
                     format!("{} to {}", human::bytes(mark.min), human::bytes(mark.max))
                 };
-                figures.push(figure(format!("marking {at}"), band));
+                figures.push(duty(format!("marking {at}"), band));
             }
             if let Some(drop) = spec.data().and_then(|data| data.drop) {
-                figures.push(figure(
+                figures.push(duty(
                     format!("selective drop {at}"),
                     format!(
                         "{} from {}, by {}",
@@ -151,7 +195,7 @@ impl Assembled {
                 let weight = match spec.shares[usize::from(queue.group)] {
                     Share::Bytes(weight) | Share::Packets(weight) => weight,
                 };
-                figures.push(figure(
+                figures.push(duty(
                     format!("legacy queue {at}"),
                     format!(
                         "weight {weight} against 100 of the transport's data; {} may wait{mark}",
@@ -161,6 +205,11 @@ impl Assembled {
             }
         }
         figures
+    }
+
+    /// Whether anything in a port of a switch is limited by `switch.buffer`.
+    pub fn reads_buffer(&self) -> bool {
+        crate::warnings::reads_buffer(&self.topology, &self.ports)
     }
 
     /// How much credited data can wait in each kind of port of a switch.

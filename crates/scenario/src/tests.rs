@@ -502,6 +502,9 @@ fn buffers_that_are_not_read_or_hold_no_frame_are_warned_of() {
         let unread = warned(&[sets[0], sets[1], "switch.buffer=1MB"]);
         assert!(unread.contains("switch.buffer is not read"), "{unread}");
     }
+    assert_eq!(warned(&["transport.kind=ndp"]), "");
+    let unread = warned(&["transport.kind=ndp", "switch.buffer=1KB"]);
+    assert!(unread.contains("switch.buffer is not read"), "{unread}");
 }
 
 #[test]

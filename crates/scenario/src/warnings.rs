@@ -54,6 +54,12 @@ pub(crate) fn warnings(
     warnings
 }
 
+/// Whether a queue of a switch has what the port's buffer has room for.
+pub(crate) fn reads_buffer(topology: &Topology, ports: &[Arc<PortSpec>]) -> bool {
+    let mut all = topology.links.iter().zip(ports);
+    all.any(|(link, port)| !topology.is_host(link.from) && port.data().is_some())
+}
+
 /// What is odd about the memory of switches: a buffer that is not read, or that no full frame fits into.
 pub(crate) fn buffers(
     scenario: &Scenario,
@@ -69,9 +75,17 @@ pub(crate) fn buffers(
                 .to_owned()
         });
     }
+    if !reads_buffer(topology, ports) {
+        return switch.is_given("buffer").then(|| {
+            "switch.buffer is not read, because every queue of these ports has a limit of its own, which the \
+             transport sets"
+                .to_owned()
+        });
+    }
     let full = Bytes(encap.wire_max().into());
-    let small =
-        |(link, port): &(&Link, &Arc<PortSpec>)| !topology.is_host(link.from) && port.buffer < full;
+    let small = |(link, port): &(&Link, &Arc<PortSpec>)| {
+        !topology.is_host(link.from) && port.data().is_some() && port.buffer < full
+    };
     let (link, port) = topology.links.iter().zip(ports).find(small)?;
     let name = |node| &topology.node(node).name;
     Some(format!(

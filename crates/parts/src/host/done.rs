@@ -3,7 +3,7 @@
 use super::Token;
 use model::ConnId;
 use std::collections::{BTreeMap, VecDeque};
-use units::{Span, Time};
+use units::Time;
 
 /// Connections that are remembered; the oldest is forgotten before its time. [ours]
 const DONE_MAX: usize = 1 << 16;
@@ -17,14 +17,13 @@ pub(super) struct Done {
 }
 
 impl Done {
-    /// Remembers one more for that long, the same for all.
-    pub(super) fn add(&mut self, now: Time, id: ConnId, token: Token, span: Span) {
-        self.forget(now);
+    /// Remembers one more until then.
+    pub(super) fn add(&mut self, id: ConnId, token: Token, until: Time) {
         if self.until.len() >= DONE_MAX {
             self.forget_first();
         }
         self.of.insert(id.0, token);
-        self.until.push_back((now.after(span), id.0, token));
+        self.until.push_back((until, id.0, token));
     }
 
     fn forget_first(&mut self) {
@@ -35,10 +34,18 @@ impl Done {
         }
     }
 
-    /// Forgets those whose time is over. Nothing happens at that moment: it is enough to ask before a look.
+    /// When the next one is forgotten.
+    pub(super) fn next(&self) -> Time {
+        self.until.front().map_or(Time::NEVER, |&(until, ..)| until)
+    }
+
+    /// Forgets those whose time is over.
     pub(super) fn forget(&mut self, now: Time) {
-        while self.until.front().is_some_and(|&(until, ..)| until <= now) {
+        while self.next() <= now {
             self.forget_first();
+        }
+        if self.until.is_empty() {
+            *self = Self::default();
         }
     }
 

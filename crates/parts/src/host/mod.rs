@@ -311,7 +311,8 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
         if let Some(mut conn) = self.conns.remove(&id.0) {
             self.rules.closed(&mut conn.flow);
             if conn.is_over() && conn.receiver.complete() > 0 {
-                self.done.add(cx.now, id, conn.token, self.long_silence);
+                let until = cx.now.after(self.long_silence);
+                self.done.add(id, conn.token, until);
             }
             if conn.ready {
                 self.ready.retain(|&other| other != id.0);
@@ -434,7 +435,6 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
     ) {
         let id = packet.conn;
         if opens && !self.conns.contains_key(&id.0) {
-            self.done.forget(cx.now);
             if !self.done.has(id, token) && !self.accept(cx, id, lifetime, token, true) {
                 return;
             }
@@ -489,7 +489,6 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
         lifetime: Lifetime,
         piece: Piece,
     ) {
-        self.done.forget(cx.now);
         let done = lifetime != Lifetime::Persistent && self.done.has(id, token);
         let Some(peer) = cx.peers.peer(self.me, id).filter(|_| done) else {
             // What ended otherwise was not received.
@@ -652,6 +651,7 @@ impl<R: Rules<BITS>, const BITS: u32> Endpoint for Host<R, BITS> {
     }
 
     fn on_deadline(&mut self, cx: &mut Cx<'_>) {
+        self.done.forget(cx.now);
         // Every turn moves an alarm past now or removes it.
         while let Some(owner) = self.timers.due(cx.now) {
             let Some(conn) = self.conns.get_mut(&owner) else {
@@ -727,7 +727,7 @@ impl<R: Rules<BITS>, const BITS: u32> Endpoint for Host<R, BITS> {
     }
 
     fn deadline(&self) -> Time {
-        self.timers.next()
+        self.timers.next().min(self.done.next())
     }
 
     fn check(&self) {

@@ -34,8 +34,9 @@ pub struct Advice {
     pub claim: String,
     /// What a reader has to know besides.
     pub more: String,
-    /// The transport that the claim is about; who else ties with it stands in the claim.
-    pub best: String,
+    /// The transport that the claim is about; who else ties with it stands in the claim. Nobody, where all left
+    /// so much unfinished that their p99 slowdowns are lower bounds.
+    pub best: Option<String>,
     /// Everybody who was tried, in the order of the columns.
     pub rivals: Vec<String>,
     /// All messages first, then by size and tag.
@@ -56,24 +57,24 @@ impl Advice {
         let seeds = rivals.iter().map(|group| group.seeds.len()).min()?;
         let best = (0..rivals.len())
             .filter_map(|i| Some((mean(&rows[0], i)?, i)))
-            .min_by(|a, b| a.0.total_cmp(&b.0))?
-            .1;
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(_, i)| i);
         let name = |i: usize| rivals[i].transport.clone();
         let verdict = |row: &PartRow| verdict(row, &rivals, seeds);
         let mut prices: Vec<(f64, String)> = rows
             .iter()
-            .filter_map(|row| price(row, best, &rivals, seeds))
+            .filter_map(|row| price(row, best?, &rivals, seeds))
             .collect();
         prices.sort_by(|a, b| b.0.total_cmp(&a.0));
         // The price stands beside the name, and not only further down.
         let mut more = said.more;
-        if let Some((_, worst)) = prices.first() {
+        if let (Some(best), Some((_, worst))) = (best, prices.first()) {
             let _ = write!(more, " What {} costs most: {worst}.", name(best));
         }
         Some(Self {
             claim: said.claim,
             more,
-            best: name(best),
+            best: best.map(name),
             rivals: (0..rivals.len()).map(name).collect(),
             verdicts: rows.iter().map(verdict).collect(),
             prices: prices.into_iter().map(|(_, text)| text).collect(),
@@ -172,7 +173,8 @@ fn verdict(row: &PartRow, rivals: &[&Group], seeds: usize) -> PartVerdict {
     let level: Vec<usize> = known
         .iter()
         .skip(1)
-        .filter(|(other, ..)| !apart(row.unit, first, *other, seeds))
+        // Who may take any longer is not level.
+        .filter(|(other, bound, _)| !bound && !apart(row.unit, first, *other, seeds))
         .map(|&(_, _, i)| i)
         .collect();
     if !level.is_empty() {
@@ -355,6 +357,10 @@ mod tests {
             "{late:?}"
         );
         assert_eq!(late.cells[0], "≥ 2.10 (2.00 to 2.20)");
+        let behind = row(&[(2.0, 2.0, false), (2.05, 2.05, true)]);
+        let behind = verdict(&behind, &rivals, 1);
+        assert_eq!(behind.winners, ["a"], "b may take any longer");
+        assert_eq!(behind.says, "2.00; b has at least 1.02 times that");
         let once = verdict(&row(&[(2.0, 2.0, false), (2.05, 2.05, false)]), &rivals, 1);
         assert_eq!(
             once.winners.len(),

@@ -102,6 +102,15 @@ fn more(comparison: &Comparison, best: &Group, ties: &[&Group], others: &[&Group
     }
     if ties.is_empty() {
         more.extend(others.iter().find_map(|other| goodput(best, other)));
+    } else {
+        for one in [best].iter().chain(ties) {
+            let all = [best].into_iter().chain(others.iter().copied());
+            let rivals: Vec<&Group> = all.filter(|other| !std::ptr::eq(*other, *one)).collect();
+            let price = price(comparison, one, &rivals);
+            more.extend(
+                price.map(|price| format!("{} has its price: {}.", one.transport, price.told)),
+            );
+        }
     }
     if !others.is_empty() && comparison.seeds_min() < 2 {
         more.push("With one seed a small difference may be chance.".to_owned());
@@ -119,8 +128,9 @@ fn alone(
 ) -> String {
     let (own, second) = (tail(best).map(|i| i.mean), tail(others[0]).map(|i| i.mean));
     let (own, second) = (own.unwrap_or(f64::NAN), second.unwrap_or(f64::NAN));
+    let bound = if bounded(others[0]) { "at least " } else { "" };
     let ahead = format!(
-        "{place}the {seeds}p99 slowdown of {} is {} lower than that of {} ({} against {})",
+        "{place}the {seeds}p99 slowdown of {} is {bound}{} lower than that of {} ({} against {bound}{})",
         best.transport,
         human::percent(1.0 - own / second),
         others[0].transport,
