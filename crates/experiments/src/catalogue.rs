@@ -89,6 +89,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("aquarius-micro"),
     experiment!("aquarius-one-rtt"),
     experiment!("aquarius-coupling"),
+    experiment!("aquarius-fct"),
+    experiment!("aquarius-queues"),
 ];
 
 /// What an experiment expects: its `expected.toml`, with every case for itself.

@@ -10,12 +10,14 @@ use switching::{Line, Outlet, Routing, Switch};
 use units::{Bytes, LineTime, Rate, Span, Time};
 
 /// Bytes of every frame, links that a packet may take, and the rate of every line: two lines of 40 Gb/s hold what takes
-/// 16 hops each up to 2 * 40 / 16 = 5 Gb/s. [Hu et al., HotNets 2016: r <= n B / TTL]
+/// 16 hops each up to 2 * 40 / 16 = 5 Gb/s. [Hu et al., `HotNets` 2016: r <= n B / TTL]
 const FRAME: u16 = 1000;
 const HOPS: u8 = 16;
 const RATE: Rate = Rate::gbps(40);
 const DELAY: Span = Span::us(1);
 const MEMORY: u64 = 1_000_000;
+/// A frame takes as long.
+const TICK: Span = Span(200_000);
 /// Who goes round, and who crosses one line of the loop.
 const LOST: HostId = HostId(0);
 const BYSTANDER: HostId = HostId(1);
@@ -134,10 +136,9 @@ fn run(kind: &dyn Control, mbps: u64) -> (f64, u64, u64) {
     let mut sources = [source(1, LOST, mbps), source(2, BYSTANDER, 2_000)];
     let (mut got, mut turns) = (0, 0);
     let late = Time(3_000_000_000)..Time(4_000_000_000);
-    let tick = Span(200_000); // a frame takes as long
     let mut now = Time::ZERO;
     while now < late.end {
-        let end = now + tick;
+        let end = now + TICK;
         for source in sources.iter_mut().filter(|source| source.next < end) {
             let short = credits.as_ref().is_some_and(|credits| credits.is_short(0));
             if short || !gates.may_send(source.conn, 0) {
