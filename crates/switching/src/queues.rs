@@ -377,10 +377,11 @@ impl Queues {
         line: OnLine,
         packet: &mut Packet,
     ) -> Verdict {
-        if packet.trimmed() || packet.size <= to {
+        if packet.trimmed() {
             return Verdict::Dropped(DropReason::Full);
         }
-        packet.trim(to);
+        // A frame no larger than a head becomes one of its own size.
+        packet.trim(to.min(packet.size));
         let place = self.queue_of[kind_of(packet)];
         let next = usize::from(place);
         if place == NOWHERE || next == queue {

@@ -390,6 +390,36 @@ fn what_has_no_room_is_trimmed_and_its_header_overtakes() {
     assert!(seen.lost.is_empty() && order.len() == 20);
 }
 
+/// A frame may be as small as a head, or smaller: its receiver hears of it all the same.
+#[test]
+fn a_frame_no_larger_than_a_head_becomes_one() {
+    for (to, size) in [(64, 64), (64, 65), (200, 84)] {
+        let mut flood = flood(13);
+        flood[9].2 = packet(1, 9, size);
+        flood[10].2 = packet(1, 10, size);
+        for coin in [false, true] {
+            let mut port = trimming(3, coin, true);
+            port.queues[1].over = Over::Trim {
+                to,
+                coin,
+                bounce: true,
+            };
+            let mut switch = switch(&SwitchSpec::default(), &port, None);
+            let seen = run(&mut switch, &flood);
+            assert!(seen.lost.is_empty(), "{size} B: {:?}", seen.lost);
+            let heads: Vec<_> = seen.sent.iter().filter(|(_, p, _)| p.trimmed()).collect();
+            // One on the line and eight whole; three heads, and one that goes back.
+            assert_eq!((seen.sent.len(), heads.len()), (13, 4));
+            let back = heads.iter().filter(|(_, p, _)| p.bounced()).count();
+            assert_eq!(back, 1);
+            for (_, head, _) in heads {
+                let small = [9, 10].contains(&head.conn.0);
+                assert_eq!(head.size, if small { size.min(to) } else { to });
+            }
+        }
+    }
+}
+
 #[test]
 fn a_fair_coin_cuts_the_last_that_waits_as_often_as_the_one_that_comes() {
     let flood = flood(2000);
