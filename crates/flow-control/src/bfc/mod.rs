@@ -117,8 +117,8 @@ struct Bfc {
     ingress: Vec<Ingress>,
     /// By port: the number of the first queue of data, and whether a host is behind it.
     first: Vec<(u8, bool)>,
-    /// By port: when the neighbour last said what is paused.
-    heard: Vec<Time>,
+    /// By port: when the neighbour last said what is paused, and whether the end of that is on the agenda.
+    heard: Vec<(Time, bool)>,
     agenda: Agenda<Task>,
     rng: Rng,
     bitmaps: u64,
@@ -142,7 +142,7 @@ impl Bfc {
                     (first.expect("a port has at most 64 queues"), line.is_host)
                 })
                 .collect(),
-            heard: vec![Time::ZERO; place.lines.len()],
+            heard: vec![(Time::ZERO, false); place.lines.len()],
             agenda: Agenda::new(),
             rng: place.rng.clone(),
             bitmaps: 0,
@@ -183,6 +183,7 @@ impl Bfc {
         }
     }
 
+    /// Says which queues are paused, of those that were told.
     fn say_queues(&mut self, port: u16, say: &mut Say) {
         let queues = self.ingress[usize::from(port)].queues();
         self.bitmaps += 1;
@@ -208,6 +209,7 @@ impl Bfc {
                 }
             }
         } else if news || periodic {
+            ingress.tell();
             if news {
                 say.count_pause(port);
             }
@@ -303,9 +305,11 @@ impl FlowControl for Bfc {
         };
         self.close(port, queues, say);
         let closed = self.egress[usize::from(port)].closed();
-        self.heard[usize::from(port)] = now;
-        if self.params.signals == Signals::Periodic && closed != 0 {
-            let ends = now.after(self.lasting());
+        let ends = now.after(self.lasting());
+        let (heard, expires) = &mut self.heard[usize::from(port)];
+        *heard = now;
+        if self.params.signals == Signals::Periodic && closed != 0 && !*expires {
+            *expires = true;
             self.agenda.add(ends, Task::Expire(port));
         }
     }
@@ -319,8 +323,14 @@ impl FlowControl for Bfc {
             match task {
                 Task::Tell(port) => self.tell(now, port, say),
                 Task::Expire(port) => {
-                    // Several are on the agenda; the last one that was said counts.
-                    if self.heard[usize::from(port)].after(self.lasting()) <= now {
+                    let (heard, expires) = self.heard[usize::from(port)];
+                    debug_assert!(expires);
+                    let ends = heard.after(self.lasting());
+                    let later = ends > now && self.egress[usize::from(port)].closed() != 0;
+                    self.heard[usize::from(port)].1 = later;
+                    if later {
+                        self.agenda.add(ends, Task::Expire(port));
+                    } else {
                         self.close(port, 0, say);
                     }
                 }

@@ -228,13 +228,19 @@ impl Ingress {
         self.paused.is_empty()
     }
 
-    /// Queues that are paused; the neighbour is told of them now.
-    pub(super) fn queues(&mut self) -> Bits {
+    /// Everything that is paused counts as told from now on.
+    pub(super) fn tell(&mut self) {
+        for (_, told) in self.paused.values_mut() {
+            *told = true;
+        }
+    }
+
+    /// Queues that are paused, as far as the neighbour has been told.
+    pub(super) fn queues(&self) -> Bits {
         let mut bits = 0;
-        for (source, (_, told)) in &mut self.paused {
+        for (source, &(_, told)) in &self.paused {
             if let Source::Queue(queue) = source {
-                *told = true;
-                bits |= 1 << *queue;
+                bits |= Bits::from(told) << *queue;
             }
         }
         bits

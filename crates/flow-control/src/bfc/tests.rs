@@ -37,6 +37,56 @@ fn what_is_over_before_its_period_is_not_said() {
 }
 
 #[test]
+fn a_resume_does_not_pause_another_queue_before_its_period() {
+    let mut bench = Bench::new(&BFC, "queues = 2");
+    bench.come_from(7, 4, Some(5));
+    bench.wait(1);
+    let other = bench.come_from(8, 4, Some(6));
+    assert_eq!(other, 2, "a queue of its own");
+    bench.leave(1, 4);
+    bench.wait(3);
+    bench.leave(2, 4);
+    assert_eq!(
+        bench.ladder(),
+        [
+            "1us waits: port 0: queues 100000",
+            "1us 7 leaves queue 1: port 0: queues 0",
+            "2us waits: port 0: queues 1000000",
+            "3us 8 leaves queue 2: port 0: queues 0",
+        ]
+    );
+}
+
+#[test]
+fn a_pause_that_is_said_again_has_one_end_on_the_agenda() {
+    let mut bench = Bench::new(&BFC, "queues = 1\nsignals = \"periodic\"");
+    for at in 0..20 {
+        bench.wait(at);
+        bench.say_frame(&bitmap(1), "1");
+    }
+    bench.wait(21);
+    assert_eq!(bench.ladder(), ["0us hears 1: port 1 closes queue 1"]);
+    // It ends 3 us after it was said last, and the next one has its own end.
+    bench.wait(23);
+    bench.say_frame(&bitmap(1), "1");
+    bench.wait(24);
+    bench.say_frame(&bitmap(0), "none");
+    bench.wait(25);
+    bench.say_frame(&bitmap(1), "1");
+    bench.wait(40);
+    assert_eq!(
+        bench.ladder()[1..],
+        [
+            "22us waits: port 1 opens queue 1",
+            "23us hears 1: port 1 closes queue 1",
+            "24us hears none: port 1 opens queue 1",
+            "25us hears 1: port 1 closes queue 1",
+            "28us waits: port 1 opens queue 1",
+        ]
+    );
+}
+
+#[test]
 fn of_a_host_the_flow_is_paused_and_no_other() {
     let mut bench = Bench::of_hosts(&BFC, ONE);
     bench.come(7, 4);
