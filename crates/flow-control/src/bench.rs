@@ -53,6 +53,18 @@ pub(crate) fn refused(kind: &dyn Control, parameters: &str, memory: u64) -> Opti
     Some(format!("{place} {reason}; {instead}"))
 }
 
+/// A packet from port 0 to queue 0 of port 1.
+fn passage(packet: &Packet) -> Passage<'_> {
+    Passage {
+        packet,
+        ingress: 0,
+        egress: 1,
+        queue: 0,
+        held: 0,
+        tag: None,
+    }
+}
+
 impl Bench {
     /// With `parameters` as TOML; lines of 10 Gb/s and 1 us: 2500 B there and back, with two frames and a pause 4584 B.
     pub(crate) fn new(kind: &dyn Control, parameters: &str) -> Self {
@@ -159,6 +171,22 @@ impl Bench {
         }
         self.control.check();
         joined
+    }
+
+    /// Whether a packet of so many bytes would be admitted.
+    pub(crate) fn admit(&mut self, conn: u32, size: u16) -> Option<bool> {
+        let packet = Packet::new(HostId(1), ConnId(conn), Class::Plain, 0, size);
+        self.control.admits(&passage(&packet), 60_000)
+    }
+
+    /// Such a packet comes without anybody asking whether it is admitted.
+    pub(crate) fn arrive(&mut self, conn: u32, size: u16) {
+        let packet = Packet::new(HostId(1), ConnId(conn), Class::Plain, 0, size);
+        let mut say = Say::default();
+        self.control.arrived(self.now, &passage(&packet), &mut say);
+        self.waiting[0].push_back((packet, None));
+        self.hear(&format!("{conn} comes to queue 0"), &say);
+        self.control.check();
     }
 
     /// `count` packets leave a queue.

@@ -10,7 +10,7 @@ pub use params::Params;
 use crate::agenda::Agenda;
 use crate::ports::{drops_at_most, enough, holds_a_frame};
 use model::intent::{PortSpec, QueueSpec};
-use model::{Packet, Signal};
+use model::{ConnId, Packet, Signal};
 use parts::{Control, ControlFactory, Neighbour, ParamError, Parameter, Place, Refusal};
 use switching::{FlowControl, GateOf, GateState, Passage, Say};
 use units::{Bytes, Span, Time};
@@ -179,9 +179,9 @@ struct Pfc {
     pool: u64,
     used: u64,
     agenda: Agenda<Task>,
-    /// The place whose packet was admitted last, and whether it stays below the threshold there: asked and told of in
-    /// turn, it is worked out once.
-    judged: Option<(usize, bool)>,
+    /// The packet that was admitted last, and whether it stays below the threshold: asked and told of in turn, it is
+    /// worked out once. What comes without being asked about is another one.
+    judged: Option<(Judged, bool)>,
     /// Times that the watchdog let packets go.
     trips: u64,
 }
@@ -192,6 +192,13 @@ impl Ingress {
     fn share(&self, reserve: u64) -> u64 {
         (self.held - self.above).saturating_sub(reserve)
     }
+}
+
+/// What tells a packet from the next: its place, bytes, kind and connection.
+type Judged = (usize, u16, u8, ConnId);
+
+fn judged(place: usize, packet: &Packet) -> Judged {
+    (place, packet.size, packet.kind(), packet.conn)
 }
 
 fn place_of(port: u16, packet: &Packet) -> usize {
@@ -406,18 +413,19 @@ impl FlowControl for Pfc {
         let place = place_of(passage.ingress, passage.packet);
         let size = u64::from(passage.packet.size);
         let below = self.is_below(place, size);
-        self.judged = Some((place, below));
         let headroom = || self.headroom[usize::from(passage.ingress)];
         let may =
             below || self.is_lossless(place) && self.ingress[place].above + size <= headroom();
-        Some(may && size <= free)
+        let admitted = may && size <= free;
+        self.judged = admitted.then(|| (judged(place, passage.packet), below));
+        Some(admitted)
     }
 
     fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
         let place = place_of(passage.ingress, passage.packet);
         let size = u64::from(passage.packet.size);
         let below = match self.judged.take() {
-            Some((judged, below)) if judged == place => below,
+            Some((of, below)) if of == judged(place, passage.packet) => below,
             _ => self.is_below(place, size),
         };
         let reserve = self.reserve(place);
@@ -460,7 +468,8 @@ impl FlowControl for Pfc {
     fn passed(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
         let place = place_of(passage.ingress, passage.packet);
         // Of one that came below the threshold nothing stays, and only a pause that has begun asks for more.
-        if self.judged == Some((place, true)) && !self.ingress[place].paused {
+        if self.judged == Some((judged(place, passage.packet), true)) && !self.ingress[place].paused
+        {
             self.judged = None;
             self.egress[place_of(passage.egress, passage.packet)].moved = now;
             return;

@@ -21,6 +21,20 @@ fn an_ingress_above_the_threshold_is_paused_and_resumed_below_it() {
     );
 }
 
+/// A packet is admitted, and its port drops it; the next one is not asked about. [shaped credits]
+#[test]
+fn what_was_judged_of_a_packet_is_not_taken_for_another() {
+    let mut bench = Bench::new(&PFC, STATIC);
+    bench.come(1, 3);
+    assert_eq!(bench.admit(2, 1000), Some(true), "4000 B are below 4 KB");
+    bench.arrive(2, 1040);
+    assert_eq!(
+        bench.ladder(),
+        ["0us 2 comes to queue 0: port 0: PausePriority(0)"],
+        "4040 B are above 4 KB"
+    );
+}
+
 #[test]
 fn a_pause_with_a_time_is_asked_for_again_and_ends_without_it() {
     let mut bench = Bench::new(&PFC, &format!("{STATIC}pause_time = \"20us\""));
