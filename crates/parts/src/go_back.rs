@@ -148,6 +148,8 @@ impl<const BITS: u32> Receiver<BITS> {
 pub struct Sender<const BITS: u32> {
     /// Lengths of the messages that are not done; the first is under way.
     messages: VecDeque<u64>,
+    /// The sum of them.
+    queued: u64,
     /// Number of that message.
     ordinal: u32,
     /// Where it begins in the stream.
@@ -193,10 +195,10 @@ impl<const BITS: u32> Sender<BITS> {
 
     /// Queues a message of `length` bytes; false where the stream has no room for it.
     pub fn push(&mut self, length: u64) -> bool {
-        let queued: u64 = self.messages.iter().sum();
-        let fits = length <= POSITION_MAX && self.base + queued + length <= POSITION_MAX;
+        let fits = length <= POSITION_MAX && self.base + self.queued + length <= POSITION_MAX;
         if fits {
             self.messages.push_back(length);
+            self.queued += length;
         }
         fits
     }
@@ -205,8 +207,10 @@ impl<const BITS: u32> Sender<BITS> {
     pub fn cancel(&mut self) {
         self.messages.truncate(1);
         // The end moves to where the sender is; an empty packet says so if need be, also where nothing had left.
+        self.queued = 0;
         if let Some(length) = self.messages.front_mut() {
             *length = self.high - self.base;
+            self.queued = *length;
         }
     }
 
@@ -286,8 +290,9 @@ impl<const BITS: u32> Sender<BITS> {
             }
             Some(1) if self.ended_once => {
                 let (done, base) = (self.ordinal, self.end());
-                self.messages.pop_front();
+                let length = self.messages.pop_front().unwrap_or(0);
                 *self = Self {
+                    queued: self.queued - length,
                     messages: std::mem::take(&mut self.messages),
                     ordinal: done.wrapping_add(1),
                     base,
