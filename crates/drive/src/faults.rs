@@ -103,9 +103,14 @@ impl Faults {
         1 + u8::from(twice)
     }
 
+    /// Whether any data may be trimmed.
+    pub(crate) fn may_trim(&self) -> bool {
+        self.config.trim_ppb > 0
+    }
+
     /// Whether data that could be trimmed is.
     pub(crate) fn trims(&mut self) -> bool {
-        let trims = self.config.trim_ppb > 0 && self.rng.chance_ppb(self.config.trim_ppb);
+        let trims = self.may_trim() && self.rng.chance_ppb(self.config.trim_ppb);
         self.counts.trimmed += u64::from(trims);
         trims
     }

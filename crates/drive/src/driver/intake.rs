@@ -144,6 +144,9 @@ impl Core {
 
     /// Has the bad network cut the payload off `packet`, where its transport takes what is left.
     fn is_trimmed(&mut self, packet: &mut Packet) -> bool {
+        if !self.faults.may_trim() {
+            return false;
+        }
         let mut cut = *packet;
         cut.trim(u16::try_from(FRAME_MIN).expect("a small frame"));
         let trims = self.endpoint.accepts(&cut) && self.faults.trims();
