@@ -207,7 +207,7 @@ fn priorities_without_headroom_are_told_of() {
 }
 
 #[test]
-fn an_incast_slows_bystanders_little_under_finer_pauses() {
+fn an_incast_slows_bystanders_little_under_aquarius_and_less_than_pfc_under_bfc() {
     let of = |control: &str| {
         let of = assemble(&format!(
             "[topology]\nkind = \"leaf-spine\"\nleaves = 5\nspines = 1\nhosts_per_leaf = 10\nuplink_rate = \"400Gbps\"\n\
