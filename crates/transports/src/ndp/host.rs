@@ -4,7 +4,7 @@ use super::header::{Ack, Data, Done, End, Gone, Kind, Nack, PAYLOAD_MAX, Pull, t
 use super::params::{Params, Spray};
 use super::pulls::PullQueue;
 use super::receiver::{Receiver, Verdict};
-use super::sender::Sender;
+use super::sender::{RING_MAX, Sender};
 use super::settings::Settings;
 use model::{
     Class, ConnId, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
@@ -17,6 +17,9 @@ use units::Time;
 
 /// Answers and pulls that wait for the line; what comes on top is lost, as it might be anywhere. [ours]
 const CONTROL_MAX: usize = 16_384;
+/// Pulls that one message is owed, at most: frames that a sender of ours has on their way. [ours]
+#[allow(clippy::cast_possible_truncation, reason = "far below 2^32")]
+pub(super) const OWED_MAX: u32 = RING_MAX as u32;
 /// The priority of everything.
 pub(super) const URGENT: u8 = 0;
 
@@ -242,7 +245,8 @@ impl Host {
         if began {
             self.arm(slot);
         }
-        // DEVIATES(ndp): a copy left without a pull, and brings none.
+        // DEVIATES(ndp): a copy brings no pull, as what is sent again after silence mostly left without one. Where that
+        // was one too few, its sender asks.
         let pulls = verdict != Verdict::Old && self.owe(cx.now, slot);
         let conn = &self.conns[slot];
         let (at, pull) = (data.offset, told(conn.rx.pulls));
@@ -283,6 +287,10 @@ impl Host {
             self.pulls.pulled(now, self.settings.gap);
             conn.rx.pulls = conn.rx.pulls.wrapping_add(1);
             return true;
+        }
+        if conn.rx.owed >= OWED_MAX {
+            self.counts.pulls_dropped += 1;
+            return false;
         }
         conn.rx.owed += 1;
         if !conn.rx.listed {
@@ -361,6 +369,10 @@ impl Host {
                     return self.on_complete(cx, slot);
                 }
                 self.arm(slot);
+                // Who asks has nothing on its way, and cannot go on without a pull.
+                if self.conns[slot].rx.owed == 0 {
+                    self.owe(cx.now, slot);
+                }
                 self.say_pull(slot);
             }
             Verdict::Nonsense => self.totals.nonsense += 1,
@@ -436,7 +448,10 @@ impl Host {
             Kind::Nack => {
                 tx.on_nack(now, upto, settings);
             }
-            _ => tx.confirm(upto, settings),
+            _ => {
+                tx.confirm(upto, settings);
+                tx.on_presence(now);
+            }
         }
         let useful = tx.on_pulls(now, pull, settings);
         self.totals.credits_wasted += u64::from(credit && !useful);
@@ -503,10 +518,10 @@ impl Host {
     #[inline]
     fn transmit(&mut self, cx: &mut Cx<'_>, slot: u32, out: &mut Packet) {
         let conn = &mut self.conns[slot];
-        self.totals.data_sent += 1;
         if conn.tx.owes_end() {
             return self.transmit_end(cx, slot, out);
         }
+        self.totals.data_sent += 1;
         let piece = conn.tx.take(&self.settings, conn.lifetime, !conn.opener);
         let ways = (conn.own.ways, self.settings.spray);
         let way = conn.tx.ways.next(cx.rng, ways, piece.before);
@@ -537,7 +552,10 @@ impl Host {
             cut,
         };
         *out = end.packet(conn.peer, conn.id, self.settings.small());
-        self.totals.retransmitted += u64::from(again);
+        // An empty message is this alone.
+        let is_message = u64::from(conn.tx.is_empty());
+        self.totals.data_sent += is_message;
+        self.totals.retransmitted += is_message * u64::from(again);
         self.arm(slot);
     }
 

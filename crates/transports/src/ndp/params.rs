@@ -57,7 +57,8 @@ parts::params! {
         /// which way a packet takes: all in a random order ("permutation"), one at "random", or that which
         /// switches choose for the connection ("flow")
         ways: Spray = Spray::Permutation, Words(&WAYS), "[ndp s3.1.1]";
-        /// senders count what becomes of packets on each way, and leave out those that do badly
+        /// senders count what becomes of packets on each way, and leave out those that do badly; with
+        /// ways = "permutation" alone
         scoreboard: bool = true, Flag, "[ndp s3.2.3]";
         /// the host whose messages are pulled before all others, or "none": all take turns
         prefer: Option<u32> = None, Or("none", "the number of a host", Count(0, HOST_MAX)),

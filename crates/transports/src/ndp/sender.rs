@@ -10,7 +10,7 @@ use units::Time;
 
 /// Frames from the oldest that has not arrived to the newest that has left: what lies beyond waits. [ours: those
 /// of a millisecond at 100 Gb/s in 1500 B, which is when the oldest is sent again]
-const RING_MAX: usize = 16_384;
+pub(super) const RING_MAX: usize = 16_384;
 /// Last words of the receiver that tell a bad way from an incast. [htsim]
 const HISTORY: u32 = 12;
 /// Vain tries and questions that are counted: the waits do not grow beyond. [ours]
@@ -38,8 +38,9 @@ struct Frame {
 /// One direction of a connection, at its sender. One message is under way at a time.
 #[derive(Debug, Default)]
 pub(super) struct Sender {
-    /// Lengths of the messages behind the one under way.
+    /// Lengths of the messages behind the one under way, and their sum.
     queue: VecDeque<u64>,
+    queued_bytes: u64,
     /// Messages that are done.
     pub(super) ordinal: u32,
     /// A message is under way.
@@ -116,16 +117,16 @@ pub(super) enum Silence {
 impl Sender {
     /// Queues a message; false where the stream has no room for it.
     pub(super) fn push(&mut self, now: Time, length: u64, settings: &Settings) -> bool {
-        let queued: u64 = self.queue.iter().sum();
         let from = if self.active { self.end } else { self.base };
         let end = from
-            .checked_add(queued)
+            .checked_add(self.queued_bytes)
             .and_then(|at| at.checked_add(length));
         if end.is_none_or(|end| end > POSITION_MAX) {
             return false;
         }
         if self.active {
             self.queue.push_back(length);
+            self.queued_bytes += length;
         } else {
             self.begin(now, length, settings);
         }
@@ -146,6 +147,7 @@ impl Sender {
     pub(super) fn finish(&mut self, now: Time, settings: &Settings) {
         *self = Self {
             queue: std::mem::take(&mut self.queue),
+            queued_bytes: self.queued_bytes,
             ordinal: self.ordinal.wrapping_add(1),
             base: self.end,
             end: self.end,
@@ -155,6 +157,7 @@ impl Sender {
             ..Self::default()
         };
         if let Some(length) = self.queue.pop_front() {
+            self.queued_bytes -= length;
             self.begin(now, length, settings);
         }
     }
@@ -162,6 +165,7 @@ impl Sender {
     /// Takes back what has not left. END says where the message ends now, also where nothing had left.
     pub(super) fn cancel(&mut self, settings: &Settings) {
         self.queue.clear();
+        self.queued_bytes = 0;
         if self.active && self.next() < self.frames {
             (self.cut, self.owes) = (self.next() > 0 || self.ended, true);
             self.frames = self.next();
@@ -191,6 +195,11 @@ impl Sender {
     #[inline]
     pub(super) fn owes_end(&self) -> bool {
         self.owes
+    }
+
+    /// Whether the message under way has no bytes.
+    pub(super) fn is_empty(&self) -> bool {
+        self.frames == 0
     }
 
     /// END leaves: where the message ends, whether it is cut, and whether it said so before.
@@ -353,6 +362,13 @@ impl Sender {
             }
             self.ring.pop_front();
             self.first += 1;
+        }
+    }
+
+    /// The receiver says that it waits for data. Where it was asked, it is there and knows the message.
+    pub(super) fn on_presence(&mut self, now: Time) {
+        if self.active && self.asked > 0 {
+            self.progress = now;
         }
     }
 
@@ -537,6 +553,7 @@ impl Sending for Sender {
         let count = |fate| self.ring.iter().filter(|frame| frame.fate == fate).count();
         assert_eq!(count(Fate::Sent), self.in_flight as usize);
         assert_eq!(count(Fate::Again), self.to_repeat as usize);
+        assert_eq!(self.queue.iter().sum::<u64>(), self.queued_bytes);
         assert!(self.ring.len() <= RING_MAX && self.next() <= self.frames);
         assert!(self.to_repeat as usize <= self.again.len());
         assert!(self.in_flight == 0 || self.look_at < Time::NEVER);

@@ -9,6 +9,9 @@ use units::{LineTime, Span};
 /// Frames beyond an idle round trip that a first window has: the paper's 30 where that holds 12. [ndp s6; ours]
 const IN_PORTS: u64 = 18;
 
+/// Questions that are asked within `timeout`, so that one which is lost ends nothing. [ours]
+const ASKED_IN_TIMEOUT: u64 = 4;
+
 /// The parameters in the units of the per-packet path.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
@@ -61,9 +64,11 @@ impl Settings {
         self.rto.times(1 << tries.min(6))
     }
 
-    /// How long a pull may take, after so many vain questions.
+    /// How long a pull may take, after so many questions: several fit into `timeout`.
     pub(super) fn patience(&self, asked: u8) -> Span {
-        self.rto.times(4 << asked.min(6))
+        let least = self.rto.times(4);
+        let most = Span(self.timeout.0 / ASKED_IN_TIMEOUT).max(least);
+        self.rto.times(4 << asked.min(6)).min(most)
     }
 
     /// Wire bytes of a packet without payload.

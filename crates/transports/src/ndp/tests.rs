@@ -1,10 +1,11 @@
 //! Conversations as ladders, and the pieces that decide.
 
+use super::host::OWED_MAX;
 use super::ways::{WORSE, Ways};
 use super::*;
-use model::{HostId, Rng, stream};
+use model::{ConnId, HostId, Lifetime, Packet, Rng, stream};
 use testkit::{A, B, Pair};
-use units::Time;
+use units::{Span, Time};
 
 fn params(text: &str) -> Params {
     Params::read(&text.parse().unwrap()).unwrap()
@@ -105,15 +106,157 @@ fn a_lost_packet_leaves_again_after_the_last_resort() {
     insta::assert_snapshot!(found);
 }
 
+/// The moment in microseconds at which the first line of a ladder behind `from` that holds `what` says it happened.
+fn moment(ladder: &str, from: f64, what: &str) -> f64 {
+    let mut lines = ladder.lines().filter(|line| line.contains(what));
+    let at = |line: &str| line.trim().split("us").next().unwrap().parse().unwrap();
+    let found = lines.find_map(|line| Some(at(line)).filter(|&at| at > from));
+    found.unwrap_or_else(|| panic!("no {what} behind {from} us:\n{ladder}"))
+}
+
 #[test]
 fn a_lost_last_pull_is_asked_about() {
-    let found = ladder("window = 1", 2, |pair| {
-        pair.message(Time::ZERO, A, B, 20_000);
-        pair.lose(("ACK", 1));
-        pair.lose(("DATA", 2));
-        pair.lose(("DONE", 1));
+    let mut sent = 0;
+    let found = ladder("window = 1", 3, |pair| {
+        pair.message(Time::ZERO, A, B, 8_000);
+        pair.message(Time::ZERO, HostId(2), B, 8_000);
+        // One is pulled by the answer, the other by a pull of its own, which is lost.
+        pair.trim(("DATA", 1));
+        pair.trim(("DATA", 2));
+        pair.lose(("PULL", 1));
+        pair.run();
+        sent = pair.totals().data_sent;
     });
+    let asked = moment(&found, 0.0, "END");
+    let heard = moment(&found, 0.0, "NACK");
+    // Four times the `rto` of 1 ms after the head was heard of, at most a round trip after it was said.
+    assert!((4_000.0..4_030.0).contains(&(asked - heard)), "{found}");
+    assert!(moment(&found, asked, "PULL") < asked + 20.0, "{found}");
+    assert_eq!(sent, 4, "a question is no data: {found}");
     insta::assert_snapshot!(found);
+}
+
+/// A sender may have fewer pulls coming than it thinks: what its receiver has of it twice brings none.
+#[test]
+fn a_sender_without_pulls_is_given_one_when_it_asks() {
+    let found = ladder("window = 2\nrto = \"100us\"", 2, |pair| {
+        pair.message(Time::ZERO, A, B, 40_000);
+        pair.lose(("ACK", 1));
+        for n in 2..=15 {
+            pair.trim(("DATA", n));
+        }
+        pair.send_back(("DATA", 17));
+        pair.send_back(("DATA", 18));
+    });
+    assert!(found.contains("END"), "{found}");
+    insta::assert_snapshot!(found);
+}
+
+struct Neighbours;
+
+impl model::Peers for Neighbours {
+    fn peer(&self, me: HostId, _: ConnId) -> Option<HostId> {
+        Some(HostId(1 - me.0))
+    }
+}
+
+/// One host, and packets from whoever tells it something.
+struct Alone {
+    host: Host,
+    rng: Rng,
+    events: Vec<model::Event>,
+    now: Time,
+}
+
+impl Alone {
+    fn new(me: HostId, text: &str) -> Self {
+        let config = EndpointConfig::new(me, Rate::gbps(10), Encap::PAPER);
+        Self {
+            host: Host::new(&params(text), &config),
+            rng: Rng::stream(1, stream::TEST, 0),
+            events: Vec::new(),
+            now: Time::ZERO,
+        }
+    }
+
+    fn call<R>(&mut self, step: impl FnOnce(&mut Host, &mut model::Cx<'_>) -> R) -> R {
+        let mut cx = model::Cx {
+            now: self.now,
+            rng: &mut self.rng,
+            events: &mut self.events,
+            peers: &Neighbours,
+            gates: model::Gates::open(),
+            wants_data: false,
+        };
+        step(&mut self.host, &mut cx)
+    }
+
+    /// What leaves next, in words.
+    fn leaves(&mut self) -> Option<String> {
+        let mut out = Packet::EMPTY;
+        let more = self.call(|host, cx| host.poll_transmit(cx, &mut out));
+        (more == model::Transmit::More).then(|| header::CODEC.describe(&out))
+    }
+}
+
+/// So it is behind a preferred sender: the receiver answers, and pulls others.
+#[test]
+fn who_is_answered_waits_for_a_pull_and_who_is_not_gives_up() {
+    let mut a = Alone::new(A, "window = 1\ntimeout = \"50ms\"\nlinger = \"100ms\"");
+    let (conn, size) = (ConnId(1), Encap::PAPER.wire(0));
+    a.call(|host, cx| {
+        host.connect(cx, conn, B, Lifetime::OneMessage);
+        host.send(cx, conn, 1000);
+    });
+    assert!(a.leaves().is_some_and(|data| data.starts_with("DATA")));
+    let (at, pull, way) = (0, 0, 0);
+    let nack = header::Nack { at, pull, way }.packet(A, conn, size);
+    a.call(|host, cx| host.on_packet(cx, &nack));
+    let mut asked = Vec::new();
+    while a.events.is_empty() {
+        a.now = a.host.deadline();
+        assert!(a.now < Time::NEVER);
+        a.call(Endpoint::on_deadline);
+        while let Some(said) = a.leaves() {
+            assert!(said.starts_with("END"), "{said}");
+            asked.push(a.now);
+            if a.now < Time(200_000_000_000) {
+                let upto = 0;
+                let pull = header::Pull { upto, pull, way }.packet(A, conn, size);
+                a.call(|host, cx| host.on_packet(cx, &pull));
+            }
+        }
+    }
+    let far = asked.windows(2).map(|two| two[1].since(two[0])).max();
+    assert_eq!(far, Some(Span(12_500_000_000)), "four fit into the timeout");
+    assert!(matches!(a.events[0], model::Event::Refused { .. }));
+    let last = asked.iter().rfind(|&&at| at < Time(200_000_000_000));
+    let waited = a.now.since(*last.unwrap());
+    assert_eq!(waited, Span(50_000_000_000), "{asked:?}");
+}
+
+/// A liar may say that it has been cut as often as it likes.
+#[test]
+fn no_message_is_owed_more_pulls_than_a_sender_has_frames() {
+    let mut b = Alone::new(B, "");
+    let data = header::Data {
+        offset: 0,
+        length: 1460,
+        pull: 0,
+        way: 0,
+        lifetime: Lifetime::OneMessage,
+        answer: false,
+        end: false,
+    };
+    let mut head = data.packet(B, ConnId(1), Encap::PAPER.wire(1460));
+    head.trim(84);
+    for _ in 0..OWED_MAX + 100 {
+        b.call(|host, cx| host.on_packet(cx, &head));
+    }
+    b.host.check();
+    let slot = b.host.conns.find(ConnId(1)).unwrap();
+    assert_eq!(b.host.conns[slot].rx.owed, OWED_MAX);
+    assert_eq!(b.host.counts.pulls_dropped, 99, "and one has left");
 }
 
 #[test]
@@ -158,24 +301,28 @@ fn every_way_has_its_turn_and_no_order_repeats() {
         assert_eq!(sorted, (0..16).collect::<Vec<_>>());
     }
     assert!(rounds.windows(2).all(|pair| pair[0] != pair[1]));
-    // What left before takes another.
-    for way in (0..2).cycle().take(100) {
-        assert_eq!(
-            ways.next(&mut rng, (2, Spray::Permutation), Some(way)),
-            1 - way
-        );
-        assert_eq!(ways.next(&mut rng, (2, Spray::Random), Some(way)), 1 - way);
+    // What left before takes another, whatever was drawn before.
+    for spray in [Spray::Permutation, Spray::Random] {
+        for count in [2, 3] {
+            for not in [0, 1] {
+                let mut next = || ways.next(&mut rng, (count, spray), Some(not));
+                assert!((0..100).all(|_| next() != not));
+            }
+        }
     }
 }
 
-/// Share of 10,000 packets on way 3 of 8, where so many of 100 on it and on the others are trimmed.
-fn share_of_third(own: u64, others: u64, counts: u16) -> f64 {
+/// Share of 10,000 packets on the last of `count` ways, where so many of 100 on it and on the others are trimmed; every
+/// second is one that left before on way `not`.
+fn share_of_last(count: u16, (own, others): (u64, u64), counts: u16, not: Option<u16>) -> f64 {
     let (mut ways, mut rng) = (Ways::default(), Rng::stream(1, stream::TEST, 2));
     let mut taken = 0;
-    for _ in 0..10_000 {
-        let way = ways.next(&mut rng, (8, Spray::Permutation), None);
-        taken += u32::from(way == 3);
-        if rng.below(100) < if way == 3 { own } else { others } {
+    for n in 0..10_000 {
+        let not = not.filter(|_| n % 2 == 0);
+        let way = ways.next(&mut rng, (count, Spray::Permutation), not);
+        let last = way + 1 == count;
+        taken += u32::from(last);
+        if rng.below(100) < if last { own } else { others } {
             ways.bad(way, counts);
         } else {
             ways.good(way);
@@ -187,16 +334,30 @@ fn share_of_third(own: u64, others: u64, counts: u16) -> f64 {
 
 #[test]
 fn a_bad_way_is_left_out_and_tried_again() {
+    let of_eight = |own, others, counts| share_of_last(8, (own, others), counts, None);
     let fair = 0.125..0.126;
-    assert!(fair.contains(&share_of_third(0, 0, 1)));
+    assert!(fair.contains(&of_eight(0, 0, 1)));
     // Few are trimmed, or as many on all ways: an incast, and no bad way.
-    assert!(fair.contains(&share_of_third(20, 0, 1)));
-    assert!(fair.contains(&share_of_third(60, 60, 1)));
-    let bad = share_of_third(60, 1, 1);
+    assert!(fair.contains(&of_eight(20, 0, 1)));
+    assert!(fair.contains(&of_eight(60, 60, 1)));
+    let bad = of_eight(60, 1, 1);
     assert!((0.01..0.06).contains(&bad), "{bad}");
     // What comes back counts more.
-    let returned = share_of_third(20, 0, WORSE);
+    let returned = of_eight(20, 0, WORSE);
     assert!((0.01..0.09).contains(&returned), "{returned}");
+}
+
+#[test]
+fn a_dead_way_is_tried_once_in_many_rounds_however_few_ways_there_are() {
+    for count in [2, 3, 4, 8] {
+        let share = share_of_last(count, (100, 0), WORSE, None);
+        // Until it is judged, and then once in 33 rounds.
+        let most = 0.006 + 1.25 / (33.0 * f64::from(count - 1));
+        assert!(share > 0.0 && share < most, "{share} of {count}");
+    }
+    // The one that is left is good for what was cut on it.
+    let share = share_of_last(2, (100, 0), WORSE, Some(0));
+    assert!(share < 0.06, "{share}");
 }
 
 #[test]

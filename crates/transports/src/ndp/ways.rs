@@ -35,7 +35,7 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    /// The next of `count` ways, not `not` where there is another.
+    /// The next of `count` ways, not `not` where there is another that is not left out.
     #[inline]
     pub(super) fn next(
         &mut self,
@@ -58,19 +58,15 @@ impl Ways {
             (self.order, self.left) = ((0..count).collect(), 0);
             self.scores = Vec::new();
         }
-        let way = self.take(rng);
-        if Some(way) == not {
-            self.take(rng)
-        } else {
-            way
-        }
+        self.take(rng, not)
     }
 
-    /// The next of a random order, less those that are left out.
+    /// The next of a random order, less those that are left out, and less `not` while another is good.
     #[inline]
-    fn take(&mut self, rng: &mut Rng) -> u16 {
-        // Each turn takes a way out of the round; where all are left out, the last is taken.
-        for _ in 0..self.order.len() {
+    fn take(&mut self, rng: &mut Rng, not: Option<u16>) -> u16 {
+        let (mut bad, mut good) = (0, None);
+        // Each draw takes a way out of the round. So many see the rest of this round and all of the next: every way.
+        for _ in 1..2 * self.order.len() {
             if self.left == 0 {
                 self.left = self.order.len();
                 self.judge();
@@ -80,11 +76,14 @@ impl Ways {
             self.order.swap(at, self.left);
             let way = self.order[self.left];
             let out = self.scores.get(usize::from(way)).is_some_and(|s| s.out > 0);
-            if !out {
-                return way;
+            match (out, Some(way) == not) {
+                (false, false) => return way,
+                (false, true) => good = Some(way),
+                (true, false) => bad = way,
+                (true, true) => {}
             }
         }
-        self.order[self.left]
+        good.unwrap_or(bad)
     }
 
     /// A packet on `way` has arrived whole.
