@@ -18,6 +18,7 @@ pub mod packet_queue;
 pub mod pre_credit;
 pub mod range_set;
 pub mod reassembly;
+pub mod selective;
 pub mod slab;
 pub mod timers;
 mod transport;

@@ -35,10 +35,11 @@ use model::{
     HostId, Lifetime, Packet, StuckFlow, Totals, Transmit,
 };
 use nic::Nic;
-use params::{HostDelay, Threshold};
+use params::HostDelay;
 use parts::aside::Aside;
 use parts::credit_gate::CreditGate;
 use parts::keys;
+use parts::selective::Threshold;
 use parts::slab::Slab;
 use parts::timers::Timers;
 use parts::{Fabric, Factory, ParamError, Parameter, Refusal, Transport};

@@ -8,8 +8,9 @@ use parts::ParamError;
 use parts::credit_gate::CreditGate;
 use parts::forms::{Count, Flag, Form as _, Number, Or, Own, Size, Time, Words};
 use parts::keys::{self, Key, Profiles};
+use parts::selective::{MEASURES, TELLS, THRESHOLD, Threshold};
 use toml::{Table, Value};
-use units::{Bytes, Span};
+use units::Span;
 
 parts::params! {
     /// Everything that a scenario can set.
@@ -151,25 +152,6 @@ pub enum EarlyStop {
     /// All that came until the first credit after a round trip: too many where credits are further
     /// apart than that. [xpass artefact, xpass.cc]
     Window,
-}
-
-/// A length of a queue.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Threshold {
-    /// So many bytes on the wire.
-    Bytes(u64),
-    /// So many full frames, whatever their size.
-    Frames(u16),
-}
-
-impl Threshold {
-    /// It in wire bytes.
-    pub fn bytes(self, encap: Encap) -> Bytes {
-        Bytes(match self {
-            Self::Bytes(bytes) => bytes,
-            Self::Frames(frames) => u64::from(frames) * u64::from(encap.wire_max()),
-        })
-    }
 }
 
 /// How long a host takes from a credit to its data. Credits never overtake each other in it.
@@ -423,39 +405,8 @@ const CONTROL_SHARE_MAX: f64 = 0.5;
 /// Smallest share or aggressiveness: a millionth, so that no gap between credits overflows.
 const SHARE_MIN: f64 = 1e-6;
 
-const MEASURES: [(&str, DropMeasure); 4] = [
-    ("queue", DropMeasure::Queue),
-    ("queue_and_packet", DropMeasure::QueueAndPacket),
-    ("victim_only", DropMeasure::VictimOnly),
-    ("port", DropMeasure::Port),
-];
-const TELLS: [(&str, DropBy); 2] = [("class", DropBy::Class), ("ecn", DropBy::Ecn)];
-/// Largest burst and threshold: 1 GB. [ours]
+/// Largest burst: 1 GB. [ours]
 const SIZE_MAX: u64 = 1_000_000_000;
 const BURST_AUTO: &str = "1 BDP";
-/// Behind a number of full frames.
-const FRAMES: &str = " frames";
-const THRESHOLD: Own<Threshold> = Own(
-    "a size up to \"1GB\", or full frames like \"4 frames\"",
-    threshold,
-    |threshold| {
-        Value::from(match threshold {
-            Threshold::Bytes(bytes) => Bytes(*bytes).to_string(),
-            Threshold::Frames(frames) => format!("{frames}{FRAMES}"),
-        })
-    },
-);
-
-fn threshold(value: &Value) -> Result<Threshold, String> {
-    let frames = value.as_str().and_then(|text| text.strip_suffix(FRAMES));
-    match frames.map(str::parse) {
-        None => Size(0, SIZE_MAX).read(value).map(Threshold::Bytes),
-        Some(Ok(frames)) => Ok(Threshold::Frames(frames)),
-        Some(Err(_)) => Err(format!(
-            "{value} is no number of frames; write it like \"4{FRAMES}\""
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,66 @@
+//! What switches drop first, as parameters: who is dropped, from which queue on, and how it is known.
+//! [aeolus s4.1]
+
+use crate::forms::{Form as _, Own, Size};
+use model::Encap;
+use model::intent::{DropBy, DropMeasure};
+use toml::Value;
+use units::Bytes;
+
+/// A length of a queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Threshold {
+    /// So many bytes on the wire.
+    Bytes(u64),
+    /// So many full frames, whatever their size.
+    Frames(u16),
+}
+
+impl Threshold {
+    /// It in wire bytes.
+    pub fn bytes(self, encap: Encap) -> Bytes {
+        Bytes(match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Frames(frames) => u64::from(frames) * u64::from(encap.wire_max()),
+        })
+    }
+}
+
+/// Largest threshold: 1 GB. [ours]
+const SIZE_MAX: u64 = 1_000_000_000;
+/// Behind a number of full frames.
+const FRAMES: &str = " frames";
+
+/// A [`Threshold`] as a parameter.
+pub const THRESHOLD: Own<Threshold> = Own(
+    "a size up to \"1GB\", or full frames like \"4 frames\"",
+    threshold,
+    |threshold| {
+        Value::from(match threshold {
+            Threshold::Bytes(bytes) => Bytes(*bytes).to_string(),
+            Threshold::Frames(frames) => format!("{frames}{FRAMES}"),
+        })
+    },
+);
+
+fn threshold(value: &Value) -> Result<Threshold, String> {
+    let frames = value.as_str().and_then(|text| text.strip_suffix(FRAMES));
+    match frames.map(str::parse) {
+        None => Size(0, SIZE_MAX).read(value).map(Threshold::Bytes),
+        Some(Ok(frames)) => Ok(Threshold::Frames(frames)),
+        Some(Err(_)) => Err(format!(
+            "{value} is no number of frames; write it like \"4{FRAMES}\""
+        )),
+    }
+}
+
+/// What switches may compare with the threshold.
+pub const MEASURES: [(&str, DropMeasure); 4] = [
+    ("queue", DropMeasure::Queue),
+    ("queue_and_packet", DropMeasure::QueueAndPacket),
+    ("victim_only", DropMeasure::VictimOnly),
+    ("port", DropMeasure::Port),
+];
+
+/// How switches may tell the victim apart.
+pub const TELLS: [(&str, DropBy); 2] = [("class", DropBy::Class), ("ecn", DropBy::Ecn)];
