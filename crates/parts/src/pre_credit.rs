@@ -132,6 +132,19 @@ impl<F: Copy> Burst<F> {
         self.unknown + self.lost
     }
 
+    /// Whether nothing is known of the packet at `position`.
+    pub fn is_unknown(&self, position: u64) -> bool {
+        let found = self.find(position).map(|place| self.packets[place].fate);
+        self.unknown > 0 && found == Ok(Fate::Sent)
+    }
+
+    /// The paths of packets of which nothing is known, each as often as there are such packets.
+    pub fn unknown_paths(&self) -> impl Iterator<Item = u16> + '_ {
+        let rest = self.packets.iter().skip(self.first_unknown);
+        rest.filter(|packet| packet.fate == Fate::Sent)
+            .map(|packet| packet.path)
+    }
+
     /// Position of the packet sent last.
     pub fn last(&self) -> Option<u64> {
         self.packets.back().map(|last| last.position)

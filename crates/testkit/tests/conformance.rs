@@ -7,7 +7,7 @@ use transports::Transport;
 testkit::conformance!(subjects());
 
 /// Forms besides the defaults: a transport and what its table in a scenario says.
-const FORMS: [(&str, &str); 13] = [
+const FORMS: [(&str, &str); 14] = [
     ("expresspass", "profile = \"ns2xpass\""),
     ("expresspass", "profile = \"b\""),
     ("expresspass", "profile = \"paper2017\""),
@@ -21,6 +21,7 @@ const FORMS: [(&str, &str); 13] = [
     ("homa", "priorities = 1"),
     ("ndp", "window = 8"),
     ("ndp", "profile = \"htsim\"\nprefer = 0"),
+    ("ndp+aeolus", "window = 8\ndrop_by = \"ecn\""),
     ("phost", "profile = \"artefact\""),
     ("phost", "free = 0\ntoken_life = 4"),
     (

@@ -29,6 +29,8 @@ pub fn registry() -> Registry {
         &ideal_rate::IDEAL_RATE,
         &homa::HOMA,
         &ndp::NDP,
+        &ndp::AEOLUS,
+        &ndp::GAPS,
         &phost::PHOST,
         &none::NONE,
     ]);

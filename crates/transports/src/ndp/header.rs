@@ -1,4 +1,4 @@
-//! The seven kinds of packet, declared once for head, wire, ladders and documents.
+//! The nine kinds of packet, declared once for head, wire, ladders and documents.
 //!
 //! A direction of a connection is one stream of bytes, and every position is one of the stream. Each message of
 //! it has a number; the next begins when the one before it is acknowledged. The last word of each head is the
@@ -9,7 +9,7 @@ use model::wire::declared::when;
 
 model::header! {
     pub(super) static CODEC: "NDP" = 4;
-    answers |data: Data, pull: Pull or Ack or Nack| u16::from(data.pull) == pull.pull % PULLS_TOLD;
+    answers |data: Data, pull: Pull or Ack or Nack or ProbeAck| u16::from(data.pull) == pull.pull % PULLS_TOLD;
     /// A piece of a message. Any of them may come first.
     Data = 1 "DATA" Unscheduled | Scheduled, opens {
         offset: u64 = 0..47 "where it begins in the stream, in bytes";
@@ -72,12 +72,35 @@ model::header! {
     /// The connection is not known here.
     Gone = 7 "GONE" Control { of_sender: bool = 99..100 "whoever should have the data says so"; }
     says |gone, _| format!(", says the {}", if gone.of_sender { "sender" } else { "receiver" });
+    /// The unscheduled frames of one way have left: a first one, and every so many-th behind it. [aeolus s3.3]
+    Probe = 8 "PROBE" Control, opens {
+        ordinal: u16 = 0..16 "which message of this direction, modulo 2^16";
+        payload: u16 = 16..30 "payload of each frame in bytes; the last of a message may have less";
+        first: u16 = 30..40 "number of the first frame, from 0 at the start of the message";
+        stride: u16 = 40..50 "from one frame to the next: how many ways the burst takes";
+        count: u16 = 50..60 "how many frames";
+        way: u32 = 64..96 "the way that it takes";
+        lifetime: Lifetime = 96..98 "what the connection carries before it ends";
+        answer: bool = 98..99 "the other end opened the connection";
+    }
+    must "count" |probe| probe.makes_sense();
+    must "answer" |probe| !probe.answer || probe.lifetime != Lifetime::OneMessage;
+    says |probe, _| probe.says();
+    /// The probe behind this frame has arrived.
+    ProbeAck = 9 "PROBE_ACK" Control | Credit {
+        at: u64 = 0..47 "where the last frame that the probe names begins";
+        pull: u16 = 48..64 "pulls so far, modulo 2^16";
+        way: u32 = 64..96 "the way that it takes";
+    }
+    says |ack, packet| format!(" {}{}", ack.at, pulls(ack.pull, packet));
 }
 
 /// Positions in a stream have 47 bits.
 pub(super) const POSITION_MAX: u64 = (1 << 47) - 1;
 /// Numbers of pulls that data tells are told modulo this.
 pub(super) const PULLS_TOLD: u16 = 1 << 3;
+/// Frames of a burst, at most: a probe counts them in 10 bits.
+pub(super) const WINDOW_MAX: u32 = (1 << 10) - 1;
 /// Largest payload: the field has 14 bits.
 pub(super) const PAYLOAD_MAX: u16 = (1 << 14) - 1;
 

@@ -7,8 +7,8 @@ use super::receiver::{Receiver, Verdict};
 use super::sender::{RING_MAX, Sender};
 use super::settings::Settings;
 use model::{
-    Class, ConnId, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
-    Totals, Transmit,
+    Class, ConnId, Count, Cx, Ecn, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
+    StuckFlow, Totals, Transmit,
 };
 use parts::connections::{self, Connections, Sending};
 use parts::packet_queue::PacketQueue;
@@ -40,6 +40,10 @@ model::counters! {
         asks: packets,
         /// Pulls that waited when their message was complete.
         pulls_dropped: packets,
+        /// Probes sent behind first windows. [aeolus s3.3]
+        probes: packets,
+        /// Frames of first windows that were missing when their probe came, and were pulled again.
+        missed: packets,
         /// Answers and pulls lost before they left, because too many waited at their host.
         line_lost: packets,
     }
@@ -49,7 +53,7 @@ model::counters! {
 #[derive(Debug, Default)]
 pub(super) struct Own {
     /// Equal-cost ways to the peer, and the one that the next answer takes.
-    ways: u16,
+    pub(super) ways: u16,
     way: u16,
 }
 
@@ -97,7 +101,7 @@ impl Host {
     }
 
     #[inline]
-    fn say(&mut self, packet: Packet) {
+    pub(super) fn say(&mut self, packet: Packet) {
         let credit = packet.class() == Class::Credit;
         self.totals.credits_sent += u64::from(credit);
         if self.control.len() < CONTROL_MAX {
@@ -136,7 +140,7 @@ impl Host {
         self.say_to(cx, id, |to, size| gone.packet(to, id, size));
     }
 
-    fn say_done(&mut self, slot: u32, ordinal: u32) {
+    pub(super) fn say_done(&mut self, slot: u32, ordinal: u32) {
         let conn = &self.conns[slot];
         let done = Done {
             ordinal: told(ordinal),
@@ -247,7 +251,10 @@ impl Host {
         }
         // DEVIATES(ndp): a copy brings no pull, as what is sent again after silence mostly left without one. Where that
         // was one too few, its sender asks.
-        let pulls = verdict != Verdict::Old && self.owe(cx.now, slot);
+        let unscheduled = self.settings.bursts && packet.class() == Class::Unscheduled;
+        let due =
+            verdict != Verdict::Old && !(unscheduled && self.conns[slot].rx.is_late(data.offset));
+        let pulls = due && self.owe(cx.now, slot);
         let conn = &self.conns[slot];
         let (at, pull) = (data.offset, told(conn.rx.pulls));
         let (peer, size) = (conn.peer, self.settings.small());
@@ -258,12 +265,15 @@ impl Host {
             self.totals.duplicates += u64::from(verdict == Verdict::Old && !packet.trimmed());
             Ack { at, pull, way: 0 }.packet(peer, id, size)
         };
+        if unscheduled {
+            return self.answer_on_its_way(slot, packet, answer, pulls);
+        }
         self.say_on(slot, answer, pulls);
     }
 
     /// Whether a packet of the other end says of the connection what is known of it.
     #[inline]
-    fn fits(&mut self, slot: u32, answer: bool, lifetime: Lifetime) -> bool {
+    pub(super) fn fits(&mut self, slot: u32, answer: bool, lifetime: Lifetime) -> bool {
         let conn = &self.conns[slot];
         let fits = conn.lifetime == lifetime && conn.opener == answer;
         self.totals.nonsense += u64::from(!fits);
@@ -272,7 +282,7 @@ impl Host {
 
     /// An answer says that the question has arrived.
     #[inline]
-    fn on_answer(&mut self, cx: &mut Cx<'_>, slot: u32) {
+    pub(super) fn on_answer(&mut self, cx: &mut Cx<'_>, slot: u32) {
         let conn = &self.conns[slot];
         if conn.lifetime == Lifetime::Exchange && conn.opener && conn.tx.may_be_done(told(1)) {
             self.on_done(cx, slot);
@@ -281,7 +291,7 @@ impl Host {
 
     /// A piece of a message makes a pull due; whether it leaves at once.
     #[inline]
-    fn owe(&mut self, now: Time, slot: u32) -> bool {
+    pub(super) fn owe(&mut self, now: Time, slot: u32) -> bool {
         let conn = &mut self.conns[slot];
         if self.pulls.is_free(now) {
             self.pulls.pulled(now, self.settings.gap);
@@ -380,7 +390,7 @@ impl Host {
     }
 
     /// Data of a connection that is not known here.
-    fn on_stranger(
+    pub(super) fn on_stranger(
         &mut self,
         cx: &Cx<'_>,
         id: ConnId,
@@ -438,16 +448,20 @@ impl Host {
         let Some(slot) = self.conns.find(packet.conn) else {
             return self.on_strange_word(cx, packet.conn, credit);
         };
-        // All three have the same fields.
+        // All four have the same fields.
         let Pull { upto, pull, .. } = Pull::read(packet);
         let (now, settings, tx) = (cx.now, &self.settings, &mut self.conns[slot].tx);
         match kind {
             Kind::Ack => {
                 tx.on_ack(now, upto, settings);
+                if settings.bursts {
+                    tx.on_burst_word(now, upto, false, settings);
+                }
             }
             Kind::Nack => {
                 tx.on_nack(now, upto, settings);
             }
+            Kind::ProbeAck => tx.on_burst_word(now, upto, true, settings),
             _ => {
                 tx.confirm(upto, settings);
                 tx.on_presence(now);
@@ -524,18 +538,27 @@ impl Host {
         self.totals.data_sent += 1;
         let piece = conn.tx.take(&self.settings, conn.lifetime, !conn.opener);
         let ways = (conn.own.ways, self.settings.spray);
-        let way = conn.tx.ways.next(cx.rng, ways, piece.before);
+        let bursts = conn.tx.is_bursting();
+        let way = if bursts {
+            conn.tx.burst_way(cx.rng, ways)
+        } else {
+            conn.tx.ways.next(cx.rng, ways, piece.before)
+        };
         let size = self.settings.encap.wire(piece.data.length);
         *out = piece.data.packet(conn.peer, conn.id, size);
         if conn.own.ways > 1 {
             out.set_path(way);
             self.counts.sprayed += u64::from(way > 0);
         }
-        if piece.pulled {
+        if !piece.unscheduled {
             out.set_class(Class::Scheduled);
         }
         self.totals.retransmitted += u64::from(piece.before.is_some());
-        if conn.tx.sent(cx.now, &piece, way, &self.settings) {
+        let alone = conn.tx.sent(cx.now, &piece, way, &self.settings);
+        if bursts && !conn.tx.is_bursting() {
+            self.say_probes(slot, true);
+        }
+        if alone {
             self.arm(slot);
         }
     }
@@ -573,6 +596,26 @@ impl Host {
             self.arm(slot);
         }
         None
+    }
+
+    /// The line's next packet, where nothing is paused.
+    #[inline]
+    fn poll_line(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        if self.control.pop(out) {
+            return Transmit::More;
+        }
+        let Some(slot) = self.choose() else {
+            return Transmit::Nothing;
+        };
+        self.transmit(cx, slot, out);
+        let conn = &mut self.conns[slot];
+        if conn.tx.is_ready() {
+            self.ready.push_back((slot, conn.order));
+        } else {
+            conn.tx.queued = false;
+            self.arm(slot);
+        }
+        Transmit::More
     }
 
     /// Something is paused: looks at every message.
@@ -623,7 +666,12 @@ impl Endpoint for Host {
 
     fn cancel(&mut self, _: &mut Cx<'_>, conn: ConnId) {
         if let Some(slot) = self.conns.find(conn) {
-            self.conns[slot].tx.cancel(&self.settings);
+            let tx = &mut self.conns[slot].tx;
+            let burst = tx.is_bursting();
+            tx.cancel(&self.settings);
+            if burst && tx.has_burst() {
+                self.say_probes(slot, true);
+            }
             self.settle(slot);
         }
     }
@@ -637,16 +685,26 @@ impl Endpoint for Host {
     }
 
     fn accepts(&self, packet: &Packet) -> bool {
-        Kind::of(packet) == Some(Kind::Data)
+        Kind::of(packet) == Some(Kind::Data) && !self.settings.bursts
     }
 
     #[inline]
     fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         let id = packet.conn;
-        match Kind::of(packet) {
+        let kind = Kind::of(packet);
+        let cut = packet.trimmed() || packet.bounced() || kind == Some(Kind::Nack);
+        if self.settings.bursts && cut {
+            // No switch does that here.
+            self.totals.nonsense += 1;
+            return;
+        }
+        match kind {
             Some(Kind::Data) if packet.bounced() => self.on_bounced(cx, packet),
             Some(Kind::Data) => self.on_data(cx, packet),
-            Some(kind @ (Kind::Ack | Kind::Nack | Kind::Pull)) => self.on_word(cx, packet, kind),
+            Some(kind @ (Kind::Ack | Kind::Nack | Kind::Pull | Kind::ProbeAck)) => {
+                self.on_word(cx, packet, kind);
+            }
+            Some(Kind::Probe) => self.on_probe(cx, packet),
             Some(Kind::End) => self.on_end(cx, packet),
             Some(Kind::Done) => self.on_done_word(cx, id, Done::read(packet).ordinal),
             Some(Kind::Gone) => self.on_gone(cx, id, Gone::read(packet).of_sender),
@@ -664,26 +722,16 @@ impl Endpoint for Host {
 
     #[inline]
     fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
-        if cx.gates.any_closed() {
-            return self.poll_gated(cx, out);
-        }
-        if self.control.pop(out) {
-            return Transmit::More;
-        }
-        let Some(slot) = self.choose() else {
-            return Transmit::Nothing;
-        };
-        self.transmit(cx, slot, out);
-        let conn = &mut self.conns[slot];
-        if conn.tx.is_ready() {
-            self.ready.push_back((slot, conn.order));
+        let said = if cx.gates.any_closed() {
+            self.poll_gated(cx, out)
         } else {
-            conn.tx.queued = false;
-            self.arm(slot);
+            self.poll_line(cx, out)
+        };
+        if self.settings.ect && out.class() != Class::Unscheduled {
+            out.set_ecn(Ecn::Capable0);
         }
-        Transmit::More
+        said
     }
-
     #[inline]
     fn deadline(&self) -> Time {
         self.conns.next().min(self.pulls.due())

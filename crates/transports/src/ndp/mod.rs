@@ -2,6 +2,7 @@
 //! [Handley et al., SIGCOMM 2017; its simulator csg-htsim]
 #![doc = include_str!("README.md")]
 
+mod early;
 mod header;
 mod host;
 mod params;
@@ -15,45 +16,73 @@ mod silence;
 mod tests;
 mod ways;
 
+pub use early::FirstRtt;
 pub use params::{Params, Ports, Spray};
 
 use host::Host;
 use model::intent::{PortSpec, SwitchSpec};
 use model::wire::Codec;
-use model::{Counter, Encap, Endpoint, EndpointConfig};
+use model::{Counter, Encap, Endpoint, EndpointConfig, Facts};
 use parts::{Fabric, Factory, ParamError, Parameter, Refusal, Transport};
 use units::Rate;
 
-/// NDP in the registry.
-pub static NDP: Ndp = Ndp;
+/// NDP on switches that trim. [ndp]
+pub static NDP: Ndp = Ndp {
+    first_rtt: FirstRtt::Trimmed,
+};
+/// NDP with Aeolus, on switches that do not. [aeolus]
+pub static AEOLUS: Ndp = Ndp {
+    first_rtt: FirstRtt::Aeolus,
+};
+/// NDP with a first round trip that no pulled packet notices. [aeolus s2.3]
+pub static GAPS: Ndp = Ndp {
+    first_rtt: FirstRtt::Gaps,
+};
 
-/// The transport "ndp".
-pub struct Ndp;
+/// The transport, for the registry: on switches that trim, or with a first round trip of one kind.
+pub struct Ndp {
+    first_rtt: FirstRtt,
+}
 
 impl Transport for Ndp {
     fn name(&self) -> &'static str {
-        "ndp"
+        match self.first_rtt {
+            FirstRtt::Trimmed => "ndp",
+            FirstRtt::Aeolus => "ndp+aeolus",
+            FirstRtt::Gaps => "ndp+gaps",
+        }
     }
     fn summary(&self) -> &'static str {
-        "switches trim what has no room, receivers pull, senders spray over all paths (SIGCOMM 2017)"
+        match self.first_rtt {
+            FirstRtt::Trimmed => {
+                "switches trim what has no room, receivers pull, senders spray over all paths (SIGCOMM 2017)"
+            }
+            FirstRtt::Aeolus => {
+                "and switches drop first windows first and trim nothing (SIGCOMM 2020)"
+            }
+            FirstRtt::Gaps => "and first windows take only gaps: in the simulator alone",
+        }
     }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC
     }
     fn parameters(&self) -> Vec<Parameter> {
-        params::parameters()
+        params::parameters(self.first_rtt)
     }
     fn counters(&self) -> &'static [Counter] {
         host::Counts::ALL
     }
     fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
-        Ok(Box::new(Params::read(table)?))
+        Ok(Box::new(Params::read(table, self.first_rtt)?))
     }
 }
 
 impl Factory for Params {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
         Box::new(Host::new(self, config))
+    }
+    fn settle(&self, facts: &Facts<'_>) -> Result<Option<Box<dyn Factory>>, ParamError> {
+        Ok(early::settle(self, facts.encap))
     }
     fn suits(&self, port: &PortSpec, _: &SwitchSpec) -> Result<(), Refusal> {
         port::suits(self, port)

@@ -1,7 +1,11 @@
 //! What can be set, its defaults and where they come from.
 
+use super::early::FirstRtt;
+use super::header;
+use model::intent::{DropBy, DropMeasure};
 use parts::forms::{Count, Flag, Or, Size, Time, Words};
-use parts::keys::{self, Profiles, error};
+use parts::keys::{self, Key, Profiles, error};
+use parts::selective::{MEASURES, TELLS, THRESHOLD, Threshold};
 use parts::{ParamError, Parameter};
 use toml::Table;
 use units::Span;
@@ -32,6 +36,8 @@ parts::params! {
     pub struct Params {
         /// Name of the profile that the absent keys come from.
         profile: &'static str = "sigcomm17";
+        /// What is done with the first round trip; the transport's name says it, not a parameter.
+        first_rtt: FirstRtt = FirstRtt::Trimmed;
     }
     static KEYS {
         /// full frames that leave unasked, or "auto": those of an idle round trip, and 18 that wait in ports
@@ -72,6 +78,37 @@ parts::params! {
         linger: Span = Span::ms(25_000), Time(Span::ZERO, SPAN_MAX),
             "ours: longer than its sender asks; [ndp s3.2.2]: as long as a packet may live, below 1 ms";
     }
+    static EARLY_KEYS {
+        /// what waits when switches drop unscheduled packets: a size, or full frames like "4 frames"
+        drop_threshold: Threshold = Threshold::Frames(4), THRESHOLD,
+            "four full frames, the 6 KB recalled of [aeolus s5.1]";
+        /// what switches compare with drop_threshold: queue, queue_and_packet, victim_only or port
+        drop_measure: DropMeasure = DropMeasure::Queue, Words(&MEASURES), "[aeolus s4.1]";
+        /// how switches tell unscheduled packets apart: class (WRED, a colour per DSCP) or ecn (RED drops what is
+        /// not ECN-capable)
+        drop_by: DropBy = DropBy::Class, Words(&TELLS), "[aeolus s4.1]";
+    }
+}
+
+/// Keys that mean nothing where switches do not trim.
+const OF_TRIMMING: [&str; 8] = [
+    "ports",
+    "allow_unsupported",
+    "queue",
+    "trim",
+    "coin",
+    "turns",
+    "header_room",
+    "bounce",
+];
+
+/// The keys that there are with a first round trip of this kind.
+fn keys_of(first_rtt: FirstRtt) -> impl Iterator<Item = &'static Key<Params>> + Clone {
+    let trims = first_rtt == FirstRtt::Trimmed;
+    let kept = move |key: &&Key<Params>| trims || !OF_TRIMMING.contains(&key.key);
+    let drops = first_rtt == FirstRtt::Aeolus;
+    let early = EARLY_KEYS.iter().filter(move |_| drops);
+    KEYS.iter().filter(kept).chain(early)
 }
 
 /// Frames of a first window, at most: a ring of them is kept. [ours]
@@ -97,13 +134,24 @@ impl Params {
         ..Self::DEFAULT
     };
 
-    /// Reads `[transport.ndp]`.
+    /// Reads `[transport.ndp]`, or that of a variant.
     ///
     /// # Errors
     /// The key that is wrong and what to write instead.
-    pub fn read(table: &Table) -> Result<Self, ParamError> {
-        let (_, mut params) = keys::profile(table, PROFILES)?;
-        keys::apply(KEYS, table, &mut params)?;
+    pub fn read(table: &Table, first_rtt: FirstRtt) -> Result<Self, ParamError> {
+        let (_, profile) = keys::profile(table, PROFILES)?;
+        let mut params = Self {
+            first_rtt,
+            ..profile
+        };
+        keys::apply(keys_of(first_rtt), table, &mut params)?;
+        let most = header::WINDOW_MAX;
+        if params.bursts() && params.window.is_some_and(|frames| frames > most) {
+            return Err(error(
+                "window",
+                format!("a probe counts up to {most} frames"),
+            ));
+        }
         if params.linger < params.timeout.times(2) {
             let message = format!(
                 "is less than twice the timeout: a sender may ask longer than its receiver remembers; set it \
@@ -117,7 +165,7 @@ impl Params {
 
     /// Every key with its final value.
     pub fn resolved(&self) -> Table {
-        keys::write(KEYS, self.profile, self)
+        keys::write(keys_of(self.first_rtt), self.profile, self)
     }
 }
 
@@ -128,6 +176,6 @@ const PROFILES: &Profiles<Params> = &[
 ];
 
 /// Every key, as the documentation shows it.
-pub(super) fn parameters() -> Vec<Parameter> {
-    keys::document(PROFILES, KEYS, &Params::DEFAULT)
+pub(super) fn parameters(first_rtt: FirstRtt) -> Vec<Parameter> {
+    keys::document(PROFILES, keys_of(first_rtt), &Params::DEFAULT)
 }

@@ -1,5 +1,6 @@
 //! What NDP asks of a port: eight full frames, and headers that overtake them. [ndp s3.1]
 
+use super::early::FirstRtt;
 use super::params::{Params, Ports};
 use model::intent::{Limit, Over, PortSpec, QueueSpec, Share, Takes};
 use model::{Class, Encap};
@@ -14,6 +15,13 @@ const DATA: u8 =
 
 /// The port of NDP: data, and after ten to one of what overtakes it.
 pub(super) fn fabric(params: &Params, encap: Encap) -> Fabric {
+    if params.bursts() {
+        return Fabric {
+            drop: params.drop_spec(encap),
+            background: (params.first_rtt == FirstRtt::Gaps).then_some(Class::Unscheduled),
+            ..Fabric::default()
+        };
+    }
     if params.ports == Ports::DropTail {
         return Fabric::default();
     }
@@ -66,6 +74,7 @@ pub(super) fn suits(params: &Params, port: &PortSpec) -> Result<(), Refusal> {
         queue.is_some_and(|queue| matches!(queue.over, Over::Trim { .. }))
     };
     if params.allow_unsupported
+        || params.bursts()
         || [Class::Scheduled, Class::Unscheduled]
             .into_iter()
             .all(trims)
@@ -75,8 +84,7 @@ pub(super) fn suits(params: &Params, port: &PortSpec) -> Result<(), Refusal> {
     Err(Refusal {
         place: "transport.kind",
         reason: "needs ports that trim what has no room; these drop it".to_owned(),
-        instead: "write ports = \"trim\" in [transport.ndp], choose \"expresspass+aeolus\", which needs no \
-                  trimming, or write allow_unsupported = true to see what becomes of it"
+        instead: "write ports = \"trim\" in [transport.ndp], choose \"ndp+aeolus\", which needs no trimming, or write allow_unsupported = true to see what becomes of it"
             .to_owned(),
     })
 }

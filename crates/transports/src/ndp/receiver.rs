@@ -1,5 +1,6 @@
 //! The role that pulls: it takes what comes in any order, and answers each packet at once.
 
+use super::early::Probed;
 use super::header::{Data, End, told};
 use super::settings::Settings;
 use model::{ConnId, Cx, Event};
@@ -31,6 +32,8 @@ pub(super) struct Receiver {
     pub(super) listed: bool,
     /// When a packet of it came last.
     pub(super) heard: Time,
+    /// What the probes of its burst have said.
+    pub(super) probed: Option<Box<Probed>>,
 }
 
 /// What a packet was.
@@ -56,6 +59,28 @@ impl Receiver {
         } else {
             Verdict::Nonsense
         }
+    }
+
+    /// Where the message under way begins in the stream.
+    #[inline]
+    pub(super) fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// Where it ends, if that is known.
+    pub(super) fn known_end(&self) -> Option<u64> {
+        self.end
+    }
+
+    /// Whether the byte at `at` has arrived.
+    #[inline]
+    pub(super) fn has(&self, at: u64) -> bool {
+        at < self.next || self.ahead.holding(at).is_some()
+    }
+
+    /// A packet of the message has come.
+    pub(super) fn hear(&mut self, now: Time) {
+        (self.active, self.heard) = (true, now);
     }
 
     /// A piece has arrived, or its head alone.

@@ -1,5 +1,6 @@
 //! The role that has data: a first window leaves unasked, then a packet for each pull, what was trimmed first.
 
+use super::early::Early;
 use super::header::{Data, POSITION_MAX, PULLS_TOLD, told};
 use super::settings::Settings;
 use super::ways::{WORSE, Ways};
@@ -87,6 +88,9 @@ pub(super) struct Sender {
     asked: u8,
     /// It is among the messages that take turns on the line.
     pub(super) queued: bool,
+    /// The burst of the message, where it begins with one, and whether it still leaves.
+    pub(super) early: Option<Box<Early>>,
+    bursting: bool,
     pub(super) ways: Ways,
 }
 
@@ -94,8 +98,8 @@ pub(super) struct Sender {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub(super) data: Data,
-    /// A pull released it.
-    pub(super) pulled: bool,
+    /// No pull released it, and switches may do with it what they do with such packets.
+    pub(super) unscheduled: bool,
     /// It left before, on this way.
     pub(super) before: Option<u16>,
     number: u64,
@@ -141,6 +145,13 @@ impl Sender {
         (self.unasked, self.may, self.expected) = (settings.window, 0, 0);
         (self.tries, self.asked, self.history, self.words) = (0, 0, 0, 0);
         (self.progress, self.waits_from, self.look_at) = (now, now, Time::NEVER);
+        if settings.bursts && self.frames > 0 {
+            // A burst has no more frames than its message.
+            let window = u64::from(settings.window).min(self.frames);
+            self.unasked = u32::try_from(window).unwrap_or(settings.window);
+            self.early = Some(Box::new(Early::new(self.unasked)));
+            self.bursting = true;
+        }
     }
 
     /// The message is done: the next begins.
@@ -167,6 +178,12 @@ impl Sender {
         self.queue.clear();
         self.queued_bytes = 0;
         if self.active && self.next() < self.frames {
+            if std::mem::take(&mut self.bursting) {
+                self.unasked = 0;
+                if let Some(early) = &mut self.early {
+                    early.close();
+                }
+            }
             (self.cut, self.owes) = (self.next() > 0 || self.ended, true);
             self.frames = self.next();
             self.end = self.base + self.frames * u64::from(settings.payload_max);
@@ -212,7 +229,7 @@ impl Sender {
     /// Takes the next piece, where [`Sender::is_ready`] and no END. [`Sender::sent`] follows.
     #[inline]
     pub(super) fn take(&mut self, settings: &Settings, lifetime: Lifetime, answer: bool) -> Piece {
-        let repeated = if self.to_repeat > 0 {
+        let repeated = if self.to_repeat > 0 && !self.bursting {
             self.take_again()
         } else {
             None
@@ -230,6 +247,8 @@ impl Sender {
         let pulled = self.unasked == 0;
         let pull = if pulled { self.take_pull() } else { 0 };
         self.unasked -= u32::from(!pulled);
+        // Where there are bursts, what leaves again after silence is protected as if it had been pulled.
+        let unscheduled = !pulled && (self.bursting || !settings.bursts);
         let data = Data {
             offset,
             length,
@@ -241,7 +260,7 @@ impl Sender {
         };
         Piece {
             data,
-            pulled,
+            unscheduled,
             before: repeated.map(|(_, way)| way),
             number,
         }
@@ -286,12 +305,48 @@ impl Sender {
         } else {
             self.ring.push_back(frame);
         }
+        if self.bursting {
+            self.burst_frame(piece);
+        }
         let alone = self.in_flight == 0;
         if alone {
             self.look_at = now.after(settings.rto(self.tries));
         }
         self.in_flight += 1;
         alone
+    }
+
+    /// A frame of the burst leaves, perhaps its last.
+    fn burst_frame(&mut self, piece: &Piece) {
+        let early = self.early.as_mut().expect("a burst leaves");
+        early.sent(piece.data.offset, piece.number);
+        self.bursting = self.unasked > 0;
+    }
+
+    /// Whether a burst has left, and nothing else yet.
+    pub(super) fn has_burst(&self) -> bool {
+        self.early.is_some() && !self.bursting && self.next() > 0
+    }
+
+    /// Whether a burst leaves.
+    #[inline]
+    pub(super) fn is_bursting(&self) -> bool {
+        self.bursting
+    }
+
+    /// The frame of the burst with this number was lost.
+    pub(super) fn lose(&mut self, number: u64, settings: &Settings) {
+        if let Some(at) = number.checked_sub(self.first)
+            && (at as usize) < self.ring.len()
+        {
+            self.repeat(at as usize, settings, false);
+        }
+    }
+
+    /// A probe was answered.
+    pub(super) fn hear_of_probe(&mut self, now: Time) {
+        (self.progress, self.waits_from, self.tries) = (now, now, 0);
+        self.answered = true;
     }
 
     /// The place in the ring of the frame that begins at `offset`, where such a frame has left.
@@ -350,6 +405,9 @@ impl Sender {
 
     /// Everything before `upto` has arrived.
     pub(super) fn confirm(&mut self, upto: u64, settings: &Settings) {
+        if let Some(early) = &mut self.early {
+            early.confirm(upto);
+        }
         let payload = u64::from(settings.payload_max);
         while let Some(&frame) = self.ring.front() {
             if self.base + (self.first + 1) * payload > upto {
@@ -440,6 +498,7 @@ impl Sender {
         }
         self.expected = self.expected.saturating_sub(ahead.into());
         // DEVIATES(ndp): a pull that finds nothing to send is kept for the next frame that is cut.
+        // DEVIATES(aeolus): so is one that finds nothing lost and nothing unsent, while a burst is on its way.
         // An honest receiver pulls no more than has come to it, and that is no more than a window.
         self.may = (self.may + u32::from(ahead)).min(settings.window);
         (self.progress, self.waits_from) = (now, now);
@@ -487,7 +546,12 @@ impl Sender {
     /// Looks for frames of which too long nothing was heard.
     fn look(&mut self, now: Time, settings: &Settings) -> Silence {
         let wait = settings.rto(self.tries);
-        let (mut lost, mut oldest) = (0, Time::NEVER);
+        if self.bursting {
+            // The line takes its time; probes follow.
+            self.look_at = now.after(wait);
+            return Silence::Wait;
+        }
+        let (mut lost, mut oldest, mut asks) = (0, Time::NEVER, false);
         for at in 0..self.ring.len() {
             let Frame { sent_at, fate, .. } = self.ring[at];
             if fate != Fate::Sent {
@@ -495,6 +559,10 @@ impl Sender {
             }
             if sent_at.after(wait) > now {
                 oldest = oldest.min(sent_at);
+            } else if self.is_probed(at, settings) {
+                // Its probe, or the answer, is what is missing. It leaves no second time unless it is known lost.
+                self.ring[at].sent_at = now;
+                (oldest, asks) = (oldest.min(now), true);
             } else if self.repeat(at, settings, true) {
                 lost += 1;
             }
@@ -504,13 +572,24 @@ impl Sender {
         } else {
             oldest.after(wait)
         };
-        if lost == 0 {
+        if lost == 0 && !asks {
             return Silence::Wait;
         }
         // What was to come back for each of them, a pull, does not.
         self.unasked += lost;
         self.tries = (self.tries + 1).min(TRIES_MAX);
+        if let Some(early) = self.early.as_mut().filter(|_| asks) {
+            early.ask();
+        }
         Silence::Repeat(lost)
+    }
+
+    /// Whether the frame at `at` is one of the burst of which a probe will tell.
+    fn is_probed(&self, at: usize, settings: &Settings) -> bool {
+        let number = self.first + at as u64;
+        let offset = self.base + number * u64::from(settings.payload_max);
+        let early = self.early.as_ref();
+        early.is_some_and(|early| early.is_unknown(offset))
     }
 
     /// A pause explains the silence: it counts from now on.
@@ -561,6 +640,10 @@ impl Sending for Sender {
         assert!(front.is_none_or(|frame| frame.fate != Fate::Arrived));
         if !self.active {
             assert!(self.queue.is_empty() && self.ring.is_empty() && !self.owes);
+            assert!(self.early.is_none() && !self.bursting);
+        }
+        if let Some(early) = &self.early {
+            early.check();
         }
         self.ways.check();
     }

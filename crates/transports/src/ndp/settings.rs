@@ -2,7 +2,7 @@
 
 use super::header::PAYLOAD_MAX;
 use super::params::{Params, Spray};
-use model::intent::CreditSpec;
+use model::intent::{CreditSpec, DropBy};
 use model::{Encap, EndpointConfig, HostId};
 use units::{LineTime, Span};
 
@@ -25,6 +25,10 @@ pub(super) struct Settings {
     pub(super) spray: Spray,
     pub(super) scoreboard: bool,
     pub(super) prefer: Option<HostId>,
+    /// The first window is a burst that probes close.
+    pub(super) bursts: bool,
+    /// Everything but that is ECN-capable: that is how switches know it.
+    pub(super) ect: bool,
     rto: Span,
     pub(super) timeout: Span,
     pub(super) linger: Span,
@@ -42,17 +46,24 @@ impl Settings {
         let auto = u32::try_from(idle + IN_PORTS).unwrap_or(u32::MAX);
         let own = LineTime::new(config.rate).of(frame).0;
         let share = u64::from(config.line_share.max(1));
+        let bursts = params.bursts();
+        let most = if bursts {
+            super::header::WINDOW_MAX
+        } else {
+            super::params::WINDOW_MAX
+        };
         Self {
             encap,
             payload_max: encap.payload_max.min(PAYLOAD_MAX),
-            window: params
-                .window
-                .unwrap_or(auto)
-                .clamp(1, super::params::WINDOW_MAX),
+            window: params.window.unwrap_or(auto).clamp(1, most),
             gap: Span((own * u64::from(CreditSpec::WHOLE)).div_ceil(share)),
             spray: params.ways,
             scoreboard: params.scoreboard,
             prefer: params.prefer.map(HostId),
+            bursts,
+            ect: params
+                .drop_spec(encap)
+                .is_some_and(|spec| spec.by == DropBy::Ecn),
             rto: params.rto.max(config.base_rtt.times(3)),
             timeout: params.timeout,
             linger: params.linger,

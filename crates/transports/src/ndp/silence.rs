@@ -36,6 +36,7 @@ impl Host {
             Silence::Repeat(frames) => {
                 self.totals.timeouts += 1;
                 self.counts.unheard += u64::from(frames);
+                self.ask_again(slot);
             }
             Silence::Ask => self.counts.asks += 1,
             Silence::GiveUp => {

@@ -7,14 +7,20 @@ use model::{ConnId, HostId, Lifetime, Packet, Rng, stream};
 use testkit::{A, B, Pair};
 use units::{Span, Time};
 
+mod early;
+
 fn params(text: &str) -> Params {
-    Params::read(&text.parse().unwrap()).unwrap()
+    Params::read(&text.parse().unwrap(), FirstRtt::Trimmed).unwrap()
 }
 
 /// The ladder of a conversation that `script` writes down and that comes to its end.
 fn ladder(text: &str, hosts: usize, script: impl FnOnce(&mut Pair<'_>)) -> String {
-    let params = params(text);
-    let make = |config: &EndpointConfig| Factory::make(&params, config);
+    converse(&params(text), hosts, script)
+}
+
+/// The same with parameters that were read.
+fn converse(params: &Params, hosts: usize, script: impl FnOnce(&mut Pair<'_>)) -> String {
+    let make = |config: &EndpointConfig| Factory::make(params, config);
     let mut pair = if hosts == 2 {
         Pair::new(&make, &header::CODEC)
     } else {
@@ -368,7 +374,7 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
         "window = 23\nprefer = 7\ntrim = \"256B\"",
     ] {
         let read = params(text);
-        assert_eq!(Params::read(&read.resolved()), Ok(read));
+        assert_eq!(Params::read(&read.resolved(), FirstRtt::Trimmed), Ok(read));
     }
     let refusals: String = [
         "trim = \"63B\"",
@@ -378,7 +384,7 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
         "linger = \"1s\"",
     ]
     .map(|text| {
-        Params::read(&text.parse().unwrap())
+        Params::read(&text.parse().unwrap(), FirstRtt::Trimmed)
             .unwrap_err()
             .to_string()
             + "\n"

@@ -1,0 +1,97 @@
+//! What first windows lose where ports drop them first, and how it is made good: Aeolus over transports whose
+//! packets are sprayed or have priorities.
+
+use model::Class;
+use results::{RunRecord, Status};
+use scenario::Alone;
+
+/// Fabrics with one way and with many, at rates of their own.
+const FABRICS: [&str; 3] = [
+    "[topology]\nkind = \"star\"\nhosts = 17\nhost_rate = \"10Gbps\"\n",
+    "[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 4\nhosts_per_leaf = 8\nhost_rate = \"100Gbps\"\n",
+    "[topology]\nkind = \"fat-tree\"\nk = 4\nhost_rate = \"40Gbps\"\n",
+];
+/// Messages that fit a window, that are a little longer, and that are long; many at once, and from everywhere.
+const TRAFFIC: [&str; 4] = [
+    "[workload]\nkind = \"incast\"\nsenders = 12\nreceiver = 0\nsize = \"5KB\"\njitter = \"0s\"\n",
+    "[workload]\nkind = \"incast\"\nsenders = 15\nreceiver = 0\nsize = \"60KB\"\njitter = \"0s\"\n",
+    "[workload]\nkind = \"incast\"\nsenders = 8\nreceiver = 0\nsize = \"1MB\"\njitter = \"0s\"\n",
+    "[workload]\nkind = \"permutation\"\nsize = \"300KB\"\n",
+];
+
+fn run(text: &str, seed: u64) -> RunRecord {
+    let seed = [format!("run.seed={seed}")];
+    let run =
+        scenario::load_text("repair.toml", text, &seed).and_then(scenario::Scenario::assemble);
+    let run = run.unwrap_or_else(|e| panic!("{text}\n{e}"));
+    run.run(1, "", &mut Alone)
+        .unwrap_or_else(|e| panic!("{text}\n{e}"))
+}
+
+fn dropped(record: &RunRecord, class: Class) -> u64 {
+    record.ports.iter().map(|port| port.dropped[class]).sum()
+}
+
+#[test]
+fn only_first_windows_are_dropped_and_each_frame_of_them_leaves_again_once() {
+    for kind in ["ndp+aeolus"] {
+        let (mut lost, mut sent) = (0, 0);
+        for (fabric, traffic) in FABRICS.iter().flat_map(|f| TRAFFIC.map(|t| (f, t))) {
+            for seed in 1..4 {
+                let text = format!("{fabric}{traffic}[transport]\nkind = \"{kind}\"\n");
+                let record = run(&text, seed);
+                let totals = &record.totals;
+                let what = format!("seed {seed} of\n{text}{totals:?}");
+                assert_eq!(record.status, Status::Complete, "{what}");
+                assert_eq!(totals.timeouts, 0, "{what}");
+                for class in [Class::Scheduled, Class::Control, Class::Credit] {
+                    assert_eq!(dropped(&record, class), 0, "{class:?}, {what}");
+                }
+                let unscheduled = dropped(&record, Class::Unscheduled);
+                assert_eq!(totals.retransmitted, unscheduled, "{what}");
+                (lost, sent) = (lost + unscheduled, sent + totals.data_sent);
+            }
+        }
+        assert!(lost * 20 > sent, "{kind}: {lost} of {sent} were dropped");
+    }
+}
+
+#[test]
+fn in_the_gaps_nothing_is_dropped_and_pulled_packets_notice_nothing() {
+    for kind in ["ndp+gaps"] {
+        for (fabric, traffic) in FABRICS.iter().flat_map(|f| TRAFFIC.map(|t| (f, t))) {
+            let text = format!("{fabric}{traffic}[transport]\nkind = \"{kind}\"\n");
+            let record = run(&text, 1);
+            let what = format!("{text}{:?}", record.totals);
+            assert_eq!(record.status, Status::Complete, "{what}");
+            let lost: u64 = record.ports.iter().map(|port| port.dropped.sum()).sum();
+            assert_eq!((lost, record.totals.timeouts), (0, 0), "{what}");
+            // What left twice came twice.
+            assert!(
+                record.totals.retransmitted <= record.totals.duplicates,
+                "{what}"
+            );
+        }
+    }
+}
+
+#[test]
+fn packets_that_overtake_each_other_cost_repetitions_and_nothing_else() {
+    for kind in ["ndp+aeolus"] {
+        let late =
+            "[[faults]]\nkind = \"reorder\"\nlink = \"* <-> *\"\nchance = 0.01\nby = \"20us\"\n";
+        let text = format!(
+            "{}{}[transport]\nkind = \"{kind}\"\n{late}",
+            FABRICS[1], TRAFFIC[1]
+        );
+        for seed in 1..6 {
+            let record = run(&text, seed);
+            assert_eq!(record.status, Status::Complete, "{:?}", record.totals);
+            assert!(
+                record.totals.duplicates * 10 < record.totals.data_sent,
+                "{:?}",
+                record.totals
+            );
+        }
+    }
+}

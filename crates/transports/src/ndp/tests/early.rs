@@ -1,0 +1,182 @@
+//! The first round trip where switches do not trim.
+
+use super::*;
+use parts::connections::Sending;
+use testkit::Pair;
+
+fn aeolus(text: &str) -> Params {
+    Params::read(&text.parse().unwrap(), FirstRtt::Aeolus).unwrap()
+}
+
+/// A conversation under Aeolus: `length` bytes from A to B, with a window of four frames.
+fn burst(length: u64, script: impl FnOnce(&mut Pair<'_>)) -> String {
+    converse(&aeolus("window = 4"), 2, |pair| {
+        pair.message(Time::ZERO, A, B, length);
+        script(pair);
+    })
+}
+
+/// How often a line of the ladder says so.
+fn count(ladder: &str, what: &str) -> usize {
+    ladder.lines().filter(|line| line.contains(what)).count()
+}
+
+#[test]
+fn a_burst_is_closed_by_a_probe_and_pulls_bring_the_rest() {
+    let found = burst(60_000, |_| {});
+    assert_eq!(
+        (count(&found, "  PROBE "), count(&found, "  DATA ")),
+        (1, 7)
+    );
+    insta::assert_snapshot!("aeolus_nothing_lost", found);
+}
+
+#[test]
+fn a_lost_frame_shows_by_the_next_answer_and_leaves_on_a_pull() {
+    let found = burst(60_000, |pair| pair.lose(("DATA", 2)));
+    assert_eq!(count(&found, "  DATA "), 8);
+    let page = include_str!("../aeolus.md");
+    assert!(
+        page.contains(found.trim_end()),
+        "the page shows it:\n{found}"
+    );
+    insta::assert_snapshot!("aeolus_one_lost", found);
+}
+
+#[test]
+fn a_probe_alone_brings_a_pull_for_each_frame() {
+    let found = burst(60_000, |pair| (1..=4).for_each(|n| pair.lose(("DATA", n))));
+    // One pull for each frame: the four that were lost, and those behind them on the pulls of these.
+    assert_eq!(count(&found, "  DATA "), 11);
+    insta::assert_snapshot!("aeolus_all_but_the_probe_lost", found);
+}
+
+#[test]
+fn a_lost_probe_leaves_again_after_the_last_resort_and_no_frame_with_it() {
+    let found = burst(35_000, |pair| {
+        pair.lose(("DATA", 4));
+        pair.lose(("PROBE", 1));
+    });
+    assert_eq!(
+        (count(&found, "  PROBE "), count(&found, "  DATA ")),
+        (2, 5)
+    );
+    insta::assert_snapshot!("aeolus_probe_lost", found);
+}
+
+#[test]
+fn a_lost_answer_to_the_probe_is_asked_for_again_and_pulls_once() {
+    let found = burst(35_000, |pair| {
+        pair.lose(("DATA", 4));
+        pair.lose(("PROBE_ACK", 1));
+    });
+    assert_eq!(
+        (count(&found, "  PROBE "), count(&found, "  DATA ")),
+        (2, 5)
+    );
+    insta::assert_snapshot!("aeolus_answer_lost", found);
+}
+
+#[test]
+fn a_burst_that_is_cancelled_ends_with_what_had_left() {
+    let found = converse(&aeolus("window = 4"), 2, |pair| {
+        let conn = pair.message(Time::ZERO, A, B, 200_000);
+        pair.lose(("DATA", 1));
+        pair.cancel(Time(10_000_000), conn, A);
+    });
+    insta::assert_snapshot!("aeolus_cancelled", found);
+}
+
+#[test]
+fn without_loss_nothing_leaves_twice_whatever_the_length() {
+    for length in [1, 8_960, 8_961, 35_840, 35_841, 500_000] {
+        let found = burst(length, |_| {});
+        let frames = usize::try_from(length.div_ceil(8_960)).unwrap();
+        assert_eq!(count(&found, "  DATA "), frames, "{found}");
+        assert_eq!(count(&found, "  PROBE "), 1, "{found}");
+    }
+}
+
+#[test]
+fn any_part_of_a_burst_may_be_lost_and_nothing_else_leaves_twice() {
+    for lost in 0..16_u32 {
+        let found = burst(100_000, |pair| {
+            (0..4)
+                .filter(|n| lost >> n & 1 == 1)
+                .for_each(|n| pair.lose(("DATA", n + 1)));
+        });
+        let again = lost.count_ones() as usize;
+        assert_eq!(count(&found, "  DATA "), 12 + again, "{lost:b}:\n{found}");
+        // No timer: a round trip of 17 us and a frame of 7 us, a few times.
+        let end = found.lines().find(|line| line.contains("received message"));
+        let end: f64 = end
+            .unwrap()
+            .trim()
+            .split("us")
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap();
+        assert!(end < 200.0, "{lost:b}:\n{found}");
+    }
+}
+
+#[test]
+fn probes_name_every_frame_once_whatever_the_number_of_ways() {
+    let settings = |window: u32| {
+        let params = aeolus(&format!("window = {window}"));
+        let config = EndpointConfig::new(A, Rate::gbps(10), Encap::PAPER);
+        settings::Settings::new(&params, &config)
+    };
+    let mut rng = Rng::stream(1, stream::TEST, 5);
+    for (window, ways) in [(1, 1), (30, 1), (30, 8), (30, 64), (1023, 7), (1023, 3000)] {
+        let settings = settings(window);
+        let mut sender = sender::Sender::default();
+        assert!(sender.push(Time::ZERO, 10_000_000, &settings));
+        let mut taken = Vec::new();
+        while sender.is_bursting() {
+            let piece = sender.take(&settings, model::Lifetime::OneMessage, false);
+            let way = sender.burst_way(&mut rng, (ways, Spray::Permutation));
+            sender.sent(Time::ZERO, &piece, way, &settings);
+            taken.push(way);
+            sender.check();
+        }
+        assert_eq!(taken.len(), window as usize);
+        let mut named = vec![0; taken.len()];
+        for place in 0..sender.early.as_ref().unwrap().stride() {
+            let (probe, way) = sender.probe(place, true, &settings).unwrap();
+            assert!(probe.makes_sense());
+            for number in 0..probe.count {
+                let frame = usize::from(probe.first + number * probe.stride);
+                assert_eq!(
+                    taken[frame], way,
+                    "frame {frame} of {window} on {ways} ways"
+                );
+                named[frame] += 1;
+            }
+        }
+        assert!(named.iter().all(|&times| times == 1), "{named:?}");
+    }
+}
+
+#[test]
+fn parameters_of_trimming_are_unknown_and_those_of_dropping_known() {
+    let read = |text: &str| Params::read(&text.parse().unwrap(), FirstRtt::Aeolus);
+    let found = read("drop_threshold = \"30KB\"\ndrop_by = \"ecn\"\nwindow = 12").unwrap();
+    assert_eq!(
+        Params::read(&found.resolved(), FirstRtt::Aeolus),
+        Ok(found.clone())
+    );
+    let drop = Factory::fabric(&found, Rate::gbps(10), Encap::PAPER)
+        .drop
+        .unwrap();
+    assert_eq!(drop.threshold, units::Bytes(30_000));
+    let refusals = [
+        "trim = \"64B\"",
+        "queue = 8",
+        "window = 1024",
+        "drop_threshold = \"4 hats\"",
+    ];
+    let refusals = refusals.map(|text| read(text).unwrap_err().to_string() + "\n");
+    insta::assert_snapshot!("aeolus_refusals", refusals.concat());
+}
