@@ -233,8 +233,9 @@ impl Host {
             }
             Verdict::Old => {
                 self.totals.duplicates += 1;
-                if conn.rx.pledged < conn.rx.on_the_way() {
-                    // It was silent, and is heard again.
+                let ended = conn.rx.rank.is_some() && conn.rx.is_granted();
+                if ended || conn.rx.pledged < conn.rx.on_the_way() {
+                    // It ends earlier, or it was silent and is heard again.
                     self.on_progress(cx.now, slot);
                 }
                 self.comfort(slot);
