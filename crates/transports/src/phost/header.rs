@@ -14,11 +14,13 @@ model::header! {
         at: u64 = 0..47 "where the message ends in the stream";
         ordinal: u16 = 48..64 "which message of this direction, modulo 2^16";
         known: bool = 64..65 "the receiver has said something of it before";
+        frame: u16 = 65..79 "payload of its frames, in bytes; the last may have less";
         lifetime: Lifetime = 96..98 "what the connection carries before it ends";
         answer: bool = 98..99 "the other end opened the connection";
         cut: bool = 99..100 "it ends earlier than it was to";
     }
     must "answer" |rts| !rts.answer || rts.lifetime != Lifetime::OneMessage;
+    must "frame" |rts| rts.frame > 0;
     says |rts, _| {
         let (known, cut) = (when(rts.known, ", known"), when(rts.cut, ", cut"));
         format!(" message {} to {}{known}{cut}", rts.ordinal, rts.at)

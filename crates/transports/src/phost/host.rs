@@ -310,7 +310,8 @@ impl Host {
     pub(super) fn give(&mut self, now: Time) {
         while let Some(slot) = self.tokens.due(now) {
             let conn = &mut self.conns[slot];
-            let (offset, number, again) = conn.rx.give(now, &self.settings);
+            let (offset, number, again) = conn.rx.give(now);
+            let gap = self.settings.gap_of(conn.rx.frame());
             let life = self.settings.life;
             let token = Token {
                 offset,
@@ -319,7 +320,7 @@ impl Host {
             };
             let packet = token.packet(conn.peer, conn.id, self.settings.small());
             self.counts.tokens_again += u64::from(again);
-            self.tokens.given(now, self.settings.gap);
+            self.tokens.given(now, gap);
             self.say(packet);
             self.rank(now, slot, true);
             self.arm(slot);
@@ -410,7 +411,8 @@ impl Host {
     fn transmit(&mut self, cx: &mut Cx<'_>, slot: u32, out: &mut Packet) {
         let conn = &mut self.conns[slot];
         if conn.tx.owes_rts() {
-            let (rts, again) = conn.tx.take_rts(cx.now, conn.lifetime, !conn.opener);
+            let frame = self.settings.payload_max;
+            let (rts, again) = conn.tx.take_rts(cx.now, frame, conn.lifetime, !conn.opener);
             *out = rts.packet(conn.peer, conn.id, self.settings.small());
             self.counts.announced_again += u64::from(again);
             return;

@@ -14,6 +14,8 @@ pub(super) struct Receiver {
     pub(super) arriving: Arriving,
     /// Everything before this has had its token, or leaves unasked; none before RTS.
     cursor: Option<u64>,
+    /// Payload of the sender's frames in bytes; none before RTS.
+    frame: u16,
     /// Tokens of this connection so far, and the newest of them that data has come for, or that was forgiven.
     issued: u32,
     answered: u32,
@@ -133,10 +135,17 @@ impl Receiver {
         if self.cursor.is_none() {
             // Tokens begin behind what leaves unasked.
             let base = self.arriving.base();
-            self.cursor = Some(base + settings.free(rts.at - base));
+            self.frame = rts.frame;
+            self.cursor = Some(base + settings.free(rts.at - base, rts.frame));
             self.token_at = now;
         }
         verdict
+    }
+
+    /// Payload of the sender's frames, in bytes.
+    #[inline]
+    pub(super) fn frame(&self) -> u16 {
+        self.frame
     }
 
     /// Whether RTS of the message under way has come.
@@ -153,10 +162,10 @@ impl Receiver {
 
     /// The next frame that wants a token.
     #[inline]
-    fn gap(&self, settings: &Settings) -> Option<u64> {
+    fn gap(&self) -> Option<u64> {
         let (from, _) = self.arriving.first_gap(self.cursor?)?;
         let behind = from - self.arriving.base();
-        Some(from - behind % u64::from(settings.payload_max))
+        Some(from - behind % u64::from(self.frame))
     }
 
     /// What it waits for, where a message is under way.
@@ -167,7 +176,7 @@ impl Receiver {
         }
         // DEVIATES(phost artefact): data that waits in queues is no sooner asked for again, nor its tokens forgiven.
         let since = self.token_at.max(self.data_at).after(self.late);
-        if self.gap(settings).is_none() {
+        if self.gap().is_none() {
             return Waits::Missing(since.after(settings.retry));
         }
         if self.issued.wrapping_sub(self.answered) < settings.window {
@@ -179,9 +188,9 @@ impl Receiver {
     /// Gives a token for the next frame that wants one: where that begins, the token's number, and whether there was
     /// one for it before.
     #[inline]
-    pub(super) fn give(&mut self, now: Time, settings: &Settings) -> (u64, u16, bool) {
-        let at = self.gap(settings).expect("only who wants a token gets one");
-        let until = at + u64::from(settings.payload_max);
+    pub(super) fn give(&mut self, now: Time) -> (u64, u16, bool) {
+        let at = self.gap().expect("only who wants a token gets one");
+        let until = at + u64::from(self.frame);
         let again = at < self.once;
         (self.cursor, self.once) = (Some(until), self.once.max(until));
         self.issued = self.issued.wrapping_add(1);

@@ -100,7 +100,7 @@ impl Sender {
     fn begin(&mut self, now: Time, length: u64, settings: &Settings) {
         (self.active, self.owes) = (true, true);
         (self.end, self.high, self.next_free) = (self.base + length, self.base, self.base);
-        self.free = self.base + settings.free(length);
+        self.free = self.base + settings.free(length, settings.payload_max);
         (self.heard, self.left_at) = (now, now);
     }
 
@@ -175,7 +175,13 @@ impl Sender {
     }
 
     /// RTS leaves; whether it has before.
-    pub(super) fn take_rts(&mut self, now: Time, lifetime: Lifetime, answer: bool) -> (Rts, bool) {
+    pub(super) fn take_rts(
+        &mut self,
+        now: Time,
+        frame: u16,
+        lifetime: Lifetime,
+        answer: bool,
+    ) -> (Rts, bool) {
         let before = std::mem::replace(&mut self.announced, true);
         (self.owes, self.left_at) = (false, now);
         let rts = Rts {
@@ -184,6 +190,7 @@ impl Sender {
             lifetime,
             answer,
             known: self.answered,
+            frame,
             cut: self.cut,
         };
         (rts, before)

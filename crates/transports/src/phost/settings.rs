@@ -100,14 +100,25 @@ impl Settings {
         }
     }
 
-    /// Payload of a message of `length` bytes that leaves unasked.
+    /// Payload of a message of `length` bytes that leaves unasked, in frames of `frame` bytes.
     #[inline]
-    pub(super) fn free(&self, length: u64) -> u64 {
-        if length <= self.free {
+    pub(super) fn free(&self, length: u64, frame: u16) -> u64 {
+        let of = |own: u64| own / u64::from(self.payload_max) * u64::from(frame);
+        if length <= of(self.free) {
             length
         } else {
-            self.free_of_long
+            of(self.free_of_long)
         }
+    }
+
+    /// The time between two tokens for frames of `frame` bytes.
+    #[inline]
+    pub(super) fn gap_of(&self, frame: u16) -> Span {
+        if frame == self.payload_max {
+            return self.gap;
+        }
+        let (wire, own) = (self.encap.wire(frame), self.encap.wire(self.payload_max));
+        Span((self.gap.0 * u64::from(wire)).div_ceil(u64::from(own)))
     }
 
     /// The priority of the data of such a message.

@@ -135,7 +135,7 @@ fn probes_name_every_frame_once_whatever_the_number_of_ways() {
         assert!(sender.push(Time::ZERO, 10_000_000, &settings));
         let mut taken = Vec::new();
         while sender.is_bursting() {
-            let piece = sender.take(&settings, model::Lifetime::OneMessage, false);
+            let piece = sender.take(&settings, Lifetime::OneMessage, false);
             let way = sender.burst_way(&mut rng, (ways, Spray::Permutation));
             sender.sent(Time::ZERO, &piece, way, &settings);
             taken.push(way);
