@@ -28,12 +28,15 @@ impl Promise {
     /// What `run` promises.
     pub fn of(run: &Assembled) -> Self {
         let asked = &run.scenario;
-        let sprays = |ports: &[std::sync::Arc<model::intent::PortSpec>]| {
-            let mut queues = ports.iter().flat_map(|port| &port.queues);
-            queues.any(|queue| matches!(queue.over, model::intent::Over::Trim { .. }))
+        // Where each frame takes another way, a short last one need not wait for those before it.
+        let sprays = |resolved: toml::Table| {
+            let ways = resolved.get("ways").and_then(toml::Value::as_str);
+            ways.is_some_and(|ways| ways != "flow")
         };
+        let beside = asked.beside.iter().map(|beside| beside.factory.resolved());
+        let mut all = beside.chain([asked.factory.resolved()]);
         let flow = asked.switch.choice::<BalanceOf>("balance") == BalanceOf::Flow;
-        let one_way = flow && !sprays(&run.ports);
+        let one_way = flow && !all.any(sprays);
         let plain = asked.protocol.name() == EXPRESSPASS.name()
             && has_default_parameters(run)
             && one_way

@@ -336,10 +336,10 @@ impl Sender {
 
     /// The frame of the burst with this number was lost.
     pub(super) fn lose(&mut self, number: u64, settings: &Settings) {
-        if let Some(at) = number.checked_sub(self.first)
-            && (at as usize) < self.ring.len()
-        {
-            self.repeat(at as usize, settings, false);
+        let at = number.checked_sub(self.first);
+        let at = at.and_then(|at| usize::try_from(at).ok());
+        if let Some(at) = at.filter(|&at| at < self.ring.len()) {
+            self.repeat(at, settings, false);
         }
     }
 
