@@ -551,13 +551,12 @@ impl Assembled {
                 names.join(", ")
             ));
         }
-        let of_host = |link: &&LinkId| self.topology.is_host(self.topology.link(**link).from);
-        let hosts: Vec<String> = outcome.held.iter().filter(of_host).map(name).collect();
-        if !outcome.idle && !hosts.is_empty() {
+        if !outcome.idle && !outcome.held.is_empty() {
+            let names: Vec<String> = outcome.held.iter().take(HELD_NAMED).map(name).collect();
             warnings.push(format!(
-                "{} lines of hosts have long been paused, with messages that wait: {}",
-                hosts.len(),
-                hosts[..hosts.len().min(HELD_NAMED)].join(", ")
+                "{} lines have long been paused, with messages that wait: {}",
+                outcome.held.len(),
+                names.join(", ")
             ));
         }
         if outcome.ignored > 0 {

@@ -9,7 +9,7 @@ use model::{ByClass, Class, DropReason, Endpoint, HostCounts, StuckFlow, Totals}
 use std::collections::{BTreeMap, BTreeSet};
 use switching::Counters;
 use topology::LinkId;
-use units::{Span, Time};
+use units::Time;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Packets of one class that came into being and that went.
@@ -71,10 +71,6 @@ impl Stop {
     }
 }
 
-/// A line of a host that something has been paused on for longer, while messages of it wait, is named. [ours: longer than
-/// any queue takes to drain]
-const STALE: Span = Span::ms(1);
-
 /// Sums up a run.
 pub(crate) fn close(
     setup: &Setup<'_>,
@@ -93,14 +89,13 @@ pub(crate) fn close(
     let mut hosts = Vec::new();
     let mut accepted = BTreeMap::new();
     window.finish(&mut nodes);
-    let (mut held, deadlock) = waits::of(&setup.topology, &nodes);
+    let (mut held, deadlock) = waits::of(&setup.topology, &nodes, &stop);
     let (mut ignored, mut control) = (0, BTreeMap::new());
     for mut node in nodes {
         let mut stale = false;
         match &mut node.kind {
             Kind::Host(host) => {
-                let since = host.paused_since();
-                stale = since.is_some_and(|since| stop.at.since(since) > STALE);
+                stale = waits::lasts(host.paused_since(), &stop);
                 host.close_books(stop.at);
                 ignored += host.ignored();
             }

@@ -1,17 +1,30 @@
 //! Who waits for whom where switches pause each other.
 
 use crate::node::{Kind, Node};
+use crate::outcome::Stop;
+use model::{Local, Packet};
 use std::collections::BTreeMap;
-use switching::Port;
+use switching::{Paused, Port};
 use topology::{LinkId, Topology};
+use units::{Span, Time};
 
-/// Ports at which gates hold packets back, ascending, and the first circle among them: each port of it waits
-/// for the next, the last for the first.
-pub(crate) fn of(topology: &Topology, nodes: &[Node]) -> (Vec<LinkId>, Vec<LinkId>) {
+/// A line that something has been paused on for longer, while packets wait for it, is named where a run is cut off. [ours:
+/// longer than any queue takes to drain]
+const STALE: Span = Span::ms(1);
+
+/// Whether what has been paused since then is paused for good, as far as a run that ends tells.
+pub(crate) fn lasts(since: Option<Time>, stop: &Stop) -> bool {
+    since.is_some_and(|since| stop.idle || stop.at.since(since) > STALE)
+}
+
+/// Ports at which gates hold packets back for good, ascending, and the first circle among them: each port of it
+/// waits for the next, the last for the first.
+pub(crate) fn of(topology: &Topology, nodes: &[Node], stop: &Stop) -> (Vec<LinkId>, Vec<LinkId>) {
     let mut held: BTreeMap<LinkId, &Port> = BTreeMap::new();
     for node in nodes {
         if let Kind::Switch(node) = &node.kind {
             let shut = node.switch.ports.iter();
+            let shut = shut.filter(|port| lasts(port.paused_since(), stop));
             let shut = shut.filter(|port| !port.held_packets().is_empty());
             held.extend(shut.map(|port| (LinkId(port.link()), port)));
         }
@@ -34,13 +47,16 @@ fn waits_for(
 ) -> Vec<LinkId> {
     let far = topology.link(link);
     let ours = port.held_packets();
-    let whole = ours.iter().any(|(_, _, of_flow)| !of_flow);
     let blocks = |other: &Port| {
         other.held_packets().iter().any(|(packet, ingress, _)| {
-            let same = |(own, _, of_flow): &(&model::Packet, u16, bool)| {
-                *of_flow && own.conn == packet.conn
+            let tag = packet.has_tag().then(|| Local::of(packet).tag);
+            let stops = |(own, _, paused): &(&Packet, u16, Paused)| match paused {
+                Paused::All => true,
+                Paused::Flow => own.conn == packet.conn,
+                // It paused the queue that it came from, which it brought along.
+                Paused::Queue(queue) => tag == Some((*queue).into()),
             };
-            *ingress == far.to_port && (whole || ours.iter().any(same))
+            *ingress == far.to_port && ours.iter().any(stops)
         })
     };
     let next = topology.node(far.to).ports.iter();

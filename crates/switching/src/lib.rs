@@ -38,5 +38,6 @@ pub use port::{Counters, Port, Sent};
 pub use priority::StrictPriority;
 pub use queues::{Queues, Spilled};
 pub use selective::{Colour, Decision, Selective};
+pub use store::Paused;
 pub use switch::{Line, Loss, Outlet, Routing, Switch};
 pub use watch::{Note, Noted};

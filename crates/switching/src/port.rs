@@ -3,6 +3,7 @@
 use crate::discipline::{Backlog, Dequeue, Discipline, Gate, OnLine, Verdict};
 use crate::form::{Form, Wants, late};
 use crate::queues::Spilled;
+use crate::store::Paused;
 use crate::switch::{Line, Loss, Outlet};
 use model::{ByClass, ByReason, DropReason, Hop, Packet};
 use std::collections::VecDeque;
@@ -395,6 +396,11 @@ impl Port {
         }
     }
 
+    /// Since when gates have been closed; none where all are open.
+    pub fn paused_since(&self) -> Option<Time> {
+        self.closed_since
+    }
+
     /// Counts a pause that was asked of the neighbour.
     pub(crate) fn count_pause(&mut self) {
         self.pauses += 1;
@@ -408,15 +414,14 @@ impl Port {
         }
     }
 
-    /// Packets that gates hold back, each with the port by which it came and whether its own connection is what is
-    /// paused.
-    pub fn held_packets(&self) -> Vec<(&Packet, u16, bool)> {
-        let from = |(packet, of_flow)| (packet, ingress_of(packet), of_flow);
+    /// Packets that gates hold back, each with the port by which it came and what is paused of it.
+    pub fn held_packets(&self) -> Vec<(&Packet, u16, Paused)> {
+        let from = |(packet, paused)| (packet, ingress_of(packet), paused);
         match &self.form {
             Form::Queues(queues) => queues.held_packets().into_iter().map(from).collect(),
             Form::Gated(queues) => {
                 let held = queues.held_packets();
-                held.map(|packet| from((packet, false))).collect()
+                held.map(|packet| from((packet, Paused::All))).collect()
             }
             _ => Vec::new(),
         }

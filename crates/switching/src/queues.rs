@@ -6,7 +6,7 @@ use crate::credit_port::short;
 use crate::discipline::{
     Backlog, CreditRoom, Dequeue, Discipline, Gate, GateOf, GateState, OnLine, Verdict,
 };
-use crate::store::Store;
+use crate::store::{Paused, Store};
 use crate::turns::{First, Level, levels, seat};
 use model::intent::{Limit, MarkAt, Over, PortSpec, QueueSpec};
 use model::{ByClass, Class, ConnId, DropReason, LANES, Packet, Rng};
@@ -203,18 +203,16 @@ impl Queues {
         self.queues.iter().any(closed)
     }
 
-    /// Packets that gates hold back, and whether their own connection is what is paused.
-    pub fn held_packets(&self) -> Vec<(&Packet, bool)> {
+    /// Packets that gates hold back, and what is paused of them.
+    pub fn held_packets(&self) -> Vec<(&Packet, Paused)> {
         let of = |queue: &'_ Queue| queue.is_shut();
         let shut = self.queues.iter().filter(|queue| of(queue));
         let open = self.queues.iter().filter(|queue| !of(queue));
         let shut = shut
             .flat_map(|queue| queue.store.iter())
-            .map(|p| (p, false));
-        let paused = open
-            .flat_map(|queue| queue.store.paused().into_iter().map(move |p| (p, queue)))
-            .map(|(p, queue)| (p, queue.store.pauses_flows()));
-        shut.chain(paused).collect()
+            .map(|p| (p, Paused::All));
+        shut.chain(open.flat_map(|queue| queue.store.paused()))
+            .collect()
     }
 
     /// The queue of the packet that left last.

@@ -18,6 +18,17 @@ pub(crate) enum Store {
     Numbered(Numbered),
 }
 
+/// What is paused of a packet that a gate holds back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paused {
+    /// All that waits with it.
+    All,
+    /// Its connection.
+    Flow,
+    /// The numbered queue that it is in, by its place among those of the port.
+    Queue(u8),
+}
+
 /// Numbered queues, of which the next one after the last that may send goes first.
 #[derive(Debug)]
 pub(crate) struct Numbered {
@@ -177,28 +188,23 @@ impl Store {
         }
     }
 
-    /// Packets of paused connections, or of paused queues.
-    pub(crate) fn paused(&self) -> Vec<&Packet> {
+    /// Packets of paused connections, or of paused queues, with what is paused.
+    pub(crate) fn paused(&self) -> Vec<(&Packet, Paused)> {
         match self {
             Self::PerFlow(flows) => {
                 let paused = flows.paused.iter();
                 let waiting = paused.filter_map(|conn| flows.waiting.get(conn));
-                waiting.flatten().collect()
+                waiting.flatten().map(|p| (p, Paused::Flow)).collect()
             }
             Self::Numbered(queues) => {
-                let closed = |&place: &usize| queues.closed >> place & 1 == 1;
-                let places = (0..queues.queues.len()).filter(closed);
-                places
-                    .flat_map(|place| queues.queues[place].iter())
+                let closed = |(place, _): &(u8, _)| queues.closed >> *place & 1 == 1;
+                let closed = (0..).zip(&queues.queues).filter(closed);
+                closed
+                    .flat_map(|(place, queue)| queue.iter().map(move |p| (p, Paused::Queue(place))))
                     .collect()
             }
             Self::Fifo(_) | Self::Rank(_) => Vec::new(),
         }
-    }
-
-    /// Whether what is paused is so by its connection.
-    pub(crate) fn pauses_flows(&self) -> bool {
-        matches!(self, Self::PerFlow(_))
     }
 
     pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
@@ -376,18 +382,22 @@ mod tests {
         assert_eq!((take(5), take(4), take(2)), (None, Some((1, 5)), None));
     }
 
+    /// What is held back, all of it for this reason.
+    fn held(store: &Store, why: Paused) -> Vec<(u32, u32)> {
+        let held = store.paused();
+        assert!(held.iter().all(|&(_, paused)| paused == why), "{held:?}");
+        held.into_iter().map(|(packet, _)| id(packet)).collect()
+    }
+
     #[test]
     fn a_paused_connection_keeps_its_packets_and_takes_its_turn_again_at_the_end() {
         let mut flows = store(Order::PerFlow, &MIXED);
-        assert!(flows.pauses_flows() && !flows.is_paused() && flows.paused().is_empty());
+        assert!(!flows.is_paused() && flows.paused().is_empty());
         flows.pause(ConnId(1), true);
         flows.pause(ConnId(9), true);
         flows.pause(ConnId(3), false);
         assert!(flows.is_paused());
-        assert_eq!(
-            flows.paused().into_iter().map(id).collect::<Vec<_>>(),
-            [(1, 5), (1, 3), (1, 7)]
-        );
+        assert_eq!(held(&flows, Paused::Flow), [(1, 5), (1, 3), (1, 7)]);
         // What comes while it is paused waits, too; a new one that is paused takes no turn.
         flows.push(&packet(1, 8), 0);
         flows.push(&packet(9, 1), 0);
@@ -408,7 +418,7 @@ mod tests {
     fn a_closed_number_keeps_its_packets_and_the_turn_goes_on_after_the_last() {
         let packets = [(0, 1), (0, 2), (3, 1), (3, 2), (127, 1), (127, 2)];
         let mut queues = store(Order::Numbered(128), &packets);
-        assert!(!queues.pauses_flows() && !queues.is_paused());
+        assert!(!queues.is_paused());
         assert_eq!(queues.last(), 0);
         // After the last one of all, the turn begins anew.
         let one = |queues: &mut Store| (pop(queues), queues.last());
@@ -420,10 +430,7 @@ mod tests {
         assert_eq!(one(&mut queues), (Some((127, 1)), 127));
         assert_eq!(one(&mut queues), (Some((0, 1)), 0));
         assert!(queues.close(3, true) && queues.is_paused());
-        assert_eq!(
-            queues.paused().into_iter().map(id).collect::<Vec<_>>(),
-            [(3, 2)]
-        );
+        assert_eq!(held(&queues, Paused::Queue(3)), [(3, 2)]);
         assert_eq!(left(&mut queues), [(127, 2), (0, 2)]);
         assert_eq!(queues.len(), 1);
         assert!(queues.close(3, false) && !queues.is_paused());
@@ -435,7 +442,7 @@ mod tests {
         for order in [Order::Fifo, Order::Rank] {
             let mut store = store(order, &MIXED);
             store.pause(ConnId(1), true);
-            assert!(!store.close(0, true) && !store.is_paused() && !store.pauses_flows());
+            assert!(!store.close(0, true) && !store.is_paused());
             assert!(store.paused().is_empty() && store.last() == 0);
             assert_eq!(left(&mut store).len(), MIXED.len());
         }

@@ -5,7 +5,8 @@ use model::intent::{
 };
 use model::{Class, ConnId, DropReason, Ecn, HostId, Packet, Rng, Signal, TTL_START, stream};
 use switching::{
-    Backlog, FlowControl, GateOf, GateState, Line, Loss, Outlet, Passage, Routing, Say, Switch,
+    Backlog, FlowControl, GateOf, GateState, Line, Loss, Outlet, Passage, Paused, Routing, Say,
+    Switch,
 };
 use units::{Bytes, LineTime, Rate, Span, Time};
 
@@ -222,7 +223,11 @@ fn what_gates_keep_is_told_with_the_port_by_which_it_came() {
             .into_iter()
             .map(|(packet, ingress, of_flow)| (packet.conn.0, ingress, of_flow))
             .collect();
-        assert_eq!(held, [(5, 3, false), (6, 2, false)], "{name}, {alone}");
+        assert_eq!(
+            held,
+            [(5, 3, Paused::All), (6, 2, Paused::All)],
+            "{name}, {alone}"
+        );
         assert!(
             seen.sent.is_empty() && seen.lost.is_empty(),
             "{name}, {alone}"

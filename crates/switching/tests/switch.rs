@@ -630,14 +630,14 @@ impl FlowControl for Clockwork {
         self.told.lock().unwrap().push((b'a', now.0));
     }
     fn left(&mut self, now: Time, _: &Passage<'_>, _: &mut Say) {
-        self.told.lock().unwrap().push((b'l', now.0));
+        self.told.lock().expect("not poisoned").push((b'l', now.0));
     }
     fn heard(&mut self, _: Time, _: u16, _: &Packet, _: &mut Say) {}
     fn deadline(&self) -> Time {
         Time(self.next)
     }
     fn on_deadline(&mut self, now: Time, say: &mut Say) {
-        self.told.lock().unwrap().push((b'd', now.0));
+        self.told.lock().expect("not poisoned").push((b'd', now.0));
         let state = if now.0 == 1_000_000 {
             self.next = 3_000_000;
             GateState::Closed
