@@ -52,23 +52,28 @@ impl CreditBucket {
         }
     }
 
-    /// When the tokens of a credit of `size` bytes will be there, if no other takes them.
+    /// When a bucket that was empty at `from` and `rest` parts lets a credit of `size` bytes go: with
+    /// its tokens there, or full where it holds fewer, for the next then pays the difference (ours).
     #[inline]
-    pub fn ready(&self, size: u16) -> Time {
-        let (at, rest) = self.filled(self.empty_at, self.rest, size);
-        Time(at.0 + u64::from(rest > 0))
+    fn passes(&self, from: Time, rest: u64, size: u16) -> Time {
+        let (at, rest) = self.filled(from, rest, size);
+        (at + Span(u64::from(rest > 0))).min(from + self.depth)
     }
 
-    /// When the tokens of a credit of `size` bytes will be there, if no other takes them after `now`.
+    /// When a credit of `size` bytes may leave, if no other takes the tokens.
+    #[inline]
+    pub fn ready(&self, size: u16) -> Time {
+        self.passes(self.empty_at, self.rest, size)
+    }
+
+    /// When a credit of `size` bytes may leave, if no other takes the tokens after `now`.
     pub fn ready_after(&self, now: Time, size: u16) -> Time {
         let full_from = Time(now.0.saturating_sub(self.depth.0));
-        let (from, rest) = if full_from > self.empty_at {
-            (full_from, 0)
+        if full_from > self.empty_at {
+            self.passes(full_from, 0, size)
         } else {
-            (self.empty_at, self.rest)
-        };
-        let (at, rest) = self.filled(from, rest, size);
-        Time(at.0 + u64::from(rest > 0))
+            self.ready(size)
+        }
     }
 
     /// Takes the tokens of a credit of `size` bytes, or says when they will be there.
@@ -96,9 +101,13 @@ mod tests {
     use units::Rate;
 
     fn bucket(count: CreditCount) -> CreditBucket {
+        bucket_of(2, count)
+    }
+
+    fn bucket_of(credits: u16, count: CreditCount) -> CreditBucket {
         let spec = CreditSpec {
             queue_limit: 8,
-            bucket: 2,
+            bucket: credits,
             count,
             size_mean: 84,
             frame_max: 1538,
@@ -149,10 +158,24 @@ mod tests {
     }
 
     #[test]
+    fn a_credit_that_the_bucket_cannot_hold_leaves_it_when_full_and_the_next_pays() {
+        let mut bucket = bucket_of(1, CreditCount::Bytes);
+        let full = Time(1_297_600);
+        assert_eq!(bucket.take(Time::ZERO, 92), Err(full));
+        assert_eq!(bucket.take(full, 92), Ok(()));
+        // 92 B and 76 B are two credits of mean size.
+        assert_eq!(bucket.take(full, 76), Err(Time(2 * 1_297_600)));
+    }
+
+    #[test]
     fn what_is_foretold_comes_true_to_the_picosecond() {
-        for count in [CreditCount::Credits, CreditCount::Bytes] {
+        for (credits, count) in [
+            (2, CreditCount::Credits),
+            (2, CreditCount::Bytes),
+            (1, CreditCount::Bytes),
+        ] {
             let mut rng = model::Rng::stream(3, model::stream::TEST, 0);
-            let (mut bucket, mut now, mut waited) = (bucket(count), Time::ZERO, 0);
+            let (mut bucket, mut now, mut waited) = (bucket_of(credits, count), Time::ZERO, 0);
             for _ in 0..2_000 {
                 now += Span(rng.below(2_000_000));
                 let size = u16::try_from(rng.between(76, 92)).unwrap();

@@ -256,15 +256,6 @@ impl Params {
             );
             return Err(keys::error("credit_size_max", message));
         }
-        let holds = u32::from(self.bucket) * u32::from(self.credit_size_mean());
-        if self.count == CreditCount::Bytes && holds < u32::from(max) {
-            let message = format!(
-                "{} holds {holds} B, and a credit of credit_size_max = \"{max}B\" would never pass; write {} or more",
-                self.bucket,
-                max.div_ceil(self.credit_size_mean())
-            );
-            return Err(keys::error("bucket", message));
-        }
         if !(self.w_min..=self.w_max).contains(&self.w_init) {
             let message = format!(
                 "{} is not between w_min = {} and w_max = {}",

@@ -780,18 +780,3 @@ fn a_question_whose_request_was_lost_is_answered() {
     // The first credit comes before the acknowledgements, and brings a packet that has come.
     assert!(totals.duplicates <= 1, "{}", pair.tail());
 }
-
-#[test]
-fn a_bucket_that_no_large_credit_fits_into_is_refused() {
-    let read = |text: &str| Params::read(&text.parse().unwrap(), FirstRtt::Silent);
-    let why = read("profile = \"ns2xpass\"\nbucket = 1").unwrap_err();
-    assert!(
-        why.key == "bucket" && why.message.ends_with("write 2 or more"),
-        "{why}"
-    );
-    read("bucket = 1").unwrap();
-    read(
-        "profile = \"ns2xpass\"\nbucket = 1\ncredit_size_min = \"84B\"\ncredit_size_max = \"84B\"",
-    )
-    .unwrap();
-}
