@@ -242,4 +242,41 @@ mod tests {
             (&[(3, Packet::EMPTY)][..], false)
         );
     }
+
+    /// Takes down the bytes that waited when a packet came, and when it left.
+    #[derive(Default)]
+    struct Held(Vec<(&'static str, u64)>);
+    impl FlowControl for Held {
+        fn arrived(&mut self, _: Time, passage: &Passage<'_>, _: &mut Say) {
+            self.0.push(("arrived", passage.held));
+        }
+        fn left(&mut self, _: Time, passage: &Passage<'_>, _: &mut Say) {
+            self.0.push(("left", passage.held));
+        }
+        fn heard(&mut self, _: Time, _: u16, _: &Packet, _: &mut Say) {}
+    }
+
+    #[test]
+    fn what_passes_has_waited_alone_for_no_time() {
+        let packet = Packet::new(HostId(1), ConnId(2), Class::Plain, 0, 84);
+        let passage = Passage {
+            packet: &packet,
+            ingress: 0,
+            egress: 1,
+            queue: 0,
+            held: 99,
+            tag: None,
+        };
+        let mut held = Held::default();
+        held.passed(Time(1), &passage, &mut Say::default());
+        assert_eq!(held.0, [("arrived", 84), ("left", 0)]);
+    }
+
+    #[test]
+    fn whoever_will_be_paused_is_blamed_and_not_asked() {
+        let mut say = Say::default();
+        say.blame(5);
+        assert_eq!((&say.blamed[..], say.is_empty()), (&[5][..], false));
+        assert!(say.pauses.is_empty() && say.frames().is_empty());
+    }
 }

@@ -597,3 +597,6 @@ fn drain<O: Outlet>(
 fn too_small(packet: &Packet) -> ! {
     panic!("{packet:?} is smaller than any frame")
 }
+
+#[cfg(test)]
+mod tests;

@@ -446,4 +446,26 @@ mod tests {
         }
         assert_eq!(port.marked(), 3);
     }
+
+    #[test]
+    fn the_first_packets_find_no_more_room_than_there_is() {
+        let mut port = gated(2);
+        assert_eq!(
+            offer(&mut port, IDLE, 0, 5_001),
+            Verdict::Dropped(DropReason::Full)
+        );
+        assert_eq!(offer(&mut port, IDLE, 0, 5_000), Verdict::Queued(0));
+        // 4000 B of one that has passed are still on the line.
+        let mut port = gated(2);
+        assert!(port.pass(Time::ZERO, &mut packet(0, 4_500)));
+        let line = OnLine {
+            until: Time::ZERO + IDLE.line.of(4_000),
+            ..IDLE
+        };
+        assert_eq!(
+            offer(&mut port, line, 1, 1_001),
+            Verdict::Dropped(DropReason::Full)
+        );
+        assert_eq!(offer(&mut port, line, 1, 1_000), Verdict::Queued(1));
+    }
 }

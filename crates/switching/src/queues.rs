@@ -711,3 +711,6 @@ fn place_of(spec: &PortSpec, kind: usize) -> u8 {
         .and_then(|place| u8::try_from(place).ok())
         .unwrap_or(NOWHERE)
 }
+
+#[cfg(test)]
+mod tests;

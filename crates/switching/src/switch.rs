@@ -681,3 +681,6 @@ impl Switch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

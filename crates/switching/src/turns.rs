@@ -158,3 +158,129 @@ pub(crate) fn levels(spec: &PortSpec) -> Vec<Level> {
     };
     numbers.into_iter().map(of).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::intent::QueueSpec;
+    use units::Bytes;
+
+    /// A port with a queue in each (level, group).
+    fn port(queues: &[(u8, u8)], shares: &[Share]) -> PortSpec {
+        let queue = |&(level, group): &(u8, u8)| QueueSpec {
+            level,
+            group,
+            ..QueueSpec::DATA
+        };
+        PortSpec {
+            buffer: Bytes(0),
+            queues: queues.iter().map(queue).collect(),
+            shares: shares.to_vec(),
+        }
+    }
+
+    /// One level with a group for each share.
+    fn level(shares: &[Share]) -> Level {
+        let queues: Vec<(u8, u8)> = (0..).zip(shares).map(|(group, _)| (1, group)).collect();
+        let [level] = levels(&port(&queues, shares)).try_into().unwrap();
+        level
+    }
+
+    /// Who sends next where these groups would, each a packet of this size; group `n` by queue `10 + n`.
+    fn next(level: &mut Level, ready: &[(usize, u16)]) -> Option<usize> {
+        let mut first = First::default();
+        for &(group, size) in ready {
+            first.note(group, 10 + group, size);
+        }
+        level.choose(&first).map(|queue| queue - 10)
+    }
+
+    #[test]
+    fn levels_and_groups_go_by_number_and_every_queue_has_its_seat() {
+        let spec = port(
+            &[(7, 3), (0, 0), (7, 1), (7, 3), (2, 5), (7, 1)],
+            &[Share::Bytes(1), Share::Bytes(20), Share::Bytes(30)],
+        );
+        let levels = levels(&spec);
+        let places: Vec<u64> = levels.iter().map(|level| level.places).collect();
+        assert_eq!(places, [0b10, 0b1_0000, 0b10_1101]);
+        let groups: Vec<Vec<(u64, Share)>> = levels
+            .iter()
+            .map(|level| level.groups.iter().map(|g| (g.places, g.share)).collect())
+            .collect();
+        // The weight of a group is that of its number, and 100 where nothing is said.
+        assert_eq!(
+            groups,
+            [
+                vec![(0b10, Share::Bytes(1))],
+                vec![(0b1_0000, Share::Bytes(100))],
+                vec![
+                    (0b10_0100, Share::Bytes(20)),
+                    (0b00_1001, Share::Bytes(100))
+                ],
+            ]
+        );
+        let seats = [0, 1, 2, 3, 4, 5].map(|queue| seat(&levels, queue));
+        assert_eq!(seats, [(2, 1), (0, 0), (2, 0), (2, 1), (1, 0), (2, 0)]);
+    }
+
+    #[test]
+    fn a_weight_earns_a_hundred_bytes_per_turn() {
+        // 3000 and 6000 B a turn, frames of 2000 B: what is left of the 3000 counts in the next turn.
+        let mut level = level(&[Share::Bytes(30), Share::Bytes(60)]);
+        let both = [(0, 2_000), (1, 2_000)];
+        let order = [(); 16].map(|()| next(&mut level, &both).unwrap());
+        assert_eq!(order, [1, 1, 1, 0, 1, 1, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1]);
+    }
+
+    #[test]
+    fn bytes_are_shared_whatever_the_sizes_of_frames() {
+        let weights = [20, 30, 50];
+        let mut level = level(&weights.map(Share::Bytes));
+        let ready = [(0, 84), (1, 1538), (2, 9038)];
+        let mut sent = [0u64; 3];
+        for _ in 0..20_000 {
+            let group = next(&mut level, &ready).unwrap();
+            sent[group] += u64::from(ready[group].1);
+        }
+        let all: u64 = sent.iter().sum();
+        for (bytes, weight) in sent.iter().zip(weights) {
+            let share = bytes * 1_000 / all;
+            assert!(share.abs_diff(u64::from(weight) * 10) <= 5, "{sent:?}");
+        }
+    }
+
+    #[test]
+    fn packets_are_counted_where_groups_share_by_packets() {
+        let mut level = level(&[Share::Packets(1), Share::Packets(3)]);
+        let both = [(0, 9_000), (1, 64)];
+        let order = [(); 9].map(|()| next(&mut level, &both).unwrap());
+        assert_eq!(order, [1, 1, 1, 0, 1, 1, 1, 0, 1]);
+    }
+
+    #[test]
+    fn a_group_with_nothing_to_send_saves_nothing_up() {
+        let mut level = level(&[Share::Bytes(30); 3]);
+        let all = [(0, 2_000), (1, 2_000), (2, 2_000)];
+        let mut next = |ready: &[_]| next(&mut level, ready).unwrap();
+        assert_eq!(next(&all), 1, "1000 B are left of its turn");
+        assert_eq!(next(&[all[0], all[2]]), 2, "and now they are gone");
+        assert_eq!((next(&all), next(&all)), (0, 1));
+        assert_eq!(next(&all), 2, "no second one for number 1");
+        assert_eq!(next(&all), 2, "what number 2 had left counts");
+    }
+
+    #[test]
+    fn who_sends_alone_has_the_turn_and_all_savings_are_forgotten() {
+        let mut level = level(&[Share::Bytes(30), Share::Bytes(30)]);
+        let (one, both) = ([(0, 2_000)], [(0, 2_000), (1, 2_000)]);
+        let mut order = Vec::new();
+        for ready in [&both[..], &one, &both, &both] {
+            order.push(next(&mut level, ready).unwrap());
+        }
+        assert_eq!(order, [1, 0, 1, 0]);
+        assert_eq!((next(&mut level, &both[1..]), level.turn), (Some(1), 1));
+        assert_eq!((next(&mut level, &[]), level.turn), (None, 1));
+        assert!(level.groups.iter().all(|group| group.deficit == 0));
+    }
+}
