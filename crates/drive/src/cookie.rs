@@ -391,4 +391,72 @@ mod tests {
         assert!(!baker.knows(born, from, &Greeting { nonce: 98, ..hello }));
         assert!(!Baker::new([1, 3]).knows(born, from, &hello));
     }
+
+    #[test]
+    fn what_is_not_ours_makes_no_sense() {
+        for (first, own) in [(0xef, false), (0xf0, true), (0xff, true), (0x0f, false)] {
+            assert_eq!(is_own(&[first, 0]), own, "{first:x}");
+        }
+        assert!(!is_own(&[]));
+        let refused = |kind: u8, version: u8, reason: u8| {
+            let mut bytes = [0; REFUSED_LEN];
+            bytes[..3].copy_from_slice(&[kind, version, reason]);
+            Own::decode(&bytes).is_some()
+        };
+        assert!(refused(REFUSED, VERSION, 2));
+        assert!(!refused(REFUSED, VERSION, 3) && !refused(REFUSED, VERSION, 255));
+        assert!(!refused(REFUSED, VERSION + 1, 2) && !refused(REFUSED, 0, 2));
+        assert!(!refused(OWN, VERSION, 2) && !refused(REFUSED + 1, VERSION, 2));
+    }
+
+    /// Two versions of this program meet on a wire: what stands where never changes.
+    #[test]
+    fn the_bytes_are_frozen() {
+        let mut out = [0xaa; 64];
+        let refused = Own::Refused {
+            reason: Reason::Transport,
+            conn: 0x0102_0304,
+            proof: 0x0506_0708_090a_0b0c,
+        };
+        assert_eq!(refused.encode(&mut out), 16);
+        assert_eq!(
+            out[..17],
+            [0xf4, 1, 2, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0xaa]
+        );
+        assert_eq!(Own::Unknown { tag: 0x0d0e_0f10 }.encode(&mut out), 8);
+        assert_eq!(out[..9], [0xf3, 1, 0, 0, 13, 14, 15, 16, 5]);
+        assert_eq!(Own::Cookie(greeting()).encode(&mut out), 40);
+        assert_eq!(out[..8], [0xf2, 1, 0, 0, 0, 0, 0, 7]);
+        assert_eq!(Own::Hello(greeting()).encode(&mut out), 40);
+        assert_eq!((out[0], out[15], out[24], out[39]), (0xf1, 99, b'e', 0));
+    }
+
+    #[test]
+    fn a_name_is_cut_to_what_a_greeting_carries() {
+        assert_eq!(&name("ndp"), b"ndp\0\0\0\0\0\0\0\0\0\0\0\0\0");
+        assert_eq!(&name("sixteen-letters-and-more"), b"sixteen-letters-");
+    }
+
+    #[test]
+    fn each_reason_has_words_of_its_own() {
+        let told = [Reason::Peers, Reason::Connections, Reason::Transport].map(|r| r.to_string());
+        assert_eq!(
+            told,
+            [
+                "it has no room for another peer",
+                "it has no room for another connection",
+                "it runs another transport"
+            ]
+        );
+    }
+
+    #[test]
+    fn nonces_never_repeat_and_are_those_of_their_key() {
+        let (mut one, mut other) = (Baker::new([1, 2]), Baker::new([1, 3]));
+        let nonces = |baker: &mut Baker| [(); 100].map(|()| baker.nonce());
+        let (ours, theirs) = (nonces(&mut one), nonces(&mut other));
+        let all: std::collections::BTreeSet<_> = ours.iter().chain(&theirs).collect();
+        assert_eq!(all.len(), 200);
+        assert_eq!(nonces(&mut Baker::new([1, 2])), ours);
+    }
 }

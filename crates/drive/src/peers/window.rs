@@ -102,4 +102,60 @@ mod tests {
             "never left the first window: {top}"
         );
     }
+
+    /// Numbers behind the highest that are new, of the window and one more.
+    fn new(window: &Window) -> Vec<u32> {
+        let number = |behind: &u32| window.highest.wrapping_sub(*behind) % NUMBERS;
+        let all = 0..=Window::LEN;
+        all.filter(|behind| window.is_new(number(behind))).collect()
+    }
+
+    #[test]
+    fn a_number_as_old_as_the_window_is_long_is_never_new_again() {
+        for first in [0, 1, 63, 5_000, NUMBERS - 1] {
+            let mut window = Window::before(first);
+            // Whatever came before the first one is new; it itself is one ahead.
+            assert_eq!(new(&window), (0..Window::LEN).collect::<Vec<_>>());
+            assert!(window.is_new(first));
+            window.mark(first);
+            assert_eq!(new(&window), (1..Window::LEN).collect::<Vec<_>>());
+            let last = first.wrapping_sub(Window::LEN - 1) % NUMBERS;
+            window.mark(last);
+            window.mark(last.wrapping_sub(1) % NUMBERS); // too old: it changes nothing
+            assert_eq!(new(&window), (1..Window::LEN - 1).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn every_step_forth_makes_all_that_was_seen_so_much_older() {
+        for step in [
+            1, 2, 63, 64, 65, 127, 128, 960, 1_000, 1_022, 1_023, 1_024, 5_000,
+        ] {
+            let mut window = Window::before(700);
+            window.mark(700);
+            window.mark(699);
+            window.mark(700 + step);
+            let seen = [0, step, step + 1];
+            let expected = (0..Window::LEN).filter(|behind| !seen.contains(behind));
+            assert_eq!(new(&window), expected.collect::<Vec<_>>(), "{step}");
+        }
+    }
+
+    #[test]
+    fn half_of_all_numbers_is_ahead_and_half_behind() {
+        let mut window = Window::before(1);
+        window.mark(1);
+        for (number, ahead) in [
+            (2, Ok(1)),
+            (1, Err(0)),
+            (0, Err(1)),
+            (NUMBERS - 1, Err(2)),
+            (NUMBERS / 2, Ok(NUMBERS / 2 - 1)),
+            (NUMBERS / 2 + 1, Err(NUMBERS / 2)),
+            (NUMBERS / 2 + 2, Err(NUMBERS / 2 - 1)),
+        ] {
+            assert_eq!(window.ahead(number), ahead, "{number}");
+        }
+        assert!(window.is_new(NUMBERS / 2) && !window.is_new(NUMBERS / 2 + 1));
+    }
 }
