@@ -601,7 +601,7 @@ fn books_that_are_wrong_are_noticed() {
         ("shares of peers", |peers| peers.share_mut().peers += 1),
         ("shares of connections", |peers| peers.share_mut().open -= 1),
         ("free and open", |peers| {
-            peers.places[0].standing = Standing::Free
+            peers.places[0].standing = Standing::Free;
         }),
         ("parked", |peers| {
             let all = (0..=PARKED_MAX).map(|_| waiting(1));
