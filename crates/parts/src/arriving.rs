@@ -29,8 +29,8 @@ pub enum Verdict {
     New,
     /// Nothing new.
     Old,
-    /// There are too many gaps for it.
-    NoRoom,
+    /// It is still missing: its head alone has come, or there are too many gaps for it.
+    Missing,
     /// Nothing that a sender of ours would send.
     Nonsense,
 }
@@ -80,6 +80,17 @@ impl Arriving {
         self.ahead.first_gap(from, end)
     }
 
+    /// Whether the byte at `at` has arrived.
+    #[inline]
+    pub fn has(&self, at: u64) -> bool {
+        at < self.next || self.ahead.holding(at).is_some()
+    }
+
+    /// Something has come that speaks of it, and is no piece of it.
+    pub fn begin(&mut self) {
+        self.active = true;
+    }
+
     /// A piece of it has come, which ends it if `last`.
     #[inline]
     pub fn on_piece(
@@ -99,8 +110,24 @@ impl Arriving {
             cx.accept(conn, offset, length);
             return Verdict::New;
         }
+        self.without_its_bytes(offset, until)
+    }
+
+    /// A piece has come whose bytes a switch has cut away.
+    #[inline]
+    pub fn on_head(&mut self, offset: u64, length: u16, last: bool) -> Verdict {
+        let until = offset + u64::from(length);
+        if offset < self.base || !self.learn(until, last) {
+            return Verdict::Nonsense;
+        }
+        self.active = true;
+        self.without_its_bytes(offset, until)
+    }
+
+    /// What a piece is that brings nothing.
+    fn without_its_bytes(&self, offset: u64, until: u64) -> Verdict {
         let here = until <= self.next || self.ahead.holding(offset).is_some();
-        if here { Verdict::Old } else { Verdict::NoRoom }
+        if here { Verdict::Old } else { Verdict::Missing }
     }
 
     /// What a piece says of the end; false where that cannot be.
@@ -201,5 +228,152 @@ impl Arriving {
         assert!(self.end.is_none_or(|end| end >= self.highest()));
         assert!(self.active || self.ahead.is_empty());
         self.ahead.check();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::Bench;
+    use model::{Rng, stream};
+    use units::Time;
+
+    const CONN: ConnId = ConnId(7);
+    const FRAME: u16 = 10;
+
+    /// A message of so many bytes comes in frames of any order, some twice and some without their bytes, and is
+    /// compared with a list of its frames after each of them.
+    fn random_message(arriving: &mut Arriving, rng: &mut Rng, length: u64) {
+        let base = arriving.base();
+        let start = |n: usize| length.min(n as u64 * u64::from(FRAME));
+        let mut here = vec![false; usize::try_from(length.div_ceil(FRAME.into())).unwrap()];
+        let frames = here.len();
+        let mut bench = Bench::at(Time(1));
+        while here.contains(&false) {
+            let n = usize::try_from(rng.below(frames as u64)).unwrap();
+            let offset = base + start(n);
+            let size = u16::try_from(start(n + 1) - start(n)).unwrap();
+            let last = n + 1 == frames;
+            let (verdict, missing) = if rng.below(3) == 0 {
+                let verdict = arriving.on_head(offset, size, last);
+                (verdict, Verdict::Missing)
+            } else {
+                let verdict = arriving.on_piece(&mut bench.cx(), CONN, offset, size, last);
+                let accepted = bench.events.drain(..).count();
+                assert_eq!(accepted, usize::from(!here[n]), "each byte once");
+                (verdict, Verdict::New)
+            };
+            assert_eq!(verdict, if here[n] { Verdict::Old } else { missing });
+            here[n] |= missing == Verdict::New;
+            assert_eq!(arriving.has(offset), here[n]);
+            let got = (0..frames).filter(|&n| here[n]);
+            let got: u64 = got.map(|n| start(n + 1) - start(n)).sum();
+            let first = here.iter().position(|&here| !here).unwrap_or(frames);
+            assert_eq!(
+                (arriving.got(), arriving.next()),
+                (got, base + start(first))
+            );
+            let behind = here[first..].iter().position(|&here| here);
+            let until = behind.map_or(length, |behind| start(first + behind));
+            let gap = (base + start(first), base + until);
+            let known = first < frames && arriving.end() == Some(base + length);
+            assert_eq!(arriving.first_gap(0), known.then_some(gap));
+            arriving.check();
+        }
+        let ordinal = arriving.complete();
+        assert!(arriving.is_complete());
+        arriving.finish(&mut bench.cx(), CONN);
+        let received = Event::Received {
+            conn: CONN,
+            ordinal,
+            length,
+        };
+        assert_eq!(bench.events, [received]);
+    }
+
+    #[test]
+    fn pieces_of_any_order_make_one_message_after_the_other() {
+        let mut rng = Rng::stream(1, stream::TEST, 21);
+        let mut arriving = Arriving::default();
+        for (ordinal, length) in (0..).zip([1, 9, 10, 11, 99, 500, 1_234]) {
+            assert_eq!(arriving.complete(), ordinal);
+            assert!(!arriving.is_active() && arriving.state().is_none());
+            random_message(&mut arriving, &mut rng, length);
+        }
+        assert_eq!((arriving.base(), arriving.end()), (1_864, None));
+    }
+
+    /// One message of which `[20, 30)` has come.
+    fn begun() -> Arriving {
+        let mut arriving = Arriving::default();
+        let verdict = arriving.on_piece(&mut Bench::at(Time(1)).cx(), CONN, 20, FRAME, false);
+        assert_eq!(verdict, Verdict::New);
+        arriving
+    }
+
+    #[test]
+    fn the_end_moves_only_when_it_is_cut_and_never_into_what_is_here() {
+        use Verdict::{Missing, New, Nonsense, Old};
+        let mut arriving = begun();
+        assert_eq!(arriving.on_head(0, FRAME, true), Nonsense, "it goes on");
+        assert_eq!(arriving.on_end(29, false), Nonsense, "it goes on");
+        assert_eq!(arriving.end(), None);
+        assert_eq!(arriving.on_end(60, false), New);
+        assert_eq!(arriving.on_head(50, FRAME, true), Missing, "that end");
+        assert_eq!(arriving.on_head(60, 1, false), Nonsense, "behind the end");
+        assert_eq!(arriving.on_head(40, FRAME, true), Nonsense, "another end");
+        assert_eq!(arriving.on_end(70, true), Nonsense, "a later end");
+        assert_eq!(arriving.on_end(50, false), Nonsense, "no word of a cut");
+        assert_eq!((arriving.on_end(50, true), arriving.end()), (New, Some(50)));
+        assert_eq!(arriving.on_end(60, false), Old, "it left before the cut");
+        assert_eq!(arriving.on_end(40, true), Nonsense, "it is cut once");
+        assert_eq!(arriving.on_head(30, FRAME, true), Missing, "an old end");
+        assert_eq!(arriving.on_head(45, FRAME, false), Nonsense, "behind it");
+        assert_eq!(arriving.got(), 10);
+        arriving.check();
+    }
+
+    #[test]
+    fn what_overlaps_is_no_news_and_what_is_over_nonsense() {
+        let mut arriving = begun();
+        let mut bench = Bench::at(Time(1));
+        let mut piece = |arriving: &mut Arriving, offset, length| {
+            arriving.on_piece(&mut bench.cx(), CONN, offset, length, false)
+        };
+        assert_eq!(piece(&mut arriving, 25, 10), Verdict::Old);
+        assert_eq!(piece(&mut arriving, 15, 10), Verdict::Missing);
+        assert_eq!(arriving.got(), 10, "neither was kept");
+        assert_eq!(piece(&mut arriving, 0, 20), Verdict::New);
+        assert_eq!(
+            (arriving.next(), arriving.on_end(30, false)),
+            (30, Verdict::New)
+        );
+        assert!(arriving.is_complete());
+        arriving.finish(&mut Bench::at(Time(2)).cx(), CONN);
+        assert_eq!(piece(&mut arriving, 20, 10), Verdict::Nonsense);
+        assert_eq!(arriving.on_head(20, 10, false), Verdict::Nonsense);
+        assert!(!arriving.is_active(), "nothing of the next has come");
+        arriving.begin();
+        assert_eq!(
+            arriving.state().as_deref(),
+            Some("receiving message 1, 0 of an unknown number of bytes are here")
+        );
+    }
+
+    #[test]
+    fn a_piece_that_would_open_one_gap_too_many_is_missing() {
+        let mut arriving = Arriving::default();
+        let mut bench = Bench::at(Time(1));
+        let most = GAPS_MAX as u64;
+        for n in 1..=most + 1 {
+            let verdict = arriving.on_piece(&mut bench.cx(), CONN, 20 * n, FRAME, false);
+            let kept = if n <= most {
+                Verdict::New
+            } else {
+                Verdict::Missing
+            };
+            assert_eq!(verdict, kept, "piece {n}");
+        }
+        assert_eq!(arriving.got(), 10 * most);
     }
 }

@@ -72,6 +72,18 @@ impl<S: Sending, R: Receiving, X> Conn<S, R, X> {
         }
     }
 
+    /// Whether it is this one: of that lifetime, and opened by this end where a packet of the other is an answer.
+    #[inline]
+    pub fn fits(&self, lifetime: Lifetime, answer: bool) -> bool {
+        self.lifetime == lifetime && self.opener == answer
+    }
+
+    /// Whether what comes on it is an answer, which says that the question has arrived.
+    #[inline]
+    pub fn is_answered(&self) -> bool {
+        self.lifetime == Lifetime::Exchange && self.opener
+    }
+
     /// Whether it has carried all that it is for.
     pub fn is_over(&self) -> bool {
         let sent = self.tx.is_used() && self.tx.is_idle();
@@ -173,10 +185,29 @@ impl<S: Sending, R: Receiving, X: Default> Connections<S, R, X> {
     }
 
     /// A lasting connection of which nothing has come yet, and on which this end sends first.
-    pub fn before_the_opener(&mut self, cx: &Cx<'_>, id: ConnId) -> Option<u32> {
+    fn before_the_opener(&mut self, cx: &Cx<'_>, id: ConnId) -> Option<u32> {
         let fits = !self.done.knows(id) && !self.is_full();
         let peer = cx.peers.peer(self.me, id).filter(|_| fits)?;
         Some(self.add(id, peer, false, Lifetime::Persistent))
+    }
+
+    /// [`Endpoint::send`](model::Endpoint::send): the place of the connection, which may be new; refused where there is
+    /// none, or it carries no further message of this end.
+    pub fn to_send(&mut self, cx: &mut Cx<'_>, id: ConnId) -> Option<u32> {
+        let slot = self.find(id).or_else(|| self.before_the_opener(cx, id));
+        let slot = slot.filter(|&slot| self.slots[slot].may_send());
+        if slot.is_none() {
+            cx.events.push(Event::Refused { conn: id });
+        }
+        slot
+    }
+
+    /// A connection is lost: says so where a message of this end is with it. [`Connections::remove`] follows.
+    pub fn refuse(&self, cx: &mut Cx<'_>, slot: u32) {
+        let conn = &self.slots[slot];
+        if conn.opener || !conn.tx.is_idle() {
+            cx.events.push(Event::Refused { conn: conn.id });
+        }
     }
 
     /// Whose connection `id` is that opens with the packet at hand; none where there is no room for it, or nobody
@@ -588,6 +619,49 @@ mod tests {
             None,
             "it is done and remembered"
         );
+    }
+
+    #[test]
+    fn a_message_needs_a_connection_that_carries_one_more() {
+        let (mut all, slot) = with(7);
+        let mut bench = Bench::at(Time(5));
+        assert_eq!(all.to_send(&mut bench.cx(), ConnId(7)), Some(slot));
+        all[slot].tx.used = true;
+        // It has carried its one message; and nobody knows of a peer on the other one.
+        for id in [7, 8] {
+            let conn = ConnId(id);
+            assert_eq!(all.to_send(&mut bench.cx(), conn), None);
+            assert_eq!(bench.events.pop(), Some(Event::Refused { conn }));
+        }
+        assert!(bench.events.is_empty() && all.len() == 1);
+    }
+
+    #[test]
+    fn a_lost_connection_is_refused_where_a_message_of_ours_is_with_it() {
+        for (opener, busy, refused) in [
+            (true, false, true),
+            (false, true, true),
+            (false, false, false),
+        ] {
+            let (mut all, slot) = with(7);
+            (all[slot].opener, all[slot].tx.busy) = (opener, busy);
+            let mut bench = Bench::at(Time(5));
+            all.refuse(&mut bench.cx(), slot);
+            assert_eq!(bench.events.len(), usize::from(refused), "{opener} {busy}");
+        }
+    }
+
+    #[test]
+    fn a_packet_fits_its_connection_by_lifetime_and_by_who_opened_it() {
+        use Lifetime::{Exchange, OneMessage};
+        let (mut all, slot) = with(7);
+        let conn = &mut all[slot];
+        assert!(conn.fits(OneMessage, true) && !conn.fits(OneMessage, false));
+        assert!(!conn.fits(Exchange, true) && !conn.is_answered());
+        conn.lifetime = Exchange;
+        assert!(conn.fits(Exchange, true) && conn.is_answered());
+        conn.opener = false;
+        assert!(conn.fits(Exchange, false) && !conn.fits(Exchange, true) && !conn.is_answered());
     }
 
     #[test]

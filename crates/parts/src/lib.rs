@@ -22,6 +22,7 @@ pub mod selective;
 pub mod slab;
 pub mod timers;
 mod transport;
+pub mod waiting;
 
 pub use control::{Control, ControlFactory, Neighbour, Place};
 pub use transport::{

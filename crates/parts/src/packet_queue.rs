@@ -39,6 +39,16 @@ impl PacketQueue {
         self.put = self.put.wrapping_add(1);
     }
 
+    /// Adds a packet at the end unless `most` wait there; false where it was dropped.
+    #[inline]
+    pub fn offer(&mut self, packet: Packet, most: usize) -> bool {
+        let room = self.len() < most;
+        if room {
+            self.push(packet);
+        }
+        room
+    }
+
     /// The first packet.
     #[inline]
     pub fn front(&self) -> Option<&Packet> {
@@ -98,6 +108,16 @@ mod tests {
             assert_eq!(ours.is_empty(), theirs.is_empty());
         }
         assert!(ours.iter().eq(theirs.iter()));
+    }
+
+    #[test]
+    fn what_is_offered_beyond_the_most_is_dropped() {
+        let mut queue = PacketQueue::default();
+        let offers = [(0, false), (2, true), (2, true), (2, false), (3, true)];
+        for (most, taken) in offers {
+            assert_eq!(queue.offer(Packet::EMPTY, most), taken, "{most}");
+        }
+        assert_eq!(queue.len(), 3);
     }
 
     #[test]

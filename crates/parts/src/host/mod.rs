@@ -240,10 +240,8 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
     }
 
     fn say(&mut self, said: Said, to: HostId, conn: ConnId) {
-        if self.control.len() < CONTROL_MAX {
-            let packet = R::packet(said, to, conn, self.encap.wire(0));
-            self.control.push(packet);
-        }
+        let packet = R::packet(said, to, conn, self.encap.wire(0));
+        self.control.offer(packet, CONTROL_MAX);
     }
 
     fn is_full(&self) -> bool {
@@ -277,9 +275,9 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
         let size = self.encap.wire(0);
         for (&id, conn) in &self.conns {
             let told = conn.token != 0 && self.rules.tells(&conn.flow);
-            if told && self.control.len() < CONTROL_MAX {
+            if told {
                 let packet = R::packet(conn.wants(), conn.peer, ConnId(id), size);
-                self.control.push(packet);
+                self.control.offer(packet, CONTROL_MAX);
             }
         }
     }

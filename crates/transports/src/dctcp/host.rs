@@ -29,9 +29,7 @@ const CHECKED_MAX: usize = 64;
 /// Puts a control packet behind those that wait for the line.
 #[inline]
 fn queue(control: &mut PacketQueue, packet: Packet) {
-    if control.len() < CONTROL_MAX {
-        control.push(packet);
-    }
+    control.offer(packet, CONTROL_MAX);
 }
 
 /// DCTCP on one host.

@@ -113,12 +113,10 @@ impl Host {
 
     #[inline]
     pub(super) fn say(&mut self, packet: Packet) {
-        if self.control.len() < CONTROL_MAX {
-            self.control.push(packet);
-        } else if packet.class() == Class::Credit {
-            self.totals.credits_dropped += 1;
-        } else {
-            self.counts.line_lost += 1;
+        if !self.control.offer(packet, CONTROL_MAX) {
+            let credit = packet.class() == Class::Credit;
+            self.totals.credits_dropped += u64::from(credit);
+            self.counts.line_lost += u64::from(!credit);
         }
     }
 
@@ -159,10 +157,8 @@ impl Host {
 
     /// The connection is lost: its own messages will not be delivered.
     pub(super) fn give_up(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        self.conns.refuse(cx, slot);
         let conn = &self.conns[slot];
-        if conn.opener || !conn.tx.is_idle() {
-            cx.events.push(Event::Refused { conn: conn.id });
-        }
         let wanted = conn.rx.rank.is_some() || conn.rx.pledged > 0;
         self.remove(cx, slot, false);
         if wanted {
@@ -214,8 +210,7 @@ impl Host {
             return;
         };
         let conn = &mut self.conns[slot];
-        let fits = conn.lifetime == data.lifetime
-            && conn.opener == data.answer
+        let fits = conn.fits(data.lifetime, data.answer)
             && (conn.lifetime != Lifetime::Exchange || data.ordinal == 0);
         if !fits || (conn.own.place == NO_PLACE && !self.find_place(slot)) {
             self.totals.nonsense += 1;
@@ -254,7 +249,7 @@ impl Host {
         // An answer says that the question has arrived.
         let conn = &mut self.conns[slot];
         conn.rx.fill_up(&data);
-        if conn.lifetime == Lifetime::Exchange && conn.opener && conn.tx.may_be_done(told(1)) {
+        if conn.is_answered() && conn.tx.may_be_done(told(1)) {
             self.on_done(cx, slot);
         }
         if self.conns[slot].rx.is_complete() {
@@ -535,13 +530,11 @@ impl Endpoint for Host {
     }
 
     fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
-        let known = self.conns.find(conn);
-        let Some(slot) = known.or_else(|| self.conns.before_the_opener(cx, conn)) else {
-            cx.events.push(Event::Refused { conn });
+        let Some(slot) = self.conns.to_send(cx, conn) else {
             return;
         };
-        let found = &mut self.conns[slot];
-        if !found.may_send() || !found.tx.push(cx.now, length, &self.settings) {
+        let tx = &mut self.conns[slot].tx;
+        if !tx.push(cx.now, length, &self.settings) {
             cx.events.push(Event::Refused { conn });
         }
         self.settle(slot);

@@ -4,7 +4,7 @@ use super::header::{Data, Grant, LEFT_MAX, POSITION_MAX, Resend, told};
 use super::settings::Settings;
 use parts::connections::Sending;
 use parts::range_set::RangeSet;
-use std::collections::VecDeque;
+use parts::waiting::Waiting;
 use units::Time;
 
 /// Pieces that it sends again, as far as they do not touch: more are asked for again. [ours]
@@ -16,8 +16,8 @@ const TRIES_MAX: u8 = 8;
 /// One direction of a connection, at its sender. One message is under way at a time.
 #[derive(Debug, Default)]
 pub(super) struct Sender {
-    /// Lengths of the messages behind the one under way.
-    queue: VecDeque<u64>,
+    /// The messages behind the one under way.
+    waiting: Waiting,
     /// Messages that are done.
     pub(super) ordinal: u32,
     /// A message is under way.
@@ -83,23 +83,18 @@ pub(super) enum Silence {
 impl Sender {
     /// Queues a message; false where the stream has no room for it.
     pub(super) fn push(&mut self, now: Time, length: u64, settings: &Settings) -> bool {
-        let queued: u64 = self.queue.iter().sum();
-        let from = if self.active { self.end } else { self.base };
-        let end = from
-            .checked_add(queued)
-            .and_then(|at| at.checked_add(length));
-        if end.is_none_or(|end| end > POSITION_MAX) {
-            return false;
+        let fits = self.waiting.push(self.end, length, POSITION_MAX);
+        if fits && !self.active {
+            self.begin(now, settings);
         }
-        if self.active {
-            self.queue.push_back(length);
-        } else {
-            self.begin(now, length, settings);
-        }
-        true
+        fits
     }
 
-    fn begin(&mut self, now: Time, length: u64, settings: &Settings) {
+    /// The next message begins, if one waits.
+    fn begin(&mut self, now: Time, settings: &Settings) {
+        let Some(length) = self.waiting.pop() else {
+            return;
+        };
         (self.active, self.begun, self.cut, self.answered) = (true, false, false, false);
         (self.end, self.next, self.high) = (self.base + length, self.base, self.base);
         self.owes = length == 0;
@@ -113,14 +108,12 @@ impl Sender {
         self.base = self.end;
         (self.active, self.owes) = (false, false);
         self.again = RangeSet::new();
-        if let Some(length) = self.queue.pop_front() {
-            self.begin(now, length, settings);
-        }
+        self.begin(now, settings);
     }
 
     /// Takes back what has not left. An empty packet says where the message ends now, also where nothing had left.
     pub(super) fn cancel(&mut self) {
-        self.queue.clear();
+        self.waiting.clear();
         if self.active && self.high < self.end {
             (self.end, self.cut, self.owes) = (self.high, self.begun, true);
             self.granted = self.granted.min(self.end);
@@ -372,8 +365,9 @@ impl Sending for Sender {
             assert!(order.is_sorted(), "base, next, high, end: {order:?}");
             assert!(self.granted <= self.end);
         } else {
-            assert!(self.queue.is_empty() && self.again.is_empty() && !self.owes);
+            assert!(self.waiting.is_empty() && self.again.is_empty() && !self.owes);
         }
         self.again.check();
+        self.waiting.check();
     }
 }

@@ -12,7 +12,7 @@ use super::receiver::{Receiver, Verdict};
 use super::sender::Sender;
 use super::settings::Settings;
 use model::intent::DropSpec;
-use model::{Class, ConnId, Cx, Encap, Lifetime, Packet, Rng};
+use model::{Class, Cx, Encap, Lifetime, Packet, Rng};
 use parts::Factory;
 use parts::pre_credit::{Burst, Order};
 use parts::range_set::RangeSet;
@@ -202,7 +202,7 @@ impl Receiver {
     /// A pull was due already for the unscheduled frame that begins at `offset`.
     #[inline]
     pub(super) fn is_late(&self, offset: u64) -> bool {
-        let behind = offset.saturating_sub(self.base());
+        let behind = offset.saturating_sub(self.arriving.base());
         let probed = self.probed.as_ref();
         probed.is_some_and(|probed| probed.is_late(behind))
     }
@@ -210,27 +210,28 @@ impl Receiver {
     /// A probe has come: for how many frames that it is the first to name, and that are missing, a pull is due; and
     /// where the last frame of its way begins.
     fn on_probe(&mut self, now: Time, probe: &Probe) -> Result<(u32, u64), Verdict> {
-        let ahead = probe.ordinal.wrapping_sub(told(self.ordinal));
+        let ahead = probe.ordinal.wrapping_sub(told(self.arriving.complete()));
         if ahead >= 1 << 15 {
             return Err(Verdict::Past);
         }
         let payload = u64::from(probe.payload);
         let at = |number: u16| {
             let number = probe.first + number * probe.stride;
-            self.base() + u64::from(number) * payload
+            self.arriving.base() + u64::from(number) * payload
         };
         let last = at(probe.count - 1);
-        let fits = last < self.known_end().unwrap_or(POSITION_MAX);
+        let fits = last < self.arriving.end().unwrap_or(POSITION_MAX);
         let other =
             |probed: &Probed| (probed.payload, probed.stride) != (probe.payload, probe.stride);
         // The next message begins when this one is acknowledged.
         if ahead > 0 || !fits || self.probed.as_deref().is_some_and(other) {
             return Err(Verdict::Nonsense);
         }
-        let missing = (0..probe.count).filter(|&number| !self.has(at(number)));
+        let missing = (0..probe.count).filter(|&number| !self.arriving.has(at(number)));
         #[allow(clippy::cast_possible_truncation, reason = "fewer than a window")]
         let missing = missing.count() as u32;
-        self.hear(now);
+        self.arriving.begin();
+        self.heard = now;
         let probed = self.probed.get_or_insert_with(|| {
             Box::new(Probed {
                 payload: probe.payload,
@@ -358,8 +359,8 @@ impl Host {
             return;
         };
         let conn = &mut self.conns[slot];
-        let began = !conn.rx.active;
-        let only = conn.lifetime != Lifetime::Persistent && conn.rx.ordinal > 0;
+        let began = !conn.rx.arriving.is_active();
+        let only = conn.one_shot() && conn.rx.arriving.complete() > 0;
         let verdict = if only {
             Err(Verdict::Past)
         } else {
@@ -368,7 +369,7 @@ impl Host {
         match verdict {
             Ok((missing, at)) => self.answer_probe(cx, slot, packet, (missing, at), began),
             Err(Verdict::Past) => {
-                let complete = self.conns[slot].rx.ordinal;
+                let complete = self.conns[slot].rx.arriving.complete();
                 self.say_done(slot, complete);
             }
             Err(_) => self.totals.nonsense += 1,
@@ -397,18 +398,5 @@ impl Host {
         let answer = ProbeAck { at, pull, way: 0 };
         let answer = answer.packet(conn.peer, conn.id, self.settings.small());
         self.answer_on_its_way(slot, packet, answer, pulls);
-    }
-
-    /// The connection of a packet that may open it, where what it says of that is true.
-    fn find_or_open(
-        &mut self,
-        cx: &Cx<'_>,
-        id: ConnId,
-        answer: bool,
-        lifetime: Lifetime,
-    ) -> Option<u32> {
-        let known = self.conns.find(id);
-        let known = known.or_else(|| self.on_stranger(cx, id, answer, lifetime));
-        known.filter(|&slot| self.fits(slot, answer, lifetime))
     }
 }

@@ -104,12 +104,9 @@ impl Host {
     pub(super) fn say(&mut self, packet: Packet) {
         let credit = packet.class() == Class::Credit;
         self.totals.credits_sent += u64::from(credit);
-        if self.control.len() < CONTROL_MAX {
-            self.control.push(packet);
-        } else if credit {
-            self.totals.credits_dropped += 1;
-        } else {
-            self.counts.line_lost += 1;
+        if !self.control.offer(packet, CONTROL_MAX) {
+            self.totals.credits_dropped += u64::from(credit);
+            self.counts.line_lost += u64::from(!credit);
         }
     }
 
@@ -176,10 +173,7 @@ impl Host {
 
     /// The connection is lost: its own messages will not be delivered.
     pub(super) fn give_up(&mut self, cx: &mut Cx<'_>, slot: u32) {
-        let conn = &self.conns[slot];
-        if conn.opener || !conn.tx.is_idle() {
-            cx.events.push(Event::Refused { conn: conn.id });
-        }
+        self.conns.refuse(cx, slot);
         self.remove(cx, slot, false);
     }
 
@@ -217,14 +211,12 @@ impl Host {
             self.totals.nonsense += 1;
             return;
         }
-        let known = self.conns.find(id);
-        let known = known.or_else(|| self.on_stranger(cx, id, data.answer, data.lifetime));
-        let Some(slot) = known.filter(|&slot| self.fits(slot, data.answer, data.lifetime)) else {
+        let Some(slot) = self.find_or_open(cx, id, data.answer, data.lifetime) else {
             return;
         };
         let conn = &mut self.conns[slot];
-        let began = !conn.rx.active;
-        let only = conn.lifetime != Lifetime::Persistent && conn.rx.ordinal > 0;
+        let began = !conn.rx.arriving.is_active();
+        let only = conn.one_shot() && conn.rx.arriving.complete() > 0;
         let verdict = match only {
             // Its one message is complete.
             true => conn.rx.after_all(&data),
@@ -234,7 +226,7 @@ impl Host {
             Verdict::New | Verdict::Missing | Verdict::Old => {}
             Verdict::Past => {
                 self.totals.duplicates += 1;
-                let complete = conn.rx.ordinal;
+                let complete = conn.rx.arriving.complete();
                 return self.say_done(slot, complete);
             }
             Verdict::Nonsense => {
@@ -243,7 +235,7 @@ impl Host {
             }
         }
         self.on_answer(cx, slot);
-        if self.conns[slot].rx.is_complete() {
+        if self.conns[slot].rx.arriving.is_complete() {
             return self.on_complete(cx, slot);
         }
         if began {
@@ -271,20 +263,27 @@ impl Host {
         self.say_on(slot, answer, pulls);
     }
 
-    /// Whether a packet of the other end says of the connection what is known of it.
+    /// The connection of a packet that may open it, where what it says of that is true.
     #[inline]
-    pub(super) fn fits(&mut self, slot: u32, answer: bool, lifetime: Lifetime) -> bool {
-        let conn = &self.conns[slot];
-        let fits = conn.lifetime == lifetime && conn.opener == answer;
+    pub(super) fn find_or_open(
+        &mut self,
+        cx: &Cx<'_>,
+        id: ConnId,
+        answer: bool,
+        lifetime: Lifetime,
+    ) -> Option<u32> {
+        let known = self.conns.find(id);
+        let slot = known.or_else(|| self.on_stranger(cx, id, answer, lifetime))?;
+        let fits = self.conns[slot].fits(lifetime, answer);
         self.totals.nonsense += u64::from(!fits);
-        fits
+        fits.then_some(slot)
     }
 
     /// An answer says that the question has arrived.
     #[inline]
     pub(super) fn on_answer(&mut self, cx: &mut Cx<'_>, slot: u32) {
         let conn = &self.conns[slot];
-        if conn.lifetime == Lifetime::Exchange && conn.opener && conn.tx.may_be_done(told(1)) {
+        if conn.is_answered() && conn.tx.may_be_done(told(1)) {
             self.on_done(cx, slot);
         }
     }
@@ -338,7 +337,7 @@ impl Host {
     fn say_pull(&mut self, slot: u32) {
         let conn = &self.conns[slot];
         let pull = Pull {
-            upto: conn.rx.complete_upto(),
+            upto: conn.rx.arriving.next(),
             pull: told(conn.rx.pulls),
             way: 0,
         };
@@ -349,8 +348,7 @@ impl Host {
     /// The sender says where its message ends, and perhaps asks what is known of it.
     fn on_end(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         let (id, end) = (packet.conn, End::read(packet));
-        let known = self.conns.find(id);
-        if known.is_none()
+        if self.conns.find(id).is_none()
             && !self.conns.remembers(id)
             && (end.ordinal > 0 || end.at > 0)
             && !end.cut
@@ -358,24 +356,23 @@ impl Host {
             // It was known once.
             return self.say_gone(cx, id, false);
         }
-        let known = known.or_else(|| self.on_stranger(cx, id, end.answer, end.lifetime));
-        let Some(slot) = known.filter(|&slot| self.fits(slot, end.answer, end.lifetime)) else {
+        let Some(slot) = self.find_or_open(cx, id, end.answer, end.lifetime) else {
             return;
         };
         let conn = &mut self.conns[slot];
-        if conn.lifetime != Lifetime::Persistent && conn.rx.ordinal > 0 {
+        if conn.one_shot() && conn.rx.arriving.complete() > 0 {
             self.totals.duplicates += 1;
             return self.say_done(slot, 1);
         }
         match conn.rx.on_end(cx.now, &end) {
             Verdict::Past => {
                 self.totals.duplicates += 1;
-                let complete = conn.rx.ordinal;
+                let complete = conn.rx.arriving.complete();
                 self.say_done(slot, complete);
             }
             Verdict::New | Verdict::Missing | Verdict::Old => {
                 self.on_answer(cx, slot);
-                if self.conns[slot].rx.is_complete() {
+                if self.conns[slot].rx.arriving.is_complete() {
                     return self.on_complete(cx, slot);
                 }
                 self.arm(slot);
@@ -390,7 +387,7 @@ impl Host {
     }
 
     /// Data of a connection that is not known here.
-    pub(super) fn on_stranger(
+    fn on_stranger(
         &mut self,
         cx: &Cx<'_>,
         id: ConnId,
@@ -419,7 +416,7 @@ impl Host {
         let id = conn.id;
         self.counts.pulls_dropped += u64::from(std::mem::take(&mut conn.rx.owed));
         conn.rx.finish(cx, id);
-        let (complete, over) = (conn.rx.ordinal, conn.is_over());
+        let (complete, over) = (conn.rx.arriving.complete(), conn.is_over());
         self.say_done(slot, complete);
         if over {
             self.remove(cx, slot, true);
@@ -519,7 +516,7 @@ impl Host {
         };
         let conn = &self.conns[slot];
         let under_way = if of_sender {
-            conn.rx.active
+            conn.rx.arriving.is_active()
         } else {
             !conn.tx.is_idle()
         };
@@ -649,16 +646,14 @@ impl Endpoint for Host {
     }
 
     fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
-        let known = self.conns.find(conn);
-        let Some(slot) = known.or_else(|| self.conns.before_the_opener(cx, conn)) else {
-            cx.events.push(Event::Refused { conn });
+        let Some(slot) = self.conns.to_send(cx, conn) else {
             return;
         };
-        if known.is_none() {
+        if self.conns[slot].own.ways == 0 {
             self.begin(cx, slot);
         }
-        let found = &mut self.conns[slot];
-        if !found.may_send() || !found.tx.push(cx.now, length, &self.settings) {
+        let tx = &mut self.conns[slot].tx;
+        if !tx.push(cx.now, length, &self.settings) {
             cx.events.push(Event::Refused { conn });
         }
         self.settle(slot);

@@ -6,6 +6,7 @@ use super::settings::Settings;
 use super::ways::{WORSE, Ways};
 use model::Lifetime;
 use parts::connections::Sending;
+use parts::waiting::Waiting;
 use std::collections::VecDeque;
 use units::Time;
 
@@ -39,9 +40,8 @@ struct Frame {
 /// One direction of a connection, at its sender. One message is under way at a time.
 #[derive(Debug, Default)]
 pub(super) struct Sender {
-    /// Lengths of the messages behind the one under way, and their sum.
-    queue: VecDeque<u64>,
-    queued_bytes: u64,
+    /// The messages behind the one under way.
+    waiting: Waiting,
     /// Messages that are done.
     pub(super) ordinal: u32,
     /// A message is under way.
@@ -121,23 +121,18 @@ pub(super) enum Silence {
 impl Sender {
     /// Queues a message; false where the stream has no room for it.
     pub(super) fn push(&mut self, now: Time, length: u64, settings: &Settings) -> bool {
-        let from = if self.active { self.end } else { self.base };
-        let end = from
-            .checked_add(self.queued_bytes)
-            .and_then(|at| at.checked_add(length));
-        if end.is_none_or(|end| end > POSITION_MAX) {
-            return false;
+        let fits = self.waiting.push(self.end, length, POSITION_MAX);
+        if fits && !self.active {
+            self.begin(now, settings);
         }
-        if self.active {
-            self.queue.push_back(length);
-            self.queued_bytes += length;
-        } else {
-            self.begin(now, length, settings);
-        }
-        true
+        fits
     }
 
-    fn begin(&mut self, now: Time, length: u64, settings: &Settings) {
+    /// The next message begins, if one waits.
+    fn begin(&mut self, now: Time, settings: &Settings) {
+        let Some(length) = self.waiting.pop() else {
+            return;
+        };
         (self.active, self.cut, self.answered, self.ended) = (true, false, false, false);
         self.end = self.base + length;
         (self.frames, self.first) = (length.div_ceil(settings.payload_max.into()), 0);
@@ -157,8 +152,7 @@ impl Sender {
     /// The message is done: the next begins.
     pub(super) fn finish(&mut self, now: Time, settings: &Settings) {
         *self = Self {
-            queue: std::mem::take(&mut self.queue),
-            queued_bytes: self.queued_bytes,
+            waiting: std::mem::take(&mut self.waiting),
             ordinal: self.ordinal.wrapping_add(1),
             base: self.end,
             end: self.end,
@@ -167,16 +161,12 @@ impl Sender {
             queued: self.queued,
             ..Self::default()
         };
-        if let Some(length) = self.queue.pop_front() {
-            self.queued_bytes -= length;
-            self.begin(now, length, settings);
-        }
+        self.begin(now, settings);
     }
 
     /// Takes back what has not left. END says where the message ends now, also where nothing had left.
     pub(super) fn cancel(&mut self, settings: &Settings) {
-        self.queue.clear();
-        self.queued_bytes = 0;
+        self.waiting.clear();
         if self.active && self.next() < self.frames {
             if std::mem::take(&mut self.bursting) {
                 self.unasked = 0;
@@ -632,14 +622,14 @@ impl Sending for Sender {
         let count = |fate| self.ring.iter().filter(|frame| frame.fate == fate).count();
         assert_eq!(count(Fate::Sent), self.in_flight as usize);
         assert_eq!(count(Fate::Again), self.to_repeat as usize);
-        assert_eq!(self.queue.iter().sum::<u64>(), self.queued_bytes);
+        self.waiting.check();
         assert!(self.ring.len() <= RING_MAX && self.next() <= self.frames);
         assert!(self.to_repeat as usize <= self.again.len());
         assert!(self.in_flight == 0 || self.look_at < Time::NEVER);
         let front = self.ring.front();
         assert!(front.is_none_or(|frame| frame.fate != Fate::Arrived));
         if !self.active {
-            assert!(self.queue.is_empty() && self.ring.is_empty() && !self.owes);
+            assert!(self.waiting.is_empty() && self.ring.is_empty() && !self.owes);
             assert!(self.early.is_none() && !self.bursting);
         }
         if let Some(early) = &self.early {

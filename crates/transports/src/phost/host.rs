@@ -71,12 +71,9 @@ impl Host {
     fn say(&mut self, packet: Packet) {
         let credit = packet.class() == Class::Credit;
         self.totals.credits_sent += u64::from(credit);
-        if self.control.len() < CONTROL_MAX {
-            self.control.push(packet);
-        } else if credit {
-            self.totals.credits_dropped += 1;
-        } else {
-            self.counts.line_lost += 1;
+        if !self.control.offer(packet, CONTROL_MAX) {
+            self.totals.credits_dropped += u64::from(credit);
+            self.counts.line_lost += u64::from(!credit);
         }
     }
 
@@ -115,10 +112,7 @@ impl Host {
 
     /// The connection is lost: its own messages will not be delivered.
     pub(super) fn give_up(&mut self, cx: &mut Cx<'_>, slot: u32) {
-        let conn = &self.conns[slot];
-        if conn.opener || !conn.tx.is_idle() {
-            cx.events.push(Event::Refused { conn: conn.id });
-        }
+        self.conns.refuse(cx, slot);
         self.remove(cx, slot, false);
     }
 
@@ -227,7 +221,7 @@ impl Host {
             return self.on_stranger(cx, id, lifetime, known || answer || ordinal > 0);
         };
         let conn = &self.conns[slot];
-        let fits = conn.lifetime == lifetime && conn.opener == answer;
+        let fits = conn.fits(lifetime, answer);
         self.totals.nonsense += u64::from(!fits);
         fits.then_some(slot)
     }
@@ -260,8 +254,7 @@ impl Host {
     #[inline]
     fn on_progress(&mut self, cx: &mut Cx<'_>, slot: u32) {
         let conn = &self.conns[slot];
-        // An answer says that the question has arrived.
-        if conn.lifetime == Lifetime::Exchange && conn.opener && conn.tx.may_be_done(told(1)) {
+        if conn.is_answered() && conn.tx.may_be_done(told(1)) {
             self.on_done(cx, slot);
         }
         let rx = &mut self.conns[slot].rx;
@@ -487,13 +480,11 @@ impl Endpoint for Host {
     }
 
     fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
-        let known = self.conns.find(conn);
-        let Some(slot) = known.or_else(|| self.conns.before_the_opener(cx, conn)) else {
-            cx.events.push(Event::Refused { conn });
+        let Some(slot) = self.conns.to_send(cx, conn) else {
             return;
         };
-        let found = &mut self.conns[slot];
-        if !found.may_send() || !found.tx.push(cx.now, length, &self.settings) {
+        let tx = &mut self.conns[slot].tx;
+        if !tx.push(cx.now, length, &self.settings) {
             cx.events.push(Event::Refused { conn });
         }
         self.settle(slot);

@@ -5,6 +5,7 @@ use super::settings::Settings;
 use model::Lifetime;
 use parts::connections::Sending;
 use parts::range_set::RangeSet;
+use parts::waiting::Waiting;
 use std::collections::VecDeque;
 use units::{Span, Time};
 
@@ -26,8 +27,8 @@ struct Held {
 /// One direction of a connection, at its sender. One message is under way at a time.
 #[derive(Debug, Default)]
 pub(super) struct Sender {
-    /// Lengths of the messages behind the one under way.
-    queue: VecDeque<u64>,
+    /// The messages behind the one under way.
+    waiting: Waiting,
     /// Messages that are done.
     pub(super) ordinal: u32,
     active: bool,
@@ -81,23 +82,18 @@ pub(super) enum Silence {
 impl Sender {
     /// Queues a message; false where the stream has no room for it.
     pub(super) fn push(&mut self, now: Time, length: u64, settings: &Settings) -> bool {
-        let queued: u64 = self.queue.iter().sum();
-        let from = if self.active { self.end } else { self.base };
-        let end = from
-            .checked_add(queued)
-            .and_then(|at| at.checked_add(length));
-        if end.is_none_or(|end| end > POSITION_MAX) {
-            return false;
+        let fits = self.waiting.push(self.end, length, POSITION_MAX);
+        if fits && !self.active {
+            self.begin(now, settings);
         }
-        if self.active {
-            self.queue.push_back(length);
-        } else {
-            self.begin(now, length, settings);
-        }
-        true
+        fits
     }
 
-    fn begin(&mut self, now: Time, length: u64, settings: &Settings) {
+    /// The next message begins, if one waits.
+    fn begin(&mut self, now: Time, settings: &Settings) {
+        let Some(length) = self.waiting.pop() else {
+            return;
+        };
         (self.active, self.owes) = (true, true);
         (self.end, self.high, self.next_free) = (self.base + length, self.base, self.base);
         self.free = self.base + settings.free(length, settings.payload_max);
@@ -107,7 +103,7 @@ impl Sender {
     /// The message is done: the next begins.
     pub(super) fn finish(&mut self, now: Time, settings: &Settings) {
         *self = Self {
-            queue: std::mem::take(&mut self.queue),
+            waiting: std::mem::take(&mut self.waiting),
             ordinal: self.ordinal.wrapping_add(1),
             base: self.end,
             end: self.end,
@@ -115,14 +111,12 @@ impl Sender {
             queued: self.queued,
             ..Self::default()
         };
-        if let Some(length) = self.queue.pop_front() {
-            self.begin(now, length, settings);
-        }
+        self.begin(now, settings);
     }
 
     /// Takes back what has not left. RTS says where the message ends now.
     pub(super) fn cancel(&mut self) {
-        self.queue.clear();
+        self.waiting.clear();
         if self.active && self.high < self.end {
             (self.end, self.owes, self.cut) = (self.high, true, self.announced);
             self.free = self.free.min(self.end);
@@ -359,10 +353,11 @@ impl Sending for Sender {
         let order = [self.base, self.high, self.end];
         assert!(order.is_sorted(), "base, high, end: {order:?}");
         self.left.check();
+        self.waiting.check();
         if self.active {
             assert!(self.free <= self.end);
         } else {
-            assert!(self.queue.is_empty() && !self.is_ready() && self.left.is_empty());
+            assert!(self.waiting.is_empty() && !self.is_ready() && self.left.is_empty());
         }
     }
 }
