@@ -23,6 +23,7 @@
 //! the right length and before they count as sent, and that the run ends with every message
 //! delivered. A violation panics with the end of the ladder and what every host waits for.
 
+mod alone;
 pub mod conformance;
 mod conversation;
 mod digest;
@@ -38,6 +39,7 @@ mod tests;
 #[cfg(test)]
 mod toy;
 
+pub use alone::Alone;
 pub use conversation::conversation;
 pub use fault::{Chaos, Which};
 pub use feed::feed;

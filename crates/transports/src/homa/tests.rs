@@ -21,9 +21,6 @@ fn ladder(text: &str, hosts: usize, script: impl FnOnce(&mut Pair<'_>)) -> Strin
     let params = params(text);
     let make = |config: &EndpointConfig| Factory::make(&params, config);
     let mut pair = Pair::star(hosts, &make, &header::CODEC).named("homa");
-    if hosts == 2 {
-        pair = Pair::new(&make, &header::CODEC).named("homa");
-    }
     script(&mut pair);
     pair.run();
     pair.ladder()

@@ -3,8 +3,8 @@
 use super::host::OWED_MAX;
 use super::ways::{WORSE, Ways};
 use super::*;
-use model::{ConnId, HostId, Lifetime, Packet, Rng, stream};
-use testkit::{A, B, Pair};
+use model::{ConnId, HostId, Lifetime, Rng, stream};
+use testkit::{A, Alone, B, Pair};
 use units::{Span, Time};
 
 mod early;
@@ -21,12 +21,7 @@ fn ladder(text: &str, hosts: usize, script: impl FnOnce(&mut Pair<'_>)) -> Strin
 /// The same with parameters that were read.
 fn converse(params: &Params, hosts: usize, script: impl FnOnce(&mut Pair<'_>)) -> String {
     let make = |config: &EndpointConfig| Factory::make(params, config);
-    let mut pair = if hosts == 2 {
-        Pair::new(&make, &header::CODEC)
-    } else {
-        Pair::star(hosts, &make, &header::CODEC)
-    };
-    pair = pair
+    let mut pair = Pair::star(hosts, &make, &header::CODEC)
         .named("ndp")
         .encap(Encap::PAPER.with_mtu(9000).unwrap());
     script(&mut pair);
@@ -158,78 +153,41 @@ fn a_sender_without_pulls_is_given_one_when_it_asks() {
     insta::assert_snapshot!(found);
 }
 
-struct Neighbours;
-
-impl model::Peers for Neighbours {
-    fn peer(&self, me: HostId, _: ConnId) -> Option<HostId> {
-        Some(HostId(1 - me.0))
-    }
+fn alone(me: HostId, text: &str) -> Alone<Host> {
+    let config = EndpointConfig::new(me, Rate::gbps(10), Encap::PAPER);
+    Alone::new(Host::new(&params(text), &config))
 }
 
-/// One host, and packets from whoever tells it something.
-struct Alone {
-    host: Host,
-    rng: Rng,
-    events: Vec<model::Event>,
-    now: Time,
-}
-
-impl Alone {
-    fn new(me: HostId, text: &str) -> Self {
-        let config = EndpointConfig::new(me, Rate::gbps(10), Encap::PAPER);
-        Self {
-            host: Host::new(&params(text), &config),
-            rng: Rng::stream(1, stream::TEST, 0),
-            events: Vec::new(),
-            now: Time::ZERO,
-        }
-    }
-
-    fn call<R>(&mut self, step: impl FnOnce(&mut Host, &mut model::Cx<'_>) -> R) -> R {
-        let mut cx = model::Cx {
-            now: self.now,
-            rng: &mut self.rng,
-            events: &mut self.events,
-            peers: &Neighbours,
-            gates: model::Gates::open(),
-            wants_data: false,
-        };
-        step(&mut self.host, &mut cx)
-    }
-
-    /// What leaves next, in words.
-    fn leaves(&mut self) -> Option<String> {
-        let mut out = Packet::EMPTY;
-        let more = self.call(|host, cx| host.poll_transmit(cx, &mut out));
-        (more == model::Transmit::More).then(|| header::CODEC.describe(&out))
-    }
+/// What leaves next, in words.
+fn leaves(alone: &mut Alone<Host>) -> Option<String> {
+    alone.poll().map(|packet| header::CODEC.describe(&packet))
 }
 
 /// So it is behind a preferred sender: the receiver answers, and pulls others.
 #[test]
 fn who_is_answered_waits_for_a_pull_and_who_is_not_gives_up() {
-    let mut a = Alone::new(A, "window = 1\ntimeout = \"50ms\"\nlinger = \"100ms\"");
+    let mut a = alone(A, "window = 1\ntimeout = \"50ms\"\nlinger = \"100ms\"");
     let (conn, size) = (ConnId(1), Encap::PAPER.wire(0));
     a.call(|host, cx| {
         host.connect(cx, conn, B, Lifetime::OneMessage);
         host.send(cx, conn, 1000);
     });
-    assert!(a.leaves().is_some_and(|data| data.starts_with("DATA")));
+    assert!(leaves(&mut a).is_some_and(|data| data.starts_with("DATA")));
     let (at, pull, way) = (0, 0, 0);
     let nack = header::Nack { at, pull, way }.packet(A, conn, size);
-    a.call(|host, cx| host.on_packet(cx, &nack));
+    a.hear(&nack);
     let mut asked = Vec::new();
     while a.events.is_empty() {
         a.now = a.host.deadline();
         assert!(a.now < Time::NEVER);
         a.call(Endpoint::on_deadline);
-        while let Some(said) = a.leaves() {
+        while let Some(said) = leaves(&mut a) {
             assert!(said.starts_with("END"), "{said}");
             asked.push(a.now);
             if a.now < Time(200_000_000_000) {
                 let upto = 0;
                 let pull = header::Pull { upto, pull, way }.packet(A, conn, size);
-                a.call(|host, cx| host.on_packet(cx, &pull));
+                a.hear(&pull);
             }
         }
     }
@@ -244,7 +202,7 @@ fn who_is_answered_waits_for_a_pull_and_who_is_not_gives_up() {
 /// A liar may say that it has been cut as often as it likes.
 #[test]
 fn no_message_is_owed_more_pulls_than_a_sender_has_frames() {
-    let mut b = Alone::new(B, "");
+    let mut b = alone(B, "");
     let data = header::Data {
         offset: 0,
         length: 1460,
@@ -257,9 +215,8 @@ fn no_message_is_owed_more_pulls_than_a_sender_has_frames() {
     let mut head = data.packet(B, ConnId(1), Encap::PAPER.wire(1460));
     head.trim(84);
     for _ in 0..OWED_MAX + 100 {
-        b.call(|host, cx| host.on_packet(cx, &head));
+        b.hear(&head);
     }
-    b.host.check();
     let slot = b.host.conns.find(ConnId(1)).unwrap();
     assert_eq!(b.host.conns[slot].rx.owed, OWED_MAX);
     assert_eq!(b.host.counts.pulls_dropped, 99, "and one has left");

@@ -13,12 +13,7 @@ fn params(text: &str) -> Params {
 fn ladder(text: &str, hosts: usize, script: impl FnOnce(&mut Pair<'_>)) -> String {
     let params = params(text);
     let make = |config: &EndpointConfig| Factory::make(&params, config);
-    let mut pair = if hosts == 2 {
-        Pair::new(&make, &header::CODEC)
-    } else {
-        Pair::star(hosts, &make, &header::CODEC)
-    };
-    pair = pair.named("phost");
+    let mut pair = Pair::star(hosts, &make, &header::CODEC).named("phost");
     script(&mut pair);
     pair.run();
     pair.ladder()

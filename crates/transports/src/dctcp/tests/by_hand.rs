@@ -4,116 +4,72 @@ use super::super::header::{Ack, Data, Kind, Reset, Syn, SynAck};
 use super::super::host::Host;
 use super::super::sender::Sender;
 use super::super::*;
-use model::{ConnId, Cx, Ecn, Event, HostId, Lifetime, Packet, Rng, Transmit, stream};
+use model::{ConnId, Ecn, Event, HostId, Lifetime, Rng, stream};
 use testkit::{A, B};
 use units::{Bytes, Time};
 
 /// One host, driven by hand.
-struct Bench {
-    host: Host,
-    rng: Rng,
-    events: Vec<Event>,
-    now: Time,
+type Bench = testkit::Alone<Host>;
+
+fn alone(params: &Params, me: HostId) -> Bench {
+    let config = EndpointConfig::new(me, Rate::gbps(10), Encap::PAPER).with(|told| {
+        (told.base_rtt, told.control_rtt) = (Span::us(12), Span::us(11));
+        told.port_buffer = Bytes(384_500);
+    });
+    Bench::new(Host::new(params, &config))
 }
 
-struct TheOther;
-impl model::Peers for TheOther {
-    fn peer(&self, me: HostId, _: ConnId) -> Option<HostId> {
-        Some(HostId(1 - me.0))
-    }
+/// A sender with its connection open and `length` bytes to send.
+fn open(params: &Params, length: u64) -> Bench {
+    let mut bench = alone(params, A);
+    bench.call(|host, cx| {
+        host.connect(cx, ConnId(1), B, Lifetime::Persistent);
+        host.send(cx, ConnId(1), length);
+    });
+    let syn = bench.poll().unwrap();
+    assert_eq!(Kind::of(&syn), Some(Kind::Syn));
+    let Syn { incarnation, .. } = Syn::read(&syn);
+    bench.now += Span::us(100);
+    let accept = SynAck { incarnation };
+    bench.hear(&accept.packet(A, ConnId(1), 84));
+    bench
 }
 
-impl Bench {
-    fn new(params: &Params, me: HostId) -> Self {
-        let config = EndpointConfig::new(me, Rate::gbps(10), Encap::PAPER).with(|told| {
-            (told.base_rtt, told.control_rtt) = (Span::us(12), Span::us(11));
-            told.port_buffer = Bytes(384_500);
-        });
-        let rng = Rng::stream(1, stream::TEST, 0);
-        Self {
-            host: Host::new(params, &config),
-            rng,
-            events: Vec::new(),
-            now: Time::ZERO,
-        }
-    }
+fn sender(bench: &Bench) -> &Sender {
+    bench.host.sender(ConnId(1))
+}
 
-    fn call<R>(&mut self, step: impl FnOnce(&mut Host, &mut Cx<'_>) -> R) -> R {
-        let mut cx = Cx {
-            now: self.now,
-            rng: &mut self.rng,
-            events: &mut self.events,
-            peers: &TheOther,
-            gates: model::Gates::open(),
-            wants_data: false,
+/// Sends all that may leave and returns how many packets that are.
+fn flush(bench: &mut Bench) -> u64 {
+    std::iter::from_fn(|| bench.poll()).count() as u64
+}
+
+/// `packets` more arrived, two by two; the first `marked` of them were marked.
+fn acknowledge(bench: &mut Bench, from: u64, packets: u64, marked: u64) {
+    let mut done = 0;
+    while done < packets {
+        let step = 2.min(packets - done);
+        let cumulative = (from + done + step) * 1460;
+        let echo = done < marked;
+        let ack = Ack {
+            echo,
+            ..Ack::new(cumulative, None)
         };
-        let result = step(&mut self.host, &mut cx);
-        self.host.check();
-        result
-    }
-
-    fn poll(&mut self) -> Option<Packet> {
-        let mut packet = Packet::EMPTY;
-        let said = self.call(|host, cx| host.poll_transmit(cx, &mut packet));
-        (said != Transmit::Nothing).then_some(packet)
-    }
-
-    fn arrive(&mut self, packet: &Packet) {
-        self.call(|host, cx| host.on_packet(cx, packet));
-    }
-
-    fn sender(&self) -> &Sender {
-        self.host.sender(ConnId(1))
-    }
-
-    /// A sender with its connection open and `length` bytes to send.
-    fn open(params: &Params, length: u64) -> Self {
-        let mut bench = Self::new(params, A);
-        bench.call(|host, cx| {
-            host.connect(cx, ConnId(1), B, Lifetime::Persistent);
-            host.send(cx, ConnId(1), length);
-        });
-        let syn = bench.poll().unwrap();
-        assert_eq!(Kind::of(&syn), Some(Kind::Syn));
-        let Syn { incarnation, .. } = Syn::read(&syn);
-        bench.now += Span::us(100);
-        let accept = SynAck { incarnation };
-        bench.arrive(&accept.packet(A, ConnId(1), 84));
-        bench
-    }
-
-    /// Sends all that may leave and returns how many packets that are.
-    fn flush(&mut self) -> u64 {
-        std::iter::from_fn(|| self.poll()).count() as u64
-    }
-
-    /// `packets` more arrived, two by two; the first `marked` of them were marked.
-    fn acknowledge(&mut self, from: u64, packets: u64, marked: u64) {
-        let mut done = 0;
-        while done < packets {
-            let step = 2.min(packets - done);
-            let cumulative = (from + done + step) * 1460;
-            let echo = done < marked;
-            let ack = Ack {
-                echo,
-                ..Ack::new(cumulative, None)
-            };
-            self.arrive(&ack.packet(A, ConnId(1), 84));
-            done += step;
-        }
+        bench.hear(&ack.packet(A, ConnId(1), 84));
+        done += step;
     }
 }
 
 /// Packets that leave per round trip, and behind them alpha's effect: the window in packets at the
 /// end of the round. `marked` of each round's packets come back marked.
 fn rounds(params: &Params, marked: &[u64]) -> String {
-    let (mut bench, mut acked) = (Bench::open(params, 1 << 40), 0);
+    let (mut bench, mut acked) = (open(params, 1 << 40), 0);
     let round = marked.iter().map(|&marked| {
-        let sent = bench.flush();
+        let sent = flush(&mut bench);
         bench.now += Span::us(100);
-        bench.acknowledge(acked, sent, marked);
+        acknowledge(&mut bench, acked, sent, marked);
         acked += sent;
-        let window = bench.sender().window() as f64 / 1460.0;
+        let window = sender(&bench).window() as f64 / 1460.0;
         format!("{sent}:{window:.1} ")
     });
     round.collect()
@@ -144,12 +100,12 @@ fn a_cut_falls_silent_and_a_spread_one_sends_less() {
             prr,
             ..Params::DEFAULT
         };
-        let mut bench = Bench::open(&params, 1 << 40);
-        let flight = bench.flush();
+        let mut bench = open(&params, 1 << 40);
+        let flight = flush(&mut bench);
         let answered = (0..flight + 8).step_by(2).map(|acked| {
             bench.now += Span::us(3);
-            bench.acknowledge(acked, 2, if acked == 2 { 2 } else { 0 });
-            format!("{} ", bench.flush())
+            acknowledge(&mut bench, acked, 2, if acked == 2 { 2 } else { 0 });
+            format!("{} ", flush(&mut bench))
         });
         answered.collect()
     };
@@ -184,13 +140,13 @@ fn repairs(params: Params, gap: u64) -> String {
         initial_window: 40,
         ..params
     };
-    let mut bench = Bench::open(&params, 1 << 40);
-    assert_eq!(bench.flush(), 40);
+    let mut bench = open(&params, 1 << 40);
+    assert_eq!(flush(&mut bench), 40);
     let answered = (0..20).map(|more| {
         bench.now += Span::us(3);
         let ack = Ack::new(0, Some((gap * 1460, (gap + 1 + more) * 1460)));
-        bench.arrive(&ack.packet(A, ConnId(1), 84));
-        format!("{} ", bench.flush())
+        bench.hear(&ack.packet(A, ConnId(1), 84));
+        format!("{} ", flush(&mut bench))
     });
     answered.collect()
 }
@@ -230,13 +186,13 @@ fn the_first_repair_takes_no_room_where_lost_packets_keep_theirs() {
             lost_leaves,
             ..Params::DEFAULT
         };
-        let mut bench = Bench::open(&params, 10 * 1460);
-        assert_eq!(bench.flush(), 10);
+        let mut bench = open(&params, 10 * 1460);
+        assert_eq!(flush(&mut bench), 10);
         let acks = [(0, 7), (0, 8), (0, 9), (0, 10), (1, 10), (2, 10)];
         let answered = acks.map(|(cumulative, end)| {
             let ack = Ack::new(cumulative * 1460, Some((6 * 1460, end * 1460)));
-            bench.arrive(&ack.packet(A, ConnId(1), 84));
-            bench.flush()
+            bench.hear(&ack.packet(A, ConnId(1), 84));
+            flush(&mut bench)
         });
         answered
     };
@@ -252,13 +208,13 @@ fn a_doubled_timeout_holds_until_a_round_trip_is_measured_where_karn_is_heeded()
             karn,
             ..Params::DEFAULT
         };
-        let mut bench = Bench::open(&params, 4 * 1460);
-        bench.flush();
-        bench.now = bench.sender().deadline();
+        let mut bench = open(&params, 4 * 1460);
+        flush(&mut bench);
+        bench.now = sender(&bench).deadline();
         bench.call(|host, cx| host.on_deadline(cx));
-        assert_eq!(bench.flush(), 1);
-        bench.acknowledge(0, 1, 0);
-        bench.sender().deadline().since(bench.now)
+        assert_eq!(flush(&mut bench), 1);
+        acknowledge(&mut bench, 0, 1, 0);
+        sender(&bench).deadline().since(bench.now)
     };
     assert_eq!(waits(false), Span::ms(10));
     assert_eq!(waits(true), Span::ms(20));
@@ -272,24 +228,24 @@ fn a_timeout_after_a_mark_spares_the_threshold_where_marks_are_remembered() {
             timeout_after_mark,
             ..Params::DEFAULT
         };
-        let mut bench = Bench::open(&params, 60 * 1460);
-        assert_eq!(bench.flush(), 10);
-        bench.acknowledge(0, 2, marked);
-        bench.flush();
-        bench.now = bench.sender().deadline();
+        let mut bench = open(&params, 60 * 1460);
+        assert_eq!(flush(&mut bench), 10);
+        acknowledge(&mut bench, 0, 2, marked);
+        flush(&mut bench);
+        bench.now = sender(&bench).deadline();
         bench.call(|host, cx| host.on_deadline(cx));
-        bench.flush();
+        flush(&mut bench);
         // What the timeout repairs arrives packet by packet, until something is lost again.
         for acked in 2..8 {
-            bench.acknowledge(acked, 1, 0);
-            bench.flush();
+            acknowledge(&mut bench, acked, 1, 0);
+            flush(&mut bench);
         }
-        let grown = bench.sender().window() / 1460;
+        let grown = sender(&bench).window() / 1460;
         for end in 10..13 {
             let block = Some((9 * 1460, end * 1460));
-            bench.arrive(&Ack::new(8 * 1460, block).packet(A, ConnId(1), 84));
+            bench.hear(&Ack::new(8 * 1460, block).packet(A, ConnId(1), 84));
         }
-        (grown, bench.sender().repairs_a_loss())
+        (grown, sender(&bench).repairs_a_loss())
     };
     assert_eq!(timeout(true, 0), (6, false), "no mark");
     assert_eq!(timeout(false, 0), (6, false), "no mark");
@@ -299,22 +255,22 @@ fn a_timeout_after_a_mark_spares_the_threshold_where_marks_are_remembered() {
 
 #[test]
 fn a_long_silence_takes_a_grown_window_back_to_its_start() {
-    let mut bench = Bench::open(&Params::DEFAULT, 50 * 1460);
+    let mut bench = open(&Params::DEFAULT, 50 * 1460);
     let mut acked = 0;
-    while !bench.sender().is_idle() {
-        let sent = bench.flush();
+    while !sender(&bench).is_idle() {
+        let sent = flush(&mut bench);
         bench.now += Span::us(100);
-        bench.acknowledge(acked, sent, 0);
+        acknowledge(&mut bench, acked, sent, 0);
         acked += sent;
     }
     assert_eq!(
-        bench.sender().window(),
+        sender(&bench).window(),
         40 * 1460,
         "the last round used half of it"
     );
     bench.now += Span::ms(15);
     bench.call(|host, cx| host.send(cx, ConnId(1), 1));
-    assert_eq!(bench.sender().window(), 20 * 1460, "one timeout has passed");
+    assert_eq!(sender(&bench).window(), 20 * 1460, "one timeout has passed");
 }
 
 #[test]
@@ -328,23 +284,23 @@ fn light_marking_costs_little_once_alpha_has_learnt_that_it_is_light() {
 #[test]
 fn data_for_a_connection_that_nobody_knows_is_reset() {
     let params = Params::DEFAULT;
-    let (mut a, mut b) = (Bench::new(&params, A), Bench::new(&params, B));
+    let (mut a, mut b) = (alone(&params, A), alone(&params, B));
     a.call(|host, cx| {
         host.connect(cx, ConnId(1), B, Lifetime::Persistent);
         host.send(cx, ConnId(1), 5_000);
     });
     let syn = a.poll().unwrap();
-    b.arrive(&syn);
-    a.arrive(&b.poll().unwrap());
+    b.hear(&syn);
+    a.hear(&b.poll().unwrap());
     let data = a.poll().unwrap();
-    let mut rebooted = Bench::new(&params, B);
-    rebooted.arrive(&data);
+    let mut rebooted = alone(&params, B);
+    rebooted.hear(&data);
     let reset = rebooted.poll().unwrap();
     assert_eq!(header::CODEC.describe(&reset), "RESET at 0");
-    a.arrive(&reset);
+    a.hear(&reset);
     assert_eq!(a.events, GIVEN_UP);
     assert_eq!(a.host.deadline(), Time::NEVER);
-    a.arrive(&reset);
+    a.hear(&reset);
     assert_eq!(a.poll(), None, "a reset is never answered");
 }
 
@@ -356,12 +312,12 @@ const GIVEN_UP: [Event; 2] = [
 
 #[test]
 fn a_one_shot_connection_carries_one_message_of_its_opener() {
-    let mut bench = Bench::new(&Params::DEFAULT, B);
+    let mut bench = alone(&Params::DEFAULT, B);
     let syn = Syn {
         incarnation: 1,
         lifetime: Lifetime::OneMessage,
     };
-    bench.arrive(&syn.packet(B, ConnId(1), 84));
+    bench.hear(&syn.packet(B, ConnId(1), 84));
     bench.call(|host, cx| host.send(cx, ConnId(1), 5));
     assert_eq!(bench.events, [Event::Refused { conn: ConnId(1) }]);
     let data = Data {
@@ -372,7 +328,7 @@ fn a_one_shot_connection_carries_one_message_of_its_opener() {
         again: false,
         end: true,
     };
-    bench.arrive(&data.packet(B, ConnId(1), 84));
+    bench.hear(&data.packet(B, ConnId(1), 84));
     assert_eq!(
         bench.events[1..],
         [
@@ -410,7 +366,7 @@ fn a_receiver_that_lies_breaks_no_invariant_of_its_sender() {
             retries_max: 60,
             ..Params::DEFAULT
         };
-        let mut bench = Bench::open(&params, 1_000_000);
+        let mut bench = open(&params, 1_000_000);
         let mut rng = Rng::stream(seed, stream::TEST, 1);
         let mut reached = 0;
         for _ in 0..400 {
@@ -433,11 +389,11 @@ fn a_receiver_that_lies_breaks_no_invariant_of_its_sender() {
                         .fold(reached, u64::max);
                 }
                 _ => {
-                    let una = bench.sender().acknowledged();
+                    let una = sender(&bench).acknowledged();
                     // Mostly near the oldest packet, or the conversation would soon be over.
                     let until = una + rng.below(reached.saturating_sub(una).min(8_000) + 1);
                     let ack = any_ack(&mut rng, una, until).packet(A, ConnId(1), 84);
-                    bench.arrive(&ack);
+                    bench.hear(&ack);
                 }
             }
         }
@@ -452,7 +408,7 @@ fn a_sender_that_lies_breaks_no_invariant_of_its_receiver() {
             receive_window: Bytes(20_000),
             ..Params::DEFAULT
         };
-        let mut bench = Bench::new(&params, B);
+        let mut bench = alone(&params, B);
         let syn = Syn {
             incarnation: 1,
             lifetime: match seed % 5 {
@@ -461,7 +417,7 @@ fn a_sender_that_lies_breaks_no_invariant_of_its_receiver() {
                 _ => Lifetime::Persistent,
             },
         };
-        bench.arrive(&syn.packet(B, ConnId(1), 84));
+        bench.hear(&syn.packet(B, ConnId(1), 84));
         let mut rng = Rng::stream(seed, stream::TEST, 2);
         let mut offset = 0;
         for _ in 0..600 {
@@ -487,7 +443,7 @@ fn a_sender_that_lies_breaks_no_invariant_of_its_receiver() {
             } else {
                 Ecn::Capable0
             });
-            bench.arrive(&packet);
+            bench.hear(&packet);
             bench.now += Span::us(rng.below(600));
             bench.call(Endpoint::on_deadline);
             while bench.poll().is_some() {}
@@ -505,10 +461,10 @@ fn a_silent_peer_is_given_up_after_all_retries() {
         retries_max: 4,
         ..Params::DEFAULT
     };
-    let mut bench = Bench::open(&params, 1_000);
+    let mut bench = open(&params, 1_000);
     let (mut left_at, mut waits) = (bench.now, Vec::new());
     while bench.events.is_empty() {
-        if bench.flush() > 0 {
+        if flush(&mut bench) > 0 {
             waits.push(bench.now.since(left_at).0 / 1_000_000_000);
             left_at = bench.now;
         }
@@ -527,12 +483,12 @@ fn a_silent_peer_is_given_up_after_all_retries() {
 #[test]
 fn a_receiver_gives_up_a_sender_that_fell_silent_and_calls_nothing_done() {
     let params = &Params::DEFAULT;
-    let mut bench = Bench::new(params, B);
+    let mut bench = alone(params, B);
     let syn = Syn {
         incarnation: 1,
         lifetime: Lifetime::OneMessage,
     };
-    bench.arrive(&syn.packet(B, ConnId(1), 84));
+    bench.hear(&syn.packet(B, ConnId(1), 84));
     let data = |offset| {
         Data {
             offset,
@@ -544,19 +500,19 @@ fn a_receiver_gives_up_a_sender_that_fell_silent_and_calls_nothing_done() {
         }
         .packet(B, ConnId(1), 1538)
     };
-    bench.arrive(&data(0));
-    bench.flush();
+    bench.hear(&data(0));
+    flush(&mut bench);
     while bench.host.deadline() < Time::NEVER {
         bench.now = bench.host.deadline();
         bench.call(Endpoint::on_deadline);
-        bench.flush();
+        flush(&mut bench);
     }
     assert_eq!(bench.host.connections(), 0);
     // Longer than its sender may take to give up, but not much.
     let patience = params.rto_max.times(u64::from(params.retries_max) + 1);
     let took = bench.now.since(Time::ZERO);
     assert!(patience < took && took < patience.times(2), "{took}");
-    bench.arrive(&data(1460));
+    bench.hear(&data(1460));
     let answer = bench.poll().unwrap();
     let reset = Reset {
         about: 1460,
@@ -574,11 +530,11 @@ fn an_opener_that_hears_nothing_asks_again_and_then_gives_up() {
         retries_max: 2,
         ..Params::DEFAULT
     };
-    let mut bench = Bench::new(&params, A);
+    let mut bench = alone(&params, A);
     bench.call(|host, cx| host.connect(cx, ConnId(1), B, Lifetime::Persistent));
     let mut asked = 0;
     while bench.events.is_empty() {
-        asked += bench.flush();
+        asked += flush(&mut bench);
         bench.now = bench.host.deadline();
         bench.call(Endpoint::on_deadline);
     }

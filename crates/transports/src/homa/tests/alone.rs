@@ -6,61 +6,26 @@ use crate::homa::host::Host;
 use crate::homa::sender::{Sender, Silence};
 use crate::homa::settings::Settings;
 use crate::homa::*;
-use model::{ConnId, Cx, Event, HostId, Lifetime, Rng, stream};
-use testkit::A;
+use model::{ConnId, Lifetime};
+use testkit::{A, Alone};
 use units::{Span, Time};
 
-struct TheOther;
-impl model::Peers for TheOther {
-    fn peer(&self, me: HostId, _: ConnId) -> Option<HostId> {
-        Some(HostId(1 - me.0))
-    }
+fn alone(text: &str) -> Alone<Host> {
+    Alone::new(Host::new(&params(text), &config()))
 }
 
-struct Bench {
-    host: Host,
-    rng: Rng,
-    events: Vec<Event>,
-    now: Time,
-}
-
-impl Bench {
-    fn new(text: &str) -> Self {
-        Self {
-            host: Host::new(&params(text), &config()),
-            rng: Rng::stream(1, stream::TEST, 0),
-            events: Vec::new(),
-            now: Time::ZERO,
-        }
-    }
-
-    fn call(&mut self, step: impl FnOnce(&mut Host, &mut Cx<'_>)) {
-        let mut cx = Cx {
-            now: self.now,
-            rng: &mut self.rng,
-            events: &mut self.events,
-            peers: &TheOther,
-            gates: model::Gates::open(),
-            wants_data: false,
-        };
-        step(&mut self.host, &mut cx);
-        self.host.check();
-    }
-
-    /// `length` bytes of a message come, with `left` to go before them.
-    fn data(&mut self, conn: u32, offset: u64, length: u16, left: u32) {
-        let data = Data {
-            offset,
-            length,
-            left,
-            ordinal: 0,
-            lifetime: Lifetime::OneMessage,
-            cut: false,
-            answer: false,
-        };
-        let packet = data.packet(A, ConnId(conn), Encap::PAPER.wire(length));
-        self.call(|host, cx| host.on_packet(cx, &packet));
-    }
+/// `length` bytes of a message come, with `left` to go before them.
+fn data(bench: &mut Alone<Host>, conn: u32, offset: u64, length: u16, left: u32) {
+    let data = Data {
+        offset,
+        length,
+        left,
+        ordinal: 0,
+        lifetime: Lifetime::OneMessage,
+        cut: false,
+        answer: false,
+    };
+    bench.hear(&data.packet(A, ConnId(conn), Encap::PAPER.wire(length)));
 }
 
 fn config() -> EndpointConfig {
@@ -69,20 +34,20 @@ fn config() -> EndpointConfig {
 
 #[test]
 fn messages_that_are_over_are_not_kept_behind_an_old_one_that_is_not() {
-    let mut bench = Bench::new("unscheduled = \"1460B\"");
-    bench.data(0, 0, 1460, 100_000_000);
+    let mut bench = alone("unscheduled = \"1460B\"");
+    data(&mut bench, 0, 0, 1460, 100_000_000);
     for conn in 1..=2_000 {
-        bench.data(conn, 0, 1460, 2_000);
-        bench.data(conn, 1460, 540, 540);
+        data(&mut bench, conn, 0, 1460, 2_000);
+        data(&mut bench, conn, 1460, 540, 540);
     }
     assert!(bench.host.oldest.len() <= 66, "{}", bench.host.oldest.len());
 }
 
 #[test]
 fn what_is_told_to_be_forgotten_is_not_kept() {
-    let mut bench = Bench::new("");
+    let mut bench = alone("");
     for conn in 0..2_000 {
-        bench.data(conn, 0, 100, 100);
+        data(&mut bench, conn, 0, 100, 100);
         if conn >= 10 {
             bench.call(|host, cx| host.forget(cx, ConnId(conn)));
         }
@@ -100,9 +65,9 @@ fn what_is_told_to_be_forgotten_is_not_kept() {
 /// A silent message goes behind the others and keeps its claim.
 #[test]
 fn the_oldest_that_is_silent_is_passed_over_and_not_dropped() {
-    let mut bench = Bench::new("unscheduled = \"1460B\"\novercommitment = 1");
+    let mut bench = alone("unscheduled = \"1460B\"\novercommitment = 1");
     for conn in [1, 2] {
-        bench.data(conn, 0, 1460, 10_000_000);
+        data(&mut bench, conn, 0, 1460, 10_000_000);
     }
     let slot = bench.host.conns.find(ConnId(1)).unwrap();
     bench.host.conns[slot].rx.tries = 1;
