@@ -207,10 +207,10 @@ impl<W: Wire> Forwarder<W> {
             self.switch.check();
         }
         let wait = self.next().max(now).since(now).0.min(wait_max.0);
-        match self.legs.first_mut() {
-            Some(leg) if wait > 0 => leg.wire.wait(Span(wait)),
-            Some(_) | None => Ok(()),
+        if wait == 0 {
+            return Ok(());
         }
+        W::wait_for_any(self.legs.iter().map(|leg| &leg.wire), Span(wait))
     }
 
     /// The time, on the first wire's clock.

@@ -135,10 +135,18 @@ impl Wire for Port {
         Ok(sent)
     }
 
-    fn wait(&mut self, at_most: Span) -> io::Result<()> {
-        let queues = self.hub.0.queues.borrow();
-        if queues.get(&self.addr).is_none_or(VecDeque::is_empty) {
-            self.hub.advance(at_most);
+    /// Time goes on by all of `at_most` where nothing waits at any of them, or else not at all.
+    fn wait_for_any<'a>(
+        mut wires: impl Iterator<Item = &'a Self>,
+        at_most: Span,
+    ) -> io::Result<()> {
+        let Some(first) = wires.next() else {
+            return Ok(());
+        };
+        let queues = first.hub.0.queues.borrow();
+        let is_idle = |port: &Self| queues.get(&port.addr).is_none_or(VecDeque::is_empty);
+        if is_idle(first) && wires.all(is_idle) {
+            first.hub.advance(at_most);
         }
         Ok(())
     }

@@ -113,6 +113,16 @@ impl Udp {
         Ok(udp)
     }
 
+    /// What the system is asked to wait for.
+    fn awaited(&self) -> libc::pollfd {
+        let events = libc::POLLIN | if self.is_blocked() { libc::POLLOUT } else { 0 };
+        libc::pollfd {
+            fd: self.socket.as_raw_fd(),
+            events,
+            revents: 0,
+        }
+    }
+
     fn set(&self, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> io::Result<()> {
         let size = socklen(size_of::<libc::c_int>());
         // SAFETY: `value` lives through the call and `size` is its size.
@@ -246,29 +256,40 @@ impl Wire for Udp {
         Ok(sent)
     }
 
-    fn wait(&mut self, at_most: Span) -> io::Result<()> {
-        let time = duration(at_most);
-        let events = libc::POLLIN | if self.is_blocked() { libc::POLLOUT } else { 0 };
-        let mut poll = libc::pollfd {
-            fd: self.socket.as_raw_fd(),
-            events,
-            revents: 0,
-        };
-        // SAFETY: all-zero bytes are a valid timespec.
-        let mut timeout: libc::timespec = unsafe { std::mem::zeroed() };
-        timeout.tv_sec = time.as_secs().try_into().unwrap_or(libc::time_t::MAX);
-        timeout.tv_nsec = time.subsec_nanos().into();
-        // SAFETY: one pollfd and one timespec that live through the call; no signal mask.
-        let rc = unsafe { libc::ppoll(&raw mut poll, 1, &raw const timeout, std::ptr::null()) };
-        if rc >= 0 {
-            return Ok(());
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() == io::ErrorKind::Interrupted {
-            Ok(())
-        } else {
-            Err(error)
-        }
+    fn wait_for_any<'a>(wires: impl Iterator<Item = &'a Self>, at_most: Span) -> io::Result<()> {
+        sleep(&mut wires.map(Self::awaited).collect::<Vec<_>>(), at_most)
+    }
+
+    fn wait(&self, at_most: Span) -> io::Result<()> {
+        sleep(&mut [self.awaited()], at_most)
+    }
+}
+
+/// Sleeps until one of these has what it waits for, a signal comes, or the time is over.
+fn sleep(awaited: &mut [libc::pollfd], at_most: Span) -> io::Result<()> {
+    let time = duration(at_most);
+    // SAFETY: all-zero bytes are a valid timespec.
+    let mut timeout: libc::timespec = unsafe { std::mem::zeroed() };
+    timeout.tv_sec = time.as_secs().try_into().unwrap_or(libc::time_t::MAX);
+    timeout.tv_nsec = time.subsec_nanos().into();
+    let count = awaited.len() as libc::nfds_t;
+    // SAFETY: `count` is the number of pollfds, which live through the call as the timespec does; no signal mask.
+    let rc = unsafe {
+        libc::ppoll(
+            awaited.as_mut_ptr(),
+            count,
+            &raw const timeout,
+            std::ptr::null(),
+        )
+    };
+    if rc >= 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    if error.kind() == io::ErrorKind::Interrupted {
+        Ok(())
+    } else {
+        Err(error)
     }
 }
 
@@ -382,6 +403,22 @@ fn ask_tos(header: &mut libc::msghdr, room: &mut [u64; CONTROL_WORDS], tos: u8) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_datagram_at_the_last_of_three_sockets_ends_the_sleep() {
+        let any = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+        let mut three = [0; 3].map(|_| Udp::bind(any, Bytes(1 << 20)).unwrap());
+        let start = three[0].now();
+        Udp::wait_for_any(three.iter(), Span::ms(20)).unwrap();
+        assert!(three[0].now().since(start) >= Span::ms(20), "it has slept");
+        let to = three[2].local_addr().unwrap();
+        three[0].push(to, 0, &mut |_| Ok(1)).unwrap();
+        three[0].flush().unwrap();
+        let start = three[0].now();
+        Udp::wait_for_any(three.iter(), Span::ms(60_000)).unwrap();
+        assert!(three[0].now().since(start) < Span::ms(30_000));
+        assert_eq!(three[2].recv().unwrap(), 1);
+    }
 
     #[test]
     fn a_batch_arrives_whole_with_its_tos_bytes() {

@@ -82,9 +82,23 @@ pub trait Wire {
     /// The system's, where they concern more than one datagram.
     fn flush(&mut self) -> io::Result<Sent>;
 
-    /// Sleeps until something can be received, or sent where it [`Wire::is_blocked`]; at most so long.
+    /// Sleeps until something can be received by one of these wires, or sent where it [`Wire::is_blocked`]; at most
+    /// so long.
     ///
     /// # Errors
     /// The system's.
-    fn wait(&mut self, at_most: Span) -> io::Result<()>;
+    fn wait_for_any<'a>(wires: impl Iterator<Item = &'a Self>, at_most: Span) -> io::Result<()>
+    where
+        Self: Sized + 'a;
+
+    /// The same for this wire alone.
+    ///
+    /// # Errors
+    /// The system's.
+    fn wait(&self, at_most: Span) -> io::Result<()>
+    where
+        Self: Sized,
+    {
+        Self::wait_for_any(std::iter::once(self), at_most)
+    }
 }

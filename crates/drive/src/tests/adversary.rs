@@ -56,8 +56,11 @@ impl Wire for Tap {
     fn flush(&mut self) -> std::io::Result<Sent> {
         self.port.flush()
     }
-    fn wait(&mut self, at_most: Span) -> std::io::Result<()> {
-        self.port.wait(at_most)
+    fn wait_for_any<'a>(
+        wires: impl Iterator<Item = &'a Self>,
+        at_most: Span,
+    ) -> std::io::Result<()> {
+        Port::wait_for_any(wires.map(|tap| &tap.port), at_most)
     }
 }
 

@@ -165,6 +165,24 @@ fn an_incast_is_dropped_where_the_port_has_no_room_and_sent_again() {
     assert!(port.queue_max <= 12_000, "{port:?}");
 }
 
+/// More has come at the second wire than one turn takes.
+#[test]
+fn a_switch_waits_on_none_of_its_wires_while_another_has_something() {
+    let dctcp = factory("dctcp");
+    let mut star = Star::new(2, &*dctcp, "dctcp", &port(&*dctcp, 250_000));
+    for _ in 0..=crate::wire::BATCH {
+        star.hub.deliver(host(0), leg(1), 0, &[0; 100]);
+    }
+    let turn = |star: &mut Star| {
+        star.switch.turn(Span::us(1)).unwrap();
+        (star.switch.counts().taken, star.hub.now())
+    };
+    assert_eq!(turn(&mut star), (crate::wire::BATCH as u64, Time::ZERO));
+    let (taken, now) = turn(&mut star);
+    assert_eq!(taken, crate::wire::BATCH as u64 + 1);
+    assert!(now > Time::ZERO, "nothing more has come");
+}
+
 #[test]
 fn bytes_of_strangers_and_liars_do_nothing() {
     let expresspass = factory("expresspass");
