@@ -7,6 +7,7 @@ use crate::summary::{SizeBin, Summary};
 use model::Class;
 use std::fmt;
 use std::fmt::Write as _;
+use units::text::edits;
 use units::{Bytes, Rate, Span};
 
 /// One condition, as `fct.p99 = "< 2ms"`. Several, separated by commas, must all hold.
@@ -502,31 +503,15 @@ impl Threshold {
 
 /// The metric most like `key`, as a question; or how to find them all.
 fn nearest(key: &str) -> String {
-    let close = |name: &String| distance(key, name);
+    let close = |name: &String| edits(key, name);
     match metrics().into_iter().min_by_key(close) {
-        Some(name) if distance(key, &name) <= 3 => format!("; did you mean \"{name}\"?"),
+        Some(name) if edits(key, &name) <= 3 => format!("; did you mean \"{name}\"?"),
         _ => "; there are fct.p99, slowdown.p99, fct.s.p99 (s, m, l, xl), drops.scheduled, \
               drops.data, queue.max, goodput, fairness, utilisation.max, credits.waste, \
               messages.unfinished, packets.retransmitted, tags.NAME.took, tags.NAME.slowdown.p99 (fct, stragglers, \
               unfinished) where messages have several tags, counters.NAME of the transport and their like"
             .into(),
     }
-}
-
-/// Levenshtein distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, &y) in b.iter().enumerate() {
-            let cost = (diagonal + usize::from(x != y))
-                .min(row[j + 1] + 1)
-                .min(row[j] + 1);
-            diagonal = std::mem::replace(&mut row[j + 1], cost);
-        }
-    }
-    row[b.len()]
 }
 
 /// The verdicts of several runs as `JUnit` XML, one suite per run, for continuous integration.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
+use units::text::edits;
 
 /// A text that values come from: a file, a built-in scenario or one `--set` on the command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -205,38 +206,10 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let folded = word.to_ascii_lowercase().replace('-', "_");
     known
         .into_iter()
-        .map(|k| {
-            (
-                distance(&folded, &k.to_ascii_lowercase().replace('-', "_")),
-                k,
-            )
-        })
+        .map(|k| (edits(&folded, &k.to_ascii_lowercase().replace('-', "_")), k))
         .filter(|&(d, k)| d <= (word.len().max(k.len()) / 3).max(1))
         .min_by_key(|&(d, _)| d)
         .map(|(_, k)| k)
-}
-
-/// Edits from one word to the other, a swap of neighbours counting as one. [Damerau 1964]
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            rows[i][j] = if i == 0 || j == 0 {
-                i + j
-            } else {
-                let edit = usize::from(a[i - 1] != b[j - 1]);
-                let mut best = (rows[i - 1][j] + 1)
-                    .min(rows[i][j - 1] + 1)
-                    .min(rows[i - 1][j - 1] + edit);
-                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                    best = best.min(rows[i - 2][j - 2] + 1);
-                }
-                best
-            };
-        }
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]

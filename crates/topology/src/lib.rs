@@ -15,7 +15,6 @@ mod size;
 mod spec;
 #[cfg(test)]
 mod tests;
-mod text;
 
 pub use capacity::Crossing;
 pub use ecmp::{check_symmetry, ecmp_index, ecmp_index_salted, mirrored, path, tier_salt};
@@ -23,7 +22,7 @@ pub use graph::{Cable, Graph, GraphNode, PortOrder};
 pub use routes::{Routes, Row};
 pub use size::{ROUTES_MAX, Size};
 pub use spec::{Dumbbell, FatTree, LeafSpine, MultiBottleneck, ParkingLot, Spec, Star, ThreeTier};
-pub use text::TextError;
+pub use units::text::TextError;
 
 use std::fmt;
 use units::{Rate, Span};

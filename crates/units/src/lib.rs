@@ -4,6 +4,8 @@
 //! of picoseconds per byte. Serialisation rounds up, so that a link is never faster than itself.
 
 mod parse;
+pub mod text;
+
 pub use parse::ParseError;
 
 use std::fmt;

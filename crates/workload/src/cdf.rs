@@ -10,8 +10,8 @@
 //! | [`Dialect::CpNode`] | `w1` to `w5`, or one size in bytes | - |
 
 use crate::dist::check_points;
-use crate::text::{Field, comma_lines, lines};
 use crate::{Interp, Point, SizeDist, Tail, TextError, sizes};
+use units::text::{Field, comma_lines, lines};
 
 /// Who writes a distribution like that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

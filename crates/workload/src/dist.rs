@@ -1,4 +1,8 @@
 //! How large messages are: a piecewise distribution with an exact mean.
+//!
+//! A distribution is a list of stretches of probability, each one size, even in the size, even in its logarithm, or a
+//! Pareto tail. A load needs the mean of the sizes that are really drawn, whole bytes or packets, with their
+//! frames: it is exact for single sizes and for bytes even in the size, and sampled for the rest.
 
 use crate::WorkloadError;
 use model::Encap;

@@ -10,11 +10,11 @@
 //! have text after the announced flows, so that is ignored with a warning.
 //! [hpcc artefact, `traffic_gen`, `simulation/scratch/third.cc`]
 
-use crate::text::{Field, comma_lines, decimal, lines};
 use crate::traffic::{OneShots, Tags};
 use crate::{Message, Start, TextError, Traffic, WorkloadError};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use units::text::{Field, comma_lines, decimal, lines};
 use units::{Bytes, PS_PER_SEC, Span, Time};
 
 /// What a flow file says, and what its reader should know.

@@ -16,10 +16,10 @@
 //! 32-bit float. `prio` and `addon` decide nothing here. [htsim, `connection_matrix.cpp`, trigger.cpp]
 
 use crate::files::ends;
-use crate::text::{Field, decimal, lines};
 use crate::traffic::place32;
 use crate::{Conn, FlowFile, Message, Milestone, Start, TextError, Traffic, Trigger};
 use std::collections::BTreeMap;
+use units::text::{Field, decimal, lines};
 use units::{Span, Time};
 
 /// What a start without a unit counts.

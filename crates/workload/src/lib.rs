@@ -54,7 +54,6 @@ mod incast;
 mod load;
 mod patterns;
 pub mod sizes;
-mod text;
 mod traffic;
 
 pub use arrivals::{Arrivals, Gaps, Per};
@@ -66,10 +65,10 @@ pub use htsim::{StartUnit, parse_cm};
 pub use incast::{Incast, IncastBursts, Pacing, Pick, RecurringIncast, RequestResponse};
 pub use load::{Fabric, Load, LoadBasis};
 pub use patterns::{Leave, Partner, Permutation, Shuffle, Staircase};
-pub use text::TextError;
 pub use traffic::{
     Conn, ENDLESS, MESSAGES_MAX, Message, Milestone, Start, Traffic, Trigger, part_seed,
 };
+pub use units::text::TextError;
 
 use std::fmt;
 

@@ -4,10 +4,10 @@
 //! `delay_ps` and `loss` mean what they mean in [`super::node_link`].
 
 use super::labelled::{Edge, Labelled, Wrong, build};
-use crate::text::place;
 use crate::{Graph, TextError};
 use roxmltree::{Document, Node};
 use std::collections::BTreeMap;
+use units::text::place;
 
 fn wrong(node: Node<'_, '_>, message: impl Into<String>) -> Wrong {
     Wrong {

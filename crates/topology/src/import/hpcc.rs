@@ -11,8 +11,8 @@
 //! Unlike the original readers this one accepts comments and blank lines, and refuses what is left
 //! over. [hpcc artefact, simulation/scratch/third.cc; simai artefact, `gen_Topo_Template.py`]
 
-use crate::text::{Field, decimal, lines};
 use crate::{CABLES_MAX, Cable, Graph, GraphNode, HOSTS_MAX, NodeKind, PortOrder, TextError};
+use units::text::{Field, decimal, lines};
 use units::{Rate, Span};
 
 /// Reads `text`; `name` becomes the topology's name.

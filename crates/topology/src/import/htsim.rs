@@ -16,8 +16,8 @@
 //! it; here half of it stands on each cable at the switch, which is the same for every path.
 //! [htsim, `fat_tree_topology.cpp`]
 
-use crate::text::{Field, lines};
 use crate::{Cable, Graph, GraphNode, HOSTS_MAX, NodeKind, PortOrder, TextError};
+use units::text::{Field, lines};
 use units::{Rate, Span};
 
 /// Keys of a tier, as numbers; the last three have defaults.

@@ -4,9 +4,9 @@
 //! has `rate` with a unit or `rate_bps`, `delay` with a unit or `delay_ps`, and may have `loss`, a
 //! probability. Other attributes are left alone.
 
-use crate::text::{decimal, place};
 use crate::{Cable, Graph, GraphNode, NodeKind, PortOrder, TextError, index32};
 use std::collections::BTreeMap;
+use units::text::{decimal, place};
 use units::{Rate, Span};
 
 /// What is wrong at a byte of a text. Counting lines to find its place takes time, so it is done once

@@ -10,12 +10,12 @@
 //! files say `links` instead of `edges`.
 
 use super::labelled::{Edge, Labelled, Wrong, build};
-use crate::text::unmarked;
 use crate::{Graph, TextError};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
+use units::text::unmarked;
 
 #[derive(Deserialize)]
 struct Document<'a> {

@@ -1,6 +1,9 @@
-//! Lines and fields of a text file, with the place of everything for messages.
+//! Text that people and other programs write: lines and fields with the place of everything for messages, exact
+//! decimals, and how far a word is from one that is known.
 
+use crate::ParseError;
 use std::fmt;
+use std::str::FromStr;
 
 /// What is wrong in a text, and where. A driver that knows the file's name puts it in front.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,15 +31,19 @@ impl TextError {
 }
 
 /// One word and its place.
-#[derive(Clone, Copy)]
-pub(crate) struct Field<'a> {
-    pub(crate) text: &'a str,
-    pub(crate) line: u32,
-    pub(crate) column: u32,
+#[derive(Clone, Copy, Debug)]
+pub struct Field<'a> {
+    /// The word.
+    pub text: &'a str,
+    /// From 1.
+    pub line: u32,
+    /// In characters, from 1.
+    pub column: u32,
 }
 
 impl Field<'_> {
-    pub(crate) fn error(&self, message: impl Into<String>) -> TextError {
+    /// What is wrong with it.
+    pub fn error(&self, message: impl Into<String>) -> TextError {
         TextError {
             line: self.line,
             column: self.column,
@@ -45,7 +52,10 @@ impl Field<'_> {
     }
 
     /// A whole number.
-    pub(crate) fn number<T: std::str::FromStr>(&self, what: &str) -> Result<T, TextError> {
+    ///
+    /// # Errors
+    /// Its place, and that it is not `what`.
+    pub fn number<T: FromStr>(&self, what: &str) -> Result<T, TextError> {
         self.text.parse().map_err(|_| {
             self.error(format!(
                 "\"{}\" is not {what}; write a whole number",
@@ -55,27 +65,39 @@ impl Field<'_> {
     }
 
     /// A quantity with its unit.
-    pub(crate) fn quantity<T: std::str::FromStr<Err = units::ParseError>>(
-        &self,
-    ) -> Result<T, TextError> {
+    ///
+    /// # Errors
+    /// Its place, and how to write one.
+    pub fn quantity<T: FromStr<Err = ParseError>>(&self) -> Result<T, TextError> {
         self.text
             .parse()
-            .map_err(|error: units::ParseError| self.error(error.to_string()))
+            .map_err(|error: ParseError| self.error(error.to_string()))
     }
 }
 
 /// The text without the byte order mark that some programs begin a file with.
-fn unmarked(text: &str) -> &str {
+pub fn unmarked(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
+/// Line and column of the byte at `offset`, both from 1; columns count characters.
+///
+/// # Panics
+/// If `offset` is behind the text, or within a character.
+pub fn place(text: &str, offset: usize) -> (u32, u32) {
+    let before = &text[..offset];
+    let count = |n: usize| u32::try_from(n + 1).unwrap_or(u32::MAX);
+    let column = before.rsplit('\n').next().unwrap_or("").chars().count();
+    (count(before.matches('\n').count()), count(column))
+}
+
 /// The lines of a text that say something, split at white space. Comments run from `#`.
-pub(crate) fn lines(text: &str) -> impl Iterator<Item = Vec<Field<'_>>> {
+pub fn lines(text: &str) -> impl Iterator<Item = Vec<Field<'_>>> {
     split_lines(text, words)
 }
 
 /// The same, split at commas: fields may be empty, and white space around them is no part of them.
-pub(crate) fn comma_lines(text: &str) -> impl Iterator<Item = Vec<Field<'_>>> {
+pub fn comma_lines(text: &str) -> impl Iterator<Item = Vec<Field<'_>>> {
     split_lines(text, between_commas)
 }
 
@@ -140,7 +162,7 @@ fn words(content: &str, line: u32) -> Vec<Field<'_>> {
 const DIGITS_MAX: usize = 36;
 
 /// A decimal number, with an exponent or without, times 10^`shift`, rounded to the nearest whole.
-pub(crate) fn decimal(text: &str, shift: i32) -> Option<u64> {
+pub fn decimal(text: &str, shift: i32) -> Option<u64> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
         None => (text, 0),
@@ -165,9 +187,60 @@ pub(crate) fn decimal(text: &str, shift: i32) -> Option<u64> {
     u64::try_from(scaled).ok()
 }
 
+/// Edits from one word to the other, a swap of neighbours counting as one. [Damerau 1964]
+pub fn edits(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let edit = usize::from(a[i - 1] != b[j - 1]);
+                let mut best = (rows[i - 1][j] + 1)
+                    .min(rows[i][j - 1] + 1)
+                    .min(rows[i - 1][j - 1] + edit);
+                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                    best = best.min(rows[i - 2][j - 2] + 1);
+                }
+                best
+            };
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn edits_are_counted_one_by_one() {
+        for (a, b, count) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("abc", "abc", 0),
+            ("abc", "abd", 1),
+            ("abc", "ac", 1),
+            ("ac", "abc", 1),
+            ("kitten", "sitting", 3),
+            ("flaw", "lawn", 2),
+            ("ab", "ba", 1),
+            ("abcd", "acbd", 1),
+            ("abc", "cab", 2),
+            ("\u{b5}s", "us", 1),
+        ] {
+            assert_eq!(edits(a, b), count, "{a} and {b}");
+        }
+    }
+
+    #[test]
+    fn a_place_counts_lines_and_characters() {
+        let text = "ab\n\u{b5}cd";
+        let places = [0, 2, 3, 5, 7].map(|offset| place(text, offset));
+        assert_eq!(places, [(1, 1), (1, 3), (2, 1), (2, 2), (2, 4)]);
+    }
 
     #[test]
     fn a_field_knows_its_place() {
