@@ -1,4 +1,8 @@
 //! Numbers that experiments look at, each a function of one run.
+//!
+//! A `Metric` is a word of `expected.toml`, perhaps with a part of the messages or a window of time. What did not
+//! finish counts: its time is a lower bound, and so is a quantile that it may move. Quantiles, bins and slowdowns are
+//! those of `results`, so that an experiment and a summary never differ.
 
 mod queues;
 

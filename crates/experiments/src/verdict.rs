@@ -1,4 +1,8 @@
 //! A number beside what was expected of it, and the tables of such numbers.
+//!
+//! A row holds one value per seed. It may be compared with a published number, with an earlier case as a ratio, or with
+//! another row as a direction; the best word that holds is its verdict. A bound that unfinished messages leave open
+//! can fail and cannot hold. The same verdicts are printed, written as Markdown with the run's command, and as CSV.
 
 use crate::catalogue::{Expected, Experiment, Row};
 use crate::each::Each;

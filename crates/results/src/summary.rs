@@ -1,4 +1,8 @@
 //! What came of a run, in numbers: the content of `summary.json`.
+//!
+//! Each figure is worked out once, here, and every reader takes it from here: files, pages, comparisons, thresholds
+//! and Python. Messages count that began within the window. One that did not finish has a lower bound as its time, and
+//! a figure that depends on it says so (`Figure::at_least`).
 
 use crate::apart::{self, Control, OfTag, OfTransport, OwnCounter, Pauses};
 use crate::lines::LinkGroup;

@@ -1,4 +1,10 @@
 //! A resolved scenario as the simulator wants it, and what came of it as the tables want it.
+//!
+//! `assemble` builds fabric, messages, ports, faults and probes and collects everything that does not go together.
+//! Whether memory suffices is asked first, from sizes alone. The transport is settled when the messages are known,
+//! and asked whether the ports suit it when these are. `run` hands all of it to the simulator, and a `Collector`
+//! turns what that tells into the rows of a `RunRecord`. The ideal time of a message is worked out here, too, from the
+//! rates of its way.
 
 use crate::choice::{FctRule, Shape, Source};
 use crate::collector::Collector;

@@ -1,4 +1,8 @@
 //! `[topology]`, `[switch]` and `[[faults]]` as the simulator wants them.
+//!
+//! A port begins as what its transport asks for (`Factory::fabric`), gets the scenario's credits, marks and drops on
+//! top, then the queues of transports beside it, and last what a flow control makes of it. Links of one rate share one
+//! port. What would mean nothing, or could not be combined, is an error with the key that says it.
 
 pub(crate) mod legacy;
 

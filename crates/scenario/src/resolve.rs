@@ -1,4 +1,9 @@
 //! From a tree of what is written to a scenario in which every key has its value.
+//!
+//! One `Reader` walks the tables that are known (`fields.rs`), gives each key its written value or its default, and
+//! lets transports and flow controls read their own parameters. It goes on after a mistake: whatever is wrong with a
+//! scenario is said at once, in the order of the file. What is read is typed from here on; a word is an enumeration of
+//! `choice.rs`.
 
 use crate::beside::{Beside, SELECTIVE_DROP, Written};
 use crate::control::Controlled;

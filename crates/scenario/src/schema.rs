@@ -1,5 +1,8 @@
 //! The reference in three forms: a JSON schema for editors, Markdown for people, `explain` for one
 //! key. All are read off the same tables as the parser.
+//!
+//! Parameters come from the transports and flow controls of the registry, columns from `results::tables`, and what a
+//! word may be from `choice.rs`; nothing is listed here a second time.
 
 use crate::diagnostic::nearest;
 use crate::fields::{self, Absent, Field, TableDef};

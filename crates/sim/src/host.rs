@@ -1,4 +1,10 @@
 //! A host: its endpoint, its line, and what the workload has it do.
+//!
+//! A host comes to rest at every moment at which something happens: packets are handed in, then what the workload
+//! does, deadlines that are due and questions for the idle line take turns until none is left (`settle`). Then it names
+//! the next moment. Gates, and credits of the link, are kept here for every transport; a packet that may not leave is
+//! put back and counted as a breach. Where a host has a queue (`switch.host_queue`) its endpoint pushes into that, and the
+//! port decides what leaves.
 
 use crate::beside::{Beside, HostLine};
 use crate::book::{Action, Book};

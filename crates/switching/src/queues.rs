@@ -1,4 +1,10 @@
 //! The general port: any list of queues, served by level, by share and by their order.
+//!
+//! A packet's kind (lane, class, priority, trimmed or not) names its queue by a table. There it is admitted, marked,
+//! trimmed or dropped as the specification says, or others make room for it: `spilled` says which. For the line the
+//! first level with something ready is served, within it the group whose turn it is, within that the queues in their
+//! order; shaped queues and closed gates are passed over. The fast forms do what this does for the ports that they
+//! recognise, and tests compare them.
 
 use crate::admission::{Admission, Level as Fill};
 use crate::bucket::CreditBucket;

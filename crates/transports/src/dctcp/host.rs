@@ -1,4 +1,9 @@
 //! One host: its connections, its line and its timers.
+//!
+//! A connection opens with SYN and SYN-ACK, and either end of one that carries a message may answer it. The halves of a
+//! connection are boxes that exist once something is sent that way, so that thousands of idle ones cost little. Not
+//! [`parts::host`]: that one goes back to what is missing and has no window, and not [`parts::connections`]: data
+//! opens nothing here, and what is remembered of the dead is an incarnation.
 
 use super::conn::{Conn, State};
 use super::header::{Ack, Data, Kind, Reset, Syn, SynAck};

@@ -1,4 +1,9 @@
 //! The side that gets data: gives credits, puts the stream together, says what is missing.
+//!
+//! One `Phase` and its timers: quiet, crediting, draining, finished. The rate of credits is another module's
+//! (`crediting`, `feedback`), and a receiver that gives none keeps no state for it. Data comes in order unless frames
+//! are lost or bursts overtake; what lies beyond a gap is kept, and the gap reported (`repair`).
+//! [xpass s3, and xpass.cc of its artefact]
 
 use super::Host;
 use super::crediting::{Crediting, Word};

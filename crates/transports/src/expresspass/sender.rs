@@ -1,4 +1,9 @@
 //! The side that has data: asks for credits, answers each with a frame, says when it is done.
+//!
+//! One `Phase` and its timers: asking, credited, stopping, resting. A credit is answered with what is to be repeated
+//! first, then with new data, or is wasted. Before the end of its data it may ask for no more credits, which is the
+//! early stop. What leaves before the first credit is another module's (`early`), and what a message is cut into too
+//! (`outgoing`). [xpass s3, and xpass.cc of its artefact]
 
 use super::early::{Early, FirstRtt};
 use super::header::{CROWD_MAX, Data, PACKETS_MAX, Request, Stop, StopReason};
@@ -54,9 +59,9 @@ enum Phase {
     Credited {
         /// Without a credit until then it asks again.
         quiet_at: Time,
-        /// Credits since `counted_from`, for the early stop; -1 where the first one, which began the
+        /// Credits since `counted_from`, for the early stop; `None` where the first one, which began the
         /// time, is still to come.
-        credits: i64,
+        credits: Option<u32>,
         counted_from: Time,
     },
     /// Has asked for no more credits.
@@ -207,11 +212,7 @@ impl Sender {
         }
         self.phase = Phase::Credited {
             quiet_at: now + host.settings.quiet,
-            credits: if host.settings.early_stop == EarlyStop::Window {
-                0
-            } else {
-                -1
-            },
+            credits: (host.settings.early_stop == EarlyStop::Window).then_some(0),
             counted_from: now,
         };
         true
@@ -308,13 +309,13 @@ impl Sender {
         // Also where nothing is left but packets of unknown fate: a receiver that misses one gives credits,
         // and one that does not has no need of any.
         *quiet_at = now + host.settings.quiet;
-        *credits += 1;
+        let came = credits.map_or(0, |credits| credits + 1);
+        *credits = Some(came);
         let (rtt, lasted) = (self.rtt.unwrap_or(Span::ZERO), now.since(*counted_from));
         if lasted >= rtt {
-            let came = u64::try_from(*credits).unwrap_or(0);
-            (*credits, *counted_from) = (0, now);
+            (*credits, *counted_from) = (Some(0), now);
             if host.settings.early_stop != EarlyStop::Never {
-                self.stop_if_enough(now, host, (came, lasted), rtt);
+                self.stop_if_enough(now, host, (came.into(), lasted), rtt);
             }
         }
     }

@@ -1,4 +1,7 @@
 //! Homa on one host: its connections, its line, its deadline.
+//!
+//! One function per packet, then what leaves: control packets and grants first, then the message with the fewest bytes
+//! left. Who is granted how much is in `granting` and `ranks`, and what silence means in `silence`.
 
 use super::granting::Waits;
 use super::header::{Ack, Busy, Data, Grant, Kind, NeedAck, PAYLOAD_MAX, Resend, Unknown, told};

@@ -1,4 +1,8 @@
 //! NDP on one host: its connections, its pulls, its line, its deadline.
+//!
+//! One function per packet of a receiver, then of a sender, then what leaves. A receiver answers every piece at once,
+//! and the answer is a pull where the host's pull clock is free; otherwise the connection waits for its turn in
+//! `pulls`. The line serves answers and pulls first, then messages in turns.
 
 use super::header::{Ack, Data, Done, End, Gone, Kind, Nack, PAYLOAD_MAX, Pull, told};
 use super::params::{Params, Spray};

@@ -1,4 +1,4 @@
-//! Documents: a link into this repository leads somewhere, and an invariant names a test that is.
+//! Documents: a link into this repository leads somewhere, and a claim names a test that is.
 
 use super::{Finding, Tree, numbered};
 
@@ -27,17 +27,27 @@ pub(super) fn links_lead_somewhere(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The page whose invariants name their tests.
-const INVARIANTS: &str = "ARCHITECTURE.md";
+/// Pages whose claims name their tests, and the heading over the table of them.
+const CLAIMS: [(&str, &str); 2] = [
+    ("ARCHITECTURE.md", "## Invariants"),
+    ("docs/contract.md", "## What has been tried"),
+];
+/// What a claim may name in place of a test: many of them.
+const SUITE: &str = "the conformance suite";
 
-/// Every row under "Invariants" ends with the names of tests, and those tests exist.
-pub(super) fn invariants_are_kept_by_tests(tree: &Tree) -> Vec<Finding> {
-    let Some(page) = tree.files.get(INVARIANTS) else {
-        return Vec::new();
+/// Every row of these tables ends with the names of tests, and those tests exist.
+pub(super) fn claims_are_kept_by_tests(tree: &Tree) -> Vec<Finding> {
+    let found = |&(path, heading): &(&str, &str)| {
+        let page = tree.files.get(path);
+        page.map_or(Vec::new(), |page| claims(tree, path, page, heading))
     };
+    CLAIMS.iter().flat_map(found).collect()
+}
+
+fn claims(tree: &Tree, path: &str, page: &str, heading: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     let rows = numbered(page)
-        .skip_while(|(_, line)| *line != "## Invariants")
+        .skip_while(|(_, line)| *line != heading)
         .skip(1)
         .take_while(|(_, line)| !line.starts_with("## "))
         .filter(|(_, line)| line.starts_with("| ") && !line.starts_with("| ---"))
@@ -50,12 +60,8 @@ pub(super) fn invariants_are_kept_by_tests(tree: &Tree) -> Vec<Finding> {
             .next()
             .unwrap_or("");
         let tests: Vec<&str> = last.split('`').skip(1).step_by(2).collect();
-        if tests.is_empty() {
-            findings.push(Finding::new(
-                INVARIANTS,
-                number,
-                "name the test that keeps this",
-            ));
+        if tests.is_empty() && !last.contains(SUITE) {
+            findings.push(Finding::new(path, number, "name the test that keeps this"));
         }
         for test in tests {
             let head = format!("fn {test}(");
@@ -64,7 +70,7 @@ pub(super) fn invariants_are_kept_by_tests(tree: &Tree) -> Vec<Finding> {
                 .any(|(_, text)| text.contains(&head))
             {
                 let message = format!("no test is called '{test}'");
-                findings.push(Finding::new(INVARIANTS, number, message));
+                findings.push(Finding::new(path, number, message));
             }
         }
     }
@@ -113,10 +119,21 @@ mod tests {
     fn an_invariant_without_its_test_is_found() {
         let page = "## Invariants\n\n| what | kept by |\n| --- | --- |\n| a | `kept` |\n\
                     | b | `gone` |\n| c | care |\n\n## Next\n\n| x | y |\n| --- | --- |\n| d | e |\n";
-        let tree = Tree::of(&[(INVARIANTS, page), ("crates/a/src/lib.rs", "fn kept() {}")]);
+        let contract = "## What has been tried\n\n| needed by | how | held by |\n| --- | --- | --- |\n\
+                        | a | `kept` | `gone` |\n| b | c | the conformance suite of d |\n| e | f | g |\n";
+        let tree = Tree::of(&[
+            ("ARCHITECTURE.md", page),
+            ("docs/contract.md", contract),
+            ("crates/a/src/lib.rs", "fn kept() {}"),
+        ]);
         assert_eq!(
-            places(&invariants_are_kept_by_tests(&tree)),
-            ["ARCHITECTURE.md:6", "ARCHITECTURE.md:7"]
+            places(&claims_are_kept_by_tests(&tree)),
+            [
+                "ARCHITECTURE.md:6",
+                "ARCHITECTURE.md:7",
+                "docs/contract.md:5",
+                "docs/contract.md:7"
+            ]
         );
     }
 }

@@ -9,10 +9,8 @@ const LIMIT: usize = 60;
 const PER_PARAMETER: usize = 4;
 const PER_FIELD: usize = 2;
 /// What form begins with, at the margin; it ends with the next line that begins with a brace.
-const BEGINS: [&str; 9] = [
+const BEGINS: [&str; 7] = [
     "model::header! {",
-    "crate::params! {",
-    "transports::params! {",
     "parts::params! {",
     "impl Transport for ",
     "impl Factory for ",
@@ -103,7 +101,7 @@ mod tests {
 
     const HEADER: &str = "model::header! {\n    pub(super) static CODEC: \"X\" = 9;\n    /// A.\n    \
                           A = 1 \"A\" Control { a: u64 = 0..48 \"a\"; b: bool = 99..100 \"b\"; }\n}\n\nfn logic() {}\n";
-    const PARAMS: &str = "crate::params! {\n    pub struct Params {\n        profile: &'static str = \"a\";\n    }\n    \
+    const PARAMS: &str = "parts::params! {\n    pub struct Params {\n        profile: &'static str = \"a\";\n    }\n    \
                           static KEYS {\n        /// first\n        first: u16 = 1, Count(1, 2),\n            \
                           \"a source\";\n    }\n}\n";
 

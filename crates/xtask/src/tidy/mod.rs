@@ -41,7 +41,7 @@ impl fmt::Display for Finding {
 
 /// Runs every rule.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let rules: [fn(&Tree) -> Vec<Finding>; 13] = [
+    let rules: [fn(&Tree) -> Vec<Finding>; 14] = [
         edges::only_known_edges,
         transports::registered_and_whole,
         transports::deviations_are_listed,
@@ -50,11 +50,12 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         form::form_is_short,
         text::no_forbidden_words,
         text::no_long_files,
+        text::long_modules_say_what_they_hold,
         text::known_papers,
         text::switching_reads_envelopes_only,
         experiments::whole_and_run,
         docs::links_lead_somewhere,
-        docs::invariants_are_kept_by_tests,
+        docs::claims_are_kept_by_tests,
     ];
     rules.iter().flat_map(|rule| rule(tree)).collect()
 }

@@ -106,6 +106,27 @@ pub(super) fn no_long_files(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// A module of so many lines says in more than one what it holds, in what order and why. [ours]
+const LINES_TOLD: usize = 650;
+const TOLD_IN: usize = 3;
+
+/// No long module of a crate has a comment of a line or two at its head.
+pub(super) fn long_modules_say_what_they_hold(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.within("crates/", ".rs") {
+        let told = |line: &&str| line.starts_with("//!") || line.starts_with("#![doc");
+        let (length, said) = (text.lines().count(), text.lines().filter(told).count());
+        let elsewhere = text.starts_with("#![doc") || !path.contains("/src/");
+        if length >= LINES_TOLD && said < TOLD_IN && !elsewhere && !path.contains("/tests/") {
+            let message = format!(
+                "{length} lines, and {said} that say what they hold: write at least {TOLD_IN}"
+            );
+            findings.push(Finding::new(path, 1, message));
+        }
+    }
+    findings
+}
+
 /// Whether a path has this ending.
 fn ends(path: &str, ending: &str) -> bool {
     Path::new(path)
@@ -195,6 +216,24 @@ mod tests {
         let (fits, long) = ("\n".repeat(LINES_MAX), "\n".repeat(LINES_MAX + 1));
         let tree = Tree::of(&[("a.rs", &fits), ("b.rs", &long)]);
         assert_eq!(places(&no_long_files(&tree)), ["b.rs:801"]);
+    }
+
+    #[test]
+    fn a_long_module_with_one_line_at_its_head_is_found() {
+        let lines = "\n".repeat(LINES_TOLD);
+        let (short, told) = (
+            format!("//! A.\n{lines}"),
+            format!("//! A.\n//!\n//! B.\n{lines}"),
+        );
+        let tree = Tree::of(&[
+            ("crates/a/src/a.rs", &short),
+            ("crates/a/src/b.rs", &told),
+            ("crates/a/src/c.rs", "//! A.\n"),
+            ("crates/a/src/tests/d.rs", &short),
+            ("crates/a/tests/e.rs", &short),
+        ]);
+        let found = places(&long_modules_say_what_they_hold(&tree));
+        assert_eq!(found, ["crates/a/src/a.rs:1"]);
     }
 
     #[test]
