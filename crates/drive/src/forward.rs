@@ -152,8 +152,10 @@ impl<W: Wire> Forwarder<W> {
         rate: Rate,
         seed: u64,
     ) -> Self {
-        port.check().expect("a port that makes sense");
-        let numbers = || 0..u32::try_from(hosts.len()).expect("few hosts");
+        port.check()
+            .expect("the port does not contradict itself: see Panics");
+        let numbers =
+            || 0..u32::try_from(hosts.len()).expect("fewer than 65,535 hosts: see Panics");
         let lines = numbers().map(|link| Line {
             spec: port,
             link,

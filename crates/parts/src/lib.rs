@@ -1,6 +1,4 @@
-//! What a transport is made of: the organs that transports share, their parameters, and the traits by which
-//! the program knows them and flow controls. It knows no protocol, so a transport outside this repository needs
-//! nothing else.
+#![doc = include_str!("../README.md")]
 
 pub mod arriving;
 pub mod aside;

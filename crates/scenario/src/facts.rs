@@ -96,7 +96,9 @@ impl Scenario {
         lanes: &mut Vec<u8>,
     ) -> Result<(), Vec<Diagnostic>> {
         let (mut errors, mut control) = (Vec::new(), Vec::new());
-        for lane in 0..=u8::try_from(self.beside.len()).expect("few transports") {
+        for lane in 0..=u8::try_from(self.beside.len())
+            .expect("a fabric has at most model::LANES transports")
+        {
             let (drawn, listed) = (
                 self.drawn_sizes(lane),
                 Listed {
@@ -167,7 +169,9 @@ impl Scenario {
             .zip(ports.iter().map(|port| &**port))
             .collect();
         let mut errors = Vec::new();
-        for lane in 0..=u8::try_from(self.beside.len()).expect("few transports") {
+        for lane in 0..=u8::try_from(self.beside.len())
+            .expect("a fabric has at most model::LANES transports")
+        {
             let refused = by_rate.iter().find_map(|(&rate, &port)| {
                 let mut own = PortSpec::clone(port);
                 own.queues

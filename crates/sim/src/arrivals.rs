@@ -63,7 +63,11 @@ impl Net<'_> {
                     next = next.min(at);
                 }
                 if let Some(ports) = &mut ports {
-                    ports.resize(n, u16::try_from(port).expect("few ports"));
+                    ports.resize(
+                        n,
+                        u16::try_from(port)
+                            .expect("a node has at most 65,535 ports: topology::PORTS_MAX"),
+                    );
                 }
                 fresh &= fresh - 1;
             }

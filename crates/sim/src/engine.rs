@@ -81,7 +81,8 @@ impl<'a> Net<'a> {
         let mut words = 0u32;
         for node in &setup.topology.nodes {
             news_of.push(words);
-            words += u32::try_from(node.ports.len().div_ceil(64)).expect("few ports");
+            words += u32::try_from(node.ports.len().div_ceil(64))
+                .expect("a node has at most 65,535 ports: topology::PORTS_MAX");
         }
         let far = |link: &Link| {
             let listens = setup.topology.nodes[link.to.index()].kind == NodeKind::Switch;
@@ -569,7 +570,7 @@ pub(crate) fn run_with(
         between: between.into(),
         quiet: setup.base_rtt.times(QUIET_RTTS).max(QUIET_MIN),
         probed: setup.probed(),
-        barrier: Barrier::new(u32::try_from(threads).expect("few threads")),
+        barrier: Barrier::new(u32::try_from(threads).expect("`threads` was a u16")),
     };
     std::thread::scope(|scope| {
         let shared = &shared;

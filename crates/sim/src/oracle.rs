@@ -66,7 +66,7 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
         if let Kind::Host(host) = &node.kind {
             wakes.push(Reverse((
                 host.next(),
-                u32::try_from(number).expect("few nodes"),
+                u32::try_from(number).expect("nodes have numbers of 32 bits"),
             )));
         }
     }

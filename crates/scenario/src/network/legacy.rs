@@ -146,12 +146,13 @@ impl Legacy {
 
     /// Part of every line that is each of `others`' transports', in 1/10,000.
     pub(crate) fn share_of_each(self, others: usize) -> u16 {
-        self.share / u16::try_from(others.max(1)).expect("few transports")
+        self.share
+            / u16::try_from(others.max(1)).expect("a fabric has at most model::LANES transports")
     }
 
     /// Weights of the transports of a host: the run's own, and each of `others`.
     pub(crate) fn weights(self, others: usize) -> Vec<u32> {
-        let others = u32::try_from(others).expect("few transports");
+        let others = u32::try_from(others).expect("a fabric has at most model::LANES transports");
         let (own, beside) = match u32::from(self.share) {
             0 => (1, 1),
             share => ((u32::from(CreditSpec::WHOLE) - share) * others, share),

@@ -1,4 +1,6 @@
 //! The role that grants: it takes what comes in any order, and knows what of it was granted and is missing.
+//!
+//! Not [`parts::arriving`]: a packet says how many bytes follow, at most so many, so the end may be a lower bound.
 
 use super::header::{Data, LEFT_MAX, ORDINALS, Resend, told};
 use super::ranks::Rank;
