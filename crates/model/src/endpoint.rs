@@ -126,6 +126,35 @@ pub enum Lifetime {
     Persistent,
 }
 
+impl Lifetime {
+    /// Whether the connection ends by itself.
+    #[inline]
+    pub fn is_one_shot(self) -> bool {
+        self != Self::Persistent
+    }
+
+    /// Whether an end may send a message on it: the `opener` its only one, either end its only one, or any number.
+    #[inline]
+    pub fn allows_message(self, opener: bool, has_sent: bool) -> bool {
+        match self {
+            Self::OneMessage => opener && !has_sent,
+            Self::Exchange => !has_sent,
+            Self::Persistent => true,
+        }
+    }
+
+    /// Whether an end has done all that it is for: its own message is `sent` and done, that of the other end `got`.
+    #[inline]
+    pub fn is_over(self, opener: bool, sent: bool, got: bool) -> bool {
+        match self {
+            Self::OneMessage if opener => sent,
+            Self::OneMessage => got,
+            Self::Exchange => sent && got,
+            Self::Persistent => false,
+        }
+    }
+}
+
 /// A hop-by-hop signal for this host's uplink.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Signal {
@@ -279,5 +308,36 @@ crate::counters! {
         timeouts: times,
         /// Packets that made no sense and were ignored.
         nonsense: packets,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lifetime::{Exchange, OneMessage, Persistent};
+
+    #[test]
+    fn a_lifetime_says_who_sends_and_when_an_end_is_done() {
+        let ends = [(true, false), (true, true), (false, false), (false, true)];
+        for (lifetime, allows) in [
+            (OneMessage, [true, false, false, false]),
+            (Exchange, [true, false, true, false]),
+            (Persistent, [true; 4]),
+        ] {
+            let found = ends.map(|(opener, sent)| lifetime.allows_message(opener, sent));
+            assert_eq!(found, allows, "{lifetime:?}");
+            assert_eq!(lifetime.is_one_shot(), lifetime != Persistent);
+        }
+        let facts = [(false, false), (false, true), (true, false), (true, true)];
+        for (lifetime, opener, over) in [
+            (OneMessage, true, [false, false, true, true]),
+            (OneMessage, false, [false, true, false, true]),
+            (Exchange, true, [false, false, false, true]),
+            (Exchange, false, [false, false, false, true]),
+            (Persistent, true, [false; 4]),
+            (Persistent, false, [false; 4]),
+        ] {
+            let found = facts.map(|(sent, got)| lifetime.is_over(opener, sent, got));
+            assert_eq!(found, over, "{lifetime:?} {opener}");
+        }
     }
 }

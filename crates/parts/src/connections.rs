@@ -60,16 +60,12 @@ impl<S: Sending, R: Receiving, X> Conn<S, R, X> {
     /// Whether it ends by itself.
     #[inline]
     pub fn one_shot(&self) -> bool {
-        self.lifetime != Lifetime::Persistent
+        self.lifetime.is_one_shot()
     }
 
     /// Whether one more message may be sent on it: the opener's only one, or either end's.
     pub fn may_send(&self) -> bool {
-        match self.lifetime {
-            Lifetime::OneMessage => self.opener && !self.tx.is_used(),
-            Lifetime::Exchange => !self.tx.is_used(),
-            Lifetime::Persistent => true,
-        }
+        self.lifetime.allows_message(self.opener, self.tx.is_used())
     }
 
     /// Whether it is this one: of that lifetime, and opened by this end where a packet of the other is an answer.
@@ -88,12 +84,7 @@ impl<S: Sending, R: Receiving, X> Conn<S, R, X> {
     pub fn is_over(&self) -> bool {
         let sent = self.tx.is_used() && self.tx.is_idle();
         let got = self.rx.complete() > 0;
-        match self.lifetime {
-            Lifetime::OneMessage if self.opener => sent,
-            Lifetime::OneMessage => got,
-            Lifetime::Exchange => sent && got,
-            Lifetime::Persistent => false,
-        }
+        self.lifetime.is_over(self.opener, sent, got)
     }
 
     /// When its alarm rings.

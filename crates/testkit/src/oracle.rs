@@ -55,7 +55,7 @@ impl Oracle {
                 sent: 0,
                 cancelled: false,
                 refused: false,
-                one_shot: lifetime != Lifetime::Persistent,
+                one_shot: lifetime.is_one_shot(),
                 opener: from == opener,
                 told: false,
                 forgotten: 0,

@@ -218,7 +218,7 @@ impl Toy {
 impl Endpoint for Toy {
     fn connect(&mut self, _: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime) {
         let out = Out {
-            one_shot: lifetime != Lifetime::Persistent,
+            one_shot: lifetime.is_one_shot(),
             ..Out::default()
         };
         self.out.insert(conn.0, (peer, out));

@@ -65,34 +65,22 @@ impl<F, const BITS: u32> Conn<F, BITS> {
         !(self.opener && self.lifetime == Lifetime::OneMessage)
     }
 
-    fn is_one_shot(&self) -> bool {
-        self.lifetime != Lifetime::Persistent
-    }
-
     /// Whether one more message may be sent on it: the opener's only one, or either end's.
     pub(super) fn may_push(&self) -> bool {
-        match self.lifetime {
-            Lifetime::OneMessage => self.opener && !self.sender.is_used(),
-            Lifetime::Exchange => !self.sender.is_used(),
-            Lifetime::Persistent => true,
-        }
+        self.lifetime
+            .allows_message(self.opener, self.sender.is_used())
     }
 
     /// Whether it has carried all that it is for.
     pub(super) fn is_over(&self) -> bool {
         let sent = self.sender.is_used() && self.sender.is_idle();
         let got = self.receiver.complete() > 0;
-        match self.lifetime {
-            Lifetime::OneMessage if self.opener => sent,
-            Lifetime::OneMessage => got,
-            Lifetime::Exchange => sent && got,
-            Lifetime::Persistent => false,
-        }
+        self.lifetime.is_over(self.opener, sent, got)
     }
 
     /// Whether the other end owes its only message, or the rest of it.
     pub(super) fn owes_all(&self) -> bool {
-        self.is_one_shot() && self.receiver.complete() == 0
+        self.lifetime.is_one_shot() && self.receiver.complete() == 0
     }
 
     /// Whether the other end owes the rest of a message, or its only one.
@@ -102,7 +90,7 @@ impl<F, const BITS: u32> Conn<F, BITS> {
 
     /// Whether a question or an answer has to say that it begins: not where its data does.
     pub(super) fn asks(&self, eager: bool) -> bool {
-        self.phase != Phase::Open && !(eager && self.opener && self.is_one_shot())
+        self.phase != Phase::Open && !(eager && self.opener && self.lifetime.is_one_shot())
     }
 
     pub(super) fn wants(&self) -> Said {

@@ -487,7 +487,7 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
         lifetime: Lifetime,
         piece: Piece,
     ) {
-        let done = lifetime != Lifetime::Persistent && self.done.has(id, token);
+        let done = lifetime.is_one_shot() && self.done.has(id, token);
         let Some(peer) = cx.peers.peer(self.me, id).filter(|_| done) else {
             // What ended otherwise was not received.
             return self.reset(cx, id, token);

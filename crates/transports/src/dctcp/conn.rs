@@ -119,18 +119,13 @@ impl Conn {
     pub(super) fn is_over(&self) -> bool {
         let sent = self.sender.as_ref().is_some_and(|sender| sender.is_idle());
         let got = self.receiver.as_ref().is_some_and(|got| got.complete() > 0);
-        match self.lifetime {
-            Lifetime::OneMessage if self.opener => sent,
-            Lifetime::OneMessage => got,
-            Lifetime::Exchange => sent && got,
-            Lifetime::Persistent => false,
-        }
+        self.lifetime.is_over(self.opener, sent, got)
     }
 
     /// Whether it carries one message, or one each way, and is then forgotten.
     #[inline]
     pub(super) fn one_shot(&self) -> bool {
-        self.lifetime != Lifetime::Persistent
+        self.lifetime.is_one_shot()
     }
 
     #[inline]

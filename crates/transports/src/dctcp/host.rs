@@ -487,9 +487,8 @@ impl Endpoint for Host {
             return;
         };
         let found = &mut self.conns[slot];
-        // One message from the opener, or from either end, is all that such a connection carries.
-        let may = found.opener || found.lifetime == Lifetime::Exchange;
-        if found.one_shot() && (!may || found.sender.is_some()) {
+        let has_sent = found.sender.is_some();
+        if !found.lifetime.allows_message(found.opener, has_sent) {
             cx.events.push(Event::Refused { conn });
             return;
         }

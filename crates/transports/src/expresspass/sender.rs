@@ -82,7 +82,7 @@ impl Sender {
         Self {
             conn,
             peer,
-            one_shot: lifetime != Lifetime::Persistent,
+            one_shot: lifetime.is_one_shot(),
             exchange: lifetime == Lifetime::Exchange,
             lost: false,
             alarm: Alarm::OFF,

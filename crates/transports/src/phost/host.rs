@@ -212,7 +212,7 @@ impl Host {
         (ordinal, answer, lifetime): (u16, bool, Lifetime),
         known: bool,
     ) -> Option<u32> {
-        let one_shot = lifetime != Lifetime::Persistent;
+        let one_shot = lifetime.is_one_shot();
         if one_shot && ordinal > 0 {
             self.totals.nonsense += 1;
             return None;
