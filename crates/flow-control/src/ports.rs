@@ -1,7 +1,7 @@
 //! What flow controls make of the ports that transports ask for.
 
 use model::Class;
-use model::intent::{Over, PortSpec, QueueSpec, Takes};
+use model::intent::{Order, Over, PortSpec, QueueSpec, Takes};
 use parts::{Neighbour, Place, Refusal};
 use units::Bytes;
 
@@ -47,12 +47,16 @@ pub(crate) fn is_data(class: Class) -> bool {
     !matches!(class, Class::Control | Class::Credit | Class::Link)
 }
 
-/// The port with its one queue of data replaced by `queues` of them, the last in the list, which share the line; what
-/// is no data goes before it.
+/// Queues of a port, as bits.
+pub(crate) type Bits = u128;
+/// Most queues of data that a port has: [`Bits`] name each.
+pub(crate) const QUEUES_MAX: u8 = 128;
+
+/// The port with its one queue of data, the last in the list, in the order of `order`; what is no data goes before it.
 ///
 /// # Errors
 /// If the transport asks for several queues of data.
-pub(crate) fn split(name: &str, port: PortSpec, queues: u8) -> Result<PortSpec, Refusal> {
+pub(crate) fn split(name: &str, port: PortSpec, order: Order) -> Result<PortSpec, Refusal> {
     drops_at_most(name, &port)?;
     let (mut others, data): (Vec<QueueSpec>, Vec<QueueSpec>) =
         port.queues.into_iter().partition(|queue| !queue.is_data());
@@ -82,11 +86,11 @@ pub(crate) fn split(name: &str, port: PortSpec, queues: u8) -> Result<PortSpec, 
         ..*data
     };
     others.push(control);
-    others.extend((0..queues).map(|group| QueueSpec {
+    others.push(QueueSpec {
         level: data.level + 1,
-        group,
+        order,
         ..*data
-    }));
+    });
     Ok(PortSpec {
         queues: others,
         ..port

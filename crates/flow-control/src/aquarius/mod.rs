@@ -10,7 +10,7 @@ pub use params::{Mapping, Params, Scale};
 
 use crate::agenda::Agenda;
 use crate::ports::{holds_a_frame, is_data, split};
-use model::intent::PortSpec;
+use model::intent::{Order, PortSpec};
 use model::{ConnId, Packet, Rng, Signal};
 use parts::{Control, ControlFactory, ParamError, Parameter, Place, Refusal};
 use port::Port;
@@ -44,7 +44,7 @@ impl ControlFactory for Params {
         Box::new(Aquarius::new(self, place))
     }
     fn port(&self, port: PortSpec) -> Result<PortSpec, Refusal> {
-        split("aquarius", port, self.queues)
+        split("aquarius", port, Order::Numbered(self.queues))
     }
     fn memory(&self) -> Bytes {
         Bytes(12_000_000)

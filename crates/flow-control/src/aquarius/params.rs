@@ -1,6 +1,6 @@
 //! What can be set, its defaults and where they come from.
 
-use parts::forms::{Count, Number, Or, Time, Words};
+use parts::forms::{Count, Flag, Number, Or, Time, Words};
 use parts::keys::{self, Profiles, error};
 use parts::{ParamError, Parameter};
 use toml::Table;
@@ -32,8 +32,8 @@ parts::params! {
         profile: &'static str = "default";
     }
     static KEYS {
-        /// queues of data of a port, the reserved one included (2 to 16); control packets have one besides
-        queues: u8 = 8, Count(2, 16), "aquarius slides: 8 or fewer queues per port; 7 + 1 is ours";
+        /// queues of data of a port, the reserved one included (2 to 128); control packets have one besides
+        queues: u8 = 8, Count(2, 128), "aquarius slides: 8 or fewer queues per port; 7 + 1 is ours";
         /// above this many round trips of the hop a queue pauses flows that hold more than their share (Ql)
         low: f64 = 2.0, Number(0.001, 1000.0), "ours: the slides give no values; the page has the sensitivity";
         /// above this many it pauses every flow that comes (Qh)
@@ -49,6 +49,8 @@ parts::params! {
         /// pauses are asked for again after this time and end after three of them; "off": they end when resumed
         refresh: Option<Span> = None, Or("off", "a time", Time(Span::us(1), Span::ms(1000))),
             "ours: off, for links that lose nothing; 4 round trips of the hop where they do";
+        /// the reserved queue waits for what is left of its flows in other queues; without that, flows overtake themselves
+        order_marks: bool = true, Flag, "aquarius slides: order marks; off to see what they are for";
     }
 }
 

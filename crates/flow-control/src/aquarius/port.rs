@@ -1,7 +1,7 @@
 //! An egress port: its queues, its table of flows, whom it has paused and who has paused it.
 
 use super::params::{Mapping, Params, Scale};
-use crate::ports::{hop_bytes, part};
+use crate::ports::{Bits, hop_bytes, part};
 use model::{ConnId, PAUSED_MAX, Rng};
 use parts::{Neighbour, Place};
 use std::collections::{BTreeMap, VecDeque};
@@ -59,9 +59,14 @@ pub(super) struct Port {
     queues: Vec<Queue>,
     entries: BTreeMap<u32, Entry>,
     size: u32,
+    /// Normal queues without flows, and queues with packets, as bits.
+    free: Bits,
+    filled: Bits,
     low: u64,
     high: u64,
     scale: Scale,
+    /// The reserved queue waits for older packets.
+    keeps_order: bool,
     /// Entries with paused flows, and entries that have older packets in a normal queue.
     stopped: u64,
     older: u64,
@@ -74,16 +79,18 @@ pub(super) struct Port {
 impl Port {
     pub(super) fn new(params: &Params, place: &Place<'_>, line: &Neighbour<'_>) -> Self {
         let hop = hop_bytes(place, line);
-        let all = line.port.queues.len();
-        let first = all.saturating_sub(usize::from(params.queues));
+        let first = line.port.queues.len().saturating_sub(1);
         Self {
             first: u8::try_from(first).expect("a port has at most 64 queues"),
             queues: (0..params.queues).map(|_| Queue::default()).collect(),
+            free: Bits::MAX >> (Bits::BITS - u32::from(params.queues - 1)),
+            filled: 0,
             entries: BTreeMap::new(),
             size: params.table,
             low: part(params.low, hop),
             high: part(params.high, hop),
             scale: params.thresholds,
+            keeps_order: params.order_marks,
             stopped: 0,
             older: 0,
             known: 0,
@@ -103,7 +110,7 @@ impl Port {
 
     /// The number of the reserved queue among those of the port.
     pub(super) fn reserved_queue(&self) -> u8 {
-        self.first + u8::try_from(self.reserved()).expect("at most 16")
+        self.first + u8::try_from(self.reserved()).expect("at most 128")
     }
 
     /// The entry of a flow: by the high half of a product, which depends on all bits. [Knuth, TAOCP 3, s6.4]
@@ -117,11 +124,8 @@ impl Port {
         let by = match self.scale {
             Scale::Fixed => 1,
             Scale::Active => {
-                let sends = |&(place, queue): &(usize, &Queue)| {
-                    queue.bytes > 0 && !(self.blocked && place == self.reserved())
-                };
-                let active = self.queues.iter().enumerate().filter(sends).count();
-                active.max(1) as u64
+                let closed = Bits::from(self.blocked) << self.reserved();
+                u64::from((self.filled & !closed).count_ones().max(1))
             }
         };
         (self.low / by, self.high / by)
@@ -153,7 +157,8 @@ impl Port {
 
     /// Whether the reserved queue is to be blocked, where that has changed.
     pub(super) fn block(&mut self) -> Option<bool> {
-        let blocked = self.stopped + self.older > 0;
+        let older = if self.keeps_order { self.older } else { 0 };
+        let blocked = self.stopped + older > 0;
         (std::mem::replace(&mut self.blocked, blocked) != blocked).then_some(blocked)
     }
 
@@ -165,7 +170,7 @@ impl Port {
             Some(entry) if entry.normal > 0 => entry.queue,
             _ => self.pick(slot, mapping, rng),
         };
-        self.first + u8::try_from(queue).expect("at most 16")
+        self.first + u8::try_from(queue).expect("at most 128")
     }
 
     /// A normal queue for a flow that has nothing here.
@@ -174,13 +179,18 @@ impl Port {
         if mapping == Mapping::Hash {
             return slot as usize % normal.len();
         }
-        let fewest = normal.iter().map(|queue| queue.flows).min();
-        let has = |queue: &Queue| Some(queue.flows) == fewest;
-        let ties = normal.iter().filter(|queue| has(queue)).count();
-        let which = if ties > 1 { rng.below(ties as u64) } else { 0 };
-        let which = usize::try_from(which).expect("an index");
-        let places = (0..normal.len()).filter(|&place| has(&normal[place]));
-        places.into_iter().nth(which).unwrap_or(0)
+        // Most packets find a queue without flows, and then no queue is looked at.
+        let fewest = if self.free == 0 {
+            let flows = normal.iter().map(|queue| queue.flows);
+            let fewest = flows.clone().min();
+            let has = (0..).zip(flows).filter(|&(_, flows)| Some(flows) == fewest);
+            has.fold(0, |bits, (place, _): (u32, _)| bits | 1 << place)
+        } else {
+            self.free
+        };
+        let ties = fewest.count_ones();
+        let which = if ties > 1 { rng.below(ties.into()) } else { 0 };
+        set_bit(fewest, u32::try_from(which).expect("below 128"))
     }
 
     /// A packet has joined `queue`. Says which entry's flow is to be paused for it, if it is, and whether that is to be
@@ -208,6 +218,8 @@ impl Port {
         let own = &mut self.queues[queue];
         own.bytes += size;
         own.flows += u64::from(held == size);
+        self.filled |= 1 << queue;
+        self.free &= !(1 << queue);
         let (low, high) = self.thresholds();
         let own = &mut self.queues[queue];
         let too_much = own.bytes > high || own.bytes > low && held > fair(own.bytes, own.flows);
@@ -245,6 +257,10 @@ impl Port {
         let own = &mut self.queues[queue];
         own.bytes -= size;
         own.flows -= u64::from(held == 0);
+        if own.bytes == 0 {
+            self.filled &= !(1 << queue);
+            self.free |= Bits::from(!reserved) << queue;
+        }
         let mut resumed = Vec::new();
         if self.told > 0 {
             if self.has_little(queue, held) {
@@ -375,6 +391,13 @@ impl Port {
             counts,
             "pauses and order marks"
         );
+        for (place, queue) in self.queues.iter().enumerate() {
+            let bit = |bits: Bits| bits >> place & 1 == 1;
+            let empty = queue.flows == 0;
+            let normal = place < self.reserved();
+            assert_eq!(bit(self.filled), !empty, "queue {place} has packets");
+            assert_eq!(bit(self.free), empty && normal, "queue {place} is free");
+        }
         let listed: usize = self.queues.iter().map(|queue| queue.list.len()).sum();
         let lists = self.entries.values().filter(|entry| entry.listed).count();
         assert_eq!(lists, listed, "entries that wait to be resumed");
@@ -388,4 +411,31 @@ impl Port {
 /// place of a division. [aquarius]
 pub(super) fn fair(bytes: u64, flows: u64) -> u64 {
     bytes >> flows.max(1).next_power_of_two().trailing_zeros()
+}
+
+/// The place of set bit number `which`, from 0, of `bits`: by halves.
+fn set_bit(bits: Bits, which: u32) -> usize {
+    let (mut bits, mut which, mut place) = (bits, which, 0);
+    for half in [64, 32, 16, 8, 4, 2, 1] {
+        let below = (bits & !(Bits::MAX << half)).count_ones();
+        if which >= below {
+            (bits, which, place) = (bits >> half, which - below, place + half);
+        }
+    }
+    place as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_bit_is_found_by_its_number() {
+        for bits in [1, 0b1011, Bits::MAX, 1 << 127 | 1 << 64 | 1 << 63 | 2] {
+            let places = (0..128).filter(|place| bits >> place & 1 == 1);
+            for (which, place) in (0..).zip(places) {
+                assert_eq!(set_bit(bits, which), place, "{which} of {bits:b}");
+            }
+        }
+    }
 }

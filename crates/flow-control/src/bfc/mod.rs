@@ -9,11 +9,11 @@ mod tests;
 pub use params::{Params, Signals};
 
 use crate::agenda::Agenda;
-use crate::ports::{holds_a_frame, is_data, split};
+use crate::ports::{Bits, QUEUES_MAX, holds_a_frame, is_data, split};
 use model::intent::{Order, PortSpec};
 use model::{Class, ConnId, HostId, Packet, Rng, Signal};
 use parts::{Control, ControlFactory, ParamError, Parameter, Place, Refusal};
-use port::{Bits, Egress, Ingress, Source};
+use port::{Egress, Ingress, Source};
 use switching::{FlowControl, GateOf, GateState, Passage, Say};
 use units::{Bytes, Span, Time};
 
@@ -44,11 +44,7 @@ impl ControlFactory for Params {
         Box::new(Bfc::new(self, place))
     }
     fn port(&self, port: PortSpec) -> Result<PortSpec, Refusal> {
-        let mut port = split("bfc", port, 1)?;
-        if let Some(data) = port.queues.last_mut() {
-            data.order = Order::Numbered(self.queues);
-        }
-        Ok(port)
+        split("bfc", port, Order::Numbered(self.queues))
     }
     fn memory(&self) -> Bytes {
         Bytes(12_000_000)
@@ -162,9 +158,7 @@ impl Bfc {
             return Some(Source::Flow(passage.packet.conn));
         }
         let queue = u8::try_from(passage.tag?).ok();
-        queue
-            .filter(|&queue| queue < params::QUEUES_MAX)
-            .map(Source::Queue)
+        queue.filter(|&queue| queue < QUEUES_MAX).map(Source::Queue)
     }
 
     /// How long a pause lasts that is not said again; zero for without end.

@@ -6,9 +6,6 @@ use parts::{ParamError, Parameter};
 use toml::Table;
 use units::Span;
 
-/// Most queues of a port: a bitmap names each.
-pub(super) const QUEUES_MAX: u8 = 128;
-
 /// When a switch says which queues it has paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signals {

@@ -1,14 +1,11 @@
 //! A port's two sides: the queues by which data leaves, and what the neighbour that data comes from has been told.
 
 use super::params::Params;
-use crate::ports::part;
+use crate::ports::{Bits, part};
 use model::{ConnId, PAUSED_MAX, Rng};
 use parts::{Neighbour, Place};
 use std::collections::{BTreeMap, VecDeque};
 use units::{Span, Time};
-
-/// Queues of a port, as bits.
-pub(super) type Bits = u128;
 
 /// Entries that are not looked through for what is over. [ours]
 const FEW: usize = 64;

@@ -42,10 +42,7 @@ impl ControlFactory for Params {
         Box::new(Ideal::new(self, place))
     }
     fn port(&self, port: PortSpec) -> Result<PortSpec, Refusal> {
-        let mut port = split("ideal", port, 1)?;
-        let data = port.queues.last_mut().expect("it has one of data");
-        data.order = Order::PerFlow;
-        Ok(port)
+        split("ideal", port, Order::PerFlow)
     }
     fn memory(&self) -> Bytes {
         Bytes(1_000_000_000)
