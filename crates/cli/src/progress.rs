@@ -168,6 +168,12 @@ impl Watch for Viewer {
         !interrupted()
     }
 
+    fn warned(&mut self, warning: &str) {
+        if let Some(bar) = &self.bar {
+            bar.println(warning);
+        }
+    }
+
     fn completed(&mut self, rows: &[FlowRow], names: Names<'_>) {
         if let Some(writer) = &mut self.flows
             && let Err(error) = writer.append(rows, names)

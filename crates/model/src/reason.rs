@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum DropReason {
-    /// The buffer was full.
+    /// The queue, or the port's own buffer, was full.
     Full = 0,
     /// The class is dropped first and the queue was above its threshold. [aeolus s3.2]
     Selective = 1,
@@ -20,11 +20,15 @@ pub enum DropReason {
     PushedOut = 6,
     /// It reached a host trimmed or bounced whose transport asks for neither.
     Unwanted = 7,
+    /// The memory that the ports of a switch share had no room, or not for that port. [Choudhury and Hahne 1998]
+    Memory = 8,
+    /// The room that a flow control keeps for what was under way was full: it should have held all. [802.1Q s36]
+    Headroom = 9,
 }
 
 impl DropReason {
     /// How many there are.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 10;
 
     /// Every reason, in the order of its number.
     pub const ALL: [Self; Self::COUNT] = [
@@ -36,6 +40,8 @@ impl DropReason {
         Self::Unreachable,
         Self::PushedOut,
         Self::Unwanted,
+        Self::Memory,
+        Self::Headroom,
     ];
 
     /// The name in tables and reports.
@@ -49,6 +55,8 @@ impl DropReason {
             Self::Unreachable => "no route",
             Self::PushedOut => "pushed out",
             Self::Unwanted => "unwanted",
+            Self::Memory => "shared memory full",
+            Self::Headroom => "headroom full",
         }
     }
 }

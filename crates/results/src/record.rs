@@ -240,6 +240,9 @@ pub struct PortRow {
     pub dropped: ByClass<u64>,
     /// Packets dropped at the port, by reason.
     pub drop_reasons: ByReason<u64>,
+    /// Packets dropped at the port, by priority. One without a way or a hop left counts for the link by which it came, in
+    /// the two above alone.
+    pub drop_priorities: [u64; 8],
     /// Packets lost to a fault on the line, by class.
     pub lost: ByClass<u64>,
     /// Copies that a fault added, by class.

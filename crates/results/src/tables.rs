@@ -356,6 +356,13 @@ pub fn ports() -> Table<PortRow> {
             Cell::Number(r.drop_reasons[reason])
         });
     }
+    for priority in 0..8 {
+        let name = format!("dropped_at_priority_{priority}");
+        let meaning = format!("Packets of priority {priority} dropped at the port.");
+        t.add(name, Kind::U64, meaning, move |r: &PortRow, _| {
+            Cell::Number(r.drop_priorities[priority])
+        });
+    }
     t.by_class("lost", "Packets lost to a fault on the line", |r| &r.lost);
     t.by_class("copied", "Copies that a fault added", |r| &r.copied);
     t

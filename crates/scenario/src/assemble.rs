@@ -21,9 +21,10 @@ use crate::warnings;
 use model::intent::{PortSpec, SwitchSpec};
 use model::{Encap, Endpoint, EndpointConfig};
 use results::{
-    Counted, Derived, FlowControl, FlowRow, Names, PortRow, RunRecord, Status, StuckRow,
+    Counted, Derived, FlowControl, FlowRow, Names, PortRow, RunRecord, Status, StuckRow, human,
 };
-use sim::{Fault, MakeControl, MakeEndpoint, Outcome, PortCounters, Probes, Setup};
+use sim::{Fault, Locked, MakeControl, MakeEndpoint, Outcome, PortCounters, Probes, Setup};
+use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 use topology::{LinkId, NodeId, Routes, Topology};
@@ -104,6 +105,10 @@ pub trait Watch {
     /// Messages that ended since the last call.
     fn completed(&mut self, rows: &[FlowRow], names: Names<'_>) {
         let _ = (rows, names);
+    }
+    /// Something has happened that the warnings of the run will say, too.
+    fn warned(&mut self, warning: &str) {
+        let _ = warning;
     }
 }
 
@@ -534,21 +539,38 @@ impl Assembled {
         }
     }
 
+    fn line_name(&self, link: LinkId) -> String {
+        let link = self.topology.link(link);
+        let node = |id| self.topology.node(id).name.as_str();
+        format!("{} -> {}", node(link.from), node(link.to))
+    }
+
+    /// A circle of ports that wait for each other, in words.
+    pub(crate) fn deadlock(&self, locked: &Locked) -> String {
+        let circle = locked.circle.iter().chain(locked.circle.first());
+        let names: Vec<String> = circle.map(|&link| self.line_name(link)).collect();
+        format!(
+            "deadlock: {}: each of these ports waits for the next, and none may send since {}; found at {}",
+            names.join(" waits for "),
+            human::time(Span(locked.since.0)),
+            human::time(Span(locked.found.0)),
+        )
+    }
+
     /// What pauses have done that no run should end with.
     fn pause_warnings(&self, outcome: &Outcome) -> Vec<String> {
-        let name = |&link: &LinkId| {
-            let link = self.topology.link(link);
-            let node = |id| self.topology.node(id).name.as_str();
-            format!("{} -> {}", node(link.from), node(link.to))
-        };
+        let name = |&link: &LinkId| self.line_name(link);
         let mut warnings = Vec::new();
-        if let Some(first) = outcome.deadlock.first() {
-            let circle = outcome.deadlock.iter().chain([first]);
-            let names: Vec<String> = circle.map(name).collect();
-            warnings.push(format!(
-                "deadlock: {}: each of these ports waits for the next, and none may send",
-                names.join(" waits for ")
-            ));
+        if let Some(locked) = &outcome.locked {
+            let mut said = self.deadlock(locked);
+            let trips = outcome.counts.get("watchdog").copied().unwrap_or(0);
+            if outcome.deadlock.is_empty() {
+                said += ", and opened since";
+            }
+            if trips > 0 {
+                let _ = write!(said, "; the watchdog let packets go {trips} times");
+            }
+            warnings.push(said);
         } else if outcome.idle && !outcome.held.is_empty() {
             let names: Vec<String> = outcome.held.iter().take(HELD_NAMED).map(name).collect();
             warnings.push(format!(
@@ -645,6 +667,7 @@ impl Assembled {
                 bytes: count.bytes,
                 dropped: count.dropped,
                 drop_reasons: count.drop_reasons,
+                drop_priorities: count.drop_priorities,
                 lost: count.lost,
                 copied: count.copied,
                 marked: count.marked,

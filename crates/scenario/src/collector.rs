@@ -2,7 +2,7 @@
 
 use crate::assemble::{Assembled, Progress, Watch, row};
 use results::{FlowRow, FlowSeriesRow, Names, PortSeriesRow};
-use sim::{Completion, FlowSample, Observer, PortSample};
+use sim::{Completion, FlowSample, Locked, Observer, PortSample};
 use units::{Span, Time};
 
 /// Samples that a run keeps; beyond that every second moment is forgotten. 67 MB of rows.
@@ -106,6 +106,10 @@ impl Observer for Collector<'_> {
             }
         }
         self.thin();
+    }
+
+    fn locked(&mut self, locked: &Locked) {
+        self.watch.warned(&self.run.deadlock(locked));
     }
 
     fn flows(&mut self, batch: &[FlowSample]) {

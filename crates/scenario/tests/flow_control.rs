@@ -425,6 +425,133 @@ fn a_deadlock_ends_the_run_and_names_its_circle() {
     assert!(watched.counts["watchdog"] > 0);
 }
 
+/// The same circle of ways stays open where its lines carry more than hosts bring: two flows of 4 Gb/s each.
+#[test]
+fn a_circle_of_ways_locks_only_where_its_lines_are_full() {
+    for (gbps, locks) in [(4, 0), (10, 5)] {
+        let lines = (0..5).map(|n| format!("{n} {} {gbps}Gbps 1us 0\n", n + 5));
+        let circle = (5..10).map(|n| format!("{n} {} 10Gbps 1us 0\n", (n - 4) % 5 + 5));
+        let all: String = lines.chain(circle).collect();
+        let file =
+            std::env::temp_dir().join(format!("tidegate-ring-{}-{gbps}", std::process::id()));
+        std::fs::write(&file, format!("10 5 10\n5 6 7 8 9\n{all}")).unwrap();
+        let path = format!("topology.path={}", file.display());
+        let outcome = ring("pfc", &[&path]);
+        assert_eq!(outcome.deadlock.len(), locks, "{gbps} Gb/s");
+        assert_eq!(outcome.unfinished > 0, locks > 0, "{gbps} Gb/s");
+        assert_eq!(data_lost(&outcome), 0);
+        std::fs::remove_file(&file).unwrap();
+    }
+}
+
+/// It is named while the run goes on, with when it began and when it was found, and it stays named where it is opened.
+#[test]
+fn a_deadlock_is_named_when_it_is_found() {
+    struct Told(Vec<sim::Locked>);
+    impl sim::Observer for Told {
+        fn progress(&mut self, _: Time, _: u64, _: u64, _: u64) -> bool {
+            true
+        }
+        fn completed(&mut self, _: &[sim::Completion]) {}
+        fn ports(&mut self, _: &[sim::PortSample]) {}
+        fn flows(&mut self, _: &[sim::FlowSample]) {}
+        fn locked(&mut self, locked: &sim::Locked) {
+            self.0.push(locked.clone());
+        }
+    }
+    let told = |of: &Assembled, threads: u16| {
+        let make = |config: &EndpointConfig| of.endpoint(config);
+        let mut told = Told(Vec::new());
+        let outcome = sim::run(&of.setup(&make, threads), &mut told).unwrap();
+        (told.0, outcome)
+    };
+    // Retries of the transport keep it from being idle: the end alone would find it at 100 ms.
+    for (control, sets) in [
+        ("pfc", vec![]),
+        ("bfc", vec!["switch.bfc.queues=1"]),
+        ("cbfc", vec![]),
+    ] {
+        let of = ring_of(control, &sets);
+        let (said, outcome) = told(&of, 1);
+        assert_eq!(said.len(), 1, "{control}: {said:?}");
+        let locked = &said[0];
+        assert_eq!(locked.circle.len(), 5, "{control}");
+        assert!(locked.found.0 <= 4_000_000_000, "{control}: {locked:?}");
+        assert!(locked.since < locked.found, "{control}: {locked:?}");
+        assert_eq!(outcome.locked.as_ref(), Some(locked), "{control}");
+        assert_eq!(told(&of, 3).0, said, "{control}: threads");
+    }
+    // The watchdog opens it later than it is found.
+    let of = ring_of("pfc", &["switch.pfc.watchdog=5ms"]);
+    let (said, outcome) = told(&of, 1);
+    assert_eq!(
+        (said.len(), outcome.unfinished),
+        (1, 0),
+        "{:?}",
+        outcome.stuck
+    );
+    assert_eq!(outcome.deadlock, []);
+    let warnings = of.run(1, "", &mut Alone).unwrap().warnings;
+    let deadlock = warnings.iter().find(|said| said.starts_with("deadlock"));
+    let deadlock = deadlock.expect("it is said");
+    for part in ["found at ", "opened since", "the watchdog let packets go "] {
+        assert!(deadlock.contains(part), "{deadlock}");
+    }
+    // Whatever waits for long in no circle is none.
+    for control in ["pfc", "ideal", "bfc", "aquarius", "cbfc"] {
+        assert_eq!(told(&incast(control, &[]), 1).0, [], "{control}");
+    }
+}
+
+/// Why a packet was dropped is counted at the port where that was, or by which it came.
+#[test]
+fn drops_are_counted_by_what_had_no_room() {
+    use model::DropReason as Why;
+    let reasons = |outcome: &Outcome| {
+        let sum = |why| {
+            outcome
+                .ports
+                .iter()
+                .map(|port| port.drop_reasons[why])
+                .sum::<u64>()
+        };
+        let found = Why::ALL.into_iter().filter(|&why| sum(why) > 0);
+        let all: u64 = Why::ALL.into_iter().map(sum).sum();
+        let classes: u64 = outcome.ports.iter().map(|port| port.dropped.sum()).sum();
+        assert_eq!(all, classes, "by reason and by class");
+        found.collect::<Vec<_>>()
+    };
+    let own = run(&incast("none", &[]));
+    assert_eq!(reasons(&own), [Why::Full]);
+    let priorities = own.ports.iter().map(|port| port.drop_priorities);
+    let sums = priorities.fold([0; 8], |sum: [u64; 8], more| {
+        std::array::from_fn(|i| sum[i] + more[i])
+    });
+    assert!(sums[0] > 0 && sums[1..] == [0; 7], "{sums:?}");
+    for control in ["none", "ideal", "bfc", "aquarius"] {
+        let shared = incast(control, &["switch.shared_buffer=12KB"]);
+        assert_eq!(reasons(&run(&shared)), [Why::Memory], "{control}");
+    }
+    let short = [
+        "switch.pfc.headroom=2KB",
+        "transport.dctcp.initial_window=1000",
+    ];
+    assert_eq!(reasons(&run(&incast("pfc", &short))), [Why::Headroom]);
+    // Nothing leads to the other leaf while the only spine cannot be reached.
+    let down = [
+        "faults.kind=down",
+        "faults.link=* <-> spine0",
+        "faults.from=200us",
+        "faults.until=300us",
+    ];
+    let cut = run(&incast("none", &down));
+    assert!(
+        reasons(&cut).contains(&Why::Unreachable),
+        "{:?}",
+        reasons(&cut)
+    );
+}
+
 /// Pauses that are under way where a run is cut short would end by themselves, as far as anybody knows.
 #[test]
 fn a_circle_where_a_run_is_cut_short_is_not_called_a_deadlock() {

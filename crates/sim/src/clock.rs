@@ -2,6 +2,7 @@
 
 use crate::count::Window;
 use crate::setup::Observer;
+use crate::waits::Looks;
 use units::Time;
 
 /// The window that all threads run now.
@@ -42,6 +43,8 @@ pub(crate) struct Between<'o> {
     pub(crate) next_sample: Time,
     /// What ports count in a window of time.
     pub(crate) counted: Window,
+    /// Looks for ports that wait for each other.
+    pub(crate) looks: Looks,
     /// Start of the last window that ran.
     pub(crate) last: Time,
     /// Start of the last window in which a packet arrived.

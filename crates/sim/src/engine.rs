@@ -18,6 +18,7 @@ use crate::ring::{Far, Ring, in_flight};
 use crate::setup::{FlowSample, Observer, Outcome, PortSample, Setup};
 use crate::sort::{BUCKETS, INDEX_BITS, sort};
 use crate::trace::{Traced, Tracer, Wanted};
+use crate::waits::Looks;
 use crate::worker::{Scratch, Worker};
 use model::Packet;
 pub(crate) use out::Out;
@@ -318,6 +319,12 @@ impl Shared<'_, '_, '_> {
         }
         let slot_end = |window: u64| Time((window + 1).saturating_mul(activity.window()));
         let cut = clock.keep;
+        if !cut && between.looks.is_due(clock.end) {
+            // SAFETY: the same.
+            let nodes = self.net.nodes.iter().map(|node| unsafe { &*node.get() });
+            let topology = &self.setup.topology;
+            between.looks.look(topology, nodes, clock.end);
+        }
         if cut {
             clock.start = clock.end;
             clock.end = slot_end(clock.window);
@@ -362,7 +369,9 @@ impl Shared<'_, '_, '_> {
         } else {
             ran < SERIAL_BELOW
         };
-        clock.attend = due || look < skipped_to || between.hops - between.hops_seen >= LOOK_EVERY;
+        let news = between.looks.news;
+        clock.attend =
+            due || news || look < skipped_to || between.hops - between.hops_seen >= LOOK_EVERY;
         between.last = if clock.stop {
             between.last
         } else {
@@ -424,6 +433,10 @@ impl Shared<'_, '_, '_> {
         batch.sort_unstable_by_key(|done| (done.end, done.message));
         between.done += batch.len() as u64;
         between.observer.completed(&batch);
+        if std::mem::take(&mut between.looks.news) {
+            let locked = between.looks.found.iter();
+            locked.for_each(|locked| between.observer.locked(locked));
+        }
         between.hops_seen = between.hops;
         assert!(
             ended <= started,
@@ -557,6 +570,7 @@ pub(crate) fn run_with(
             .every
             .map_or(Time::NEVER, |every| Time(every.0)),
         counted: Window::new(setup.probes.window.as_ref(), setup.topology.links.len()),
+        looks: Looks::default(),
         last: Time::ZERO,
         last_hop: Time::ZERO,
     };
@@ -620,6 +634,7 @@ pub(crate) fn run_with(
         in_flight,
         stop,
     );
+    outcome.locked = between.looks.found.or(outcome.locked);
     if let Some(queues) = data_queues {
         queues.finish(&mut outcome.ports);
     }

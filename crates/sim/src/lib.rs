@@ -34,3 +34,4 @@ pub use engine::run;
 pub use net::SetupError;
 pub use setup::*;
 pub use trace::{PauseEvent, Pausing, Trace, TraceEvent, Traced, Wanted, trace};
+pub use waits::Locked;

@@ -22,24 +22,18 @@ struct Ledger {
     lost: u64,
     waiting: u64,
     in_flight: u64,
-    unreachable: u64,
 }
 
 impl Ledger {
     fn check(&self, class: Class) -> Result<(), String> {
         let came = self.sent + self.copied;
-        let went = self.received
-            + self.dropped
-            + self.lost
-            + self.waiting
-            + self.in_flight
-            + self.unreachable;
+        let went = self.received + self.dropped + self.lost + self.waiting + self.in_flight;
         if came == went {
             return Ok(());
         }
         Err(format!(
             "{} packets: {} sent + {} copied by faults = {came}, but {} received + {} dropped + {} lost to \
-             faults + {} waiting + {} in flight + {} without a way or a hop left = {went}",
+             faults + {} waiting + {} in flight = {went}",
             class.name(),
             self.sent,
             self.copied,
@@ -47,8 +41,7 @@ impl Ledger {
             self.dropped,
             self.lost,
             self.waiting,
-            self.in_flight,
-            self.unreachable
+            self.in_flight
         ))
     }
 }
@@ -89,7 +82,7 @@ pub(crate) fn close(
     let mut hosts = Vec::new();
     let mut accepted = BTreeMap::new();
     window.finish(&mut nodes);
-    let (mut held, deadlock) = waits::of(&setup.topology, &nodes, &stop);
+    let (mut held, locked) = waits::of(&setup.topology, &nodes, &stop);
     let (mut ignored, mut control) = (0, BTreeMap::new());
     for mut node in nodes {
         let mut stale = false;
@@ -140,11 +133,7 @@ pub(crate) fn close(
                 node.switch.count(&mut |name, more| {
                     *control.entry(name).or_default() += more;
                 });
-                let (unreachable, expired) = node.switch.lost();
                 ledgers[Class::Link].received += node.switch.heard();
-                for class in Class::ALL {
-                    ledgers[class].unreachable += unreachable[class] + expired[class];
-                }
                 for port in &node.switch.ports {
                     let here = port.waiting();
                     waiting += here;
@@ -198,7 +187,8 @@ pub(crate) fn close(
         end: stop.at,
         interrupted: stop.interrupted,
         idle: stop.idle,
-        deadlock,
+        deadlock: locked.iter().flat_map(|of| of.circle.clone()).collect(),
+        locked,
         held,
         ignored,
         counts: control,
@@ -264,6 +254,12 @@ pub(crate) fn count(node: &Node, ports: &mut [PortCounters]) {
             for port in &node.switch.ports {
                 note(&mut ports[port.link() as usize], &port.counters());
             }
+            // What came over a link and went no further.
+            for (ingress, why, lost) in node.switch.astray() {
+                let slot = &mut ports[node.switch.ports[usize::from(ingress)].link() as usize ^ 1];
+                slot.dropped += *lost;
+                slot.drop_reasons[why] += lost.sum();
+            }
         }
     }
     for (link, lost, copied) in node.faults.iter().flat_map(|faults| faults.counts()) {
@@ -278,6 +274,13 @@ fn note(slot: &mut PortCounters, counters: &Counters) {
     slot.bytes = counters.bytes;
     slot.dropped += counters.dropped;
     slot.drop_reasons += counters.drop_reasons;
+    for (sum, more) in slot
+        .drop_priorities
+        .iter_mut()
+        .zip(counters.drop_priorities)
+    {
+        *sum += more;
+    }
     slot.marked = counters.marked;
     slot.queue_max = counters.queue_max;
     slot.credits_max = counters.credits_max;

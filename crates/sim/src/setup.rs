@@ -1,5 +1,6 @@
 //! What a run takes and what it gives.
 
+use crate::waits::Locked;
 use model::intent::{PortSpec, SwitchSpec};
 use model::{
     ByClass, ByReason, Class, Encap, Endpoint, EndpointConfig, HostCounts, StuckFlow, Totals,
@@ -178,6 +179,8 @@ pub struct PortCounters {
     pub dropped: ByClass<u64>,
     /// Packets dropped at the port, by reason.
     pub drop_reasons: ByReason<u64>,
+    /// Packets dropped at the port, by priority.
+    pub drop_priorities: [u64; 8],
     /// Packets lost to a fault on the line, by class.
     pub lost: ByClass<u64>,
     /// Copies that a fault added, by class.
@@ -211,6 +214,9 @@ impl PortCounters {
             dropped: by_class(|port| &port.dropped),
             drop_reasons: ByReason::from_fn(|why| {
                 self.drop_reasons[why] - before.drop_reasons[why]
+            }),
+            drop_priorities: std::array::from_fn(|priority| {
+                self.drop_priorities[priority] - before.drop_priorities[priority]
             }),
             lost: by_class(|port| &port.lost),
             copied: by_class(|port| &port.copied),
@@ -289,6 +295,10 @@ pub trait Observer {
     fn ports(&mut self, batch: &[PortSample]);
     /// Flow samples since the last call, by (time, connection).
     fn flows(&mut self, batch: &[FlowSample]);
+    /// Ports have waited for each other in a circle for a while: told once in a run, when that is found.
+    fn locked(&mut self, locked: &Locked) {
+        let _ = locked;
+    }
 }
 
 /// An observer that looks away.
@@ -340,6 +350,8 @@ pub struct Outcome {
     pub idle: bool,
     /// At the end: ports that wait for each other in a circle, because of pauses; empty where none do.
     pub deadlock: Vec<LinkId>,
+    /// The first such circle, found while the run went on or at its end, with its time; it may have been opened since.
+    pub locked: Option<Locked>,
     /// At the end: ports at which gates hold packets back.
     pub held: Vec<LinkId>,
     /// Pauses of flows that hosts did not heed because they knew too many others.

@@ -2,8 +2,8 @@
 
 use crate::node::{Kind, Node};
 use crate::outcome::Stop;
-use model::{Local, Packet};
-use std::collections::BTreeMap;
+use model::{ConnId, Local, Packet};
+use std::collections::{BTreeMap, BTreeSet};
 use switching::{Paused, Port};
 use topology::{LinkId, Topology};
 use units::{Span, Time};
@@ -17,52 +17,154 @@ pub(crate) fn lasts(since: Option<Time>, stop: &Stop) -> bool {
     since.is_some_and(|since| stop.idle || stop.at.since(since) > STALE)
 }
 
-/// Ports at which gates hold packets back for good, ascending, and the first circle among them: each port of it
-/// waits for the next, the last for the first.
-pub(crate) fn of(topology: &Topology, nodes: &[Node], stop: &Stop) -> (Vec<LinkId>, Vec<LinkId>) {
-    let mut held: BTreeMap<LinkId, &Port> = BTreeMap::new();
-    for node in nodes {
-        if let Kind::Switch(node) = &node.kind {
-            let shut = node.switch.ports.iter();
-            let shut = shut.filter(|port| lasts(port.paused_since(), stop));
-            let shut = shut.filter(|port| !port.held_packets().is_empty());
-            held.extend(shut.map(|port| (LinkId(port.link()), port)));
+/// What a port holds back, however many packets of the kind.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Held {
+    ingress: u16,
+    conn: ConnId,
+    paused: Paused,
+    /// The queue that it came from, where that goes along.
+    tag: Option<u16>,
+}
+
+impl Held {
+    fn of(packet: &Packet, ingress: u16, paused: Paused) -> Self {
+        Self {
+            ingress,
+            conn: packet.conn,
+            paused,
+            tag: packet.has_tag().then(|| Local::of(packet).tag),
         }
     }
-    let links: Vec<LinkId> = held.keys().copied().collect();
-    let next: BTreeMap<LinkId, Vec<LinkId>> = held
-        .iter()
-        .map(|(&link, port)| (link, waits_for(topology, &held, link, port)))
-        .collect();
-    let circle = circle(&next);
-    (links, circle)
+
+    /// Whether `later`, which the next switch holds back, may be why this is paused.
+    fn waits_for(&self, later: &Self) -> bool {
+        match self.paused {
+            Paused::All => true,
+            Paused::Flow => self.conn == later.conn,
+            // It paused the queue that it came from, where it brought that along; else flows that may be in it.
+            Paused::Queue(queue) => later.tag.is_none_or(|tag| tag == u16::from(queue)),
+        }
+    }
+}
+
+/// Ports with something to hold back, by link.
+type Ports = BTreeMap<LinkId, BTreeSet<Held>>;
+
+/// A circle of ports that wait for each other: each for the next, the last for the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Locked {
+    /// When that was found.
+    pub found: Time,
+    /// When the last of them was paused.
+    pub since: Time,
+    /// Their links.
+    pub circle: Vec<LinkId>,
+}
+
+impl Locked {
+    fn of(topology: &Topology, nodes: &[&Node], held: &Ports, found: Time) -> Option<Self> {
+        let next = held
+            .iter()
+            .map(|(&link, of)| (link, waits_for(topology, held, link, of)));
+        let circle = circle(&next.collect());
+        let paused = gated(nodes).filter(|port| circle.contains(&LinkId(port.link())));
+        let since = paused.filter_map(Port::paused_since).max()?;
+        Some(Self {
+            found,
+            since,
+            circle,
+        })
+    }
+}
+
+/// Ports of switches at which something is paused.
+fn gated<'a>(nodes: &[&'a Node]) -> impl Iterator<Item = &'a Port> {
+    let ports = nodes.iter().filter_map(|node| match &node.kind {
+        Kind::Switch(node) => Some(node.switch.ports.iter()),
+        Kind::Host(_) => None,
+    });
+    ports.flatten().filter(|port| port.paused_since().is_some())
+}
+
+/// Ports at which gates hold packets back for good, ascending, and the first circle among them.
+pub(crate) fn of(
+    topology: &Topology,
+    nodes: &[Node],
+    stop: &Stop,
+) -> (Vec<LinkId>, Option<Locked>) {
+    let nodes: Vec<&Node> = nodes.iter().collect();
+    let shut = gated(&nodes).filter(|port| lasts(port.paused_since(), stop));
+    let of = |port: &Port| {
+        let packets = port.held_packets().into_iter();
+        packets
+            .map(|(packet, ingress, paused)| Held::of(packet, ingress, paused))
+            .collect()
+    };
+    let mut held: Ports = shut.map(|port| (LinkId(port.link()), of(port))).collect();
+    held.retain(|_, of| !of.is_empty());
+    let locked = Locked::of(topology, &nodes, &held, stop.at);
+    (held.into_keys().collect(), locked)
 }
 
 /// The ports of the next switch at which what came over `link` is held back: it paused for their sake.
-fn waits_for(
-    topology: &Topology,
-    held: &BTreeMap<LinkId, &Port>,
-    link: LinkId,
-    port: &Port,
-) -> Vec<LinkId> {
+fn waits_for(topology: &Topology, all: &Ports, link: LinkId, own: &BTreeSet<Held>) -> Vec<LinkId> {
     let far = topology.link(link);
-    let ours = port.held_packets();
-    let blocks = |other: &Port| {
-        other.held_packets().iter().any(|(packet, ingress, _)| {
-            let tag = packet.has_tag().then(|| Local::of(packet).tag);
-            let stops = |(own, _, paused): &(&Packet, u16, Paused)| match paused {
-                Paused::All => true,
-                Paused::Flow => own.conn == packet.conn,
-                // It paused the queue that it came from, which it brought along.
-                Paused::Queue(queue) => tag == Some((*queue).into()),
-            };
-            *ingress == far.to_port && ours.iter().any(stops)
-        })
+    let blocks = |other: &BTreeSet<Held>| {
+        let mut from_here = other.iter().filter(|held| held.ingress == far.to_port);
+        from_here.any(|later| own.iter().any(|held| held.waits_for(later)))
     };
     let next = topology.node(far.to).ports.iter();
     next.copied()
-        .filter(|next| held.get(next).is_some_and(|other| blocks(other)))
+        .filter(|next| all.get(next).is_some_and(blocks))
         .collect()
+}
+
+/// What tells one packet that waits at a port from the others there.
+type Waits = (LinkId, ConnId, u8, [u32; 3]);
+
+/// Looks for circles while a run goes on: among packets that were held back at two looks in turn.
+#[derive(Default)]
+pub(crate) struct Looks {
+    /// When the last one was.
+    at: Time,
+    /// What was held back then.
+    before: BTreeSet<Waits>,
+    /// The first circle, and whether somebody is to be told.
+    pub(crate) found: Option<Locked>,
+    pub(crate) news: bool,
+}
+
+impl Looks {
+    /// Whether it is time to look. A window may end later than that.
+    pub(crate) fn is_due(&self, now: Time) -> bool {
+        self.found.is_none() && now.since(self.at) >= STALE
+    }
+
+    /// Looks at what is held back at `now`.
+    pub(crate) fn look<'a>(
+        &mut self,
+        topology: &Topology,
+        nodes: impl Iterator<Item = &'a Node>,
+        now: Time,
+    ) {
+        let nodes: Vec<&Node> = nodes.collect();
+        let (mut held, mut waiting) = (Ports::new(), BTreeSet::new());
+        for port in gated(&nodes) {
+            let link = LinkId(port.link());
+            for (packet, ingress, paused) in port.held_packets() {
+                let waits = (link, packet.conn, packet.kind(), packet.head);
+                if self.before.contains(&waits) {
+                    let of = held.entry(link).or_default();
+                    of.insert(Held::of(packet, ingress, paused));
+                }
+                waiting.insert(waits);
+            }
+        }
+        self.found = Locked::of(topology, &nodes, &held, now);
+        self.news = self.found.is_some();
+        (self.at, self.before) = (now, waiting);
+    }
 }
 
 /// The first circle of a graph, by the numbers of its nodes.

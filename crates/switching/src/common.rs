@@ -6,7 +6,7 @@ use crate::port::Port;
 use crate::queues::Spilled;
 use crate::switch::Outlet;
 use crate::watch::Watch;
-use model::{Class, Local, Packet};
+use model::{Class, DropReason, Local, Packet};
 use units::Time;
 
 /// What the ports of a switch have in common.
@@ -112,6 +112,33 @@ impl Common {
             packet.class() == Class::Credit && port.shapes_credits()
                 || fits(memory, port.held(), packet.size)
         })
+    }
+
+    /// Why a packet was not admitted.
+    #[cold]
+    pub(crate) fn why_refused(&self, packet: &Packet) -> DropReason {
+        let full =
+            |(size, _, used): (u64, f64, u64)| u64::from(packet.size) > size - used.min(size);
+        match &self.control {
+            Some(control) if !self.memory.is_some_and(full) => control.refused(),
+            _ => DropReason::Memory,
+        }
+    }
+
+    /// Why a packet was dropped at `port`, which says `why`: where the memory is shared it is the port's buffer.
+    #[cold]
+    pub(crate) fn why_dropped(
+        &self,
+        now: Time,
+        port: &Port,
+        packet: &Packet,
+        why: DropReason,
+    ) -> DropReason {
+        let taken = || port.backlog(now).data_bytes + u64::from(packet.size);
+        match self.memory {
+            Some((size, ..)) if why == DropReason::Full && taken() > size => DropReason::Memory,
+            _ => why,
+        }
     }
 
     /// The same where the flow control may have a rule of its own.
@@ -224,6 +251,9 @@ mod tests {
     /// Says that every packet may take room, or that none may, or nothing.
     struct Says(Option<bool>);
     impl FlowControl for Says {
+        fn refused(&self) -> DropReason {
+            DropReason::Headroom
+        }
         fn admits(&mut self, _: &Passage<'_>, _: u64) -> Option<bool> {
             self.0
         }
@@ -328,6 +358,17 @@ mod tests {
             Some(false),
             &packet(Class::Credit, 84)
         ));
+    }
+
+    #[test]
+    fn what_is_refused_is_refused_for_the_memory_unless_that_has_room() {
+        let why = |used, says| {
+            common(Some((1_000, 1.0, used)), says).why_refused(&packet(Class::Plain, 84))
+        };
+        assert_eq!(why(916, Some(Says(Some(false)))), DropReason::Headroom);
+        assert_eq!(why(917, Some(Says(Some(false)))), DropReason::Memory);
+        assert_eq!(why(1_001, Some(Says(Some(true)))), DropReason::Memory);
+        assert_eq!(why(0, None), DropReason::Memory, "alpha times what is free");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! forwarded. A switch with one makes the choices of all its ports in the order of time.
 
 use crate::discipline::{Gate, GateOf, GateState};
-use model::{LinkCredits, Packet, Signal};
+use model::{DropReason, LinkCredits, Packet, Signal};
 use units::{Span, Time};
 
 /// The flow control of one switch.
@@ -30,6 +30,12 @@ pub trait FlowControl: Send {
     fn admits(&mut self, passage: &Passage<'_>, free: u64) -> Option<bool> {
         let _ = (passage, free);
         None
+    }
+
+    /// Why it refused the packet that it refused last: what was kept for packets under way may be full, and not the
+    /// memory.
+    fn refused(&self) -> DropReason {
+        DropReason::Memory
     }
 
     /// A packet waits at a port now. Of those that were dropped it is not told.
@@ -200,6 +206,7 @@ mod tests {
         assert!(!control.gates_alone(), "it must be asked for");
         assert_eq!(control.assign(Time(1), &passage), None);
         assert_eq!(control.admits(&passage, 0), None);
+        assert_eq!(control.refused(), DropReason::Memory);
         assert_eq!(control.tag(Time(1), &passage), None);
         assert_eq!(control.deadline(), Time::NEVER);
         control.on_deadline(Time(1), &mut say);

@@ -47,6 +47,8 @@ pub struct Counters {
     pub dropped: ByClass<u64>,
     /// Packets dropped at the port, by reason.
     pub drop_reasons: ByReason<u64>,
+    /// Packets dropped at the port, by priority.
+    pub drop_priorities: [u64; 8],
     /// Packets that left marked.
     pub marked: u64,
     /// Most bytes of data that waited at once in the port's buffer, with what was left of the frame on
@@ -130,6 +132,7 @@ pub struct Port {
     frames: VecDeque<Packet>,
     dropped: ByClass<u64>,
     drop_reasons: ByReason<u64>,
+    drop_priorities: [u64; 8],
     pauses: u64,
     /// How long gates were closed until the last time that all opened, and since when some are.
     paused: Span,
@@ -159,6 +162,7 @@ impl Port {
             frames: VecDeque::new(),
             dropped: ByClass::default(),
             drop_reasons: ByReason::default(),
+            drop_priorities: [0; 8],
             pauses: 0,
             paused: Span::ZERO,
             closed_since: None,
@@ -317,6 +321,7 @@ impl Port {
     ) {
         self.dropped[packet.class()] += 1;
         self.drop_reasons[reason] += 1;
+        self.drop_priorities[usize::from(packet.priority() & 7)] += 1;
         out.lost(now, packet, Loss::Port(self.egress.link, reason));
     }
 
@@ -513,6 +518,7 @@ impl Port {
             bytes: self.egress.sent.bytes(),
             dropped: self.dropped,
             drop_reasons: self.drop_reasons,
+            drop_priorities: self.drop_priorities,
             pauses: self.pauses,
             paused: self.paused,
             ..Counters::default()

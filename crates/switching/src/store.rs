@@ -19,7 +19,7 @@ pub(crate) enum Store {
 }
 
 /// What is paused of a packet that a gate holds back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Paused {
     /// All that waits with it.
     All,

@@ -15,6 +15,7 @@ use crate::port::Port;
 use crate::watch::{Note, Noted, Watch};
 use model::intent::{Balance, Memory, PortSpec, SwitchSpec};
 use model::{ByClass, Class, DropReason, Hop, HostId, LinkCredits, Local, Packet, Rng};
+use std::collections::BTreeMap;
 use units::{LineTime, Span, Time};
 
 /// Where packets go that a switch puts on a line, and who is told what became of others.
@@ -104,9 +105,9 @@ pub struct Switch {
     common: Common,
     /// A packet that finds its port idle may pass without queueing.
     may_pass: bool,
-    /// Packets that were lost before a port was chosen, by class.
-    unreachable: ByClass<u64>,
-    expired: ByClass<u64>,
+    /// Packets that were lost before a port was chosen: by class,
+    /// and reason, and the port by which they came.
+    astray: BTreeMap<(u16, DropReason), ByClass<u64>>,
     /// Frames of neighbours' flow controls.
     heard: u64,
 }
@@ -171,8 +172,7 @@ impl Switch {
                 bounced: Vec::new(),
                 watch: None,
             },
-            unreachable: ByClass::default(),
-            expired: ByClass::default(),
+            astray: BTreeMap::new(),
             heard: 0,
         }
     }
@@ -199,7 +199,20 @@ impl Switch {
 
     /// Packets, by class, to which no way led, and those that had no hop left.
     pub fn lost(&self) -> (ByClass<u64>, ByClass<u64>) {
-        (self.unreachable, self.expired)
+        let (mut unreachable, mut expired) = (ByClass::default(), ByClass::default());
+        for (_, why, lost) in self.astray() {
+            match why {
+                DropReason::Ttl => expired += *lost,
+                _ => unreachable += *lost,
+            }
+        }
+        (unreachable, expired)
+    }
+
+    /// The same by the port by which they came, with why they were lost.
+    pub fn astray(&self) -> impl Iterator<Item = (u16, DropReason, &ByClass<u64>)> {
+        let all = self.astray.iter();
+        all.map(|(&(ingress, why), lost)| (ingress, why, lost))
     }
 
     /// Frames of neighbours' flow controls that it has heard.
@@ -280,12 +293,12 @@ impl Switch {
             }
         }
         if !packet.hop() {
-            self.lose(now, packet, DropReason::Ttl, out);
+            self.lose(now, ingress, packet, DropReason::Ttl, out);
             self.turn_away(now, ingress, packet);
             return;
         }
         let Some(index) = self.way(now, packet, routing) else {
-            self.lose(now, packet, DropReason::Unreachable, out);
+            self.lose(now, ingress, packet, DropReason::Unreachable, out);
             self.turn_away(now, ingress, packet);
             return;
         };
@@ -326,12 +339,15 @@ impl Switch {
 
     /// Counts a packet that goes no further, before a port was chosen.
     #[cold]
-    fn lose(&mut self, now: Time, packet: &Packet, why: DropReason, out: &mut impl Outlet) {
-        let counter = match why {
-            DropReason::Ttl => &mut self.expired,
-            _ => &mut self.unreachable,
-        };
-        counter[packet.class()] += 1;
+    fn lose(
+        &mut self,
+        now: Time,
+        ingress: u16,
+        packet: &Packet,
+        why: DropReason,
+        out: &mut impl Outlet,
+    ) {
+        self.astray.entry((ingress, why)).or_default()[packet.class()] += 1;
         out.lost(now, packet, Loss::Switch(why));
     }
 
@@ -395,7 +411,7 @@ impl Switch {
             self.offer(now, index, packet, out);
             self.common.account(held, &self.ports[index]);
         } else {
-            self.ports[index].drop(now, packet, DropReason::Full, out);
+            self.ports[index].drop(now, packet, DropReason::Memory, out);
         }
     }
 
@@ -405,7 +421,10 @@ impl Switch {
         let port = &mut self.ports[index];
         match port.enqueue(now, packet) {
             Verdict::Queued(_) => {}
-            Verdict::Dropped(reason) => port.drop(now, packet, reason, out),
+            Verdict::Dropped(reason) => {
+                let reason = self.common.why_dropped(now, port, packet, reason);
+                port.drop(now, packet, reason, out);
+            }
             Verdict::Bounced => self.common.bounce(index, packet),
         }
         if port.has_spilled() {
@@ -461,7 +480,8 @@ impl Switch {
             None
         };
         if !common.admits_by_control(port, &asked) {
-            port.drop(now, packet, DropReason::Full, out);
+            let why = common.why_refused(packet);
+            port.drop(now, packet, why, out);
             return;
         }
         if free && ingress != passage.egress && port.pass(now, packet) {
@@ -477,7 +497,10 @@ impl Switch {
         local.ingress = ingress;
         local.put(packet);
         match port.enqueue_in(now, assigned, packet) {
-            Verdict::Dropped(reason) => port.drop(now, packet, reason, out),
+            Verdict::Dropped(reason) => {
+                let reason = common.why_dropped(now, port, packet, reason);
+                port.drop(now, packet, reason, out);
+            }
             Verdict::Bounced => common.bounce(index, packet),
             Verdict::Queued(queue) => {
                 let held = port.held();
@@ -539,7 +562,7 @@ impl Switch {
             };
             packet.bounce(sender);
             let Some(index) = self.way(now, &mut packet, routing) else {
-                self.lose(now, &packet, DropReason::Unreachable, out);
+                self.lose(now, egress, &packet, DropReason::Unreachable, out);
                 continue;
             };
             let port = &mut self.ports[index];

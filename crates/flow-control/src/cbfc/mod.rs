@@ -10,7 +10,7 @@ pub use params::Params;
 use crate::agenda::Agenda;
 use crate::ports::{drops_at_most, enough};
 use model::intent::PortSpec;
-use model::{CREDIT_BLOCK, CreditFrame, LinkCredits, Packet, Round, credit_blocks};
+use model::{CREDIT_BLOCK, CreditFrame, DropReason, LinkCredits, Packet, Round, credit_blocks};
 use parts::{Control, ControlFactory, Neighbour, ParamError, Parameter, Place, Refusal};
 use switching::{FlowControl, GateOf, GateState, Passage, Say};
 use units::{Bytes, Time};
@@ -312,6 +312,10 @@ impl FlowControl for Cbfc {
         let fits = room.held + blocks <= room.size && u64::from(passage.packet.size) <= free;
         self.overruns += u64::from(!fits);
         Some(fits)
+    }
+
+    fn refused(&self) -> DropReason {
+        DropReason::Headroom
     }
 
     /// It takes no room, and its credit goes back.

@@ -10,7 +10,7 @@ pub use params::Params;
 use crate::agenda::Agenda;
 use crate::ports::{drops_at_most, enough, holds_a_frame};
 use model::intent::{PortSpec, QueueSpec};
-use model::{ConnId, Packet, Signal};
+use model::{ConnId, DropReason, Packet, Signal};
 use parts::{Control, ControlFactory, Neighbour, ParamError, Parameter, Place, Refusal};
 use switching::{FlowControl, GateOf, GateState, Passage, Say};
 use units::{Bytes, Span, Time};
@@ -182,6 +182,8 @@ struct Pfc {
     /// The packet that was admitted last, and whether it stays below the threshold: asked and told of in turn, it is
     /// worked out once. What comes without being asked about is another one.
     judged: Option<(Judged, bool)>,
+    /// Why the last packet was not admitted.
+    refused: DropReason,
     /// Times that the watchdog let packets go.
     trips: u64,
 }
@@ -244,6 +246,7 @@ impl Pfc {
             used: 0,
             agenda: Agenda::new(),
             judged: None,
+            refused: DropReason::Memory,
             trips: 0,
         }
     }
@@ -417,8 +420,19 @@ impl FlowControl for Pfc {
         let may =
             below || self.is_lossless(place) && self.ingress[place].above + size <= headroom();
         let admitted = may && size <= free;
+        if !admitted {
+            self.refused = if may || !self.is_lossless(place) {
+                DropReason::Memory
+            } else {
+                DropReason::Headroom
+            };
+        }
         self.judged = admitted.then(|| (judged(place, passage.packet), below));
         Some(admitted)
+    }
+
+    fn refused(&self) -> DropReason {
+        self.refused
     }
 
     fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {

@@ -4,7 +4,7 @@ use super::{TIME_POINTS, bucket};
 use crate::chart::{Axis, Bar, HeatMap, Line, LineChart, bars};
 use crate::page::{Section, Table, markup, text};
 use minijinja::Value;
-use model::Class;
+use model::{ByReason, Class};
 use results::Unit;
 use results::human;
 use results::table::drops_text;
@@ -335,12 +335,13 @@ pub(super) fn drops(run: &RunRecord, summary: &Summary) -> Option<Section> {
         .collect();
     let mut head = vec!["port"];
     head.extend(Class::ALL.map(Class::name));
-    head.push("by faults");
+    head.extend(["by faults", "why"]);
     let mut table = Table::new(&head);
     for port in ports.iter().take(PORTS_MAX) {
         let mut row = vec![text(port.name())];
         row.extend(port.dropped.iter().map(|(_, &n)| text(human::count(n))));
         row.push(text(human::count(port.lost.sum())));
+        row.push(text(why(&port.drop_reasons)));
         table.push(row);
     }
     Some(Section {
@@ -353,6 +354,16 @@ pub(super) fn drops(run: &RunRecord, summary: &Summary) -> Option<Section> {
         fold: "Drops as numbers",
         wide: false,
     })
+}
+
+/// Reasons of drops that there were, the rarest last.
+fn why(reasons: &ByReason<u64>) -> String {
+    let mut found: Vec<_> = reasons.iter().filter(|&(_, &n)| n > 0).collect();
+    found.sort_by_key(|&(reason, &n)| (std::cmp::Reverse(n), reason));
+    let said = found
+        .iter()
+        .map(|(reason, n)| format!("{} {}", reason.name(), human::count(**n)));
+    said.collect::<Vec<_>>().join(", ")
 }
 
 fn drops_words(summary: &Summary, only_credits: bool) -> String {

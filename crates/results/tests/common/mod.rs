@@ -28,6 +28,7 @@ fn port(link: u32, from: &str, to: &str, tiers: (u8, u8)) -> PortRow {
         bytes: ByClass::default(),
         dropped: ByClass::default(),
         drop_reasons: ByReason::default(),
+        drop_priorities: [0; 8],
         lost: ByClass::default(),
         copied: ByClass::default(),
         marked: 0,
@@ -141,6 +142,7 @@ fn serve(run: &mut RunRecord, flows: Vec<(u32, u32, u64, u64)>, sample: u64) {
         if detour > 0 {
             port.dropped[Class::Unscheduled] += 3;
             port.drop_reasons[DropReason::Selective] += 3;
+            port.drop_priorities[2] += 3;
         }
         port.dropped[Class::Credit] += 7;
         port.drop_reasons[DropReason::CreditFull] += 7;
