@@ -1,0 +1,298 @@
+//! What pauses of flows and of queues promise, on fabrics, traffic and faults that are drawn: nothing stops for good,
+//! nothing is overtaken, nothing that a line did not lose is lost.
+//!
+//! 500 of them: `cargo test --release --test pauses_hold -- --ignored`.
+
+use model::{Class, EndpointConfig, Packet, Rng, stream};
+use scenario::load_text;
+use sim::{Blind, Outcome, Trace, TraceEvent, Traced, Wanted};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use topology::{NodeKind, Topology};
+use units::Time;
+
+/// Draws a scenario.
+struct Draw(Rng);
+
+impl Draw {
+    fn between(&mut self, low: u64, high: u64) -> u64 {
+        low + self.0.below(high - low + 1)
+    }
+
+    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[usize::try_from(self.0.below(of.len() as u64)).expect("an index")]
+    }
+
+    /// A fabric in which every way goes up and then down.
+    fn topology(&mut self) -> (String, u64) {
+        let rate = self.pick(&[10, 25, 100]);
+        let faster = rate * self.pick(&[1, 1, 4]);
+        let (text, hosts) = if self.0.below(3) == 0 {
+            let each = self.between(1, 3);
+            let text = format!(
+                "kind = \"three-tier\"\npods = 2\ntors = 4\naggs = 4\ncores = 4\nhosts_per_tor = {each}\n\
+                 tor_rate = \"{faster}Gbps\"\nagg_rate = \"{faster}Gbps\"\n"
+            );
+            (text, 4 * each)
+        } else {
+            let (leaves, spines, each) =
+                (self.between(2, 4), self.between(1, 3), self.between(2, 7));
+            let text = format!(
+                "kind = \"leaf-spine\"\nleaves = {leaves}\nspines = {spines}\nhosts_per_leaf = {each}\n\
+                 uplink_rate = \"{faster}Gbps\"\n"
+            );
+            (text, leaves * each)
+        };
+        let delay = self.pick(&["200ns", "1us", "5us"]);
+        let text =
+            format!("[topology]\n{text}host_rate = \"{rate}Gbps\"\nhost_delay = \"{delay}\"\n");
+        (text, hosts)
+    }
+
+    /// Many to one, and messages between any.
+    fn traffic(&mut self, hosts: u64) -> String {
+        let senders = self.between(2, 30);
+        let size = self.pick(&["3KB", "20KB", "64KB", "150KB"]);
+        let to = self.between(0, hosts - 1);
+        let sizes = self.pick(&["web-server", "facebook-hadoop"]);
+        let messages = self.between(20, 80);
+        format!(
+            "[[workload]]\nkind = \"incast\"\nsenders = {senders}\nreceiver = {to}\nsize = \"{size}\"\n\
+             [[workload]]\nkind = \"random\"\nsizes = \"{sizes}\"\nload = 0.1\nmessages = {messages}\n"
+        )
+    }
+
+    fn transport(&mut self) -> &'static str {
+        self.pick(&[
+            "[transport]\nkind = \"none\"\n[transport.none]\nretry = \"1ms\"\n",
+            "[transport]\nkind = \"none\"\n[transport.none]\nretry = \"1ms\"\n",
+            "[transport]\nkind = \"dctcp\"\n[transport.dctcp]\necn = false\ninitial_window = 1000\n",
+            "[transport]\nkind = \"dctcp\"\n",
+        ])
+    }
+
+    /// The flow control and its parameters; `lossy` where frames of links may be lost, which it must then say again.
+    fn control(&mut self, kind: &str, lossy: bool) -> String {
+        let mut text = format!("[switch]\nflow_control = \"{kind}\"\n[switch.{kind}]\n");
+        let line = |text: &mut String, said: String| {
+            let _ = writeln!(text, "{said}");
+        };
+        match kind {
+            "ideal" => {
+                line(
+                    &mut text,
+                    format!("threshold = {}", self.pick(&["0.2", "1.5", "6.0"])),
+                );
+                line(
+                    &mut text,
+                    format!("xon = {}", self.pick(&["0.0", "0.5", "1.0"])),
+                );
+            }
+            "bfc" => {
+                line(
+                    &mut text,
+                    format!("queues = {}", self.pick(&[1, 2, 4, 31, 128])),
+                );
+                line(
+                    &mut text,
+                    format!("sticky = \"{}\"", self.pick(&["0s", "6us"])),
+                );
+                line(&mut text, format!("table = {}", self.pick(&[1, 200])));
+                line(&mut text, format!("scale = {}", self.pick(&["0.2", "1.0"])));
+                if lossy {
+                    line(&mut text, "signals = \"periodic\"".to_owned());
+                }
+            }
+            _ => {
+                line(
+                    &mut text,
+                    format!("queues = {}", self.pick(&[2, 3, 8, 17, 128])),
+                );
+                let (low, high) = self.pick(&[("0.5", "0.5"), ("2.0", "4.0"), ("0.1", "8.0")]);
+                line(&mut text, format!("low = {low}\nhigh = {high}"));
+                line(
+                    &mut text,
+                    format!("thresholds = \"{}\"", self.pick(&["active", "fixed"])),
+                );
+                line(
+                    &mut text,
+                    format!("mapping = \"{}\"", self.pick(&["least", "hash"])),
+                );
+                line(&mut text, format!("table = {}", self.pick(&[1, 5, 7200])));
+                if lossy {
+                    line(&mut text, "refresh = \"20us\"".to_owned());
+                }
+            }
+        }
+        text
+    }
+
+    /// What goes wrong: nothing that repeats packets or changes their order, and no link that packets go round. Whether
+    /// frames of links may be lost, too.
+    fn faults(&mut self, kind: &str) -> (String, bool) {
+        let all = "[[faults]]\nlink = \"* <-> *\"\n";
+        let mild = format!("{all}kind = \"loss\"\nclass = \"plain\"\nchance = 0.002\n");
+        let chance = self.pick(&["0.02", "0.2"]);
+        match self.0.below(4) {
+            0 => (String::new(), false),
+            1 => (mild, false),
+            // Nothing of ideal flow control is said twice.
+            _ if kind == "ideal" => (mild, false),
+            2 => (
+                format!("{all}kind = \"loss\"\nclass = \"link\"\nchance = {chance}\n"),
+                true,
+            ),
+            _ => {
+                let (from, long) = (self.between(20, 200), self.between(5, 60));
+                let text = format!(
+                    "[[faults]]\nlink = \"h0 <-> *\"\nkind = \"down\"\nfrom = \"{from}us\"\nuntil = \"{}us\"\ndetect = \"1s\"\n",
+                    from + long
+                );
+                (
+                    format!("{all}kind = \"corrupt\"\nchance = 0.001\n{text}"),
+                    true,
+                )
+            }
+        }
+    }
+}
+
+/// The scenario of a seed, with its flow control.
+fn drawn(seed: u64) -> (String, &'static str) {
+    let mut draw = Draw(Rng::stream(seed, stream::TEST, 7));
+    let kind = draw.pick(&["ideal", "bfc", "aquarius"]);
+    let (topology, hosts) = draw.topology();
+    let (faults, lossy) = draw.faults(kind);
+    let all = [
+        topology,
+        draw.traffic(hosts),
+        draw.transport().to_owned(),
+        draw.control(kind, lossy),
+        faults,
+        format!("[run]\nseed = {seed}\nuntil = \"20s\"\n"),
+    ];
+    (all.concat(), kind)
+}
+
+const DATA: [Class; 3] = [Class::Scheduled, Class::Unscheduled, Class::Plain];
+
+fn traced(text: &str) -> (Outcome, Trace, Topology) {
+    let of = load_text("drawn.toml", text, &[])
+        .and_then(scenario::Scenario::assemble)
+        .unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let make = |config: &EndpointConfig| of.endpoint(config);
+    let setup = of.setup(&make, 1);
+    let wanted = Wanted {
+        conns: None,
+        window: Time::ZERO..Time::NEVER,
+        events_max: 1 << 23,
+    };
+    let (outcome, trace) = sim::trace(&setup, &mut Blind, wanted).unwrap_or_else(|e| panic!("{e}"));
+    let topology = Topology::clone(&setup.topology);
+    (outcome, trace, topology)
+}
+
+type Id = (u8, [u32; 3], u16);
+
+/// Packets of data that came to their host after one that was sent after them. Each is looked for behind the last one that
+/// came, in what its host sent.
+fn overtaken(events: &[TraceEvent], topology: &Topology) -> usize {
+    let id = |packet: &Packet| (packet.kind(), packet.head, packet.size);
+    let is_host = |node: topology::NodeId| topology.node(node).kind == NodeKind::Host;
+    // By connection and whose data: what passed the first link and has not come yet.
+    let mut sent: BTreeMap<(u32, u32), Vec<Id>> = BTreeMap::new();
+    let mut came: BTreeMap<(u32, u32), Vec<Id>> = BTreeMap::new();
+    for event in events {
+        let (Traced::Arrived(link), packet) = (event.what, &event.packet) else {
+            continue;
+        };
+        if !DATA.contains(&packet.class()) {
+            continue;
+        }
+        let link = topology.link(link);
+        let key = (packet.conn.0, packet.to().0);
+        if is_host(link.from) {
+            sent.entry(key).or_default().push(id(packet));
+        } else if is_host(link.to) {
+            came.entry(key).or_default().push(id(packet));
+        }
+    }
+    let late = |(key, came): (&(u32, u32), &Vec<Id>)| {
+        let mut rest = sent[key].iter();
+        came.iter()
+            .filter(|id| !rest.any(|sent| sent == *id))
+            .count()
+    };
+    came.iter().map(late).sum()
+}
+
+/// Runs what a seed draws. Returns its flow control, the pauses that there were, and its largest queue.
+fn holds(seed: u64) -> (&'static str, u64, u64) {
+    let (text, kind) = drawn(seed);
+    let (outcome, trace, topology) = traced(&text);
+    let what = format!("seed {seed}:\n{text}");
+    assert_eq!(outcome.conservation, Ok(()), "{what}");
+    assert_eq!(outcome.unfinished, 0, "{:?} in {what}", outcome.stuck);
+    assert_eq!(outcome.locked, None, "{what}");
+    assert_eq!(
+        overtaken(&trace.events, &topology),
+        0,
+        "overtaken in {what}"
+    );
+    let ports = || outcome.ports.iter();
+    let dropped = ports().flat_map(|port| DATA.map(|class| port.dropped[class]));
+    assert_eq!(dropped.sum::<u64>(), 0, "dropped in {what}");
+    let most = ports().map(|port| port.queue_max).max().unwrap_or(0);
+    // What ports hold follows from thresholds and round trips, and not from what is to be sent.
+    assert!(most < 12_000_000, "{most} B in {what}");
+    (kind, ports().map(|port| port.pauses).sum(), most)
+}
+
+fn all_hold(seeds: std::ops::Range<u64>) {
+    let mut by_kind: BTreeMap<&str, (u64, u64, u64)> = BTreeMap::new();
+    for seed in seeds {
+        let (kind, pauses, most) = holds(seed);
+        let (runs, paused, largest) = by_kind.entry(kind).or_default();
+        (*runs, *paused) = (*runs + 1, *paused + u64::from(pauses > 0));
+        *largest = most.max(*largest);
+    }
+    for (kind, (runs, paused, largest)) in by_kind {
+        println!("{kind}: {runs} runs, {paused} with pauses, largest queue {largest} B");
+        assert!(2 * paused > runs, "{kind}: {paused} of {runs} pause at all");
+    }
+}
+
+#[test]
+fn pauses_of_flows_and_queues_stop_nothing_for_good_and_overtake_nothing() {
+    all_hold(0..24);
+}
+
+#[test]
+#[ignore = "some minutes: 500 seeds, by hand"]
+fn pauses_of_flows_and_queues_hold_for_500_seeds() {
+    all_hold(0..500);
+}
+
+/// What the order marks are for: the reserved queue must not open while older packets wait in other queues.
+#[test]
+fn without_order_marks_flows_overtake_themselves() {
+    let late = |marks: bool, queues: u8| {
+        let (outcome, trace, topology) = traced(&format!(
+            "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 20\nhost_rate = \"100Gbps\"\n\
+             uplink_rate = \"200Gbps\"\n\
+             [[workload]]\nkind = \"incast\"\nsenders = 39\nsize = \"200KB\"\n\
+             [[workload]]\nkind = \"random\"\nsizes = \"web-server\"\nload = 0.15\nmessages = 200\n\
+             [transport]\nkind = \"none\"\n[switch]\nflow_control = \"aquarius\"\n\
+             [switch.aquarius]\nqueues = {queues}\norder_marks = {marks}\n"
+        ));
+        assert_eq!(outcome.conservation, Ok(()));
+        overtaken(&trace.events, &topology)
+    };
+    for queues in [3, 8] {
+        assert_eq!(late(true, queues), 0, "{queues} queues");
+        assert!(
+            late(false, queues) > 0,
+            "{queues} queues: nothing to prevent"
+        );
+    }
+}
