@@ -109,6 +109,8 @@ fn a_reserved_queue_keeps_paused_flows_in_order_and_spares_the_neighbour() {
         "queues=4",
         "queues=8",
         "queues=16",
+        "queues=128",
+        "reserved=4",
         "thresholds=fixed",
         "mapping=hash",
     ] {

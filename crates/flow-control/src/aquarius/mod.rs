@@ -70,6 +70,16 @@ impl ControlFactory for Params {
     }
 }
 
+/// The word of a pause that says why it is asked for: [`Port::point`]. Hosts do not read it.
+const POINT: usize = 2;
+
+/// The frame that pauses `conn` because of `point`.
+fn pause(conn: ConnId, lasting: Span, point: u32) -> Packet {
+    let mut frame = Signal::PauseFlow(conn).frame_for(lasting);
+    frame.head[POINT] = point;
+    frame
+}
+
 /// What there is to do at a moment, for an egress port and an entry of its table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Task {
@@ -112,16 +122,16 @@ impl Aquarius {
         }
     }
 
-    /// Opens or closes the gate of the reserved queue of port `number`, where that has changed.
+    /// Opens or closes the gates of the reserved queues of port `number`, where that has changed.
     fn settle(&mut self, number: u16, say: &mut Say) {
         let port = &mut self.ports[usize::from(number)];
-        if let Some(blocked) = port.block() {
+        while let Some((queue, blocked)) = port.block() {
             let state = if blocked {
                 GateState::Closed
             } else {
                 GateState::Open
             };
-            say.gate(number, GateOf::Queue(port.reserved_queue()), state);
+            say.gate(number, GateOf::Queue(queue), state);
         }
     }
 }
@@ -149,7 +159,9 @@ impl FlowControl for Aquarius {
         let Some((slot, first)) = port.arrived(conn, ingress, passage.queue, size) else {
             return;
         };
-        say.pause(ingress, Signal::PauseFlow(conn), self.lasting());
+        let point = port.point(passage.egress, slot);
+        say.count_pause(ingress);
+        say.frame(ingress, pause(conn, self.lasting(), point));
         if let Some(refresh) = self.params.refresh.filter(|_| first) {
             let task = Task::Repeat(passage.egress, slot);
             self.agenda.add(now + refresh, task);
@@ -172,7 +184,7 @@ impl FlowControl for Aquarius {
         match Signal::of(frame) {
             Some(Signal::PauseFlow(conn)) => {
                 let until = Signal::until(frame, now);
-                let (slot, isolated, watch) = port.stop(conn, until);
+                let (slot, isolated, watch) = port.stop(conn, frame.head[POINT], until);
                 self.isolations += u64::from(isolated);
                 if watch {
                     self.agenda.add(until, Task::Expire(number, slot));
@@ -194,9 +206,10 @@ impl FlowControl for Aquarius {
                 Task::Repeat(number, slot) => {
                     let lasting = self.lasting();
                     let port = &mut self.ports[usize::from(number)];
+                    let point = port.point(number, slot);
                     let paused = port.repeated(slot);
                     for &(conn, ingress) in paused {
-                        say.repeat(ingress, Signal::PauseFlow(conn), lasting);
+                        say.frame(ingress, pause(conn, lasting, point));
                     }
                     if let Some(refresh) = self.params.refresh.filter(|_| !paused.is_empty()) {
                         self.agenda.add(now + refresh, task);

@@ -34,6 +34,9 @@ parts::params! {
     static KEYS {
         /// queues of data of a port, the reserved one included (2 to 128); control packets have one besides
         queues: u8 = 8, Count(2, 128), "aquarius slides: 8 or fewer queues per port; 7 + 1 is ours";
+        /// so many of them are reserved for paused flows (1 to 64); with more than one each is for pauses of some congested
+        /// ports of the next switch, and of its reserved queues
+        reserved: u8 = 1, Count(1, 64), "aquarius slides: one; more are ours";
         /// above this many round trips of the hop a queue pauses flows that hold more than their share (Ql)
         low: f64 = 2.0, Number(0.001, 1000.0), "ours: the slides give no values; the page has the sensitivity";
         /// above this many it pauses every flow that comes (Qh)
@@ -70,6 +73,18 @@ impl Params {
         let (profile, mut params) = keys::profile(table, PROFILES)?;
         params.profile = profile;
         keys::apply(KEYS, table, &mut params)?;
+        if params.reserved >= params.queues {
+            let said = format!(
+                "reserved = {} leaves no normal queue of {}",
+                params.reserved, params.queues
+            );
+            let key = if table.contains_key("reserved") {
+                "reserved"
+            } else {
+                "queues"
+            };
+            return Err(error(key, said));
+        }
         if params.low > params.high {
             let said = format!("low = {} is above high = {}", params.low, params.high);
             let key = if table.contains_key("low") {

@@ -15,9 +15,10 @@ struct Entry {
     /// Bytes there, and in the reserved queue.
     normal: u64,
     reserved: u64,
-    /// They join the reserved queue: until nothing of them waits anywhere and nobody has paused them, so that nothing is
+    /// They join a reserved queue, this one: until nothing of them waits anywhere and nobody has paused them, so that nothing is
     /// overtaken.
     isolated: bool,
+    home: usize,
     /// Flows that the next switch does not want, and when each pause ends by itself.
     stopped: Vec<(ConnId, Time)>,
     /// Flows that we have paused, at which ports.
@@ -30,7 +31,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// The reserved queue waits for what is left of it in a normal one: the packet that marks the order.
+    /// Its reserved queue waits for what is left of it in a normal one: the packet that marks the order.
     fn has_older(&self) -> bool {
         self.isolated && self.normal > 0
     }
@@ -55,8 +56,10 @@ struct Queue {
 pub(super) struct Port {
     /// The number of the first normal queue among those of the port.
     first: u8,
-    /// Normal queues, then the reserved one.
+    /// Normal queues, then the reserved ones.
     queues: Vec<Queue>,
+    /// How many are normal.
+    normal: usize,
     entries: BTreeMap<u32, Entry>,
     size: u32,
     /// Normal queues without flows, and queues with packets, as bits.
@@ -65,14 +68,21 @@ pub(super) struct Port {
     low: u64,
     high: u64,
     scale: Scale,
-    /// The reserved queue waits for older packets.
+    /// Reserved queues wait for older packets.
     keeps_order: bool,
-    /// Entries with paused flows, and entries that have older packets in a normal queue.
-    stopped: u64,
-    older: u64,
+    /// By reserved queue.
+    waits: Vec<Waits>,
     /// Flows that the next switch has paused, and flows that we have.
     known: usize,
     told: usize,
+}
+
+/// What a reserved queue waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Waits {
+    /// Entries with paused flows, and entries that have older packets in a normal queue.
+    stopped: u64,
+    older: u64,
     blocked: bool,
 }
 
@@ -80,10 +90,12 @@ impl Port {
     pub(super) fn new(params: &Params, place: &Place<'_>, line: &Neighbour<'_>) -> Self {
         let hop = hop_bytes(place, line);
         let first = line.port.queues.len().saturating_sub(1);
+        let normal = params.queues - params.reserved;
         Self {
             first: u8::try_from(first).expect("a port has at most 64 queues"),
             queues: (0..params.queues).map(|_| Queue::default()).collect(),
-            free: Bits::MAX >> (Bits::BITS - u32::from(params.queues - 1)),
+            normal: normal.into(),
+            free: Bits::MAX >> (Bits::BITS - u32::from(normal)),
             filled: 0,
             entries: BTreeMap::new(),
             size: params.table,
@@ -91,11 +103,9 @@ impl Port {
             high: part(params.high, hop),
             scale: params.thresholds,
             keeps_order: params.order_marks,
-            stopped: 0,
-            older: 0,
+            waits: vec![Waits::default(); params.reserved.into()],
             known: 0,
             told: 0,
-            blocked: false,
         }
     }
 
@@ -104,13 +114,18 @@ impl Port {
         (self.low, self.high)
     }
 
-    fn reserved(&self) -> usize {
-        self.queues.len() - 1
+    /// The number among the queues of the port of one of ours.
+    fn number(&self, queue: usize) -> u8 {
+        self.first + u8::try_from(queue).expect("at most 128")
     }
 
-    /// The number of the reserved queue among those of the port.
-    pub(super) fn reserved_queue(&self) -> u8 {
-        self.first + u8::try_from(self.reserved()).expect("at most 128")
+    /// What says in a pause why it is asked for, beside the number of the port: nothing but that, or which of its reserved
+    /// queues has too much.
+    pub(super) fn point(&self, port: u16, slot: u32) -> u32 {
+        let held = self.entries.get(&slot).filter(|entry| entry.reserved > 0);
+        let queue = held.map_or(0, |entry| entry.home + 1 - self.normal);
+        let all = u32::from(port) * (1 + self.waits.len() as u32);
+        all + u32::try_from(queue).expect("at most 128")
     }
 
     /// The entry of a flow: by the high half of a product, which depends on all bits. [Knuth, TAOCP 3, s6.4]
@@ -124,7 +139,9 @@ impl Port {
         let by = match self.scale {
             Scale::Fixed => 1,
             Scale::Active => {
-                let closed = Bits::from(self.blocked) << self.reserved();
+                let waits = self.waits.iter().rev();
+                let closed = waits.fold(0, |bits, own| bits << 1 | Bits::from(own.blocked));
+                let closed = closed << self.normal;
                 u64::from((self.filled & !closed).count_ones().max(1))
             }
         };
@@ -144,38 +161,48 @@ impl Port {
         if entry.isolated && entry.stopped.is_empty() && entry.normal + entry.reserved == 0 {
             entry.isolated = false;
         }
-        let (after, knows) = (look(entry), sizes(entry));
+        // Its reserved queue is another one only where it was in none.
+        let (after, knows, home) = (look(entry), sizes(entry), entry.home);
         if entry.is_nothing() {
             self.entries.remove(&slot);
         }
-        self.stopped = self.stopped + after.0 - before.0;
-        self.older = self.older + after.1 - before.1;
+        if before != after {
+            let waits = &mut self.waits[home - self.normal];
+            waits.stopped = waits.stopped + after.0 - before.0;
+            waits.older = waits.older + after.1 - before.1;
+        }
         self.known = self.known + knows.0 - known.0;
         self.told = self.told + knows.1 - known.1;
         result
     }
 
-    /// Whether the reserved queue is to be blocked, where that has changed.
-    pub(super) fn block(&mut self) -> Option<bool> {
-        let older = if self.keeps_order { self.older } else { 0 };
-        let blocked = self.stopped + older > 0;
-        (std::mem::replace(&mut self.blocked, blocked) != blocked).then_some(blocked)
+    /// A reserved queue that is to be blocked from now on, or not any more, by its number among those of the port.
+    pub(super) fn block(&mut self) -> Option<(u8, bool)> {
+        let keeps_order = self.keeps_order;
+        let changes = |own: &mut Waits| {
+            let older = if keeps_order { own.older } else { 0 };
+            let blocked = own.stopped + older > 0;
+            (std::mem::replace(&mut own.blocked, blocked) != blocked).then_some(blocked)
+        };
+        let mut changed = (self.normal..).zip(&mut self.waits);
+        let (queue, blocked) = changed.find_map(|(queue, own)| Some((queue, changes(own)?)))?;
+        Some((self.number(queue), blocked))
     }
 
     /// The queue that a packet of `conn` joins.
     pub(super) fn assign(&mut self, conn: ConnId, mapping: Mapping, rng: &mut Rng) -> u8 {
         let slot = self.slot(conn);
         let queue = match self.entries.get(&slot) {
-            Some(entry) if entry.isolated => self.reserved(),
+            Some(entry) if entry.isolated => entry.home,
             Some(entry) if entry.normal > 0 => entry.queue,
             _ => self.pick(slot, mapping, rng),
         };
-        self.first + u8::try_from(queue).expect("at most 128")
+        self.number(queue)
     }
 
     /// A normal queue for a flow that has nothing here.
     fn pick(&self, slot: u32, mapping: Mapping, rng: &mut Rng) -> usize {
-        let normal = &self.queues[..self.reserved()];
+        let normal = &self.queues[..self.normal];
         if mapping == Mapping::Hash {
             return slot as usize % normal.len();
         }
@@ -204,7 +231,7 @@ impl Port {
     ) -> Option<(u32, bool)> {
         let slot = self.slot(conn);
         let queue = usize::from(queue - self.first);
-        let reserved = queue == self.reserved();
+        let reserved = queue >= self.normal;
         let (held, knows) = self.change(slot, |entry| {
             let bytes = if reserved {
                 &mut entry.reserved
@@ -244,7 +271,7 @@ impl Port {
     pub(super) fn left(&mut self, conn: ConnId, queue: u8, size: u64) -> Vec<(ConnId, u16)> {
         let slot = self.slot(conn);
         let queue = usize::from(queue - self.first);
-        let reserved = queue == self.reserved();
+        let reserved = queue >= self.normal;
         let held = self.change(slot, |entry| {
             let bytes = if reserved {
                 &mut entry.reserved
@@ -292,9 +319,8 @@ impl Port {
                     break;
                 };
                 let entry = self.entries.get(&slot).expect("what is listed is kept");
-                let reserved = self.reserved();
                 let (home, held) = if entry.isolated && entry.reserved > 0 {
-                    (reserved, entry.reserved)
+                    (entry.home, entry.reserved)
                 } else if entry.normal > 0 {
                     (entry.queue, entry.normal)
                 } else {
@@ -318,10 +344,11 @@ impl Port {
         }
     }
 
-    /// The next switch does not want `conn` before `until`. Says which entry that is, whether its packets are isolated
+    /// The next switch does not want `conn` before `until`, because of `point`. Says which entry that is, whether its packets are isolated
     /// from now on, and whether somebody must look at it at `until`.
-    pub(super) fn stop(&mut self, conn: ConnId, until: Time) -> (u32, bool, bool) {
+    pub(super) fn stop(&mut self, conn: ConnId, point: u32, until: Time) -> (u32, bool, bool) {
         let slot = self.slot(conn);
+        let home = self.normal + point as usize % self.waits.len();
         let room = self.known < PAUSED_MAX;
         let (isolated, watch) = self.change(slot, |entry| {
             match entry.stopped.iter_mut().find(|(known, _)| *known == conn) {
@@ -330,6 +357,9 @@ impl Port {
                 None => return (false, false),
             }
             let watch = until < Time::NEVER && !std::mem::replace(&mut entry.expires, true);
+            if !entry.isolated {
+                entry.home = home;
+            }
             (!std::mem::replace(&mut entry.isolated, true), watch)
         });
         (slot, isolated, watch && until < Time::NEVER)
@@ -362,15 +392,18 @@ impl Port {
 
     pub(super) fn check(&self) {
         let (mut bytes, mut flows) = (vec![0; self.queues.len()], vec![0; self.queues.len()]);
-        let (mut stopped, mut older, mut known, mut told) = (0, 0, 0, 0);
+        let (mut known, mut told) = (0, 0);
+        let mut waits = vec![(0, 0); self.waits.len()];
         for (slot, entry) in &self.entries {
-            let reserved = self.reserved();
-            for (queue, held) in [(entry.queue, entry.normal), (reserved, entry.reserved)] {
+            for (queue, held) in [(entry.queue, entry.normal), (entry.home, entry.reserved)] {
                 bytes[queue] += held;
                 flows[queue] += u64::from(held > 0);
             }
-            stopped += u64::from(!entry.stopped.is_empty());
-            older += u64::from(entry.has_older());
+            if entry.isolated {
+                let own = &mut waits[entry.home - self.normal];
+                own.0 += u64::from(!entry.stopped.is_empty());
+                own.1 += u64::from(entry.has_older());
+            }
             known += entry.stopped.len();
             told += entry.paused.len();
             assert!(
@@ -385,16 +418,13 @@ impl Port {
         let held: Vec<(u64, u64)> = self.queues.iter().map(|q| (q.bytes, q.flows)).collect();
         let found: Vec<(u64, u64)> = bytes.into_iter().zip(flows).collect();
         assert_eq!(found, held, "bytes and flows of queues");
-        let counts = (self.stopped, self.older, self.known, self.told);
-        assert_eq!(
-            (stopped, older, known, told),
-            counts,
-            "pauses and order marks"
-        );
+        let counted = self.waits.iter().map(|own| (own.stopped, own.older));
+        assert_eq!(waits, counted.collect::<Vec<_>>(), "what queues wait for");
+        assert_eq!((known, told), (self.known, self.told), "pauses");
         for (place, queue) in self.queues.iter().enumerate() {
             let bit = |bits: Bits| bits >> place & 1 == 1;
             let empty = queue.flows == 0;
-            let normal = place < self.reserved();
+            let normal = place < self.normal;
             assert_eq!(bit(self.filled), !empty, "queue {place} has packets");
             assert_eq!(bit(self.free), empty && normal, "queue {place} is free");
         }

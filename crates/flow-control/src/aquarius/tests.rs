@@ -90,6 +90,34 @@ fn the_reserved_queue_opens_when_every_flow_in_it_was_resumed() {
     );
 }
 
+/// Of two reserved queues each is for the pauses of other ports of the next switch; one that is closed holds back no flow of
+/// the other.
+#[test]
+fn flows_paused_for_different_ports_wait_in_reserved_queues_of_their_own() {
+    let mut bench = Bench::new(&AQUARIUS, "queues = 4\nreserved = 2");
+    bench.say_frame(&pause(FLOW(7), Span::ZERO, 4), "PauseFlow(ConnId(7))");
+    bench.say_frame(&pause(FLOW(8), Span::ZERO, 5), "PauseFlow(ConnId(8))");
+    bench.come(7, 1);
+    bench.come(8, 1);
+    bench.wait(1);
+    // Whatever it is paused for later, a flow stays where its packets are.
+    bench.say_frame(&pause(FLOW(8), Span::ZERO, 4), "PauseFlow(ConnId(8))");
+    bench.say(Signal::ResumeFlow(FLOW(8)), Span::ZERO);
+    bench.leave(4, 1);
+    bench.wait(2);
+    bench.say(Signal::ResumeFlow(FLOW(7)), Span::ZERO);
+    bench.leave(3, 1);
+    assert_eq!(
+        bench.ladder(),
+        [
+            "0us hears PauseFlow(ConnId(7)): port 1 closes queue 3",
+            "0us hears PauseFlow(ConnId(8)): port 1 closes queue 4",
+            "1us hears ResumeFlow(ConnId(8)): port 1 opens queue 4",
+            "2us hears ResumeFlow(ConnId(7)): port 1 opens queue 3",
+        ]
+    );
+}
+
 #[test]
 fn flows_of_one_entry_are_isolated_together_and_paused_by_name() {
     let mut bench = Bench::new(&AQUARIUS, "low = 0.5\nhigh = 0.5\nqueues = 3\ntable = 1");
