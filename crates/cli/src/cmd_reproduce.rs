@@ -2,12 +2,14 @@
 
 use crate::args::{Global, ReproduceArgs};
 use crate::exit;
+use crate::kept::{Kept, measured};
 use crate::progress::{Viewer, catch_interrupts, clock};
 use crate::screen::Screen;
 use experiments::{
     Case, Curves, EXPERIMENTS, Expected, Experiment, Found, Measured, Row, Run, Verdict, csv,
     document, page, summary, table, totals,
 };
+use report::Figure;
 use results::{FileError, RunRecord, Status, Style, beside, human};
 use scenario::Assembled;
 use std::fmt::Write as _;
@@ -32,7 +34,9 @@ pub(crate) fn run(args: &ReproduceArgs, global: &Global, screen: &Screen) -> i32
     };
     let mut all = Tally::default();
     let mut verdicts = Vec::new();
+    let mut together: Vec<(String, Vec<Figure>)> = Vec::new();
     for (experiment, claim) in &chosen {
+        let mut figures = Vec::new();
         let mut expected = match experiment.expected() {
             Ok(expected) => expected,
             Err(why) => return screen.fail(exit::BROKEN, &why),
@@ -40,11 +44,17 @@ pub(crate) fn run(args: &ReproduceArgs, global: &Global, screen: &Screen) -> i32
         if let Some(claim) = claim {
             expected.narrow(claim);
         }
-        let found = match one(experiment, &expected, args, global, screen, &mut all) {
+        let told = (&mut all, &mut figures);
+        let found = match one(experiment, &expected, args, global, screen, told) {
             Ok(found) => found,
             Err(code) => return code,
         };
         verdicts.extend(found);
+        match (claim, together.last_mut()) {
+            (Some(claim), Some((last, all))) if claim == last => all.append(&mut figures),
+            (Some(claim), _) => together.push((claim.clone(), figures)),
+            (None, _) => {}
+        }
     }
     if all.runs == 0 {
         return screen.fail(exit::USAGE, "no case has that in its name");
@@ -58,6 +68,15 @@ pub(crate) fn run(args: &ReproduceArgs, global: &Global, screen: &Screen) -> i32
         screen.print(&document(&verdicts));
     } else if talks && chosen.len() > 1 {
         screen.say(&format!("\n{}", all.told(&verdicts, screen.style)));
+    }
+    for (claim, figures) in together.iter().filter(|(_, figures)| figures.len() > 1) {
+        let Some(out) = &global.out else { continue };
+        let command = format!("tidegate reproduce {claim}");
+        match write_together(out, figures, claim, &command) {
+            Ok(file) if talks => screen.say(&format!(" together: {}\n", file.display())),
+            Ok(_) => {}
+            Err(error) => return screen.fail(exit::IO, &error.to_string()),
+        }
     }
     let failed = verdicts.iter().filter(|verdict| verdict.failed()).count();
     if failed == 0 {
@@ -93,7 +112,7 @@ fn one(
     args: &ReproduceArgs,
     global: &Global,
     screen: &Screen,
-    all: &mut Tally,
+    (all, figures): (&mut Tally, &mut Vec<Figure>),
 ) -> Result<Vec<Verdict>, i32> {
     let talks = !global.json && !args.markdown;
     let (costs, own) = costs(experiment, expected, args, global, screen)?;
@@ -123,11 +142,12 @@ fn one(
         screen.say(&own.told(&found, screen.style));
     }
     if let Some(out) = &global.out {
-        let dir = write(out, experiment, expected, (&found, &curves), &command)
+        let (dir, figure) = write(out, experiment, expected, (&found, &curves), &command)
             .map_err(|error| screen.fail(exit::IO, &error.to_string()))?;
         if talks {
             screen.say(&format!(" written: {}\n", dir.display()));
         }
+        figures.push(figure);
     }
     all.add(&own);
     Ok(found)
@@ -232,6 +252,29 @@ fn settings(
     sets
 }
 
+/// Where what comes of an experiment is written.
+fn folder(out: &Path, experiment: &Experiment) -> PathBuf {
+    let name = Path::new(experiment.name.as_ref()).file_name();
+    out.join(name.unwrap_or_else(|| "experiment".as_ref()))
+}
+
+/// Writes the figures of a claim that several experiments bear on as one page.
+fn write_together(
+    out: &Path,
+    figures: &[Figure],
+    claim: &str,
+    command: &str,
+) -> Result<PathBuf, FileError> {
+    let page = Figure::pages(
+        figures,
+        claim,
+        "what several experiments say of it",
+        command,
+    );
+    let fill = &mut |file: &mut dyn std::io::Write| file.write_all(page.as_bytes());
+    results::files::write(out, &format!("{claim}.html"), fill)
+}
+
 /// Writes an experiment into a folder of its name: its figure as page, picture and CSV, its numbers as
 /// CSV, the table as text, everything as JSON.
 fn write(
@@ -240,9 +283,8 @@ fn write(
     expected: &Expected,
     (verdicts, curves): (&[Verdict], &Curves),
     command: &str,
-) -> Result<PathBuf, FileError> {
-    let name = Path::new(experiment.name.as_ref()).file_name();
-    let dir = out.join(name.unwrap_or_else(|| "experiment".as_ref()));
+) -> Result<(PathBuf, Figure), FileError> {
+    let dir = folder(out, experiment);
     std::fs::create_dir_all(&dir).map_err(|source| FileError {
         path: dir.clone(),
         source,
@@ -266,7 +308,7 @@ fn write(
     for (name, text) in files {
         results::files::write(&dir, name, &mut |file| file.write_all(text.as_bytes()))?;
     }
-    Ok(dir)
+    Ok((dir, figure))
 }
 
 /// The experiments called `names`, or those with rows that bear on a claim of that name, and the
@@ -451,12 +493,21 @@ fn reproduce(
                 let known = row.spec.metric.beforehand(&plan);
                 row.values.extend(known.map(Measured::from));
             }
-            let mut measured = rows
-                .iter_mut()
-                .filter(|row| row.spec.metric.needs_a_run())
-                .peekable();
-            if measured.peek().is_none() {
+            if measured(&case.rows).next().is_none() {
                 break; // seeds change nothing
+            }
+            // What compares messages, or draws curves, needs the run itself.
+            let whole = expected.draws(&case.name)
+                || case.rows.iter().any(|row| row.metric.compares_messages());
+            let kept = global.out.as_ref().filter(|_| !whole);
+            let kept = kept.map(|out| Kept::new(&folder(out, experiment), case, &sets, seed));
+            let known = kept.as_ref().filter(|_| args.resume).and_then(Kept::read);
+            let needs = |row: &&mut Verdict| row.spec.metric.needs_a_run();
+            if let Some(known) = known {
+                for (row, number) in rows.iter_mut().filter(needs).zip(known) {
+                    row.values.push(number);
+                }
+                continue;
             }
             let name = format!("{} {} {seed}/{seeds}", experiment.name, case.name);
             let record = once(&plan, &name, global, screen)?;
@@ -465,9 +516,10 @@ fn reproduce(
                 bounds: plan.queue_bounds(),
             };
             expected.trace(&case.name, &record, curves);
-            for row in measured {
-                row.values.push(row.spec.metric.of(&run, row.spec.window));
-                row.each.extend(row.spec.metric.each(&record));
+            let numbers = take(&mut rows, &run);
+            if let Some(kept) = kept {
+                let written = kept.write(&numbers);
+                written.map_err(|error| screen.fail(exit::IO, &error.to_string()))?;
             }
         }
         for row in &mut rows {
@@ -476,6 +528,18 @@ fn reproduce(
         verdicts.append(&mut rows);
     }
     Ok(verdicts)
+}
+
+/// Adds what a run measured to the rows that need one. Returns the numbers.
+fn take(rows: &mut [Verdict], run: &Run<'_>) -> Vec<Measured> {
+    let mut numbers = Vec::new();
+    for row in rows.iter_mut().filter(|row| row.spec.metric.needs_a_run()) {
+        let number = row.spec.metric.of(run, row.spec.window);
+        row.values.push(number);
+        row.each.extend(row.spec.metric.each(run.record));
+        numbers.push(number);
+    }
+    numbers
 }
 
 /// Sets `row` in relation to what `earlier` rows have, where it is a ratio, or one of two.
@@ -602,6 +666,7 @@ mod tests {
                 case: Some(case.to_owned()),
                 seeds: None,
                 markdown: false,
+                resume: false,
             };
             let chosen = cases(&expected, &args);
             chosen.iter().map(|case| case.name.clone()).collect()

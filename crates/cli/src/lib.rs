@@ -21,6 +21,7 @@ mod cmd_trace;
 mod cmd_why;
 mod cmd_wire;
 mod find_load;
+mod kept;
 mod progress;
 mod screen;
 

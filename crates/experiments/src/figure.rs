@@ -317,6 +317,16 @@ impl Expected {
         }
     }
 
+    /// Whether a run of `case` has curves of the figure.
+    pub fn draws(&self, case: &str) -> bool {
+        let mut panels = self.panels.iter();
+        panels.any(|panel| {
+            let curve = |series: &SeriesSpec| series.curve.is_some() || panel.curve.is_some();
+            let mut series = panel.series.iter();
+            series.any(|series| series.case == case && curve(series))
+        })
+    }
+
     /// The figure with what was found; `command` repeats it.
     pub fn figure(
         &self,

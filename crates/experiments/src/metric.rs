@@ -163,6 +163,8 @@ pub enum Metric {
     Lost,
     /// Packets sent again.
     Retransmitted,
+    /// Pauses that switches asked of their neighbours.
+    Pauses,
     /// Timers that ran out because an answer was overdue.
     Timeouts,
     /// What the transports count under a name of their own, all of them together; not a number where none
@@ -246,6 +248,7 @@ impl Metric {
             Self::Marked => "share marked".into(),
             Self::Lost => "packets lost by links".into(),
             Self::Retransmitted => "packets sent again".into(),
+            Self::Pauses => "pauses asked for".into(),
             Self::Timeouts => "timers run out".into(),
             Self::Counter(name) => name.replace('_', " "),
             Self::FirstFct => "FCT us".into(),
@@ -284,6 +287,11 @@ impl Metric {
             Self::Sooner(low, high, _) => Self::Messages(*low, *high),
             other => other.clone(),
         }
+    }
+
+    /// Whether it rests on every message of a run.
+    pub fn compares_messages(&self) -> bool {
+        matches!(self, Self::Messages(..) | Self::Sooner(..))
     }
 
     /// What it compares message by message, if it does.
@@ -409,6 +417,7 @@ impl Metric {
                 lost as f64
             }
             Self::Retransmitted => record.totals.retransmitted as f64,
+            Self::Pauses => record.ports.iter().map(|port| port.pauses).sum::<u64>() as f64,
             Self::Timeouts => record.totals.timeouts as f64,
             Self::CreditsWasted => record.totals.credits_wasted as f64,
             Self::Counter(name) => {

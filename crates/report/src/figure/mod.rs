@@ -193,51 +193,64 @@ fn axis(scale: &Scale, values: &[f64], bars: bool) -> Axis {
 impl Figure {
     /// The figure as one HTML file.
     pub fn page(&self) -> String {
-        let mut sections: Vec<Section> = Vec::new();
-        for (i, panel) in self.panels.iter().enumerate() {
-            sections.push(Section {
-                id: format!("panel-{}", i + 1).into(),
-                title: panel.title.clone().into(),
-                says: said(panel),
-                body: markup(plot::html(panel)),
-                points: panel.points(),
-                table: Some(numbers(panel)),
-                fold: "The numbers",
-                wide: false,
-            });
-        }
-        pair_up(&mut sections);
-        sections.extend(self.verdicts());
-        Page {
-            title: format!("{} - {} - tidegate", self.source, self.title),
-            scenario: self.source.clone(),
-            subtitle: self.title.clone(),
-            chips: vec![Chip {
-                text: self.name.clone(),
-                kind: "",
-            }],
-            headline: bind(&self.verdict),
-            lede: bind(&self.notes.join(" ")),
-            more: None,
-            tiles: Vec::new(),
-            checks: Vec::new(),
-            warnings: Vec::new(),
+        let sections = self.sections(1, None);
+        let what = [&self.source, &self.title].map(String::as_str);
+        page(
+            what,
+            &self.name,
+            (&self.verdict, &self.notes.join(" ")),
             sections,
-            about: About {
-                title: "What was run",
-                facts: Vec::new(),
-                blocks: vec![Block {
-                    name: "To run it again:",
-                    text: self.command.clone(),
-                    fold: false,
-                }],
-            },
-            footer:
-                "Made by tidegate. The same version gives the same numbers on any machine and any \
-                     number of threads."
-                    .into(),
+            &self.command,
+        )
+    }
+
+    /// Several figures as one HTML file called `title`, each by its name. `command` makes them all.
+    pub fn pages(figures: &[Self], name: &str, title: &str, command: &str) -> String {
+        let verdict = |figure: &Self| format!("{}: {}", figure.name, figure.verdict);
+        let verdicts: Vec<String> = figures.iter().map(verdict).collect();
+        let mut sections = Vec::new();
+        for figure in figures {
+            sections.extend(figure.sections(sections.len() + 1, Some(&figure.name)));
         }
-        .render("null")
+        page(
+            [name, title],
+            name,
+            (&verdicts.join(" "), ""),
+            sections,
+            command,
+        )
+    }
+
+    /// Its panels, numbered from `first` on, and its table; both called by `name` where it is one of several.
+    fn sections(&self, first: usize, name: Option<&str>) -> Vec<Section> {
+        let named = |title: &str| match name {
+            Some(name) if title.is_empty() => name.to_owned(),
+            Some(name) => format!("{name}: {title}"),
+            None => title.to_owned(),
+        };
+        let of_panel = |(i, panel): (usize, &Panel)| Section {
+            id: format!("panel-{i}").into(),
+            title: named(&panel.title).into(),
+            says: said(panel),
+            body: markup(plot::html(panel)),
+            points: panel.points(),
+            table: Some(numbers(panel)),
+            fold: "The numbers",
+            wide: false,
+        };
+        let mut sections: Vec<Section> = (first..).zip(&self.panels).map(of_panel).collect();
+        pair_up(&mut sections);
+        sections.extend(self.verdicts().map(|verdicts| match name {
+            None => verdicts,
+            Some(name) => Section {
+                id: format!("verdicts-{name}").into(),
+                title: format!("{name}: every number with its verdict").into(),
+                says: format!("{}. {}", self.title, self.verdict),
+                fold: "",
+                ..verdicts
+            },
+        }));
+        sections
     }
 
     /// The figure as a picture, 960 wide, light or dark as its reader's system is.
@@ -290,6 +303,44 @@ impl Figure {
             wide: true,
         })
     }
+}
+
+/// A page of `sections`: what it is of and what it is about, the verdict and what there is to say besides.
+fn page(
+    [source, title]: [&str; 2],
+    name: &str,
+    (verdict, notes): (&str, &str),
+    sections: Vec<Section>,
+    command: &str,
+) -> String {
+    Page {
+        title: format!("{source} - {title} - tidegate"),
+        scenario: source.to_owned(),
+        subtitle: title.to_owned(),
+        chips: vec![Chip {
+            text: name.to_owned(),
+            kind: "",
+        }],
+        headline: bind(verdict),
+        lede: bind(notes),
+        more: None,
+        tiles: Vec::new(),
+        checks: Vec::new(),
+        warnings: Vec::new(),
+        sections,
+        about: About {
+            title: "What was run",
+            facts: Vec::new(),
+            blocks: vec![Block {
+                name: "To run it again:",
+                text: command.to_owned(),
+                fold: false,
+            }],
+        },
+        footer: "Made by tidegate. The same version gives the same numbers on any machine and any number of threads."
+            .into(),
+    }
+    .render("null")
 }
 
 /// Where `x` is, by name where it has one.
