@@ -274,32 +274,3 @@ fn pauses_of_flows_and_queues_stop_nothing_for_good_and_overtake_nothing() {
 fn pauses_of_flows_and_queues_hold_for_500_seeds() {
     all_hold(0..500);
 }
-
-/// What the order marks are for: the reserved queue must not open while older packets wait in other queues.
-#[test]
-fn without_order_marks_flows_overtake_themselves() {
-    let late = |marks: bool, queues: u8, uplink: u16, round_trips: &str| {
-        let (outcome, trace, topology) = traced(&format!(
-            "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 20\nhost_rate = \"100Gbps\"\n\
-             uplink_rate = \"{uplink}Gbps\"\n\
-             [[workload]]\nkind = \"incast\"\nsenders = 30\nreceiver = 0\nsize = \"100KB\"\n\
-             [[workload]]\nkind = \"incast\"\nsenders = 25\nreceiver = 1\nsize = \"50KB\"\njitter = \"20us\"\n\
-             [transport]\nkind = \"none\"\n[switch]\nflow_control = \"aquarius\"\n\
-             [switch.aquarius]\nqueues = {queues}\norder_marks = {marks}\nlow = {round_trips}\nhigh = {round_trips}\n"
-        ));
-        assert_eq!(outcome.conservation, Ok(()));
-        overtaken(&trace.events, &topology)
-    };
-    let mut without = Vec::new();
-    for queues in [2, 3, 8] {
-        for uplink in [100, 200, 400] {
-            for round_trips in ["0.2", "0.5", "2.0"] {
-                let what = format!("{queues} queues, {uplink} Gb/s, {round_trips} round trips");
-                assert_eq!(late(true, queues, uplink, round_trips), 0, "{what}");
-                without.push(late(false, queues, uplink, round_trips));
-            }
-        }
-    }
-    println!("overtaken without order marks: {without:?}");
-    assert!(without.iter().any(|&late| late > 0), "nothing to prevent");
-}

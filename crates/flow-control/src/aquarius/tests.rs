@@ -69,6 +69,27 @@ fn nothing_of_a_paused_flow_overtakes_what_is_left_of_it_in_a_normal_queue() {
     );
 }
 
+/// What the order marks are for.
+#[test]
+fn without_order_marks_a_flow_could_overtake_what_is_left_of_it() {
+    let mut bench = Bench::new(&AQUARIUS, "queues = 2\norder_marks = false");
+    bench.come(7, 3);
+    bench.say(Signal::PauseFlow(FLOW(7)), Span::ZERO);
+    bench.come(7, 1);
+    bench.wait(1);
+    bench.say(Signal::ResumeFlow(FLOW(7)), Span::ZERO);
+    // Its newest packet may leave from queue 2, its oldest three wait in queue 1.
+    bench.leave(2, 1);
+    bench.leave(1, 3);
+    assert_eq!(
+        bench.ladder(),
+        [
+            "0us hears PauseFlow(ConnId(7)): port 1 closes queue 2",
+            "1us hears ResumeFlow(ConnId(7)): port 1 opens queue 2",
+        ]
+    );
+}
+
 #[test]
 fn the_reserved_queue_opens_when_every_flow_in_it_was_resumed() {
     let mut bench = Bench::new(&AQUARIUS, "queues = 4");
