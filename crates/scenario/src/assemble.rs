@@ -21,10 +21,9 @@ use crate::warnings;
 use model::intent::{PortSpec, SwitchSpec};
 use model::{Encap, Endpoint, EndpointConfig};
 use results::{
-    Counted, Derived, FlowControl, FlowRow, Names, PortRow, RunRecord, Status, StuckRow, human,
+    Counted, Derived, FlowControl, FlowRow, Names, PortRow, RunRecord, Status, StuckRow,
 };
-use sim::{Fault, Locked, MakeControl, MakeEndpoint, Outcome, PortCounters, Probes, Setup};
-use std::fmt::Write as _;
+use sim::{Fault, MakeControl, MakeEndpoint, Outcome, PortCounters, Probes, Setup};
 use std::ops::Range;
 use std::sync::Arc;
 use topology::{LinkId, NodeId, Routes, Topology};
@@ -539,64 +538,6 @@ impl Assembled {
         }
     }
 
-    fn line_name(&self, link: LinkId) -> String {
-        let link = self.topology.link(link);
-        let node = |id| self.topology.node(id).name.as_str();
-        format!("{} -> {}", node(link.from), node(link.to))
-    }
-
-    /// A circle of ports that wait for each other, in words.
-    pub(crate) fn deadlock(&self, locked: &Locked) -> String {
-        let circle = locked.circle.iter().chain(locked.circle.first());
-        let names: Vec<String> = circle.map(|&link| self.line_name(link)).collect();
-        format!(
-            "deadlock: {}: each of these ports waits for the next, and none may send since {}; found at {}",
-            names.join(" waits for "),
-            human::time(Span(locked.since.0)),
-            human::time(Span(locked.found.0)),
-        )
-    }
-
-    /// What pauses have done that no run should end with.
-    fn pause_warnings(&self, outcome: &Outcome) -> Vec<String> {
-        let name = |&link: &LinkId| self.line_name(link);
-        let mut warnings = Vec::new();
-        if let Some(locked) = &outcome.locked {
-            let mut said = self.deadlock(locked);
-            let trips = outcome.counts.get("watchdog").copied().unwrap_or(0);
-            if outcome.deadlock.is_empty() {
-                said += ", and opened since";
-            }
-            if trips > 0 {
-                let _ = write!(said, "; the watchdog let packets go {trips} times");
-            }
-            warnings.push(said);
-        } else if outcome.idle && !outcome.held.is_empty() {
-            let names: Vec<String> = outcome.held.iter().take(HELD_NAMED).map(name).collect();
-            warnings.push(format!(
-                "{} ports still hold packets back that nobody will let go: {}",
-                outcome.held.len(),
-                names.join(", ")
-            ));
-        }
-        if !outcome.idle && !outcome.held.is_empty() {
-            let names: Vec<String> = outcome.held.iter().take(HELD_NAMED).map(name).collect();
-            warnings.push(format!(
-                "{} lines have long been paused, with messages that wait: {}",
-                outcome.held.len(),
-                names.join(", ")
-            ));
-        }
-        if outcome.ignored > 0 {
-            warnings.push(format!(
-                "hosts have ignored {} pauses of flows because {} others were paused",
-                outcome.ignored,
-                model::PAUSED_MAX
-            ));
-        }
-        warnings
-    }
-
     /// Names of the hosts, where they are other than h0, h1 and so on.
     fn host_names(&self) -> Vec<String> {
         let hosts = &self.topology.nodes[..self.topology.hosts as usize];
@@ -709,7 +650,7 @@ fn is_timed(message: &Message) -> bool {
 }
 
 /// Ports that hold packets back at the end and are named. [ours]
-const HELD_NAMED: usize = 8;
+pub(crate) const HELD_NAMED: usize = 8;
 
 /// A message as far as it is known before it runs.
 pub(crate) fn row(run: &Assembled, number: u32, ideal: &[Span]) -> FlowRow {

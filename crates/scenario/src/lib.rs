@@ -23,6 +23,7 @@ mod resolve;
 mod resolved;
 mod schema;
 mod section;
+mod stops;
 #[cfg(test)]
 mod tests;
 mod thresholds;
