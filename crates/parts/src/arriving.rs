@@ -125,6 +125,7 @@ impl Arriving {
     }
 
     /// What a piece is that brings nothing.
+    #[inline]
     fn without_its_bytes(&self, offset: u64, until: u64) -> Verdict {
         let here = until <= self.next || self.ahead.holding(offset).is_some();
         if here { Verdict::Old } else { Verdict::Missing }

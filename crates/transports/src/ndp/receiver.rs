@@ -23,19 +23,19 @@ pub(super) struct Receiver {
     pub(super) probed: Option<Box<Probed>>,
 }
 
-/// What a packet was.
+/// What a packet was. What [`arriving`] says comes first and in its order, so that it is taken over as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// A piece that was missing.
     New,
-    /// The head of a piece that is missing, or a piece that finds no room.
-    Missing,
     /// Nothing new.
     Old,
-    /// Of a message that is complete.
-    Past,
+    /// The head of a piece that is missing, or a piece that finds no room.
+    Missing,
     /// Nothing that a sender of ours would send.
     Nonsense,
+    /// Of a message that is complete.
+    Past,
 }
 
 impl From<arriving::Verdict> for Verdict {
