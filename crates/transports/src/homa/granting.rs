@@ -66,15 +66,33 @@ impl Host {
         self.needy = false;
         loop {
             let active = self.ranks.active(self.settings.overcommitment, fill);
+            if fill && self.is_full() {
+                // The common case under load: nobody gets anything, and who wants more is all there is to find out.
+                let window = self.settings.window(active.len());
+                self.needy |= active.slots().iter().any(|&slot| {
+                    let rx = &self.conns[slot].rx;
+                    rx.target(window) > rx.granted
+                });
+                return;
+            }
             let mut one_left = false;
             for (rank, &slot) in active.slots().iter().enumerate() {
                 one_left |= self.grant(now, slot, rank, active.len());
                 self.arm(slot);
+                if fill && self.needy && self.is_full() {
+                    break; // what follows would get nothing
+                }
             }
             if !one_left {
                 return;
             }
         }
+    }
+
+    /// Whether as much is on the way as may be.
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.incoming >= self.settings.max_incoming
     }
 
     /// Grants a message of this rank among `active` what it may have now. Whether it needs no more.
@@ -100,7 +118,7 @@ impl Host {
                 upto
             }
             Law::Window => {
-                let target = rx.end.min(rx.base + rx.got() + window);
+                let target = rx.target(window);
                 let room = settings.max_incoming.saturating_sub(self.incoming);
                 self.needy |= target > rx.granted && target - rx.granted > room;
                 target.min(rx.granted + room)

@@ -69,14 +69,23 @@ fn change(list: &mut Vec<Rank>, old: Option<Rank>, new: Option<Rank>) {
             list.remove(place(list, old));
         }
         (Some(old), Some(new)) => {
-            let (from, to) = (place(list, old), place(list, new));
-            if to <= from {
-                list[to..=from].rotate_right(1);
-                list[to] = new;
-            } else {
-                list[from..to].rotate_left(1);
-                list[to - 1] = new;
+            let from = place(list, old);
+            let (before, after) = (&list[..from], &list[from + 1..]);
+            // It nearly always stays where it is.
+            let forward = match before.last() {
+                Some(last) if new < *last => from - before.partition_point(|other| *other < new),
+                _ => 0,
+            };
+            let back = match after.first() {
+                Some(first) if *first < new => after.partition_point(|other| *other < new),
+                _ => 0,
+            };
+            if forward > 0 {
+                list[from - forward..=from].rotate_right(1);
+            } else if back > 0 {
+                list[from..=from + back].rotate_left(1);
             }
+            list[from - forward + back] = new;
         }
     }
 }

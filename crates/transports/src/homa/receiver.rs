@@ -101,6 +101,12 @@ impl Receiver {
         (self.granted - self.base).saturating_sub(self.got())
     }
 
+    /// Up to where it is to be granted for `window` bytes to be on the way.
+    #[inline]
+    pub(super) fn target(&self, window: u64) -> u64 {
+        self.end.min(self.base + self.got() + window)
+    }
+
     /// Since when its silence means something: a message that waits for its turn has nothing to say.
     #[inline]
     pub(super) fn since(&self) -> Time {
