@@ -158,18 +158,22 @@ pub(crate) fn close(
     held.sort_unstable();
     let refused = list_refused(&mut stuck, world, &logs);
     let counted = window.close(&mut ports);
+    let (mut dropped, mut lost, mut copied) =
+        <(ByClass<u64>, ByClass<u64>, ByClass<u64>)>::default();
     for port in &ports {
-        for class in Class::ALL {
-            ledgers[class].dropped += port.dropped[class];
-            ledgers[class].lost += port.lost[class];
-            ledgers[class].copied += port.copied[class];
-        }
+        dropped += port.dropped;
+        lost += port.lost;
+        copied += port.copied;
     }
+    for class in Class::ALL {
+        let ledger = &mut ledgers[class];
+        (ledger.dropped, ledger.lost, ledger.copied) = (dropped[class], lost[class], copied[class]);
+    }
+    let messages = world.book.results();
     let conservation = Class::ALL
         .iter()
         .try_for_each(|&class| ledgers[class].check(class))
-        .and_then(|()| check_messages(setup, world, &logs));
-    let messages = world.book.results();
+        .and_then(|()| check_messages(setup, &messages, &logs));
     Outcome {
         fingerprint: fingerprint(&messages, &ports, &hosts),
         unfinished: world.book.unfinished(),
@@ -287,7 +291,11 @@ fn note(slot: &mut PortCounters, counters: &Counters) {
     (slot.pauses, slot.paused) = (counters.pauses, counters.paused);
 }
 
-fn check_messages(setup: &Setup<'_>, world: &World<'_>, logs: &[Log]) -> Result<(), String> {
+fn check_messages(
+    setup: &Setup<'_>,
+    results: &[crate::MessageResult],
+    logs: &[Log],
+) -> Result<(), String> {
     let sum = |of: fn(&Log) -> u64| logs.iter().map(of).sum::<u64>();
     let unexpected = sum(|log| log.unexpected);
     if unexpected > 0 {
@@ -302,7 +310,6 @@ fn check_messages(setup: &Setup<'_>, world: &World<'_>, logs: &[Log]) -> Result<
         ));
     }
     let (started, ended) = (sum(|log| log.started), sum(|log| log.ended));
-    let results = world.book.results();
     for (number, (result, asked)) in results.iter().zip(&setup.traffic.messages).enumerate() {
         let cut = asked.stop.is_some() && result.size < asked.size;
         if result.end.is_some() && result.size != asked.size && !cut {

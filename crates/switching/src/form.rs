@@ -14,9 +14,10 @@ use units::Time;
 
 /// What a port is made of.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "most ports of most fabrics are of the largest one")]
 pub enum Form {
     /// One first-in first-out queue whose future nothing can change.
-    Fifo(Box<Fifo>),
+    Fifo(Fifo),
     /// One queue that keeps its packets.
     Data(Box<DataQueue>),
     /// Shaped credits before one queue of data.
@@ -55,7 +56,7 @@ impl Form {
         match spec.queues.as_slice() {
             [data] if plain(data) && data.takes == Takes::ALL => {
                 if wants == Wants::Cheapest && known_at_arrival(data) {
-                    Self::Fifo(Box::new(Fifo::new(data, buffer, rng)))
+                    Self::Fifo(Fifo::new(data, buffer, rng))
                 } else {
                     Self::Data(Box::new(DataQueue::new(data, buffer, rng)))
                 }

@@ -5,6 +5,7 @@ use crate::{
     TopologyError, index32,
 };
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write;
 use units::{Rate, Span};
 
 /// A graph as a file lists it: nodes under the file's own numbers, cables in the file's order.
@@ -195,8 +196,22 @@ impl Builder {
     fn numbered(&mut self, n: u32, tier: u8, prefix: &str) -> Vec<NodeId> {
         self.nodes.reserve(n as usize);
         (0..n)
-            .map(|i| self.node(tier, [prefix, &i.to_string()].concat()))
+            .map(|i| {
+                let mut name = String::with_capacity(prefix.len() + 10);
+                let _ = write!(name, "{prefix}{i}"); // a string takes everything
+                self.node(tier, name)
+            })
             .collect()
+    }
+
+    /// Makes room for this many cables at each of `nodes`, and for all of them together.
+    pub(crate) fn expect(&mut self, nodes: &[NodeId], cables: u32) {
+        for &node in nodes {
+            self.nodes[node.index()]
+                .ports
+                .reserve_exact(cables as usize);
+        }
+        self.links.reserve(nodes.len() * cables as usize);
     }
 
     /// Adds a cable; `delays` are those from `a` to `b` and back.

@@ -452,6 +452,10 @@ impl ThreeTier {
         let tors = b.switches(self.tors, 1, "tor");
         let aggs = b.switches(self.aggs, 2, "agg");
         let cores = b.switches(self.cores, 3, "core");
+        b.expect(&hosts, 1);
+        b.expect(&tors, self.hosts_per_tor + aggs_per_pod);
+        b.expect(&aggs, tors_per_pod + group);
+        b.expect(&cores, self.pods);
         for (of_tor, &tor) in hosts.chunks(self.hosts_per_tor as usize).zip(&tors) {
             for &host in of_tor {
                 b.cable(host, tor, self.host_rate, [self.host_delay; 2], 0);
