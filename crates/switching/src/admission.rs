@@ -5,7 +5,7 @@ use model::intent::{DropMeasure, MarkAt, MarkSpec, QueueSpec};
 use model::{DropReason, Ecn, Packet, Rng};
 
 /// A frame is never larger: a queue may look that many bytes fuller with the frame on the line.
-const FRAME_MOST: u64 = u16::MAX as u64;
+pub(crate) const FRAME_MOST: u64 = u16::MAX as u64;
 
 /// Whether a packet may join a queue, and whether it is marked for it.
 #[derive(Clone, Debug)]
@@ -59,8 +59,8 @@ impl Admission {
         }
     }
 
-    /// Judges `packet` before a queue of `waiting` bytes. `level` is asked where that is not far below
-    /// every threshold. Marks the packet where it must be.
+    /// Judges `packet` before a queue of `waiting` bytes, and at most `line_most` on the line. `level` is asked where
+    /// that is not below every threshold. Marks the packet where it must be.
     ///
     /// # Errors
     /// Why it is dropped.
@@ -68,10 +68,11 @@ impl Admission {
     pub fn judge(
         &mut self,
         waiting: u64,
+        line_most: u64,
         level: impl FnOnce() -> Level,
         packet: &mut Packet,
     ) -> Result<(), DropReason> {
-        if waiting + FRAME_MOST < self.quiet_below {
+        if waiting + line_most < self.quiet_below {
             Ok(())
         } else {
             self.judge_closely(level(), packet)
@@ -276,7 +277,10 @@ mod tests {
                 looked = true;
                 Level::default()
             };
-            assert_eq!(admission.judge(waiting, level, &mut packet), Ok(()));
+            assert_eq!(
+                admission.judge(waiting, FRAME_MOST, level, &mut packet),
+                Ok(())
+            );
             assert_eq!(looked, asked, "{waiting} B");
         }
     }

@@ -71,7 +71,7 @@ impl Discipline for CreditPort {
         Verdict::Queued(0)
     }
 
-    #[inline]
+    #[inline(always)] // once per arrival
     fn pass(&mut self, now: Time, packet: &mut Packet) -> bool {
         let is_credit = packet.class() == Class::Credit;
         let passes = if is_credit {

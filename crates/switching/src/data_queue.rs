@@ -73,24 +73,26 @@ impl DataQueue {
         self.packets.is_empty()
     }
 
-    /// Takes `packet` in, or says why not. `level` is what the queue holds, asked for where that is not far
-    /// below every threshold.
+    /// Takes `packet` in, or says why not. At most `line_most` bytes of a frame of its own are on the line; `level` is
+    /// what the queue holds, asked for where that is not below every threshold.
     ///
     /// # Errors
     /// Why it is dropped.
-    #[inline]
+    #[inline(always)] // once per queued packet
     pub(crate) fn join(
         &mut self,
-        level: impl Fn(Level) -> Level,
+        line_most: u16,
+        level: impl FnOnce(Level) -> Level,
         packet: &mut Packet,
     ) -> Result<(), DropReason> {
-        let waiting = Level {
+        let waiting = || Level {
             queue: self.bytes,
             victims: self.victims,
             elsewhere: 0,
         };
+        let level = || level(waiting());
         self.admission
-            .judge(self.bytes, || level(waiting), packet)?;
+            .judge(self.bytes, line_most.into(), level, packet)?;
         let size = u64::from(packet.size);
         self.bytes += size;
         if self.admission.is_victim(packet) {
@@ -105,7 +107,7 @@ impl DataQueue {
     ///
     /// # Errors
     /// Why it is dropped.
-    #[inline]
+    #[inline(always)] // once per queued packet
     pub(crate) fn push(
         &mut self,
         now: Time,
@@ -116,7 +118,7 @@ impl DataQueue {
             queue: waiting.queue + line.bytes(now),
             ..waiting
         };
-        self.join(level, packet)?;
+        self.join(self.peak.largest, level, packet)?;
         self.peak.note(self.bytes, packet.size, || (now, line));
         Ok(())
     }
@@ -195,7 +197,7 @@ impl Discipline for DataQueue {
         }
     }
 
-    #[inline]
+    #[inline(always)] // once per arrival
     fn pass(&mut self, _now: Time, packet: &mut Packet) -> bool {
         let passes = Self::pass(self, packet);
         if passes {

@@ -14,7 +14,10 @@ use units::Time;
 
 /// What a port is made of.
 #[derive(Debug)]
-#[allow(clippy::large_enum_variant, reason = "most ports of most fabrics are of the largest one")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "most ports of most fabrics are of the largest one"
+)]
 pub enum Form {
     /// One first-in first-out queue whose future nothing can change.
     Fifo(Fifo),
@@ -175,14 +178,14 @@ pub(crate) use late;
 
 /// For every form but [`Form::Fifo`], which does not queue.
 impl Discipline for Form {
-    #[inline(always)] // once per queued packet
+    #[inline]
     fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
-        late!(self, port => port.enqueue(now, line, packet))
+        late!(self, port => enqueue(&mut **port, now, line, packet))
     }
 
     #[inline]
     fn pass(&mut self, now: Time, packet: &mut Packet) -> bool {
-        late!(self, port => Discipline::pass(&mut **port, now, packet))
+        late!(self, port => pass(&mut **port, now, packet))
     }
 
     #[inline(always)] // likewise
@@ -223,6 +226,16 @@ impl Discipline for Form {
     fn check(&self) {
         late!(self, port => Discipline::check(&**port));
     }
+}
+
+#[inline(never)] // each form needs registers of its own, here and below
+fn enqueue(port: &mut impl Discipline, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
+    port.enqueue(now, line, packet)
+}
+
+#[inline(never)]
+fn pass(port: &mut impl Discipline, now: Time, packet: &mut Packet) -> bool {
+    port.pass(now, packet)
 }
 
 #[cfg(test)]

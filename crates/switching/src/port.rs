@@ -36,6 +36,19 @@ impl Sent {
     }
 }
 
+/// What a port has done with a packet that came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fate {
+    /// It waits, or has left.
+    Kept,
+    /// It waits, and others that waited had to make room.
+    MadeRoom,
+    /// It has no room.
+    Dropped(DropReason),
+    /// It goes back to its sender.
+    Bounced,
+}
+
 /// What a port has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -70,6 +83,8 @@ struct Egress {
     link: u32,
     /// When the line is idle again.
     free_at: Time,
+    /// When the port's next choice can be made; never, while nothing waits that may leave.
+    choose_at: Time,
     /// What went on it.
     sent: Sent,
     /// It says what it knows in the paths beside packets that leave.
@@ -81,6 +96,23 @@ impl Egress {
     #[cold]
     fn hop(&self, start: Time, queue: u64) -> Hop {
         Hop::new(start, queue, self.sent.bytes().sum(), self.line.rate())
+    }
+
+    /// Has what it knows written into the path beside `packet`, which leaves `queues` now.
+    #[inline(always)] // nothing where nothing travels beside packets
+    fn say<O: Outlet>(&self, start: Time, packet: &Packet, queues: &impl Discipline, out: &mut O) {
+        if O::CARRIES && self.telemetry && packet.has_record() {
+            out.add(packet, &self.hop(start, queues.backlog().data_bytes));
+        }
+    }
+
+    /// What is on the line.
+    #[inline]
+    fn on_line(&self) -> OnLine {
+        OnLine {
+            until: self.free_at,
+            line: self.line,
+        }
     }
 
     /// Puts a packet on the line at `start`, as large as it came.
@@ -117,8 +149,6 @@ pub struct Port {
     form: Form,
     egress: Egress,
     number: u16,
-    /// When the next choice can be made; never, while nothing waits that may leave.
-    choose_at: Time,
     /// Whether the port is in the switch's list of those that wait.
     listed: bool,
     /// Something waits that gates alone keep: nothing may pass it.
@@ -149,11 +179,11 @@ impl Port {
                 delay: of.delay,
                 link: of.link,
                 free_at: Time::ZERO,
+                choose_at: Time::NEVER,
                 sent: Sent::default(),
                 telemetry,
             },
             number,
-            choose_at: Time::NEVER,
             listed: false,
             held_back: false,
             shapes_credits: of.spec.credit().is_some(),
@@ -190,7 +220,7 @@ impl Port {
 
     #[inline]
     pub(crate) fn choose_at(&self) -> Time {
-        self.choose_at
+        self.egress.choose_at
     }
 
     #[inline]
@@ -205,7 +235,7 @@ impl Port {
     /// Whether the line is idle at `now` and nothing waits for it.
     #[inline]
     pub(crate) fn is_idle(&self, now: Time) -> bool {
-        self.choose_at == Time::NEVER && self.egress.free_at <= now && !self.held_back
+        self.egress.choose_at == Time::NEVER && self.egress.free_at <= now && !self.held_back
     }
 
     /// When the line would be idle if nothing else came.
@@ -260,9 +290,34 @@ impl Port {
     /// Makes every choice before `end`. The port says nothing to its neighbour, and no flow control wants
     /// to know what leaves.
     pub(crate) fn drain(&mut self, end: Time, slot: &mut Packet, out: &mut impl Outlet) {
-        let (egress, at) = (&mut self.egress, self.choose_at);
-        self.choose_at =
-            late!(&mut self.form, queues => drain(&mut **queues, egress, at, end, slot, out));
+        let egress = &mut self.egress;
+        late!(&mut self.form, queues => drain(&mut **queues, egress, end, slot, out));
+    }
+
+    /// A packet has come to a port that looks at no other: makes the choices before `now`, then queues it, or lets it
+    /// pass if the line has become idle and `free` says that nothing else comes at this moment. Joins `waiting` where
+    /// it is not among them.
+    #[inline(always)] // once per queued packet
+    pub(crate) fn take<O: Outlet>(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        free: bool,
+        slot: &mut Packet,
+        out: &mut O,
+        waiting: &mut Vec<u16>,
+    ) -> Fate {
+        debug_assert!(!self.held_back, "no flow control, no gates");
+        let egress = &mut self.egress;
+        let fate = late!(&mut self.form, queues => take(&mut **queues, egress, now, packet, free, slot, out));
+        if !self.listed {
+            self.listed = true;
+            waiting.push(self.number);
+        }
+        if self.has_spilled() && fate == Fate::Kept {
+            return Fate::MadeRoom;
+        }
+        fate
     }
 
     /// Has what it knows written into the path beside `packet`, which leaves now.
@@ -325,18 +380,10 @@ impl Port {
         out.lost(now, packet, Loss::Port(self.egress.link, reason));
     }
 
-    #[inline]
-    fn on_line(&self) -> OnLine {
-        OnLine {
-            until: self.egress.free_at,
-            line: self.egress.line,
-        }
-    }
-
     /// Offers `packet` to the queues.
     #[inline]
     pub(crate) fn enqueue(&mut self, now: Time, packet: &mut Packet) -> Verdict {
-        let line = self.on_line();
+        let line = self.egress.on_line();
         self.form.enqueue(now, line, packet)
     }
 
@@ -347,7 +394,7 @@ impl Port {
         assigned: Option<u8>,
         packet: &mut Packet,
     ) -> Verdict {
-        let line = self.on_line();
+        let line = self.egress.on_line();
         match (assigned, &mut self.form) {
             (Some(queue), Form::Queues(queues)) => queues.enqueue_in(queue, now, line, packet),
             (_, form) => form.enqueue(now, line, packet),
@@ -444,30 +491,30 @@ impl Port {
             return false;
         };
         self.transmit_checked(now, &frame, out);
-        self.choose_at = self.egress.free_at;
+        self.egress.choose_at = self.egress.free_at;
         true
     }
 
     /// Something may leave as soon as the line is idle.
     #[inline]
     pub(crate) fn look_at(&mut self, now: Time) {
-        self.choose_at = self.choose_at.min(now.max(self.egress.free_at));
+        self.egress.choose_at = self.egress.choose_at.min(now.max(self.egress.free_at));
     }
 
     #[inline]
     pub(crate) fn wait(&mut self, until: Time) {
-        self.choose_at = until;
+        self.egress.choose_at = until;
     }
 
     #[inline]
     pub(crate) fn wait_after(&mut self, next: Time) {
-        self.choose_at = next.max(self.egress.free_at);
+        self.egress.choose_at = next.max(self.egress.free_at);
     }
 
     /// Nothing may leave until something comes, or a gate opens.
     #[inline]
     pub(crate) fn rest(&mut self, held_back: bool) {
-        self.choose_at = Time::NEVER;
+        self.egress.choose_at = Time::NEVER;
         self.held_back = held_back;
     }
 
@@ -566,16 +613,59 @@ pub(crate) fn ingress_of(packet: &Packet) -> u16 {
     packet.at.0 as u16
 }
 
-/// Makes every choice of `queues` from `at` on and before `end`; returns when the next is due.
+/// Makes every choice of `queues` before `end`.
 #[inline(never)] // once per form
 fn drain<O: Outlet>(
     queues: &mut impl Discipline,
     egress: &mut Egress,
-    mut at: Time,
+    end: Time,
+    slot: &mut Packet,
+    out: &mut O,
+) {
+    egress.choose_at = choose_before(queues, egress, end, slot, out);
+}
+
+/// See [`Port::take`]: one function per form, so that an arrival asks once which form it is.
+#[inline(never)]
+fn take<O: Outlet>(
+    queues: &mut impl Discipline,
+    egress: &mut Egress,
+    now: Time,
+    packet: &mut Packet,
+    free: bool,
+    slot: &mut Packet,
+    out: &mut O,
+) -> Fate {
+    let mut at = egress.choose_at;
+    if at < now {
+        // Choices before this arrival do not know of it.
+        at = choose_before(queues, egress, now, slot, out);
+        if at == Time::NEVER && egress.free_at <= now && free && queues.pass(now, packet) {
+            egress.choose_at = at;
+            egress.say(now, packet, queues, out);
+            egress.transmit(now, packet, out);
+            return Fate::Kept;
+        }
+    }
+    let verdict = queues.enqueue(now, egress.on_line(), packet);
+    egress.choose_at = at.min(now.max(egress.free_at));
+    match verdict {
+        Verdict::Queued(_) => Fate::Kept,
+        Verdict::Dropped(reason) => Fate::Dropped(reason),
+        Verdict::Bounced => Fate::Bounced,
+    }
+}
+
+/// Makes every choice of `queues` before `end`; returns when the next is due.
+#[inline(always)] // twice per form
+fn choose_before<O: Outlet>(
+    queues: &mut impl Discipline,
+    egress: &mut Egress,
     end: Time,
     slot: &mut Packet,
     out: &mut O,
 ) -> Time {
+    let mut at = egress.choose_at;
     while at < end {
         let next = match queues.dequeue(at, slot) {
             Dequeue::Wait(until) => {
@@ -589,9 +679,7 @@ fn drain<O: Outlet>(
             Dequeue::Then(next) => next,
             Dequeue::Last => Time::NEVER,
         };
-        if O::CARRIES && egress.telemetry && slot.has_record() {
-            out.add(slot, &egress.hop(at, queues.backlog().data_bytes));
-        }
+        egress.say(at, slot, queues, out);
         egress.transmit_checked(at, slot, out);
         at = next.max(egress.free_at);
     }

@@ -12,7 +12,9 @@ use units::Time;
 /// closed; without, nothing is paid for it.
 #[derive(Debug)]
 pub struct StrictPriority<const GATES: bool = false> {
-    queues: Vec<DataQueue>,
+    queues: Box<[DataQueue]>,
+    /// The number of the last of them.
+    lowest: u8,
     /// Bit i: queue i has packets.
     filled: u8,
     /// Bit i: a gate keeps queue i.
@@ -30,6 +32,7 @@ impl<const GATES: bool> StrictPriority<GATES> {
         let queue = |(place, spec)| DataQueue::new(spec, limit, rng.part(place));
         Self {
             queues: (0..).zip(specs).map(queue).collect(),
+            lowest: u8::try_from(specs.len() - 1).expect("at most eight queues"),
             filled: 0,
             closed: 0,
             limit,
@@ -41,7 +44,7 @@ impl<const GATES: bool> StrictPriority<GATES> {
 
     #[inline]
     fn index(&self, packet: &Packet) -> usize {
-        usize::from(packet.priority()).min(self.queues.len() - 1)
+        packet.priority().min(self.lowest).into()
     }
 
     /// Queues that hold packets and may send, as bits.
@@ -107,13 +110,15 @@ impl<const GATES: bool> Discipline for StrictPriority<GATES> {
             return Verdict::Dropped(DropReason::Full);
         }
         let index = self.index(packet);
-        let (all, own) = (self.bytes, line.only(self.last == index));
+        let (all, last) = (self.bytes, self.last);
         let level = |waiting: Level| Level {
-            queue: waiting.queue + own.bytes(now),
+            queue: waiting.queue + line.only(last == index).bytes(now),
             elsewhere: all - waiting.queue,
             ..waiting
         };
-        if let Err(reason) = self.queues[index].join(level, packet) {
+        // A frame of the link's own is none of the queues'.
+        let largest = if GATES { u16::MAX } else { self.peak.largest };
+        if let Err(reason) = self.queues[index].join(largest, level, packet) {
             return Verdict::Dropped(reason);
         }
         self.filled |= 1 << index;
@@ -123,7 +128,7 @@ impl<const GATES: bool> Discipline for StrictPriority<GATES> {
         Verdict::Queued(index as u8)
     }
 
-    #[inline]
+    #[inline(always)] // once per arrival
     fn pass(&mut self, _now: Time, packet: &mut Packet) -> bool {
         let index = self.index(packet);
         // What a gate keeps still counts as what waits.
@@ -149,13 +154,12 @@ impl<const GATES: bool> Discipline for StrictPriority<GATES> {
             };
         }
         let index = ready.trailing_zeros() as usize;
-        let popped = self.queues[index].pop(out);
+        let queue = &mut self.queues[index];
+        let popped = queue.pop(out);
         debug_assert!(popped, "queue {index} was marked as filled");
         self.last = index;
         self.bytes -= u64::from(out.size);
-        if self.queues[index].is_empty() {
-            self.filled &= !(1 << index);
-        }
+        self.filled ^= u8::from(queue.is_empty()) << index;
         if self.filled == 0 {
             Dequeue::Last
         } else {

@@ -6,7 +6,7 @@
 //! order; shaped queues and closed gates are passed over. The fast forms do what this does for the ports that they
 //! recognise, and tests compare them.
 
-use crate::admission::{Admission, Level as Fill};
+use crate::admission::{Admission, FRAME_MOST, Level as Fill};
 use crate::bucket::CreditBucket;
 use crate::credit_port::short;
 use crate::discipline::{
@@ -318,7 +318,7 @@ impl Queues {
             victims: own.victims,
             elsewhere: held - if own.is_bounded { own.bytes } else { 0 },
         };
-        own.admission.judge(own.bytes, fill, packet)
+        own.admission.judge(own.bytes, FRAME_MOST, fill, packet)
     }
 
     #[inline(never)]

@@ -11,7 +11,7 @@ use crate::discipline::{GateState, Verdict};
 use crate::due::Due;
 use crate::flow_control::{FlowControl, Passage, Say};
 use crate::form::{Form, Wants};
-use crate::port::Port;
+use crate::port::{Fate, Port};
 use crate::watch::{Note, Noted, Watch};
 use model::intent::{Balance, Memory, PortSpec, SwitchSpec};
 use model::{ByClass, Class, DropReason, Hop, HostId, LinkCredits, Local, Packet, Rng};
@@ -307,6 +307,19 @@ impl Switch {
             port.promise(now, packet, out);
             return;
         }
+        if !ORDERED && self.common.memory.is_none() {
+            let free = self.may_pass && alone();
+            if free && port.is_idle(now) && port.pass(now, packet) {
+                port.transmit(now, packet, out);
+                return;
+            }
+            let (slot, waiting) = (&mut self.common.slot, &mut self.waiting);
+            let fate = port.take(now, packet, free, slot, out, waiting);
+            if fate != Fate::Kept {
+                self.clear_up(now, index, packet, fate, routing, out);
+            }
+            return;
+        }
         if !ORDERED && port.choose_at() < now {
             // Choices before this arrival do not know of it.
             self.common.drain(port, now, out);
@@ -326,14 +339,34 @@ impl Switch {
         {
             port.transmit(now, packet, out);
         } else {
-            if ORDERED || self.common.memory.is_some() {
-                self.offer_coupled(now, ingress, index, packet, out);
-            } else {
-                self.offer(now, index, packet, out);
-            }
+            self.offer_coupled(now, ingress, index, packet, out);
             if !self.common.bounced.is_empty() {
                 self.bounce_back(now, routing, out);
             }
+        }
+    }
+
+    /// Drops and sends back what found no room, or had to make some.
+    #[cold]
+    #[inline(never)]
+    fn clear_up<R: Routing>(
+        &mut self,
+        now: Time,
+        index: usize,
+        packet: &Packet,
+        fate: Fate,
+        routing: &R,
+        out: &mut impl Outlet,
+    ) {
+        let port = &mut self.ports[index];
+        match fate {
+            Fate::Kept | Fate::MadeRoom => {}
+            Fate::Dropped(reason) => port.drop(now, packet, reason, out),
+            Fate::Bounced => self.common.bounce(index, packet),
+        }
+        self.common.clear_up(now, index, port, out);
+        if !self.common.bounced.is_empty() {
+            self.bounce_back(now, routing, out);
         }
     }
 
