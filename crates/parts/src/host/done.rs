@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use units::Time;
 
 /// Connections that are remembered; the oldest is forgotten before its time. [ours]
-const DONE_MAX: usize = 1 << 16;
+pub(super) const DONE_MAX: usize = 1 << 16;
 
 /// Connections that have received what they were for, each of a life.
 #[derive(Debug, Default)]

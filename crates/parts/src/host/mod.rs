@@ -760,3 +760,6 @@ impl<R: Rules<BITS>, const BITS: u32> Endpoint for Host<R, BITS> {
         self.rules.counters(report);
     }
 }
+
+#[cfg(test)]
+mod tests;

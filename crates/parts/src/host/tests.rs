@@ -1,0 +1,545 @@
+//! A host by itself: what it answers to every packet in every state, and what it counts.
+
+use super::*;
+use model::{Class, Gates, Peers, Rng, stream};
+use units::Rate;
+
+/// Rules that say nothing: every piece may leave at once. Connections open with their data where `EAGER`.
+#[derive(Default)]
+struct Plain<const EAGER: bool>;
+
+impl<const EAGER: bool> Rules<8> for Plain<EAGER> {
+    type Flow = ();
+    const EAGER: bool = EAGER;
+
+    fn said(packet: &Packet) -> Option<Said> {
+        let [a, b, c] = packet.head;
+        let token = Token::try_from(a & 0xffff).unwrap();
+        let ordinal = u16::try_from(a >> 16).unwrap();
+        let lifetime = match c >> 18 {
+            0 => Lifetime::Persistent,
+            1 => Lifetime::OneMessage,
+            _ => Lifetime::Exchange,
+        };
+        Some(match packet.kind() {
+            0 => Said::Open { lifetime, token },
+            1 => Said::Accept { token },
+            2 => Said::Data {
+                token,
+                opens: c >> 17 & 1 == 1,
+                lifetime,
+                piece: Piece {
+                    ordinal,
+                    offset: b.into(),
+                    length: u16::try_from(c & 0xffff).unwrap(),
+                    end: c >> 16 & 1 == 1,
+                },
+            },
+            3 => Said::Ack {
+                token,
+                wanted: Wanted {
+                    ordinal,
+                    offset: b.into(),
+                    gap: c == 1,
+                },
+            },
+            4 => Said::Reset { token },
+            _ => return None,
+        })
+    }
+
+    fn packet(said: Said, to: HostId, conn: ConnId, size: u16) -> Packet {
+        let life = |lifetime| match lifetime {
+            Lifetime::Persistent => 0u32,
+            Lifetime::OneMessage => 1 << 18,
+            Lifetime::Exchange => 2 << 18,
+        };
+        let first = |token: Token, ordinal: u16| u32::from(token) | u32::from(ordinal) << 16;
+        let at = |offset| u32::try_from(offset).unwrap();
+        let (kind, head) = match said {
+            Said::Open { lifetime, token } => (0, [token.into(), 0, life(lifetime)]),
+            Said::Accept { token } => (1, [token.into(), 0, 0]),
+            Said::Data {
+                token,
+                opens,
+                lifetime,
+                piece,
+            } => {
+                let last = u32::from(piece.length)
+                    | u32::from(piece.end) << 16
+                    | u32::from(opens) << 17
+                    | life(lifetime);
+                (2, [first(token, piece.ordinal), at(piece.offset), last])
+            }
+            Said::Ack { token, wanted } => {
+                let head = first(token, wanted.ordinal);
+                (3, [head, at(wanted.offset), wanted.gap.into()])
+            }
+            Said::Reset { token } => (4, [token.into(), 0, 0]),
+        };
+        let mut packet = Packet::new(to, conn, Class::Plain, kind, size);
+        packet.head = head;
+        packet
+    }
+
+    fn due(&self, _: &Sender<8>, (): &()) -> Time {
+        Time::ZERO
+    }
+}
+
+/// Everybody but number 99 is host 1.
+struct Known;
+impl Peers for Known {
+    fn peer(&self, _: HostId, conn: ConnId) -> Option<HostId> {
+        (conn.0 != 99).then_some(HostId(1))
+    }
+}
+
+const RETRY: Retry = Retry::new(Span::us(10), Span::us(35), 3);
+const ONE: ConnId = ConnId(1);
+const NOBODY: ConnId = ConnId(99);
+
+/// A host, and what surrounds it.
+struct Bench<const EAGER: bool> {
+    host: Host<Plain<EAGER>, 8>,
+    now: Time,
+    rng: Rng,
+    events: Vec<Event>,
+    gates: Gates,
+}
+
+impl<const EAGER: bool> Bench<EAGER> {
+    fn new(connections_max: u32) -> Self {
+        let limits = Limits {
+            retry: RETRY,
+            connections_max,
+            payload_max: 1_000,
+            token_max: 200,
+        };
+        let config = EndpointConfig::new(HostId(0), Rate::gbps(10), Encap::PAPER);
+        Self {
+            host: Host::new(Plain, &config, limits),
+            now: Time(1),
+            rng: Rng::stream(1, stream::TEST, 0),
+            events: Vec::new(),
+            gates: Gates::default(),
+        }
+    }
+
+    fn with<T>(&mut self, step: impl FnOnce(&mut Host<Plain<EAGER>, 8>, &mut Cx<'_>) -> T) -> T {
+        let mut cx = Cx {
+            now: self.now,
+            rng: &mut self.rng,
+            events: &mut self.events,
+            peers: &Known,
+            gates: &self.gates,
+            wants_data: false,
+        };
+        let done = step(&mut self.host, &mut cx);
+        self.host.check();
+        done
+    }
+
+    /// All that leaves now, with its connection.
+    fn leaves(&mut self) -> Vec<(u32, Said)> {
+        let mut out = Packet::EMPTY;
+        let mut all = Vec::new();
+        while self.with(|host, cx| host.poll_transmit(cx, &mut out)) != Transmit::Nothing {
+            all.push((out.conn.0, Plain::<EAGER>::said(&out).expect("ours")));
+        }
+        all
+    }
+
+    /// What leaves when a packet says this.
+    fn hear(&mut self, conn: ConnId, said: Said) -> Vec<Said> {
+        let packet = Plain::<EAGER>::packet(said, HostId(0), conn, 84);
+        self.with(|host, cx| host.on_packet(cx, &packet));
+        let all = self.leaves();
+        assert!(all.iter().all(|&(other, _)| other == conn.0), "{all:?}");
+        all.into_iter().map(|(_, said)| said).collect()
+    }
+
+    fn connect(&mut self, conn: ConnId, lifetime: Lifetime) {
+        self.with(|host, cx| host.connect(cx, conn, HostId(1), lifetime));
+    }
+
+    fn send(&mut self, conn: ConnId, length: u64) {
+        self.with(|host, cx| host.send(cx, conn, length));
+    }
+
+    /// Opened here, answered with token 7; nothing waits.
+    fn opened(lifetime: Lifetime) -> Self {
+        let mut bench = Self::new(9);
+        bench.connect(ONE, lifetime);
+        let token = 0;
+        assert_eq!(bench.leaves(), [(1, Said::Open { lifetime, token })]);
+        assert_eq!(bench.hear(ONE, Said::Accept { token: 7 }), [ack(7, 0, 0)]);
+        bench
+    }
+
+    /// Opened by the other end, with this token.
+    fn accepted(lifetime: Lifetime) -> (Self, Token) {
+        let mut bench = Self::new(9);
+        let said = bench.hear(ONE, open(lifetime));
+        let [Said::Accept { token }] = said[..] else {
+            panic!("{said:?}")
+        };
+        assert!((1..=200).contains(&token));
+        (bench, token)
+    }
+
+    /// Packets that made no sense, those that brought nothing new, and timers.
+    fn counts(&self) -> [u64; 3] {
+        let totals = self.host.totals();
+        [totals.nonsense, totals.duplicates, totals.timeouts]
+    }
+}
+
+fn open(lifetime: Lifetime) -> Said {
+    Said::Open { lifetime, token: 0 }
+}
+
+fn ack(token: Token, ordinal: u16, offset: u64) -> Said {
+    let wanted = Wanted {
+        ordinal,
+        offset,
+        gap: false,
+    };
+    Said::Ack { token, wanted }
+}
+
+/// A piece of 100 B.
+fn data(token: Token, ordinal: u16, offset: u64, end: bool) -> Said {
+    Said::Data {
+        token,
+        opens: false,
+        lifetime: Lifetime::OneMessage,
+        piece: Piece {
+            ordinal,
+            offset,
+            length: 100,
+            end,
+        },
+    }
+}
+
+#[test]
+fn waits_double_up_to_the_longest() {
+    let waits = [0, 1, 2, 3, 40, 41, u16::MAX].map(|tries| RETRY.wait(tries));
+    let us = [10, 20, 35, 35, 35, 35, 35].map(Span::us);
+    assert_eq!(waits, us);
+    assert_eq!(RETRY.patience(), Span::us(100), "the last one too");
+    let host = &Bench::<false>::new(1).host;
+    assert_eq!(host.long_silence, Span::us(200));
+}
+
+#[test]
+fn a_question_is_repeated_and_then_given_up() {
+    let mut bench = Bench::<false>::new(9);
+    bench.connect(ONE, Lifetime::OneMessage);
+    bench.connect(ONE, Lifetime::OneMessage);
+    bench.send(ONE, 100);
+    let mut asked = vec![bench.now];
+    assert_eq!(bench.leaves(), [(1, open(Lifetime::OneMessage))], "once");
+    loop {
+        bench.now = bench.with(|host, _| host.deadline());
+        bench.with(Host::on_deadline);
+        if bench.leaves().is_empty() {
+            break;
+        }
+        asked.push(bench.now);
+    }
+    let at = |us| Time(1).after(Span::us(us));
+    assert_eq!(asked, [at(0), at(10), at(30), at(65)]);
+    assert_eq!((bench.now, bench.counts()), (at(100), [0, 0, 4]));
+    let gone = [Event::Refused { conn: ONE }, Event::Forgotten { conn: ONE }];
+    assert_eq!(bench.events, gone);
+    assert_eq!(bench.host.deadline(), Time::NEVER);
+}
+
+#[test]
+fn data_is_counted_sent_and_sent_again() {
+    let mut bench = Bench::<false>::opened(Lifetime::OneMessage);
+    bench.send(ONE, 1_500);
+    let sent = bench.leaves();
+    assert_eq!(sent.len(), 2);
+    let told = |bench: &Bench<false>| {
+        let totals = bench.host.totals();
+        (totals.data_sent, totals.retransmitted, totals.timeouts)
+    };
+    assert_eq!(told(&bench), (2, 0, 0));
+    bench.now = bench.host.deadline();
+    assert_eq!(bench.now, Time(1).after(Span::us(10)));
+    bench.with(Host::on_deadline);
+    assert_eq!(bench.leaves(), sent);
+    assert_eq!(told(&bench), (4, 2, 1));
+    assert!(bench.hear(ONE, ack(7, 0, 1_000)).is_empty());
+    assert!(bench.hear(ONE, ack(7, 1, 1_500)).is_empty());
+    let done = [
+        Event::Sent {
+            conn: ONE,
+            ordinal: 0,
+        },
+        Event::Forgotten { conn: ONE },
+    ];
+    assert_eq!((&bench.events[..], bench.counts()), (&done[..], [0, 0, 1]));
+}
+
+#[test]
+fn an_opener_believes_the_answer_to_its_question_alone() {
+    let mut bench = Bench::<false>::new(9);
+    bench.connect(ONE, Lifetime::Exchange);
+    bench.leaves();
+    // What overtakes the answer will come again.
+    assert!(bench.hear(ONE, data(7, 0, 0, true)).is_empty());
+    assert!(bench.hear(ONE, ack(7, 0, 0)).is_empty());
+    assert!(
+        bench.hear(ONE, open(Lifetime::Exchange)).is_empty(),
+        "it opened it"
+    );
+    assert_eq!(bench.counts(), [1, 1, 0]);
+    assert_eq!(bench.hear(ONE, Said::Accept { token: 7 }), [ack(7, 0, 0)]);
+    assert_eq!(
+        bench.hear(ONE, Said::Accept { token: 7 }),
+        [ack(7, 0, 0)],
+        "a copy"
+    );
+    let reset = |token| [Said::Reset { token }];
+    assert_eq!(bench.hear(ONE, Said::Accept { token: 8 }), reset(8));
+    assert_eq!(bench.hear(ConnId(2), Said::Accept { token: 9 }), reset(9));
+    assert_eq!(bench.counts(), [1, 1, 0]);
+    // Whom nobody knows nothing can be said to.
+    assert!(bench.hear(NOBODY, Said::Accept { token: 9 }).is_empty());
+    assert_eq!(bench.counts(), [2, 1, 0]);
+    assert!(bench.hear(ONE, Said::Reset { token: 8 }).is_empty());
+    assert!(bench.events.is_empty(), "meant for an earlier life");
+    bench.hear(ONE, Said::Reset { token: 7 });
+    let gone = [Event::Refused { conn: ONE }, Event::Forgotten { conn: ONE }];
+    assert_eq!(bench.events, gone);
+}
+
+#[test]
+fn a_receiver_counts_what_is_old_early_or_nonsense() {
+    let (mut bench, token) = Bench::<false>::accepted(Lifetime::Persistent);
+    let accept = [Said::Accept { token }];
+    assert_eq!(
+        bench.hear(ONE, open(Lifetime::Persistent)),
+        accept,
+        "a copy"
+    );
+    assert!(bench.hear(ONE, Said::Accept { token }).is_empty());
+    assert_eq!(bench.counts(), [1, 0, 0], "it did not ask");
+    let mut hear = |said, counts| {
+        let answer = bench.hear(ONE, said);
+        assert_eq!(bench.counts(), counts, "{said:?}");
+        answer
+    };
+    assert_eq!(
+        hear(data(token, 0, 0, false), [1, 0, 0]),
+        [ack(token, 0, 100)]
+    );
+    assert_eq!(
+        hear(data(token, 0, 0, false), [1, 1, 0]),
+        [ack(token, 0, 100)]
+    );
+    let gap = Said::Ack {
+        token,
+        wanted: Wanted {
+            ordinal: 0,
+            offset: 100,
+            gap: true,
+        },
+    };
+    assert_eq!(hear(data(token, 0, 300, false), [1, 2, 0]), [gap]);
+    assert_eq!(hear(data(token, 0, 300, false), [1, 3, 0]), [], "said once");
+    assert_eq!(hear(data(token, 1, 200, false), [2, 3, 0]), []);
+    assert_eq!(
+        hear(data(token, 0, 100, true), [2, 3, 0]),
+        [ack(token, 1, 200)]
+    );
+    // Of another life, and what acknowledges more than was ever sent.
+    let other = token + 1;
+    assert_eq!(
+        hear(data(other, 1, 200, true), [2, 3, 0]),
+        [Said::Reset { token: other }]
+    );
+    assert_eq!(hear(ack(other, 5, 0), [2, 3, 0]), []);
+    assert_eq!(hear(ack(token, 0, 1), [3, 3, 0]), []);
+    let received = Event::Received {
+        conn: ONE,
+        ordinal: 0,
+        length: 200,
+    };
+    assert_eq!(bench.events, [received]);
+}
+
+#[test]
+fn whoever_sends_one_message_is_sent_none() {
+    let mut bench = Bench::<false>::opened(Lifetime::OneMessage);
+    assert!(bench.hear(ONE, data(7, 0, 0, true)).is_empty());
+    assert_eq!((bench.counts(), bench.events.len()), ([1, 0, 0], 0));
+    // And sends no second one.
+    bench.send(ONE, 10);
+    bench.send(ONE, 10);
+    assert_eq!(bench.events, [Event::Refused { conn: ONE }]);
+    let (mut bench, _) = Bench::<false>::accepted(Lifetime::OneMessage);
+    bench.send(ONE, 10);
+    assert_eq!(bench.events, [Event::Refused { conn: ONE }]);
+}
+
+#[test]
+fn what_is_done_answers_late_copies_for_a_while() {
+    let (mut bench, token) = Bench::<false>::accepted(Lifetime::OneMessage);
+    let all = data(token, 0, 0, true);
+    assert_eq!(bench.hear(ONE, all), [ack(token, 1, 100)]);
+    assert_eq!(bench.events.last(), Some(&Event::Forgotten { conn: ONE }));
+    assert_eq!(bench.hear(ONE, all), [ack(token, 1, 100)]);
+    assert_eq!(bench.counts(), [0, 1, 0]);
+    let other = data(token + 1, 0, 0, true);
+    assert_eq!(bench.hear(ONE, other), [Said::Reset { token: token + 1 }]);
+    let until = bench.host.deadline();
+    assert_eq!(until, Time(1).after(Span::us(200)));
+    for (at, answer) in [
+        (until.0 - 1, ack(token, 1, 100)),
+        (until.0, Said::Reset { token }),
+    ] {
+        bench.now = Time(at);
+        bench.with(Host::on_deadline);
+        assert_eq!(bench.hear(ONE, all), [answer]);
+    }
+    assert_eq!(bench.host.deadline(), Time::NEVER);
+}
+
+#[test]
+fn what_cannot_be_read_or_has_lost_its_payload_changes_nothing() {
+    let mut bench = Bench::<false>::new(9);
+    let mut strange = Packet::new(HostId(0), ONE, Class::Plain, 9, 84);
+    bench.with(|host, cx| host.on_packet(cx, &strange));
+    assert_eq!(bench.counts(), [1, 0, 0]);
+    strange.trim(64);
+    bench.with(|host, cx| host.on_packet(cx, &strange));
+    strange = Packet::new(HostId(0), ONE, Class::Plain, 9, 84);
+    strange.bounce(HostId(1));
+    bench.with(|host, cx| host.on_packet(cx, &strange));
+    assert!(bench.hear(NOBODY, open(Lifetime::Persistent)).is_empty());
+    assert_eq!(bench.counts(), [2, 0, 0]);
+    assert!(
+        bench.hear(ONE, ack(3, 0, 0)).is_empty(),
+        "after the end it is normal"
+    );
+    assert!(bench.hear(ONE, Said::Reset { token: 3 }).is_empty());
+    assert_eq!((bench.counts(), bench.events.len()), ([2, 0, 0], 0));
+}
+
+#[test]
+fn a_host_keeps_so_many_connections() {
+    let mut bench = Bench::<false>::new(2);
+    bench.connect(ONE, Lifetime::Persistent);
+    assert_eq!(bench.leaves(), [(1, open(Lifetime::Persistent))]);
+    let said = bench.hear(ConnId(2), open(Lifetime::OneMessage));
+    assert!(matches!(said[..], [Said::Accept { .. }]), "{said:?}");
+    let refused = [Said::Reset { token: 0 }];
+    assert_eq!(bench.hear(ConnId(3), open(Lifetime::OneMessage)), refused);
+    bench.connect(ConnId(4), Lifetime::Persistent);
+    assert_eq!(bench.events, [Event::Refused { conn: ConnId(4) }]);
+    bench.with(|host, cx| host.forget(cx, ONE));
+    bench.with(|host, cx| host.forget(cx, ONE));
+    assert_eq!(bench.events[1..], [Event::Forgotten { conn: ONE }]);
+    bench.connect(ConnId(4), Lifetime::Persistent);
+    assert_eq!(bench.leaves(), [(4, open(Lifetime::Persistent))]);
+}
+
+#[test]
+fn data_that_opens_is_accepted_at_once_and_once() {
+    let mut bench = Bench::<true>::new(9);
+    let first = Said::Data {
+        token: 5,
+        opens: true,
+        lifetime: Lifetime::OneMessage,
+        piece: Piece {
+            ordinal: 0,
+            offset: 0,
+            length: 100,
+            end: true,
+        },
+    };
+    assert_eq!(bench.hear(ONE, first), [ack(5, 1, 100)]);
+    assert_eq!(bench.hear(ONE, first), [ack(5, 1, 100)]);
+    let question = Said::Open {
+        lifetime: Lifetime::OneMessage,
+        token: 5,
+    };
+    assert!(bench.hear(ONE, question).is_empty(), "that life is over");
+    assert_eq!(bench.counts(), [0, 2, 0]);
+    let received = bench
+        .events
+        .iter()
+        .filter(|e| matches!(e, Event::Received { .. }));
+    assert_eq!(received.count(), 1);
+    // An opener of its own draws the token, and sends at once.
+    bench.connect(ConnId(2), Lifetime::OneMessage);
+    assert!(bench.leaves().is_empty(), "its data will open it");
+    bench.send(ConnId(2), 100);
+    let sent = bench.leaves();
+    let [
+        (
+            2,
+            Said::Data {
+                token, opens: true, ..
+            },
+        ),
+    ] = sent[..]
+    else {
+        panic!("{sent:?}")
+    };
+    assert!((1..=200).contains(&token));
+}
+
+#[test]
+fn questions_without_room_wait_and_none_is_lost_or_doubled() {
+    let all = u32::try_from(CONTROL_MAX).unwrap() + 5;
+    let mut bench = Bench::<false>::new(u32::MAX);
+    for n in 0..all {
+        bench.with(|host, cx| host.connect(cx, ConnId(n), HostId(1), Lifetime::OneMessage));
+    }
+    assert_eq!(
+        (bench.host.control.len(), bench.host.unasked.len()),
+        (CONTROL_MAX, 5)
+    );
+    // One that is forgotten is not asked for.
+    bench.with(|host, cx| host.forget(cx, ConnId(all - 2)));
+    let asked: Vec<u32> = bench.leaves().into_iter().map(|(conn, _)| conn).collect();
+    let expected = (0..all).filter(|&n| n != all - 2);
+    assert!(asked.into_iter().eq(expected));
+    assert!(bench.host.unasked.is_empty());
+}
+
+#[test]
+fn done_connections_are_remembered_by_life_and_in_order() {
+    let mut done = Done::default();
+    assert_eq!(done.next(), Time::NEVER);
+    done.add(ONE, 3, Time(10));
+    done.add(ConnId(2), 4, Time(20));
+    // A second life of the first: the first one's end forgets nothing of it.
+    done.add(ONE, 5, Time(30));
+    let has = |done: &Done| [(1, 3), (1, 5), (2, 4)].map(|(id, token)| done.has(ConnId(id), token));
+    assert_eq!((has(&done), done.next()), ([false, true, true], Time(10)));
+    done.forget(Time(9));
+    assert_eq!(done.next(), Time(10));
+    done.forget(Time(10));
+    assert_eq!((has(&done), done.next()), ([false, true, true], Time(20)));
+    done.forget(Time(29));
+    assert_eq!((has(&done), done.next()), ([false, true, false], Time(30)));
+    done.forget(Time(30));
+    assert_eq!((has(&done), done.next()), ([false; 3], Time::NEVER));
+    done.check();
+    let most = u32::try_from(done::DONE_MAX).unwrap();
+    for n in 0..=most {
+        done.add(ConnId(n), 1, Time(99));
+    }
+    done.check();
+    assert_eq!(
+        [0, 1, most].map(|n| done.has(ConnId(n), 1)),
+        [false, true, true]
+    );
+}
