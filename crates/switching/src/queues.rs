@@ -670,6 +670,9 @@ impl Discipline for Queues {
         for (number, queue) in self.queues.iter().enumerate() {
             let sizes = || queue.store.iter().map(|packet| u64::from(packet.size));
             assert_eq!(sizes().sum::<u64>(), queue.bytes, "bytes of queue {number}");
+            let victims = queue.store.iter().filter(|p| queue.admission.is_victim(p));
+            let victims: u64 = victims.map(|packet| u64::from(packet.size)).sum();
+            assert_eq!(victims, queue.victims, "victims of queue {number}");
             assert_eq!(
                 sizes().count(),
                 queue.store.len(),

@@ -3,7 +3,7 @@
 use super::*;
 use crate::discipline::GateOf;
 use crate::discipline::GateState::{Closed, Open};
-use model::intent::{MarkSpec, Order, Over, PortSpec};
+use model::intent::{CreditCount, CreditSpec, MarkSpec, Order, Over, PortSpec, QueueSpec};
 use model::{Class, ConnId, HostId, Rng, Signal, stream};
 use units::{Bytes, Rate};
 
@@ -241,4 +241,35 @@ fn what_was_pushed_out_must_be_taken() {
     let spilled = port.spilled().map(|(packet, _)| packet.conn.0);
     assert_eq!((spilled, port.has_spilled()), (Some(9), false));
     assert!(check(&port) && port.spilled().is_none());
+}
+
+#[test]
+fn what_is_left_on_the_line_counts_where_it_is_of_the_ports_queue() {
+    let credit = CreditSpec {
+        queue_limit: 4,
+        bucket: 2,
+        count: CreditCount::Credits,
+        size_mean: 84,
+        frame_max: 1538,
+        share: CreditSpec::WHOLE,
+    };
+    let mut port = port(&fifo().with(QueueSpec::credit(credit)), Wants::Late, false);
+    let (mut seen, mut slot) = (Seen::<false>::default(), Packet::EMPTY);
+    let mut send = |port: &mut Port, at: Time, class| {
+        let mut packet = packet(1, 84);
+        packet.set_class(class);
+        assert_eq!(
+            port.enqueue(at, &mut packet),
+            Verdict::Queued((class != Class::Credit).into())
+        );
+        port.look_at(at);
+        port.drain(Time(u64::MAX), &mut slot, &mut seen);
+        Time(port.egress.free_at.0 - LINE.of(84).0)
+    };
+    let of_credit = send(&mut port, Time::ZERO, Class::Credit);
+    assert_eq!(port.backlog(of_credit).data_bytes, 0);
+    let of_data = send(&mut port, Time(9_000_000), Class::Plain);
+    assert_eq!(port.backlog(of_data).data_bytes, 84);
+    assert_eq!(port.backlog(Time(of_data.0 + LINE.of(42).0)).data_bytes, 42);
+    assert_eq!(port.backlog(port.egress.free_at).data_bytes, 0);
 }
