@@ -90,6 +90,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("aquarius-one-rtt"),
     experiment!("aquarius-coupling"),
     experiment!("aquarius-fct"),
+    experiment!("aquarius-queues"),
 ];
 
 /// What an experiment expects: its `expected.toml`, with every case for itself.
