@@ -1,4 +1,8 @@
 //! `tidegate reproduce`: published experiments, run again, with a verdict for every number.
+//!
+//! The names are those of experiments, of claims that rows of several bear on, or folders. What each case sets is put
+//! together, its runs are made or taken from those that are kept, and its rows are measured and compared; tables, figures
+//! and the page of a claim are written where a folder is given.
 
 use crate::args::{Global, ReproduceArgs};
 use crate::exit;
