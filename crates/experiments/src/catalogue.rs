@@ -91,6 +91,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("aquarius-coupling"),
     experiment!("aquarius-fct"),
     experiment!("aquarius-queues"),
+    experiment!("flow-worlds"),
 ];
 
 /// What an experiment expects: its `expected.toml`, with every case for itself.
