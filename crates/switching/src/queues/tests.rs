@@ -1,4 +1,7 @@
 //! The general port by itself: who joins which queue, who leaves next, and what it says of itself.
+//!
+//! In order: classes and numbers of queues, gates, moments, limits, passing, turns, books. What becomes of packets
+//! without room is in `tests/room.rs`.
 
 use super::*;
 use crate::discipline::IDLE;
