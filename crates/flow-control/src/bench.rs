@@ -189,6 +189,15 @@ impl Bench {
         self.control.check();
     }
 
+    /// Such a packet comes and goes no further.
+    pub(crate) fn turn_away(&mut self, conn: u32, size: u16) {
+        let packet = Packet::new(HostId(1), ConnId(conn), Class::Plain, 0, size);
+        let mut say = Say::default();
+        self.control.turned_away(0, &packet, &mut say);
+        self.hear(&format!("{conn} goes no further"), &say);
+        self.control.check();
+    }
+
     /// `count` packets leave a queue.
     pub(crate) fn leave(&mut self, queue: u8, count: usize) {
         for _ in 0..count {

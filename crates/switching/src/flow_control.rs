@@ -26,7 +26,7 @@ pub trait FlowControl: Send {
     }
 
     /// Whether a packet may take room in the switch's shared memory, of which `free` bytes are left; none where the
-    /// memory's own rule decides.
+    /// memory's own rule decides. It is only asked, and not where a packet has a place of its own: shaped credits.
     fn admits(&mut self, passage: &Passage<'_>, free: u64) -> Option<bool> {
         let _ = (passage, free);
         None
@@ -38,10 +38,11 @@ pub trait FlowControl: Send {
         DropReason::Memory
     }
 
-    /// A packet waits at a port now. Of those that were dropped it is not told.
+    /// A packet waits at a port now.
     fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say);
 
-    /// A packet has come in by port `ingress` and goes no further: it had no hop left, or no way.
+    /// A packet has come in by port `ingress` and goes no further: it had no hop left, or no way, or its port dropped it
+    /// although there was memory. One that [`FlowControl::admits`] refused is not told.
     fn turned_away(&mut self, ingress: u16, packet: &Packet, say: &mut Say) {
         let _ = (ingress, packet, say);
     }

@@ -533,6 +533,9 @@ impl Switch {
             Verdict::Dropped(reason) => {
                 let reason = common.why_dropped(now, port, packet, reason);
                 port.drop(now, packet, reason, out);
+                if let Some(control) = &mut common.control {
+                    control.turned_away(ingress, packet, &mut common.say);
+                }
             }
             Verdict::Bounced => common.bounce(index, packet),
             Verdict::Queued(queue) => {

@@ -143,14 +143,23 @@ struct Room {
     told: u16,
 }
 
+impl Room {
+    /// Whether it has room for so many blocks more.
+    fn has(&self, blocks: u16) -> bool {
+        self.held + blocks <= self.size
+    }
+}
+
 /// A lane of a port, as the end that sends.
 #[derive(Debug)]
 struct Way {
     /// Packets that wait for it.
     waits: u32,
     gate: GateState,
-    /// Since when packets have waited at a gate that is not open.
+    /// Since when packets have waited at a gate that is not open, and had no more than before.
     since: Time,
+    /// Most blocks that there were meanwhile.
+    most: u16,
     /// A question is planned.
     armed: bool,
 }
@@ -199,6 +208,7 @@ impl Cbfc {
                 waits: 0,
                 gate: GateState::Open,
                 since: Time::ZERO,
+                most: 0,
                 armed: false,
             }));
             // The neighbour has the same line, and keeps as much for it.
@@ -228,12 +238,24 @@ impl Cbfc {
         (port, lane)
     }
 
+    /// A packet of so many blocks has come, and waits. What there was no room for is no part of what was received: nobody
+    /// had credits for it, as for a copy, and with it the neighbour would be promised room that is not there.
+    fn take(&mut self, place: usize, blocks: u16) {
+        let round = self.params.round();
+        let room = &mut self.rooms[place];
+        if room.has(blocks) {
+            room.received = round.after(room.received, blocks);
+        } else {
+            self.overruns += 1; // of a kind that has a place of its own, and is not asked for
+        }
+        room.held += blocks;
+    }
+
     /// Up to which count the neighbour of a place may send.
     fn limit(&self, place: usize) -> u16 {
         let room = &self.rooms[place];
-        self.params
-            .round()
-            .after(room.received, room.size - room.held)
+        let free = room.size.saturating_sub(room.held);
+        self.params.round().after(room.received, free)
     }
 
     /// Tells the neighbour of a place what there is room for.
@@ -267,8 +289,9 @@ impl Cbfc {
         let Some(credits) = &self.credits[usize::from(port)] else {
             return;
         };
+        let left = credits.left(lane);
         let gate = if credits.is_short(lane) {
-            GateState::Bytes(u64::from(credits.left(lane)) * CREDIT_BLOCK)
+            GateState::Bytes(u64::from(left) * CREDIT_BLOCK)
         } else {
             GateState::Open
         };
@@ -276,9 +299,12 @@ impl Cbfc {
         if way.gate == gate {
             return;
         }
-        if way.gate == GateState::Open {
-            way.since = now;
+        let shuts = way.gate == GateState::Open;
+        if shuts {
             say.count_pause(port);
+        }
+        if shuts || left > way.most {
+            (way.since, way.most) = (now, left);
         }
         way.gate = gate;
         for priority in credits.priorities(lane) {
@@ -305,11 +331,9 @@ impl FlowControl for Cbfc {
 
     fn admits(&mut self, passage: &Passage<'_>, free: u64) -> Option<bool> {
         let place = self.place_of(passage.ingress, passage.packet);
-        let blocks = credit_blocks(passage.packet.size);
-        let round = self.params.round();
-        let room = &mut self.rooms[place];
-        room.received = round.after(room.received, blocks);
-        let fits = room.held + blocks <= room.size && u64::from(passage.packet.size) <= free;
+        let room = &self.rooms[place];
+        let fits = room.has(credit_blocks(passage.packet.size));
+        let fits = fits && u64::from(passage.packet.size) <= free;
         self.overruns += u64::from(!fits);
         Some(fits)
     }
@@ -334,7 +358,7 @@ impl FlowControl for Cbfc {
         if before <= full && before + blocks > full {
             say.blame(passage.ingress); // there is no room for another frame
         }
-        self.rooms[place].held += blocks;
+        self.take(place, blocks);
         let place = self.place_of(passage.egress, passage.packet);
         let way = &mut self.ways[place];
         if way.waits == 0 {
@@ -404,7 +428,8 @@ impl FlowControl for Cbfc {
 
     fn check(&self) {
         for (place, room) in self.rooms.iter().enumerate() {
-            assert!(room.held <= room.size, "{place}: {room:?}");
+            let fits = room.held <= room.size || self.overruns > 0;
+            assert!(fits, "{place}: {room:?}");
         }
         for (place, way) in self.ways.iter().enumerate() {
             let waits = way.gate != GateState::Open && way.waits > 0;

@@ -87,6 +87,56 @@ fn room_is_promised_once() {
     let mut bench = Bench::new(&CBFC, SMALL);
     bench.come(1, 7);
     assert_eq!(bench.ladder(), ["0us 1 has no room"]);
+    // It was a copy: what the neighbour has sent are six frames, and room for 100 blocks behind them.
+    bench.leave(0, 6);
+    let last = bench.ladder().pop().expect("it was told");
+    assert!(last.contains("sent 0 up to 196"), "{last}");
+}
+
+#[test]
+fn credits_come_back_for_whatever_came_asked_for_or_not() {
+    let mut bench = Bench::new(&CBFC, SMALL);
+    // Two blocks each: 32 are far enough to be told.
+    (0..16).for_each(|_| bench.arrive(1, 84));
+    bench.leave(0, 15);
+    assert!(bench.ladder().is_empty(), "{:?}", bench.ladder());
+    bench.leave(0, 1);
+    (0..16).for_each(|_| bench.turn_away(1, 84));
+    assert_eq!(
+        bench.ladder(),
+        [
+            "0us 1 leaves queue 0: port 0: lane 0, sent 0 up to 132",
+            "0us 1 goes no further: port 0: lane 0, sent 0 up to 164"
+        ]
+    );
+    // More than there is room for, as copies do: it waits, and nothing is promised for it.
+    (0..51).for_each(|_| bench.arrive(2, 84));
+    bench.leave(0, 51);
+    let last = bench.ladder().pop().expect("it was told");
+    assert!(last.contains("sent 0 up to 260"), "{last}");
+}
+
+#[test]
+fn nobody_asks_while_credits_come() {
+    let mut bench = Bench::new(&CBFC, SMALL);
+    bench.come(1, 6);
+    bench.leave(0, 6);
+    bench.come(1, 1);
+    let before = bench.ladder().len();
+    for (at, limit) in [(40, 104), (80, 108), (120, 108)] {
+        bench.wait(at);
+        bench.say_frame(&said(0, Some(limit), false), &format!("of {limit}"));
+    }
+    bench.wait(150);
+    assert_eq!(
+        bench.ladder()[before..],
+        [
+            "40us hears of 104: port 1 leaves 512 B to priority 0",
+            "80us hears of 108: port 1 leaves 768 B to priority 0",
+            "130us waits: port 1: lane 0 asks, sent 96",
+        ],
+        "50 us after the last that was more"
+    );
 }
 
 #[test]
