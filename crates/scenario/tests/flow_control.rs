@@ -7,7 +7,7 @@ use model::{
     Class, ConnId, Cx, Endpoint, EndpointConfig, Gates, HostId, Lifetime, Packet, StuckFlow,
     Totals, Transmit,
 };
-use scenario::{Alone, Assembled, load_text, load_text_with};
+use scenario::{Alone, Assembled, Scenario, load_text, load_text_with};
 use sim::Outcome;
 use switching::{FlowControl, Passage, Say};
 use transports::{Control, ControlFactory, ParamError, Parameter, Place};
@@ -186,6 +186,68 @@ fn credits_lose_nothing_and_stop_a_neighbour_too() {
     assert!(later > theirs, "{later} and {theirs}");
     of(&["switch.cbfc.lanes=4"]);
     of(&["switch.cbfc.counter_bits=11", "switch.cbfc.update=0B"]);
+}
+
+#[test]
+fn credits_of_a_transport_give_those_of_their_links_back() {
+    // Nobody asks before the run is over: whatever is lost of them stays lost.
+    for transport in ["expresspass", "expresspass+aeolus"] {
+        let kind = format!("transport.kind={transport}");
+        let outcome = run(&incast("cbfc", &[&kind, "switch.cbfc.resend=1s"]));
+        let crossing = format!(
+            "[topology]\nkind = \"dumbbell\"\npairs = 8\nhost_rate = \"10Gbps\"\n[workload]\nkind = \
+             \"permutation\"\nsize = \"200KB\"\n[transport]\nkind = \"{transport}\"\n[switch]\n\
+             flow_control = \"cbfc\"\n[run]\nuntil = \"50ms\"\n"
+        );
+        let resend = ["switch.cbfc.resend=1s".to_owned()];
+        let crossing = load_text("t.toml", &crossing, &resend).and_then(Scenario::assemble);
+        let crossing = run(&crossing.unwrap_or_else(|e| panic!("{e}")));
+        let dropped = |outcome: &Outcome| -> u64 {
+            let ports = outcome.ports.iter();
+            ports.map(|port| port.dropped[Class::Credit]).sum()
+        };
+        for outcome in [&outcome, &crossing] {
+            assert_eq!(outcome.unfinished, 0, "{transport}: {:?}", outcome.stuck);
+            assert_eq!(outcome.counts["credits asked for"], 0, "{transport}");
+            assert_eq!(outcome.counts["beyond credits"], 0, "{transport}");
+        }
+        // Those that a port drops for want of a place are no exception.
+        assert!(
+            dropped(&crossing) > 100,
+            "{transport}: {}",
+            dropped(&crossing)
+        );
+    }
+}
+
+#[test]
+fn a_copy_promises_no_room() {
+    for fault in [
+        ["faults.kind=duplicate", "faults.chance=0.01"].as_slice(),
+        &[
+            "faults.kind=reorder",
+            "faults.chance=0.01",
+            "faults.by=20us",
+        ],
+    ] {
+        let mut sets = vec!["faults.link=* <-> *", "transport.kind=none"];
+        sets.extend(fault);
+        let [credits, pauses] = ["cbfc", "pfc"].map(|control| {
+            let outcome = run(&incast(control, &sets));
+            assert_eq!(outcome.unfinished, 0, "{control}: {:?}", outcome.stuck);
+            outcome
+        });
+        // A copy for which there is no room is lost, or the packet that comes after it.
+        let copied: u64 = credits.ports.iter().map(|port| port.copied.sum()).sum();
+        let beyond = credits.counts["beyond credits"];
+        assert!(beyond <= copied.max(100), "{beyond} of {copied} copies");
+        assert!(
+            credits.end.0 < 2 * pauses.end.0,
+            "{} and {}",
+            credits.end,
+            pauses.end
+        );
+    }
 }
 
 #[test]
@@ -571,6 +633,24 @@ fn a_circle_where_a_run_is_cut_short_is_not_called_a_deadlock() {
         told(&cut)
     });
     assert_eq!(counts, [0, 0, 0, 1]);
+}
+
+/// What waits for a line of 100 Mb/s is paused for milliseconds, and goes on.
+#[test]
+fn a_slow_line_is_not_taken_for_one_that_stands_still() {
+    for (control, set) in [
+        ("pfc", "switch.pfc.pause_time=none"),
+        ("cbfc", "switch.cbfc.update=0B"),
+    ] {
+        for until in ["10ms", "30ms", "60ms"] {
+            let until = format!("run.until={until}");
+            let slow = ["topology.host_rate=100Mbps", "topology.uplink_rate=1Gbps"];
+            let all = [&slow[..], &["transport.kind=none", set, &until]].concat();
+            let cut = run(&incast(control, &all));
+            assert!(cut.unfinished > 0 && !cut.idle);
+            assert_eq!(cut.held, [], "{control}: {until}");
+        }
+    }
 }
 
 const INCAST: &str = "[workload]\nkind = \"incast\"\n";

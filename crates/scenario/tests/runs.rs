@@ -257,6 +257,23 @@ fn refused_messages_are_told_from_those_that_lack_time() {
     assert_eq!(end("100s").status, Status::Stuck);
 }
 
+/// Ten questions with their answers on each of two connections, of which one is given up.
+#[test]
+fn all_messages_of_a_connection_that_is_given_up_are_refused() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 3\n[workload]\nkind = \"incast-rr\"\nsenders = \
+                2\nrounds = 10\nsize = \"1MB\"\n[transport]\nkind = \"none\"\nnone.retries_max = \
+                1\nnone.retry = \"10us\"\n[[faults]]\nkind = \"loss\"\nlink = \"h2 -> tor0\"\nchance = \
+                1.0\n";
+    let sets = ["run.until=200us".to_owned()];
+    let assembled = scenario::load_text("t.toml", text, &sets).and_then(Scenario::assemble);
+    let record = assembled.and_then(|run| run.run(1, "", &mut Alone));
+    let record = record.unwrap_or_else(|e| panic!("{e}"));
+    let told = record.warnings.iter().find(|said| said.contains("refused"));
+    let told = told.unwrap_or_else(|| panic!("{:?}", record.warnings));
+    // Of the given up one the first question has arrived.
+    assert!(told.starts_with("19 of 40 messages were refused"), "{told}");
+}
+
 #[test]
 fn a_queue_before_the_line_marks_in_the_host_and_lets_short_wait_behind_long() {
     let text = "[topology]\nkind = \"star\"\nhosts = 3\nhost_rate = \"10Gbps\"\n[transport]\nkind = \

@@ -295,14 +295,14 @@ impl<'a> Book<'a> {
         }
     }
 
-    /// Whether a connection has messages that have not ended.
-    pub(crate) fn is_open(&self, conn: u32) -> bool {
-        let open = |&number: &u32| self.end[number as usize].load(Ordering::Relaxed) == NONE;
-        let known = (conn as usize) < self.traffic.conns.len();
-        known
-            && [true, false]
-                .iter()
-                .any(|&from_a| self.slot(conn, from_a).iter().any(open))
+    /// Messages of a connection that have not ended.
+    pub(crate) fn open(&self, conn: u32) -> u64 {
+        if conn as usize >= self.traffic.conns.len() {
+            return 0;
+        }
+        let open = |&&number: &&u32| self.end[number as usize].load(Ordering::Relaxed) == NONE;
+        let of = |from_a| self.slot(conn, from_a).iter().filter(open).count() as u64;
+        of(true) + of(false)
     }
 
     /// Messages that have not ended.

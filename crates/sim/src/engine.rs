@@ -622,6 +622,7 @@ pub(crate) fn run_with(
     let in_flight = in_flight(&rings);
     let at = logs.iter().map(|log| log.last).max().unwrap_or(Time::ZERO);
     let stop = Stop::new(
+        setup,
         at,
         between.interrupted,
         clock.into_inner().start < setup.until,

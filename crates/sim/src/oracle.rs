@@ -183,6 +183,6 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
         (nodes, Window::default()),
         vec![log],
         in_flight,
-        Stop::new(end, false, idle),
+        Stop::new(setup, end, false, idle),
     ))
 }

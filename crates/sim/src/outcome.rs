@@ -9,7 +9,7 @@ use model::{ByClass, Class, DropReason, Endpoint, HostCounts, StuckFlow, Totals}
 use std::collections::{BTreeMap, BTreeSet};
 use switching::Counters;
 use topology::LinkId;
-use units::Time;
+use units::{Span, Time};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Packets of one class that came into being and that went.
@@ -51,16 +51,24 @@ pub(crate) struct Stop {
     pub(crate) at: Time,
     pub(crate) interrupted: bool,
     pub(crate) idle: bool,
+    /// What has been paused for longer is so for good, as far as a run that is cut off tells.
+    patience: Span,
 }
 
 impl Stop {
     /// Of a run that was stopped, or ended `early`, before the time that it was given.
-    pub(crate) fn new(at: Time, interrupted: bool, early: bool) -> Self {
+    pub(crate) fn new(setup: &Setup<'_>, at: Time, interrupted: bool, early: bool) -> Self {
         Self {
             at,
             interrupted,
             idle: early && !interrupted,
+            patience: waits::patience(setup),
         }
+    }
+
+    /// Whether what has been paused since then is so for good.
+    pub(crate) fn lasts(&self, since: Option<Time>) -> bool {
+        since.is_some_and(|since| self.idle || self.at.since(since) > self.patience)
     }
 }
 
@@ -88,7 +96,7 @@ pub(crate) fn close(
         let mut stale = false;
         match &mut node.kind {
             Kind::Host(host) => {
-                stale = waits::lasts(host.paused_since(), &stop);
+                stale = stop.lasts(host.paused_since());
                 host.close_books(stop.at);
                 ignored += host.ignored();
             }
@@ -201,11 +209,11 @@ pub(crate) fn close(
 }
 
 /// Adds connections that a host has refused, or given up, while messages of theirs were under way; returns how
-/// many there are.
+/// many messages of theirs have not ended, begun or not.
 fn list_refused(stuck: &mut Vec<(u32, StuckFlow)>, world: &World<'_>, logs: &[Log]) -> u64 {
     let all = logs.iter().flat_map(|log| &log.refused).copied();
     let mut refused: Vec<_> = all
-        .filter(|(_, conn, _)| world.book.is_open(conn.0))
+        .filter(|(_, conn, _)| world.book.open(conn.0) > 0)
         .collect();
     // The first time counts, at each of both ends.
     refused.sort_unstable_by_key(|&(host, conn, at)| (host, conn.0, at));
@@ -221,7 +229,7 @@ fn list_refused(stuck: &mut Vec<(u32, StuckFlow)>, world: &World<'_>, logs: &[Lo
         (host, flow)
     }));
     stuck.sort_by_key(|(host, flow)| (*host, flow.conn.0));
-    conns.len() as u64
+    conns.iter().map(|&conn| world.book.open(conn)).sum()
 }
 
 /// What the transports of a host counted.

@@ -329,7 +329,8 @@ pub struct Outcome {
     pub stuck: Vec<(u32, StuckFlow)>,
     /// Messages that did not finish.
     pub unfinished: u64,
-    /// Connections that a host refused, or gave up, while messages of theirs were under way.
+    /// Messages that have not ended, begun or not, of connections that a host refused, or gave up, while a message was
+    /// under way: they never will.
     pub refused: u64,
     /// Every packet is accounted for; otherwise what does not add up.
     pub conservation: Result<(), String>,

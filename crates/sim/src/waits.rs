@@ -2,19 +2,33 @@
 
 use crate::node::{Kind, Node};
 use crate::outcome::Stop;
+use crate::setup::Setup;
+use model::intent::Memory;
 use model::{ConnId, Local, Packet};
 use std::collections::{BTreeMap, BTreeSet};
 use switching::{Paused, Port};
 use topology::{LinkId, Topology};
 use units::{Span, Time};
 
-/// A line that something has been paused on for longer, while packets wait for it, is named where a run is cut off. [ours:
-/// longer than any queue takes to drain]
-const STALE: Span = Span::ms(1);
+/// A line that something has been paused on for longer, while packets wait for it, is named where a run is cut off: at
+/// least this, and as long as what a switch holds takes on the slowest line. [ours]
+const PATIENCE_MIN: Span = Span::ms(1);
 
-/// Whether what has been paused since then is paused for good, as far as a run that ends tells.
-pub(crate) fn lasts(since: Option<Time>, stop: &Stop) -> bool {
-    since.is_some_and(|since| stop.idle || stop.at.since(since) > STALE)
+/// Time between two looks for circles. [ours]
+const LOOK: Span = Span::ms(1);
+
+/// How long a pause may last that ends by itself: no queue of this network takes longer to drain.
+pub(crate) fn patience(setup: &Setup<'_>) -> Span {
+    let lines = setup.topology.links.iter().zip(&setup.ports);
+    let slowest = lines.clone().map(|(link, _)| link.rate).min();
+    let held = match setup.switch.memory {
+        Memory::Shared { size, .. } => Some(size),
+        Memory::PerPort => lines.map(|(_, port)| port.buffer).max(),
+    };
+    let (Some(slowest), Some(held)) = (slowest, held) else {
+        return PATIENCE_MIN;
+    };
+    slowest.serialize(held).max(PATIENCE_MIN)
 }
 
 /// What a port holds back, however many packets of the kind.
@@ -94,7 +108,7 @@ pub(crate) fn of(
     stop: &Stop,
 ) -> (Vec<LinkId>, Option<Locked>) {
     let nodes: Vec<&Node> = nodes.iter().collect();
-    let shut = gated(&nodes).filter(|port| lasts(port.paused_since(), stop));
+    let shut = gated(&nodes).filter(|port| stop.lasts(port.stands_since()));
     let of = |port: &Port| {
         let packets = port.held_packets().into_iter();
         packets
@@ -138,7 +152,7 @@ pub(crate) struct Looks {
 impl Looks {
     /// Whether it is time to look. A window may end later than that.
     pub(crate) fn is_due(&self, now: Time) -> bool {
-        self.found.is_none() && now.since(self.at) >= STALE
+        self.found.is_none() && now.since(self.at) >= LOOK
     }
 
     /// Looks at what is held back at `now`.

@@ -219,6 +219,7 @@ pub(crate) fn choose<O: Outlet>(port: &mut Port, common: &mut Common, out: &mut 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::discipline::{Gate, GateOf, GateState};
     use crate::form::{Form, Wants};
     use crate::switch::Line;
     use model::intent::{CreditCount, CreditSpec, PortSpec, QueueSpec};
@@ -358,6 +359,31 @@ mod tests {
             Some(false),
             &packet(Class::Credit, 84)
         ));
+    }
+
+    /// Where the bytes that it leaves change, packets have left or may.
+    #[test]
+    fn a_gate_that_counts_bytes_stands_while_its_count_does() {
+        let spec = PortSpec::fifo(Bytes(9_000));
+        let line = Line {
+            spec: &spec,
+            link: 0,
+            line: LineTime::new(Rate::gbps(10)),
+            delay: Span::ZERO,
+            rng: Rng::stream(1, 2, 3),
+        };
+        let form = Form::new(&spec, 9_000, line.line, line.rng.clone(), Wants::Queues);
+        let mut port = Port::new(form, &line, 0, false);
+        let of = GateOf::Priority(0);
+        let mut at = |now, state| {
+            port.gate(Time(now), Gate { of, state });
+            port.stands_since()
+        };
+        assert_eq!(at(5, GateState::Bytes(300)), Some(Time(5)));
+        assert_eq!(at(9, GateState::Bytes(200)), Some(Time(9)));
+        assert_eq!(at(12, GateState::Closed), Some(Time(9)));
+        assert_eq!(at(15, GateState::Open), None);
+        assert_eq!(at(20, GateState::Closed), Some(Time(20)));
     }
 
     #[test]

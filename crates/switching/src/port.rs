@@ -1,6 +1,6 @@
 //! One egress port of a switch: its queues, its line, and what it has counted.
 
-use crate::discipline::{Backlog, Dequeue, Discipline, Gate, OnLine, Verdict};
+use crate::discipline::{Backlog, Dequeue, Discipline, Gate, GateState, OnLine, Verdict};
 use crate::form::{Form, Wants, late};
 use crate::queues::Spilled;
 use crate::store::Paused;
@@ -167,6 +167,8 @@ pub struct Port {
     /// How long gates were closed until the last time that all opened, and since when some are.
     paused: Span,
     closed_since: Option<Time>,
+    /// When a gate moved last: one that counts bytes does where some leave, or may.
+    moved_at: Time,
 }
 
 impl Port {
@@ -196,6 +198,7 @@ impl Port {
             pauses: 0,
             paused: Span::ZERO,
             closed_since: None,
+            moved_at: Time::ZERO,
         }
     }
 
@@ -437,6 +440,9 @@ impl Port {
 
     pub(crate) fn gate(&mut self, now: Time, gate: Gate) {
         self.form.gate(gate);
+        if matches!(gate.state, GateState::Bytes(_)) {
+            self.moved_at = now;
+        }
         self.held_back = false; // to be found out anew
         match (self.closed_since, self.form.is_gated()) {
             (None, true) => self.closed_since = Some(now),
@@ -451,6 +457,11 @@ impl Port {
     /// Since when gates have been closed; none where all are open.
     pub fn paused_since(&self) -> Option<Time> {
         self.closed_since
+    }
+
+    /// The same, or since when what may leave by those that count bytes has not changed.
+    pub fn stands_since(&self) -> Option<Time> {
+        self.closed_since.map(|since| since.max(self.moved_at))
     }
 
     /// Counts a pause that was asked of the neighbour.
