@@ -32,12 +32,32 @@ struct Credits {
     of: LinkCredits,
     /// A bit per lane that has too little for a frame.
     short: u8,
-    /// Since when.
+    /// Since when, or since there were more than before; and the most blocks that there were meanwhile.
     since: [Time; CREDIT_LANES],
+    most: [u16; CREDIT_LANES],
     /// A bit per lane for which [`Action::AskForCredits`] is planned.
     armed: u8,
     /// A bit per lane that asks for more as soon as the line is idle.
     asks: u8,
+}
+
+/// What the gates of a host did, and when.
+#[derive(Default)]
+struct Watched {
+    notes: Vec<(Time, Signal)>,
+    /// Notes that are kept, and how many there was no room for.
+    most: usize,
+    missed: u64,
+}
+
+impl Watched {
+    fn note(&mut self, now: Time, signal: Signal) {
+        if self.notes.len() < self.most {
+            self.notes.push((now, signal));
+        } else {
+            self.missed += 1;
+        }
+    }
 }
 
 /// One host.
@@ -52,7 +72,7 @@ pub(crate) struct Host {
     /// What it may send, where the next switch counts that.
     credits: Option<Box<Credits>>,
     /// What its gates did and when, where somebody wants to know.
-    watched: Option<Vec<(Time, Signal)>>,
+    watched: Option<Watched>,
     /// Frames below this size are looked at before they leave: all of them where something is paused.
     suspect: u16,
     /// How long gates were closed until the last time that all opened, and since when some are.
@@ -127,14 +147,18 @@ impl Host {
             of: credits,
             short: 0,
             since: [Time::ZERO; CREDIT_LANES],
+            most: [0; CREDIT_LANES],
             armed: 0,
             asks: 0,
         }));
     }
 
-    /// Notes from now on what its gates do.
-    pub(crate) fn watch(&mut self) {
-        self.watched = Some(Vec::new());
+    /// Notes from now on what its gates do; so many notes at most.
+    pub(crate) fn watch(&mut self, most: usize) {
+        self.watched = Some(Watched {
+            most,
+            ..Watched::default()
+        });
     }
 
     /// Since when something is paused; none where nothing is.
@@ -142,9 +166,10 @@ impl Host {
         self.closed_since
     }
 
-    /// What they did.
-    pub(crate) fn watched(&self) -> &[(Time, Signal)] {
-        self.watched.as_deref().unwrap_or_default()
+    /// What they did, and how much there was no room for.
+    pub(crate) fn watched(&self) -> (&[(Time, Signal)], u64) {
+        let watched = self.watched.as_ref();
+        watched.map_or((&[], 0), |watched| (&watched.notes, watched.missed))
     }
 
     /// Its egress link.
@@ -263,7 +288,7 @@ impl Host {
         if self.gates.heed_until(now, signal, until) {
             self.watched
                 .iter_mut()
-                .for_each(|notes| notes.push((now, signal)));
+                .for_each(|watched| watched.note(now, signal));
             self.gates_moved(now, book, log);
         }
     }
@@ -271,8 +296,8 @@ impl Host {
     /// Ends a pause whose time is over.
     fn lapse(&mut self, now: Time, signal: Signal, book: &Book<'_>, log: &mut Log) {
         if self.gates.lapse(now, signal) {
-            let ends = signal.end().map(|end| (now, end));
-            self.watched.iter_mut().for_each(|notes| notes.extend(ends));
+            let noted = self.watched.iter_mut().zip(signal.end());
+            noted.for_each(|(watched, end)| watched.note(now, end));
             self.gates_moved(now, book, log);
         }
     }
@@ -293,13 +318,20 @@ impl Host {
             return;
         };
         let (bit, short) = (1 << lane, credits.of.is_short(lane));
-        if short == (credits.short & bit != 0) {
+        let (moves, left) = (short != (credits.short & bit != 0), credits.of.left(lane));
+        let (since, most) = (
+            &mut credits.since[usize::from(lane)],
+            &mut credits.most[usize::from(lane)],
+        );
+        if short && (moves || left > *most) {
+            (*since, *most) = (now, left);
+        }
+        if !moves {
             return;
         }
         credits.short ^= bit;
         let arms = short && credits.armed & bit == 0;
         if short {
-            credits.since[usize::from(lane)] = now;
             credits.armed |= bit;
         }
         let asks_at = now.after(credits.of.patience);
@@ -313,7 +345,7 @@ impl Host {
             if self.gates.heed(now, signal) {
                 self.watched
                     .iter_mut()
-                    .for_each(|notes| notes.push((now, signal)));
+                    .for_each(|watched| watched.note(now, signal));
                 moved = true;
             }
         }
@@ -721,5 +753,22 @@ impl Host {
         }
         self.events = events;
         self.events.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_beyond_the_most_are_counted_and_take_no_room() {
+        let mut watched = Watched {
+            most: 2,
+            ..Watched::default()
+        };
+        for at in 0..1_000 {
+            watched.note(Time(at), Signal::PausePriority(0));
+        }
+        assert_eq!((watched.notes.len(), watched.missed), (2, 998));
     }
 }

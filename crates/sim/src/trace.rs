@@ -133,7 +133,7 @@ impl Tracer {
         let most = usize::try_from(self.wanted.events_max).unwrap_or(usize::MAX);
         for node in nodes {
             match &mut node.kind {
-                Kind::Host(host) => host.watch(),
+                Kind::Host(host) => host.watch(most),
                 Kind::Switch(node) => node.switch.watch(self.wanted.conns.clone(), most),
             }
         }
@@ -144,19 +144,17 @@ impl Tracer {
         let (pauses, missed) = &mut self.pauses;
         for node in nodes {
             match &node.kind {
-                Kind::Host(host) => pauses.extend(host.watched().iter().map(|&(at, signal)| {
-                    let (of, open) = match signal {
-                        Signal::PauseFlow(conn) => (GateOf::Flow(conn), false),
-                        Signal::ResumeFlow(conn) => (GateOf::Flow(conn), true),
-                        Signal::PausePriority(priority) => (GateOf::Priority(priority), false),
-                        Signal::ResumePriority(priority) => (GateOf::Priority(priority), true),
-                    };
-                    PauseEvent {
+                Kind::Host(host) => {
+                    let (notes, more) = host.watched();
+                    *missed += more;
+                    let link = LinkId(host.link());
+                    let events = notes.iter().map(|&(at, signal)| PauseEvent {
                         at,
-                        link: LinkId(host.link()),
-                        what: Pausing::Gate(of, open),
-                    }
-                })),
+                        link,
+                        what: of_host(signal),
+                    });
+                    pauses.extend(events);
+                }
                 Kind::Switch(node) => {
                     let (notes, more) = node.switch.notes();
                     *missed += more;
@@ -207,6 +205,17 @@ impl Tracer {
             pauses,
         })
     }
+}
+
+/// What a signal does to a gate of a host.
+fn of_host(signal: Signal) -> Pausing {
+    let (of, open) = match signal {
+        Signal::PauseFlow(conn) => (GateOf::Flow(conn), false),
+        Signal::ResumeFlow(conn) => (GateOf::Flow(conn), true),
+        Signal::PausePriority(priority) => (GateOf::Priority(priority), false),
+        Signal::ResumePriority(priority) => (GateOf::Priority(priority), true),
+    };
+    Pausing::Gate(of, open)
 }
 
 /// Runs `setup` to its end and traces what is `wanted`. The outcome is that of [`crate::run`].
