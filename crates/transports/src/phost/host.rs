@@ -128,6 +128,14 @@ impl Host {
         self.arm(slot);
     }
 
+    /// What the line chooses its message by is another now than it stands there with: gives it its place.
+    pub(super) fn stand_anew(&mut self, slot: u32) {
+        if std::mem::take(&mut self.conns[slot].tx.queued) {
+            self.line.remove(slot);
+        }
+        self.settle(slot);
+    }
+
     #[inline]
     pub(super) fn arm(&mut self, slot: u32) {
         let due = self.due(&self.conns[slot]);
@@ -333,10 +341,7 @@ impl Host {
             ordinal,
         });
         // The next message stands elsewhere on the line.
-        if std::mem::take(&mut self.conns[slot].tx.queued) {
-            self.line.remove(slot);
-        }
-        self.settle(slot);
+        self.stand_anew(slot);
     }
 
     #[inline]
@@ -452,24 +457,29 @@ impl Host {
         if cx.gates.may_say(URGENT) && self.control.pop(out) {
             return Transmit::More;
         }
-        let open = |conn: &&Conn| {
-            let priority = conn.tx.priority(&self.settings);
+        let (now, gates) = (cx.now, cx.gates);
+        let settings = &self.settings;
+        let open = |conn: &Conn| {
             let may = if conn.tx.owes_rts() {
-                cx.gates.may_say(URGENT)
+                gates.may_say(URGENT)
             } else {
-                cx.gates.may_send(conn.id, priority)
+                gates.may_send(conn.id, conn.tx.priority(settings))
             };
-            may && conn.tx.is_ready_at(cx.now)
+            may && conn.tx.queued && conn.tx.is_ready_at(now)
         };
-        let ready = self.conns.iter().filter(open);
-        let Some(best) = ready.min_by_key(|conn| (conn.tx.to_go(), conn.order)) else {
+        let place = |(key, order, slot)| {
+            let conn = self.conns.get(slot)?;
+            if conn.order != order || !open(conn) {
+                return None;
+            }
+            Some((by(settings, &conn.tx).unwrap_or(key), order, slot))
+        };
+        let Some((.., slot)) = self.line.iter().filter_map(place).min() else {
             return Transmit::Nothing;
         };
-        let slot = self.conns.find(best.id).expect("it is there");
-        let old = self.conns[slot].tx.drop_old(cx.now);
-        self.counts.tokens_expired += old;
+        self.counts.tokens_expired += self.conns[slot].tx.drop_old(now);
         self.transmit(cx, slot, out);
-        self.arm(slot);
+        self.stand_anew(slot);
         Transmit::More
     }
 }
@@ -492,13 +502,9 @@ impl Endpoint for Host {
 
     fn cancel(&mut self, _: &mut Cx<'_>, conn: ConnId) {
         if let Some(slot) = self.conns.find(conn) {
-            let tx = &mut self.conns[slot].tx;
-            tx.cancel();
+            self.conns[slot].tx.cancel();
             // It has less to go now, and another place on the line.
-            if std::mem::take(&mut tx.queued) {
-                self.line.remove(slot);
-            }
-            self.settle(slot);
+            self.stand_anew(slot);
         }
     }
 

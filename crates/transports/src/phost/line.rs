@@ -27,6 +27,11 @@ impl Line {
         self.turn
     }
 
+    /// All of them, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Choice> {
+        self.heap.iter().map(|&Reverse(choice)| choice)
+    }
+
     /// The first.
     #[inline]
     pub(super) fn first(&self) -> Option<Choice> {

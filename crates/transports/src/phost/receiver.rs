@@ -130,13 +130,16 @@ impl Receiver {
             arriving::Verdict::Old => return Verdict::Old,
             _ => Verdict::New,
         };
-        // Whoever asks is there.
-        (self.heard, self.answered, self.vain) = (now, self.issued, 0);
+        // Whoever asks is there, and has no use for the tokens that have had their time.
+        self.heard = now;
+        if now >= self.token_at.after(settings.retry) {
+            self.answered = self.issued;
+        }
         if self.cursor.is_none() {
             // Tokens begin behind what leaves unasked.
-            let base = self.arriving.base();
+            let free = u64::from(rts.free) * u64::from(rts.frame);
             self.frame = rts.frame;
-            self.cursor = Some(base + settings.free(rts.at - base, rts.frame));
+            self.cursor = Some(rts.at.min(self.arriving.base() + free));
             self.token_at = now;
         }
         verdict

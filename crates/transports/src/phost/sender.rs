@@ -96,7 +96,7 @@ impl Sender {
         };
         (self.active, self.owes) = (true, true);
         (self.end, self.high, self.next_free) = (self.base + length, self.base, self.base);
-        self.free = self.base + settings.free(length, settings.payload_max);
+        self.free = self.base + settings.free(length);
         (self.heard, self.left_at) = (now, now);
     }
 
@@ -177,6 +177,8 @@ impl Sender {
         answer: bool,
     ) -> (Rts, bool) {
         let before = std::mem::replace(&mut self.announced, true);
+        #[allow(clippy::cast_possible_truncation, reason = "a window at most")]
+        let free = (self.free - self.base).div_ceil(u64::from(frame)) as u32;
         (self.owes, self.left_at) = (false, now);
         let rts = Rts {
             at: self.end,
@@ -185,6 +187,7 @@ impl Sender {
             answer,
             known: self.answered,
             frame,
+            free,
             cut: self.cut,
         };
         (rts, before)
@@ -259,10 +262,16 @@ impl Sender {
         self.hear(now);
         let fits = self.tokens.len() < TOKENS_MAX;
         if fits {
+            let own = token.life.max(settings.life);
+            let mut until = now.after(Span::ns(own.into()));
+            if let Some(last) = self.tokens.back().filter(|_| token.life < own) {
+                // The line that they come for is faster: what they are worth here, they are one after the other.
+                until = until.max(last.until.after(settings.gap));
+            }
             self.tokens.push_back(Held {
                 offset: token.offset,
                 number: token.number,
-                until: now.after(Span::ns(token.life.into())),
+                until,
             });
         }
         fits
@@ -285,9 +294,10 @@ impl Sender {
     /// When silence means something.
     #[inline]
     pub(super) fn due(&self, settings: &Settings) -> Time {
-        if !self.active || self.owes || self.next_free < self.free {
+        if !self.active || self.owes {
             return Time::NEVER;
         }
+        // What could leave unasked may wait for the line as long as anything else.
         let since = self.heard.max(self.left_at);
         since.after(settings.patience(self.answered, self.asked))
     }
@@ -350,6 +360,7 @@ impl Sending for Sender {
 
     fn check(&self) {
         assert!(self.tokens.len() <= TOKENS_MAX);
+        assert_eq!(self.queue.iter().sum::<u64>(), self.queued_bytes);
         let order = [self.base, self.high, self.end];
         assert!(order.is_sorted(), "base, high, end: {order:?}");
         self.left.check();

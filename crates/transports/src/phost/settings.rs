@@ -30,7 +30,7 @@ pub(super) struct Settings {
     pub(super) window: u32,
     /// Time between two tokens: what a full frame takes on the host's line, or on its share of it.
     pub(super) gap: Span,
-    /// For how long a token may be used, in nanoseconds.
+    /// For how long a token may be used, in nanoseconds: what it says, and at least so long here.
     pub(super) life: u32,
     relax: Span,
     pub(super) retry: Span,
@@ -100,14 +100,13 @@ impl Settings {
         }
     }
 
-    /// Payload of a message of `length` bytes that leaves unasked, in frames of `frame` bytes.
+    /// Payload of a message of `length` bytes that leaves unasked.
     #[inline]
-    pub(super) fn free(&self, length: u64, frame: u16) -> u64 {
-        let of = |own: u64| own / u64::from(self.payload_max) * u64::from(frame);
-        if length <= of(self.free) {
+    pub(super) fn free(&self, length: u64) -> u64 {
+        if length <= self.free {
             length
         } else {
-            of(self.free_of_long)
+            self.free_of_long
         }
     }
 

@@ -62,8 +62,13 @@ impl Host {
             return true;
         }
         match conn.tx.on_silence(cx.now, &self.settings) {
-            Silence::Wait | Silence::Ask => {}
-            Silence::Repeat => self.totals.timeouts += 1,
+            Silence::Wait => {}
+            // Announcements go first.
+            Silence::Ask => self.stand_anew(slot),
+            Silence::Repeat => {
+                self.totals.timeouts += 1;
+                self.stand_anew(slot);
+            }
             Silence::GiveUp => {
                 self.give_up(cx, slot);
                 return false;

@@ -1,9 +1,12 @@
 //! Conversations as ladders, and whom a receiver gives its tokens.
 
+use super::header::Rts;
+use super::receiver::{Receiver, Verdict, Waits};
+use super::settings::Settings;
 use super::*;
-use model::HostId;
+use model::{ConnId, Encap, HostId, Lifetime, Signal};
 use testkit::{A, B, Pair};
-use units::Time;
+use units::{Rate, Time};
 
 fn params(text: &str) -> Params {
     Params::read(&text.parse().unwrap()).unwrap()
@@ -160,6 +163,109 @@ fn a_receiver_that_forgot_says_so_and_the_sender_gives_up() {
     });
     assert!(found.contains("GONE, says the receiver"), "{found}");
     insta::assert_snapshot!(found);
+}
+
+/// The ends of a message where each host makes what it knows of a line of its own rate; the wire has the slower one.
+fn of_two_rates(text: &str, rates: [u64; 2], length: u64) -> String {
+    let params = params(text);
+    let make = |config: &EndpointConfig| {
+        let rate = Rate::gbps(rates[config.host.0 as usize % 2]);
+        Factory::make(&params, &config.clone().with(|own| own.rate = rate))
+    };
+    let mut pair = Pair::new(&make, &header::CODEC).named("phost");
+    pair.message(Time::ZERO, A, B, length);
+    pair.run();
+    pair.ladder()
+}
+
+#[test]
+fn lines_of_two_rates_cost_nothing() {
+    let done = |ladder: &str| -> f64 {
+        let line = ladder
+            .lines()
+            .find(|line| line.contains("B received message 0"));
+        let line = line.expect("it ends").trim_start();
+        line.split("us")
+            .next()
+            .expect("a time")
+            .parse()
+            .expect("a number")
+    };
+    for length in [20_000, 200_000] {
+        let alike = of_two_rates("", [10, 10], length);
+        // A faster receiver has more unasked, and gives tokens faster, than the sender can use; a slower one less.
+        for rates in [[10, 100], [100, 10]] {
+            let found = of_two_rates("", rates, length);
+            let sent = |ladder: &str| ladder.matches("DATA").count();
+            assert_eq!(sent(&found), sent(&alike), "{rates:?}: {length} B");
+            let (theirs, ours) = (done(&found), done(&alike));
+            assert!(
+                theirs < 1.1 * ours,
+                "{rates:?}: {length} B in {theirs} us, not {ours}"
+            );
+        }
+    }
+}
+
+/// A line with a gate closed for somebody else serves by the same order, and so does the open one behind it.
+#[test]
+fn a_pause_of_another_flow_changes_no_order() {
+    let other = ConnId(99);
+    let free = "free = 100\nwindow = 100\n";
+    let turns = ladder(&format!("{free}sender = \"turns\""), 3, |pair| {
+        pair.signal(Time::ZERO, A, Signal::PauseFlow(other));
+        pair.message(Time(1_000), A, B, 40_000);
+        pair.message(Time(1_000), A, HostId(2), 30_000);
+    });
+    let to = |line: &&str| line.contains("A -> B  DATA");
+    let data: Vec<bool> = turns
+        .lines()
+        .filter(|line| line.contains("DATA"))
+        .map(|line| to(&line))
+        .collect();
+    assert!(
+        data[..40].windows(2).all(|pair| pair[0] != pair[1]),
+        "{data:?}"
+    );
+    let shortest = ladder(free, 3, |pair| {
+        pair.signal(Time::ZERO, A, Signal::PauseFlow(other));
+        pair.message(Time(1_000), A, B, 50_000);
+        pair.message(Time(30_000_000), A, HostId(2), 30_000);
+        pair.signal(Time(35_000_000), A, Signal::ResumeFlow(other));
+    });
+    let first = shortest.rfind("A -> B  DATA");
+    assert!(first < shortest.find("A -> C  DATA"), "{shortest}");
+}
+
+#[test]
+fn announcements_in_a_row_are_given_one_window() {
+    let config = EndpointConfig::new(A, Rate::gbps(10), Encap::PAPER);
+    let settings = Settings::new(&Params::DEFAULT, &config);
+    let rts = Rts {
+        at: 100_000,
+        ordinal: 0,
+        known: false,
+        frame: 1_460,
+        free: 0,
+        lifetime: Lifetime::OneMessage,
+        answer: false,
+        cut: false,
+    };
+    let mut receiver = Receiver::default();
+    let mut given = 0;
+    let mut ask = |now: Time| {
+        assert_eq!(receiver.on_rts(now, &rts, &settings), Verdict::New);
+        while receiver.waits(&settings) == Waits::Turn {
+            receiver.give(now);
+            given += 1;
+        }
+        given
+    };
+    assert_eq!(ask(Time(0)), 8);
+    assert_eq!(ask(Time(1)), 8, "they may all be under way");
+    let later = Time(1).after(settings.retry);
+    assert_eq!(ask(Time(later.0 - 2)), 8);
+    assert_eq!(ask(later), 16, "whoever asks then has not got them");
 }
 
 /// Priorities of the data of two lengths.
