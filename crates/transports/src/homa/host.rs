@@ -189,6 +189,14 @@ impl Host {
         self.arm(slot);
     }
 
+    /// The message has another number of bytes left than it stands in the line with: gives it its place.
+    fn stand_anew(&mut self, slot: u32) {
+        if std::mem::take(&mut self.conns[slot].tx.queued) {
+            self.choices.retain(|&Reverse((.., waits))| waits != slot);
+        }
+        self.settle(slot);
+    }
+
     #[inline]
     pub(super) fn arm(&mut self, slot: u32) {
         let Conn { tx, rx, .. } = &self.conns[slot];
@@ -522,6 +530,7 @@ impl Host {
         };
         let slot = self.conns.find(best.id).expect("it is there");
         self.transmit(cx, slot, out);
+        self.stand_anew(slot);
         self.has_transmitted(cx, slot);
         Transmit::More
     }
@@ -547,9 +556,7 @@ impl Endpoint for Host {
         if let Some(slot) = self.conns.find(conn) {
             self.conns[slot].tx.cancel();
             // It has less to send now, and another place among those that wait for the line.
-            self.choices.retain(|&Reverse((.., waits))| waits != slot);
-            self.conns[slot].tx.queued = false;
-            self.settle(slot);
+            self.stand_anew(slot);
         }
     }
 

@@ -167,6 +167,24 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
     insta::assert_snapshot!(refusals);
 }
 
+/// The line serves the shortest also where it was chosen while somebody else was paused.
+#[test]
+fn a_pause_of_another_flow_changes_no_order() {
+    let other = model::ConnId(99);
+    let text = format!("{PACKET}\nunscheduled = \"100KB\"");
+    let found = ladder(&text, 3, |pair| {
+        pair.signal(Time::ZERO, A, model::Signal::PauseFlow(other));
+        pair.message(Time(1_000), A, B, 50_000);
+        pair.message(Time(30_000_000), A, HostId(2), 30_000);
+        pair.signal(Time(35_000_000), A, model::Signal::ResumeFlow(other));
+    });
+    let first = found.rfind("A -> B  DATA");
+    assert!(
+        first.is_some() && first < found.find("A -> C  DATA"),
+        "{found}"
+    );
+}
+
 #[test]
 fn ranks_give_each_peer_one_place_and_then_second_ones() {
     use ranks::{Rank, Ranks};
