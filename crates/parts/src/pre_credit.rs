@@ -43,7 +43,8 @@ struct Sent<F> {
     fate: Fate,
 }
 
-/// The unscheduled packets of one burst. `F` is what the transport needs to send one again.
+/// The unscheduled packets of one burst. `F` is what the transport needs to send one again. What a burst allows and
+/// what a packet takes of it are in one unit of the transport's choice: wire bytes, or frames.
 #[derive(Clone, Debug)]
 pub struct Burst<F> {
     /// By position, ascending; forgotten from the front once nothing is owed.
@@ -56,7 +57,7 @@ pub struct Burst<F> {
     /// No packet before this place of `packets` is lost, none before the other is unknown.
     first_lost: usize,
     first_unknown: usize,
-    /// Wire bytes that may still leave in this burst.
+    /// How much may still leave in this burst.
     allowance: u64,
 }
 
@@ -83,18 +84,18 @@ impl<F: Copy> Burst<F> {
         }
     }
 
-    /// Opens a burst of at most `allowance` wire bytes. What is known of an earlier one stays.
+    /// Opens a burst of at most `allowance` units. What is known of an earlier one stays.
     pub fn open(&mut self, allowance: u64) {
         self.allowance = allowance;
     }
 
-    /// Whether another frame of `size` wire bytes may leave without a credit.
+    /// Whether another packet of `size` units may leave without a credit.
     #[inline]
     pub fn may_send(&self, size: u16) -> bool {
         self.allowance >= u64::from(size)
     }
 
-    /// Wire bytes that may still leave without a credit.
+    /// Units that may still leave without a credit.
     pub fn allowance(&self) -> u64 {
         self.allowance
     }
@@ -104,7 +105,7 @@ impl<F: Copy> Burst<F> {
         self.allowance = 0;
     }
 
-    /// A packet of `size` wire bytes at `position` leaves on `path`, after all those before it.
+    /// A packet of `size` units at `position` leaves on `path`, after all those before it.
     ///
     /// # Panics
     /// If the burst does not allow it, or positions do not ascend.
@@ -115,7 +116,7 @@ impl<F: Copy> Burst<F> {
                 .is_none_or(|last| last.position < position),
             "out of order"
         );
-        assert!(self.may_send(size), "{size} B more than the burst allows");
+        assert!(self.may_send(size), "{size} more than the burst allows");
         self.allowance -= u64::from(size);
         self.packets.push_back(Sent {
             position,
@@ -461,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "101 B more than the burst allows")]
+    #[should_panic(expected = "101 more than the burst allows")]
     fn no_more_is_sent_than_the_burst_allows() {
         let mut burst = Burst::default();
         burst.open(100);

@@ -78,7 +78,7 @@ pub(super) fn settle(params: &Params, encap: Encap) -> Option<Box<dyn Factory>> 
 /// What a sender knows of the burst of one message.
 #[derive(Debug)]
 pub(super) struct Early {
-    /// By the way of each frame, and with its number.
+    /// In frames; by the way of each, and with its number.
     burst: Burst<u64>,
     /// The ways of the burst, in the order in which its frames take them.
     ways: Vec<u16>,
@@ -135,10 +135,15 @@ impl Early {
         self.burst.take_lost()
     }
 
-    /// The next frame of the burst, which has this number and begins at `offset`, leaves.
-    pub(super) fn sent(&mut self, offset: u64, number: u64) {
+    /// The number of its next frame.
+    pub(super) fn number(&self) -> u64 {
+        self.frames.into()
+    }
+
+    /// The next frame of the burst, which begins at `offset`, leaves.
+    pub(super) fn sent(&mut self, offset: u64) {
         let path = self.frames % self.stride();
-        self.burst.sent(offset, number, 1, path);
+        self.burst.sent(offset, self.number(), 1, path);
         self.frames += 1;
     }
 
@@ -154,7 +159,7 @@ impl Early {
 
     /// The way of the next frame, among `count`; `draw` finds another one.
     pub(super) fn way(&mut self, count: u16, draw: impl FnOnce() -> u16) -> u16 {
-        let all = u64::from(count).min(self.burst.allowance() + u64::from(self.frames));
+        let all = u64::from(count).min(self.burst.allowance() + self.number());
         if u64::from(self.frames) < all {
             let way = draw();
             self.ways.push(way);
@@ -355,7 +360,8 @@ impl Host {
             self.totals.nonsense += 1;
             return;
         }
-        let Some(slot) = self.find_or_open(cx, id, probe.answer, probe.lifetime) else {
+        let about = (probe.answer, probe.ordinal > 0);
+        let Some(slot) = self.find_or_open(cx, id, about, probe.lifetime) else {
             return;
         };
         let conn = &mut self.conns[slot];

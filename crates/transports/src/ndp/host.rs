@@ -215,7 +215,7 @@ impl Host {
             self.totals.nonsense += 1;
             return;
         }
-        let Some(slot) = self.find_or_open(cx, id, data.answer, data.lifetime) else {
+        let Some(slot) = self.find_or_open(cx, id, (data.answer, false), data.lifetime) else {
             return;
         };
         let conn = &mut self.conns[slot];
@@ -267,17 +267,18 @@ impl Host {
         self.say_on(slot, answer, pulls);
     }
 
-    /// The connection of a packet that may open it, where what it says of that is true.
+    /// The connection of a packet that may open it, unless it is of a `later` message, and where what it says of that
+    /// is true.
     #[inline]
     pub(super) fn find_or_open(
         &mut self,
         cx: &Cx<'_>,
         id: ConnId,
-        answer: bool,
+        (answer, later): (bool, bool),
         lifetime: Lifetime,
     ) -> Option<u32> {
         let known = self.conns.find(id);
-        let slot = known.or_else(|| self.on_stranger(cx, id, answer, lifetime))?;
+        let slot = known.or_else(|| self.on_stranger(cx, id, answer || later, lifetime))?;
         let fits = self.conns[slot].fits(lifetime, answer);
         self.totals.nonsense += u64::from(!fits);
         fits.then_some(slot)
@@ -360,7 +361,8 @@ impl Host {
             // It was known once.
             return self.say_gone(cx, id, false);
         }
-        let Some(slot) = self.find_or_open(cx, id, end.answer, end.lifetime) else {
+        let about = (end.answer, end.ordinal > 0);
+        let Some(slot) = self.find_or_open(cx, id, about, end.lifetime) else {
             return;
         };
         let conn = &mut self.conns[slot];
@@ -390,12 +392,12 @@ impl Host {
         }
     }
 
-    /// Data of a connection that is not known here.
+    /// Something of a connection that is not known here, and was known `before`, as it is no first word.
     fn on_stranger(
         &mut self,
         cx: &Cx<'_>,
         id: ConnId,
-        answer: bool,
+        before: bool,
         lifetime: Lifetime,
     ) -> Option<u32> {
         if self.conns.remembers(id) {
@@ -404,7 +406,7 @@ impl Host {
             self.say_to(cx, id, |to, size| done.packet(to, id, size));
             return None;
         }
-        if answer {
+        if before {
             self.say_gone(cx, id, false);
             return None;
         }

@@ -309,11 +309,12 @@ impl Sender {
     /// A frame of the burst leaves, perhaps its last.
     fn burst_frame(&mut self, piece: &Piece) {
         let early = self.early.as_mut().expect("a burst leaves");
-        early.sent(piece.data.offset, piece.number);
+        debug_assert_eq!(piece.number, early.number());
+        early.sent(piece.data.offset);
         self.bursting = self.unasked > 0;
     }
 
-    /// Whether a burst has left, and nothing else yet.
+    /// Whether frames of a burst have left, and no more of them leave unasked.
     pub(super) fn has_burst(&self) -> bool {
         self.early.is_some() && !self.bursting && self.next() > 0
     }

@@ -222,6 +222,47 @@ fn no_message_is_owed_more_pulls_than_a_sender_has_frames() {
     assert_eq!(b.host.counts.pulls_dropped, 99, "and one has left");
 }
 
+/// Nothing that is no first word opens a connection: it would wait for ever, as nobody's alarm rings.
+#[test]
+fn a_later_message_of_a_stranger_opens_nothing() {
+    let lifetime = Lifetime::Persistent;
+    for ordinal in [1, 2, 1 << 15, u16::MAX] {
+        let end = header::End {
+            at: 0,
+            ordinal,
+            lifetime,
+            answer: false,
+            cut: true,
+        };
+        let probe = header::Probe {
+            ordinal,
+            payload: 1460,
+            first: 0,
+            stride: 1,
+            count: 1,
+            way: 0,
+            lifetime,
+            answer: false,
+        };
+        let size = Encap::PAPER.wire(0);
+        let config = EndpointConfig::new(B, Rate::gbps(10), Encap::PAPER);
+        let bursts = Params::read(&toml::Table::new(), FirstRtt::Aeolus).unwrap();
+        let mut b = Alone::new(Host::new(&bursts, &config));
+        for (conn, packet) in [
+            (1, end.packet(B, ConnId(1), size)),
+            (2, probe.packet(B, ConnId(2), size)),
+        ] {
+            b.hear(&packet);
+            assert_eq!(
+                b.host.conns.len(),
+                0,
+                "message {ordinal} of connection {conn}"
+            );
+            assert_eq!(leaves(&mut b).as_deref(), Some("GONE, says the receiver"));
+        }
+    }
+}
+
 #[test]
 fn a_question_and_its_answer_need_one_acknowledgement() {
     let found = ladder("", 2, |pair| {
