@@ -27,6 +27,36 @@ pub(crate) fn run(args: &AdviseArgs, global: &Global, screen: &Screen) -> i32 {
     }
 }
 
+/// The scenario that is run: where it stands, and what a file of its own says.
+struct Subject {
+    path: String,
+    text: Option<String>,
+    /// What this command has made, and takes away again: a dry run leaves nothing.
+    made: Vec<PathBuf>,
+}
+
+impl Subject {
+    /// The command that writes the file, where it has one: runs name it.
+    fn command(&self) -> String {
+        let Some(text) = &self.text else {
+            return String::new();
+        };
+        let path = Path::new(&self.path);
+        let folder = path.parent().unwrap_or(path).display().to_string();
+        let (folder, file) = (quote(&folder), quote(&self.path));
+        format!("mkdir -p {folder} && cat > {file} <<'END'\n{text}END\n")
+    }
+}
+
+impl Drop for Subject {
+    fn drop(&mut self) {
+        for path in self.made.iter().rev() {
+            // A folder stays where something else is in it by now.
+            let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir(path));
+        }
+    }
+}
+
 /// Runs that were asked for, by transport, and who was refused.
 struct Tried {
     jobs: Vec<Job>,
@@ -40,8 +70,9 @@ fn advise(args: &AdviseArgs, global: &Global, screen: &Screen) -> Result<i32, Re
         out: Some(out.clone()),
         ..global.clone()
     };
+    let subject = scenario_of(args, &out, global.dry_run).map_err(Refusal::Sweep)?;
     let compare = CompareArgs {
-        scenario: scenario_of(args, &out).map_err(Refusal::Sweep)?,
+        scenario: subject.path.clone(),
         seeds: Some(args.seeds.clone()),
         again: false,
         shard: None,
@@ -49,12 +80,8 @@ fn advise(args: &AdviseArgs, global: &Global, screen: &Screen) -> Result<i32, Re
     };
     let tried = candidates(args, global, &compare)?;
     if global.dry_run {
-        if args.topology.is_some() {
-            // What is run stands in a file, and a dry run leaves none.
-            let _ = std::fs::remove_file(&compare.scenario);
-        }
         let lines = tried.jobs.iter().map(|job| format!("{}\n", job.command()));
-        screen.say(&lines.collect::<Vec<_>>().concat());
+        screen.say(&(subject.command() + &lines.collect::<String>()));
         return Ok(exit::OK);
     }
     let runs = whole(run_all(&tried.jobs, &compare, global, screen))?;
@@ -94,15 +121,20 @@ fn advise(args: &AdviseArgs, global: &Global, screen: &Screen) -> Result<i32, Re
     Ok(if broken { exit::BROKEN } else { exit::OK })
 }
 
-/// The scenario to run: the one that is named, or a file of its own around a trace and a fabric.
-fn scenario_of(args: &AdviseArgs, out: &Path) -> Result<String, String> {
+/// The scenario to run: the one that is named, or a file of its own around a trace and a fabric, for as long as it is
+/// asked about where nothing is `dry`.
+fn scenario_of(args: &AdviseArgs, out: &Path, dry: bool) -> Result<Subject, String> {
     let path = Path::new(&args.traffic);
     let Some(topology) = &args.topology else {
         if path.is_file() && path.extension().is_some_and(|end| end != "toml") {
             let why = "is no scenario; a trace needs its fabric: --topology FILE";
             return Err(format!("{} {why}", args.traffic));
         }
-        return Ok(args.traffic.clone());
+        return Ok(Subject {
+            path: args.traffic.clone(),
+            text: None,
+            made: Vec::new(),
+        });
     };
     let absolute = |path: &str| {
         let found = std::fs::canonicalize(path).map_err(|error| format!("{path}: {error}"))?;
@@ -119,10 +151,20 @@ fn scenario_of(args: &AdviseArgs, out: &Path) -> Result<String, String> {
     let stem = path.file_stem().unwrap_or_default();
     let digest = scenario::hash(text.as_bytes()) >> 32;
     let path = out.join(format!("{}-{digest:08x}.toml", stem.to_string_lossy()));
+    let folders = out.ancestors().filter(|dir| !dir.as_os_str().is_empty());
+    let mut made: Vec<PathBuf> = folders.map(Path::to_owned).collect();
+    made.reverse();
+    made.push(path.clone());
+    made.retain(|made| dry && !made.exists());
+    let subject = Subject {
+        path: path.display().to_string(),
+        text: Some(text),
+        made,
+    };
     std::fs::create_dir_all(out)
-        .and_then(|()| std::fs::write(&path, text))
+        .and_then(|()| std::fs::write(&path, subject.text.as_deref().unwrap_or_default()))
         .map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok(path.display().to_string())
+    Ok(subject)
 }
 
 /// A plan for every transport that the scenario lets run.

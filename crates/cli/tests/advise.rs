@@ -314,4 +314,24 @@ fn who_trims_is_said_to_need_it_and_no_buffer_is_tried_that_nobody_reads() {
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
     let after = std::fs::read_dir(folder.path("out")).unwrap().count();
     assert_eq!(after, before, "a dry run writes nothing");
+    // What it says begins with the file that the runs name, and that a real run leaves.
+    let said = text(&done.stdout);
+    let (writes, runs) = said.split_once("END\n").unwrap();
+    let writes = format!("{writes}END\n");
+    assert!(runs.starts_with("tidegate run"), "{said}");
+    let mut shell = std::process::Command::new("sh");
+    let shell = shell.args(["-c", &writes]).current_dir(&folder.0);
+    assert!(shell.status().unwrap().success(), "{writes}");
+    let files = |folder: &Folder| std::fs::read_dir(folder.path("out")).unwrap().count();
+    assert_eq!(files(&folder), before + 1, "{writes}");
+    let named = runs.split('\'').nth(1).unwrap();
+    let checked = tidegate(&folder.0, &["check", named]);
+    assert_eq!(checked.status.code(), Some(0), "{}", text(&checked.stderr));
+    // One that is there stays.
+    tidegate(&folder.0, &dry);
+    assert_eq!(files(&folder), before + 1);
+    // Nor does it leave a folder where there was none.
+    let elsewhere = [&dry[..], &["--out", "deep/er"]].concat();
+    assert_eq!(tidegate(&folder.0, &elsewhere).status.code(), Some(0));
+    assert!(!folder.path("deep").exists());
 }
