@@ -279,10 +279,10 @@ impl<'a> Book<'a> {
         let Some(ends) = self.traffic.conns.get(conn as usize) else {
             return;
         };
-        let slot = 2 * conn as usize + usize::from(host != ends.b);
-        let range = self.first_message[slot] as usize..self.first_message[slot + 1] as usize;
-        let open = |&&number: &&u32| self.stopped[number as usize].load(Ordering::Relaxed) == NONE;
-        let next = || self.in_order[range].iter().find(open).copied();
+        let messages = self.slot(conn, host == ends.b);
+        // They stop in their order, so those that have are the first ones; a connection may carry a million.
+        let has = |&number: &u32| self.stopped[number as usize].load(Ordering::Relaxed) != NONE;
+        let next = || messages.get(messages.partition_point(has)).copied();
         if let Some(number) = self.only_message(conn).or_else(next) {
             self.stopped[number as usize].store(at.0, Ordering::Relaxed);
         }
@@ -337,5 +337,57 @@ impl Peers for Book<'_> {
 
     fn ways(&self, a: HostId, b: HostId) -> u16 {
         self.topology.ways(self.routes, a.0, b.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use topology::{Spec, Star};
+    use units::Rate;
+    use workload::{Conn, Message};
+
+    #[test]
+    fn each_message_of_a_long_connection_takes_the_next_stop() {
+        // Looking at all that stopped before, for each stop, would take a minute.
+        const MANY: u32 = 300_000;
+        let message = |from_a| Message {
+            conn: 0,
+            from_a,
+            size: 1,
+            start: Start::At(Time::ZERO),
+            stop: None,
+            tag: 0,
+        };
+        let traffic = Traffic {
+            conns: vec![Conn {
+                a: 0,
+                b: 1,
+                one_shot: false,
+            }],
+            messages: (0..2 * MANY).map(|n| message(n % 2 == 0)).collect(),
+            ..Traffic::default()
+        };
+        let star = Star {
+            hosts: 2,
+            rate: Rate::gbps(10),
+            delay: Span::us(1),
+            host_extra_delay: Span::ZERO,
+        };
+        let topology = Spec::Star(star).build().expect("a star");
+        let routes = Routes::new(&topology, &[]);
+        let book = Book::new(&traffic, &topology, &routes).expect("it makes sense");
+        for n in 0..MANY {
+            book.set_stopped(1, 0, Time(u64::from(n) + 1));
+        }
+        book.set_stopped(0, 0, Time(7));
+        // One more than there are.
+        book.set_stopped(1, 0, Time(1));
+        let results = book.results();
+        let stopped = |n: u32| results[n as usize].stopped.map(|at| at.0);
+        for n in 0..MANY {
+            assert_eq!(stopped(2 * n), Some(u64::from(n) + 1));
+        }
+        assert_eq!((stopped(1), stopped(3)), (Some(7), None));
     }
 }
