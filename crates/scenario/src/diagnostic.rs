@@ -1,5 +1,6 @@
 //! What is wrong with a scenario, where it is written, and what to write instead.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
@@ -111,7 +112,7 @@ impl Diagnostic {
         let mut out = format!(
             "{}: {}\n",
             paint("1;31", "error"),
-            paint("1", &self.message)
+            paint("1", &ends_of(&self.message))
         );
         let mut gutter = 1;
         if let Some(origin) = &self.origin {
@@ -139,13 +140,17 @@ impl Diagnostic {
             let carets = "^".repeat(first.clamp(1, room));
             let bar = paint("34", "|");
             let _ = writeln!(out, "{} {bar} {row}", paint("34", &number));
-            let marks = paint("31", format!("{carets} {}", self.label).trim_end());
+            let marks = paint(
+                "31",
+                format!("{carets} {}", ends_of(&self.label)).trim_end(),
+            );
             let _ = writeln!(out, "{pad} {bar} {}{marks}", " ".repeat(column - 1));
         } else if !self.label.is_empty() {
-            let _ = writeln!(out, "  {}", self.label);
+            let _ = writeln!(out, "  {}", ends_of(&self.label));
         }
         if let Some(help) = &self.help {
-            let _ = writeln!(out, "{}{} {help}", " ".repeat(gutter), paint("36", "help:"));
+            let (pad, help) = (" ".repeat(gutter), ends_of(help));
+            let _ = writeln!(out, "{pad}{} {help}", paint("36", "help:"));
         }
         out
     }
@@ -171,6 +176,22 @@ fn around(row: &str, column: usize) -> (String, usize) {
         return (format!("... {shown}"), column - skipped + 4);
     }
     (shown, column)
+}
+
+/// Characters of a sentence that are shown: it may quote a value without an end. [ours]
+const SAID_MAX: usize = 1_000;
+/// Of these, so many at its beginning. [ours]
+const SAID_FIRST: usize = 600;
+
+/// A sentence, or one too long without its middle.
+fn ends_of(said: &str) -> Cow<'_, str> {
+    let at = |n: usize| said.char_indices().nth(n).map(|(byte, _)| byte);
+    let (Some(first), Some(_)) = (at(SAID_FIRST), at(SAID_MAX)) else {
+        return Cow::Borrowed(said);
+    };
+    let last = said.char_indices().rev().nth(SAID_MAX - SAID_FIRST - 1);
+    let last = last.map_or(said.len(), |(byte, _)| byte);
+    Cow::Owned(format!("{} ... {}", &said[..first], &said[last..]))
 }
 
 /// Everything found wrong, in the order found. Never empty.
@@ -264,6 +285,31 @@ mod tests {
             "{said}"
         );
         assert!(render(0..1).contains("1 | a = 1 a = 1"));
+    }
+
+    #[test]
+    fn a_sentence_that_quotes_a_value_without_end_is_said_without_its_middle() {
+        let value = "ü".repeat(3_000_000);
+        let d = Diagnostic::new(format!("\"{value}\" is not a host"))
+            .label(format!("{value} is no number"))
+            .help(format!("write another one than {value}, like \"h0\""));
+        let said = d.render(false);
+        assert!(said.chars().count() < 4_000, "{} B", said.len());
+        for end in [
+            "error: \"ü",
+            "ü\" is not a host",
+            "is no number",
+            "like \"h0\"",
+        ] {
+            assert!(said.contains(end), "{end}");
+        }
+        let whole = "a".repeat(SAID_MAX);
+        assert!(Diagnostic::new(&whole).render(false).contains(&whole));
+        let longer = Diagnostic::new(format!("{whole}b")).render(false);
+        assert!(
+            longer.contains("a ... a") && longer.ends_with("ab\n"),
+            "{longer}"
+        );
     }
 
     #[test]

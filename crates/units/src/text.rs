@@ -187,8 +187,15 @@ pub fn decimal(text: &str, shift: i32) -> Option<u64> {
     u64::try_from(scaled).ok()
 }
 
-/// Edits from one word to the other, a swap of neighbours counting as one. [Damerau 1964]
+/// Bytes of the longest word that another one may be meant by: counting takes the product of the two lengths. [ours]
+const WORD_MAX: usize = 100;
+
+/// Edits from one word to the other, a swap of neighbours counting as one. [Damerau 1964] Between words of which one has
+/// more than 100 bytes there is no number of them, and the largest stands for that.
 pub fn edits(a: &str, b: &str) -> usize {
+    if a.len().max(b.len()) > WORD_MAX {
+        return usize::MAX;
+    }
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];
     for i in 0..=a.len() {
@@ -233,6 +240,9 @@ mod tests {
         ] {
             assert_eq!(edits(a, b), count, "{a} and {b}");
         }
+        // Three terabytes of numbers, if they were counted.
+        let endless = "load".repeat(150_000);
+        assert_eq!(edits(&endless, &endless), usize::MAX);
     }
 
     #[test]
