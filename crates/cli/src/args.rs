@@ -260,6 +260,7 @@ pub(crate) enum ListKind {
     FlowControls,
     Workloads,
     Topologies,
+    Experiments,
 }
 
 #[derive(Args, Debug)]

@@ -24,6 +24,7 @@ pub(crate) fn list(args: &ListArgs, global: &Global, screen: &Screen) -> i32 {
             ListKind::FlowControls,
             ListKind::Workloads,
             ListKind::Topologies,
+            ListKind::Experiments,
         ],
     };
     if global.json {
@@ -60,6 +61,7 @@ fn title(kind: ListKind) -> &'static str {
         ListKind::FlowControls => "flow-controls",
         ListKind::Workloads => "workloads",
         ListKind::Topologies => "topologies",
+        ListKind::Experiments => "experiments",
     }
 }
 
@@ -109,6 +111,13 @@ fn items(kind: ListKind, global: &Global) -> Vec<Item> {
                     .map(|f| f.key)
                     .collect();
                 item(kind, &keys.join(", "))
+            })
+            .collect(),
+        ListKind::Experiments => experiments::EXPERIMENTS
+            .iter()
+            .map(|one| {
+                let title = one.expected().map(|expected| expected.title);
+                item(&one.name, &title.unwrap_or_default())
             })
             .collect(),
     }

@@ -329,6 +329,11 @@ fn everything_there_is_can_be_listed_and_explained() {
     for name in ["incast", "expresspass", "dctcp", "web-search", "leaf-spine"] {
         assert!(list.contains(name), "{name}: {list}");
     }
+    let experiments = text(&tidegate(&folder.0, &["list", "experiments"]).stdout);
+    for one in ["aeolus-fig9 ", "One flow of 10^9 bytes, alone"] {
+        assert!(experiments.contains(one), "{one}: {experiments}");
+    }
+    assert!(!experiments.contains("hosts_per_leaf"), "{experiments}");
     let load = text(&tidegate(&folder.0, &["explain", "workload.load"]).stdout);
     assert!(load.contains("default  0.6"), "{load}");
     assert_eq!(
