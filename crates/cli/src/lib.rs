@@ -121,22 +121,43 @@ pub fn main_with(args: impl Iterator<Item = OsString>, transports: &Registry) ->
     screen.end(code)
 }
 
-fn dispatch(command: Command, global: &Global, screen: &Screen) -> i32 {
+/// What the command line asks for and `command` would not do.
+fn unheeded(command: &Command, global: &Global) -> Option<&'static str> {
+    use Command as C;
+    let tells = matches!(
+        command,
+        C::List(_) | C::Explain(_) | C::Schema(_) | C::Completions(_) | C::Version
+    );
     let reads = matches!(
         command,
-        Command::Check(_)
-            | Command::Fingerprint(_)
-            | Command::Why(_)
-            | Command::Trace(_)
-            | Command::Pcap(_)
-            | Command::Fuzz(_)
-            | Command::List(_)
-            | Command::Explain(_)
-            | Command::Schema(_)
-            | Command::Completions(_)
+        C::Check(_) | C::Fingerprint(_) | C::Why(_) | C::Trace(_) | C::Pcap(_) | C::Fuzz(_)
     );
-    if global.out.is_some() && reads {
-        let why = "--out means nothing here, where no folder of results is written; run writes one";
+    let unplanned = matches!(
+        command,
+        C::Why(_) | C::Trace(_) | C::Pcap(_) | C::Bench(_) | C::New(_) | C::Report(_)
+    );
+    let fixed = matches!(
+        command,
+        C::Bench(_) | C::New(_) | C::NewTransport(_) | C::Report(_)
+    );
+    let sown = matches!(command, C::Reproduce(_) | C::Advise(_) | C::Fuzz(_));
+    if global.out.is_some() && (tells || reads) {
+        Some("--out means nothing here, where no folder of results is written; run writes one")
+    } else if global.dry_run && (tells || unplanned) {
+        Some("--dry-run means nothing here, where nothing is planned; leave it out")
+    } else if global.junit.is_some() && !matches!(command, C::Run(_) | C::Compare(_)) {
+        Some("--junit means nothing here, where no threshold is judged; run and compare judge them")
+    } else if global.seed.is_some() && sown {
+        Some("--seed means nothing here; --seeds says which are used, like --seeds 5")
+    } else if (global.seed.is_some() || !global.sets.is_empty()) && (tells || fixed) {
+        Some("--set and --seed mean nothing here, where no scenario is read; leave them out")
+    } else {
+        None
+    }
+}
+
+fn dispatch(command: Command, global: &Global, screen: &Screen) -> i32 {
+    if let Some(why) = unheeded(&command, global) {
         return screen.fail(exit::USAGE, why);
     }
     match command {

@@ -359,6 +359,27 @@ fn everything_there_is_can_be_listed_and_explained() {
 }
 
 #[test]
+fn what_a_command_would_not_heed_is_refused_and_nothing_is_written() {
+    let folder = Folder::new("unheeded");
+    let file = folder.write("small.toml", SMALL);
+    for (args, says) in [
+        (&["why", &file, "--dry-run"][..], "--dry-run means nothing"),
+        (&["trace", &file, "--pcapng", "b", "--dry-run"], "--dry-run"),
+        (&["bench", "sparse", "--dry-run"], "--dry-run"),
+        (&["new", "b", "--dry-run"], "--dry-run"),
+        (&["new", "b", "--set", "workload.load=0.3"], "--set"),
+        (&["check", &file, "--junit", "b"], "--junit"),
+        (&["reproduce", "xpass-one-flow", "--seed", "3"], "--seeds 5"),
+        (&["list", "--seed", "3"], "--seed"),
+    ] {
+        let output = tidegate(&folder.0, args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(text(&output.stderr).contains(says), "{args:?}");
+        assert!(output.stdout.is_empty() && !folder.path("b").exists());
+    }
+}
+
+#[test]
 fn json_is_one_document_and_quiet_says_nothing() {
     let folder = Folder::new("json");
     let file = folder.write("small.toml", SMALL);
