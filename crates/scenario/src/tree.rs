@@ -130,6 +130,17 @@ struct Reader<'a> {
     open: Vec<PathBuf>,
 }
 
+/// What to write instead of a text that is no TOML.
+fn instead_of(text: &str) -> &'static str {
+    if text.trim_start().starts_with('{') {
+        "this looks like JSON: a scenario has key = value under [name]; `tidegate new my.toml` writes one to edit"
+    } else if text.contains("CC_MODE") || text.contains("ENABLE_QCN") {
+        "this looks like HPCC's config.txt: docs/migration/hpcc.md says what to write for each of its keys"
+    } else {
+        "write key = value, strings in double quotes, tables as [name]"
+    }
+}
+
 impl Reader<'_> {
     fn text(&mut self, source: &Arc<SourceText>, base: Option<Arc<Path>>) -> Node {
         let (table, problems) = DeTable::parse_recoverable(&source.text);
@@ -148,7 +159,7 @@ impl Reader<'_> {
             self.errors.push(
                 Diagnostic::at(&origin, "this is not TOML")
                     .label(message)
-                    .help("write key = value, strings in double quotes, tables as [name]"),
+                    .help(instead_of(&source.text)),
             );
         }
         let span = table.span();
@@ -495,6 +506,15 @@ mod tests {
             .map(|e| e.origin.as_ref().unwrap().line_column().0)
             .collect();
         assert_eq!(lines, [2, 3]);
+    }
+
+    #[test]
+    fn files_of_other_kinds_are_told_apart_from_slips() {
+        let help = |text: &str| tree(text).1[0].help.clone().expect("help");
+        assert!(help("{\"workload\": {}}").contains("JSON"));
+        let config = "ENABLE_QCN 1\nCC_MODE 3\n";
+        assert!(help(config).contains("docs/migration/hpcc.md"));
+        assert!(help("[a]\nb = \n").contains("key = value"));
     }
 
     #[test]
