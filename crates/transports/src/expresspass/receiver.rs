@@ -50,8 +50,8 @@ pub(super) struct Receiver {
     given: u64,
     /// Position of the latest request.
     asked: u64,
-    /// Until then a gap is not reported again.
-    nack_again: Time,
+    /// Until then a gap that was reported is not reported again.
+    nack_again: Option<Time>,
     /// When the sender was last told of all gaps.
     pub(super) swept_at: Option<Time>,
     /// Number of the last credit that the sender is known to have answered.
@@ -108,7 +108,7 @@ impl Receiver {
             acked: 0,
             given: 0,
             asked: 0,
-            nack_again: Time::ZERO,
+            nack_again: None,
             swept_at: None,
             heard: 0,
             stopped_at: 0,
@@ -509,7 +509,7 @@ impl Receiver {
         self.bytes += u64::from(data.length);
         self.message_bytes += u64::from(data.length);
         self.blanks += u64::from(data.length == 0);
-        self.nack_again = Time::ZERO;
+        self.nack_again = None;
         if data.end {
             self.complete(cx, host, flows);
         }
@@ -563,7 +563,7 @@ impl Receiver {
 
     /// Something is missing: asks for it, but not again until the answer can be here.
     fn nack(&mut self, now: Time, host: &mut Host) {
-        if now < self.nack_again {
+        if self.nack_again.is_some_and(|again| now < again) {
             return;
         }
         let (next, size) = (self.next(), host.settings.encap.frame_min);
@@ -573,7 +573,7 @@ impl Receiver {
             missing: 0,
         };
         host.nic.push(nack.packet(self.peer, self.conn, size));
-        self.nack_again = now + self.patience(host);
+        self.nack_again = Some(now + self.patience(host));
     }
 
     fn ack(&mut self, host: &mut Host) {
