@@ -383,7 +383,8 @@ pub const fn when(holds: bool, text: &'static str) -> &'static str {
 /// below 16, a name, the classes that it may have, and perhaps marks: `short` leaves words 0 and 1 of
 /// the head off the wire, `opens` adds the cookie. Behind its fields it may say which payload it
 /// `carries`, what `must` hold besides, and what it `says` in ladders behind its name. Before the kinds, `answers`
-/// may say which credit released which data; kinds with the fields of the first one may follow it, behind `or`.
+/// may say which credit released which data, once for each kind of data; kinds with the fields of the first kind of
+/// credit may follow it, behind `or`.
 ///
 /// ```
 /// mod header {
@@ -416,7 +417,7 @@ pub const fn when(holds: bool, text: &'static str) -> &'static str {
 macro_rules! header {
     (
         $vis:vis static $codec:ident: $title:literal = $transport:literal;
-        $(answers |$data:ident: $Data:ident, $credit:ident: $Credit:ident $(or $Alike:ident)*| $answers:expr;)?
+        $(answers |$data:ident: $Data:ident, $credit:ident: $Credit:ident $(or $Alike:ident)*| $answers:expr;)*
         $(
             $(#[doc = $meaning:literal])+
             $Kind:ident = $number:literal $name:literal $class:ident $(| $other:ident)* $(, $mark:ident)* {
@@ -519,18 +520,22 @@ macro_rules! header {
         $vis static $codec: $crate::wire::declared::Layout = {
             const KINDS: &[$crate::wire::declared::KindOf] =
                 &[$(<$Kind as $crate::wire::declared::Declared>::OF),+];
-            const fn none(_: &$crate::Packet, _: &$crate::Packet) -> Option<bool> { None }
             $crate::wire::declared::Layout {
                 transport: $transport,
                 name: $title,
                 kinds: KINDS,
                 numbers: $crate::wire::declared::by_number(KINDS),
-                answers: $crate::header!(@answers none $(, |data, credit| {
-                    let credits = matches!(Kind::of(credit), Some(Kind::$Credit $(| Kind::$Alike)*));
-                    let both = Kind::of(data) == Some(Kind::$Data) && credits;
-                    let ($data, $credit) = ($Data::read(data), $Credit::read(credit));
-                    both.then(|| $answers)
-                })?),
+                answers: |data, credit| {
+                    $(
+                        let credits = matches!(Kind::of(credit), Some(Kind::$Credit $(| Kind::$Alike)*));
+                        if Kind::of(data) == Some(Kind::$Data) && credits {
+                            let ($data, $credit) = ($Data::read(data), $Credit::read(credit));
+                            return Some($answers);
+                        }
+                    )*
+                    let _ = (data, credit);
+                    None
+                },
             }
         };
     };
@@ -538,6 +543,4 @@ macro_rules! header {
     (@marked short short $($rest:ident)*) => { true };
     (@marked $mark:ident $other:ident $($rest:ident)*) => { $crate::header!(@marked $mark $($rest)*) };
     (@marked $mark:ident) => { false };
-    (@answers $none:expr) => { $none };
-    (@answers $none:expr, $some:expr) => { $some };
 }
