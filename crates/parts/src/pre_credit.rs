@@ -29,6 +29,10 @@ pub enum Order {
     /// the same path. A flow that takes one path has path 0. [aeolus s3.3]
     #[default]
     Path,
+    /// Those of one priority, which is what `path` counts here, on one path; the probe leaves at the least urgent of
+    /// them, so that it stays behind all. An acknowledgement proves what left before it at its priority, and
+    /// the answer to the probe everything. [ours, for strict priorities]
+    Priority,
     /// None: an acknowledgement speaks of its own packet alone, and the answer to a probe of all before
     /// it. The probe must leave when none of them can still be on its way. [ours, for sprayed packets]
     Probe,
@@ -146,6 +150,12 @@ impl<F: Copy> Burst<F> {
             .map(|packet| packet.path)
     }
 
+    /// Packets that are lost and have not been sent again.
+    #[inline]
+    pub fn lost(&self) -> usize {
+        self.lost
+    }
+
     /// Position of the packet sent last.
     pub fn last(&self) -> Option<u64> {
         self.packets.back().map(|last| last.position)
@@ -163,7 +173,7 @@ impl<F: Copy> Burst<F> {
             return false;
         };
         self.set(place, Fate::Arrived);
-        if self.order == Order::Path {
+        if self.order != Order::Probe {
             self.lose_before(place, Some(self.packets[place].path));
         }
         self.forget();
@@ -388,6 +398,17 @@ mod tests {
     }
 
     #[test]
+    fn a_probe_behind_all_priorities_proves_the_losses_of_each() {
+        let mut burst = sprayed(Order::Priority);
+        // It overtook what left before it at the other priority.
+        assert!(burst.on_ack(4 * 1460));
+        assert_eq!(burst.lost(), 2);
+        assert_eq!(all_lost(&mut burst), [0, 2]);
+        assert!(burst.on_ack(1460) && burst.on_probe_ack(5 * 1460));
+        assert_eq!((all_lost(&mut burst), burst.owed()), (vec![3, 5], 0));
+    }
+
+    #[test]
     fn nonsense_changes_nothing() {
         let mut burst = burst(3);
         assert!(!burst.on_ack(1) && !burst.on_ack(9999) && !burst.on_probe_ack(77));
@@ -399,7 +420,8 @@ mod tests {
         let mut rng = Rng::stream(1, stream::TEST, 7);
         for _ in 0..500 {
             let n = rng.between(1, 40);
-            let order = [Order::Path, Order::Probe][usize::from(rng.below(2) == 1)];
+            let orders = [Order::Path, Order::Priority, Order::Probe];
+            let order = orders[usize::try_from(rng.below(3)).unwrap()];
             let mut burst = Burst::new(order);
             burst.open(n * 1538);
             let paths = rng.between(1, 4);
