@@ -141,6 +141,7 @@ impl Host {
     fn say_grant(&mut self, now: Time, slot: u32, upto: u64, priority: u8) {
         let conn = &mut self.conns[slot];
         let from = conn.rx.grant(now, upto);
+        conn.rx.priority = priority;
         let grant = Grant {
             from,
             upto,

@@ -10,6 +10,7 @@ use super::ranks::Ranks;
 use super::receiver::{Receiver, Verdict};
 use super::sender::Sender;
 use super::settings::Settings;
+use super::silence::Incoming;
 use model::{
     Class, ConnId, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
     Totals, Transmit,
@@ -80,6 +81,8 @@ pub(super) struct Host {
     pub(super) ranks: Ranks,
     /// Bytes that were granted to all messages, or left unasked, and have not arrived.
     pub(super) incoming: u64,
+    /// What comes, in which order.
+    pub(super) arrivals: Incoming,
     /// A message could be granted more if there were room.
     pub(super) needy: bool,
     /// Incoming messages by age, and those that are over or granted.
@@ -105,6 +108,7 @@ impl Host {
             choices: BinaryHeap::new(),
             ranks: Ranks::default(),
             incoming: 0,
+            arrivals: Incoming::default(),
             needy: false,
             oldest: VecDeque::new(),
             fifo_at,
@@ -233,6 +237,8 @@ impl Host {
             Verdict::First => {
                 let rx = &mut conn.rx;
                 rx.granted = rx.end.min(rx.base + self.settings.unscheduled);
+                let length = rx.end - rx.base;
+                rx.priority = self.settings.unasked(length, length);
                 if !rx.is_granted() {
                     self.join_oldest(slot);
                 }
@@ -572,6 +578,7 @@ impl Endpoint for Host {
     #[inline]
     fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         let id = packet.conn;
+        self.arrivals.note(cx.now, packet, &self.settings);
         match Kind::of(packet) {
             Some(Kind::Data) => self.on_data(cx, packet),
             Some(Kind::Grant) => self.on_grant(cx, id, Grant::read(packet)),

@@ -32,6 +32,8 @@ pub(super) struct Receiver {
     ahead: RangeSet<GAPS_MAX>,
     /// Everything before this may leave.
     pub(super) granted: u64,
+    /// Priority of what is on the way: the least urgent of what left unasked, or that of the newest grant.
+    pub(super) priority: u8,
     /// Bytes on the way, as the host counts them: none while it is asked for in vain.
     pub(super) pledged: u64,
     /// Its rank among the messages that want grants.
@@ -61,6 +63,7 @@ impl Default for Receiver {
             next: 0,
             ahead: RangeSet::new(),
             granted: 0,
+            priority: 0,
             pledged: 0,
             rank: None,
             grant_at: Time::ZERO,

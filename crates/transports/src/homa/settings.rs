@@ -34,7 +34,8 @@ pub(super) struct Settings {
     pub(super) linger: Span,
     /// Round trip of an idle network.
     pub(super) rtt: Span,
-    /// Line time of a full packet.
+    /// The host's line, and the time of a full packet on it.
+    pub(super) line: LineTime,
     pub(super) frame_time: Span,
 }
 
@@ -87,6 +88,7 @@ impl Settings {
             timeout: params.timeout,
             linger: params.linger,
             rtt: config.base_rtt,
+            line,
             frame_time: line.of(encap.wire_max().into()),
         }
     }

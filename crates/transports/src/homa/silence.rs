@@ -3,13 +3,48 @@
 use super::header::{NeedAck, told};
 use super::host::{Conn, Host, URGENT};
 use super::sender::Silence;
-use model::{ConnId, Cx, HostId};
+use super::settings::Settings;
+use model::{ConnId, Cx, HostId, Packet};
 use parts::connections::Sending;
+use units::Time;
 
 /// Gaps that are asked for at once. [ours]
 const RESENDS_MAX: usize = 16;
 /// Questions that are counted: the waits do not grow beyond. [ours]
 const TRIES_MAX: u8 = 8;
+
+/// What has come from the last port, which serves the most urgent first.
+#[derive(Debug, Default)]
+pub(super) struct Incoming {
+    /// When something came last, and when it did behind a gap.
+    last: Time,
+    gap: Time,
+    /// When something of each priority came last.
+    of: [Time; 8],
+}
+
+impl Incoming {
+    /// A packet comes.
+    #[inline]
+    pub(super) fn note(&mut self, now: Time, packet: &Packet, settings: &Settings) {
+        let begun = self.last.after(settings.line.of(packet.size.into()));
+        // Hosts may take their time: a gap has room for a frame.
+        if now > begun.after(settings.frame_time) {
+            self.gap = now;
+        }
+        self.last = now;
+        self.of[usize::from(packet.priority() & 7)] = now;
+    }
+
+    /// When the port last had nothing to send that is as urgent as this.
+    fn free_at(&self, now: Time, priority: u8, settings: &Settings) -> Time {
+        if now > self.last.after(settings.frame_time.times(2)) {
+            return now;
+        }
+        let less = self.of.iter().skip(usize::from(priority) + 1);
+        less.copied().fold(self.gap, Time::max)
+    }
+}
 
 impl Host {
     /// The alarm of a connection rings.
@@ -36,6 +71,13 @@ impl Host {
         let wait = self.settings.patience(conn.rx.tries);
         if cx.gates.excuse_all(now, URGENT, wait).is_some() {
             // Our grants were held back.
+            conn.rx.heard = now;
+            return true;
+        }
+        // DEVIATES(homa linux): what waits behind more urgent packets is not lost, and is not asked for.
+        let came = conn.rx.since().after(self.settings.rtt);
+        let free = self.arrivals.free_at(now, conn.rx.priority, &self.settings);
+        if free < came {
             conn.rx.heard = now;
             return true;
         }
