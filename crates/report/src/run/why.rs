@@ -94,7 +94,7 @@ fn parts(out: &mut String, why: &Why) {
     let total = why.took().0.max(1) as f64;
     let names: Vec<(usize, String)> = shown()
         .map(|sum| {
-            let text = format!("{} {}", sum.part.name(), human::time(Span(sum.ps)));
+            let text = format!("{} {}", why.name(sum.part), human::time(Span(sum.ps)));
             (colour(sum.part), text)
         })
         .collect();
@@ -214,7 +214,7 @@ impl Frame<'_> {
                 colour(segment.part),
                 share * 100.0,
                 segment.until_ps - self.why.start_ps,
-                segment.part.name(),
+                self.why.name(segment.part),
                 escape(&format!("{} {}", segment.place, segment.note)),
             );
         }

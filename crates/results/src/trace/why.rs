@@ -18,7 +18,7 @@
 
 use super::pauses::{Held, Pauses};
 use super::{Fate, Flight, Network};
-use model::{Class, Packet};
+use model::{Class, ConnId, Packet};
 use serde::Serialize;
 use std::ops::Range;
 use units::{LineTime, Span, Time};
@@ -180,6 +180,17 @@ pub struct Why {
     pub path: Vec<Segment>,
     /// Packets of the connection that were sent in that time, by the moment they left.
     pub packets: Vec<Row>,
+    /// What its transport calls a credit.
+    #[serde(skip)]
+    pub credit: String,
+}
+
+/// What the transport of a connection calls packets that are credits and nothing else.
+fn credit_word(network: &Network, conn: ConnId) -> String {
+    let layout = network.codec(conn).layout();
+    let kinds = layout.map_or(&[][..], |layout| layout.kinds);
+    let credit = kinds.iter().find(|kind| kind.classes == [Class::Credit]);
+    credit.map_or("credit".to_owned(), |kind| kind.name.to_lowercase())
 }
 
 impl Why {
@@ -223,6 +234,15 @@ impl Why {
             parts: sums(&path),
             path,
             packets,
+            credit: credit_word(network, ConnId(asked.conn)),
+        }
+    }
+
+    /// The name of a part, with the transport's word for what a message waits for.
+    pub fn name(&self, part: Part) -> String {
+        match part {
+            Part::Credit => format!("waiting for {}", self.credit),
+            other => other.name().to_owned(),
         }
     }
 

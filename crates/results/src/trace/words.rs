@@ -65,7 +65,7 @@ impl Why {
             "{} of it ({}) is {}{}",
             human::time(Span(largest.ps)),
             human::percent(share),
-            largest.part.name(),
+            self.name(largest.part),
             place.map_or(String::new(), |(place, _)| format!(
                 ", most of it at {place}"
             ))
@@ -126,7 +126,7 @@ impl Why {
             text.join(", ")
         };
         let columns = vec![
-            column("part", 0, &|sum| sum.part.name().into(), "sum".into()),
+            column("part", 0, &|sum| self.name(sum.part), "sum".into()),
             column(
                 "time",
                 0,
@@ -173,7 +173,7 @@ impl Why {
         let columns = vec![
             column("at", 0, &|s| moment(s.from_ps - self.start_ps)),
             column("for", 0, &|s| human::time(Span(s.until_ps - s.from_ps))),
-            column("part", 0, &|s| s.part.name().into()),
+            column("part", 0, &|s| self.name(s.part)),
             column("where", 1, &|s| s.place.clone()),
             column("what", 2, &|s| s.note.clone()),
         ];
