@@ -133,7 +133,7 @@ fn only_upper_bounds_are_refused_and_they_say_why() {
     let all = transports::registry();
     let refused = all.iter().filter(|transport| !is_for_wires(*transport));
     let names: Vec<_> = refused.map(|transport| transport.name()).collect();
-    assert_eq!(names, ["expresspass+gaps", "ndp+gaps"]);
+    assert_eq!(names, ["expresspass+gaps", "homa+gaps", "ndp+gaps"]);
     for name in names {
         let Err(error) = drive::bench::transport(&all, name, &[]) else {
             panic!("{name} was taken")

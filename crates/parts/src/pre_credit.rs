@@ -208,6 +208,16 @@ impl<F: Copy> Burst<F> {
         self.forget();
     }
 
+    /// The packets from `from` up to `until` that have neither arrived nor been sent again.
+    pub fn owed_between(&self, from: u64, until: u64) -> impl Iterator<Item = F> + '_ {
+        let first = self.packets.partition_point(|p| p.position < from);
+        let rest = self.packets.iter().skip(first);
+        let within = rest.take_while(move |packet| packet.position < until);
+        within
+            .filter(|packet| matches!(packet.fate, Fate::Sent | Fate::Lost))
+            .map(|packet| packet.frame)
+    }
+
     /// Everything from `from` up to `until` is taken care of otherwise.
     pub fn settle(&mut self, from: u64, until: u64) {
         let first = self.packets.partition_point(|p| p.position < from);
@@ -403,6 +413,8 @@ mod tests {
         // It overtook what left before it at the other priority.
         assert!(burst.on_ack(4 * 1460));
         assert_eq!(burst.lost(), 2);
+        let owed: Vec<_> = burst.owed_between(1460, 5 * 1460).collect();
+        assert_eq!(owed, [1, 2, 3]);
         assert_eq!(all_lost(&mut burst), [0, 2]);
         assert!(burst.on_ack(1460) && burst.on_probe_ack(5 * 1460));
         assert_eq!((all_lost(&mut burst), burst.owed()), (vec![3, 5], 0));

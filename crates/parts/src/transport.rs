@@ -165,6 +165,12 @@ pub trait Factory: Send + Sync {
         let _ = (port, switch);
         Ok(())
     }
+    /// What a user should know before trusting it, a sentence each, where switches keep the packets of a connection
+    /// on one path or, with `spreads`, do not.
+    fn warns(&self, spreads: bool) -> Vec<String> {
+        let _ = spreads;
+        Vec::new()
+    }
     /// How its packets look on a wire.
     fn codec(&self) -> &'static dyn Codec;
     /// What it needs of every port on a link of `rate`.

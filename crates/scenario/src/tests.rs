@@ -488,6 +488,19 @@ fn a_threshold_on_a_tag_that_no_message_has_names_those_there_are() {
 }
 
 #[test]
+fn homa_warns_of_few_priorities_and_with_aeolus_of_packets_that_are_spread() {
+    let warned = |sets: &[&str]| good(INCAST, sets).assemble().unwrap().warnings.join("\n");
+    let (spread, aeolus) = ("switch.balance=packet", "transport.kind=homa+aeolus");
+    for silent in [&["transport.kind=homa", spread][..], &[aeolus]] {
+        assert_eq!(warned(silent), "", "{silent:?}");
+    }
+    let few = warned(&["transport.kind=homa", "transport.homa.priorities=2"]);
+    assert!(few.contains("2 of 8 priorities"), "{few}");
+    let spread = warned(&[aeolus, spread]);
+    assert!(spread.contains("count as lost"), "{spread}");
+}
+
+#[test]
 fn buffers_that_are_not_read_or_hold_no_frame_are_warned_of() {
     let warned = |sets: &[&str]| good(INCAST, sets).assemble().unwrap().warnings.join("\n");
     assert_eq!(warned(&["switch.buffer=2KB"]), "");

@@ -45,7 +45,9 @@ pub(crate) fn warnings(
             beside.protocol.name()
         ));
     }
-    if credits && network::switch(&scenario.switch).balance != Balance::Flow {
+    let spreads = network::switch(&scenario.switch).balance != Balance::Flow;
+    warnings.extend(scenario.factory.warns(spreads));
+    if credits && spreads {
         warnings.push(
             "packets are spread over all paths: credits overtake each other and count as lost"
                 .to_owned(),

@@ -19,6 +19,12 @@ const TRAFFIC: [&str; 4] = [
     "[workload]\nkind = \"permutation\"\nsize = \"300KB\"\n",
 ];
 
+/// Ports that hold what a receiver of Homa grants at once, up to seven round trips.
+const HOMA: &str = "profile = \"sigcomm18\"\n[switch]\nbuffer = \"2MB\"\n";
+/// Transports whose first windows ports drop first, and those that put them in gaps, with profiles and ports.
+const AEOLUS: [(&str, &str); 2] = [("ndp+aeolus", ""), ("homa+aeolus", HOMA)];
+const GAPS: [(&str, &str); 2] = [("ndp+gaps", ""), ("homa+gaps", HOMA)];
+
 fn run(text: &str, seed: u64) -> RunRecord {
     let seed = [format!("run.seed={seed}")];
     let run =
@@ -34,11 +40,11 @@ fn dropped(record: &RunRecord, class: Class) -> u64 {
 
 #[test]
 fn only_first_windows_are_dropped_and_each_frame_of_them_leaves_again_once() {
-    for kind in ["ndp+aeolus"] {
+    for (kind, more) in AEOLUS {
         let (mut lost, mut sent) = (0, 0);
         for (fabric, traffic) in FABRICS.iter().flat_map(|f| TRAFFIC.map(|t| (f, t))) {
             for seed in 1..4 {
-                let text = format!("{fabric}{traffic}[transport]\nkind = \"{kind}\"\n");
+                let text = format!("{fabric}{traffic}[transport]\nkind = \"{kind}\"\n{more}");
                 let record = run(&text, seed);
                 let totals = &record.totals;
                 let what = format!("seed {seed} of\n{text}{totals:?}");
@@ -58,9 +64,9 @@ fn only_first_windows_are_dropped_and_each_frame_of_them_leaves_again_once() {
 
 #[test]
 fn in_the_gaps_nothing_is_dropped_and_pulled_packets_notice_nothing() {
-    for kind in ["ndp+gaps"] {
+    for (kind, more) in GAPS {
         for (fabric, traffic) in FABRICS.iter().flat_map(|f| TRAFFIC.map(|t| (f, t))) {
-            let text = format!("{fabric}{traffic}[transport]\nkind = \"{kind}\"\n");
+            let text = format!("{fabric}{traffic}[transport]\nkind = \"{kind}\"\n{more}");
             let record = run(&text, 1);
             let what = format!("{text}{:?}", record.totals);
             assert_eq!(record.status, Status::Complete, "{what}");
@@ -77,11 +83,11 @@ fn in_the_gaps_nothing_is_dropped_and_pulled_packets_notice_nothing() {
 
 #[test]
 fn packets_that_overtake_each_other_cost_repetitions_and_nothing_else() {
-    for kind in ["ndp+aeolus"] {
+    for (kind, more) in AEOLUS {
         let late =
             "[[faults]]\nkind = \"reorder\"\nlink = \"* <-> *\"\nchance = 0.01\nby = \"20us\"\n";
         let text = format!(
-            "{}{}[transport]\nkind = \"{kind}\"\n{late}",
+            "{}{}[transport]\nkind = \"{kind}\"\n{more}{late}",
             FABRICS[1], TRAFFIC[1]
         );
         for seed in 1..6 {
@@ -94,4 +100,50 @@ fn packets_that_overtake_each_other_cost_repetitions_and_nothing_else() {
             );
         }
     }
+}
+
+/// Transports whose receivers say what may leave, where ports have room for everything.
+#[test]
+fn nothing_is_repaired_where_nothing_is_lost() {
+    const ROOM: &str = "[switch]\nbuffer = \"1GB\"\n";
+    let all = transports::registry();
+    let proactive = all.iter().filter(|transport| {
+        // What is trimmed or waits for a gap leaves twice, and so does a burst of ExpressPass that credits overtake.
+        let name = transport.name();
+        !["dctcp", "ideal-rate", "none", "ndp"].contains(&name)
+            && !name.ends_with("+gaps")
+            && !name.starts_with("expresspass+")
+    });
+    let mut names = Vec::new();
+    for transport in proactive {
+        let name = transport.name();
+        let drops = transport
+            .parameters()
+            .iter()
+            .any(|p| p.key == "drop_threshold");
+        let room = match drops {
+            true => format!("[transport.\"{name}\"]\ndrop_threshold = \"1GB\"\n"),
+            false => String::new(),
+        };
+        for (fabric, traffic) in FABRICS.iter().flat_map(|f| TRAFFIC.map(|t| (*f, t))) {
+            let text = format!("{fabric}{traffic}{ROOM}{room}[transport]\nkind = \"{name}\"\n");
+            let record = run(&text, 1);
+            let what = format!("{text}{:?}", record.totals);
+            let lost: u64 = record.ports.iter().map(|port| port.dropped.sum()).sum();
+            let credits: u64 = record
+                .ports
+                .iter()
+                .map(|port| port.dropped[Class::Credit])
+                .sum();
+            assert_eq!(
+                (record.status, lost - credits),
+                (Status::Complete, 0),
+                "{what}"
+            );
+            assert_eq!(record.totals.retransmitted, 0, "{what}");
+            assert_eq!(record.totals.timeouts, 0, "{what}");
+        }
+        names.push(name);
+    }
+    assert!(names.len() >= 5, "{names:?}");
 }

@@ -119,20 +119,32 @@ fn alone_a_message_takes_three_crossings_and_its_own_frames() {
 
 #[test]
 fn what_is_repaired_on_a_credit_waits_for_it() {
-    let text = "[topology]\nkind = \"star\"\nhosts = 17\nhost_rate = \"10Gbps\"\n\
-                [workload]\nkind = \"incast\"\nsenders = 16\nsize = \"5KB\"\n\
-                [transport]\nkind = \"expresspass+aeolus\"\n";
-    let run = scenario::load_text("repair.toml", text, &[]).and_then(scenario::Scenario::assemble);
-    let all = of("repair", &run.unwrap_or_else(|e| panic!("{e}")));
-    // Messages whose last byte was dropped at first, and came on a credit.
-    let again = |why: &Why| part(why, Part::Retransmission);
-    let repaired: Vec<_> = all.iter().filter(|why| again(why) > 0).collect();
-    assert!(!repaired.is_empty(), "nothing was repaired");
-    for why in repaired {
-        // The loss shows within a round trip of some 10 us and what waits at the port; sixteen
-        // messages share the credits of some 80 us.
-        let credit = part(why, Part::Credit);
-        assert!(again(why) < 30_000_000 && credit > 0, "{:?}", why.parts);
+    for kind in [
+        "\"expresspass+aeolus\"",
+        "\"homa+aeolus\"\nprofile = \"sigcomm18\"",
+    ] {
+        let text = format!(
+            "[topology]\nkind = \"star\"\nhosts = 17\nhost_rate = \"10Gbps\"\n\
+             [workload]\nkind = \"incast\"\nsenders = 16\nsize = \"5KB\"\n\
+             [transport]\nkind = {kind}\n"
+        );
+        let run =
+            scenario::load_text("repair.toml", &text, &[]).and_then(scenario::Scenario::assemble);
+        let all = of("repair", &run.unwrap_or_else(|e| panic!("{e}")));
+        // Messages whose last byte was dropped at first, and came on a credit.
+        let again = |why: &Why| part(why, Part::Retransmission);
+        let repaired: Vec<_> = all.iter().filter(|why| again(why) > 0).collect();
+        assert!(!repaired.is_empty(), "nothing was repaired");
+        for why in repaired {
+            // The loss shows within a round trip of some 10 us and what waits at the port; sixteen
+            // messages share the credits of some 80 us.
+            let credit = part(why, Part::Credit);
+            assert!(
+                again(why) < 30_000_000 && credit > 0,
+                "{kind}: {:?}",
+                why.parts
+            );
+        }
     }
 }
 

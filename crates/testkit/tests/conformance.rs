@@ -7,7 +7,7 @@ use transports::Transport;
 testkit::conformance!(subjects());
 
 /// Forms besides the defaults: a transport and what its table in a scenario says.
-const FORMS: [(&str, &str); 14] = [
+const FORMS: [(&str, &str); 17] = [
     ("expresspass", "profile = \"ns2xpass\""),
     ("expresspass", "profile = \"b\""),
     ("expresspass", "profile = \"paper2017\""),
@@ -19,6 +19,12 @@ const FORMS: [(&str, &str); 14] = [
         "profile = \"sigcomm18\"\nrecovery = true\nlinger = \"25s\"",
     ),
     ("homa", "priorities = 1"),
+    ("homa+aeolus", "profile = \"sigcomm18\""),
+    (
+        "homa+aeolus",
+        "profile = \"sigcomm18\"\npriorities = 1\ndrop_by = \"ecn\"",
+    ),
+    ("homa+gaps", "profile = \"sigcomm18\""),
     ("ndp", "window = 8"),
     ("ndp", "profile = \"htsim\"\nprefer = 0"),
     ("ndp+aeolus", "window = 8\ndrop_by = \"ecn\""),

@@ -28,6 +28,8 @@ pub fn registry() -> Registry {
         &dctcp::DCTCP,
         &ideal_rate::IDEAL_RATE,
         &homa::HOMA,
+        &homa::AEOLUS,
+        &homa::GAPS,
         &ndp::NDP,
         &ndp::AEOLUS,
         &ndp::GAPS,

@@ -6,6 +6,7 @@ use super::header::PAYLOAD_MAX;
 use super::params::{CutoffBy, Cutoffs, Params};
 use super::settings::payload_of;
 use model::{Encap, Facts, HostId};
+use parts::selective::Threshold;
 
 /// Sizes that stand for all messages, each for as many. [ours]
 const SAMPLES: u32 = 1 << 14;
@@ -98,8 +99,20 @@ impl Bytes<'_> {
     }
 }
 
-/// The parameters with what follows from the messages and the network, where both are known.
+/// The parameters with what follows from the messages and the network, as far as they are known.
 pub(super) fn settle(params: &Params, facts: &Facts<'_>) -> Option<Params> {
+    let known = of_messages(params, facts);
+    let Some(spec) = params.drop_spec(facts.encap) else {
+        return known;
+    };
+    Some(Params {
+        drop_threshold: Threshold::Bytes(spec.threshold.get()),
+        ..known.unwrap_or_else(|| params.clone())
+    })
+}
+
+/// What follows where messages and network are known.
+fn of_messages(params: &Params, facts: &Facts<'_>) -> Option<Params> {
     let (Some(net), Some(sizes)) = (facts.net, facts.sizes) else {
         return None;
     };

@@ -6,8 +6,6 @@ use super::params::Law;
 use super::ranks::Rank;
 use units::Time;
 
-/// Bytes that are granted beyond a gap: less than an application's buffer. [ours]
-const AHEAD_MAX: u64 = 800_000;
 /// Silent messages that one look for the oldest passes over. [ours]
 const SILENT_MAX: usize = 64;
 /// Messages by age that are kept without a look at how many of them are over. [ours]
@@ -26,7 +24,7 @@ impl Host {
         let wants = rx.active && !rx.is_granted() && rx.tries == 0;
         let new = wants.then(|| Rank {
             left: match self.settings.law {
-                Law::Packet => rx.end - rx.granted,
+                Law::Packet => rx.grants_end() - rx.granted,
                 Law::Window => rx.end - rx.base - rx.got(),
             },
             order: conn.order,
@@ -112,9 +110,10 @@ impl Host {
                     return false;
                 }
                 rx.grant_at = now.after(settings.frame_time);
-                let upto = rx.end.min(rx.granted + u64::from(settings.payload_max));
+                let end = rx.grants_end();
+                let upto = end.min(rx.granted + u64::from(settings.payload_max));
                 // Until as much is on the way as may be, a grant follows each packet time.
-                rx.wants = rx.on_the_way() + (upto - rx.granted) < window && upto < rx.end;
+                rx.wants = rx.on_the_way() + (upto - rx.granted) < window && upto < end;
                 upto
             }
             Law::Window => {
@@ -126,13 +125,13 @@ impl Host {
         };
         // A message with a gap falls silent before much waits behind it, and then the gap is asked for. [ours]
         let upto = match settings.recovery {
-            true => upto.min(rx.complete_upto() + AHEAD_MAX.max(settings.unscheduled)),
+            true => upto.min(rx.farthest(settings)),
             false => upto,
         };
         if upto <= rx.granted {
             return false;
         }
-        let left = rx.end - rx.granted;
+        let left = rx.grants_end() - rx.granted;
         let priority = settings.granted(rank, active, left, rx.end - rx.base);
         self.say_grant(now, slot, upto, priority);
         self.conns[slot].rx.rank.is_none()
@@ -140,8 +139,13 @@ impl Host {
 
     fn say_grant(&mut self, now: Time, slot: u32, upto: u64, priority: u8) {
         let conn = &mut self.conns[slot];
+        let least = if conn.rx.on_the_way() > 0 {
+            conn.rx.priority
+        } else {
+            0
+        };
+        conn.rx.priority = priority.max(least);
         let from = conn.rx.grant(now, upto);
-        conn.rx.priority = priority;
         let grant = Grant {
             from,
             upto,
@@ -171,10 +175,10 @@ impl Host {
         if rx.rank.is_none() || rx.on_the_way() >= most {
             return;
         }
-        let mut upto = rx.end.min(rx.granted + increment);
+        let mut upto = rx.grants_end().min(rx.granted + increment);
         if self.settings.recovery {
             // With shares a message with a gap would never fall silent, and the gap not be asked for. [ours]
-            upto = upto.min(rx.complete_upto() + AHEAD_MAX.max(self.settings.unscheduled));
+            upto = upto.min(rx.farthest(&self.settings));
         }
         if upto <= rx.granted {
             return;

@@ -1,4 +1,4 @@
-//! The seven kinds of packet, declared once for head, wire, ladders and documents.
+//! The eleven kinds of packet, four of them Aeolus', declared once for head, wire, ladders and documents.
 //!
 //! A direction of a connection is one stream of bytes, and every offset is one of the stream. Each message of
 //! it has a number; the next begins when the one before it is acknowledged.
@@ -9,6 +9,7 @@ use model::wire::declared::when;
 model::header! {
     pub(super) static CODEC: "Homa" = 3;
     answers |data: Data, grant: Grant| grant.from <= data.offset && data.offset < grant.upto;
+    answers |data: Granted, grant: Grant| data.behind(grant.from) < grant.upto - grant.from;
     /// A piece of a message. It tells all that a receiver has to know of the message, so that any of them may
     /// come first.
     Data = 1 "DATA" Unscheduled | Scheduled, opens {
@@ -64,6 +65,38 @@ model::header! {
     /// So many have arrived whole.
     Ack = 7 "ACK" Control { ordinal: u16 = 90..96 "messages of this direction, modulo 2^6"; }
     says |ack, _| format!(" {}", ack.ordinal);
+    /// A piece of a message whose first bytes may be dropped, granted: so its receiver knows of the message.
+    /// [aeolus s3.3]
+    Granted = 8 "SCHED_DATA" Scheduled {
+        offset: u64 = 0..48 "where it begins in the stream, in bytes";
+        length: u16 = 48..62 "payload in bytes";
+        at: u32 = 62..90 "how far grants were used before it, as a position modulo 2^28";
+        ordinal: u16 = 90..96 "which message of this direction, modulo 2^6";
+        again: bool = 98..99 "it has left before";
+        answer: bool = 99..100 "the other end opened the connection";
+    }
+    carries |data| (data.offset, data.length);
+    must "length" |data| data.length > 0;
+    must "offset" |data| data.offset + u64::from(data.length) <= POSITION_MAX;
+    says |data, packet| data.says(packet);
+    /// What leaves unasked has left, up to here. [aeolus s3.3]
+    Probe = 9 "PROBE" Control, opens {
+        upto: u64 = 0..48 "where it ended in the stream";
+        left: u32 = 62..90 "bytes of the message from there on; 2^28 - 1 stands for that or more";
+        ordinal: u16 = 90..96 "which message of this direction, modulo 2^6";
+        lifetime: Lifetime = 96..98 "what the connection carries before it ends";
+        cut: bool = 98..99 "the message ends earlier than was said before";
+        answer: bool = 99..100 "the other end opened the connection";
+    }
+    must "upto" |probe| probe.upto + u64::from(probe.left) <= POSITION_MAX;
+    must "answer" |probe| !probe.answer || probe.lifetime != Lifetime::OneMessage;
+    says |probe, packet| format!(" up to {}, priority {}{}", probe.upto, packet.priority(), when(probe.cut, ", cut"));
+    /// A piece that left unasked has arrived. [aeolus s3.3]
+    Got = 10 "GOT" Control { offset: u64 = 0..48 "where it begins"; ordinal: u16 = 90..96 "message, modulo 2^6"; }
+    says |got, _| format!(" {}", got.offset);
+    /// The probe has arrived. [aeolus s3.3]
+    ProbeAck = 11 "PROBE_ACK" Control { upto: u64 = 0..48 "as it said"; ordinal: u16 = 90..96 "message, modulo 2^6"; }
+    says |ack, _| format!(" {}", ack.upto);
 }
 
 /// Positions in a stream have 48 bits.

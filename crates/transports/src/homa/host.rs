@@ -3,8 +3,12 @@
 //! One function per packet, then what leaves: control packets and grants first, then the message with the fewest bytes
 //! left. Who is granted how much is in `granting` and `ranks`, and what silence means in `silence`.
 
+use super::early::grants_told;
 use super::granting::Waits;
-use super::header::{Ack, Busy, Data, Grant, Kind, NeedAck, PAYLOAD_MAX, Resend, Unknown, told};
+use super::header::{
+    Ack, Busy, Data, Got, Grant, Granted, Kind, NeedAck, PAYLOAD_MAX, ProbeAck, Resend, Unknown,
+    told,
+};
 use super::params::{Law, Params};
 use super::ranks::Ranks;
 use super::receiver::{Receiver, Verdict};
@@ -12,8 +16,8 @@ use super::sender::Sender;
 use super::settings::Settings;
 use super::silence::Incoming;
 use model::{
-    Class, ConnId, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
-    Totals, Transmit,
+    Class, ConnId, Count, Cx, Ecn, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
+    StuckFlow, Totals, Transmit,
 };
 use parts::connections::{self, Connections, Sending};
 use parts::packet_queue::PacketQueue;
@@ -46,6 +50,10 @@ model::counters! {
         restarts: times,
         /// Grants to the oldest message, out of its turn.
         oldest_grants: packets,
+        /// Probes sent behind what left unasked. [aeolus s3.3]
+        probes: packets,
+        /// Bytes that left unasked and were missing when their probe came: granted again.
+        missed: bytes,
         /// Control packets lost before they left, because too many waited at their host.
         line_lost: packets,
     }
@@ -141,7 +149,7 @@ impl Host {
         }
     }
 
-    fn ack(&mut self, cx: &Cx<'_>, conn: ConnId, ordinal: u32) {
+    pub(super) fn ack(&mut self, cx: &Cx<'_>, conn: ConnId, ordinal: u32) {
         self.counts.acks += 1;
         let ordinal = told(ordinal);
         self.say_to(cx, conn, |to, conn, size| {
@@ -220,28 +228,56 @@ impl Host {
             self.totals.nonsense += 1;
             return;
         }
-        let known = self.conns.find(id);
-        let Some(slot) = known.or_else(|| self.on_stranger(cx, id, &data)) else {
+        let Some(slot) = self.find_or_open(cx, id, &data) else {
             return;
         };
+        let verdict = self.conns[slot].rx.on_data(cx, id, &data);
+        if !self.is_news(cx, slot, verdict) {
+            return;
+        }
+        let rx = &mut self.conns[slot].rx;
+        if !self.settings.bursts {
+            rx.fill_up(&data);
+        } else if packet.class() == Class::Unscheduled {
+            rx.burst_reaches(data.offset + u64::from(data.length));
+            if !rx.is_complete() {
+                self.say_got(slot, &data);
+            }
+        }
+        self.after_data(cx, slot);
+    }
+
+    /// The connection of a packet that may open it, where what it says of that is true.
+    #[inline]
+    pub(super) fn find_or_open(&mut self, cx: &Cx<'_>, id: ConnId, data: &Data) -> Option<u32> {
+        let known = self.conns.find(id);
+        let slot = known.or_else(|| self.on_stranger(cx, id, data))?;
         let conn = &mut self.conns[slot];
         let fits = conn.fits(data.lifetime, data.answer)
             && (conn.lifetime != Lifetime::Exchange || data.ordinal == 0);
         if !fits || (conn.own.place == NO_PLACE && !self.find_place(slot)) {
             self.totals.nonsense += 1;
-            return;
+            return None;
         }
+        Some(slot)
+    }
+
+    /// Whether a packet of a message brings something; answers it where it does not.
+    #[inline]
+    pub(super) fn is_news(&mut self, cx: &Cx<'_>, slot: u32, verdict: Verdict) -> bool {
         let conn = &mut self.conns[slot];
-        match conn.rx.on_data(cx, id, &data) {
-            Verdict::New => {}
+        match verdict {
+            Verdict::New => return true,
             Verdict::First => {
                 let rx = &mut conn.rx;
                 rx.granted = rx.end.min(rx.base + self.settings.unscheduled);
+                rx.unasked = rx.granted;
                 let length = rx.end - rx.base;
                 rx.priority = self.settings.unasked(length, length);
                 if !rx.is_granted() {
                     self.join_oldest(slot);
                 }
+                return true;
             }
             Verdict::Old => {
                 self.totals.duplicates += 1;
@@ -251,21 +287,23 @@ impl Host {
                     self.on_progress(cx.now, slot);
                 }
                 self.comfort(slot);
-                return self.arm(slot);
+                self.arm(slot);
             }
             Verdict::Past => {
                 self.totals.duplicates += 1;
-                let complete = conn.rx.ordinal;
-                return self.ack(cx, id, complete);
+                let (id, complete) = (conn.id, conn.rx.ordinal);
+                self.ack(cx, id, complete);
             }
-            Verdict::Nonsense => {
-                self.totals.nonsense += 1;
-                return;
-            }
+            Verdict::Nonsense => self.totals.nonsense += 1,
         }
+        false
+    }
+
+    /// A packet of a message has brought something.
+    #[inline]
+    pub(super) fn after_data(&mut self, cx: &mut Cx<'_>, slot: u32) {
         // An answer says that the question has arrived.
         let conn = &mut self.conns[slot];
-        conn.rx.fill_up(&data);
         if conn.is_answered() && conn.tx.may_be_done(told(1)) {
             self.on_done(cx, slot);
         }
@@ -315,7 +353,7 @@ impl Host {
         Some(slot)
     }
 
-    fn say_unknown(&mut self, cx: &Cx<'_>, id: ConnId, ordinal: u16, connection: bool) {
+    pub(super) fn say_unknown(&mut self, cx: &Cx<'_>, id: ConnId, ordinal: u16, connection: bool) {
         let unknown = Unknown {
             ordinal,
             connection,
@@ -421,7 +459,9 @@ impl Host {
         if conn.tx.is_idle() || unknown.ordinal != told(conn.tx.ordinal) {
             return;
         }
-        if unknown.connection && (conn.tx.ordinal > 0 || !conn.opener) {
+        // Where a burst is closed by a probe, whoever has answered and says so has forgotten.
+        let knew = self.settings.bursts && conn.tx.is_answered();
+        if unknown.connection && (conn.tx.ordinal > 0 || !conn.opener || knew) {
             return self.give_up(cx, slot);
         }
         let restarts = u64::from(conn.tx.restart(cx.now, &self.settings));
@@ -496,9 +536,25 @@ impl Host {
     #[inline]
     fn transmit(&mut self, cx: &mut Cx<'_>, slot: u32, out: &mut Packet) {
         let conn = &mut self.conns[slot];
+        if let Some(priority) = conn.tx.probes_at() {
+            return self.transmit_probe(cx.now, slot, priority, out);
+        }
         let piece = conn.tx.take(cx.now, &self.settings);
-        let data = conn.tx.data(piece, conn.lifetime, !conn.opener);
-        *out = data.packet(conn.peer, conn.id, self.settings.encap.wire(piece.length));
+        let (answer, size) = (!conn.opener, self.settings.encap.wire(piece.length));
+        let data = conn.tx.data(piece, conn.lifetime, answer);
+        *out = if let Some(at) = piece.at {
+            let granted = Granted {
+                offset: data.offset,
+                length: data.length,
+                at: grants_told(at),
+                ordinal: data.ordinal,
+                again: piece.again,
+                answer,
+            };
+            granted.packet(conn.peer, conn.id, size)
+        } else {
+            data.packet(conn.peer, conn.id, size)
+        };
         out.set_priority(piece.priority);
         if !piece.unasked {
             out.set_class(Class::Scheduled);
@@ -519,6 +575,30 @@ impl Host {
             }
         }
         self.arm(slot);
+    }
+
+    /// Nothing is paused.
+    #[inline]
+    fn poll_line(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        if self.control.pop(out) {
+            return Transmit::More;
+        }
+        let Some(slot) = self.choose() else {
+            return Transmit::Nothing;
+        };
+        self.transmit(cx, slot, out);
+        let tx = &mut self.conns[slot].tx;
+        if tx.is_ready() {
+            // Still the shortest: it has less left than before.
+            if let Some(mut top) = self.choices.peek_mut() {
+                top.0.0 = tx.left();
+            }
+        } else {
+            tx.queued = false;
+            self.choices.pop();
+        }
+        self.has_transmitted(cx, slot);
+        Transmit::More
     }
 
     /// Something is paused: looks at every message.
@@ -587,6 +667,16 @@ impl Endpoint for Host {
             Some(Kind::Unknown) => self.on_unknown(cx, id, Unknown::read(packet)),
             Some(Kind::NeedAck) => self.on_need_ack(cx, id, NeedAck::read(packet).ordinal),
             Some(Kind::Ack) => self.on_ack(cx, id, Ack::read(packet)),
+            Some(Kind::Granted) => self.on_granted(cx, packet),
+            Some(Kind::Probe) => self.on_probe(cx, packet),
+            Some(Kind::Got) => {
+                let got = Got::read(packet);
+                self.on_burst_word(cx, id, (got.offset, got.ordinal), false);
+            }
+            Some(Kind::ProbeAck) => {
+                let ack = ProbeAck::read(packet);
+                self.on_burst_word(cx, id, (ack.upto, ack.ordinal), true);
+            }
             None => self.totals.nonsense += 1,
         }
     }
@@ -603,28 +693,15 @@ impl Endpoint for Host {
 
     #[inline]
     fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
-        if cx.gates.any_closed() {
-            return self.poll_gated(cx, out);
-        }
-        if self.control.pop(out) {
-            return Transmit::More;
-        }
-        let Some(slot) = self.choose() else {
-            return Transmit::Nothing;
-        };
-        self.transmit(cx, slot, out);
-        let tx = &mut self.conns[slot].tx;
-        if tx.is_ready() {
-            // Still the shortest: it has less left than before.
-            if let Some(mut top) = self.choices.peek_mut() {
-                top.0.0 = tx.left();
-            }
+        let said = if cx.gates.any_closed() {
+            self.poll_gated(cx, out)
         } else {
-            tx.queued = false;
-            self.choices.pop();
+            self.poll_line(cx, out)
+        };
+        if self.settings.ect && out.class() != Class::Unscheduled {
+            out.set_ecn(Ecn::Capable0);
         }
-        self.has_transmitted(cx, slot);
-        Transmit::More
+        said
     }
 
     #[inline]

@@ -7,6 +7,7 @@
 )]
 
 mod cutoffs;
+mod early;
 mod granting;
 mod header;
 mod host;
@@ -19,38 +20,51 @@ mod silence;
 #[cfg(test)]
 mod tests;
 
+pub use early::FirstRtt;
 pub use params::{CutoffBy, Cutoffs, Law, Params};
 
 use host::Host;
 use model::wire::Codec;
-use model::{Counter, Encap, Endpoint, EndpointConfig, Facts};
+use model::{Class, Counter, Encap, Endpoint, EndpointConfig, Facts};
 use parts::{Fabric, Factory, ParamError, Parameter, Transport};
 use units::Rate;
 
 /// Homa in the registry.
-pub static HOMA: Homa = Homa;
+pub static HOMA: Homa = Homa {
+    first_rtt: FirstRtt::Plain,
+};
+/// Homa whose unasked packets switches drop first. [aeolus]
+pub static AEOLUS: Homa = Homa {
+    first_rtt: FirstRtt::Aeolus,
+};
+/// Homa whose unasked packets no granted one notices. [aeolus s2.3]
+pub static GAPS: Homa = Homa {
+    first_rtt: FirstRtt::Gaps,
+};
 
-/// The transport "homa".
-pub struct Homa;
+/// The transport, for the registry: with a first round trip of one kind.
+pub struct Homa {
+    first_rtt: FirstRtt,
+}
 
 impl Transport for Homa {
     fn name(&self) -> &'static str {
-        "homa"
+        self.first_rtt.name()
     }
     fn summary(&self) -> &'static str {
-        "receivers grant the shortest messages, and eight priorities let them pass (SIGCOMM 2018)"
+        self.first_rtt.summary()
     }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC
     }
     fn parameters(&self) -> Vec<Parameter> {
-        params::parameters()
+        params::parameters(self.first_rtt)
     }
     fn counters(&self) -> &'static [Counter] {
         host::Counts::ALL
     }
     fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
-        Ok(Box::new(Params::read(table)?))
+        Ok(Box::new(Params::read(table, self.first_rtt)?))
     }
 }
 
@@ -59,15 +73,19 @@ impl Factory for Params {
         Box::new(Host::new(self, config))
     }
     fn settle(&self, facts: &Facts<'_>) -> Result<Option<Box<dyn Factory>>, ParamError> {
-        let settled = cutoffs::settle(self, facts);
-        Ok(settled.map(|params| Box::new(params) as Box<dyn Factory>))
+        Ok(cutoffs::settle(self, facts).map(|params| Box::new(params) as Box<dyn Factory>))
+    }
+    fn warns(&self, spreads: bool) -> Vec<String> {
+        self.warnings(spreads)
     }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC
     }
-    fn fabric(&self, _: Rate, _: Encap) -> Fabric {
+    fn fabric(&self, _: Rate, encap: Encap) -> Fabric {
         Fabric {
             priorities: self.priorities,
+            drop: self.drop_spec(encap),
+            background: (self.first_rtt == FirstRtt::Gaps).then_some(Class::Unscheduled),
             ..Fabric::default()
         }
     }

@@ -1,7 +1,10 @@
 //! What can be set, its defaults and where they come from.
 
+use super::early::FirstRtt;
+use model::intent::{DropBy, DropMeasure};
 use parts::forms::{Count, Flag, Form as _, Number, Or, Own, Size, SizeOf, Time, Words};
-use parts::keys::{self, Profiles, error};
+use parts::keys::{self, Key, Profiles, error};
+use parts::selective::{MEASURES, TELLS, THRESHOLD, Threshold};
 use parts::{ParamError, Parameter};
 use toml::{Table, Value};
 use units::{Bytes, Span};
@@ -64,6 +67,8 @@ parts::params! {
     pub struct Params {
         /// Name of the profile that the absent keys come from.
         profile: &'static str = "linux";
+        /// What is done with the first round trip; the transport's name says it, not a parameter.
+        first_rtt: FirstRtt = FirstRtt::Plain;
     }
     static KEYS {
         /// strict priorities in use: 1, 2, 4 or 8; with fewer than 8 short messages wait behind longer ones
@@ -109,6 +114,26 @@ parts::params! {
         /// how long a receiver remembers a message that is done, to know late copies of it
         linger: Span = Span::ms(25_000), Time(Span::ZERO, SPAN_MAX), "ours: longer than its sender asks";
     }
+    static EARLY_KEYS {
+        /// what waits when switches drop unscheduled packets: a size, or full frames like "4 frames"
+        drop_threshold: Threshold = Threshold::Frames(4), THRESHOLD,
+            "four full frames, the 6 KB recalled of [aeolus s5.1]";
+        /// what switches compare with drop_threshold: queue, queue_and_packet, victim_only or port
+        drop_measure: DropMeasure = DropMeasure::Port, Words(&MEASURES),
+            "ours: [aeolus s4.1] knows one queue, and eight with a threshold each hold eight times as much";
+        /// how switches tell unscheduled packets apart: class (WRED, a colour per DSCP) or ecn (RED drops what is
+        /// not ECN-capable)
+        drop_by: DropBy = DropBy::Class, Words(&TELLS), "[aeolus s4.1]";
+    }
+}
+
+/// The keys that there are with a first round trip of this kind: what may be dropped is always made good.
+fn keys_of(first_rtt: FirstRtt) -> impl Iterator<Item = &'static Key<Params>> + Clone {
+    let plain = first_rtt == FirstRtt::Plain;
+    let kept = move |key: &&Key<Params>| plain || key.key != "recovery";
+    let drops = first_rtt == FirstRtt::Aeolus;
+    let early = EARLY_KEYS.iter().filter(move |_| drops);
+    KEYS.iter().filter(kept).chain(early)
 }
 
 const AUTO: &str = "auto";
@@ -186,13 +211,21 @@ impl Params {
         ..Self::DEFAULT
     };
 
-    /// Reads `[transport.homa]`.
+    /// Reads `[transport.homa]`, or that of a variant.
     ///
     /// # Errors
     /// The key that is wrong and what to write instead.
-    pub fn read(table: &Table) -> Result<Self, ParamError> {
-        let (_, mut params) = keys::profile(table, PROFILES)?;
-        keys::apply(KEYS, table, &mut params)?;
+    pub fn read(table: &Table, first_rtt: FirstRtt) -> Result<Self, ParamError> {
+        let (_, profile) = keys::profile(table, PROFILES)?;
+        let mut params = Self {
+            first_rtt,
+            ..profile
+        };
+        if params.bursts() {
+            // As Aeolus' authors had to extend the simulator. [aeolus s5.1]
+            (params.recovery, params.linger) = (true, Self::DEFAULT.linger);
+        }
+        keys::apply(keys_of(first_rtt), table, &mut params)?;
         // Fewer priorities than a profile has cut-offs for are shared by new ones.
         if params.priorities < 8 && !table.contains_key("unscheduled_priorities") {
             params.unscheduled_priorities = params.unscheduled_priorities.map(|n| {
@@ -250,9 +283,25 @@ impl Params {
         Ok(())
     }
 
+    /// What a user should know before trusting it.
+    pub(super) fn warnings(&self, spreads: bool) -> Vec<String> {
+        let few = (self.priorities < 8).then(|| {
+            format!(
+                "homa has {} of 8 priorities: short messages wait behind longer ones; set priorities = 8",
+                self.priorities
+            )
+        });
+        let spread = (spreads && self.first_rtt == FirstRtt::Aeolus).then(|| {
+            "packets are spread over all paths: those of a first round trip overtake each other, count as lost and \
+             leave twice; set switch.balance = \"flow\""
+                .to_owned()
+        });
+        few.into_iter().chain(spread).collect()
+    }
+
     /// Every key with its final value.
     pub fn resolved(&self) -> Table {
-        keys::write(KEYS, self.profile, self)
+        keys::write(keys_of(self.first_rtt), self.profile, self)
     }
 }
 
@@ -264,6 +313,6 @@ const PROFILES: &Profiles<Params> = &[
 ];
 
 /// Every key, as the documentation shows it.
-pub(super) fn parameters() -> Vec<Parameter> {
-    keys::document(PROFILES, KEYS, &Params::DEFAULT)
+pub(super) fn parameters(first_rtt: FirstRtt) -> Vec<Parameter> {
+    keys::document(PROFILES, keys_of(first_rtt), &Params::DEFAULT)
 }

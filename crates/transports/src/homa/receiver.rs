@@ -12,6 +12,8 @@ use units::Time;
 
 /// Gaps that a message keeps open; a packet that would open another is not kept, and is asked for later. [ours]
 const GAPS_MAX: usize = 4096;
+/// Bytes that are granted beyond a gap: less than an application's buffer. [ours]
+const AHEAD_MAX: u64 = 800_000;
 
 /// One direction of a connection, at its receiver. One message is under way at a time.
 #[derive(Debug)]
@@ -32,7 +34,12 @@ pub(super) struct Receiver {
     ahead: RangeSet<GAPS_MAX>,
     /// Everything before this may leave.
     pub(super) granted: u64,
-    /// Priority of what is on the way: the least urgent of what left unasked, or that of the newest grant.
+    /// What leaves unasked ends here, as far as is known.
+    pub(super) unasked: u64,
+    /// Bytes that left unasked and were lost: so many more are granted. The probe that told has come.
+    pub(super) lost: u64,
+    pub(super) probed: bool,
+    /// The least urgent priority of what is on the way, as far as it was granted or left unasked together.
     pub(super) priority: u8,
     /// Bytes on the way, as the host counts them: none while it is asked for in vain.
     pub(super) pledged: u64,
@@ -63,6 +70,9 @@ impl Default for Receiver {
             next: 0,
             ahead: RangeSet::new(),
             granted: 0,
+            unasked: 0,
+            lost: 0,
+            probed: false,
             priority: 0,
             pledged: 0,
             rank: None,
@@ -101,13 +111,25 @@ impl Receiver {
     /// Bytes that were granted, or left unasked, and have not arrived.
     #[inline]
     pub(super) fn on_the_way(&self) -> u64 {
-        (self.granted - self.base).saturating_sub(self.got())
+        (self.granted - self.base).saturating_sub(self.got() + self.lost)
+    }
+
+    /// How far it is to be granted.
+    #[inline]
+    pub(super) fn grants_end(&self) -> u64 {
+        self.end + self.lost
+    }
+
+    /// Bytes before `upto` that have not arrived.
+    pub(super) fn missing_before(&self, upto: u64) -> u64 {
+        let gaps = self.ahead.gaps(self.next, upto);
+        gaps.map(|(from, until)| until - from).sum()
     }
 
     /// Up to where it is to be granted for `window` bytes to be on the way.
     #[inline]
     pub(super) fn target(&self, window: u64) -> u64 {
-        self.end.min(self.base + self.got() + window)
+        self.grants_end().min(self.base + self.got() + self.lost + window)
     }
 
     /// Since when its silence means something: a message that waits for its turn has nothing to say.
@@ -129,13 +151,7 @@ impl Receiver {
     #[inline]
     pub(super) fn on_data(&mut self, cx: &mut Cx<'_>, conn: ConnId, data: &Data) -> Verdict {
         if data.ordinal != told(self.ordinal) {
-            let ahead = data.ordinal.wrapping_sub(told(self.ordinal));
-            // The next message begins when this one is acknowledged.
-            return if u32::from(ahead) % ORDINALS >= ORDINALS / 2 {
-                Verdict::Past
-            } else {
-                Verdict::Nonsense
-            };
+            return self.of_another(data.ordinal);
         }
         let (end, known) = (data.end(), data.left < LEFT_MAX);
         if data.offset < self.base {
@@ -159,6 +175,18 @@ impl Receiver {
         }
     }
 
+    /// A packet of a message with another number.
+    #[cold]
+    pub(super) fn of_another(&self, ordinal: u16) -> Verdict {
+        let ahead = ordinal.wrapping_sub(told(self.ordinal));
+        // The next message begins when this one is acknowledged.
+        if u32::from(ahead) % ORDINALS >= ORDINALS / 2 {
+            Verdict::Past
+        } else {
+            Verdict::Nonsense
+        }
+    }
+
     /// What a further packet says of the end; false where that cannot be.
     #[inline]
     fn learn(&mut self, data: &Data, end: u64, known: bool) -> bool {
@@ -171,7 +199,8 @@ impl Receiver {
                 return false;
             }
             (self.end, self.known, self.cut) = (end, true, true);
-            self.granted = self.granted.min(end);
+            self.lost = self.lost.min(end - self.base);
+            self.granted = self.granted.min(self.grants_end());
             return true;
         }
         match (self.known, known) {
@@ -189,7 +218,7 @@ impl Receiver {
 
     /// Takes a piece; false where part of it is here already.
     #[inline]
-    fn keep(&mut self, cx: &mut Cx<'_>, conn: ConnId, offset: u64, length: u16) -> bool {
+    pub(super) fn keep(&mut self, cx: &mut Cx<'_>, conn: ConnId, offset: u64, length: u16) -> bool {
         let until = offset + u64::from(length);
         if length == 0 || offset < self.next {
             return false;
@@ -246,7 +275,11 @@ impl Receiver {
 
     /// What was granted and has not arrived, as packets that ask for it: at most so many.
     pub(super) fn missing(&self, priority: u8, most: usize) -> impl Iterator<Item = Resend> {
-        let gaps = self.ahead.gaps(self.next, self.granted).take(most);
+        // What was granted for losses leads no farther in the stream.
+        let highest = self.ahead.last().map_or(self.next, |(_, end)| end);
+        let upto = (self.granted - self.base).saturating_sub(self.lost) + self.base;
+        let upto = upto.max(highest).min(self.end);
+        let gaps = self.ahead.gaps(self.next, upto).take(most);
         gaps.map(move |(from, upto)| Resend {
             from,
             upto,
@@ -273,21 +306,27 @@ impl Receiver {
         self.active.then_some((state, waits_for))
     }
 
-    /// Everything before the first gap.
+    /// How far grants may go: no farther behind a gap than an application's buffer reaches.
     #[inline]
-    pub(super) fn complete_upto(&self) -> u64 {
-        self.next
+    pub(super) fn farthest(&self, settings: &Settings) -> u64 {
+        self.next + self.lost + AHEAD_MAX.max(settings.unscheduled)
+    }
+
+    /// Whether a gap keeps it from being granted more.
+    fn is_held(&self, settings: &Settings) -> bool {
+        !self.ahead.is_empty() && self.granted >= self.farthest(settings)
     }
 
     /// Whether all of it is granted.
     pub(super) fn is_granted(&self) -> bool {
-        self.granted >= self.end
+        self.granted >= self.grants_end()
     }
 
     /// When the silence of the peer means something: it was granted bytes that have not come.
     #[inline]
     pub(super) fn due(&self, settings: &Settings) -> Time {
-        if !settings.recovery || self.on_the_way() == 0 {
+        let waits = self.on_the_way() > 0 || (settings.bursts && self.is_held(settings));
+        if !settings.recovery || !waits {
             return Time::NEVER;
         }
         let since = self.since().max(self.asked);
@@ -302,7 +341,8 @@ impl Receiving for Receiver {
 
     fn check(&self) {
         assert!(self.base <= self.next && self.base <= self.granted);
-        assert!(self.granted <= self.end || !self.active);
+        assert!(self.granted <= self.grants_end() || !self.active);
+        assert!(self.lost <= self.end - self.base);
         assert!(self.active || self.rank.is_none());
         assert!(self.rank.is_none() || !self.is_granted());
         self.ahead.check();

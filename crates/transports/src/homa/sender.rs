@@ -1,5 +1,6 @@
 //! The role that has data: its first bytes leave unasked, the rest as granted.
 
+use super::early::Early;
 use super::header::{Data, Grant, LEFT_MAX, POSITION_MAX, Resend, told};
 use super::settings::Settings;
 use parts::connections::Sending;
@@ -23,28 +24,30 @@ pub(super) struct Sender {
     /// A message is under way.
     pub(super) active: bool,
     /// Where it begins and ends in the stream.
-    base: u64,
-    end: u64,
+    pub(super) base: u64,
+    pub(super) end: u64,
     /// Where the next packet begins, and behind the last byte that ever left.
-    next: u64,
-    high: u64,
+    pub(super) next: u64,
+    pub(super) high: u64,
     /// A packet of it has left.
     begun: bool,
-    /// Everything before this may leave.
-    granted: u64,
+    /// Everything before this may leave; with a burst, so many bytes behind it.
+    pub(super) granted: u64,
     /// Priority of granted data.
-    priority: u8,
+    pub(super) priority: u8,
+    /// What leaves unasked, where a probe closes it.
+    pub(super) early: Option<Box<Early>>,
     /// What leaves again, and its priority.
     again: RangeSet<AGAIN_MAX>,
     again_priority: u8,
     /// It ends earlier than was said before.
-    cut: bool,
+    pub(super) cut: bool,
     /// An empty packet has to leave: an empty message, or the word of a new end.
     owes: bool,
     /// The receiver has said something of it.
     answered: bool,
     /// When a packet of it, or a question about it, left last; when data left; when some did for the first time.
-    sent_at: Time,
+    pub(super) sent_at: Time,
     left_at: Time,
     went_on: Time,
     /// When the receiver was heard last, or the message began.
@@ -67,6 +70,8 @@ pub(super) struct Piece {
     pub(super) unasked: bool,
     /// It left before.
     pub(super) again: bool,
+    /// How far grants were used before it, where a burst may be lost and it is none of that.
+    pub(super) at: Option<u64>,
 }
 
 /// What a sender does in a silence.
@@ -98,8 +103,23 @@ impl Sender {
         (self.active, self.begun, self.cut, self.answered) = (true, false, false, false);
         (self.end, self.next, self.high) = (self.base + length, self.base, self.base);
         self.owes = length == 0;
-        self.granted = self.end.min(self.base + settings.unscheduled);
+        self.open(settings);
         (self.heard, self.tries, self.priority) = (now, 0, settings.priorities - 1);
+    }
+
+    /// What leaves unasked may leave.
+    fn open(&mut self, settings: &Settings) {
+        self.granted = self.end.min(self.base + settings.unscheduled);
+        if settings.bursts {
+            self.early = Some(Box::new(Early::new(self.base, self.granted)));
+            // What is granted does not tell how much is left.
+            self.owes |= self.is_long();
+        }
+    }
+
+    /// Whether its first packets cannot tell where it ends.
+    fn is_long(&self) -> bool {
+        self.end - self.base >= LEFT_MAX.into()
     }
 
     /// The message is done: the next begins.
@@ -107,7 +127,7 @@ impl Sender {
         self.ordinal = self.ordinal.wrapping_add(1);
         self.base = self.end;
         (self.active, self.owes) = (false, false);
-        self.again = RangeSet::new();
+        (self.again, self.early) = (RangeSet::new(), None);
         self.begin(now, settings);
     }
 
@@ -116,7 +136,10 @@ impl Sender {
         self.waiting.clear();
         if self.active && self.high < self.end {
             (self.end, self.cut, self.owes) = (self.high, self.begun, true);
-            self.granted = self.granted.min(self.end);
+            match self.early {
+                Some(_) => self.cut_burst(),
+                None => self.granted = self.granted.min(self.end),
+            }
         }
     }
 
@@ -129,7 +152,7 @@ impl Sender {
     /// Whether a packet may leave.
     #[inline]
     pub(super) fn is_ready(&self) -> bool {
-        self.active && (self.next < self.granted || self.owes || !self.again.is_empty())
+        self.active && (self.may_spend() || self.owes || !self.again.is_empty())
     }
 
     /// Whether all of it has left.
@@ -140,7 +163,9 @@ impl Sender {
 
     /// The priority of what leaves next, where [`Sender::is_ready`].
     pub(super) fn priority(&self, settings: &Settings) -> u8 {
-        if self.owes {
+        if let Some(priority) = self.probes_at() {
+            priority
+        } else if self.owes {
             0
         } else if !self.again.is_empty() {
             self.again_priority
@@ -152,7 +177,10 @@ impl Sender {
     /// Priority of the next new packet, and whether nobody granted it.
     #[inline]
     fn first_time(&self, settings: &Settings) -> (u8, bool) {
-        let unasked = self.next - self.base < settings.unscheduled;
+        let unasked = match self.early {
+            None => self.next - self.base < settings.unscheduled,
+            Some(_) => self.is_bursting(),
+        };
         if unasked {
             let length = self.end - self.base;
             return (settings.unasked(self.end - self.next, length), true);
@@ -160,7 +188,7 @@ impl Sender {
         (self.priority, false)
     }
 
-    /// Takes the next piece, where [`Sender::is_ready`].
+    /// Takes the next piece, where [`Sender::is_ready`] and no probe leaves.
     #[inline]
     pub(super) fn take(&mut self, now: Time, settings: &Settings) -> Piece {
         let full = u64::from(settings.payload_max);
@@ -168,12 +196,28 @@ impl Sender {
         if self.owes || !self.again.is_empty() {
             return self.take_again(full, settings);
         }
+        if self.early.is_some() {
+            return self.take_early(now, settings);
+        }
         let (priority, unasked) = self.first_time(settings);
         let offset = self.next;
         let mut length = full.min(self.end - offset);
         if settings.law == super::params::Law::Packet {
             length = length.min(self.granted - offset);
         }
+        self.take_new(now, length, priority, unasked)
+    }
+
+    /// Takes the next piece of what has not left.
+    #[inline]
+    pub(super) fn take_new(
+        &mut self,
+        now: Time,
+        length: u64,
+        priority: u8,
+        unasked: bool,
+    ) -> Piece {
+        let offset = self.next;
         self.next += length;
         let again = offset < self.high;
         self.high = self.high.max(self.next);
@@ -186,12 +230,13 @@ impl Sender {
         if self.owes {
             self.owes = false;
             let again = std::mem::replace(&mut self.begun, true) && !self.cut;
-            return self.piece(self.end, 0, 0, true, again);
+            // It must not be dropped first.
+            return self.piece(self.end, 0, 0, !settings.bursts, again);
         }
         let (from, until) = self.again.first().expect("the caller looked");
         let length = full.min(until - from);
         self.again.drop_below(from + length);
-        let unasked = from - self.base < settings.unscheduled;
+        let unasked = from - self.base < settings.unscheduled && !settings.bursts;
         self.piece(from, length, self.again_priority, unasked, true)
     }
 
@@ -200,7 +245,14 @@ impl Sender {
         clippy::cast_possible_truncation,
         reason = "a payload, and a number that was bounded"
     )]
-    fn piece(&self, offset: u64, length: u64, priority: u8, unasked: bool, again: bool) -> Piece {
+    pub(super) fn piece(
+        &self,
+        offset: u64,
+        length: u64,
+        priority: u8,
+        unasked: bool,
+        again: bool,
+    ) -> Piece {
         Piece {
             offset,
             length: length as u16,
@@ -209,11 +261,17 @@ impl Sender {
             priority,
             unasked,
             again,
+            at: None,
         }
     }
 
+    /// An empty piece there.
+    pub(super) fn empty_at(&self, offset: u64) -> Piece {
+        self.piece(offset, 0, 0, false, false)
+    }
+
     /// The receiver has said something.
-    fn hear(&mut self, now: Time) {
+    pub(super) fn hear(&mut self, now: Time) {
         (self.heard, self.tries, self.answered) = (now, 0, true);
     }
 
@@ -224,7 +282,7 @@ impl Sender {
             return false;
         }
         self.hear(now);
-        let upto = grant.upto.min(self.end);
+        let upto = grant.upto.min(self.grants_end());
         if upto <= self.granted {
             return false;
         }
@@ -239,7 +297,9 @@ impl Sender {
     pub(super) fn on_resend(&mut self, now: Time, resend: Resend, settings: &Settings) -> bool {
         self.hear(now);
         let upto = resend.upto.min(self.end);
-        self.granted = self.granted.max(upto);
+        if self.early.is_none() {
+            self.granted = self.granted.max(upto);
+        }
         let (from, lost) = (resend.from.max(self.base), upto.min(self.next));
         // What left less than a round trip ago is on its way.
         if now < self.went_on.after(settings.rtt) {
@@ -249,6 +309,7 @@ impl Sender {
         self.owes |= told;
         self.again_priority = resend.priority.min(settings.priorities - 1);
         let again = from < lost && self.again.insert(from, lost).is_some();
+        self.ask_burst((from, lost), upto);
         told || again
     }
 
@@ -265,9 +326,14 @@ impl Sender {
         self.again = RangeSet::new();
         self.next = self.base;
         self.owes = self.end == self.base;
-        self.granted = self.end.min(self.base + settings.unscheduled);
+        self.open(settings);
         self.answered = false;
         true
+    }
+
+    /// Whether the receiver has said something of the message.
+    pub(super) fn is_answered(&self) -> bool {
+        self.answered
     }
 
     /// Whether the receiver may have said that all has arrived.
@@ -297,6 +363,10 @@ impl Sender {
         // asks with RESEND, hears RPC_UNKNOWN, and sends all of it again.
         // The next silence begins here, even where the line takes its time.
         self.sent_at = now;
+        if self.asks_again() {
+            self.owes |= self.is_long();
+            return Silence::Repeat;
+        }
         if self.answered {
             return Silence::Ask;
         }
@@ -363,7 +433,10 @@ impl Sending for Sender {
         if self.active {
             let order = [self.base, self.next, self.high, self.end];
             assert!(order.is_sorted(), "base, next, high, end: {order:?}");
-            assert!(self.granted <= self.end);
+            assert!(self.granted <= self.grants_end());
+            if let Some(early) = &self.early {
+                early.check();
+            }
         } else {
             assert!(self.waiting.is_empty() && self.again.is_empty() && !self.owes);
         }

@@ -2,6 +2,7 @@
 
 use super::header::PAYLOAD_MAX;
 use super::params::{CutoffBy, Cutoffs, Law, Params};
+use model::intent::DropBy;
 use model::{Encap, EndpointConfig};
 use units::{LineTime, Rate, Span};
 
@@ -29,6 +30,10 @@ pub(super) struct Settings {
     /// Time between two grants to the oldest message; none for never.
     pub(super) fifo_every: Option<Span>,
     pub(super) recovery: bool,
+    /// What leaves unasked is a burst that a probe closes.
+    pub(super) bursts: bool,
+    /// Everything but that is ECN-capable: that is how switches know it.
+    pub(super) ect: bool,
     resend_after: Span,
     pub(super) timeout: Span,
     pub(super) linger: Span,
@@ -67,10 +72,16 @@ impl Settings {
         let fifo_every = (params.grant == Law::Window && share > 0.0)
             .then(|| Span((line.of(params.fifo_increment).0 as f64 / share) as u64));
         let overcommitment = params.overcommitment.unwrap_or(scheduled);
+        let full = u64::from(encap.payload_max.min(PAYLOAD_MAX));
+        let unscheduled = match params.unscheduled.unwrap_or_else(auto) {
+            // A burst has full frames.
+            bytes if params.bursts() => bytes.div_ceil(full) * full,
+            bytes => bytes,
+        };
         Self {
             encap,
             payload_max: encap.payload_max.min(PAYLOAD_MAX),
-            unscheduled: params.unscheduled.unwrap_or_else(auto),
+            unscheduled,
             law: params.grant,
             overcommitment: usize::from(overcommitment).min(super::ranks::ACTIVE_MAX),
             max_incoming: params.max_incoming.0,
@@ -84,6 +95,10 @@ impl Settings {
             fifo_increment: params.fifo_increment,
             fifo_every,
             recovery: params.recovery,
+            bursts: params.bursts(),
+            ect: params
+                .drop_spec(encap)
+                .is_some_and(|spec| spec.by == DropBy::Ecn),
             resend_after: params.resend_after,
             timeout: params.timeout,
             linger: params.linger,

@@ -8,6 +8,8 @@ use model::{ConnId, Cx, HostId, Packet};
 use parts::connections::Sending;
 use units::Time;
 
+/// Full frames that have room in what is no gap between arrivals. [ours: hosts vary by some microseconds]
+const GAP: u64 = 8;
 /// Gaps that are asked for at once. [ours]
 const RESENDS_MAX: usize = 16;
 /// Questions that are counted: the waits do not grow beyond. [ours]
@@ -28,8 +30,8 @@ impl Incoming {
     #[inline]
     pub(super) fn note(&mut self, now: Time, packet: &Packet, settings: &Settings) {
         let begun = self.last.after(settings.line.of(packet.size.into()));
-        // Hosts may take their time: a gap has room for a frame.
-        if now > begun.after(settings.frame_time) {
+        // Hosts take their time: only a gap of some frames is one.
+        if now > begun.after(settings.frame_time.times(GAP)) {
             self.gap = now;
         }
         self.last = now;
@@ -38,7 +40,7 @@ impl Incoming {
 
     /// When the port last had nothing to send that is as urgent as this.
     fn free_at(&self, now: Time, priority: u8, settings: &Settings) -> Time {
-        if now > self.last.after(settings.frame_time.times(2)) {
+        if now > self.last.after(settings.frame_time.times(GAP + 1)) {
             return now;
         }
         let less = self.of.iter().skip(usize::from(priority) + 1);

@@ -2,15 +2,16 @@
 
 mod alone;
 mod cuts;
+mod early;
 mod patience;
 
 use super::*;
-use model::HostId;
+use model::{ConnId, HostId};
 use testkit::{A, B, Pair};
 use units::Time;
 
 fn params(text: &str) -> Params {
-    Params::read(&text.parse().unwrap()).unwrap()
+    Params::read(&text.parse().unwrap(), FirstRtt::Plain).unwrap()
 }
 
 /// The published simulator's grants, with recovery so that the test kit sees every message end.
@@ -18,8 +19,11 @@ const PACKET: &str = "profile = \"sigcomm18\"\nrecovery = true\nlinger = \"25s\"
 
 /// The ladder of a conversation that `script` writes down and that comes to its end.
 fn ladder(text: &str, hosts: usize, script: impl FnOnce(&mut Pair<'_>)) -> String {
-    let params = params(text);
-    let make = |config: &EndpointConfig| Factory::make(&params, config);
+    ladder_of(&params(text), hosts, script)
+}
+
+fn ladder_of(params: &Params, hosts: usize, script: impl FnOnce(&mut Pair<'_>)) -> String {
+    let make = |config: &EndpointConfig| Factory::make(params, config);
     let mut pair = Pair::star(hosts, &make, &header::CODEC).named("homa");
     script(&mut pair);
     pair.run();
@@ -143,7 +147,7 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
         "priorities = 1",
     ] {
         let read = params(text);
-        assert_eq!(Params::read(&read.resolved()), Ok(read));
+        assert_eq!(Params::read(&read.resolved(), FirstRtt::Plain), Ok(read));
     }
     let refusals: String = [
         "priorities = 3",
@@ -158,7 +162,7 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
         "resend_after = \"3s\"",
     ]
     .map(|text| {
-        Params::read(&text.parse().unwrap())
+        Params::read(&text.parse().unwrap(), FirstRtt::Plain)
             .unwrap_err()
             .to_string()
             + "\n"

@@ -1,0 +1,498 @@
+//! The first round trip where switches drop it first: what leaves unasked is a burst, a probe closes it, and what was
+//! lost of it leaves again as granted. [aeolus s3.3, s4.2]
+//!
+//! Grants count bytes that leave, and go beyond the end of a message by what was lost of its burst: a receiver counts
+//! that when the probe comes. A sender spends what was granted on what was lost first.
+
+use super::header::{Data, Got, Granted, LEFT_MAX, Probe, ProbeAck, told};
+use super::host::Host;
+use super::params::Params;
+use super::receiver::{Receiver, Verdict};
+use super::sender::{Piece, Sender};
+use super::settings::Settings;
+use model::intent::DropSpec;
+use model::wire::declared::when;
+use model::{Class, ConnId, Cx, Encap, Lifetime, Packet};
+use parts::pre_credit::{Burst, Order};
+use units::Time;
+
+/// What is done with the first round trip.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FirstRtt {
+    /// What leaves unasked is as good as what was granted. [homa s3.2]
+    Plain,
+    /// Switches drop what left unasked first. [aeolus s3]
+    Aeolus,
+    /// What leaves unasked takes only the gaps of the rest, and is never lost. [aeolus s2.3]
+    Gaps,
+}
+
+impl FirstRtt {
+    /// The name of the transport that has it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "homa",
+            Self::Aeolus => "homa+aeolus",
+            Self::Gaps => "homa+gaps",
+        }
+    }
+
+    /// What that is.
+    pub(super) const fn summary(self) -> &'static str {
+        match self {
+            Self::Plain => {
+                "receivers grant the shortest messages, and eight priorities let them pass (SIGCOMM 2018)"
+            }
+            Self::Aeolus => "and switches drop what nobody granted first (SIGCOMM 2020)",
+            Self::Gaps => "and what nobody granted takes only gaps: in the simulator alone",
+        }
+    }
+}
+
+impl Params {
+    /// Whether what leaves unasked is a burst that a probe closes.
+    pub(super) fn bursts(&self) -> bool {
+        self.first_rtt != FirstRtt::Plain
+    }
+
+    /// Whom every port drops first.
+    pub(super) fn drop_spec(&self, encap: Encap) -> Option<DropSpec> {
+        (self.first_rtt == FirstRtt::Aeolus).then(|| DropSpec {
+            victim: Class::Unscheduled,
+            threshold: self.drop_threshold.bytes(encap),
+            measure: self.drop_measure,
+            by: self.drop_by,
+        })
+    }
+}
+
+impl Granted {
+    pub(super) fn says(&self, packet: &Packet) -> String {
+        let (from, until) = (self.offset, self.offset + u64::from(self.length));
+        let again = when(self.again, ", again");
+        let priority = packet.priority();
+        format!(
+            " {from}..{until} by grant {}, priority {priority}{again}",
+            self.at
+        )
+    }
+
+    /// How far it lies behind `from` in what was granted.
+    #[inline]
+    pub(super) const fn behind(&self, from: u64) -> u64 {
+        (self.at as u64).wrapping_sub(from) & LEFT_MAX as u64
+    }
+
+    /// How far it lies before `granted`.
+    #[inline]
+    const fn before(&self, granted: u64) -> u64 {
+        granted.wrapping_sub(self.at as u64) & LEFT_MAX as u64
+    }
+}
+
+impl Probe {
+    /// The empty piece there, which tells of the message what any piece does.
+    pub(super) const fn as_data(self) -> Data {
+        Data {
+            offset: self.upto,
+            length: 0,
+            left: self.left,
+            ordinal: self.ordinal,
+            lifetime: self.lifetime,
+            cut: self.cut,
+            answer: self.answer,
+        }
+    }
+}
+
+/// The part of a position of grants that travels.
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "28 bits")]
+pub(super) const fn grants_told(position: u64) -> u32 {
+    (position & LEFT_MAX as u64) as u32
+}
+
+/// How far the burst is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    /// It leaves.
+    Open,
+    /// It has left, and its probe has to follow.
+    Owes,
+    /// So has the probe.
+    Asked,
+    /// The probe was answered, or there is no burst.
+    Known,
+}
+
+/// What a sender knows of the burst of one message.
+#[derive(Debug)]
+pub(super) struct Early {
+    /// By the priority of each frame, and with its place and length.
+    burst: Burst<(u64, u16)>,
+    stage: Stage,
+    /// Where it begins and ends in the stream.
+    base: u64,
+    until: u64,
+    /// How far grants were used: what was granted beyond may leave.
+    spent: u64,
+    /// The least urgent priority of it: what is behind it there is behind all of it.
+    priority: u8,
+}
+
+impl Early {
+    /// The burst that begins and ends here.
+    pub(super) fn new(base: u64, until: u64) -> Self {
+        let mut burst = Burst::new(Order::Priority);
+        burst.open(until - base);
+        Self {
+            burst,
+            stage: if until > base {
+                Stage::Open
+            } else {
+                Stage::Known
+            },
+            base,
+            until,
+            spent: until,
+            priority: 0,
+        }
+    }
+
+    /// Bytes that may leave twice.
+    #[inline]
+    fn length(&self) -> u64 {
+        self.until - self.base
+    }
+
+    fn sent(&mut self, piece: &Piece) {
+        let frame = (piece.offset, piece.length);
+        self.burst
+            .sent(piece.offset, frame, piece.length, piece.priority.into());
+        self.priority = self.priority.max(piece.priority);
+        if piece.offset + u64::from(piece.length) == self.until {
+            self.close();
+        }
+    }
+
+    /// Nothing more leaves unasked.
+    fn close(&mut self) {
+        self.burst.close();
+        self.stage = Stage::Owes;
+    }
+
+    pub(super) fn check(&self) {
+        self.burst.check();
+        assert!(self.base <= self.until);
+    }
+}
+
+/// With a burst.
+impl Sender {
+    /// How far grants can go: what may leave twice comes on top.
+    #[inline]
+    pub(super) fn grants_end(&self) -> u64 {
+        self.end + self.early.as_ref().map_or(0, |early| early.length())
+    }
+
+    /// Whether more than what has to leave anyway may leave.
+    #[inline]
+    pub(super) fn may_spend(&self) -> bool {
+        let Some(early) = &self.early else {
+            return self.next < self.granted;
+        };
+        match early.stage {
+            Stage::Open | Stage::Owes => true,
+            Stage::Asked | Stage::Known if early.spent >= self.granted => false,
+            Stage::Asked | Stage::Known => {
+                early.burst.lost() > 0
+                    || self.next < self.end
+                    || (early.burst.owed() > 0 && !self.cut)
+            }
+        }
+    }
+
+    /// The priority of the probe, where it is what leaves next.
+    #[inline]
+    pub(super) fn probes_at(&self) -> Option<u8> {
+        let early = self.early.as_ref()?;
+        (early.stage == Stage::Owes).then_some(early.priority)
+    }
+
+    /// Whether the burst leaves.
+    #[inline]
+    pub(super) fn is_bursting(&self) -> bool {
+        let early = self.early.as_ref();
+        early.is_some_and(|early| early.stage == Stage::Open)
+    }
+
+    /// The probe, which leaves.
+    fn take_probe(&mut self, now: Time, lifetime: Lifetime, answer: bool) -> Probe {
+        let early = self.early.as_mut().expect("it owes a probe");
+        early.stage = Stage::Asked;
+        let upto = early.until;
+        let data = self.data(self.empty_at(upto), lifetime, answer);
+        self.sent_at = now;
+        Probe {
+            upto,
+            left: data.left,
+            ordinal: data.ordinal,
+            lifetime,
+            cut: data.cut,
+            answer,
+        }
+    }
+
+    /// The next piece of the burst, or what a grant releases: what was lost, what never left, and then what
+    /// nobody has acknowledged. [aeolus s3.3]
+    pub(super) fn take_early(&mut self, now: Time, settings: &Settings) -> Piece {
+        let full = u64::from(settings.payload_max);
+        let early = self.early.as_mut().expect("the caller looked");
+        if early.stage == Stage::Open {
+            let (offset, length) = (self.next, full.min(early.until - self.next));
+            let priority = settings.unasked(self.end - offset, self.end - self.base);
+            let piece = self.take_new(now, length, priority, true);
+            self.early.as_mut().expect("as before").sent(&piece);
+            return piece;
+        }
+        let at = early.spent;
+        let mut repeat = early.burst.take_lost();
+        if repeat.is_none() && self.next == self.end {
+            repeat = early.burst.take_unknown();
+        }
+        let piece = match repeat {
+            Some((offset, length)) => self.piece(offset, length.into(), self.priority, false, true),
+            None => {
+                let length = full.min(self.end - self.next);
+                self.take_new(now, length, self.priority, false)
+            }
+        };
+        let early = self.early.as_mut().expect("as before");
+        early.spent += u64::from(piece.length);
+        Piece {
+            at: Some(at),
+            ..piece
+        }
+    }
+
+    /// What was to leave ends where it has come to.
+    pub(super) fn cut_burst(&mut self) {
+        let (high, end) = (self.high, self.grants_end());
+        let Some(early) = &mut self.early else {
+            return;
+        };
+        if early.stage == Stage::Open {
+            (early.until, early.spent, self.granted) = (high, high, high);
+            early.close();
+            if high == early.base {
+                early.stage = Stage::Known;
+            }
+        } else {
+            self.granted = self.granted.min(end);
+        }
+    }
+
+    /// The receiver asks for what is before `upto`, and `[from, lost)` leaves again for that.
+    pub(super) fn ask_burst(&mut self, (from, lost): (u64, u64), upto: u64) {
+        if let Some(early) = &mut self.early {
+            // Where the receiver knows of the burst, it has granted what was lost of it: that is spent so.
+            if early.stage == Stage::Known {
+                let owed = early.burst.owed_between(from, lost);
+                early.spent += owed.map(|(_, length)| u64::from(length)).sum::<u64>();
+            }
+            early.burst.settle(from, lost);
+            let grant = early.spent + upto.saturating_sub(self.next);
+            self.granted = self.granted.max(grant);
+        }
+    }
+
+    /// Nothing was heard of the burst: whether its probe leaves again.
+    pub(super) fn asks_again(&mut self) -> bool {
+        let Some(early) = &mut self.early else {
+            return false;
+        };
+        let asks = early.stage == Stage::Asked;
+        if asks {
+            early.stage = Stage::Owes;
+        }
+        asks
+    }
+
+    /// The piece of the burst at `offset` has come.
+    fn on_got(&mut self, now: Time, offset: u64) {
+        self.hear(now);
+        if let Some(early) = &mut self.early {
+            early.burst.on_ack(offset);
+        }
+    }
+
+    /// The probe of the burst that ends at `upto` has come.
+    fn on_probe_ack(&mut self, now: Time, upto: u64) {
+        let Some(early) = self.early.as_mut().filter(|early| early.until == upto) else {
+            return;
+        };
+        if early.stage == Stage::Open {
+            return;
+        }
+        early.stage = Stage::Known;
+        if let Some(last) = early.burst.last() {
+            early.burst.on_probe_ack(last);
+        }
+        self.hear(now);
+    }
+}
+
+/// With a burst.
+impl Receiver {
+    /// The burst has left up to where its probe says: what is missing of it was lost, so many bytes. None where that
+    /// was known.
+    fn on_probe(&mut self, upto: u64) -> u64 {
+        if self.probed {
+            return 0;
+        }
+        self.probed = true;
+        let upto = upto.min(self.end);
+        self.burst_reaches(upto);
+        let missing = self.missing_before(upto);
+        self.grants_more(missing);
+        missing
+    }
+
+    /// What leaves unasked goes on to here at least: where that is more than this end counts with, its frames are smaller.
+    pub(super) fn burst_reaches(&mut self, until: u64) {
+        let more = until.min(self.end).saturating_sub(self.unasked);
+        self.unasked += more;
+        self.granted = (self.granted + more).min(self.grants_end());
+    }
+
+    /// So many bytes were granted, or left unasked, in vain. [ours: no more than the message has]
+    fn grants_more(&mut self, bytes: u64) {
+        self.lost = (self.lost + bytes).min(self.end - self.base);
+    }
+
+    /// A granted piece has come.
+    #[inline]
+    fn on_granted(&mut self, cx: &mut Cx<'_>, conn: ConnId, data: &Granted) -> Verdict {
+        if data.ordinal != told(self.ordinal) {
+            return self.of_another(data.ordinal);
+        }
+        if !self.active || data.offset + u64::from(data.length) > self.end {
+            return Verdict::Nonsense;
+        }
+        if data.offset < self.base {
+            return Verdict::Past;
+        }
+        (self.heard, self.tries) = (cx.now, 0);
+        // What its last frame took beyond the grant counts as granted, as without a burst.
+        let (within, length) = (data.before(self.granted), u64::from(data.length));
+        if 0 < within && within < length {
+            let beyond = self.granted + length - within;
+            self.granted = beyond.min(self.grants_end());
+        }
+        if self.keep(cx, conn, data.offset, data.length) {
+            return Verdict::New;
+        }
+        // A grant was used for nothing: another takes its place. [ours]
+        self.grants_more(length);
+        Verdict::Old
+    }
+}
+
+impl Host {
+    /// The burst of a message has left: its probe follows.
+    #[cold]
+    pub(super) fn transmit_probe(&mut self, now: Time, slot: u32, priority: u8, out: &mut Packet) {
+        let conn = &mut self.conns[slot];
+        let probe = conn.tx.take_probe(now, conn.lifetime, !conn.opener);
+        *out = probe.packet(conn.peer, conn.id, self.settings.small());
+        out.set_priority(priority);
+        self.counts.probes += 1;
+    }
+
+    /// A piece of a burst has come.
+    pub(super) fn say_got(&mut self, slot: u32, data: &Data) {
+        let conn = &self.conns[slot];
+        let got = Got {
+            offset: data.offset,
+            ordinal: data.ordinal,
+        };
+        let packet = got.packet(conn.peer, conn.id, self.settings.small());
+        self.say(packet);
+    }
+
+    /// A piece of our burst has come, or its probe.
+    pub(super) fn on_burst_word(&mut self, cx: &Cx<'_>, id: ConnId, word: (u64, u16), probe: bool) {
+        let Some(slot) = self.conns.find(id) else {
+            return;
+        };
+        let tx = &mut self.conns[slot].tx;
+        let (at, ordinal) = word;
+        if !tx.active || ordinal != told(tx.ordinal) {
+            return;
+        }
+        if probe {
+            tx.on_probe_ack(cx.now, at);
+        } else {
+            tx.on_got(cx.now, at);
+        }
+        self.settle(slot);
+    }
+
+    /// The burst of a message has left.
+    pub(super) fn on_probe(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let (id, probe) = (packet.conn, Probe::read(packet));
+        if !self.settings.bursts {
+            self.totals.nonsense += 1;
+            return;
+        }
+        let data = probe.as_data();
+        let Some(slot) = self.find_or_open(cx, id, &data) else {
+            return;
+        };
+        let verdict = self.conns[slot].rx.on_data(cx, id, &data);
+        if !self.is_news(cx, slot, verdict) {
+            return;
+        }
+        let conn = &mut self.conns[slot];
+        let granted = conn.rx.is_granted();
+        self.counts.missed += conn.rx.on_probe(probe.upto);
+        let answer = ProbeAck {
+            upto: probe.upto,
+            ordinal: probe.ordinal,
+        };
+        let answer = answer.packet(conn.peer, id, self.settings.small());
+        if granted && !conn.rx.is_granted() {
+            self.join_oldest(slot);
+        }
+        self.say(answer);
+        self.after_data(cx, slot);
+    }
+
+    /// A granted piece of a message whose burst switches drop first.
+    #[inline]
+    pub(super) fn on_granted(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let (id, data) = (packet.conn, Granted::read(packet));
+        let Some(slot) = self.conns.find(id) else {
+            if self.conns.remembers(id) {
+                self.totals.duplicates += 1;
+                return self.ack(cx, id, 1);
+            }
+            return self.say_unknown(cx, id, data.ordinal, true);
+        };
+        let conn = &mut self.conns[slot];
+        if !self.settings.bursts || conn.opener != data.answer {
+            self.totals.nonsense += 1;
+            return;
+        }
+        if !conn.rx.active && data.ordinal == told(conn.rx.ordinal) {
+            return self.say_unknown(cx, id, data.ordinal, false);
+        }
+        let verdict = conn.rx.on_granted(cx, id, &data);
+        if verdict == Verdict::Old {
+            self.on_progress(cx.now, slot);
+        }
+        if self.is_news(cx, slot, verdict) {
+            self.after_data(cx, slot);
+        }
+    }
+}
