@@ -64,6 +64,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("aeolus-fig8"),
     experiment!("aeolus-fig9"),
     experiment!("aeolus-fig10"),
+    experiment!("aeolus-fig11"),
     experiment!("aeolus-one-loss"),
     experiment!("aeolus-threshold"),
     experiment!("ssp-workloads"),
