@@ -1,4 +1,7 @@
 //! One egress port of a switch: its queues, its line, and what it has counted.
+//!
+//! A port has a form, which keeps what waits and says what leaves next; its line, with when that is idle again; what it has
+//! counted; and since when gates have been closed. A FIFO promises its line at once and keeps nothing.
 
 use crate::discipline::{Backlog, Dequeue, Discipline, Gate, GateState, OnLine, Verdict};
 use crate::form::{Form, Wants, late};
