@@ -129,7 +129,8 @@ impl Receiver {
     /// Up to where it is to be granted for `window` bytes to be on the way.
     #[inline]
     pub(super) fn target(&self, window: u64) -> u64 {
-        self.grants_end().min(self.base + self.got() + self.lost + window)
+        self.grants_end()
+            .min(self.base + self.got() + self.lost + window)
     }
 
     /// Since when its silence means something: a message that waits for its turn has nothing to say.
