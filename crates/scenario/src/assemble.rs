@@ -134,6 +134,7 @@ impl Scenario {
         let size = spec.size();
         let limit = self.memory_limit.unwrap_or_else(memory::of_machine);
         memory::routable(&self.topology, size)?;
+        network::countable(&self.topology, size, network::longest_delay(&self.topology))?;
         let mut need = Need::of(size);
         need.fits(&self.topology, limit)?;
         for source in &self.workloads {
@@ -143,6 +144,8 @@ impl Scenario {
             need.fits(source, limit)?;
         }
         let topology = spec.build().map_err(|e| at_topology(e.0))?;
+        let longest = topology.links.iter().map(|link| link.delay).max();
+        network::countable(&self.topology, size, longest.unwrap_or(Span::ZERO))?;
         let routes = Arc::new(Routes::new(&topology, &[]));
         if let Some((a, b)) = routes.cut_off() {
             let name = |host: u32| &topology.node(NodeId(host)).name;

@@ -22,7 +22,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use topology::{
-    Dumbbell, FatTree, LeafSpine, LinkId, MultiBottleneck, ParkingLot, Spec, Star, ThreeTier,
+    Dumbbell, FatTree, LeafSpine, LinkId, MultiBottleneck, ParkingLot, Size, Spec, Star, ThreeTier,
     Topology,
 };
 use transports::Fabric;
@@ -56,6 +56,51 @@ const BUFFER_FRAMES: u64 = 250;
 /// Room in a port where nobody says anything, in wire bytes.
 pub(crate) fn buffer(encap: Encap) -> Bytes {
     Bytes(BUFFER_FRAMES * u64::from(encap.wire_max()))
+}
+
+/// Ways through a network, each as long as all its switches in a row, that times must leave room for: round trips, the
+/// waits of timers for several of them, and what adds up over a run. [ours]
+const WAYS: u64 = 128;
+
+/// Keys of the delays of cables, and of what a host adds to its own.
+const DELAYS: [&str; 6] = [
+    "host_extra_delay",
+    "host_delay",
+    "bottleneck_delay",
+    "uplink_delay",
+    "tor_delay",
+    "agg_delay",
+];
+
+/// The most that a link's delay can be by what `[topology]` says.
+pub(crate) fn longest_delay(section: &Section) -> Span {
+    let span = |key| section.has(key).then(|| section.opt_span(key)).flatten();
+    let [extra, cables @ ..] = DELAYS.map(|key| span(key).unwrap_or(Span::ZERO).0);
+    Span(cables.into_iter().fold(0, u64::max).saturating_add(extra))
+}
+
+/// Refuses links so long that times over them could not be counted.
+pub(crate) fn countable(section: &Section, size: Size, longest: Span) -> Result<(), Diagnostic> {
+    let links = size.switches.saturating_add(1);
+    let most = u64::MAX / WAYS / links;
+    if longest.0 <= most {
+        return Ok(());
+    }
+    let given = DELAYS.into_iter().filter(|key| section.is_given(key));
+    let key = match section.sort() {
+        Shape::File => "path",
+        _ => given
+            .max_by_key(|key| section.opt_span(key))
+            .unwrap_or("kind"),
+    };
+    let what = format!(
+        "a link of {longest} is too long: a way may cross {links} of them, and times end at 213 days"
+    );
+    let second = Span::ms(1000).0;
+    let most = Span(most / second * second);
+    Err(section
+        .problem(key, what)
+        .help(format!("choose at most {most}")))
 }
 
 /// The fabric that `[topology]` describes.

@@ -525,3 +525,26 @@ fn a_number_beyond_all_numbers_is_out_of_range_and_no_string() {
     let said = wrong(INCAST, &["run.seed=18446744073709551615"]);
     assert!(said.contains("out of range"), "{said}");
 }
+
+#[test]
+fn links_longer_than_times_can_count_are_refused_and_the_longest_of_all_are_not() {
+    let asked = |key: &str, delay: &str| format!("topology.{key}={delay}");
+    let few = "workload.senders=2";
+    for key in ["host_delay", "uplink_delay", "host_extra_delay"] {
+        let said = impossible(INCAST, &[&asked(key, "18446744073709551615ps"), few]);
+        let place = format!("topology.{key}=184");
+        assert!(
+            said.contains("is too long") && said.contains(&place),
+            "{said}"
+        );
+        let (_, most) = said.trim_end().rsplit_once("at most ").expect("the cure");
+        for transport in transports::registry().iter() {
+            let kind = format!("transport.kind={}", transport.name());
+            let none = "topology.host_extra_delay=0s";
+            let run = good(INCAST, &[none, &asked(key, most), &kind, few]).assemble();
+            let run = run.unwrap_or_else(|e| panic!("{most}, {kind}: {e}"));
+            let record = run.run(1, "", &mut crate::Alone);
+            assert!(record.is_ok(), "{most}, {kind}");
+        }
+    }
+}
