@@ -174,7 +174,7 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
 /// The line serves the shortest also where it was chosen while somebody else was paused.
 #[test]
 fn a_pause_of_another_flow_changes_no_order() {
-    let other = model::ConnId(99);
+    let other = ConnId(99);
     let text = format!("{PACKET}\nunscheduled = \"100KB\"");
     let found = ladder(&text, 3, |pair| {
         pair.signal(Time::ZERO, A, model::Signal::PauseFlow(other));

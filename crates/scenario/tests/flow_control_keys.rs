@@ -1,0 +1,57 @@
+//! What a scenario says of flow controls: what is wrong is named with what is right, and what is right resolves.
+
+use scenario::load_text;
+use transports::Control;
+
+const INCAST: &str = "[workload]\nkind = \"incast\"\n";
+
+fn wrong(text: &str) -> String {
+    match load_text("t.toml", &format!("{INCAST}{text}"), &[]) {
+        Ok(scenario) => match scenario.assemble() {
+            Ok(_) => panic!("accepted:\n{text}"),
+            Err(errors) => errors.render(false),
+        },
+        Err(errors) => errors.render(false),
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_flow_control_is_said_with_what_is_right() {
+    let said = wrong("[switch]\nflow_control = \"pcf\"\n");
+    assert!(
+        said.contains("did you mean \"pfc\"?") && said.contains("t.toml:4:16"),
+        "{said}"
+    );
+    let said =
+        wrong("[switch]\nflow_control = \"pfc\"\n[switch.pfc]\nxof = \"1KB\"\nalpha = 9000\n");
+    assert!(said.contains("did you mean \"xoff\"?"), "{said}");
+    assert!(said.contains("switch.pfc.alpha cannot be used"), "{said}");
+    let said = wrong("[switch]\nflow_control = \"aquarius\"\npriorities = 8\n");
+    assert!(
+        said.contains("aquarius does not work with these ports"),
+        "{said}"
+    );
+    let said = wrong(
+        "[switch]\nflow_control = \"pfc\"\nhost_queue = true\n[transport]\nkind = \"dctcp\"\n",
+    );
+    assert!(said.contains("queues of hosts cannot be paused"), "{said}");
+    // Tables of others may stand there for a comparison, as those of transports may.
+    let both = format!("{INCAST}[switch]\nflow_control = \"pfc\"\n[switch.ideal]\nxon = 0.1\n");
+    assert!(load_text("t.toml", &both, &[]).is_ok());
+}
+
+#[test]
+fn a_resolved_flow_control_resolves_to_itself() {
+    for control in transports::registry().controls().map(Control::name) {
+        let text = format!("{INCAST}[switch]\nflow_control = \"{control}\"\n");
+        let once = load_text("t.toml", &text, &[]).unwrap_or_else(|e| panic!("{e}"));
+        let resolved = once.resolved_toml();
+        assert!(
+            resolved.contains(&format!("[switch.{control}]")),
+            "{resolved}"
+        );
+        assert!(resolved.contains("shared_buffer"), "{resolved}");
+        let again = load_text("t.toml", &resolved, &[]).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(again.resolved_toml(), resolved);
+    }
+}
