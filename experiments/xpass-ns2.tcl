@@ -3,10 +3,12 @@
 #   ns xpass-ns2.tcl FLOWS star HOSTS             every host at one switch
 #   ns xpass-ns2.tcl FLOWS tree LEAVES PER_LEAF   leaves under one spine
 #
+# Further pairs like "rate 40e9" or "delay 10e-6" change what stands in `set`; a star's PER_LEAF is any number then.
+#
 # FLOWS is the flows.csv of a run of tidegate: its columns src, dst, size and start_ps are what is sent. Needs ns-2 with
 # the authors' agent (Agent/XPass): https://github.com/kaist-ina/ns2-xpass, head f4e38bc.
 #
-# - All lines have 10 Gb/s and 2 us; what a host, a port and an agent are set to is that of the authors'
+# - All lines have 10 Gb/s and 2 us unless `set` says otherwise; what a host, a port and an agent are set to is that of the authors'
 #   scripts/large-scale-fattree.tcl, and of profile ns2xpass here.
 # - A message ends with its last byte at its receiver, read from the trace of the last link. The agent notes the
 #   arrival of its STOP instead, from its latest request on.
@@ -14,8 +16,10 @@
 #   calls srand().
 
 lassign $argv file kind hosts per
-set rate 10e9
-set delay 2e-6
+array set set {rate 10e9 delay 2e-6}
+array set set [lrange $argv 4 end]
+set rate $set(rate)
+set delay $set(delay)
 set credits [expr {int($rate / 8 * 84 / (84 + 1538))}]
 foreach {key value} [list \
     min_credit_size_ 76 max_credit_size_ 92 min_ethernet_size_ 84 max_ethernet_size_ 1538 xpass_hdr_size_ 78 \

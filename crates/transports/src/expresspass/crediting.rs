@@ -1,7 +1,7 @@
 //! What a receiver keeps while it gives credits: its rate, and when it sent which credit.
 
 use super::expected::Expected;
-use super::feedback::{Controller, Feedback, Law};
+use super::feedback::{Controller, Feedback, Law, Tally};
 use units::{Span, Time};
 
 /// Send times that are kept at first, and at most: 4096 credits cover a round trip of 53 us at
@@ -84,6 +84,13 @@ impl Crediting {
             sent_from: given + 1,
             burst: None,
         }
+    }
+
+    /// The receiver gave credits before, and has been told of those up to `accounted`.
+    #[cold]
+    pub(super) fn resume(&mut self, tally: Tally, accounted: u64) {
+        self.accounted = accounted;
+        self.feedback.resume(tally);
     }
 
     /// The request says how many connections of its host want credits.
@@ -363,6 +370,25 @@ mod tests {
         flow.note_sent(8, Time(5));
         assert_eq!(flow.on_data(Time(9), 7, 8), None);
         assert_eq!(flow.on_data(Time(9), 8, 8), Some(Span(4)));
+    }
+
+    #[test]
+    fn what_is_known_of_earlier_credits_sets_the_rate_of_the_second() {
+        // Most of the credits before were lost, so that the law leaves one per round trip: more than a
+        // message of one packet starts with.
+        let rate = |resumes| {
+            let mut flow = Crediting::new(&LAW, Time::ZERO, 1.0 / 80.0, 7);
+            if resumes {
+                flow.resume(Tally { total: 5, lost: 4 }, 6);
+            }
+            flow.note_sent(8, Time::ZERO);
+            assert_eq!(flow.apply((&LAW, &SILENCE), Time(RTT.0), RTT, 8), None);
+            flow.check(&LAW, 8);
+            flow.feedback.rate()
+        };
+        let per_rtt = LAW.period.0 as f64 / RTT.0 as f64;
+        assert!((rate(false) - 1.0 / 80.0).abs() < 1e-9 && per_rtt > 1.0 / 80.0);
+        assert!((rate(true) - per_rtt).abs() < 1e-9, "{}", rate(true));
     }
 
     #[test]

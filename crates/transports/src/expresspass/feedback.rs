@@ -51,6 +51,15 @@ pub struct Tally {
     pub lost: u32,
 }
 
+impl Tally {
+    /// An echo showed that of the `total` credits up to it all but itself were lost.
+    #[inline]
+    pub fn on_echo(&mut self, total: u32) {
+        self.total = self.total.saturating_add(total);
+        self.lost = self.lost.saturating_add(total - 1);
+    }
+}
+
 /// The rate of one flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback {
@@ -105,8 +114,17 @@ impl Feedback {
     /// An echo showed that of the `total` credits up to it all but itself were lost.
     #[inline]
     pub fn on_echo(&mut self, total: u32) {
-        self.tally.total = self.tally.total.saturating_add(total);
-        self.tally.lost = self.tally.lost.saturating_add(total - 1);
+        self.tally.on_echo(total);
+    }
+
+    /// What became of credits that is not accounted for in the rate yet.
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// Goes on with what became of credits that were given before.
+    pub fn resume(&mut self, tally: Tally) {
+        self.tally = tally;
     }
 
     /// Applies the law, unless the last time was less than a round trip ago or nothing is known.

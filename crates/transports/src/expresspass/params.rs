@@ -68,6 +68,9 @@ parts::params! {
             "[ours]; window [xpass artefact, xpass.cc] in profile ns2xpass";
         /// whether a flow of n < 40 packets starts at n/40 of alpha
         start_rule: bool = true, Flag, "[xpass artefact, xpass.cc]; later than the paper";
+        /// whether a receiver that is asked again knows the fate of the credits that it gave before: its first step
+        /// comes with the second credit then, and leaves at least one credit per round trip
+        keep_tally: bool = false, Flag, "[ours]; true [xpass artefact, xpass.cc] in profile ns2xpass";
         /// time after which an unanswered request is repeated, then doubling; at least 1.5 base round trips;
         /// short times repeat requests whose credits only wait for a crowded port, and their bytes have no room
         /// there under two-way load
@@ -183,6 +186,7 @@ pub const PROFILES: &Profiles<Params> = &[
         count: CreditCount::Bytes,
         nic_jitter: 0.0,
         early_stop_counts: EarlyStop::Window,
+        keep_tally: true,
         request_retry: Span::us(100),
         retry_doublings: 0,
         tell_heard: false,

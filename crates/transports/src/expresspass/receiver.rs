@@ -9,6 +9,7 @@ use super::Host;
 use super::crediting::{Crediting, Word};
 use super::early::FirstRtt;
 use super::expected::Expected;
+use super::feedback::Tally;
 use super::header::{
     self, BLANKS_MODULUS, Credit, Data, Heard, Nack, Request, Stop, StopAck, StopReason,
 };
@@ -67,6 +68,8 @@ pub(super) struct Receiver {
     pub(super) seen: u64,
     /// The last such frame was a scheduled one, and no burst can have begun since.
     pub(super) in_run: bool,
+    /// The fate of credits that no law has seen: what came since giving ended.
+    tally: Tally,
 }
 
 /// Its phase. [xpass artefact, xpass.cc]
@@ -116,6 +119,7 @@ impl Receiver {
             pieces: Reassembly::default(),
             seen: 0,
             in_run: false,
+            tally: Tally::default(),
         }
     }
 
@@ -212,6 +216,9 @@ impl Receiver {
         let share = f64::from(packets.min(START_RULE_PACKETS)) / f64::from(START_RULE_PACKETS);
         let rate = settings.alpha * if settings.start_rule { share } else { 1.0 };
         let flow = flows.insert(Crediting::new(&settings.law, cx.now, rate, self.given));
+        if settings.keep_tally {
+            flows[flow].resume(self.tally, self.heard);
+        }
         flows[flow].note_crowd(wanted.crowd);
         if settings.subtract_burst && wanted.unasked > 0 {
             let (frame_time, rtt) = (settings.frame_time, settings.base_rtt);
@@ -355,7 +362,7 @@ impl Receiver {
     /// Stops giving credits, if it did, and takes up `phase`.
     fn cease(&mut self, flows: &mut Flows, phase: Phase) {
         if let Phase::Crediting { flow, .. } = self.phase {
-            flows.remove(flow);
+            self.tally = flows.remove(flow).feedback.tally();
         }
         self.phase = phase;
     }
@@ -422,7 +429,8 @@ impl Receiver {
             return;
         }
         let number = self.given - u64::from(since);
-        self.heard = self.heard.max(number);
+        let news = number.saturating_sub(self.heard);
+        self.heard += news;
         if let Phase::Crediting { flow, .. } = self.phase {
             if flows[flow].on_answer() {
                 self.give_held(cx, host, flows);
@@ -435,6 +443,8 @@ impl Receiver {
             if flows[flow].take_relief(&host.settings.law) {
                 self.credit_soon(cx.now, host);
             }
+        } else if news > 0 {
+            self.tally.on_echo(u32::try_from(news).unwrap_or(u32::MAX));
         }
         self.take(cx, host, flows, data, true);
     }

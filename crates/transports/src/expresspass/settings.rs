@@ -20,6 +20,7 @@ pub(super) struct Settings {
     pub(super) credit_sizes: u16,
     pub(super) early_stop: EarlyStop,
     pub(super) start_rule: bool,
+    pub(super) keep_tally: bool,
     pub(super) base_rtt: Span,
     pub(super) request_retry: Span,
     /// How often that doubles, at most.
@@ -106,6 +107,7 @@ impl Settings {
                 EarlyStop::Never
             },
             start_rule: params.start_rule,
+            keep_tally: params.keep_tally,
             base_rtt: config.base_rtt.max(Span(1)),
             request_retry,
             retry_doublings: u8::try_from(params.retry_doublings).expect("at most 16"),

@@ -39,7 +39,7 @@ fn profiles_differ_where_the_sources_do() {
     };
     assert_eq!(
         differences("ns2xpass"),
-        "count=\"bytes\" early_stop_counts=\"window\" nic_jitter=0.0 request_retry=\"100us\" retry_doublings=0 \
+        "count=\"bytes\" early_stop_counts=\"window\" keep_tally=true nic_jitter=0.0 request_retry=\"100us\" retry_doublings=0 \
          tell_heard=false"
     );
     assert_eq!(differences("b"), "early_stop=false start_rule=false");
