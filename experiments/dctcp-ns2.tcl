@@ -118,7 +118,7 @@ proc incast {} {
 
 # Notes who is done, every 2 us.
 proc look {} {
-    global ns sink took third count mon
+    global ns sink tcp took third count mon
     foreach i [array names sink] {
         if {![info exists took($i)] && [$sink($i) set bytes_] >= $third} {
             set took($i) [expr {[$ns now] * 1e6}]
@@ -129,11 +129,15 @@ proc look {} {
         return
     }
     set times {}
-    foreach i [array names took] { lappend times $took($i) }
+    set timers 0
+    foreach i [array names took] {
+        lappend times $took($i)
+        incr timers [$tcp($i) set nrexmit_]
+    }
     set times [lsort -real $times]
-    puts [format "FCT us: mean %.1f median %.1f longest %.1f; dropped %d" \
-        [expr ([join $times +]) / $count] [lindex $times [expr {($count - 1) / 2}]] [lindex $times end] \
-        [$mon set pdrops_]]
+    puts [format "FCT us: mean %.1f median %.1f p99 %.1f longest %.1f; dropped %d; timers %d" \
+        [expr ([join $times +]) / $count] [lindex $times [expr {($count - 1) / 2}]] \
+        [lindex $times [expr {int(ceil($count * 0.99)) - 1}]] [lindex $times end] [$mon set pdrops_] $timers]
     exit 0
 }
 

@@ -47,6 +47,11 @@ impl Alpha {
         over
     }
 
+    /// A timeout: the window ends with the next acknowledgement. [authors' ns-2 `timeout_action`]
+    pub(super) const fn cut_short(&mut self, una: u64) {
+        self.until = una;
+    }
+
     /// Panics where an invariant is broken.
     pub(super) fn check(&self) {
         assert!((0.0..=1.0).contains(&self.value), "alpha is {}", self.value);

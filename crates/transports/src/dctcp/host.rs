@@ -246,7 +246,8 @@ impl Host {
         }
         // Data tells the peer that the connection is open; without any, if it is held back, or if the
         // peer missed it, an acknowledgement does.
-        if !cx.gates.may_send(id, PRIORITY)
+        if self.rules.handshake_ack
+            || !cx.gates.may_send(id, PRIORITY)
             || conn
                 .sender
                 .as_ref()
@@ -566,6 +567,9 @@ impl Endpoint for Host {
         // DEVIATES(linux): control packets overtake data, which in a host is chosen only when the
         // line is free; a real queue holds a few packets of data in front of them.
         if self.control.pop(out) {
+            if self.rules.ecn_acks && Kind::of(out) == Some(Kind::Ack) {
+                out.set_ecn(Ecn::Capable0);
+            }
             return self.more();
         }
         // Bounded by the connections: each turn but the last takes one out that cannot send now.

@@ -75,6 +75,10 @@ parts::params! {
         /// longest wait of a delayed acknowledgement; below rto_min
         ack_delay: Span = Span::ms(1), Time(SPAN_MIN, SPAN_MAX),
             "ours: a tenth of rto_min (Linux 40 ms, ns-3 200 ms)";
+        /// a packet of its own acknowledges the SYN-ACK before the first data leaves; otherwise the data does
+        handshake_ack: bool = false, Flag, "RFC 9293 s3.5: either; ns-2's FullTcp, ns2: so";
+        /// acknowledgements are ECN-capable: ports that drop what is not above K mark them
+        ecn_acks: bool = false, Flag, "RFC 3168 s6.1.4: not; authors' ns-2, ns2: so";
         /// selective acknowledgements and RFC 6675; false leaves NewReno
         sack: bool = true, Flag, "RFC 2018, RFC 6675";
         /// duplicate acknowledgements that mean a loss (1 to 100)
@@ -87,6 +91,9 @@ parts::params! {
         /// a timeout is the same where the window fell for a mark last; otherwise it leaves the threshold of slow
         /// start then, and duplicates during its repair begin a recovery
         timeout_after_mark: bool = true, Flag, "RFC 5681 s3.1, RFC 6675 s5.1; ns-2's FullTcp, ns2: not";
+        /// while a timeout is being repaired the first echo of a mark makes the window fall, and alpha follows what is
+        /// sent again
+        marks_after_timeout: bool = false, Flag, "RFC 8257 s3.5, Linux CA_Loss: not; ns-2's FullTcp, ns2: so";
         /// a doubled timeout holds until something that was sent once is acknowledged, not just until anything
         /// is
         karn: bool = false, Flag, "Linux with timestamps, ns2: not; RFC 6298 s5: so";
@@ -157,12 +164,16 @@ impl Params {
     pub const NS2: Self = Self {
         profile: "ns2",
         window_min: 1,
-        alpha_initial: 0.0,
+        // The handshake's ECE counts as a window that was marked.
+        alpha_initial: 0.0625,
         growth: Growth::All,
         ack: AckPolicy::Each,
+        handshake_ack: true,
+        ecn_acks: true,
         limited_transmit: false,
         lost_leaves: false,
         timeout_after_mark: false,
+        marks_after_timeout: true,
         idle_restart: false,
         ..Self::DEFAULT
     };

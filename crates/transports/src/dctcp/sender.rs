@@ -109,7 +109,8 @@ impl Sender {
             outgoing: Outgoing::new(),
             phase: Phase::Open,
             calm: true,
-            echoed: false,
+            // The handshake's ECE counts. [authors' ns-2 `tcp-full.cc`]
+            echoed: true,
             marked_last: false,
             alpha: Alpha::new(rules.alpha_initial, rules.gain),
             rtt: Rtt::new(rules),
@@ -255,8 +256,13 @@ impl Sender {
     /// What may leave now, by the rules of RFC 6675's `NextSeg` in their order.
     #[inline(never)]
     fn choose(&self, rules: &Rules) -> Option<(Why, Segment)> {
+        // What arrived beyond a gap makes no room, after a timeout either.
+        let in_order = !rules.limited_transmit && matches!(self.phase, Phase::Loss { .. });
         let pipe = self.pipe(rules);
-        let fits = |segment: &Segment| pipe + segment.span() <= self.window.size();
+        let fits = |piece: &Segment| {
+            let before = if in_order { piece.seq - self.una } else { pipe };
+            before + piece.span() <= self.window.size()
+        };
         if self.lost_edge > self.una
             && let Some(segment) = self.missing(self.lost_edge, rules)
         {
@@ -445,7 +451,8 @@ impl Sender {
     /// Everything below `una` has arrived; an `echo` says that it was marked.
     #[inline]
     fn advance(&mut self, now: Time, una: u64, echo: bool, rules: &Rules) {
-        if self.alpha.on_ack(una - self.una, echo, una, self.next) {
+        let top = self.top(una, rules);
+        if self.alpha.on_ack(una - self.una, echo, una, top) {
             self.window.on_round(self.pipe(rules));
         }
         if self.repaired > self.una {
@@ -475,6 +482,13 @@ impl Sender {
         } else if !keep {
             self.rto_at = self.rtt.deadline(now, self.doublings, rules);
         }
+    }
+
+    /// What was sent last in order: after a timeout what was sent again, where alpha follows that.
+    fn top(&self, una: u64, rules: &Rules) -> u64 {
+        let again = rules.marks_after_timeout && self.next == self.lost_edge;
+        let repaired = self.repaired.max(una);
+        if again { repaired } else { self.next }
     }
 
     /// Notes a block and returns how much of it is news.
@@ -514,6 +528,9 @@ impl Sender {
             grows &= rules.grows_reduced;
         }
         if grows && acked > 0 {
+            if rules.grows_marked {
+                self.fall_for_mark(echo, rules);
+            }
             self.window.grow(acked, rules);
         }
     }
@@ -548,12 +565,21 @@ impl Sender {
             Phase::Loss { until } => {
                 let first_echo = echo && !self.echoed;
                 self.echoed = echo;
+                let over = self.una >= until;
+                let spared = self.marked_last && !rules.timeout_after_mark;
+                let heeds = rules.marks_after_timeout && !self.marked_last && !over;
+                if heeds && echo && acked > 0 {
+                    self.window.on_mark(self.alpha.value(), rules);
+                    (self.marked_last, self.phase) = (true, Phase::Loss { until: self.next });
+                }
                 if acked > 0 && !(first_echo && rules.grows_marked) {
                     self.window.grow_after_timeout(acked, rules);
                 }
-                let spared = self.marked_last && !rules.timeout_after_mark;
-                if self.una >= until {
+                if over {
                     self.phase = Phase::Open;
+                    if rules.marks_after_timeout && self.marked_last {
+                        self.phase = Phase::Reduced { until, from: until };
+                    }
                     self.forget_loss();
                 } else if spared && duplicate && self.dup_acks >= rules.dup_thresh {
                     self.on_duplicate(rules);
@@ -664,6 +690,9 @@ impl Sender {
         self.window
             .on_timeout(lower, flight, self.alpha.value(), rules);
         self.marked_last = spared;
+        if rules.marks_after_timeout {
+            self.alpha.cut_short(self.una);
+        }
         self.timeouts += 1;
         self.doublings = self.doublings.saturating_add(1);
         (self.phase, self.calm) = (Phase::Loss { until: self.next }, false);

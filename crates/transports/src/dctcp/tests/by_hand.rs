@@ -254,6 +254,58 @@ fn a_timeout_after_a_mark_spares_the_threshold_where_marks_are_remembered() {
 }
 
 #[test]
+fn the_first_mark_during_the_repair_of_a_timeout_makes_the_window_fall_where_it_counts() {
+    let windows = |marks_after_timeout| {
+        let params = Params {
+            marks_after_timeout,
+            growth: Growth::All,
+            ..Params::DEFAULT
+        };
+        let mut bench = open(&params, 60 * 1460);
+        assert_eq!(flush(&mut bench), 10);
+        bench.now = sender(&bench).deadline();
+        bench.call(|host, cx| host.on_deadline(cx));
+        flush(&mut bench);
+        for acked in 0..4 {
+            acknowledge(&mut bench, acked, 1, 0);
+            flush(&mut bench);
+        }
+        let before = sender(&bench).window() / 1460;
+        let mut after = [5, 6].map(|acked| {
+            acknowledge(&mut bench, acked - 1, 1, 1);
+            sender(&bench).window()
+        });
+        after
+            .iter_mut()
+            .for_each(|bytes| *bytes = *bytes * 10 / 1460);
+        (before, after)
+    };
+    // The second of two marks lets it grow again, by one packet per window.
+    assert_eq!(windows(false), (5, [50, 50]));
+    let (before, [first, second]) = windows(true);
+    assert!(
+        before == 5 && first < 40 && second == first,
+        "{first}, {second}"
+    );
+}
+
+#[test]
+fn a_syn_ack_is_acknowledged_by_data_or_by_a_packet_that_may_be_marked() {
+    let first = |handshake_ack, ecn_acks| {
+        let params = Params {
+            handshake_ack,
+            ecn_acks,
+            ..Params::DEFAULT
+        };
+        let packet = open(&params, 1460).poll().unwrap();
+        (Kind::of(&packet).unwrap(), packet.ecn())
+    };
+    assert_eq!(first(false, true), (Kind::Data, Ecn::Capable0));
+    assert_eq!(first(true, true), (Kind::Ack, Ecn::Capable0));
+    assert_eq!(first(true, false), (Kind::Ack, Ecn::NotCapable));
+}
+
+#[test]
 fn a_long_silence_takes_a_grown_window_back_to_its_start() {
     let mut bench = open(&Params::DEFAULT, 50 * 1460);
     let mut acked = 0;
