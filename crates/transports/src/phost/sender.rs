@@ -13,6 +13,8 @@ use units::{Span, Time};
 const TOKENS_MAX: usize = 1024;
 /// Places that it remembers to have left out; beyond, the first copy of a frame counts as another. [ours]
 const LEFT_OUT_MAX: usize = 1024;
+/// So often a sender says something within the timeout, although the line takes nothing else of its message. [ours]
+const SAYS: u64 = 4;
 /// Questions that are counted: the waits do not grow beyond. [ours]
 const ASKED_MAX: u8 = 6;
 
@@ -299,7 +301,9 @@ impl Sender {
         }
         // What could leave unasked may wait for the line as long as anything else.
         let since = self.heard.max(self.left_at);
-        since.after(settings.patience(self.answered, self.asked))
+        let due = since.after(settings.patience(self.answered, self.asked));
+        // Whoever hears tokens and says nothing is given up by their receiver.
+        due.min(self.left_at.after(Span(settings.timeout.0 / SAYS)))
     }
 
     /// How long the silence lasts by then.

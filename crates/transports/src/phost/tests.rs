@@ -165,6 +165,33 @@ fn a_receiver_that_forgot_says_so_and_the_sender_gives_up() {
     insta::assert_snapshot!(found);
 }
 
+/// Short messages take the whole line for three times the timeout.
+#[test]
+fn who_waits_for_its_turn_asks_and_is_not_given_up() {
+    let found = ladder(
+        "window = 16\nrto = \"20us\"\ntimeout = \"1ms\"\nlinger = \"2ms\"",
+        4,
+        |pair| {
+            pair.message(Time::ZERO, A, B, 2_000_000);
+            for short in 0..250 {
+                let to = HostId(2 + short % 2);
+                pair.message(
+                    Time(100_000_000 + u64::from(short) * 12_200_000),
+                    A,
+                    to,
+                    15_000,
+                );
+            }
+        },
+    );
+    let asked = found
+        .matches("A -> B  RTS message 0 to 2000000, known")
+        .count();
+    assert!(asked > 3, "asked {asked} times");
+    assert!(!found.contains("GONE"));
+    assert!(found.contains("B received message 0 of #1, 2000000 B"));
+}
+
 /// The ends of a message where each host makes what it knows of a line of its own rate; the wire has the slower one.
 fn of_two_rates(text: &str, rates: [u64; 2], length: u64) -> String {
     let params = params(text);
