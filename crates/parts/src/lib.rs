@@ -1,4 +1,8 @@
 #![doc = include_str!("../README.md")]
+#![allow(
+    clippy::doc_markdown,
+    reason = "the page names transports, which are no code"
+)]
 
 pub mod arriving;
 pub mod aside;
