@@ -21,7 +21,8 @@ pub(crate) struct Bench {
     out: String,
 }
 
-fn line(port: &PortSpec) -> Neighbour<'_> {
+/// A line of 10 Gb/s and 1 us to another switch.
+pub(crate) fn line(port: &PortSpec) -> Neighbour<'_> {
     Neighbour {
         rate: Rate::gbps(10),
         round: Span::us(2),
@@ -30,7 +31,8 @@ fn line(port: &PortSpec) -> Neighbour<'_> {
     }
 }
 
-fn place<'a>(lines: &'a [Neighbour<'a>], memory: u64) -> Place<'a> {
+/// A switch of these lines with so much memory.
+pub(crate) fn place<'a>(lines: &'a [Neighbour<'a>], memory: u64) -> Place<'a> {
     Place {
         lines,
         memory: Bytes(memory),
@@ -54,7 +56,7 @@ pub(crate) fn refused(kind: &dyn Control, parameters: &str, memory: u64) -> Opti
 }
 
 /// A packet from port 0 to queue 0 of port 1.
-fn passage(packet: &Packet) -> Passage<'_> {
+pub(crate) fn passage(packet: &Packet) -> Passage<'_> {
     Passage {
         packet,
         ingress: 0,

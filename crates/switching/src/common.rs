@@ -116,11 +116,11 @@ impl Common {
 
     /// Why a packet was not admitted.
     #[cold]
-    pub(crate) fn why_refused(&self, packet: &Packet) -> DropReason {
-        let full =
-            |(size, _, used): (u64, f64, u64)| u64::from(packet.size) > size - used.min(size);
+    pub(crate) fn why_refused(&self, passage: &Passage<'_>) -> DropReason {
+        let size = u64::from(passage.packet.size);
+        let full = |(all, _, used): (u64, f64, u64)| size > all - used.min(all);
         match &self.control {
-            Some(control) if !self.memory.is_some_and(full) => control.refused(),
+            Some(control) if !self.memory.is_some_and(full) => control.refused(passage),
             _ => DropReason::Memory,
         }
     }
@@ -252,7 +252,7 @@ mod tests {
     /// Says that every packet may take room, or that none may, or nothing.
     struct Says(Option<bool>);
     impl FlowControl for Says {
-        fn refused(&self) -> DropReason {
+        fn refused(&self, _: &Passage<'_>) -> DropReason {
             DropReason::Headroom
         }
         fn admits(&mut self, _: &Passage<'_>, _: u64) -> Option<bool> {
@@ -304,6 +304,17 @@ mod tests {
         Packet::new(HostId(0), ConnId(0), class, 0, size)
     }
 
+    fn passage(packet: &Packet) -> Passage<'_> {
+        Passage {
+            packet,
+            ingress: 0,
+            egress: 0,
+            queue: 0,
+            held: 0,
+            tag: None,
+        }
+    }
+
     #[test]
     fn a_full_memory_takes_credits_where_they_have_places_of_their_own() {
         let full = common(Some((1_000, 1.0, 1_000)), None);
@@ -321,15 +332,7 @@ mod tests {
     fn a_flow_controls_own_rule_goes_before_that_of_the_memory() {
         let plain = port(&PortSpec::fifo(Bytes(9_000)));
         let admits = |port: &Port, memory, says: Option<bool>, packet: &Packet| {
-            let passage = Passage {
-                packet,
-                ingress: 0,
-                egress: 0,
-                queue: 0,
-                held: 0,
-                tag: None,
-            };
-            common(memory, Some(Says(says))).admits_by_control(port, &passage)
+            common(memory, Some(Says(says))).admits_by_control(port, &passage(packet))
         };
         let data = packet(Class::Plain, 84);
         // 84 B are free, of which alpha leaves the port half.
@@ -389,7 +392,8 @@ mod tests {
     #[test]
     fn what_is_refused_is_refused_for_the_memory_unless_that_has_room() {
         let why = |used, says| {
-            common(Some((1_000, 1.0, used)), says).why_refused(&packet(Class::Plain, 84))
+            let packet = packet(Class::Plain, 84);
+            common(Some((1_000, 1.0, used)), says).why_refused(&passage(&packet))
         };
         assert_eq!(why(916, Some(Says(Some(false)))), DropReason::Headroom);
         assert_eq!(why(917, Some(Says(Some(false)))), DropReason::Memory);

@@ -32,9 +32,9 @@ pub trait FlowControl: Send {
         None
     }
 
-    /// Why it refused the packet that it refused last: what was kept for packets under way may be full, and not the
-    /// memory.
-    fn refused(&self) -> DropReason {
+    /// Why it refuses `passage`, for which the memory has room: what is kept for packets under way may be full.
+    fn refused(&self, passage: &Passage<'_>) -> DropReason {
+        let _ = passage;
         DropReason::Memory
     }
 
@@ -207,7 +207,7 @@ mod tests {
         assert!(!control.gates_alone(), "it must be asked for");
         assert_eq!(control.assign(Time(1), &passage), None);
         assert_eq!(control.admits(&passage, 0), None);
-        assert_eq!(control.refused(), DropReason::Memory);
+        assert_eq!(control.refused(&passage), DropReason::Memory);
         assert_eq!(control.tag(Time(1), &passage), None);
         assert_eq!(control.deadline(), Time::NEVER);
         control.on_deadline(Time(1), &mut say);

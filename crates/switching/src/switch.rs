@@ -513,7 +513,7 @@ impl Switch {
             None
         };
         if !common.admits_by_control(port, &asked) {
-            let why = common.why_refused(packet);
+            let why = common.why_refused(&asked);
             port.drop(now, packet, why, out);
             return;
         }

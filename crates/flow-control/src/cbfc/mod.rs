@@ -338,7 +338,7 @@ impl FlowControl for Cbfc {
         Some(fits)
     }
 
-    fn refused(&self) -> DropReason {
+    fn refused(&self, _: &Passage<'_>) -> DropReason {
         DropReason::Headroom
     }
 

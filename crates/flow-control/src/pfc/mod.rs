@@ -182,8 +182,6 @@ struct Pfc {
     /// The packet that was admitted last, and whether it stays below the threshold: asked and told of in turn, it is
     /// worked out once. What comes without being asked about is another one.
     judged: Option<(Judged, bool)>,
-    /// Why the last packet was not admitted.
-    refused: DropReason,
     /// Times that the watchdog let packets go.
     trips: u64,
 }
@@ -246,7 +244,6 @@ impl Pfc {
             used: 0,
             agenda: Agenda::new(),
             judged: None,
-            refused: DropReason::Memory,
             trips: 0,
         }
     }
@@ -420,19 +417,18 @@ impl FlowControl for Pfc {
         let may =
             below || self.is_lossless(place) && self.ingress[place].above + size <= headroom();
         let admitted = may && size <= free;
-        if !admitted {
-            self.refused = if may || !self.is_lossless(place) {
-                DropReason::Memory
-            } else {
-                DropReason::Headroom
-            };
-        }
         self.judged = admitted.then(|| (judged(place, passage.packet), below));
         Some(admitted)
     }
 
-    fn refused(&self) -> DropReason {
-        self.refused
+    /// Where the memory has room, only headroom can be full for a priority that loses nothing, and only the threshold for
+    /// another.
+    fn refused(&self, passage: &Passage<'_>) -> DropReason {
+        if self.is_lossless(place_of(passage.ingress, passage.packet)) {
+            DropReason::Headroom
+        } else {
+            DropReason::Memory
+        }
     }
 
     fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {

@@ -142,3 +142,31 @@ fn the_watchdog_lets_go_what_has_not_moved_and_is_deaf_for_a_while() {
         "where nothing waits, nothing is stuck"
     );
 }
+
+#[test]
+fn each_packet_is_refused_for_what_is_full_for_it() {
+    let port = PortSpec::fifo(Bytes(1));
+    let table = format!("{STATIC}lossless = 1").parse();
+    let params = Params::read(&table.expect("TOML")).expect("parameters");
+    let lines = [crate::bench::line(&port); 2];
+    let mut pfc = Pfc::new(&params, &crate::bench::place(&lines, 60_000));
+    let packets = [0, 7].map(|priority| {
+        let mut packet = Packet::new(model::HostId(1), ConnId(1), model::Class::Plain, 0, 1000);
+        packet.set_priority(priority);
+        packet
+    });
+    for (packet, reason) in packets
+        .iter()
+        .zip([DropReason::Headroom, DropReason::Memory])
+    {
+        let passage = crate::bench::passage(packet);
+        let mut say = Say::default();
+        while pfc.admits(&passage, 60_000) == Some(true) {
+            pfc.arrived(Time(1), &passage, &mut say);
+        }
+        assert_eq!(pfc.refused(&passage), reason);
+    }
+    // Also of one that was not the last.
+    let first = crate::bench::passage(&packets[0]);
+    assert_eq!(pfc.refused(&first), DropReason::Headroom);
+}
