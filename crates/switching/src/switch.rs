@@ -197,19 +197,8 @@ impl Switch {
         next
     }
 
-    /// Packets, by class, to which no way led, and those that had no hop left.
-    pub fn lost(&self) -> (ByClass<u64>, ByClass<u64>) {
-        let (mut unreachable, mut expired) = (ByClass::default(), ByClass::default());
-        for (_, why, lost) in self.astray() {
-            match why {
-                DropReason::Ttl => expired += *lost,
-                _ => unreachable += *lost,
-            }
-        }
-        (unreachable, expired)
-    }
-
-    /// The same by the port by which they came, with why they were lost.
+    /// Packets, by class, to which no way led or that had no hop left, by the port by which they came, with why they were
+    /// lost.
     pub fn astray(&self) -> impl Iterator<Item = (u16, DropReason, &ByClass<u64>)> {
         let all = self.astray.iter();
         all.map(|(&(ingress, why), lost)| (ingress, why, lost))

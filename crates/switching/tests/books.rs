@@ -177,19 +177,16 @@ fn what_goes_no_further_is_counted_by_its_class() {
     let mut tired = packet(1, 5, Class::Unscheduled, 84);
     assert!((0..TTL_START).all(|_| tired.hop()));
     switch.arrive(Time(9), 3, &mut tired, || true, &Ports, &mut seen);
-    let (unreachable, expired) = switch.lost();
-    assert_eq!(
-        (unreachable[Class::Plain], unreachable[Class::Control]),
-        (1, 1)
-    );
-    assert_eq!(
-        (
-            unreachable.sum(),
-            expired.sum(),
-            expired[Class::Unscheduled]
-        ),
-        (2, 1, 1)
-    );
+    let lost = |of: DropReason, class: Option<Class>| {
+        let all = switch.astray().filter(|&(_, why, _)| why == of);
+        all.map(|(_, _, lost)| class.map_or(lost.sum(), |class| lost[class]))
+            .sum::<u64>()
+    };
+    let (unreachable, expired) = (DropReason::Unreachable, DropReason::Ttl);
+    assert_eq!(lost(unreachable, Some(Class::Plain)), 1);
+    assert_eq!(lost(unreachable, Some(Class::Control)), 1);
+    assert_eq!(lost(expired, Some(Class::Unscheduled)), 1);
+    assert_eq!((lost(unreachable, None), lost(expired, None)), (2, 1));
     let reasons: Vec<_> = seen.lost.iter().map(|&(_, why)| why).collect();
     let lost = [
         DropReason::Unreachable,
