@@ -137,6 +137,8 @@ struct Room {
     /// Blocks that it holds at most, and holds.
     size: u16,
     held: u16,
+    /// Most blocks beyond that which it ever held, for packets that nobody asked it about.
+    beyond: u16,
     /// Blocks that have come, lost ones included as far as the neighbour has said. [ABR]
     received: u16,
     /// The limit that the neighbour was told last.
@@ -201,6 +203,7 @@ impl Cbfc {
             all.rooms.extend((0..lanes).map(|_| Room {
                 size,
                 held: 0,
+                beyond: 0,
                 received: 0,
                 told: size,
             }));
@@ -243,12 +246,14 @@ impl Cbfc {
     fn take(&mut self, place: usize, blocks: u16) {
         let round = self.params.round();
         let room = &mut self.rooms[place];
-        if room.has(blocks) {
+        let fits = room.has(blocks);
+        room.held += blocks;
+        if fits {
             room.received = round.after(room.received, blocks);
         } else {
             self.overruns += 1; // of a kind that has a place of its own, and is not asked for
+            room.beyond = room.beyond.max(room.held - room.size);
         }
-        room.held += blocks;
     }
 
     /// Up to which count the neighbour of a place may send.
@@ -428,7 +433,7 @@ impl FlowControl for Cbfc {
 
     fn check(&self) {
         for (place, room) in self.rooms.iter().enumerate() {
-            let fits = room.held <= room.size || self.overruns > 0;
+            let fits = room.held <= room.size + room.beyond;
             assert!(fits, "{place}: {room:?}");
         }
         for (place, way) in self.ways.iter().enumerate() {

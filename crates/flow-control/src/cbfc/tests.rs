@@ -176,3 +176,23 @@ fn room_that_is_not_there_or_not_enough_is_refused() {
         None
     );
 }
+
+#[test]
+fn what_a_lane_held_beyond_its_room_excuses_nothing_else() {
+    let (port, params) = (PortSpec::fifo(Bytes(1)), "lanes = 2".parse().expect("TOML"));
+    let params = Params::read(&params).expect("parameters");
+    let lines = [crate::bench::line(&port); 2];
+    let mut cbfc = Cbfc::new(&params, &crate::bench::place(&lines, 60_000));
+    let size = cbfc.rooms[0].size;
+    cbfc.take(0, size - 1);
+    cbfc.take(0, 2);
+    cbfc.take(0, 1);
+    cbfc.check();
+    let mut is_whole = |place: usize, held| {
+        cbfc.rooms[place].held = held;
+        let whole = std::panic::AssertUnwindSafe(|| cbfc.check());
+        std::panic::catch_unwind(whole).is_ok()
+    };
+    assert!(is_whole(0, size + 2) && !is_whole(0, size + 3));
+    assert!(is_whole(0, 0) && is_whole(1, size) && !is_whole(1, size + 1));
+}
