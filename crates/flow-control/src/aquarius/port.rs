@@ -62,9 +62,10 @@ pub(super) struct Port {
     normal: usize,
     entries: BTreeMap<u32, Entry>,
     size: u32,
-    /// Normal queues without flows, and queues with packets, as bits.
+    /// Normal queues without flows, queues with packets, and reserved queues that are blocked, as bits.
     free: Bits,
     filled: Bits,
+    closed: Bits,
     low: u64,
     high: u64,
     scale: Scale,
@@ -83,7 +84,6 @@ struct Waits {
     /// Entries with paused flows, and entries that have older packets in a normal queue.
     stopped: u64,
     older: u64,
-    blocked: bool,
 }
 
 impl Port {
@@ -97,6 +97,7 @@ impl Port {
             normal: normal.into(),
             free: Bits::MAX >> (Bits::BITS - u32::from(normal)),
             filled: 0,
+            closed: 0,
             entries: BTreeMap::new(),
             size: params.table,
             low: part(params.low, hop),
@@ -124,8 +125,8 @@ impl Port {
     pub(super) fn point(&self, port: u16, slot: u32) -> u32 {
         let held = self.entries.get(&slot).filter(|entry| entry.reserved > 0);
         let queue = held.map_or(0, |entry| entry.home + 1 - self.normal);
-        let all = u32::from(port) * (1 + self.waits.len() as u32);
-        all + u32::try_from(queue).expect("at most 128")
+        let small = |count: usize| u32::try_from(count).expect("at most 128");
+        u32::from(port) * small(1 + self.waits.len()) + small(queue)
     }
 
     /// The entry of a flow: by the high half of a product, which depends on all bits. [Knuth, TAOCP 3, s6.4]
@@ -138,12 +139,7 @@ impl Port {
     fn thresholds(&self) -> (u64, u64) {
         let by = match self.scale {
             Scale::Fixed => 1,
-            Scale::Active => {
-                let waits = self.waits.iter().rev();
-                let closed = waits.fold(0, |bits, own| bits << 1 | Bits::from(own.blocked));
-                let closed = closed << self.normal;
-                u64::from((self.filled & !closed).count_ones().max(1))
-            }
+            Scale::Active => u64::from((self.filled & !self.closed).count_ones().max(1)),
         };
         (self.low / by, self.high / by)
     }
@@ -179,13 +175,11 @@ impl Port {
     /// A reserved queue that is to be blocked from now on, or not any more, by its number among those of the port.
     pub(super) fn block(&mut self) -> Option<(u8, bool)> {
         let keeps_order = self.keeps_order;
-        let changes = |own: &mut Waits| {
-            let older = if keeps_order { own.older } else { 0 };
-            let blocked = own.stopped + older > 0;
-            (std::mem::replace(&mut own.blocked, blocked) != blocked).then_some(blocked)
-        };
-        let mut changed = (self.normal..).zip(&mut self.waits);
-        let (queue, blocked) = changed.find_map(|(queue, own)| Some((queue, changes(own)?)))?;
+        let blocked = |own: &Waits| own.stopped > 0 || keeps_order && own.older > 0;
+        let mut changed = (self.normal..).zip(self.waits.iter().map(blocked));
+        let is_closed = |queue: usize| self.closed >> queue & 1 == 1;
+        let (queue, blocked) = changed.find(|&(queue, blocked)| is_closed(queue) != blocked)?;
+        self.closed ^= 1 << queue;
         Some((self.number(queue), blocked))
     }
 
@@ -427,6 +421,7 @@ impl Port {
             let normal = place < self.normal;
             assert_eq!(bit(self.filled), !empty, "queue {place} has packets");
             assert_eq!(bit(self.free), empty && normal, "queue {place} is free");
+            assert!(!normal || !bit(self.closed), "nothing blocks queue {place}");
         }
         let listed: usize = self.queues.iter().map(|queue| queue.list.len()).sum();
         let lists = self.entries.values().filter(|entry| entry.listed).count();
@@ -446,18 +441,47 @@ pub(super) fn fair(bytes: u64, flows: u64) -> u64 {
 /// The place of set bit number `which`, from 0, of `bits`: by halves.
 fn set_bit(bits: Bits, which: u32) -> usize {
     let (mut bits, mut which, mut place) = (bits, which, 0);
-    for half in [64, 32, 16, 8, 4, 2, 1] {
+    for half in [64_u8, 32, 16, 8, 4, 2, 1] {
         let below = (bits & !(Bits::MAX << half)).count_ones();
         if which >= below {
             (bits, which, place) = (bits >> half, which - below, place + half);
         }
     }
-    place as usize
+    place.into()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::{line, place};
+    use model::intent::PortSpec;
+    use units::Bytes;
+
+    #[test]
+    fn a_blocked_queue_has_no_part_in_the_thresholds() {
+        let (spec, table) = (PortSpec::fifo(Bytes(1)), "queues = 3\nlow = 1\nhigh = 2");
+        let params = Params::read(&table.parse().expect("TOML")).expect("parameters");
+        let lines = [line(&spec); 2];
+        let mut port = Port::new(&params, &place(&lines, 60_000), &lines[1]);
+        let (low, high) = port.alone();
+        let among = |port: &Port, queues| {
+            port.check();
+            port.thresholds() == (low / queues, high / queues)
+        };
+        let (conn, other) = (ConnId(7), ConnId(8));
+        assert_eq!(port.arrived(conn, 0, 0, 1000), None);
+        port.stop(other, 0, Time::NEVER);
+        let reserved = port.number(port.normal);
+        assert_eq!(port.arrived(other, 0, reserved, 1000), None);
+        assert!(among(&port, 2), "both have packets");
+        assert_eq!(port.block(), Some((reserved, true)));
+        assert_eq!(port.block(), None);
+        assert!(among(&port, 1), "of one of them nothing may leave");
+        port.go(other);
+        assert_eq!(port.block(), Some((reserved, false)));
+        assert_eq!(port.block(), None);
+        assert!(among(&port, 2), "it may leave again");
+    }
 
     #[test]
     fn a_set_bit_is_found_by_its_number() {
