@@ -587,7 +587,9 @@ impl Switch {
             };
             packet.bounce(sender);
             let Some(index) = self.way(now, &mut packet, routing) else {
-                self.lose(now, egress, &packet, DropReason::Unreachable, out);
+                // It leaves by no port: that which had no room lost it.
+                let port = &mut self.ports[usize::from(egress)];
+                port.drop(now, &packet, DropReason::Unreachable, out);
                 continue;
             };
             let port = &mut self.ports[index];

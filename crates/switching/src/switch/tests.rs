@@ -325,8 +325,8 @@ fn an_observer_hears_of_gates_pauses_and_who_joined_which_queue() {
     assert_eq!(notes(Some(vec![]), 1), (some(&[1]), 2), "the other two");
 }
 
-#[test]
-fn a_flow_control_stands_in_no_packets_way_back() {
+/// One packet on the line, one whole and one head wait; what has no room goes back.
+fn bouncing() -> PortSpec {
     let heads = QueueSpec {
         takes: Takes {
             trimmed: Some(true),
@@ -344,13 +344,46 @@ fn a_flow_control_stands_in_no_packets_way_back() {
         },
         ..QueueSpec::DATA
     };
-    let spec = PortSpec {
+    PortSpec {
         buffer: Bytes(0),
         queues: vec![heads, whole],
         shares: Vec::new(),
-    };
+    }
+}
+
+/// The port that had no room lost what has no way back, not the link at whose other end it came.
+#[test]
+fn what_has_no_way_back_is_lost_where_it_had_no_room() {
+    /// Host 1 is behind port 1, and nobody else anywhere.
+    struct One;
+    impl Routing for One {
+        fn ways(&self, host: u32) -> &[u16] {
+            if host == 1 { &[1] } else { &[] }
+        }
+        fn way_of_flow(_: u32, _: u32, _: u32) -> u32 {
+            unreachable!("one way")
+        }
+    }
     for control in [None, Some(Scribe::default())] {
-        let (mut switch, mut seen) = (switch(&spec, control), Seen::<false>::default());
+        let (mut switch, mut seen) = (switch(&bouncing(), control), Seen::<false>::default());
+        for conn in 0..4 {
+            let mut packet = packet(1, conn, 1_538);
+            switch.arrive(Time(conn.into()), 3, &mut packet, || true, &One, &mut seen);
+        }
+        assert_eq!(seen.lost, [(3, Loss::Port(1, DropReason::Unreachable))]);
+        assert_eq!(switch.astray().count(), 0);
+        let reasons = |port: &Port| port.counters().drop_reasons[DropReason::Unreachable];
+        assert_eq!(
+            switch.ports.iter().map(reasons).collect::<Vec<_>>(),
+            [0, 1, 0, 0]
+        );
+    }
+}
+
+#[test]
+fn a_flow_control_stands_in_no_packets_way_back() {
+    for control in [None, Some(Scribe::default())] {
+        let (mut switch, mut seen) = (switch(&bouncing(), control), Seen::<false>::default());
         for conn in 0..4 {
             arrive(
                 &mut switch,
