@@ -212,13 +212,15 @@ pub(crate) fn close(
 /// many messages of theirs have not ended, begun or not.
 fn list_refused(stuck: &mut Vec<(u32, StuckFlow)>, world: &World<'_>, logs: &[Log]) -> u64 {
     let all = logs.iter().flat_map(|log| &log.refused).copied();
-    let mut refused: Vec<_> = all
-        .filter(|(_, conn, _)| world.book.open(conn.0) > 0)
-        .collect();
+    let mut refused: Vec<_> = all.collect();
     // The first time counts, at each of both ends.
     refused.sort_unstable_by_key(|&(host, conn, at)| (host, conn.0, at));
     refused.dedup_by_key(|&mut (host, conn, _)| (host, conn.0));
+    // A connection is counted once, however many of its ends refused it.
     let conns: BTreeSet<u32> = refused.iter().map(|(_, conn, _)| conn.0).collect();
+    let open = conns.into_iter().map(|conn| (conn, world.book.open(conn)));
+    let open: BTreeMap<u32, u64> = open.filter(|&(_, open)| open > 0).collect();
+    refused.retain(|(_, conn, _)| open.contains_key(&conn.0));
     refused.truncate(STUCK_MAX - stuck.len());
     stuck.extend(refused.into_iter().map(|(host, conn, at)| {
         let flow = StuckFlow {
@@ -229,7 +231,7 @@ fn list_refused(stuck: &mut Vec<(u32, StuckFlow)>, world: &World<'_>, logs: &[Lo
         (host, flow)
     }));
     stuck.sort_by_key(|(host, flow)| (*host, flow.conn.0));
-    conns.iter().map(|&conn| world.book.open(conn)).sum()
+    open.values().sum()
 }
 
 /// What the transports of a host counted.
