@@ -520,6 +520,27 @@ fn buffers_that_are_not_read_or_hold_no_frame_are_warned_of() {
     assert!(unread.contains("switch.buffer is not read"), "{unread}");
 }
 
+/// What a buffer of that size takes to drain may be longer than times can say: the run and its results do not mind.
+#[test]
+fn buffers_that_no_time_suffices_to_drain_are_run_with() {
+    for (rate, buffer) in [("10Gbps", "30000TB"), ("1Mbps", "10TB")] {
+        for key in ["buffer", "shared_buffer"] {
+            let rate = format!("topology.host_rate={rate}");
+            let buffer = format!("switch.{key}={buffer}");
+            let sets = [
+                &rate,
+                &buffer,
+                "transport.kind=dctcp",
+                "workload.size=1KB",
+                "workload.senders=2",
+            ];
+            let run = good(INCAST, &sets).assemble().unwrap();
+            let record = run.run(1, "", &mut crate::Alone);
+            assert!(record.is_ok(), "{rate}, {buffer}");
+        }
+    }
+}
+
 #[test]
 fn a_number_beyond_all_numbers_is_out_of_range_and_no_string() {
     let said = wrong(INCAST, &["run.seed=18446744073709551615"]);

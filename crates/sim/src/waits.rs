@@ -8,7 +8,7 @@ use model::{ConnId, Local, Packet};
 use std::collections::{BTreeMap, BTreeSet};
 use switching::{Paused, Port};
 use topology::{LinkId, Topology};
-use units::{Span, Time};
+use units::{Bytes, PS_PER_SEC, Rate, Span, Time};
 
 /// A line that something has been paused on for longer, while packets wait for it, is named where a run is cut off: at
 /// least this, and as long as what a switch holds takes on the slowest line. [ours]
@@ -16,6 +16,12 @@ const PATIENCE_MIN: Span = Span::ms(1);
 
 /// Time between two looks for circles. [ours]
 const LOOK: Span = Span::ms(1);
+
+/// How long `bytes` take on a line, as far as times can say.
+fn lasts(rate: Rate, bytes: Bytes) -> Span {
+    let ps = u128::from(bytes.0) * 8 * u128::from(PS_PER_SEC) / u128::from(rate.0.max(1));
+    Span(u64::try_from(ps).unwrap_or(Time::NEVER.0))
+}
 
 /// How long a pause may last that ends by itself: no queue of this network takes longer to drain.
 pub(crate) fn patience(setup: &Setup<'_>) -> Span {
@@ -28,7 +34,7 @@ pub(crate) fn patience(setup: &Setup<'_>) -> Span {
     let (Some(slowest), Some(held)) = (slowest, held) else {
         return PATIENCE_MIN;
     };
-    slowest.serialize(held).max(PATIENCE_MIN)
+    lasts(slowest, held).max(PATIENCE_MIN)
 }
 
 /// What a port holds back, however many packets of the kind.
@@ -233,5 +239,13 @@ mod tests {
         let some = graph(&[(0, &[1]), (1, &[2, 3]), (3, &[5]), (5, &[1])]);
         assert_eq!(circle(&some), [LinkId(1), LinkId(3), LinkId(5)]);
         assert_eq!(circle(&graph(&[(7, &[7])])), [LinkId(7)]);
+    }
+
+    #[test]
+    fn what_takes_longer_than_times_can_say_takes_for_ever() {
+        assert_eq!(lasts(Rate::gbps(8), Bytes(5_000)), Span::us(5));
+        let for_ever = Span(u64::MAX);
+        assert_eq!(lasts(Rate::gbps(10), Bytes(u64::MAX)), for_ever);
+        assert_eq!(lasts(Rate(300), Bytes(1_000_000_000)), for_ever);
     }
 }
