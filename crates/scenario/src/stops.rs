@@ -30,17 +30,19 @@ impl Assembled {
     pub(crate) fn pause_warnings(&self, outcome: &Outcome) -> Vec<String> {
         let name = |&link: &LinkId| self.line_name(link);
         let mut warnings = Vec::new();
-        if let Some(locked) = &outcome.locked {
+        let mut trips = outcome.counts.get("watchdog").copied().unwrap_or(0);
+        for locked in &outcome.locked {
             let mut said = self.deadlock(locked);
-            let trips = outcome.counts.get("watchdog").copied().unwrap_or(0);
-            if outcome.deadlock.is_empty() {
+            if locked.circle != outcome.deadlock {
                 said += ", and opened since";
             }
             if trips > 0 {
                 let _ = write!(said, "; the watchdog let packets go {trips} times");
+                trips = 0; // said once
             }
             warnings.push(said);
-        } else if outcome.idle && !outcome.held.is_empty() {
+        }
+        if outcome.idle && outcome.deadlock.is_empty() && !outcome.held.is_empty() {
             let names: Vec<String> = outcome.held.iter().take(HELD_NAMED).map(name).collect();
             warnings.push(format!(
                 "{} ports still hold packets back that nobody will let go: {}",

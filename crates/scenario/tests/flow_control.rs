@@ -542,7 +542,7 @@ fn a_deadlock_is_named_when_it_is_found() {
         assert_eq!(locked.circle.len(), 5, "{control}");
         assert!(locked.found.0 <= 4_000_000_000, "{control}: {locked:?}");
         assert!(locked.since < locked.found, "{control}: {locked:?}");
-        assert_eq!(outcome.locked.as_ref(), Some(locked), "{control}");
+        assert_eq!(outcome.locked, said, "{control}");
         assert_eq!(told(&of, 3).0, said, "{control}: threads");
     }
     // The watchdog opens it later than it is found.

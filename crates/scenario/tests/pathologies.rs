@@ -1,8 +1,9 @@
 //! What pauses are known to do to those who did nothing, and what finer ones spare them.
 
 use model::{Class, EndpointConfig, Packet, Signal};
-use scenario::{Assembled, load_text, load_text_with};
+use scenario::{Alone, Assembled, load_text, load_text_with};
 use sim::Outcome;
+use std::fmt::Write as _;
 use switching::{FlowControl, Passage, Say};
 use transports::{Control, ControlFactory, ParamError, Parameter, Place, Refusal, Registry};
 use units::{Bytes, Span, Time};
@@ -186,6 +187,76 @@ fn a_bounced_path_locks_pauses_of_priorities_and_up_and_down_does_not() {
         is_lossless(&locked, control);
     }
     assert_eq!(bounced("ideal", true).deadlock, []);
+}
+
+/// Rings of five switches of 10 Gb/s under PFC, each with `hosts` hosts of `gbps` Gb/s that send `size` each, the last
+/// to the next switch but one and the others to the next: from `starts`, one for each ring.
+fn rings((hosts, gbps): (u32, u32), size: &str, starts: &[&str], rest: &str) -> Assembled {
+    let rings = u32::try_from(starts.len()).unwrap();
+    let (all, switches) = (5 * hosts * rings, 5 * rings);
+    let links = all + switches + rings - 1;
+    let mut file = format!("{} {switches} {links}\n", all + switches);
+    let mut trace = String::from("src,dst,size,start\n");
+    let numbers: Vec<String> = (all..all + switches).map(|n| n.to_string()).collect();
+    writeln!(file, "{}", numbers.join(" ")).unwrap();
+    for ring in 1..rings {
+        // On nobody's way.
+        writeln!(file, "{all} {} 10Gbps 1us 0", all + 5 * ring).unwrap();
+    }
+    for (ring, start) in (0..).zip(starts) {
+        for at in 0..5 {
+            let (own, next) = (5 * ring + at, 5 * ring + (at + 1) % 5);
+            for host in 0..hosts {
+                let last = u32::from(host + 1 == hosts);
+                let to = 5 * ring + (at + 1 + last) % 5;
+                let back = if hosts > 1 { last } else { 0 };
+                let (from, to) = (own * hosts + host, to * hosts + back);
+                writeln!(file, "{from} {} {gbps}Gbps 1us 0", all + own).unwrap();
+                writeln!(trace, "{from},{to},{size},{start}").unwrap();
+            }
+            writeln!(file, "{} {} 10Gbps 1us 0", all + own, all + next).unwrap();
+        }
+    }
+    let folder = std::env::temp_dir();
+    let name = format!("tidegate-rings-{}-{size}-{rings}", std::process::id());
+    let [file_at, trace_at] = ["txt", "csv"].map(|end| folder.join(format!("{name}.{end}")));
+    std::fs::write(&file_at, file).unwrap();
+    std::fs::write(&trace_at, trace).unwrap();
+    let of = assemble(&format!(
+        "[topology]\nkind = \"file\"\nformat = \"hpcc\"\npath = \"{}\"\n\
+         [[workload]]\nkind = \"trace\"\npath = \"{}\"\n[switch]\nflow_control = \"pfc\"\n{rest}",
+        file_at.display(),
+        trace_at.display()
+    ));
+    std::fs::remove_file(&file_at).unwrap();
+    std::fs::remove_file(&trace_at).unwrap();
+    of
+}
+
+/// What is found first hides nothing that comes later.
+#[test]
+fn a_circle_that_was_opened_and_another_at_the_end_are_both_said() {
+    // The watchdog opens that of the first ring; that of the second is 4 ms old when time is up.
+    let of = rings(
+        (1, 10),
+        "3MB",
+        &["0s", "40ms"],
+        "shared_buffer = \"300KB\"\n[switch.pfc]\nwatchdog = \"10ms\"\n\
+         [transport]\nkind = \"dctcp\"\n[transport.dctcp]\necn = false\n[run]\nuntil = \"46ms\"\n",
+    );
+    let outcome = run(&of);
+    let [first, last] = &outcome.locked[..] else {
+        panic!("{:?}", outcome.locked);
+    };
+    assert_eq!(outcome.deadlock, last.circle);
+    assert!(first.circle != last.circle && first.found < Time(5_000_000_000));
+    assert!(last.since >= Time(40_000_000_000) && last.found == outcome.end);
+    let warnings = of.run(1, "", &mut Alone).unwrap().warnings;
+    let said = warnings.iter().filter(|said| said.starts_with("deadlock"));
+    let said: Vec<_> = said.collect();
+    let opened = |said: &String| said.contains("opened since");
+    assert_eq!(said.len(), 2, "{warnings:?}");
+    assert!(opened(said[0]) && !opened(said[1]), "{said:?}");
 }
 
 #[test]

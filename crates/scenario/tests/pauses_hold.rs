@@ -235,7 +235,7 @@ fn holds(seed: u64) -> (&'static str, u64, u64) {
     let what = format!("seed {seed}:\n{text}");
     assert_eq!(outcome.conservation, Ok(()), "{what}");
     assert_eq!(outcome.unfinished, 0, "{:?} in {what}", outcome.stuck);
-    assert_eq!(outcome.locked, None, "{what}");
+    assert_eq!(outcome.locked, [], "{what}");
     assert_eq!(
         overtaken(&trace.events, &topology),
         0,

@@ -621,12 +621,13 @@ pub(crate) fn run_with(
     tracer.iter_mut().for_each(|tracer| tracer.gather(&nodes));
     let in_flight = in_flight(&rings);
     let at = logs.iter().map(|log| log.last).max().unwrap_or(Time::ZERO);
-    let stop = Stop::new(
+    let mut stop = Stop::new(
         setup,
         at,
         between.interrupted,
         clock.into_inner().start < setup.until,
     );
+    stop.found = between.looks.found;
     let mut outcome = outcome::close(
         setup,
         &world,
@@ -635,7 +636,6 @@ pub(crate) fn run_with(
         in_flight,
         stop,
     );
-    outcome.locked = between.looks.found.or(outcome.locked);
     if let Some(queues) = data_queues {
         queues.finish(&mut outcome.ports);
     }

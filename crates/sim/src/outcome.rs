@@ -4,10 +4,10 @@ use crate::count::Window;
 use crate::net::World;
 use crate::node::{Kind, Log, Node};
 use crate::setup::{Outcome, PortCounters, STUCK_MAX, Setup};
-use crate::waits;
+use crate::waits::{self, Locked};
 use model::{ByClass, Class, DropReason, Endpoint, HostCounts, StuckFlow, Totals};
 use std::collections::{BTreeMap, BTreeSet};
-use switching::Counters;
+use switching::{Counters, Port};
 use topology::LinkId;
 use units::{Span, Time};
 use xxhash_rust::xxh3::Xxh3;
@@ -53,6 +53,8 @@ pub(crate) struct Stop {
     pub(crate) idle: bool,
     /// What has been paused for longer is so for good, as far as a run that is cut off tells.
     patience: Span,
+    /// The circle that was found before.
+    pub(crate) found: Option<Locked>,
 }
 
 impl Stop {
@@ -63,12 +65,21 @@ impl Stop {
             interrupted,
             idle: early && !interrupted,
             patience: waits::patience(setup),
+            found: None,
         }
     }
 
     /// Whether what has been paused since then is so for good.
     pub(crate) fn lasts(&self, since: Option<Time>) -> bool {
         since.is_some_and(|since| self.idle || self.at.since(since) > self.patience)
+    }
+
+    /// The same of a port: one of a circle that was found is shut for good while nothing there has moved.
+    pub(crate) fn is_shut(&self, port: &Port) -> bool {
+        let link = LinkId(port.link());
+        let found = self.found.iter().filter(|of| of.circle.contains(&link));
+        let stood = |of: &Locked| port.stands_since().is_some_and(|since| since <= of.found);
+        self.lasts(port.stands_since()) || found.into_iter().any(stood)
     }
 }
 
@@ -90,7 +101,10 @@ pub(crate) fn close(
     let mut hosts = Vec::new();
     let mut accepted = BTreeMap::new();
     window.finish(&mut nodes);
-    let (mut held, locked) = waits::of(&setup.topology, &nodes, &stop);
+    let (mut held, last) = waits::of(&setup.topology, &nodes, &stop);
+    let deadlock = last.iter().flat_map(|of| of.circle.clone()).collect();
+    let mut locked: Vec<Locked> = stop.found.iter().cloned().chain(last).collect();
+    locked.dedup_by(|last, found| last.circle == found.circle);
     let (mut ignored, mut control) = (0, BTreeMap::new());
     for mut node in nodes {
         let mut stale = false;
@@ -199,7 +213,7 @@ pub(crate) fn close(
         end: stop.at,
         interrupted: stop.interrupted,
         idle: stop.idle,
-        deadlock: locked.iter().flat_map(|of| of.circle.clone()).collect(),
+        deadlock,
         locked,
         held,
         ignored,

@@ -351,8 +351,9 @@ pub struct Outcome {
     pub idle: bool,
     /// At the end: ports that wait for each other in a circle, because of pauses; empty where none do.
     pub deadlock: Vec<LinkId>,
-    /// The first such circle, found while the run went on or at its end, with its time; it may have been opened since.
-    pub locked: Option<Locked>,
+    /// Such circles with their times: the first that was found while the run went on, which may have been opened since,
+    /// and that of the end where it is another.
+    pub locked: Vec<Locked>,
     /// At the end: ports at which gates hold packets back.
     pub held: Vec<LinkId>,
     /// Pauses of flows that hosts did not heed because they knew too many others.

@@ -114,7 +114,7 @@ pub(crate) fn of(
     stop: &Stop,
 ) -> (Vec<LinkId>, Option<Locked>) {
     let nodes: Vec<&Node> = nodes.iter().collect();
-    let shut = gated(&nodes).filter(|port| stop.lasts(port.stands_since()));
+    let shut = gated(&nodes).filter(|port| stop.is_shut(port));
     let of = |port: &Port| {
         let packets = port.held_packets().into_iter();
         packets
@@ -187,7 +187,7 @@ impl Looks {
     }
 }
 
-/// The first circle of a graph, by the numbers of its nodes.
+/// The first circle of a graph, by the numbers of its nodes; it begins with its lowest.
 fn circle(next: &BTreeMap<LinkId, Vec<LinkId>>) -> Vec<LinkId> {
     let mut done: BTreeMap<LinkId, bool> = BTreeMap::new();
     for &start in next.keys() {
@@ -211,7 +211,10 @@ fn circle(next: &BTreeMap<LinkId, Vec<LinkId>>) -> Vec<LinkId> {
                 }
                 Some(false) => {
                     let links = way.iter().map(|&(link, _)| link);
-                    return links.skip_while(|&link| link != to).collect();
+                    let mut circle: Vec<_> = links.skip_while(|&link| link != to).collect();
+                    let lowest = (0..circle.len()).min_by_key(|&place| circle[place]);
+                    circle.rotate_left(lowest.unwrap_or(0));
+                    return circle;
                 }
                 Some(true) => {}
             }
@@ -239,6 +242,9 @@ mod tests {
         let some = graph(&[(0, &[1]), (1, &[2, 3]), (3, &[5]), (5, &[1])]);
         assert_eq!(circle(&some), [LinkId(1), LinkId(3), LinkId(5)]);
         assert_eq!(circle(&graph(&[(7, &[7])])), [LinkId(7)]);
+        // Whichever way leads there, it is the same one.
+        let led = graph(&[(0, &[5]), (1, &[3]), (3, &[5]), (5, &[1])]);
+        assert_eq!(circle(&led), [LinkId(1), LinkId(3), LinkId(5)]);
     }
 
     #[test]
