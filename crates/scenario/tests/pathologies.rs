@@ -233,6 +233,32 @@ fn rings((hosts, gbps): (u32, u32), size: &str, starts: &[&str], rest: &str) -> 
     of
 }
 
+/// Where hosts are slower than the ring its gates close and open every few microseconds, before queues so deep that a
+/// packet waits for more than a millisecond: everybody waits for somebody, and nobody for ever.
+#[test]
+fn gates_that_open_again_are_no_deadlock_however_deep_the_queues() {
+    let of = |size, until| {
+        let rest = format!("[transport]\nkind = \"none\"\n[run]\nseed = 1\nuntil = \"{until}\"\n");
+        let outcome = run(&rings((4, 1), size, &["0s"], &rest));
+        is_lossless(&outcome, size);
+        outcome
+    };
+    let free = of("2MB", "200ms");
+    assert_eq!((free.unfinished, &free.locked[..]), (0, &[][..]));
+    let pauses: u64 = free.ports.iter().map(|port| port.pauses).sum();
+    assert!(pauses > 4_000, "{pauses}: it is full of pauses");
+    // Larger messages fill the memory, and then it locks: named with that time, and not as opened where it stood for
+    // less than the memory takes to drain when the run is cut off.
+    let stuck = of("10MB", "100ms");
+    let received: u64 = stuck.accepted.values().sum();
+    assert_eq!(stuck.locked.len(), 1, "{:?}", stuck.locked);
+    let locked = &stuck.locked[0];
+    assert!(locked.since > Time(20_000_000_000), "{locked:?}");
+    assert_eq!(stuck.deadlock, locked.circle);
+    let later: u64 = of("10MB", "500ms").accepted.values().sum();
+    assert_eq!(received, later, "it stands");
+}
+
 /// What is found first hides nothing that comes later.
 #[test]
 fn a_circle_that_was_opened_and_another_at_the_end_are_both_said() {

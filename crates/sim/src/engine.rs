@@ -570,7 +570,7 @@ pub(crate) fn run_with(
             .every
             .map_or(Time::NEVER, |every| Time(every.0)),
         counted: Window::new(setup.probes.window.as_ref(), setup.topology.links.len()),
-        looks: Looks::default(),
+        looks: Looks::new(setup),
         last: Time::ZERO,
         last_hop: Time::ZERO,
     };

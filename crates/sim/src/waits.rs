@@ -14,8 +14,10 @@ use units::{Bytes, PS_PER_SEC, Rate, Span, Time};
 /// least this, and as long as what a switch holds takes on the slowest line. [ours]
 const PATIENCE_MIN: Span = Span::ms(1);
 
-/// Time between two looks for circles. [ours]
-const LOOK: Span = Span::ms(1);
+/// Time between two looks for circles: at least this, and as long as so many full frames take on the slowest line, which
+/// a gate may wait for without being stuck. [ours]
+const LOOK_MIN: Span = Span::ms(1);
+const LOOK_FRAMES: u64 = 32;
 
 /// How long `bytes` take on a line, as far as times can say.
 fn lasts(rate: Rate, bytes: Bytes) -> Span {
@@ -143,9 +145,11 @@ fn waits_for(topology: &Topology, all: &Ports, link: LinkId, own: &BTreeSet<Held
 /// What tells one packet that waits at a port from the others there.
 type Waits = (LinkId, ConnId, u8, [u32; 3]);
 
-/// Looks for circles while a run goes on: among packets that were held back at two looks in turn.
-#[derive(Default)]
+/// Looks for circles while a run goes on: among packets that were held back at two looks in turn, by gates that stood
+/// from the one to the other. In a deep queue a packet may be found behind a gate twice that opened many times between.
 pub(crate) struct Looks {
+    /// Time from one to the next.
+    every: Span,
     /// When the last one was.
     at: Time,
     /// What was held back then.
@@ -156,9 +160,22 @@ pub(crate) struct Looks {
 }
 
 impl Looks {
+    /// Of a run of `setup`: none yet.
+    pub(crate) fn new(setup: &Setup<'_>) -> Self {
+        let slowest = setup.topology.links.iter().map(|link| link.rate).min();
+        let frames = Bytes(LOOK_FRAMES * u64::from(setup.encap.wire_max()));
+        Self {
+            every: slowest.map_or(LOOK_MIN, |rate| lasts(rate, frames).max(LOOK_MIN)),
+            at: Time::ZERO,
+            before: BTreeSet::new(),
+            found: None,
+            news: false,
+        }
+    }
+
     /// Whether it is time to look. A window may end later than that.
     pub(crate) fn is_due(&self, now: Time) -> bool {
-        self.found.is_none() && now.since(self.at) >= LOOK
+        self.found.is_none() && now.since(self.at) >= self.every
     }
 
     /// Looks at what is held back at `now`.
@@ -172,9 +189,10 @@ impl Looks {
         let (mut held, mut waiting) = (Ports::new(), BTreeSet::new());
         for port in gated(&nodes) {
             let link = LinkId(port.link());
+            let stood = port.stands_since().is_some_and(|since| since <= self.at);
             for (packet, ingress, paused) in port.held_packets() {
                 let waits = (link, packet.conn, packet.kind(), packet.head);
-                if self.before.contains(&waits) {
+                if stood && self.before.contains(&waits) {
                     let of = held.entry(link).or_default();
                     of.insert(Held::of(packet, ingress, paused));
                 }
