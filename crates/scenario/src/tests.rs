@@ -559,10 +559,11 @@ fn links_longer_than_times_can_count_are_refused_and_the_longest_of_all_are_not(
             "{said}"
         );
         let (_, most) = said.trim_end().rsplit_once("at most ").expect("the cure");
+        let long = asked(key, most);
         for transport in transports::registry().iter() {
             let kind = format!("transport.kind={}", transport.name());
             let short = ["topology.host_extra_delay=0s", "run.until=1ms"];
-            let sets = [&short[..], &[&asked(key, most), &kind, few]].concat();
+            let sets = [&short[..], &[&long, &kind, few]].concat();
             let run = good(INCAST, &sets).assemble();
             let run = run.unwrap_or_else(|e| panic!("{most}, {kind}: {e}"));
             let record = run.run(1, "", &mut crate::Alone);
