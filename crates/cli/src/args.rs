@@ -345,7 +345,7 @@ pub(crate) struct ReproduceArgs {
     /// docs/experiments.md
     #[arg(long)]
     pub(crate) markdown: bool,
-    /// Take the runs that --out already has: of the same command, interrupted, by this same program
+    /// Take the runs that --out already has: of the same scenarios, by this same program
     #[arg(long, requires = "out")]
     pub(crate) resume: bool,
 }

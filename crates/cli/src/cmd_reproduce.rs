@@ -504,7 +504,10 @@ fn reproduce(
             let whole = expected.draws(&case.name)
                 || case.rows.iter().any(|row| row.metric.compares_messages());
             let kept = global.out.as_ref().filter(|_| !whole);
-            let kept = kept.map(|out| Kept::new(&folder(out, experiment), case, &sets, seed));
+            let kept = kept.map(|out| {
+                let hash = plan.scenario.hash();
+                Kept::new(&folder(out, experiment), case, hash, seed)
+            });
             let known = kept.as_ref().filter(|_| args.resume).and_then(Kept::read);
             let needs = |row: &&mut Verdict| row.spec.metric.needs_a_run();
             if let Some(known) = known {

@@ -4,6 +4,8 @@ use experiments::{Case, Measured, Row};
 use results::FileError;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::UNIX_EPOCH;
 
 /// What one run measured, kept in a file.
 pub(crate) struct Kept {
@@ -16,19 +18,15 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// The run of `case` with these `sets` in the folder `out` of its experiment.
-    pub(crate) fn new(out: &Path, case: &Case, sets: &[String], seed: u64) -> Self {
+    /// The run of `case` in the folder `out` of its experiment: of the scenario with this `hash`, by this program.
+    pub(crate) fn new(out: &Path, case: &Case, hash: u64, seed: u64) -> Self {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         let name: String = case.name.chars().map(plain).collect();
-        let mut of = format!("tidegate {}\n", env!("CARGO_PKG_VERSION"));
-        for set in sets {
-            let _ = writeln!(of, "{set}");
-        }
         let row = |row: &Row| format!("{:?} {:?}", row.metric, row.window);
         Self {
             dir: out.join("runs"),
             name: format!("{name}-{seed}.txt"),
-            of: of + "\n",
+            of: format!("{}\nscenario {hash:016x}\n\n", *PROGRAM),
             rows: measured(&case.rows).map(row).collect(),
         }
     }
@@ -68,6 +66,17 @@ pub(crate) fn measured(rows: &[Row]) -> impl Iterator<Item = &Row> {
     rows.iter().filter(|row| row.metric.needs_a_run())
 }
 
+/// What tells this program from one built of other sources: its version, its length and when it was written. Looked at
+/// once: a build may put another one in its place meanwhile.
+static PROGRAM: LazyLock<String> = LazyLock::new(|| {
+    let about = std::env::current_exe().and_then(std::fs::metadata).ok();
+    let written = about.as_ref().and_then(|about| about.modified().ok());
+    let since = written.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    let length = about.map_or(0, |about| about.len());
+    let nanos = since.map_or(0, |since| since.as_nanos());
+    format!("tidegate {} {length} {nanos}", env!("CARGO_PKG_VERSION"))
+});
+
 fn number(line: &str) -> Option<Measured> {
     let mut words = line.split(' ');
     let mut next = || words.next();
@@ -91,8 +100,7 @@ mod tests {
             .unwrap();
         let case = &expected.cases[0];
         let out = std::env::temp_dir().join(format!("tidegate-kept-{}", std::process::id()));
-        let sets = ["run.seed=1".to_owned()];
-        let kept = Kept::new(&out, case, &sets, 1);
+        let kept = Kept::new(&out, case, 7, 1);
         assert_eq!(kept.read(), None, "nothing is kept yet");
         let rows = measured(&case.rows).count();
         let numbers: Vec<Measured> = (0..rows)
@@ -104,12 +112,15 @@ mod tests {
             .collect();
         kept.write(&numbers).unwrap();
         assert_eq!(kept.read(), Some(numbers));
-        let other = ["run.seed=1".to_owned(), "run.mtu=9000B".to_owned()];
-        assert_eq!(
-            Kept::new(&out, case, &other, 1).read(),
-            None,
-            "other settings"
-        );
+        let other = Kept::new(&out, case, 8, 1);
+        assert_eq!(other.read(), None, "of another scenario");
+        let file = out.join("runs").join(&kept.name);
+        let text = std::fs::read_to_string(&file).unwrap();
+        let (program, rest) = text.split_once('\n').unwrap();
+        std::fs::write(&file, format!("{program}0\n{rest}")).unwrap();
+        assert_eq!(kept.read(), None, "by another program");
+        std::fs::write(&file, text).unwrap();
+        assert!(kept.read().is_some());
         let with = |rows: Vec<Row>| {
             let case = Case {
                 name: case.name.clone(),
@@ -117,7 +128,7 @@ mod tests {
                 quick: case.quick,
                 rows,
             };
-            Kept::new(&out, &case, &sets, 1).read()
+            Kept::new(&out, &case, 7, 1).read()
         };
         let last = case.rows.last().unwrap().clone();
         assert_eq!(

@@ -143,6 +143,44 @@ fn a_run_tells_its_cost_and_its_verdict_and_writes_its_numbers() {
 }
 
 #[test]
+fn runs_are_resumed_where_their_scenario_is_the_same_down_to_its_files() {
+    let folder = folder("reproduce-resume");
+    let head = EXPECTED.split("[[panel]]").next().unwrap();
+    fs::write(folder.0.join("mine/expected.toml"), head).unwrap();
+    let run = |out: &str, more: &[&str]| {
+        let args = [&["reproduce", "./mine", "--out", out], more].concat();
+        let output = tidegate(&folder.0, &args);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        fs::read_to_string(folder.path(&format!("{out}/mine/data.csv"))).unwrap()
+    };
+    let scenario = |text: &str| fs::write(folder.0.join("mine/scenario.toml"), text).unwrap();
+    let senders = |count: u8| {
+        let lines = (1..=count).map(|from| format!("{from},0,20KB,0s\n"));
+        let text = "src,dst,size,start\n".to_owned() + &lines.collect::<String>();
+        fs::write(folder.0.join("t.csv"), text).unwrap();
+    };
+    let first = run("o", &[]);
+    // What is there is not run again: a number that was changed by hand comes back.
+    let file = folder.path("o/mine/runs/one--two-1.txt");
+    let kept = fs::read_to_string(&file).unwrap();
+    let (before, number) = kept.split_once('\t').unwrap();
+    fs::write(&file, format!("{before}\t1{number}")).unwrap();
+    assert_ne!(run("o", &["--resume"]), first);
+    scenario(&SMALL.replace("senders = 4", "senders = 2"));
+    let two = run("o", &["--resume"]);
+    assert!(two != first && two == run("a", &[]), "{two}");
+    let topology = SMALL.split("[workload]").next().unwrap();
+    scenario(&format!(
+        "{topology}[workload]\nkind = \"trace\"\npath = \"t.csv\"\n"
+    ));
+    senders(4);
+    let four = run("o", &["--resume"]);
+    senders(3);
+    let three = run("o", &["--resume"]);
+    assert!(three != four && three == run("b", &[]), "{three}");
+}
+
+#[test]
 fn a_name_that_is_almost_right_is_put_right() {
     let folder = folder("reproduce-name");
     let output = tidegate(&folder.0, &["reproduce", "aeolus-fg8"]);
