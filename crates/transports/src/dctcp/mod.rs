@@ -91,6 +91,8 @@ struct Rules {
     /// Whether what counts as lost makes room in recovery.
     lost_leaves: bool,
     timeout_after_mark: bool,
+    /// Whether the window counts from the first byte that is not acknowledged after a timeout.
+    window_in_order: bool,
     marks_after_timeout: bool,
     handshake_ack: bool,
     ecn_acks: bool,
@@ -136,6 +138,7 @@ impl Rules {
             limited_transmit: params.limited_transmit,
             lost_leaves: params.lost_leaves,
             timeout_after_mark: params.timeout_after_mark,
+            window_in_order: params.window_in_order,
             marks_after_timeout: params.marks_after_timeout,
             handshake_ack: params.handshake_ack,
             ecn_acks: params.ecn && params.ecn_acks,

@@ -91,6 +91,9 @@ parts::params! {
         /// a timeout is the same where the window fell for a mark last; otherwise it leaves the threshold of slow
         /// start then, and duplicates during its repair begin a recovery
         timeout_after_mark: bool = true, Flag, "RFC 5681 s3.1, RFC 6675 s5.1; ns-2's FullTcp, ns2: not";
+        /// while a timeout is being repaired the window counts from the first byte that is not acknowledged, whatever
+        /// arrived beyond it
+        window_in_order: bool = false, Flag, "RFC 6675 s4, s5.1: not; ns-2's FullTcp, ns2: so";
         /// while a timeout is being repaired the first echo of a mark makes the window fall, and alpha follows what is
         /// sent again
         marks_after_timeout: bool = false, Flag, "RFC 8257 s3.5, Linux CA_Loss: not; ns-2's FullTcp, ns2: so";
@@ -173,6 +176,7 @@ impl Params {
         limited_transmit: false,
         lost_leaves: false,
         timeout_after_mark: false,
+        window_in_order: true,
         marks_after_timeout: true,
         idle_restart: false,
         ..Self::DEFAULT

@@ -256,8 +256,7 @@ impl Sender {
     /// What may leave now, by the rules of RFC 6675's `NextSeg` in their order.
     #[inline(never)]
     fn choose(&self, rules: &Rules) -> Option<(Why, Segment)> {
-        // What arrived beyond a gap makes no room, after a timeout either.
-        let in_order = !rules.limited_transmit && matches!(self.phase, Phase::Loss { .. });
+        let in_order = rules.window_in_order && matches!(self.phase, Phase::Loss { .. });
         let pipe = self.pipe(rules);
         let fits = |piece: &Segment| {
             let before = if in_order { piece.seq - self.una } else { pipe };

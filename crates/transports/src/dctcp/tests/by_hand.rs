@@ -253,6 +253,30 @@ fn a_timeout_after_a_mark_spares_the_threshold_where_marks_are_remembered() {
     assert_eq!(timeout(false, 2), (7, true));
 }
 
+/// All but the first two of ten packets arrived. After the timeout the first repair brings back one, and the window is two.
+#[test]
+fn what_arrived_beyond_a_gap_makes_room_after_a_timeout_where_the_window_is_no_range() {
+    let leave = |window_in_order, limited_transmit| {
+        let params = Params {
+            window_in_order,
+            limited_transmit,
+            ..Params::DEFAULT
+        };
+        let mut bench = open(&params, 60 * 1460);
+        assert_eq!(flush(&mut bench), 10);
+        bench.now = sender(&bench).deadline();
+        bench.call(|host, cx| host.on_deadline(cx));
+        assert_eq!(flush(&mut bench), 1);
+        let ack = Ack::new(1460, Some((2 * 1460, 10 * 1460)));
+        bench.hear(&ack.packet(A, ConnId(1), 84));
+        flush(&mut bench)
+    };
+    for limited_transmit in [false, true] {
+        assert_eq!(leave(false, limited_transmit), 2);
+        assert_eq!(leave(true, limited_transmit), 1);
+    }
+}
+
 #[test]
 fn the_first_mark_during_the_repair_of_a_timeout_makes_the_window_fall_where_it_counts() {
     let windows = |marks_after_timeout| {
