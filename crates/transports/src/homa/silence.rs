@@ -38,13 +38,14 @@ impl Incoming {
         self.of[usize::from(packet.priority() & 7)] = now;
     }
 
-    /// When the port last had nothing to send that is as urgent as this.
+    /// When the port last had nothing to send that is more urgent than this: equals leave it in the order of arrival, so
+    /// one that comes later passed behind.
     fn free_at(&self, now: Time, priority: u8, settings: &Settings) -> Time {
         if now > self.last.after(settings.frame_time.times(GAP + 1)) {
             return now;
         }
-        let less = self.of.iter().skip(usize::from(priority) + 1);
-        less.copied().fold(self.gap, Time::max)
+        let passed = self.of.iter().skip(usize::from(priority));
+        passed.copied().fold(self.gap, Time::max)
     }
 }
 
@@ -76,14 +77,15 @@ impl Host {
             conn.rx.heard = now;
             return true;
         }
-        // DEVIATES(homa linux): what waits behind more urgent packets is not lost, and is not asked for.
-        let came = conn.rx.since().after(self.settings.rtt);
+        // DEVIATES(homa linux): what waits behind more urgent packets is not lost, and is not asked for. After half
+        // of `timeout` it is, as a living sender answers.
+        let (since, timeout) = (conn.rx.since(), self.settings.timeout);
         let free = self.arrivals.free_at(now, conn.rx.priority, &self.settings);
-        if free < came {
-            conn.rx.heard = now;
+        if free < since.after(self.settings.rtt) && now.since(since).times(2) < timeout {
+            conn.rx.asked = now;
             return true;
         }
-        if now >= conn.rx.since().after(self.settings.timeout) {
+        if now >= since.after(timeout) {
             let peer = conn.peer;
             self.give_up(cx, slot);
             self.forget_silent(cx, peer);

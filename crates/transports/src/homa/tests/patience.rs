@@ -106,6 +106,24 @@ fn a_gap_is_asked_for_though_the_oldest_has_a_share() {
     );
 }
 
+/// Equals that come later passed behind what is lost: 40 MB of others keep the line busy, and 100 KB wait for 5 ms only.
+#[test]
+fn what_is_lost_is_asked_for_while_equals_keep_the_line() {
+    let one_scheduled = format!("{PACKET}\nunscheduled_priorities = 7\nresend_after = \"5ms\"");
+    for text in ["priorities = 1", &one_scheduled] {
+        let (_, again, received) = run(text, 4, |pair| {
+            for host in [1, 2] {
+                pair.message(Time::ZERO, HostId(host), A, 20_000_000);
+            }
+            pair.message(Time(1_000_000_000), HostId(3), A, 100_000);
+            pair.down(HostId(3), Time(1_004_000_000), Time(1_008_000_000));
+        });
+        assert!(received.len() == 3 && again > 0, "{text}: {again}");
+        let (_, at) = received[0];
+        assert!(at < Time(9_000_000_000), "{text}: it ended at {at}");
+    }
+}
+
 /// What is lost without recovery stays lost on lasting connections, too, and nobody talks about it for ever.
 #[test]
 fn without_recovery_nobody_asks_for_what_a_lasting_connection_lost() {
