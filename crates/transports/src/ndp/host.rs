@@ -216,6 +216,7 @@ impl Host {
             return;
         }
         let Some(slot) = self.find_or_open(cx, id, (data.answer, false), data.lifetime) else {
+            self.totals.duplicates += u64::from(self.conns.remembers(id));
             return;
         };
         let conn = &mut self.conns[slot];
@@ -367,12 +368,10 @@ impl Host {
         };
         let conn = &mut self.conns[slot];
         if conn.one_shot() && conn.rx.arriving.complete() > 0 {
-            self.totals.duplicates += 1;
             return self.say_done(slot, 1);
         }
         match conn.rx.on_end(cx.now, &end) {
             Verdict::Past => {
-                self.totals.duplicates += 1;
                 let complete = conn.rx.arriving.complete();
                 self.say_done(slot, complete);
             }
@@ -401,7 +400,6 @@ impl Host {
         lifetime: Lifetime,
     ) -> Option<u32> {
         if self.conns.remembers(id) {
-            self.totals.duplicates += 1;
             let done = Done { ordinal: 1, way: 0 };
             self.say_to(cx, id, |to, size| done.packet(to, id, size));
             return None;

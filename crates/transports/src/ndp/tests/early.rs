@@ -98,6 +98,16 @@ fn without_loss_nothing_leaves_twice_whatever_the_length() {
 }
 
 #[test]
+fn a_probe_behind_what_has_all_arrived_is_no_copy() {
+    let params = aeolus("window = 4");
+    let make = |config: &EndpointConfig| Factory::make(&params, config);
+    let mut pair = Pair::new(&make, &header::CODEC);
+    pair.message(Time::ZERO, A, B, 4_000);
+    pair.run();
+    assert_eq!(pair.totals().duplicates, 0);
+}
+
+#[test]
 fn any_part_of_a_burst_may_be_lost_and_nothing_else_leaves_twice() {
     for lost in 0..16_u32 {
         let found = burst(100_000, |pair| {
