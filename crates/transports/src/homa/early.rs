@@ -320,9 +320,9 @@ impl Sender {
 
     /// The piece of the burst at `offset` has come.
     fn on_got(&mut self, now: Time, offset: u64) {
-        self.hear(now);
-        if let Some(early) = &mut self.early {
-            early.burst.on_ack(offset);
+        let early = self.early.as_mut();
+        if early.is_some_and(|early| early.burst.on_ack(offset)) {
+            self.hear(now);
         }
     }
 
@@ -346,23 +346,29 @@ impl Sender {
 impl Receiver {
     /// The burst has left up to where its probe says: what is missing of it was lost, so many bytes. None where that
     /// was known.
-    fn on_probe(&mut self, upto: u64) -> u64 {
+    fn on_probe(&mut self, upto: u64, settings: &Settings) -> u64 {
         if self.probed {
             return 0;
         }
         self.probed = true;
         let upto = upto.min(self.end);
-        self.burst_reaches(upto);
+        self.burst_reaches(upto, settings);
+        if self.granted == self.unasked && upto < self.unasked {
+            // The burst is shorter than this end counts with: nobody let the rest leave.
+            (self.granted, self.unasked) = (upto, upto);
+        }
         let missing = self.missing_before(upto);
         self.grants_more(missing);
         missing
     }
 
     /// What leaves unasked goes on to here at least: where that is more than this end counts with, its frames are smaller.
-    pub(super) fn burst_reaches(&mut self, until: u64) {
-        let more = until.min(self.end).saturating_sub(self.unasked);
-        self.unasked += more;
-        self.granted = (self.granted + more).min(self.grants_end());
+    /// No word of a peer brings it farther than grants go.
+    pub(super) fn burst_reaches(&mut self, until: u64, settings: &Settings) {
+        let until = until.min(self.end).min(self.farthest(settings));
+        self.unasked = self.unasked.max(until);
+        // Grants say where they reach: those within the burst let nothing more leave.
+        self.granted = self.granted.max(self.unasked.min(self.end));
     }
 
     /// So many bytes were granted, or left unasked, in vain. [ours: no more than the message has]
@@ -422,6 +428,10 @@ impl Host {
 
     /// A piece of our burst has come, or its probe.
     pub(super) fn on_burst_word(&mut self, cx: &Cx<'_>, id: ConnId, word: (u64, u16), probe: bool) {
+        if !self.settings.bursts {
+            self.totals.nonsense += 1;
+            return;
+        }
         let Some(slot) = self.conns.find(id) else {
             return;
         };
@@ -436,6 +446,18 @@ impl Host {
             tx.on_got(cx.now, at);
         }
         self.settle(slot);
+    }
+
+    /// A receiver hears what may bring more to grant: a message that was granted whole waits for its turn again then.
+    #[inline]
+    fn hears<T>(&mut self, slot: u32, hear: impl FnOnce(&mut Receiver, &Settings) -> T) -> T {
+        let rx = &mut self.conns[slot].rx;
+        let was_granted = rx.is_granted();
+        let heard = hear(rx, &self.settings);
+        if was_granted && !rx.is_granted() {
+            self.join_oldest(slot);
+        }
+        heard
     }
 
     /// The burst of a message has left.
@@ -453,17 +475,14 @@ impl Host {
         if !self.is_news(cx, slot, verdict) {
             return;
         }
-        let conn = &mut self.conns[slot];
-        let granted = conn.rx.is_granted();
-        self.counts.missed += conn.rx.on_probe(probe.upto);
+        let hear = |rx: &mut Receiver, settings: &Settings| rx.on_probe(probe.upto, settings);
+        self.counts.missed += self.hears(slot, hear);
+        let conn = &self.conns[slot];
         let answer = ProbeAck {
             upto: probe.upto,
             ordinal: probe.ordinal,
         };
         let answer = answer.packet(conn.peer, id, self.settings.small());
-        if granted && !conn.rx.is_granted() {
-            self.join_oldest(slot);
-        }
         self.say(answer);
         self.after_data(cx, slot);
     }
@@ -472,6 +491,10 @@ impl Host {
     #[inline]
     pub(super) fn on_granted(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         let (id, data) = (packet.conn, Granted::read(packet));
+        if !self.settings.bursts {
+            self.totals.nonsense += 1;
+            return;
+        }
         let Some(slot) = self.conns.find(id) else {
             if self.conns.remembers(id) {
                 self.totals.duplicates += 1;
@@ -480,14 +503,15 @@ impl Host {
             return self.say_unknown(cx, id, data.ordinal, true);
         };
         let conn = &mut self.conns[slot];
-        if !self.settings.bursts || conn.opener != data.answer {
+        if conn.opener != data.answer {
             self.totals.nonsense += 1;
             return;
         }
         if !conn.rx.active && data.ordinal == told(conn.rx.ordinal) {
             return self.say_unknown(cx, id, data.ordinal, false);
         }
-        let verdict = conn.rx.on_granted(cx, id, &data);
+        let verdict = self.hears(slot, |rx, _| rx.on_granted(cx, id, &data));
+        self.totals.duplicates += u64::from(verdict.is_copy());
         if verdict == Verdict::Old {
             self.on_progress(cx.now, slot);
         }

@@ -229,9 +229,11 @@ impl Host {
             return;
         }
         let Some(slot) = self.find_or_open(cx, id, &data) else {
+            self.totals.duplicates += u64::from(self.conns.remembers(id));
             return;
         };
         let verdict = self.conns[slot].rx.on_data(cx, id, &data);
+        self.totals.duplicates += u64::from(verdict.is_copy());
         if !self.is_news(cx, slot, verdict) {
             return;
         }
@@ -239,7 +241,7 @@ impl Host {
         if !self.settings.bursts {
             rx.fill_up(&data);
         } else if packet.class() == Class::Unscheduled {
-            rx.burst_reaches(data.offset + u64::from(data.length));
+            rx.burst_reaches(data.offset + u64::from(data.length), &self.settings);
             if !rx.is_complete() {
                 self.say_got(slot, &data);
             }
@@ -280,7 +282,6 @@ impl Host {
                 return true;
             }
             Verdict::Old => {
-                self.totals.duplicates += 1;
                 let ended = conn.rx.rank.is_some() && conn.rx.is_granted();
                 if ended || conn.rx.pledged < conn.rx.on_the_way() {
                     // It ends earlier, or it was silent and is heard again.
@@ -290,7 +291,6 @@ impl Host {
                 self.arm(slot);
             }
             Verdict::Past => {
-                self.totals.duplicates += 1;
                 let (id, complete) = (conn.id, conn.rx.ordinal);
                 self.ack(cx, id, complete);
             }
@@ -338,7 +338,6 @@ impl Host {
     /// Data of a connection that is not known here.
     fn on_stranger(&mut self, cx: &Cx<'_>, id: ConnId, data: &Data) -> Option<u32> {
         if self.conns.remembers(id) {
-            self.totals.duplicates += 1;
             self.ack(cx, id, 1);
             return None;
         }

@@ -101,6 +101,14 @@ pub(super) enum Verdict {
     Nonsense,
 }
 
+impl Verdict {
+    /// Whether it was here before.
+    #[inline]
+    pub(super) const fn is_copy(self) -> bool {
+        matches!(self, Self::Old | Self::Past)
+    }
+}
+
 impl Receiver {
     /// Bytes of the message that have arrived.
     #[inline]

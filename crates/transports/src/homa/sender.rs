@@ -363,8 +363,9 @@ impl Sender {
         // asks with RESEND, hears RPC_UNKNOWN, and sends all of it again.
         // The next silence begins here, even where the line takes its time.
         self.sent_at = now;
+        // What told the end may be lost, and granted packets do not tell it.
+        self.owes |= self.early.is_some() && self.is_long();
         if self.asks_again() {
-            self.owes |= self.is_long();
             return Silence::Repeat;
         }
         if self.answered {

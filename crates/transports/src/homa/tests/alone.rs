@@ -1,13 +1,13 @@
 //! One host, and packets from whoever tells it something.
 
 use super::params;
-use crate::homa::header::{Data, Grant};
+use crate::homa::header::{Data, Got, Grant, Granted, Probe, ProbeAck};
 use crate::homa::host::Host;
 use crate::homa::sender::{Sender, Silence};
 use crate::homa::settings::Settings;
 use crate::homa::*;
-use model::{ConnId, Lifetime};
-use testkit::{A, Alone};
+use model::{Class, ConnId, Lifetime, Packet};
+use testkit::{A, Alone, B};
 use units::{Span, Time};
 
 fn alone(text: &str) -> Alone<Host> {
@@ -105,4 +105,135 @@ fn a_question_is_no_data_that_may_be_on_its_way() {
     let asked = sender.due(&settings);
     assert_eq!(sender.on_silence(asked, &settings), Silence::Ask);
     assert!(sender.restart(asked.after(Span::us(5)), &settings));
+}
+
+/// A message of which 5 ms bring nothing, while a frame of this priority comes whenever the line has carried one: how often
+/// it was asked for after so many milliseconds.
+fn asked_behind(priority: u8, after: u64) -> u64 {
+    let mut bench = alone("resend_after = \"1ms\"\ntimeout = \"10ms\"");
+    data(&mut bench, 1, 0, 1460, 10_000_000);
+    let slot = bench.host.conns.find(ConnId(1)).unwrap();
+    assert_eq!(bench.host.conns[slot].rx.priority, 7);
+    let mut offset = 0;
+    while bench.now < Time::ZERO.after(Span::ms(after)) {
+        bench.now = bench.now.after(Span(1_230_400));
+        let mut packet = piece(offset, 20_000_000).packet(A, ConnId(2), 1538);
+        packet.set_priority(priority);
+        bench.hear(&packet);
+        offset += 1460;
+        if bench.host.deadline() <= bench.now {
+            bench.call(Endpoint::on_deadline);
+        }
+        while bench.poll().is_some() {}
+    }
+    bench.host.counts.resends
+}
+
+/// A full frame of a message of `length` bytes.
+fn piece(offset: u64, length: u64) -> Data {
+    Data {
+        offset,
+        length: 1460,
+        left: u32::try_from(length - offset).unwrap(),
+        ordinal: 0,
+        lifetime: Lifetime::OneMessage,
+        cut: false,
+        answer: false,
+    }
+}
+
+#[test]
+fn what_waits_behind_more_urgent_packets_is_not_asked_for_till_half_of_the_timeout() {
+    assert_eq!(asked_behind(6, 4), 0, "they pass");
+    assert!(asked_behind(6, 7) > 0, "or nobody is there");
+    assert!(asked_behind(7, 2) > 0, "an equal that came later is here");
+}
+
+fn with_bursts(text: &str) -> Alone<Host> {
+    let params = Params::read(&text.parse().unwrap(), FirstRtt::Aeolus).unwrap();
+    Alone::new(Host::new(&params, &config()))
+}
+
+/// A frame of the first bytes of a message, as granted.
+fn granted(at: u32) -> Packet {
+    let granted = Granted {
+        offset: 0,
+        length: 1460,
+        at,
+        ordinal: 0,
+        again: true,
+        answer: false,
+    };
+    granted.packet(A, ConnId(1), 1538)
+}
+
+#[test]
+fn words_about_bursts_are_nonsense_where_there_are_none() {
+    let mut bench = alone("");
+    let (conn, ordinal) = (ConnId(1), 0);
+    bench.call(|host, cx| {
+        host.connect(cx, conn, B, Lifetime::OneMessage);
+        host.send(cx, conn, 100_000);
+    });
+    while bench.poll().is_some() {}
+    bench.now = bench.now.after(Span::us(20));
+    let offset = 0;
+    bench.hear(&Got { offset, ordinal }.packet(A, conn, 84));
+    let upto = 40_000;
+    bench.hear(&ProbeAck { upto, ordinal }.packet(A, conn, 84));
+    bench.hear(&granted(0));
+    let probe = Probe {
+        upto,
+        left: 0,
+        ordinal,
+        lifetime: Lifetime::OneMessage,
+        cut: false,
+        answer: true,
+    };
+    bench.hear(&probe.packet(A, conn, 84));
+    assert_eq!(bench.host.totals.nonsense, 4);
+    let slot = bench.host.conns.find(conn).unwrap();
+    assert_eq!(bench.host.conns[slot].tx.heard, Time::ZERO);
+    assert!(bench.poll().is_none(), "nobody answers");
+}
+
+#[test]
+fn only_a_word_about_a_frame_that_left_says_that_the_receiver_lives() {
+    let mut bench = with_bursts("");
+    bench.call(|host, cx| {
+        host.connect(cx, ConnId(1), B, Lifetime::OneMessage);
+        host.send(cx, ConnId(1), 100_000);
+    });
+    while bench.poll().is_some() {}
+    for (offset, heard) in [(7, false), (1460, true)] {
+        bench.now = bench.now.after(Span::us(20));
+        let got = Got { offset, ordinal: 0 };
+        bench.hear(&got.packet(A, ConnId(1), 84));
+        let slot = bench.host.conns.find(ConnId(1)).unwrap();
+        assert_eq!(bench.host.conns[slot].tx.heard == bench.now, heard);
+    }
+}
+
+#[test]
+fn a_burst_reaches_no_farther_than_grants_whatever_a_peer_says() {
+    let mut bench = with_bursts("");
+    for offset in [0, 150_000_000] {
+        let mut packet = piece(offset, 200_000_000).packet(A, ConnId(1), 1538);
+        packet.set_class(Class::Unscheduled);
+        bench.hear(&packet);
+    }
+    let slot = bench.host.conns.find(ConnId(1)).unwrap();
+    let granted = bench.host.conns[slot].rx.granted;
+    assert!(granted <= 801_460, "{granted} B");
+}
+
+/// What was granted whole wants more when a grant was spent in vain, and its share as the oldest with it.
+#[test]
+fn a_message_that_is_granted_anew_has_its_share_as_the_oldest_again() {
+    let mut bench = with_bursts("");
+    bench.hear(&piece(0, 10_000).packet(A, ConnId(1), 1538));
+    assert_eq!(bench.host.oldest.len(), 0);
+    bench.hear(&granted(10_000));
+    assert_eq!(bench.host.oldest.len(), 1);
+    assert_eq!(bench.host.totals.duplicates, 1);
 }

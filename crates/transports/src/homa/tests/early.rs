@@ -97,6 +97,32 @@ fn a_lost_answer_to_the_probe_needs_no_timer() {
     insta::assert_snapshot!("aeolus_answer_lost", found);
 }
 
+/// Each end counts with a burst of its own length, as where frames have two sizes; and a probe behind a message that is
+/// complete is no copy of data.
+#[test]
+fn bursts_of_two_lengths_need_no_timer_and_leave_no_copy() {
+    let both = ["2920B", "5840B"].map(|bytes| {
+        aeolus(&format!(
+            "profile = \"sigcomm18\"\nunscheduled = \"{bytes}\""
+        ))
+    });
+    for (mine, other) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        for length in [2_000, 5_000, 12_000] {
+            let make = |config: &EndpointConfig| {
+                let params = &both[if config.host == A { mine } else { other }];
+                Factory::make(params, config)
+            };
+            let mut pair = Pair::star(2, &make, &header::CODEC).named("homa");
+            pair.message(Time::ZERO, A, B, length);
+            pair.run();
+            let found = pair.ladder();
+            let totals = pair.totals();
+            assert!(ended(&found) < 100.0, "{length}: {found}");
+            assert_eq!((totals.retransmitted, totals.duplicates), (0, 0), "{found}");
+        }
+    }
+}
+
 /// The one that is granted first gets its lost frames at once, the other behind it.
 #[test]
 fn two_messages_at_one_receiver_are_repaired_shortest_first() {
@@ -203,6 +229,15 @@ fn a_message_beyond_what_heads_count_tells_its_end_first() {
         (piece.offset, piece.left, piece.unasked),
         (0, header::LEFT_MAX, true)
     );
+    // That packet may be lost: it leaves again whenever nothing is heard.
+    let mut now = Time::ZERO;
+    for _ in 0..2 {
+        sender.hear(now);
+        now = now.after(units::Span::ms(20));
+        assert_eq!(sender.on_silence(now, &settings), sender::Silence::Ask);
+        let piece = sender.take(now, &settings);
+        assert_eq!((piece.offset, piece.length), (length, 0));
+    }
 }
 
 #[test]
