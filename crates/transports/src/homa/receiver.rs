@@ -56,6 +56,8 @@ pub(super) struct Receiver {
     /// When it was asked for last, and how often since a packet came.
     pub(super) asked: Time,
     pub(super) tries: u8,
+    /// While it waits behind others: its priority, and bytes of that which come before it at most.
+    pub(super) behind: (u8, u64),
 }
 
 impl Default for Receiver {
@@ -82,6 +84,7 @@ impl Default for Receiver {
             granted_at: Time::ZERO,
             asked: Time::ZERO,
             tries: 0,
+            behind: (0, 0),
         }
     }
 }

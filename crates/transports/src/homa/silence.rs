@@ -23,6 +23,8 @@ pub(super) struct Incoming {
     gap: Time,
     /// When something of each priority came last.
     of: [Time; 8],
+    /// Bytes of each priority that came.
+    bytes: [u64; 8],
 }
 
 impl Incoming {
@@ -35,17 +37,18 @@ impl Incoming {
             self.gap = now;
         }
         self.last = now;
-        self.of[usize::from(packet.priority() & 7)] = now;
+        let priority = usize::from(packet.priority() & 7);
+        self.of[priority] = now;
+        self.bytes[priority] += u64::from(packet.size);
     }
 
-    /// When the port last had nothing to send that is more urgent than this: equals leave it in the order of arrival, so
-    /// one that comes later passed behind.
+    /// When the port last had nothing to send that is as urgent as this.
     fn free_at(&self, now: Time, priority: u8, settings: &Settings) -> Time {
         if now > self.last.after(settings.frame_time.times(GAP + 1)) {
             return now;
         }
-        let passed = self.of.iter().skip(usize::from(priority));
-        passed.copied().fold(self.gap, Time::max)
+        let less = self.of.iter().skip(usize::from(priority) + 1);
+        less.copied().fold(self.gap, Time::max)
     }
 }
 
@@ -82,8 +85,17 @@ impl Host {
         let (since, timeout) = (conn.rx.since(), self.settings.timeout);
         let free = self.arrivals.free_at(now, conn.rx.priority, &self.settings);
         if free < since.after(self.settings.rtt) && now.since(since).times(2) < timeout {
-            conn.rx.asked = now;
-            return true;
+            // Equals leave in the order of arrival: no more of them is ahead than was on the way.
+            let (priority, came) = (conn.rx.priority, self.arrivals.bytes);
+            let came = came[usize::from(priority & 7)];
+            let first = conn.rx.asked <= since || conn.rx.behind.0 != priority;
+            if first {
+                conn.rx.behind = (priority, came + 2 * self.incoming);
+            }
+            if first || came < conn.rx.behind.1 {
+                conn.rx.asked = now;
+                return true;
+            }
         }
         if now >= since.after(timeout) {
             let peer = conn.peer;

@@ -146,7 +146,7 @@ fn piece(offset: u64, length: u64) -> Data {
 fn what_waits_behind_more_urgent_packets_is_not_asked_for_till_half_of_the_timeout() {
     assert_eq!(asked_behind(6, 4), 0, "they pass");
     assert!(asked_behind(6, 7) > 0, "or nobody is there");
-    assert!(asked_behind(7, 2) > 0, "an equal that came later is here");
+    assert!(asked_behind(7, 4) > 0, "equals that came later are here");
 }
 
 fn with_bursts(text: &str) -> Alone<Host> {
