@@ -49,7 +49,7 @@ parts::params! {
         /// NDP on ports that do not trim, for comparison: what is lost waits for a timer
         allow_unsupported: bool = false, Flag, "ours";
         /// full frames that wait in a port
-        queue: u16 = 8, Count(1, 1024), "[ndp s3.1, s6]: 8";
+        queue: u16 = 8, Count(1, 1024), "[ndp s3.1, s6]: 8; [htsim]: 6, see the profile";
         /// bytes of a frame, from its Ethernet header on, that trimming leaves
         trim: u16 = 64, Size(64, 256), "[ndp s3.1]: 64; [UEC 1.0]: more, for longer headers";
         /// where data has no room, a fair coin says whether it or the last that waits is trimmed; otherwise it
@@ -124,9 +124,11 @@ const WAYS: [(&str, Spray); 3] = [
 ];
 
 impl Params {
-    /// The authors' simulator, as it was maintained. [htsim, `compositequeue.cpp`, `main_ndp.cpp`]
+    /// The authors' simulator, as it was maintained. Its queue of eight has the bytes of eight payloads: seven frames
+    /// with their heads, and the one that leaves is among them. [htsim, `compositequeue.cpp`, `main_ndp.cpp`]
     pub const HTSIM: Self = Self {
         profile: "htsim",
+        queue: 6,
         turns: 60_000,
         header_room: 2,
         bounce: false,
