@@ -39,6 +39,7 @@ fn a_run_prints_a_table_and_writes_its_folder() {
         "flows.parquet",
         "series.parquet",
         "report.html",
+        "curves.json",
         "meta.json",
     ] {
         assert!(dir.join(file).is_file(), "{file}");

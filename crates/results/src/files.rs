@@ -2,6 +2,7 @@
 //! and comes out byte for byte the same; `meta.json` comes last, so that its presence says that
 //! the directory is whole.
 
+use crate::curves::{CURVES_SCHEMA, Curves};
 use crate::folder::{RunFolder, open_locked};
 use crate::record::{FlowRow, Names, RunRecord};
 use crate::summary::Summary;
@@ -44,7 +45,7 @@ pub struct Output {
     /// `flows.csv`, `ports.csv`, `hosts.csv`, for a window of time `ports-window.csv`, and, where sampled,
     /// `series.csv` and `flow-series.csv`.
     pub csv: bool,
-    /// `report.html`, which crate `report` draws.
+    /// `report.html`, which crate `report` draws, and `curves.json`, by which a page of several runs draws this one.
     pub report: bool,
     /// `fct.txt` in the layout of the HPCC simulator.
     pub hpcc_fct: bool,
@@ -90,9 +91,10 @@ impl std::error::Error for FileError {
 
 const FLOWS: &str = "flows.csv";
 pub(crate) const FLOWS_PARTIAL: &str = "flows.partial.csv";
+const CURVES: &str = "curves.json";
 pub(crate) const META: &str = "meta.json";
 /// What a run may write besides `meta.json`, which comes last.
-const FILES: [&str; 17] = [
+const FILES: [&str; 18] = [
     "resolved.toml",
     "summary.json",
     FLOWS,
@@ -109,6 +111,7 @@ const FILES: [&str; 17] = [
     "fct.txt",
     "junit.xml",
     "report.html",
+    CURVES,
     FLOWS_PARTIAL,
 ];
 
@@ -162,6 +165,9 @@ pub fn write_run(
     }
     if let Some(page) = page {
         file("report.html", &mut |out| out.write_all(page.as_bytes()))?;
+        let curves = serde_json::to_string(&Curves::of(run, summary));
+        let curves = curves.expect("keys are strings and numbers are finite") + "\n";
+        file(CURVES, &mut |out| out.write_all(curves.as_bytes()))?;
     }
     for name in FILES {
         let path = dir.join(name);
@@ -239,6 +245,13 @@ pub fn read_summary(dir: &Path) -> Result<Summary, String> {
     }
     serde_json::from_str(&text)
         .map_err(|error| format!("{} is damaged ({error}): run it again", path.display()))
+}
+
+/// Reads the curves of a run directory; `None` where there are none, or those of another layout or run.
+pub fn read_curves(dir: &Path, summary: &Summary) -> Option<Curves> {
+    let text = fs::read_to_string(dir.join(CURVES)).ok()?;
+    let curves: Curves = serde_json::from_str(&text).ok()?;
+    (curves.schema == CURVES_SCHEMA && curves.fingerprint == summary.fingerprint).then_some(curves)
 }
 
 /// The layout that a summary says it has.

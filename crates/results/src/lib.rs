@@ -10,6 +10,7 @@ pub mod backlog;
 #[cfg(feature = "parquet")]
 pub mod columns;
 pub mod compare;
+mod curves;
 pub mod files;
 mod folder;
 mod grid;
@@ -26,6 +27,7 @@ pub mod trace;
 mod unit;
 
 pub use apart::{Control, OfTag, OfTransport, OwnCounter, Pauses};
+pub use curves::{CURVES_SCHEMA, Curves, QueueCurve, SizeCurves};
 pub use files::{FileError, FlowWriter, Meta, Output, write_run};
 pub use folder::{ClaimError, RunFolder};
 pub use grid::{Style, beside, wrap};

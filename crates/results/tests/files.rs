@@ -75,6 +75,7 @@ fn everything_but_the_meta_file_is_byte_for_byte_the_same() {
             "fct.txt",
             "junit.xml",
             "report.html",
+            "curves.json",
             "meta.json"
         ]
     );
