@@ -167,15 +167,18 @@ impl Ended {
         let command = repeat(args, global);
         // The page is written beside the folders of the runs.
         let first = self.runs.first().and_then(|run| run.dir.parent());
-        let link = |run: &Done| {
+        let beside = |run: &Done| {
             let dir = first.and_then(|first| run.dir.strip_prefix(first).ok());
             let dir = dir.unwrap_or(&run.dir).display();
-            format!("{dir}/report.html")
+            report::Beside {
+                link: format!("{dir}/report.html"),
+                curves: results::files::read_curves(&run.dir, &run.summary),
+            }
         };
-        let links: Vec<String> = self.runs.iter().map(link).collect();
+        let beside: Vec<_> = self.runs.iter().map(beside).collect();
         let page = report::of_runs(
             &summaries.iter().collect::<Vec<_>>(),
-            &links,
+            &beside,
             &command,
             self.unfinished,
         );

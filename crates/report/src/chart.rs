@@ -229,6 +229,10 @@ pub(crate) struct Line {
     pub(crate) stepped: bool,
     /// Where the truth may lie around the curve: (x, low, high), by x.
     pub(crate) band: Vec<(f64, f64, f64)>,
+    /// The band is (y, low, high) instead, by y: of a distribution, whose shares are exact.
+    pub(crate) sideways: bool,
+    /// What the others are measured against: grey and dashed.
+    pub(crate) reference: bool,
 }
 
 impl Line {
@@ -238,7 +242,16 @@ impl Line {
             points,
             stepped: false,
             band: Vec::new(),
+            sideways: false,
+            reference: false,
         }
+    }
+}
+
+impl Line {
+    /// The number of its colour, being the `i`th.
+    fn colour(&self, i: usize) -> usize {
+        if self.reference { GREY } else { i % COLOURS }
     }
 }
 
@@ -333,7 +346,7 @@ impl LineChart {
             .enumerate()
             .filter(|(_, line)| !line.band.is_empty())
         {
-            let (class, path) = (i % COLOURS, self.band(line));
+            let (class, path) = (line.colour(i), self.band(line));
             let _ = write!(out, "<path class=\"band c{class}\" d=\"{path}\"/>");
         }
         // The first line is the most important one: it is drawn last, on top.
@@ -343,15 +356,16 @@ impl LineChart {
             .enumerate()
             .filter(|(_, line)| !line.points.is_empty());
         for (i, line) in drawn.rev() {
-            let (class, name) = (i % COLOURS, escape(&line.name));
+            let (class, name) = (line.colour(i), escape(&line.name));
+            let dashed = if line.reference { " ref" } else { "" };
             let step = if line.stepped { " data-step=\"1\"" } else { "" };
             let path = self.path(line);
             let _ = write!(
                 out,
-                "<path class=\"line c{class}\" data-name=\"{name}\"{step} d=\"{path}\"/>"
+                "<path class=\"line c{class}{dashed}\" data-name=\"{name}\"{step} d=\"{path}\"/>"
             );
             // Few points are measurements to be told from the line between them.
-            if line.points.len() <= DOTS_MAX && !line.stepped {
+            if line.points.len() <= DOTS_MAX && !line.stepped && !line.reference {
                 let dot = |&(x, y): &(f64, f64)| {
                     format!(
                         "M{} {}h0",
@@ -376,7 +390,9 @@ impl LineChart {
             .iter()
             .enumerate()
             .filter(|(_, line)| !line.points.is_empty());
-        let names: Vec<(usize, &str)> = drawn.map(|(i, line)| (i, line.name.as_str())).collect();
+        let names: Vec<(usize, &str)> = drawn
+            .map(|(i, line)| (line.colour(i), line.name.as_str()))
+            .collect();
         if self.lines.len() < 2 {
             String::new()
         } else {
@@ -386,7 +402,14 @@ impl LineChart {
 
     /// There along the upper ends and back along the lower ones.
     fn band(&self, line: &Line) -> String {
-        let dot = |x: f64, y: f64| (coordinate(self.x.at(x)), 1000 - coordinate(self.y.at(y)));
+        let dot = |along: f64, end: f64| {
+            let (x, y) = if line.sideways {
+                (end, along)
+            } else {
+                (along, end)
+            };
+            (coordinate(self.x.at(x)), 1000 - coordinate(self.y.at(y)))
+        };
         let there = line.band.iter().map(|&(x, _, high)| dot(x, high));
         let back = line.band.iter().rev().map(|&(x, low, _)| dot(x, low));
         let mut path = String::new();
@@ -431,6 +454,9 @@ const DOTS_MAX: usize = 12;
 /// Distinct colours of the page.
 pub(crate) const COLOURS: usize = 6;
 
+/// The colour of what others are measured against; it is not among those of curves.
+const GREY: usize = 99;
+
 /// Names beside their colours, in order.
 pub(crate) fn legend(names: &[&str]) -> String {
     let all: Vec<(usize, &str)> = names.iter().copied().enumerate().collect();
@@ -440,13 +466,13 @@ pub(crate) fn legend(names: &[&str]) -> String {
 /// Some names, each with the number of its colour.
 pub(crate) fn legend_of(names: &[(usize, &str)]) -> String {
     let mut out = String::from("<ul class=\"legend\">");
-    for (colour, name) in names {
-        let _ = write!(
-            out,
-            "<li class=\"c{}\">{}</li>",
-            colour % COLOURS,
-            escape(name)
-        );
+    for &(colour, name) in names {
+        let colour = if colour == GREY {
+            GREY
+        } else {
+            colour % COLOURS
+        };
+        let _ = write!(out, "<li class=\"c{colour}\">{}</li>", escape(name));
     }
     out.push_str("</ul>");
     out

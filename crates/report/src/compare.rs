@@ -1,40 +1,55 @@
-//! A comparison as one page.
+//! A comparison as one page: what its sections are, in which order, and the tables among them. Module `over` draws
+//! runs over each other, and `standings` who is how far from the best.
 
-use crate::chart::{Axis, Bar, COLOURS, Line, LineChart, Range, bars, ranges};
+mod over;
+mod standings;
+
+use crate::chart::{Axis, COLOURS, Line, LineChart, Range, ranges};
 use crate::page::{About, Block, Chip, Page, Section, Table, markup, text as plain};
 use crate::run::{bind, pair_up};
 use minijinja::Value;
-use results::Summary;
-use results::Unit;
 use results::compare::{
     Better, Comparison, Group, METRICS, headline, interrupted, part_rows, show, warnings,
     what_the_spread_is,
 };
 use results::human;
-use results::stats::{Dist, Interval};
+use results::stats::Interval;
 use results::table::{common_title, last_part};
+use results::{Curves, Summary, Unit};
 use units::{Bytes, Rate, Span};
+
+/// What a page of several runs has of one of them besides its numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Beside {
+    /// Where its report is, from the page.
+    pub link: String,
+    /// How its messages and queues are distributed, where that is known.
+    pub curves: Option<Curves>,
+}
 
 /// The comparison as one HTML file. `command` repeats it; `unfinished` says how many of its runs are
 /// missing, because they were interrupted or did not begin.
 ///
-/// `links` leads to the reports of the runs, in their order; it may be empty.
-pub fn of_runs(runs: &[&Summary], links: &[String], command: &str, unfinished: usize) -> String {
+/// `beside` goes with the runs, in their order; it may be empty.
+pub fn of_runs(runs: &[&Summary], beside: &[Beside], command: &str, unfinished: usize) -> String {
     let comparison = Comparison::of(runs);
+    let over = over::Over::new(&comparison, runs, beside);
     let mut sections = Vec::new();
+    sections.extend(over.distributions());
+    sections.extend(over.queues());
+    sections.extend(over.quantiles());
+    sections.extend(by_size(runs, &comparison));
     let numeric = numeric_key(&comparison);
     for metric in (0..METRICS.len()).filter(|&metric| METRICS[metric].drawn) {
         sections.extend(match &numeric {
             Some(x) => curves(&comparison, metric, x),
-            None => columns(&comparison, metric),
+            None => standings::section(&comparison, metric, over.optimum(METRICS[metric].key)),
         });
     }
-    sections.extend(over_each_other(runs, &comparison));
-    sections.extend(by_size(runs, &comparison));
     pair_up(&mut sections);
     sections.extend(parts(&comparison));
-    sections.push(numbers(&comparison));
-    sections.push(fingerprints(&comparison, runs, links));
+    sections.push(numbers(&comparison, runs, beside));
+    sections.push(fingerprints(&comparison, runs, beside));
     let (headline, lede) = first_words(&comparison);
     let transports = transports(&comparison);
     let chip = |text: String| Chip { text, kind: "" };
@@ -49,7 +64,7 @@ pub fn of_runs(runs: &[&Summary], links: &[String], command: &str, unfinished: u
         headline: bind(&headline),
         lede: bind(&lede),
         more: None,
-        tiles: Vec::new(),
+        tiles: over.tiles(),
         checks: Vec::new(),
         warnings: interrupted(runs.len(), unfinished)
             .into_iter()
@@ -285,54 +300,6 @@ fn section(metric: usize, says: String, body: String, points: usize) -> Section 
     }
 }
 
-/// A bar per group, in thousandths of the longest: bars are whole numbers.
-fn columns(comparison: &Comparison, metric: usize) -> Option<Section> {
-    let shown = &METRICS[metric];
-    let mean = |group: &Group| {
-        group.figures[metric]
-            .over_seeds
-            .map(|interval| interval.mean)
-    };
-    let top = comparison
-        .groups
-        .iter()
-        .filter_map(mean)
-        .reduce(f64::max)
-        .filter(|&top| top > 0.0)?;
-    let names = transports(comparison);
-    let rows: Vec<Bar> = comparison
-        .groups
-        .iter()
-        .map(|group| {
-            let mut parts = vec![0; names.len()];
-            let own = names
-                .iter()
-                .position(|&name| name == group.transport)
-                .unwrap_or(0);
-            #[allow(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a share of a thousand"
-            )]
-            let share = (mean(group).unwrap_or(0.0) / top * 1e3 + 0.5) as u64;
-            parts[own] = share;
-            let value = show(shown, &group.figures[metric]);
-            Bar {
-                name: curve_name(group, None),
-                parts,
-                value,
-            }
-        })
-        .collect();
-    let body = bars(&vec![""; names.len()], &rows);
-    let says = match (comparison.seeds_max(), shown.better) {
-        (0 | 1, _) | (_, Better::Neither) => String::new(),
-        (_, Better::Lower) => format!("Mean of {}. Lower is better.", comparison.seeds_told()),
-        (_, Better::Higher) => format!("Mean of {}. Higher is better.", comparison.seeds_told()),
-    };
-    Some(section(metric, says, body, rows.len()))
-}
-
 /// The tail of the slowdown by message size, transport by transport, where the load is greatest.
 fn by_size(runs: &[&Summary], comparison: &Comparison) -> Option<Section> {
     let last = comparison.groups.last()?;
@@ -361,6 +328,10 @@ fn by_size(runs: &[&Summary], comparison: &Comparison) -> Option<Section> {
     }
     for (name, values) in tags(&shown) {
         rows.push(Range { name, values });
+    }
+    // One range says what all messages say.
+    if rows.len() < 2 {
+        return None;
     }
     let all = || rows.iter().flat_map(|row| &row.values).flatten().copied();
     let (low, high) = (all().fold(1.0, f64::min), all().reduce(f64::max)?);
@@ -394,69 +365,6 @@ fn by_size(runs: &[&Summary], comparison: &Comparison) -> Option<Section> {
             &names,
             &rows,
         )),
-        table: None,
-        fold: "",
-        wide: false,
-    })
-}
-
-/// Quantiles of the slowdown, transport by transport: how far into the tail each is ahead.
-fn over_each_other(runs: &[&Summary], comparison: &Comparison) -> Option<Section> {
-    type Get = fn(&Dist<f64>) -> f64;
-    // Where a quantile lies: 1 over the share of messages beyond it.
-    const QUANTILES: [(&str, f64, Get); 6] = [
-        ("p50", 2.0, |dist| dist.p50.value),
-        ("p90", 10.0, |dist| dist.p90.value),
-        ("p95", 20.0, |dist| dist.p95.value),
-        ("p99", 100.0, |dist| dist.p99.value),
-        ("p99.9", 1e3, |dist| dist.p999.value),
-        ("max", 1e4, |dist| dist.max.value),
-    ];
-    let last = comparison.groups.last()?;
-    let rivals: Vec<&Group> = comparison.rivals(last).take(COLOURS).collect();
-    let line = |group: &&Group| {
-        let own = runs
-            .iter()
-            .filter(|run| group.fingerprints.contains(&run.fingerprint));
-        let own = own.filter(|run| run.transport == group.transport);
-        let dists: Vec<Dist<f64>> = own.filter_map(|run| run.all().slowdown).collect();
-        let mut line = Line::new(&group.transport, Vec::new());
-        for (_, x, get) in QUANTILES {
-            let values: Vec<f64> = dists.iter().map(get).collect();
-            let Some(interval) = Interval::of(&values) else {
-                continue;
-            };
-            line.points.push((x, interval.mean));
-            if values.len() > 1 {
-                line.band.push((x, interval.low, interval.high));
-            }
-        }
-        line
-    };
-    let lines: Vec<Line> = rivals.iter().map(line).collect();
-    let ys = lines
-        .iter()
-        .flat_map(|line| &line.points)
-        .map(|point| point.1);
-    let (low, high) = ends(ys)?;
-    let (at, labels) = QUANTILES
-        .map(|(name, x, _)| (x, name.to_owned()))
-        .into_iter()
-        .unzip();
-    let chart = LineChart {
-        label: "slowdown by quantile".into(),
-        x: Axis::log("quantile of messages", Unit::Ratio, 2.0, 1e4).ticked(at, labels),
-        y: Axis::log("slowdown", Unit::Ratio, low.min(1.0), high),
-        lines,
-        marks: Vec::new(),
-    };
-    Some(Section {
-        id: "distribution".into(),
-        title: "From the median to the last message".into(),
-        says: "Slowdown by quantile. Lower is better; 1 is an idle network. Bands span the seeds."
-            .into(),
-        points: chart.points(),
-        body: markup(chart.html()),
         table: None,
         fold: "",
         wide: false,
@@ -528,7 +436,7 @@ fn tags(groups: &[&Group]) -> Vec<(String, Vec<Option<f64>>)> {
 }
 
 /// Every figure; how far its seeds lie apart stands below it, so that all columns fit.
-fn numbers(comparison: &Comparison) -> Section {
+fn numbers(comparison: &Comparison, runs: &[&Summary], beside: &[Beside]) -> Section {
     let shown = || {
         METRICS
             .iter()
@@ -543,7 +451,7 @@ fn numbers(comparison: &Comparison) -> Section {
     for group in &comparison.groups {
         let mut row: Vec<Value> = vec![plain(&group.transport)];
         row.extend(group.settings.iter().map(|(_, value)| plain(value)));
-        row.push(plain(group.seeds.len().to_string()));
+        row.push(seeds(group, runs, beside));
         for (i, metric) in shown() {
             let told = show(metric, &group.figures[i]).replace(">=", "≥");
             let escape = results::escape;
@@ -583,16 +491,45 @@ fn numbers(comparison: &Comparison) -> Section {
     }
 }
 
+/// Seeds that a table names; of more it has the number. [ours]
+const SEEDS_NAMED: usize = 5;
+
+/// The seeds of a group, each a link to its run where there are few, and how many where there are many.
+fn seeds(group: &Group, runs: &[&Summary], beside: &[Beside]) -> Value {
+    if group.seeds.len() > SEEDS_NAMED || beside.is_empty() {
+        return plain(group.seeds.len().to_string());
+    }
+    let each = group.seeds.iter().zip(&group.fingerprints);
+    let each: Vec<String> = each
+        .map(|(&seed, fingerprint)| {
+            let text = format!("seed {seed}");
+            link(group, seed, fingerprint, &text, runs, beside).unwrap_or(text)
+        })
+        .collect();
+    markup(each.join("<br>"))
+}
+
+/// A link to the report of a run, where that is known.
+fn link(
+    group: &Group,
+    seed: u64,
+    fingerprint: &str,
+    text: &str,
+    runs: &[&Summary],
+    beside: &[Beside],
+) -> Option<String> {
+    let own = |run: &Summary| {
+        run.fingerprint == fingerprint && run.seed == seed && run.transport == group.transport
+    };
+    let (_, beside) = runs.iter().zip(beside).find(|(run, _)| own(run))?;
+    let (href, text) = (results::escape(&beside.link), results::escape(text));
+    Some(format!("<a href=\"{href}\">{text}</a>"))
+}
+
 /// Every run with its fingerprint, which leads to its report where that is known.
-fn fingerprints(comparison: &Comparison, runs: &[&Summary], links: &[String]) -> Section {
-    let link = |group: &Group, seed: u64, fingerprint: &str| {
-        let mut all = runs.iter().zip(links);
-        let own = |run: &&Summary| {
-            run.fingerprint == fingerprint && run.seed == seed && run.transport == group.transport
-        };
-        let (_, link) = all.find(|(run, _)| own(run))?;
-        let (href, text) = (results::escape(link), results::escape(fingerprint));
-        Some(markup(format!("<a href=\"{href}\">{text}</a>")))
+fn fingerprints(comparison: &Comparison, runs: &[&Summary], beside: &[Beside]) -> Section {
+    let link = |group: &Group, seed: u64, print: &str| {
+        link(group, seed, print, print, runs, beside).map(markup)
     };
     let mut table = Table::new(&["transport", "settings", "seed", "fingerprint"]);
     table.text = vec!["settings"];
@@ -618,7 +555,7 @@ fn fingerprints(comparison: &Comparison, runs: &[&Summary], links: &[String]) ->
         body: Value::from(""),
         points: 0,
         table: Some(table),
-        fold: if links.is_empty() {
+        fold: if beside.is_empty() {
             "Seeds and fingerprints"
         } else {
             "Seeds, fingerprints and reports"

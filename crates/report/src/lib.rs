@@ -8,7 +8,7 @@ mod page;
 mod run;
 
 pub use advice::{Grounds, of_advice};
-pub use compare::of_runs;
+pub use compare::{Beside, of_runs};
 pub use figure::{Dot, Figure, Panel, Scale, Series};
 pub use run::{of_run, of_why};
 

@@ -43,9 +43,16 @@ pub(crate) struct Chip {
 
 #[derive(Serialize)]
 pub(crate) struct Tile {
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'static, str>,
     pub(crate) value: String,
     pub(crate) note: String,
+}
+
+impl Tile {
+    pub(crate) fn new(name: impl Into<Cow<'static, str>>, value: String, note: String) -> Self {
+        let name = name.into();
+        Self { name, value, note }
+    }
 }
 
 /// One threshold and whether it was met.

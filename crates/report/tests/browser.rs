@@ -16,8 +16,8 @@ use std::process::Command;
 
 /// Names of the browser, as distributions package it.
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-/// A phone, and a window on a desk.
-const WIDTHS: [u32; 2] = [400, 1400];
+/// A phone, half a window, and a window on a desk.
+const WIDTHS: [u32; 3] = [400, 900, 1400];
 
 /// Looks at the page from inside and tells the page around it what is wrong.
 const PROBE: &str = r#"<script>
@@ -33,6 +33,7 @@ addEventListener("load", () => {
     const box = figure.getBoundingClientRect();
     let drawn = 0;
     for (const path of figure.querySelectorAll("path.line, path.cell, path.box, path.ring")) {
+      if (!path.closest("div").offsetParent) continue;
       const at = path.getBoundingClientRect(), style = getComputedStyle(path);
       const ink = path.matches(".cell, .box") ? style.fill : style.stroke;
       if (ink === "none") wrong(`${figure.id}: a curve without colour`);
@@ -40,7 +41,7 @@ addEventListener("load", () => {
         wrong(`${figure.id}: a curve outside its card`);
       if (path.getTotalLength() > 0 || /h0$/.test(path.getAttribute("d"))) drawn++;
     }
-    for (const mark of figure.querySelectorAll(".bar i, .range i"))
+    for (const mark of figure.querySelectorAll(".bar i, .range i, .lane i"))
       if (mark.getBoundingClientRect().width >= 2) drawn++;
     if (!drawn) wrong(`${figure.id}: nothing drawn`);
     for (const axis of figure.querySelectorAll(".xs")) {
@@ -57,7 +58,66 @@ addEventListener("load", () => {
     const at = label.getBoundingClientRect();
     if (at.width && (at.right > innerWidth || at.left < 0)) wrong(`"${label.textContent}" leaves the page`);
   }
-  for (const plot of document.querySelectorAll(".plot:not(.cats)")) {
+  // Every pane is seen once, by its tab, and the others are not.
+  for (const list of document.querySelectorAll(".tablist")) {
+    const panes = [...list.parentElement.querySelectorAll(".pane")];
+    [...list.children].forEach((tab, i) => {
+      tab.click();
+      const shown = panes.filter((pane) => pane.getBoundingClientRect().height > 0);
+      if (shown.length !== 1 || shown[0] !== panes[i] || tab.getAttribute("aria-selected") !== "true") wrong(`tab ${tab.textContent} shows ${shown.length}`);
+      if (panes[i].querySelectorAll("path.line").length < 2) wrong(`nothing behind the tab ${tab.textContent}`);
+    });
+    list.children[0].focus();
+    list.children[0].dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowLeft", bubbles: true}));
+    if (list.lastChild.getAttribute("aria-selected") !== "true") wrong("no way between tabs by keys");
+    list.children[0].click();
+  }
+  // A name in a legend puts its own curve away, and brings it back.
+  for (const button of document.querySelectorAll(".legend button")) {
+    const colour = button.parentElement.classList[0], chart = button.closest(".legend").nextElementSibling;
+    const drawn = () => [...chart.querySelectorAll("." + colour)].filter((mark) => getComputedStyle(mark).display !== "none").length;
+    const before = drawn();
+    button.click();
+    if (!before || drawn() || button.getAttribute("aria-pressed") !== "false") wrong(`"${button.textContent}" puts nothing away`);
+    button.click();
+    if (drawn() !== before) wrong(`"${button.textContent}" brings nothing back`);
+  }
+  // A title puts its column in order, by what numbers mean with their units.
+  const worth = (text) => parseFloat(text.replace(/[≥,]/g, "")) * ({ns: 1e3, us: 1e6, ms: 1e9, KB: 1e3, MB: 1e6, GB: 1e9}[/[a-zA-Z]+/.exec(text)] || 1);
+  for (const table of document.querySelectorAll("table")) {
+    if (table.tBodies[0].rows.length < 3) continue;
+    for (const head of table.tHead.rows[0].cells) {
+      const titles = {p99: 1, p50: 1, "max queue": 1, size: 1, "took": 1};
+      if (!(head.textContent in titles)) continue;
+      const cells = () => [...table.tBodies[0].rows].map((row) => worth(row.cells[head.cellIndex].textContent)), before = cells();
+      head.querySelector("button").click();
+      if (cells().some((n, i, all) => n < all[i - 1])) wrong(`not in order by ${head.textContent}: ${cells()}`);
+      head.querySelector("button").click();
+      if (cells().some((n, i, all) => n > all[i - 1]) || head.getAttribute("aria-sort") !== "descending") wrong(`not in reverse by ${head.textContent}`);
+      if (cells().sort().join() !== before.sort().join()) wrong("sorting loses rows");
+    }
+  }
+  for (const input of document.querySelectorAll(".find input")) {
+    const rows = [...input.closest("figure").querySelectorAll("tbody tr")];
+    input.value = rows[1].cells[0].textContent;
+    input.dispatchEvent(new Event("input"));
+    const left = rows.filter((row) => row.style.display !== "none");
+    if (left.length === rows.length && rows.some((row) => !row.textContent.includes(input.value)) || !left.includes(rows[1])) wrong(`"${input.value}" is not found`);
+    input.value = "";
+    input.dispatchEvent(new Event("input"));
+  }
+  // A part of an axis fills the chart, with labels of its own, and all of it comes back.
+  for (const plot of [...document.querySelectorAll(".plot:not(.cats)")].filter((plot) => plot.offsetParent)) {
+    const svg = plot.querySelector("svg"), labels = plot.querySelector(".xs"), before = labels.textContent;
+    const key = (key) => plot.dispatchEvent(new KeyboardEvent("keydown", {key}));
+    key("+");
+    if (svg.getAttribute("viewBox") !== "250 0 500 1000" || labels.textContent === before || !/\d/.test(labels.textContent)) wrong(`no part of the axis: ${labels.textContent}`);
+    if (!/\d/.test(plot.querySelector(".tip").textContent)) wrong("no value in a part");
+    key("Escape");
+    if (svg.getAttribute("viewBox") !== "0 0 1000 1000" || labels.textContent !== before) wrong("the whole axis does not come back");
+    plot.dispatchEvent(new FocusEvent("blur"));
+  }
+  for (const plot of [...document.querySelectorAll(".plot:not(.cats)")].filter((plot) => plot.offsetParent)) {
     const area = plot.querySelector(".area"), box = area.getBoundingClientRect();
     for (const share of [0.02, 0.5, 0.98]) {
       area.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + box.width * share, bubbles: true}));
@@ -174,7 +234,7 @@ fn look(
         .args([
             "--disable-dev-shm-usage",
             "--no-first-run",
-            "--window-size=1820,4200",
+            "--window-size=2740,4200",
         ])
         .args([
             "--enable-logging=stderr",
@@ -331,13 +391,16 @@ fn a_comparison_draws_every_chart_in_every_window() {
     let Some(browser) = browser() else { return };
     let compared = |loads: &[&str], seeds: u64| {
         let transports = ["expresspass+aeolus", "expresspass", "dctcp"];
-        let runs: Vec<Summary> = common::family(&transports, loads, seeds)
-            .iter()
-            .map(Summary::of)
-            .collect();
+        let records = common::family(&transports, loads, seeds);
+        let runs: Vec<Summary> = records.iter().map(Summary::of).collect();
+        let beside = |(record, summary): (&RunRecord, &Summary)| report::Beside {
+            link: format!("{}/report.html", summary.fingerprint),
+            curves: Some(results::Curves::of(record, summary)),
+        };
+        let beside: Vec<_> = records.iter().zip(&runs).map(beside).collect();
         report::of_runs(
             &runs.iter().collect::<Vec<_>>(),
-            &[],
+            &beside,
             "tidegate compare web-search",
             0,
         )
@@ -346,14 +409,14 @@ fn a_comparison_draws_every_chart_in_every_window() {
         &browser,
         "compare-loads",
         &compared(&["0.2", "0.5", "0.8"], 5),
-        6,
+        9,
         true,
     );
     check(
         &browser,
         "compare-transports",
         &compared(&["0.5"], 2),
-        6,
+        9,
         false,
     );
 }

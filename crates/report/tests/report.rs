@@ -213,9 +213,13 @@ fn a_comparison_is_well_formed_and_small() {
         .iter()
         .map(Summary::of)
         .collect();
+        let beside = report::Beside {
+            link: "a/report.html".into(),
+            curves: None,
+        };
         let html = report::of_runs(
             &runs.iter().collect::<Vec<_>>(),
-            &["a/report.html".to_owned()],
+            &[beside],
             "tidegate compare x",
             0,
         );
@@ -227,4 +231,58 @@ fn a_comparison_is_well_formed_and_small() {
             assert!(words.contains(&run.fingerprint));
         }
     }
+}
+
+#[test]
+fn a_comparison_draws_each_message_where_its_time_lies() {
+    let runs = common::family(&["expresspass", "dctcp"], &["0.5"], 1);
+    let summaries: Vec<Summary> = runs.iter().map(Summary::of).collect();
+    let beside = |(run, summary): (&RunRecord, &Summary)| report::Beside {
+        link: format!("{}/report.html", summary.fingerprint),
+        curves: Some(results::Curves::of(run, summary)),
+    };
+    let beside: Vec<_> = runs.iter().zip(&summaries).map(beside).collect();
+    let page = report::of_runs(&summaries.iter().collect::<Vec<_>>(), &beside, "x", 0);
+    check_well_formed(&page);
+    // The least of all is of the idle network, the greatest of the slower of the two.
+    let ideals = || runs[0].flows.iter().map(|flow| flow.ideal.0);
+    let took = |run: &RunRecord| -> Vec<u64> {
+        let took = |flow: &results::FlowRow| flow.end.unwrap().since(flow.start.unwrap()).0;
+        let mut all: Vec<u64> = run.flows.iter().map(took).collect();
+        all.sort_unstable();
+        all
+    };
+    let low = ideals().min().unwrap() as f64;
+    let high = runs.iter().flat_map(took).max().unwrap() as f64;
+    for run in &runs {
+        // Of 400 messages the 200th is the median, by nearest rank.
+        let (median, last) = (took(run)[199] as f64, took(run)[399] as f64);
+        for (value, y) in [(median, 500), (last, 0)] {
+            let x = format!("{:.0}", (value / low).ln() / (high / low).ln() * 1e3);
+            assert!(page.contains(&format!("L{x} {y}")), "{x} {y}");
+        }
+        let link = format!(
+            "<a href=\"{:016x}/report.html\">seed 1</a>",
+            run.fingerprint
+        );
+        assert!(page.contains(&link), "{link}");
+    }
+    let p99 = |i: usize| human::ratio(summaries[i].all().slowdown.unwrap().p99.value);
+    for part in [
+        format!("<dt>expresspass</dt><dd>{} ×", p99(0)),
+        format!("<dt>dctcp</dt><dd>{} ×", p99(1)),
+        "Dashed: an idle network, 1.00.".into(),
+        "At most: expresspass ".into(),
+    ] {
+        assert!(page.contains(&part), "{part}");
+    }
+    let ideal = {
+        let mut all: Vec<u64> = ideals().collect();
+        all.sort_unstable();
+        human::time(Span(all[199]))
+    };
+    assert!(
+        page.contains(&format!("Dashed: an idle network, {ideal}.")),
+        "{ideal}"
+    );
 }

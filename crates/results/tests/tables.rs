@@ -448,8 +448,11 @@ fn every_tag_has_a_winner_of_its_own() {
         same.iter().all(|row| row.best().is_none()),
         "nobody wins a tie"
     );
-    let links = ["a/report.html", "b/report.html"].map(str::to_owned);
-    let page = report::of_runs(&[&even, &uneven], &links, "", 0);
+    let beside = ["a/report.html", "b/report.html"].map(|link| report::Beside {
+        link: link.into(),
+        curves: None,
+    });
+    let page = report::of_runs(&[&even, &uneven], &beside, "", 0);
     for part in [
         "Who is ahead where",
         "<b class=\"best\">8.00</b>",

@@ -200,7 +200,7 @@ fn bounded<T>(figure: Figure<T>, show: impl Fn(T) -> String) -> String {
 
 fn tiles(summary: &Summary) -> Vec<Tile> {
     let mut tiles = Vec::new();
-    let mut tile = |name, value: String, note: String| tiles.push(Tile { name, value, note });
+    let mut tile = |name, value, note| tiles.push(Tile::new(name, value, note));
     let short = |f: Figure<u64>| bounded(f, |ps| human::time(Span(ps)));
     let ratio = |f: Figure<f64>| bounded(f, human::ratio);
     if let (Some(times), Some(slow)) = (&summary.all().fct_ps, &summary.all().slowdown) {
