@@ -608,11 +608,19 @@ fn drops_are_counted_by_what_had_no_room() {
         "faults.from=200us",
         "faults.until=300us",
     ];
-    let cut = run(&incast("none", &down));
+    let cut = incast("none", &down);
+    let (at, by) = (run(&cut), run_on(&cut, 0));
     assert!(
-        reasons(&cut).contains(&Why::Unreachable),
+        reasons(&at).contains(&Why::Unreachable),
         "{:?}",
-        reasons(&cut)
+        reasons(&at)
+    );
+    let where_from =
+        |of: &Outcome| -> Vec<_> { of.ports.iter().map(|port| port.drop_reasons).collect() };
+    assert_eq!(
+        where_from(&at),
+        where_from(&by),
+        "by the link that brought it"
     );
 }
 

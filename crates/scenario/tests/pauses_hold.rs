@@ -259,7 +259,7 @@ fn all_hold(seeds: std::ops::Range<u64>) {
         *largest = most.max(*largest);
     }
     for (kind, (runs, paused, largest)) in by_kind {
-        println!("{kind}: {runs} runs, {paused} with pauses, largest queue {largest} B");
+        eprintln!("{kind}: {runs} runs, {paused} with pauses, largest queue {largest} B");
         assert!(2 * paused > runs, "{kind}: {paused} of {runs} pause at all");
     }
 }

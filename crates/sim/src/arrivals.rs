@@ -126,17 +126,14 @@ fn arrivals<const ORDERED: bool>(
     view: &View<'_>,
     out: &mut Out<'_, '_>,
 ) {
+    let minds = at.minds_ingress;
     for (&key, &later) in keys.iter().zip(&keys[1..]) {
         let index = (key & ((1 << INDEX_BITS) - 1)) as usize;
         // SAFETY: `gather` numbered the packets; taken ones live until the pool recycles, after
         // this call.
         let packet = unsafe { &mut **packets.get_unchecked(index) };
         let alone = || later >> INDEX_BITS != key >> INDEX_BITS;
-        let ingress = if ORDERED && at.minds_ingress {
-            ports[index]
-        } else {
-            0
-        };
+        let ingress = || if minds { ports[index] } else { 0 };
         at.switch
             .step::<ORDERED, _>(packet.at, ingress, packet, alone, view, out);
     }

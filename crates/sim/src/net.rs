@@ -65,7 +65,7 @@ pub(crate) fn build<'a>(setup: &'a Setup<'_>) -> Result<(World<'a>, Vec<Node>), 
     };
     let book = Book::new(&setup.traffic, topology, &setup.routes).map_err(SetupError)?;
     let world = World { book, ways };
-    let common = Common::of(setup);
+    let common = Common::of(setup, &world.ways);
     let mut nodes: Vec<Node> = (0..topology.nodes.len())
         .map(|node| make_node(setup, &common, &world, node))
         .collect();
@@ -95,10 +95,12 @@ struct Common {
     config: EndpointConfig,
     /// Faults by link, each link's in the order of the setup.
     faults: Vec<Fault>,
+    /// Whether a packet may come to a switch that has no way for it, or that no hop is left for.
+    astray: bool,
 }
 
 impl Common {
-    fn of(setup: &Setup<'_>) -> Self {
+    fn of(setup: &Setup<'_>, ways: &Ways) -> Self {
         let buffers = setup.ports.iter().map(|port| port.buffer);
         let tiers = setup.topology.nodes.iter().map(|node| node.tier);
         let mut faults = setup.faults.clone();
@@ -111,6 +113,9 @@ impl Common {
                 told.hops_max = 2 * tiers.max().unwrap_or(1).max(1);
             }),
             faults,
+            // There and, bounced, back.
+            astray: ways.epochs.len() > 1
+                || 2 * ways.epochs[0].1.longest() > model::TTL_START.into(),
         }
     }
 }
@@ -120,7 +125,7 @@ fn make_node(setup: &Setup<'_>, common: &Common, world: &World<'_>, number: usiz
     let id = u32::try_from(number).expect("fewer than 2^32 nodes");
     let kind = match node.kind {
         NodeKind::Host => Kind::Host(make_host(setup, common, world, id)),
-        NodeKind::Switch => Kind::Switch(make_switch(setup, id)),
+        NodeKind::Switch => Kind::Switch(make_switch(setup, common, id)),
     };
     Node {
         kind,
@@ -154,7 +159,7 @@ fn make_host(setup: &Setup<'_>, common: &Common, world: &World<'_>, id: u32) -> 
     )
 }
 
-fn make_switch(setup: &Setup<'_>, id: u32) -> SwitchNode {
+fn make_switch(setup: &Setup<'_>, common: &Common, id: u32) -> SwitchNode {
     let node = &setup.topology.nodes[id as usize];
     let lines = node.ports.iter().map(|&number| line_of(setup, number));
     // Beyond every link, so that a switch draws from a stream of its own.
@@ -163,7 +168,7 @@ fn make_switch(setup: &Setup<'_>, id: u32) -> SwitchNode {
     let control = setup
         .control
         .and_then(|make| make(&setup.topology, NodeId(id)));
-    let minds_ingress = control.is_some();
+    let minds_ingress = control.is_some() || common.astray;
     let mut switch = Switch::new(&setup.switch, lines, tier_salt(node.tier), rng, control);
     switch.slowly(setup.ordered, !setup.pass);
     SwitchNode {

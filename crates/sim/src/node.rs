@@ -25,7 +25,8 @@ pub(crate) struct SwitchNode {
     pub(crate) epoch: Epoch,
     /// By port: the link into it.
     pub(crate) ingress: Box<[u32]>,
-    /// Whether it must know by which port a packet came.
+    /// Whether it must know by which port a packet came: for its flow control, or to say which link brought what it
+    /// had no way for, or no hop left.
     pub(crate) minds_ingress: bool,
 }
 

@@ -249,9 +249,9 @@ impl Switch {
             packet.set_tagged(false); // a tag is for the next node alone
         }
         if self.ordered {
-            self.step::<true, R>(now, ingress, packet, alone, routing, out);
+            self.step::<true, R>(now, || ingress, packet, alone, routing, out);
         } else {
-            self.step::<false, R>(now, ingress, packet, alone, routing, out);
+            self.step::<false, R>(now, || ingress, packet, alone, routing, out);
         }
     }
 
@@ -260,12 +260,13 @@ impl Switch {
         self.ordered
     }
 
-    /// [`Switch::arrive`], for a driver that has asked [`Switch::is_ordered`] before many of them.
+    /// [`Switch::arrive`], for a driver that has asked [`Switch::is_ordered`] before many of them. `ingress` is
+    /// asked where it matters.
     #[inline(always)] // once per packet-hop, from one loop: its invariants belong outside it
     pub fn step<const ORDERED: bool, R: Routing>(
         &mut self,
         now: Time,
-        ingress: u16,
+        ingress: impl Fn() -> u16,
         packet: &mut Packet,
         alone: impl FnOnce() -> bool,
         routing: &R,
@@ -277,18 +278,18 @@ impl Switch {
                 self.commit_ordered_before(now, out); // what does not know of this arrival
             }
             if packet.class() == Class::Link {
-                self.hear(now, ingress, packet);
+                self.hear(now, ingress(), packet);
                 return;
             }
         }
         if !packet.hop() {
-            self.lose(now, ingress, packet, DropReason::Ttl, out);
-            self.turn_away(now, ingress, packet);
+            self.lose(now, ingress(), packet, DropReason::Ttl, out);
+            self.turn_away(now, ingress(), packet);
             return;
         }
         let Some(index) = self.way(now, packet, routing) else {
-            self.lose(now, ingress, packet, DropReason::Unreachable, out);
-            self.turn_away(now, ingress, packet);
+            self.lose(now, ingress(), packet, DropReason::Unreachable, out);
+            self.turn_away(now, ingress(), packet);
             return;
         };
         let port = &mut self.ports[index];
@@ -316,7 +317,7 @@ impl Switch {
         let idle = port.is_idle(now);
         if ORDERED && self.controlled {
             let free = idle && self.may_pass && self.quiet_until > now && alone();
-            self.offer_controlled(now, ingress, index, packet, free, out);
+            self.offer_controlled(now, ingress(), index, packet, free, out);
             if !self.common.bounced.is_empty() {
                 self.bounce_back(now, routing, out);
             }
@@ -328,7 +329,7 @@ impl Switch {
         {
             port.transmit(now, packet, out);
         } else {
-            self.offer_coupled(now, ingress, index, packet, out);
+            self.offer_coupled(now, ingress(), index, packet, out);
             if !self.common.bounced.is_empty() {
                 self.bounce_back(now, routing, out);
             }

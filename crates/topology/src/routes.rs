@@ -33,6 +33,7 @@ pub struct Routes {
     ports: Vec<u16>,
     /// Every number of a port, at its own place: where a single way is wanted as a list.
     numbers: Vec<u16>,
+    longest: u32,
 }
 
 /// One switch's row of [`Routes`], with what a lookup reads beside it.
@@ -114,6 +115,7 @@ impl Routes {
         let mut ports = vec![0];
         let mut groups = Groups::new(rows);
         let mut search = Search::new(rows);
+        let mut longest = 0;
         for (batch, roots) in map.roots.chunks(Search::ROOTS).enumerate() {
             let first_edge = batch * Search::ROOTS;
             for (edge, root) in (first_edge..).zip(roots) {
@@ -121,13 +123,14 @@ impl Routes {
                     table[root as usize * edge_count + edge] = Self::DIRECT;
                 }
             }
-            search.run(&map, roots, |row, edges, ways| {
+            let path = search.run(&map, roots, |row, edges, ways| {
                 let group = groups.intern(&mut ports, row, ways);
                 let start = row as usize * edge_count + first_edge;
                 for run in runs(edges) {
                     table[start + run.start..start + run.end].fill(group);
                 }
             });
+            longest = longest.max(path);
         }
         Self {
             hosts: topology.hosts,
@@ -136,6 +139,7 @@ impl Routes {
             table,
             ports,
             numbers: (0..=groups.port_max).collect(),
+            longest,
         }
     }
 
@@ -166,6 +170,11 @@ impl Routes {
             Self::DIRECT => std::slice::from_ref(&self.map.port_to[to_host as usize]),
             group => self.group(group),
         }
+    }
+
+    /// No path between two hosts leads through more switches.
+    pub fn longest(&self) -> u32 {
+        self.longest
     }
 
     /// The number of entries: rows times edges. [`crate::Size`] knows it beforehand.
@@ -516,13 +525,14 @@ impl Search {
     }
 
     /// Searches from `roots` and reports (row, roots, hops): from there, these hops lead to these
-    /// roots by shortest paths. Rows nearer to a root come before those farther from it.
+    /// roots by shortest paths. Rows nearer to a root come before those farther from it. Returns the most rows
+    /// on such a path, the root's among them.
     pub(crate) fn run(
         &mut self,
         map: &Map,
         roots: &[Option<u32>],
         mut found: impl FnMut(u32, u64, &[Hop]),
-    ) {
+    ) -> u32 {
         self.reached.fill(0);
         for (bit, root) in roots.iter().enumerate() {
             if let Some(root) = *root {
@@ -531,8 +541,10 @@ impl Search {
                 self.active.push(root);
             }
         }
+        let mut steps = 0;
         // Each step reaches a row for the first time or is the last.
         while !self.active.is_empty() {
+            steps += 1;
             let mut news = std::mem::take(&mut self.news);
             news.clear();
             for &row in &self.active {
@@ -565,6 +577,7 @@ impl Search {
             }
             self.news = news;
         }
+        steps
     }
 
     /// Reports the roots in `news` in sets that are reached by the same ports.

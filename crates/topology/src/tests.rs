@@ -192,6 +192,9 @@ fn the_fabrics_have_the_published_numbers() {
         let routes = Routes::new(&t, &[]);
         assert_eq!(routes.cut_off(), None, "{}", t.name);
         foretold(&spec, &t, &routes);
+        let hops = (1..t.hosts).filter_map(|h| t.hops(&routes, 0, h)).max();
+        let hops = hops.unwrap();
+        assert_eq!(routes.longest() + 1, hops, "{}", t.name);
         writeln!(
             table,
             "{}: {} hosts, {} switches, {} cables; hosts {}, uplinks {}; {} hops at most",
@@ -201,10 +204,7 @@ fn the_fabrics_have_the_published_numbers() {
             t.links.len() / 2,
             t.host_rate(),
             t.uplink_rate(),
-            (1..t.hosts)
-                .filter_map(|h| t.hops(&routes, 0, h))
-                .max()
-                .unwrap(),
+            hops,
         )
         .unwrap();
     }
