@@ -269,10 +269,13 @@ impl Host {
             self.on_stray_data(cx, id, &data);
             return;
         };
-        if self.conns[slot].state != State::Open && !self.on_first(slot) {
-            return;
+        let mut conn = &mut self.conns[slot];
+        if conn.state != State::Open {
+            if !self.on_first(slot) {
+                return;
+            }
+            conn = &mut self.conns[slot];
         }
-        let conn = &mut self.conns[slot];
         if conn.lifetime == Lifetime::OneMessage && conn.opener {
             self.totals.nonsense += 1;
             return;
@@ -339,10 +342,13 @@ impl Host {
         let Some(slot) = self.slots.get(id) else {
             return;
         };
-        if self.conns[slot].state != State::Open && !self.on_first(slot) {
-            return;
+        let mut conn = &mut self.conns[slot];
+        if conn.state != State::Open {
+            if !self.on_first(slot) {
+                return;
+            }
+            conn = &mut self.conns[slot];
         }
-        let conn = &mut self.conns[slot];
         let Some(sender) = &mut conn.sender else {
             self.totals.nonsense += u64::from(ack.cumulative > 0 || ack.reach > 0);
             return;

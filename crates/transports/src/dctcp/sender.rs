@@ -210,7 +210,10 @@ impl Sender {
                 return None;
             }
             let segment = self.outgoing.next_segment(self.next, rules.payload_max);
-            self.leave(now, Why::New, segment, rules)
+            self.leave_new(now, segment.seq + segment.span());
+            // While all is well, what was sent and not acknowledged is in the network.
+            self.window.on_sent(self.next - self.una);
+            segment
         } else {
             let (why, segment) = self.choose(rules)?;
             self.leave(now, why, segment, rules)
@@ -221,17 +224,22 @@ impl Sender {
         Some(segment)
     }
 
-    #[inline]
+    /// A new packet leaves; the next one starts at `after`.
+    #[inline(always)] // once per packet of data
+    fn leave_new(&mut self, now: Time, after: u64) {
+        self.next = after;
+        self.outgoing.on_sent(after);
+        if self.timed.is_none() {
+            self.timed = Some((after, now));
+        }
+        self.sent_at = now;
+    }
+
+    #[inline(never)]
     fn leave(&mut self, now: Time, why: Why, segment: Segment, rules: &Rules) -> Segment {
         let after = segment.seq + segment.span();
         match why {
-            Why::New => {
-                self.next = after;
-                self.outgoing.on_sent(after);
-                if self.timed.is_none() {
-                    self.timed = Some((after, now));
-                }
-            }
+            Why::New => self.leave_new(now, after),
             Why::Missing => {
                 self.repaired = after;
                 self.again += segment.span();
