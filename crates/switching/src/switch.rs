@@ -390,19 +390,17 @@ impl Switch {
         if let Some(only) = routing.only_way(to) {
             return Some(usize::from(only));
         }
-        match routing.ways(to) {
-            [] => None,
-            [only] => Some(usize::from(*only)),
-            several => {
-                #[allow(clippy::cast_possible_truncation, reason = "at most as many as ports")]
-                let count = several.len() as u32;
-                let mut way = R::way_of_flow(packet.conn.0, self.salt, count);
-                if self.chooses || packet.has_path() {
-                    way = self.choose_way(now, packet, several, way);
-                }
-                Some(usize::from(several[way as usize]))
-            }
+        let ways = routing.ways(to);
+        if ways.len() < 2 {
+            return ways.first().map(|&only| usize::from(only));
         }
+        #[allow(clippy::cast_possible_truncation, reason = "at most as many as ports")]
+        let count = ways.len() as u32;
+        let mut way = R::way_of_flow(packet.conn.0, self.salt, count);
+        if self.chooses || packet.has_path() {
+            way = self.choose_way(now, packet, ways, way);
+        }
+        Some(usize::from(ways[way as usize]))
     }
 
     /// The place in `ways` of the way that `packet` takes, whose connection takes `of_flow`.

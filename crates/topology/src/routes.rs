@@ -55,9 +55,9 @@ impl Row<'_> {
     #[allow(clippy::cast_possible_truncation, reason = "the low half is the port")]
     pub fn only(&self, host: u32) -> Option<u16> {
         match self.entry(host) {
+            ..SINGLE => None,
             Routes::DIRECT => Some(self.routes.map.port_to[host as usize]),
-            entry if entry >= SINGLE => Some(entry as u16),
-            _ => None,
+            entry => Some(entry as u16),
         }
     }
 
