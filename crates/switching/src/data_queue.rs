@@ -43,6 +43,13 @@ impl Peak {
     /// A packet of `size` has passed an empty queue.
     #[inline]
     pub(crate) fn passed(&mut self, size: u16) {
+        if size > self.largest || u64::from(size) > self.bytes {
+            self.raise(size);
+        }
+    }
+
+    #[cold]
+    fn raise(&mut self, size: u16) {
         self.largest = self.largest.max(size);
         self.bytes = self.bytes.max(u64::from(size));
     }
@@ -73,13 +80,23 @@ impl DataQueue {
         self.packets.is_empty()
     }
 
-    /// Takes `packet` in, or says why not. At most `line_most` bytes of a frame of its own are on the line; `level` is
-    /// what the queue holds, asked for where that is not below every threshold.
+    /// Below this many bytes of its own every packet is taken unmarked.
+    pub(crate) fn quiet_below(&self) -> u64 {
+        self.admission.quiet_below()
+    }
+
+    /// Whether every packet may pass where nothing waits.
+    pub(crate) fn lets_all_pass(&self) -> bool {
+        !self.mark_leaving && self.admission.quiet_below() > 0
+    }
+
+    /// Says whether `packet` may join, or why not, and marks it where it must be. At most `line_most` bytes of a frame
+    /// of its own are on the line; `level` is what the queue holds, asked for where that is not below every threshold.
     ///
     /// # Errors
     /// Why it is dropped.
     #[inline(always)] // once per queued packet
-    pub(crate) fn join(
+    pub(crate) fn judge(
         &mut self,
         line_most: u16,
         level: impl FnOnce(Level) -> Level,
@@ -92,13 +109,33 @@ impl DataQueue {
         };
         let level = || level(waiting());
         self.admission
-            .judge(self.bytes, line_most.into(), level, packet)?;
+            .judge(self.bytes, line_most.into(), level, packet)
+    }
+
+    /// Takes in a packet that may join.
+    #[inline(always)] // once per queued packet
+    pub(crate) fn put(&mut self, packet: &Packet) {
         let size = u64::from(packet.size);
         self.bytes += size;
         if self.admission.is_victim(packet) {
             self.victims += size;
         }
         self.packets.push_back(packet);
+    }
+
+    /// [`DataQueue::judge`], then [`DataQueue::put`].
+    ///
+    /// # Errors
+    /// Why it is dropped.
+    #[inline(always)] // once per queued packet
+    pub(crate) fn join(
+        &mut self,
+        line_most: u16,
+        level: impl FnOnce(Level) -> Level,
+        packet: &mut Packet,
+    ) -> Result<(), DropReason> {
+        self.judge(line_most, level, packet)?;
+        self.put(packet);
         Ok(())
     }
 

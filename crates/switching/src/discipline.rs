@@ -36,6 +36,12 @@ pub trait Discipline {
     /// Whether the frame that left last counts as part of the port's queue while it is on the line.
     fn counts_line(&self) -> bool;
 
+    /// Whether packets had to make room for one that came.
+    #[inline]
+    fn has_spilled(&self) -> bool {
+        false
+    }
+
     /// Packets that wait, by class: the conservation check counts them.
     fn waiting(&self) -> ByClass<u64>;
 

@@ -320,9 +320,6 @@ impl Port {
             self.listed = true;
             waiting.push(self.number);
         }
-        if self.has_spilled() && fate == Fate::Kept {
-            return Fate::MadeRoom;
-        }
         fate
     }
 
@@ -664,6 +661,7 @@ fn take<O: Outlet>(
     let verdict = queues.enqueue(now, egress.on_line(), packet);
     egress.choose_at = at.min(now.max(egress.free_at));
     match verdict {
+        Verdict::Queued(_) if queues.has_spilled() => Fate::MadeRoom,
         Verdict::Queued(_) => Fate::Kept,
         Verdict::Dropped(reason) => Fate::Dropped(reason),
         Verdict::Bounced => Fate::Bounced,

@@ -19,27 +19,78 @@ pub struct StrictPriority<const GATES: bool = false> {
     filled: u8,
     /// Bit i: a gate keeps queue i.
     closed: u8,
+    /// Every queue lets every packet pass that finds it empty.
+    passes: bool,
+    /// The priority of the frame on the line.
+    last: u8,
+    /// While fewer bytes wait in all, with a frame on the line, every queue takes every packet unmarked.
+    quiet_below: u64,
     limit: u64,
     bytes: u64,
     peak: Peak,
-    /// The queue of the frame on the line.
-    last: usize,
 }
 
 impl<const GATES: bool> StrictPriority<GATES> {
     /// One queue per specification, the last for every priority beyond, where `limit` bytes have room.
     pub fn new(specs: &[QueueSpec], limit: u64, rng: &Rng) -> Self {
         let queue = |(place, spec)| DataQueue::new(spec, limit, rng.part(place));
+        let queues: Box<[DataQueue]> = (0..).zip(specs).map(queue).collect();
+        let quiet = queues.iter().map(DataQueue::quiet_below);
         Self {
-            queues: (0..).zip(specs).map(queue).collect(),
             lowest: u8::try_from(specs.len() - 1).expect("at most eight queues"),
             filled: 0,
             closed: 0,
+            passes: queues.iter().all(DataQueue::lets_all_pass),
+            last: 0,
+            quiet_below: quiet.min().unwrap_or(0),
             limit,
             bytes: 0,
             peak: Peak::default(),
-            last: 0,
+            queues,
         }
+    }
+
+    /// Whether any packet may pass where nothing waits and the line is idle, and has the effect of
+    /// [`Discipline::pass`] then.
+    #[inline(always)] // once per arrival
+    pub(crate) fn lets_pass(&mut self, packet: &Packet) -> bool {
+        if GATES || !self.passes {
+            return false;
+        }
+        self.last = packet.priority();
+        self.peak.passed(packet.size);
+        true
+    }
+
+    /// Judges a packet that comes to queue `index`, where what waits is not below every threshold.
+    #[inline(never)] // seldom, and it needs registers
+    fn judge(
+        &mut self,
+        now: Time,
+        line: OnLine,
+        index: usize,
+        packet: &mut Packet,
+    ) -> Result<(), DropReason> {
+        let size = u64::from(packet.size);
+        // Far from full the rest of the frame on the line does not matter.
+        if self.bytes + size + u64::from(self.peak.largest) > self.limit
+            && self.bytes + size + line.bytes(now) > self.limit
+        {
+            return Err(DropReason::Full);
+        }
+        let (all, own) = (self.bytes, usize::from(self.last.min(self.lowest)) == index);
+        let level = |waiting: Level| Level {
+            queue: waiting.queue + line.only(own).bytes(now),
+            elsewhere: all - waiting.queue,
+            ..waiting
+        };
+        self.queues[index].judge(self.line_most(), level, packet)
+    }
+
+    /// The most that may be on the line of a queue's frames: a frame of the link's own is none of them.
+    #[inline]
+    fn line_most(&self) -> u16 {
+        if GATES { u16::MAX } else { self.peak.largest }
     }
 
     #[inline]
@@ -88,7 +139,7 @@ impl StrictPriority<true> {
     /// The queue of the packet that left last.
     #[inline]
     pub(crate) fn last_queue(&self) -> u8 {
-        u8::try_from(self.last).expect("at most eight queues")
+        self.last.min(self.lowest)
     }
 
     /// Packets that gates hold back.
@@ -102,27 +153,15 @@ impl StrictPriority<true> {
 impl<const GATES: bool> Discipline for StrictPriority<GATES> {
     #[inline(always)] // once per queued packet
     fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
-        let size = u64::from(packet.size);
-        // Far from full the rest of the frame on the line does not matter.
-        if self.bytes + size + u64::from(self.peak.largest) > self.limit
-            && self.bytes + size + line.bytes(now) > self.limit
-        {
-            return Verdict::Dropped(DropReason::Full);
-        }
         let index = self.index(packet);
-        let (all, last) = (self.bytes, self.last);
-        let level = |waiting: Level| Level {
-            queue: waiting.queue + line.only(last == index).bytes(now),
-            elsewhere: all - waiting.queue,
-            ..waiting
-        };
-        // A frame of the link's own is none of the queues'.
-        let largest = if GATES { u16::MAX } else { self.peak.largest };
-        if let Err(reason) = self.queues[index].join(largest, level, packet) {
+        if self.bytes + u64::from(self.line_most()) >= self.quiet_below
+            && let Err(reason) = self.judge(now, line, index, packet)
+        {
             return Verdict::Dropped(reason);
         }
+        self.queues[index].put(packet);
         self.filled |= 1 << index;
-        self.bytes += size;
+        self.bytes += u64::from(packet.size);
         self.peak.note(self.bytes, packet.size, || (now, line));
         #[allow(clippy::cast_possible_truncation, reason = "at most eight queues")]
         Verdict::Queued(index as u8)
@@ -137,7 +176,7 @@ impl<const GATES: bool> Discipline for StrictPriority<GATES> {
         }
         let passed = self.queues[index].pass(packet);
         if passed {
-            self.last = index;
+            self.last = packet.priority();
             self.peak.passed(packet.size);
         }
         passed
@@ -153,11 +192,15 @@ impl<const GATES: bool> Discipline for StrictPriority<GATES> {
                 Dequeue::Empty
             };
         }
-        let index = ready.trailing_zeros() as usize;
+        let first = ready.trailing_zeros();
+        let index = first as usize;
         let queue = &mut self.queues[index];
         let popped = queue.pop(out);
         debug_assert!(popped, "queue {index} was marked as filled");
-        self.last = index;
+        #[allow(clippy::cast_possible_truncation, reason = "below eight")]
+        {
+            self.last = first as u8;
+        }
         self.bytes -= u64::from(out.size);
         self.filled ^= u8::from(queue.is_empty()) << index;
         if self.filled == 0 {

@@ -559,6 +559,11 @@ impl Queue {
 }
 
 impl Discipline for Queues {
+    #[inline]
+    fn has_spilled(&self) -> bool {
+        Self::has_spilled(self)
+    }
+
     fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
         match self.queue_of[kind_of(packet)] {
             NOWHERE => Verdict::Dropped(DropReason::Full),
