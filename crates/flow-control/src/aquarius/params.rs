@@ -24,6 +24,15 @@ pub enum Mapping {
     Hash,
 }
 
+/// What thresholds and shares are counted over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The queue that a packet joins or leaves.
+    Queue,
+    /// All queues of its port together.
+    Port,
+}
+
 parts::params! {
     /// Everything that can be set in `[switch.aquarius]`.
     #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +53,12 @@ parts::params! {
         /// "active": both divided by the number of queues that have packets and may send; "fixed": not
         thresholds: Scale = Scale::Active, Words(&[("active", Scale::Active), ("fixed", Scale::Fixed)]),
             "ours, after bfc artefact: active";
+        /// what thresholds and shares are counted over: "queue", that which a packet joins; "port", all queues of it together,
+        /// with thresholds that are not divided
+        scope: Scope = Scope::Queue, Words(&[("queue", Scope::Queue), ("port", Scope::Port)]),
+            "ours: the slides draw one queue";
+        /// a flow that holds at most this part of its share is resumed while its queue is at or below Qh (0 to 1)
+        resume: f64 = 0.5, Number(0.0, 1.0), "ours: keeps pauses from alternating with every packet";
         /// which queue a flow joins: "least", that with the fewest flows; "hash", always the same
         mapping: Mapping = Mapping::Least, Words(&[("least", Mapping::Least), ("hash", Mapping::Hash)]),
             "aquarius slides: dynamic and uniform";
@@ -54,6 +69,9 @@ parts::params! {
             "ours: off, for links that lose nothing; 4 round trips of the hop where they do";
         /// the reserved queue waits for what is left of its flows in other queues; without that, flows overtake themselves
         order_marks: bool = true, Flag, "aquarius slides: order marks; off to see what they are for";
+        /// a resumed flow joins normal queues again when nothing of it waits anywhere; without that, at once, and it overtakes
+        /// itself
+        return_empty: bool = true, Flag, "ours: the slides are silent; off to see what it is for";
     }
 }
 

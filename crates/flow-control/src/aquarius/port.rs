@@ -1,6 +1,6 @@
 //! An egress port: its queues, its table of flows, whom it has paused and who has paused it.
 
-use super::params::{Mapping, Params, Scale};
+use super::params::{Mapping, Params, Scale, Scope};
 use crate::ports::{Bits, hop_bytes, part};
 use model::{ConnId, PAUSED_MAX, Rng};
 use parts::{Neighbour, Place};
@@ -69,8 +69,13 @@ pub(super) struct Port {
     low: u64,
     high: u64,
     scale: Scale,
+    scope: Scope,
+    /// The part of its share that a paused flow may hold and go on.
+    resume: f64,
     /// Reserved queues wait for older packets.
     keeps_order: bool,
+    /// Flows leave their reserved queue for good when nothing of them waits.
+    returns_empty: bool,
     /// By reserved queue.
     waits: Vec<Waits>,
     /// Flows that the next switch has paused, and flows that we have.
@@ -103,7 +108,10 @@ impl Port {
             low: part(params.low, hop),
             high: part(params.high, hop),
             scale: params.thresholds,
+            scope: params.scope,
+            resume: params.resume,
             keeps_order: params.order_marks,
+            returns_empty: params.return_empty,
             waits: vec![Waits::default(); params.reserved.into()],
             known: 0,
             told: 0,
@@ -137,11 +145,23 @@ impl Port {
     }
 
     fn thresholds(&self) -> (u64, u64) {
-        let by = match self.scale {
-            Scale::Fixed => 1,
-            Scale::Active => u64::from((self.filled & !self.closed).count_ones().max(1)),
+        let by = match (self.scope, self.scale) {
+            (Scope::Port, _) | (_, Scale::Fixed) => 1,
+            (Scope::Queue, Scale::Active) => {
+                u64::from((self.filled & !self.closed).count_ones().max(1))
+            }
         };
         (self.low / by, self.high / by)
+    }
+
+    /// The bytes that are held against the thresholds for a packet of `queue`, and the flows that share them.
+    fn load(&self, queue: usize) -> (u64, u64) {
+        let of = match self.scope {
+            Scope::Queue => &self.queues[queue..=queue],
+            Scope::Port => &self.queues[..],
+        };
+        let add = |(bytes, flows), own: &Queue| (bytes + own.bytes, flows + own.flows);
+        of.iter().fold((0, 0), add)
     }
 
     /// Changes an entry, keeps the counts of entries true, and forgets it where nothing is left to know.
@@ -154,7 +174,8 @@ impl Port {
         let sizes = |entry: &Entry| (entry.stopped.len(), entry.paused.len());
         let (before, known) = (look(entry), sizes(entry));
         let result = change(entry);
-        if entry.isolated && entry.stopped.is_empty() && entry.normal + entry.reserved == 0 {
+        let waits = self.returns_empty && entry.normal + entry.reserved > 0;
+        if entry.isolated && entry.stopped.is_empty() && !waits {
             entry.isolated = false;
         }
         // Its reserved queue is another one only where it was in none.
@@ -241,13 +262,12 @@ impl Port {
         own.flows += u64::from(held == size);
         self.filled |= 1 << queue;
         self.free &= !(1 << queue);
-        let (low, high) = self.thresholds();
-        let own = &mut self.queues[queue];
-        let too_much = own.bytes > high || own.bytes > low && held > fair(own.bytes, own.flows);
+        let ((low, high), (bytes, flows)) = (self.thresholds(), self.load(queue));
+        let too_much = bytes > high || bytes > low && held > fair(bytes, flows);
         if !too_much || knows || self.told >= PAUSED_MAX {
             return None;
         }
-        let list = &mut own.list;
+        let list = &mut self.queues[queue].list;
         let mut listed = false;
         let first = self.entries.get_mut(&slot).is_some_and(|entry| {
             entry.paused.push((conn, ingress));
@@ -287,15 +307,22 @@ impl Port {
             if self.has_little(queue, held) {
                 self.resume(slot, &mut resumed);
             }
-            self.resume_listed(queue, &mut resumed);
+            match self.scope {
+                Scope::Queue => self.resume_listed(queue, &mut resumed),
+                // What is counted over all of them goes down for all of them.
+                Scope::Port => {
+                    (0..self.queues.len()).for_each(|each| self.resume_listed(each, &mut resumed));
+                }
+            }
         }
         resumed
     }
 
     /// Whether a flow that holds `held` bytes of `queue` need not be paused any more. [ours]
     fn has_little(&self, queue: usize, held: u64) -> bool {
-        let ((low, high), own) = (self.thresholds(), &self.queues[queue]);
-        own.bytes <= low || own.bytes <= high && held <= fair(own.bytes, own.flows) / 2
+        let ((low, high), (bytes, flows)) = (self.thresholds(), self.load(queue));
+        let share = || self.resume * fair(bytes, flows) as f64;
+        bytes <= low || bytes <= high && held as f64 <= share()
     }
 
     fn resume(&mut self, slot: u32, resumed: &mut Vec<(ConnId, u16)>) {
@@ -351,7 +378,7 @@ impl Port {
                 None => return (false, false),
             }
             let watch = until < Time::NEVER && !std::mem::replace(&mut entry.expires, true);
-            if !entry.isolated {
+            if !entry.isolated && entry.reserved == 0 {
                 entry.home = home;
             }
             (!std::mem::replace(&mut entry.isolated, true), watch)
@@ -401,7 +428,7 @@ impl Port {
             known += entry.stopped.len();
             told += entry.paused.len();
             assert!(
-                entry.isolated || entry.reserved == 0,
+                entry.isolated || entry.reserved == 0 || !self.returns_empty,
                 "{slot} has packets in the reserved queue and joins another: {entry:?}"
             );
             assert!(
