@@ -203,6 +203,7 @@ fn a_loop_locks_under_pauses_of_priorities_from_the_rate_on_that_its_lines_canno
     ] {
         for mbps in [4_000, 4_500] {
             let (got, turns, lost) = run(kind, mbps);
+            println!("T1: {}, {mbps} Mb/s: bystander {got:.2} Gb/s", kind.name());
             assert!(
                 (got - 2.0).abs() < 0.05,
                 "{}, {mbps}: {got} Gb/s",
@@ -216,6 +217,7 @@ fn a_loop_locks_under_pauses_of_priorities_from_the_rate_on_that_its_lines_canno
         }
         for mbps in [6_000, 8_000] {
             let (got, turns, lost) = run(kind, mbps);
+            println!("T1: {}, {mbps} Mb/s: bystander {got:.2} Gb/s", kind.name());
             assert_eq!((got, turns, lost), (0.0, 0, 0), "{}, {mbps}", kind.name());
         }
     }
@@ -229,6 +231,7 @@ fn a_loop_stops_its_own_flow_alone_where_flows_are_paused() {
         &flow_control::aquarius::AQUARIUS,
     ] {
         let (got, _, lost) = run(kind, 8_000);
+        println!("T1: {}, 8000 Mb/s: bystander {got:.2} Gb/s", kind.name());
         assert!(
             (got - 2.0).abs() < 0.05 && lost == 0,
             "{}: {got} Gb/s, {lost} lost",

@@ -1,5 +1,9 @@
-//! What pauses are known to do to those who did nothing, and what finer ones spare them.
+//! What pauses are known to do to those who did nothing, and what finer ones spare them. `docs/pathologies.md` has the list;
+//! its numbers are what these tests print: `cargo test --test pathologies -- --nocapture`.
 
+mod common;
+
+use common::assembled;
 use model::{Class, EndpointConfig, Packet, Signal};
 use scenario::{Alone, Assembled, load_text, load_text_with};
 use sim::Outcome;
@@ -59,6 +63,99 @@ fn flows(topology: &str, pairs: &str, control: &str) -> Assembled {
     ))
 }
 
+/// The scenario of an experiment.
+macro_rules! experiment {
+    ($name:literal) => {
+        concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../experiments/",
+            $name,
+            "/scenario.toml"
+        )
+    };
+}
+
+/// What hosts from `first` on accept in Gb/s between 1 and 4.9 ms of `scenario` with `sets`: what they have by then without
+/// what they had before.
+fn received(scenario: &str, sets: &[&str], first: u32) -> Vec<f64> {
+    let until = |until: &str| {
+        let of = assembled(scenario, &[sets, &[until]].concat());
+        let hosts = of.traffic.conns.iter().map(|conn| conn.b + 1).max();
+        let mut all = vec![0; (hosts.unwrap() - first) as usize];
+        for ((conn, _), bytes) in run(&of).accepted {
+            all[(of.traffic.conns[conn as usize].b - first) as usize] += bytes;
+        }
+        all
+    };
+    let (early, late) = (until("run.until=1ms"), until("run.until=4900us"));
+    let rate = |(late, early): (&u64, &u64)| (late - early) as f64 * 8.0 / 3.9e6;
+    late.iter().zip(&early).map(rate).collect()
+}
+
+#[test]
+fn three_flows_share_a_receiver_and_a_fourth_keeps_its_line_under_fine_pauses() {
+    let of = |control: &str, more: &[&str]| {
+        let set = format!("switch.flow_control={control}");
+        let of = assembled(
+            experiment!("aquarius-micro"),
+            &[&[set.as_str()], more].concat(),
+        );
+        let outcome = run(&of);
+        let conn = |conn: u32| {
+            let own = outcome.accepted.iter().filter(|((of, _), _)| *of == conn);
+            own.map(|(_, bytes)| *bytes).sum::<u64>() as f64 * 8.0 / 5e6
+        };
+        let flows = [0, 1, 2, 3].map(conn);
+        println!("T7: goodput in Gb/s of four flows: {control} {more:?} {flows:.1?}");
+        flows
+    };
+    let ideal = of("ideal", &[]);
+    let three: f64 = ideal[..3].iter().sum();
+    assert!(
+        (three - ideal[3]).abs() < 2.0,
+        "either line is full: {ideal:.1?}"
+    );
+    for queues in ["switch.aquarius.queues=4", "switch.aquarius.queues=8"] {
+        let ours = of("aquarius", &[queues]);
+        for (ours, fair) in ours.iter().zip(ideal) {
+            assert!(
+                (ours - fair).abs() < 2.0,
+                "{queues}: {ours:.1}, {fair:.1} is fair"
+            );
+        }
+    }
+    let few = of("bfc", &["switch.bfc.queues=2"]);
+    let pfc = of("pfc", &[]);
+    assert!(
+        pfc[3] < 0.5 * ideal[3] && few[3] < 0.95 * ideal[3],
+        "{few:.1?}, {pfc:.1?}"
+    );
+    assert!(few[3] > pfc[3], "{few:.1?}, {pfc:.1?}");
+}
+
+#[test]
+fn one_reserved_queue_couples_receivers_and_four_do_not() {
+    let of = |sets: &[&str]| received(experiment!("aquarius-coupling"), sets, 25);
+    let ideal = of(&["switch.flow_control=ideal"]);
+    // A bystander, then receivers of 2, 6 and 16 senders: in hundredths of what they ideally get.
+    let share = |reserved: &str| {
+        let ours = of(&["switch.flow_control=aquarius", reserved]);
+        let share: Vec<f64> = ours
+            .iter()
+            .zip(&ideal)
+            .map(|(own, all)| own / all * 100.0)
+            .collect();
+        println!("T13b: {reserved}: per cent of ideal {share:.0?}");
+        share
+    };
+    let one = share("switch.aquarius.reserved=1");
+    for (ours, known) in one.iter().zip([94.0, 28.0, 54.0, 77.0]) {
+        assert!((ours - known).abs() < 5.0, "{one:.0?}");
+    }
+    let four = share("switch.aquarius.reserved=4");
+    assert!(four.iter().all(|&ours| ours > 90.0), "{four:.0?}");
+}
+
 #[test]
 fn who_comes_by_a_port_of_their_own_gets_half_under_pfc_and_their_share_under_finer_pauses() {
     // Three senders behind one link, a fourth beside the receiver: 40 Gb/s everywhere.
@@ -72,12 +169,14 @@ fn who_comes_by_a_port_of_their_own_gets_half_under_pfc_and_their_share_under_fi
     };
     let pfc = of("pfc");
     let whole: f64 = pfc.iter().sum();
+    println!("T5: shares in Gb/s: pfc {pfc:.1?}");
     assert!(whole > 35.0, "the line is full: {pfc:?}");
     assert!(
         pfc[3] > 0.42 * whole && pfc[3] < 0.55 * whole,
         "half: {pfc:?}"
     );
     let credits = of("cbfc");
+    println!("T5: cbfc {credits:.1?}");
     assert!(
         credits[3] > 0.42 * credits.iter().sum::<f64>(),
         "as pauses of priorities: {credits:?}"
@@ -85,6 +184,7 @@ fn who_comes_by_a_port_of_their_own_gets_half_under_pfc_and_their_share_under_fi
     for control in FINE {
         let fine = of(control);
         let whole: f64 = fine.iter().sum();
+        println!("T5: {control} {fine:.1?}");
         assert!(whole > 35.0, "{control}: {fine:?}");
         assert!(
             fine[3] < 0.38 * whole,
@@ -113,9 +213,11 @@ fn a_victim_shares_no_congested_line_and_suffers_with_every_sender_under_pfc_alo
         rates(&flows(clos, &pairs, control))[0]
     };
     let pfc = [0, 2, 4].map(|others| victim("pfc", others));
+    println!("T6: the victim in Gb/s with 0, 2, 4 more: pfc {pfc:.1?}");
     assert!(pfc[0] < 25.0, "{pfc:?}");
     assert!(pfc[1] < 0.8 * pfc[0] && pfc[2] < 0.8 * pfc[0], "{pfc:?}");
     let credits = [0, 4].map(|others| victim("cbfc", others));
+    println!("T6: cbfc with 0, 4 more {credits:.1?}");
     assert!(
         credits[0] < 25.0 && credits[1] < 0.8 * credits[0],
         "{credits:?}"
@@ -124,6 +226,7 @@ fn a_victim_shares_no_congested_line_and_suffers_with_every_sender_under_pfc_alo
         // Under BFC two flows may meet in a queue.
         let least = if control == "bfc" { 25.0 } else { 34.0 };
         let spared = [0, 2, 4].map(|others| victim(control, others));
+        println!("T6: {control} {spared:.1?}");
         assert!(
             spared.iter().all(|&rate| rate > least),
             "{control}: {spared:?}"
@@ -144,12 +247,20 @@ fn a_host_stops_one_of_its_flows_and_gives_the_line_to_the_other() {
     };
     for control in FINE {
         let rates = of(control);
+        println!(
+            "T12: paused and other flow of the host, Gb/s: {control} {:.1}, {:.1}",
+            rates[0], rates[3]
+        );
         assert!((20.0..36.0).contains(&rates[0]), "{control}: {rates:?}");
         assert!(rates[3] > 58.0, "{control}: {rates:?}");
     }
     let pfc = of("pfc");
     assert!(pfc[3] < 45.0, "both are stopped: {pfc:?}");
     let credits = of("cbfc");
+    println!(
+        "T12: pfc {:.1}, {:.1}; cbfc {:.1}, {:.1}",
+        pfc[0], pfc[3], credits[0], credits[3]
+    );
     assert!(credits[3] < 45.0, "both are stopped: {credits:?}");
 }
 
@@ -182,6 +293,11 @@ fn a_bounced_path_locks_pauses_of_priorities_and_up_and_down_does_not() {
             "{control}: up and down"
         );
         let locked = bounced(control, true);
+        println!(
+            "T3: {control}: a circle of {}, since {}",
+            locked.deadlock.len(),
+            locked.locked[0].since
+        );
         // Down to the fourth rack, up from it, down to the third, up from that.
         assert_eq!(locked.deadlock.len(), 4, "{control}: {:?}", locked.deadlock);
         is_lossless(&locked, control);
@@ -332,6 +448,9 @@ fn an_incast_slows_bystanders_little_under_aquarius_and_less_than_pfc_under_bfc(
     };
     let (ideal, pfc) = (of("ideal"), of("pfc"));
     let [bfc, aquarius] = ["bfc", "aquarius"].map(of);
+    println!(
+        "T8: bystanders' mean: ideal {ideal:.1}, bfc {bfc:.1}, aquarius {aquarius:.1}, pfc {pfc:.1} us"
+    );
     let all = format!("ideal {ideal}, bfc {bfc}, aquarius {aquarius}, pfc {pfc} us");
     assert!(aquarius < 2.0 * ideal, "{all}");
     assert!(bfc < pfc && pfc > 3.0 * ideal, "{all}");
@@ -350,6 +469,8 @@ fn twelve_megabytes_lose_nothing_under_load() {
         let outcome = run(&of);
         assert_eq!(outcome.unfinished, 0, "{control}: {:?}", outcome.stuck);
         is_lossless(&outcome, control);
+        let most = outcome.ports.iter().map(|port| port.queue_max).max();
+        println!("T10: {control}: nothing lost, largest queue {most:?} B");
     }
 }
 
@@ -460,6 +581,7 @@ fn a_storm_of_pauses_stops_strangers_and_the_watchdog_lets_them_go() {
         rates(&of)
     };
     let (stopped, watched) = (of("off"), of("100us"));
+    println!("T4: Gb/s of four strangers: {stopped:.1?}, with a watchdog {watched:.1?}");
     // They had 300 us before it began.
     assert!(stopped[1..].iter().all(|&rate| rate < 30.0), "{stopped:?}");
     let sum = |rates: &[f64]| rates[1..].iter().sum::<f64>();
@@ -468,4 +590,36 @@ fn a_storm_of_pauses_stops_strangers_and_the_watchdog_lets_them_go() {
         "{stopped:?}, {watched:?}"
     );
     assert!(watched[0] > 1.5 * stopped[0], "{stopped:?}, {watched:?}");
+}
+
+/// Half of the fabric and a part of the traffic of `aquarius-fct`, with what `more` says of Aquarius: packets sent again. Who
+/// receives under `none` complains of every gap, so that what is overtaken is.
+fn sent_again(seed: u64, more: &str) -> u64 {
+    let load = "load_of = \"uplinks\"\nstop = \"500us\"\n";
+    let outcome = run(&assemble(&format!(
+        "[topology]\nkind = \"three-tier\"\npods = 2\ntors = 8\naggs = 8\ncores = 8\nhosts_per_tor = 8\n\
+         host_delay = \"1us\"\nhost_extra_delay = \"0s\"\n\
+         [[workload]]\nkind = \"random\"\nsizes = \"web-server-intracluster\"\ngaps = \"lognormal\"\nload = 0.7\n{load}\
+         [[workload]]\nkind = \"bursts\"\nsenders = 100\nsize = \"200KB\"\nreplacement = true\nload = 0.05\n{load}\
+         [transport]\nkind = \"none\"\n[switch]\nflow_control = \"aquarius\"\nshared_buffer = \"12MB\"\n\
+         [switch.aquarius]\n{more}\n[run]\nseed = {seed}\nuntil = \"1s\"\n"
+    )));
+    assert_eq!(outcome.unfinished, 0, "{more}: {:?}", outcome.stuck);
+    outcome.totals.retransmitted
+}
+
+#[test]
+fn without_order_marks_or_the_rule_of_return_flows_overtake_themselves() {
+    for (more, some) in [
+        ("", false),
+        ("thresholds = \"fixed\"", false),
+        ("reserved = 4", false),
+        ("scope = \"port\"", false),
+        ("order_marks = false", true),
+        ("return_empty = false", true),
+    ] {
+        let seen = [1, 2].map(|seed| sent_again(seed, more));
+        println!("T9: '{more}': sent again {seen:?}");
+        assert_eq!(seen.iter().sum::<u64>() > 0, some, "{more}: {seen:?}");
+    }
 }

@@ -28,9 +28,10 @@ pub(super) fn links_lead_somewhere(tree: &Tree) -> Vec<Finding> {
 }
 
 /// Pages whose claims name their tests, and the heading over the table of them.
-const CLAIMS: [(&str, &str); 2] = [
+const CLAIMS: [(&str, &str); 3] = [
     ("ARCHITECTURE.md", "## Invariants"),
     ("docs/contract.md", "## What has been tried"),
+    ("docs/pathologies.md", "## The list"),
 ];
 /// What a claim may name in place of a test: many of them.
 const SUITE: &str = "the conformance suite";
