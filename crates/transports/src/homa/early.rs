@@ -396,6 +396,10 @@ impl Receiver {
             self.granted = beyond.min(self.grants_end());
         }
         if self.keep(cx, conn, data.offset, data.length) {
+            if data.again && !self.probed && data.offset < self.unasked {
+                // A more urgent repetition has overtaken the probe, which will not name it as lost.
+                self.grants_more(length);
+            }
             return Verdict::New;
         }
         // A grant was used for nothing: another takes its place. [ours]

@@ -194,6 +194,22 @@ fn any_part_of_a_burst_may_be_lost_and_nothing_else_leaves_twice() {
     }
 }
 
+/// The repetition leaves on a more urgent priority than the probe: the probe does not name it, and its grant is missed.
+#[test]
+fn a_repetition_that_overtakes_the_probe_needs_no_timer() {
+    for length in [5_300, 12_000, 40_000] {
+        for lost in 1..=3 {
+            let found = burst(length, |pair| {
+                pair.lose(("DATA", lost));
+                pair.delay_packet(("PROBE", 1), units::Span::us(25));
+            });
+            let again = count(&found, ", again");
+            assert_eq!(again, 1, "{length}, {lost}:\n{found}");
+            assert!(ended(&found) < 100.0, "{length}, {lost}:\n{found}");
+        }
+    }
+}
+
 /// The last granted frame reaches beyond its grant, which must not hide a loss: with windows and packet by packet.
 #[test]
 fn granted_frames_that_are_lost_are_asked_for_again() {
