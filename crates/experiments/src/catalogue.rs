@@ -92,6 +92,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("aquarius-coupling"),
     experiment!("aquarius-fct"),
     experiment!("aquarius-queues"),
+    experiment!("aquarius-sensitivity"),
+    experiment!("bfc-tail"),
     experiment!("flow-worlds"),
 ];
 
