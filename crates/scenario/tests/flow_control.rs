@@ -289,7 +289,9 @@ fn lost_credits_stop_a_line_until_somebody_asks() {
 #[test]
 fn one_entry_for_all_flows_neither_stops_nor_reorders() {
     for sets in [["switch.aquarius.table=1"], ["switch.aquarius.queues=2"]] {
-        is_lossless(&run(&incast("aquarius", &sets)), sets[0]);
+        let outcome = run(&incast("aquarius", &sets));
+        is_lossless(&outcome, sets[0]);
+        println!("T13: {}: over at {}", sets[0], outcome.end);
     }
 }
 
@@ -398,6 +400,10 @@ fn lost_frames_of_a_flow_control_stop_nothing_for_good_where_it_repeats_them() {
         let again = run(&incast(control, &sets));
         assert_eq!(again.unfinished, 0, "{control}: {:?}", again.stuck);
         let lost: u64 = again.ports.iter().map(|port| port.lost[Class::Link]).sum();
+        println!(
+            "T11: {control}: {lost} frames lost, all over at {}; said once, {} messages never end",
+            again.end, once.unfinished
+        );
         assert!(lost > 10, "{control}: {lost} frames were lost");
     }
 }
@@ -454,6 +460,7 @@ fn ring_of(control: &str, sets: &[&str]) -> Assembled {
 #[test]
 fn a_deadlock_ends_the_run_and_names_its_circle() {
     let stuck = ring("pfc", &[]);
+    println!("T2: pfc: a circle of {}", stuck.deadlock.len());
     assert!(stuck.unfinished > 0, "the ring does not lock");
     assert_eq!(stuck.deadlock.len(), 5, "{:?}", stuck.deadlock);
     assert_eq!(data_lost(&stuck), 0);
