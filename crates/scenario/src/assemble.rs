@@ -143,7 +143,8 @@ impl Scenario {
                 .saturating_add(memory::messages(source, &spec));
             need.fits(source, limit)?;
         }
-        let topology = spec.build().map_err(|e| at_topology(e.0))?;
+        let mut topology = spec.build().map_err(|e| at_topology(e.0))?;
+        network::slow(&self.topology, &mut topology)?;
         let longest = topology.links.iter().map(|link| link.delay).max();
         network::countable(&self.topology, size, longest.unwrap_or(Span::ZERO))?;
         let routes = Arc::new(Routes::new(&topology, &[]));

@@ -199,6 +199,30 @@ fn graph(section: &Section) -> Result<topology::Graph, Diagnostic> {
     Ok(graph)
 }
 
+/// Gives the links that `slow` names their rate.
+pub(crate) fn slow(section: &Section, topology: &mut Topology) -> Result<(), Diagnostic> {
+    let Some(pattern) = section.opt_text("slow") else {
+        return match section.opt_rate("slow_rate") {
+            Some(_) => Err(section
+                .problem("slow_rate", "slow_rate without slow")
+                .help("name the link: slow = \"agg0 <-> core0\"")),
+            None => Ok(()),
+        };
+    };
+    let links =
+        links(topology, &pattern).map_err(|why| section.problem("slow", why).help(WRITE_A_LINK))?;
+    for link in links {
+        let rate = &mut topology.links[link.0 as usize].rate;
+        let tenth = || Rate::bps((rate.0 / 10).max(1));
+        *rate = section.opt_rate("slow_rate").unwrap_or_else(tenth);
+    }
+    Ok(())
+}
+
+/// How a link is named.
+const WRITE_A_LINK: &str =
+    "write \"tor0 -> h3\" for one direction, \"tor0 <-> h3\" for both; * stands for any name";
+
 /// The text of the file that a key of `section` names.
 pub(crate) fn read(section: &Section, key: &str, path: &Path) -> Result<String, Diagnostic> {
     std::fs::read_to_string(path).map_err(|e| {
@@ -583,9 +607,7 @@ pub(crate) fn faults(
         let links = match links(topology, &section.text("link")) {
             Ok(links) => links,
             Err(why) => {
-                errors.push(section.problem("link", why).help(
-                    "write \"tor0 -> h3\" for one direction, \"tor0 <-> h3\" for both; * stands for any name",
-                ));
+                errors.push(section.problem("link", why).help(WRITE_A_LINK));
                 continue;
             }
         };

@@ -215,6 +215,30 @@ fn a_fault_on_a_link_that_does_not_exist_names_the_nearest_node() {
 }
 
 #[test]
+fn a_slow_link_has_its_rate_and_no_other_has() {
+    let rates = |set: &[&str]| {
+        let run = good(INCAST, set).assemble().unwrap();
+        let links = run.topology.links.iter();
+        links.map(|link| link.rate.0).collect::<Vec<_>>()
+    };
+    let plain = rates(&[]);
+    let changed = |set: &[&str]| {
+        let pairs = plain.iter().zip(rates(set));
+        let pairs = pairs.filter(|(a, b)| *a != b);
+        pairs.map(|(&a, b)| (a, b)).collect::<Vec<_>>()
+    };
+    let own = 100_000_000_000;
+    let one = changed(&["topology.slow=tor0 -> spine1"]);
+    assert_eq!(one, [(own, own / 10)]);
+    let both = changed(&["topology.slow=tor0 <-> spine1", "topology.slow_rate=40Gbps"]);
+    assert_eq!(both, [(own, 40_000_000_000); 2]);
+    let said = impossible(INCAST, &["topology.slow=tor0 -> spin1"]);
+    assert!(said.contains("\"spine1\""), "{said}");
+    let said = impossible(INCAST, &["topology.slow_rate=1Gbps"]);
+    assert!(said.contains("slow_rate without slow"), "{said}");
+}
+
+#[test]
 fn a_bad_line_of_a_trace_is_shown() {
     let dir = std::env::temp_dir().join(format!("tidegate-trace-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
