@@ -65,6 +65,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("aeolus-fig9"),
     experiment!("aeolus-fig10"),
     experiment!("aeolus-fig11"),
+    experiment!("aeolus-fig13"),
     experiment!("aeolus-one-loss"),
     experiment!("aeolus-threshold"),
     experiment!("ssp-workloads"),
