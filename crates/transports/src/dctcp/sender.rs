@@ -229,9 +229,7 @@ impl Sender {
     fn leave_new(&mut self, now: Time, after: u64) {
         self.next = after;
         self.outgoing.on_sent(after);
-        if self.timed.is_none() {
-            self.timed = Some((after, now));
-        }
+        self.timed.get_or_insert((after, now));
         self.sent_at = now;
     }
 
@@ -255,10 +253,8 @@ impl Sender {
         }
         self.window.on_sent(self.pipe(rules));
         self.sent_at = now;
-        Segment {
-            again: why != Why::New,
-            ..segment
-        }
+        let again = why != Why::New;
+        Segment { again, ..segment }
     }
 
     /// What may leave now, by the rules of RFC 6675's `NextSeg` in their order.
