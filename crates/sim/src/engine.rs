@@ -136,6 +136,7 @@ impl<'a> Net<'a> {
         let raiser = self.activity.of(worker.thread);
         let mut out = Out {
             net: self,
+            rings: &self.rings,
             pool: &mut worker.pool,
             thread: worker.thread,
             raiser,

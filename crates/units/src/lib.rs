@@ -157,8 +157,18 @@ impl LineTime {
         if self.ps_per_byte != 0 {
             Span(bytes * self.ps_per_byte)
         } else {
-            self.rate.serialize(Bytes(bytes))
+            self.of_odd(bytes)
         }
+    }
+    #[cold]
+    #[inline(never)] // a division, and few rates need it
+    fn of_odd(self, bytes: u64) -> Span {
+        self.rate.serialize(Bytes(bytes))
+    }
+    /// Picoseconds per byte, where that is a whole number.
+    #[inline]
+    pub fn per_byte(self) -> Option<u64> {
+        (self.ps_per_byte != 0).then_some(self.ps_per_byte)
     }
     /// Bytes that leave in `span`, rounded up: what is left in a queue that drains in `span`.
     #[inline]

@@ -13,6 +13,7 @@ use units::Time;
 /// What a node puts on its links.
 pub(crate) struct Out<'n, 'a> {
     pub(crate) net: &'n Net<'a>,
+    pub(crate) rings: &'n [Ring],
     pub(crate) pool: &'n mut Pool,
     pub(crate) thread: usize,
     /// The flags of this thread.
@@ -32,7 +33,7 @@ impl Outlet for Out<'_, '_> {
             "{packet:?} arrives at {at}, within its own window"
         );
         // SAFETY: nodes send on links of the topology, and each has its ring.
-        let ring = unsafe { self.net.rings.get_unchecked(link as usize) };
+        let ring = unsafe { self.rings.get_unchecked(link as usize) };
         // SAFETY: a link is fed by one node, which this thread runs.
         if unsafe { ring.push(self.pool, packet, at) } {
             self.tell(ring, link, packet, at);
