@@ -5,7 +5,7 @@ use crate::discipline::{Backlog, Dequeue, Discipline, OnLine, Verdict};
 use crate::packets::Packets;
 use model::intent::{MarkAt, QueueSpec};
 use model::{ByClass, DropReason, Packet, Rng};
-use units::Time;
+use units::{Span, Time};
 
 /// First in, first out, with the admission rules of its port.
 #[derive(Debug)]
@@ -22,36 +22,49 @@ pub struct DataQueue {
 /// The most bytes that waited, with what was left of the frame on the line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Peak {
-    pub(crate) bytes: u64,
-    /// The largest frame so far: no more of one is ever on the line.
-    pub(crate) largest: u16,
+    /// The most that was noted in bytes.
+    bytes: u64,
+    /// The most that was noted in time, on a line that takes `per_byte` for a byte.
+    time: Span,
+    per_byte: u64,
 }
 
 impl Peak {
-    /// A packet of `size` has come, and `waiting` bytes wait with it. `line` says what else is on the line.
-    #[inline]
-    pub(crate) fn note(&mut self, waiting: u64, size: u16, line: impl Fn() -> (Time, OnLine)) {
-        self.largest = self.largest.max(size);
-        if waiting + u64::from(self.largest) > self.bytes {
-            let (now, line) = line();
-            if self.bytes < waiting || line.exceeds(now, self.bytes - waiting) {
-                self.bytes = waiting + line.bytes(now);
+    /// `waiting` bytes wait, that of a packet that has just come among them. `line` says what else is on the line.
+    #[inline(always)] // once per queued packet
+    pub(crate) fn note(&mut self, waiting: u64, now: Time, line: OnLine) {
+        let left = line.until.since(now);
+        // What is left of a frame is rounded up to bytes: in time that can wait until somebody asks.
+        if let Some(per_byte) = line.line.per_byte() {
+            let time = Span(waiting * per_byte) + left;
+            if time > self.time {
+                (self.time, self.per_byte) = (time, per_byte);
             }
+        } else {
+            self.bytes = self.bytes.max(waiting + line.line.bytes(left));
         }
     }
 
     /// A packet of `size` has passed an empty queue.
     #[inline]
     pub(crate) fn passed(&mut self, size: u16) {
-        if size > self.largest || u64::from(size) > self.bytes {
-            self.raise(size);
+        // A branch, because it is rarely the largest.
+        if u64::from(size) > self.bytes {
+            self.bytes = size.into();
         }
     }
 
-    #[cold]
-    fn raise(&mut self, size: u16) {
-        self.largest = self.largest.max(size);
-        self.bytes = self.bytes.max(u64::from(size));
+    /// From now on the most is that of these bytes and of what comes later.
+    pub(crate) fn forget(&mut self, bytes: u64) {
+        *self = Self {
+            bytes,
+            ..Self::default()
+        };
+    }
+
+    /// The most bytes that were noted.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.max(self.time.0.div_ceil(self.per_byte.max(1)))
     }
 }
 
@@ -90,26 +103,22 @@ impl DataQueue {
         !self.mark_leaving && self.admission.quiet_below() > 0
     }
 
-    /// Says whether `packet` may join, or why not, and marks it where it must be. At most `line_most` bytes of a frame
-    /// of its own are on the line; `level` is what the queue holds, asked for where that is not below every threshold.
+    /// Says whether `packet` may join, or why not, and marks it where it must be. `level` is what the queue holds.
     ///
     /// # Errors
     /// Why it is dropped.
-    #[inline(always)] // once per queued packet
+    #[inline]
     pub(crate) fn judge(
         &mut self,
-        line_most: u16,
         level: impl FnOnce(Level) -> Level,
         packet: &mut Packet,
     ) -> Result<(), DropReason> {
-        let waiting = || Level {
+        let level = level(Level {
             queue: self.bytes,
             victims: self.victims,
             elsewhere: 0,
-        };
-        let level = || level(waiting());
-        self.admission
-            .judge(self.bytes, line_most.into(), level, packet)
+        });
+        self.admission.judge_closely(level, packet)
     }
 
     /// Takes in a packet that may join.
@@ -123,24 +132,8 @@ impl DataQueue {
         self.packets.push_back(packet);
     }
 
-    /// [`DataQueue::judge`], then [`DataQueue::put`].
-    ///
-    /// # Errors
-    /// Why it is dropped.
-    #[inline(always)] // once per queued packet
-    pub(crate) fn join(
-        &mut self,
-        line_most: u16,
-        level: impl FnOnce(Level) -> Level,
-        packet: &mut Packet,
-    ) -> Result<(), DropReason> {
-        self.judge(line_most, level, packet)?;
-        self.put(packet);
-        Ok(())
-    }
-
-    /// The same where the queue is alone, or all that counts: notes the most that waited. `line` is what is
-    /// left of a frame of this queue on the line.
+    /// Takes in a packet where the queue is alone, or all that counts, or says why not; notes the most that waited.
+    /// `line` is what is left of a frame of this queue on the line.
     ///
     /// # Errors
     /// Why it is dropped.
@@ -151,16 +144,19 @@ impl DataQueue {
         line: OnLine,
         packet: &mut Packet,
     ) -> Result<(), DropReason> {
-        let level = |waiting: Level| Level {
-            queue: waiting.queue + line.bytes(now),
-            ..waiting
-        };
-        self.join(self.peak.largest, level, packet)?;
-        self.peak.note(self.bytes, packet.size, || (now, line));
+        if !line.keeps_below(now, self.bytes, self.admission.quiet_below()) {
+            let level = |waiting: Level| Level {
+                queue: waiting.queue + line.bytes(now),
+                ..waiting
+            };
+            self.judge(level, packet)?;
+        }
+        self.put(packet);
+        self.peak.note(self.bytes, now, line);
         Ok(())
     }
 
-    /// What [`DataQueue::join`] and [`DataQueue::pop`] do to a packet that finds the port idle.
+    /// What [`DataQueue::push`] and [`DataQueue::pop`] do to a packet that finds the port idle.
     #[inline]
     pub(crate) fn pass(&mut self, packet: &mut Packet) -> bool {
         debug_assert!(self.packets.is_empty());
@@ -208,7 +204,7 @@ impl DataQueue {
 
     /// Most bytes that ever waited, with what was left of the frame on the line.
     pub fn peak_bytes(&self) -> u64 {
-        self.peak.bytes
+        self.peak.bytes()
     }
 
     /// Packets marked so far.
@@ -263,13 +259,13 @@ impl Discipline for DataQueue {
 
     fn peak(&self) -> Backlog {
         Backlog {
-            data_bytes: self.peak.bytes,
+            data_bytes: self.peak.bytes(),
             credits: 0,
         }
     }
 
     fn forget_peak(&mut self, on_line: u64) {
-        self.peak.bytes = self.bytes + on_line;
+        self.peak.forget(self.bytes + on_line);
     }
 
     #[inline]
@@ -398,6 +394,25 @@ mod tests {
         assert_eq!(queue.peak_bytes(), 1_000);
         queue.forget_peak(50);
         assert_eq!(queue.peak_bytes(), 150);
+    }
+
+    #[test]
+    fn the_peak_is_exact_on_lines_of_any_rate() {
+        // 800 ps a byte, and 2666.67.
+        for rate in [units::Rate::gbps(10), units::Rate::gbps(3)] {
+            let line = units::LineTime::new(rate);
+            let (mut queue, mut most, mut out) =
+                (queue(QueueSpec::DATA, 900_000), 0, Packet::EMPTY);
+            for round in 0..200u64 {
+                let until = Time(round * 7_919 % 4_099);
+                let size = 64 + u16::try_from(round * 97 % 1_400).expect("a frame");
+                join(&mut queue, OnLine { until, line }, size);
+                most = most.max(queue.bytes() + line.bytes(until.since(NOW)));
+                assert_eq!(queue.peak_bytes(), most, "{rate:?} in round {round}");
+                while queue.bytes() > round * 31 % 3_000 && queue.pop(&mut out) {}
+            }
+            assert!(most > 3_000);
+        }
     }
 
     #[test]

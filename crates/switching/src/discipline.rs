@@ -74,6 +74,12 @@ impl OnLine {
         self.line.exceeds(self.until.since(now), bytes)
     }
 
+    /// Whether fewer than `most` bytes are of it and of `waiting` that wait.
+    #[inline(always)] // once per queued packet
+    pub(crate) fn keeps_below(&self, now: Time, waiting: u64, most: u64) -> bool {
+        waiting < most && !self.exceeds(now, most - 1 - waiting)
+    }
+
     /// The same line, with nothing on it unless `counts`.
     #[inline]
     pub(crate) fn only(self, counts: bool) -> Self {
@@ -207,6 +213,21 @@ mod tests {
         }
         assert_eq!(line.only(true).bytes(Time(400)), 12);
         assert_eq!(line.only(false).bytes(Time(400)), 0);
+    }
+
+    #[test]
+    fn what_waits_and_is_on_the_line_keeps_below_a_bound_to_the_byte() {
+        for rate in [units::Rate::gbps(10), units::Rate::gbps(3)] {
+            let line = LineTime::new(rate);
+            for until in [0, 1, 799, 800, 801, 2_666, 2_667, 10_000, 80_000].map(Time) {
+                let line = OnLine { until, line };
+                for (waiting, most) in [(0, 0), (0, 1), (0, 4), (5, 5), (5, 6), (5, 18), (90, 130)]
+                {
+                    let below = waiting + line.bytes(Time::ZERO) < most;
+                    assert_eq!(line.keeps_below(Time::ZERO, waiting, most), below);
+                }
+            }
+        }
     }
 
     #[test]

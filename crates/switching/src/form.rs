@@ -185,11 +185,6 @@ impl Discipline for Form {
 
     #[inline]
     fn pass(&mut self, now: Time, packet: &mut Packet) -> bool {
-        if let Self::Priority(port) = self
-            && port.lets_pass(packet)
-        {
-            return true;
-        }
         late!(self, port => pass(&mut **port, now, packet))
     }
 

@@ -410,8 +410,13 @@ impl Port {
         matches!(&self.form, Form::Queues(queues) if queues.has_spilled())
     }
 
-    #[inline]
+    #[inline(always)] // once per arrival
     pub(crate) fn pass(&mut self, now: Time, packet: &mut Packet) -> bool {
+        if let Form::Priority(queues) = &mut self.form
+            && queues.lets_pass(packet)
+        {
+            return true;
+        }
         self.form.pass(now, packet)
     }
 

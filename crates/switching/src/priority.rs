@@ -64,33 +64,18 @@ impl<const GATES: bool> StrictPriority<GATES> {
 
     /// Judges a packet that comes to queue `index`, where what waits is not below every threshold.
     #[inline(never)] // seldom, and it needs registers
-    fn judge(
-        &mut self,
-        now: Time,
-        line: OnLine,
-        index: usize,
-        packet: &mut Packet,
-    ) -> Result<(), DropReason> {
-        let size = u64::from(packet.size);
-        // Far from full the rest of the frame on the line does not matter.
-        if self.bytes + size + u64::from(self.peak.largest) > self.limit
-            && self.bytes + size + line.bytes(now) > self.limit
-        {
+    fn judge(&mut self, left: u64, index: usize, packet: &mut Packet) -> Result<(), DropReason> {
+        if self.bytes + u64::from(packet.size) + left > self.limit {
             return Err(DropReason::Full);
         }
-        let (all, own) = (self.bytes, usize::from(self.last.min(self.lowest)) == index);
+        let own = usize::from(self.last.min(self.lowest)) == index;
+        let all = self.bytes;
         let level = |waiting: Level| Level {
-            queue: waiting.queue + line.only(own).bytes(now),
+            queue: waiting.queue + if own { left } else { 0 },
             elsewhere: all - waiting.queue,
             ..waiting
         };
-        self.queues[index].judge(self.line_most(), level, packet)
-    }
-
-    /// The most that may be on the line of a queue's frames: a frame of the link's own is none of them.
-    #[inline]
-    fn line_most(&self) -> u16 {
-        if GATES { u16::MAX } else { self.peak.largest }
+        self.queues[index].judge(level, packet)
     }
 
     #[inline]
@@ -154,15 +139,15 @@ impl<const GATES: bool> Discipline for StrictPriority<GATES> {
     #[inline(always)] // once per queued packet
     fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
         let index = self.index(packet);
-        if self.bytes + u64::from(self.line_most()) >= self.quiet_below
-            && let Err(reason) = self.judge(now, line, index, packet)
+        if !line.keeps_below(now, self.bytes, self.quiet_below)
+            && let Err(reason) = self.judge(line.bytes(now), index, packet)
         {
             return Verdict::Dropped(reason);
         }
         self.queues[index].put(packet);
         self.filled |= 1 << index;
         self.bytes += u64::from(packet.size);
-        self.peak.note(self.bytes, packet.size, || (now, line));
+        self.peak.note(self.bytes, now, line);
         #[allow(clippy::cast_possible_truncation, reason = "at most eight queues")]
         Verdict::Queued(index as u8)
     }
@@ -218,12 +203,12 @@ impl<const GATES: bool> Discipline for StrictPriority<GATES> {
     }
 
     fn forget_peak(&mut self, on_line: u64) {
-        self.peak.bytes = self.bytes + on_line;
+        self.peak.forget(self.bytes + on_line);
     }
 
     fn peak(&self) -> Backlog {
         Backlog {
-            data_bytes: self.peak.bytes,
+            data_bytes: self.peak.bytes(),
             credits: 0,
         }
     }
