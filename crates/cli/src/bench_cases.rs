@@ -409,7 +409,8 @@ impl Case {
                 known.or_insert_with(|| port(link.rate)).clone()
             })
             .collect();
-        let pfc = pfc(ports.clone(), data);
+        let paused = self.ports == Ports::Paused;
+        let pfc = paused.then(|| pfc(ports.clone(), data));
         let setup = Setup {
             ports,
             routes: Arc::new(routes),
@@ -424,7 +425,7 @@ impl Case {
                 memory,
                 ..SwitchSpec::default()
             },
-            control: (self.ports == Ports::Paused).then_some(&*pfc),
+            control: pfc.as_deref(),
             carries: false,
             faults: Vec::new(),
             probes: Probes {

@@ -156,7 +156,8 @@ pub(crate) fn close(
                     *control.entry(name).or_default() += more;
                 });
                 ledgers[Class::Link].received += node.switch.heard();
-                for port in &node.switch.ports {
+                let used = node.switch.ports.iter();
+                for port in used.filter(|port| !port.is_untouched()) {
                     let here = port.waiting();
                     waiting += here;
                     // Frames of a link's own begin at a switch.
@@ -279,7 +280,8 @@ pub(crate) fn count(node: &Node, ports: &mut [PortCounters]) {
             last.drop_reasons[DropReason::Unwanted] += host.unwanted.sum();
         }
         Kind::Switch(node) => {
-            for port in &node.switch.ports {
+            let used = node.switch.ports.iter();
+            for port in used.filter(|port| !port.is_untouched()) {
                 note(&mut ports[port.link() as usize], &port.counters());
             }
             // What came over a link and went no further.
@@ -449,6 +451,10 @@ fn fingerprint(
     }
     for (number, port) in (1..).zip(ports) {
         facts.add(tag::PORT, number);
+        if port.is_nothing() {
+            facts.end();
+            continue;
+        }
         facts.add_all(tag::PACKETS, port.packets.as_slice());
         facts.add_all(tag::BYTES, port.bytes.as_slice());
         facts.add_all(tag::DROPPED, port.dropped.as_slice());

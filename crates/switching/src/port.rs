@@ -163,6 +163,13 @@ pub struct Port {
     promised_max: Span,
     /// Frames of the link's own, before everything else.
     frames: VecDeque<Packet>,
+    /// Set at the first drop or pause.
+    rare: Option<Box<Rare>>,
+}
+
+/// What most ports never count.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rare {
     dropped: ByClass<u64>,
     drop_reasons: ByReason<u64>,
     drop_priorities: [u64; 8],
@@ -195,14 +202,19 @@ impl Port {
             quiet_below: quiet.map_or(Span::ZERO, |bytes| of.line.of(bytes)),
             promised_max: Span::ZERO,
             frames: VecDeque::new(),
-            dropped: ByClass::default(),
-            drop_reasons: ByReason::default(),
-            drop_priorities: [0; 8],
-            pauses: 0,
-            paused: Span::ZERO,
-            closed_since: None,
-            moved_at: Time::ZERO,
+            rare: None,
         }
+    }
+
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    /// Whether nothing has ever come to it: it has nothing to tell.
+    pub fn is_untouched(&self) -> bool {
+        let asked = self.listed || self.held_back || self.egress.choose_at < Time::NEVER;
+        let used = self.egress.free_at > Time::ZERO || !self.frames.is_empty();
+        !asked && !used && self.rare.is_none()
     }
 
     /// A first-in first-out port by itself, for the queue before a host's line; none where what `of` asks for
@@ -377,9 +389,10 @@ impl Port {
         reason: DropReason,
         out: &mut impl Outlet,
     ) {
-        self.dropped[packet.class()] += 1;
-        self.drop_reasons[reason] += 1;
-        self.drop_priorities[usize::from(packet.priority() & 7)] += 1;
+        let rare = self.rare();
+        rare.dropped[packet.class()] += 1;
+        rare.drop_reasons[reason] += 1;
+        rare.drop_priorities[usize::from(packet.priority() & 7)] += 1;
         out.lost(now, packet, Loss::Port(self.egress.link, reason));
     }
 
@@ -445,15 +458,17 @@ impl Port {
 
     pub(crate) fn gate(&mut self, now: Time, gate: Gate) {
         self.form.gate(gate);
-        if matches!(gate.state, GateState::Bytes(_)) {
-            self.moved_at = now;
-        }
         self.held_back = false; // to be found out anew
-        match (self.closed_since, self.form.is_gated()) {
-            (None, true) => self.closed_since = Some(now),
+        let gated = self.form.is_gated();
+        let rare = self.rare();
+        if matches!(gate.state, GateState::Bytes(_)) {
+            rare.moved_at = now;
+        }
+        match (rare.closed_since, gated) {
+            (None, true) => rare.closed_since = Some(now),
             (Some(since), false) => {
-                self.paused += now.since(since);
-                self.closed_since = None;
+                rare.paused += now.since(since);
+                rare.closed_since = None;
             }
             (None, false) | (Some(_), true) => {}
         }
@@ -461,23 +476,26 @@ impl Port {
 
     /// Since when gates have been closed; none where all are open.
     pub fn paused_since(&self) -> Option<Time> {
-        self.closed_since
+        self.rare.as_ref()?.closed_since
     }
 
     /// The same, or since when what may leave by those that count bytes has not changed.
     pub fn stands_since(&self) -> Option<Time> {
-        self.closed_since.map(|since| since.max(self.moved_at))
+        let rare = self.rare.as_ref()?;
+        rare.closed_since.map(|since| since.max(rare.moved_at))
     }
 
     /// Counts a pause that was asked of the neighbour.
     pub(crate) fn count_pause(&mut self) {
-        self.pauses += 1;
+        self.rare().pauses += 1;
     }
 
     /// At the end of a run: gates that are closed were so until `now`.
     pub fn close_books(&mut self, now: Time) {
-        if let Some(since) = &mut self.closed_since {
-            self.paused += now.since(*since);
+        if let Some(rare) = &mut self.rare
+            && let Some(since) = &mut rare.closed_since
+        {
+            rare.paused += now.since(*since);
             *since = now;
         }
     }
@@ -579,13 +597,14 @@ impl Port {
         let mut counters = Counters {
             packets: self.egress.sent.packets(),
             bytes: self.egress.sent.bytes(),
-            dropped: self.dropped,
-            drop_reasons: self.drop_reasons,
-            drop_priorities: self.drop_priorities,
-            pauses: self.pauses,
-            paused: self.paused,
             ..Counters::default()
         };
+        if let Some(rare) = &self.rare {
+            counters.dropped = rare.dropped;
+            counters.drop_reasons = rare.drop_reasons;
+            counters.drop_priorities = rare.drop_priorities;
+            (counters.pauses, counters.paused) = (rare.pauses, rare.paused);
+        }
         match &self.form {
             Form::Fifo(fifo) => {
                 counters.queue_max = self.egress.line.bytes(self.promised_max);
@@ -613,7 +632,7 @@ impl Port {
     }
 
     pub(crate) fn check(&self) {
-        if !self.is_fifo() {
+        if !self.is_fifo() && !self.is_untouched() {
             self.form.check();
         }
     }
