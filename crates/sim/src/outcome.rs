@@ -449,9 +449,10 @@ fn fingerprint(
         facts.add(tag::SIZE, message.size);
         facts.end();
     }
+    let unused = PortCounters::default();
     for (number, port) in (1..).zip(ports) {
         facts.add(tag::PORT, number);
-        if port.is_nothing() {
+        if *port == unused {
             facts.end();
             continue;
         }
