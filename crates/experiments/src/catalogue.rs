@@ -76,6 +76,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("homa-slowdown"),
     experiment!("ndp-incast"),
     experiment!("ndp-permutation"),
+    experiment!("ndp-degraded"),
     experiment!("ndp-sender"),
     experiment!("phost-incast"),
     experiment!("phost-permutation"),
