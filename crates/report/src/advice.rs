@@ -83,6 +83,7 @@ pub fn of_advice(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> Strin
             }],
         },
         footer: "Made by tidegate. Every number is of a run in a folder beside this page.".into(),
+        moving: None,
     }
     .render(&results::files::to_json(advice))
 }

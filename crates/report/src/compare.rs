@@ -83,6 +83,7 @@ pub fn of_runs(runs: &[&Summary], beside: &[Beside], command: &str, unfinished: 
         footer: "Made by tidegate. The same scenario and seeds give this page again, byte for \
                  byte, on any machine and any number of threads."
             .into(),
+        moving: None,
     }
     .render(&results::files::to_json(&comparison))
 }

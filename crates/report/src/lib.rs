@@ -10,7 +10,8 @@ mod run;
 pub use advice::{Grounds, of_advice};
 pub use compare::{Beside, of_runs};
 pub use figure::{Dot, Figure, Panel, Scale, Series};
-pub use run::{of_run, of_why};
+pub use page::{FABRIC_SCRIPT, FABRIC_STYLE};
+pub use run::{motion, of_run, of_why};
 
 use results::{FileError, Meta, Output, RunFolder, RunRecord, Summary, Verdict};
 use std::path::PathBuf;

@@ -8,6 +8,18 @@ use std::borrow::Cow;
 const TEMPLATE: &str = include_str!("../assets/page.html");
 const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = include_str!("../assets/page.js");
+/// Draws a fabric that moves: class `Fabric`.
+pub const FABRIC_SCRIPT: &str = include_str!("../assets/fabric.js");
+/// Its style.
+pub const FABRIC_STYLE: &str = include_str!("../assets/fabric.css");
+/// Draws the fabric of a report.
+const FABRIC_START: &str = "\nconst $ = (id) => document.getElementById(id), make = element;
+{
+  const {network, motion, messages, watched} = JSON.parse($(\"moving\").textContent), fabric = new Fabric();
+  fabric.show(network);
+  fabric.run(motion, messages, watched);
+}
+";
 
 #[derive(Serialize)]
 pub(crate) struct Page {
@@ -25,6 +37,9 @@ pub(crate) struct Page {
     pub(crate) sections: Vec<Section>,
     pub(crate) about: About,
     pub(crate) footer: String,
+    /// What the drawing of the network shows, as JSON, where there is one.
+    #[serde(skip)]
+    pub(crate) moving: Option<String>,
 }
 
 /// A sentence that is a link within the page.
@@ -133,11 +148,19 @@ impl Page {
     pub(crate) fn render(&self, data: &str) -> String {
         let mut env = Environment::new();
         env.set_auto_escape_callback(|_| AutoEscape::Html);
+        // Inside a script nothing is markup but the end of the script.
+        let inside = |data: &str| markup(data.replace('<', "\\u003c"));
+        let (mut css, mut js) = (STYLE.to_owned(), SCRIPT.to_owned());
+        if self.moving.is_some() {
+            css.push_str(FABRIC_STYLE);
+            js.push_str(FABRIC_SCRIPT);
+            js.push_str(FABRIC_START);
+        }
         let rest = context! {
-            css => markup(STYLE.to_owned()),
-            js => markup(SCRIPT.to_owned()),
-            // Inside a script nothing is markup but the end of the script.
-            data => markup(data.replace('<', "\\u003c")),
+            css => markup(css),
+            js => markup(js),
+            data => inside(data),
+            moving => self.moving.as_deref().map(inside),
         };
         env.render_str(TEMPLATE, context! { ..Value::from(Serde(self)), ..rest })
             .expect("the template is part of the program and fills from these fields")

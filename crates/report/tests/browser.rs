@@ -144,6 +144,58 @@ addEventListener("load", () => {
     const contrast = (Math.max(ink, card) + 0.05) / (Math.min(ink, card) + 0.05);
     if (contrast < 4.5) { wrong(`contrast ${contrast.toFixed(1)} of "${text.textContent.slice(0, 20)}"`); break; }
   }
+  // The network moves: cables change with the slider, a port and its messages are chosen, packets fly.
+  const moving = document.getElementById("motion");
+  if (moving && !moving.hidden) {
+    const by = (id) => document.getElementById(id), fire = (id, kind) => by(id).dispatchEvent(new Event(kind));
+    const halves = [...by("fabric").querySelectorAll(".half")], shares = () => halves.map((half) => half.style.getPropertyValue("--share")).join();
+    const frame = by("fabric").getBoundingClientRect();
+    if (!halves.length || halves.length % 2 || by("fabric-note").textContent) wrong(`${halves.length} halves of cables: ${by("fabric-note").textContent}`);
+    for (const half of halves) {
+      const at = half.getBoundingClientRect();
+      if (at.left < frame.left - 4 || at.right > frame.right + 4) { wrong("a cable outside its drawing"); break; }
+    }
+    const warm = by("fabric").querySelectorAll(".half.warm").length, before = shares();
+    if (!warm || warm === halves.length) wrong(`${warm} of ${halves.length} halves hold something where the queue is fullest`);
+    by("moment").value = by("moment").max;
+    fire("moment", "input");
+    if (shares() === before || !/^[\d.]+ [mun]?s$/.test(by("moment-says").textContent)) wrong(`nothing moves: ${by("moment-says").textContent}`);
+    by("paint-use").click();
+    if (by("key-most").textContent !== "100 %") wrong("no colours by use");
+    by("paint-queue").click();
+    const options = [...by("which").options];
+    if (!options.length || !options[0].textContent.includes(" → ")) wrong("no port to choose");
+    const first = by("port").textContent;
+    by("which").value = options[options.length - 1].value;
+    fire("which", "change");
+    if (options.length > 1 && by("port").textContent === first || !/holds .*B of data/.test(by("port").textContent)) wrong(`the port says "${by("port").textContent}"`);
+    by("which").value = options[0].value;
+    fire("which", "change");
+    by("moment").value = 1;
+    fire("moment", "input");
+    if (!/message \d+ \(|No message|not recorded/.test(by("port").textContent)) wrong(`no messages at "${by("port").textContent}"`);
+    if (!by("watch-label").hidden) {
+      by("watch").value = 0;
+      fire("watch", "change");
+      by("moment").value = 400;
+      fire("moment", "input");
+      if (!/^[\d.]+ [mun]?s, \d+ packets? under way$/.test(by("moment-says").textContent)) wrong(`watched: ${by("moment-says").textContent}`);
+      let seen = 0;
+      for (let at = 0; at <= 1000; at += 20) {
+        by("moment").value = at;
+        fire("moment", "input");
+        for (const dot of by("fabric").querySelectorAll("circle")) {
+          seen++;
+          const box = dot.getBoundingClientRect();
+          if (!(box.left >= frame.left - 8 && box.right <= frame.right + 8)) wrong("a packet outside the fabric");
+        }
+      }
+      if (seen < 20) wrong(`${seen} packets seen`);
+      by("watch").value = -1;
+      fire("watch", "change");
+      if (by("fabric").querySelector("circle")) wrong("packets stay when nobody watches");
+    }
+  }
   // What the slowest message waited for: named on the first screen, drawn, and played.
   const first = document.querySelector(".why");
   if (first) {

@@ -46,7 +46,7 @@ fn words(html: &str) -> String {
 }
 
 /// Elements that close themselves.
-const VOID: [&str; 5] = ["meta", "link", "path", "br", "!doctype"];
+const VOID: [&str; 6] = ["meta", "link", "path", "br", "input", "!doctype"];
 
 /// Panics unless every element is closed in order and every attribute is quoted.
 fn check_well_formed(html: &str) {
@@ -285,4 +285,67 @@ fn a_comparison_draws_each_message_where_its_time_lies() {
         page.contains(&format!("Dashed: an idle network, {ideal}.")),
         "{ideal}"
     );
+}
+
+/// What the drawing of the network shows.
+fn moving(html: &str) -> serde_json::Value {
+    let data = html.split_once("id=\"moving\">").unwrap().1;
+    serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap()
+}
+
+#[test]
+fn the_drawing_has_every_cable_and_what_each_port_held() {
+    let run = common::mixed(500);
+    let moving = moving(&html(&run).0);
+    let (nodes, cables) = (&moving["network"]["nodes"], &moving["network"]["cables"]);
+    assert_eq!(
+        (
+            nodes.as_array().unwrap().len(),
+            cables.as_array().unwrap().len()
+        ),
+        (17, 16)
+    );
+    let ends: Vec<u64> = serde_json::from_value(moving["motion"]["ends_ps"].clone()).unwrap();
+    for (link, port) in moving["motion"]["ports"].as_object().unwrap() {
+        let [queue, used]: [Vec<u64>; 2] = serde_json::from_value(port.clone()).unwrap();
+        assert_eq!((queue.len(), used.len()), (ends.len(), ends.len()));
+        let link: usize = link.parse().unwrap();
+        let sampled = run
+            .port_series
+            .iter()
+            .filter(|row| row.link as usize == link);
+        assert_eq!(
+            queue.iter().max(),
+            sampled.map(|row| row.queue).max().as_ref()
+        );
+        // Link 2n is the way from the first node of cable n to the second.
+        let [a, b] = [0, 1].map(|end| cables[link / 2][end].as_u64().unwrap() as usize);
+        let (from, to) = if link.is_multiple_of(2) {
+            (a, b)
+        } else {
+            (b, a)
+        };
+        assert_eq!(nodes[from][0], run.ports[link].from.as_str());
+        assert_eq!(nodes[to][0], run.ports[link].to.as_str());
+    }
+    let first = &moving["messages"][0];
+    let flow = &run.flows[0];
+    let name = |end: usize| nodes[first[end].as_u64().unwrap() as usize][0].clone();
+    assert_eq!(
+        (name(1), name(2)),
+        (run.host(flow.src).into(), run.host(flow.dst).into())
+    );
+    assert_eq!(
+        (&first[4], &first[5]),
+        (&flow.start.unwrap().0.into(), &flow.end.unwrap().0.into())
+    );
+}
+
+#[test]
+fn a_run_without_samples_says_what_would_let_it_move() {
+    let mut run = common::mixed(100);
+    run.port_series.clear();
+    let (html, _) = html(&run);
+    assert!(moving(&html)["motion"].is_null());
+    assert!(words(&html).contains("--set output.every=20us"));
 }

@@ -83,7 +83,7 @@ impl Engine {
             "fct": distribution(&record),
             "slowest": slowest(&record),
             "messages": record.flows.len(),
-            "motion": network::motion(&record),
+            "motion": report::motion(&record),
             "report": report,
         });
         self.last = Some(Run {

@@ -12,7 +12,7 @@ const WORKER: &str = include_str!("../assets/worker.js");
 const SCRIPTS: [&str; 4] = [
     include_str!("../assets/engine.js"),
     include_str!("../assets/editor.js"),
-    include_str!("../assets/fabric.js"),
+    report::FABRIC_SCRIPT,
     include_str!("../assets/playground.js"),
 ];
 
@@ -26,7 +26,9 @@ pub fn playground() -> String {
             continue;
         };
         match name {
-            "style" => page.push_str(STYLE),
+            "style" => [STYLE, report::FABRIC_STYLE]
+                .iter()
+                .for_each(|style| page.push_str(style)),
             "worker" => page.push_str(WORKER),
             "script" => SCRIPTS.iter().for_each(|script| page.push_str(script)),
             "engine" => base64(&mut page, PRODUCT),

@@ -339,6 +339,7 @@ fn page(
         },
         footer: "Made by tidegate. The same version gives the same numbers on any machine and any number of threads."
             .into(),
+        moving: None,
     }
     .render("null")
 }

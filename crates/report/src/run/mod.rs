@@ -1,9 +1,12 @@
 //! The report of one run: a single HTML file that needs no network and no server.
 
 mod messages;
+mod motion;
 mod network;
 mod pauses;
 mod why;
+
+pub use motion::motion;
 
 use crate::page::{About, Block, Check, Chip, Page, Section, Tile};
 use results::Summary;
@@ -31,6 +34,11 @@ pub fn of_run(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> Strin
     sections.extend(pauses::section(run));
     sections.extend(messages::stuck(run));
     sections.push(network::links(run, summary));
+    let moving = motion::section(run).map(|(section, data)| {
+        // After the curves of messages, which are what the first screen is about.
+        sections.insert(sections.len().min(2), section);
+        data
+    });
     pair_up(&mut sections);
     let (headline, lede) = headline(summary);
     Page {
@@ -49,6 +57,7 @@ pub fn of_run(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> Strin
         footer: "Made by tidegate. The same scenario and seed give this page again, byte for \
                  byte, on any machine and any number of threads."
             .into(),
+        moving,
     }
     .render(&results::files::to_json(summary))
 }
@@ -70,6 +79,7 @@ pub fn of_why(run: &RunRecord, summary: &Summary) -> String {
         sections: why::section(run).into_iter().collect(),
         about: about(run, summary),
         footer: String::new(),
+        moving: None,
     }
     .render("null")
 }

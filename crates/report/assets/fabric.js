@@ -1,4 +1,4 @@
-// The fabric: hosts below, switches above. Each half of a cable belongs to the port at its end, and has the
+// The fabric, in a report and in the playground: hosts below, switches above. Each half of a cable belongs to the port at its end, and has the
 // colour of that port's queue or use at the moment of the slider.
 "use strict";
 const SVG = "http://www.w3.org/2000/svg";
@@ -21,12 +21,16 @@ class Fabric {
     };
     this.svg.addEventListener("pointerover", point);
     this.svg.addEventListener("click", point);
+    // A report has these besides.
+    [this.which, this.watch] = [$("which"), $("watch")];
+    if (this.which) this.which.addEventListener("change", () => this.choose(+this.which.value));
+    if (this.watch) this.watch.addEventListener("change", () => this.follow(this.watched[+this.watch.value]));
   }
 
   /// Draws nodes and cables as a scenario has them, without a run.
   show(network) {
     this.pause();
-    [this.network, this.motion, this.chosen] = [network, null, null];
+    [this.network, this.motion, this.chosen, this.followed] = [network, null, null, null];
     this.svg.replaceChildren();
     $("fabric-note").textContent = network ? "" : "This fabric has too many cables to be drawn.";
     $("motion").hidden = true;
@@ -73,10 +77,10 @@ class Fabric {
     return below.length ? below.reduce((sum, x) => sum + x, 0) / below.length : this.at[node][0];
   }
 
-  /// Lets the drawing move as a run did.
-  run(motion) {
+  /// Lets the drawing move as a run did; `messages` are listed at the ports of their hosts, `watched` can be followed.
+  run(motion, messages = [], watched = []) {
     this.pause();
-    this.motion = motion;
+    [this.motion, this.messages, this.watched, this.followed] = [motion, messages, watched, null];
     $("motion").hidden = !motion || !this.network;
     if ($("motion").hidden) return;
     this.most = Math.max(1, ...Object.values(motion.ports).map(([queue]) => Math.max(...queue)));
@@ -88,12 +92,90 @@ class Fabric {
     });
     this.slider.value = when;
     this.chosen = port;
+    if (this.which) this.lists();
     this.paint();
+  }
+
+  /// Ports by their greatest queue, and messages whose packets are known.
+  lists() {
+    const most = ([queue]) => Math.max(...queue);
+    const ports = Object.entries(this.motion.ports).map(([link, port]) => [+link, most(port)]);
+    ports.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+    this.which.replaceChildren(...ports.map(([link, queue]) => make("option", {value: link, textContent: `${this.name(link)}, up to ${bytes(queue)}`})));
+    $("watch-label").hidden = !this.watched.length;
+    this.watch.replaceChildren(make("option", {value: -1, textContent: "the whole run"}), ...this.watched.map((of, i) => make("option", {value: i, textContent: of.name})));
+  }
+
+  /// Follows the packets of one message, or shows the whole run again.
+  follow(of) {
+    this.pause();
+    this.followed = of || null;
+    this.stretches = of ? this.stretched(of) : [];
+    this.slider.max = of ? 1000 : this.motion.ends_ps.length - 1;
+    this.slider.value = of ? 0 : this.moment(this.before || 0);
+    this.paint();
+    if (of && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.play();
+  }
+
+  /// The time of the slider, and the moment in which a time lies.
+  now() {
+    const at = +this.slider.value;
+    if (!this.followed) return this.motion.ends_ps[at];
+    const last = this.stretches[this.stretches.length - 1], shown = last.shown * at / 1000;
+    const after = this.stretches.findIndex((stop) => stop.shown >= shown);
+    if (after < 1) return this.stretches[0].ps;
+    const [a, b] = [this.stretches[after - 1], this.stretches[after]];
+    return a.ps + (b.ps - a.ps) * (shown - a.shown) / Math.max(1, b.shown - a.shown);
+  }
+
+  /// Time as it is shown: a stretch in which no packet is on its way is cut to a twentieth of those in which one is.
+  stretched(of) {
+    const ways = of.packets.flatMap(([, , hops]) => hops.length ? [[hops[0][2], hops[hops.length - 1][3]]] : []).sort((a, b) => a[0] - b[0]);
+    const busy = [];
+    for (const [out, end] of ways) {
+      const last = busy[busy.length - 1];
+      if (last && out <= last[1]) last[1] = Math.max(last[1], end); else busy.push([out, end]);
+    }
+    const most = busy.reduce((sum, [out, end]) => sum + end - out, 1) / 20, stops = [{ps: of.start_ps, shown: 0}];
+    const go = (ps, cut) => {
+      const last = stops[stops.length - 1];
+      if (ps > last.ps) stops.push({ps, shown: last.shown + (cut ? Math.min(most, ps - last.ps) : ps - last.ps)});
+    };
+    for (const [out, end] of busy) { go(out, true); go(end, false); }
+    go(of.end_ps, true);
+    return stops;
+  }
+
+  moment(ps) {
+    const found = this.motion.ends_ps.findIndex((end) => end >= ps);
+    return found < 0 ? this.motion.ends_ps.length - 1 : found;
+  }
+
+  name(link) {
+    const [a, b] = this.network.cables[link >> 1], ends = link % 2 ? [b, a] : [a, b];
+    return ends.map((node) => this.network.nodes[node][0]).join(" → ");
+  }
+
+  /// Dots where packets are: on a line between its ends, or at the node where they wait.
+  packets(ps) {
+    for (const dot of this.svg.querySelectorAll("circle")) dot.remove();
+    if (!this.followed) return 0;
+    let flying = 0;
+    for (const [kind, on, hops] of this.followed.packets) {
+      const hop = hops.findLast(([, , out]) => out <= ps);
+      if (!hop || (hop === hops[hops.length - 1] && ps > hop[3])) continue;
+      const [from, to] = [this.at[hop[0]], this.at[hop[1]]], share = Math.min(1, (ps - hop[2]) / Math.max(1, hop[3] - hop[2]));
+      const names = {credit: "credit", control: "control", link: "control"};
+      this.svg.append(draw("circle", {class: names[kind] || "data", r: on ? 6 : 4, cx: from[0] + (to[0] - from[0]) * share, cy: from[1] + (to[1] - from[1]) * share}));
+      flying++;
+    }
+    return flying;
   }
 
   paint() {
     if (!this.motion) return;
-    const moment = +this.slider.value, queues = $("paint-queue").checked;
+    const now = this.now(), moment = this.moment(now), queues = $("paint-queue").checked;
+    if (!this.followed) this.before = now;
     for (const [link, line] of this.lines) {
       const port = this.motion.ports[link];
       const share = !port ? 0 : queues ? Math.sqrt(port[0][moment] / this.most) : port[1][moment] / 100;
@@ -103,7 +185,9 @@ class Fabric {
       line.classList.toggle("chosen", link === this.chosen);
     }
     $("key-most").textContent = queues ? bytes(this.most) : "100 %";
-    this.says.textContent = time(this.motion.ends_ps[moment]);
+    const flying = this.packets(now), packets = flying === 1 ? "1 packet" : `${flying} packets`;
+    this.says.textContent = this.followed ? `${time(now)}, ${packets} under way` : time(now);
+    this.says.title = this.followed ? "Waits without any packet under way are shortened" : "";
     this.slider.setAttribute("aria-valuetext", this.says.textContent);
     this.port(moment);
   }
@@ -111,7 +195,22 @@ class Fabric {
   choose(link) {
     if (!this.motion || !this.motion.ports[link]) return;
     this.chosen = link;
+    if (this.which) this.which.value = link;
     this.paint();
+  }
+
+  /// Who sends or receives through a host's port at a moment, the largest first.
+  there(moment) {
+    if (!this.which) return [];
+    const [a, b] = this.network.cables[this.chosen >> 1], [from, to] = this.chosen % 2 ? [b, a] : [a, b];
+    const ends = this.motion.ends_ps, begin = moment ? ends[moment - 1] : 0, lowest = Math.min(...this.network.nodes.map(([, tier]) => tier));
+    const host = (node) => this.network.nodes[node][1] === lowest;
+    if (!host(from) && !host(to)) return [make("p", {textContent: "Which messages cross a link between switches is not recorded: tidegate trace writes every packet."})];
+    const own = this.messages.filter(([, src, dst, , start, end]) => (host(from) ? src === from : dst === to) && start <= ends[moment] && end >= begin);
+    own.sort((x, y) => y[3] - x[3]);
+    const some = own.slice(0, 8).map(([message, src, dst, size]) => `${message} (${this.network.nodes[src][0]} → ${this.network.nodes[dst][0]}, ${bytes(size)})`);
+    const more = own.length > 8 ? `, and ${own.length - 8} more` : "";
+    return [make("p", {textContent: own.length ? `On their way there: message ${some.join(", ")}${more}.` : "No message is on its way there."})];
   }
 
   /// The chosen port: what it holds now, and its queue over time.
@@ -119,14 +218,12 @@ class Fabric {
     const card = $("port");
     const [queue, used] = this.motion.ports[this.chosen] || [];
     if (!queue) return card.replaceChildren();
-    const [a, b] = this.network.cables[this.chosen >> 1], ends = this.chosen % 2 ? [b, a] : [a, b];
-    const name = ends.map((node) => this.network.nodes[node][0]).join(" → ");
-    const most = Math.max(1, ...queue), last = Math.max(1, queue.length - 1);
+    const name = this.name(this.chosen), most = Math.max(1, ...queue), last = Math.max(1, queue.length - 1);
     const svg = draw("svg", {viewBox: "0 0 1000 100", preserveAspectRatio: "none", "aria-hidden": "true"});
     const points = queue.map((bytes, i) => `${(i / last * 1000).toFixed(1)} ${(98 - bytes / most * 94).toFixed(1)}`);
     svg.append(draw("path", {class: "band", d: `M0 98 L${points.join(" L")} L1000 98 Z`}), draw("path", {class: "line", d: `M${points.join(" L")}`}),
       draw("path", {class: "now", d: `M${moment / last * 1000} 0 V100`}));
-    card.replaceChildren(make("p", {}, make("b", {textContent: name}), ` holds ${bytes(queue[moment])} of data, ${used[moment]} % used; at most ${bytes(most)} when it was sampled`), svg);
+    card.replaceChildren(make("p", {}, make("b", {textContent: name}), ` holds ${bytes(queue[moment])} of data, ${used[moment]} % used; at most ${bytes(most)} when it was sampled`), svg, ...this.there(moment));
   }
 
   play() {

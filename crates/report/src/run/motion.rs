@@ -1,0 +1,230 @@
+//! The network in motion: nodes and cables, what each port held and sent moment by moment, the messages at each host,
+//! and the packets of the messages that are explained. `assets/fabric.js` draws it, here and in the playground.
+
+use crate::page::{Section, markup};
+use results::{FlowRow, RunRecord};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use units::{Rate, Span};
+
+/// Moments of a drawing that moves, at most: what a slider of a page can tell apart. [ours]
+const MOMENTS_MAX: usize = 240;
+/// Moments that remain where there are many ports. [ours]
+const MOMENTS_MIN: usize = 60;
+/// Ports times moments of a report, at most: some 200 KB. [ours]
+const CELLS_MAX: usize = 40_000;
+/// Cables that a drawing has at most; more are a blot. [ours]
+const CABLES_MAX: usize = 4_000;
+/// Messages that a report lists at their hosts: those that took longest. [ours]
+const MESSAGES_MAX: usize = 1_000;
+/// Packets of one message that are drawn. [ours]
+const PACKETS_MAX: usize = 200;
+
+/// What stands around the drawing; `assets/fabric.js` finds its parts by their names.
+const BODY: &str = include_str!("../../assets/fabric.html");
+
+/// The section, and what its script draws.
+pub(super) fn section(run: &RunRecord) -> Option<(Section, String)> {
+    let network = drawing(run)?;
+    let moving = motion_within(run, CELLS_MAX);
+    let says = if moving.is_null() {
+        "Nothing moves here, because no port was sampled: give output.every a time, like \
+         --set output.every=20us, and take no part of the ports away by output.ports."
+    } else {
+        "Hosts are below, switches above. Each half of a cable belongs to the port at its end and shows what \
+         waited there, or how busy its line was, at the moment of the slider. A click on a cable shows its \
+         port. A message that is explained below can be watched packet by packet."
+    };
+    let points = moving["ports"].as_object().map_or(0, Map::len);
+    let nodes = numbers(run);
+    let data = json!({
+        "network": network,
+        "motion": moving,
+        "messages": messages(run, &nodes),
+        "watched": watched(run, &nodes),
+    });
+    let section = Section {
+        id: "network".into(),
+        title: "The network in motion".into(),
+        says: says.into(),
+        body: markup(BODY.into()),
+        points,
+        table: None,
+        fold: "",
+        wide: true,
+    };
+    Some((section, data.to_string()))
+}
+
+/// Every node's number in the drawing, in the order in which links name them.
+fn numbers(run: &RunRecord) -> BTreeMap<&str, usize> {
+    let mut found = BTreeMap::new();
+    for port in &run.ports {
+        for name in [port.from.as_str(), port.to.as_str()] {
+            let next = found.len();
+            found.entry(name).or_insert(next);
+        }
+    }
+    found
+}
+
+/// Nodes with their tier, cables with their ends. Link 2n and 2n + 1 are the two directions of cable n. None where
+/// the drawing would have too many cables.
+fn drawing(run: &RunRecord) -> Option<Value> {
+    if run.ports.is_empty() || run.ports.len() / 2 > CABLES_MAX {
+        return None;
+    }
+    let found = numbers(run);
+    let mut nodes = vec![Value::Null; found.len()];
+    let mut cables = Vec::new();
+    for pair in run.ports.chunks(2) {
+        let [there, back] = pair else { return None };
+        if (&there.from, &there.to) != (&back.to, &back.from) {
+            return None;
+        }
+        let (from, to) = (found[there.from.as_str()], found[there.to.as_str()]);
+        nodes[from] = json!([there.from, there.from_tier]);
+        nodes[to] = json!([there.to, there.to_tier]);
+        cables.push(json!([from, to, results::human::rate(there.rate)]));
+    }
+    Some(json!({ "nodes": nodes, "cables": cables }))
+}
+
+/// Queue and use of every sampled port over time. Of the samples that fall into one moment the drawing
+/// has the fullest queue and the mean use. `null` where there are fewer than two moments.
+pub fn motion(run: &RunRecord) -> Value {
+    motion_within(run, usize::MAX)
+}
+
+/// The same with so many cells at most: first moments become longer, then the ports that sent least are left out.
+fn motion_within(run: &RunRecord, cells: usize) -> Value {
+    let mut times: Vec<u64> = run.port_series.iter().map(|row| row.at.0).collect();
+    times.dedup();
+    if times.len() < 2 {
+        return Value::Null;
+    }
+    let mut seen = vec![0; run.ports.len()];
+    for row in &run.port_series {
+        seen[row.link as usize] = row.sent.sum();
+    }
+    // A port that never had anything to do is drawn as one that has none of it.
+    let mut shown: Vec<usize> = (0..seen.len()).filter(|&link| seen[link] > 0).collect();
+    shown.sort_by_key(|&link| (std::cmp::Reverse(seen[link]), link));
+    shown.truncate(cells / MOMENTS_MIN);
+    let most = (cells / shown.len().max(1)).clamp(MOMENTS_MIN, MOMENTS_MAX);
+    let stride = times.len().div_ceil(most);
+    let moments = times.len().div_ceil(stride);
+    let mut ports: Vec<Option<Port>> = vec![None; run.ports.len()];
+    for link in shown {
+        ports[link] = Some(Port::new(moments));
+    }
+    let mut now = 0;
+    for row in &run.port_series {
+        while times[now] < row.at.0 {
+            now += 1;
+        }
+        if let Some(port) = &mut ports[row.link as usize] {
+            let moment = now / stride;
+            port.queue[moment] = port.queue[moment].max(row.queue);
+            port.sent[moment] = row.sent.sum();
+        }
+    }
+    let last = |moment: usize| times[((moment + 1) * stride).min(times.len()) - 1];
+    let ends: Vec<u64> = (0..moments).map(last).collect();
+    let mut found = Map::new();
+    for (link, port) in ports.into_iter().enumerate() {
+        let Some(port) = port else { continue };
+        let used = port.used(&ends, run.ports[link].rate);
+        found.insert(link.to_string(), json!([port.queue, used]));
+    }
+    json!({ "ends_ps": ends, "ports": found })
+}
+
+/// What one port did, by moment.
+#[derive(Clone)]
+struct Port {
+    /// The most bytes that waited.
+    queue: Vec<u64>,
+    /// Bytes sent up to the end of the moment.
+    sent: Vec<u64>,
+}
+
+impl Port {
+    fn new(moments: usize) -> Self {
+        Self {
+            queue: vec![0; moments],
+            sent: vec![0; moments],
+        }
+    }
+
+    /// Per cent of the line's time in each moment. A sample counts what is decided, so that a burst may
+    /// show more than the line carries: the rest leaves in the moments that follow.
+    fn used(&self, ends: &[u64], rate: Rate) -> Vec<u64> {
+        let (mut told, mut carried, mut from) = (0, 0, 0);
+        let moments = self.sent.iter().zip(ends).map(|(&sent, &end)| {
+            let room = rate.bytes_in(Span(end - from)).0.max(1);
+            // A moment without a sample has none, and the count stands.
+            told = sent.max(told);
+            let leaves = room.min(told - carried);
+            (carried, from) = (carried + leaves, end);
+            leaves * 100 / room
+        });
+        moments.collect()
+    }
+}
+
+/// Messages by their number, sender and receiver, size, begin and end; those that took longest, in their order.
+fn messages(run: &RunRecord, nodes: &BTreeMap<&str, usize>) -> Vec<Value> {
+    let started = run
+        .flows
+        .iter()
+        .filter_map(|flow| Some((flow.start?, flow)));
+    let mut all: Vec<(u64, &FlowRow)> = started
+        .map(|(start, flow)| (flow.end.unwrap_or(run.end).0.saturating_sub(start.0), flow))
+        .collect();
+    all.sort_by_key(|&(took, flow)| (std::cmp::Reverse(took), flow.message));
+    all.truncate(MESSAGES_MAX);
+    all.sort_by_key(|&(_, flow)| flow.message);
+    let told = |(took, flow): (u64, &FlowRow)| {
+        let node = |host: u32| nodes.get(run.host(host).as_str()).copied();
+        let start = flow.start?.0;
+        let (from, to) = (node(flow.src)?, node(flow.dst)?);
+        Some(json!([
+            flow.message,
+            from,
+            to,
+            flow.size,
+            start,
+            start + took
+        ]))
+    };
+    all.into_iter().filter_map(told).collect()
+}
+
+/// Messages whose packets were traced: each packet with its class, whether it is on the way that counts, and its links
+/// as node, node, first bit out, last bit in.
+fn watched(run: &RunRecord, nodes: &BTreeMap<&str, usize>) -> Vec<Value> {
+    let each = run.why.iter().map(|why| {
+        let mut rows: Vec<_> = why.packets.iter().collect();
+        // Those on which the completion time depends, then the first.
+        rows.sort_by_key(|row| (!row.on_path, row.sent_ps));
+        rows.truncate(PACKETS_MAX);
+        rows.sort_by_key(|row| row.sent_ps);
+        let packet = |row: &results::trace::Row| {
+            let hop = |hop: &(String, String, u64, u64)| {
+                let (from, to) = (nodes.get(hop.0.as_str())?, nodes.get(hop.1.as_str())?);
+                Some(json!([from, to, hop.2, hop.3]))
+            };
+            let hops: Vec<Value> = row.hops.iter().filter_map(hop).collect();
+            json!([row.class, u8::from(row.on_path), hops])
+        };
+        json!({
+            "message": why.message,
+            "name": format!("message {}, {} to {}", why.message, why.src, why.dst),
+            "start_ps": why.start_ps,
+            "end_ps": why.end_ps,
+            "packets": rows.into_iter().map(packet).collect::<Vec<_>>(),
+        })
+    });
+    each.collect()
+}
