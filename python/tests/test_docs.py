@@ -120,6 +120,7 @@ def test_links_of_the_site_lead_to_its_pages(tmp_path: Path) -> None:
     "page",
     [
         "docs/tutorial.md",
+        "docs/howto.md",
         "docs/playground.md",
         "docs/why.md",
         "crates/transports/src/dctcp/README.md",
