@@ -68,6 +68,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("aeolus-fig11"),
     experiment!("aeolus-fig12"),
     experiment!("aeolus-fig13"),
+    experiment!("aeolus-eager"),
     experiment!("aeolus-one-loss"),
     experiment!("aeolus-threshold"),
     experiment!("ssp-workloads"),

@@ -163,6 +163,8 @@ pub enum Metric {
     Lost,
     /// Packets sent again.
     Retransmitted,
+    /// The share of data packets that left for the first time: what hosts' lines do not send twice.
+    FreshData,
     /// Pauses that switches asked of their neighbours.
     Pauses,
     /// Timers that ran out because an answer was overdue.
@@ -248,6 +250,7 @@ impl Metric {
             Self::Marked => "share marked".into(),
             Self::Lost => "packets lost by links".into(),
             Self::Retransmitted => "packets sent again".into(),
+            Self::FreshData => "share of data sent once".into(),
             Self::Pauses => "pauses asked for".into(),
             Self::Timeouts => "timers run out".into(),
             Self::Counter(name) => name.replace('_', " "),
@@ -417,6 +420,11 @@ impl Metric {
                 lost as f64
             }
             Self::Retransmitted => record.totals.retransmitted as f64,
+            Self::FreshData => {
+                let totals = &record.totals;
+                let fresh = totals.data_sent - totals.retransmitted;
+                fresh as f64 / totals.data_sent.max(1) as f64
+            }
             Self::Pauses => record.ports.iter().map(|port| port.pauses).sum::<u64>() as f64,
             Self::Timeouts => record.totals.timeouts as f64,
             Self::CreditsWasted => record.totals.credits_wasted as f64,
