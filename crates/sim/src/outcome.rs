@@ -449,10 +449,9 @@ fn fingerprint(
         facts.add(tag::SIZE, message.size);
         facts.end();
     }
-    let unused = PortCounters::default();
     for (number, port) in (1..).zip(ports) {
         facts.add(tag::PORT, number);
-        if *port == unused {
+        if port.is_nothing() {
             facts.end();
             continue;
         }
