@@ -116,7 +116,11 @@ impl Activity {
         let union: [u64; 4] = std::array::from_fn(|word| {
             any(word).fold(0, |sum, any| sum | any.load(Ordering::Relaxed))
         });
-        let next = from + first_from(union, from % SLOTS)?;
+        let is_set = |window: u64| {
+            let slot = (window % SLOTS) as usize;
+            union[slot / 64] >> (slot % 64) & 1 == 1
+        };
+        let next = (from..from + SLOTS).find(|&window| is_set(window))?;
         self.pass(next);
         Some(next)
     }
@@ -132,52 +136,6 @@ impl Activity {
                 any.load(Ordering::Relaxed) & !(1 << (slot % 64)),
                 Ordering::Relaxed,
             );
-        }
-    }
-}
-
-/// How many slots after `start`, in their circle, the first is that is set.
-fn first_from(slots: [u64; 4], start: u64) -> Option<u64> {
-    let (first, shift) = ((start / 64) as usize, start % 64);
-    let before = !(u64::MAX << shift); // of the first word: they are last in the circle
-    let turn = |step: usize| {
-        let word = slots[(first + step) % 4];
-        let word = match step {
-            0 => word & !before,
-            4 => word & before,
-            _ => word,
-        };
-        (word != 0).then(|| step as u64 * 64 + u64::from(word.trailing_zeros()) - shift)
-    };
-    (0..=4).find_map(turn)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_slot_is_found_all_around_the_circle() {
-        let is_set = |slots: &[u64; 4], slot: u64| {
-            let slot = (slot % SLOTS) as usize;
-            slots[slot / 64] >> (slot % 64) & 1 == 1
-        };
-        assert_eq!(first_from([0; 4], 77), None);
-        let lone = (0..SLOTS).map(|slot| {
-            let mut slots = [0; 4];
-            slots[(slot / 64) as usize] = 1 << (slot % 64);
-            slots
-        });
-        let mixed = [[1 << 63, 0, 1, 0], [0, 0b101 << 40, 0, 0], [u64::MAX; 4]];
-        for slots in lone.chain(mixed) {
-            for start in 0..SLOTS {
-                let expected = (0..SLOTS).find(|ahead| is_set(&slots, start + ahead));
-                assert_eq!(
-                    first_from(slots, start),
-                    expected,
-                    "{slots:x?} from {start}"
-                );
-            }
         }
     }
 }

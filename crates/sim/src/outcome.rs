@@ -451,10 +451,6 @@ fn fingerprint(
     }
     for (number, port) in (1..).zip(ports) {
         facts.add(tag::PORT, number);
-        if port.is_nothing() {
-            facts.end();
-            continue;
-        }
         facts.add_all(tag::PACKETS, port.packets.as_slice());
         facts.add_all(tag::BYTES, port.bytes.as_slice());
         facts.add_all(tag::DROPPED, port.dropped.as_slice());

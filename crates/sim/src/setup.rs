@@ -202,27 +202,6 @@ pub struct PortCounters {
 }
 
 impl PortCounters {
-    /// Whether all that a fingerprint holds of it is zero.
-    pub(crate) fn is_nothing(&self) -> bool {
-        let any = |values: &[u64]| values.iter().fold(0, |any, value| any | value);
-        let classes = [
-            &self.packets,
-            &self.bytes,
-            &self.dropped,
-            &self.lost,
-            &self.copied,
-        ];
-        let by_class = classes.map(|of| any(of.as_slice()));
-        let rest = [
-            self.marked,
-            self.queue_max,
-            self.credits_max.into(),
-            self.pauses,
-            self.paused.0,
-        ];
-        any(&by_class) | any(self.drop_reasons.as_slice()) | any(&rest) == 0
-    }
-
     /// What was counted after `before`. The greatest queues stay: they are of the time since they were
     /// forgotten.
     pub(crate) fn since(&self, before: &Self) -> Self {
