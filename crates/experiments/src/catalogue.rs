@@ -81,6 +81,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("ndp-permutation"),
     experiment!("ndp-degraded"),
     experiment!("ndp-sender"),
+    experiment!("ndp-slowdown"),
     experiment!("phost-incast"),
     experiment!("phost-permutation"),
     experiment!("phost-slowdown"),
