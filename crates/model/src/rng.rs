@@ -22,6 +22,8 @@ pub mod stream {
     pub const TEST: u32 = 6;
     /// A driver on a real wire.
     pub const WIRE: u32 = 7;
+    /// What a fabric leaves to chance: the length of a host's cable.
+    pub const CABLE: u32 = 8;
 }
 
 /// One entity's random numbers.

@@ -156,6 +156,7 @@ pub static TABLES: &[TableDef] = &[
             Field::new("host_extra_delay", Span, Is("\"1us\""), "Fixed latency of a host, added to the direction away from it.").source("[xpass artefact]"),
             Field::new("slow", Text, Unset("every link has its rate"), "Links that run below their rate, unknown to routing: one direction, like \"agg0 -> core0\", or both, like \"agg0 <-> core0\"; * stands for any name.").source("a degraded link [ndp s6.3]"),
             Field::new("slow_rate", Rate, Unset("a tenth of their own"), "Rate of the links that slow names."),
+            Field::new("host_delay_spread", Span, Unset("0s: all alike"), "Each host's cable takes up to this much longer, both ways, uniformly by the seed.").effect("Packets of hosts that are all equally far arrive in a fixed order, which decides who loses what; a spread leaves it to chance.").source("phase effects [Floyd and Jacobson 1992]"),
             Field::new("path", Text, Required, "The file with the graph, from the folder of this file.").of(&["file"]),
             Field::new("format", Word(words::<TopologyFormat>), Unset("by the file's ending, then its first bytes"), "How the file is written: hpcc: topology.txt of its ns-3, or SimAI's; htsim: a fat tree (.topo); graphml, node-link: as NetworkX writes them, with rate and delay on edges.").of(&["file"]),
             Field::new("order", Word(words::<PortOrder>), Unset("appearance; neighbour for htsim"), "How ports are numbered: as cables appear, or by the neighbour's number, which makes paths of a Clos symmetric.").of(&["file"]),

@@ -10,11 +10,11 @@ use crate::choice::{BalanceOf, FaultOf, Headers, Shape, TopologyFormat};
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use crate::resolve::Scenario;
 use crate::section::Section;
-use model::Encap;
 use model::intent::{
     Balance, CreditSpec, DropBy, DropMeasure, DropSpec, MarkAt, MarkSpec, Memory, PortSpec,
     SwitchSpec,
 };
+use model::{Encap, Rng, stream};
 use sim::{Fault, FaultKind};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -63,8 +63,9 @@ pub(crate) fn buffer(encap: Encap) -> Bytes {
 const WAYS: u64 = 128;
 
 /// Keys of the delays of cables, and of what a host adds to its own.
-const DELAYS: [&str; 6] = [
+const DELAYS: [&str; 7] = [
     "host_extra_delay",
+    "host_delay_spread",
     "host_delay",
     "bottleneck_delay",
     "uplink_delay",
@@ -75,8 +76,9 @@ const DELAYS: [&str; 6] = [
 /// The most that a link's delay can be by what `[topology]` says.
 pub(crate) fn longest_delay(section: &Section) -> Span {
     let span = |key| section.has(key).then(|| section.opt_span(key)).flatten();
-    let [extra, cables @ ..] = DELAYS.map(|key| span(key).unwrap_or(Span::ZERO).0);
-    Span(cables.into_iter().fold(0, u64::max).saturating_add(extra))
+    let [extra, spread, cables @ ..] = DELAYS.map(|key| span(key).unwrap_or(Span::ZERO).0);
+    let longest = cables.into_iter().fold(0, u64::max);
+    Span(longest.saturating_add(extra).saturating_add(spread))
 }
 
 /// Refuses links so long that times over them could not be counted.
@@ -101,6 +103,22 @@ pub(crate) fn countable(section: &Section, size: Size, longest: Span) -> Result<
     Err(section
         .problem(key, what)
         .help(format!("choose at most {most}")))
+}
+
+/// Makes each host's cable longer by what chance says, up to `host_delay_spread`. A host's first link draws.
+pub(crate) fn spread(section: &Section, seed: u64, topology: &mut Topology) {
+    let Some(Span(most)) = section.opt_span("host_delay_spread") else {
+        return;
+    };
+    for host in 0..topology.hosts as usize {
+        let longer = Rng::stream(seed, stream::CABLE, host as u64).between(0, most);
+        for port in topology.nodes[host].ports.clone() {
+            for link in [port, port.reverse()] {
+                let delay = &mut topology.links[link.index()].delay.0;
+                *delay = delay.saturating_add(longer);
+            }
+        }
+    }
 }
 
 /// The fabric that `[topology]` describes.

@@ -1,6 +1,7 @@
 //! What a user sees of a scenario that is wrong, and that what is right survives a round trip.
 
 use crate::{Scenario, load_text};
+use units::Span;
 
 fn good(text: &str, sets: &[&str]) -> Scenario {
     let sets: Vec<_> = sets.iter().map(|s| (*s).to_owned()).collect();
@@ -347,6 +348,49 @@ fn a_file_that_somebody_sends_names_no_folder_elsewhere() {
         good(INCAST, &[&format!("output.dir={dir}")]);
     }
     good(&format!("{INCAST}[output]\ndir = \"./mine/here\"\n"), &[]);
+}
+
+#[test]
+fn a_spread_lengthens_the_cables_of_hosts_alone_each_way_alike_and_by_the_seed() {
+    let fabric = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 20\n\
+                  host_delay = \"5us\"\nhost_extra_delay = \"0s\"\n";
+    let delays = |sets: &[&str]| {
+        let run = good(&format!("{fabric}{INCAST}"), sets).assemble().unwrap();
+        let links = run.topology.links.clone();
+        for link in &links {
+            let back = &links[run.topology.node(link.to).ports[usize::from(link.to_port)].index()];
+            assert_eq!(link.delay, back.delay);
+            let at_host = run.topology.is_host(link.from) || run.topology.is_host(link.to);
+            assert!(at_host || link.delay == Span::us(5), "between switches");
+        }
+        let hosts = (0..40).map(|host| links[run.topology.nodes[host].ports[0].index()].delay);
+        hosts.collect::<Vec<_>>()
+    };
+    assert_eq!(delays(&[]), [Span::us(5); 40]);
+    let spread = "topology.host_delay_spread=2us";
+    let drawn = delays(&[spread]);
+    assert!(
+        drawn
+            .iter()
+            .all(|d| (Span::us(5)..=Span::us(7)).contains(d))
+    );
+    // Forty draws, uniform: some in each quarter.
+    for quarter in 0..4 {
+        let from = Span::us(5) + Span::ns(500 * quarter);
+        let within = drawn
+            .iter()
+            .filter(|&&d| d >= from && d < from + Span::ns(500));
+        assert!(within.count() > 2, "{drawn:?}");
+    }
+    assert_eq!(drawn, delays(&[spread]));
+    assert_ne!(drawn, delays(&[spread, "run.seed=2"]));
+    // Too long together, where neither is alone.
+    let half = format!("topology.host_delay_spread={}ps", u64::MAX / 128 / 4 - 1);
+    let said = impossible(
+        &format!("{fabric}{INCAST}"),
+        &[&half, &half.replace("_spread", "")],
+    );
+    assert!(said.contains("is too long"), "{said}");
 }
 
 #[test]
