@@ -14,10 +14,13 @@
 #   multiplied by 1544 / 1538.
 # - Queues. ns-2 does not count the packet on the line, tidegate does: K and the limit are one packet less here.
 #   ns-2's RED drops what is not ECN-capable above K, SYNs among it (switch.mark.drop_others).
+# - Hosts' links in an incast are equally long unless `spread` says by how many seconds at most they are longer, each by
+#   chance: "spread 1e-6 seed 3". `look` says how often an incast notes who is done.
 # - Hosts have queues without limit. Timers are those of tidegate's default profile.
 
 array set set {
     rate 10e9 k 64 segsperack 1 delack 1e-3 gain 0.0625 alpha 0 window 10 windowoption 0 minrto 0.01 limit 249
+    spread 0 seed 1 look 2e-6
 }
 set mode [lindex $argv 0]
 set count [lindex $argv 1]
@@ -44,7 +47,7 @@ Queue set limit_ 100000
 
 set ns [new Simulator]
 set rng [new RNG]
-$rng seed [expr {$mode eq "long" ? $third : 1}]
+$rng seed [expr {$mode eq "long" ? $third : $set(seed)}]
 
 # A connection from $from to $to that begins at $start.
 proc connection {number from to start what} {
@@ -101,7 +104,7 @@ proc finish {} {
 }
 
 proc incast {} {
-    global ns count third line set mon
+    global ns count third line set mon rng
     set middle [$ns node]
     set to [$ns node]
     $ns simplex-link $middle $to $line 20e-6 RED
@@ -110,22 +113,23 @@ proc incast {} {
     set mon [$ns monitor-queue $middle $to ""]
     for {set i 0} {$i < $count} {incr i} {
         set from [$ns node]
-        $ns duplex-link $from $middle $line 20e-6 DropTail
+        set delay [expr {20e-6 + [$rng uniform 0 $set(spread)]}]
+        $ns duplex-link $from $middle $line $delay DropTail
         connection $i $from $to 0 "send $third"
     }
     $ns at 1e-5 look
 }
 
-# Notes who is done, every 2 us.
+# Notes who is done, every `look` seconds.
 proc look {} {
-    global ns sink tcp took third count mon
+    global ns sink tcp took third count mon set
     foreach i [array names sink] {
         if {![info exists took($i)] && [$sink($i) set bytes_] >= $third} {
             set took($i) [expr {[$ns now] * 1e6}]
         }
     }
     if {[array size took] < $count} {
-        $ns at [expr {[$ns now] + 2e-6}] look
+        $ns at [expr {[$ns now] + $set(look)}] look
         return
     }
     set times {}
