@@ -175,6 +175,17 @@ impl Bench {
         joined
     }
 
+    /// What it counts under `name`.
+    pub(crate) fn counted(&self, name: &str) -> Option<u64> {
+        let mut found = None;
+        self.control.count(&mut |own, value| {
+            if own == name {
+                found = Some(value);
+            }
+        });
+        found
+    }
+
     /// Whether a packet of so many bytes would be admitted.
     pub(crate) fn admit(&mut self, conn: u32, size: u16) -> Option<bool> {
         let packet = Packet::new(HostId(1), ConnId(conn), Class::Plain, 0, size);

@@ -184,6 +184,8 @@ struct Pfc {
     judged: Option<(Judged, bool)>,
     /// Times that the watchdog let packets go.
     trips: u64,
+    /// Bytes that came when their ingress was above its threshold, and so filled its headroom.
+    spilled: u64,
 }
 
 impl Ingress {
@@ -245,6 +247,7 @@ impl Pfc {
             agenda: Agenda::new(),
             judged: None,
             trips: 0,
+            spilled: 0,
         }
     }
 
@@ -446,6 +449,7 @@ impl FlowControl for Pfc {
             self.used += ingress.share(reserve) - before;
         } else {
             ingress.above += size;
+            self.spilled += size;
             if !ingress.paused && self.is_lossless(place) {
                 self.pause(now, place, say);
             }
@@ -521,6 +525,7 @@ impl FlowControl for Pfc {
     }
 
     fn count(&self, tell: &mut dyn FnMut(&'static str, u64)) {
+        tell("bytes in headroom", self.spilled);
         tell("watchdog", self.trips);
     }
 

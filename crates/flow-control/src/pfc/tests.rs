@@ -10,7 +10,9 @@ fn an_ingress_above_the_threshold_is_paused_and_resumed_below_it() {
     let mut bench = Bench::new(&PFC, STATIC);
     bench.come(1, 4);
     assert_eq!(bench.ladder(), [""; 0], "4000 B fit");
+    assert_eq!(bench.counted("bytes in headroom"), Some(0));
     bench.come(2, 2);
+    assert_eq!(bench.counted("bytes in headroom"), Some(2000));
     bench.leave(0, 6);
     assert_eq!(
         bench.ladder(),
