@@ -144,8 +144,7 @@ impl Scenario {
             need.fits(source, limit)?;
         }
         let mut topology = spec.build().map_err(|e| at_topology(e.0))?;
-        network::slow(&self.topology, &mut topology)?;
-        network::spread(&self.topology, self.run.count("seed"), &mut topology);
+        network::uneven(&self.topology, self.run.count("seed"), &mut topology)?;
         let longest = topology.links.iter().map(|link| link.delay).max();
         network::countable(&self.topology, size, longest.unwrap_or(Span::ZERO))?;
         let routes = Arc::new(Routes::new(&topology, &[]));

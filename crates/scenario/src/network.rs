@@ -105,8 +105,18 @@ pub(crate) fn countable(section: &Section, size: Size, longest: Span) -> Result<
         .help(format!("choose at most {most}")))
 }
 
+/// Makes links differ that the fabric has alike: `slow`, and by chance `host_delay_spread`.
+pub(crate) fn uneven(
+    section: &Section,
+    seed: u64,
+    topology: &mut Topology,
+) -> Result<(), Diagnostic> {
+    spread(section, seed, topology);
+    slow(section, topology)
+}
+
 /// Makes each host's cable longer by what chance says, up to `host_delay_spread`. A host's first link draws.
-pub(crate) fn spread(section: &Section, seed: u64, topology: &mut Topology) {
+fn spread(section: &Section, seed: u64, topology: &mut Topology) {
     let Some(Span(most)) = section.opt_span("host_delay_spread") else {
         return;
     };
@@ -218,7 +228,7 @@ fn graph(section: &Section) -> Result<topology::Graph, Diagnostic> {
 }
 
 /// Gives the links that `slow` names their rate.
-pub(crate) fn slow(section: &Section, topology: &mut Topology) -> Result<(), Diagnostic> {
+fn slow(section: &Section, topology: &mut Topology) -> Result<(), Diagnostic> {
     let Some(pattern) = section.opt_text("slow") else {
         return match section.opt_rate("slow_rate") {
             Some(_) => Err(section
