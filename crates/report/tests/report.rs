@@ -287,6 +287,11 @@ fn a_comparison_draws_each_message_where_its_time_lies() {
     );
 }
 
+/// A number of the page as a place in a list.
+fn place(number: &serde_json::Value) -> usize {
+    usize::try_from(number.as_u64().unwrap()).unwrap()
+}
+
 /// What the drawing of the network shows.
 fn moving(html: &str) -> serde_json::Value {
     let data = html.split_once("id=\"moving\">").unwrap().1;
@@ -319,7 +324,7 @@ fn the_drawing_has_every_cable_and_what_each_port_held() {
             sampled.map(|row| row.queue).max().as_ref()
         );
         // Link 2n is the way from the first node of cable n to the second.
-        let [a, b] = [0, 1].map(|end| cables[link / 2][end].as_u64().unwrap() as usize);
+        let [a, b] = [0, 1].map(|end| place(&cables[link / 2][end]));
         let (from, to) = if link.is_multiple_of(2) {
             (a, b)
         } else {
@@ -330,7 +335,7 @@ fn the_drawing_has_every_cable_and_what_each_port_held() {
     }
     let first = &moving["messages"][0];
     let flow = &run.flows[0];
-    let name = |end: usize| nodes[first[end].as_u64().unwrap() as usize][0].clone();
+    let name = |end: usize| nodes[place(&first[end])][0].clone();
     assert_eq!(
         (name(1), name(2)),
         (run.host(flow.src).into(), run.host(flow.dst).into())
