@@ -1,8 +1,8 @@
 //! What a hop-by-hop flow control is to the rest of the program.
 
 use crate::{ParamError, Parameter, Refusal};
-use model::Rng;
 use model::intent::PortSpec;
+use model::{DropReason, Rng};
 use switching::FlowControl;
 use units::{Bytes, Rate, Span};
 
@@ -53,6 +53,16 @@ pub trait ControlFactory: Send + Sync {
     fn warns(&self, priorities: u8) -> Option<String> {
         let _ = priorities;
         None
+    }
+    /// What it does where faults lose its own frames and what helps, in words; none where it heals by itself.
+    fn lost_frames(&self) -> Option<String> {
+        None
+    }
+    /// What helps where packets that it should have lost none of found no room for this reason, in words; none where
+    /// such losses are its way.
+    fn short_of_room(&self, why: DropReason) -> Option<String> {
+        let help = "give switch.shared_buffer more";
+        matches!(why, DropReason::Memory | DropReason::Headroom).then(|| help.to_owned())
     }
     /// What follows for a switch at `place`, as names and values for `check`.
     fn figures(&self, place: &Place<'_>) -> Vec<(String, String)> {

@@ -55,6 +55,11 @@ pub fn count(n: u64) -> String {
     text
 }
 
+/// A count with what it counts, of which there may be one: `1 frame`, `2,000 frames`.
+pub fn plural(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { many })
+}
+
 /// A ratio: `12.3`; whole from 100 on.
 pub fn ratio(value: f64) -> String {
     // The bounds are where rounding to three digits carries into the next.

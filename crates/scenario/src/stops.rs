@@ -1,11 +1,14 @@
 //! What pauses have done that no run should end with, in words.
 
 use crate::assemble::{Assembled, HELD_NAMED};
+use crate::network;
+use model::intent::Memory;
+use model::{Class, DropReason};
 use results::human;
-use sim::{Locked, Outcome};
+use sim::{Locked, Outcome, PortCounters};
 use std::fmt::Write as _;
 use topology::LinkId;
-use units::Span;
+use units::{Bytes, Span};
 
 impl Assembled {
     fn line_name(&self, link: LinkId) -> String {
@@ -24,6 +27,52 @@ impl Assembled {
             human::time(Span(locked.since.0)),
             human::time(Span(locked.found.0)),
         )
+    }
+
+    /// What lost frames of the flow control have done to a run that did not finish, and what helps.
+    pub(crate) fn lost_frames(&self, outcome: &Outcome) -> Option<String> {
+        let control = self.scenario.control.as_ref()?;
+        let lost: u64 = outcome
+            .ports
+            .iter()
+            .map(|port| port.lost[Class::Link])
+            .sum();
+        if outcome.unfinished == 0 || lost == 0 {
+            return None;
+        }
+        let help = control.factory.lost_frames()?;
+        let name = control.kind.name();
+        Some(format!(
+            "faults lost {} of {name}: {help}",
+            human::plural(lost, "frame", "frames")
+        ))
+    }
+
+    /// Packets that found no room although a flow control is to lose nothing, and what helps.
+    fn short_of_room(&self, outcome: &Outcome) -> Vec<String> {
+        let Some(control) = &self.scenario.control else {
+            return Vec::new();
+        };
+        let reasons = [DropReason::Memory, DropReason::Headroom].into_iter();
+        let said = reasons.filter_map(|why| {
+            let dropped = |port: &PortCounters| port.drop_reasons[why];
+            let lost: u64 = outcome.ports.iter().map(dropped).sum();
+            let help = control.factory.short_of_room(why).filter(|_| lost > 0)?;
+            let least = match network::switch(&self.scenario.switch).memory {
+                Memory::Shared { size, .. } if why == DropReason::Memory => {
+                    let wanted = control.factory.memory().max(Bytes(2 * size.get()));
+                    format!(" than {size}, like {wanted}")
+                }
+                Memory::Shared { .. } | Memory::PerPort => String::new(),
+            };
+            Some(format!(
+                "{} dropped that {} is to lose none of, {}: {help}{least}",
+                human::plural(lost, "packet was", "packets were"),
+                control.kind.name(),
+                why.name(),
+            ))
+        });
+        said.collect()
     }
 
     /// What pauses have done that no run should end with.
@@ -45,19 +94,25 @@ impl Assembled {
         if outcome.idle && outcome.deadlock.is_empty() && !outcome.held.is_empty() {
             let names: Vec<String> = outcome.held.iter().take(HELD_NAMED).map(name).collect();
             warnings.push(format!(
-                "{} ports still hold packets back that nobody will let go: {}",
-                outcome.held.len(),
+                "{} back that nobody will let go: {}",
+                human::plural(
+                    outcome.held.len() as u64,
+                    "port still holds packets",
+                    "ports still hold packets"
+                ),
                 names.join(", ")
             ));
         }
         if !outcome.idle && !outcome.held.is_empty() {
             let names: Vec<String> = outcome.held.iter().take(HELD_NAMED).map(name).collect();
             warnings.push(format!(
-                "{} lines have long been paused, with messages that wait: {}",
-                outcome.held.len(),
+                "{} long been paused, with messages that wait: {}",
+                human::plural(outcome.held.len() as u64, "line has", "lines have"),
                 names.join(", ")
             ));
         }
+        warnings.extend(self.lost_frames(outcome));
+        warnings.extend(self.short_of_room(outcome));
         if outcome.ignored > 0 {
             warnings.push(format!(
                 "hosts have ignored {} pauses of flows because {} others were paused",

@@ -52,6 +52,11 @@ impl ControlFactory for Params {
     fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {
         holds_a_frame(place)
     }
+    fn lost_frames(&self) -> Option<String> {
+        let help = "a pause whose resume is lost never ends; set switch.aquarius.refresh, 4 round trips of a hop, like \
+                    \"20us\"";
+        self.refresh.is_none().then(|| help.to_owned())
+    }
     fn figures(&self, place: &Place<'_>) -> Vec<(String, String)> {
         let aquarius = Aquarius::new(self, place);
         let Some(port) = aquarius.ports.first() else {

@@ -52,6 +52,10 @@ impl ControlFactory for Params {
     fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {
         holds_a_frame(place)
     }
+    fn lost_frames(&self) -> Option<String> {
+        let help = "a pause whose resume is lost never ends; set switch.bfc.signals = \"periodic\"";
+        (self.signals == Signals::Changes).then(|| help.to_owned())
+    }
     fn tags(&self) -> bool {
         true
     }

@@ -110,6 +110,10 @@ impl ControlFactory for Params {
         }
         Ok(())
     }
+    fn short_of_room(&self, why: DropReason) -> Option<String> {
+        let help = "a packet that comes twice takes room that credits promised to another";
+        (why == DropReason::Headroom).then(|| help.to_owned())
+    }
     fn figures(&self, place: &Place<'_>) -> Vec<(String, String)> {
         let first = place.lines.first();
         let room = first.map_or(0, |line| self.room(line, place.frame).0);

@@ -8,7 +8,7 @@ mod tests;
 pub use params::Params;
 
 use crate::ports::{holds_a_frame, hop_bytes, is_data, part, split};
-use model::intent::{Order, PortSpec};
+use model::intent::{Limit, Order, PortSpec, QueueSpec};
 use model::{ConnId, PAUSED_MAX, Packet, Signal};
 use parts::{Control, ControlFactory, ParamError, Parameter, Place, Refusal};
 use std::collections::BTreeMap;
@@ -42,6 +42,19 @@ impl ControlFactory for Params {
         Box::new(Ideal::new(self, place))
     }
     fn port(&self, port: PortSpec) -> Result<PortSpec, Refusal> {
+        let beside = |queue: &QueueSpec| {
+            queue.takes.lanes & 1 == 0 && matches!(queue.limit, Limit::Bytes(_))
+        };
+        if port.queues.iter().any(beside) {
+            return Err(Refusal {
+                place: "switch.flow_control",
+                reason: "has queues of several transports, and ideal pauses flows of one alone"
+                    .to_owned(),
+                instead:
+                    "choose switch.flow_control = \"pfc\", or switch.legacy.queue = \"shared\""
+                        .to_owned(),
+            });
+        }
         split("ideal", port, Order::PerFlow)
     }
     fn memory(&self) -> Bytes {
@@ -49,6 +62,11 @@ impl ControlFactory for Params {
     }
     fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {
         holds_a_frame(place)
+    }
+    fn lost_frames(&self) -> Option<String> {
+        let help = "a pause whose resume is lost never ends, and nothing heals that: ideal is for links that lose none of \
+                    its frames; choose another switch.flow_control";
+        Some(help.to_owned())
     }
     fn figures(&self, place: &Place<'_>) -> Vec<(String, String)> {
         let ideal = Ideal::new(self, place);

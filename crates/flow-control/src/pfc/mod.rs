@@ -96,6 +96,21 @@ impl ControlFactory for Params {
             )
         })
     }
+    fn lost_frames(&self) -> Option<String> {
+        let help = "a pause whose resume is lost never ends; set switch.pfc.pause_time = \"100us\"";
+        self.pause_time.is_none().then(|| help.to_owned())
+    }
+    /// Priorities that are not lossless have no room beyond the threshold.
+    fn short_of_room(&self, why: DropReason) -> Option<String> {
+        let help = match self.headroom {
+            Some(given) => format!(
+                "switch.pfc.headroom = {} does not hold what comes after a pause was asked for; remove it",
+                Bytes(given)
+            ),
+            None => "more came than a pause leaves under way".to_owned(),
+        };
+        (why == DropReason::Headroom).then_some(help)
+    }
     fn figures(&self, place: &Place<'_>) -> Vec<(String, String)> {
         let pfc = Pfc::new(self, place);
         let kept: u64 = pfc.headroom.iter().sum::<u64>() * u64::from(self.lossless);
