@@ -71,6 +71,14 @@ impl Legacy {
                 .problem("buffer", format!("{} share one buffer", both()))
                 .help("set switch.buffer, or write queue = \"own\""));
         }
+        if let (true, Some(control)) = (section.is_given("buffer"), &scenario.control) {
+            let name = control.kind.name();
+            let what =
+                format!("a queue with a limit of its own drops what {name} is to lose nothing of");
+            return Err(section
+                .problem("buffer", what)
+                .help("remove it: pauses bound what waits, in switch.shared_buffer"));
+        }
         let share = section
             .opt_number("share")
             .unwrap_or(if own { SHARE } else { 0.0 });
@@ -126,11 +134,15 @@ impl Legacy {
         let others = scenario.beside.len().max(1) as u64;
         let weight = 100 * u64::from(self.share) * (size + frame) / (left * frame * others);
         let weight = u16::try_from(weight.max(1)).expect("a share is at most 0.9");
-        let buffer = scenario
-            .legacy
-            .opt_room("buffer")
-            .unwrap_or_else(|| scenario.switch.room("buffer"))
-            .at(rate);
+        let room = || {
+            let own = scenario.legacy.opt_room("buffer");
+            own.unwrap_or_else(|| scenario.switch.room("buffer"))
+                .at(rate)
+        };
+        // Pauses bound what waits, and no limit of a queue.
+        let whole = scenario.control.is_some();
+        let whole = whole.then(|| scenario.switch.opt_bytes("shared_buffer"));
+        let buffer = whole.flatten().unwrap_or_else(room);
         for (lane, beside) in (1..).zip(&scenario.beside) {
             let mut fabric = beside.factory.fabric(rate, encap);
             if let (Some(mark), Some(room)) = (&mut fabric.mark, scenario.legacy.opt_room("mark")) {
