@@ -332,7 +332,7 @@ pub struct DerivedSummary {
 const BINS: [(&str, u64); 3] = [("s", 10_000), ("m", 100_000), ("l", 1_000_000)];
 const LAST_BIN: &str = "xl";
 
-/// How long a message took, or has taken when the run ended; `None` if it never started or has a
+/// How long a message took, or has taken at the end that was asked for, however early nothing moved any more; `None` if it never started or has a
 /// set end. In picoseconds.
 pub fn fct(flow: &FlowRow, end: Time) -> Option<Figure<u64>> {
     let start = flow.start.filter(|_| !flow.timed)?;
@@ -708,9 +708,9 @@ fn warn(summary: &mut Summary, run: &RunRecord) {
     let early = early.count() as u64;
     if early > 0 {
         say(format!(
-            "{} messages finished faster than an idle network allows: the ideal time of the \
+            "{} finished faster than an idle network allows: the ideal time of the \
              scenario is too long, or its definition of completion is not that of the last byte",
-            human::count(early)
+            human::plural(early, "message", "messages")
         ));
     }
     if let Some(growth) = backlog::growth(&run.flows, &run.window, run.end) {

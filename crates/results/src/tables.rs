@@ -241,7 +241,7 @@ pub fn flows() -> Table<FlowRow> {
     t.number(
         "received",
         Kind::U64,
-        "Bytes that the receiver had when the run ended.",
+        "Bytes that the receiver had when the run ended; of a run that was interrupted, 0 where that is not known.",
         |r| r.received,
     );
     t.perhaps(

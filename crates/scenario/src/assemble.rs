@@ -11,6 +11,7 @@ use crate::collector::Collector;
 use crate::control::Controls;
 use crate::diagnostic::{Diagnostic, Errors};
 use crate::facts::Fabric;
+use crate::fates::is_endless;
 use crate::memory::{self, Need};
 use crate::network;
 use crate::network::legacy::Legacy;
@@ -354,9 +355,13 @@ impl Assembled {
         let make = |config: &EndpointConfig| self.endpoint(config);
         let setup = self.setup(&make, threads);
         let mut collector = Collector::new(self, until, &ideal, watch);
-        let outcome = sim::run(&setup, &mut collector)
-            .map_err(|e| self.scenario.topology.problem("kind", e.0))?;
+        let refused = |e: sim::SetupError| self.scenario.topology.problem("kind", e.0);
+        let mut outcome = sim::run(&setup, &mut collector).map_err(refused)?;
         let (port_series, flow_series) = collector.samples();
+        let cut = !outcome.interrupted && outcome.unfinished > 0;
+        if cut && !setup.probes.accepted {
+            outcome.accepted = self.accepted(setup, watch)?;
+        }
         let mut record = self.record(outcome, &ideal, derived, command);
         (record.port_series, record.flow_series) = (port_series, flow_series);
         Ok(record)
@@ -473,12 +478,18 @@ impl Assembled {
             ));
         } else if status == Status::Unfinished {
             let until = Span(self.until().0);
+            let more = if self.lost_frames(&outcome).is_some() {
+                String::new()
+            } else {
+                format!(
+                    "; give them more time, like --set run.until={}",
+                    until.times(10)
+                )
+            };
             warnings.push(format!(
-                "{} of {} messages were not finished at {until}, where run.until ends the run; give \
-                 them more time, like --set run.until={}",
+                "{} of {} messages were not finished at {until}, where run.until ends the run{more}",
                 outcome.unfinished,
                 outcome.messages.len(),
-                until.times(10)
             ));
         }
         warnings.extend(self.pause_warnings(&outcome));
@@ -503,12 +514,7 @@ impl Assembled {
             status,
             warnings,
             window: self.window(),
-            // What did not finish has been waiting until then, whatever happened last.
-            end: if status == Status::Unfinished {
-                self.until()
-            } else {
-                outcome.end
-            },
+            end: self.end(&outcome),
             hops: outcome.hops,
             encap: self.encap,
             derived,
@@ -552,38 +558,11 @@ impl Assembled {
         hosts.iter().map(|host| host.name.clone()).collect()
     }
 
-    /// Bytes that receivers accepted of each message. Of those that did not finish: what came over
-    /// their connection and belongs to none that did, in sending order.
-    fn received(&self, outcome: &Outcome) -> Vec<u64> {
-        let mut left = outcome.accepted.clone();
-        let mut received = vec![0; outcome.messages.len()];
-        for finished in [true, false] {
-            for (number, fate) in outcome.messages.iter().enumerate() {
-                if fate.end.is_some() != finished {
-                    continue;
-                }
-                let message = &self.traffic.messages[number];
-                let at = (message.conn, self.traffic.receiver(message));
-                let mut none = 0;
-                let left = left.get_mut(&at).unwrap_or(&mut none);
-                received[number] = if finished {
-                    fate.size
-                } else {
-                    fate.size.min(*left)
-                };
-                *left = left.saturating_sub(received[number]);
-            }
-        }
-        received
-    }
-
     /// A run that its scenario ends may leave messages unfinished; one that had all the time it could
     /// want may not, and where nothing can happen any more no time helps.
     fn status(&self, outcome: &Outcome) -> Status {
-        // A flow without an end of its own lasts as long as the run.
-        let endless = |m: &Message| m.stop.is_none() && m.size >= workload::ENDLESS;
         let mut fates = self.traffic.messages.iter().zip(&outcome.messages);
-        let all_done = fates.all(|(message, fate)| fate.end.is_some() || endless(message));
+        let all_done = fates.all(|(message, fate)| fate.end.is_some() || is_endless(message));
         if outcome.interrupted {
             Status::Interrupted
         } else if all_done {

@@ -14,6 +14,7 @@ mod collector;
 mod control;
 mod diagnostic;
 mod facts;
+mod fates;
 pub mod fields;
 mod format;
 pub mod fuzz;

@@ -36,10 +36,20 @@ pub struct Traced {
 }
 
 /// Shows how far the second run is.
-struct Eye<'a> {
+pub(crate) struct Eye<'a> {
     watch: &'a mut dyn Watch,
     until: Time,
     total: u64,
+}
+
+impl<'a> Eye<'a> {
+    pub(crate) fn new(run: &Assembled, until: Time, watch: &'a mut dyn Watch) -> Self {
+        Self {
+            watch,
+            until,
+            total: run.traffic.messages.len() as u64,
+        }
+    }
 }
 
 impl Observer for Eye<'_> {
@@ -102,11 +112,7 @@ impl Assembled {
         let mut setup = self.setup(&make, threads);
         setup.probes = Probes::default();
         setup.until = setup.until.min(until);
-        let mut eye = Eye {
-            watch,
-            until: setup.until,
-            total: self.traffic.messages.len() as u64,
-        };
+        let mut eye = Eye::new(self, setup.until, watch);
         let wanted = sim::Wanted {
             conns,
             window,
@@ -123,13 +129,14 @@ impl Assembled {
                 Sim::Stopped(node, reason) => What::Stopped(node.0, reason),
             },
         });
+        let end = self.end(&outcome).min(setup.until);
         Ok(Traced {
             network: self.network(),
             events: events.collect(),
             pauses: pauses(&trace.pauses),
             fingerprint: outcome.fingerprint,
             messages: outcome.messages,
-            end: outcome.end,
+            end,
         })
     }
 

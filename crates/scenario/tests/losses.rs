@@ -1,0 +1,213 @@
+//! What a run loses or leaves unfinished is kept small where that is promised, and said in full where it is not.
+
+use model::{Class, DropReason};
+use results::{RunRecord, Status, Summary};
+use scenario::{Alone, Assembled, load_text};
+use units::{Span, Time};
+
+fn assembled(text: &str, sets: &[&str]) -> Assembled {
+    let sets: Vec<_> = sets.iter().map(|s| (*s).to_owned()).collect();
+    let scenario = load_text("t.toml", text, &sets).unwrap_or_else(|e| panic!("{e}"));
+    scenario.assemble().unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn run(text: &str, sets: &[&str]) -> RunRecord {
+    let of = assembled(text, sets);
+    let record = of.run(1, "", &mut Alone);
+    record.unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn refused(text: &str, sets: &[&str]) -> String {
+    let sets: Vec<_> = sets.iter().map(|s| (*s).to_owned()).collect();
+    let read = load_text("t.toml", text, &sets);
+    match read.and_then(scenario::Scenario::assemble) {
+        Ok(_) => panic!("accepted: {sets:?}"),
+        Err(errors) => errors.render(false),
+    }
+}
+
+fn data_dropped(record: &RunRecord) -> u64 {
+    let data = [Class::Scheduled, Class::Unscheduled, Class::Plain];
+    let ports = record.ports.iter();
+    ports
+        .flat_map(|port| data.map(|class| port.dropped[class]))
+        .sum()
+}
+
+fn said(record: &RunRecord, part: &str) -> bool {
+    record.warnings.iter().any(|warning| warning.contains(part))
+}
+
+/// Fast hosts, one slow line, and far more from a transport without control than a port of its own would hold.
+const BESIDE: &str = "[topology]\nkind = \"dumbbell\"\npairs = 7\nhost_rate = \"400Gbps\"\n\
+    bottleneck_rate = \"40Gbps\"\n[[workload]]\nkind = \"permutation\"\nsize = \"127KB\"\n[[workload]]\n\
+    kind = \"incast\"\nsenders = 17\nsize = \"700KB\"\nreceiver = 13\ntransport = \"none\"\n[switch]\n\
+    flow_control = \"pfc\"\n";
+
+#[test]
+fn a_transport_beside_another_loses_nothing_under_a_flow_control_either() {
+    for own in ["dctcp", "homa", "phost", "expresspass"] {
+        for control in ["pfc", "cbfc", "bfc", "aquarius"] {
+            if ["bfc", "aquarius"].contains(&control) && own != "dctcp" && own != "expresspass" {
+                continue; // of several queues of data they make no queues of their own
+            }
+            let sets = [
+                format!("transport.kind={own}"),
+                format!("switch.flow_control={control}"),
+                "switch.legacy.queue=own".to_owned(),
+                "switch.pfc.lossless=8".to_owned(),
+            ];
+            let record = run(BESIDE, &sets.each_ref().map(String::as_str));
+            let what = format!("{own} under {control}");
+            assert_eq!(record.status, Status::Complete, "{what}");
+            assert_eq!(data_dropped(&record), 0, "{what}");
+            let memory = "is to lose none of";
+            assert!(!said(&record, memory), "{what}: {:?}", record.warnings);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_without_loss_beside_another_transport_is_refused() {
+    let own = "switch.legacy.queue=own";
+    let dctcp = "transport.kind=dctcp";
+    let limit = refused(BESIDE, &[dctcp, own, "switch.legacy.buffer=1MB"]);
+    assert!(
+        limit.contains("a limit of its own drops what pfc"),
+        "{limit}"
+    );
+    let ideal = "switch.flow_control=ideal";
+    let flows = refused(BESIDE, &[dctcp, own, ideal]);
+    assert!(flows.contains("pauses flows of one alone"), "{flows}");
+    // As it says, one queue of both works.
+    let record = run(BESIDE, &[dctcp, "switch.legacy.queue=shared", ideal]);
+    assert_eq!(
+        (record.status, data_dropped(&record)),
+        (Status::Complete, 0)
+    );
+    // And what was resolved is read again.
+    let resolved = assembled(BESIDE, &[dctcp, own]).scenario.resolved_toml();
+    let again = assembled(&resolved, &[]).scenario.resolved_toml();
+    assert_eq!(again, resolved);
+}
+
+/// Half of what switches say to hosts is lost, frames of a flow control alone.
+const UNHEARD: &str = "[topology]\nkind = \"star\"\nhosts = 4\n[[workload]]\nkind = \"incast\"\nsenders = 3\n\
+    size = \"200KB\"\n[transport]\nkind = \"none\"\n[switch]\nflow_control = \"bfc\"\n[run]\nseed = 3\n\
+    [[faults]]\nkind = \"loss\"\nclass = \"link\"\nlink = \"tor0 -> *\"\nchance = 0.5\n";
+
+#[test]
+fn what_arrived_of_a_message_is_known_whoever_ended_the_run() {
+    let given = run(UNHEARD, &["run.until=9s"]);
+    let default = run(UNHEARD, &[]);
+    assert_eq!(default.status, Status::Unfinished);
+    assert_eq!(given.fingerprint, default.fingerprint);
+    let received = |of: &RunRecord| of.flows.iter().map(|f| f.received).collect::<Vec<_>>();
+    assert_eq!(received(&given), received(&default));
+    let open = default.flows.iter().filter(|flow| flow.end.is_none());
+    let part: Vec<_> = open.map(|flow| (flow.received, flow.size)).collect();
+    assert!(!part.is_empty(), "every message finished");
+    for (received, size) in part {
+        assert!(0 < received && received < size, "{received} of {size} B");
+    }
+}
+
+#[test]
+fn an_unfinished_message_has_waited_until_the_end_that_was_asked_for() {
+    let cut_off = "[topology]\nkind = \"star\"\nhosts = 2\n[[workload]]\nkind = \"permutation\"\n\
+        size = \"9KB\"\n[transport]\nkind = \"homa\"\n[[faults]]\nkind = \"down\"\nlink = \"* <-> *\"\n\
+        from = \"3.3us\"\n";
+    for (text, sets, until) in [
+        (cut_off, &["run.until=5ms"][..], Span::ms(5)),
+        (cut_off, &[], Span::ms(10_000)),
+        (UNHEARD, &[], Span::ms(10_000)),
+        (UNHEARD, &["run.until=50ms"], Span::ms(50)),
+    ] {
+        let of = assembled(text, sets);
+        let record = of.run(1, "", &mut Alone).unwrap_or_else(|e| panic!("{e}"));
+        let open = record.flows.iter().find(|flow| flow.end.is_none());
+        let open = open.unwrap_or_else(|| panic!("every message finished: {sets:?}"));
+        let waited = until.0 - open.start.map_or(0, |at| at.0);
+        let took = results::fct(open, record.end).map(|took| (took.value, took.at_least));
+        assert_eq!(took, Some((waited, true)), "{sets:?}");
+        let summary = Summary::of(&record);
+        assert_eq!(summary.end_ps, until.0, "{sets:?}");
+        assert!(summary.slowest[0].slowdown.value > 100.0, "{sets:?}");
+        let again = of.explain(1, &[open.message], Time::ZERO, Time::NEVER, &mut Alone);
+        let (whys, _) = again.unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(whys[0].end_ps - whys[0].start_ps, waited, "{sets:?}");
+        let parts: u64 = whys[0].parts.iter().map(|part| part.ps).sum();
+        assert_eq!(parts, waited, "{sets:?}: parts add up");
+    }
+}
+
+#[test]
+fn lost_frames_of_a_flow_control_are_said_with_what_helps() {
+    for (control, helps) in [
+        ("bfc", "switch.bfc.signals=periodic"),
+        ("aquarius", "switch.aquarius.refresh=20us"),
+        ("pfc", "switch.pfc.pause_time=100us"),
+        ("ideal", ""),
+    ] {
+        let set = format!("switch.flow_control={control}");
+        let seeds = ["run.seed=1", "run.seed=3", "run.seed=4", "run.seed=5"];
+        let more = [
+            "workload.size=2MB",
+            "run.until=20ms",
+            "switch.shared_buffer=12MB",
+        ];
+        let sets = |seed| [&more[..], &[seed, &set]].concat();
+        let runs = seeds.map(|seed| (seed, run(UNHEARD, &sets(seed))));
+        let cut = runs
+            .iter()
+            .find(|(_, of)| of.flows.iter().any(|f| f.end.is_none()));
+        let (seed, cut) = cut.unwrap_or_else(|| panic!("{control}: no resume was lost"));
+        let frames = format!("of {control}: a pause whose resume is lost never ends");
+        assert!(said(cut, &frames), "{control}: {:?}", cut.warnings);
+        assert!(!said(cut, "give them more time"), "{:?}", cut.warnings);
+        if helps.is_empty() {
+            continue;
+        }
+        let key = helps.split('=').next().expect("a key");
+        assert!(said(cut, key), "{control}: {:?}", cut.warnings);
+        let healed = run(UNHEARD, &[&sets(seed)[..], &[helps]].concat());
+        assert_eq!(healed.status, Status::Complete, "{control}");
+        assert!(!said(&healed, "never ends"), "{:?}", healed.warnings);
+    }
+}
+
+#[test]
+fn what_a_small_memory_loses_under_a_flow_control_is_said() {
+    for control in ["bfc", "aquarius", "ideal"] {
+        let sets = [
+            format!("switch.flow_control={control}"),
+            "switch.legacy.queue=shared".to_owned(),
+            "transport.kind=none".to_owned(),
+            "switch.shared_buffer=200KB".to_owned(),
+        ];
+        let text = BESIDE.replace("transport = \"none\"\n", "");
+        let text = text.as_str();
+        let sets = [&sets[0], &sets[2], &sets[3]].map(String::as_str);
+        let record = run(text, &sets);
+        assert!(data_dropped(&record) > 0, "{control}: nothing was lost");
+        let loss = format!("that {control} is to lose none of, shared memory full");
+        assert!(said(&record, &loss), "{control}: {:?}", record.warnings);
+        let enough = run(text, &[&sets[..], &["switch.shared_buffer=50MB"]].concat());
+        assert_eq!(data_dropped(&enough), 0, "{control}");
+        assert!(!said(&enough, "lose none of"), "{:?}", enough.warnings);
+    }
+    let text = BESIDE.replace("transport = \"none\"\n", "");
+    let none = [
+        "transport.kind=none",
+        "switch.pfc.headroom=0B",
+        "switch.pfc.xoff=1B",
+        "run.until=1ms",
+    ];
+    let record = run(&text, &none);
+    let headroom = record
+        .ports
+        .iter()
+        .map(|port| port.drop_reasons[DropReason::Headroom]);
+    assert!(headroom.sum::<u64>() > 0);
+    assert!(said(&record, "remove it"), "{:?}", record.warnings);
+}
