@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ReproduceArgs, global: &Global, screen: &Screen) -> i32
         Err(why) => return screen.fail(exit::USAGE, &why),
     };
     let mut all = Tally::default();
-    let mut verdicts = Vec::new();
+    let (mut verdicts, mut known) = (Vec::new(), Vec::new());
     let mut together: Vec<(String, Vec<Figure>)> = Vec::new();
     for (experiment, claim) in &chosen {
         let mut figures = Vec::new();
@@ -48,6 +48,7 @@ pub(crate) fn run(args: &ReproduceArgs, global: &Global, screen: &Screen) -> i32
         if let Some(claim) = claim {
             expected.narrow(claim);
         }
+        known.extend(expected.cases.iter().map(|case| case.name.clone()));
         let told = (&mut all, &mut figures);
         let found = match one(experiment, &expected, args, global, screen, told) {
             Ok(found) => found,
@@ -61,7 +62,11 @@ pub(crate) fn run(args: &ReproduceArgs, global: &Global, screen: &Screen) -> i32
         }
     }
     if all.runs == 0 {
-        return screen.fail(exit::USAGE, "no case has that in its name");
+        let why = format!(
+            "no case has that in its name; there are {}",
+            known.join(", ")
+        );
+        return screen.fail(exit::USAGE, &why);
     }
     let talks = !global.json && !args.markdown;
     if global.dry_run {
