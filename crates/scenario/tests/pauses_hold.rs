@@ -4,12 +4,12 @@
 //! 500 of them: `cargo test --release --test pauses_hold -- --ignored`.
 
 use model::{Class, EndpointConfig, Packet, Rng, stream};
-use scenario::load_text;
+use scenario::{Alone, Scenario, load_text};
 use sim::{Blind, Outcome, Trace, TraceEvent, Traced, Wanted};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use topology::{NodeKind, Topology};
-use units::Time;
+use units::{Span, Time};
 
 /// Draws a scenario.
 struct Draw(Rng);
@@ -273,4 +273,33 @@ fn pauses_of_flows_and_queues_stop_nothing_for_good_and_overtake_nothing() {
 #[ignore = "some minutes: 500 seeds, by hand"]
 fn pauses_of_flows_and_queues_hold_for_500_seeds() {
     all_hold(0..500);
+}
+
+/// Credits that an early STOP counts on are wasted where they meet a pause; the rest must be asked for at once, and not
+/// after the time in which a dead receiver is noticed.
+#[test]
+fn what_a_pause_took_from_an_early_stop_is_asked_for_within_round_trips() {
+    for (control, transport, seed) in [
+        ("bfc", "expresspass", 1),
+        ("cbfc", "expresspass", 5),
+        ("cbfc", "expresspass+aeolus", 1),
+        ("bfc", "expresspass+ssp", 7),
+    ] {
+        let text = format!(
+            "[topology]\nkind = \"parking-lot\"\nhost_rate = \"10Gbps\"\nbottlenecks = 2\n[[workload]]\nkind = \
+             \"incast\"\nsenders = 17\nsize = \"1.7MB\"\nreceiver = 5\n[transport]\nkind = \"{transport}\"\n\
+             [switch]\nflow_control = \"{control}\"\n[run]\nseed = {seed}\n"
+        );
+        let record = load_text("stop.toml", &text, &[])
+            .and_then(Scenario::assemble)
+            .and_then(|run| run.run(1, "", &mut Alone))
+            .unwrap_or_else(|e| panic!("{e}"));
+        let ends = record.flows.iter().map(|flow| flow.end);
+        let last = ends.max().flatten().expect("messages");
+        assert!(
+            record.flows.iter().all(|flow| flow.end.is_some())
+                && last < Time::ZERO.after(Span::ms(30)),
+            "{transport} under {control}: the line is busy for 24 ms, and the last message ends at {last}"
+        );
+    }
 }

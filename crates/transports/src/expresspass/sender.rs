@@ -531,10 +531,15 @@ impl Sender {
 
     /// A later moment for the timer of its phase, where a pause explains the silence.
     pub(super) fn excuse(&mut self, cx: &Cx<'_>, host: &Host) -> Option<Time> {
-        let wait = self.stop_again_at(cx.now, host, 0).since(cx.now);
-        let wait = wait
-            .max(host.settings.quiet)
-            .max(host.settings.request_retry);
+        let again = self.stop_again_at(cx.now, host, 0).since(cx.now);
+        let wait = match self.phase {
+            // An early STOP counts on credits under way, and a pause wastes those that it meets: no data and no
+            // answer of the receiver is waited for, so the rest is asked for as soon as where nothing pauses.
+            Phase::Stopping { .. } if self.has_work() => again,
+            _ => again
+                .max(host.settings.quiet)
+                .max(host.settings.request_retry),
+        };
         let later = cx.gates.excuse(cx.now, self.conn, PRIORITY, wait)?;
         match &mut self.phase {
             Phase::Idle => return None,
