@@ -165,6 +165,10 @@ pub trait Factory: Send + Sync {
         let _ = (port, switch);
         Ok(())
     }
+    /// Whether packets of one message take several ways even where switches keep those of a connection on one.
+    fn sprays(&self) -> bool {
+        false
+    }
     /// What a user should know before trusting it, a sentence each, where switches keep the packets of a connection
     /// on one path or, with `spreads`, do not.
     fn warns(&self, spreads: bool) -> Vec<String> {

@@ -708,8 +708,8 @@ fn warn(summary: &mut Summary, run: &RunRecord) {
     let early = early.count() as u64;
     if early > 0 {
         say(format!(
-            "{} finished faster than an idle network allows: the ideal time of the \
-             scenario is too long, or its definition of completion is not that of the last byte",
+            "{} finished faster than an idle network allows: run.fct counts from a later moment than \
+             the first, or links that were down led them over more links that are faster",
             human::plural(early, "message", "messages")
         ));
     }

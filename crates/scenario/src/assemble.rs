@@ -3,8 +3,7 @@
 //! `assemble` builds fabric, messages, ports, faults and probes and collects everything that does not go together.
 //! Whether memory suffices is asked first, from sizes alone. The transport is settled when the messages are known,
 //! and asked whether the ports suit it when these are. `run` hands all of it to the simulator, and a `Collector`
-//! turns what that tells into the rows of a `RunRecord`. The ideal time of a message is worked out here, too, from the
-//! rates of its way.
+//! turns what that tells into the rows of a `RunRecord`, beside the time of each message in an idle network (`ideal`).
 
 use crate::choice::{FctRule, Shape, Source};
 use crate::collector::Collector;
@@ -12,6 +11,7 @@ use crate::control::Controls;
 use crate::diagnostic::{Diagnostic, Errors};
 use crate::facts::Fabric;
 use crate::fates::is_endless;
+use crate::ideal::Ideal;
 use crate::memory::{self, Need};
 use crate::network;
 use crate::network::legacy::Legacy;
@@ -347,9 +347,9 @@ impl Assembled {
         command: &str,
         watch: &mut dyn Watch,
     ) -> Result<RunRecord, Errors> {
-        let frames = Ideal::new(self);
+        let mut alone = Ideal::new(self);
         let ideal: Vec<Span> = (0..self.traffic.messages.len())
-            .map(|m| frames.of(m))
+            .map(|m| alone.of(m))
             .collect();
         let (until, derived) = (self.until(), self.derived());
         let make = |config: &EndpointConfig| self.endpoint(config);
@@ -628,7 +628,7 @@ fn ends_early(run: &Section) -> bool {
 }
 
 /// What has no end of its own ends with the run: how long that took says nothing.
-fn is_timed(message: &Message) -> bool {
+pub(crate) fn is_timed(message: &Message) -> bool {
     message.stop.is_some() || message.size >= workload::ENDLESS
 }
 
@@ -662,79 +662,5 @@ pub(crate) fn row(run: &Assembled, number: u32, ideal: &[Span]) -> FlowRow {
         tag: message.tag,
         transport: run.lanes.get(message.conn as usize).copied().unwrap_or(0),
         timed: is_timed(message),
-    }
-}
-
-/// How long messages would take alone in the network.
-struct Ideal<'a> {
-    run: &'a Assembled,
-}
-
-impl<'a> Ideal<'a> {
-    fn new(run: &'a Assembled) -> Self {
-        Self { run }
-    }
-
-    /// Store and forward of the message's frames along its path, back to back from the sender.
-    fn of(&self, number: usize) -> Span {
-        let message = &self.run.traffic.messages[number];
-        let conn = &self.run.traffic.conns[message.conn as usize];
-        let (src, dst) = if message.from_a {
-            (conn.a, conn.b)
-        } else {
-            (conn.b, conn.a)
-        };
-        let path = topology::path(&self.run.topology, &self.run.routes, src, dst, message.conn);
-        let links: Vec<_> = path.iter().map(|&l| *self.run.topology.link(l)).collect();
-        let rates: Vec<Rate> = links.iter().map(|l| l.rate).collect();
-        let delay: Span = links.iter().map(|l| l.delay).sum();
-        delay + pipeline(self.run.encap, message.size, &rates)
-    }
-}
-
-/// Time from the first bit at the first line to the last bit at the end of the last one, for the
-/// frames of a message that all switches receive whole before they send them on.
-fn pipeline(encap: Encap, size: u64, rates: &[Rate]) -> Span {
-    let frames = encap.frames(size);
-    let last = encap.wire_total(size) - (frames - 1) * u64::from(encap.wire_max());
-    let full = Bytes(encap.wire_max().into());
-    // When the last full frame has left each line, and then the message's last frame.
-    let (mut head, mut slowest, mut end) = (Span::ZERO, Span::ZERO, Span::ZERO);
-    for rate in rates {
-        let step = rate.serialize(full);
-        head += step;
-        slowest = slowest.max(step);
-        let full_left = if frames > 1 {
-            head + slowest.times(frames - 2)
-        } else {
-            Span::ZERO
-        };
-        end = end.max(full_left) + rate.serialize(Bytes(last));
-    }
-    end
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_idle_pipeline_takes_the_first_frame_everywhere_and_the_rest_at_the_slowest_line() {
-        let (e, g) = (Encap::PAPER, Rate::gbps);
-        let frame = |rate: Rate| rate.serialize(Bytes(1538));
-        assert_eq!(
-            pipeline(e, 1460, &[g(10), g(40)]),
-            frame(g(10)) + frame(g(40))
-        );
-        assert_eq!(
-            pipeline(e, 14_600, &[g(40), g(10), g(40)]),
-            frame(g(40)).times(2) + frame(g(10)).times(10)
-        );
-        // A short last frame catches up with the full one before it and waits.
-        assert_eq!(
-            pipeline(e, 1461, &[g(10), g(10)]),
-            frame(g(10)).times(2) + g(10).serialize(Bytes(84))
-        );
-        assert_eq!(pipeline(e, 0, &[g(10)]), g(10).serialize(Bytes(84)));
     }
 }

@@ -5,7 +5,6 @@ mod draw;
 pub use draw::text;
 
 use crate::assemble::Assembled;
-use crate::choice::BalanceOf;
 use model::{Class, EndpointConfig};
 use results::{RunRecord, Status};
 use sim::{Blind, Outcome};
@@ -19,8 +18,7 @@ pub struct Promise {
     /// Most bytes of data that may wait in the port of each link. No data is lost then: nothing
     /// breaks, and there is room for as much.
     queues: Option<Vec<u64>>,
-    /// By message: whether it takes at least as long as in an idle network. One that is stopped may
-    /// not, nor one whose packets take several ways at once.
+    /// By message: whether it takes at least as long as in an idle network. One that is stopped may not.
     takes_all: Vec<bool>,
 }
 
@@ -28,15 +26,7 @@ impl Promise {
     /// What `run` promises.
     pub fn of(run: &Assembled) -> Self {
         let asked = &run.scenario;
-        // Where each frame takes another way, a short last one need not wait for those before it.
-        let sprays = |resolved: toml::Table| {
-            let ways = resolved.get("ways").and_then(toml::Value::as_str);
-            ways.is_some_and(|ways| ways != "flow")
-        };
-        let beside = asked.beside.iter().map(|beside| beside.factory.resolved());
-        let mut all = beside.chain([asked.factory.resolved()]);
-        let flow = asked.switch.choice::<BalanceOf>("balance") == BalanceOf::Flow;
-        let one_way = flow && !all.any(sprays);
+        let one_way = !asked.spreads().contains(&true);
         let plain = asked.protocol.name() == EXPRESSPASS.name()
             && has_default_parameters(run)
             && one_way
@@ -61,7 +51,7 @@ impl Promise {
                 .traffic
                 .messages
                 .iter()
-                .map(|message| one_way && message.stop.is_none())
+                .map(|message| message.stop.is_none())
                 .collect(),
         }
     }

@@ -18,6 +18,7 @@ mod fates;
 pub mod fields;
 mod format;
 pub mod fuzz;
+mod ideal;
 mod memory;
 mod network;
 mod resolve;

@@ -59,10 +59,8 @@ fn every_builtin_scenario_runs_to_its_end_under_every_transport() {
                         && (name.starts_with("dumbbell with homa") || name.ends_with("with none")))
                 }
             };
-            // Where each frame takes another way, a short last one need not wait for those before it.
-            let sprays = transport.name().starts_with("ndp");
             assert!(
-                sprays || !record.flows.iter().any(early),
+                !record.flows.iter().any(early),
                 "{name}: faster than an idle network"
             );
         }
@@ -382,4 +380,47 @@ fn the_largest_queue_of_data_leaves_out_control_packets_and_changes_nothing() {
         }
         assert!(less > 0, "{kind}: control packets waited nowhere");
     }
+}
+
+/// A transport that sprays has all ways of an idle network, and so has the time that it is measured against.
+#[test]
+fn no_transport_is_faster_than_all_ways_of_an_idle_network() {
+    let slow = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 4\nhosts_per_leaf = 1\nhost_rate = \"100Gbps\"\n\
+                uplink_rate = \"25Gbps\"\n[[workload]]\nkind = \"permutation\"\nsize = \"2MB\"\n";
+    let alike = "[topology]\nkind = \"fat-tree\"\nk = 4\nhost_rate = \"10Gbps\"\n[[workload]]\nkind = \
+                 \"permutation\"\nsize = \"1.5KB\"\n";
+    let slowdowns = |text: &str, sets: &[&str]| -> Vec<f64> {
+        let sets: Vec<_> = sets.iter().map(|&set| set.to_owned()).collect();
+        let record = scenario::load_text("ways.toml", text, &sets)
+            .and_then(Scenario::assemble)
+            .and_then(|run| run.run(1, "", &mut Alone))
+            .unwrap_or_else(|e| panic!("{e}"));
+        assert!(
+            !record.warnings.iter().any(|text| text.contains("faster")),
+            "{:?}",
+            record.warnings
+        );
+        let took = |flow: &FlowRow| flow.end.unwrap().since(flow.start.unwrap());
+        let over = |flow: &FlowRow| took(flow).0 as f64 / flow.ideal.0 as f64;
+        record.flows.iter().map(over).collect()
+    };
+    for (text, most) in [(slow, 1.2), (alike, 1.3)] {
+        for transport in ["ndp", "phost", "homa"] {
+            for balance in ["packet", "adaptive", "flow"] {
+                let kind = format!("transport.kind={transport}");
+                let balance = format!("switch.balance={balance}");
+                let all = slowdowns(text, &[&kind, &balance]);
+                let (least, worst) = (
+                    all.iter().copied().fold(9.0, f64::min),
+                    all.iter().copied().fold(0.0, f64::max),
+                );
+                assert!(least >= 1.0, "{transport}, {balance}: {all:?}");
+                let sprays = transport == "ndp" && balance.ends_with("flow");
+                assert!(!sprays || worst < most, "{transport}, {balance}: {all:?}");
+            }
+        }
+    }
+    // One way alone is four times as slow, against the same network.
+    let homa = slowdowns(slow, &["transport.kind=homa"]);
+    assert!(homa.iter().all(|&times| times > 3.5), "{homa:?}");
 }

@@ -5,6 +5,7 @@
 //! ways through it, and [`ecmp_index`] picks among them so that a connection's two directions
 //! follow the same cables. [xpass s3.1]
 
+mod between;
 mod capacity;
 mod ecmp;
 mod graph;
@@ -16,6 +17,7 @@ mod spec;
 #[cfg(test)]
 mod tests;
 
+pub use between::{Between, Stage};
 pub use capacity::Crossing;
 pub use ecmp::{check_symmetry, ecmp_index, ecmp_index_salted, mirrored, path, tier_salt};
 pub use graph::{Cable, Graph, GraphNode, PortOrder};

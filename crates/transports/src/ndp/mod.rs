@@ -90,6 +90,9 @@ impl Factory for Params {
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC
     }
+    fn sprays(&self) -> bool {
+        self.ways != Spray::Flow
+    }
     fn fabric(&self, _: Rate, encap: Encap) -> Fabric {
         port::fabric(self, encap)
     }
