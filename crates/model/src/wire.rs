@@ -32,9 +32,10 @@ pub trait Codec: Sync {
     /// The part of the connection's stream that `packet` carries: offset and length in bytes.
     fn payload(&self, packet: &Packet) -> Option<(u64, u16)>;
 
-    /// Whether `credit` is the credit that released `data`; `None` where the packets do not say.
-    fn answers(&self, data: &Packet, credit: &Packet) -> Option<bool> {
-        let _ = (data, credit);
+    /// Whether `word`, a credit or another packet that had come in, released `data`; `None` where the packets do
+    /// not say. A transport without a window says `false`: its data waits for nothing.
+    fn answers(&self, data: &Packet, word: &Packet) -> Option<bool> {
+        let _ = (data, word);
         None
     }
 

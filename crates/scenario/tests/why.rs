@@ -5,7 +5,7 @@ mod common;
 use common::assembled;
 use results::trace::{Part, Why};
 use scenario::{Alone, Assembled};
-use units::Time;
+use units::{Span, Time};
 
 /// Every message of a built-in scenario, explained by a second run.
 fn explained(name: &str, sets: &[&str]) -> Vec<Why> {
@@ -360,4 +360,20 @@ fn without_a_flow_control_nothing_is_paused() {
             .all(|why| why.parts.iter().all(|sum| sum.part != Part::Paused))
     );
     assert_eq!(record.pauses, []);
+}
+
+#[test]
+fn a_lone_message_is_serialisation_under_whatever_needs_no_other_round() {
+    for transport in ["none", "ndp", "homa", "phost"] {
+        let kind = format!("transport.kind={transport}");
+        let whys = explained(
+            "incast",
+            &[&kind, "workload.senders=1", "workload.size=600KB"],
+        );
+        let why = &whys[0];
+        assert_eq!(why.largest().part, Part::Serialisation, "{transport}");
+        assert!(part(why, Part::Credit) < why.took().0 / 100, "{transport}");
+        // There and back and there, at most: no chain of acknowledgements.
+        assert!(part(why, Part::Propagation) <= Span::us(9).0, "{transport}");
+    }
 }

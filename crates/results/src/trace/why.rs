@@ -606,8 +606,12 @@ impl Walk<'_> {
 
     /// What the message's frames before the one that `credit` released need on the slowest link.
     fn own_frames(&self, credit: usize) -> (Span, String) {
+        // Credits may be told modulo a small number: those before had the same.
+        let came = self.flights[credit].arrived().unwrap_or(Time::NEVER);
         let released = self.flights.iter().position(|flight| {
-            self.carries(flight) && self.answers(flight, self.flights[credit]) == Some(true)
+            flight.sent() >= came
+                && self.carries(flight)
+                && self.answers(flight, self.flights[credit]) == Some(true)
         });
         // Flights are in the order of leaving: everything before it counts once.
         let until = released.unwrap_or(self.flights.len());
@@ -678,7 +682,7 @@ impl Walk<'_> {
                 let credits = class == Class::Scheduled;
                 let cause = all()
                     .filter(|(_, cause)| !credits || cause.packet.class() == Class::Credit)
-                    .filter(|(_, cause)| !credits || self.answers(flight, cause) != Some(false))
+                    .filter(|(_, cause)| self.answers(flight, cause) != Some(false))
                     .filter_map(|(i, cause)| Some((came_in(cause)?, i)))
                     .max();
                 match cause {

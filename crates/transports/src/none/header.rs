@@ -7,6 +7,7 @@ use parts::host::Token;
 
 model::header! {
     pub(super) static CODEC: "none" = 10;
+    answers |_data: Data, _word: Ack or Accept| false;
     /// Opens a connection on which nothing is sent yet, and asks again where data has no answer.
     Open = 1 "OPEN" Control, opens {
         token: Token = 68..80 "that everything else repeats, never 0";
