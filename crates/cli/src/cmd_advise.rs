@@ -6,12 +6,13 @@ use crate::cmd_run::{Done, load, quote, repeat};
 use crate::exit;
 use crate::progress::{catch_interrupts, interrupted};
 use crate::screen::Screen;
+use model::intent::{PortSpec, Share};
 use report::Grounds;
 use results::Summary;
 use results::compare::Advice;
 use scenario::{Assembled, Scenario};
 use serde_json::json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use units::Bytes;
@@ -218,15 +219,39 @@ fn candidates(args: &AdviseArgs, global: &Global, compare: &CompareArgs) -> Resu
     }
 }
 
-/// Queues of a port and their priorities, where one queue is not enough.
+/// Queues of a port and whose turn it is when, where one queue is not enough.
 fn queues(run: &Assembled) -> Option<(String, String)> {
     let port = run.ports.iter().max_by_key(|port| port.queues.len())?;
-    let mut levels: Vec<u8> = port.queues.iter().map(|queue| queue.level).collect();
-    levels.sort_unstable();
-    levels.dedup();
-    let (queues, levels) = (port.queues.len(), levels.len());
-    let text = format!("{queues} at most, in {levels} levels of strict priority");
-    (queues > 1).then(|| ("queues of a port".to_owned(), text))
+    (port.queues.len() > 1).then(|| ("queues of a port".to_owned(), turns(port)))
+}
+
+/// Whose turn it is when: queues of one group by strict priority, groups of one level in turns.
+fn turns(port: &PortSpec) -> String {
+    let mut levels: BTreeMap<u8, BTreeSet<u8>> = BTreeMap::new();
+    for queue in &port.queues {
+        levels.entry(queue.level).or_default().insert(queue.group);
+    }
+    let share = |group: &u8| match port.shares.get(usize::from(*group)).copied() {
+        Some(Share::Packets(packets)) => format!("{packets} packets"),
+        Some(Share::Bytes(weight)) => format!("{weight} parts"),
+        None => "100 parts".to_owned(),
+    };
+    let shared = levels.values().filter(|groups| groups.len() > 1);
+    let shares = shared.map(|groups| groups.iter().map(share).collect::<Vec<_>>().join(" to "));
+    let shares: Vec<String> = shares.collect();
+    let queues = port.queues.len();
+    if shares.is_empty() {
+        return format!("{queues} at most, by strict priority");
+    }
+    let strict = if levels.len() > 1 || queues > levels.values().map(BTreeSet::len).sum() {
+        ", others by strict priority"
+    } else {
+        ""
+    };
+    format!(
+        "{queues} at most, in turns of {}{strict}",
+        shares.join(", ")
+    )
 }
 
 fn with(global: &Global, set: &str) -> Global {

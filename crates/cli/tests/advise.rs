@@ -188,7 +188,9 @@ fn nobody_is_best_without_the_price_that_a_group_pays() {
     let mut of_homa = document["needs"].as_array().unwrap().iter();
     let of_homa = of_homa.rfind(|need| need[0] == "homa").unwrap();
     assert!(
-        of_homa[1].to_string().contains("levels of strict priority"),
+        of_homa[1]
+            .to_string()
+            .contains("8 at most, by strict priority"),
         "{of_homa}"
     );
     assert!(

@@ -222,11 +222,10 @@ pub fn flows() -> Table<FlowRow> {
         "Completion time; of an unfinished one, what it has taken by the end of the run.",
         |r, look| known(fct(r, look.end), look),
     );
-    t.number(
+    t.perhaps(
         "ideal_ps",
-        Kind::Ps,
-        "The time that it would take in an idle network.",
-        |r| r.ideal.0,
+        "The time that it would take in an idle network; none where it sends until it is stopped.",
+        |r, _| (!r.timed).then_some(r.ideal.0),
     );
     t.add(
         "slowdown",

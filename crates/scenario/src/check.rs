@@ -1,6 +1,6 @@
 //! What follows from a scenario before anything runs.
 
-use crate::assemble::Assembled;
+use crate::assemble::{Assembled, is_timed};
 use crate::collector::SAMPLES_MAX;
 use crate::memory::{self, Need};
 use model::intent::{
@@ -293,14 +293,7 @@ impl Assembled {
         let load = Load::of(self);
         let mut figures = vec![
             figure("messages", human::count(self.traffic.messages.len() as u64)),
-            figure(
-                "bytes",
-                format!(
-                    "{} ({} on the wire)",
-                    human::bytes(Bytes(load.payload)),
-                    human::bytes(Bytes(load.wire))
-                ),
-            ),
+            figure("bytes", load.bytes()),
         ];
         if load.span > Span::ZERO {
             let share = |wire: u64, capacity: Rate| {
@@ -364,6 +357,9 @@ impl Assembled {
 /// What the messages add up to.
 #[derive(Clone, Copy, Default)]
 struct Load {
+    /// Of messages; of those without an end, what their line can carry.
+    asked: u64,
+    /// Of it, what lines can carry before the run ends.
     payload: u64,
     wire: u64,
     /// Wire bytes that cross an uplink.
@@ -391,6 +387,12 @@ impl Load {
             let to = if message.from_a { conn.b } else { conn.a };
             let received = &mut received[to as usize];
             *received = received.saturating_add(wire);
+            let asked = if is_timed(message) {
+                size
+            } else {
+                message.size
+            };
+            load.asked = load.asked.saturating_add(asked);
             load.payload = load.payload.saturating_add(size);
             load.wire = load.wire.saturating_add(wire);
             if path.len() > 2 {
@@ -409,6 +411,20 @@ impl Load {
         let line = run.host_rate().serialize(Bytes(most));
         load.lasts = last.after(line).min(until).since(Time::ZERO);
         load
+    }
+
+    fn bytes(&self) -> String {
+        let (asked, carried) = (
+            human::bytes(Bytes(self.asked)),
+            human::bytes(Bytes(self.payload)),
+        );
+        let wire = human::bytes(Bytes(self.wire));
+        if self.payload < self.asked {
+            return format!(
+                "{asked}, of which the line has time for {carried} ({wire} on the wire)"
+            );
+        }
+        format!("{asked} ({wire} on the wire)")
     }
 }
 

@@ -48,6 +48,14 @@ impl Factory for Params {
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC
     }
+    fn warns(&self, spreads: bool) -> Vec<String> {
+        let overtaken = || {
+            "packets are spread over all paths: what overtakes counts as lost, and leaves again after a timer; set \
+             switch.balance = \"flow\""
+                .to_owned()
+        };
+        spreads.then(overtaken).into_iter().collect()
+    }
     fn fabric(&self, _: Rate, _: Encap) -> Fabric {
         // It asks nothing of the ports: no credit queue, no marks, one priority.
         Fabric {
