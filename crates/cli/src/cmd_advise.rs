@@ -231,14 +231,22 @@ fn turns(port: &PortSpec) -> String {
     for queue in &port.queues {
         levels.entry(queue.level).or_default().insert(queue.group);
     }
-    let share = |group: &u8| match port.shares.get(usize::from(*group)).copied() {
-        Some(Share::Packets(packets)) => format!("{packets} packets"),
-        Some(Share::Bytes(weight)) => format!("{weight} parts"),
-        None => "100 parts".to_owned(),
+    let share = |group: &u8| port.shares.get(usize::from(*group)).copied();
+    let part = |group: &u8| match share(group).unwrap_or_default() {
+        Share::Packets(part) | Share::Bytes(part) => part.to_string(),
     };
+    let by_packets = |group: &u8| matches!(share(group), Some(Share::Packets(_)));
     let shared = levels.values().filter(|groups| groups.len() > 1);
-    let shares = shared.map(|groups| groups.iter().map(share).collect::<Vec<_>>().join(" to "));
-    let shares: Vec<String> = shares.collect();
+    let in_turns = |groups: &BTreeSet<u8>| {
+        let parts: Vec<String> = groups.iter().map(part).collect();
+        let unit = if groups.iter().any(by_packets) {
+            "packets"
+        } else {
+            "bytes"
+        };
+        format!("{} {unit}", parts.join(":"))
+    };
+    let shares: Vec<String> = shared.map(in_turns).collect();
     let queues = port.queues.len();
     if shares.is_empty() {
         return format!("{queues} at most, by strict priority");

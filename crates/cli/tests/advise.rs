@@ -296,6 +296,10 @@ fn who_trims_is_said_to_need_it_and_no_buffer_is_tried_that_nobody_reads() {
     let document: Value = serde_json::from_str(&text(&done.stdout)).unwrap();
     let needs = document["needs"].to_string();
     assert!(
+        needs.contains("\"2 at most, in turns of 1:10 packets\""),
+        "{needs}"
+    );
+    assert!(
         needs.contains("\"trimming at 100 Gb/s\",\"beyond 8 packets of data frames are cut to 84 B; 10 heads go"),
         "{needs}"
     );

@@ -195,7 +195,7 @@ pub struct FlowRow {
     pub end: Option<Time>,
     /// When the receiver heard that the sender was done. [xpass artefact]
     pub stopped: Option<Time>,
-    /// Time it would take in an idle network: store and forward along its path.
+    /// Time it would take in an idle network: store and forward over all shortest ways together.
     pub ideal: Span,
     /// Bytes the receiver had when the run ended, as far as known: `size` where finished.
     pub received: u64,

@@ -180,7 +180,7 @@ const DATA: [Class; 3] = [Class::Scheduled, Class::Unscheduled, Class::Plain];
 
 fn traced(text: &str) -> (Outcome, Trace, Topology) {
     let of = load_text("drawn.toml", text, &[])
-        .and_then(scenario::Scenario::assemble)
+        .and_then(Scenario::assemble)
         .unwrap_or_else(|e| panic!("{e}\n{text}"));
     let make = |config: &EndpointConfig| of.endpoint(config);
     let setup = of.setup(&make, 1);

@@ -372,7 +372,9 @@ fn a_lone_message_is_serialisation_under_whatever_needs_no_other_round() {
         );
         let why = &whys[0];
         assert_eq!(why.largest().part, Part::Serialisation, "{transport}");
-        assert!(part(why, Part::Credit) < why.took().0 / 100, "{transport}");
+        // NDP tells pulls modulo eight: of those that came while its line was busy the latest passes for the one.
+        let most = if transport == "ndp" { 8 } else { 100 };
+        assert!(part(why, Part::Credit) < why.took().0 / most, "{transport}");
         // There and back and there, at most: no chain of acknowledgements.
         assert!(part(why, Part::Propagation) <= Span::us(9).0, "{transport}");
     }

@@ -123,6 +123,7 @@ mod tests {
             uplink_rate: Rate::gbps(25),
             host_delay: Span::us(1),
             uplink_delay: Span::us(1),
+            host_extra_delay: Span::ZERO,
         };
         let topology = Spec::LeafSpine(spec).build().unwrap();
         let routes = Routes::new(&topology, &[]);
