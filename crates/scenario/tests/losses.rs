@@ -1,6 +1,7 @@
 //! What a run loses or leaves unfinished is kept small where that is promised, and said in full where it is not.
 
 use model::{Class, DropReason};
+use results::trace::Part;
 use results::{RunRecord, Status, Summary};
 use scenario::{Alone, Assembled, load_text};
 use units::{Span, Time};
@@ -138,6 +139,13 @@ fn an_unfinished_message_has_waited_until_the_end_that_was_asked_for() {
         assert_eq!(whys[0].end_ps - whys[0].start_ps, waited, "{sets:?}");
         let parts: u64 = whys[0].parts.iter().map(|part| part.ps).sum();
         assert_eq!(parts, waited, "{sets:?}: parts add up");
+        // Whoever asked for a pause that never ended is named.
+        let paused = whys[0].path.iter().filter(|s| s.part == Part::Paused);
+        let long = paused.filter(|s| s.until_ps - s.from_ps > waited / 2);
+        let by: Vec<_> = long.map(|segment| segment.place.as_str()).collect();
+        assert_eq!(by.len(), usize::from(text == UNHEARD), "{sets:?}: {by:?}");
+        let names = |place: &&str| place.starts_with("tor0 (h") && place.contains("-> tor0, flow");
+        assert!(by.iter().all(names), "{by:?}");
     }
 }
 

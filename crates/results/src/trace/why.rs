@@ -16,6 +16,8 @@
 //!
 //! `docs/why.md` has an example.
 
+mod open;
+
 use super::pauses::{Held, Pauses};
 use super::{Fate, Flight, Network};
 use model::{Class, ConnId, Packet};
@@ -367,7 +369,8 @@ impl Walk<'_> {
         };
         let arrived = self.flights[at].arrived().expect("the last one arrived");
         let place = self.name(self.flights[at].goes_to(self.network));
-        self.add(rest, arrived..end, place, None, "after the last packet");
+        let open = if finished { None } else { self.begins_at() };
+        self.after_the_last(arrived..end, rest, &place, open);
         self.way(at);
         // Every step leads to an earlier moment, or from a packet to one that came in before it left.
         loop {
