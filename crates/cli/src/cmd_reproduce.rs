@@ -23,6 +23,14 @@ use std::time::Duration;
 /// Names all experiments at once.
 const ALL: &str = "all";
 
+/// That no case was asked for, with those that could be.
+fn no_case(known: &[String]) -> String {
+    format!(
+        "no case has that in its name; there are {}",
+        known.join(", ")
+    )
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &ReproduceArgs, global: &Global, screen: &Screen) -> i32 {
     catch_interrupts();
@@ -62,11 +70,7 @@ pub(crate) fn run(args: &ReproduceArgs, global: &Global, screen: &Screen) -> i32
         }
     }
     if all.runs == 0 {
-        let why = format!(
-            "no case has that in its name; there are {}",
-            known.join(", ")
-        );
-        return screen.fail(exit::USAGE, &why);
+        return screen.fail(exit::USAGE, &no_case(&known));
     }
     let talks = !global.json && !args.markdown;
     if global.dry_run {
