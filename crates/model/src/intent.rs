@@ -531,7 +531,8 @@ impl CreditSpec {
             self.share
         );
         let own = line.of(u64::from(self.size_mean) + u64::from(self.frame_max));
-        Span((own.0 * u64::from(Self::WHOLE)).div_ceil(u64::from(self.share)))
+        let whole = (u128::from(own.0) * u128::from(Self::WHOLE)).div_ceil(u128::from(self.share));
+        Span(u64::try_from(whole).unwrap_or(u64::MAX)) // lines of a few bits per second
     }
 }
 
@@ -603,4 +604,26 @@ pub enum DropBy {
     /// By the ECN bits: RED drops what is not ECN-capable and marks the rest, which ignores it.
     /// [aeolus s4.1]
     Ecn,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Rate;
+
+    #[test]
+    fn a_credit_of_a_line_of_one_bit_per_second_has_its_time() {
+        let credit = CreditSpec {
+            queue_limit: 8,
+            bucket: 2,
+            count: CreditCount::Bytes,
+            size_mean: 84,
+            frame_max: 1538,
+            share: 5_000,
+        };
+        let second = 1_000_000_000_000;
+        let of = |rate| credit.period(LineTime::new(rate));
+        assert_eq!(of(Rate(1)), Span(2 * 1622 * 8 * second));
+        assert_eq!(of(Rate::gbps(1)), Span(2 * 1622 * 8_000));
+    }
 }
