@@ -233,6 +233,7 @@ fn what_was_pushed_out_must_be_taken() {
         packet.set_shared(rank);
         assert_eq!(port.enqueue(Time::ZERO, &mut packet), Verdict::Queued(0));
     }
+    port.look_at(Time::ZERO); // as a switch does after every packet that it keeps
     assert!(port.has_spilled());
     let check = |port: &Port| {
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| port.check())).is_ok()
