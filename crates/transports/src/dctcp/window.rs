@@ -28,8 +28,8 @@ pub(super) struct Reduction {
 }
 
 /// Packets that one acknowledgement may add in the slow start after a timeout, when it may cover
-/// much that arrived long ago. [RFC 3465 s2.3]
-const AFTER_TIMEOUT_MAX: u64 = 2;
+/// much that arrived long ago: L. [RFC 3465 s2.3]
+const AFTER_TIMEOUT_MAX: u64 = 1;
 /// A loss leaves at least this many packets. [RFC 5681 s3.1 equation 4]
 const LOSS_MIN: u64 = 2;
 
@@ -83,9 +83,16 @@ impl Window {
         }
     }
 
-    /// The same while what a timeout declared lost is being repaired.
+    /// The same while what a timeout declared lost is being repaired. Congestion avoidance counts
+    /// every byte. [RFC 3465 s2.1]
     pub(super) fn grow_after_timeout(&mut self, acked: u64, rules: &Rules) {
-        self.grow(acked.min(AFTER_TIMEOUT_MAX * rules.payload_max), rules);
+        let slow = self.size < self.threshold;
+        let most = if slow {
+            AFTER_TIMEOUT_MAX * rules.payload_max
+        } else {
+            acked
+        };
+        self.grow(acked.min(most), rules);
     }
 
     /// The network marked packets. Once per window. [RFC 8257 s3.3 equation 9]
@@ -283,6 +290,21 @@ mod tests {
             })
             .collect();
         assert_eq!(rounds, [2000, 4000, 5000, 6000, 7000, 8000]);
+    }
+
+    #[test]
+    fn after_a_timeout_an_acknowledgement_of_much_adds_one_packet_until_slow_start_is_over() {
+        let rules = rules(&Params::DEFAULT);
+        let mut window = Window::new(&rules);
+        window.on_timeout(true, 10_000, 1.0, &rules);
+        let acked = [7000, 2000, 1500, 500, 9000, 4000, 4000];
+        let sizes = acked.map(|acked| {
+            window.on_sent(window.size());
+            window.grow_after_timeout(acked, &rules);
+            window.size()
+        });
+        // The threshold is five packets; then five acknowledged ones add one.
+        assert_eq!(sizes, [2000, 3000, 4000, 4500, 5000, 5000, 6000]);
     }
 
     #[test]
