@@ -1,11 +1,12 @@
 //! Scenario files: read, checked, resolved, and assembled into a run.
 //!
-//! A scenario is one TOML file. Quantities carry their unit, unknown keys are errors, every default
+//! A scenario is one file, of TOML or JSON. Quantities carry their unit, unknown keys are errors, every default
 //! is written out in `resolved.toml`, and everything that is wrong is said at once, with file, line
 //! and column. [`fields::TABLES`] describes every key once; parser, schema, reference and
 //! `explain` all read it.
 
 mod assemble;
+mod base;
 mod beside;
 pub mod builtin;
 mod check;
@@ -37,11 +38,12 @@ mod why;
 mod words;
 
 pub use assemble::{Alone, Assembled, Progress, Watch};
+pub use base::Files;
 pub use check::{Figure, HOPS_PER_SECOND};
 pub use control::Controlled;
 pub use diagnostic::{Diagnostic, Errors, Origin, SourceText, nearest};
 pub use memory::of_machine as memory_of_machine;
-pub use resolve::{Request, Scenario, load, load_text, load_text_with, load_with};
+pub use resolve::{Request, Scenario, load, load_files, load_text, load_text_with, load_with};
 pub use resolved::hash;
 pub use schema::{explain, json_schema, known_names, markdown};
 pub use section::Section;

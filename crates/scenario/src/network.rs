@@ -253,7 +253,7 @@ const WRITE_A_LINK: &str =
 
 /// The text of the file that a key of `section` names.
 pub(crate) fn read(section: &Section, key: &str, path: &Path) -> Result<String, Diagnostic> {
-    std::fs::read_to_string(path).map_err(|e| {
+    section.read(key, path).map_err(|e| {
         let help = match e.kind() {
             ErrorKind::InvalidData => "it is no UTF-8 text: unpack it, or save it as text",
             ErrorKind::IsADirectory => "this is a folder; name a file in it",

@@ -5,6 +5,7 @@
 //! scenario is said at once, in the order of the file. What is read is typed from here on; a word is an enumeration of
 //! `choice.rs`.
 
+use crate::base::{Base, Files};
 use crate::beside::{Beside, SELECTIVE_DROP, Written};
 use crate::control::Controlled;
 use crate::diagnostic::{Diagnostic, Errors, Origin, SourceText, nearest};
@@ -63,7 +64,22 @@ pub struct Scenario {
     pub memory_limit: Option<Bytes>,
     /// Where each threshold is written.
     pub(crate) threshold_origins: Vec<Origin>,
+    /// What it was read from.
+    pub(crate) source: Arc<SourceText>,
+    /// The texts of the files that it includes.
+    pub(crate) included: Files,
 }
+
+impl Scenario {
+    /// The text of its own file; `None` where it is built in.
+    pub fn text(&self) -> Option<&str> {
+        let builtin = self.source.name.starts_with(BUILT_IN);
+        (!builtin).then_some(self.source.text.as_str())
+    }
+}
+
+/// How the source of a built-in scenario is named, before its own name.
+const BUILT_IN: &str = "built-in ";
 
 /// Bytes of a scenario's name: with a hash behind it, it still is a file's name everywhere. [ours]
 const NAME_MAX: usize = 200;
@@ -111,24 +127,22 @@ pub fn load(request: &Request<'_>) -> Result<Scenario, Errors> {
 pub fn load_with(transports: &Registry, request: &Request<'_>) -> Result<Scenario, Errors> {
     let mut errors = Vec::new();
     let path = Path::new(request.from);
-    let node = match crate::builtin::find(request.from) {
+    let read = match crate::builtin::find(request.from) {
         Some(builtin) if !path.is_file() || path.extension().is_none() => {
             let source = Arc::new(SourceText {
-                name: format!("built-in {}", builtin.name),
+                name: format!("{BUILT_IN}{}", builtin.name),
                 text: builtin.text.to_owned(),
             });
             tree::parse(&source, None, &mut errors)
         }
         _ if path.exists() => match tree::read_file(path, &mut errors) {
-            Some(node) => node,
+            Some(read) => read,
             None => return Err(Errors(errors)),
         },
         _ => return Err(unknown_scenario(request.from).into()),
     };
-    let stem = path
-        .file_stem()
-        .map_or("scenario".into(), |s| s.to_string_lossy());
-    resolve(transports, node, &stem, request.sets, errors)
+    let stem = stem(request.from);
+    resolve(transports, read, &stem, (request.sets, None), errors)
 }
 
 /// Resolves a scenario given as text.
@@ -154,11 +168,43 @@ pub fn load_text_with(
         text: text.to_owned(),
     });
     let mut errors = Vec::new();
-    let node = tree::parse(&source, None, &mut errors);
-    let stem = Path::new(name)
-        .file_stem()
-        .map_or("scenario".into(), |s| s.to_string_lossy());
-    resolve(transports, node, &stem, sets, errors)
+    let read = tree::parse(&source, None, &mut errors);
+    resolve(transports, read, &stem(name), (sets, None), errors)
+}
+
+/// Reads and resolves a scenario with files that came along, and no others: `text` is that of the file `name`, or the
+/// scenario is the built-in one of this name. See [`Scenario::files`].
+///
+/// # Errors
+/// Everything that is wrong.
+pub fn load_files(
+    name: &str,
+    text: Option<&str>,
+    sets: &[String],
+    files: &Arc<Files>,
+) -> Result<Scenario, Errors> {
+    let builtin = crate::builtin::find(name);
+    let (name_of, text, base) = match (text, builtin) {
+        (Some(text), _) => (name.to_owned(), text, Some(Base::of(Path::new(name)))),
+        (None, Some(builtin)) => (format!("{BUILT_IN}{name}"), builtin.text, None),
+        (None, None) => return Err(unknown_scenario(name).into()),
+    };
+    let source = Arc::new(SourceText {
+        name: name_of,
+        text: text.to_owned(),
+    });
+    let base = base.map(|base| base.with(files));
+    let mut errors = Vec::new();
+    let read = tree::parse(&source, base.as_ref(), &mut errors);
+    let here = Arc::new(Base::of(Path::new("")).with(files));
+    let registry = transports::registry();
+    resolve(&registry, read, &stem(name), (sets, Some(&here)), errors)
+}
+
+/// The name of a scenario that has none, by that of its file.
+fn stem(name: &str) -> String {
+    let stem = Path::new(name).file_stem();
+    stem.map_or("scenario".into(), |s| s.to_string_lossy().into_owned())
 }
 
 fn unknown_scenario(name: &str) -> Diagnostic {
@@ -176,16 +222,17 @@ fn unknown_scenario(name: &str) -> Diagnostic {
 
 fn resolve(
     transports: &Registry,
-    node: Node,
+    read: tree::Read,
     stem: &str,
-    sets: &[String],
+    (sets, base): (&[String], Option<&Arc<Base>>),
     mut errors: Vec<Diagnostic>,
 ) -> Result<Scenario, Errors> {
+    let tree::Read { node, included } = read;
     let Data::Table(mut root) = node.data else {
         unreachable!("a document is a table")
     };
     for assignment in sets {
-        tree::set(&mut root, assignment, &mut errors);
+        tree::set(&mut root, assignment, base, &mut errors);
     }
     // Syntax errors leave holes: what would be said about them next would mislead.
     if !errors.is_empty() {
@@ -198,7 +245,10 @@ fn resolve(
     };
     let scenario = reader.scenario(&node.origin, stem);
     match scenario {
-        Some(scenario) if errors.is_empty() => Ok(scenario),
+        Some(scenario) if errors.is_empty() => Ok(Scenario {
+            included,
+            ..scenario
+        }),
         _ => {
             // In the order of the file, the command line last.
             errors.sort_by_key(|e| {
@@ -279,6 +329,8 @@ impl Reader<'_> {
             output,
             thresholds,
             threshold_origins,
+            source: Arc::clone(&whole.source),
+            included: Files::new(),
         })
     }
 
@@ -674,7 +726,7 @@ fn builtins_of(table: &str, kinds: &[&str]) -> Vec<&'static str> {
             text: builtin.text.to_owned(),
         });
         let root = tree::parse(&source, None, &mut Vec::new());
-        let written = root.table().and_then(|root| root.get(table));
+        let written = root.node.table().and_then(|root| root.get(table));
         written.is_some_and(|(_, node)| match &node.data {
             Data::List(list) => list.iter().any(fits),
             _ => fits(node),

@@ -1,8 +1,11 @@
 //! A scenario written out with every value: `resolved.toml`.
 
+use crate::base::Files;
 use crate::resolve::Scenario;
+use crate::section::Section;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 impl Scenario {
     /// The scenario with every key and its value: a file that repeats the run.
@@ -65,11 +68,26 @@ impl Scenario {
     pub fn hash(&self) -> u64 {
         let mut bytes = self.resolved_toml().into_bytes();
         let sections = std::iter::once(&self.topology).chain(&self.workloads);
-        for file in sections.flat_map(|section| section.files()) {
+        for (_, text) in sections.flat_map(Section::files) {
             // One that cannot be read stops the run later, with its place.
-            bytes.extend(std::fs::read(file).unwrap_or_default());
+            bytes.extend(text.unwrap_or_default().into_bytes());
         }
         hash(&bytes)
+    }
+
+    /// The files that it was read from and those that it names, by their paths, but for its own: with them
+    /// [`crate::load_files`] reads it where there is no disk.
+    ///
+    /// # Errors
+    /// The path of the first one that cannot be read, and why.
+    pub fn files(&self) -> Result<Files, (PathBuf, std::io::Error)> {
+        let mut files = self.included.clone();
+        let sections = std::iter::once(&self.topology).chain(&self.workloads);
+        for (path, text) in sections.flat_map(Section::files) {
+            let name = path.to_string_lossy().into_owned();
+            files.insert(name, text.map_err(|why| (path, why))?);
+        }
+        Ok(files)
     }
 }
 

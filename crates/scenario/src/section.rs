@@ -1,5 +1,6 @@
 //! One table of a scenario with all of its values.
 
+use crate::base::Base;
 use crate::choice::{Choice, words};
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use crate::fields::{Absent, Field, MACHINE_KEYS, TableDef};
@@ -24,7 +25,7 @@ struct Entry {
     value: Value,
     /// Where it is written; `None` for a default.
     origin: Option<Origin>,
-    base: Option<Arc<Path>>,
+    base: Option<Arc<Base>>,
 }
 
 impl Section {
@@ -94,7 +95,18 @@ impl Section {
         let Value::Text(name) = &entry.value else {
             unreachable!("the table makes it a string")
         };
-        entry.base.as_deref().unwrap_or(Path::new("")).join(name)
+        match &entry.base {
+            Some(base) => base.join(name),
+            None => PathBuf::from(name),
+        }
+    }
+
+    /// The text of the file at `path`, which a key names.
+    pub(crate) fn read(&self, key: &str, path: &Path) -> std::io::Result<String> {
+        match self.entry(key).and_then(|entry| entry.base.as_ref()) {
+            Some(base) => base.read(path),
+            None => std::fs::read_to_string(path),
+        }
     }
 
     /// A diagnostic at a key.
@@ -203,10 +215,14 @@ impl Section {
         self.entries.iter().filter(skip).map(value).collect()
     }
 
-    /// The files that it names.
-    pub(crate) fn files(&self) -> impl Iterator<Item = PathBuf> {
+    /// The files that it names, and their texts.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (PathBuf, std::io::Result<String>)> {
         let files = self.entries.iter().filter(|e| is_file(e));
-        files.map(|e| self.path(e.field.key))
+        files.map(|e| {
+            let path = self.path(e.field.key);
+            let text = self.read(e.field.key, &path);
+            (path, text)
+        })
     }
 
     fn portable(&self, entry: &Entry) -> toml::Value {
@@ -336,7 +352,7 @@ pub(crate) fn read_default(field: &Field, text: &str) -> Value {
         "the default of {} is not TOML: {text}",
         field.key
     );
-    let node = &node.table().expect("a document is a table")["x"].1;
+    let node = &node.node.table().expect("a document is a table")["x"].1;
     match field.takes.read(node) {
         Ok(value) => value,
         Err(misfit) => panic!(

@@ -490,10 +490,10 @@ pub(crate) fn distribution(section: &Section) -> Result<SizeDist, Diagnostic> {
         };
     }
     let path = section.path("sizes");
-    let text = match std::fs::read_to_string(&path) {
+    let text = match section.read("sizes", &path) {
         Ok(text) => text,
         // Something is there, and it is no list.
-        Err(_) if path.exists() => read(section, "sizes", &path)?,
+        Err(why) if why.kind() != std::io::ErrorKind::NotFound => read(section, "sizes", &path)?,
         Err(why) => {
             let names = sizes::BUILTINS.iter().map(|b| b.name);
             let problem = section

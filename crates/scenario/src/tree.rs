@@ -1,5 +1,8 @@
-//! TOML with a memory: every value knows the text it came from, through includes and overrides.
+//! TOML and JSON with a memory: every value knows the text it came from, through includes and overrides.
 
+mod json;
+
+use crate::base::{Base, Files};
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,8 +23,8 @@ pub(crate) const SET: &str = "--set";
 pub(crate) struct Node {
     pub data: Data,
     pub origin: Origin,
-    /// Folder against which paths inside are read; `None` for built-in and command-line text.
-    pub base: Option<Arc<Path>>,
+    /// What paths inside are read against; `None` for built-in and command-line text.
+    pub base: Option<Arc<Base>>,
 }
 
 #[derive(Clone, Debug)]
@@ -80,29 +83,36 @@ pub(crate) fn plain_table(table: &Table) -> toml::Table {
         .collect()
 }
 
-/// Reads a text into a tree; includes are resolved against `base`.
+/// A text as a tree, with the texts of the files that it includes.
+pub(crate) struct Read {
+    pub node: Node,
+    pub included: Files,
+}
+
+/// Reads a text into a tree, as JSON where its name says so; includes are resolved against `base`.
 pub(crate) fn parse(
     source: &Arc<SourceText>,
-    base: Option<&Path>,
+    base: Option<&Base>,
     errors: &mut Vec<Diagnostic>,
-) -> Node {
+) -> Read {
     let mut reader = Reader {
         errors,
         open: base
             .map(|_| PathBuf::from(&source.name))
             .into_iter()
             .collect(),
+        included: Files::new(),
     };
-    reader.text(source, base.map(Arc::from))
+    let node = reader.text(source, base.cloned().map(Arc::new));
+    let included = reader.included;
+    Read { node, included }
 }
 
 /// Reads a file into a tree.
-pub(crate) fn read_file(path: &Path, errors: &mut Vec<Diagnostic>) -> Option<Node> {
-    match load(path) {
-        Ok(source) => {
-            let base = path.parent().unwrap_or(Path::new("")).to_path_buf();
-            Some(parse(&source, Some(&base), errors))
-        }
+pub(crate) fn read_file(path: &Path, errors: &mut Vec<Diagnostic>) -> Option<Read> {
+    let base = Base::of(path);
+    match load(path, &base) {
+        Ok(source) => Some(parse(&source, Some(&base), errors)),
         Err(why) => {
             errors.push(Diagnostic::new(why));
             None
@@ -110,17 +120,19 @@ pub(crate) fn read_file(path: &Path, errors: &mut Vec<Diagnostic>) -> Option<Nod
     }
 }
 
-fn load(path: &Path) -> Result<Arc<SourceText>, String> {
+fn load(path: &Path, base: &Base) -> Result<Arc<SourceText>, String> {
     let name = path.display().to_string();
-    let size = std::fs::metadata(path)
-        .map_err(|e| format!("cannot read {name}: {e}"))?
-        .len();
+    let size = base
+        .size(path)
+        .map_err(|e| format!("cannot read {name}: {e}"))?;
     if size > FILE_MAX {
         return Err(format!(
             "{name} has {size} B; a scenario file may have {FILE_MAX} B"
         ));
     }
-    let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {name}: {e}"))?;
+    let text = base
+        .read(path)
+        .map_err(|e| format!("cannot read {name}: {e}"))?;
     Ok(Arc::new(SourceText { name, text }))
 }
 
@@ -128,21 +140,26 @@ struct Reader<'a> {
     errors: &'a mut Vec<Diagnostic>,
     /// Files being read, outermost first.
     open: Vec<PathBuf>,
+    /// What was included.
+    included: Files,
 }
 
 /// What to write instead of a text that is no TOML.
 fn instead_of(text: &str) -> &'static str {
     if text.trim_start().starts_with('{') {
-        "this looks like JSON: a scenario has key = value under [name]; `tidegate new my.toml` writes one to edit"
+        "this looks like JSON, which is read from files that end in .json; in TOML write key = value under [name]"
     } else if text.contains("CC_MODE") || text.contains("ENABLE_QCN") {
-        "this looks like HPCC's config.txt: docs/migration/hpcc.md says what to write for each of its keys"
+        "this looks like HPCC's config.txt: `tidegate import FILE` makes a scenario of it"
     } else {
         "write key = value, strings in double quotes, tables as [name]"
     }
 }
 
 impl Reader<'_> {
-    fn text(&mut self, source: &Arc<SourceText>, base: Option<Arc<Path>>) -> Node {
+    fn text(&mut self, source: &Arc<SourceText>, base: Option<Arc<Base>>) -> Node {
+        if json::is_json(&source.name) {
+            return self.json(source, base.as_ref());
+        }
         let (table, problems) = DeTable::parse_recoverable(&source.text);
         for problem in problems {
             let span = problem.span().unwrap_or(0..0);
@@ -178,7 +195,7 @@ impl Reader<'_> {
         &mut self,
         from: DeTable<'_>,
         source: &Arc<SourceText>,
-        base: Option<&Arc<Path>>,
+        base: Option<&Arc<Base>>,
     ) -> Table {
         let origin = |span: Range<usize>| Origin {
             source: Arc::clone(source),
@@ -195,21 +212,14 @@ impl Reader<'_> {
                 table.insert(key.into_inner().into_owned(), (at, node));
             }
         }
-        // What a table says itself wins over what it includes.
-        match included {
-            Some(mut under) => {
-                merge(&mut under, table);
-                under
-            }
-            None => table,
-        }
+        over(included, table)
     }
 
     fn node(
         &mut self,
         from: Spanned<DeValue<'_>>,
         source: &Arc<SourceText>,
-        base: Option<&Arc<Path>>,
+        base: Option<&Arc<Base>>,
     ) -> Node {
         let origin = Origin {
             source: Arc::clone(source),
@@ -262,10 +272,14 @@ impl Reader<'_> {
             return None;
         };
         let path = base.join(name);
-        if path.extension().is_none_or(|ending| ending != "toml") {
+        if path
+            .extension()
+            .is_none_or(|ending| ending != "toml" && ending != "json")
+        {
             self.errors.push(
-                problem(format!("{name} is no scenario file"))
-                    .help("name a file that ends in .toml, like include = \"fabric.toml\""),
+                problem(format!("{name} is no scenario file")).help(
+                    "name a file that ends in .toml or .json, like include = \"fabric.toml\"",
+                ),
             );
             return None;
         }
@@ -276,11 +290,13 @@ impl Reader<'_> {
             );
             return None;
         }
-        match load(&path) {
+        match load(&path, base) {
             Ok(source) => {
-                let folder = path.parent().map(Arc::from);
+                self.included
+                    .insert(source.name.clone(), source.text.clone());
+                let inside = Some(Arc::new(base.below(&path)));
                 self.open.push(path);
-                let node = self.text(&source, folder);
+                let node = self.text(&source, inside);
                 self.open.pop();
                 node.table().cloned()
             }
@@ -290,6 +306,17 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+}
+
+/// What a table says itself wins over what it includes.
+fn over(included: Option<Table>, table: Table) -> Table {
+    match included {
+        Some(mut under) => {
+            merge(&mut under, table);
+            under
+        }
+        None => table,
     }
 }
 
@@ -305,8 +332,14 @@ pub(crate) fn merge(under: &mut Table, over: Table) {
     }
 }
 
-/// Applies one `a.b=c`: the value is read as TOML, and as a bare string where it is none.
-pub(crate) fn set(root: &mut Table, assignment: &str, errors: &mut Vec<Diagnostic>) {
+/// Applies one `a.b=c`: the value is read as TOML, and as a bare string where it is none. Paths in it are read against
+/// `base`, or against the folder that the program runs in.
+pub(crate) fn set(
+    root: &mut Table,
+    assignment: &str,
+    base: Option<&Arc<Base>>,
+    errors: &mut Vec<Diagnostic>,
+) {
     let source = Arc::new(SourceText {
         name: SET.to_owned(),
         text: assignment.to_owned(),
@@ -327,7 +360,7 @@ pub(crate) fn set(root: &mut Table, assignment: &str, errors: &mut Vec<Diagnosti
     let node = Node {
         data: bare(value, &origin),
         origin,
-        base: None,
+        base: base.cloned(),
     };
     let keys = match split_path(path.trim()) {
         Ok(keys) => keys,
@@ -352,6 +385,7 @@ fn bare(value: &str, origin: &Origin) -> Data {
             let mut reader = Reader {
                 errors: &mut ignored,
                 open: Vec::new(),
+                included: Files::new(),
             };
             let mut node = reader.node(parsed, &origin.source, None);
             if !ignored.is_empty() {
@@ -467,17 +501,17 @@ mod tests {
             text: text.into(),
         });
         let mut errors = Vec::new();
-        let node = parse(&source, None, &mut errors);
-        (node.table().unwrap().clone(), errors)
+        let read = parse(&source, None, &mut errors);
+        (read.node.table().unwrap().clone(), errors)
     }
 
     #[test]
     fn overrides_lie_on_top_and_bare_words_are_strings() {
         let (mut root, mut errors) = tree("[a]\nb = 1\n[[w]]\nload = 0.5\n");
-        set(&mut root, "a.b=2", &mut errors);
-        set(&mut root, "a.c=100Gbps", &mut errors);
-        set(&mut root, "w.load=0.7", &mut errors);
-        set(&mut root, "new.\"x.y\".z=[1, 2]", &mut errors);
+        set(&mut root, "a.b=2", None, &mut errors);
+        set(&mut root, "a.c=100Gbps", None, &mut errors);
+        set(&mut root, "w.load=0.7", None, &mut errors);
+        set(&mut root, "new.\"x.y\".z=[1, 2]", None, &mut errors);
         assert!(errors.is_empty(), "{errors:?}");
         let text = toml::to_string(&plain_table(&root)).unwrap();
         assert_eq!(
@@ -489,11 +523,11 @@ mod tests {
     #[test]
     fn an_override_that_could_mean_two_things_asks() {
         let (mut root, mut errors) = tree("[[w]]\na = 1\n[[w]]\na = 2\n");
-        set(&mut root, "w.a=3", &mut errors);
+        set(&mut root, "w.a=3", None, &mut errors);
         assert!(errors[0].message.contains("w.0.a"), "{}", errors[0].message);
-        set(&mut root, "w.1.a=3", &mut errors);
-        set(&mut root, "w.7.a=3", &mut errors);
-        set(&mut root, "nonsense", &mut errors);
+        set(&mut root, "w.1.a=3", None, &mut errors);
+        set(&mut root, "w.7.a=3", None, &mut errors);
+        set(&mut root, "nonsense", None, &mut errors);
         assert_eq!(errors.len(), 3);
         assert_eq!(plain_table(&root)["w"][1]["a"].as_integer(), Some(3));
     }
@@ -513,7 +547,7 @@ mod tests {
         let help = |text: &str| tree(text).1[0].help.clone().expect("help");
         assert!(help("{\"workload\": {}}").contains("JSON"));
         let config = "ENABLE_QCN 1\nCC_MODE 3\n";
-        assert!(help(config).contains("docs/migration/hpcc.md"));
+        assert!(help(config).contains("tidegate import"));
         assert!(help("[a]\nb = \n").contains("key = value"));
     }
 
@@ -529,15 +563,79 @@ mod tests {
         .unwrap();
         std::fs::write(dir.join("loop.toml"), "include = \"loop.toml\"\n").unwrap();
         let mut errors = Vec::new();
-        let node = read_file(&dir.join("top.toml"), &mut errors).unwrap();
-        assert!(errors.is_empty(), "{errors:?}");
-        let t = plain_table(node.table().unwrap());
-        assert_eq!(
-            (t["t"]["x"].as_integer(), t["t"]["y"].as_integer()),
-            (Some(1), Some(3))
-        );
+        std::fs::write(
+            dir.join("top.json"),
+            r#"{"t": {"y": 3, "include": "base.toml"}}"#,
+        )
+        .unwrap();
+        for top in ["top.toml", "top.json"] {
+            let read = read_file(&dir.join(top), &mut errors).unwrap();
+            assert!(errors.is_empty(), "{errors:?}");
+            let t = plain_table(read.node.table().unwrap());
+            assert_eq!(
+                (t["t"]["x"].as_integer(), t["t"]["y"].as_integer()),
+                (Some(1), Some(3))
+            );
+            let base = dir.join("base.toml").display().to_string();
+            assert_eq!(read.included[&base], "x = 1\ny = 2\n");
+        }
         let _ = read_file(&dir.join("loop.toml"), &mut errors);
         assert_eq!(errors.len(), 1, "{errors:?}");
         std::fs::remove_dir_all(&dir).unwrap();
+    }
+
+    fn json(text: &str) -> (Table, Vec<Diagnostic>) {
+        let source = Arc::new(SourceText {
+            name: "t.json".into(),
+            text: text.into(),
+        });
+        let mut errors = Vec::new();
+        let read = parse(&source, None, &mut errors);
+        (read.node.table().unwrap().clone(), errors)
+    }
+
+    #[test]
+    fn json_says_what_toml_says_and_every_value_has_its_place() {
+        let text = r#" {"$schema": "x", "a": {"b": 2, "c": "100G\u0062ps \\\"", "d": [true, -0.5e1, {}]},
+            "w": [{"load": 0.7}], "e": {}}"#;
+        let (root, errors) = json(text);
+        assert!(errors.is_empty(), "{errors:?}");
+        let (same, _) =
+            tree("[a]\nb = 2\nc = '100Gbps \\\"'\nd = [true, -5.0, {}]\n[[w]]\nload = 0.7\n[e]\n");
+        assert_eq!(plain_table(&root), plain_table(&same));
+        let (_, a) = &root["a"];
+        let (key, b) = &a.table().unwrap()["b"];
+        assert_eq!(&text[key.span.clone()], "\"b\"");
+        assert_eq!(&text[b.origin.span.clone()], "2");
+        let Data::List(d) = &a.table().unwrap()["d"].1.data else {
+            panic!("a list")
+        };
+        assert_eq!(&text[d[1].origin.span.clone()], "-0.5e1");
+    }
+
+    #[test]
+    fn what_json_cannot_say_is_refused_at_its_place() {
+        let wrong = |text: &str| {
+            let (_, errors) = json(text);
+            let first = errors.first().unwrap_or_else(|| panic!("{text}"));
+            let (line, column) = first.origin.as_ref().unwrap().line_column();
+            (line, column, first.message.clone())
+        };
+        let (line, _, message) = wrong("{\n \"a\": 1,\n}");
+        assert_eq!((line, message.as_str()), (3, "this is not JSON"));
+        assert_eq!(wrong("").2, "this is not JSON");
+        assert!(wrong("[1, 2]").2.contains("one object"), "a list");
+        assert!(wrong("7").2.contains("one object"), "a number at the end");
+        assert_eq!(
+            wrong("{\n  \"a\": null}"),
+            (
+                2,
+                8,
+                "null says nothing here: leave the key out to have its default".to_owned()
+            )
+        );
+        assert!(wrong("{\"a\": 1, \"a\": 2}").2.contains("twice"));
+        assert!(wrong("{\"a\": 99999999999999999999}").2.contains("64 bits"));
+        assert!(wrong("{\"a\": 1e999}").2.contains("JSON"));
     }
 }
