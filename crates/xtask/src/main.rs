@@ -1,6 +1,9 @@
 //! Chores of this repository, run as `cargo xtask NAME`.
 
 mod race;
+#[path = "../../web/sources.rs"]
+#[allow(unreachable_pub, reason = "a build script compiles it, too")]
+mod sources;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -8,6 +11,7 @@ use std::process::ExitCode;
 
 const HELP: &str = "\
 cargo xtask tidy      check the rules that no compiler knows (see STYLE.md)
+cargo xtask sources   print what the engine for pages is made of, as one hash
 cargo xtask race      run the simulator's tests under a race checker (needs a nightly toolchain)
 ";
 
@@ -46,6 +50,18 @@ fn main() -> ExitCode {
                 ExitCode::from(4)
             }
         },
+        ["sources"] => {
+            match sources::files(&root()).and_then(|files| sources::hash(&root(), &files)) {
+                Ok(hash) => {
+                    println!("{hash}");
+                    ExitCode::SUCCESS
+                }
+                Err(error) => {
+                    eprintln!("sources: {error}");
+                    ExitCode::from(4)
+                }
+            }
+        }
         ["race"] => match race::run(&root()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(why) => {
