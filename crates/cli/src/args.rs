@@ -76,7 +76,7 @@ pub(crate) struct Global {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     /// Run a scenario: a file or a built-in name
-    Run(ScenarioArgs),
+    Run(RunArgs),
     /// Check a scenario without running it, and print what follows from it
     Check(ScenarioArgs),
     /// Run a scenario and print nothing but its fingerprint
@@ -124,6 +124,16 @@ pub(crate) enum Command {
 pub(crate) struct ScenarioArgs {
     /// A scenario file, or a name from `tidegate list scenarios`
     pub(crate) scenario: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) of: ScenarioArgs,
+    /// Also write live.html: the report with the simulator inside, which whoever receives it can run
+    /// again with other values
+    #[arg(long)]
+    pub(crate) live: bool,
 }
 
 #[derive(Args, Debug)]

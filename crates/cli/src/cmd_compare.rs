@@ -429,7 +429,7 @@ fn make(scenario: Scenario, job: &Job, folder: &RunFolder) -> Result<Done, Refus
     };
     let assembled = scenario.assemble()?;
     let silent = Screen::silent();
-    let done = execute(&assembled, 1, &job.command, folder, output, &silent)?;
+    let done = execute(&assembled, 1, &job.command, folder, output, None, &silent)?;
     if interrupted() {
         // The run may be whole and its report not: the next comparison makes it again.
         folder.unfinish();

@@ -1,6 +1,7 @@
 //! `run`, `check` and `fingerprint`: one scenario.
 
-use crate::args::{Global, ScenarioArgs};
+use crate::args::{Global, RunArgs, ScenarioArgs};
+use crate::cmd_live::{self, Live};
 use crate::exit;
 use crate::progress::{Viewer, catch_interrupts, clock};
 use crate::screen::Screen;
@@ -173,14 +174,22 @@ pub(crate) fn fingerprint(args: &ScenarioArgs, global: &Global, screen: &Screen)
     }
 }
 
-pub(crate) fn run(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i32 {
+pub(crate) fn run(args: &RunArgs, global: &Global, screen: &Screen) -> i32 {
     catch_interrupts();
-    let scenario = match load(&args.scenario, global, &global.sets) {
+    let scenario = match load(&args.of.scenario, global, &global.sets) {
         Ok(scenario) => scenario,
         Err(errors) => return screen.wrong(&errors),
     };
     let dir = folder(&scenario, global);
-    let command = repeat("run", &args.scenario, global, &global.sets);
+    let command = repeat("run", &args.of.scenario, global, &global.sets);
+    let live = match args
+        .live
+        .then(|| Live::of(&args.of.scenario, &scenario, global))
+    {
+        Some(Err(why)) => return screen.fail(exit::USAGE, &why),
+        Some(Ok(live)) => Some(live),
+        None => None,
+    };
     let output = Output {
         hpcc_fct: scenario.output.flag("hpcc"),
         ..Output::default()
@@ -195,6 +204,11 @@ pub(crate) fn run(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i32 
         screen.say(&format!(" would write {}\n", dir.display()));
         return exit::OK;
     }
+    if live.is_some() {
+        cmd_live::warnings(&assembled)
+            .iter()
+            .for_each(|warning| screen.warn(warning));
+    }
     for warning in &assembled.warnings {
         screen.detail(&format!("warning: {warning}"));
     }
@@ -206,7 +220,8 @@ pub(crate) fn run(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i32 
     if let Err(error) = FlowWriter::create(&folder) {
         return screen.fail(exit::IO, &error.to_string());
     }
-    match execute(&assembled, threads, &command, &folder, output, screen) {
+    let live = live.as_ref();
+    match execute(&assembled, threads, &command, &folder, output, live, screen) {
         Ok(mut done) => {
             if let Err(error) = write_junit(global, &[(&done.summary, &done.verdicts)]) {
                 (done.failed, done.code) = (Some(error.to_string()), exit::IO);
@@ -232,6 +247,9 @@ pub(crate) fn write_junit(
     })
 }
 
+/// The report that can be run again, in a run's folder.
+const LIVE: &str = "live.html";
+
 /// A run that is over and written.
 #[derive(Clone)]
 pub(crate) struct Done {
@@ -250,6 +268,7 @@ pub(crate) fn execute(
     command: &str,
     folder: &RunFolder,
     output: Output,
+    live: Option<&Live>,
     screen: &Screen,
 ) -> Result<Done, Errors> {
     let conditions = assembled.scenario.conditions()?;
@@ -280,7 +299,9 @@ pub(crate) fn execute(
         assembled.explain_slowest(&mut record, &summary, threads, &mut viewer);
         viewer.finish();
     }
-    let written = report::write_run(folder, &record, &summary, &verdicts, &meta, &output);
+    let page = live.map(|live| live.page(&record, &summary, &verdicts));
+    let page = page.as_deref();
+    let written = report::write_run(folder, &record, &summary, &verdicts, &meta, &output, page);
     failed = failed
         .or(failed_stream)
         .or(written.err().map(|e| e.to_string()));
@@ -373,8 +394,17 @@ pub(crate) fn files_line(dir: &std::path::Path) -> String {
     } else {
         " ".into()
     };
+    let live = dir.join(LIVE);
+    let live = if live.exists() {
+        format!(
+            " to be run again by whoever receives it: {}\n",
+            live.display()
+        )
+    } else {
+        String::new()
+    };
     // The same tables lie there as CSV.
-    format!("{report}data: {}\n", dir.join("*.parquet").display())
+    format!("{report}data: {}\n{live}", dir.join("*.parquet").display())
 }
 
 /// This process, as other runs name it that want its folder.

@@ -11,6 +11,7 @@ mod cmd_compare;
 mod cmd_describe;
 mod cmd_fuzz;
 mod cmd_gallery;
+mod cmd_live;
 mod cmd_new;
 mod cmd_new_transport;
 mod cmd_playground;

@@ -157,7 +157,7 @@ fn execute(
     let summary = Summary::of(&record);
     let verdicts: Vec<Verdict> = conditions.iter().map(|c| c.judge(&summary)).collect();
     assembled.explain_slowest(&mut record, &summary, threads, watch);
-    report::write_run(&folder, &record, &summary, &verdicts, &meta, &output)
+    report::write_run(&folder, &record, &summary, &verdicts, &meta, &output, None)
         .map_err(|error| (exit::IO, error.to_string()))?;
     Ok(verdict(&record, &verdicts))
 }

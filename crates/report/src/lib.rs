@@ -16,7 +16,7 @@ pub use run::{motion, of_run, of_why};
 use results::{FileError, Meta, Output, RunFolder, RunRecord, Summary, Verdict};
 use std::path::PathBuf;
 
-/// Writes the directory of a run with its report, where `output` asks for one; returns the files, in
+/// Writes the directory of a run with its report, where `output` asks for one, and with the page `live`; returns the files, in
 /// the order written.
 ///
 /// # Errors
@@ -28,6 +28,7 @@ pub fn write_run(
     verdicts: &[Verdict],
     meta: &Meta,
     output: &Output,
+    live: Option<&str>,
 ) -> Result<Vec<PathBuf>, FileError> {
     let page = output.report.then(|| of_run(run, summary, verdicts));
     results::write_run(
@@ -37,6 +38,6 @@ pub fn write_run(
         verdicts,
         meta,
         output,
-        page.as_deref(),
+        [page.as_deref(), live],
     )
 }

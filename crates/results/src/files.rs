@@ -93,8 +93,10 @@ const FLOWS: &str = "flows.csv";
 pub(crate) const FLOWS_PARTIAL: &str = "flows.partial.csv";
 const CURVES: &str = "curves.json";
 pub(crate) const META: &str = "meta.json";
+/// The report that can be run again.
+const LIVE: &str = "live.html";
 /// What a run may write besides `meta.json`, which comes last.
-const FILES: [&str; 18] = [
+const FILES: [&str; 19] = [
     "resolved.toml",
     "summary.json",
     FLOWS,
@@ -111,11 +113,12 @@ const FILES: [&str; 18] = [
     "fct.txt",
     "junit.xml",
     "report.html",
+    LIVE,
     CURVES,
     FLOWS_PARTIAL,
 ];
 
-/// Writes the directory of a run, `page` as its `report.html`, and returns the files, in the order written. What an earlier run
+/// Writes the directory of a run, the first of `pages` as its `report.html` and the second as its `live.html`, and returns the files, in the order written. What an earlier run
 /// wrote there and this one does not is removed.
 ///
 /// # Errors
@@ -127,7 +130,7 @@ pub fn write_run(
     verdicts: &[Verdict],
     meta: &Meta,
     output: &Output,
-    page: Option<&str>,
+    pages: [Option<&str>; 2],
 ) -> Result<Vec<PathBuf>, FileError> {
     let dir = folder.path();
     // A directory that is being overwritten is not whole.
@@ -162,6 +165,10 @@ pub fn write_run(
         file("junit.xml", &mut |out| {
             out.write_all(junit(&[(summary, verdicts)]).as_bytes())
         })?;
+    }
+    let [page, live] = pages;
+    if let Some(page) = live {
+        file(LIVE, &mut |out| out.write_all(page.as_bytes()))?;
     }
     if let Some(page) = page {
         file("report.html", &mut |out| out.write_all(page.as_bytes()))?;

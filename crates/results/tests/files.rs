@@ -32,7 +32,7 @@ fn write_into(dir: &RunFolder, run: &results::RunRecord, meta: &Meta) -> Vec<Str
     let verdict = Threshold::parse("drops.scheduled", "== 0")
         .unwrap()
         .judge(&summary);
-    let files = report::write_run(dir, run, &summary, &[verdict], meta, &EVERYTHING).unwrap();
+    let files = report::write_run(dir, run, &summary, &[verdict], meta, &EVERYTHING, None).unwrap();
     files
         .iter()
         .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
@@ -319,6 +319,7 @@ fn nothing_of_an_older_run_stays_beside_the_files_of_this_one() {
         &[],
         &Meta::default(),
         &only,
+        None,
     )
     .unwrap();
     drop(folder);

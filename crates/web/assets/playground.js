@@ -2,10 +2,16 @@
 "use strict";
 const RUNS_MAX = 16, SHORT = 0.25;
 const engine = new Engine(), fabric = new Fabric();
-const state = {name: "incast", text: null, sets: new Map(), runs: [], checked: null, busy: false, number: 0};
+const state = {name: "incast", text: null, sets: new Map(), runs: [], checked: null, busy: false, number: 0, held: null};
+// A report that can be run again brings the run that it is of.
+const given = JSON.parse($("given").textContent);
 let about, editor;
 
-const request = (sets = state.sets) => ({name: state.text === null ? state.name : "scenario.toml", text: state.text, sets: [...sets].map(([key, value]) => `${key}=${value}`)});
+const lines = (sets) => [...sets].map((pair) => pair.join("="));
+const ownName = given && given.text !== null ? given.name : "scenario.toml";
+const request = ({name, text, sets} = state) => ({name: text === null ? name : ownName, text, sets: lines(sets), files: given ? given.files : undefined});
+const asGiven = ({name, text, sets}) => given && name === given.name && text === given.text && lines(sets).join("\n") === given.sets.join("\n");
+const reads = (texts) => new Map(texts.map((text) => [text.slice(0, text.indexOf("=")), text.slice(text.indexOf("=") + 1)]).filter(([key]) => key));
 const says = (text) => { $("status").textContent = text; };
 const set = (key, value) => { state.sets.delete(key); if (value !== null) state.sets.set(key, value); };
 
@@ -113,11 +119,13 @@ const check = async () => {
     $("command").textContent = checked.command;
     showSliders(checked);
     const shape = JSON.stringify(checked.network);
+    const first = state.shape === undefined;
     if (shape !== state.shape) { state.shape = shape; fabric.show(checked.network); }
+    if (first && given) fabric.run(given.told.motion);
     const seconds = checked.seconds * 3;
     says(seconds < 1 ? "Ready." : `Ready. It may take ${seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} minutes`} here.`);
     if (document.body.dataset.state === "starting") document.body.dataset.state = "ready";
-    if ($("live").checked && checked.seconds < SHORT) await run(true);
+    if ($("live").checked && checked.seconds < SHORT && !(first && asGiven(state))) await run(true);
   } catch (wrong) {
     if (mine === asked) showWrong(wrong);
   }
@@ -128,7 +136,7 @@ const showWrong = (wrong) => {
   $("wrong").hidden = false;
   $("wrong").textContent = wrong.error;
   says(wrong.stopped ? wrong.error : "There is something to mend first.");
-  const own = state.text === null ? `built-in ${state.name}` : "scenario.toml";
+  const own = state.text === null ? `built-in ${state.name}` : ownName;
   editor.mark((wrong.places || []).filter(({at}) => at && at[2] === own).map(({at, message}) => [at[0], message]));
 };
 
@@ -144,7 +152,7 @@ const busy = (is) => {
 
 const run = async (draft = false, sets = state.sets) => {
   busy(true);
-  const began = performance.now(), mine = asked, with_ = new Map(sets), [name, text] = [state.name, state.text];
+  const began = performance.now(), mine = asked, {name, text} = state, one = {name, text, sets: new Map(sets), draft};
   says("Running …");
   const progress = ({now, until, hops, done, total}) => {
     $("progress").value = Math.max(total ? done / total : 0, Math.min(1, now / until));
@@ -152,16 +160,20 @@ const run = async (draft = false, sets = state.sets) => {
     says(`${time(now * 1e6)} simulated, ${done} of ${total} messages, ${rate.toFixed(1)} million packet-hops per second`);
   };
   try {
-    const result = await engine.ask({ask: "run", ...request(sets)}, progress);
+    const result = await engine.ask({ask: "run", ...request(one)}, progress);
     const seconds = (performance.now() - began) / 1e3;
     // What came of moving a slider gives way to the next of its kind, and stays once something is run by hand.
     if (!draft) for (const one of state.runs) one.draft = false;
-    state.runs = state.runs.filter((one) => !one.draft && (one.text !== text || one.result.command !== result.command)).slice(-RUNS_MAX + 1);
-    state.runs.push({result, draft, name, text, sets: with_, colour: state.number++ % 8});
+    const kept = state.runs.filter((one) => !one.recorded && !one.draft && (one.text !== text || one.result.command !== result.command));
+    const recorded = state.runs.filter((one) => one.recorded);
+    state.runs = [...recorded, ...kept.slice(-RUNS_MAX + 1 + recorded.length), Object.assign(one, {result, colour: state.number++ % 8})];
+    state.held = result;
     says(`Ran in ${seconds.toFixed(2)} s.`);
     showRun(result);
+    if (asGiven(one)) showSame(result);
     return true;
   } catch (wrong) {
+    state.held = null;
     showWrong(wrong);
     return false;
   } finally {
@@ -180,12 +192,24 @@ const every = async () => {
   }
 };
 
+// What was recorded must come out again, or the page says that it did not.
+const showSame = ({fingerprint}) => {
+  const {told, sources, version} = given, same = fingerprint === told.fingerprint;
+  $("same").hidden = false;
+  $("same").className = same ? "good" : "bad";
+  $("same").textContent = same
+    ? "Run again in this page: the same sixteen digits as recorded."
+    : `Run again in this page, it has the fingerprint ${fingerprint}, and ${told.fingerprint} is on record: the engine in this page is of other sources (${about.sources}) than tidegate ${version}, which recorded it (${sources}).`;
+};
+
 const showRun = (result) => {
   state.last = result;
   document.body.dataset.fingerprint = result.fingerprint;
   $("title").textContent = `${result.transport}: ${result.title}`;
   const digits = make("code", {textContent: result.fingerprint});
-  $("found").replaceChildren("Fingerprint ", digits, `, as ${about.version} of the command prints it. Status: ${result.status}.`);
+  const whose = given && result === given.told ? `, as recorded by tidegate ${given.version}` : `, as ${about.version} of the command prints it`;
+  $("found").replaceChildren("Fingerprint ", digits, `${whose}. Status: ${result.status}.`);
+  $("same").hidden = true;
   $("warnings").replaceChildren(...result.warnings.map((text) => make("li", {textContent: text})));
   if (state.shape && !fabric.network) fabric.show(state.checked.network);
   fabric.run(result.motion);
@@ -209,7 +233,7 @@ const showRuns = () => {
     const {result} = one;
     const name = make("button", {type: "button", className: "link", textContent: result.transport});
     const sets = [...one.sets].filter(([key]) => key !== "transport.kind").map((pair) => pair.join("=")).join(" ");
-    const row = make("tr", {className: `k${one.colour}${i === 0 ? " now" : ""}`}, make("td", {}, make("i", {className: "swatch"}), name, make("small", {textContent: `${one.text === null ? one.name : "your own"} ${sets}`})));
+    const row = make("tr", {className: `k${one.colour}${i === 0 ? " now" : ""}`}, make("td", {}, make("i", {className: "swatch"}), name, make("small", {textContent: `${one.recorded ? "recorded: " : ""}${one.text === null ? one.name : asGiven({...one, sets: reads(given ? given.sets : [])}) ? given.name : "your own"} ${sets}`})));
     for (const column of used) {
       const [text, number] = result.cells[column] || ["–", null];
       row.append(make("td", {textContent: text, className: number !== null && number === best[column] ? "best" : ""}));
@@ -270,6 +294,13 @@ const why = async (message) => {
   busy(true);
   says("Running again with an eye on this message …");
   try {
+    const one = state.runs.find(({result}) => result === state.last);
+    if (state.held !== state.last && one) {
+      // The engine has not run what is shown: it was recorded, or another run ended the engine.
+      const again = await engine.ask({ask: "run", ...request(one)});
+      state.held = state.last;
+      if (asGiven(one)) showSame(again);
+    }
     const found = await engine.ask({ask: "why", message});
     $("why").hidden = false;
     $("why-title").textContent = `Why did message ${message} take so long?`;
@@ -279,6 +310,7 @@ const why = async (message) => {
     $("why").scrollIntoView({behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth"});
     says("Ready.");
   } catch (wrong) {
+    state.held = null;
     showWrong(wrong);
   } finally {
     busy(false);
@@ -314,37 +346,77 @@ const writeHash = async () => {
 const readHash = async () => {
   const parts = new URLSearchParams(location.hash.slice(1));
   const name = parts.get("from"), toml = parts.get("toml");
-  state.sets = new Map(parts.getAll("set").map((text) => [text.slice(0, text.indexOf("=")), text.slice(text.indexOf("=") + 1)]).filter(([key]) => key));
+  if (given && name === null && toml === null) return Object.assign(state, {name: given.name, text: given.text, sets: reads(given.sets)});
+  state.sets = reads(parts.getAll("set"));
   state.name = about.scenarios.some(([known]) => known === name) ? name : "incast";
   state.text = null;
   if (toml) try { state.text = await unpack(toml); } catch { says("The link is cut short: its scenario cannot be read."); }
+  if (given && state.text !== null) state.name = given.name;
 };
 
 // --- The page --------------------------------------------------------------------------------------
 
 const showScenario = () => {
-  const [, summary, text] = about.scenarios.find(([name]) => name === state.name);
+  const [, summary, text] = state.text === null ? about.scenarios.find(([name]) => name === state.name) : [];
   $("scenario").value = state.text === null ? state.name : "";
-  $("summary").textContent = state.text === null ? summary : "Your own text, below.";
+  $("summary").textContent = state.text === null ? summary : state.text === (given || {}).text ? `The text of ${given.name}, as recorded.` : "Your own text, below.";
   editor.text = state.text === null ? text : state.text;
   if (state.text !== null) $("edit").open = true;
 };
 
+// A report within this page: as high as what it holds where it is the page's main thing, and its links lead within it.
+const framed = (frame, whole) => frame.addEventListener("load", () => {
+  const inside = frame.contentDocument;
+  if (!inside || !inside.body) return;
+  if (whole) {
+    const fit = () => { frame.style.height = `${Math.ceil(inside.body.getBoundingClientRect().height) + 4}px`; };
+    // Its own observer, and a moment later: a height set while sizes are told is one more size to tell.
+    new frame.contentWindow.ResizeObserver(() => setTimeout(fit)).observe(inside.body);
+    fit();
+  }
+  inside.addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#"]'), to = link && inside.getElementById(link.getAttribute("href").slice(1));
+    if (!link) return;
+    event.preventDefault();
+    if (to && "open" in to) to.open = true;
+    if (to) to.scrollIntoView();
+  });
+});
+
+// What was recorded is there at once, before the engine is.
+const showGiven = () => {
+  document.body.classList.add("live");
+  Object.assign(state, {name: given.name, text: given.text, sets: reads(given.sets)});
+  state.runs = [{...state, result: given.told, draft: false, recorded: true, colour: state.number++}];
+  $("whole").open = true;
+  document.querySelector("header a").addEventListener("click", (event) => {
+    event.preventDefault();
+    $("controls").scrollIntoView();
+    $("transport").focus({preventScroll: true});
+  });
+  showRun(given.told);
+};
+
 const begin = async () => {
+  framed($("report"), given);
+  framed($("why-page"), false);
+  if (given) showGiven();
   about = await engine.ask({ask: "about"});
   editor = new Editor(about.schema, () => {
     state.text = editor.text;
+    if (given) state.name = given.name;
     $("scenario").value = "";
     $("summary").textContent = "Your own text, below.";
     changed();
   });
-  $("scenario").replaceChildren(make("option", {value: "", textContent: "your own", disabled: true}), ...about.scenarios.map(([name]) => make("option", {value: name, textContent: name})));
+  $("scenario").replaceChildren(make("option", {value: "", textContent: given && given.text !== null ? given.name : "your own", disabled: !given || given.text === null}), ...about.scenarios.map(([name]) => make("option", {value: name, textContent: name})));
   $("transport").replaceChildren(...about.transports.map(([name]) => make("option", {value: name, textContent: name})));
   $("keys").replaceChildren(...about.keys.filter((key) => key.includes(".")).map((key) => make("option", {value: key + "="})));
   $("about").textContent = `tidegate ${about.version}, engine of sources ${about.sources}. This page asks no server for anything.`;
   $("scenario").addEventListener("change", () => {
-    const kind = state.sets.get("transport.kind");
-    Object.assign(state, {name: $("scenario").value, text: null, sets: new Map(kind ? [["transport.kind", kind]] : [])});
+    const kind = state.sets.get("transport.kind"), name = $("scenario").value;
+    if (name === "") Object.assign(state, {name: given.name, text: given.text, sets: reads(given.sets)});
+    else Object.assign(state, {name, text: null, sets: new Map(kind ? [["transport.kind", kind]] : [])});
     showScenario();
     changed();
   });
@@ -369,7 +441,7 @@ const begin = async () => {
     const link = location.href.split("#")[0] + await hash();
     try { await navigator.clipboard.writeText(link); says("Copied."); } catch { says(`Copy it from the address line: it carries the scenario.`); }
   });
-  addEventListener("hashchange", async () => { if (location.hash !== state.written) { await readHash(); showScenario(); changed(); } });
+  addEventListener("hashchange", async () => { if (location.hash !== state.written && /^#(from|toml)=/.test(location.hash)) { await readHash(); showScenario(); changed(); } });
   await readHash();
   showScenario();
   showSets();

@@ -5,14 +5,17 @@ use crate::network::{self, size};
 use results::human;
 use results::stats::Figure;
 use results::{FlowRow, RunRecord, Style, Summary, Verdict};
-use scenario::{Assembled, Errors, HOPS_PER_SECOND, Request, Scenario, Watch};
+use scenario::{Assembled, Errors, Files, HOPS_PER_SECOND, Request, Scenario, Watch};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use std::sync::Arc;
 use units::{Bytes, Rate, Span, Time};
 
 /// Memory that a run in a page may take: half of what 32 bits address, because answers need room, too.
 /// [ours]
 pub const MEMORY_MAX: Bytes = Bytes(2_000_000_000);
+/// A hash of what this engine is made of; `cargo xtask sources` prints it.
+pub const SOURCES: &str = env!("TIDEGATE_SOURCES");
 /// Messages of the table of the slowest. [ours]
 const SLOWEST: usize = 200;
 /// Points of a distribution. [ours]
@@ -37,14 +40,16 @@ struct Asked {
     name: String,
     text: Option<String>,
     sets: Vec<String>,
+    /// Files that come along with it; none are asked for where nothing came.
+    files: Option<Arc<Files>>,
 }
 
 impl Engine {
     /// Answers one request.
     ///
     /// A request is an object: `ask` is `about`, `check`, `run` or `why`. `check` and `run` take `name`, a
-    /// built-in scenario or the name of `text`, and `sets`, a list of `key=value`; `why` takes `message`, a
-    /// number of the last run. An answer that has `error` has nothing else but, for a scenario, `places`.
+    /// built-in scenario or the name of `text`, and `sets`, a list of `key=value`, and `files`, texts by the paths
+    /// that the scenario names; `why` takes `message`, a number of the last run. An answer that has `error` has nothing else but, for a scenario, `places`.
     pub fn answer(&mut self, request: &str, watch: &mut dyn Watch) -> String {
         let answer = match serde_json::from_str::<Value>(request) {
             Err(wrong) => Err(json!({ "error": format!("the request is no JSON: {wrong}") })),
@@ -71,21 +76,7 @@ impl Engine {
         let summary = Summary::of(&record);
         let verdicts: Vec<Verdict> = conditions.iter().map(|c| c.judge(&summary)).collect();
         assembled.explain_slowest(&mut record, &summary, 1, watch);
-        let report = report::of_run(&record, &summary, &verdicts);
-        let answer = json!({
-            "fingerprint": summary.fingerprint,
-            "command": command,
-            "transport": summary.transport,
-            "status": summary.status,
-            "title": summary.title,
-            "warnings": summary.warnings,
-            "cells": cells(&summary),
-            "fct": distribution(&record),
-            "slowest": slowest(&record),
-            "messages": record.flows.len(),
-            "motion": report::motion(&record),
-            "report": report,
-        });
+        let answer = told(&record, &summary, &verdicts, &command);
         self.last = Some(Run {
             assembled,
             record,
@@ -128,23 +119,51 @@ impl Engine {
     }
 }
 
+/// What a page is told of a run, whoever ran it.
+pub fn told(record: &RunRecord, summary: &Summary, verdicts: &[Verdict], command: &str) -> Value {
+    json!({
+        "fingerprint": summary.fingerprint,
+        "command": command,
+        "transport": summary.transport,
+        "status": summary.status,
+        "title": summary.title,
+        "warnings": summary.warnings,
+        "cells": cells(summary),
+        "fct": distribution(record),
+        "slowest": slowest(record),
+        "messages": record.flows.len(),
+        "motion": report::motion(record),
+        "report": report::of_run(record, summary, verdicts),
+    })
+}
+
 impl Asked {
     fn of(request: &Value) -> Self {
         let sets = request["sets"].as_array().map(Vec::as_slice);
         let sets = sets.unwrap_or_default().iter();
+        let files = request["files"].as_object().map(|files| {
+            let texts = files
+                .iter()
+                .filter_map(|(path, text)| Some((path.clone(), text.as_str()?.to_owned())));
+            Arc::new(texts.collect())
+        });
         Self {
             name: request["name"].as_str().unwrap_or("incast").to_owned(),
             text: request["text"].as_str().map(str::to_owned),
             sets: sets
                 .filter_map(|set| Some(set.as_str()?.to_owned()))
                 .collect(),
+            files,
         }
     }
 
     fn load(&self) -> Result<Scenario, Errors> {
-        match &self.text {
-            Some(text) => scenario::load_text(&self.name, text, &self.sets),
-            None => scenario::load(&Request {
+        match (&self.text, &self.files) {
+            (text, Some(files)) => {
+                scenario::load_files(&self.name, text.as_deref(), &self.sets, files)
+            }
+            (Some(text), None) => scenario::load_text(&self.name, text, &self.sets),
+            (None, None) => scenario::load(&Request {
                 from: &self.name,
                 sets: &self.sets,
             }),
@@ -209,7 +228,7 @@ fn about() -> Value {
     let sizes: Vec<&str> = workload::sizes::BUILTINS.iter().map(|b| b.name).collect();
     json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "sources": option_env!("TIDEGATE_SOURCES").unwrap_or("unknown"),
+        "sources": SOURCES,
         "transports": transports,
         "scenarios": scenarios,
         "sizes": sizes,

@@ -11,6 +11,6 @@ mod page;
 #[cfg(target_arch = "wasm32")]
 mod wasm;
 
-pub use engine::{Engine, MEMORY_MAX};
+pub use engine::{Engine, MEMORY_MAX, SOURCES, told};
 #[cfg(not(target_arch = "wasm32"))]
-pub use page::{MADE_OF, PRODUCT, playground};
+pub use page::{Live, MADE_OF, PRODUCT, live, playground, stale};

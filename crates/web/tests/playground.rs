@@ -6,19 +6,13 @@
     reason = "this is test code, which clippy cannot see here"
 )]
 
+mod common;
+
+use common::browser;
 use scenario::{Alone, Request, Scenario, builtin};
-use std::fs;
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
-use std::time::Duration;
+use std::path::Path;
 use units::Bytes;
 
-/// Names of the browser, as distributions package it.
-const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-/// A page that says nothing for so long is stuck.
-const PATIENCE: Duration = Duration::from_mins(2);
 /// What a scenario may take to be tried here, by `check`.
 const SECONDS_MAX: f64 = 10.0;
 const MEMORY_MAX: Bytes = Bytes(1_000_000_000);
@@ -26,41 +20,7 @@ const MEMORY_MAX: Bytes = Bytes(1_000_000_000);
 const REMEDY: &str = "./tg web builds the engine anew; commit crates/web/product with the change";
 
 /// Uses the page as a person does, and says on the console what came of it.
-const HANDS: &str = r##"<script>
-const tell = (what) => console.log("told " + JSON.stringify(what));
-const until = async (what, done) => {
-  for (let i = 0; i < 3000; i++) { if (done()) return; await new Promise((go) => setTimeout(go, 20)); }
-  throw new Error("waited for " + what + ": " + $("status").textContent);
-};
-const idle = () => document.body.dataset.state === "idle";
-const event = (node, name) => node.dispatchEvent(new Event(name, {bubbles: true}));
-const press = (node, key, ctrlKey = false) => node.dispatchEvent(new KeyboardEvent("keydown", {key, ctrlKey, bubbles: true, cancelable: true}));
-const pick = async (name) => {
-  const before = $("command").textContent;
-  $("scenario").value = name;
-  event($("scenario"), "change");
-  await until("check of " + name, () => $("command").textContent !== before && !document.body.dataset.state.startsWith("run"));
-};
-const light = (colour) => {
-  const [r, g, b] = colour.match(/[\d.]+/g).map((c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-};
-const look = () => {
-  const problems = [], root = document.documentElement;
-  if (root.scrollWidth > innerWidth) problems.push(`scrolls sideways: ${root.scrollWidth} > ${innerWidth}`);
-  if (performance.getEntriesByType("resource").length) problems.push("asked for " + performance.getEntriesByType("resource").map((e) => e.name));
-  const card = light(getComputedStyle(document.querySelector(".card")).backgroundColor);
-  for (const text of document.querySelectorAll(".card h2, .hint, label, .card td, .card th, summary, #found, button:enabled, #of-transport")) {
-    if (!text.getBoundingClientRect().width) continue;
-    const own = getComputedStyle(text).backgroundColor, on = own.endsWith(", 0)") ? card : light(own);
-    const ink = light(getComputedStyle(text).color), ratio = (Math.max(ink, on) + 0.05) / (Math.min(ink, on) + 0.05);
-    if (ratio < 4.5) problems.push(`contrast ${ratio.toFixed(1)} of "${text.textContent.slice(0, 20)}"`);
-  }
-  for (const field of document.querySelectorAll("input, select, textarea, button"))
-    if (!(field.labels && field.labels.length) && !field.textContent && !field.ariaLabel && !field.getAttribute("aria-label")) problems.push("a field without a name: " + field.outerHTML);
-  return problems;
-};
-(async () => {
+const USE: &str = r##"(async () => {
   const names = WANTED;
   await until("the first run", idle);
   tell({scenario: "incast", fingerprint: $("found").querySelector("code").textContent, halves: $("fabric").querySelectorAll(".half").length,
@@ -131,84 +91,23 @@ const look = () => {
   await new Promise((go) => { $("report").addEventListener("load", go, {once: true}); setTimeout(go, 3000); });
   tell({report: $("report").contentDocument.querySelectorAll("figure").length, problems: look()});
   tell("done");
-})().catch((error) => { tell({failed: String(error)}); tell("done"); });
-</script>"##;
+})()"##;
 
-fn browser() -> Option<PathBuf> {
-    let paths = std::env::var_os("PATH")?;
-    let found = std::env::split_paths(&paths)
-        .flat_map(|dir| BROWSERS.map(|name| dir.join(name)))
-        .find(|path| path.is_file());
-    if found.is_none() {
-        let ci = std::env::var("CI").is_ok_and(|value| value == "true");
-        assert!(!ci, "CI needs a browser: apt-get install chromium");
-        eprintln!(
-            "skipped {}: no chromium; apt-get install chromium",
-            module_path!()
-        );
-    }
-    found
-}
-
-/// What the page tells when it is used, and what else the console says.
+/// What the playground tells when it is used.
 fn use_page(
-    browser: &PathBuf,
+    browser: &Path,
     name: &str,
     wanted: &[&str],
-    (width, dark): (u32, bool),
-) -> (Vec<serde_json::Value>, Vec<String>) {
-    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("playground-{name}"));
-    fs::create_dir_all(&dir).unwrap();
-    let page = dir.join("playground.html");
-    let hands = HANDS.replace("WANTED", &serde_json::json!(wanted).to_string());
-    let html = web::playground().replace("</body>", &format!("{hands}</body>"));
-    fs::write(&page, html).unwrap();
-    let mut child = Command::new(browser)
-        .args(["--headless=new", "--no-sandbox", "--disable-gpu"])
-        .args(["--disable-dev-shm-usage", "--no-first-run"])
-        .args(["--remote-debugging-port=0", "--enable-logging=stderr"])
-        .arg(format!("--window-size={width},1200"))
-        .arg(format!(
-            "--blink-settings=preferredColorScheme={}",
-            u8::from(!dark)
-        ))
-        .arg(format!("--user-data-dir={}", dir.join("profile").display()))
-        .arg(format!("file://{}", page.display()))
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the browser starts");
-    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let (send, heard) = mpsc::channel();
-    std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|l| send.send(l)));
-    let (mut told, mut console) = (Vec::<serde_json::Value>::new(), Vec::new());
-    loop {
-        let Ok(line) = heard.recv_timeout(PATIENCE) else {
-            console.push(format!("nothing more after {told:?}"));
-            break;
-        };
-        let Some((_, said)) = line.split_once("CONSOLE") else {
-            continue;
-        };
-        match said
-            .split_once("\"told ")
-            .and_then(|(_, rest)| rest.rsplit_once("\", source:"))
-        {
-            Some(("\"done\"", _)) => break,
-            Some((json, _)) => told.push(serde_json::from_str(json).unwrap()),
-            None => console.push(said.to_owned()),
-        }
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let failed: Vec<_> = told.iter().filter(|t| t["failed"].is_string()).collect();
-    assert_eq!(failed, Vec::<&serde_json::Value>::new(), "{name}");
-    assert_eq!(
-        console,
-        Vec::<String>::new(),
-        "{name}: the console is silent"
-    );
-    (told, console)
+    window: (u32, bool),
+) -> Vec<serde_json::Value> {
+    let script = USE.replace("WANTED", &serde_json::json!(wanted).to_string());
+    let page = web::playground();
+    common::told_by(
+        browser,
+        (&format!("playground-{name}"), &page),
+        &script,
+        window,
+    )
 }
 
 fn fingerprint(scenario: Scenario) -> String {
@@ -274,7 +173,7 @@ fn the_page_finds_what_the_command_finds() {
     let Some(browser) = browser() else { return };
     let names = small();
     assert!(names.len() > 10, "most are small: {names:?}");
-    let (told, _) = use_page(&browser, "use", &names, (1400, false));
+    let told = use_page(&browser, "use", &names, (1400, false));
     let of = |key: &str| {
         told.iter()
             .find(|t| !t[key].is_null())
@@ -357,7 +256,7 @@ fn the_page_fits_every_window_in_light_and_dark() {
     let Some(browser) = browser() else { return };
     for (width, dark) in [(500, false), (800, true), (1400, true)] {
         let name = format!("{width}-{dark}");
-        let (told, _) = use_page(&browser, &name, &[], (width, dark));
+        let told = use_page(&browser, &name, &[], (width, dark));
         assert_eq!(told[0]["problems"], serde_json::json!([]), "{name}");
         assert_eq!(told[0]["dark"], dark, "{name}");
         assert_eq!(told[0]["width"], width, "{name}");
