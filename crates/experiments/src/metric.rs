@@ -558,7 +558,8 @@ fn grown(
     (from, until): (Time, Time),
     counter: impl Fn(&PortSeriesRow) -> u64,
 ) -> u64 {
-    let rows = record.port_series.iter();
+    // Between these a port stays as it was.
+    let rows = record.port_series.news().iter();
     let rows = rows.filter(|row| row.link == port.link);
     let up_to = |at: Time| {
         let last = rows.clone().take_while(|row| row.at <= at).last();

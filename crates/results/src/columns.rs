@@ -6,9 +6,10 @@
 
 use crate::record::RunRecord;
 use crate::tables::{self, Cell, Column, Kind, Look, Table};
+use arrow_array::types::{Int64Type, UInt8Type, UInt32Type, UInt64Type};
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt8Array,
-    UInt32Array, UInt64Array,
+    ArrayRef, ArrowPrimitiveType, BooleanArray, Float64Array, PrimitiveArray, RecordBatch,
+    StringArray,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding};
@@ -26,31 +27,39 @@ pub fn batch<'a, R: 'static>(table: &Table<R>, rows: &[&'a R], look: Look<'a>) -
     RecordBatch::try_from_iter_with_nullable(columns).expect("all columns have one value per row")
 }
 
+/// Whole numbers, each as near to its value as `T` comes.
+fn numbers<T: ArrowPrimitiveType>(
+    all: impl Iterator<Item = Option<u64>>,
+    optional: bool,
+    fits: fn(u64) -> T::Native,
+) -> ArrayRef {
+    if optional {
+        let all: PrimitiveArray<T> = all.map(|number| number.map(fits)).collect();
+        return Arc::new(all);
+    }
+    let all = all.map(|number| fits(number.expect("every row has one")));
+    Arc::new(PrimitiveArray::<T>::from_iter_values(all))
+}
+
 /// The values of one column; what does not fit its kind is as large as it can be.
 fn values<'a, R: 'static>(column: &Column<R>, rows: &[&'a R], look: Look<'a>) -> ArrayRef {
     let cells = || rows.iter().map(|row| column.get(row, &look));
-    let numbers = || {
+    let all = || {
         cells().map(|cell| match cell {
             Cell::Number(number) => Some(number),
             Cell::Nothing | Cell::Ratio(_) | Cell::Text(_) => None,
         })
     };
+    let optional = column.optional;
     match column.kind {
-        Kind::U8 => {
-            let fits = |n: u64| u8::try_from(n).unwrap_or(u8::MAX);
-            Arc::new(numbers().map(|n| n.map(fits)).collect::<UInt8Array>())
-        }
+        Kind::U8 => numbers::<UInt8Type>(all(), optional, |n| u8::try_from(n).unwrap_or(u8::MAX)),
         Kind::U32 => {
-            let fits = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-            Arc::new(numbers().map(|n| n.map(fits)).collect::<UInt32Array>())
+            numbers::<UInt32Type>(all(), optional, |n| u32::try_from(n).unwrap_or(u32::MAX))
         }
-        Kind::U64 => Arc::new(numbers().collect::<UInt64Array>()),
-        Kind::Ps => {
-            let fits = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-            Arc::new(numbers().map(|n| n.map(fits)).collect::<Int64Array>())
-        }
+        Kind::U64 => numbers::<UInt64Type>(all(), optional, |n| n),
+        Kind::Ps => numbers::<Int64Type>(all(), optional, |n| i64::try_from(n).unwrap_or(i64::MAX)),
         Kind::Flag => {
-            let flags = numbers().map(|n| n.map(|n| n != 0));
+            let flags = all().map(|n| n.map(|n| n != 0));
             Arc::new(flags.collect::<BooleanArray>())
         }
         Kind::Ratio => {
@@ -85,7 +94,7 @@ pub fn tables(run: &RunRecord) -> Vec<(&'static str, RecordBatch)> {
         found.push(("hosts.parquet", batch(&table, &rows, look)));
     }
     if !run.port_series.is_empty() {
-        let rows: Vec<_> = tables::news(run).collect();
+        let rows: Vec<_> = run.port_series.news().iter().collect();
         found.push(("series.parquet", batch(&tables::series(), &rows, look)));
     }
     if !run.flow_series.is_empty() {

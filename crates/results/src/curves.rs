@@ -136,20 +136,28 @@ fn quantiles<T: Value>(values: Vec<Figure<T>>, shares: &[u32]) -> (Vec<T>, usize
 fn queue(run: &RunRecord) -> Option<QueueCurve> {
     let (first, last) = active(run)?;
     let of_switch = |link: u32| !run.ports[link as usize].of_host();
-    let rows = run.port_series.iter();
-    let rows = rows.filter(|row| (first..=last).contains(&row.at) && of_switch(row.link));
-    let mut times: Vec<Time> = rows.clone().map(|row| row.at).collect();
-    times.dedup();
-    let moments = times.len().min(MOMENTS_MAX);
-    if moments < 2 {
+    let series = &run.port_series;
+    let times = series.moments();
+    let shown = times.partition_point(|&at| at < first)..times.partition_point(|&at| at <= last);
+    let moments = shown.len().min(MOMENTS_MAX);
+    if moments < 2 || !series.links().iter().any(|&link| of_switch(link)) {
         return None;
     }
-    let mut most = vec![0; moments];
-    for row in rows {
-        let share = u128::from(row.at.since(first).0) * moments as u128;
+    let moment = |at: Time| {
+        let share = u128::from(at.since(first).0) * moments as u128;
         let moment = share / (u128::from(last.since(first).0) + 1);
-        let moment = usize::try_from(moment).expect("an index below the number of moments");
-        most[moment] = row.queue.max(most[moment]);
+        usize::try_from(moment).expect("an index below the number of moments")
+    };
+    let mut most = vec![0; moments];
+    for of in series.by_link() {
+        let waits = of.stretches.iter().filter(|(_, row)| row.queue > 0);
+        for (during, row) in waits.filter(|_| of_switch(of.link)) {
+            let during = during.start.max(shown.start)..during.end.min(shown.end);
+            for &at in times.get(during).unwrap_or_default() {
+                let most = &mut most[moment(at)];
+                *most = row.queue.max(*most);
+            }
+        }
     }
     Some(QueueCurve {
         from_ps: first.0,

@@ -382,7 +382,7 @@ pub fn flows_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
 /// # Errors
 /// If `out` cannot be written.
 pub fn series_csv(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
-    tables::series().csv(out, tables::news(run), Look::of(run))
+    tables::series().csv(out, run.port_series.news(), Look::of(run))
 }
 
 /// Address that the HPCC simulator gives to node `id`. [HPCC artefact, qbb.h]

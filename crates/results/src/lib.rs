@@ -18,6 +18,7 @@ pub mod human;
 mod lines;
 mod queues;
 mod record;
+mod series;
 pub mod stats;
 mod summary;
 pub mod table;
@@ -36,6 +37,7 @@ pub use record::{
     Counted, Derived, FlowControl, FlowRow, FlowSeriesRow, Names, PortRow, PortSeriesRow,
     RunRecord, Status, StuckRow,
 };
+pub use series::{LinkSamples, PortSeries, Samples};
 pub use summary::{
     CountedSummary, Credits, DerivedSummary, Drops, Goodput, Messages, Packets, QueueMax, SCHEMA,
     SLOWEST_MAX, SizeBin, Slow, Stuck, Summary, active, active_span, counts, fct, slowdown,

@@ -1,5 +1,6 @@
 //! What a run hands over to be tabled: plain rows that say nothing of how they came about.
 
+use crate::series::PortSeries;
 use crate::trace::{PauseRow, Why};
 use model::{ByClass, ByReason, Encap, HostCounts, Totals};
 use std::ops::Range;
@@ -54,8 +55,8 @@ pub struct RunRecord {
     pub ports: Vec<PortRow>,
     /// What ports counted in a window of time, where one was asked for.
     pub counted: Option<Counted>,
-    /// Samples of ports, by (time, link).
-    pub port_series: Vec<PortSeriesRow>,
+    /// Samples of ports.
+    pub port_series: PortSeries,
     /// Samples of connections, by (time, connection).
     pub flow_series: Vec<FlowSeriesRow>,
     /// The flow control of its switches, where they have one.
@@ -295,6 +296,16 @@ pub struct PortSeriesRow {
     pub dropped: ByClass<u64>,
 }
 
+impl PortSeriesRow {
+    /// Whether it says of its port what `other` does, at whatever moment.
+    #[inline]
+    pub(crate) fn says_what(&self, other: &Self) -> bool {
+        (self.queue, self.credits, self.marked) == (other.queue, other.credits, other.marked)
+            && self.sent == other.sent
+            && self.dropped == other.dropped
+    }
+}
+
 /// Received bytes of one connection up to one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowSeriesRow {
@@ -355,13 +366,10 @@ impl RunRecord {
         let links = self.ports.len();
         assert!(
             self.port_series
+                .links()
                 .iter()
-                .all(|row| (row.link as usize) < links),
+                .all(|&link| (link as usize) < links),
             "unknown link"
-        );
-        assert!(
-            self.port_series.is_sorted_by_key(|row| (row.at, row.link)),
-            "samples in order"
         );
         assert!(
             self.flow_series.is_sorted_by_key(|row| (row.at, row.conn)),

@@ -498,17 +498,6 @@ pub fn dictionary<'c>(own: impl IntoIterator<Item = &'c Counter>) -> Vec<Describ
     ]
 }
 
-/// Samples of ports that say something new. Nine of ten say nothing new: between its lines a port stays as it
-/// was, and before the first nothing was sent or waited.
-pub(crate) fn news(run: &RunRecord) -> impl Iterator<Item = &PortSeriesRow> {
-    let none = (0, 0, ByClass::default(), 0, ByClass::default());
-    let mut before = vec![none; run.ports.len()];
-    run.port_series.iter().filter(move |row| {
-        let now = (row.queue, row.credits, row.sent, row.marked, row.dropped);
-        std::mem::replace(&mut before[row.link as usize], now) != now
-    })
-}
-
 /// One line of a table while it grows, field by field: a tenth of what the formatter costs, and tables
 /// have millions of numbers.
 #[derive(Default)]

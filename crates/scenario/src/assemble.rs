@@ -527,7 +527,7 @@ impl Assembled {
                 window,
                 ports: self.port_rows(&outcome.counted),
             }),
-            port_series: Vec::new(),
+            port_series: results::PortSeries::default(),
             flow_series: Vec::new(),
             totals: outcome.totals,
             counts: outcome.hosts,

@@ -1,11 +1,12 @@
 //! What a run says while it goes: samples, which are kept within bounds, and progress, which is told.
 
 use crate::assemble::{Assembled, Progress, Watch, row};
-use results::{FlowRow, FlowSeriesRow, Names, PortSeriesRow};
+use results::{FlowRow, FlowSeriesRow, Names, PortSeries, PortSeriesRow};
 use sim::{Completion, FlowSample, Locked, Observer, PortSample};
 use units::{Span, Time};
 
-/// Samples that a run keeps; beyond that every second moment is forgotten. 67 MB of rows.
+/// Samples that a run keeps; beyond that every second moment is forgotten. 67 MB of rows, where each says something
+/// new.
 pub(crate) const SAMPLES_MAX: usize = 1 << 19;
 
 /// Keeps samples, within bounds, and tells a [`Watch`].
@@ -14,7 +15,7 @@ pub(crate) struct Collector<'a> {
     until: Time,
     ideal: &'a [Span],
     watch: &'a mut dyn Watch,
-    ports: Vec<PortSeriesRow>,
+    ports: PortSeries,
     flows: Vec<FlowSeriesRow>,
     /// Only multiples of this are kept; doubles where there are too many.
     every: Span,
@@ -35,7 +36,7 @@ impl<'a> Collector<'a> {
             until,
             ideal,
             watch,
-            ports: Vec::new(),
+            ports: PortSeries::default(),
             flows: Vec::new(),
             every,
             rows: Vec::new(),
@@ -43,7 +44,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    pub(crate) fn samples(self) -> (Vec<PortSeriesRow>, Vec<FlowSeriesRow>) {
+    pub(crate) fn samples(self) -> (PortSeries, Vec<FlowSeriesRow>) {
         (self.ports, self.flows)
     }
 
@@ -51,7 +52,7 @@ impl<'a> Collector<'a> {
         while self.ports.len() + self.flows.len() > SAMPLES_MAX {
             self.every = self.every.times(2);
             let every = self.every.0;
-            self.ports.retain(|row| row.at.0.is_multiple_of(every));
+            self.ports.retain(|at| at.0.is_multiple_of(every));
             self.flows.retain(|row| row.at.0.is_multiple_of(every));
         }
     }
@@ -92,17 +93,18 @@ impl Observer for Collector<'_> {
     }
 
     fn ports(&mut self, batch: &[PortSample]) {
-        for sample in batch {
-            if self.keeps(sample.at) {
-                self.ports.push(PortSeriesRow {
-                    at: sample.at,
-                    link: sample.link.0,
-                    queue: sample.queue,
-                    credits: sample.credits,
-                    sent: sample.sent,
-                    marked: sample.marked,
-                    dropped: sample.dropped,
-                });
+        let row = |sample: &PortSample| PortSeriesRow {
+            at: sample.at,
+            link: sample.link.0,
+            queue: sample.queue,
+            credits: sample.credits,
+            sent: sample.sent,
+            marked: sample.marked,
+            dropped: sample.dropped,
+        };
+        for moment in batch.chunk_by(|a, b| a.at == b.at) {
+            if self.keeps(moment[0].at) {
+                self.ports.push(moment[0].at, moment.iter().map(row));
             }
         }
         self.thin();

@@ -297,7 +297,12 @@ fn a_queue_before_the_line_marks_in_the_host_and_lets_short_wait_behind_long() {
     assert!(host(&with).marked > 100, "{}", host(&with).marked);
     let most = host(&with).queue_max;
     assert!((99_970..=384_500).contains(&most), "{most} B");
-    let last = with.port_series.iter().rfind(|row| row.queue > 0).unwrap();
+    let last = with
+        .port_series
+        .iter()
+        .filter(|row| row.queue > 0)
+        .last()
+        .unwrap();
     assert!(last.marked > 100, "{last:?}");
     let short = |run: &RunRecord| {
         let flow = run.flows.iter().find(|flow| flow.size == 10_000).unwrap();

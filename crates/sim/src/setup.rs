@@ -251,15 +251,15 @@ pub struct PortSample {
 impl PortSample {
     /// What `port` says of its `link` at `at`.
     pub(crate) fn of(port: &Port, at: Time, link: LinkId) -> Self {
-        let (waits, counters) = (port.backlog(at), port.counters());
+        let waits = port.backlog(at);
         Self {
             at,
             link,
             queue: waits.data_bytes,
             credits: waits.credits,
-            sent: counters.bytes,
-            marked: counters.marked,
-            dropped: counters.dropped,
+            sent: port.sent_bytes(),
+            marked: port.marked(),
+            dropped: port.dropped(),
         }
     }
 }

@@ -592,28 +592,47 @@ impl Port {
         }
     }
 
+    /// Bytes put on the line so far.
+    pub fn sent_bytes(&self) -> ByClass<u64> {
+        self.egress.sent.bytes()
+    }
+
+    /// Packets that left marked so far.
+    pub fn marked(&self) -> u64 {
+        match &self.form {
+            Form::Fifo(fifo) => fifo.admission.marked(),
+            form => form.marked(),
+        }
+    }
+
+    /// Packets dropped here so far.
+    pub fn dropped(&self) -> ByClass<u64> {
+        self.rare
+            .as_ref()
+            .map_or_else(ByClass::default, |rare| rare.dropped)
+    }
+
     /// What it has counted so far.
     pub fn counters(&self) -> Counters {
         let mut counters = Counters {
             packets: self.egress.sent.packets(),
-            bytes: self.egress.sent.bytes(),
+            bytes: self.sent_bytes(),
+            dropped: self.dropped(),
+            marked: self.marked(),
             ..Counters::default()
         };
         if let Some(rare) = &self.rare {
-            counters.dropped = rare.dropped;
             counters.drop_reasons = rare.drop_reasons;
             counters.drop_priorities = rare.drop_priorities;
             (counters.pauses, counters.paused) = (rare.pauses, rare.paused);
         }
         match &self.form {
-            Form::Fifo(fifo) => {
+            Form::Fifo(_) => {
                 counters.queue_max = self.egress.line.bytes(self.promised_max);
-                counters.marked = fifo.admission.marked();
             }
             form => {
                 counters.queue_max = form.peak().data_bytes;
                 counters.credits_max = form.peak().credits;
-                counters.marked = form.marked();
             }
         }
         counters

@@ -43,11 +43,24 @@ pub const fn ecmp_index_salted(conn: u32, salt: u32, n: u32) -> u32 {
 /// there is no way, or where the two are one.
 pub fn path(topology: &Topology, routes: &Routes, src: u32, dst: u32, conn: u32) -> Vec<LinkId> {
     let mut links = Vec::new();
+    walk(topology, routes, (src, dst, conn), &mut links);
+    links
+}
+
+/// Puts the [`path`] of `conn` from host `src` to host `dst` into `links`, in place of what was there.
+fn walk(
+    topology: &Topology,
+    routes: &Routes,
+    (src, dst, conn): (u32, u32, u32),
+    links: &mut Vec<LinkId>,
+) {
+    links.clear();
     let mut at = NodeId(src);
     while at.0 != dst {
         let ways = routes.next_hops(at, dst);
         if ways.is_empty() {
-            return Vec::new();
+            links.clear();
+            return;
         }
         let node = topology.node(at);
         let way = ecmp_index(conn, node.tier, index32(ways.len()));
@@ -59,17 +72,25 @@ pub fn path(topology: &Topology, routes: &Routes, src: u32, dst: u32, conn: u32)
             "a shortest path visits no node twice"
         );
     }
-    links
 }
 
 /// Whether the two directions of `conn` between `src` and `dst` follow the same cables.
 pub fn mirrored(topology: &Topology, routes: &Routes, src: u32, dst: u32, conn: u32) -> bool {
-    let forth = path(topology, routes, src, dst, conn);
-    let back = path(topology, routes, dst, src, conn);
-    forth
-        .iter()
-        .map(|link| link.reverse())
-        .eq(back.into_iter().rev())
+    let mut ways = [Vec::new(), Vec::new()];
+    are_mirrored(topology, routes, (src, dst, conn), &mut ways)
+}
+
+/// The same, with room for the two ways.
+fn are_mirrored(
+    topology: &Topology,
+    routes: &Routes,
+    (src, dst, conn): (u32, u32, u32),
+    [forth, back]: &mut [Vec<LinkId>; 2],
+) -> bool {
+    walk(topology, routes, (src, dst, conn), forth);
+    walk(topology, routes, (dst, src, conn), back);
+    let turned = forth.iter().map(|link| link.reverse());
+    turned.eq(back.iter().rev().copied())
 }
 
 /// Looks for a connection whose two directions part ways: tries `samples` of them and returns the
@@ -88,13 +109,14 @@ pub fn check_symmetry(
         return None;
     }
     let hosts = topology.hosts;
+    let mut ways = [Vec::new(), Vec::new()];
     (0..samples)
         .map(|conn| {
             let src = draw(conn, 1, hosts);
             let dst = src + 1 + draw(conn, 2, hosts - 1);
             (src, if dst < hosts { dst } else { dst - hosts }, conn)
         })
-        .find(|&(src, dst, conn)| !mirrored(topology, routes, src, dst, conn))
+        .find(|&of| !are_mirrored(topology, routes, of, &mut ways))
 }
 
 /// A number below `n` for sampling, unrelated to the choices of connection `conn`.

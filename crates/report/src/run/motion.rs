@@ -2,8 +2,9 @@
 //! and the packets of the messages that are explained. `assets/fabric.js` draws it, here and in the playground.
 
 use crate::page::{Section, markup};
-use results::{FlowRow, RunRecord};
-use serde_json::{Map, Value, json};
+use results::{FlowRow, LinkSamples, RunRecord};
+use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use units::{Rate, Span};
 
@@ -27,7 +28,7 @@ const BODY: &str = include_str!("../../assets/fabric.html");
 pub(super) fn section(run: &RunRecord) -> Option<(Section, String)> {
     let network = drawing(run)?;
     let moving = motion_within(run, CELLS_MAX);
-    let says = if moving.is_null() {
+    let says = if moving.is_none() {
         "Nothing moves here, because no port was sampled: give output.every a time, like \
          --set output.every=20us, and take no part of the ports away by output.ports."
     } else {
@@ -35,14 +36,14 @@ pub(super) fn section(run: &RunRecord) -> Option<(Section, String)> {
          waited there, or how busy its line was, at the moment of the slider. A click on a cable shows its \
          port. A message that is explained below can be watched packet by packet."
     };
-    let points = moving["ports"].as_object().map_or(0, Map::len);
+    let points = moving.as_ref().map_or(0, |moving| moving.ports.len());
     let nodes = numbers(run);
-    let data = json!({
-        "network": network,
-        "motion": moving,
-        "messages": messages(run, &nodes),
-        "watched": watched(run, &nodes),
-    });
+    let data = Drawn {
+        messages: messages(run, &nodes),
+        motion: moving,
+        network,
+        watched: watched(run, &nodes),
+    };
     let section = Section {
         id: "network".into(),
         title: "The network in motion".into(),
@@ -53,7 +54,29 @@ pub(super) fn section(run: &RunRecord) -> Option<(Section, String)> {
         fold: "",
         wide: true,
     };
-    Some((section, data.to_string()))
+    let data = serde_json::to_string(&data);
+    Some((
+        section,
+        data.expect("names are strings and numbers are whole"),
+    ))
+}
+
+/// What the script draws.
+#[derive(Serialize)]
+struct Drawn {
+    messages: Vec<Value>,
+    motion: Option<Motion>,
+    network: Value,
+    watched: Vec<Value>,
+}
+
+/// What ports held and sent, moment by moment.
+#[derive(Serialize)]
+pub struct Motion {
+    /// When each moment ends.
+    ends_ps: Vec<u64>,
+    /// By the number of the link: the most bytes that waited, and per cent of the line's time, in each moment.
+    ports: BTreeMap<String, (Vec<u64>, Vec<u64>)>,
 }
 
 /// Every node's number in the drawing, in the order in which links name them.
@@ -91,57 +114,46 @@ fn drawing(run: &RunRecord) -> Option<Value> {
 }
 
 /// Queue and use of every sampled port over time. Of the samples that fall into one moment the drawing
-/// has the fullest queue and the mean use. `null` where there are fewer than two moments.
-pub fn motion(run: &RunRecord) -> Value {
+/// has the fullest queue and the mean use. None where there are fewer than two moments.
+pub fn motion(run: &RunRecord) -> Option<Motion> {
     motion_within(run, usize::MAX)
 }
 
 /// The same with so many cells at most: first moments become longer, then the ports that sent least are left out.
-fn motion_within(run: &RunRecord, cells: usize) -> Value {
-    let mut times: Vec<u64> = run.port_series.iter().map(|row| row.at.0).collect();
-    times.dedup();
+fn motion_within(run: &RunRecord, cells: usize) -> Option<Motion> {
+    let times = run.port_series.moments();
     if times.len() < 2 {
-        return Value::Null;
+        return None;
     }
-    let mut seen = vec![0; run.ports.len()];
-    for row in &run.port_series {
-        seen[row.link as usize] = row.sent.sum();
-    }
+    let mut links = run.port_series.by_link();
     // A port that never had anything to do is drawn as one that has none of it.
-    let mut shown: Vec<usize> = (0..seen.len()).filter(|&link| seen[link] > 0).collect();
-    shown.sort_by_key(|&link| (std::cmp::Reverse(seen[link]), link));
-    shown.truncate(cells / MOMENTS_MIN);
-    let most = (cells / shown.len().max(1)).clamp(MOMENTS_MIN, MOMENTS_MAX);
+    let seen = |of: &LinkSamples| of.stretches.last().map_or(0, |(_, row)| row.sent.sum());
+    links.retain(|of| seen(of) > 0);
+    links.sort_by_key(|of| (std::cmp::Reverse(seen(of)), of.link));
+    links.truncate(cells / MOMENTS_MIN);
+    let most = (cells / links.len().max(1)).clamp(MOMENTS_MIN, MOMENTS_MAX);
     let stride = times.len().div_ceil(most);
     let moments = times.len().div_ceil(stride);
-    let mut ports: Vec<Option<Port>> = vec![None; run.ports.len()];
-    for link in shown {
-        ports[link] = Some(Port::new(moments));
-    }
-    let mut now = 0;
-    for row in &run.port_series {
-        while times[now] < row.at.0 {
-            now += 1;
-        }
-        if let Some(port) = &mut ports[row.link as usize] {
-            let moment = now / stride;
-            port.queue[moment] = port.queue[moment].max(row.queue);
-            port.sent[moment] = row.sent.sum();
-        }
-    }
-    let last = |moment: usize| times[((moment + 1) * stride).min(times.len()) - 1];
+    let last = |moment: usize| times[((moment + 1) * stride).min(times.len()) - 1].0;
     let ends: Vec<u64> = (0..moments).map(last).collect();
-    let mut found = Map::new();
-    for (link, port) in ports.into_iter().enumerate() {
-        let Some(port) = port else { continue };
-        let used = port.used(&ends, run.ports[link].rate);
-        found.insert(link.to_string(), json!([port.queue, used]));
-    }
-    json!({ "ends_ps": ends, "ports": found })
+    let port = |of: LinkSamples| {
+        let mut port = Port::new(moments);
+        for (during, row) in &of.stretches {
+            for moment in during.start / stride..=(during.end - 1) / stride {
+                port.queue[moment] = port.queue[moment].max(row.queue);
+                port.sent[moment] = row.sent.sum();
+            }
+        }
+        let used = port.used(&ends, run.ports[of.link as usize].rate);
+        (of.link.to_string(), (port.queue, used))
+    };
+    Some(Motion {
+        ports: links.into_iter().map(port).collect(),
+        ends_ps: ends,
+    })
 }
 
 /// What one port did, by moment.
-#[derive(Clone)]
 struct Port {
     /// The most bytes that waited.
     queue: Vec<u64>,
@@ -160,12 +172,10 @@ impl Port {
     /// Per cent of the line's time in each moment. A sample counts what is decided, so that a burst may
     /// show more than the line carries: the rest leaves in the moments that follow.
     fn used(&self, ends: &[u64], rate: Rate) -> Vec<u64> {
-        let (mut told, mut carried, mut from) = (0, 0, 0);
+        let (mut carried, mut from) = (0, 0);
         let moments = self.sent.iter().zip(ends).map(|(&sent, &end)| {
             let room = rate.bytes_in(Span(end - from)).0.max(1);
-            // A moment without a sample has none, and the count stands.
-            told = sent.max(told);
-            let leaves = room.min(told - carried);
+            let leaves = room.min(sent - carried);
             (carried, from) = (carried + leaves, end);
             leaves * 100 / room
         });

@@ -8,9 +8,10 @@ use model::{ByReason, Class};
 use results::Unit;
 use results::human;
 use results::table::drops_text;
-use results::{PortRow, PortSeriesRow, RunRecord};
+use results::{LinkSamples, PortRow, PortSeriesRow, RunRecord};
 use results::{Summary, active, active_span, link_group_name, ports_span, utilisation};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use units::{Bytes, PS_PER_SEC, Time};
 
 /// Buckets of a share over time; fewer, because a share needs time to mean anything.
@@ -25,37 +26,57 @@ const PORTS_MAX: usize = 24;
 /// Columns of the map.
 const MAP_COLUMNS: usize = 160;
 
-/// Samples of one port inside the time that charts show.
-struct Sampled<'a> {
-    port: &'a PortRow,
-    rows: Vec<&'a PortSeriesRow>,
+/// The time that charts show, and the moments in it at which ports were sampled.
+struct Shown<'a> {
+    window: (Time, Time),
+    times: &'a [Time],
 }
 
-fn sampled(run: &RunRecord, (first, last): (Time, Time)) -> Vec<Sampled<'_>> {
-    let mut by_link: Vec<Vec<&PortSeriesRow>> = vec![Vec::new(); run.ports.len()];
-    for row in run
-        .port_series
-        .iter()
-        .filter(|row| (first..=last).contains(&row.at))
-    {
-        by_link[row.link as usize].push(row);
+impl Shown<'_> {
+    /// For each of `buckets` of the time, the last moment in it, by number; none where no moment lies.
+    fn ends(&self, buckets: usize) -> Vec<Option<usize>> {
+        let mut ends = vec![None; buckets];
+        for (number, &at) in self.times.iter().enumerate() {
+            ends[bucket(at, self.window, buckets)] = Some(number);
+        }
+        ends
     }
-    run.ports
-        .iter()
-        .zip(by_link)
-        .filter(|(_, rows)| !rows.is_empty())
-        .map(|(port, rows)| Sampled { port, rows })
-        .collect()
+}
+
+/// Samples of one port at the moments that charts show: for how many of them it showed what.
+struct Sampled<'a> {
+    port: &'a PortRow,
+    stretches: Vec<(Range<usize>, PortSeriesRow)>,
+}
+
+fn sampled<'a>(run: &'a RunRecord, moments: &Range<usize>) -> Vec<Sampled<'a>> {
+    let inside = |(during, row): (Range<usize>, PortSeriesRow)| {
+        let from = during.start.saturating_sub(moments.start);
+        let until = during.end.min(moments.end).saturating_sub(moments.start);
+        (from < until).then_some((from..until, row))
+    };
+    let of_link = |of: LinkSamples| Sampled {
+        port: &run.ports[of.link as usize],
+        stretches: of.stretches.into_iter().filter_map(inside).collect(),
+    };
+    run.port_series.by_link().into_iter().map(of_link).collect()
 }
 
 pub(super) fn over_time(run: &RunRecord) -> Vec<Section> {
     let Some(window) = active(run) else {
         return Vec::new();
     };
-    let mut ports = sampled(run, window);
-    if ports.is_empty() {
+    let all = run.port_series.moments();
+    let moments =
+        all.partition_point(|&at| at < window.0)..all.partition_point(|&at| at <= window.1);
+    if moments.is_empty() {
         return Vec::new();
     }
+    let mut ports = sampled(run, &moments);
+    let shown = Shown {
+        window,
+        times: &all[moments],
+    };
     let span = ports_span(run);
     let load: Vec<f64> = ports
         .iter()
@@ -63,35 +84,38 @@ pub(super) fn over_time(run: &RunRecord) -> Vec<Section> {
         .collect();
     let mut busiest: Vec<usize> = (0..ports.len()).collect();
     busiest.sort_by(|&a, &b| load[b].total_cmp(&load[a]).then(a.cmp(&b)));
-    let busy = utilisation_section(window, &ports, &busiest);
+    let busy = utilisation_section(&shown, &ports, &busiest);
     ports.retain(|sampled| !sampled.port.of_host());
     ports.sort_by_key(|sampled| (std::cmp::Reverse(sampled.port.queue_max), sampled.port.link));
     let mut sections = Vec::new();
     if !ports.is_empty() {
-        sections.push(queue_section(window, &ports));
+        sections.push(queue_section(&shown, &ports));
     }
     sections.push(busy);
-    sections.extend(queue_map(window, &ports));
+    sections.extend(queue_map(&shown, &ports));
     sections
 }
 
-fn queue_section(window: (Time, Time), ports: &[Sampled<'_>]) -> Section {
+fn queue_section(shown: &Shown<'_>, ports: &[Sampled<'_>]) -> Section {
+    let window = shown.window;
     let mut table = Table::new(&["port", "sampled max", "mean of samples", "true max"]);
     let mut lines = Vec::new();
-    let used = |sampled: &&Sampled<'_>| sampled.rows.iter().any(|row| row.queue > 0);
+    let used = |sampled: &&Sampled<'_>| sampled.stretches.iter().any(|(_, row)| row.queue > 0);
     for sampled in ports.iter().filter(used).take(CURVES_MAX) {
         let mut points: Vec<Option<(f64, f64)>> = vec![None; TIME_POINTS];
         let (mut sum, mut most) = (0u128, 0);
-        for row in &sampled.rows {
-            let slot = &mut points[bucket(row.at, window, TIME_POINTS)];
-            // The peak of a bucket, where it was: peaks are what queues are looked at for.
-            if slot.is_none_or(|(_, queue)| row.queue as f64 > queue) {
-                *slot = Some((row.at.0 as f64, row.queue as f64));
+        for (during, row) in &sampled.stretches {
+            for at in &shown.times[during.clone()] {
+                let slot = &mut points[bucket(*at, window, TIME_POINTS)];
+                // The peak of a bucket, where it was: peaks are what queues are looked at for.
+                if slot.is_none_or(|(_, queue)| row.queue as f64 > queue) {
+                    *slot = Some((at.0 as f64, row.queue as f64));
+                }
             }
-            sum += u128::from(row.queue);
+            sum += u128::from(row.queue) * during.len() as u128;
             most = most.max(row.queue);
         }
-        let mean = u64::try_from(sum / sampled.rows.len() as u128).unwrap_or(u64::MAX);
+        let mean = u64::try_from(sum / shown.times.len() as u128).unwrap_or(u64::MAX);
         table.push(vec![
             text(sampled.port.name()),
             text(human::bytes(Bytes(most))),
@@ -131,24 +155,21 @@ fn queue_section(window: (Time, Time), ports: &[Sampled<'_>]) -> Section {
     }
 }
 
-/// Share of the line in use in each of `buckets`; `None` where no sample lies.
-fn shares(sampled: &Sampled<'_>, window: (Time, Time), buckets: usize) -> Vec<Option<f64>> {
-    let mut last: Vec<Option<&PortSeriesRow>> = vec![None; buckets];
-    for &row in &sampled.rows {
-        last[bucket(row.at, window, buckets)] = Some(row);
-    }
-    let mut before = (window.0, 0);
-    let mut share = |row: &PortSeriesRow| {
-        let sent: u64 = row.sent.sum();
-        let could = u128::from(sampled.port.rate.0) * u128::from(row.at.since(before.0).0);
+/// Share of the line in use in each bucket, of which `ends` are the last moments; `None` where no moment lies.
+fn shares(sampled: &Sampled<'_>, shown: &Shown<'_>, ends: &[Option<usize>]) -> Vec<Option<f64>> {
+    let mut before = (shown.window.0, 0);
+    let mut stretches = sampled.stretches.iter().peekable();
+    let mut share = |end: usize| {
+        while stretches.next_if(|(during, _)| during.end <= end).is_some() {}
+        let (_, row) = stretches.peek()?;
+        let (at, sent) = (shown.times[end], row.sent.sum());
+        let could = u128::from(sampled.port.rate.0) * u128::from(at.since(before.0).0);
         let did = u128::from(sent.saturating_sub(before.1)) * 8 * u128::from(PS_PER_SEC);
-        before = (row.at, sent);
+        before = (at, sent);
         // A frame counts when its transmission is decided, which may be a little early.
         (could > 0).then(|| (did as f64 / could as f64).min(1.0))
     };
-    last.into_iter()
-        .map(|row| row.and_then(&mut share))
-        .collect()
+    ends.iter().map(|end| end.and_then(&mut share)).collect()
 }
 
 /// The mean of each group of links between two tiers, bucket by bucket.
@@ -185,21 +206,18 @@ fn group_means(
 }
 
 /// The busiest link, and the mean of each group of links: single links are too many to see.
-fn utilisation_section(window: (Time, Time), ports: &[Sampled<'_>], busiest: &[usize]) -> Section {
+fn utilisation_section(shown: &Shown<'_>, ports: &[Sampled<'_>], busiest: &[usize]) -> Section {
+    let window = shown.window;
     let span = window.1.since(window.0);
-    let samples = ports
-        .iter()
-        .map(|sampled| sampled.rows.len())
-        .max()
-        .unwrap_or(1);
-    let buckets = SHARE_POINTS.min(samples.max(1));
+    let buckets = SHARE_POINTS.min(shown.times.len());
+    let ends = shown.ends(buckets);
     let at = |i: usize| {
         let width = window.1.since(window.0).0 as f64 / buckets as f64;
         window.0.0 as f64 + width * (i as f64 + 0.5)
     };
     let all: Vec<Vec<Option<f64>>> = ports
         .iter()
-        .map(|sampled| shares(sampled, window, buckets))
+        .map(|sampled| shares(sampled, shown, &ends))
         .collect();
     let first = &ports[busiest[0]];
     let known = |i: usize| all[busiest[0]][i].map(|share| (at(i), share));
@@ -242,16 +260,20 @@ fn utilisation_section(window: (Time, Time), ports: &[Sampled<'_>], busiest: &[u
     }
 }
 
-fn queue_map(window: (Time, Time), ports: &[Sampled<'_>]) -> Option<Section> {
+fn queue_map(shown: &Shown<'_>, ports: &[Sampled<'_>]) -> Option<Section> {
+    let window = shown.window;
+    let columns = MAP_COLUMNS.min(shown.times.len());
+    let column = |&at: &Time| bucket(at, window, columns);
+    let column: Vec<usize> = shown.times.iter().map(column).collect();
     let rows: Vec<(String, Vec<u64>)> = ports
         .iter()
         .take(PORTS_MAX)
         .map(|sampled| {
-            let columns = MAP_COLUMNS.min(sampled.rows.len());
             let mut cells = vec![0; columns];
-            for row in &sampled.rows {
-                let cell = &mut cells[bucket(row.at, window, columns)];
-                *cell = row.queue.max(*cell);
+            for (during, row) in &sampled.stretches {
+                for &column in &column[during.clone()] {
+                    cells[column] = row.queue.max(cells[column]);
+                }
             }
             (sampled.port.name(), cells)
         })
@@ -267,7 +289,7 @@ fn queue_map(window: (Time, Time), ports: &[Sampled<'_>]) -> Option<Section> {
         .copied()
         .max()
         .unwrap_or(0);
-    let (shown, all) = (rows.len(), ports.len());
+    let (drawn, all) = (rows.len(), ports.len());
     let map = HeatMap {
         label: "Bytes waiting in each port over time".into(),
         x: Axis::linear("time", Unit::Time, window.0.0 as f64, window.1.0 as f64),
@@ -277,8 +299,8 @@ fn queue_map(window: (Time, Time), ports: &[Sampled<'_>]) -> Option<Section> {
     Some(Section {
         id: "map".into(),
         title: "Where it waited".into(),
-        says: format!("The {shown} fullest of {all} sampled ports; each cell shows its peak."),
-        points: shown,
+        says: format!("The {drawn} fullest of {all} sampled ports; each cell shows its peak."),
+        points: drawn,
         body: markup(map.html()),
         table: None,
         fold: "",

@@ -7,7 +7,8 @@
 
 use model::{ByClass, ByReason, Class, DropReason, Encap, Rng, Totals};
 use results::{
-    Derived, FlowRow, FlowSeriesRow, PortRow, PortSeriesRow, RunRecord, Status, StuckRow,
+    Derived, FlowRow, FlowSeriesRow, PortRow, PortSeries, PortSeriesRow, RunRecord, Status,
+    StuckRow,
 };
 use std::path::PathBuf;
 use units::{Bytes, Rate, Span, Time};
@@ -84,7 +85,7 @@ fn record(scenario: &str, title: &str, hosts: u32) -> RunRecord {
         flows: Vec::new(),
         ports: star(hosts),
         counted: None,
-        port_series: Vec::new(),
+        port_series: PortSeries::default(),
         flow_series: Vec::new(),
         flow_control: None,
         totals: Totals::default(),
@@ -162,7 +163,7 @@ fn sample_ports(run: &mut RunRecord, arrivals: &[Vec<(u64, u64)>], sample: u64) 
     let hosts = arrivals.len();
     let mut sent = vec![0u64; hosts];
     for at in (0..=run.end.0).step_by(usize::try_from(sample).unwrap()) {
-        for host in 0..hosts {
+        let row = |host: usize| {
             // Work that has arrived and is not yet served; arrivals and ends both ascend.
             let seen = arrivals[host].partition_point(|&(start, _)| start <= at);
             let ahead = arrivals[host][..seen].last().map_or(0, |&(_, done)| done);
@@ -171,17 +172,17 @@ fn sample_ports(run: &mut RunRecord, arrivals: &[Vec<(u64, u64)>], sample: u64) 
             let mut classes = ByClass::default();
             classes[Class::Scheduled] = sent[host];
             let link = u32::try_from(2 * host + 1).unwrap();
-            let at = Time(at);
-            run.port_series.push(PortSeriesRow {
-                at,
+            PortSeriesRow {
+                at: Time(at),
                 link,
                 queue,
                 credits: 0,
                 sent: classes,
                 marked: seen as u64 / 3,
                 dropped: ByClass::default(),
-            });
-        }
+            }
+        };
+        run.port_series.push(Time(at), (0..hosts).map(row));
     }
 }
 
@@ -245,7 +246,7 @@ pub fn cut_off(messages: u32) -> RunRecord {
             });
         }
     }
-    run.port_series.retain(|row| row.at <= end);
+    run.port_series.retain(|at| at <= end);
     for port in &mut run.ports {
         port.bytes = ByClass::from_fn(|class| port.bytes[class] / 2);
     }

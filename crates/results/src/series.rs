@@ -1,0 +1,310 @@
+//! Samples of ports over time, kept as what they say anew: a port stays as it was from one row to the next.
+//!
+//! Nine samples of ten say nothing new, and a short run has hundreds of thousands.
+
+use crate::record::PortSeriesRow;
+use model::ByClass;
+use std::ops::Range;
+use units::Time;
+
+/// Every sample of every port that was sampled.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PortSeries {
+    /// When all of `links` were looked at, ascending.
+    moments: Vec<Time>,
+    /// The links that were looked at, ascending.
+    links: Vec<u32>,
+    /// Samples that differ from the one before them of their link, by (moment, link). Before the first of a link
+    /// nothing was sent and nothing waited.
+    news: Vec<PortSeriesRow>,
+    /// The last sample of each of `links`, with the moment since when it says so.
+    last: Vec<PortSeriesRow>,
+}
+
+/// A link, and what was seen of it: stretches of moments, by their numbers, in which it stayed the same.
+#[derive(Clone, Debug)]
+pub struct LinkSamples {
+    /// The link.
+    pub link: u32,
+    /// What was seen, and during which moments; together they are all moments.
+    pub stretches: Vec<(Range<usize>, PortSeriesRow)>,
+}
+
+/// A port of which nothing is known yet.
+fn nothing(link: u32) -> PortSeriesRow {
+    PortSeriesRow {
+        at: Time::ZERO,
+        link,
+        queue: 0,
+        credits: 0,
+        sent: ByClass::default(),
+        marked: 0,
+        dropped: ByClass::default(),
+    }
+}
+
+impl PortSeries {
+    /// Adds what all ports showed at one moment: of the same links as the moments before it, and in their order.
+    ///
+    /// # Panics
+    /// If the moment does not come after the others, or the links are not the same ones.
+    pub fn push(&mut self, at: Time, rows: impl ExactSizeIterator<Item = PortSeriesRow>) {
+        if rows.len() == 0 {
+            return;
+        }
+        let first = self.moments.is_empty();
+        assert!(
+            self.moments.last().is_none_or(|&last| last < at),
+            "{at} is not after the moments before it"
+        );
+        assert!(
+            first || rows.len() == self.links.len(),
+            "{} links were sampled, {} before",
+            rows.len(),
+            self.links.len()
+        );
+        self.moments.push(at);
+        for (place, row) in rows.enumerate() {
+            if first {
+                self.links.push(row.link);
+                self.last.push(nothing(row.link));
+            }
+            let last = &mut self.last[place];
+            assert_eq!(last.link, row.link, "another link was sampled");
+            if !row.says_what(last) {
+                *last = PortSeriesRow { at, ..row };
+                self.news.push(*last);
+            }
+        }
+    }
+
+    /// How many samples there are, whatever they say.
+    pub fn len(&self) -> usize {
+        self.moments.len() * self.links.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.moments.is_empty()
+    }
+
+    /// Forgets them.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The moments, ascending.
+    pub fn moments(&self) -> &[Time] {
+        &self.moments
+    }
+
+    /// The links that were sampled, ascending.
+    pub fn links(&self) -> &[u32] {
+        &self.links
+    }
+
+    /// Samples that say something new of their port, by (moment, link).
+    pub fn news(&self) -> &[PortSeriesRow] {
+        &self.news
+    }
+
+    /// Every sample, by (moment, link).
+    pub fn iter(&self) -> Samples<'_> {
+        Samples {
+            of: self,
+            moment: 0,
+            place: 0,
+            news: 0,
+            now: self.links.iter().map(|&link| nothing(link)).collect(),
+        }
+    }
+
+    /// Forgets all moments but some.
+    pub fn retain(&mut self, keeps: impl Fn(Time) -> bool) {
+        let mut kept = Self::default();
+        let mut all = self.iter();
+        for &at in self.moments.iter() {
+            let rows: &[PortSeriesRow] = all.next_moment();
+            if keeps(at) {
+                kept.push(at, rows.iter().copied());
+            }
+        }
+        *self = kept;
+    }
+
+    /// What was seen link by link, in the order of the links.
+    pub fn by_link(&self) -> Vec<LinkSamples> {
+        let mut found: Vec<LinkSamples> = self
+            .links
+            .iter()
+            .map(|&link| LinkSamples {
+                link,
+                stretches: Vec::new(),
+            })
+            .collect();
+        let end = self.moments.len();
+        let (mut moment, mut place) = (0, 0);
+        for row in &self.news {
+            while self.moments[moment] < row.at {
+                (moment, place) = (moment + 1, 0);
+            }
+            while self.links[place] < row.link {
+                place += 1;
+            }
+            let stretches = &mut found[place].stretches;
+            match stretches.last_mut() {
+                Some((range, _)) => range.end = moment,
+                None if moment > 0 => stretches.push((0..moment, nothing(row.link))),
+                None => {}
+            }
+            stretches.push((moment..end, *row));
+        }
+        for of in &mut found {
+            if of.stretches.is_empty() {
+                of.stretches.push((0..end, nothing(of.link)));
+            }
+        }
+        found
+    }
+}
+
+impl<'a> IntoIterator for &'a PortSeries {
+    type Item = PortSeriesRow;
+    type IntoIter = Samples<'a>;
+    fn into_iter(self) -> Samples<'a> {
+        self.iter()
+    }
+}
+
+/// Every sample, one after the other: [`PortSeries::iter`].
+#[derive(Clone)]
+pub struct Samples<'a> {
+    of: &'a PortSeries,
+    /// The next sample: of which moment, and of which link.
+    moment: usize,
+    place: usize,
+    /// The next of the news.
+    news: usize,
+    /// What each link showed last.
+    now: Vec<PortSeriesRow>,
+}
+
+impl Samples<'_> {
+    /// All samples of the next moment; only between two moments, and before the last.
+    fn next_moment(&mut self) -> &[PortSeriesRow] {
+        for _ in 0..self.of.links.len() {
+            self.next();
+        }
+        &self.now
+    }
+}
+
+impl Iterator for Samples<'_> {
+    type Item = PortSeriesRow;
+
+    fn next(&mut self) -> Option<PortSeriesRow> {
+        let at = *self.of.moments.get(self.moment)?;
+        let now = &mut self.now[self.place];
+        if let Some(row) = self.of.news.get(self.news)
+            && (row.at, row.link) == (at, now.link)
+        {
+            *now = *row;
+            self.news += 1;
+        }
+        now.at = at;
+        self.place += 1;
+        if self.place == self.of.links.len() {
+            (self.moment, self.place) = (self.moment + 1, 0);
+        }
+        Some(*now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Class, Rng};
+
+    /// Samples of three links at random, most of which say what was said before.
+    fn samples(seed: u64) -> Vec<Vec<PortSeriesRow>> {
+        let mut rng = Rng::stream(seed, model::stream::TEST, 0);
+        let mut now = [1, 4, 6].map(nothing);
+        let moment = |at: u64| {
+            for row in &mut now {
+                row.at = Time(at * 10);
+                if rng.below(4) == 0 {
+                    // Sometimes back to what it was.
+                    row.queue = rng.below(3);
+                    row.sent[Class::Plain] += rng.below(2) * 100;
+                }
+            }
+            now.to_vec()
+        };
+        (1..=40).map(moment).collect()
+    }
+
+    fn series(samples: &[Vec<PortSeriesRow>]) -> PortSeries {
+        let mut series = PortSeries::default();
+        for rows in samples {
+            series.push(rows[0].at, rows.iter().copied());
+        }
+        series
+    }
+
+    #[test]
+    fn every_sample_comes_back_although_few_are_kept() {
+        for seed in 0..50 {
+            let all = samples(seed);
+            let series = series(&all);
+            assert!(
+                series.iter().eq(all.iter().flatten().copied()),
+                "seed {seed}"
+            );
+            assert_eq!(series.len(), 120);
+            assert!(series.news().len() < 60, "{}", series.news().len());
+            assert!(series.news().is_sorted_by_key(|row| (row.at, row.link)));
+        }
+    }
+
+    #[test]
+    fn what_is_thinned_is_what_fewer_samples_would_have_said() {
+        for seed in 0..50 {
+            let all = samples(seed);
+            let keeps = |at: Time| at.0.is_multiple_of(40);
+            let mut thinned = series(&all);
+            thinned.retain(keeps);
+            let fewer: Vec<_> = all.into_iter().filter(|rows| keeps(rows[0].at)).collect();
+            assert_eq!(thinned, series(&fewer), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn stretches_of_a_link_are_its_samples() {
+        for seed in 0..50 {
+            let series = series(&samples(seed));
+            let (links, times) = (series.by_link(), series.moments());
+            for (place, of) in links.iter().enumerate() {
+                assert_eq!(of.link, series.links()[place]);
+                let mut told = Vec::new();
+                for (range, row) in &of.stretches {
+                    assert!(!range.is_empty(), "{range:?}");
+                    assert_eq!(range.start, told.len(), "one after the other");
+                    told.extend(range.clone().map(|i| PortSeriesRow {
+                        at: times[i],
+                        ..*row
+                    }));
+                }
+                let samples = series.iter().filter(|row| row.link == of.link);
+                assert!(samples.eq(told), "seed {seed}, link {}", of.link);
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "another link was sampled")]
+    fn a_port_that_was_not_sampled_before_is_refused() {
+        let mut series = PortSeries::default();
+        series.push(Time(1), [1, 2].map(nothing).into_iter());
+        series.push(Time(2), [1, 3].map(nothing).into_iter());
+    }
+}
