@@ -119,8 +119,8 @@ parts::params! {
         drop_threshold: Threshold = Threshold::Frames(4), THRESHOLD,
             "four full frames, the 6 KB recalled of [aeolus s5.1]";
         /// what switches compare with drop_threshold: queue, queue_and_packet, victim_only or port
-        drop_measure: DropMeasure = DropMeasure::Port, Words(&MEASURES),
-            "ours: [aeolus s4.1] knows one queue, and eight with a threshold each hold eight times as much";
+        drop_measure: DropMeasure = DropMeasure::Queue, Words(&MEASURES),
+            "[aeolus s4.1] for one queue; thresholds of WRED are a queue's";
         /// how switches tell unscheduled packets apart: class (WRED, a colour per DSCP) or ecn (RED drops what is
         /// not ECN-capable)
         drop_by: DropBy = DropBy::Class, Words(&TELLS), "[aeolus s4.1]";
@@ -223,9 +223,12 @@ impl Params {
         };
         if params.bursts() {
             // As Aeolus' authors had to extend the simulator. [aeolus s5.1]
-            (params.recovery, params.linger) = (true, Self::DEFAULT.linger);
+            params.recovery = true;
         }
         keys::apply(keys_of(first_rtt), table, &mut params)?;
+        if params.recovery && !table.contains_key("linger") {
+            params.linger = Self::DEFAULT.linger;
+        }
         // Fewer priorities than a profile has cut-offs for are shared by new ones.
         if params.priorities < 8 && !table.contains_key("unscheduled_priorities") {
             params.unscheduled_priorities = params.unscheduled_priorities.map(|n| {

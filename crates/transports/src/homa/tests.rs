@@ -15,7 +15,7 @@ fn params(text: &str) -> Params {
 }
 
 /// The published simulator's grants, with recovery so that the test kit sees every message end.
-const PACKET: &str = "profile = \"sigcomm18\"\nrecovery = true\nlinger = \"25s\"";
+const PACKET: &str = "profile = \"sigcomm18\"\nrecovery = true";
 
 /// The ladder of a conversation that `script` writes down and that comes to its end.
 fn ladder(text: &str, hosts: usize, script: impl FnOnce(&mut Pair<'_>)) -> String {

@@ -305,7 +305,7 @@ fn what_may_be_dropped_is_always_made_good_and_the_rule_is_a_parameter() {
         .unwrap();
     assert_eq!(
         (drop.threshold, drop.measure),
-        (units::Bytes(30_000), model::intent::DropMeasure::Port)
+        (units::Bytes(30_000), model::intent::DropMeasure::Queue)
     );
     let refusals = ["recovery = false", "drop_threshold = \"4 hats\""];
     let refusals = refusals.map(|text| read(text).unwrap_err().to_string() + "\n");
