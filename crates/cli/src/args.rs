@@ -199,6 +199,13 @@ pub(crate) struct CompareArgs {
     /// Seeds for every combination: how many, or a range like 1..5
     #[arg(long, value_name = "N|A..B")]
     pub(crate) seeds: Option<String>,
+    /// Of the cases that the scenario's [[compare]] tables name, only these; may be repeated. Kinds of cases of which
+    /// none is named keep all
+    #[arg(long = "case", value_name = "NAME")]
+    pub(crate) cases: Vec<String>,
+    /// Leave the cases of the scenario alone.
+    #[arg(skip)]
+    pub(crate) plain: bool,
     /// Run again what is there already
     #[arg(long)]
     pub(crate) again: bool,

@@ -75,6 +75,8 @@ fn advise(args: &AdviseArgs, global: &Global, screen: &Screen) -> Result<i32, Re
     let compare = CompareArgs {
         scenario: subject.path.clone(),
         seeds: Some(args.seeds.clone()),
+        cases: Vec::new(),
+        plain: true,
         again: false,
         shard: None,
         find_max_load: false,

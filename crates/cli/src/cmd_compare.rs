@@ -6,10 +6,11 @@ use crate::exit;
 use crate::find_load;
 use crate::progress::{catch_interrupts, interrupted};
 use crate::screen::Screen;
-use experiments::sweep::{self, Point};
+use experiments::sweep::{self, Axis, Point};
 use results::{ClaimError, Output, RunFolder, Summary, Verdict};
 use scenario::{Errors, Scenario};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -200,6 +201,10 @@ fn repeat(args: &CompareArgs, global: &Global) -> String {
         command.push_str(" --seeds ");
         command.push_str(seeds);
     }
+    for case in &args.cases {
+        command.push_str(" --case ");
+        command.push_str(&cmd_run::quote(case));
+    }
     if args.find_max_load {
         command.push_str(" --find-max-load");
     }
@@ -265,18 +270,75 @@ fn without_sets(global: &Global) -> Global {
 
 /// Every combination with every seed.
 pub(crate) fn points(args: &CompareArgs, global: &Global) -> Result<Vec<Point>, Refusal> {
-    let once = sweep::points(&global.sets, &[0]).map_err(Refusal::Sweep)?;
-    // The first seed is the command line's, or the scenario's own.
-    let first = match (global.seed, once.first()) {
-        (Some(seed), _) => seed,
-        (None, Some(point)) => load(&args.scenario, &without_sets(global), &point.sets)
-            .map_err(Refusal::Scenario)?
-            .run
-            .count("seed"),
-        (None, None) => 1,
-    };
+    let sets = sweep::axes(&global.sets).map_err(Refusal::Sweep)?;
+    // One combination says what the file's cases are, and its seed.
+    let once = sweep::points(&sets, &[0]).map_err(Refusal::Sweep)?;
+    let once = once.first().map_or(&[][..], |point| &point.sets);
+    let file = load(&args.scenario, &without_sets(global), once).map_err(Refusal::Scenario)?;
+    let mut axes = Vec::new();
+    if !args.plain {
+        axes = cases(&file, &args.cases, &global.sets).map_err(Refusal::Sweep)?;
+    }
+    // What the command line says comes last and holds.
+    axes.extend(sets);
+    let first = global.seed.unwrap_or_else(|| file.run.count("seed"));
     let seeds = sweep::seeds(args.seeds.as_deref(), first).map_err(Refusal::Sweep)?;
-    sweep::points(&global.sets, &seeds).map_err(Refusal::Sweep)
+    sweep::points(&axes, &seeds).map_err(Refusal::Sweep)
+}
+
+/// The cases of the file that `--case` leaves, as axes. Cases of `transport` are told apart as transports are that
+/// `--set` lists.
+fn cases(file: &Scenario, only: &[String], sets: &[String]) -> Result<Vec<Axis>, String> {
+    let all = || file.cases.iter().flat_map(|cases| &cases.cases);
+    let names = || all().map(|case| case.name.as_str());
+    if let Some(unknown) = only.iter().find(|name| !names().any(|n| n == *name)) {
+        let listed: Vec<&str> = names().collect();
+        return Err(match scenario::nearest(unknown, names()) {
+            Some(near) => format!("--case {unknown}: did you mean {near}?"),
+            None if listed.is_empty() => {
+                format!("--case {unknown}: {} has no [[compare]]", file.name)
+            }
+            None => format!("--case {unknown}: cases are {}", listed.join(", ")),
+        });
+    }
+    let key = |set: &String| set.split_once('=').map(|(key, _)| key.trim().to_owned());
+    let said: Vec<_> = sets.iter().filter_map(key).collect();
+    for cases in file.cases.iter().filter(|_| !said.is_empty()) {
+        // What the command line says, holds in every case: that may leave nothing to tell them apart.
+        let own = |case: &scenario::Case| {
+            let own = case.sets.iter();
+            let own = own.filter(|set| !key(set).is_some_and(|key| said.contains(&key)));
+            own.cloned().collect::<Vec<_>>()
+        };
+        let mut left = BTreeSet::new();
+        if let Some(case) = cases.cases.iter().find(|case| !left.insert(own(case))) {
+            return Err(format!(
+                "with --set {} the {} {} is another's again; choose cases with --case instead",
+                sets.join(" --set "),
+                cases.of,
+                case.name
+            ));
+        }
+    }
+    let axis = |cases: &scenario::CasesOf| {
+        let asked = |case: &&scenario::Case| only.contains(&case.name);
+        let some = cases.cases.iter().any(|case| asked(&case));
+        let values = cases.cases.iter().filter(|case| !some || asked(case));
+        let values: Vec<_> = values
+            .map(|case| (case.name.clone(), case.sets.clone()))
+            .collect();
+        let transports = cases.of == "transport";
+        Axis {
+            key: if transports {
+                "transport.kind".to_owned()
+            } else {
+                cases.of.clone()
+            },
+            varies: values.len() > 1,
+            values,
+        }
+    };
+    Ok(file.cases.iter().map(axis).collect())
 }
 
 /// All runs, each checked before the first begins.

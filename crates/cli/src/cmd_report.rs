@@ -26,13 +26,13 @@ pub(crate) fn show(summaries: &[Summary], global: &Global, screen: &Screen) {
     }
 }
 
+/// Runs that are told one by one, each with its sizes; of more there is one table and who is ahead where. [ours]
+const TOLD_MAX: usize = 16;
+
 /// The table of several runs as text: a row per run, or per group of runs that differ in their seeds.
 pub fn table(summaries: &[Summary], style: Style) -> String {
-    let seed = |s: &Summary| s.seed;
-    if summaries
-        .windows(2)
-        .any(|pair| seed(&pair[0]) != seed(&pair[1]))
-    {
+    let seeds = summaries.windows(2).any(|two| two[0].seed != two[1].seed);
+    if seeds || summaries.len() > TOLD_MAX {
         let runs: Vec<&Summary> = summaries.iter().collect();
         return results::compare::text(&runs, style);
     }

@@ -256,3 +256,135 @@ fn the_highest_load_lies_between_one_that_holds_and_one_that_does_not() {
     let refused = tidegate(&folder.0, &[&args[..], &["workload.load=0.5"]].concat());
     assert_eq!(refused.status.code(), Some(2));
 }
+
+const CASES: &str = r#"
+[topology]
+kind = "star"
+hosts = 9
+[workload]
+kind = "random"
+sizes = "web-server"
+messages = 40
+load = 0.3
+[[compare]]
+of = "traffic"
+name = "few"
+set = ["workload.messages=30"]
+[[compare]]
+of = "traffic"
+name = "cut"
+set = ["workload.sizes=web-search", "workload.largest=50KB"]
+[[compare]]
+of = "transport"
+name = "xp"
+set = ["transport.kind=expresspass"]
+[[compare]]
+of = "transport"
+name = "tcp"
+set = ["transport.kind=dctcp"]
+"#;
+
+#[test]
+fn every_case_of_one_kind_meets_every_case_of_the_others() {
+    let folder = Folder::new("cases");
+    let file = folder.write("cases.toml", CASES);
+    let run = |args: &[&str]| {
+        let output = tidegate(&folder.0, &[&["compare", &file, "--json"], args].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        said
+    };
+    let said = run(&[]);
+    let rows: Vec<_> = said["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| &run["summary"])
+        .collect();
+    let told: Vec<_> = rows
+        .iter()
+        .map(|run| {
+            let traffic = run["settings"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .find(|s| s[0] == "traffic");
+            (
+                traffic.unwrap()[1].as_str().unwrap(),
+                run["transport"].as_str().unwrap(),
+                run["messages"]["total"].as_u64(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("few", "expresspass", Some(30)),
+            ("few", "dctcp", Some(30)),
+            ("cut", "expresspass", Some(40)),
+            ("cut", "dctcp", Some(40)),
+        ]
+    );
+    // Transports get the same messages, and another traffic is another list.
+    let hash = |row: usize| rows[row]["messages_hash"].as_str().unwrap();
+    assert!(hash(0) == hash(1) && hash(2) == hash(3) && hash(0) != hash(2));
+    let title = rows[2]["title"].as_str().unwrap();
+    assert!(title.starts_with("web-search cut at 50 KB"), "{title}");
+    let page = folder.path(said["report"].as_str().unwrap());
+    let page = std::fs::read_to_string(page).unwrap();
+    for place in ["at traffic few", "at traffic cut"] {
+        assert!(page.contains(place), "{place}");
+    }
+    let said = run(&["--case", "cut", "--set", "workload.load=[0.2,0.4]"]);
+    assert_eq!(said["runs"].as_array().unwrap().len(), 4);
+    // A plain run leaves the cases alone, and they are no part of what it resolves to.
+    let output = tidegate(&folder.0, &["check", &file, "--verbose"]);
+    let told = text(&output.stderr);
+    assert!(
+        told.contains("messages = 40") && !told.contains("compare"),
+        "{told}"
+    );
+}
+
+#[test]
+fn cases_that_cannot_be_are_refused_with_the_place() {
+    let folder = Folder::new("cases-wrong");
+    let file = folder.write("cases.toml", CASES);
+    let refused = |args: &[&str], part: &str| {
+        let output = tidegate(&folder.0, args);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(part), "{part}: {said}");
+    };
+    refused(&["compare", &file, "--case", "cuts"], "did you mean cut?");
+    refused(
+        &["compare", &file, "--case", "zzzzzz"],
+        "cases are few, cut, xp, tcp",
+    );
+    refused(
+        &["compare", "incast", "--case", "few"],
+        "incast has no [[compare]]",
+    );
+    refused(
+        &["compare", &file, "--set", "transport.kind=homa"],
+        "the transport tcp is another's again",
+    );
+    for (from, to, part) in [
+        (
+            "name = \"cut\"",
+            "name = \"few\"",
+            "two cases of \"traffic\" are named \"few\"",
+        ),
+        ("\"workload.messages=30\"", "\"messages\"", "no setting"),
+        ("\"workload.messages=30\"", "\"compare.of=x\"", "no setting"),
+        ("name = \"cut\"\n", "", "compare.name"),
+        (
+            "workload.largest=50KB",
+            "workload.largest=0B",
+            "workload.largest",
+        ),
+    ] {
+        let wrong = folder.write("wrong.toml", &CASES.replacen(from, to, 1));
+        refused(&["compare", &wrong], part);
+    }
+}

@@ -1,4 +1,4 @@
-//! Lists and ranges in `--set`, multiplied out.
+//! Lists and ranges in `--set`, and the cases of a scenario, multiplied out.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -6,25 +6,53 @@ use std::ops::RangeInclusive;
 /// A run that takes more combinations was a slip: it would not end this year. [ours]
 const RUNS_MAX: usize = 10_000;
 
-/// Every combination of the values that `--set` lists, times the seeds; each as overrides.
+/// What varies: a key with the values that `--set` lists, or the cases of a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// What tables call it.
+    pub key: String,
+    /// Each with the overrides that make it.
+    pub values: Vec<(String, Vec<String>)>,
+    /// Whether the values differ: one value of `--set` holds for all runs.
+    pub varies: bool,
+}
+
+/// Every `--set` as an axis, in their order.
 ///
 /// # Errors
-/// A range that does not step, or too many combinations.
-pub fn points(sets: &[String], seeds: &[u64]) -> Result<Vec<Point>, String> {
-    let mut points = vec![Point::default()];
-    for set in sets {
+/// What is no key with a value, or a range that does not step.
+pub fn axes(sets: &[String]) -> Result<Vec<Axis>, String> {
+    let axis = |set: &String| {
         let (key, value) = set.split_once('=').ok_or_else(|| {
             format!("--set {set}: write a key and a value, like workload.load=0.6")
         })?;
         let (key, values) = (key.trim(), values(value.trim())?);
-        let varied = values.len() > 1;
-        let mut next = Vec::with_capacity(points.len() * values.len());
+        Ok(Axis {
+            key: key.to_owned(),
+            varies: values.len() > 1,
+            values: values
+                .into_iter()
+                .map(|value| (value.clone(), vec![format!("{key}={value}")]))
+                .collect(),
+        })
+    };
+    sets.iter().map(axis).collect()
+}
+
+/// Every combination of the values, the last axis fastest, times the seeds; each as overrides.
+///
+/// # Errors
+/// Too many combinations.
+pub fn points(axes: &[Axis], seeds: &[u64]) -> Result<Vec<Point>, String> {
+    let mut points = vec![Point::default()];
+    for axis in axes {
+        let mut next = Vec::with_capacity(points.len() * axis.values.len());
         for point in &points {
-            for value in &values {
+            for (value, sets) in &axis.values {
                 let mut point: Point = point.clone();
-                point.sets.push(format!("{key}={value}"));
-                if varied {
-                    point.settings.push((key.to_owned(), value.clone()));
+                point.sets.extend_from_slice(sets);
+                if axis.varies {
+                    point.settings.push((axis.key.clone(), value.clone()));
                 }
                 next.push(point);
             }
@@ -281,7 +309,7 @@ mod tests {
             "a.b=7".into(),
             "w.load=0.5..0.6:0.1".into(),
         ];
-        let points = points(&sets, &[1, 2]).unwrap();
+        let points = points(&axes(&sets).unwrap(), &[1, 2]).unwrap();
         assert_eq!(values("[a, b, \"a\"]").unwrap(), ["a", "b"]);
         assert_eq!(points.len(), 8);
         assert_eq!(points[2].sets, ["transport.kind=x", "a.b=7", "w.load=0.6"]);
@@ -319,7 +347,8 @@ mod tests {
 
     #[test]
     fn a_sweep_without_end_is_refused() {
-        assert!(points(&["a=0..1:0.00001".to_owned()], &[1]).is_err());
-        assert!(points(&["a=1..200".to_owned(), "b=1..200".into()], &[1]).is_err());
+        assert!(axes(&["a=0..1:0.00001".to_owned()]).is_err());
+        let two = axes(&["a=1..200".to_owned(), "b=1..200".into()]).unwrap();
+        assert!(points(&two, &[1]).is_err());
     }
 }

@@ -38,7 +38,12 @@ pub fn of_runs(runs: &[&Summary], beside: &[Beside], command: &str, unfinished: 
     sections.extend(over.distributions());
     sections.extend(over.queues());
     sections.extend(over.quantiles());
-    sections.extend(by_size(runs, &comparison));
+    let judged = comparison.judged();
+    sections.extend(
+        judged
+            .iter()
+            .filter_map(|place| by_size(runs, &comparison, place)),
+    );
     let numeric = numeric_key(&comparison);
     for metric in (0..METRICS.len()).filter(|&metric| METRICS[metric].drawn) {
         sections.extend(match &numeric {
@@ -47,7 +52,7 @@ pub fn of_runs(runs: &[&Summary], beside: &[Beside], command: &str, unfinished: 
         });
     }
     pair_up(&mut sections);
-    sections.extend(parts(&comparison));
+    sections.extend(judged.iter().filter_map(|place| parts(&comparison, place)));
     sections.push(numbers(&comparison, runs, beside));
     sections.push(fingerprints(&comparison, runs, beside));
     let (headline, lede) = first_words(&comparison);
@@ -301,9 +306,30 @@ fn section(metric: usize, says: String, body: String, points: usize) -> Section 
     }
 }
 
-/// The tail of the slowdown by message size, transport by transport, where the load is greatest.
-fn by_size(runs: &[&Summary], comparison: &Comparison) -> Option<Section> {
-    let last = comparison.groups.last()?;
+/// The name of a section that there is once at each place.
+fn id(what: &str, place: &Group) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let of = place
+        .settings
+        .iter()
+        .map(|(_, value)| value.chars().map(plain));
+    of.fold(what.to_owned(), |mut id, value| {
+        id.push('-');
+        id.extend(value);
+        id
+    })
+}
+
+/// A title, and at which settings it holds.
+fn titled(what: &str, place: &Group) -> String {
+    match place.place() {
+        settings if settings.is_empty() => what.into(),
+        settings => format!("{what}, at {settings}"),
+    }
+}
+
+/// The tail of the slowdown by message size, transport by transport, at one place.
+fn by_size(runs: &[&Summary], comparison: &Comparison, last: &Group) -> Option<Section> {
     let shown: Vec<&Group> = comparison.rivals(last).take(COLOURS).collect();
     let bins = runs.first()?.sizes.get(1..)?;
     let tagged = !tags(&shown).is_empty();
@@ -342,23 +368,15 @@ fn by_size(runs: &[&Summary], comparison: &Comparison) -> Option<Section> {
     };
     let axis = Axis::log(&title, Unit::Ratio, low, high.max(2.0));
     let names: Vec<&str> = shown.iter().map(|group| group.transport.as_str()).collect();
-    let place: Vec<String> = last
-        .settings
-        .iter()
-        .map(|(key, value)| format!("{} {value}", last_part(key)))
-        .collect();
+    let what = if tagged {
+        "Slowdown by size and tag, p99"
+    } else {
+        "Slowdown by size, p99"
+    };
     Some(Section {
-        id: "sizes".into(),
-        title: if tagged {
-            "Slowdown by size and tag, p99".into()
-        } else {
-            "Slowdown by size, p99".into()
-        },
-        says: if place.is_empty() {
-            "Lower is better.".into()
-        } else {
-            format!("At {}. Lower is better.", place.join(", "))
-        },
+        id: id("sizes", last).into(),
+        title: titled(what, last).into(),
+        says: "Lower is better.".into(),
         points: all().count(),
         body: markup(ranges(
             "p99 slowdown by message size and tag",
@@ -372,9 +390,8 @@ fn by_size(runs: &[&Summary], comparison: &Comparison) -> Option<Section> {
     })
 }
 
-/// Who is ahead in which part of the messages, and by how much.
-fn parts(comparison: &Comparison) -> Option<Section> {
-    let last = comparison.groups.last()?;
+/// Who is ahead in which part of the messages at one place, and by how much.
+fn parts(comparison: &Comparison, last: &Group) -> Option<Section> {
     let rivals: Vec<&Group> = comparison.rivals(last).collect();
     let rows = part_rows(&rivals);
     if rivals.len() < 2 || rows.len() < 2 {
@@ -398,8 +415,8 @@ fn parts(comparison: &Comparison) -> Option<Section> {
         table.push(std::iter::once(plain(&row.name)).chain(cells).collect());
     }
     Some(Section {
-        id: "parts".into(),
-        title: "Who is ahead where".into(),
+        id: id("parts", last).into(),
+        title: titled("Who is ahead where", last).into(),
         says: "Sizes and tags of messages by themselves; small numbers are ratios to the best."
             .into(),
         body: Value::from(""),

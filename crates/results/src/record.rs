@@ -21,6 +21,8 @@ pub struct RunRecord {
     pub seed: u64,
     /// Hash over what happened.
     pub fingerprint: u64,
+    /// Hash over the messages that were asked for, whatever became of them.
+    pub messages_hash: u64,
     /// What this run sets differently from its siblings in a comparison, as `(key, value)` in the
     /// order given: `("workload.load", "0.6")`. Empty for a single run.
     pub settings: Vec<(String, String)>,

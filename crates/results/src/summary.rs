@@ -37,6 +37,10 @@ pub struct Summary {
     pub seed: u64,
     /// Hash over what happened, 16 hexadecimal digits.
     pub fingerprint: String,
+    /// Hash over the messages that were asked for: sender, receiver, size and start; 16 hexadecimal digits. Runs
+    /// with one hash served one list.
+    #[serde(default)]
+    pub messages_hash: String,
     /// What this run sets differently from its siblings, as `(key, value)`.
     pub settings: Vec<(String, String)>,
     /// `complete`, `interrupted`, `stuck` or `unfinished`.
@@ -382,6 +386,7 @@ impl Summary {
             transport: run.transport.clone(),
             seed: run.seed,
             fingerprint: format!("{:016x}", run.fingerprint),
+            messages_hash: format!("{:016x}", run.messages_hash),
             settings: run.settings.clone(),
             status: run.status.name().into(),
             conservation: run.conservation.clone().err(),

@@ -508,6 +508,7 @@ impl Assembled {
             transport: self.scenario.protocol.name().to_owned(),
             seed: self.scenario.run.count("seed"),
             fingerprint: outcome.fingerprint,
+            messages_hash: self.traffic.hash(),
             settings: Vec::new(),
             scenario_toml: self.scenario.resolved_toml(),
             command: command.to_owned(),

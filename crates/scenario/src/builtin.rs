@@ -43,6 +43,7 @@ pub fn all() -> &'static [Builtin] {
         "web-search",
         "data-mining",
         "xpass-fat-tree",
+        "aeolus-world",
     ]
 }
 

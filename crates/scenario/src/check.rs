@@ -3,6 +3,8 @@
 use crate::assemble::{Assembled, is_timed};
 use crate::collector::SAMPLES_MAX;
 use crate::memory::{self, Need};
+use crate::section::Section;
+use crate::traffic;
 use model::intent::{
     CreditCount, CreditSpec, DropBy, Limit, Memory, Over, PortSpec, QueueSpec, Share,
 };
@@ -295,6 +297,7 @@ impl Assembled {
             figure("messages", human::count(self.traffic.messages.len() as u64)),
             figure("bytes", load.bytes()),
         ];
+        figures.extend(self.scenario.workloads.iter().filter_map(cut));
         if load.span > Span::ZERO {
             let share = |wire: u64, capacity: Rate| {
                 let could = capacity.bytes_in(load.span).0;
@@ -333,6 +336,28 @@ impl Assembled {
         ));
         figures
     }
+}
+
+/// What `largest` cuts off a distribution, if it cuts anything.
+fn cut(section: &Section) -> Option<Figure> {
+    let largest = section.opt_bytes("largest")?;
+    let (whole, cut) = (
+        traffic::uncut(section).ok()?,
+        traffic::distribution(section).ok()?,
+    );
+    let messages = 1.0 - whole.share_at_most(largest.0);
+    (messages > 0.0).then(|| {
+        let bytes = 1.0 - cut.mean() / whole.mean();
+        figure(
+            format!("{} cut", section.text("sizes")),
+            format!(
+                "{} of the messages, to {}; their ends are {} of the bytes",
+                human::percent(messages),
+                human::bytes(largest),
+                human::percent(bytes)
+            ),
+        )
+    })
 }
 
 impl Assembled {

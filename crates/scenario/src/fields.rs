@@ -284,6 +284,16 @@ pub static TABLES: &[TableDef] = &[
         ],
     },
     TableDef {
+        name: "compare",
+        repeated: true,
+        meaning: "A case that `tidegate compare` runs: settings that belong together. Every case of one kind meets every case of the others; `tidegate run` leaves them alone.",
+        fields: &[
+            Field::new("of", Text, Required, "What this case is one of, like \"traffic\": cases of one kind take turns.").effect("Cases of \"transport\" are told apart by their transports' names."),
+            Field::new("name", Text, Required, "Its name in tables, and for --case."),
+            Field::new("set", List(&Text), Required, "The settings, like [\"workload.load=0.8\", \"switch.buffer=1MB\"]."),
+        ],
+    },
+    TableDef {
         name: "thresholds",
         repeated: false,
         meaning: "What must hold for exit code 0, like fct.p99 = \"< 2ms\".",
@@ -331,6 +341,10 @@ static WORKLOAD: &[Field] = &[
     Field::new("interp", Word(words::<Interp>), Unset("what the distribution's source means"), "How to read between the points of the distribution.")
         .of(&["random"])
         .effect("Changes the mean size by several per cent."),
+    Field::new("largest", Bytes, Unset("as the distribution has them"), "Sizes above this are cut to it; the load is that of the sizes that are left.")
+        .of(&["random"])
+        .effect("A short run of a long-tailed distribution measures its few longest messages; cut, it measures the rest.")
+        .source("[ours]"),
     Field::new("load", Number(1e-6, 1.0), Is("0.6"), "Offered load as a share of the capacity that load_of names.")
         .of(LOADS)
         .source("[xpass s6.3]"),

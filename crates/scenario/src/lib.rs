@@ -9,6 +9,7 @@ mod assemble;
 mod base;
 mod beside;
 pub mod builtin;
+mod cases;
 mod check;
 mod choice;
 mod collector;
@@ -39,6 +40,7 @@ mod words;
 
 pub use assemble::{Alone, Assembled, Progress, Watch};
 pub use base::Files;
+pub use cases::{Case, CasesOf};
 pub use check::{Figure, HOPS_PER_SECOND};
 pub use control::Controlled;
 pub use diagnostic::{Diagnostic, Errors, Origin, SourceText, nearest};

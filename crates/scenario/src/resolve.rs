@@ -7,6 +7,7 @@
 
 use crate::base::{Base, Files};
 use crate::beside::{Beside, SELECTIVE_DROP, Written};
+use crate::cases::{self, CasesOf};
 use crate::control::Controlled;
 use crate::diagnostic::{Diagnostic, Errors, Origin, SourceText, nearest};
 use crate::fields::{self, Absent, Field, TableDef};
@@ -57,6 +58,8 @@ pub struct Scenario {
     pub run: Section,
     /// `[output]`.
     pub output: Section,
+    /// `[[compare]]`, by what they are cases of, in the order of the file.
+    pub cases: Vec<CasesOf>,
     /// `[thresholds]` as (key, expression).
     pub thresholds: Vec<(String, String)>,
     /// Memory that a run may take; what takes more is refused. That of the machine, where nobody says
@@ -306,6 +309,8 @@ impl Reader<'_> {
         }
         self.stays_below(&output, "dir");
         let name = self.name(&top, stem);
+        let compare = self.sections("compare");
+        let cases = cases::of(&compare, self.errors);
         let (factory, written) = configured?;
         Some(Scenario {
             memory_limit: None,
@@ -327,6 +332,7 @@ impl Reader<'_> {
             faults,
             run,
             output,
+            cases,
             thresholds,
             threshold_origins,
             source: Arc::clone(&whole.source),

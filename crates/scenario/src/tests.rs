@@ -61,7 +61,8 @@ fn a_load_for_a_shuffle_is_refused_with_what_has_one_and_what_can_vary_here() {
     let said = wrong("[workload]\nkind = \"shuffle\"\n", &["workload.load=0.5"]);
     for part in [
         "workload of kind \"shuffle\" (t.toml:2:8) has no load",
-        "as in the scenarios web-server, cache-follower, web-search, data-mining, xpass-fat-tree",
+        "as in the scenarios web-server, cache-follower, web-search, data-mining, xpass-fat-tree, \
+         aeolus-world",
         "`tidegate new FILE --from web-server`",
         "kind \"shuffle\" has tag, size, tasks,",
     ] {

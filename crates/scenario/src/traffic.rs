@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use topology::{Spec, Topology};
-use units::{Rate, Span, Time};
+use units::{Bytes, Rate, Span, Time};
 use workload::{
     Arrivals, CdfOptions, ENDLESS, Fabric, FlowFile, Gaps, Incast, IncastBursts, Interp, Leave,
     Load, LoadBasis, Pacing, Partner, Per, Permutation, RandomFlows, RecurringIncast,
@@ -478,6 +478,19 @@ fn gaps(section: &Section) -> Gaps {
 }
 
 pub(crate) fn distribution(section: &Section) -> Result<SizeDist, Diagnostic> {
+    let whole = uncut(section)?;
+    Ok(match section.opt_bytes("largest") {
+        Some(Bytes(0)) => {
+            let zero = section.problem("largest", "workload.largest is 0 B");
+            return Err(zero.help("every message has a byte at least; write a size, like \"30MB\""));
+        }
+        Some(largest) => whole.cut(largest.0),
+        None => whole,
+    })
+}
+
+/// The distribution before `largest` cuts it.
+pub(crate) fn uncut(section: &Section) -> Result<SizeDist, Diagnostic> {
     let name = section.text("sizes");
     let interp: Option<Interp> = section.opt_choice("interp");
     let named = |b: &&sizes::Builtin| b.name == name || b.alias == Some(name.as_str());

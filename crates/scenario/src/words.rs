@@ -57,8 +57,12 @@ fn kind_of_source(section: &Section, traffic: &Traffic) -> String {
     match section.sort() {
         Source::Random => {
             let load = human::percent(section.number("load"));
+            let cut = section.opt_bytes("largest");
+            let cut = cut.map_or_else(String::new, |most| {
+                format!(" cut at {}", human::bytes(most))
+            });
             format!(
-                "{} at {load} of {}",
+                "{}{cut} at {load} of {}",
                 section.text("sizes"),
                 section.text("load_of")
             )

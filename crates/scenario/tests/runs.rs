@@ -20,9 +20,8 @@ fn smaller(name: &str) -> &'static [&'static str] {
         "all-to-all" => &["workload.size=10KB"],
         "permutation" => &["workload.size=50KB"],
         "incast-rr" => &["workload.rounds=2"],
-        "web-server" | "cache-follower" | "web-search" | "data-mining" | "xpass-fat-tree" => {
-            &["workload.messages=40"]
-        }
+        "web-server" | "cache-follower" | "web-search" | "data-mining" | "xpass-fat-tree"
+        | "aeolus-world" => &["workload.messages=40"],
         _ => &[],
     }
 }

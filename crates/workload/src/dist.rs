@@ -65,9 +65,20 @@ struct Piece {
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Shape {
     Atom(f64),
-    Linear { from: f64, to: f64 },
-    Log { from: f64, to: f64 },
-    Pareto { from: f64, tail: Tail },
+    Linear {
+        from: f64,
+        to: f64,
+    },
+    Log {
+        from: f64,
+        to: f64,
+    },
+    /// The first `part` of a tail.
+    Pareto {
+        from: f64,
+        tail: Tail,
+        part: f64,
+    },
 }
 
 /// Places at which a shape without a closed form is evaluated.
@@ -80,8 +91,8 @@ impl Shape {
             Self::Atom(size) => size,
             Self::Linear { from, to } => from + (to - from) * v,
             Self::Log { from, to } => from * libm::exp(libm::log(to / from) * v),
-            Self::Pareto { from, tail } => {
-                from + tail.scale / tail.shape * (libm::pow(1.0 - v, -tail.shape) - 1.0)
+            Self::Pareto { from, tail, part } => {
+                from + tail.scale / tail.shape * (libm::pow(1.0 - v * part, -tail.shape) - 1.0)
             }
         }
     }
@@ -92,7 +103,12 @@ impl Shape {
             Self::Atom(size) => size,
             Self::Linear { from, to } => f64::midpoint(from, to),
             Self::Log { from, to } => (to - from) / libm::log(to / from),
-            Self::Pareto { from, tail } => from + tail.scale / (1.0 - tail.shape),
+            Self::Pareto {
+                from,
+                tail,
+                part: 1.0,
+            } => from + tail.scale / (1.0 - tail.shape),
+            Self::Pareto { .. } => self.integral(1.0),
         }
     }
 
@@ -102,11 +118,9 @@ impl Shape {
             Self::Atom(at) => f64::from(u8::from(at <= size)),
             Self::Linear { from, to } => (size - from) / (to - from),
             Self::Log { from, to } if size > 0.0 => libm::log(size / from) / libm::log(to / from),
-            Self::Pareto { from, tail } if size > from => {
-                1.0 - libm::pow(
-                    1.0 + tail.shape * (size - from) / tail.scale,
-                    -1.0 / tail.shape,
-                )
+            Self::Pareto { from, tail, part } if size > from => {
+                let above = 1.0 + tail.shape * (size - from) / tail.scale;
+                (1.0 - libm::pow(above, -1.0 / tail.shape)) / part
             }
             Self::Log { .. } | Self::Pareto { .. } => 0.0,
         };
@@ -122,11 +136,25 @@ impl Shape {
                 let scale = libm::log(to / from);
                 from * (libm::exp(scale * v) - 1.0) / scale
             }
-            Self::Pareto { from, tail } => {
-                let Tail { scale, shape } = tail;
-                let above = (1.0 - libm::pow(1.0 - v, 1.0 - shape)) / (1.0 - shape);
-                from * v + scale / shape * (above - v)
+            Self::Pareto { from, tail, part } => {
+                let (Tail { scale, shape }, u) = (tail, v * part);
+                let above = (1.0 - libm::pow(1.0 - u, 1.0 - shape)) / (1.0 - shape);
+                (from * u + scale / shape * (above - u)) / part
             }
+        }
+    }
+
+    /// The first `v` of the stretch, up to `size`.
+    fn first(self, v: f64, size: f64) -> Self {
+        match self {
+            Self::Atom(at) => Self::Atom(at),
+            Self::Linear { from, .. } => Self::Linear { from, to: size },
+            Self::Log { from, .. } => Self::Log { from, to: size },
+            Self::Pareto { from, tail, part } => Self::Pareto {
+                from,
+                tail,
+                part: part * v,
+            },
         }
     }
 
@@ -187,6 +215,7 @@ impl SizeDist {
             let shape = Shape::Pareto {
                 from: last.size,
                 tail,
+                part: 1.0,
             };
             pieces.push(Piece {
                 above: last.upto,
@@ -214,6 +243,37 @@ impl SizeDist {
             pieces,
             grain: 1,
         }
+    }
+
+    /// The same with every size above `bytes` cut to it, or to the whole packets in it; one byte or packet at least.
+    #[must_use]
+    pub fn cut(self, bytes: u64) -> Self {
+        let top = (bytes / self.grain).max(1) as f64;
+        let mut pieces = Vec::with_capacity(self.pieces.len() + 1);
+        for piece in self.pieces {
+            let share = piece.shape.share(top);
+            let middle = piece.above + (piece.upto - piece.above) * share;
+            if share > 0.0 {
+                let (upto, shape) = if share < 1.0 {
+                    (middle, piece.shape.first(share, top))
+                } else {
+                    (piece.upto, piece.shape)
+                };
+                pieces.push(Piece {
+                    upto,
+                    shape,
+                    ..piece
+                });
+            }
+            if share < 1.0 {
+                pieces.push(Piece {
+                    above: middle,
+                    upto: piece.upto,
+                    shape: Shape::Atom(top),
+                });
+            }
+        }
+        Self { pieces, ..self }
     }
 
     /// The distribution's name.
@@ -636,6 +696,38 @@ mod tests {
             }
             prop_assert!(d.mean() <= d.mean_drawn() + 1e-6);
             prop_assert!(d.mean_drawn() <= d.mean_wire(Encap::PAPER));
+        }
+    }
+
+    #[test]
+    fn what_is_cut_is_the_least_of_two_sizes_and_has_the_mean_of_them() {
+        let tail = Some(Tail {
+            scale: 214.476,
+            shape: 0.348_238,
+        });
+        let head = points(&[(5.0, 0.2), (15.0, 0.47)]);
+        let list = [(50.0, 0.0), (1000.0, 0.5), (1000.0, 0.6), (100_000.0, 1.0)];
+        for whole in [
+            dist(&list, Interp::Linear),
+            dist(&list, Interp::Log),
+            dist(&list, Interp::Step),
+            SizeDist::new("tail", &head, Interp::Step, 1, tail).unwrap(),
+            SizeDist::new("packets", &points(&list), Interp::Linear, 1442, None).unwrap(),
+        ] {
+            for most in [7, 999, 1000, 1001, 60_000, 200_000, 1 << 40] {
+                let cut = whole.clone().cut(most);
+                let top = (most / whole.grain).max(1) * whole.grain;
+                let us = (0..100_000).map(|i| (f64::from(i) + 0.5) / 100_000.0);
+                let mut sum = 0.0;
+                for u in us {
+                    assert_eq!(cut.quantile(u), whole.quantile(u).min(top), "{u} {most}");
+                    sum += cut.quantile(u) as f64;
+                }
+                close(sum / 100_000.0 / cut.mean_drawn(), 1.0, 2e-3);
+                assert_eq!(cut.max(), whole.max().min(top));
+                // Cut twice is cut once.
+                assert_eq!(cut.clone().cut(most), cut);
+            }
         }
     }
 

@@ -1,4 +1,7 @@
-//! Connections and the messages on them.
+//! Connections and the messages on them: all that is sent in a run.
+//!
+//! Messages start at a time, after another message, or with a trigger that others fire. Parts of a workload are made each
+//! from a seed of its own and merged into one list; a hash tells whether two runs were asked for the same.
 
 use crate::WorkloadError;
 use model::{Rng, stream};
@@ -96,6 +99,40 @@ pub struct Traffic {
     pub tags: Vec<String>,
     /// What messages with [`Start::Fired`] wait for.
     pub triggers: Vec<Trigger>,
+}
+
+impl Traffic {
+    /// A hash over who sends how much to whom, when and after what: runs with one hash were asked for the same.
+    /// Tags are left out. Each word is mixed in as by FNV-1a, then folded. [ours]
+    pub fn hash(&self) -> u64 {
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        let mut mix = |word: u64| {
+            hash = (hash ^ word).wrapping_mul(0x0100_0000_01b3);
+            hash ^= hash >> 32;
+        };
+        for message in &self.messages {
+            let Conn { a, b, .. } = self.conns[message.conn as usize];
+            let (from, to) = if message.from_a { (a, b) } else { (b, a) };
+            mix(u64::from(from) << 32 | u64::from(to));
+            mix(message.size);
+            mix(message.stop.map_or(u64::MAX, |stop| stop.0));
+            let (what, when) = match message.start {
+                Start::At(at) => (0, at.0),
+                Start::After { message, delay } => (1 | u64::from(message) << 2, delay.0),
+                Start::Fired {
+                    trigger,
+                    nth,
+                    delay,
+                } => (2 | u64::from(trigger) << 2 | u64::from(nth) << 34, delay.0),
+            };
+            mix(what);
+            mix(when);
+        }
+        for (message, milestone) in self.triggers.iter().flat_map(|trigger| &trigger.causes) {
+            mix(u64::from(*message) << 1 | u64::from(*milestone == Milestone::Sent));
+        }
+        hash
+    }
 }
 
 /// A seed for part number `part` of a workload, so that its parts draw unrelated numbers.

@@ -3,7 +3,6 @@
 use super::{Better, Comparison, Group, METRICS, Metric, Part};
 use crate::human;
 use crate::stats::Interval;
-use crate::table::last_part;
 
 /// One seed tells no smaller difference from chance. [ours]
 const SLOWER: f64 = 1.05;
@@ -16,10 +15,40 @@ pub struct Headline {
     pub more: String,
 }
 
-/// The headline of a comparison; `None` where no message of the last combination of settings has a
-/// completion time.
+/// The headline of a comparison; `None` where no message has a completion time at the combinations of settings that
+/// are judged. Of several each has its claim.
 pub fn of(comparison: &Comparison) -> Option<Headline> {
-    let last = comparison.groups.last()?;
+    let judged = comparison.judged();
+    let (several, single) = (judged.len() > 1, comparison.seeds_min() < 2);
+    let mut said: Vec<Headline> = judged
+        .into_iter()
+        .filter_map(|place| at(comparison, place, several))
+        .collect();
+    let rivals = comparison.groups.len() > said.len();
+    if !said.is_empty() && rivals && single {
+        let chance = "With one seed a small difference may be chance.".to_owned();
+        let more = std::mem::take(&mut said.last_mut()?.more);
+        said.last_mut()?.more = [more, chance]
+            .into_iter()
+            .filter(|text| !text.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ");
+    }
+    if !several {
+        return said.pop();
+    }
+    let join = |of: fn(&Headline) -> &str| {
+        let texts = said.iter().map(of).filter(|text| !text.is_empty());
+        texts.collect::<Vec<_>>().join(" ")
+    };
+    (!said.is_empty()).then(|| Headline {
+        claim: join(|one| &one.claim),
+        more: join(|one| &one.more),
+    })
+}
+
+/// What holds at one combination of settings; where it is one of several, those who are not named stay so.
+fn at(comparison: &Comparison, last: &Group, several: bool) -> Option<Headline> {
     let mut rivals: Vec<&Group> = comparison
         .rivals(last)
         .filter(|group| tail(group).is_some())
@@ -66,7 +95,7 @@ pub fn of(comparison: &Comparison) -> Option<Headline> {
     };
     Some(Headline {
         claim: capital(&claim),
-        more: more(comparison, best, &ties, others),
+        more: more(comparison, best, &ties, others, several),
     })
 }
 
@@ -81,7 +110,13 @@ fn mean(group: &Group) -> f64 {
 }
 
 /// Those that the claim does not name, and what else tells the best from them.
-fn more(comparison: &Comparison, best: &Group, ties: &[&Group], others: &[&Group]) -> String {
+fn more(
+    comparison: &Comparison,
+    best: &Group,
+    ties: &[&Group],
+    others: &[&Group],
+    several: bool,
+) -> String {
     // Who is alone was set beside the second already.
     let told = if ties.is_empty() && !bounded(best) {
         1
@@ -97,7 +132,7 @@ fn more(comparison: &Comparison, best: &Group, ties: &[&Group], others: &[&Group
     if ties.iter().any(|other| shown(other) != shown(best)) {
         more.push("They lie within the spread of their seeds.".to_owned());
     }
-    if !rest.is_empty() {
+    if !rest.is_empty() && !several {
         more.push(format!("{}.", rest.join(", ")));
     }
     if ties.is_empty() {
@@ -111,9 +146,6 @@ fn more(comparison: &Comparison, best: &Group, ties: &[&Group], others: &[&Group
                 price.map(|price| format!("{} has its price: {}.", one.transport, price.told)),
             );
         }
-    }
-    if !others.is_empty() && comparison.seeds_min() < 2 {
-        more.push("With one seed a small difference may be chance.".to_owned());
     }
     more.join(" ")
 }
@@ -286,14 +318,9 @@ fn close(best: &Group, other: &Group) -> bool {
 
 /// `at load 0.8, `, or nothing.
 fn place(group: &Group) -> String {
-    let settings = group.settings.iter();
-    let told: Vec<String> = settings
-        .map(|(key, value)| format!("{} {value}", last_part(key)))
-        .collect();
-    if told.is_empty() {
-        String::new()
-    } else {
-        format!("at {}, ", told.join(", "))
+    match group.place() {
+        told if told.is_empty() => told,
+        told => format!("at {told}, "),
     }
 }
 

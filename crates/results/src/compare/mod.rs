@@ -3,6 +3,7 @@
 mod advice;
 mod headline;
 mod parts;
+mod places;
 mod warnings;
 
 pub use advice::{Advice, PartVerdict, changed};

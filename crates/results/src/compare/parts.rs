@@ -180,27 +180,28 @@ pub fn part_rows(rivals: &[&Group]) -> Vec<PartRow> {
     rows
 }
 
-/// The parts under the rivals of the last combination of settings, the best of each in colour; empty
+/// The parts under the rivals of every combination of settings that is judged, the best of each in colour; empty
 /// where nothing is to be told apart.
 pub(super) fn text(comparison: &Comparison, style: Style) -> String {
-    let Some(last) = comparison.groups.last() else {
-        return String::new();
-    };
-    let rivals: Vec<&Group> = comparison.rivals(last).collect();
+    let judged = comparison.judged();
+    judged
+        .iter()
+        .map(|place| at(comparison, place, style))
+        .collect()
+}
+
+fn at(comparison: &Comparison, place: &Group, style: Style) -> String {
+    let rivals: Vec<&Group> = comparison.rivals(place).collect();
     let rows = part_rows(&rivals);
     if rivals.len() < 2 || rows.len() < 2 {
         return String::new();
     }
-    let at: Vec<String> = last
-        .settings
-        .iter()
-        .map(|(key, value)| format!("{} {value}", crate::table::last_part(key)))
-        .collect();
+    let settings = place.place();
     let mut columns = vec![Column {
-        title: if at.is_empty() {
+        title: if settings.is_empty() {
             "part".into()
         } else {
-            format!("part, at {}", at.join(", "))
+            format!("part, at {settings}")
         },
         rank: 0,
         cells: rows.iter().map(|row| Cell::new(row.name.clone())).collect(),

@@ -61,6 +61,7 @@ fn record(scenario: &str, title: &str, hosts: u32) -> RunRecord {
         transport: "expresspass+aeolus".into(),
         seed: 1,
         fingerprint: 0x0123_4567_89ab_cdef,
+        messages_hash: 0xfeed,
         settings: Vec::new(),
         scenario_toml: "[topology]\nkind = \"star\" # <one switch> & nothing else\n".into(),
         command: format!("tidegate run {scenario} --seed 1"),
