@@ -147,7 +147,8 @@ impl Arriving {
     }
 
     /// Behind the farthest byte that has arrived.
-    fn highest(&self) -> u64 {
+    #[inline]
+    pub fn highest(&self) -> u64 {
         self.ahead.last().map_or(self.next, |(_, end)| end)
     }
 

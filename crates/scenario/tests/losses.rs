@@ -47,7 +47,7 @@ const BESIDE: &str = "[topology]\nkind = \"dumbbell\"\npairs = 7\nhost_rate = \"
 
 #[test]
 fn a_transport_beside_another_loses_nothing_under_a_flow_control_either() {
-    for own in ["dctcp", "homa", "phost", "expresspass"] {
+    for own in ["dctcp", "homa", "phost", "sird", "expresspass"] {
         for control in ["pfc", "cbfc", "bfc", "aquarius"] {
             if ["bfc", "aquarius"].contains(&control) && own != "dctcp" && own != "expresspass" {
                 continue; // of several queues of data they make no queues of their own

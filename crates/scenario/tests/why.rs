@@ -282,6 +282,34 @@ fn who_is_not_the_shortest_waits_for_a_token() {
     assert_eq!(found, steps);
 }
 
+/// The same under SIRD, where a receiver gives credit at the pace of its line for what each frame takes of it.
+#[test]
+fn who_is_not_the_shortest_waits_for_credit_of_a_budget() {
+    let sets = [
+        "workload.senders=16",
+        "transport.kind=sird",
+        "transport.sird.unasked=0",
+    ];
+    let mut whys = explained("incast", &sets);
+    let credit = |why: &Why| {
+        let mut path = why.path.iter();
+        let waits = path.find(|s| s.part == Part::Credit && s.note.starts_with("before CREDIT"));
+        waits.map_or(0, |s| s.until_ps - s.from_ps)
+    };
+    whys.sort_by_key(Why::took);
+    assert!(whys.iter().all(|why| part(why, Part::Retransmission) == 0));
+    let waits: Vec<u64> = whys.iter().map(credit).collect();
+    for (why, &waits) in whys.iter().zip(&waits) {
+        assert_eq!(part(why, Part::Credit), waits, "message {}", why.message);
+    }
+    // 43 credits of 1538 B and one of 1298 B for each at 80 ps a byte; each REQUEST came in 6.72 ns after the one before.
+    let found: Vec<u64> = waits[1..15]
+        .windows(2)
+        .map(|pair| pair[1] - pair[0])
+        .collect();
+    assert_eq!(found, [43 * 123_040 + 103_840 - 6_720; 13]);
+}
+
 /// Eight hosts of one leaf send to one of the other, 10 Gb/s everywhere but between switches.
 fn paused(control: &str, transport: &str) -> (Vec<Why>, results::RunRecord) {
     let text = format!(
@@ -364,7 +392,7 @@ fn without_a_flow_control_nothing_is_paused() {
 
 #[test]
 fn a_lone_message_is_serialisation_under_whatever_needs_no_other_round() {
-    for transport in ["none", "ndp", "homa", "phost"] {
+    for transport in ["none", "ndp", "homa", "phost", "sird"] {
         let kind = format!("transport.kind={transport}");
         let whys = explained(
             "incast",

@@ -7,7 +7,7 @@ use transports::Transport;
 testkit::conformance!(subjects());
 
 /// Forms besides the defaults: a transport and what its table in a scenario says.
-const FORMS: [(&str, &str); 17] = [
+const FORMS: [(&str, &str); 20] = [
     ("expresspass", "profile = \"ns2xpass\""),
     ("expresspass", "profile = \"b\""),
     ("expresspass", "profile = \"paper2017\""),
@@ -33,6 +33,12 @@ const FORMS: [(&str, &str); 17] = [
     (
         "phost",
         "sender = \"turns\"\nreceiver = \"turns\"\nhold = false\nlevels = false",
+    ),
+    ("sird", "profile = \"artefact\""),
+    ("sird", "unasked = 0\nlevels = \"one\"\nshortest = 0"),
+    (
+        "sird",
+        "unasked = 1000\nreceiver = \"turns\"\nlevels = \"credit\"\nbdp = \"4kB\"",
     ),
 ];
 

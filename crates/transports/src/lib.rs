@@ -12,6 +12,7 @@ pub mod ideal_rate;
 pub mod ndp;
 pub mod none;
 pub mod phost;
+pub mod sird;
 
 pub use parts::{
     self, Control, ControlFactory, Fabric, Factory, NO_CONTROL, Neighbour, ParamError, Parameter,
@@ -34,6 +35,7 @@ pub fn registry() -> Registry {
         &ndp::AEOLUS,
         &ndp::GAPS,
         &phost::PHOST,
+        &sird::SIRD,
         &none::NONE,
     ]);
     flow_control::ALL

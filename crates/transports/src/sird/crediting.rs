@@ -1,0 +1,114 @@
+//! Credit of one host: how much is out, who gets the next, and when. [sird s4; sird artefact `send_credit_policy_common`]
+
+use super::host::Host;
+use super::params::Choice;
+use super::ranks::Ranks;
+use units::{Span, Time};
+
+/// Credits that a late driver makes good at once: one on a wire may look at its clock seldom. [ours]
+const CATCH_UP: u64 = 64;
+
+/// What a receiver has given, and the moment of the next.
+#[derive(Debug)]
+pub(super) struct Crediting {
+    /// Messages that want credit.
+    pub(super) wanting: Ranks,
+    /// Wire bytes of it that are out.
+    pub(super) used: u64,
+    at: Time,
+    /// Nobody can be given any.
+    idle: bool,
+}
+
+impl Crediting {
+    pub(super) fn new() -> Self {
+        Self {
+            wanting: Ranks::default(),
+            used: 0,
+            at: Time::ZERO,
+            idle: true,
+        }
+    }
+
+    /// When the next credit leaves.
+    #[inline]
+    pub(super) fn next(&self) -> Time {
+        if self.idle { Time::NEVER } else { self.at }
+    }
+
+    /// When it may leave, seen from `now`.
+    #[inline]
+    fn earliest(&self, now: Time) -> Time {
+        if self.idle { self.at.max(now) } else { self.at }
+    }
+
+    /// A credit has left: the next does a `gap` later.
+    #[inline]
+    fn given(&mut self, now: Time, gap: Span) {
+        let late = Time(now.0.saturating_sub(gap.times(CATCH_UP).0));
+        self.at = self.earliest(now).max(late).after(gap);
+        self.idle = false;
+    }
+}
+
+impl Host {
+    /// Something changed at a receiver: what it has out, its place among those that want credit, whose turn may be
+    /// `over`, and its alarm.
+    #[inline]
+    pub(super) fn settle_arriving(&mut self, slot: u32, over: bool) {
+        let settings = &self.settings;
+        let conn = &mut self.conns[slot];
+        let peer = conn.own.peer;
+        let (before, after) = (conn.rx.counted, conn.rx.charged);
+        if before != after {
+            conn.rx.counted = after;
+            self.crediting.used = self.crediting.used - before + after;
+            let of_peer = &mut self.peers[peer];
+            of_peer.used = of_peer.used - before + after;
+        }
+        let old = conn.rx.rank;
+        let wanting = &mut self.crediting.wanting;
+        let new = conn.rx.wants(settings).then(|| {
+            let key = match (settings.receiver, old) {
+                (Choice::Shortest, _) => conn.rx.to_come(),
+                (Choice::Turns, Some((turn, ..))) if !over => turn,
+                (Choice::Turns, _) => wanting.next_turn(),
+            };
+            (key, conn.order, slot)
+        });
+        if old != new {
+            conn.rx.rank = new;
+            wanting.change(peer, old, new);
+        }
+        wanting.open(peer, self.peers[peer].is_open(settings));
+        self.arm(slot);
+    }
+
+    /// Gives the credit whose time has come, as far as enough of it is back.
+    pub(super) fn give(&mut self, now: Time) {
+        loop {
+            let Some(slot) = self.crediting.wanting.first() else {
+                self.crediting.idle = true;
+                return;
+            };
+            if self.crediting.earliest(now) > now {
+                self.crediting.at = self.crediting.earliest(now);
+                self.crediting.idle = false;
+                return;
+            }
+            let conn = &mut self.conns[slot];
+            let need = conn.rx.need(&self.settings);
+            if need > 0 && self.crediting.used + need > self.settings.budget {
+                self.crediting.idle = true;
+                return;
+            }
+            let (credit, first) = conn.rx.give(now, &self.settings);
+            let packet = credit.packet(conn.peer, conn.id, self.settings.small());
+            let wire = self.settings.encap.wire(credit.length);
+            self.crediting.given(now, self.settings.line(wire.into()));
+            self.counts.credits_again += u64::from(!first);
+            self.say(packet);
+            self.settle_arriving(slot, true);
+        }
+    }
+}

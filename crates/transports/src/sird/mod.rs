@@ -1,0 +1,74 @@
+//! SIRD: receivers schedule their own lines by credit, and learn from senders and switches how much of it is of use.
+//! [Prasopoulos et al., NSDI 2025; its simulator epfl-dcsl/SIRD-Simulator]
+#![doc = include_str!("README.md")]
+
+mod caps;
+mod crediting;
+mod header;
+mod host;
+mod params;
+mod peers;
+mod ranks;
+mod receiver;
+mod sender;
+mod settings;
+mod silence;
+#[cfg(test)]
+mod tests;
+
+pub use params::{Choice, Growth, Levels, Marks, Params};
+
+use host::Host;
+use model::wire::Codec;
+use model::{Counter, Encap, Endpoint, EndpointConfig, Facts};
+use parts::{Fabric, Factory, ParamError, Parameter, Transport};
+use units::Rate;
+
+/// SIRD in the registry.
+pub static SIRD: Sird = Sird;
+
+/// The transport "sird".
+pub struct Sird;
+
+impl Transport for Sird {
+    fn name(&self) -> &'static str {
+        "sird"
+    }
+    fn summary(&self) -> &'static str {
+        "receivers give credit as senders and switches say they can use it (NSDI 2025)"
+    }
+    fn codec(&self) -> &'static dyn Codec {
+        &header::CODEC
+    }
+    fn parameters(&self) -> Vec<Parameter> {
+        params::parameters()
+    }
+    fn counters(&self) -> &'static [Counter] {
+        host::Counts::ALL
+    }
+    fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
+        Ok(Box::new(Params::read(table)?))
+    }
+}
+
+impl Factory for Params {
+    fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
+        Box::new(Host::new(self, config))
+    }
+    fn settle(&self, facts: &Facts<'_>) -> Result<Option<Box<dyn Factory>>, ParamError> {
+        Ok(Self::settle(self, facts).map(|params| Box::new(params) as Box<dyn Factory>))
+    }
+    fn codec(&self) -> &'static dyn Codec {
+        &header::CODEC
+    }
+    fn fabric(&self, rate: Rate, encap: Encap) -> Fabric {
+        Fabric {
+            mark: self.mark_spec(rate, encap),
+            priorities: if self.levels == Levels::One { 1 } else { 2 },
+            ..Fabric::default()
+        }
+    }
+    fn resolved(&self) -> toml::Table {
+        Self::resolved(self)
+    }
+}

@@ -1,0 +1,160 @@
+//! Messages by rank, in a group per peer: the first of all whose group is open, and the first of a group.
+
+use std::collections::BTreeSet;
+
+/// A message: bytes to go, or its turn; then its age and place.
+pub(super) type Rank = (u64, u32, u32);
+
+/// Those of one peer.
+#[derive(Debug)]
+struct Group {
+    members: BTreeSet<Rank>,
+    /// What of it stands among the first of all groups.
+    listed: Option<Rank>,
+    open: bool,
+}
+
+/// Messages of all peers.
+#[derive(Debug, Default)]
+pub(super) struct Ranks {
+    groups: Vec<Group>,
+    /// The first of every open group that has one, and these groups.
+    firsts: BTreeSet<(Rank, u32)>,
+    listed: BTreeSet<u32>,
+    /// The group whose turn was last, and turns of messages so far.
+    last: u32,
+    turn: u64,
+}
+
+impl Ranks {
+    /// A number for who stands behind all others.
+    #[inline]
+    pub(super) fn next_turn(&mut self) -> u64 {
+        self.turn += 1;
+        self.turn
+    }
+
+    fn group(&mut self, group: u32) -> &mut Group {
+        let at = group as usize;
+        while self.groups.len() <= at {
+            self.groups.push(Group {
+                members: BTreeSet::new(),
+                listed: None,
+                open: true,
+            });
+        }
+        &mut self.groups[at]
+    }
+
+    /// A message of `group` changes its rank.
+    #[inline]
+    pub(super) fn change(&mut self, group: u32, old: Option<Rank>, new: Option<Rank>) {
+        let members = &mut self.group(group).members;
+        if let Some(old) = old {
+            members.remove(&old);
+        }
+        if let Some(new) = new {
+            members.insert(new);
+        }
+        self.list(group);
+    }
+
+    /// A group may be chosen from, or not.
+    #[inline]
+    pub(super) fn open(&mut self, group: u32, open: bool) {
+        let of = self.group(group);
+        if of.open != open {
+            of.open = open;
+            self.list(group);
+        }
+    }
+
+    #[inline]
+    fn list(&mut self, group: u32) {
+        let of = &mut self.groups[group as usize];
+        let first = of.members.first().copied().filter(|_| of.open);
+        let before = std::mem::replace(&mut of.listed, first);
+        if before == first {
+            return;
+        }
+        if let Some(before) = before {
+            self.firsts.remove(&(before, group));
+        }
+        if let Some(first) = first {
+            self.firsts.insert((first, group));
+        }
+        match (before, first) {
+            (None, Some(_)) => self.listed.insert(group),
+            (Some(_), None) => self.listed.remove(&group),
+            _ => true,
+        };
+    }
+
+    /// The place of the first of all.
+    #[inline]
+    pub(super) fn first(&self) -> Option<u32> {
+        self.firsts.first().map(|&((.., slot), _)| slot)
+    }
+
+    /// The place of the first of the group behind the one whose turn was last, whose turn it is now.
+    #[inline]
+    pub(super) fn turn(&mut self) -> Option<u32> {
+        let behind = self.listed.range(self.last.saturating_add(1)..).next();
+        let &group = behind.or_else(|| self.listed.first())?;
+        self.last = group;
+        self.groups[group as usize].listed.map(|(.., slot)| slot)
+    }
+
+    /// Every message, by group.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Rank> {
+        self.groups.iter().flat_map(|of| of.members.iter().copied())
+    }
+
+    /// Nobody is left: what tables have grown to is given back.
+    pub(super) fn clear(&mut self) {
+        (self.groups, self.firsts, self.listed) = Default::default();
+    }
+
+    /// Panics where an invariant is broken.
+    pub(super) fn check(&self) {
+        assert_eq!(self.firsts.len(), self.listed.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_is_the_least_of_the_open_groups_and_turns_go_round() {
+        let mut ranks = Ranks::default();
+        let all = [
+            (0, (30, 1, 10)),
+            (0, (20, 2, 11)),
+            (2, (10, 3, 12)),
+            (5, (40, 4, 13)),
+        ];
+        for (group, rank) in all {
+            ranks.change(group, None, Some(rank));
+            ranks.check();
+        }
+        assert_eq!(ranks.first(), Some(12));
+        ranks.open(2, false);
+        assert_eq!(ranks.first(), Some(11));
+        let turns: Vec<_> = (0..4).map(|_| ranks.turn().unwrap()).collect();
+        assert_eq!(turns, [13, 11, 13, 11], "a closed group has no turn");
+        ranks.open(2, true);
+        let turns: Vec<_> = (0..4).map(|_| ranks.turn().unwrap()).collect();
+        assert_eq!(turns, [12, 13, 11, 12]);
+        ranks.change(0, Some((20, 2, 11)), Some((35, 2, 11)));
+        ranks.change(2, Some((10, 3, 12)), None);
+        assert_eq!(ranks.first(), Some(10), "the other of its group");
+        assert_eq!(ranks.iter().count(), 3);
+        ranks.change(0, Some((30, 1, 10)), None);
+        ranks.change(0, Some((35, 2, 11)), None);
+        assert_eq!((ranks.first(), ranks.turn()), (Some(13), Some(13)));
+        ranks.change(5, Some((40, 4, 13)), None);
+        assert_eq!((ranks.first(), ranks.turn()), (None, None));
+        ranks.check();
+    }
+}

@@ -1,0 +1,69 @@
+//! Time passes: credit goes unused, what had some does not come, and nobody answers.
+
+use super::host::{Host, URGENT};
+use super::receiver::Overdue;
+use super::sender::Silence;
+use model::Cx;
+
+impl Host {
+    /// The alarm of a connection rings, perhaps too early.
+    pub(super) fn ring(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        if self.conns[slot].rx.due(&self.settings) <= cx.now && !self.on_nothing_came(cx, slot) {
+            return;
+        }
+        if self.conns[slot].tx.due(&self.settings) <= cx.now && !self.on_silence(cx, slot) {
+            return;
+        }
+        self.arm(slot);
+    }
+
+    /// A hole, or unused credit, or the sender, is waited for no more. False where it was given up.
+    fn on_nothing_came(&mut self, cx: &mut Cx<'_>, slot: u32) -> bool {
+        let rx = &mut self.conns[slot].rx;
+        let gone = rx.heard.after(self.settings.timeout) <= cx.now;
+        let wait = if gone {
+            self.settings.timeout
+        } else {
+            rx.patience(&self.settings)
+        };
+        if cx.gates.excuse_all(cx.now, URGENT, wait).is_some() {
+            // Our credit was held back.
+            rx.excuse(cx.now, gone);
+            return true;
+        }
+        if gone {
+            self.give_up(cx, slot);
+            return false;
+        }
+        match rx.on_overdue(cx.now, &self.settings) {
+            Overdue::No => {}
+            Overdue::Again => self.counts.holes += 1,
+            Overdue::Back => self.counts.taken_back += 1,
+        }
+        self.settle_arriving(slot, false);
+        true
+    }
+
+    /// Nothing is heard of our message. False where the connection was given up.
+    fn on_silence(&mut self, cx: &mut Cx<'_>, slot: u32) -> bool {
+        let conn = &mut self.conns[slot];
+        let wait = conn.tx.patience(&self.settings);
+        let priority = self.settings.priority(conn.tx.is_scheduled());
+        let request = cx.gates.excuse_all(cx.now, URGENT, wait);
+        let data = cx.gates.excuse(cx.now, conn.id, priority, wait);
+        if request.max(data).is_some() {
+            conn.tx.excuse(cx.now);
+            return true;
+        }
+        match conn.tx.on_silence(cx.now, &self.settings) {
+            Silence::Wait | Silence::Ask => {}
+            Silence::Repeat => self.totals.timeouts += 1,
+            Silence::GiveUp => {
+                self.give_up(cx, slot);
+                return false;
+            }
+        }
+        self.settle_leaving(slot);
+        true
+    }
+}
