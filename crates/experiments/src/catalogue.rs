@@ -85,6 +85,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("phost-incast"),
     experiment!("phost-permutation"),
     experiment!("phost-slowdown"),
+    experiment!("sird-outcast"),
+    experiment!("sird-requests"),
     experiment!("dctcp-two-flows"),
     experiment!("dctcp-ns2-long"),
     experiment!("dctcp-ns2-incast"),
