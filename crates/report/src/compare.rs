@@ -9,8 +9,8 @@ use crate::page::{About, Block, Chip, Page, Section, Table, markup, text as plai
 use crate::run::{bind, pair_up};
 use minijinja::Value;
 use results::compare::{
-    Better, Comparison, Group, METRICS, headline, interrupted, part_rows, show, warnings,
-    what_the_spread_is,
+    ACROSS_MAX, Better, Comparison, Group, METRICS, PartRow, headline, interrupted, part_rows,
+    show, warnings, what_the_spread_is,
 };
 use results::human;
 use results::stats::Interval;
@@ -306,6 +306,33 @@ fn section(metric: usize, says: String, body: String, points: usize) -> Section 
     }
 }
 
+/// As many groups as a chart has colours, those with the lowest tails, in their order; and what says so where there
+/// are more.
+fn drawn(groups: Vec<&Group>) -> (Vec<&Group>, String) {
+    if groups.len() <= COLOURS {
+        return (groups, String::new());
+    }
+    let key = METRICS
+        .iter()
+        .position(|metric| metric.key == "slowdown.p99");
+    let tail = |group: &Group| {
+        let figure = key.and_then(|key| group.figures[key].over_seeds);
+        figure.map_or(f64::INFINITY, |interval| interval.mean)
+    };
+    let mut tails: Vec<f64> = groups.iter().map(|group| tail(group)).collect();
+    tails.sort_by(f64::total_cmp);
+    let all = groups.len();
+    let mut kept: Vec<&Group> = groups
+        .into_iter()
+        .filter(|group| tail(group) <= tails[COLOURS - 1])
+        .collect();
+    kept.truncate(COLOURS);
+    (
+        kept,
+        format!("The {COLOURS} of {all} with the lowest p99 slowdown. "),
+    )
+}
+
 /// The name of a section that there is once at each place.
 fn id(what: &str, place: &Group) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
@@ -330,7 +357,7 @@ fn titled(what: &str, place: &Group) -> String {
 
 /// The tail of the slowdown by message size, transport by transport, at one place.
 fn by_size(runs: &[&Summary], comparison: &Comparison, last: &Group) -> Option<Section> {
-    let shown: Vec<&Group> = comparison.rivals(last).take(COLOURS).collect();
+    let (shown, left_out) = drawn(comparison.rivals(last).collect());
     let bins = runs.first()?.sizes.get(1..)?;
     let tagged = !tags(&shown).is_empty();
     let tail = |group: &Group, bin: usize| {
@@ -376,7 +403,7 @@ fn by_size(runs: &[&Summary], comparison: &Comparison, last: &Group) -> Option<S
     Some(Section {
         id: id("sizes", last).into(),
         title: titled(what, last).into(),
-        says: "Lower is better.".into(),
+        says: format!("{left_out}Lower is better."),
         points: all().count(),
         body: markup(ranges(
             "p99 slowdown by message size and tag",
@@ -397,23 +424,50 @@ fn parts(comparison: &Comparison, last: &Group) -> Option<Section> {
     if rivals.len() < 2 || rows.len() < 2 {
         return None;
     }
-    let names = rivals.iter().map(|group| group.transport.as_str());
-    let head: Vec<&str> = std::iter::once("part").chain(names).collect();
-    let mut table = Table::new(&head);
-    for row in &rows {
-        let cell = |i: usize| {
-            let told = results::escape(&row.show(i).replace(">=", "≥"));
-            let own = row.cells[i].map(|(interval, _)| interval.mean);
-            if row.is_best(i) {
-                return markup(format!("<b class=\"best\">{told}</b>"));
-            }
-            let times = row.best().zip(own).and_then(|(best, own)| times(own, best));
-            let times = times.map_or(String::new(), |times| format!("<small>{times}</small>"));
-            markup(format!("{told}{times}"))
+    let cell = |row: &PartRow, i: usize| {
+        let told = results::escape(&row.show(i).replace(">=", "≥"));
+        let own = row.cells[i].map(|(interval, _)| interval.mean);
+        if row.is_best(i) {
+            return markup(format!("<b class=\"best\">{told}</b>"));
+        }
+        let times = row.best().zip(own).and_then(|(best, own)| times(own, best));
+        let rank = row.rank(i).filter(|_| rivals.len() > ACROSS_MAX);
+        let small: Vec<String> = rank
+            .map(|rank| format!("no. {rank}"))
+            .into_iter()
+            .chain(times)
+            .collect();
+        match small.join(", ") {
+            small if small.is_empty() => markup(told),
+            small => markup(format!("{told}<small>{small}</small>")),
+        }
+    };
+    let names = || rivals.iter().map(|group| group.transport.as_str());
+    let table = if rivals.len() > ACROSS_MAX {
+        let short = |row: &PartRow| {
+            let name = row.name.trim_start_matches("p99 slowdown, ");
+            name.to_owned()
         };
-        let cells = (0..rivals.len()).map(cell);
-        table.push(std::iter::once(plain(&row.name)).chain(cells).collect());
-    }
+        let titles: Vec<String> = rows.iter().map(short).collect();
+        let titles = titles.iter().map(String::as_str);
+        let mut table = Table::new(
+            &std::iter::once("p99 slowdown")
+                .chain(titles)
+                .collect::<Vec<_>>(),
+        );
+        for (i, name) in names().enumerate() {
+            let cells = rows.iter().map(|row| cell(row, i));
+            table.push(std::iter::once(plain(name)).chain(cells).collect());
+        }
+        table
+    } else {
+        let mut table = Table::new(&std::iter::once("part").chain(names()).collect::<Vec<_>>());
+        for row in &rows {
+            let cells = (0..rivals.len()).map(|i| cell(row, i));
+            table.push(std::iter::once(plain(&row.name)).chain(cells).collect());
+        }
+        table
+    };
     Some(Section {
         id: id("parts", last).into(),
         title: titled("Who is ahead where", last).into(),

@@ -627,3 +627,84 @@ fn hosts_with_names_are_called_by_them() {
     let page = page.replace('\u{a0}', " ");
     assert!(page.contains("from gpu64 to gpu0") && !page.contains(">h64</td>"));
 }
+
+/// Eight transports at two places: at `calm` the first is fastest, at `rough` the last.
+fn world() -> Vec<Summary> {
+    let at = |place: &str, i: u64, us: u64| {
+        let mut run = tagged(&format!("t{i}"), us, 4 * us);
+        run.settings = vec![("traffic".into(), place.into())];
+        run.fingerprint = format!("{place}{i}");
+        run
+    };
+    let calm = (0..8).map(|i| at("calm", i, 100 + 10 * i));
+    let rough = (0..8).map(|i| at("rough", i, 300 - 10 * i));
+    calm.chain(rough).collect()
+}
+
+#[test]
+fn places_with_names_are_judged_one_by_one() {
+    let runs = world();
+    let runs: Vec<&Summary> = runs.iter().collect();
+    let comparison = compare::Comparison::of(&runs);
+    let says = compare::headline(&comparison).unwrap();
+    assert_eq!(
+        says.claim,
+        "Lowest p99 slowdown: t0 at traffic calm; t7 at traffic rough."
+    );
+    assert!(
+        says.more
+            .starts_with("At traffic calm, the p99 slowdown of t0 is "),
+        "{}",
+        says.more
+    );
+    assert!(
+        says.more
+            .contains(" At traffic rough, the p99 slowdown of t7 is ")
+    );
+    assert_eq!(says.more.matches("With one seed").count(), 1);
+    // More rivals than fit beside each other: a row for each, and a table for each place.
+    let shown = compare::text(&runs, Style::PLAIN);
+    for place in ["calm", "rough"] {
+        assert!(
+            shown.contains(&format!("p99 slowdown, at traffic {place}")),
+            "{shown}"
+        );
+    }
+    assert_eq!(
+        shown
+            .lines()
+            .filter(|line| line.starts_with(" t3 "))
+            .count(),
+        2,
+        "{shown}"
+    );
+    let last = comparison.groups.last().unwrap();
+    let rows = compare::part_rows(&comparison.rivals(last).collect::<Vec<_>>());
+    let ranks: Vec<_> = (0..9).map(|rival| rows[0].rank(rival)).collect();
+    assert_eq!(ranks[..3], [Some(8), Some(7), Some(6)]);
+    assert_eq!(ranks[7..], [Some(1), None]);
+    // Numbers are no names: the last is the hardest, and it alone is judged.
+    let mut loads = world();
+    for (i, run) in loads.iter_mut().enumerate() {
+        let load = if i < 8 { "0.5" } else { "0.8" };
+        run.settings = vec![("workload.load".into(), load.into())];
+    }
+    let loads: Vec<&Summary> = loads.iter().collect();
+    let says = compare::headline(&compare::Comparison::of(&loads)).unwrap();
+    assert!(
+        says.claim
+            .starts_with("At load 0.8, the p99 slowdown of t7 is "),
+        "{}",
+        says.claim
+    );
+    // Where somebody leaves messages unfinished, nobody is named.
+    let mut cut = world();
+    let unfinished = |dist: &mut results::stats::Dist<f64>| dist.p99.at_least = true;
+    cut[15].sizes[0].slowdown.as_mut().map(unfinished);
+    let cut: Vec<&Summary> = cut.iter().collect();
+    let says = compare::headline(&compare::Comparison::of(&cut)).unwrap();
+    assert_eq!(
+        says.claim,
+        "Lowest p99 slowdown: t0 at traffic calm; nobody alone at traffic rough."
+    );
+}

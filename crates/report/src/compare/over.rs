@@ -1,7 +1,7 @@
 //! Runs over each other: how completion times are distributed, and how queues grow and empty.
 
 use super::{Beside, curve_name, ends, wide};
-use crate::chart::{Axis, COLOURS, Line, LineChart};
+use crate::chart::{Axis, Line, LineChart};
 use crate::page::{Section, Tile, markup};
 use results::compare::{Comparison, Group};
 use results::stats::{Dist, Interval};
@@ -18,6 +18,8 @@ pub(super) struct Over<'a> {
     lines: Vec<Drawn<'a>>,
     /// What they share, in words; empty where nothing else is compared.
     place: String,
+    /// That there are more groups than colours.
+    left_out: String,
 }
 
 struct Drawn<'a> {
@@ -48,6 +50,7 @@ impl<'a> Over<'a> {
         let place = settings
             .iter()
             .map(|(key, value)| format!("{} {value}", results::table::last_part(key)));
+        let (groups, left_out) = super::drawn(groups);
         let drawn = |group: &'a Group| {
             let own = |run: &&Summary| {
                 group.fingerprints.contains(&run.fingerprint) && run.transport == group.transport
@@ -74,7 +77,8 @@ impl<'a> Over<'a> {
         };
         Self {
             place: place.collect::<Vec<_>>().join(", "),
-            lines: groups.into_iter().take(COLOURS).map(drawn).collect(),
+            left_out,
+            lines: groups.into_iter().map(drawn).collect(),
         }
     }
 
@@ -85,9 +89,9 @@ impl<'a> Over<'a> {
 
     fn at(&self) -> String {
         if self.place.is_empty() {
-            String::new()
+            self.left_out.clone()
         } else {
-            format!("At {}. ", self.place)
+            format!("At {}. {}", self.place, self.left_out)
         }
     }
 

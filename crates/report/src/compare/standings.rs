@@ -73,11 +73,22 @@ fn rows(
     optimum: Option<f64>,
 ) -> String {
     let names = transports(comparison);
+    let places = comparison.judged().len() > 1;
     let mut out = String::from("<div class=\"standings\">");
+    let mut last: Option<&Group> = None;
     for group in &comparison.groups {
         let own = names.iter().position(|&name| name == group.transport);
-        let colour = own.unwrap_or(0) % COLOURS;
-        let name = escape(&curve_name(group, None));
+        // With more transports than colours a colour would name two.
+        let colour = own.filter(|_| names.len() <= COLOURS).unwrap_or(0);
+        if places && last.is_none_or(|last| last.settings != group.settings) {
+            let _ = write!(out, "<div class=\"place\">{}</div>", escape(&group.place()));
+        }
+        last = Some(group);
+        let name = if places {
+            escape(&group.transport)
+        } else {
+            escape(&curve_name(group, None))
+        };
         let _ = write!(
             out,
             "<div class=\"name\" title=\"{name}\">{name}</div><div class=\"lane\">"

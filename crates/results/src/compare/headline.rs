@@ -16,39 +16,71 @@ pub struct Headline {
 }
 
 /// The headline of a comparison; `None` where no message has a completion time at the combinations of settings that
-/// are judged. Of several each has its claim.
+/// are judged. Of several it claims who is ahead where, and the rest tells each by itself.
 pub fn of(comparison: &Comparison) -> Option<Headline> {
     let judged = comparison.judged();
-    let (several, single) = (judged.len() > 1, comparison.seeds_min() < 2);
-    let mut said: Vec<Headline> = judged
-        .into_iter()
-        .filter_map(|place| at(comparison, place, several))
-        .collect();
-    let rivals = comparison.groups.len() > said.len();
-    if !said.is_empty() && rivals && single {
-        let chance = "With one seed a small difference may be chance.".to_owned();
-        let more = std::mem::take(&mut said.last_mut()?.more);
-        said.last_mut()?.more = [more, chance]
-            .into_iter()
-            .filter(|text| !text.is_empty())
-            .collect::<Vec<_>>()
-            .join(" ");
+    let several = judged.len() > 1;
+    let mut said: Vec<(&Group, Judged<'_>)> = Vec::new();
+    for place in judged {
+        said.extend(at(comparison, place, several).map(|judged| (place, judged)));
     }
-    if !several {
-        return said.pop();
-    }
-    let join = |of: fn(&Headline) -> &str| {
-        let texts = said.iter().map(of).filter(|text| !text.is_empty());
-        texts.collect::<Vec<_>>().join(" ")
+    let chance = comparison.groups.len() > said.len() && comparison.seeds_min() < 2;
+    let chance = chance.then_some("With one seed a small difference may be chance.");
+    let mut more: Vec<&str> = Vec::new();
+    let claim = if several {
+        for (_, judged) in &said {
+            more.extend([judged.claim.as_str(), judged.more.as_str()]);
+        }
+        ahead(&said)
+    } else {
+        let (_, judged) = said.first()?;
+        more.push(&judged.more);
+        judged.claim.clone()
     };
-    (!said.is_empty()).then(|| Headline {
-        claim: join(|one| &one.claim),
-        more: join(|one| &one.more),
-    })
+    more.extend(chance);
+    more.retain(|text| !text.is_empty());
+    let more = more.join(" ");
+    (!said.is_empty()).then_some(Headline { claim, more })
+}
+
+/// Who has the lowest tail at which combinations of settings.
+fn ahead(said: &[(&Group, Judged<'_>)]) -> String {
+    let mut winners: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut open = Vec::new();
+    for (place, judged) in said {
+        let [best] = judged.best[..] else {
+            open.push(place.place());
+            continue;
+        };
+        match winners.iter_mut().find(|(name, _)| *name == best.transport) {
+            Some((_, places)) => places.push(place.place()),
+            None => winners.push((&best.transport, vec![place.place()])),
+        }
+    }
+    let listed = |places: &[String]| {
+        let places: Vec<&str> = places.iter().map(String::as_str).collect();
+        listed(&places)
+    };
+    let mut told: Vec<String> = winners
+        .iter()
+        .map(|(name, places)| format!("{name} at {}", listed(places)))
+        .collect();
+    if !open.is_empty() {
+        told.push(format!("nobody alone at {}", listed(&open)));
+    }
+    format!("Lowest p99 slowdown: {}.", told.join("; "))
+}
+
+/// What holds at one combination of settings.
+struct Judged<'a> {
+    claim: String,
+    more: String,
+    /// Who has the lowest tail: several tie, and nobody has it where messages are unfinished.
+    best: Vec<&'a Group>,
 }
 
 /// What holds at one combination of settings; where it is one of several, those who are not named stay so.
-fn at(comparison: &Comparison, last: &Group, several: bool) -> Option<Headline> {
+fn at<'a>(comparison: &'a Comparison, last: &'a Group, several: bool) -> Option<Judged<'a>> {
     let mut rivals: Vec<&Group> = comparison
         .rivals(last)
         .filter(|group| tail(group).is_some())
@@ -93,9 +125,14 @@ fn at(comparison: &Comparison, last: &Group, several: bool) -> Option<Headline> 
             format!("{place}{names} tie at the lowest {seeds}p99 slowdown: {values}.")
         }
     };
-    Some(Headline {
+    let tied = || std::iter::once(best).chain(ties.iter().copied());
+    Some(Judged {
         claim: capital(&claim),
         more: more(comparison, best, &ties, others, several),
+        best: match unsure {
+            Some(_) if !others.is_empty() => Vec::new(),
+            _ => tied().collect(),
+        },
     })
 }
 

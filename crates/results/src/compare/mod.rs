@@ -8,7 +8,7 @@ mod warnings;
 
 pub use advice::{Advice, PartVerdict, changed};
 pub use headline::{Headline, of as headline};
-pub use parts::{Part, PartRow, part_rows};
+pub use parts::{ACROSS_MAX, Part, PartRow, part_rows};
 pub use warnings::{interrupted, warnings};
 
 use crate::Unit;

@@ -50,6 +50,9 @@ pub(super) fn of(members: &[&Summary]) -> Vec<Part> {
     parts.into_iter().map(Gathered::part).collect()
 }
 
+/// Rivals that stand beside each other; more of them stand below each other. [ours]
+pub const ACROSS_MAX: usize = 6;
+
 /// What comes before a tag in the name of its part.
 const TAGGED: &str = "messages tagged ";
 
@@ -115,6 +118,18 @@ impl PartRow {
         let apart = |mean: f64| self.unit.show_figure(mean) != self.unit.show_figure(least);
         let sure = |(interval, bound): &(Interval, bool)| !bound || apart(interval.mean);
         (known().all(sure) && known().any(|(interval, _)| apart(interval.mean))).then_some(least)
+    }
+
+    /// The place of a rival among those with a number that is no lower bound, 1 for the least; equals share one.
+    pub fn rank(&self, rival: usize) -> Option<usize> {
+        let sure = |cell: &Option<(Interval, bool)>| {
+            cell.filter(|(_, bound)| !bound)
+                .map(|(interval, _)| interval.mean)
+        };
+        let own = self.cells.get(rival).and_then(sure)?;
+        let told = self.unit.show_figure(own);
+        let before = |mean: &f64| *mean < own && self.unit.show_figure(*mean) != told;
+        Some(1 + self.cells.iter().filter_map(sure).filter(before).count())
     }
 
     /// Whether a cell is the best, or shown as equal to it.
@@ -197,29 +212,43 @@ fn at(comparison: &Comparison, place: &Group, style: Style) -> String {
         return String::new();
     }
     let settings = place.place();
-    let mut columns = vec![Column {
-        title: if settings.is_empty() {
-            "part".into()
+    let corner = |what: &str| match settings.as_str() {
+        "" => what.to_owned(),
+        at => format!("{what}, at {at}"),
+    };
+    let cell = |row: &PartRow, rival: usize| {
+        let paint = if row.is_best(rival) {
+            Paint::Good
         } else {
-            format!("part, at {settings}")
-        },
-        rank: 0,
-        cells: rows.iter().map(|row| Cell::new(row.name.clone())).collect(),
-    }];
-    for (i, group) in rivals.iter().enumerate() {
-        let cell = |row: &PartRow| {
-            let paint = if row.is_best(i) {
-                Paint::Good
-            } else {
-                Paint::Plain
-            };
-            Cell::painted(row.show(i), paint)
+            Paint::Plain
         };
-        columns.push(Column {
-            title: group.transport.clone(),
-            rank: u8::try_from(i).unwrap_or(u8::MAX),
-            cells: rows.iter().map(cell).collect(),
-        });
+        Cell::painted(row.show(rival), paint)
+    };
+    let names = || rivals.iter().map(|group| group.transport.clone());
+    let column = |title: String, rank: usize, cells: Vec<Cell>| Column {
+        title,
+        rank: u8::try_from(rank).unwrap_or(u8::MAX),
+        cells,
+    };
+    let mut columns = Vec::new();
+    if rivals.len() > ACROSS_MAX {
+        let all = |row: &PartRow| (0..rivals.len()).map(|rival| cell(row, rival)).collect();
+        columns.push(column(
+            corner("p99 slowdown"),
+            0,
+            names().map(Cell::new).collect(),
+        ));
+        for (i, row) in rows.iter().enumerate() {
+            let title = row.name.trim_start_matches("p99 slowdown, ");
+            columns.push(column(title.to_owned(), i, all(row)));
+        }
+    } else {
+        let parts = rows.iter().map(|row| Cell::new(row.name.clone()));
+        columns.push(column(corner("part"), 0, parts.collect()));
+        for (i, name) in names().enumerate() {
+            let all = rows.iter().map(|row| cell(row, i)).collect();
+            columns.push(column(name, i, all));
+        }
     }
     format!("\n{}", render(&columns, style))
 }
