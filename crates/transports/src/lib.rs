@@ -5,6 +5,7 @@
 //! over the registry. One that lives elsewhere is added by its own `main`: [`Registry::with`].
 
 pub mod beside;
+pub mod dcpim;
 pub mod dctcp;
 pub mod expresspass;
 pub mod homa;
@@ -36,6 +37,7 @@ pub fn registry() -> Registry {
         &ndp::GAPS,
         &phost::PHOST,
         &sird::SIRD,
+        &dcpim::DCPIM,
         &none::NONE,
     ]);
     flow_control::ALL

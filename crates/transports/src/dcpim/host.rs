@@ -1,0 +1,692 @@
+//! dcPIM on one host: its connections, its rounds, its line, its deadline.
+
+use super::asking::{Asking, Rank};
+use super::clock::Clock;
+use super::granting::Granting;
+use super::header::{Ack, Data, Gone, Kind, PAYLOAD_MAX, Rts, Token, told};
+use super::params::Params;
+use super::receiver::{Receiver, Room, Verdict};
+use super::sender::Sender;
+use super::settings::Settings;
+use model::{
+    Class, ConnId, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
+    Totals, Transmit,
+};
+use parts::connections::{self, Connections, Sending};
+use parts::packet_queue::PacketQueue;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use units::{Span, Time};
+
+/// Packets without data that wait for the line; what comes on top is lost, as it might be anywhere. [ours]
+const CONTROL_MAX: usize = 16_384;
+/// The priority of everything but data. [dcpim artefact]
+pub(super) const URGENT: u8 = 0;
+
+/// Tokens that no match stands behind are served last. [ours]
+pub(super) const OVERLOOKED_RANK: u8 = 7;
+
+model::counters! {
+    /// What dcPIM counts besides.
+    pub(super) struct Counts {
+        /// Announcements of messages that were sent again.
+        announced_again: packets,
+        /// Requests, offers and answers of matchings.
+        matching: packets,
+        /// Those that came after their round.
+        late: packets,
+        /// Times that its clock was set by that of another.
+        joined: times,
+        /// Channels that were matched, at their receiver.
+        matched: channels,
+        /// Tokens that ran out before the line was theirs.
+        tokens_expired: packets,
+        /// Tokens for frames that had one before.
+        tokens_again: packets,
+        /// Tokens without a match, because nobody answered in time for long.
+        tokens_unmatched: packets,
+        /// Windows of unused tokens that were forgiven.
+        forgiven: times,
+        /// Tokens and answers lost before they left, because too many waited at their host.
+        line_lost: packets,
+    }
+}
+
+impl Counts {
+    /// A packet of a matching, to the line.
+    pub(super) fn say(&mut self, control: &mut PacketQueue, packet: Packet) {
+        self.matching += 1;
+        self.line_lost += u64::from(!control.offer(packet, CONTROL_MAX));
+    }
+}
+
+/// One connection at one end.
+type Conn = connections::Conn<Sender, Receiver, ()>;
+
+/// dcPIM on one host.
+pub(super) struct Host {
+    pub(super) settings: Settings,
+    pub(super) conns: Connections<Sender, Receiver, ()>,
+    /// Packets without data that wait for the line.
+    pub(super) control: PacketQueue,
+    /// Messages of which a packet may leave: what the line chooses by, age and place. Those that are over, or have
+    /// nothing to send, may still stand here.
+    line: BinaryHeap<Reverse<Rank>>,
+    pub(super) clock: Clock,
+    pub(super) asking: Asking,
+    pub(super) granting: Granting,
+    pub(super) totals: Totals,
+    pub(super) counts: Counts,
+}
+
+impl Host {
+    pub(super) fn new(params: &Params, config: &EndpointConfig) -> Self {
+        let settings = Settings::new(params, config);
+        debug_assert!(settings.payload_max <= PAYLOAD_MAX);
+        Self {
+            conns: Connections::new(config.host, settings.linger),
+            clock: Clock::new(&settings),
+            asking: Asking::default(),
+            granting: Granting::default(),
+            settings,
+            control: PacketQueue::default(),
+            line: BinaryHeap::new(),
+            totals: Totals::default(),
+            counts: Counts::default(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn say(&mut self, packet: Packet) {
+        let credit = packet.class() == Class::Credit;
+        self.totals.credits_sent += u64::from(credit);
+        if !self.control.offer(packet, CONTROL_MAX) {
+            self.totals.credits_dropped += u64::from(credit);
+            self.counts.line_lost += u64::from(!credit);
+        }
+    }
+
+    /// Says something about a connection that may be unknown here.
+    fn say_to(&mut self, cx: &Cx<'_>, id: ConnId, make: impl FnOnce(HostId, u16) -> Packet) {
+        let size = self.settings.small();
+        let make = |peer| make(peer, size);
+        if let Some(packet) = self.conns.to_whoever(cx, id, &mut self.totals, make) {
+            self.say(packet);
+        }
+    }
+
+    pub(super) fn say_gone(&mut self, cx: &Cx<'_>, id: ConnId, of_sender: bool) {
+        let gone = Gone { of_sender };
+        self.say_to(cx, id, |to, size| gone.packet(to, id, size));
+    }
+
+    /// Tells how many messages are complete.
+    fn say_ack(&mut self, slot: u32) {
+        let conn = &self.conns[slot];
+        let ordinal = told(conn.rx.arriving.complete());
+        let next = conn.rx.is_announced();
+        let packet = Ack { ordinal, next }.packet(conn.peer, conn.id, self.settings.small());
+        self.say(packet);
+    }
+
+    /// Forgets a connection, at once or when no copy of it can come any more.
+    fn remove(&mut self, cx: &mut Cx<'_>, slot: u32, may_linger: bool) {
+        let conn = self.conns.remove(cx, slot, may_linger);
+        self.leave(cx.now, conn.peer, conn.rx.rank);
+        if self.conns.is_empty() {
+            // What is left belongs to the dead.
+            self.line = BinaryHeap::new();
+        }
+    }
+
+    /// The connection is lost: its own messages will not be delivered.
+    pub(super) fn give_up(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        self.conns.refuse(cx, slot);
+        self.remove(cx, slot, false);
+    }
+
+    /// Something changed at the sender: lets the line choose its message, and sets its alarm.
+    #[inline]
+    pub(super) fn settle(&mut self, slot: u32) {
+        let conn = &mut self.conns[slot];
+        if !conn.tx.queued && conn.tx.is_ready() {
+            conn.tx.queued = true;
+            self.line.push(Reverse((conn.tx.by(), conn.order, slot)));
+        }
+        self.arm(slot);
+    }
+
+    /// What the line chooses its message by is another now than it stands there with: gives it its place.
+    pub(super) fn stand_anew(&mut self, slot: u32) {
+        if std::mem::take(&mut self.conns[slot].tx.queued) {
+            self.line.retain(|&Reverse((.., stands))| stands != slot);
+        }
+        self.settle(slot);
+    }
+
+    #[inline]
+    pub(super) fn arm(&mut self, slot: u32) {
+        let due = self.due(&self.conns[slot]);
+        self.conns.arm_earlier(slot, due);
+    }
+
+    #[inline]
+    fn due(&self, conn: &Conn) -> Time {
+        conn.tx.due(&self.settings).min(conn.rx.due(&self.settings))
+    }
+}
+
+/// The receiver.
+impl Host {
+    #[inline]
+    fn on_data(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let (id, data) = (packet.conn, Data::read(packet));
+        let scheduled = packet.class() == Class::Scheduled;
+        let about = (data.ordinal, data.answer, data.lifetime);
+        let Some(slot) = self.place(cx, id, about, scheduled) else {
+            return;
+        };
+        let rx = &mut self.conns[slot].rx;
+        match rx.on_data(cx, id, &data, scheduled, &self.settings) {
+            Verdict::New => {}
+            Verdict::Old => self.totals.duplicates += 1,
+            Verdict::Past => {
+                self.totals.duplicates += 1;
+                return self.say_ack(slot);
+            }
+            Verdict::Nonsense => {
+                self.totals.nonsense += 1;
+                return;
+            }
+        }
+        if !scheduled {
+            // DEVIATES(dcpim artefact): there RTS leaves the tokens out, for as many packets as it announces.
+            self.asking.hold(packet.size, &self.settings);
+        }
+        self.asking.is_heard(cx.now, &self.clock, &self.settings);
+        self.asking.wake(cx.now, self.conns[slot].peer);
+        self.on_progress(cx, slot);
+    }
+
+    /// The sender announces a message, perhaps again.
+    fn on_rts(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let (id, rts) = (packet.conn, Rts::read(packet));
+        let about = (rts.ordinal, rts.answer, rts.lifetime);
+        let Some(slot) = self.place(cx, id, about, rts.known) else {
+            return;
+        };
+        let rx = &mut self.conns[slot].rx;
+        let again = rx.is_announced();
+        if rts.known && !again && rts.ordinal == told(rx.arriving.complete()) {
+            // It was forgotten here meanwhile, and what came late has opened it again.
+            self.say_gone(cx, id, false);
+            return self.give_up(cx, slot);
+        }
+        if !again {
+            self.asking.is_heard(cx.now, &self.clock, &self.settings);
+        }
+        match rx.on_rts(cx.now, &rts) {
+            // Who waits for a match has to hear something, or asks again and gives up while others have theirs.
+            Verdict::New if (again || !rts.unasked) && !rx.arriving.is_complete() => {
+                self.say_ack(slot);
+            }
+            Verdict::New => {}
+            Verdict::Old | Verdict::Past => {
+                self.totals.duplicates += 1;
+                return self.say_ack(slot);
+            }
+            Verdict::Nonsense => {
+                self.totals.nonsense += 1;
+                return;
+            }
+        }
+        self.on_progress(cx, slot);
+    }
+
+    /// The place of a connection of which a packet says this; none where it cannot be, or is over. One that is `known`
+    /// here was forgotten where it is not.
+    #[inline]
+    fn place(
+        &mut self,
+        cx: &Cx<'_>,
+        id: ConnId,
+        (ordinal, answer, lifetime): (u16, bool, Lifetime),
+        known: bool,
+    ) -> Option<u32> {
+        let one_shot = lifetime.is_one_shot();
+        if one_shot && ordinal > 0 {
+            self.totals.nonsense += 1;
+            return None;
+        }
+        let Some(slot) = self.conns.find(id) else {
+            return self.on_stranger(cx, id, lifetime, known || answer || ordinal > 0);
+        };
+        let conn = &self.conns[slot];
+        let fits = conn.fits(lifetime, answer);
+        self.totals.nonsense += u64::from(!fits);
+        fits.then_some(slot)
+    }
+
+    /// Something of a connection that is not known here.
+    fn on_stranger(
+        &mut self,
+        cx: &Cx<'_>,
+        id: ConnId,
+        lifetime: Lifetime,
+        known: bool,
+    ) -> Option<u32> {
+        if self.conns.remembers(id) {
+            self.totals.duplicates += 1;
+            let (ordinal, next) = (1, false);
+            self.say_to(cx, id, |to, size| {
+                Ack { ordinal, next }.packet(to, id, size)
+            });
+            return None;
+        }
+        if known {
+            self.say_gone(cx, id, false);
+            return None;
+        }
+        let peer = self.conns.opener(cx, id, &mut self.totals)?;
+        Some(self.conns.add(id, peer, false, lifetime))
+    }
+
+    /// Something of a message has come, and perhaps all of it is here.
+    #[inline]
+    fn on_progress(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        let conn = &self.conns[slot];
+        if conn.is_answered() && conn.tx.may_be_done(told(1)) {
+            self.on_done(cx, slot);
+        }
+        let rx = &mut self.conns[slot].rx;
+        if rx.arriving.is_complete() {
+            return self.on_complete(cx, slot);
+        }
+        self.rank(cx.now, slot);
+        self.give(cx.now);
+        self.arm(slot);
+    }
+
+    /// All of a message is here.
+    fn on_complete(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        let conn = &mut self.conns[slot];
+        let rank = conn.rx.rank.take();
+        conn.rx.finish(cx, conn.id);
+        let (over, peer) = (conn.is_over(), conn.peer);
+        self.leave(cx.now, peer, rank);
+        self.say_ack(slot);
+        if over {
+            self.remove(cx, slot, true);
+        }
+    }
+
+    /// A message that may have had a rank wants no tokens any more.
+    fn leave(&mut self, now: Time, peer: HostId, rank: Option<Rank>) {
+        if rank.is_some() {
+            let change = (rank, None);
+            self.asking
+                .change(now, peer, change, &self.clock, &self.settings);
+        }
+    }
+
+    /// The message takes its place among those of its sender that want tokens, or leaves it.
+    #[inline]
+    pub(super) fn rank(&mut self, now: Time, slot: u32) {
+        let conn = &mut self.conns[slot];
+        let (old, peer) = (conn.rx.rank, conn.peer);
+        if conn.rx.wants() == old.is_some() {
+            return;
+        }
+        if old.is_some() {
+            conn.rx.rank = None;
+            return self.leave(now, peer, old);
+        }
+        let rank = Some((conn.rx.to_come(), conn.order, slot));
+        conn.rx.rank = rank;
+        // Alone, it was in no hurry to have the right one.
+        if let Some((.., other)) = self.asking.only(peer) {
+            self.rank_anew(other);
+        }
+        self.asking
+            .change(now, peer, (None, rank), &self.clock, &self.settings);
+    }
+
+    /// Less of a message is to come than when it was ranked.
+    fn rank_anew(&mut self, slot: u32) {
+        let conn = &mut self.conns[slot];
+        let new = (conn.rx.to_come(), conn.order, slot);
+        if let Some(old) = conn.rx.rank.replace(new)
+            && old != new
+        {
+            self.asking.rank_anew(conn.peer, old, new);
+        }
+    }
+
+    /// Gives the tokens of links whose time has come.
+    pub(super) fn give(&mut self, now: Time) {
+        while let Some(due) = self.asking.due(now, &self.settings) {
+            let conn = &mut self.conns[due.slot];
+            let (room, forgave) = conn.rx.room(now, due.channels, &self.settings);
+            self.counts.forgiven += u64::from(forgave);
+            if let Room::Until(at) = room {
+                self.asking.rest(due.at, at);
+                continue;
+            }
+            let gap = self.settings.gap_of(conn.rx.frame(), due.channels);
+            let peer = conn.peer;
+            self.asking.given(now, due.at, gap);
+            self.token(now, due.slot, due.rank);
+            if let Some((.., first)) = self.asking.first_of_several(peer)
+                && first == due.slot
+            {
+                self.rank_anew(first);
+            }
+        }
+    }
+
+    /// Gives a message a token, which may be used until its epoch ends.
+    pub(super) fn token(&mut self, now: Time, slot: u32, rank: u8) {
+        let ends = Asking::data_ends(now, &self.clock, &self.settings);
+        let life = Span(ends.since(now).0 + self.settings.grace.0).0 / 1000;
+        let conn = &mut self.conns[slot];
+        let (offset, number, again) = conn.rx.give(now);
+        let token = Token {
+            offset,
+            number,
+            life: u32::try_from(life).unwrap_or(u32::MAX),
+            rank,
+        };
+        let packet = token.packet(conn.peer, conn.id, self.settings.small());
+        self.counts.tokens_again += u64::from(again);
+        self.say(packet);
+        self.rank(now, slot);
+        self.arm(slot);
+    }
+}
+
+/// The sender.
+impl Host {
+    /// The receiver has all of our message.
+    fn on_done(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        let conn = &mut self.conns[slot];
+        let (conn_id, ordinal) = (conn.id, conn.tx.ordinal);
+        conn.tx.finish(cx.now, &self.settings);
+        cx.events.push(Event::Sent {
+            conn: conn_id,
+            ordinal,
+        });
+        // The next message stands elsewhere on the line.
+        self.stand_anew(slot);
+    }
+
+    #[inline]
+    fn on_token(&mut self, cx: &Cx<'_>, packet: &Packet) {
+        self.totals.credits_received += 1;
+        let Some(slot) = self.conns.find(packet.conn) else {
+            return self.on_strange_token(cx, packet.conn);
+        };
+        let tx = &mut self.conns[slot].tx;
+        let useful = tx.on_token(cx.now, Token::read(packet), &self.settings);
+        self.totals.credits_wasted += u64::from(!useful);
+        self.settle(slot);
+    }
+
+    /// A token for a connection that is not known here. Nobody waits for it then, unless it is forgotten here alone.
+    #[cold]
+    fn on_strange_token(&mut self, cx: &Cx<'_>, id: ConnId) {
+        self.totals.credits_wasted += 1;
+        if !self.conns.remembers(id) {
+            self.say_gone(cx, id, true);
+        }
+    }
+
+    fn on_ack(&mut self, cx: &mut Cx<'_>, id: ConnId, Ack { ordinal, next }: Ack) {
+        // After the end late ones are normal.
+        let Some(slot) = self.conns.find(id) else {
+            return;
+        };
+        if !self.conns[slot].tx.on_ack(cx.now, ordinal, next) {
+            return self.arm(slot);
+        }
+        self.on_done(cx, slot);
+        if self.conns[slot].is_over() {
+            self.remove(cx, slot, true);
+        }
+    }
+
+    /// The peer does not know the connection, and what is under way on it will not end.
+    fn on_gone(&mut self, cx: &mut Cx<'_>, id: ConnId, of_sender: bool) {
+        let Some(slot) = self.conns.find(id) else {
+            return;
+        };
+        let conn = &self.conns[slot];
+        let under_way = if of_sender {
+            conn.rx.arriving.is_active()
+        } else {
+            !conn.tx.is_idle()
+        };
+        if under_way {
+            self.give_up(cx, slot);
+        }
+    }
+}
+
+/// The line is idle.
+impl Host {
+    /// Puts the next packet of a message on the line.
+    #[inline]
+    fn transmit(&mut self, cx: &mut Cx<'_>, slot: u32, out: &mut Packet) {
+        let conn = &mut self.conns[slot];
+        if conn.tx.owes_rts() {
+            let frame = self.settings.payload_max;
+            let (rts, again) = conn.tx.take_rts(cx.now, frame, conn.lifetime, !conn.opener);
+            *out = rts.packet(conn.peer, conn.id, self.settings.small());
+            self.counts.announced_again += u64::from(again);
+            return;
+        }
+        let (settings, answer) = (&self.settings, !conn.opener);
+        let piece = conn.tx.take(cx.now, settings, conn.lifetime, answer);
+        let size = settings.encap.wire(piece.data.length);
+        *out = piece.data.packet(conn.peer, conn.id, size);
+        out.set_priority(conn.tx.priority(settings));
+        if piece.scheduled {
+            out.set_class(Class::Scheduled);
+        }
+        self.totals.data_sent += 1;
+        self.totals.retransmitted += u64::from(piece.again);
+    }
+
+    /// The message whose packet leaves next: the first of [`Host::line`] then.
+    #[inline]
+    fn choose(&mut self, now: Time) -> Option<u32> {
+        while let Some(mut first) = self.line.peek_mut() {
+            let Reverse((by, order, slot)) = *first;
+            let conn = self.conns.get_mut(slot, order);
+            let Some(conn) = conn.filter(|conn| conn.tx.queued) else {
+                PeekMut::pop(first);
+                continue;
+            };
+            self.counts.tokens_expired += conn.tx.drop_old(now);
+            if !conn.tx.is_ready() {
+                conn.tx.queued = false;
+                PeekMut::pop(first);
+                continue;
+            }
+            let right = conn.tx.by();
+            if right == by {
+                return Some(slot);
+            }
+            first.0.0 = right;
+        }
+        None
+    }
+
+    /// Something is paused: looks at every message.
+    #[cold]
+    fn poll_gated(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        if cx.gates.may_say(URGENT) && self.control.pop(out) {
+            return Transmit::More;
+        }
+        let (now, gates) = (cx.now, cx.gates);
+        let settings = &self.settings;
+        let open = |conn: &Conn| {
+            let may = if conn.tx.owes_rts() {
+                gates.may_say(URGENT)
+            } else {
+                gates.may_send(conn.id, conn.tx.priority(settings))
+            };
+            may && conn.tx.queued && conn.tx.is_ready_at(now)
+        };
+        let place = |&Reverse((_, order, slot)): &Reverse<Rank>| {
+            let conn = self.conns.get(slot)?;
+            let chosen = conn.order == order && open(conn);
+            chosen.then(|| (conn.tx.by(), order, slot))
+        };
+        let Some((.., slot)) = self.line.iter().filter_map(place).min() else {
+            return Transmit::Nothing;
+        };
+        self.counts.tokens_expired += self.conns[slot].tx.drop_old(now);
+        self.transmit(cx, slot, out);
+        self.stand_anew(slot);
+        Transmit::More
+    }
+}
+
+impl Endpoint for Host {
+    fn connect(&mut self, cx: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime) {
+        self.conns.connect(cx, conn, peer, lifetime);
+    }
+
+    fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
+        let Some(slot) = self.conns.to_send(cx, conn) else {
+            return;
+        };
+        let tx = &mut self.conns[slot].tx;
+        if !tx.push(cx.now, length, &self.settings) {
+            cx.events.push(Event::Refused { conn });
+        }
+        self.settle(slot);
+    }
+
+    fn cancel(&mut self, _: &mut Cx<'_>, conn: ConnId) {
+        if let Some(slot) = self.conns.find(conn) {
+            self.conns[slot].tx.cancel();
+            // It has less to go now, and another place on the line.
+            self.stand_anew(slot);
+        }
+    }
+
+    fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        if let Some(slot) = self.conns.find(conn) {
+            self.remove(cx, slot, false);
+        } else {
+            self.conns.forget_done(cx, conn);
+        }
+    }
+
+    #[inline]
+    fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        let id = packet.conn;
+        self.clock.start_ahead(cx.rng, self.settings.skew);
+        match Kind::of(packet) {
+            Some(Kind::Data) => self.on_data(cx, packet),
+            Some(Kind::Token) => self.on_token(cx, packet),
+            Some(Kind::Rts) => self.on_rts(cx, packet),
+            Some(Kind::Req) => self.on_request(cx, packet),
+            Some(Kind::Grant) => self.on_grant(cx, packet),
+            Some(Kind::Accept) => self.on_accept(cx, packet),
+            Some(Kind::Grantsr) => self.on_grantsr(cx, packet),
+            Some(Kind::Ack) => self.on_ack(cx, id, Ack::read(packet)),
+            Some(Kind::Gone) => self.on_gone(cx, id, Gone::read(packet).of_sender),
+            None => self.totals.nonsense += 1,
+        }
+    }
+
+    fn on_deadline(&mut self, cx: &mut Cx<'_>) {
+        self.conns.expire(cx);
+        while let Some(slot) = self.conns.rings(cx.now) {
+            self.ring(cx, slot);
+        }
+        if self.granting.next() <= cx.now {
+            self.offer(cx);
+        }
+        if self.asking.next_round() <= cx.now {
+            self.begin_round(cx);
+        }
+        self.give(cx.now);
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        if cx.gates.any_closed() {
+            return self.poll_gated(cx, out);
+        }
+        if self.control.pop(out) {
+            return Transmit::More;
+        }
+        let Some(slot) = self.choose(cx.now) else {
+            return Transmit::Nothing;
+        };
+        self.transmit(cx, slot, out);
+        let conn = &mut self.conns[slot];
+        if conn.tx.is_ready() {
+            if let Some(mut first) = self.line.peek_mut() {
+                first.0.0 = conn.tx.by();
+            }
+        } else {
+            conn.tx.queued = false;
+            self.line.pop();
+        }
+        self.arm(slot);
+        Transmit::More
+    }
+
+    #[inline]
+    fn deadline(&self) -> Time {
+        let matching = self.granting.next().min(self.asking.next_round());
+        self.conns
+            .next()
+            .min(matching)
+            .min(self.asking.next_token())
+    }
+
+    fn check(&self) {
+        assert!(self.control.len() <= CONTROL_MAX);
+        let turn = self.totals.data_sent + self.totals.credits_sent;
+        self.conns.check(turn, |conn| {
+            assert!(
+                conn.tx.queued || !conn.tx.is_ready(),
+                "the line overlooks {:?}",
+                conn.id
+            );
+            assert!(
+                conn.due() <= self.due(conn),
+                "the alarm of {:?} is late",
+                conn.id
+            );
+            let (wants, rank) = (conn.rx.wants(), conn.rx.rank);
+            assert_eq!(wants, rank.is_some(), "tokens for {:?}", conn.id);
+            let stands = rank.is_none_or(|rank| self.asking.wants(conn.peer, rank));
+            assert!(stands, "its sender has no place for {:?}", conn.id);
+        });
+        self.asking.check(&self.settings);
+        self.granting.check(&self.settings);
+    }
+
+    fn stuck(&self, report: &mut dyn FnMut(StuckFlow)) {
+        let settings = &self.settings;
+        self.conns.stuck(report, |conn| {
+            let channels = || self.asking.waits_for(conn.peer);
+            [conn.tx.stuck(settings), conn.rx.stuck(settings, channels)]
+        });
+    }
+
+    fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    fn counters(&self, report: &mut Count<'_>) {
+        self.counts.report(report);
+    }
+}

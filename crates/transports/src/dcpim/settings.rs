@@ -1,0 +1,176 @@
+//! What one host makes of the parameters: all that a packet needs, computed once.
+
+use super::header::PAYLOAD_MAX;
+use super::params::{CHANNELS_MAX, Params, WINDOW_MAX};
+use model::intent::CreditSpec;
+use model::{Encap, EndpointConfig};
+use units::{LineTime, Span};
+
+/// A round takes at least so long: a network that takes no time has rounds, too. [ours]
+const ROUND_MIN: Span = Span::us(1);
+/// Requests of one round take at most this part of it on the line. [ours]
+const ASKING: u64 = 8;
+/// The most classes of messages: those of 1, 7, 49 and so on frames. [dcpim artefact]
+pub(super) const CLASSES: usize = 6;
+
+/// The parameters in the units of the per-packet path.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    /// The host's number: those that ask seldom do so one after the other.
+    pub(super) host: u32,
+    pub(super) encap: Encap,
+    /// Payload of a full frame.
+    pub(super) payload_max: u16,
+    /// Rounds of a matching, rounds of an epoch, and how long each takes.
+    pub(super) rounds: u32,
+    pub(super) epoch: u32,
+    pub(super) round: Span,
+    /// From a host to another, in an idle network.
+    pub(super) one_way: Span,
+    pub(super) skew: Span,
+    /// Channels each way, and frames that one carries in an epoch.
+    pub(super) channels: u32,
+    pub(super) channel_frames: u64,
+    pub(super) smallest: u32,
+    pub(super) prompt: bool,
+    /// Requests of a round, at most.
+    pub(super) requests: usize,
+    /// Payload of the longest message that leaves unasked.
+    short: u64,
+    /// Tokens that may go unused.
+    pub(super) window: u32,
+    /// Time between two tokens of all channels: what a full frame takes on the host's line, or on its share of it.
+    pub(super) gap: Span,
+    /// For how long a token may be used beyond its epoch.
+    pub(super) grace: Span,
+    pub(super) relax: Span,
+    pub(super) retry: Span,
+    pub(super) hold: bool,
+    /// The longest message of each class, in bytes; the last has all others.
+    classes: [u64; CLASSES],
+    priority_max: u8,
+    /// Round trip of an idle network.
+    pub(super) rtt: Span,
+    pub(super) rto: Span,
+    pub(super) timeout: Span,
+    pub(super) linger: Span,
+}
+
+impl Settings {
+    pub(super) fn new(params: &Params, config: &EndpointConfig) -> Self {
+        let encap = config.encap;
+        assert!(
+            encap.payload_max > 0,
+            "frames without payload carry no message"
+        );
+        let payload_max = encap.payload_max.min(PAYLOAD_MAX);
+        let frame = u64::from(encap.wire_max());
+        let idle = config.rate.bytes_in(config.base_rtt).get().div_ceil(frame);
+        let auto = u32::try_from(idle.max(1)).unwrap_or(u32::MAX);
+        let window = params.window.unwrap_or(auto).min(WINDOW_MAX);
+        let short = u64::from(params.short.unwrap_or(auto).min(WINDOW_MAX));
+        let line = LineTime::new(config.rate);
+        let share = u64::from(config.line_share.max(1));
+        let gap =
+            Span((line.of(frame).0 * u64::from(CreditSpec::WHOLE)).div_ceil(share)).max(Span(1));
+        let round = times(config.control_rtt, params.beta).max(ROUND_MIN);
+        let epoch = times(Span(params.rounds.into()), params.alpha).0;
+        let epoch = u32::try_from(epoch).unwrap_or(u32::MAX).max(params.rounds);
+        let phase = round.times(epoch.into());
+        let channels = params.channels.min(CHANNELS_MAX);
+        // Data for a token takes a round trip, whatever the parameters say.
+        let soonest = Span(config.base_rtt.0 + gap.0);
+        let windows = |n: f64| times(gap.times(window.into()), n).max(soonest);
+        let asking = round.0 / ASKING / line.of(encap.wire(0).into()).0.max(1);
+        let mut longest = u64::from(payload_max);
+        let classes = [(); CLASSES].map(|()| {
+            longest = longest.saturating_mul(params.base.into());
+            longest
+        });
+        Self {
+            host: config.host.0,
+            encap,
+            payload_max,
+            rounds: params.rounds,
+            epoch,
+            round,
+            one_way: Span(config.control_rtt.0 / 2),
+            skew: params.skew,
+            channels,
+            channel_frames: (phase.0 / gap.0 / u64::from(channels)).max(1),
+            smallest: params.smallest,
+            prompt: params.prompt,
+            requests: usize::try_from(asking.max(4 * u64::from(channels))).unwrap_or(usize::MAX),
+            short: short * u64::from(payload_max),
+            window,
+            gap,
+            grace: gap.times(channels.into()),
+            relax: windows(params.relax),
+            retry: windows(params.retry),
+            hold: params.hold,
+            classes,
+            priority_max: params.priorities() - 1,
+            rtt: config.base_rtt,
+            rto: params.rto.max(config.base_rtt.times(3)),
+            timeout: params.timeout,
+            linger: params.linger,
+        }
+    }
+
+    /// Whether a message of `length` bytes leaves unasked.
+    #[inline]
+    pub(super) fn is_short(&self, length: u64) -> bool {
+        length <= self.short
+    }
+
+    /// The time between two tokens of so many channels for frames of `frame` bytes.
+    #[inline]
+    pub(super) fn gap_of(&self, frame: u16, channels: u32) -> Span {
+        let all = self.gap.0 * u64::from(self.channels) / u64::from(channels);
+        if frame == self.payload_max {
+            return Span(all);
+        }
+        let (wire, own) = (self.encap.wire(frame), self.encap.wire(self.payload_max));
+        Span((all * u64::from(wire)).div_ceil(u64::from(own)))
+    }
+
+    /// Tokens that may go unused where so many channels are their sender's.
+    #[inline]
+    pub(super) fn window_of(&self, channels: u32) -> u32 {
+        self.window * channels / self.channels
+    }
+
+    /// The priority of the data of such a message. [dcpim artefact]
+    #[inline]
+    pub(super) fn priority(&self, length: u64) -> u8 {
+        let shorter = self.classes[..CLASSES - 1].iter();
+        let class = shorter.take_while(|&&longest| length > longest).count();
+        #[allow(clippy::cast_possible_truncation, reason = "six classes")]
+        let class = class as u8;
+        (class + 1).min(self.priority_max)
+    }
+
+    /// How long nothing may be heard of a message, after so many questions.
+    pub(super) fn patience(&self, answered: bool, asked: u8) -> Span {
+        self.rto.times(if answered { 4 } else { 1 } << asked.min(6))
+    }
+
+    /// Wire bytes of a packet without payload.
+    #[inline]
+    pub(super) fn small(&self) -> u16 {
+        self.encap.wire(0)
+    }
+}
+
+/// A time so many times, rounded up.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a positive time below 2^52, and the cast saturates"
+)]
+fn times(span: Span, n: f64) -> Span {
+    let exact = span.0 as f64 * n;
+    let whole = exact as u64;
+    Span(whole + u64::from((whole as f64) < exact))
+}

@@ -1,0 +1,71 @@
+//! Time passes: what had tokens does not come, and nobody answers.
+
+use super::host::{Host, URGENT};
+use super::sender::Silence;
+use model::Cx;
+
+impl Host {
+    /// The alarm of a connection rings, perhaps too early.
+    pub(super) fn ring(&mut self, cx: &mut Cx<'_>, slot: u32) {
+        if self.conns[slot].rx.due(&self.settings) <= cx.now && !self.on_nothing_came(cx, slot) {
+            return;
+        }
+        if self.conns[slot].tx.due(&self.settings) <= cx.now && !self.on_silence(cx, slot) {
+            return;
+        }
+        self.settle(slot);
+    }
+
+    /// What is missing, or the sender, is waited for no more. False where it was given up.
+    fn on_nothing_came(&mut self, cx: &mut Cx<'_>, slot: u32) -> bool {
+        let rx = &mut self.conns[slot].rx;
+        let gone = rx.heard.after(self.settings.timeout) <= cx.now;
+        let wait = if gone {
+            self.settings.timeout
+        } else {
+            self.settings.retry
+        };
+        if cx.gates.excuse_all(cx.now, URGENT, wait).is_some() {
+            // Our tokens were held back.
+            rx.excuse(cx.now, gone);
+            return true;
+        }
+        if gone {
+            self.give_up(cx, slot);
+            return false;
+        }
+        if rx.missing_at(&self.settings) <= cx.now {
+            rx.go_back();
+        }
+        self.rank(cx.now, slot);
+        self.give(cx.now);
+        true
+    }
+
+    /// Nothing is heard of our message. False where the connection was given up.
+    fn on_silence(&mut self, cx: &mut Cx<'_>, slot: u32) -> bool {
+        let conn = &mut self.conns[slot];
+        let wait = conn.tx.patience(&self.settings);
+        let priority = conn.tx.priority(&self.settings);
+        let announcement = cx.gates.excuse_all(cx.now, URGENT, wait);
+        let data = cx.gates.excuse(cx.now, conn.id, priority, wait);
+        if announcement.max(data).is_some() {
+            conn.tx.excuse(cx.now);
+            return true;
+        }
+        match conn.tx.on_silence(cx.now, &self.settings) {
+            Silence::Wait => {}
+            // Announcements go first.
+            Silence::Ask => self.stand_anew(slot),
+            Silence::Repeat => {
+                self.totals.timeouts += 1;
+                self.stand_anew(slot);
+            }
+            Silence::GiveUp => {
+                self.give_up(cx, slot);
+                return false;
+            }
+        }
+        true
+    }
+}
