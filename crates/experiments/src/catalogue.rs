@@ -85,6 +85,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("phost-incast"),
     experiment!("phost-permutation"),
     experiment!("phost-slowdown"),
+    experiment!("sird-incasts"),
     experiment!("sird-outcast"),
     experiment!("sird-requests"),
     experiment!("dctcp-two-flows"),
