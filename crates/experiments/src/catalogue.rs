@@ -87,6 +87,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("phost-slowdown"),
     experiment!("sird-incasts"),
     experiment!("sird-outcast"),
+    experiment!("sird-queues"),
     experiment!("sird-requests"),
     experiment!("dctcp-two-flows"),
     experiment!("dctcp-ns2-long"),
