@@ -12,7 +12,7 @@ use crate::resolve::Scenario;
 use model::Encap;
 use model::intent::Balance;
 use std::collections::BTreeMap;
-use topology::{Between, Link, NodeId, Stage};
+use topology::{Between, Link, NodeId, Reached, Stage};
 use units::{Bytes, Span};
 
 /// How long messages would take alone in the network.
@@ -22,6 +22,7 @@ pub(crate) struct Ideal<'a> {
     spreads: Vec<bool>,
     /// Ways between the switches of hosts, by the edges of both.
     known: BTreeMap<(u32, u32), Between>,
+    room: Reached,
 }
 
 impl<'a> Ideal<'a> {
@@ -30,6 +31,7 @@ impl<'a> Ideal<'a> {
             run,
             spreads: run.scenario.spreads(),
             known: BTreeMap::new(),
+            room: Reached::default(),
         }
     }
 
@@ -67,8 +69,8 @@ impl<'a> Ideal<'a> {
         let to = last.map_or(NodeId(dst), |last| topology.link(last).from);
         // Hosts behind one switch have an edge in common, and others one of their own.
         let edges = (routes.edge_of(src), routes.edge_of(dst));
-        let known = self.known.entry(edges);
-        let between = known.or_insert_with(|| topology.between(routes, from, to, dst));
+        let (known, room) = (self.known.entry(edges), &mut self.room);
+        let between = known.or_insert_with(|| topology.between(routes, (from, to), dst, room));
         let (first, last): (Option<&Link>, Option<&Link>) = (
             first.map(|link| topology.link(link)),
             last.map(|link| topology.link(link)),
