@@ -10,6 +10,7 @@ use model::intent::{
 };
 use results::human;
 use std::collections::BTreeMap;
+use topology::LinkId;
 use transports::expresspass::bound;
 use units::{Bytes, LineTime, Rate, Span, Time};
 use workload::Start;
@@ -364,23 +365,30 @@ impl Assembled {
     /// Memory that the run takes.
     fn memory(&self, load: &Load) -> Bytes {
         let every = self.probes.every.unwrap_or_default();
-        let ports = match self.probes.links.len() as u64 {
-            0 => self.topology.links.len() as u64 - u64::from(self.topology.hosts),
-            chosen => chosen,
+        let of_switches =
+            |link: &LinkId| self.topology.node(self.topology.link(*link).from).tier > 0;
+        let sampled: Vec<LinkId> = match &self.probes.links[..] {
+            [] => (0..)
+                .map(LinkId)
+                .take(self.topology.links.len())
+                .filter(of_switches)
+                .collect(),
+            chosen => chosen.to_vec(),
         };
-        let most = SAMPLES_MAX as u64;
+        let passed = sampled.iter().map(|link| load.crossed[link.index()]);
         let need = Need {
+            hosts: self.topology.hosts.into(),
             links: self.topology.links.len() as u64,
             routes: self.routes.entries(),
             messages: self.traffic.messages.len() as u64,
-            samples: memory::samples(ports, load.lasts, every, most),
+            samples: memory::samples(passed, load.lasts, every, SAMPLES_MAX as u64),
         };
         need.bytes()
     }
 }
 
 /// What the messages add up to.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Load {
     /// Of messages; of those without an end, what their line can carry.
     asked: u64,
@@ -391,6 +399,8 @@ struct Load {
     crossing: u64,
     /// Data frames and as many packets the other way, times links.
     hops: u64,
+    /// The same by link.
+    crossed: Vec<u64>,
     /// From the first start to the last.
     span: Span,
     /// From the beginning of the run to the moment at which the host that receives most could have all of
@@ -400,7 +410,10 @@ struct Load {
 
 impl Load {
     fn of(run: &Assembled) -> Self {
-        let mut load = Self::default();
+        let mut load = Self {
+            crossed: vec![0; run.topology.links.len()],
+            ..Self::default()
+        };
         let (mut first, mut last) = (Time::NEVER, Time::ZERO);
         let until = run.until();
         let mut received = vec![0u64; run.topology.hosts as usize];
@@ -420,6 +433,10 @@ impl Load {
             load.asked = load.asked.saturating_add(asked);
             load.payload = load.payload.saturating_add(size);
             load.wire = load.wire.saturating_add(wire);
+            for link in path.iter().flat_map(|link| [*link, link.reverse()]) {
+                let crossed = &mut load.crossed[link.index()];
+                *crossed = crossed.saturating_add(frames);
+            }
             if path.len() > 2 {
                 load.crossing = load.crossing.saturating_add(wire);
             }

@@ -133,9 +133,9 @@ fn what_does_not_fit_is_refused_before_it_is_made() {
     refused(
         &network("kind = \"fat-tree\"\nk = 120"),
         [
-            "9.35 GB of memory, 3 GB of it",
+            "6.58 GB of memory, 3 GB of it",
             "k = 120",
-            "--memory-limit 10GB",
+            "--memory-limit 7GB",
         ],
     );
     refused(
@@ -179,7 +179,18 @@ fn the_estimate_of_memory_is_near_what_a_run_holds() {
     let clos = "[topology]\nkind = \"fat-tree\"\nk = 16\n[[workload]]\nkind = \"permutation\"\nsize = \"30KB\"\n";
     let many = "[topology]\nkind = \"star\"\nhosts = 64\n[[workload]]\nkind = \"incast\"\n\
                 senders = 40_000\nsize = \"100B\"\njitter = \"4ms\"\n";
-    for (name, text) in [("star", star), ("clos", clos), ("many", many)] {
+    // Cut before the end, with lines so busy that every sample says something new; and with lines of which few are busy.
+    let cut = "run.until = \"1ms\"\noutput.every = \"1us\"\n[topology]\nkind = \"star\"\nhosts = 64\n\
+               [[workload]]\nkind = \"permutation\"\nsize = \"1GB\"\n";
+    let quiet = "run.until = \"1ms\"\noutput.every = \"100ns\"\n[topology]\nkind = \"star\"\nhosts = 64\n\
+                 [[workload]]\nkind = \"incast\"\nsenders = 32\nsize = \"1MB\"\n";
+    for (name, text) in [
+        ("star", star),
+        ("clos", clos),
+        ("many", many),
+        ("cut", cut),
+        ("quiet", quiet),
+    ] {
         for transport in ["dctcp", "expresspass"] {
             let text = format!("transport.kind = \"{transport}\"\n{text}");
             let (said, held) = most_held(|| {
@@ -192,7 +203,7 @@ fn the_estimate_of_memory_is_near_what_a_run_holds() {
             let ratio = (said - 14.0 * MB as f64) / held as f64;
             println!("{name}, {transport}: {said} said, {held} held");
             assert!(
-                (0.5..2.0).contains(&ratio),
+                (0.5..2.5).contains(&ratio),
                 "{name}, {transport}: {said} said, {held} held"
             );
         }
