@@ -140,7 +140,7 @@ fn queue(run: &RunRecord) -> Option<QueueCurve> {
     let times = series.moments();
     let shown = times.partition_point(|&at| at < first)..times.partition_point(|&at| at <= last);
     let moments = shown.len().min(MOMENTS_MAX);
-    if moments < 2 || !series.links().iter().any(|&link| of_switch(link)) {
+    if moments < 2 || !series.links().any(of_switch) {
         return None;
     }
     let moment = |at: Time| {

@@ -12,10 +12,9 @@ use units::Time;
 pub struct PortSeries {
     /// When all of `links` were looked at, ascending.
     moments: Vec<Time>,
-    /// The links that were looked at, ascending.
-    links: Vec<u32>,
-    /// Samples that differ from the one before them of their link, by (moment, link). Before the first of a link
-    /// nothing was sent and nothing waited.
+    /// The links that were looked at, ascending, each as it was before the first: nothing sent, nothing waiting.
+    links: Vec<PortSeriesRow>,
+    /// Samples that differ from the one before them of their link, by (moment, link).
     news: Vec<PortSeriesRow>,
     /// The last sample of each of `links`, with the moment since when it says so.
     last: Vec<PortSeriesRow>,
@@ -23,11 +22,11 @@ pub struct PortSeries {
 
 /// A link, and what was seen of it: stretches of moments, by their numbers, in which it stayed the same.
 #[derive(Clone, Debug)]
-pub struct LinkSamples {
+pub struct LinkSamples<'a> {
     /// The link.
     pub link: u32,
     /// What was seen, and during which moments; together they are all moments.
-    pub stretches: Vec<(Range<usize>, PortSeriesRow)>,
+    pub stretches: Vec<(Range<usize>, &'a PortSeriesRow)>,
 }
 
 /// A port of which nothing is known yet.
@@ -66,7 +65,7 @@ impl PortSeries {
         self.moments.push(at);
         for (place, row) in rows.enumerate() {
             if first {
-                self.links.push(row.link);
+                self.links.push(nothing(row.link));
                 self.last.push(nothing(row.link));
             }
             let last = &mut self.last[place];
@@ -99,8 +98,8 @@ impl PortSeries {
     }
 
     /// The links that were sampled, ascending.
-    pub fn links(&self) -> &[u32] {
-        &self.links
+    pub fn links(&self) -> impl ExactSizeIterator<Item = u32> {
+        self.links.iter().map(|before| before.link)
     }
 
     /// Samples that say something new of their port, by (moment, link).
@@ -115,7 +114,7 @@ impl PortSeries {
             moment: 0,
             place: 0,
             news: 0,
-            now: self.links.iter().map(|&link| nothing(link)).collect(),
+            now: self.links.clone(),
         }
     }
 
@@ -123,7 +122,7 @@ impl PortSeries {
     pub fn retain(&mut self, keeps: impl Fn(Time) -> bool) {
         let mut kept = Self::default();
         let mut all = self.iter();
-        for &at in self.moments.iter() {
+        for &at in &self.moments {
             let rows: &[PortSeriesRow] = all.next_moment();
             if keeps(at) {
                 kept.push(at, rows.iter().copied());
@@ -133,38 +132,42 @@ impl PortSeries {
     }
 
     /// What was seen link by link, in the order of the links.
-    pub fn by_link(&self) -> Vec<LinkSamples> {
-        let mut found: Vec<LinkSamples> = self
-            .links
-            .iter()
-            .map(|&link| LinkSamples {
-                link,
-                stretches: Vec::new(),
-            })
-            .collect();
+    pub fn by_link(&self) -> Vec<LinkSamples<'_>> {
+        let mut rows = vec![0; self.links.len()];
+        self.each_with_place(|place, _, _| rows[place] += 1);
         let end = self.moments.len();
+        let mut found: Vec<LinkSamples<'_>> = Vec::with_capacity(self.links.len());
+        for (before, rows) in self.links.iter().zip(rows) {
+            let mut stretches = Vec::with_capacity(rows + 1);
+            stretches.push((0..end, before));
+            found.push(LinkSamples {
+                link: before.link,
+                stretches,
+            });
+        }
+        self.each_with_place(|place, moment, row| {
+            let stretches = &mut found[place].stretches;
+            match stretches.last_mut() {
+                Some((during, _)) if during.start < moment => during.end = moment,
+                _ => stretches.clear(), // it began with the first moment
+            }
+            stretches.push((moment..end, row));
+        });
+        found
+    }
+
+    /// Goes through the news, with the place of the link and the number of the moment.
+    fn each_with_place<'a>(&'a self, mut of: impl FnMut(usize, usize, &'a PortSeriesRow)) {
         let (mut moment, mut place) = (0, 0);
         for row in &self.news {
             while self.moments[moment] < row.at {
                 (moment, place) = (moment + 1, 0);
             }
-            while self.links[place] < row.link {
+            while self.links[place].link < row.link {
                 place += 1;
             }
-            let stretches = &mut found[place].stretches;
-            match stretches.last_mut() {
-                Some((range, _)) => range.end = moment,
-                None if moment > 0 => stretches.push((0..moment, nothing(row.link))),
-                None => {}
-            }
-            stretches.push((moment..end, *row));
+            of(place, moment, row);
         }
-        for of in &mut found {
-            if of.stretches.is_empty() {
-                of.stretches.push((0..end, nothing(of.link)));
-            }
-        }
-        found
     }
 }
 
@@ -284,14 +287,14 @@ mod tests {
             let series = series(&samples(seed));
             let (links, times) = (series.by_link(), series.moments());
             for (place, of) in links.iter().enumerate() {
-                assert_eq!(of.link, series.links()[place]);
+                assert_eq!(Some(of.link), series.links().nth(place));
                 let mut told = Vec::new();
                 for (range, row) in &of.stretches {
                     assert!(!range.is_empty(), "{range:?}");
                     assert_eq!(range.start, told.len(), "one after the other");
                     told.extend(range.clone().map(|i| PortSeriesRow {
                         at: times[i],
-                        ..*row
+                        ..**row
                     }));
                 }
                 let samples = series.iter().filter(|row| row.link == of.link);

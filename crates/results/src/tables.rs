@@ -515,14 +515,16 @@ impl Line {
     }
 
     fn number(&mut self, number: u64) {
+        let digit = |number: u64| b'0' + u8::try_from(number % 10).expect("a digit");
+        if number < 10 {
+            self.0.push(digit(number)); // most of what ports count is none
+            return;
+        }
         let (mut digits, mut left, mut at) = ([0u8; 20], number, 20);
-        loop {
+        while left > 0 {
             at -= 1;
-            digits[at] = b'0' + u8::try_from(left % 10).expect("a digit");
+            digits[at] = digit(left);
             left /= 10;
-            if left == 0 {
-                break;
-            }
         }
         self.0.extend_from_slice(&digits[at..]);
     }

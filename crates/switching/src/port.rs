@@ -566,7 +566,12 @@ impl Port {
     /// What waits at `now`: bytes of data with what is left of a frame of theirs on the line, and
     /// credits. Bytes in queues without a bound of the port's buffer are among them.
     pub fn backlog(&self, now: Time) -> Backlog {
-        let line = self.egress.line.bytes(self.egress.free_at.since(now));
+        let left = self.egress.free_at.since(now);
+        let line = if left > Span::ZERO {
+            self.egress.line.bytes(left)
+        } else {
+            0
+        };
         match &self.form {
             Form::Fifo(_) => Backlog {
                 data_bytes: line,

@@ -127,7 +127,7 @@ fn motion_within(run: &RunRecord, cells: usize) -> Option<Motion> {
     }
     let mut links = run.port_series.by_link();
     // A port that never had anything to do is drawn as one that has none of it.
-    let seen = |of: &LinkSamples| of.stretches.last().map_or(0, |(_, row)| row.sent.sum());
+    let seen = |of: &LinkSamples<'_>| of.stretches.last().map_or(0, |(_, row)| row.sent.sum());
     links.retain(|of| seen(of) > 0);
     links.sort_by_key(|of| (std::cmp::Reverse(seen(of)), of.link));
     links.truncate(cells / MOMENTS_MIN);
@@ -136,7 +136,7 @@ fn motion_within(run: &RunRecord, cells: usize) -> Option<Motion> {
     let moments = times.len().div_ceil(stride);
     let last = |moment: usize| times[((moment + 1) * stride).min(times.len()) - 1].0;
     let ends: Vec<u64> = (0..moments).map(last).collect();
-    let port = |of: LinkSamples| {
+    let port = |of: LinkSamples<'_>| {
         let mut port = Port::new(moments);
         for (during, row) in &of.stretches {
             for moment in during.start / stride..=(during.end - 1) / stride {

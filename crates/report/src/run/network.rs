@@ -46,16 +46,16 @@ impl Shown<'_> {
 /// Samples of one port at the moments that charts show: for how many of them it showed what.
 struct Sampled<'a> {
     port: &'a PortRow,
-    stretches: Vec<(Range<usize>, PortSeriesRow)>,
+    stretches: Vec<(Range<usize>, &'a PortSeriesRow)>,
 }
 
 fn sampled<'a>(run: &'a RunRecord, moments: &Range<usize>) -> Vec<Sampled<'a>> {
-    let inside = |(during, row): (Range<usize>, PortSeriesRow)| {
+    let inside = |(during, row): (Range<usize>, &'a PortSeriesRow)| {
         let from = during.start.saturating_sub(moments.start);
         let until = during.end.min(moments.end).saturating_sub(moments.start);
         (from < until).then_some((from..until, row))
     };
-    let of_link = |of: LinkSamples| Sampled {
+    let of_link = |of: LinkSamples<'a>| Sampled {
         port: &run.ports[of.link as usize],
         stretches: of.stretches.into_iter().filter_map(inside).collect(),
     };
