@@ -47,6 +47,13 @@ pub trait Net {
     /// Round trip of an idle network over the longest of these ways, with a full frame there and the
     /// smallest back. `None` where no way leads.
     fn base_rtt(&self, a: HostId, b: HostId) -> Option<Span>;
+    /// The links of the first of these ways, in order: how many the choice was of, the rate of the chosen one, and its
+    /// number, which no other link has.
+    /// Empty where nobody knows: hosts have no names then that all of them share, either.
+    fn way(&self, a: HostId, b: HostId) -> Vec<(u16, Rate, u32)> {
+        let _ = (a, b);
+        Vec::new()
+    }
     /// The longest of all pairs of hosts. `None` where no way leads between any two.
     fn longest_rtt(&self) -> Option<Span> {
         let all = || (0..self.hosts()).map(HostId);

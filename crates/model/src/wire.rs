@@ -39,6 +39,18 @@ pub trait Codec: Sync {
         None
     }
 
+    /// The connection that `packet` is about, where it travels on another: the one of a host with its arbiter.
+    fn about(&self, packet: &Packet) -> Option<u32> {
+        let _ = packet;
+        None
+    }
+
+    /// Whether a credit is for a moment of its own, and not for the one when it comes: the time until then is a wait
+    /// for the credit, too.
+    fn is_timed(&self) -> bool {
+        false
+    }
+
     /// A short name of the packet's kind, for ladders and dissectors.
     fn describe(&self, packet: &Packet) -> String;
 

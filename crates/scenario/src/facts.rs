@@ -11,7 +11,7 @@ use model::{Encap, Facts, HostId, Net, SizeList, Sizes};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use topology::{Routes, Topology};
+use topology::{NodeId, Routes, Topology};
 use transports::Factory;
 use units::{Bytes, Rate, Span};
 use workload::{Conn, ENDLESS, SizeDist, Traffic};
@@ -44,6 +44,21 @@ impl Net for Fabric<'_> {
         let [full, small] =
             [self.encap.wire_max(), self.encap.frame_min].map(|size| Bytes(size.into()));
         self.topology.base_rtt(self.routes, a.0, b.0, full, small)
+    }
+    fn way(&self, a: HostId, b: HostId) -> Vec<(u16, Rate, u32)> {
+        let (mut at, mut links) = (NodeId(a.0), Vec::new());
+        while at.0 != b.0 {
+            let next = self.routes.next_hops(at, b.0);
+            let Some(&first) = next.first() else {
+                return Vec::new();
+            };
+            let port = self.topology.node(at).ports[usize::from(first)];
+            let link = self.topology.link(port);
+            let choices = u16::try_from(next.len()).unwrap_or(u16::MAX);
+            links.push((choices, link.rate, port.0));
+            at = link.to;
+        }
+        links
     }
     fn longest_rtt(&self) -> Option<Span> {
         let (_, longest, _) = crate::network::round_trips(self.topology, self.routes, self.encap);

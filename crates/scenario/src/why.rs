@@ -6,6 +6,7 @@ use crate::diagnostic::Errors;
 use results::trace::{self, Asked, Event, Flight, Held, Link, Network, Pauses, Pausing, What, Why};
 use results::{RunRecord, Status, Summary};
 use sim::{Completion, FlowSample, MessageResult, Observer, PortSample, Probes, Traced as Sim};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use switching::GateOf;
 use units::Time;
@@ -154,6 +155,7 @@ impl Assembled {
     ) -> Result<(Vec<Why>, Traced), Errors> {
         let conn = |&message: &u32| self.traffic.messages[message as usize].conn;
         let mut conns: Vec<u32> = messages.iter().map(conn).collect();
+        conns.extend(self.to_arbiters(messages));
         conns.sort_unstable();
         conns.dedup();
         let traced = self.trace(threads, Some(conns), from..Time::NEVER, until, watch)?;
@@ -163,6 +165,27 @@ impl Assembled {
             .filter_map(|&message| self.why(&traced, &flights, message))
             .collect();
         Ok((explained, traced))
+    }
+
+    /// The connections without messages that the senders of these messages have: there they ask an arbiter.
+    fn to_arbiters(&self, messages: &[u32]) -> Vec<u32> {
+        let mut has_some = vec![false; self.traffic.conns.len()];
+        for message in &self.traffic.messages {
+            has_some[message.conn as usize] = true;
+        }
+        let senders: BTreeSet<u32> = messages
+            .iter()
+            .map(|&message| {
+                let message = &self.traffic.messages[message as usize];
+                let ends = self.traffic.conns[message.conn as usize];
+                if message.from_a { ends.a } else { ends.b }
+            })
+            .collect();
+        let conns = (0u32..).zip(&self.traffic.conns).zip(has_some);
+        let asked = conns.filter(|((_, ends), some)| {
+            !some && (senders.contains(&ends.a) || senders.contains(&ends.b))
+        });
+        asked.map(|((conn, _), _)| conn).collect()
     }
 
     /// Explains the slowest messages of a run for its report, where that is cheap: a run of more than

@@ -1,4 +1,4 @@
-//! Homa, NDP, pHost and a small model of an arbiter stand on the contract, in the simulator: what a transport is told before a run,
+//! Homa, NDP, pHost, Fastpass and a small model of an arbiter stand on the contract, in the simulator: what a transport is told before a run,
 //! connections without messages, fabrics that it refuses.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
@@ -201,6 +201,78 @@ fn phost_serves_one_after_the_other_and_sends_again_only_what_was_lost() {
     assert!(in_turns[0] > line * 3 / 4, "{in_turns:?} of {line} ps");
     // Nothing leaves unasked: nothing is lost.
     assert_eq!(run(&text("free = 0")).1.totals.retransmitted, 0);
+}
+
+/// 16 hosts at 10 Gb/s; the last one is the arbiter and sends and receives as well.
+fn fastpass(more: &str) -> String {
+    format!(
+        "{FABRIC}host_rate = \"10Gbps\"\nhost_delay = \"500ns\"\n[workload]\nkind = \"permutation\"\nsize = \"1MB\"\n\
+         [transport]\nkind = \"fastpass\"\n[switch]\nbalance = \"packet\"\n[output]\nevery = \"0s\"\ndata_queues = true\n{more}"
+    )
+}
+
+/// What Fastpass counts under this name.
+fn counted(record: &RunRecord, name: &str) -> u64 {
+    let counters = Summary::of(record).counters;
+    let counter = counters.iter().find(|counter| counter.name == name);
+    counter.unwrap_or_else(|| panic!("no {name}")).value
+}
+
+#[test]
+fn fastpass_keeps_switches_empty_and_lines_full() {
+    let (of, record) = run(&fastpass(""));
+    assert_eq!(
+        (record.status, record.totals.timeouts),
+        (Status::Complete, 0)
+    );
+    assert_eq!(
+        (record.totals.retransmitted, counted(&record, "ways_shared")),
+        (0, 0)
+    );
+    assert_eq!(
+        of.traffic.conns.len(),
+        16 + 15,
+        "each of 15 hosts has a connection with the arbiter"
+    );
+    // Hosts are at two distances, so frames meet; and what the arbiter says goes first on the links of its rack.
+    let switches = || record.ports.iter().filter(|port| !port.of_host());
+    let most = switches().filter_map(|port| port.data_max).max().unwrap();
+    assert!(most <= 6 * 1538, "{most:?}");
+    // 685 frames each, in slots 2 % longer than frames; nobody but the arbiter waits longer.
+    let line = of.encap.wire_total(1_000_000) * 800;
+    let took = |flow: &results::FlowRow| flow.end.unwrap().since(flow.start.unwrap()).0;
+    let mut all: Vec<u64> = record.flows.iter().map(took).collect();
+    all.sort_unstable();
+    assert!(all[14] < line * 110 / 100, "{all:?} of {line}");
+}
+
+#[test]
+fn without_its_arbiter_fastpass_waits_and_says_for_whom() {
+    let fault = "[[faults]]\nkind = \"down\"\nlink = \"h15 <-> tor3\"\nfrom = \"300us\"\n";
+    // It comes back: every message ends, late.
+    let (_, record) = run(&fastpass(&format!("{fault}until = \"5ms\"\n")));
+    assert_eq!(record.status, Status::Complete);
+    assert!(counted(&record, "asked_again") >= 15, "{:?}", record.totals);
+    // It does not: who has no slots left says what is missing.
+    let (_, record) = run(&fastpass(&format!("{fault}[run]\nuntil = \"8ms\"\n")));
+    let waits = |row: &&results::StuckRow| {
+        row.waits_for
+            .contains("slots from the arbiter, host 15, silent since")
+    };
+    let waiting = record.stuck.iter().filter(waits).count();
+    assert!(waiting >= 14, "{:?}", record.stuck);
+}
+
+#[test]
+fn fastpass_refuses_an_arbiter_that_is_not_there() {
+    let text = fastpass("[transport.fastpass]\narbiter = 16\n");
+    let error = assembled(&text).err().map(|errors| errors.to_string());
+    assert!(error.unwrap().contains("there are hosts 0 to 15"));
+    let (of, _) = run(&fastpass("[transport.fastpass]\narbiter = 3\n"));
+    assert_eq!(
+        of.scenario.factory.resolved()["arbiter"].as_integer(),
+        Some(3)
+    );
 }
 
 #[test]

@@ -310,6 +310,42 @@ fn who_is_not_the_shortest_waits_for_credit_of_a_budget() {
     assert_eq!(found, [43 * 123_040 + 103_840 - 6_720; 13]);
 }
 
+/// Under Fastpass a frame leaves in its slot: all that is not a way is the wait for that, at the arbiter and at its host.
+#[test]
+fn a_message_waits_for_slots_and_for_nothing_else() {
+    let whys = explained(
+        "incast",
+        &[
+            "workload.senders=16",
+            "workload.size=1KB",
+            "transport.kind=fastpass",
+        ],
+    );
+    // A slot is 2 % longer than 1538 B take at 100 Gb/s.
+    let slot = 123_040 + 2_460;
+    let mut slots: Vec<u64> = Vec::new();
+    for why in &whys {
+        assert_eq!(why.name(Part::Credit), "waiting for slots");
+        let on = |what: &str| {
+            let mut rows = why.packets.iter();
+            rows.find(|row| row.on_path && row.what.starts_with(what))
+        };
+        let [asked, given, data] = ["REQ", "SLOTS", "DATA"]
+            .map(|what| on(what).unwrap_or_else(|| panic!("{what}: {why:?}")));
+        let ways = [asked, given].map(|row| row.arrived_ps.expect("it came in") - row.sent_ps);
+        assert_eq!(asked.sent_ps, why.start_ps);
+        assert_eq!(data.sent_ps % slot, 0, "in a slot");
+        let waits = data.sent_ps - why.start_ps - ways[0] - ways[1];
+        assert_eq!(part(why, Part::Credit), waits, "message {}", why.message);
+        assert_eq!(part(why, Part::Host) + part(why, Part::Retransmission), 0);
+        slots.push(data.sent_ps / slot);
+    }
+    // They have one receiver: no two have one slot. Their requests are read before one batch or the next.
+    slots.sort_unstable();
+    assert!(slots[15] - slots[0] < 32, "{slots:?}");
+    assert!(slots.windows(2).all(|pair| pair[0] < pair[1]), "{slots:?}");
+}
+
 /// Eight hosts of one leaf send to one of the other, 10 Gb/s everywhere but between switches.
 fn paused(control: &str, transport: &str) -> (Vec<Why>, results::RunRecord) {
     let text = format!(

@@ -7,7 +7,7 @@ use transports::Transport;
 testkit::conformance!(subjects());
 
 /// Forms besides the defaults: a transport and what its table in a scenario says.
-const FORMS: [(&str, &str); 23] = [
+const FORMS: [(&str, &str); 25] = [
     ("expresspass", "profile = \"ns2xpass\""),
     ("expresspass", "profile = \"b\""),
     ("expresspass", "profile = \"paper2017\""),
@@ -28,6 +28,11 @@ const FORMS: [(&str, &str); 23] = [
     ("ndp", "window = 8"),
     ("ndp", "profile = \"htsim\"\nprefer = 0"),
     ("ndp+aeolus", "window = 8\ndrop_by = \"ecn\""),
+    ("fastpass", "profile = \"yaps\""),
+    (
+        "fastpass",
+        "batch = 1\nguard = 0.0\nclock = \"shared\"\nlate = 1\nack_every = 32",
+    ),
     ("phost", "profile = \"artefact\""),
     ("phost", "free = 0\ntoken_life = 4"),
     (

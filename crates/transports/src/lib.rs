@@ -8,6 +8,7 @@ pub mod beside;
 pub mod dcpim;
 pub mod dctcp;
 pub mod expresspass;
+pub mod fastpass;
 pub mod homa;
 pub mod ideal_rate;
 pub mod ndp;
@@ -35,6 +36,7 @@ pub fn registry() -> Registry {
         &ndp::NDP,
         &ndp::AEOLUS,
         &ndp::GAPS,
+        &fastpass::FASTPASS,
         &phost::PHOST,
         &sird::SIRD,
         &dcpim::DCPIM,

@@ -359,6 +359,24 @@ impl Codec for Layout {
         (self.answers)(data, credit)
     }
 
+    /// The field that is called `flow`.
+    fn about(&self, packet: &Packet) -> Option<u32> {
+        let mut fields = self.kind(packet)?.fields.iter();
+        let flow = fields.find(|field| field.name == "flow")?;
+        u32::try_from(flow.read(packet)).ok()
+    }
+
+    /// Where a credit has a field that is called `slot`.
+    fn is_timed(&self) -> bool {
+        let credits = self
+            .kinds
+            .iter()
+            .filter(|kind| kind.classes == [Class::Credit]);
+        credits
+            .flat_map(|kind| kind.fields)
+            .any(|field| field.name == "slot")
+    }
+
     fn describe(&self, packet: &Packet) -> String {
         match self.kind(packet) {
             Some(kind) => format!("{}{}", kind.name, (kind.says)(packet)),

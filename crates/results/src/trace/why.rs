@@ -201,7 +201,7 @@ impl Why {
         let end = asked.end.unwrap_or(asked.run_end).max(asked.start);
         let mut chosen: Vec<&Flight> = flights
             .iter()
-            .filter(|flight| flight.packet.conn.0 == asked.conn)
+            .filter(|flight| is_of(network, flight, asked))
             .filter(|flight| flight.sent() <= end && from_host(network, flight))
             .filter(|flight| last_moment(flight) >= asked.start)
             .collect();
@@ -258,6 +258,17 @@ impl Why {
         let longest = self.parts.iter().rev().max_by_key(|sum| sum.ps);
         longest.expect("every part has a sum")
     }
+}
+
+/// Whether a packet is one of the connection, or speaks of it to the sender's arbiter and back.
+fn is_of(network: &Network, flight: &Flight, asked: &Asked) -> bool {
+    let conn = flight.packet.conn;
+    if conn.0 == asked.conn {
+        return true;
+    }
+    let ends = network.conns.get(conn.0 as usize);
+    let own = ends.is_some_and(|&(a, b)| a == asked.src || b == asked.src);
+    own && network.codec(conn).about(&flight.packet) == Some(asked.conn)
 }
 
 fn from_host(network: &Network, flight: &Flight) -> bool {
@@ -574,7 +585,7 @@ impl Walk<'_> {
     fn pause(&mut self, part: Part, time: Range<Time>, host: String, at: usize) {
         let time = time.start.max(self.asked.start)..time.end;
         let (own, place) = match part {
-            Part::Credit => self.own_frames(at),
+            Part::Credit if self.flights[at].packet.class() == Class::Credit => self.own_frames(at),
             _ => self.own_line(&time, at),
         };
         let own = own.min(time.end.since(time.start));
@@ -688,7 +699,9 @@ impl Walk<'_> {
                     .filter(|(_, cause)| self.answers(flight, cause) != Some(false))
                     .filter_map(|(i, cause)| Some((came_in(cause)?, i)))
                     .max();
+                let timed = credits && self.network.codec(flight.packet.conn).is_timed();
                 match cause {
+                    Some((_, i)) if timed => Released::By(i, Part::Credit),
                     Some((_, i)) => Released::By(i, Part::Host),
                     None => Released::Told(Part::Host),
                 }

@@ -1,0 +1,714 @@
+//! The arbiter: what hosts want, and who gets which slot. [fastpass s3, s4]
+//!
+//! It works at moments that are a batch of slots apart. At each it looks at the requests that it has read by then, gives
+//! away the slots of one batch, one after the other, and answers when its time for that is over. In a slot every host
+//! sends at most one frame and gets at most one, and no more leave or enter a rack than it has links. Whoever could have
+//! a slot has one: the matching is maximal.
+
+use super::header::{Alloc, FRAMES_MAX, SLOTS_TOLD, WAYS_BITS};
+use super::params::{BATCH_MAX, Order};
+use super::shape::{Shape, Tier};
+use super::ways::Chooser;
+use model::{ConnId, HostId};
+use parts::slab::Slab;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use units::{Span, Time};
+
+/// Requests that wait to be read, and messages of one host, at most; what comes on top is lost, and is said again. [ours]
+const UNREAD_MAX: usize = 1 << 16;
+const OF_HOST_MAX: u32 = 1 << 14;
+/// Messages whose room it keeps when they are gone. [ours]
+const KEPT: usize = 64;
+
+/// What the arbiter is made of.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) shape: Option<Arc<Shape>>,
+    pub(super) colours: bool,
+    pub(super) order: Order,
+    pub(super) slot: Span,
+    pub(super) batch: u32,
+    pub(super) lead: Span,
+    pub(super) request_time: Span,
+    pub(super) frame_time: Span,
+    /// The host that it is on, and so many allocations take as long as a slot on its line.
+    pub(super) own: Option<usize>,
+    pub(super) words: u64,
+}
+
+/// A message wants slots.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    /// Who wants them, and the connection that the answer takes.
+    pub(super) host: HostId,
+    pub(super) conn: ConnId,
+    /// Whom its frames go to.
+    pub(super) to: HostId,
+    pub(super) flow: u32,
+    pub(super) round: u8,
+    pub(super) frames: u32,
+    pub(super) again: bool,
+}
+
+/// What the arbiter says, to whom, on which connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Answer {
+    at: Time,
+    pub(super) host: HostId,
+    pub(super) conn: ConnId,
+    pub(super) word: Word,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Word {
+    Alloc(Alloc),
+    Wait(u32),
+}
+
+/// What a message still wants.
+#[derive(Debug)]
+struct Demand {
+    request: Request,
+    /// Its pair, and its place in the order of that.
+    pair: u32,
+    age: u32,
+    left: u32,
+    /// What it stands in that order by.
+    by: u64,
+    /// Allocations so far, and the one in the making: its first slot.
+    number: u8,
+    first: u64,
+    alloc: Alloc,
+}
+
+/// Two hosts with something to send from one to the other.
+#[derive(Debug)]
+struct Pair {
+    from: u32,
+    to: u32,
+    /// Slots that it had, by the last; none yet where it is 0.
+    last: u64,
+    age: u32,
+    /// Frames to come, or when it was served last, then age and place of every message.
+    queue: BTreeSet<(u64, u32, u32)>,
+}
+
+/// The arbiter of a fabric, or of the line of one receiver.
+#[derive(Debug)]
+pub(super) struct Arbiter {
+    plan: Plan,
+    chooser: Option<Chooser>,
+    /// Requests with the moment when each is read, and when the last of them is.
+    unread: VecDeque<(Time, Request)>,
+    read_at: Time,
+    /// When it works next, and until when it does.
+    next: Time,
+    /// The first slot that is not given away.
+    free_slot: u64,
+    answers: VecDeque<Answer>,
+    demands: Slab<Demand>,
+    demand_of: BTreeMap<(u32, u32), u32>,
+    pairs: Slab<Pair>,
+    pair_of: BTreeMap<(u32, u32), u32>,
+    /// Pairs in the order in which they are asked.
+    list: Vec<u32>,
+    /// Hosts by number where nobody knows how many there are.
+    names: BTreeMap<HostId, u32>,
+    hosts: Vec<Host>,
+    out: Load,
+    into: Load,
+    /// Frames on each link, where every one is known.
+    links: Vec<u32>,
+    age: u32,
+    scratch: Scratch,
+    /// Allocations of the last batch, and the frames that they are worth and that have not been left out yet.
+    said: u64,
+    words: u64,
+    /// The most messages that wanted slots at once since it last had nothing to do.
+    most: usize,
+    /// Requests that found no room.
+    pub(super) refused: u64,
+    /// Requests that make no sense.
+    pub(super) nonsense: u64,
+    /// Times that it worked, and slots that it gave.
+    pub(super) batches: u64,
+    pub(super) given: u64,
+}
+
+/// What is known of a host.
+#[derive(Clone, Copy, Debug, Default)]
+struct Host {
+    /// The slots from which on it may send, and get, another frame.
+    sends_from: u64,
+    gets_from: u64,
+    demands: u32,
+}
+
+/// Frames that leave, or enter, every rack and pod in a slot.
+#[derive(Debug, Default)]
+struct Load {
+    racks: Vec<u32>,
+    pods: Vec<u32>,
+}
+
+impl Load {
+    fn new(shape: Option<&Shape>) -> Self {
+        Self {
+            racks: vec![0; shape.map_or(0, |shape| shape.racks as usize)],
+            pods: vec![0; shape.map_or(0, |shape| shape.pods as usize)],
+        }
+    }
+    fn clear(&mut self) {
+        self.racks.fill(0);
+        self.pods.fill(0);
+    }
+}
+
+/// What a slot is worked out in.
+#[derive(Debug, Default)]
+struct Scratch {
+    over: Vec<u32>,
+    served: Vec<(u32, u32)>,
+    frames: Vec<(u32, u32)>,
+    ways: Vec<u16>,
+    /// Messages with an allocation in the making.
+    touched: Vec<u32>,
+}
+
+impl Arbiter {
+    pub(super) fn new(plan: Plan) -> Self {
+        let shape = plan.shape.as_deref();
+        let chooser = shape.filter(|_| plan.colours).and_then(Chooser::new);
+        let hosts = shape.map_or(0, |shape| shape.seats.len());
+        let links = vec![0; shape.map_or(0, |shape| shape.links.len())];
+        let loads = [Load::new(shape), Load::new(shape)];
+        let [out, into] = loads;
+        Self {
+            chooser,
+            unread: VecDeque::new(),
+            read_at: Time::ZERO,
+            next: Time::NEVER,
+            free_slot: 0,
+            answers: VecDeque::new(),
+            demands: Slab::default(),
+            demand_of: BTreeMap::new(),
+            pairs: Slab::default(),
+            pair_of: BTreeMap::new(),
+            list: Vec::new(),
+            names: BTreeMap::new(),
+            hosts: vec![Host::default(); hosts],
+            out,
+            into,
+            links,
+            age: 0,
+            scratch: Scratch::default(),
+            said: 0,
+            words: 0,
+            most: 0,
+            refused: 0,
+            nonsense: 0,
+            batches: 0,
+            given: 0,
+            plan,
+        }
+    }
+
+    /// Frames that found no way of their own.
+    pub(super) fn crossed(&self) -> u64 {
+        self.chooser.as_ref().map_or(0, |chooser| chooser.crossed)
+    }
+
+    /// A request has come in.
+    pub(super) fn on_request(&mut self, now: Time, request: Request) {
+        if self.unread.len() >= UNREAD_MAX {
+            self.refused += 1;
+            return;
+        }
+        self.read_at = self.read_at.max(now).after(self.plan.request_time);
+        self.unread.push_back((self.read_at, request));
+        self.most = self.most.max(self.unread.len());
+        if self.next == Time::NEVER {
+            self.next = self.moment(self.read_at);
+        }
+    }
+
+    /// The first moment of its work from `time` on.
+    fn moment(&self, time: Time) -> Time {
+        let batch = self.plan.slot.0 * u64::from(self.plan.batch);
+        Time(time.0.div_ceil(batch).saturating_mul(batch))
+    }
+
+    /// When it has something to do or to say.
+    #[inline]
+    pub(super) fn due(&self) -> Time {
+        let says = self.answers.front().map_or(Time::NEVER, |answer| answer.at);
+        says.min(self.next)
+    }
+
+    /// What it says by now.
+    pub(super) fn pop(&mut self, now: Time) -> Option<Answer> {
+        let due = self.answers.front().is_some_and(|answer| answer.at <= now);
+        let answer = due.then(|| self.answers.pop_front()).flatten();
+        if answer.is_some() {
+            self.rest();
+        }
+        answer
+    }
+
+    /// Where nothing is left to do, it keeps no room for what was.
+    fn rest(&mut self) {
+        let idle = self.answers.is_empty() && self.unread.is_empty() && self.demands.is_empty();
+        if idle && self.most > KEPT {
+            let (demands, pairs) = (Slab::default(), Slab::default());
+            (self.most, self.demands, self.pairs) = (0, demands, pairs);
+            (self.unread, self.answers) = (VecDeque::new(), VecDeque::new());
+            (self.list, self.scratch) = (Vec::new(), Scratch::default());
+        }
+    }
+
+    /// Does what is due.
+    pub(super) fn work(&mut self, now: Time) {
+        if now < self.next {
+            return;
+        }
+        while let Some(&(at, request)) = self.unread.front() {
+            if at > now {
+                break;
+            }
+            self.unread.pop_front();
+            self.read(now, request);
+        }
+        let given = self.give(now);
+        let done = now.after(self.plan.frame_time.times(given));
+        self.tell(done);
+        let again = if !self.list.is_empty() {
+            Some(Time(now.0 + 1).max(done))
+        } else {
+            let next = self.unread.front().map(|&(at, _)| at);
+            next.map(|at| at.max(Time(now.0 + 1)).max(done))
+        };
+        self.next = again.map_or(Time::NEVER, |at| self.moment(at));
+        self.rest();
+        if self.demands.is_empty() && self.plan.shape.is_none() {
+            (self.names, self.hosts) = (BTreeMap::new(), Vec::new());
+        }
+    }
+
+    /// The number of a host; none where there is no such host.
+    fn number(&mut self, host: HostId) -> Option<u32> {
+        if self.plan.shape.is_some() {
+            return Some(host.0).filter(|&host| (host as usize) < self.hosts.len());
+        }
+        let next = u32::try_from(self.names.len()).ok()?;
+        let number = *self.names.entry(host).or_insert(next);
+        if number == next {
+            self.hosts.push(Host::default());
+        }
+        Some(number)
+    }
+
+    /// A request is read.
+    fn read(&mut self, now: Time, request: Request) {
+        let ends = (self.number(request.host), self.number(request.to));
+        let (Some(from), Some(to)) = ends else {
+            self.nonsense += 1;
+            return;
+        };
+        let key = (from, request.flow);
+        let mut known = self.demand_of.get(&key).copied();
+        if let Some(demand) = known {
+            let old = self.demands[demand].request;
+            let same = old.to == request.to && request.frames > 0;
+            if !same || old.round != request.round {
+                self.take_back(demand);
+                known = None;
+            }
+        }
+        if request.frames == 0 {
+            return;
+        }
+        if from == to || self.hosts[from as usize].demands >= OF_HOST_MAX {
+            self.refused += 1;
+            return;
+        }
+        if known.is_none() {
+            self.add(key, (from, to), request);
+        }
+        if request.again {
+            self.answers.push_back(Answer {
+                at: now,
+                host: request.host,
+                conn: request.conn,
+                word: Word::Wait(request.flow),
+            });
+        }
+    }
+
+    /// A message wants slots that wanted none.
+    fn add(&mut self, key: (u32, u32), (from, to): (u32, u32), request: Request) {
+        self.age = self.age.wrapping_add(1);
+        let pair = match self.pair_of.get(&(from, to)) {
+            Some(&pair) => pair,
+            None => self.add_pair(from, to),
+        };
+        let left = request.frames.min(FRAMES_MAX);
+        let by = match self.plan.order {
+            Order::Fair => 0,
+            Order::Shortest => left.into(),
+        };
+        let demand = self.demands.insert(Demand {
+            request,
+            pair,
+            age: self.age,
+            left,
+            by,
+            number: 0,
+            first: 0,
+            alloc: EMPTY,
+        });
+        self.demand_of.insert(key, demand);
+        self.most = self.most.max(self.demands.len());
+        self.hosts[from as usize].demands += 1;
+        self.pairs[pair].queue.insert((by, self.age, demand));
+        if self.plan.order == Order::Shortest {
+            self.sort();
+        }
+    }
+
+    fn add_pair(&mut self, from: u32, to: u32) -> u32 {
+        // DEVIATES(fastpass): a pair that wants nothing is forgotten, and with it when it had its last slot.
+        let pair = self.pairs.insert(Pair {
+            from,
+            to,
+            last: 0,
+            age: self.age,
+            queue: BTreeSet::new(),
+        });
+        self.pair_of.insert((from, to), pair);
+        let pairs = &self.pairs;
+        let place = self.list.partition_point(|&other| pairs[other].last == 0);
+        self.list.insert(place, pair);
+        pair
+    }
+
+    /// A message wants nothing any more.
+    fn take_back(&mut self, demand: u32) {
+        let Demand { pair, age, by, .. } = self.demands[demand];
+        self.pairs[pair].queue.remove(&(by, age, demand));
+        if self.pairs[pair].queue.is_empty() {
+            self.list.retain(|&other| other != pair);
+            self.remove_pair(pair);
+        }
+        self.remove(demand);
+    }
+
+    fn remove(&mut self, demand: u32) {
+        let Demand { request, .. } = self.demands.remove(demand);
+        let from = self.number(request.host).expect("it had a number");
+        self.demand_of.remove(&(from, request.flow));
+        self.hosts[from as usize].demands -= 1;
+    }
+
+    fn remove_pair(&mut self, pair: u32) {
+        let Pair { from, to, .. } = self.pairs.remove(pair);
+        self.pair_of.remove(&(from, to));
+    }
+
+    /// Puts the pair with the shortest message first. The list is in that order but for few.
+    fn sort(&mut self) {
+        let pairs = &self.pairs;
+        self.list.sort_by_key(|&pair| {
+            let Pair { queue, age, .. } = &pairs[pair];
+            (queue.first().map_or(0, |first| first.0), *age)
+        });
+    }
+
+    /// Gives away the slots of a batch: how many frames have one.
+    fn give(&mut self, now: Time) -> u64 {
+        if self.list.is_empty() {
+            return 0;
+        }
+        let soonest = now.after(self.plan.lead).0.div_ceil(self.plan.slot.0);
+        let first = soonest.max(self.free_slot);
+        if let Some(own) = self.plan.own.filter(|own| self.hosts.len() > *own) {
+            // What it says takes its own line first, and the links of its rack.
+            self.words = self.said.div_ceil(self.plan.words);
+            let from = &mut self.hosts[own].sends_from;
+            *from = (*from).max(first + self.words);
+        }
+        self.free_slot = first + u64::from(self.plan.batch.min(BATCH_MAX));
+        let before = self.given;
+        for slot in first..self.free_slot {
+            if self.list.is_empty() {
+                break;
+            }
+            self.give_one(slot);
+        }
+        if self.plan.order == Order::Fair {
+            self.take_turns(first);
+        }
+        self.batches += 1;
+        self.given - before
+    }
+
+    /// Gives away one slot.
+    fn give_one(&mut self, slot: u64) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.served.clear();
+        scratch.frames.clear();
+        self.out.clear();
+        self.into.clear();
+        self.links.fill(0);
+        self.reserve();
+        for place in 0..self.list.len() {
+            let pair = self.list[place];
+            let Pair { from, to, .. } = self.pairs[pair];
+            if self.admits(slot, from, to) {
+                let first = self.pairs[pair].queue.first();
+                let demand = first.expect("a pair has messages").2;
+                scratch.served.push((pair, demand));
+                scratch.frames.push((from, to));
+            }
+        }
+        let bits = match (&mut self.chooser, self.plan.shape.as_deref()) {
+            (Some(chooser), Some(shape)) => {
+                chooser.choose(shape, &scratch.frames, &mut scratch.ways);
+                chooser.bits
+            }
+            _ => {
+                scratch.ways.clear();
+                scratch.ways.resize(scratch.frames.len(), 0);
+                0
+            }
+        };
+        scratch.over.clear();
+        for (&(pair, demand), &way) in scratch.served.iter().zip(&scratch.ways) {
+            if self.serve(pair, demand, slot, (way, bits), &mut scratch.touched) {
+                scratch.over.push(pair);
+            }
+        }
+        if !scratch.over.is_empty() {
+            let pairs = &self.pairs;
+            self.list.retain(|&pair| !pairs[pair].queue.is_empty());
+            scratch.over.iter().for_each(|&pair| self.remove_pair(pair));
+        }
+        if self.plan.order == Order::Shortest {
+            self.sort();
+        }
+        self.given += scratch.served.len() as u64;
+        self.scratch = scratch;
+    }
+
+    /// Leaves room in a slot for what the arbiter says to other racks.
+    fn reserve(&mut self) {
+        let Plan {
+            own: Some(own),
+            shape: Some(shape),
+            ..
+        } = &self.plan
+        else {
+            return;
+        };
+        let Some(up) = shape.up.filter(|_| self.words > 0) else {
+            return;
+        };
+        let taken = u32::try_from(self.words)
+            .unwrap_or(u32::MAX)
+            .min(up.frames());
+        self.words -= u64::from(taken);
+        let seat = shape.seats[*own];
+        self.out.racks[seat.rack as usize] = taken;
+        self.out.pods[seat.pod as usize] = taken;
+    }
+
+    /// Whether a frame of these two fits the slot, which it has then.
+    fn admits(&mut self, slot: u64, from: u32, to: u32) -> bool {
+        let (sender, receiver) = (self.hosts[from as usize], self.hosts[to as usize]);
+        if sender.sends_from > slot || receiver.gets_from > slot {
+            return false;
+        }
+        let mut widths = [1, 1];
+        if let Some(shape) = self.plan.shape.as_deref() {
+            let seats = [from, to].map(|host| shape.seats[host as usize]);
+            let room = |tier: Tier, frames: u32, out: u32, into: u32| {
+                slot.is_multiple_of(tier.every.into()) && out < frames && into < frames
+            };
+            let [a, b] = seats.map(|seat| seat.rack as usize);
+            let [p, q] = seats.map(|seat| seat.pod as usize);
+            let (racks, pods) = (a != b, p != q);
+            let fits = |tier: Option<Tier>, frames: u32, out: u32, into: u32| {
+                tier.is_none_or(|tier| room(tier, frames, out, into))
+            };
+            let up = shape.up.map_or(0, |up| up.frames());
+            let core = shape.core.map_or(0, |core| core.frames());
+            let core = core * shape.up.map_or(0, |up| up.ways);
+            let rack = (seats[0].rack, seats[1].rack);
+            let route = shape.routes.get(&rack).map_or(&[][..], Vec::as_slice);
+            let has_room = |&link: &u32| {
+                let (tier, carried) = (shape.links[link as usize], self.links[link as usize]);
+                slot.is_multiple_of(tier.every.into()) && carried < tier.each
+            };
+            if !route.iter().all(has_room) {
+                return false;
+            }
+            if racks && !fits(shape.up, up, self.out.racks[a], self.into.racks[b])
+                || pods && !fits(shape.core, core, self.out.pods[p], self.into.pods[q])
+            {
+                return false;
+            }
+            route
+                .iter()
+                .for_each(|&link| self.links[link as usize] += 1);
+            if racks {
+                self.out.racks[a] += 1;
+                self.into.racks[b] += 1;
+            }
+            if pods {
+                self.out.pods[p] += 1;
+                self.into.pods[q] += 1;
+            }
+            widths = seats.map(|seat| u64::from(seat.width));
+        }
+        self.hosts[from as usize].sends_from = slot + widths[0];
+        self.hosts[to as usize].gets_from = slot + widths[1];
+        true
+    }
+
+    /// A message of a pair has a slot; whether the pair wants no more.
+    fn serve(
+        &mut self,
+        pair: u32,
+        number: u32,
+        slot: u64,
+        (way, bits): (u16, u8),
+        touched: &mut Vec<u32>,
+    ) -> bool {
+        let order = self.plan.order;
+        let demand = &mut self.demands[number];
+        let behind = slot.wrapping_sub(demand.first);
+        let used = demand.alloc.mask.count_ones() * u32::from(bits);
+        if demand.alloc.mask == 0 {
+            touched.push(number);
+        } else if behind >= u64::from(BATCH_MAX) || used + u32::from(bits) > WAYS_BITS {
+            let answer = demand.answer();
+            self.answers.push_back(answer);
+        }
+        demand.add(slot, way, bits);
+        let left = demand.left;
+        let key = (demand.by, demand.age, number);
+        if order == Order::Shortest {
+            demand.by = left.into();
+        }
+        let by = demand.by;
+        let Pair { queue, last, .. } = &mut self.pairs[pair];
+        *last = slot + 1;
+        if left == 0 {
+            queue.remove(&key);
+        } else if by != key.0 {
+            queue.remove(&key);
+            queue.insert((by, key.1, number));
+        }
+        queue.is_empty()
+    }
+
+    /// Who was served in a batch stands behind the others in the next.
+    fn take_turns(&mut self, first: u64) {
+        // DEVIATES(fastpass): in turns by batches and not by slots, for what the arbiter says to a host in a batch is a
+        // packet per message here.
+        let mut list = std::mem::take(&mut self.scratch.over);
+        list.clear();
+        let pairs = &self.pairs;
+        let served = |pair: &&u32| pairs[**pair].last > first;
+        list.extend(self.list.iter().filter(|pair| !served(pair)));
+        list.extend(self.list.iter().filter(served));
+        self.scratch.over = std::mem::replace(&mut self.list, list);
+        for &number in &self.scratch.touched {
+            let demand = &mut self.demands[number];
+            if demand.left > 0 {
+                let queue = &mut self.pairs[demand.pair].queue;
+                queue.remove(&(demand.by, demand.age, number));
+                demand.by = self.free_slot;
+                queue.insert((demand.by, demand.age, number));
+            }
+        }
+    }
+
+    /// Says who has which slots, at `done`.
+    fn tell(&mut self, done: Time) {
+        let mut touched = std::mem::take(&mut self.scratch.touched);
+        for demand in touched.drain(..) {
+            let answer = self.demands[demand].answer();
+            self.answers.push_back(answer);
+            if self.demands[demand].left == 0 {
+                self.remove(demand);
+            }
+        }
+        self.scratch.touched = touched;
+        self.said = 0;
+        for answer in self.answers.iter_mut().rev() {
+            if answer.at != Time::NEVER {
+                break;
+            }
+            answer.at = done;
+            self.said += 1;
+        }
+    }
+
+    /// Panics where an invariant is broken.
+    pub(super) fn check(&self) {
+        assert_eq!(self.list.len(), self.pairs.len());
+        assert_eq!(self.demands.len(), self.demand_of.len());
+        assert!(self.demands.len() >= self.pairs.len() && self.unread.len() <= UNREAD_MAX);
+        assert!(self.scratch.touched.is_empty());
+        let waits = !self.list.is_empty() || !self.unread.is_empty();
+        assert_eq!(
+            waits,
+            self.next != Time::NEVER,
+            "it works while there is work"
+        );
+    }
+}
+
+const EMPTY: Alloc = Alloc {
+    flow: 0,
+    slot: 0,
+    number: 0,
+    mask: 0,
+    ways: 0,
+    bits: 0,
+};
+
+impl Demand {
+    /// One slot more.
+    #[allow(clippy::cast_possible_truncation, reason = "modulo 2^14")]
+    fn add(&mut self, slot: u64, way: u16, bits: u8) {
+        let alloc = &mut self.alloc;
+        if alloc.mask == 0 {
+            self.first = slot;
+            *alloc = Alloc {
+                flow: self.request.flow,
+                slot: (slot % SLOTS_TOLD) as u16,
+                number: self.number,
+                bits,
+                ..EMPTY
+            };
+            self.number = (self.number + 1) % 4;
+        }
+        let shift = alloc.mask.count_ones() * u32::from(bits);
+        alloc.ways |= u32::from(way).checked_shl(shift).unwrap_or(0);
+        alloc.mask |= 1 << (slot - self.first);
+        self.left -= 1;
+    }
+
+    /// What is in the making is said: when, is known later.
+    fn answer(&mut self) -> Answer {
+        let alloc = std::mem::replace(&mut self.alloc, EMPTY);
+        Answer {
+            at: Time::NEVER,
+            host: self.request.host,
+            conn: self.request.conn,
+            word: Word::Alloc(alloc),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Fastpass: an arbiter gives every frame its slot and its way. [Perry, Ousterhout et al., SIGCOMM 2014; its arbiter
+//! `yonch/fastpass`; the simulator `NetSys/simulator`]
+#![doc = include_str!("README.md")]
+
+mod arbiter;
+mod asking;
+mod header;
+mod host;
+mod params;
+mod receiver;
+mod sender;
+mod settings;
+mod shape;
+mod silence;
+#[cfg(test)]
+mod tests;
+mod turns;
+mod ways;
+
+pub use params::{Clock, Order, Params, Ways};
+pub use shape::{Seat, Shape, Tier};
+
+use host::Host;
+use model::wire::Codec;
+use model::{Counter, Encap, Endpoint, EndpointConfig, Facts, HostId};
+use parts::{Fabric, Factory, ParamError, Parameter, Transport};
+use units::Rate;
+
+/// Fastpass in the registry.
+pub static FASTPASS: Fastpass = Fastpass;
+
+/// The transport "fastpass".
+pub struct Fastpass;
+
+impl Transport for Fastpass {
+    fn name(&self) -> &'static str {
+        "fastpass"
+    }
+    fn summary(&self) -> &'static str {
+        "an arbiter gives every frame its slot and its way (SIGCOMM 2014)"
+    }
+    fn codec(&self) -> &'static dyn Codec {
+        &header::CODEC
+    }
+    fn parameters(&self) -> Vec<Parameter> {
+        params::parameters()
+    }
+    fn counters(&self) -> &'static [Counter] {
+        host::Counts::ALL
+    }
+    fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
+        Ok(Box::new(Params::read(table)?))
+    }
+}
+
+impl Factory for Params {
+    fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
+        Box::new(Host::new(self, config))
+    }
+    fn settle(&self, facts: &Facts<'_>) -> Result<Option<Box<dyn Factory>>, ParamError> {
+        let settled = self.settled(facts)?;
+        Ok(settled.map(|params| Box::new(params) as Box<dyn Factory>))
+    }
+    fn control(&self, facts: &Facts<'_>) -> Vec<(HostId, HostId)> {
+        self.to_arbiter(facts)
+    }
+    fn codec(&self) -> &'static dyn Codec {
+        &header::CODEC
+    }
+    fn sprays(&self) -> bool {
+        self.ways == Ways::Arbiter
+    }
+    fn fabric(&self, _: Rate, _: Encap) -> Fabric {
+        Fabric {
+            priorities: settings::PRIORITIES,
+            ..Fabric::default()
+        }
+    }
+    fn resolved(&self) -> toml::Table {
+        Self::resolved(self)
+    }
+}

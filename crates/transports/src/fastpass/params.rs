@@ -1,0 +1,187 @@
+//! What can be set, its defaults and where they come from.
+
+use super::header::HOSTS_MAX;
+use super::shape::Shape;
+use model::{Facts, HostId};
+use parts::forms::{Count, Number, Or, Time, Words};
+use parts::keys::{self, Profiles, error};
+use parts::{ParamError, Parameter};
+use std::sync::Arc;
+use toml::Table;
+use units::Span;
+
+/// Who is served first in a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The pair of hosts that was served longest ago.
+    Fair,
+    /// The message with the fewest frames to come.
+    Shortest,
+}
+
+/// Who chooses the way of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ways {
+    /// The arbiter, by colouring the edges between racks.
+    Arbiter,
+    /// The switches.
+    Switches,
+}
+
+/// By what a host knows when a slot begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// The shared one where the network is known, and its own elsewhere.
+    Auto,
+    /// The clock that all hosts have.
+    Shared,
+    /// Its own, from the arrival of the allocation on.
+    Own,
+}
+
+parts::params! {
+    /// Everything that can be set in `[transport.fastpass]`.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Params {
+        /// Name of the profile that the absent keys come from.
+        profile: &'static str = "sigcomm14";
+        /// What the arbiter knows of the fabric.
+        shape: Option<Arc<Shape>> = None;
+    }
+    static KEYS {
+        /// number of the host that is the arbiter, or "auto": the last one
+        arbiter: Option<u32> = None, Or("auto", "a number", Count(0, HOSTS_MAX - 1)), "ours";
+        /// who gets a slot first: in "fair" order the two hosts that had one longest ago, or the "shortest" message
+        order: Order = Order::Fair, Words(&ORDERS), "[fastpass s3], recalled: fair; [phost artefact]: shortest";
+        /// slots that are given away together
+        batch: u32 = 16, Count(1, BATCH_MAX), "[fastpass artefact]: 16; [phost artefact]: 8";
+        /// time from the moment when slots are given away to the first of them, or "auto": what the arbiter takes, one
+        /// allocation for every host takes on its line, and half an idle round trip; 4096 slots at most
+        lead: Option<Span> = None, Or("auto", "a time", Time(Span::ZERO, LEAD_MAX)), "ours; [fastpass artefact]: 65 us";
+        /// how much longer a slot is than a full frame takes on the fastest line: room for requests, allocations and
+        /// acknowledgements
+        guard: f64 = 0.02, Number(0.0, 10.0), "ours";
+        /// what the arbiter takes for a request, one after the other
+        request_time: Span = Span::ns(100), Time(Span::ZERO, WORK_MAX), "ours";
+        /// what it takes to give a slot to a frame
+        frame_time: Span = Span::ps(5_400), Time(Span::ZERO, WORK_MAX),
+            "[fastpass abstract], recalled: 2.2 Tb/s by eight cores, which is a frame of 1500 B per 5.4 ns";
+        /// who chooses ways: the "arbiter", so that no two frames of a slot share a link, or the "switches"
+        ways: Ways = Ways::Arbiter, Words(&WAYS), "[fastpass s4], recalled";
+        /// by what hosts know when a slot begins: the clock that is "shared" by all, their "own" one from the arrival of
+        /// the allocation on, or "auto": shared where the network is known
+        clock: Clock = Clock::Auto, Words(&CLOCKS), "[fastpass s6], recalled: shared";
+        /// slots that a frame may be late by, until its slot is lost, where the clock is shared
+        late: u32 = 4, Count(1, 8000), "ours";
+        /// frames that one acknowledgement is for
+        ack_every: u32 = 16, Count(1, 32), "ours; [phost artefact]: 1";
+        /// a message whose frames have all left is asked for after so long, or "auto": an idle round trip and a batch
+        ask: Option<Span> = None, Or("auto", "a time", Time(SPAN_MIN, SPAN_MAX)),
+            "[phost artefact]: one batch behind the last slot";
+        /// a request is said again after so long without a word of the arbiter; at least three idle round trips and two
+        /// leads
+        rto: Span = Span::ms(1), Time(SPAN_MIN, SPAN_MAX), "ours";
+        /// time without a word after which an end gives up
+        timeout: Span = Span::ms(10_000), Time(SPAN_MIN, SPAN_MAX), "ours";
+        /// how long a receiver remembers a message that is done, to know late copies of it
+        linger: Span = Span::ms(25_000), Time(Span::ZERO, SPAN_MAX), "ours: longer than its sender asks";
+    }
+}
+
+/// Slots of a batch, at most: an allocation has a bit for each.
+pub(super) const BATCH_MAX: u32 = 16;
+const SPAN_MIN: Span = Span::us(1);
+const SPAN_MAX: Span = Span::ms(3_600_000);
+const LEAD_MAX: Span = Span::ms(100);
+const WORK_MAX: Span = Span::ms(1);
+const ORDERS: [(&str, Order); 2] = [("fair", Order::Fair), ("shortest", Order::Shortest)];
+const WAYS: [(&str, Ways); 2] = [("arbiter", Ways::Arbiter), ("switches", Ways::Switches)];
+const CLOCKS: [(&str, Clock); 3] = [
+    ("auto", Clock::Auto),
+    ("shared", Clock::Shared),
+    ("own", Clock::Own),
+];
+
+impl Params {
+    /// Reads `[transport.fastpass]`.
+    ///
+    /// # Errors
+    /// The key that is wrong and what to write instead.
+    pub fn read(table: &Table) -> Result<Self, ParamError> {
+        let (_, mut params) = keys::profile(table, PROFILES)?;
+        keys::apply(KEYS, table, &mut params)?;
+        if params.linger < params.timeout.times(2) {
+            let message = format!(
+                "is less than twice the timeout: a sender may ask longer than its receiver remembers; set it \
+                 to \"{}\" or more",
+                params.timeout.times(2)
+            );
+            return Err(error("linger", message));
+        }
+        Ok(params)
+    }
+
+    /// The same in the fabric of a run, with its arbiter; nothing where nobody knows hosts by name.
+    pub(super) fn settled(&self, facts: &Facts<'_>) -> Result<Option<Self>, ParamError> {
+        let Some((net, shape)) = facts.net.and_then(|net| Some((net, Shape::of(net)?))) else {
+            let wrong = "names a host, and nobody here knows the names of hosts; leave it out: every receiver is \
+                         the arbiter of its line then";
+            let named = self.arbiter.is_some();
+            return if named {
+                Err(error("arbiter", wrong))
+            } else {
+                Ok(None)
+            };
+        };
+        let last = net.hosts().min(HOSTS_MAX) - 1;
+        let arbiter = self.arbiter.unwrap_or(last);
+        if arbiter > last || net.hosts() > HOSTS_MAX {
+            return Err(error("arbiter", format!("there are hosts 0 to {last}")));
+        }
+        Ok(Some(Self {
+            arbiter: Some(arbiter),
+            shape: Some(Arc::new(shape)),
+            ..self.clone()
+        }))
+    }
+
+    /// The connections of hosts with their arbiter.
+    pub(super) fn to_arbiter(&self, facts: &Facts<'_>) -> Vec<(HostId, HostId)> {
+        let hosts = facts.net.map_or(0, model::Net::hosts);
+        let Some(arbiter) = self.arbiter.filter(|_| self.shape.is_some()) else {
+            return Vec::new();
+        };
+        let others = (0..hosts).filter(|&host| host != arbiter);
+        others.map(|host| (HostId(host), HostId(arbiter))).collect()
+    }
+
+    /// Every key with its final value.
+    pub fn resolved(&self) -> Table {
+        keys::write(KEYS, self.profile, self)
+    }
+}
+
+/// The paper, its authors' arbiter [fastpass artefact: yonch/fastpass], and the simulator that others compared it in
+/// [phost artefact: NetSys/simulator, `ext/fastpass*.cpp`].
+const PROFILES: &Profiles<Params> = &[
+    ("sigcomm14", || Params::DEFAULT),
+    ("artefact", || Params {
+        profile: "artefact",
+        lead: Some(Span::us(65)),
+        ..Params::DEFAULT
+    }),
+    ("yaps", || Params {
+        profile: "yaps",
+        order: Order::Shortest,
+        batch: 8,
+        ack_every: 1,
+        request_time: Span::ZERO,
+        frame_time: Span::ZERO,
+        ..Params::DEFAULT
+    }),
+];
+
+/// Every key, as the documentation shows it.
+pub(super) fn parameters() -> Vec<Parameter> {
+    keys::document(PROFILES, KEYS, &Params::DEFAULT)
+}

@@ -1,0 +1,132 @@
+//! What one host makes of the parameters: all that a packet needs, computed once.
+
+use super::arbiter::Plan;
+use super::header::{PAYLOAD_MAX, SLOTS_TOLD, WAYS_BITS};
+use super::params::{Clock, Params, Ways};
+use model::intent::CreditSpec;
+use model::{Encap, EndpointConfig, HostId};
+use units::{LineTime, Span};
+
+/// Priorities: everything but data has the first. [fastpass s6, recalled; phost artefact]
+pub(super) const PRIORITIES: u8 = 2;
+pub(super) const URGENT: u8 = 0;
+pub(super) const DATA: u8 = 1;
+/// Idle round trips, and leads, that a request is waited for at least. [ours]
+const ROUNDS: u64 = 3;
+const LEADS: u64 = 2;
+/// Questions that are counted: the waits do not grow beyond. [ours]
+pub(super) const ASKED_MAX: u8 = 6;
+/// So often a sender says something within the timeout, although it has no slots. [ours]
+const SAYS: u64 = 4;
+
+/// The parameters in the units of the per-packet path.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) me: HostId,
+    pub(super) encap: Encap,
+    /// Payload of a full frame.
+    pub(super) payload_max: u16,
+    /// The host that is the arbiter, where there is one for all.
+    pub(super) arbiter: Option<HostId>,
+    /// From one slot to the next.
+    pub(super) slot: Span,
+    pub(super) shared: bool,
+    /// What a frame may be late by.
+    pub(super) late: Span,
+    pub(super) ack_every: u32,
+    ask: Span,
+    rto: Span,
+    /// Without a word for so long a sender asks, whatever it waits for.
+    pub(super) alive: Span,
+    pub(super) timeout: Span,
+    pub(super) linger: Span,
+    pub(super) plan: Plan,
+}
+
+impl Settings {
+    pub(super) fn new(params: &Params, config: &EndpointConfig) -> Self {
+        let encap = config.encap;
+        assert!(
+            encap.payload_max > 0,
+            "frames without payload carry no message"
+        );
+        let shape = params.shape.clone();
+        let rate = shape.as_ref().map_or(config.rate, |shape| shape.rate);
+        let line = LineTime::new(rate);
+        let whole = u64::from(CreditSpec::WHOLE);
+        let share = u64::from(config.line_share.max(1));
+        let frame = (line.of(encap.wire_max().into()).0 * whole).div_ceil(share);
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a positive time, and the cast saturates"
+        )]
+        let guard = (frame as f64 * params.guard) as u64;
+        let slot = Span((frame + guard).max(1));
+        let batch = slot.times(params.batch.into());
+        let hosts = shape.as_ref().map_or(1, |shape| shape.seats.len() as u64);
+        let lead = params.lead.unwrap_or_else(|| {
+            let work = params.frame_time.times(hosts * u64::from(params.batch));
+            let bits = shape
+                .as_ref()
+                .and_then(|shape| shape.bits())
+                .map_or(0, u32::from);
+            let words = u64::from((params.batch * bits).div_ceil(WAYS_BITS).max(1)) * hosts;
+            let says = Span(line.of(encap.wire(0).into()).times(words).0 * whole / share);
+            Span(work.0 + says.0 + config.control_rtt.0 / 2)
+        });
+        let lead = lead.min(slot.times(SLOTS_TOLD / 4));
+        let plan = Plan {
+            colours: params.ways == Ways::Arbiter,
+            order: params.order,
+            slot,
+            batch: params.batch,
+            lead,
+            request_time: params.request_time,
+            frame_time: params.frame_time,
+            own: params
+                .arbiter
+                .filter(|_| shape.is_some())
+                .map(|host| host as usize),
+            words: u64::from(encap.wire_max() / encap.wire(0)).max(1),
+            shape,
+        };
+        let shared = match params.clock {
+            Clock::Auto => plan.shape.is_some(),
+            Clock::Shared => true,
+            Clock::Own => false,
+        };
+        let least = config.base_rtt.times(ROUNDS).0 + lead.times(LEADS).0 + batch.0;
+        Self {
+            me: config.host,
+            encap,
+            payload_max: encap.payload_max.min(PAYLOAD_MAX),
+            arbiter: params.arbiter.map(HostId),
+            slot,
+            shared,
+            late: slot.times(params.late.into()),
+            ack_every: params.ack_every,
+            ask: params.ask.unwrap_or(config.base_rtt + batch),
+            rto: params.rto.max(Span(least)),
+            alive: Span(params.timeout.0 / SAYS),
+            timeout: params.timeout,
+            linger: params.linger,
+            plan,
+        }
+    }
+
+    /// How long the arbiter may be silent, after so many questions.
+    pub(super) fn rto(&self, asked: u8) -> Span {
+        self.rto.times(1 << asked.min(ASKED_MAX))
+    }
+
+    /// How long the receiver of all frames may be, likewise.
+    pub(super) fn ask(&self, asked: u8) -> Span {
+        self.ask.times(1 << asked.min(ASKED_MAX))
+    }
+
+    /// Wire bytes of a packet without payload.
+    pub(super) fn small(&self) -> u16 {
+        self.encap.wire(0)
+    }
+}

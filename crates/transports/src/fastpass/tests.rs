@@ -1,0 +1,416 @@
+//! Conversations as ladders, and what an arbiter gives.
+
+use super::arbiter::{Arbiter, Plan, Request, Word};
+use super::header::Alloc;
+use super::ways::Chooser;
+use super::*;
+use model::{ConnId, Signal};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use testkit::{A, B, Pair};
+use units::{Span, Time};
+
+const C: HostId = HostId(2);
+
+fn params(text: &str) -> Params {
+    Params::read(&text.parse().unwrap()).unwrap()
+}
+
+/// The ladder of a conversation that `script` writes down and that comes to its end.
+fn ladder(text: &str, hosts: usize, script: impl FnOnce(&mut Pair<'_>)) -> String {
+    let params = params(text);
+    let make = |config: &EndpointConfig| Factory::make(&params, config);
+    let mut pair = Pair::star(hosts, &make, &header::CODEC).named("fastpass");
+    script(&mut pair);
+    pair.run();
+    pair.ladder()
+}
+
+/// Three hosts, of which C is the arbiter, and a message from A to B.
+const ARBITER: &str = "arbiter = 2\nclock = \"shared\"\nbatch = 4\nlead = \"12us\"\nguard = 0.0\n";
+
+fn by_arbiter(more: &str, script: impl FnOnce(&mut Pair<'_>)) -> String {
+    ladder(&format!("{ARBITER}{more}"), 3, |pair| {
+        pair.connect(Time::ZERO, A, C);
+        pair.connect(Time::ZERO, B, C);
+        script(pair);
+    })
+}
+
+#[test]
+fn a_message_asks_for_slots_and_leaves_in_them() {
+    let found = by_arbiter("", |pair| {
+        pair.message(Time::ZERO, A, B, 8_000);
+    });
+    testkit::same(&found, testkit::shown(include_str!("README.md")));
+}
+
+#[test]
+fn where_nobody_else_is_arbiter_the_receiver_is() {
+    insta::assert_snapshot!(ladder("", 2, |pair| {
+        pair.message(Time::ZERO, A, B, 4_000);
+        pair.message(Time(200_000_000), B, A, 0);
+    }));
+}
+
+#[test]
+fn what_is_lost_is_found_out_and_asked_for_again() {
+    let found = by_arbiter("", |pair| {
+        pair.message(Time::ZERO, A, B, 8_000);
+        pair.lose(("DATA", 2));
+        pair.lose(("DATA", 6));
+    });
+    assert!(found.contains("REQ 2 for #3, round 2"), "{found}");
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn a_lost_allocation_is_asked_for_when_the_arbiter_is_silent() {
+    let found = by_arbiter("", |pair| {
+        pair.message(Time::ZERO, A, B, 8_000);
+        pair.lose(("SLOTS", 1));
+    });
+    assert!(found.contains("REQ 4 for #3, round 1, again"), "{found}");
+    insta::assert_snapshot!(found);
+}
+
+#[test]
+fn the_arbiter_sends_and_receives_as_others_do() {
+    let found = by_arbiter("", |pair| {
+        pair.message(Time::ZERO, C, B, 3_000);
+        pair.message(Time::ZERO, A, C, 3_000);
+    });
+    insta::assert_snapshot!(found);
+}
+
+/// The arbiter is cut off for good: nobody waits for ever, and who waits says for whom.
+#[test]
+fn without_an_answer_of_the_arbiter_a_sender_gives_up() {
+    let params = params(&format!("{ARBITER}timeout = \"50ms\"\n"));
+    let make = |config: &EndpointConfig| Factory::make(&params, config);
+    let mut pair = Pair::star(3, &make, &header::CODEC).named("fastpass");
+    pair.connect(Time::ZERO, A, C);
+    let conn = pair.message(Time::ZERO, A, B, 8_000);
+    pair.down(C, Time::ZERO, Time(u64::MAX));
+    pair.run_until(Time(40_000_000_000));
+    let stuck = pair.stuck();
+    let of = stuck
+        .iter()
+        .find(|(_, flow)| flow.conn == conn)
+        .expect("it waits");
+    assert!(
+        of.1.waits_for
+            .starts_with("6 slots from the arbiter, host 2, silent since 0ps and asked 5 times"),
+        "{of:?}"
+    );
+    pair.run_until(Time(200_000_000_000));
+    let refused =
+        |(_, _, event): &&(Time, HostId, model::Event)| *event == model::Event::Refused { conn };
+    let (when, ..) = pair.events().iter().find(refused).expect("it gives up");
+    assert!(
+        when.0 > 50_000_000_000 && when.0 < 150_000_000_000,
+        "{when}"
+    );
+    assert!(pair.stuck().iter().all(|(_, flow)| flow.conn != conn));
+}
+
+/// A pause keeps slots from being used; what they were for is asked for again, and nothing is a loss.
+#[test]
+fn slots_that_pass_in_a_pause_are_asked_for_again() {
+    let found = by_arbiter("", |pair| {
+        let conn = pair.message(Time::ZERO, A, B, 30_000);
+        pair.signal(Time(45_000_000), A, Signal::PauseFlow(conn));
+        pair.signal(Time(120_000_000), A, Signal::ResumeFlow(conn));
+    });
+    assert!(!found.contains("END"), "{found}");
+    assert!(found.contains("round 2"), "{found}");
+}
+
+fn plan(order: Order, shape: Option<Shape>) -> Plan {
+    Plan {
+        shape: shape.map(Arc::new),
+        colours: true,
+        order,
+        slot: Span::ns(1_000),
+        batch: 8,
+        lead: Span::ns(2_000),
+        request_time: Span::ZERO,
+        frame_time: Span::ZERO,
+        own: None,
+        words: 1,
+    }
+}
+
+fn wants(from: u32, to: u32, flow: u32, frames: u32) -> Request {
+    Request {
+        host: HostId(from),
+        conn: ConnId(1_000 + from),
+        to: HostId(to),
+        flow,
+        round: 1,
+        frames,
+        again: false,
+    }
+}
+
+/// Every frame that an arbiter gives a slot until it is idle: slot, source, flow and way.
+fn given(arbiter: &mut Arbiter) -> Vec<(u64, u32, u32, u16)> {
+    let mut all = Vec::new();
+    let mut steps = 0;
+    while arbiter.due() < Time::NEVER {
+        let now = arbiter.due();
+        arbiter.work(now);
+        arbiter.check();
+        while let Some(answer) = arbiter.pop(now) {
+            let Word::Alloc(alloc) = answer.word else {
+                continue;
+            };
+            let slots = alloc.each().map(|(n, way)| {
+                (
+                    u64::from(alloc.slot) + u64::from(n),
+                    answer.host.0,
+                    alloc.flow,
+                    way,
+                )
+            });
+            all.extend(slots);
+        }
+        steps += 1;
+        assert!(steps < 10_000, "it works for ever");
+    }
+    all.sort_unstable();
+    all
+}
+
+#[test]
+fn pairs_take_turns_or_the_shortest_goes_first() {
+    let order = |order| {
+        let batch = 1;
+        let mut arbiter = Arbiter::new(Plan {
+            batch,
+            ..plan(order, None)
+        });
+        // Two messages of one host to another are one pair; a third host competes for the receiver.
+        for request in [wants(0, 9, 1, 3), wants(0, 9, 2, 1), wants(1, 9, 3, 2)] {
+            arbiter.on_request(Time::ZERO, request);
+        }
+        let flows = given(&mut arbiter).into_iter().map(|(.., flow, _)| flow);
+        flows.collect::<Vec<_>>()
+    };
+    assert_eq!(order(Order::Fair), [1, 3, 2, 3, 1, 1]);
+    assert_eq!(order(Order::Shortest), [2, 3, 3, 1, 1, 1]);
+}
+
+#[test]
+fn a_request_that_is_said_twice_counts_once_and_one_for_nothing_ends_it() {
+    let mut arbiter = Arbiter::new(plan(Order::Fair, None));
+    let mut again = wants(0, 9, 1, 5);
+    arbiter.on_request(Time::ZERO, again);
+    again.again = true;
+    arbiter.on_request(Time::ZERO, again);
+    assert_eq!(given(&mut arbiter).len(), 5);
+    arbiter.on_request(Time(1), wants(0, 9, 1, 100));
+    arbiter.on_request(Time(2), wants(0, 9, 1, 0));
+    assert_eq!(given(&mut arbiter).len(), 0);
+    // What is wanted anew replaces what was.
+    arbiter.on_request(Time(3), wants(0, 9, 1, 100));
+    let mut less = wants(0, 9, 1, 3);
+    less.round = 2;
+    arbiter.on_request(Time(4), less);
+    assert_eq!(given(&mut arbiter).len(), 3);
+}
+
+/// Leaves below as many spines as there are ways, or a fat tree: hosts, racks and pods in order.
+fn clos(racks: u32, hosts: u32, up: Tier, pods: u32, core: Option<Tier>) -> Shape {
+    let seats = (0..pods * racks * hosts).map(|host| Seat {
+        rack: host / hosts,
+        pod: host / hosts / racks,
+        width: 1,
+    });
+    Shape {
+        seats: seats.collect(),
+        racks: racks * pods,
+        pods,
+        up: Some(up),
+        core,
+        links: Vec::new(),
+        routes: BTreeMap::new(),
+        rate: Rate::gbps(10),
+    }
+}
+
+fn tier(ways: u32, each: u32) -> Tier {
+    Tier {
+        ways,
+        each,
+        every: 1,
+    }
+}
+
+fn shapes() -> impl Strategy<Value = Shape> {
+    let leaf_spine = (1u32..5, 1u32..7, 1u32..5, 1u32..4)
+        .prop_map(|(racks, hosts, ways, each)| clos(racks, hosts, tier(ways, each), 1, None));
+    // As many links up as down in every switch of a fat tree.
+    let fat_tree = (1u32..4, 2u32..5)
+        .prop_map(|(half, pods)| clos(half, half, tier(half, 1), pods, Some(tier(half, 1))));
+    prop_oneof![leaf_spine, fat_tree]
+}
+
+/// What a way is to the links of a fabric: each link that a frame takes between switches, by name.
+fn links(shape: &Shape, from: u32, to: u32, way: u32) -> Vec<(&'static str, u32, u32, u32)> {
+    let [a, b] = [from, to].map(|host| shape.seats[host as usize]);
+    if a.rack == b.rack {
+        return Vec::new();
+    }
+    let ways = shape.up.expect("racks have links").ways;
+    let (agg, core) = (way % ways, way / ways);
+    let mut links = vec![("up", a.rack, agg, 0), ("down", b.rack, agg, 0)];
+    if a.pod != b.pod {
+        links.extend([("out", a.pod, agg, core), ("in", b.pod, agg, core)]);
+    }
+    links
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever is wanted, in whatever fabric: every frame gets one slot, no host sends or gets two in a slot, no link
+    /// carries more in a slot than it can, and whoever has no slot could not have one.
+    #[test]
+    fn every_slot_is_a_maximal_matching_and_no_link_has_two_frames(
+        shape in shapes(),
+        shortest in any::<bool>(),
+        demands in prop::collection::vec((0u32..400, 0u32..400, 1u32..12), 1..60),
+    ) {
+        let hosts = u32::try_from(shape.seats.len()).unwrap();
+        let order = if shortest { Order::Shortest } else { Order::Fair };
+        let mut arbiter = Arbiter::new(plan(order, Some(shape.clone())));
+        let mut left = BTreeMap::new();
+        for (flow, (from, to, frames)) in (0u32..).zip(demands) {
+            let (from, to) = (from % hosts, to % hosts);
+            arbiter.on_request(Time::ZERO, wants(from, to, flow, frames));
+            if from != to {
+                left.insert(flow, (from, to, frames));
+            }
+        }
+        let frames: u32 = left.values().map(|demand| demand.2).sum();
+        let all = given(&mut arbiter);
+        prop_assert_eq!(all.len(), frames as usize);
+        prop_assert_eq!(arbiter.crossed(), 0);
+        let slots: BTreeSet<u64> = all.iter().map(|frame| frame.0).collect();
+        for slot in slots {
+            let mut sends = BTreeSet::new();
+            let mut gets = BTreeSet::new();
+            let mut carries: BTreeMap<_, u32> = BTreeMap::new();
+            let mut racks: BTreeMap<_, u32> = BTreeMap::new();
+            for &(_, host, flow, way) in all.iter().filter(|frame| frame.0 == slot) {
+                let demand = left.get_mut(&flow).unwrap();
+                let (from, to, _) = *demand;
+                prop_assert_eq!(host, from);
+                demand.2 -= 1;
+                prop_assert!(sends.insert(from) && gets.insert(to));
+                for link in links(&shape, from, to, way.into()) {
+                    *carries.entry(link).or_default() += 1;
+                    let (which, rack, ..) = link;
+                    *racks.entry((which, rack)).or_default() += 1;
+                }
+            }
+            let up = shape.up.unwrap();
+            for (&(which, ..), &count) in &carries {
+                let most = if matches!(which, "up" | "down") { up.each } else { shape.core.unwrap().each };
+                prop_assert!(count <= most, "slot {slot}: {carries:?}");
+            }
+            let full = |which, rack, most| racks.get(&(which, rack)).is_some_and(|&count| count >= most);
+            for &(from, to, frames) in left.values().filter(|demand| demand.2 > 0) {
+                let [a, b] = [from, to].map(|host| shape.seats[host as usize]);
+                let crowded = a.rack != b.rack && (full("up", a.rack, up.frames()) || full("down", b.rack, up.frames()));
+                let core = shape.core.map_or(u32::MAX, |core| core.frames() * up.ways);
+                let far = a.pod != b.pod && (full("out", a.pod, core) || full("in", b.pod, core));
+                prop_assert!(
+                    sends.contains(&from) || gets.contains(&to) || crowded || far,
+                    "slot {slot}: {from} to {to} wants {frames}"
+                );
+            }
+        }
+    }
+}
+
+/// Four racks in a row: what goes to the end of the row crosses every link of it.
+#[test]
+fn no_link_of_a_row_of_racks_has_two_frames_in_a_slot() {
+    let mut shape = clos(4, 3, tier(1, 1), 1, None);
+    (shape.up, shape.links) = (None, vec![tier(1, 1); 3]);
+    let row = |a: u32, b: u32| (a..b).collect::<Vec<u32>>();
+    let pairs = (0..4).flat_map(|a| (a + 1..4).map(move |b| (a, b)));
+    shape.routes = pairs.map(|(a, b)| ((a, b), row(a, b))).collect();
+    let mut arbiter = Arbiter::new(plan(Order::Fair, Some(shape)));
+    // One message along all links, one along each.
+    for (flow, (from, to)) in (0..).zip([(0, 9), (1, 3), (4, 6), (7, 10)]) {
+        arbiter.on_request(Time::ZERO, wants(from, to, flow, 8));
+    }
+    let slots: Vec<(u64, u32)> = given(&mut arbiter)
+        .iter()
+        .map(|frame| (frame.0, frame.2))
+        .collect();
+    let of = |slot: u64| {
+        slots
+            .iter()
+            .filter(|frame| frame.0 == slot)
+            .map(|frame| frame.1)
+            .collect::<Vec<_>>()
+    };
+    let first = slots[0].0;
+    assert_eq!([first, first + 8].map(of), [vec![0], vec![1, 2, 3]]);
+    assert_eq!(slots.len(), 32);
+}
+
+#[test]
+fn a_way_is_told_in_as_few_bits_as_it_needs() {
+    let bits = |ways, core: Option<Tier>| {
+        let shape = clos(2, 2, tier(ways, 1), 2, core);
+        Chooser::new(&shape).map(|chooser| chooser.bits)
+    };
+    assert_eq!(
+        [1, 2, 3, 16, 17].map(|ways| bits(ways, None)),
+        [None, Some(1), Some(2), Some(4), Some(5)]
+    );
+    assert_eq!(bits(4, Some(tier(4, 1))), Some(4));
+    assert_eq!(bits(400, Some(tier(400, 1))), None, "switches choose");
+    let alloc = Alloc {
+        flow: 0,
+        slot: 0,
+        number: 0,
+        mask: 0b1011,
+        ways: 0b10_01_11,
+        bits: 2,
+    };
+    assert_eq!(alloc.each().collect::<Vec<_>>(), [(0, 3), (1, 1), (3, 2)]);
+}
+
+#[test]
+fn parameters_survive_their_own_table_and_refuse_nonsense() {
+    for text in [
+        "",
+        "profile = \"artefact\"",
+        "profile = \"yaps\"",
+        "arbiter = 3\nclock = \"own\"",
+    ] {
+        let read = params(text);
+        assert_eq!(Params::read(&read.resolved()), Ok(read));
+    }
+    let refusals: String = [
+        "batch = 17",
+        "order = \"longest\"",
+        "clock = \"hers\"",
+        "linger = \"1s\"",
+    ]
+    .map(|text| {
+        Params::read(&text.parse().unwrap())
+            .unwrap_err()
+            .to_string()
+            + "\n"
+    })
+    .concat();
+    insta::assert_snapshot!(refusals);
+}
