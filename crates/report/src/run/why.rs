@@ -250,8 +250,8 @@ fn drawing(out: &mut String, why: &Why) -> usize {
 fn ladder(out: &mut String, why: &Why) {
     let _ = write!(
         out,
-        "<details><summary>Its ladder: {} packets of the connection</summary><div class=\"scroll\">\
-         <table><thead><tr><th scope=\"col\">at</th><th scope=\"col\" class=\"t\">direction</th>\
+        "<details><summary>Its ladder: {} packets of the connection</summary><div class=\"scroll\" \
+         tabindex=\"0\" role=\"region\" aria-label=\"Packets of the connection\"><table><thead><tr><th scope=\"col\">at</th><th scope=\"col\" class=\"t\">direction</th>\
          <th scope=\"col\" class=\"t\">packet</th><th scope=\"col\">bytes</th>\
          <th scope=\"col\">took</th><th scope=\"col\" class=\"t\">fate</th></tr></thead><tbody>",
         human::count(why.packets.len() as u64)
