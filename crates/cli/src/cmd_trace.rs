@@ -7,7 +7,7 @@ use crate::exit;
 use crate::progress::{Viewer, catch_interrupts};
 use crate::screen::Screen;
 use results::human;
-use results::trace::{self, Flight, Network};
+use results::trace::{self, Flight, Life, Network};
 use serde_json::json;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -60,6 +60,7 @@ fn conns(run: &Recorded, messages: &[u32]) -> Result<Option<Vec<u32>>, String> {
 struct Trace {
     network: Network,
     flights: Vec<Flight>,
+    lives: Vec<Life>,
 }
 
 impl Trace {
@@ -86,9 +87,11 @@ impl Trace {
                 "no packet was on a line then: the run ended at {end}"
             ));
         }
+        let lives = run.assembled.lives(&traced);
         Ok(Self {
             network: traced.network,
             flights,
+            lives,
         })
     }
 
@@ -141,7 +144,7 @@ fn write(args: &TraceArgs, global: &Global, screen: &Screen) -> Result<(), Ended
     let files: [(&Option<PathBuf>, &Fill<'_>); 3] = [
         (&args.pcapng, &|out| trace.pcapng(out)),
         (&args.perfetto, &|out| {
-            trace::perfetto(out, &trace.network, &trace.flights)
+            trace::perfetto(out, &trace.network, &trace.flights, &trace.lives)
         }),
         (&args.dissector, &|out| {
             out.write_all(trace::dissector(&global.transports.layouts()).as_bytes())

@@ -27,8 +27,10 @@ local f = {
 for _, transport in pairs(transports) do
   for _, kind in pairs(transport.kinds) do
     for _, field in ipairs(kind.fields) do
-      local name = "tidegate." .. field[1]
+      -- One filter for all transports, like tidegate.offset, and one for this one, like tidegate.ndp.offset.
+      local name, own = "tidegate." .. field[1], "tidegate." .. transport.key .. "." .. field[1]
       f[name] = f[name] or ProtoField.uint64(name, field[1])
+      f[own] = f[own] or ProtoField.uint64(own, transport.name .. ": " .. field[1])
     end
   end
 end
@@ -87,6 +89,9 @@ function tidegate.dissector(buffer, pinfo, tree)
   for _, field in ipairs(kind.fields) do
     local value, range = read(buffer, kind.short, field[2], field[3])
     branch:add(f["tidegate." .. field[1]], range, value)
+    -- It says the same again, for filters alone.
+    local own = branch:add(f["tidegate." .. transport.key .. "." .. field[1]], range, value)
+    if own.set_hidden then own:set_hidden() end
     table.insert(info, field[1] .. " " .. tostring(value))
   end
   table.insert(info, "connection " .. buffer(4, 4):uint())

@@ -6,7 +6,7 @@
     reason = "this is test code, which clippy cannot see here"
 )]
 
-use results::trace::{self, Flight, Network};
+use results::trace::{self, Flight, Life, Network};
 use scenario::{Alone, Request, Scenario};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use std::process::Command;
 use units::Time;
 
 /// An incast of 8 with little buffer, so that something is dropped, under `kind`.
-fn traced(kind: &str) -> (Network, Vec<Flight>) {
+fn traced(kind: &str) -> (Network, Vec<Flight>, Vec<Life>) {
     let sets = [
         "workload.senders=8".to_owned(),
         "workload.size=20KB".to_owned(),
@@ -31,7 +31,8 @@ fn traced(kind: &str) -> (Network, Vec<Flight>) {
     let window = Time::ZERO..Time(40_000_000);
     let traced = run.trace(1, None, window, Time::NEVER, &mut Alone).unwrap();
     let flights = trace::flights(&traced.network, &traced.events);
-    (traced.network, flights)
+    let lives = run.lives(&traced);
+    (traced.network, flights, lives)
 }
 
 fn frames(flights: &[Flight]) -> Vec<(Time, u32, &Flight)> {
@@ -62,7 +63,7 @@ fn tshark_reads_every_frame_of_a_capture_with_our_dissector() {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let script = dir.join("tidegate.lua");
     for kind in ["expresspass", "dctcp"] {
-        let (network, flights) = traced(kind);
+        let (network, flights, _) = traced(kind);
         let layout = network.codec(flights[0].packet.conn).layout().unwrap();
         std::fs::write(&script, trace::dissector(&[layout])).unwrap();
         let mut capture = Vec::new();
@@ -146,9 +147,9 @@ fn line(network: &Network, start: Time, link: u32, flight: &Flight) -> String {
 
 #[test]
 fn a_trace_for_perfetto_holds_every_frame_and_no_two_at_once_on_a_line() {
-    let (network, flights) = traced("dctcp");
+    let (network, flights, lives) = traced("dctcp");
     let mut text = Vec::new();
-    trace::perfetto(&mut text, &network, &flights).unwrap();
+    trace::perfetto(&mut text, &network, &flights, &lives).unwrap();
     let trace: serde_json::Value = serde_json::from_slice(&text).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
     let of = |kind: &'static str| events.iter().filter(move |event| event["ph"] == kind);
@@ -163,8 +164,34 @@ fn a_trace_for_perfetto_holds_every_frame_and_no_two_at_once_on_a_line() {
         let ps = rounded as u64;
         ps
     };
+    // A track per message that was under way, as long as it took, with the drops of its packets.
+    let process = network.names.len() as u64;
+    let own = |event: &&serde_json::Value| event["pid"] == process;
+    let tracks: Vec<_> = of("X").filter(own).collect();
+    assert_eq!(tracks.len(), 8);
+    for (track, life) in tracks.iter().zip(&lives) {
+        assert_eq!(track["tid"], life.message);
+        assert_eq!(ps(&track["ts"]), life.from.0);
+        assert_eq!(track["args"]["finished"], life.until.is_some());
+        if let Some(until) = life.until {
+            assert_eq!(ps(&track["dur"]), until.0 - life.from.0);
+        }
+    }
+    let titles: Vec<_> = of("M")
+        .filter(own)
+        .map(|event| event["args"]["name"].clone())
+        .collect();
+    assert_eq!(titles[0], "messages");
+    let first = network.name(lives[0].src);
+    assert_eq!(titles[2], format!("message 0, {first} -> h0"));
+    assert!(of("i").any(|event| own(&event)));
+    assert_eq!(
+        2 * of("i").filter(own).count(),
+        of("i").count(),
+        "each drop is told where and of what"
+    );
     let mut lines: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
-    for slice in of("X") {
+    for slice in of("X").filter(|event| !own(event)) {
         let (from, took) = (ps(&slice["ts"]), ps(&slice["dur"]));
         let line = lines.entry(slice["tid"].as_u64().unwrap()).or_default();
         line.push((from, from + took));
@@ -188,4 +215,87 @@ fn a_trace_for_perfetto_holds_every_frame_and_no_two_at_once_on_a_line() {
     assert!(of("C").all(|event| bytes(event) >= 0));
     assert!(of("C").map(bytes).max() > Some(5_000));
     assert!(of("i").count() > 0);
+}
+
+/// Every field that a transport declares has a filter of its own, and tshark reads what the packet says.
+#[test]
+fn every_field_of_every_transport_has_a_filter() {
+    if Command::new("tshark").arg("--version").output().is_err() {
+        eprintln!(
+            "skipped {}: no tshark; apt-get install tshark",
+            module_path!()
+        );
+        return;
+    }
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let script = dir.join("all.lua");
+    let mut seen = 0;
+    for kind in [
+        "expresspass",
+        "expresspass+aeolus",
+        "dctcp",
+        "homa",
+        "homa+aeolus",
+        "ndp",
+        "phost",
+    ] {
+        let (network, flights, _) = traced(kind);
+        let layout = network.codec(flights[0].packet.conn).layout().unwrap();
+        let key = layout
+            .name
+            .to_lowercase()
+            .replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+        std::fs::write(&script, trace::dissector(&[layout])).unwrap();
+        let mut capture = Vec::new();
+        trace::pcapng(&mut capture, &network, &flights).unwrap();
+        let path = dir.join("all.pcapng");
+        std::fs::write(&path, capture).unwrap();
+        let mut names: Vec<&str> = layout
+            .kinds
+            .iter()
+            .flat_map(|k| k.fields.iter().map(|f| f.name))
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        assert!(!names.is_empty(), "{kind}");
+        let told = Command::new("tshark")
+            .arg("-X")
+            .arg(format!("lua_script:{}", script.display()))
+            .args(["-T", "fields", "-r"])
+            .arg(&path)
+            .args(
+                names
+                    .iter()
+                    .flat_map(|name| ["-e".to_owned(), format!("tidegate.{key}.{name}")]),
+            )
+            .output()
+            .unwrap();
+        assert!(
+            told.status.success(),
+            "{kind}: {}",
+            String::from_utf8_lossy(&told.stderr)
+        );
+        let told = String::from_utf8(told.stdout).unwrap();
+        let frames = frames(&flights);
+        assert_eq!(told.lines().count(), frames.len(), "{kind}");
+        for (line, (_, link, flight)) in told.lines().zip(frames) {
+            let packet = &flight.packet;
+            let of = layout
+                .kinds
+                .iter()
+                .find(|k| k.number == packet.kind() & 0x0f)
+                .unwrap();
+            // What a switch cut or sent back on the way is another packet from there on.
+            if flight.trimmed.is_some() || flight.returned {
+                continue;
+            }
+            for (cell, name) in line.split('\t').zip(&names) {
+                let field = of.fields.iter().find(|field| field.name == *name);
+                let expected = field.map_or(String::new(), |field| field.read(packet).to_string());
+                assert_eq!(cell, expected, "{kind}: {} {name} on link {link}", of.name);
+                seen += usize::from(field.is_some());
+            }
+        }
+    }
+    assert!(seen > 5_000, "{seen}");
 }

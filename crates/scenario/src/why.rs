@@ -3,7 +3,9 @@
 
 use crate::assemble::{Assembled, Progress, Watch};
 use crate::diagnostic::Errors;
-use results::trace::{self, Asked, Event, Flight, Held, Link, Network, Pauses, Pausing, What, Why};
+use results::trace::{
+    self, Asked, Event, Flight, Held, Life, Link, Network, Pauses, Pausing, What, Why,
+};
 use results::{RunRecord, Status, Summary};
 use sim::{Completion, FlowSample, MessageResult, Observer, PortSample, Probes, Traced as Sim};
 use std::collections::BTreeSet;
@@ -221,6 +223,29 @@ impl Assembled {
             record.why = explained;
             record.pauses = traced.pauses.tree(&traced.network, traced.end);
         }
+    }
+
+    /// The messages of a trace that began, with when they were under way.
+    pub fn lives(&self, traced: &Traced) -> Vec<Life> {
+        let all = (0..).zip(self.traffic.messages.iter().zip(&traced.messages));
+        let lives = all.filter_map(|(number, (message, fate))| {
+            let conn = self.traffic.conns[message.conn as usize];
+            let (src, dst) = if message.from_a {
+                (conn.a, conn.b)
+            } else {
+                (conn.b, conn.a)
+            };
+            Some(Life {
+                message: number,
+                conn: message.conn,
+                src,
+                dst,
+                size: fate.size,
+                from: fate.start?,
+                until: fate.end,
+            })
+        });
+        lives.collect()
     }
 
     /// Why a message took as long as it did; `None` where it never began.

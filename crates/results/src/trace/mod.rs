@@ -14,7 +14,7 @@ mod words;
 pub use flights::{Fate, Flight, Hop, flights};
 pub use pauses::{Held, PauseRow, Pauses, Pausing};
 pub use pcapng::{PORT, dissector, pcapng};
-pub use perfetto::perfetto;
+pub use perfetto::{Life, perfetto};
 pub use why::{Asked, Part, PartSum, Row, Segment, Why};
 pub use words::{Line, ladder_line, moment};
 

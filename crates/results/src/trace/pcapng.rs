@@ -39,13 +39,27 @@ pub fn dissector(layouts: &[&Layout]) -> String {
         }
         let _ = writeln!(
             transports,
-            "  [{}] = {{name = {:?}, kinds = {{\n{kinds}  }}}},",
-            layout.transport, layout.name
+            "  [{}] = {{name = {:?}, key = {:?}, kinds = {{\n{kinds}  }}}},",
+            layout.transport,
+            layout.name,
+            key(layout.name)
         );
         let _ = write!(names, "[{}] = {:?}, ", layout.transport, layout.name);
     }
     let declared = format!("local transports = {{\n{transports}}}\nlocal names = {{{names}}}");
     DISSECTOR.replace(DECLARED, &declared)
+}
+
+/// A transport's name as a part of a filter: letters, digits and `_`.
+fn key(name: &str) -> String {
+    let letter = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '_'
+        }
+    };
+    name.chars().map(letter).collect()
 }
 
 /// What a frame has on the wire that no capture shows: preamble, gap and check sum.

@@ -1,4 +1,4 @@
-//! A trace for <https://ui.perfetto.dev>: a process per node, a thread per port.
+//! A trace for <https://ui.perfetto.dev>: a process per node, a thread per port; and one thread per message.
 //!
 //! Trace Event Format as JSON. Times are microseconds with six decimals, which is exact to the
 //! picosecond. [Google, Trace Event Format]
@@ -8,6 +8,25 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use units::Time;
+
+/// A message as one track.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Life {
+    /// Its number.
+    pub message: u32,
+    /// Its connection.
+    pub conn: u32,
+    /// The host that sends it.
+    pub src: u32,
+    /// The host that receives it.
+    pub dst: u32,
+    /// Bytes.
+    pub size: u64,
+    /// When the sender was told to send.
+    pub from: Time,
+    /// When the receiver had the last byte, where it had.
+    pub until: Option<Time>,
+}
 
 /// Microseconds, as text.
 fn us(at: Time) -> String {
@@ -49,14 +68,21 @@ impl Events<'_> {
 
 /// Writes what happened: a slice while a packet is on a line, an arrow to its next line, a counter of
 /// the bytes that wait at each port of a switch, a mark where a packet is dropped. What waited when
-/// the trace began is not in the counters.
+/// the trace began is not in the counters. Above them every message of `lives` that was under way has a track: a slice as
+/// long as it took, and on it a mark where a packet of its connection is dropped.
 ///
 /// # Errors
 /// If `out` cannot be written.
-pub fn perfetto(out: &mut dyn Write, network: &Network, flights: &[Flight]) -> io::Result<()> {
+pub fn perfetto(
+    out: &mut dyn Write,
+    network: &Network,
+    flights: &[Flight],
+    lives: &[Life],
+) -> io::Result<()> {
     write!(out, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
     let mut events = Events { out, first: true };
     names(&mut events, network, flights)?;
+    messages(&mut events, network, flights, lives)?;
     // By link: changes of what waits for it.
     let mut waiting: BTreeMap<u32, Vec<(Time, i64)>> = BTreeMap::new();
     for (number, flight) in flights.iter().enumerate() {
@@ -103,6 +129,76 @@ pub fn perfetto(out: &mut dyn Write, network: &Network, flights: &[Flight]) -> i
         }
     }
     writeln!(events.out, "\n]}}")
+}
+
+/// A track per message that was under way between the first bit and the last.
+fn messages(
+    events: &mut Events<'_>,
+    network: &Network,
+    flights: &[Flight],
+    lives: &[Life],
+) -> io::Result<()> {
+    let hops = || flights.iter().flat_map(|flight| &flight.hops);
+    let (Some(first), Some(last)) = (
+        hops().map(|hop| hop.start).min(),
+        hops().map(|hop| hop.at).max(),
+    ) else {
+        return Ok(());
+    };
+    let traced: BTreeSet<u32> = flights.iter().map(|flight| flight.packet.conn.0).collect();
+    // A process behind those of the nodes, and shown before them.
+    let process = network.names.len();
+    let mut any = false;
+    for life in lives {
+        let (conn, until) = (life.conn, life.until.unwrap_or(last));
+        if !traced.contains(&conn) || until < first || life.from > last {
+            continue;
+        }
+        if !std::mem::replace(&mut any, true) {
+            for (what, of) in [
+                ("process_name", json!({ "name": "messages" })),
+                ("process_sort_index", json!({ "sort_index": -1 })),
+            ] {
+                events.event(&format!(
+                    "\"ph\":\"M\",\"pid\":{process},\"name\":\"{what}\",\"args\":{of}"
+                ))?;
+            }
+        }
+        let number = life.message;
+        let way = format!("{} -> {}", network.name(life.src), network.name(life.dst));
+        events.event(&format!(
+            "\"ph\":\"M\",\"pid\":{process},\"tid\":{number},\"name\":\"thread_name\",\"args\":{}",
+            json!({ "name": format!("message {number}, {way}") })
+        ))?;
+        events.event(&format!(
+            "\"ph\":\"X\",\"pid\":{process},\"tid\":{number},\"ts\":{},\"dur\":{},\"name\":{},\"cat\":\"message\",\
+             \"args\":{}",
+            us(life.from),
+            us(Time(until.since(life.from).0)),
+            json!(format!("message {number}")),
+            json!({
+                "connection": conn,
+                "bytes": life.size,
+                "from": network.name(life.src),
+                "to": network.name(life.dst),
+                "finished": life.until.is_some(),
+            })
+        ))?;
+        for flight in flights.iter().filter(|flight| flight.packet.conn.0 == conn) {
+            let Fate::Dropped(_, reason, at) = flight.fate else {
+                continue;
+            };
+            if at < life.from || at > until {
+                continue;
+            }
+            let name = json!(format!("dropped ({})", reason.name()));
+            events.event(&format!(
+                "\"ph\":\"i\",\"pid\":{process},\"tid\":{number},\"ts\":{},\"s\":\"t\",\"name\":{name}",
+                us(at)
+            ))?;
+        }
+    }
+    Ok(())
 }
 
 fn slice(
