@@ -2,7 +2,8 @@
 
 A block that begins with ```console holds commands after "$ ", what they print, and "? N" after a
 command that ends with exit code N. Blocks of ```python are one session per page; what one prints
-stands behind it in a block of ```text. `TIDEGATE_UPDATE=1` writes what comes out into the page.
+stands behind it in a block of ```text. What stands in a block after `<!-- file NAME -->` is a file
+where commands run. `TIDEGATE_UPDATE=1` writes what comes out into the page.
 """
 
 import importlib.util
@@ -19,6 +20,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
+# A file that the commands of its page find: its name in a comment before a block of text.
+FILE = re.compile(r"^<!-- file (\S+) -->\n```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # Optional: the libraries that a block needs, and what it printed.
 PYTHON = re.compile(
     r"(?:^<!-- needs (?P<needs>[\w, ]+) -->\n)?^```python\n(?P<code>.*?)^```\n"
@@ -64,6 +67,16 @@ def test_the_reference_is_what_the_program_says() -> None:
     page = DOCS / "reference.md"
     done = subprocess.run(
         [*PROGRAM, "schema", "--markdown"], capture_output=True, text=True, check=True
+    )
+    if os.environ.get("TIDEGATE_UPDATE"):
+        page.write_text(done.stdout, "utf-8")
+    assert done.stdout == page.read_text("utf-8"), "write it anew with ./tg docs"
+
+
+def test_the_page_of_data_is_what_the_program_says() -> None:
+    page = DOCS / "data.md"
+    done = subprocess.run(
+        [*PROGRAM, "schema", "--data"], capture_output=True, text=True, check=True
     )
     if os.environ.get("TIDEGATE_UPDATE"):
         page.write_text(done.stdout, "utf-8")
@@ -121,6 +134,8 @@ def test_links_of_the_site_lead_to_its_pages(tmp_path: Path) -> None:
     [
         "docs/tutorial.md",
         "docs/howto.md",
+        "docs/migration/hpcc.md",
+        "docs/migration/htsim.md",
         "docs/playground.md",
         "docs/why.md",
         "crates/transports/src/dctcp/README.md",
@@ -131,6 +146,10 @@ def test_links_of_the_site_lead_to_its_pages(tmp_path: Path) -> None:
 def test_every_transcript_is_what_comes_out(page: str, tmp_path: Path) -> None:
     path = ROOT / page
     text = path.read_text("utf-8")
+    for name, content in FILE.findall(text):
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(content, "utf-8")
 
     def rerun(block: re.Match[str]) -> str:
         commands = [line[2:] for line in block[0].splitlines() if line.startswith("$ ")]

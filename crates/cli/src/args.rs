@@ -106,8 +106,13 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Print the JSON schema of scenario files, or the reference as Markdown
     Schema(SchemaArgs),
-    /// Print a completion script for a shell
+    /// Print a completion script for a shell: commands, and names of scenarios, keys and experiments
     Completions(CompletionsArgs),
+    /// Print the words that fit at the end of a line, for the scripts of `completions`
+    #[command(hide = true)]
+    Complete(CompleteArgs),
+    /// Make a scenario of HPCC's config.txt, or of a command line of htsim
+    Import(ImportArgs),
     /// Write the simulator as one page for the browser: --out names the file or its folder
     Playground,
     /// Print the version; with --verbose what determines a result
@@ -291,6 +296,9 @@ pub(crate) struct SchemaArgs {
     /// The reference of all keys as Markdown
     #[arg(long)]
     pub(crate) markdown: bool,
+    /// What the tables and documents of a run hold, as Markdown: docs/data.md
+    #[arg(long, conflicts_with = "markdown")]
+    pub(crate) data: bool,
 }
 
 #[derive(Args, Debug)]
@@ -298,6 +306,31 @@ pub(crate) struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CompleteArgs {
+    /// One word that is a line of a shell, the program first
+    #[arg(long)]
+    pub(crate) line: bool,
+    /// The words behind the program's name; the last is where the cursor is
+    #[arg(last = true)]
+    pub(crate) words: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ImportArgs {
+    /// The file to write; it must not exist [default: the name of what is read, in this folder]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) to: Option<PathBuf>,
+    /// HPCC's config.txt; or the whole command line of htsim, the program first
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required = true,
+        value_name = "FILE|COMMAND"
+    )]
+    pub(crate) words: Vec<String>,
 }
 
 #[derive(Args, Debug)]

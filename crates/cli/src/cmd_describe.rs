@@ -1,9 +1,8 @@
 //! `list`, `explain`, `schema`, `completions`, `version`: what there is and what it means.
 
-use crate::args::{Cli, CompletionsArgs, ExplainArgs, Global, ListArgs, ListKind, SchemaArgs};
+use crate::args::{ExplainArgs, Global, ListArgs, ListKind, SchemaArgs};
 use crate::exit;
 use crate::screen::Screen;
-use clap::CommandFactory;
 use results::beside;
 use results::human;
 use serde_json::{Value, json};
@@ -155,24 +154,14 @@ fn fitted(line: &str, width: usize) -> String {
 }
 
 pub(crate) fn schema(args: &SchemaArgs, global: &Global, screen: &Screen) -> i32 {
-    let text = if args.markdown {
+    let text = if args.data {
+        scenario::data(&global.transports)
+    } else if args.markdown {
         scenario::markdown(&global.transports)
     } else {
         format!("{:#}\n", scenario::json_schema(&global.transports))
     };
     screen.print(&text);
-    exit::OK
-}
-
-pub(crate) fn completions(args: &CompletionsArgs, global: &Global, screen: &Screen) -> i32 {
-    let mut script = Vec::new();
-    clap_complete::generate(
-        args.shell,
-        &mut Cli::command(),
-        &global.program,
-        &mut script,
-    );
-    screen.print(&String::from_utf8_lossy(&script));
     exit::OK
 }
 

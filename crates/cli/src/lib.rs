@@ -11,6 +11,7 @@ mod cmd_compare;
 mod cmd_describe;
 mod cmd_fuzz;
 mod cmd_gallery;
+mod cmd_import;
 mod cmd_live;
 mod cmd_new;
 mod cmd_new_transport;
@@ -21,6 +22,7 @@ mod cmd_run;
 mod cmd_trace;
 mod cmd_why;
 mod cmd_wire;
+mod complete;
 mod find_load;
 mod kept;
 mod progress;
@@ -127,7 +129,13 @@ fn unheeded(command: &Command, global: &Global) -> Option<&'static str> {
     use Command as C;
     let tells = matches!(
         command,
-        C::List(_) | C::Explain(_) | C::Schema(_) | C::Completions(_) | C::Version
+        C::List(_)
+            | C::Explain(_)
+            | C::Schema(_)
+            | C::Completions(_)
+            | C::Complete(_)
+            | C::Import(_)
+            | C::Version
     );
     let reads = matches!(
         command,
@@ -179,7 +187,9 @@ fn dispatch(command: Command, global: &Global, screen: &Screen) -> i32 {
         Command::List(args) => cmd_describe::list(&args, global, screen),
         Command::Explain(args) => cmd_describe::explain(&args, global, screen),
         Command::Schema(args) => cmd_describe::schema(&args, global, screen),
-        Command::Completions(args) => cmd_describe::completions(&args, global, screen),
+        Command::Completions(args) => complete::script(&args, global, screen),
+        Command::Complete(args) => complete::words(&args, global, screen),
+        Command::Import(args) => cmd_import::run(&args, global, screen),
         Command::Version => cmd_describe::version(global, screen),
         Command::Playground => cmd_playground::run(global, screen),
         Command::Report(args) => cmd_report::run(&args, global, screen),

@@ -113,3 +113,72 @@ fn the_scenario_at_the_top_of_a_page_is_one() {
         );
     }
 }
+
+const TOPOLOGY: &str = "3 1 2\n2\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n";
+const FLOWS: &str = "1\n0 1 3 100 65536 2.0\n";
+
+#[test]
+fn an_old_experiment_of_hpcc_runs_in_three_commands() {
+    let folder = Folder::new("migration-hpcc");
+    std::fs::create_dir(folder.path("mix")).unwrap();
+    folder.write("mix/topology.txt", TOPOLOGY);
+    folder.write("mix/flow.txt", FLOWS);
+    let config = "TOPOLOGY_FILE mix/topology.txt\nFLOW_FILE mix/flow.txt\nFCT_OUTPUT_FILE mix/fct.txt\nCC_MODE 3\n\
+                  BUFFER_SIZE 16\nNEW_KEY 3\n";
+    folder.write("mix/config.txt", config);
+    // As it was called there: the program and its argument in one word.
+    let output = tidegate(
+        &folder.0,
+        &["import", "./waf", "--run", "scratch/third mix/config.txt"],
+    );
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(
+        said.contains("wrote config.toml; try: tidegate check config.toml"),
+        "{said}"
+    );
+    assert!(
+        said.contains("line 6: NEW_KEY 3: this key is not known here"),
+        "{said}"
+    );
+    for args in [
+        &["check", "config.toml"][..],
+        &["run", "config.toml", "--out", "o"],
+    ] {
+        let output = tidegate(&folder.0, args);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    }
+    let fct = std::fs::read_to_string(folder.path("o/fct.txt")).unwrap();
+    assert!(fct.starts_with("0b000001 0b000101 "), "{fct}");
+    // Into another folder, from which the files are still found; and never over a file.
+    std::fs::create_dir(folder.path("new")).unwrap();
+    let args = ["import", "--to", "new/old.toml", "mix/config.txt"];
+    assert_eq!(tidegate(&folder.0, &args).status.code(), Some(0));
+    let output = tidegate(&folder.0, &["check", "new/old.toml"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let output = tidegate(&folder.0, &args);
+    assert_eq!(output.status.code(), Some(4));
+    assert!(text(&output.stderr).contains("new/old.toml exists"));
+}
+
+#[test]
+fn an_old_experiment_of_htsim_runs_in_three_commands() {
+    let folder = Folder::new("migration-htsim");
+    folder.write(
+        "a.cm",
+        "Nodes 16\nConnections 1\n0->15 id 1 start 0 size 20000\n",
+    );
+    let line =
+        "import ./htsim_ndp -nodes 16 -tm a.cm -cwnd 23 -q 8 -strat perm -seed 13 -o log.dat";
+    let output = tidegate(&folder.0, &line.split(' ').collect::<Vec<_>>());
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(said.contains("wrote htsim_ndp.toml"), "{said}");
+    assert!(said.contains("-o log.dat: results are in"), "{said}");
+    let output = tidegate(&folder.0, &["run", "htsim_ndp.toml", "--out", "o"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("seed 13"));
+    let output = tidegate(&folder.0, &["import", "./other", "-x"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("none of htsim's programs"));
+}

@@ -11,6 +11,7 @@ pub mod backlog;
 pub mod columns;
 pub mod compare;
 mod curves;
+pub mod dictionary;
 pub mod files;
 mod folder;
 mod grid;

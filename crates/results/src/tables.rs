@@ -461,8 +461,20 @@ pub struct Described {
     pub name: &'static str,
     /// One row per what.
     pub about: &'static str,
-    /// Title and meaning of each column.
-    pub columns: Vec<(String, String)>,
+    /// Its columns in their order.
+    pub columns: Vec<DescribedColumn>,
+}
+
+/// What a column is.
+pub struct DescribedColumn {
+    /// Its title.
+    pub name: String,
+    /// What it holds.
+    pub kind: Kind,
+    /// Whether a value may be missing.
+    pub optional: bool,
+    /// What it says.
+    pub meaning: String,
 }
 
 /// Every table, for documents; `own` as in [`hosts`].
@@ -473,7 +485,12 @@ pub fn dictionary<'c>(own: impl IntoIterator<Item = &'c Counter>) -> Vec<Describ
             name,
             about,
             columns: columns
-                .map(|column| (column.name, column.meaning))
+                .map(|column| DescribedColumn {
+                    name: column.name,
+                    kind: column.kind,
+                    optional: column.optional,
+                    meaning: column.meaning,
+                })
                 .collect(),
         }
     }

@@ -261,11 +261,16 @@ pub fn markdown(transports: &Registry) -> String {
             "\n### `{}`\n\n{}\n\n| column | meaning |\n| --- | --- |",
             table.name, table.about
         );
-        for (name, meaning) in table.columns {
-            let _ = writeln!(out, "| `{name}` | {} |", cell(&meaning));
+        for column in table.columns {
+            let _ = writeln!(out, "| `{}` | {} |", column.name, cell(&column.meaning));
         }
     }
     out
+}
+
+/// What the files of a run hold, as Markdown.
+pub fn data(transports: &Registry) -> String {
+    results::dictionary::markdown(transports.iter().flat_map(Transport::counters))
 }
 
 /// What a column of a run's tables says; `None` where there is no such column.
@@ -273,10 +278,10 @@ fn explain_column(table: &str, column: &str, transports: &Registry) -> Option<St
     let own = transports.iter().flat_map(Transport::counters);
     let tables = results::tables::dictionary(own).into_iter();
     let table = tables.into_iter().find(|of| of.name == table)?;
-    let (name, meaning) = table.columns.iter().find(|(name, _)| name == column)?;
+    let of = table.columns.iter().find(|of| of.name == column)?;
     Some(format!(
-        "{}.{name}\n\n  {meaning}\n  {}\n",
-        table.name, table.about
+        "{}.{}\n\n  {}\n  {}\n",
+        table.name, of.name, of.meaning, table.about
     ))
 }
 

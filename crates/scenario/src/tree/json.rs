@@ -6,6 +6,7 @@ use super::{Data, Node, Reader, Table};
 use crate::base::Base;
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 /// Where editors look for the schema of a file; it is no key of the scenario.
@@ -149,11 +150,16 @@ impl Walk<'_, '_, '_> {
             }
             if key == "include" {
                 included = self.reader.include(&node);
-            } else if table.contains_key(&key) {
-                let twice = format!("\"{key}\" is written twice");
-                self.reader.errors.push(Diagnostic::at(&at, twice));
-            } else {
-                table.insert(key, (at, node));
+                continue;
+            }
+            match table.entry(key) {
+                Entry::Vacant(place) => {
+                    place.insert((at, node));
+                }
+                Entry::Occupied(place) => {
+                    let twice = format!("\"{}\" is written twice", place.key());
+                    self.reader.errors.push(Diagnostic::at(&at, twice));
+                }
             }
         }
         super::over(included, table)

@@ -1,0 +1,137 @@
+//! `import`: a scenario made of another simulator's configuration.
+
+use crate::args::{Global, ImportArgs};
+use crate::cmd_run::quote;
+use crate::exit;
+use crate::screen::Screen;
+use scenario::import::{Imported, hpcc, htsim};
+use serde_json::json;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+pub(crate) fn run(args: &ImportArgs, global: &Global, screen: &Screen) -> i32 {
+    let (imported, name) = match read(&args.words) {
+        Ok(found) => found,
+        Err(why) => return screen.fail(exit::USAGE, &why),
+    };
+    let file = args
+        .to
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(format!("{name}.toml")));
+    if file.exists() {
+        let why = format!(
+            "{} exists; name another file with --to, before the words",
+            file.display()
+        );
+        return screen.fail(exit::IO, &why);
+    }
+    let text = match placed(&imported.toml, &file) {
+        Ok(text) => text,
+        Err(error) => return screen.fail(exit::IO, &format!("{}: {error}", file.display())),
+    };
+    if let Err(error) = std::fs::write(&file, text) {
+        return screen.fail(
+            exit::IO,
+            &format!("cannot write {}: {error}", file.display()),
+        );
+    }
+    let path = file.display().to_string();
+    if global.json {
+        let document = json!({ "file": path, "notes": imported.notes });
+        screen.print(&format!("{document:#}\n"));
+        return exit::OK;
+    }
+    let mut out = format!("wrote {path}; try: tidegate check {}\n", quote(&path));
+    if !imported.notes.is_empty() {
+        out.push_str("not the same here, as the file says, too:\n");
+        for note in &imported.notes {
+            out.push_str(&results::beside("  - ", note, screen.style.width));
+            out.push('\n');
+        }
+    }
+    screen.say(&out);
+    exit::OK
+}
+
+/// What the words name, and what to call it.
+fn read(words: &[String]) -> Result<(Imported, String), String> {
+    // `./waf --run 'scratch/third mix/config.txt'` has the program and its argument in one word.
+    let apart: Vec<&str> = words
+        .iter()
+        .flat_map(|word| word.split_whitespace())
+        .collect();
+    let program = Path::new(&words[0])
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy();
+    let of_htsim = ["htsim_", "main_"]
+        .iter()
+        .any(|start| program.starts_with(start));
+    if of_htsim {
+        let find = |said: &str| found(said, Path::new(""));
+        return Ok((htsim(words, &find)?, program.into_owned()));
+    }
+    let configuration = apart.iter().rfind(|word| Path::new(word).is_file());
+    let Some(path) = configuration else {
+        return Err(format!(
+            "{} is no file and none of htsim's programs; name HPCC's config.txt, or put `tidegate import` before a \
+             command line of htsim, like: tidegate import ./htsim_ndp -topo fabric.topo -tm traffic.cm",
+            quote(&words.join(" "))
+        ));
+    };
+    let path = Path::new(path);
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let find = |said: &str| found(said, folder);
+    let name = path
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let told = path.display().to_string();
+    let imported = hpcc(&told, &text, &find).map_err(|why| format!("{told}: {why}"))?;
+    Ok((imported, name))
+}
+
+/// A file that a configuration in `folder` names: from here, from beside it, from the folder above, where its program
+/// runs, or by its bare name beside it.
+fn found(said: &str, folder: &Path) -> Option<(String, String)> {
+    let said = Path::new(said);
+    let above = folder.parent().unwrap_or(folder);
+    let bare = Path::new(said.file_name()?);
+    let places = [
+        said.to_path_buf(),
+        folder.join(said),
+        above.join(said),
+        folder.join(bare),
+    ];
+    let path = places.into_iter().find(|path| path.is_file())?;
+    let text = std::fs::read_to_string(&path).ok()?;
+    Some((path.display().to_string(), text))
+}
+
+/// The scenario with its paths as `file` must say them: they are read from its folder.
+fn placed(toml: &str, file: &Path) -> std::io::Result<String> {
+    if file
+        .parent()
+        .is_none_or(|folder| folder.as_os_str().is_empty())
+    {
+        return Ok(toml.to_owned());
+    }
+    let mut out = String::with_capacity(toml.len());
+    for line in toml.split_inclusive('\n') {
+        let path = line
+            .strip_prefix("path = ")
+            .and_then(|rest| rest.split_once("  # "));
+        match path {
+            Some((path, from)) => {
+                let name: String = path.trim_matches(['"', '\'']).to_owned();
+                let full = std::path::absolute(name)?.display().to_string();
+                let _ = write!(out, "path = {}  # {from}", toml::Value::String(full));
+            }
+            None => out.push_str(line),
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,383 @@
+//! What every table and every document of a run holds: name, type, unit and meaning, for readers of files.
+//!
+//! Columns describe themselves ([`tables`](crate::tables)). The fields of `summary.json`, `curves.json` and `meta.json`
+//! are those of the structures that are written there, with their comments: this file reads them from their sources.
+
+use crate::tables::{Kind, dictionary};
+use model::Counter;
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+
+/// The sources of every structure that a document has.
+const SOURCES: [&str; 6] = [
+    include_str!("summary.rs"),
+    include_str!("apart.rs"),
+    include_str!("lines.rs"),
+    include_str!("stats.rs"),
+    include_str!("curves.rs"),
+    include_str!("files.rs"),
+];
+
+/// Documents: the file, the structure that is its whole, and what it is.
+const DOCUMENTS: [(&str, &str, &str); 3] = [
+    ("summary.json", "Summary", "What came of a run, in numbers."),
+    (
+        "curves.json",
+        "Curves",
+        "Distributions and the fullest queue over time, from which a page of several runs is drawn.",
+    ),
+    (
+        "meta.json",
+        "Meta",
+        "How and where a run was made; it comes last, so that a folder that has it is whole.",
+    ),
+];
+
+/// Units of numbers by the end of their name, the first that fits. What is not said here is a count.
+const UNITS: [(&[&str], &str); 6] = [
+    (&["_ps"], "ps"),
+    (&["bps"], "bit/s"),
+    (&["_s"], "s"),
+    (
+        &[
+            "size",
+            "bytes",
+            "received",
+            "queue",
+            "queue_max",
+            "data_max",
+            "bdp",
+            "above",
+            "up_to",
+            "most",
+            "bytes_control",
+            "bytes_credit",
+            "bytes_scheduled",
+            "bytes_unscheduled",
+            "bytes_plain",
+            "bytes_link",
+            "sent_control",
+            "sent_credit",
+            "sent_scheduled",
+            "sent_unscheduled",
+            "sent_plain",
+            "sent_link",
+        ],
+        "B",
+    ),
+    (
+        &[
+            "slowdown",
+            "utilisation",
+            "utilisation_mean",
+            "utilisation_max",
+            "share_mean",
+            "share_max",
+            "waste",
+            "fairness",
+        ],
+        "ratio",
+    ),
+    (&["shares"], "1/10000"),
+];
+
+/// The unit of a number of this name.
+fn unit(name: &str) -> &'static str {
+    let fits = |end: &&&str| match end.strip_prefix('_') {
+        Some(_) => name.ends_with(**end),
+        None => name == **end || (**end == "bps" && name.ends_with("bps")),
+    };
+    let found = UNITS
+        .iter()
+        .find(|(ends, _)| ends.iter().any(|end| fits(&end)));
+    found.map_or("count", |(_, unit)| unit)
+}
+
+/// A field of a structure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name in JSON.
+    pub name: String,
+    /// What it holds, in words; structures in backticks.
+    pub holds: String,
+    /// Its unit; empty where it is no number.
+    pub unit: &'static str,
+    /// What it says.
+    pub meaning: String,
+}
+
+/// A structure of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Structure {
+    /// Its name in the sources, without what it is generic over.
+    pub name: String,
+    /// What it is.
+    pub about: String,
+    /// Its fields in their order.
+    pub fields: Vec<Field>,
+    /// Structures that it holds.
+    holds: Vec<String>,
+}
+
+/// The structure `root` and all that it holds, in the order in which they are met.
+pub fn structures(root: &str) -> Vec<Structure> {
+    let mut found: Vec<Structure> = Vec::new();
+    let mut wanted = VecDeque::from([root.to_owned()]);
+    while let Some(name) = wanted.pop_front() {
+        if found.iter().any(|known| known.name == name) {
+            continue;
+        }
+        let structure = SOURCES.iter().find_map(|source| read(source, &name));
+        let structure = structure.unwrap_or_else(|| panic!("no source has struct {name}"));
+        wanted.extend(structure.holds.iter().cloned());
+        found.push(structure);
+    }
+    found
+}
+
+/// Reads `pub struct NAME` with its comments out of a source that is laid out as ours are.
+fn read(source: &str, name: &str) -> Option<Structure> {
+    let starts = [
+        format!("pub struct {name} {{"),
+        format!("pub struct {name}<T> {{"),
+    ];
+    let mut comment = Vec::new();
+    let mut lines = source.lines();
+    let about = loop {
+        let line = lines.next()?;
+        if starts.iter().any(|start| line == start) {
+            break said(&mut comment);
+        }
+        match line.strip_prefix("///") {
+            Some(text) => comment.push(text.trim()),
+            None if line.starts_with("#[") => {}
+            None => comment.clear(),
+        }
+    };
+    let mut structure = Structure {
+        name: name.to_owned(),
+        about,
+        fields: Vec::new(),
+        holds: Vec::new(),
+    };
+    for line in lines.take_while(|line| *line != "}") {
+        let line = line.trim();
+        if let Some(text) = line.strip_prefix("///") {
+            comment.push(text.trim());
+        } else if let Some((field, of)) = line
+            .strip_prefix("pub ")
+            .and_then(|rest| rest.split_once(": "))
+        {
+            let (holds, number) = shape(of.trim_end_matches(','), &mut structure.holds);
+            structure.fields.push(Field {
+                name: field.to_owned(),
+                holds,
+                unit: if number { unit(field) } else { "" },
+                meaning: said(&mut comment),
+            });
+        }
+    }
+    Some(structure)
+}
+
+/// The lines of a comment as one, without links of the documentation.
+fn said(comment: &mut Vec<&str>) -> String {
+    let text = std::mem::take(comment).join(" ");
+    text.replace("[`", "`").replace("`]", "`")
+}
+
+/// A type in words, and whether its leaves are numbers. Structures are noted.
+fn shape(of: &str, met: &mut Vec<String>) -> (String, bool) {
+    let inside = |head: &str| {
+        of.strip_prefix(head)
+            .and_then(|rest| rest.strip_suffix('>'))
+    };
+    if let Some(inner) = inside("Option<") {
+        let (words, number) = shape(inner, met);
+        return (format!("{words}, or null"), number);
+    }
+    if let Some(inner) = inside("Vec<") {
+        let (words, number) = shape(inner, met);
+        return (format!("list of {words}"), number);
+    }
+    if let Some((_, inner)) = inside("BTreeMap<").and_then(|rest| rest.split_once(", ")) {
+        let (words, number) = shape(inner, met);
+        return (format!("object: {words} by name"), number);
+    }
+    if let Some(inner) = of.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) {
+        let parts: Vec<(String, bool)> = inner.split(", ").map(|part| shape(part, met)).collect();
+        let words: Vec<&str> = parts.iter().map(|(words, _)| words.as_str()).collect();
+        return (
+            format!("[{}]", words.join("; ")),
+            parts.iter().any(|(_, number)| *number),
+        );
+    }
+    match of {
+        "u8" | "u16" | "u32" | "u64" | "usize" => ("whole number".to_owned(), true),
+        "f64" => ("number".to_owned(), true),
+        "T" => ("number".to_owned(), false),
+        "bool" => ("true or false".to_owned(), false),
+        "String" => ("text".to_owned(), false),
+        _ => {
+            let (name, inner) = of.split_once('<').unwrap_or((of, ""));
+            met.push(name.to_owned());
+            // The numbers of a generic one have the unit of the field that holds it.
+            (format!("`{name}`"), !inner.is_empty() && inner != "T>")
+        }
+    }
+}
+
+/// What a column holds, in words.
+const fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::U8 => "uint8",
+        Kind::U32 => "uint32",
+        Kind::U64 => "uint64",
+        Kind::Ps => "int64",
+        Kind::Ratio => "float64",
+        Kind::Flag => "bool",
+        Kind::Text => "string",
+    }
+}
+
+/// The unit of a column. Counters of transports name theirs at the end of what they say.
+fn unit_of_column(name: &str, of: Kind, meaning: &str) -> String {
+    if matches!(of, Kind::Flag | Kind::Text) {
+        return String::new();
+    }
+    let own = meaning
+        .trim_end_matches('.')
+        .rsplit_once(" In ")
+        .map(|(_, unit)| unit);
+    let number = [
+        "flow_id",
+        "conn",
+        "src",
+        "dst",
+        "link",
+        "host",
+        "from_tier",
+        "to_tier",
+    ];
+    match own {
+        Some(unit) if !unit.contains(' ') => unit.to_owned(),
+        _ if number.contains(&name) => "number".to_owned(),
+        _ => unit(name).to_owned(),
+    }
+}
+
+/// The page: every table, then every document; `own` are the counters of transports.
+pub fn markdown<'c>(own: impl IntoIterator<Item = &'c Counter>) -> String {
+    let mut out = String::from(
+        "# What the files of a run hold\n\nGenerated by `tidegate schema --data`. Tables are CSV and Parquet, and \
+         Arrow in Python. In CSV what is missing is empty, and yes and no are 1 and 0. A moment counts from the begin \
+         of the run. \"number\" as a unit is the number of a thing, \"count\" how many there are.\n\n## Tables\n",
+    );
+    for table in dictionary(own) {
+        let _ = writeln!(
+            out,
+            "\n### `{}`\n\n{}\n\n| column | type | unit | meaning |\n| --- | --- | --- | --- |",
+            table.name, table.about
+        );
+        for column in table.columns {
+            let missing = if column.optional {
+                ", may be missing"
+            } else {
+                ""
+            };
+            let unit = unit_of_column(&column.name, column.kind, &column.meaning);
+            let meaning = column.meaning.replace('|', "\\|");
+            let _ = writeln!(
+                out,
+                "| `{}` | {}{missing} | {unit} | {meaning} |",
+                column.name,
+                kind(column.kind)
+            );
+        }
+    }
+    out.push_str(
+        "\n`ports-window.csv` has the columns of `ports`, counted in the window of time that `output.window` \
+         asks for. `fct.txt` has those of HPCC's simulator.\n\n## Documents\n",
+    );
+    let mut written: Vec<String> = Vec::new();
+    for (file, root, about) in DOCUMENTS {
+        let _ = writeln!(out, "\n`{file}`: {about} The whole is a `{root}`.");
+        for structure in structures(root) {
+            if written.contains(&structure.name) {
+                continue;
+            }
+            let _ = writeln!(
+                out,
+                "\n### `{}`\n\n{}\n\n| field | type | unit | meaning |\n| --- | --- | --- | --- |",
+                structure.name, structure.about
+            );
+            for field in &structure.fields {
+                let meaning = field.meaning.replace('|', "\\|");
+                let _ = writeln!(
+                    out,
+                    "| `{}` | {} | {} | {meaning} |",
+                    field.name, field.holds, field.unit
+                );
+            }
+            written.push(structure.name);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn structures_are_read_with_what_they_hold() {
+        let all = structures("Summary");
+        let of = |name: &str| {
+            all.iter()
+                .find(|s| s.name == name)
+                .unwrap_or_else(|| panic!("{name}"))
+        };
+        let field = |structure: &str, name: &str| {
+            let found = of(structure).fields.iter().find(|f| f.name == name);
+            let found = found.unwrap_or_else(|| panic!("{structure}.{name}"));
+            (found.holds.clone(), found.unit)
+        };
+        assert_eq!(field("Summary", "end_ps"), ("whole number".into(), "ps"));
+        assert_eq!(
+            field("Summary", "window_ps"),
+            ("[whole number; whole number, or null]".into(), "ps")
+        );
+        assert_eq!(
+            field("Summary", "settings"),
+            ("list of [text; text]".into(), "")
+        );
+        assert_eq!(field("Summary", "sizes"), ("list of `SizeBin`".into(), ""));
+        assert_eq!(field("SizeBin", "fct_ps"), ("`Dist`, or null".into(), "ps"));
+        assert_eq!(
+            field("Drops", "by_class"),
+            ("object: whole number by name".into(), "count")
+        );
+        assert_eq!(field("Dist", "p999"), ("`Figure`".into(), ""));
+        assert_eq!(field("Figure", "at_least"), ("true or false".into(), ""));
+        assert_eq!(field("Goodput", "bps"), ("whole number".into(), "bit/s"));
+        assert_eq!(field("Messages", "total"), ("whole number".into(), "count"));
+    }
+
+    #[test]
+    fn everything_says_what_it_means() {
+        for (_, root, _) in DOCUMENTS {
+            for structure in structures(root) {
+                assert!(!structure.about.is_empty(), "{}", structure.name);
+                for field in &structure.fields {
+                    assert!(
+                        field.meaning.ends_with(['.', ']']),
+                        "{}.{}: {:?}",
+                        structure.name,
+                        field.name,
+                        field.meaning
+                    );
+                }
+            }
+        }
+    }
+}
