@@ -1,4 +1,7 @@
 //! dcPIM on one host: its connections, its rounds, its line, its deadline.
+//!
+//! A receiver takes what comes and gives tokens, a sender keeps them, and the line serves the message that its token
+//! ranks first. What hosts say to each other in a round is in [`matching`](super::matching).
 
 use super::asking::{Asking, Rank};
 use super::clock::Clock;

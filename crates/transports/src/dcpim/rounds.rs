@@ -37,9 +37,8 @@ impl Heard {
             .binary_search_by_key(&word.peer, |kept| kept.peer)
         {
             Ok(at) if self.words[at].round < word.round => self.words[at] = word,
-            Ok(_) => {}
             Err(at) if self.words.len() < HEARD_MAX => self.words.insert(at, word),
-            Err(_) => {}
+            Ok(_) | Err(_) => {}
         }
     }
 

@@ -276,7 +276,7 @@ fn a_liar_takes_no_channels() {
     };
     alone.hear(&req.packet(A, conn, 84));
     alone.now = alone.host.deadline();
-    alone.call(|host, cx| host.on_deadline(cx));
+    alone.call(Endpoint::on_deadline);
     let grant = header::Grant::read(&alone.poll().expect("an offer"));
     assert_eq!((grant.channels, grant.prompt), (4, 4));
 }
