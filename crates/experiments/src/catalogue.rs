@@ -82,6 +82,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("ndp-degraded"),
     experiment!("ndp-sender"),
     experiment!("ndp-slowdown"),
+    experiment!("fastpass-arbiter"),
     experiment!("phost-incast"),
     experiment!("phost-permutation"),
     experiment!("phost-slowdown"),
