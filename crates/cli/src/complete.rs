@@ -273,7 +273,9 @@ fn keys(global: &Global) -> Vec<String> {
     // A key that stands in the tables of several kinds is one key.
     let mut met = BTreeSet::new();
     let once = all.iter().filter(|name| met.insert(name.as_str()));
-    once.filter(|name| !table(name)).cloned().collect()
+    once.filter(|name| !table(name) && scenario::fields::table(name).is_none())
+        .cloned()
+        .collect()
 }
 
 /// `KEY=`, or what a key takes.

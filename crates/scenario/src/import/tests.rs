@@ -65,7 +65,7 @@ fn a_configuration_of_hpcc_becomes_a_scenario_with_its_values() {
     assert_eq!(value("run.until"), "\"4s\"");
     assert_eq!(value("run.mtu"), "\"1.04KB\"");
     assert_eq!(value("switch.flow_control"), "\"pfc\"");
-    assert_eq!(value("switch.shared_buffer"), "\"33554432B\"");
+    assert_eq!(value("switch.shared_buffer"), "\"33.554432MB\"");
     assert_eq!(value("switch.mark.min"), "\"100KB/25Gbps\"");
     assert_eq!(value("switch.mark.max"), "\"400KB/25Gbps\"");
     assert_eq!(value("switch.mark.chance"), "0.2");
