@@ -530,6 +530,11 @@ impl Endpoint for Host {
 
     fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         if let Some(slot) = self.conns.find(conn) {
+            let rx = &self.conns[slot].rx;
+            if rx.is_announced() && !rx.arriving.is_complete() {
+                // What is under way to it opens it again, and must not be asked for from the beginning.
+                self.say_gone(cx, conn, false);
+            }
             self.remove(cx, slot, false);
             // It may have kept credit from others.
             self.give(cx.now);
