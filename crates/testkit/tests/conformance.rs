@@ -7,7 +7,7 @@ use transports::Transport;
 testkit::conformance!(subjects());
 
 /// Forms besides the defaults: a transport and what its table in a scenario says.
-const FORMS: [(&str, &str); 24] = [
+const FORMS: [(&str, &str); 23] = [
     ("expresspass", "profile = \"ns2xpass\""),
     ("expresspass", "profile = \"b\""),
     ("expresspass", "profile = \"paper2017\""),
@@ -41,7 +41,6 @@ const FORMS: [(&str, &str); 24] = [
     ),
     ("sird", "profile = \"artefact\""),
     ("sird", "unasked = 0\nlevels = \"one\"\nshortest = 0"),
-    ("sird", "receiver = \"turns\"\nlevels = \"credit\""),
     ("dcpim", "short = 0"),
     (
         "dcpim",
