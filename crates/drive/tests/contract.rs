@@ -77,7 +77,8 @@ fn transfer(model: &dyn Transport, with_control: bool, known: &Known) -> Driver 
     let control = u64::from(with_control);
     let counters = a.counters();
     let welcomes = counters.iter().find(|(own, _)| own.name == "welcomes");
-    assert!(welcomes.is_none_or(|&(_, heard)| heard == control));
+    // On a busy machine a host asks again, and is welcomed again.
+    assert!(welcomes.is_none_or(|&(_, heard)| heard.min(1) == control));
     assert_eq!(a.open_connections() as u64, control);
     assert!(welcomes.is_some() || !with_control);
     a
