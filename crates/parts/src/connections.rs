@@ -93,6 +93,21 @@ impl<S: Sending, R: Receiving, X> Conn<S, R, X> {
     }
 }
 
+/// What a packet finds that may open a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Its connection, at this place.
+    Open(u32),
+    /// The same, which it has opened.
+    New(u32),
+    /// It is done and remembered: the other end has not heard of that.
+    Done,
+    /// It was open once, and is forgotten here.
+    Gone,
+    /// It cannot be, or there is no room for it.
+    Nothing,
+}
+
 /// The connections of one host, by place and by number, those that are done and remembered, and the alarm of each.
 #[derive(Debug)]
 pub struct Connections<S, R, X> {
@@ -207,6 +222,48 @@ impl<S: Sending, R: Receiving, X: Default> Connections<S, R, X> {
         let peer = cx.peers.peer(self.me, id);
         totals.nonsense += u64::from(peer.is_none());
         peer.filter(|_| !self.is_full())
+    }
+
+    /// The connection of a packet that says its lifetime, and whether it is an answer; opened where it is not there, unless
+    /// the packet shows that it was `known` here before. What cannot be, `totals` counts.
+    #[inline]
+    pub fn seek(
+        &mut self,
+        cx: &Cx<'_>,
+        id: ConnId,
+        (lifetime, answer): (Lifetime, bool),
+        known: bool,
+        totals: &mut Totals,
+    ) -> Found {
+        let Some(slot) = self.find(id) else {
+            return self.seek_stranger(cx, id, lifetime, known || answer, totals);
+        };
+        if self.slots[slot].fits(lifetime, answer) {
+            return Found::Open(slot);
+        }
+        totals.nonsense += 1;
+        Found::Nothing
+    }
+
+    #[cold]
+    fn seek_stranger(
+        &mut self,
+        cx: &Cx<'_>,
+        id: ConnId,
+        lifetime: Lifetime,
+        known: bool,
+        totals: &mut Totals,
+    ) -> Found {
+        if self.remembers(id) {
+            return Found::Done;
+        }
+        if known {
+            return Found::Gone;
+        }
+        match self.opener(cx, id, totals) {
+            Some(peer) => Found::New(self.add(id, peer, false, lifetime)),
+            None => Found::Nothing,
+        }
     }
 
     /// What `make` says to the other end of a connection that may be unknown here; nothing where nobody could be

@@ -11,7 +11,7 @@ use model::{
     Class, ConnId, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
     Totals, Transmit,
 };
-use parts::connections::{self, Connections, Sending};
+use parts::connections::{self, Connections, Found, Sending};
 use parts::packet_queue::PacketQueue;
 use units::Time;
 
@@ -234,43 +234,30 @@ impl Host {
         &mut self,
         cx: &Cx<'_>,
         id: ConnId,
-        (lifetime, answer): (Lifetime, bool),
+        of: (Lifetime, bool),
         known: bool,
     ) -> Option<u32> {
-        let Some(slot) = self.conns.find(id) else {
-            return self.on_stranger(cx, id, lifetime, known || answer);
-        };
-        let fits = self.conns[slot].fits(lifetime, answer);
-        self.totals.nonsense += u64::from(!fits);
-        fits.then_some(slot)
+        match self.conns.seek(cx, id, of, known, &mut self.totals) {
+            Found::Open(slot) | Found::New(slot) => return Some(slot),
+            Found::Done => self.say_done(cx, id),
+            Found::Gone => self.say_gone(cx, id),
+            Found::Nothing => {}
+        }
+        None
     }
 
-    /// Something of a connection that is not known here.
-    fn on_stranger(
-        &mut self,
-        cx: &Cx<'_>,
-        id: ConnId,
-        lifetime: Lifetime,
-        known: bool,
-    ) -> Option<u32> {
-        if self.conns.remembers(id) {
-            self.totals.duplicates += 1;
-            let ack = Ack {
-                from: 0,
-                ordinal: 1,
-                seen: 0,
-                all: false,
-                asked: true,
-            };
-            self.say_to(cx, id, |to, size| ack.packet(to, id, size));
-            return None;
-        }
-        if known {
-            self.say_gone(cx, id);
-            return None;
-        }
-        let peer = self.conns.opener(cx, id, &mut self.totals)?;
-        Some(self.conns.add(id, peer, false, lifetime))
+    /// A message that is done and remembered is spoken of again.
+    #[cold]
+    fn say_done(&mut self, cx: &Cx<'_>, id: ConnId) {
+        self.totals.duplicates += 1;
+        let ack = Ack {
+            from: 0,
+            ordinal: 1,
+            seen: 0,
+            all: false,
+            asked: true,
+        };
+        self.say_to(cx, id, |to, size| ack.packet(to, id, size));
     }
 
     /// Something of a message has come, and perhaps all of it is here. False where it is.

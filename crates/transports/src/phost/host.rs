@@ -11,7 +11,7 @@ use model::{
     Class, ConnId, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
     Totals, Transmit,
 };
-use parts::connections::{self, Connections, Sending};
+use parts::connections::{self, Connections, Found, Sending};
 use parts::packet_queue::PacketQueue;
 use units::{Span, Time};
 
@@ -220,42 +220,28 @@ impl Host {
         (ordinal, answer, lifetime): (u16, bool, Lifetime),
         known: bool,
     ) -> Option<u32> {
-        let one_shot = lifetime.is_one_shot();
-        if one_shot && ordinal > 0 {
+        if lifetime.is_one_shot() && ordinal > 0 {
             self.totals.nonsense += 1;
             return None;
         }
-        let Some(slot) = self.conns.find(id) else {
-            return self.on_stranger(cx, id, lifetime, known || answer || ordinal > 0);
-        };
-        let conn = &self.conns[slot];
-        let fits = conn.fits(lifetime, answer);
-        self.totals.nonsense += u64::from(!fits);
-        fits.then_some(slot)
+        let (of, known) = ((lifetime, answer), known || ordinal > 0);
+        match self.conns.seek(cx, id, of, known, &mut self.totals) {
+            Found::Open(slot) | Found::New(slot) => return Some(slot),
+            Found::Done => self.say_done(cx, id),
+            Found::Gone => self.say_gone(cx, id, false),
+            Found::Nothing => {}
+        }
+        None
     }
 
-    /// Something of a connection that is not known here.
-    fn on_stranger(
-        &mut self,
-        cx: &Cx<'_>,
-        id: ConnId,
-        lifetime: Lifetime,
-        known: bool,
-    ) -> Option<u32> {
-        if self.conns.remembers(id) {
-            self.totals.duplicates += 1;
-            let (ordinal, next) = (1, false);
-            self.say_to(cx, id, |to, size| {
-                Ack { ordinal, next }.packet(to, id, size)
-            });
-            return None;
-        }
-        if known {
-            self.say_gone(cx, id, false);
-            return None;
-        }
-        let peer = self.conns.opener(cx, id, &mut self.totals)?;
-        Some(self.conns.add(id, peer, false, lifetime))
+    /// A message that is done and remembered is spoken of again.
+    #[cold]
+    fn say_done(&mut self, cx: &Cx<'_>, id: ConnId) {
+        self.totals.duplicates += 1;
+        let (ordinal, next) = (1, false);
+        self.say_to(cx, id, |to, size| {
+            Ack { ordinal, next }.packet(to, id, size)
+        });
     }
 
     /// Something of a message has come, and perhaps all of it is here.
