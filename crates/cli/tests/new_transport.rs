@@ -70,16 +70,17 @@ fn a_new_transport_has_at_most_400_lines() {
     assert_eq!(files.len(), 12, "{files:?}");
     let all: usize = files.iter().map(|(_, lines)| lines).sum();
     assert!(all <= LINES_MAX, "{all} lines: {files:#?}");
-    let resolved = Command::new(env!("CARGO"))
+    // Without dependencies, for those of other platforms may not be on this machine.
+    let read = Command::new(env!("CARGO"))
         .current_dir(folder.path("my-own"))
-        .args(["metadata", "--offline", "--format-version", "1"])
+        .args(["metadata", "--no-deps", "--format-version", "1"])
         .output()
         .unwrap();
-    assert!(resolved.status.success(), "{}", text(&resolved.stderr));
+    assert!(read.status.success(), "{}", text(&read.stderr));
     let clone = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let clone = clone.canonicalize().unwrap().display().to_string();
     assert!(
-        text(&resolved.stdout).contains(&clone),
+        text(&read.stdout).contains(&clone),
         "it is built with the clone"
     );
 }

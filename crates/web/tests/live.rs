@@ -77,6 +77,8 @@ const USE: &str = r##"(async () => {
   link.remove();
   tell({unfolded: folded.open, still: frame.contentDocument === inside});
   document.querySelector("header a").click();
+  // The text is packed on the way.
+  await until("the link", () => location.hash);
   tell({leads: document.activeElement.id, hash: location.hash.slice(0, 6), own: $("scenario").selectedOptions[0].textContent, text: $("toml").value});
   // A message of the recorded run: the page runs it first.
   $("message").value = 3;
