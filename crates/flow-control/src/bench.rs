@@ -175,6 +175,13 @@ impl Bench {
         joined
     }
 
+    /// Whether it is calm, and stays so when another packet of `conn` comes.
+    pub(crate) fn is_calm(&mut self, conn: u32) -> (bool, bool) {
+        let packet = Packet::new(HostId(1), ConnId(conn), Class::Plain, 0, FRAME);
+        let stays = self.control.stays_calm(&passage(&packet), 60_000);
+        (self.control.is_calm(), stays)
+    }
+
     /// What it counts under `name`.
     pub(crate) fn counted(&self, name: &str) -> Option<u64> {
         let mut found = None;

@@ -39,11 +39,11 @@ fn incast(control: &str, sets: &[&str]) -> Assembled {
     assembled(file, &all)
 }
 
-/// Runs it in windows on so many threads, and by an event queue where that is 0.
+/// Runs it in windows on so many threads, and by an event queue where that is 0. Two make all choices in the order of time.
 fn run_on(of: &Assembled, threads: u16) -> Outcome {
     let make = |config: &EndpointConfig| of.endpoint(config);
     let mut setup = of.setup(&make, threads.max(1));
-    setup.digest = true;
+    (setup.digest, setup.ordered) = (true, threads == 2);
     let outcome = match threads {
         0 => sim::oracle::run(&setup),
         _ => sim::run(&setup, &mut sim::Blind),

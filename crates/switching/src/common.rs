@@ -91,6 +91,33 @@ impl Common {
         debug_assert!(!gates.any(own), "a gate before its own packet");
     }
 
+    /// Whether the flow control stays calm when `packet` comes to `port`.
+    #[inline]
+    pub(crate) fn stays_calm(&mut self, ingress: u16, port: &Port, packet: &Packet) -> bool {
+        let free = self.memory.map_or(u64::MAX, |(size, _, used)| size - used);
+        let control = self.control.as_mut();
+        control.is_some_and(|control| control.stays_calm(&port.passage(ingress, packet), free))
+    }
+
+    /// Tells the flow control of a packet that waits now, of which it has nothing to say.
+    #[inline]
+    pub(crate) fn arrived_calmly(&mut self, now: Time, passage: &Passage<'_>) {
+        if let Some(control) = &mut self.control {
+            control.arrived(now, passage, &mut self.say);
+            debug_assert!(control.is_calm() && self.say.is_empty(), "{passage:?}");
+        }
+    }
+
+    /// Makes every choice of `port` before `end` while the flow control is calm.
+    #[inline(never)]
+    pub(crate) fn drain_calm(&mut self, port: &mut Port, end: Time, out: &mut impl Outlet) {
+        let held = port.held();
+        if let Some(control) = &mut self.control {
+            port.drain_calm(end, &mut self.slot, (&mut **control, &mut self.say), out);
+        }
+        self.account(held, port);
+    }
+
     pub(crate) fn deadline(&self) -> Time {
         self.control
             .as_ref()

@@ -22,6 +22,16 @@ impl Due {
         }
     }
 
+    /// Every port chooses at its moment of these from now on.
+    pub(crate) fn set_all(&mut self, moments: impl Iterator<Item = Time>) {
+        for (time, at) in self.times[self.first..].iter_mut().zip(moments) {
+            *time = at;
+        }
+        for node in (1..self.first).rev() {
+            self.times[node] = self.times[2 * node].min(self.times[2 * node + 1]);
+        }
+    }
+
     /// The earliest moment; never, where no port has a choice to make.
     #[inline]
     pub(crate) fn earliest(&self) -> Time {
@@ -75,8 +85,12 @@ mod tests {
                     0 => Time::NEVER,
                     at => Time(at),
                 };
-                due.set(port, at);
                 plain[port] = at;
+                if rng.below(50) == 0 {
+                    due.set_all(plain.iter().copied());
+                } else {
+                    due.set(port, at);
+                }
                 let first = plain.iter().min().copied().unwrap();
                 assert_eq!(due.earliest(), first);
                 if first < Time::NEVER {

@@ -38,6 +38,22 @@ pub trait FlowControl: Send {
         DropReason::Memory
     }
 
+    /// Whether nothing has to be said of whatever leaves next, nor later of itself: there is no deadline, and
+    /// [`FlowControl::left`] says nothing and leaves it calm. Then it is told of departures port by port, those of one
+    /// in the order of time, and not of packets that pass: sums are the same in any order, and asking for the order is
+    /// dear. Only where [`FlowControl::gates_alone`].
+    fn is_calm(&self) -> bool {
+        false
+    }
+
+    /// While it is calm: whether `passage` may take room, of which `free` bytes are left, and leaves it calm. False is
+    /// right for every doubt. Packets that have left by now may not have been told of; before false counts, all are, and it
+    /// is asked again.
+    fn stays_calm(&mut self, passage: &Passage<'_>, free: u64) -> bool {
+        let _ = (passage, free);
+        false
+    }
+
     /// A packet waits at a port now.
     fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say);
 

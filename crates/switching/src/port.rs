@@ -3,6 +3,8 @@
 //! A port has a form, which keeps what waits and says what leaves next; its line, with when that is idle again; what it has
 //! counted; and since when gates have been closed. A FIFO promises its line at once and keeps nothing.
 
+mod calm;
+
 use crate::discipline::{Backlog, Dequeue, Discipline, Gate, GateState, OnLine, Verdict};
 use crate::form::{Form, Wants, late};
 use crate::queues::Spilled;

@@ -5,6 +5,8 @@
 //! knows everything that arrived up to `s` and nothing later, so it may be made late:
 //! before the next arrival at its port, and at the end of the driver's window at the latest.
 
+mod calm;
+
 use crate::balance::Balancer;
 use crate::common::{Common, choose};
 use crate::discipline::{GateState, Verdict};
@@ -89,12 +91,16 @@ pub struct Switch {
     /// Its ports, by number.
     pub ports: Vec<Port>,
     /// Ports where something waits, in no order. Where a flow control asks for the order of time, `due` keeps
-    /// their moments instead.
+    /// their moments instead: either list is of use while the other is not.
     waiting: Vec<u16>,
     due: Due,
     /// It has a flow control, and one that may assign queues.
     controlled: bool,
     assigns: bool,
+    /// While its flow control is calm, choices need not follow time across ports: ports wait in the list as they do
+    /// without one.
+    may_be_calm: bool,
+    calm: bool,
     balancer: Balancer,
     /// Packets do not all keep to the way of their connection.
     chooses: bool,
@@ -152,13 +158,17 @@ impl Switch {
             "{} ports",
             ports.len()
         );
-        Self {
+        let may_be_calm =
+            gates_alone && !balancer.looks_at_ports() && ports.iter().all(Port::has_gates_alone);
+        let mut switch = Self {
             salt,
             due: Due::new(if control.is_some() { ports.len() } else { 0 }),
             ports,
             waiting: Vec::new(),
             controlled: control.is_some(),
             assigns: !gates_alone,
+            may_be_calm,
+            calm: false,
             ordered: control.is_some() || balancer.looks_at_ports(),
             quiet_until: Time::ZERO, // to be found out
             chooses: spec.balance != Balance::Flow,
@@ -174,21 +184,26 @@ impl Switch {
             },
             astray: BTreeMap::new(),
             heard: 0,
-        }
+        };
+        switch.calm_down();
+        switch
     }
 
     /// Makes every choice in the order of time, or queues every packet, although nothing asks for it: to
     /// test that neither changes a result.
     pub fn slowly(&mut self, ordered: bool, queued: bool) {
         self.ordered |= ordered;
+        if ordered {
+            self.never_be_calm();
+        }
         self.may_pass &= !queued;
     }
 
     /// The moment of the earliest choice that can be made, or of the flow control's deadline.
     #[inline]
     pub fn next(&self) -> Time {
-        if let Some(control) = &self.common.control {
-            return control.deadline().min(self.due.earliest());
+        if self.controlled && !self.calm {
+            return self.common.deadline().min(self.due.earliest());
         }
         let mut next = Time::NEVER;
         for &port in &self.waiting {
@@ -218,6 +233,7 @@ impl Switch {
     /// Notes from now on what its flow control does, and which queues packets of these connections join, or of all; so
     /// many notes at most.
     pub fn watch(&mut self, conns: Option<Vec<u32>>, most: usize) {
+        self.never_be_calm(); // notes are in the order of time
         self.common.watch = Some(Box::new(Watch::new(conns, most)));
     }
 
@@ -278,18 +294,18 @@ impl Switch {
                 self.commit_ordered_before(now, out); // what does not know of this arrival
             }
             if packet.class() == Class::Link {
-                self.hear(now, ingress(), packet);
+                self.hear(now, ingress(), packet, out);
                 return;
             }
         }
         if !packet.hop() {
             self.lose(now, ingress(), packet, DropReason::Ttl, out);
-            self.turn_away(now, ingress(), packet);
+            self.turn_away(now, ingress(), packet, out);
             return;
         }
         let Some(index) = self.way(now, packet, routing) else {
             self.lose(now, ingress(), packet, DropReason::Unreachable, out);
-            self.turn_away(now, ingress(), packet);
+            self.turn_away(now, ingress(), packet, out);
             return;
         };
         let port = &mut self.ports[index];
@@ -310,18 +326,23 @@ impl Switch {
             }
             return;
         }
-        if !ORDERED && port.choose_at() < now {
-            // Choices before this arrival do not know of it.
-            self.common.drain(port, now, out);
-        }
-        let idle = port.is_idle(now);
         if ORDERED && self.controlled {
-            let free = idle && self.may_pass && self.quiet_until > now && alone();
+            let alone = alone();
+            if self.calm && self.offer_calm(now, ingress(), index, packet, alone, out) {
+                return;
+            }
+            let free = self.may_pass && self.quiet_until > now && alone;
             self.offer_controlled(now, ingress(), index, packet, free, out);
             if !self.common.bounced.is_empty() {
                 self.bounce_back(now, routing, out);
             }
-        } else if idle
+            return;
+        }
+        if !ORDERED && port.choose_at() < now {
+            // Choices before this arrival do not know of it.
+            self.common.drain(port, now, out);
+        }
+        if port.is_idle(now)
             && self.may_pass
             && self.common.has_room(packet)
             && alone()
@@ -376,9 +397,28 @@ impl Switch {
 
     /// Tells the flow control of a packet that goes no further.
     #[cold]
-    fn turn_away(&mut self, now: Time, ingress: u16, packet: &Packet) {
+    fn turn_away(&mut self, now: Time, ingress: u16, packet: &Packet, out: &mut impl Outlet) {
+        let tell = |control: &mut dyn FlowControl, say: &mut Say| {
+            control.turned_away(ingress, packet, say);
+        };
+        self.tell(now, tell, out);
+    }
+
+    /// Tells the flow control, where there is one, of something on which it may act.
+    fn tell(
+        &mut self,
+        now: Time,
+        tell: impl FnOnce(&mut dyn FlowControl, &mut Say),
+        out: &mut impl Outlet,
+    ) {
+        if self.calm {
+            self.settle(now, out);
+        }
         if let Some(control) = &mut self.common.control {
-            control.turned_away(ingress, packet, &mut self.common.say);
+            tell(&mut **control, &mut self.common.say);
+            if self.calm && !control.is_calm() {
+                self.rouse();
+            }
             self.heed(now);
         }
     }
@@ -469,8 +509,7 @@ impl Switch {
         self.common.admits(&self.ports[index], packet)
     }
 
-    /// Hands a packet to a port of a switch with a flow control. `free` says that the line is idle, that nothing waits
-    /// for it, and that nothing else of this switch is due now.
+    /// Hands a packet to a port of a switch with a flow control. `free` says that nothing else of this switch is due now.
     #[inline(never)]
     fn offer_controlled<O: Outlet>(
         &mut self,
@@ -505,7 +544,8 @@ impl Switch {
             port.drop(now, packet, why, out);
             return;
         }
-        if free && ingress != passage.egress && port.pass(now, packet) {
+        let free = free && port.is_idle(now) && ingress != passage.egress;
+        if free && port.pass(now, packet) {
             common.passed(now, &Passage { packet, ..passage }, port.last_queue());
             if O::CARRIES {
                 packet.set_tagged(false);
@@ -555,7 +595,7 @@ impl Switch {
     #[inline(always)] // once per queued packet
     fn enlist(&mut self, now: Time, index: usize) {
         let port = &mut self.ports[index];
-        if self.controlled {
+        if self.controlled && !self.calm {
             let before = port.choose_at();
             port.look_at(now);
             if port.choose_at() < before {
@@ -565,7 +605,7 @@ impl Switch {
             return;
         }
         port.look_at(now);
-        if self.ordered {
+        if self.ordered && !self.calm {
             self.quiet_until = self.quiet_until.min(port.choose_at());
         }
         if port.enlist() {
@@ -605,12 +645,12 @@ impl Switch {
 
     /// The frame of a neighbour's flow control has come in.
     #[inline(never)]
-    fn hear(&mut self, now: Time, ingress: u16, frame: &Packet) {
+    fn hear(&mut self, now: Time, ingress: u16, frame: &Packet, out: &mut impl Outlet) {
         self.heard += 1;
-        if let Some(control) = &mut self.common.control {
-            control.heard(now, ingress, frame, &mut self.common.say);
-        }
-        self.heed(now);
+        let tell = |control: &mut dyn FlowControl, say: &mut Say| {
+            control.heard(now, ingress, frame, say);
+        };
+        self.tell(now, tell, out);
     }
 
     /// Does what the flow control has said: gates first, then frames on their lines.
@@ -694,9 +734,13 @@ impl Switch {
     /// Makes every choice before `end`.
     #[inline]
     pub fn commit_before(&mut self, end: Time, out: &mut impl Outlet) {
-        if self.controlled {
+        if self.controlled && !self.calm {
             self.commit_all_before(end, out);
+            self.calm_down();
             return;
+        }
+        if self.calm {
+            self.settle(end, out);
         }
         let mut kept = 0;
         for place in 0..self.waiting.len() {
@@ -726,7 +770,10 @@ impl Switch {
         if let Some(control) = &self.common.control {
             control.check();
             let earliest = self.ports.iter().map(Port::choose_at).min();
-            assert_eq!(Some(self.due.earliest()), earliest, "whose turn it is");
+            assert!(
+                self.calm || Some(self.due.earliest()) == earliest,
+                "whose turn it is"
+            );
         }
     }
 }

@@ -236,6 +236,156 @@ fn ports_with_gates_alone_do_what_the_general_port_does() {
     }
 }
 
+/// Pauses the neighbours by which a quarter of what is free came, as it says; calm while it has paused none, where it
+/// may be.
+struct Threshold {
+    may_be_calm: bool,
+    free: u64,
+    held: [u64; 8],
+    paused: [bool; 8],
+    pauses: Arc<Mutex<(u32, u32)>>,
+}
+
+impl Threshold {
+    fn has_room(&self, passage: &Passage<'_>) -> bool {
+        let size = u64::from(passage.packet.size);
+        self.held[usize::from(passage.ingress)] + size <= self.free / 4
+    }
+}
+
+impl FlowControl for Threshold {
+    fn gates_alone(&self) -> bool {
+        true
+    }
+    fn is_calm(&self) -> bool {
+        self.may_be_calm && self.paused == [false; 8]
+    }
+    fn stays_calm(&mut self, passage: &Passage<'_>, free: u64) -> bool {
+        assert!(self.is_calm(), "asked while it is calm");
+        self.pauses.lock().unwrap().1 += 1;
+        self.has_room(passage) && u64::from(passage.packet.size) <= free
+    }
+    fn admits(&mut self, passage: &Passage<'_>, free: u64) -> Option<bool> {
+        Some(u64::from(passage.packet.size) <= free)
+    }
+    fn arrived(&mut self, _: Time, passage: &Passage<'_>, say: &mut Say) {
+        let (ingress, fits) = (usize::from(passage.ingress), self.has_room(passage));
+        self.held[ingress] += u64::from(passage.packet.size);
+        self.free -= u64::from(passage.packet.size);
+        if !fits && !std::mem::replace(&mut self.paused[ingress], true) {
+            self.pauses.lock().unwrap().0 += 1;
+            say.pause(passage.ingress, Signal::PausePriority(0), Span::ZERO);
+        }
+    }
+    fn left(&mut self, _: Time, passage: &Passage<'_>, say: &mut Say) {
+        let ingress = usize::from(passage.ingress);
+        self.held[ingress] -= u64::from(passage.packet.size);
+        self.free += u64::from(passage.packet.size);
+        if self.paused[ingress] && self.held[ingress] < self.free / 8 {
+            self.paused[ingress] = false;
+            say.frame(passage.ingress, Signal::ResumePriority(0).frame());
+        }
+    }
+    fn heard(&mut self, _: Time, port: u16, frame: &Packet, say: &mut Say) {
+        let state = match Signal::of(frame) {
+            Some(Signal::PausePriority(_)) => GateState::Closed,
+            _ => GateState::Open,
+        };
+        say.gate(port, GateOf::Priority(0), state);
+    }
+}
+
+/// Departures by link, losses, and counters of a switch whose flow control may be calm or not, with how often it paused a
+/// neighbour and was asked whether it stays calm.
+fn run_with_threshold(port: &PortSpec, may_be_calm: bool, seed: u64) -> (Vec<String>, (u32, u32)) {
+    let lines = (0..8).map(|link| Line {
+        spec: port,
+        link,
+        line: LineTime::new(Rate::gbps(10)),
+        delay: Span::us(1),
+        rng: Rng::stream(1, stream::TEST, link.into()),
+    });
+    let memory = 14_000;
+    let pauses = Arc::default();
+    let control = Threshold {
+        may_be_calm,
+        free: memory,
+        held: [0; 8],
+        paused: [false; 8],
+        pauses: Arc::clone(&pauses),
+    };
+    let spec = SwitchSpec {
+        memory: Memory::Shared {
+            size: Bytes(memory),
+            alpha: 1.0,
+        },
+        ..SwitchSpec::default()
+    };
+    let rng = || Rng::stream(1, stream::TEST, 99);
+    let mut switch = Switch::new(&spec, lines, 0, rng, Some(Box::new(control)));
+    let (mut seen, mut asked) = (Seen::default(), Rng::stream(seed, stream::TEST, 8));
+    let packets = traffic(seed, 2);
+    for (place, &(at, ingress, mut packet)) in packets.iter().enumerate() {
+        if asked.below(20) == 0 {
+            let what = [Signal::PausePriority(0), Signal::ResumePriority(0)];
+            let mut frame = what[usize::try_from(asked.below(2)).unwrap()].frame();
+            switch.arrive(at, ingress % 2, &mut frame, || false, &Ports, &mut seen);
+            switch.check();
+        }
+        let other = packets.get(place + 1).is_none_or(|next| next.0 != at);
+        switch.arrive(at, ingress, &mut packet, || other, &Ports, &mut seen);
+        switch.check();
+        if asked.below(8) == 0 {
+            switch.commit_before(at, &mut seen);
+            assert!(switch.next() >= at, "seed {seed}");
+            switch.check();
+        }
+    }
+    for port in 0..2 {
+        let mut frame = Signal::ResumePriority(0).frame();
+        let end = Time(1_900_000_000);
+        switch.arrive(end, port, &mut frame, || true, &Ports, &mut seen);
+    }
+    switch.commit_before(Time(u64::MAX / 2), &mut seen);
+    switch.check();
+    let mut all: Vec<String> = seen.sent.into_iter().flatten().collect();
+    all.append(&mut seen.lost);
+    all.extend(switch.ports.iter_mut().map(|port| {
+        port.close_books(Time(2_000_000_000));
+        format!("{:?} {:?}", port.counters(), port.held_packets().len())
+    }));
+    let pauses = *pauses.lock().unwrap();
+    (all, pauses)
+}
+
+#[test]
+fn a_calm_flow_control_is_told_of_sums_alone_and_nothing_else_changes() {
+    let late = MarkSpec {
+        min: Bytes(3_000),
+        max: Bytes(5_000),
+        chance: 0.5,
+        at: MarkAt::Dequeue,
+        drop_others: false,
+    };
+    let port = || PortSpec::fifo(Bytes(12_000));
+    let (mut calm, mut paused) = (0, 0);
+    for port in [port(), port().marking(late), port().prioritised(3)] {
+        for seed in 0..40 {
+            let (fast, (pauses, asked)) = run_with_threshold(&port, true, seed);
+            let (slow, never) = run_with_threshold(&port, false, seed);
+            let other = fast.iter().zip(&slow).find(|(fast, slow)| fast != slow);
+            assert_eq!(other, None, "seed {seed}");
+            assert_eq!(
+                (fast.len(), (pauses, 0)),
+                (slow.len(), never),
+                "seed {seed}"
+            );
+            (calm, paused) = (calm + asked, paused + pauses);
+        }
+    }
+    assert!(calm > 10_000 && paused > 1_000, "{calm} {paused}");
+}
+
 /// Gives each connection the numbered queue of its last digits, and keeps one of them closed for a while.
 struct Assigns(bool);
 

@@ -8,9 +8,9 @@ mod tests;
 pub use params::Params;
 
 use crate::agenda::Agenda;
-use crate::ports::{drops_at_most, enough, holds_a_frame};
+use crate::ports::{drops_at_most, enough, holds_a_frame, part};
 use model::intent::{PortSpec, QueueSpec};
-use model::{ConnId, DropReason, Packet, Signal};
+use model::{DropReason, Packet, Signal};
 use parts::{Control, ControlFactory, Neighbour, ParamError, Parameter, Place, Refusal};
 use switching::{FlowControl, GateOf, GateState, Passage, Say};
 use units::{Bytes, Span, Time};
@@ -143,6 +143,8 @@ struct Ingress {
     /// Bytes in the switch, and those of them that are in headroom.
     held: u64,
     above: u64,
+    /// Bytes that it does not take from the pool.
+    reserve: u64,
     /// The neighbour has been asked to pause, and is asked again at `repeat_at`.
     paused: bool,
     repeat_at: Time,
@@ -193,10 +195,13 @@ struct Pfc {
     /// Bytes that all share, and those of them in use.
     pool: u64,
     used: u64,
+    /// While at most `sure_until` bytes of the pool are in use, every threshold is at least `sure`: most packets
+    /// are far below it, and their own is not worked out.
+    sure: u64,
+    sure_until: u64,
+    /// Places that are paused or hold bytes in headroom.
+    stirred: usize,
     agenda: Agenda<Task>,
-    /// The packet that was admitted last, and whether it stays below the threshold: asked and told of in turn, it is
-    /// worked out once. What comes without being asked about is another one.
-    judged: Option<(Judged, bool)>,
     /// Times that the watchdog let packets go.
     trips: u64,
     /// Bytes that came when their ingress was above its threshold, and so filled its headroom.
@@ -204,18 +209,17 @@ struct Pfc {
 }
 
 impl Ingress {
-    /// Bytes of the pool that it uses, beyond its `reserve`.
+    /// Bytes of the pool that it uses.
     #[inline]
-    fn share(&self, reserve: u64) -> u64 {
-        (self.held - self.above).saturating_sub(reserve)
+    fn share(&self) -> u64 {
+        (self.held - self.above).saturating_sub(self.reserve)
     }
-}
 
-/// What tells a packet from the next: its place, bytes, kind and connection.
-type Judged = (usize, u16, u8, ConnId);
-
-fn judged(place: usize, packet: &Packet) -> Judged {
-    (place, packet.size, packet.kind(), packet.conn)
+    /// Whether it is paused or holds bytes in headroom.
+    #[inline]
+    fn is_stirred(&self) -> bool {
+        self.paused || self.above > 0
+    }
 }
 
 fn place_of(port: u16, packet: &Packet) -> usize {
@@ -252,59 +256,99 @@ impl Pfc {
         let headroom = Self::headroom(params, place);
         let ports = place.lines.len();
         let kept = Self::kept(params, place);
+        let ingress = |place: usize| Ingress {
+            reserve: params.reserve * u64::from(params.keeps(place)),
+            ..Ingress::default()
+        };
         Self {
             params: params.clone(),
-            ingress: vec![Ingress::default(); ports * PRIORITIES],
+            ingress: (0..ports * PRIORITIES).map(ingress).collect(),
             egress: vec![Egress::default(); ports * PRIORITIES],
             headroom,
             pool: place.memory.get().saturating_sub(kept),
             used: 0,
+            sure: params.xoff.unwrap_or(0),
+            sure_until: if params.xoff.is_some() { u64::MAX } else { 0 },
+            stirred: 0,
             agenda: Agenda::new(),
-            judged: None,
             trips: 0,
             spilled: 0,
         }
     }
 
     fn is_lossless(&self, place: usize) -> bool {
-        place % PRIORITIES < usize::from(self.params.lossless)
+        self.params.keeps(place)
     }
 
     /// Bytes below its headroom that an ingress may hold now.
-    #[inline]
     fn threshold(&self, place: usize) -> u64 {
-        if let Some(xoff) = self.params.xoff {
-            return xoff;
-        }
-        let free = self.pool.saturating_sub(self.used);
-        #[allow(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a share of a memory is a whole number of its bytes"
-        )]
-        let share = (self.params.alpha * free as f64) as u64;
-        share + self.reserve(place)
+        self.params
+            .xoff
+            .unwrap_or_else(|| self.part_of_free(self.used) + self.ingress[place].reserve)
     }
 
-    #[inline]
-    fn reserve(&self, place: usize) -> u64 {
-        if self.is_lossless(place) {
-            self.params.reserve
-        } else {
-            0
-        }
+    /// What an ingress may hold of the pool while `used` bytes of it are in use.
+    fn part_of_free(&self, used: u64) -> u64 {
+        let free = self.pool.saturating_sub(used);
+        part(self.params.alpha, free)
     }
 
     /// Whether `size` more bytes stay below the threshold.
     #[inline]
-    fn is_below(&self, place: usize, size: u64) -> bool {
+    fn is_below(&mut self, place: usize, size: u64) -> bool {
         let Ingress { held, above, .. } = self.ingress[place];
-        above == 0 && held + size <= self.threshold(place)
+        above == 0 && (held + size <= self.sure || self.is_below_closely(place, held + size))
     }
 
-    /// Bytes of the pool that an ingress uses.
-    fn share(&self, place: usize) -> u64 {
-        self.ingress[place].share(self.reserve(place))
+    #[inline(never)]
+    fn is_below_closely(&mut self, place: usize, held: u64) -> bool {
+        self.make_sure();
+        held <= self.threshold(place)
+    }
+
+    /// Works out what every ingress may hold until some more of the pool is in use.
+    fn make_sure(&mut self) {
+        if self.params.xoff.is_none() {
+            self.sure_until = self.used + self.pool / 64;
+            self.sure = self.part_of_free(self.sure_until);
+        }
+    }
+
+    /// A packet has come that goes into headroom.
+    #[inline(never)]
+    fn spill(&mut self, now: Time, place: usize, size: u64, say: &mut Say) {
+        let ingress = &mut self.ingress[place];
+        self.stirred += usize::from(!ingress.is_stirred());
+        ingress.above += size;
+        let paused = ingress.paused;
+        self.spilled += size;
+        if !paused && self.is_lossless(place) {
+            self.pause(now, place, say);
+        }
+    }
+
+    /// A packet of `size` leaves an ingress that is paused or holds bytes in headroom.
+    #[inline(never)]
+    fn relieve(&mut self, place: usize, size: u64, say: &mut Say) {
+        let ingress = &mut self.ingress[place];
+        let before = ingress.share();
+        ingress.held -= size;
+        // What is in headroom leaves it first.
+        ingress.above -= ingress.above.min(size);
+        self.used = self.used + ingress.share() - before;
+        let Ingress {
+            held,
+            above,
+            paused,
+            ..
+        } = *ingress;
+        if paused
+            && above == 0
+            && (held == 0 || held + self.params.xon_gap <= self.threshold(place))
+        {
+            self.resume(place, say);
+        }
+        self.stirred -= usize::from(!self.ingress[place].is_stirred());
     }
 
     fn pause(&mut self, now: Time, place: usize, say: &mut Say) {
@@ -430,13 +474,20 @@ impl FlowControl for Pfc {
     fn admits(&mut self, passage: &Passage<'_>, free: u64) -> Option<bool> {
         let place = place_of(passage.ingress, passage.packet);
         let size = u64::from(passage.packet.size);
-        let below = self.is_below(place, size);
-        let headroom = || self.headroom[usize::from(passage.ingress)];
-        let may =
-            below || self.is_lossless(place) && self.ingress[place].above + size <= headroom();
-        let admitted = may && size <= free;
-        self.judged = admitted.then(|| (judged(place, passage.packet), below));
-        Some(admitted)
+        let headroom = |own: &Self| own.headroom[usize::from(passage.ingress)];
+        let may = self.is_below(place, size)
+            || self.is_lossless(place) && self.ingress[place].above + size <= headroom(self);
+        Some(may && size <= free)
+    }
+
+    /// Nobody is to be resumed and nothing is to be done later: what leaves makes room, and no more.
+    fn is_calm(&self) -> bool {
+        self.stirred == 0 && self.agenda.next() == Time::NEVER
+    }
+
+    fn stays_calm(&mut self, passage: &Passage<'_>, free: u64) -> bool {
+        let size = u64::from(passage.packet.size);
+        size <= free && self.is_below(place_of(passage.ingress, passage.packet), size)
     }
 
     /// Where the memory has room, only headroom can be full for a priority that loses nothing, and only the threshold for
@@ -452,22 +503,17 @@ impl FlowControl for Pfc {
     fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
         let place = place_of(passage.ingress, passage.packet);
         let size = u64::from(passage.packet.size);
-        let below = match self.judged.take() {
-            Some((of, below)) if of == judged(place, passage.packet) => below,
-            _ => self.is_below(place, size),
-        };
-        let reserve = self.reserve(place);
+        let below = self.is_below(place, size);
         let ingress = &mut self.ingress[place];
-        let before = ingress.share(reserve);
+        let before = ingress.share();
         ingress.held += size;
         if below {
-            self.used += ingress.share(reserve) - before;
-        } else {
-            ingress.above += size;
-            self.spilled += size;
-            if !ingress.paused && self.is_lossless(place) {
-                self.pause(now, place, say);
+            self.used += ingress.share() - before;
+            if self.used > self.sure_until {
+                self.make_sure();
             }
+        } else {
+            self.spill(now, place, size, say);
         }
         self.egress[place_of(passage.egress, passage.packet)].waits += size;
     }
@@ -475,19 +521,13 @@ impl FlowControl for Pfc {
     fn left(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
         let place = place_of(passage.ingress, passage.packet);
         let size = u64::from(passage.packet.size);
-        let reserve = self.reserve(place);
         let ingress = &mut self.ingress[place];
-        let before = ingress.share(reserve);
-        ingress.held -= size;
-        // What is in headroom leaves it first.
-        ingress.above -= ingress.above.min(size);
-        self.used = self.used + ingress.share(reserve) - before;
-        let held = ingress.held;
-        if ingress.paused
-            && ingress.above == 0
-            && (held == 0 || held + self.params.xon_gap <= self.threshold(place))
-        {
-            self.resume(place, say);
+        if ingress.is_stirred() {
+            self.relieve(place, size, say);
+        } else {
+            let before = ingress.share();
+            ingress.held -= size;
+            self.used = self.used + ingress.share() - before;
         }
         let egress = &mut self.egress[place_of(passage.egress, passage.packet)];
         egress.waits -= size;
@@ -496,23 +536,14 @@ impl FlowControl for Pfc {
 
     fn passed(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
         let place = place_of(passage.ingress, passage.packet);
-        // Of one that came below the threshold nothing stays, and only a pause that has begun asks for more.
-        if self.judged == Some((judged(place, passage.packet), true)) && !self.ingress[place].paused
-        {
-            self.judged = None;
+        let size = u64::from(passage.packet.size);
+        // Of one that comes below the threshold nothing stays, and only a pause that has begun asks for more.
+        if self.is_below(place, size) && !self.ingress[place].paused {
             self.egress[place_of(passage.egress, passage.packet)].moved = now;
             return;
         }
-        let held = u64::from(passage.packet.size);
-        self.arrived(now, &Passage { held, ..*passage }, say);
-        self.left(
-            now,
-            &Passage {
-                held: 0,
-                ..*passage
-            },
-            say,
-        );
+        self.arrived(now, passage, say);
+        self.left(now, passage, say);
     }
 
     fn heard(&mut self, now: Time, port: u16, frame: &Packet, say: &mut Say) {
@@ -547,7 +578,7 @@ impl FlowControl for Pfc {
     fn check(&self) {
         let (mut used, mut held, mut waits) = (0, 0, 0);
         for (place, ingress) in self.ingress.iter().enumerate() {
-            used += self.share(place);
+            used += ingress.share();
             held += ingress.held;
             waits += self.egress[place].waits;
             assert!(ingress.above <= ingress.held, "{place}: {ingress:?}");
@@ -556,6 +587,9 @@ impl FlowControl for Pfc {
                 "{place} waits for a resume that nothing brings"
             );
         }
+        let stirred = self.ingress.iter().filter(|ingress| ingress.is_stirred());
+        assert_eq!(stirred.count(), self.stirred, "places that are not calm");
+        assert!(self.used <= self.sure_until, "{} B of the pool", self.used);
         assert_eq!(used, self.used, "bytes of the pool");
         assert_eq!(held, waits, "what came in and what waits");
     }

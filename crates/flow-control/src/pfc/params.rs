@@ -61,6 +61,11 @@ impl Params {
         Ok(params)
     }
 
+    /// Whether a place is of a lossless priority.
+    pub(super) fn keeps(&self, place: usize) -> bool {
+        place % super::PRIORITIES < usize::from(self.lossless)
+    }
+
     pub(super) fn resolved(&self) -> Table {
         keys::write(KEYS, self.profile, self)
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::bench::Bench;
+use model::ConnId;
 
 const STATIC: &str = "xoff = \"4KB\"\nxon_gap = \"1KB\"\n";
 
@@ -21,6 +22,29 @@ fn an_ingress_above_the_threshold_is_paused_and_resumed_below_it() {
             "0us 1 leaves queue 0: port 0: ResumePriority(0)",
         ]
     );
+}
+
+#[test]
+fn it_is_calm_while_it_has_paused_nobody_and_has_nothing_to_do_later() {
+    let mut bench = Bench::new(&PFC, STATIC);
+    assert_eq!(bench.is_calm(1), (true, true));
+    bench.come(1, 4);
+    assert_eq!(bench.is_calm(1), (true, false), "4000 B fit, and no more");
+    bench.come(1, 1);
+    assert_eq!(bench.is_calm(1), (false, false), "1000 B are in headroom");
+    bench.leave(0, 1);
+    assert_eq!(bench.is_calm(1), (false, false), "it is still paused");
+    bench.leave(0, 2);
+    assert_eq!(bench.is_calm(1), (true, true));
+    bench.say(Signal::PausePriority(0), Span::ZERO);
+    assert_eq!(bench.is_calm(1), (true, true), "a gate alone has no order");
+    let mut later = Bench::new(&PFC, "watchdog = \"10us\"\nwatchdog_restore = \"30us\"");
+    later.come(1, 1);
+    later.say(Signal::PausePriority(0), Span::ZERO);
+    assert_eq!(later.is_calm(1), (false, true), "the watchdog looks");
+    later.say(Signal::ResumePriority(0), Span::ZERO);
+    later.wait(40);
+    assert_eq!(later.is_calm(1), (true, true));
 }
 
 /// A packet is admitted, and its port drops it; the next one is not asked about. [shaped credits]
