@@ -6,7 +6,8 @@ use crate::data_queue::DataQueue;
 use crate::discipline::{Backlog, Dequeue, Discipline, Gate, OnLine, Verdict};
 use crate::fifo::Fifo;
 use crate::priority::StrictPriority;
-use crate::queues::Queues;
+use crate::queues::{Queues, coins};
+use crate::trimming::Trimming;
 use model::intent::{DropMeasure, Limit, MarkAt, Order, Over, PortSpec, QueueSpec, Takes};
 use model::{ByClass, Class, Packet, Rng};
 use units::LineTime;
@@ -29,6 +30,8 @@ pub enum Form {
     Priority(Box<StrictPriority>),
     /// One queue, or strict priorities, with gates.
     Gated(Box<StrictPriority<true>>),
+    /// Data that is cut when it finds no room, beside what is not.
+    Trimming(Box<Trimming>),
     /// Anything else.
     Queues(Box<Queues>),
 }
@@ -82,7 +85,10 @@ impl Form {
             queues if are_priorities(queues) => {
                 Self::Priority(Box::new(StrictPriority::new(queues, buffer, &rng)))
             }
-            _ => Self::Queues(Box::new(Queues::new(spec, buffer, line, &rng))),
+            _ => match Trimming::new(spec, coins(&rng)) {
+                Some(trimming) => Self::Trimming(Box::new(trimming)),
+                None => Self::Queues(Box::new(Queues::new(spec, buffer, line, &rng))),
+            },
         }
     }
 
@@ -99,7 +105,11 @@ impl Form {
         match self {
             Self::Queues(queues) => queues.gate(gate),
             Self::Gated(queues) => queues.gate(gate),
-            Self::Fifo(_) | Self::Data(_) | Self::Credit(_) | Self::Priority(_) => {}
+            Self::Fifo(_)
+            | Self::Data(_)
+            | Self::Credit(_)
+            | Self::Priority(_)
+            | Self::Trimming(_) => {}
         }
     }
 }
@@ -110,7 +120,11 @@ impl Form {
         match self {
             Self::Queues(queues) => queues.is_gated(),
             Self::Gated(queues) => queues.is_gated(),
-            Self::Fifo(_) | Self::Data(_) | Self::Credit(_) | Self::Priority(_) => false,
+            Self::Fifo(_)
+            | Self::Data(_)
+            | Self::Credit(_)
+            | Self::Priority(_)
+            | Self::Trimming(_) => false,
         }
     }
 }
@@ -169,6 +183,7 @@ macro_rules! late {
             $crate::form::Form::Credit($port) => $do,
             $crate::form::Form::Priority($port) => $do,
             $crate::form::Form::Gated($port) => $do,
+            $crate::form::Form::Trimming($port) => $do,
             $crate::form::Form::Queues($port) => $do,
             $crate::form::Form::Fifo(_) => unreachable!("FIFO ports do not queue"),
         }
@@ -242,7 +257,7 @@ fn pass(port: &mut impl Discipline, now: Time, packet: &mut Packet) -> bool {
 mod tests {
     use super::*;
     use crate::discipline::{GateOf, GateState};
-    use model::intent::{CreditCount, CreditSpec, DropBy, DropSpec, MarkSpec};
+    use model::intent::{CreditCount, CreditSpec, DropBy, DropSpec, MarkSpec, Share};
     use model::stream;
     use units::{Bytes, Rate};
 
@@ -267,6 +282,7 @@ mod tests {
             Form::Credit(_) => "credit",
             Form::Priority(_) => "priority",
             Form::Gated(_) => "gated",
+            Form::Trimming(_) => "trimming",
             Form::Queues(_) => "queues",
         }
     }
@@ -317,6 +333,19 @@ mod tests {
         swapped.queues.swap(0, 1);
         let mut marked_first = port().prioritised(2);
         marked_first.queues[0].limit = Limit::Bytes(Bytes(99));
+        let cut = crate::trimming::tests::port(8, 100, (true, true));
+        let other_cut = |change: fn(&mut PortSpec)| {
+            let mut port = cut.clone();
+            change(&mut port);
+            port
+        };
+        let dear_heads = other_cut(|port| port.queues[1].level = 0);
+        let one_group = other_cut(|port| port.queues[1].group = 0);
+        let marked_cut = other_cut(|port| port.queues[0].mark = Some(mark(MarkAt::Enqueue)));
+        let by_bytes = other_cut(|port| port.shares = vec![Share::Bytes(1), Share::Bytes(10)]);
+        let heads_alone = other_cut(|port| port.queues[1].takes.trimmed = Some(true));
+        let cut_twice = other_cut(|port| port.queues[0].takes.trimmed = None);
+        let wide_heads = other_cut(|port| port.queues[1].limit = Limit::Bytes(Bytes(9_000)));
         for (what, spec, expected) in [
             ("one queue", port(), ["fifo", "data", "gated", "queues"]),
             (
@@ -376,6 +405,18 @@ mod tests {
             ("two groups", other_group, ["queues"; 4]),
             ("out of order", swapped, ["queues"; 4]),
             ("priorities within bounds", marked_first, ["queues"; 4]),
+            (
+                "cut",
+                cut.clone(),
+                ["trimming", "trimming", "queues", "queues"],
+            ),
+            ("heads before all", dear_heads, ["queues"; 4]),
+            ("heads after data", one_group, ["queues"; 4]),
+            ("cut and marked", marked_cut, ["queues"; 4]),
+            ("heads by bytes", by_bytes, ["queues"; 4]),
+            ("what is no data is in no queue", heads_alone, ["queues"; 4]),
+            ("heads that are cut again", cut_twice, ["queues"; 4]),
+            ("heads within bytes", wide_heads, ["queues"; 4]),
         ] {
             assert_eq!(names(&spec), expected, "{what}");
         }

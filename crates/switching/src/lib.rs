@@ -2,7 +2,7 @@
 //!
 //! [`Switch`] takes arrivals and gives packets, losses and frames of its flow control. A [`Port`] of it is
 //! built from an intent ([`PortSpec`](model::intent::PortSpec)) as the cheapest thing that does it: a rule
-//! whose departures are known at arrival, one of three common forms, or any list of queues. One file per
+//! whose departures are known at arrival, one of some common forms, or any list of queues. One file per
 //! mechanism.
 
 mod admission;
@@ -23,6 +23,7 @@ mod queues;
 mod selective;
 mod store;
 mod switch;
+mod trimming;
 mod turns;
 mod watch;
 
@@ -40,4 +41,5 @@ pub use queues::{Queues, Spilled};
 pub use selective::{Colour, Decision, Selective};
 pub use store::Paused;
 pub use switch::{Line, Loss, Outlet, Routing, Switch};
+pub use trimming::Trimming;
 pub use watch::{Note, Noted};

@@ -422,7 +422,11 @@ impl Port {
     /// Whether packets that waited have had to make room.
     #[inline]
     pub(crate) fn has_spilled(&self) -> bool {
-        matches!(&self.form, Form::Queues(queues) if queues.has_spilled())
+        match &self.form {
+            Form::Queues(queues) => queues.has_spilled(),
+            Form::Trimming(queues) => queues.has_spilled(),
+            _ => false,
+        }
     }
 
     #[inline(always)] // once per arrival
@@ -454,6 +458,7 @@ impl Port {
     pub(crate) fn spilled(&mut self) -> Option<(Packet, Spilled)> {
         match &mut self.form {
             Form::Queues(queues) => queues.spilled(),
+            Form::Trimming(queues) => queues.spilled(),
             _ => None,
         }
     }

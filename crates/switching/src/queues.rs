@@ -146,7 +146,7 @@ impl Queues {
             last: 0,
             places,
             spilled: Vec::new(),
-            rng: rng.part(u64::from(NOWHERE)),
+            rng: coins(rng),
         }
     }
 
@@ -704,6 +704,11 @@ impl Discipline for Queues {
             "somebody must take what was spilled"
         );
     }
+}
+
+/// The stream of the coins that say what is cut, of a port with the stream `rng`.
+pub(crate) fn coins(rng: &Rng) -> Rng {
+    rng.part(u64::from(NOWHERE))
 }
 
 /// The number of a kind of packet: what classifiers look at.

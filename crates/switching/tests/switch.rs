@@ -6,7 +6,7 @@ use model::intent::{
 };
 use model::{Class, ConnId, DropReason, Ecn, HostId, Packet, Rng, TTL_START, stream};
 use switching::{
-    FlowControl, GateOf, GateState, Line, Loss, Outlet, Passage, Routing, Say, Switch,
+    FlowControl, Form, GateOf, GateState, Line, Loss, Outlet, Passage, Routing, Say, Switch, Wants,
 };
 use units::{Bytes, LineTime, Rate, Span, Time};
 
@@ -200,10 +200,18 @@ fn a_fast_form_does_what_the_general_one_does() {
                 .prioritised(8),
         ),
     ];
-    for (name, spec) in specs {
+    let cut = [(false, false), (false, true), (true, false), (true, true)]
+        .map(|(coin, bounce)| ("cut", ndp(3, coin, bounce)));
+    for (name, spec) in specs.into_iter().chain(cut) {
         spec.check().unwrap();
+        let (line, rng) = (LineTime::new(Rate::gbps(10)), Rng::stream(1, 2, 3));
+        let form = Form::new(&spec, 12_000, line, rng, Wants::Cheapest);
+        assert!(!matches!(form, Form::Queues(_)), "{name} has a fast form");
         for seed in 0..20 {
-            let packets = traffic(seed);
+            let mut packets = traffic(seed);
+            for (_, _, packet) in packets.iter_mut().step_by(7).filter(|_| name == "cut") {
+                packet.trim(64);
+            }
             let alone = SwitchSpec::default();
             let fast = run(&mut switch(&alone, &spec, None), &packets);
             let general = run(&mut switch(&alone, &spec, Some(Box::new(Idle))), &packets);
@@ -234,6 +242,8 @@ fn a_packet_that_passes_the_general_port_leaves_it_as_one_that_waits() {
     let specs = [
         ("trimming", trimming(8, true, true)),
         ("without room for headers", trimming(0, false, true)),
+        ("cut as by NDP", ndp(8, true, true)),
+        ("the same without room for headers", ndp(0, false, true)),
         ("ranks", ordered(Order::Rank, Over::PushOut)),
         ("flows in turn", ordered(Order::PerFlow, Over::Drop)),
         ("numbered", ordered(Order::Numbered(5), Over::Drop)),
@@ -363,6 +373,21 @@ fn trimming(headers: u16, coin: bool, bounce: bool) -> PortSpec {
         queues: vec![headers, data],
         shares: vec![Share::Packets(1), Share::Packets(10)],
     }
+}
+
+/// The same with what is no data among the headers, in the order in which NDP asks for it.
+fn ndp(headers: u16, coin: bool, bounce: bool) -> PortSpec {
+    let mut port = trimming(headers, coin, bounce);
+    port.queues.reverse();
+    (port.queues[0].group, port.queues[1].group) = (0, 1);
+    let data = [Class::Scheduled, Class::Unscheduled, Class::Plain];
+    port.queues[0].takes = Takes {
+        classes: data.iter().fold(0, |bits, &class| bits | 1 << class as u8),
+        trimmed: Some(false),
+        ..Takes::ALL
+    };
+    port.queues[1].takes = Takes::ALL;
+    port
 }
 
 /// So many frames of 9000 B to one port, a picosecond apart, each of a connection of its own.

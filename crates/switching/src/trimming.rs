@@ -1,0 +1,426 @@
+//! Data that is cut when it finds no room, and heads that take several turns for each of its.
+
+use crate::data_queue::Peak;
+use crate::discipline::{Backlog, Dequeue, Discipline, OnLine, Verdict};
+use crate::packets::Packets;
+use crate::queues::Spilled;
+use model::intent::{Limit, Over, PortSpec, QueueSpec, Share, Takes};
+use model::{ByClass, DropReason, Packet, Rng};
+use units::Time;
+
+/// The number of the queue of whole packets, and of that of heads and of what is no data.
+const WHOLE: usize = 0;
+const HEADS: usize = 1;
+
+/// Two queues of so many packets each. What finds the first full loses its payload and joins the second; they take
+/// turns by packets. [ndp s3.1]
+#[derive(Debug)]
+pub struct Trimming {
+    queues: [Packets; 2],
+    /// Packets that have room in each.
+    most: [u16; 2],
+    /// Packets of each in its turn.
+    turns: [u16; 2],
+    /// Whose turn it is, and packets that it may still send in it where the other waits.
+    turn: usize,
+    left: u16,
+    /// Classes whose whole packets join the first queue, as bits.
+    data: u8,
+    /// Bytes that a head keeps.
+    to: u16,
+    /// A coin says whether what comes or the last that waits is cut.
+    coin: bool,
+    /// A head without room goes back to its sender.
+    bounce: bool,
+    bytes: u64,
+    peak: Peak,
+    spilled: Vec<(Packet, Spilled)>,
+    rng: Rng,
+}
+
+impl Trimming {
+    /// The port of `spec`; none where that is another one. `rng` is that of the general port, which throws the same coins.
+    pub fn new(spec: &PortSpec, rng: Rng) -> Option<Self> {
+        let [whole, heads] = spec.queues.as_slice() else {
+            return None;
+        };
+        let Over::Trim { to, coin, bounce } = whole.over else {
+            return None;
+        };
+        let (Limit::Packets(waits), Limit::Packets(cut)) = (whole.limit, heads.limit) else {
+            return None;
+        };
+        let &[Share::Packets(one), Share::Packets(other)] = spec.shares.as_slice() else {
+            return None;
+        };
+        let takes = Takes {
+            classes: whole.takes.classes,
+            trimmed: Some(false),
+            ..Takes::ALL
+        };
+        let plain = |takes, level, group, queue: &QueueSpec| QueueSpec {
+            takes,
+            level,
+            group,
+            limit: queue.limit,
+            over: queue.over,
+            ..QueueSpec::DATA
+        };
+        let fits = *whole == plain(takes, whole.level, 0, whole)
+            && *heads == plain(Takes::ALL, whole.level, 1, heads)
+            && heads.over == Over::Drop;
+        fits.then(|| Self {
+            queues: Default::default(),
+            most: [waits, cut],
+            turns: [one.max(1), other.max(1)],
+            turn: WHOLE,
+            left: 0,
+            data: takes.classes,
+            to,
+            coin,
+            bounce,
+            bytes: 0,
+            peak: Peak::default(),
+            spilled: Vec::new(),
+            rng,
+        })
+    }
+
+    /// Whether packets had to make room since they were last asked for.
+    #[inline]
+    pub(crate) fn has_spilled(&self) -> bool {
+        !self.spilled.is_empty()
+    }
+
+    /// A packet that had to make room since the last call, with what becomes of it.
+    pub(crate) fn spilled(&mut self) -> Option<(Packet, Spilled)> {
+        self.spilled.pop()
+    }
+
+    /// The queue that `packet` joins.
+    #[inline]
+    fn queue_of(&self, packet: &Packet) -> usize {
+        let whole = self.data >> packet.class_index() & 1 == 1 && !packet.trimmed();
+        if whole { WHOLE } else { HEADS }
+    }
+
+    /// Takes `packet` into `queue`, if that has room.
+    #[inline(always)] // once per queued packet
+    fn join(&mut self, queue: usize, now: Time, line: OnLine, packet: &Packet) -> bool {
+        let room = self.queues[queue].len() < usize::from(self.most[queue]);
+        if room {
+            self.queues[queue].push_back(packet);
+            self.bytes += u64::from(packet.size);
+            self.peak.note(self.bytes, now, line);
+        }
+        room
+    }
+
+    /// What becomes of a packet that finds its queue full.
+    #[inline(never)]
+    fn join_full(&mut self, queue: usize, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
+        if queue == HEADS {
+            // It was trimmed at a port before this one. [ndp s3.2.4]
+            return if packet.trimmed() && !packet.bounced() && self.bounce {
+                Verdict::Bounced
+            } else {
+                Verdict::Dropped(DropReason::Full)
+            };
+        }
+        if self.coin
+            && self.rng.below(2) == 0
+            && let Some(mut other) = self.queues[WHOLE].pop_back()
+        {
+            self.bytes -= u64::from(other.size);
+            self.join(WHOLE, now, line, packet);
+            match self.join_cut(now, line, &mut other) {
+                Verdict::Queued(_) => {}
+                Verdict::Dropped(reason) => self.spilled.push((other, Spilled::Dropped(reason))),
+                Verdict::Bounced => self.spilled.push((other, Spilled::Bounced)),
+            }
+            return Verdict::Queued(0);
+        }
+        self.join_cut(now, line, packet)
+    }
+
+    /// What becomes of a whole packet that is cut.
+    fn join_cut(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
+        // A frame no larger than a head becomes one of its own size.
+        packet.trim(self.to.min(packet.size));
+        if self.join(HEADS, now, line, packet) {
+            Verdict::Queued(1)
+        } else if self.bounce && !packet.bounced() {
+            Verdict::Bounced
+        } else {
+            Verdict::Dropped(DropReason::Full)
+        }
+    }
+
+    /// `queue` sends, and the other has nothing to send.
+    #[inline]
+    fn serve_alone(&mut self, queue: usize) {
+        (self.turn, self.left) = (queue, 0);
+    }
+}
+
+impl Discipline for Trimming {
+    #[inline(always)] // once per queued packet
+    fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
+        let queue = self.queue_of(packet);
+        if !self.join(queue, now, line, packet) {
+            return self.join_full(queue, now, line, packet);
+        }
+        #[allow(clippy::cast_possible_truncation, reason = "one of two")]
+        Verdict::Queued(queue as u8)
+    }
+
+    #[inline(always)] // once per arrival
+    fn pass(&mut self, _now: Time, packet: &mut Packet) -> bool {
+        let queue = self.queue_of(packet);
+        let passes = self.bytes == 0 && self.most[queue] > 0;
+        if passes {
+            self.peak.passed(packet.size);
+            self.serve_alone(queue);
+        }
+        passes
+    }
+
+    #[inline(always)] // once per queued packet
+    fn dequeue(&mut self, _now: Time, out: &mut Packet) -> Dequeue {
+        let [whole, heads] = &self.queues;
+        match (whole.is_empty(), heads.is_empty()) {
+            (true, true) => {
+                self.left = 0;
+                return Dequeue::Empty;
+            }
+            (false, true) => self.serve_alone(WHOLE),
+            (true, false) => self.serve_alone(HEADS),
+            (false, false) => {
+                if self.left == 0 {
+                    self.turn ^= 1;
+                    self.left = self.turns[self.turn];
+                }
+                self.left -= 1;
+            }
+        }
+        self.queues[self.turn].pop_front(out);
+        self.bytes -= u64::from(out.size);
+        if self.bytes == 0 {
+            Dequeue::Last
+        } else {
+            Dequeue::Packet
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        Backlog {
+            data_bytes: self.bytes,
+            credits: 0,
+        }
+    }
+
+    fn peak(&self) -> Backlog {
+        Backlog {
+            data_bytes: self.peak.bytes(),
+            credits: 0,
+        }
+    }
+
+    fn forget_peak(&mut self, on_line: u64) {
+        self.peak.forget(self.bytes + on_line);
+    }
+
+    #[inline]
+    fn held(&self) -> u64 {
+        self.bytes
+    }
+
+    #[inline]
+    fn counts_line(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn has_spilled(&self) -> bool {
+        Self::has_spilled(self)
+    }
+
+    fn waiting(&self) -> ByClass<u64> {
+        let mut count = ByClass::default();
+        for packet in self.queues.iter().flat_map(Packets::iter) {
+            count[packet.class()] += 1;
+        }
+        count
+    }
+
+    fn marked(&self) -> u64 {
+        0
+    }
+
+    fn check(&self) {
+        let sizes = self.queues.iter().flat_map(Packets::iter);
+        let bytes: u64 = sizes.map(|packet| u64::from(packet.size)).sum();
+        assert_eq!(bytes, self.bytes, "bytes counted and waiting");
+        for (queue, most) in self.queues.iter().zip(self.most) {
+            assert!(
+                queue.len() <= usize::from(most),
+                "{} in {most}",
+                queue.len()
+            );
+        }
+        assert!(
+            self.spilled.is_empty(),
+            "somebody must take what was spilled"
+        );
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::discipline::IDLE;
+    use model::{Class, ConnId, HostId};
+    use units::Bytes;
+
+    /// As NDP asks for it, with a coin and bounces or without.
+    pub(crate) fn port(waits: u16, heads: u16, (coin, bounce): (bool, bool)) -> PortSpec {
+        let data = QueueSpec {
+            takes: Takes {
+                trimmed: Some(false),
+                ..Takes::ALL.only(Class::Plain)
+            },
+            limit: Limit::Packets(waits),
+            over: Over::Trim {
+                to: 84,
+                coin,
+                bounce,
+            },
+            ..QueueSpec::DATA
+        };
+        let heads = QueueSpec {
+            limit: Limit::Packets(heads),
+            group: 1,
+            ..QueueSpec::DATA
+        };
+        PortSpec {
+            buffer: Bytes(0),
+            queues: vec![data, heads],
+            shares: vec![Share::Packets(1), Share::Packets(3)],
+        }
+    }
+
+    fn trimming(waits: u16, heads: u16, how: (bool, bool)) -> Trimming {
+        Trimming::new(&port(waits, heads, how), Rng::stream(1, 2, 3)).expect("its port")
+    }
+
+    fn put(port: &mut Trimming, class: Class, conn: u32, size: u16) -> Verdict {
+        let mut packet = Packet::new(HostId(0), ConnId(conn), class, 0, size);
+        port.enqueue(Time::ZERO, IDLE, &mut packet)
+    }
+
+    /// Who leaves, with the size, until nothing waits.
+    fn drain(port: &mut Trimming) -> Vec<(u32, u16)> {
+        let (mut left, mut out) = (Vec::new(), Packet::EMPTY);
+        while port.dequeue(Time::ZERO, &mut out) != Dequeue::Empty {
+            left.push((out.conn.0, out.size));
+            port.check();
+        }
+        left
+    }
+
+    #[test]
+    fn three_heads_go_before_each_whole_packet_and_nobody_saves_turns_up() {
+        let mut port = trimming(2, 9, (false, false));
+        for conn in 0..6 {
+            put(&mut port, Class::Plain, conn, 1_000);
+        }
+        put(&mut port, Class::Control, 6, 64);
+        assert_eq!((port.held(), port.peak().data_bytes), (2_400, 2_400));
+        let [cut, whole] = [84, 1_000];
+        let order = [
+            (2, cut),
+            (3, cut),
+            (4, cut),
+            (0, whole),
+            (5, cut),
+            (6, 64),
+            (1, whole),
+        ];
+        assert_eq!(drain(&mut port), order);
+        // The last had the turn alone: three heads come first again.
+        for conn in 0..3 {
+            put(&mut port, Class::Plain, conn, 1_000);
+        }
+        assert_eq!(drain(&mut port)[..2], [(2, cut), (0, whole)]);
+    }
+
+    #[test]
+    fn what_finds_no_room_for_its_head_is_dropped_or_goes_back() {
+        for (bounce, verdict) in [
+            (true, Verdict::Bounced),
+            (false, Verdict::Dropped(DropReason::Full)),
+        ] {
+            let mut port = trimming(1, 1, (false, bounce));
+            let said = [0, 1, 2].map(|conn| put(&mut port, Class::Plain, conn, 1_000));
+            assert_eq!(said, [Verdict::Queued(0), Verdict::Queued(1), verdict]);
+            let dropped = Verdict::Dropped(DropReason::Full);
+            assert_eq!(put(&mut port, Class::Control, 3, 64), dropped, "never cut");
+            assert_eq!((port.held(), drain(&mut port).len()), (1_084, 2));
+        }
+    }
+
+    #[test]
+    fn a_coin_says_who_is_cut() {
+        let mut cut = [0, 0];
+        for seed in 0..200 {
+            let rng = Rng::stream(seed, 2, 3);
+            let mut port = Trimming::new(&port(1, 1, (true, true)), rng).expect("its port");
+            for conn in 0..2 {
+                assert!(matches!(
+                    put(&mut port, Class::Plain, conn, 1_000),
+                    Verdict::Queued(_)
+                ));
+            }
+            assert!(!port.has_spilled());
+            let first = drain(&mut port)[0];
+            assert_eq!(first.1, 84, "the head goes first");
+            cut[first.0 as usize] += 1;
+        }
+        assert!(cut[0] > 70 && cut[1] > 70, "{cut:?}");
+        // Whom the coin cuts may have no room for its head.
+        let mut port = trimming(1, 0, (true, true));
+        put(&mut port, Class::Plain, 0, 1_000);
+        let mut spilled = Vec::new();
+        for conn in 1..20 {
+            put(&mut port, Class::Plain, conn, 1_000);
+            spilled.extend(port.spilled());
+        }
+        assert!(spilled.len() > 3 && spilled.len() < 16, "{}", spilled.len());
+        assert!(
+            spilled
+                .iter()
+                .all(|(packet, fate)| packet.trimmed() && *fate == Spilled::Bounced)
+        );
+        port.check();
+    }
+
+    #[test]
+    fn what_passes_leaves_the_turn_where_it_was_served() {
+        let mut port = trimming(8, 0, (false, false));
+        let mut packet = |class| {
+            let mut packet = Packet::new(HostId(0), ConnId(0), class, 0, 900);
+            port.pass(Time::ZERO, &mut packet)
+        };
+        assert!(
+            packet(Class::Plain) && !packet(Class::Control),
+            "no room for heads"
+        );
+        assert_eq!(
+            (port.turn, port.left, port.peak().data_bytes),
+            (WHOLE, 0, 900)
+        );
+        put(&mut port, Class::Plain, 1, 100);
+        let mut other = Packet::new(HostId(0), ConnId(0), Class::Plain, 0, 900);
+        assert!(!port.pass(Time::ZERO, &mut other), "something waits");
+    }
+}
