@@ -93,6 +93,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("sird-outcast"),
     experiment!("sird-queues"),
     experiment!("sird-requests"),
+    experiment!("sird-ns2-messages"),
     experiment!("dctcp-two-flows"),
     experiment!("dctcp-ns2-long"),
     experiment!("dctcp-ns2-incast"),
