@@ -3,7 +3,8 @@
 _FUNCTION() {
     local line text
     local -a ended open ended_says open_says
-    for line in "${(@f)$("${words[1]}" complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+    # Words without their quotes: PREFIX is the last one without a quote that is still open.
+    for line in "${(@f)$("${(Q)words[1]}" complete -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}"; do
         [[ -n $line ]] || continue
         text=${line%%$'\t'*}
         # A key waits for its value, and a folder for what is in it.
