@@ -1,9 +1,11 @@
 """Collect the pages of the site in one folder, with links that hold there.
 
     python docs/site.py target/pages [playground.html]
+    python docs/site.py --search target/site
 
 The site is docs/, and the pages that live next to what they describe: transports, the driver, the
-files at the top of the repository. A link to a file outside the site keeps only its text.
+files at the top of the repository. A link to a file outside the site keeps only its text. When the
+site is built, the second command writes what its search reads where pages are opened from a folder.
 """
 
 import posixpath
@@ -35,7 +37,7 @@ def pages() -> dict[str, str]:
     """Every file of the site: where it is in the repository, and where in the site."""
     found = dict(OTHERS)
     for path in sorted((ROOT / "docs").rglob("*")):
-        if path.is_file() and path.suffix in {".md", ".svg"}:
+        if path.is_file() and path.suffix in {".md", ".svg", ".js"}:
             found[path.relative_to(ROOT).as_posix()] = path.relative_to(ROOT / "docs").as_posix()
     for path in sorted((ROOT / TRANSPORTS).glob("*/*.md")):
         name = path.parent.name if path.stem == "README" else f"{path.parent.name}-{path.stem}"
@@ -89,5 +91,14 @@ def write(folder: Path, playground: Path | None = None) -> None:
             shutil.copyfile(ROOT / source, out)
 
 
+def index(site: Path) -> None:
+    """Write the index of the search as a script: a page in a folder may load that, and no JSON."""
+    text = (site / "search.json").read_text("utf-8")
+    (site / "search.js").write_text(f"var __index = {text};\n", "utf-8")
+
+
 if __name__ == "__main__":
-    write(*map(Path, sys.argv[1:]))
+    if sys.argv[1] == "--search":
+        index(Path(sys.argv[2]))
+    else:
+        write(*map(Path, sys.argv[1:]))

@@ -141,6 +141,37 @@ def look(page: Path, *, dark: bool) -> list[dict[str, Any]]:
     return json.loads(html.unescape(told[1]) or "[]")
 
 
+def test_a_page_in_a_folder_has_workers(tmp_path: Path) -> None:
+    folder = Path(__file__).resolve().parents[2] / "docs"
+    shutil.copyfile(folder / "folder.js", tmp_path / "folder.js")
+    # As the search of the site does it, from both sides.
+    inside = "self.onmessage = ({data}) => self.postMessage({got: data.said + 1});"
+    (tmp_path / "inside.js").write_text(inside, "utf-8")
+    page = tmp_path / "page.html"
+    page.write_text(
+        "<!doctype html><body><pre id=told></pre><script src=folder.js></script><script>"
+        "const worker = new Worker('./inside.js');"
+        "worker.onmessage = ({data}) => (told.textContent += data.got);"
+        "worker.postMessage({said: 1}); worker.postMessage({said: 6});</script>",
+        "utf-8",
+    )
+    done = subprocess.run(
+        [
+            browser(),
+            *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
+            *("--enable-logging=stderr", "--virtual-time-budget=5000", "--dump-dom"),
+            f"--user-data-dir={tmp_path / 'profile'}",
+            page.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
+    assert '<pre id="told">27</pre>' in done.stdout
+
+
 @pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("name", ["run", "live", "compare", "advise", "playground"])
 def test_a_page_is_drawn_and_read_and_used_by_everybody(
