@@ -118,6 +118,26 @@ def test_every_page_of_the_site_is_in_its_navigation(tmp_path: Path) -> None:
     assert "transports/expresspass.md" in pages
 
 
+def test_both_doors_lead_to_the_same_pages() -> None:
+    def led(door: Path) -> set[Path]:
+        links = re.findall(r"\]\((?!https?:)([^)#\s]+)", door.read_text("utf-8"))
+        found = {(door.parent / link).resolve() for link in links}
+        return {path for path in found if path.suffix == ".md"}
+
+    readme, site = led(ROOT / "README.md"), led(DOCS / "index.md")
+    # Flow controls and the wire are in the README's list of what exists.
+    assert site - readme == set()
+    parts = {path for path in readme - site if path.name == "README.md" and "crates" in path.parts}
+    assert readme - site - parts == set()
+    assert {path for path in parts if "transports" in path.parts} == set()
+
+
+def test_search_reads_its_index_where_pages_are_opened_from_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "search.json").write_text('{"items": []}', "utf-8")
+    subprocess.run([sys.executable, DOCS / "site.py", "--search", tmp_path], check=True)
+    assert (tmp_path / "search.js").read_text("utf-8") == 'var __index = {"items": []};\n'
+
+
 def test_links_of_the_site_lead_to_its_pages(tmp_path: Path) -> None:
     subprocess.run([sys.executable, DOCS / "site.py", tmp_path], check=True)
     links = [
