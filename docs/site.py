@@ -66,6 +66,18 @@ def moved(text: str, source: str, places: dict[str, str]) -> str:
     return "".join([*parts, LINK.sub(link, text[end:])])
 
 
+def in_motion(text: str, place: str) -> str:
+    """The page of a transport with a link that runs an incast, before its first heading."""
+    folder, _, name = place.removesuffix(".md").partition("/")
+    if folder != "transports" or name == "fixed-window":
+        return text
+    # A variant's page is named after both: expresspass-aeolus.
+    kind = name.replace("-", "%2B").replace("_", "-")
+    link = f"../playground.html#from=incast&set=transport.kind%3D{kind}"
+    words = f"**[See it move]({link})**: 64 hosts send to one, in this browser.\n\n"
+    return text.replace("\n## ", f"\n{words}## ", 1)
+
+
 def write(folder: Path, playground: Path | None = None) -> None:
     """Write the site's pages into `folder`, and nothing of an earlier time.
 
@@ -86,6 +98,7 @@ def write(folder: Path, playground: Path | None = None) -> None:
                     r"**[Open it](\1).** It is one file: save it, and it works without this site.",
                     text,
                 )
+                text = in_motion(text, place)
             out.write_text(text, "utf-8")
         else:
             shutil.copyfile(ROOT / source, out)

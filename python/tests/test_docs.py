@@ -14,6 +14,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -130,6 +131,23 @@ def test_both_doors_lead_to_the_same_pages() -> None:
     parts = {path for path in readme - site if path.name == "README.md" and "crates" in path.parts}
     assert readme - site - parts == set()
     assert {path for path in parts if "transports" in path.parts} == set()
+
+
+def test_the_page_of_a_transport_leads_to_where_it_moves(tmp_path: Path) -> None:
+    playground = tmp_path / "playground.html"
+    playground.write_text("", "utf-8")
+    site = tmp_path / "site"
+    subprocess.run([sys.executable, DOCS / "site.py", site, playground], check=True)
+    pages = sorted((site / "transports").glob("*.md"))
+    link = re.compile(r"\(\.\./playground\.html#from=incast&set=([^)]*)\)")
+    found = [link.findall(page.read_text("utf-8")) for page in pages if page.stem != "fixed-window"]
+    assert len(found) > 15
+    assert {len(links) for links in found} == {1}
+    settings = [unquote(links[0]) for links in found]
+    assert len(set(settings)) == len(settings)
+    for setting in settings:
+        known = subprocess.run([*PROGRAM, "check", "incast", "--set", setting], check=False)
+        assert known.returncode == 0, setting
 
 
 def test_search_reads_its_index_where_pages_are_opened_from_a_folder(tmp_path: Path) -> None:
