@@ -3,7 +3,8 @@
 use crate::clock::Clock;
 use crate::engine::{Net, Out};
 use crate::node::{Kind, Node, SwitchNode};
-use crate::sort::{INDEX_BITS, make_room};
+use crate::ring::Ring;
+use crate::sort::{INDEX_BITS, index, make_room};
 use crate::ways::View;
 use model::Packet;
 use std::sync::atomic::Ordering;
@@ -26,7 +27,6 @@ impl Net<'_> {
         let Kind::Switch(at) = &node.kind else {
             unreachable!("hosts have one ingress port")
         };
-        let mut next = Time::NEVER;
         keys.clear();
         packets.clear();
         keys.reserve(packets.capacity());
@@ -34,44 +34,29 @@ impl Net<'_> {
         if let Some(ports) = &mut ports {
             ports.clear();
         }
-        let first = self.news_of[out.node as usize] as usize;
-        for (word, left) in node.left.iter_mut().enumerate() {
-            let mut fresh = *left | self.news[first + word].swap(0, Ordering::AcqRel);
-            *left = 0;
-            while fresh != 0 {
-                let port = word * 64 + fresh.trailing_zeros() as usize;
-                let ring = &self.rings[at.ingress[port] as usize];
-                // SAFETY: this thread runs the receiving node.
-                let most = unsafe { ring.waiting() };
-                if packets.capacity() - n < most {
-                    // SAFETY: the first `n` were written.
-                    unsafe { make_room(keys, packets, n, most) };
-                }
-                let (key, place) = (keys.as_mut_ptr(), packets.as_mut_ptr());
-                // SAFETY: this thread runs the receiving node; `keys` has as much room as `packets`,
-                // which has enough for all that wait.
-                let stays = unsafe {
-                    ring.take_before(clock.end, out.pool, |packet| {
-                        let at = (*packet).at.0 - clock.start.0;
-                        key.add(n).write(at << INDEX_BITS | n as u64);
-                        place.add(n).write(packet);
-                        n += 1;
-                    })
-                };
-                if let Some(at) = stays {
-                    *left |= fresh & fresh.wrapping_neg();
-                    next = next.min(at);
-                }
-                if let Some(ports) = &mut ports {
-                    ports.resize(
-                        n,
-                        u16::try_from(port)
-                            .expect("a node has at most 65,535 ports: topology::PORTS_MAX"),
-                    );
-                }
-                fresh &= fresh - 1;
+        let next = self.each_fresh(out.node, &mut node.left, &at.ingress, |port, ring| {
+            // SAFETY: this thread runs the receiving node.
+            let most = unsafe { ring.waiting() };
+            if packets.capacity() - n < most {
+                // SAFETY: the first `n` were written.
+                unsafe { make_room(keys, packets, n, most) };
             }
-        }
+            let (key, place) = (keys.as_mut_ptr(), packets.as_mut_ptr());
+            // SAFETY: this thread runs the receiving node; `keys` has as much room as `packets`,
+            // which has enough for all that wait.
+            let stays = unsafe {
+                ring.take_before(clock.end, out.pool, |packet| {
+                    let at = (*packet).at.0 - clock.start.0;
+                    key.add(n).write(at << INDEX_BITS | n as u64);
+                    place.add(n).write(packet);
+                    n += 1;
+                })
+            };
+            if let Some(ports) = &mut ports {
+                ports.resize(n, port);
+            }
+            stays
+        });
         // SAFETY: the first `n` of both were written.
         unsafe {
             keys.set_len(n);
@@ -81,6 +66,36 @@ impl Net<'_> {
             packets.len() < 1 << INDEX_BITS,
             "a window holds too many packets for its sort key"
         );
+        next
+    }
+
+    /// Has `take` look at every link into a node that has news, or that packets stayed on: by its ingress port. It says
+    /// what stays. Returns the earliest arrival of that.
+    #[inline(always)] // twice
+    pub(crate) fn each_fresh(
+        &self,
+        node: u32,
+        left: &mut [u64],
+        ingress: &[u32],
+        mut take: impl FnMut(u16, &Ring) -> Option<Time>,
+    ) -> Time {
+        let mut next = Time::NEVER;
+        let first = self.news_of[node as usize] as usize;
+        for (word, left) in left.iter_mut().enumerate() {
+            let mut fresh = *left | self.news[first + word].swap(0, Ordering::AcqRel);
+            *left = 0;
+            while fresh != 0 {
+                let port = word * 64 + fresh.trailing_zeros() as usize;
+                let ring = &self.rings[ingress[port] as usize];
+                #[allow(clippy::cast_possible_truncation, reason = "topology::PORTS_MAX")]
+                let stays = take(port as u16, ring);
+                if let Some(at) = stays {
+                    *left |= fresh & fresh.wrapping_neg();
+                    next = next.min(at);
+                }
+                fresh &= fresh - 1;
+            }
+        }
         next
     }
 
@@ -128,7 +143,7 @@ fn arrivals<const ORDERED: bool>(
 ) {
     let minds = at.minds_ingress;
     for (&key, &later) in keys.iter().zip(&keys[1..]) {
-        let index = (key & ((1 << INDEX_BITS) - 1)) as usize;
+        let index = index(key);
         // SAFETY: `gather` numbered the packets; taken ones live until the pool recycles, after
         // this call.
         let packet = unsafe { &mut **packets.get_unchecked(index) };

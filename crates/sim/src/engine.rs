@@ -1,4 +1,8 @@
 //! Windows: every node in turn, each as a small sequential machine; threads meet between windows.
+//!
+//! A window is run by words of the flags that say who is awake. Between windows one thread decides which comes next, has
+//! samples taken, and ends the run. Hosts run here; switches do in `apart`, or where their ports look at each other in
+//! `arrivals`; nodes with faulty links or records in `laden`.
 
 mod out;
 
@@ -16,7 +20,7 @@ use crate::outcome::{self, Stop};
 use crate::placement::share_out;
 use crate::ring::{Far, Ring, in_flight};
 use crate::setup::{FlowSample, Observer, Outcome, PortSample, Setup};
-use crate::sort::{BUCKETS, INDEX_BITS, sort};
+use crate::sort::{BUCKETS, INDEX_BITS, index, sort};
 use crate::trace::{Traced, Tracer, Wanted};
 use crate::waits::Looks;
 use crate::worker::{Scratch, Worker};
@@ -56,9 +60,9 @@ pub(crate) struct Net<'a> {
     words_of: Vec<std::ops::Range<usize>>,
     activity: Activity,
     /// Shift that spreads a window over the buckets of the counting pass.
-    bucket_shift: u32,
+    pub(crate) bucket_shift: u32,
     pub(crate) digest: bool,
-    tracer: Option<Tracer>,
+    pub(crate) tracer: Option<Tracer>,
     /// Set where the largest queues of data are asked for: then no receiver counts as told, and every packet
     /// comes by [`Out::tell`].
     data_queues: Option<DataQueues>,
@@ -156,7 +160,10 @@ impl<'a> Net<'a> {
                 let node = unsafe { &mut *self.nodes[number as usize].get() };
                 out.node = number;
                 scratch.log.node_windows += 1;
-                let next = self.run_node(node, clock, scratch, &mut out);
+                let fast = node.apart && !self.noted();
+                let next = fast.then(|| self.run_apart(node, clock, scratch, &mut out));
+                let next = next.flatten();
+                let next = next.unwrap_or_else(|| self.run_node(node, clock, scratch, &mut out));
                 if next < Time::NEVER {
                     let bit = self.bit_of[number as usize];
                     raiser.raise(clock.window, bit, next);
@@ -182,6 +189,7 @@ impl<'a> Net<'a> {
             ports,
             due,
             beside,
+            by_port,
         } = scratch;
         if node.faults.is_some() || !self.beside.is_empty() {
             let mut out = Laden {
@@ -226,10 +234,9 @@ impl<'a> Net<'a> {
                 sort(keys, sorted, self.bucket_shift);
                 if noted {
                     for &key in keys.iter() {
-                        let index = (key & ((1 << INDEX_BITS) - 1)) as usize;
                         // SAFETY: taken packets live until the pool recycles, after this call.
-                        let packet = unsafe { &*packets[index] };
-                        self.note(out.thread, node, ports[index], packet);
+                        let packet = unsafe { &*packets[index(key)] };
+                        self.note(out.thread, node, ports[index(key)], packet);
                     }
                 }
                 let Kind::Switch(at) = &mut node.kind else {
@@ -238,9 +245,17 @@ impl<'a> Net<'a> {
                 if let Some(&last) = keys.last() {
                     log.last = log.last.max(clock.start + Span(last >> INDEX_BITS));
                 }
+                if node.apart && self.tracer.is_none() {
+                    // Noted for a digest: the fast way goes on from here.
+                    let taken = keys
+                        .iter()
+                        .map(|&key| (packets[index(key)], ports[index(key)]));
+                    if let Some(next) = self.run_taken(at, clock, taken, by_port, out) {
+                        return next.min(left);
+                    }
+                }
                 self.run_switch(at, clock, keys, packets, ports, out);
-                at.switch.commit_before(clock.end, out);
-                at.switch.next().min(left)
+                left.min(at.switch.commit_before(clock.end, out))
             }
         }
     }

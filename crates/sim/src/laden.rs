@@ -95,8 +95,7 @@ impl Net<'_> {
                     at.switch
                         .arrive(now, ingress, &mut one.packet, alone, &view, &mut out);
                 }
-                at.switch.commit_before(clock.end, &mut out);
-                next.min(at.switch.next())
+                next.min(at.switch.commit_before(clock.end, &mut out))
             }
         }
     }

@@ -4,6 +4,7 @@
 //! will hear within a window is known when the window opens. See `docs/engine.md`.
 
 mod activity;
+mod apart;
 mod arrivals;
 mod barrier;
 mod beside;

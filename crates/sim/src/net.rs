@@ -127,10 +127,13 @@ fn make_node(setup: &Setup<'_>, common: &Common, world: &World<'_>, number: usiz
         NodeKind::Host => Kind::Host(make_host(setup, common, world, id)),
         NodeKind::Switch => Kind::Switch(make_switch(setup, common, id)),
     };
+    let faults = NodeFaults::new(&setup.topology, &node.ports, &common.faults, setup.seed);
+    let apart = matches!(&kind, Kind::Switch(at) if at.switch.is_apart());
     Node {
         kind,
+        apart: apart && faults.is_none() && !setup.carries,
         left: vec![0; node.ports.len().div_ceil(64)].into(),
-        faults: NodeFaults::new(&setup.topology, &node.ports, &common.faults, setup.seed),
+        faults,
         records: Records::default(),
         digest: 0,
     }

@@ -45,6 +45,9 @@ impl Kind {
 /// One node, with what its ingress side needs.
 pub(crate) struct Node {
     pub(crate) kind: Kind,
+    /// A switch whose ports have nothing to do with each other ([`Switch::is_apart`]), in a run where no link into it is
+    /// faulty, nothing travels beside packets, and nobody asks in which order its ports lose packets.
+    pub(crate) apart: bool,
     /// Ingress ports whose links hold packets for later windows, as bits.
     pub(crate) left: Box<[u64]>,
     /// Of packets that wait here.

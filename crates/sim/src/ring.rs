@@ -37,6 +37,7 @@ impl Slot for Packet {
     }
 }
 
+#[repr(C)] // packets first: a chunk begins with its first packet
 pub(crate) struct Chunk<T> {
     packets: [T; CHUNK],
     next: *mut Self,
@@ -183,6 +184,29 @@ impl<T: Slot> Ring<T> {
         at >= tail.told_until
     }
 
+    /// Begins to append several packets, of which the receiver sees those that are published.
+    ///
+    /// # Safety
+    /// Only the thread that runs the sending node may call it and use the writer, and nothing else appends while there is
+    /// one.
+    #[inline(always)] // once per port and window
+    pub(crate) unsafe fn open(&self) -> Writer<'_, T> {
+        let appended = self.appended.load(Ordering::Relaxed);
+        #[allow(clippy::cast_possible_truncation, reason = "below CHUNK")]
+        let filled = (appended % CHUNK as u64) as usize;
+        // SAFETY: by contract this thread alone touches the tail.
+        let chunk = unsafe { (*self.tail.get()).chunk };
+        let room = if filled == 0 { 0 } else { CHUNK - filled };
+        // Nothing is read or written there where there is no room.
+        let place = chunk.cast::<T>().wrapping_add(filled);
+        Writer {
+            ring: self,
+            place,
+            end: place.wrapping_add(room),
+            appended,
+        }
+    }
+
     /// Links a new chunk behind the last.
     #[inline(never)]
     fn extend(&self, tail: &mut Tail<T>, pool: &mut Pool<T>) {
@@ -219,34 +243,45 @@ impl<T: Slot> Ring<T> {
         pool: &mut Pool<T>,
         mut each: impl FnMut(*mut T),
     ) -> Option<Time> {
-        let appended = self.appended.load(Ordering::Acquire);
-        if appended == 0 {
-            // The sender may be writing the first chunk into the head at this moment.
+        let head = self.head.get();
+        // SAFETY: by contract this thread alone touches this part of the head.
+        let mut waiting = self.appended.load(Ordering::Acquire) - unsafe { (*head).taken };
+        if waiting == 0 {
+            // The sender of a first packet may be writing the first chunk into the head at this moment.
             return None;
         }
         // SAFETY: by contract this thread alone touches the head once a packet was appended.
-        let head = unsafe { &mut *self.head.get() };
-        let (mut here, mut waiting) = (head.taken_here, appended - head.taken);
+        let head = unsafe { &mut *head };
+        let appended = head.taken + waiting;
+        // SAFETY: a place in the chunk, or its end.
+        let place = |chunk: *mut Chunk<T>, here| unsafe {
+            (&raw mut (*chunk).packets).cast::<T>().add(here)
+        };
+        let mut packet = place(head.chunk, head.taken_here);
+        let mut edge = place(head.chunk, CHUNK);
         let mut stays = None;
         while waiting > 0 {
-            if here == CHUNK {
+            if packet == edge {
                 pool.spent.push(head.chunk);
                 // SAFETY: a packet was appended behind a full chunk, so `next` is set.
                 head.chunk = unsafe { (*head.chunk).next };
-                here = 0;
+                (packet, edge) = (place(head.chunk, 0), place(head.chunk, CHUNK));
             }
-            // SAFETY: `here` is below CHUNK, and this packet was appended.
-            let packet = unsafe { (&raw mut (*head.chunk).packets).cast::<T>().add(here) };
-            // SAFETY: the same.
+            // SAFETY: this packet is before the end of its chunk, and was appended.
             let at = unsafe { (*packet).at() };
             if at >= end {
                 stays = Some(at);
                 break;
             }
             each(packet);
-            (here, waiting) = (here + 1, waiting - 1);
+            // SAFETY: no further than the end of the chunk.
+            packet = unsafe { packet.add(1) };
+            waiting -= 1;
         }
-        (head.taken_here, head.taken) = (here, appended - waiting);
+        head.taken = appended - waiting;
+        // SAFETY: both are of one chunk.
+        let left = unsafe { edge.offset_from_unsigned(packet) };
+        head.taken_here = CHUNK - left;
         stays
     }
 
@@ -259,6 +294,46 @@ impl<T: Slot> Ring<T> {
     pub(crate) unsafe fn waiting(&self) -> usize {
         // SAFETY: by contract this thread alone touches the head.
         (self.appended.load(Ordering::Acquire) - unsafe { (*self.head.get()).taken }) as usize
+    }
+}
+
+/// Where the next packets of a link go.
+pub(crate) struct Writer<'r, T> {
+    ring: &'r Ring<T>,
+    place: *mut T,
+    /// The end of the chunk.
+    end: *mut T,
+    appended: u64,
+}
+
+impl<T: Slot> Writer<'_, T> {
+    /// [`Ring::push`], but for its being seen.
+    ///
+    /// # Safety
+    /// See [`Ring::open`].
+    #[inline(always)] // once per packet-hop
+    pub(crate) unsafe fn push(&mut self, pool: &mut Pool<T>, packet: &T, at: Time) -> bool {
+        // SAFETY: by contract this thread alone touches the tail.
+        let tail = unsafe { &mut *self.ring.tail.get() };
+        if self.place == self.end {
+            self.ring.extend(tail, pool);
+            self.place = tail.chunk.cast();
+            self.end = self.place.wrapping_add(CHUNK);
+        }
+        // SAFETY: there is room, and the receiver does not read this place yet.
+        unsafe {
+            ptr::copy_nonoverlapping(packet, self.place, 1);
+            (*self.place).set_at(at);
+        }
+        self.place = self.place.wrapping_add(1);
+        self.appended += 1;
+        at >= tail.told_until
+    }
+
+    /// Lets the receiver see what was appended.
+    #[inline(always)] // once per port and window
+    pub(crate) fn publish(&self) {
+        self.ring.appended.store(self.appended, Ordering::Release);
     }
 }
 
@@ -311,11 +386,20 @@ mod tests {
         let (ring, mut pool) = (Ring::<Packet>::new(far), Pool::default());
         let (mut next, mut seen) = (0u64, Vec::new());
         for round in 1..200u64 {
+            // One by one, and several at once.
             for _ in 0..round % 13 {
                 // SAFETY: one thread does both halves.
                 unsafe { ring.push(&mut pool, &Packet::EMPTY, Time(next * 10)) };
                 next += 1;
             }
+            // SAFETY: one thread does both halves.
+            let mut writer = unsafe { ring.open() };
+            for _ in 0..round % 11 {
+                // SAFETY: the same.
+                unsafe { writer.push(&mut pool, &Packet::EMPTY, Time(next * 10)) };
+                next += 1;
+            }
+            writer.publish();
             let end = Time(next * 10 - next.min(25));
             // SAFETY: one thread does both halves, and what is read lives until `recycle`.
             let left = unsafe {

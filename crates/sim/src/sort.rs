@@ -1,6 +1,7 @@
 //! Arrivals of one node and window, in order.
 
 use model::Packet;
+use units::Time;
 
 /// Arrivals in one node and window: 24 bits of the sort key.
 pub(crate) const INDEX_BITS: u32 = 24;
@@ -15,38 +16,10 @@ const FEW: usize = 40;
 ///
 /// Every key's moment, counted from the window's start and shifted right by `bucket_shift`, is below
 /// [`BUCKETS`]: ports send no frame that would arrive within the window.
+#[inline]
 pub(crate) fn sort(keys: &mut Vec<u64>, scratch: &mut Vec<u64>, bucket_shift: u32) {
     if keys.len() > INSERTION_MAX {
-        let few = keys.len() <= FEW;
-        let (buckets, coarser) = if few { (BUCKETS / 4, 2) } else { (BUCKETS, 0) };
-        let shift = INDEX_BITS + bucket_shift + coarser;
-        let bucket = |key: u64| {
-            #[allow(clippy::cast_possible_truncation, reason = "few buckets")]
-            let bucket = (key >> shift) as usize;
-            debug_assert!(bucket < buckets, "{key:x} is later than its window");
-            // A key out of its window would be sorted wrongly, and memory stays safe.
-            bucket % BUCKETS
-        };
-        let mut first = [0u32; BUCKETS + 1];
-        for &key in keys.iter() {
-            // SAFETY: a bucket is below `BUCKETS`.
-            *unsafe { first.get_unchecked_mut(bucket(key) + 1) } += 1;
-        }
-        for place in 0..buckets {
-            first[place + 1] += first[place];
-        }
-        scratch.clear();
-        scratch.reserve(keys.len());
-        for &key in keys.iter() {
-            // SAFETY: the same.
-            let place = unsafe { first.get_unchecked_mut(bucket(key)) };
-            // SAFETY: places of all keys are distinct and below their number, which has room.
-            unsafe { scratch.as_mut_ptr().add(*place as usize).write(key) };
-            *place += 1;
-        }
-        // SAFETY: as many places as keys were written.
-        unsafe { scratch.set_len(keys.len()) };
-        std::mem::swap(keys, scratch);
+        count_out(keys, scratch, bucket_shift);
     }
     for place in 1..keys.len() {
         let key = keys[place];
@@ -60,6 +33,136 @@ pub(crate) fn sort(keys: &mut Vec<u64>, scratch: &mut Vec<u64>, bucket_shift: u3
         }
         keys[hole] = key;
     }
+}
+
+/// Brings keys roughly in order, by buckets.
+#[inline(never)]
+fn count_out(keys: &mut Vec<u64>, scratch: &mut Vec<u64>, bucket_shift: u32) {
+    let few = keys.len() <= FEW;
+    let (buckets, coarser) = if few { (BUCKETS / 4, 2) } else { (BUCKETS, 0) };
+    let shift = INDEX_BITS + bucket_shift + coarser;
+    let bucket = |key: u64| {
+        #[allow(clippy::cast_possible_truncation, reason = "few buckets")]
+        let bucket = (key >> shift) as usize;
+        debug_assert!(bucket < buckets, "{key:x} is later than its window");
+        // A key out of its window would be sorted wrongly, and memory stays safe.
+        bucket % BUCKETS
+    };
+    let mut first = [0u32; BUCKETS + 1];
+    for &key in keys.iter() {
+        // SAFETY: a bucket is below `BUCKETS`.
+        *unsafe { first.get_unchecked_mut(bucket(key) + 1) } += 1;
+    }
+    for place in 0..buckets {
+        first[place + 1] += first[place];
+    }
+    scratch.clear();
+    scratch.reserve(keys.len());
+    for &key in keys.iter() {
+        // SAFETY: the same.
+        let place = unsafe { first.get_unchecked_mut(bucket(key)) };
+        // SAFETY: places of all keys are distinct and below their number, which has room.
+        unsafe { scratch.as_mut_ptr().add(*place as usize).write(key) };
+        *place += 1;
+    }
+    // SAFETY: as many places as keys were written.
+    unsafe { scratch.set_len(keys.len()) };
+    std::mem::swap(keys, scratch);
+}
+
+/// Sorts packets by moment that come by several links, and by each in order; those of one moment stay in their order.
+/// All of them arrive in the window that begins at `start`. Returns the last moment.
+///
+/// # Safety
+/// They are live, and nothing else refers to them.
+#[inline(always)] // once per port and window, from one place
+pub(crate) unsafe fn by_moment(
+    list: &mut [*mut Packet],
+    start: Time,
+    scratch: &mut SortScratch<'_>,
+) -> Time {
+    let mut latest = start;
+    for &packet in list.iter() {
+        // SAFETY: by contract.
+        let moment = unsafe { (*packet).at };
+        if latest > moment {
+            // SAFETY: by contract.
+            return unsafe { sort_packets(list, start, scratch) };
+        }
+        latest = moment;
+    }
+    latest
+}
+
+/// The same where they are out of order.
+///
+/// # Safety
+/// They are live, and nothing else refers to them.
+#[inline(never)]
+unsafe fn sort_packets(
+    list: &mut [*mut Packet],
+    start: Time,
+    scratch: &mut SortScratch<'_>,
+) -> Time {
+    // SAFETY: by contract.
+    let at = |packet: *mut Packet| unsafe { (*packet).at };
+    if list.len() > INSERTION_MAX {
+        by_keys(list, at, start, scratch);
+    } else {
+        for place in 1..list.len() {
+            let (packet, moment) = (list[place], at(list[place]));
+            let mut hole = place;
+            while hole > 0 && at(list[hole - 1]) > moment {
+                list[hole] = list[hole - 1];
+                hole -= 1;
+            }
+            list[hole] = packet;
+        }
+    }
+    list.last().map_or(start, |&last| at(last))
+}
+
+/// What [`by_moment`] writes into.
+pub(crate) struct SortScratch<'s> {
+    pub(crate) keys: &'s mut Vec<u64>,
+    pub(crate) sorted: &'s mut Vec<u64>,
+    pub(crate) packets: &'s mut Vec<*mut Packet>,
+    pub(crate) bucket_shift: u32,
+}
+
+/// The same for many.
+#[inline(never)]
+fn by_keys(
+    list: &mut [*mut Packet],
+    at: impl Fn(*mut Packet) -> Time,
+    start: Time,
+    scratch: &mut SortScratch<'_>,
+) {
+    assert!(
+        list.len() < 1 << INDEX_BITS,
+        "a window holds too many packets for its sort key"
+    );
+    let SortScratch {
+        keys,
+        sorted,
+        packets,
+        bucket_shift,
+    } = scratch;
+    packets.clear();
+    packets.extend_from_slice(list);
+    keys.clear();
+    let places = packets.iter().zip(0u64..);
+    keys.extend(places.map(|(&packet, place)| (at(packet).0 - start.0) << INDEX_BITS | place));
+    sort(keys, sorted, *bucket_shift);
+    for (place, &key) in list.iter_mut().zip(keys.iter()) {
+        *place = packets[index(key)];
+    }
+}
+
+/// The place that a key numbers.
+#[inline]
+pub(crate) fn index(key: u64) -> usize {
+    (key & ((1 << INDEX_BITS) - 1)) as usize
 }
 
 /// Makes room for `more` behind the first `n` of both.
@@ -80,4 +183,53 @@ pub(crate) unsafe fn make_room(
     }
     packets.reserve(more);
     keys.reserve(packets.capacity() - n);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{ConnId, Rng, stream};
+
+    #[test]
+    fn packets_of_several_links_are_sorted_by_moment_and_ties_keep_their_order() {
+        const WINDOW: u64 = 1 << 12;
+        let mut rng = Rng::stream(1, stream::TEST, 0);
+        let (mut keys, mut sorted, mut room) = (Vec::new(), Vec::new(), Vec::new());
+        let mut scratch = SortScratch {
+            keys: &mut keys,
+            sorted: &mut sorted,
+            packets: &mut room,
+            bucket_shift: WINDOW.ilog2() - BUCKETS.ilog2(),
+        };
+        let mut out_of_order = 0;
+        for (links, most) in [(1, 30), (2, 3), (2, 8), (3, 9), (7, 5), (9, 20), (40, 90)] {
+            let start = Time(1_000_000);
+            let mut packets = Vec::new();
+            for _ in 0..links {
+                // Few moments, so that many are one.
+                let moments = (0..rng.below(most)).map(|_| rng.below(WINDOW / 64) * 64);
+                let mut moments: Vec<u64> = moments.collect();
+                moments.sort_unstable();
+                for moment in moments {
+                    let mut packet = Packet::EMPTY;
+                    packet.at = Time(start.0 + moment);
+                    packets.push(packet);
+                }
+            }
+            for (number, packet) in (0..).zip(&mut packets) {
+                packet.conn = ConnId(number);
+            }
+            let mut expected = packets.clone();
+            expected.sort_by_key(|packet| packet.at); // stable
+            out_of_order += u64::from(expected != packets);
+            let mut list: Vec<*mut Packet> = packets.iter_mut().map(|p| &raw mut *p).collect();
+            // SAFETY: they are live, and nothing else refers to them.
+            let last = unsafe { by_moment(&mut list, start, &mut scratch) };
+            assert_eq!(last, expected.last().map_or(start, |packet| packet.at));
+            // SAFETY: the same.
+            let got: Vec<Packet> = list.iter().map(|&packet| unsafe { *packet }).collect();
+            assert!(got == expected, "{links} links, {most} packets");
+        }
+        assert!(out_of_order >= 5, "{out_of_order}");
+    }
 }

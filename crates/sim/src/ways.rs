@@ -55,8 +55,8 @@ impl Ways {
 
 impl Routing for View<'_> {
     #[inline(always)] // once per packet-hop
-    fn only_way(&self, host: u32) -> Option<u16> {
-        self.row.only(host)
+    fn way(&self, host: u32, choose: impl FnOnce(&[u16]) -> u32) -> Option<u16> {
+        self.row.way(host, choose)
     }
 
     #[inline(always)]

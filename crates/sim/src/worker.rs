@@ -1,5 +1,6 @@
 //! What one thread holds while it runs nodes.
 
+use crate::apart::ByPort;
 use crate::beside::{Beside, Due};
 use crate::node::Log;
 use crate::ring::Pool;
@@ -22,9 +23,10 @@ pub(crate) struct Scratch {
     pub(crate) ports: Vec<u16>,
     pub(crate) due: Vec<Due>,
     pub(crate) beside: Pool<Beside>,
+    pub(crate) by_port: ByPort,
 }
 
-// SAFETY: the pointers in `packets` live within one call of `Net::run_node`.
+// SAFETY: the pointers in `packets` and `by_port` live within one call of `Net::run_node`.
 unsafe impl Send for Worker {}
 
 impl Worker {

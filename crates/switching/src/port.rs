@@ -3,6 +3,7 @@
 //! A port has a form, which keeps what waits and says what leaves next; its line, with when that is idle again; what it has
 //! counted; and since when gates have been closed. A FIFO promises its line at once and keeps nothing.
 
+mod apart;
 mod calm;
 
 use crate::discipline::{Backlog, Dequeue, Discipline, Gate, GateState, OnLine, Verdict};
@@ -181,6 +182,23 @@ struct Rare {
     closed_since: Option<Time>,
     /// When a gate moved last: one that counts bytes does where some leave, or may.
     moved_at: Time,
+}
+
+impl Rare {
+    /// Counts a packet that was dropped before `link`.
+    fn count_drop(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        reason: DropReason,
+        link: u32,
+        out: &mut impl Outlet,
+    ) {
+        self.dropped[packet.class()] += 1;
+        self.drop_reasons[reason] += 1;
+        self.drop_priorities[usize::from(packet.priority() & 7)] += 1;
+        out.lost(now, packet, Loss::Port(link, reason));
+    }
 }
 
 impl Port {
@@ -391,11 +409,8 @@ impl Port {
         reason: DropReason,
         out: &mut impl Outlet,
     ) {
-        let rare = self.rare();
-        rare.dropped[packet.class()] += 1;
-        rare.drop_reasons[reason] += 1;
-        rare.drop_priorities[usize::from(packet.priority() & 7)] += 1;
-        out.lost(now, packet, Loss::Port(self.egress.link, reason));
+        let link = self.egress.link;
+        self.rare().count_drop(now, packet, reason, link, out);
     }
 
     /// Offers `packet` to the queues.

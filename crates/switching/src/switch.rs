@@ -5,7 +5,9 @@
 //! knows everything that arrived up to `s` and nothing later, so it may be made late:
 //! before the next arrival at its port, and at the end of the driver's window at the latest.
 
+mod apart;
 mod calm;
+mod way;
 
 use crate::balance::Balancer;
 use crate::common::{Common, choose};
@@ -35,6 +37,11 @@ pub trait Outlet {
     /// in that order.
     fn send(&mut self, link: u32, packet: &Packet, at: Time);
 
+    /// [`Outlet::send`] for several packets.
+    fn send_all<'p>(&mut self, link: u32, packets: impl Iterator<Item = (&'p Packet, Time)>) {
+        packets.for_each(|(packet, at)| self.send(link, packet, at));
+    }
+
     /// Learns that `packet` goes no further.
     fn lost(&mut self, at: Time, packet: &Packet, why: Loss) {
         let _ = (at, packet, why);
@@ -59,11 +66,13 @@ pub trait Routing {
     /// The ports that lead to `host`; none where no way leads there.
     fn ways(&self, host: u32) -> &[u16];
 
-    /// The port that leads to `host`, where it is known to be the only one: asked before
-    /// [`Routing::ways`], and cheaper.
-    fn only_way(&self, host: u32) -> Option<u16> {
-        let _ = host;
-        None
+    /// The port that leads to `host`; where there are several, that in the place that `choose` names.
+    fn way(&self, host: u32, choose: impl FnOnce(&[u16]) -> u32) -> Option<u16> {
+        let ways = self.ways(host);
+        if ways.len() < 2 {
+            return ways.first().copied();
+        }
+        Some(ways[choose(ways) as usize])
     }
 
     /// Which of `ways` equal ways a connection takes at a switch with this salt.
@@ -423,36 +432,6 @@ impl Switch {
         }
     }
 
-    /// The port that leads `packet` on, or `None`.
-    #[inline(always)]
-    fn way<R: Routing>(&mut self, now: Time, packet: &mut Packet, routing: &R) -> Option<usize> {
-        let to = packet.to().0;
-        if let Some(only) = routing.only_way(to) {
-            return Some(usize::from(only));
-        }
-        let ways = routing.ways(to);
-        if ways.len() < 2 {
-            return ways.first().map(|&only| usize::from(only));
-        }
-        #[allow(clippy::cast_possible_truncation, reason = "at most as many as ports")]
-        let count = ways.len() as u32;
-        let mut way = R::way_of_flow(packet.conn.0, self.salt, count);
-        if self.chooses || packet.has_path() {
-            way = self.choose_way(now, packet, ways, way);
-        }
-        Some(usize::from(ways[way as usize]))
-    }
-
-    /// The place in `ways` of the way that `packet` takes, whose connection takes `of_flow`.
-    #[inline(never)]
-    fn choose_way(&mut self, now: Time, packet: &mut Packet, ways: &[u16], of_flow: u32) -> u32 {
-        let ports = &self.ports;
-        let load = |way: u32| ports[usize::from(ways[way as usize])].idle_from(now);
-        #[allow(clippy::cast_possible_truncation, reason = "at most as many as ports")]
-        let count = ways.len() as u32;
-        self.balancer.choose(now, packet, count, of_flow, load)
-    }
-
     /// Hands a packet to a port that keeps it for later, of a switch whose ports may have something in common.
     #[inline(never)]
     fn offer_coupled(
@@ -731,18 +710,18 @@ impl Switch {
         }
     }
 
-    /// Makes every choice before `end`.
-    #[inline]
-    pub fn commit_before(&mut self, end: Time, out: &mut impl Outlet) {
+    /// Makes every choice before `end`. Returns [`Switch::next`].
+    #[inline(always)] // once per node and window, from two places
+    pub fn commit_before(&mut self, end: Time, out: &mut impl Outlet) -> Time {
         if self.controlled && !self.calm {
             self.commit_all_before(end, out);
             self.calm_down();
-            return;
+            return self.next();
         }
         if self.calm {
             self.settle(end, out);
         }
-        let mut kept = 0;
+        let (mut kept, mut next) = (0, Time::NEVER);
         for place in 0..self.waiting.len() {
             let index = self.waiting[place];
             let port = &mut self.ports[usize::from(index)];
@@ -752,11 +731,13 @@ impl Switch {
             if port.choose_at() == Time::NEVER {
                 port.delist();
             } else {
+                next = next.min(port.choose_at());
                 self.waiting[kept] = index;
                 kept += 1;
             }
         }
         self.waiting.truncate(kept);
+        next
     }
 
     /// Panics where an invariant of its ports or of its flow control is broken.

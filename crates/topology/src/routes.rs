@@ -1,4 +1,7 @@
 //! All shortest paths by hops, compactly: one row per switch, one entry per edge.
+//!
+//! `Routes` is what lookups read, `Row` its part of one switch, and `Map` the routers and working cables that a search
+//! over all edges fills it from.
 
 use crate::{LinkId, NodeId, Topology, index32};
 use std::collections::BTreeMap;
@@ -50,12 +53,20 @@ impl Row<'_> {
         self.entries[self.edge_of[host as usize] as usize]
     }
 
-    /// The port that leads to `host`, where one alone does.
+    /// The port that leads to `host`; where there are several, that in the place that `choose` names. None where
+    /// there is no way.
     #[inline(always)] // once per packet-hop
     #[allow(clippy::cast_possible_truncation, reason = "the low half is the port")]
-    pub fn only(&self, host: u32) -> Option<u16> {
+    pub fn way(&self, host: u32, choose: impl FnOnce(&[u16]) -> u32) -> Option<u16> {
         match self.entry(host) {
-            ..SINGLE => None,
+            entry @ ..SINGLE => {
+                let (size, ways) = self.routes.ports[entry as usize..].split_first()?;
+                if *size == 0 {
+                    return None;
+                }
+                let ways = &ways[..usize::from(*size)];
+                Some(ways[choose(ways) as usize])
+            }
             Routes::DIRECT => Some(self.routes.map.port_to[host as usize]),
             entry => Some(entry as u16),
         }

@@ -40,6 +40,28 @@ impl Outlet for Out<'_, '_> {
         }
     }
 
+    #[inline(always)] // once per port and window
+    fn send_all<'p>(&mut self, link: u32, packets: impl Iterator<Item = (&'p Packet, Time)>) {
+        // SAFETY: nodes send on links of the topology, and each has its ring.
+        let ring = unsafe { self.rings.get_unchecked(link as usize) };
+        // SAFETY: a link is fed by one node, which this thread runs.
+        let mut writer = unsafe { ring.open() };
+        for (packet, at) in packets {
+            #[cfg(debug_assertions)]
+            assert!(
+                at >= self.window_end,
+                "{packet:?} arrives at {at}, within its own window"
+            );
+            // SAFETY: the same.
+            if unsafe { writer.push(self.pool, packet, at) } {
+                // Whoever looks because of this must find it.
+                writer.publish();
+                self.tell(ring, link, packet, at);
+            }
+        }
+        writer.publish();
+    }
+
     #[cold]
     fn lost(&mut self, at: Time, packet: &Packet, why: Loss) {
         let what = match why {
@@ -77,17 +99,34 @@ impl<'a> Out<'_, 'a> {
     /// window, or for every packet where each is noted.
     #[inline(never)]
     fn tell(&mut self, ring: &Ring, link: u32, packet: &Packet, at: Time) {
-        let far = ring.far;
-        let window = self.raiser.raise(self.window, far.bit, at);
+        if self.net.data_queues.is_some() {
+            self.tell_each(ring, link, packet, at);
+            return;
+        }
+        let window = self.wake(ring, at);
+        // SAFETY: a link is fed by one node, which this thread runs.
+        unsafe { ring.told(self.raiser.end_of(window)) };
+    }
+
+    /// The same where somebody wants to know of every packet.
+    #[cold]
+    #[inline(never)] // it needs registers
+    fn tell_each(&mut self, ring: &Ring, link: u32, packet: &Packet, at: Time) {
+        self.wake(ring, at);
         if let Some(queues) = &self.net.data_queues {
             // SAFETY: a link is fed by one node, which this thread runs.
             unsafe { queues.note(link, packet, at) };
-        } else {
-            // SAFETY: the same.
-            unsafe { ring.told(self.raiser.end_of(window)) };
         }
+    }
+
+    /// Wakes the receiver in the window of `at`, which it returns.
+    #[inline(always)]
+    fn wake(&self, ring: &Ring, at: Time) -> u64 {
+        let far = ring.far;
+        let window = self.raiser.raise(self.window, far.bit, at);
         if far.news_bit != 0 {
             self.net.news[far.news_word as usize].fetch_or(far.news_bit, Ordering::AcqRel);
         }
+        window
     }
 }

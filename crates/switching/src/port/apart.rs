@@ -1,0 +1,154 @@
+//! All packets that come to a port in a while, at once: for ports that have nothing to do with others of their switch.
+
+use super::{Egress, Port, Rare, choose_before};
+use crate::discipline::{Discipline, Verdict};
+use crate::form::Form;
+use crate::switch::Outlet;
+use model::{DropReason, Packet};
+use units::Time;
+
+impl Port {
+    /// Whether nothing that comes to it ever reaches another port of its switch: it sends nothing back.
+    pub(crate) fn is_apart(&self) -> bool {
+        match self.form {
+            Form::Fifo(_) | Form::Data(_) | Form::Credit(_) | Form::Priority(_) => true,
+            Form::Gated(_) | Form::Trimming(_) | Form::Queues(_) => false,
+        }
+    }
+
+    /// Takes in all packets that come before `end`, in the order of time, each with whether no other comes to this
+    /// port at its moment, and makes the choices before `end`. Returns whether it must join the list of those that
+    /// wait. `may_pass` says that packets may pass the idle port.
+    #[inline(always)] // once per port and window, from one place
+    pub(crate) fn hand_over<'p, O: Outlet>(
+        &mut self,
+        arrivals: impl Iterator<Item = (&'p mut Packet, bool)>,
+        may_pass: bool,
+        end: Time,
+        slot: &mut Packet,
+        out: &mut O,
+    ) -> bool {
+        if self.is_fifo() {
+            if arrivals.size_hint() == (1, Some(1)) {
+                // Of one alone nothing is worth keeping at hand.
+                for (packet, _) in arrivals {
+                    self.promise(packet.at, packet, out);
+                }
+                return false;
+            }
+            self.promise_all(arrivals.map(|(packet, _)| packet), out);
+            return false;
+        }
+        let mut work = Work {
+            egress: &mut self.egress,
+            rare: &mut self.rare,
+            may_pass,
+            end,
+            slot,
+            out,
+        };
+        match &mut self.form {
+            Form::Data(queues) => work.take_all(&mut **queues, arrivals),
+            Form::Credit(queues) => work.take_all(&mut **queues, arrivals),
+            Form::Priority(queues) => work.take_all(&mut **queues, arrivals),
+            Form::Fifo(_) | Form::Gated(_) | Form::Trimming(_) | Form::Queues(_) => {
+                unreachable!("they keep nothing, or are not apart")
+            }
+        }
+        self.egress.choose_at < Time::NEVER && self.enlist()
+    }
+
+    /// [`Port::promise`] for several packets.
+    #[inline(never)] // it needs the registers
+    fn promise_all<'p>(
+        &mut self,
+        arrivals: impl Iterator<Item = &'p mut Packet>,
+        out: &mut impl Outlet,
+    ) {
+        // None of these moves while the port looks at no other.
+        let (line, delay, link) = (self.egress.line, self.egress.delay, self.egress.link);
+        let (quiet_below, mut promised_max) = (self.quiet_below, self.promised_max);
+        let mut free_at = self.egress.free_at;
+        let mut dropped = Vec::new();
+        let departures = arrivals.filter_map(|packet| {
+            let (now, size) = (packet.at, packet.size);
+            let wait = free_at.since(now);
+            if wait >= quiet_below
+                && let Err(reason) = self.judge(wait, packet)
+            {
+                dropped.push((*packet, reason));
+                return None;
+            }
+            let promised = wait + line.of(u64::from(size));
+            // A branch, because it is rarely the longest.
+            if promised > promised_max {
+                promised_max = promised;
+            }
+            free_at = now + promised;
+            self.egress.sent.add(packet);
+            Some((&*packet, free_at + delay))
+        });
+        out.send_all(link, departures);
+        (self.egress.free_at, self.promised_max) = (free_at, promised_max);
+        for (packet, reason) in &dropped {
+            self.drop(packet.at, packet, *reason, out);
+        }
+    }
+}
+
+/// What a port works with while packets come.
+struct Work<'w, O> {
+    egress: &'w mut Egress,
+    rare: &'w mut Option<Box<Rare>>,
+    may_pass: bool,
+    end: Time,
+    slot: &'w mut Packet,
+    out: &'w mut O,
+}
+
+impl<O: Outlet> Work<'_, O> {
+    /// See [`Port::hand_over`]: one function per form.
+    #[inline(never)]
+    fn take_all<'p>(
+        &mut self,
+        queues: &mut impl Discipline,
+        arrivals: impl Iterator<Item = (&'p mut Packet, bool)>,
+    ) {
+        for (packet, alone) in arrivals {
+            let now = packet.at;
+            if self.egress.choose_at < now {
+                // Choices before this arrival do not know of it.
+                self.choose_before(queues, now);
+            }
+            let idle = self.egress.choose_at == Time::NEVER && self.egress.free_at <= now;
+            if idle && alone && self.may_pass && queues.pass(now, packet) {
+                self.egress.say(now, packet, queues, self.out);
+                self.egress.transmit(now, packet, self.out);
+                continue;
+            }
+            let verdict = queues.enqueue(now, self.egress.on_line(), packet);
+            let choose_at = self.egress.choose_at.min(now.max(self.egress.free_at));
+            self.egress.choose_at = choose_at;
+            match verdict {
+                Verdict::Queued(_) => {}
+                Verdict::Dropped(reason) => self.drop(now, packet, reason),
+                Verdict::Bounced => unreachable!("a port that is apart sends nothing back"),
+            }
+        }
+        if self.egress.choose_at < self.end {
+            self.choose_before(queues, self.end);
+        }
+    }
+
+    #[inline(always)] // twice per form
+    fn choose_before(&mut self, queues: &mut impl Discipline, end: Time) {
+        self.egress.choose_at = choose_before(queues, self.egress, end, self.slot, self.out);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn drop(&mut self, now: Time, packet: &Packet, reason: DropReason) {
+        let rare = self.rare.get_or_insert_default();
+        rare.count_drop(now, packet, reason, self.egress.link, self.out);
+    }
+}

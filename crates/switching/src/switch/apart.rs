@@ -1,0 +1,72 @@
+//! The way through a switch whose ports have nothing to do with each other: each gets all that comes in a while at once.
+//!
+//! Then only the order of packets to the same port matters. The driver finds the way of each packet, in any order,
+//! hands every port its own in the order of time, and asks for all choices at the end.
+
+use super::{Outlet, Routing, Switch};
+use crate::port::Port;
+use model::{DropReason, Packet};
+use units::Time;
+
+impl Switch {
+    /// Whether its ports have nothing to do with each other: no memory and no flow control, no way that is chosen by
+    /// chance, time or load, and no packet that one sends back by another.
+    pub fn is_apart(&self) -> bool {
+        let common = &self.common;
+        let alone = common.memory.is_none() && common.control.is_none();
+        alone && !self.ordered && !self.chooses && self.ports.iter().all(Port::is_apart)
+    }
+
+    /// Takes a hop of a packet that has come to such a switch, and finds the port that leads on, or why there is none.
+    ///
+    /// # Errors
+    /// Why it goes no further: then it is to be told of by [`Switch::lose_astray`].
+    #[inline(always)] // once per packet-hop, from one loop
+    pub fn lead<R: Routing>(&self, packet: &mut Packet, routing: &R) -> Result<u16, DropReason> {
+        if !packet.hop() {
+            return Err(DropReason::Ttl);
+        }
+        let to = packet.to().0;
+        let choose = |ways: &[u16]| match packet.has_path() {
+            false => self.way_of_flow::<R>(packet, ways),
+            true => given_way(packet, ways),
+        };
+        routing.way(to, choose).ok_or(DropReason::Unreachable)
+    }
+
+    /// A packet that has come by port `ingress` goes no further, for which [`Switch::lead`] has said why.
+    #[cold]
+    pub fn lose_astray(
+        &mut self,
+        ingress: u16,
+        packet: &Packet,
+        why: DropReason,
+        out: &mut impl Outlet,
+    ) {
+        self.lose(packet.at, ingress, packet, why, out);
+    }
+
+    /// Hands a port of such a switch all packets that come to it before `end`, in the order of time, each with whether
+    /// no other comes to this port at its moment.
+    #[inline(always)] // once per port and window, from one place
+    pub fn hand_over<'p>(
+        &mut self,
+        port: u16,
+        arrivals: impl Iterator<Item = (&'p mut Packet, bool)>,
+        end: Time,
+        out: &mut impl Outlet,
+    ) {
+        let (may_pass, slot) = (self.may_pass, &mut self.common.slot);
+        if self.ports[usize::from(port)].hand_over(arrivals, may_pass, end, slot, out) {
+            self.waiting.push(port);
+        }
+    }
+}
+
+/// The place in `ways` of the way that the path of `packet` takes.
+#[inline(never)]
+fn given_way(packet: &mut Packet, ways: &[u16]) -> u32 {
+    #[allow(clippy::cast_possible_truncation, reason = "at most as many as ports")]
+    let count = ways.len() as u32;
+    packet.next_way(count).unwrap_or(0)
+}
