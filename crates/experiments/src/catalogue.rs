@@ -77,6 +77,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("lossy-transfer"),
     experiment!("legacy-beside"),
     experiment!("homa-slowdown"),
+    experiment!("homa-ns2-messages"),
     experiment!("ndp-incast"),
     experiment!("ndp-permutation"),
     experiment!("ndp-degraded"),
