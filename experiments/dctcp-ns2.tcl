@@ -15,12 +15,12 @@
 # - Queues. ns-2 does not count the packet on the line, tidegate does: K and the limit are one packet less here.
 #   ns-2's RED drops what is not ECN-capable above K, SYNs among it (switch.mark.drop_others).
 # - Hosts' links in an incast are equally long unless `spread` says by how many seconds at most they are longer, each by
-#   chance: "spread 1e-6 seed 3". `look` says how often an incast notes who is done.
+#   chance: "spread 1e-6 seed 3". A message is done when its last byte was read in order.
 # - Hosts have queues without limit. Timers are those of tidegate's default profile.
 
 array set set {
     rate 10e9 k 64 segsperack 1 delack 1e-3 gain 0.0625 alpha 0 window 10 windowoption 0 minrto 0.01 limit 249
-    spread 0 seed 1 look 2e-6
+    spread 0 seed 1
 }
 set mode [lindex $argv 0]
 set count [lindex $argv 1]
@@ -104,7 +104,7 @@ proc finish {} {
 }
 
 proc incast {} {
-    global ns count third line set mon rng
+    global ns count third line set mon rng sink
     set middle [$ns node]
     set to [$ns node]
     $ns simplex-link $middle $to $line 20e-6 RED
@@ -116,29 +116,34 @@ proc incast {} {
         set delay [expr {20e-6 + [$rng uniform 0 $set(spread)]}]
         $ns duplex-link $from $middle $line $delay DropTail
         connection $i $from $to 0 "send $third"
+        set reader [new Reader]
+        $reader set got 0
+        $reader attach-agent $sink($i)
+        $reader start
     }
-    $ns at 1e-5 look
 }
 
-# Notes who is done, every `look` seconds.
-proc look {} {
-    global ns sink tcp took third count mon set
-    foreach i [array names sink] {
-        if {![info exists took($i)] && [$sink($i) set bytes_] >= $third} {
-            set took($i) [expr {[$ns now] * 1e6}]
+# Reads what has arrived in order, and notes when that is all.
+Class Reader -superclass Application
+Reader instproc recv {bytes} {
+    global ns third took count
+    $self instvar got
+    incr got $bytes
+    if {$got >= $third} {
+        lappend took [expr {[$ns now] * 1e6}]
+        if {[llength $took] == $count} {
+            report
         }
     }
-    if {[array size took] < $count} {
-        $ns at [expr {[$ns now] + $set(look)}] look
-        return
-    }
-    set times {}
+}
+
+proc report {} {
+    global tcp took count mon
     set timers 0
-    foreach i [array names took] {
-        lappend times $took($i)
+    foreach i [array names tcp] {
         incr timers [$tcp($i) set nrexmit_]
     }
-    set times [lsort -real $times]
+    set times [lsort -real $took]
     puts [format "FCT us: mean %.1f median %.1f p99 %.1f longest %.1f; dropped %d; timers %d" \
         [expr ([join $times +]) / $count] [lindex $times [expr {($count - 1) / 2}]] \
         [lindex $times [expr {int(ceil($count * 0.99)) - 1}]] [lindex $times end] [$mon set pdrops_] $timers]
