@@ -128,6 +128,8 @@ impl Settings {
 
     /// The priority of the message of this rank among `active` ones, with `left` bytes to grant: the lowest
     /// ones are in use, so that a shorter message finds one above. [homa s3.4]
+    // DEVIATES(homa artefact): ranks and levels go together at every grant. There a message keeps its level while others
+    // come and go, and one that overtakes all takes a level above the first's, also where lower ones are free.
     #[inline]
     pub(super) fn granted(&self, rank: usize, active: usize, left: u64, length: u64) -> u8 {
         let scheduled = usize::from(self.priorities - self.first_scheduled);
