@@ -89,6 +89,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("phost-incast"),
     experiment!("phost-permutation"),
     experiment!("phost-slowdown"),
+    experiment!("phost-yaps"),
     experiment!("dcpim-load"),
     experiment!("sird-incasts"),
     experiment!("sird-outcast"),
