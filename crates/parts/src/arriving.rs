@@ -310,7 +310,17 @@ mod tests {
         let mut arriving = Arriving::default();
         let verdict = arriving.on_piece(&mut Bench::at(Time(1)).cx(), CONN, 20, FRAME, false);
         assert_eq!(verdict, Verdict::New);
+        assert!(arriving.is_active());
         arriving
+    }
+
+    #[test]
+    fn what_is_the_farthest_may_turn_out_to_be_the_end() {
+        let mut arriving = begun();
+        assert_eq!(arriving.on_head(20, FRAME, true), Verdict::Old);
+        assert_eq!(arriving.end(), Some(30));
+        let gaps = [0, 10, 20, 30].map(|from| arriving.first_gap(from));
+        assert_eq!(gaps, [Some((0, 20)), Some((10, 20)), None, None]);
     }
 
     #[test]
@@ -328,6 +338,7 @@ mod tests {
         assert_eq!(arriving.on_end(50, false), Nonsense, "no word of a cut");
         assert_eq!((arriving.on_end(50, true), arriving.end()), (New, Some(50)));
         assert_eq!(arriving.on_end(60, false), Old, "it left before the cut");
+        assert_eq!(arriving.on_end(50, false), New, "the same end");
         assert_eq!(arriving.on_end(40, true), Nonsense, "it is cut once");
         assert_eq!(arriving.on_head(30, FRAME, true), Missing, "an old end");
         assert_eq!(arriving.on_head(45, FRAME, false), Nonsense, "behind it");
