@@ -6,7 +6,7 @@ use model::intent::{CreditSpec, DropSpec, MarkSpec, PortSpec, QueueSpec, SwitchS
 use model::wire::Codec;
 use model::wire::declared::Layout;
 use model::{Class, Counter, Encap, Endpoint, EndpointConfig, Facts, HostId};
-use units::{Bytes, Rate};
+use units::{Bytes, Rate, Span};
 
 /// The transports and flow controls that a program knows: a value that `main` hands to every user.
 ///
@@ -174,6 +174,11 @@ pub trait Factory: Send + Sync {
     fn warns(&self, spreads: bool) -> Vec<String> {
         let _ = spreads;
         Vec::new()
+    }
+    /// The parameter that says after how long silence first counts as a loss, and its value, where that does not
+    /// follow from the network.
+    fn first_wait(&self) -> Option<(&'static str, Span)> {
+        None
     }
     /// How its packets look on a wire.
     fn codec(&self) -> &'static dyn Codec;

@@ -7,7 +7,8 @@ use model::Encap;
 use model::intent::{Balance, PortSpec};
 use std::sync::Arc;
 use topology::{Link, Routes, Topology};
-use units::{Bytes, Rate};
+use transports::{Factory, Transport};
+use units::{Bytes, Rate, Span};
 
 /// Pairs of hosts whose two directions are compared. [ours: each takes about a microsecond]
 const SYMMETRY_SAMPLES: u32 = 10_000;
@@ -54,6 +55,27 @@ pub(crate) fn warnings(
         );
     }
     warnings
+}
+
+/// Transports that take a silence for a loss before an answer can be there.
+pub(crate) fn waits(scenario: &Scenario, round_trip: Span) -> Vec<String> {
+    let own = (scenario.protocol, &*scenario.factory);
+    let beside = scenario.beside.iter().map(|of| (of.protocol, &*of.factory));
+    let warning = |(protocol, factory): (&dyn Transport, &dyn Factory)| {
+        let (key, wait) = factory
+            .first_wait()
+            .filter(|&(_, wait)| wait <= round_trip)?;
+        Some(format!(
+            "an idle round trip takes {round_trip}, and transport.{}.{key} is {wait}: what is on its way counts as lost, and \
+             leaves again; set it to \"{}\" or more",
+            protocol.name(),
+            round_trip.times(2)
+        ))
+    };
+    std::iter::once(own)
+        .chain(beside)
+        .filter_map(warning)
+        .collect()
 }
 
 /// Whether a queue of a switch has what the port's buffer has room for.

@@ -219,3 +219,33 @@ fn what_a_small_memory_loses_under_a_flow_control_is_said() {
     assert!(headroom.sum::<u64>() > 0);
     assert!(said(&record, "remove it"), "{:?}", record.warnings);
 }
+
+/// Links of half a continent, and room for all.
+const FAR: &str = "[topology]\nkind = \"star\"\nhosts = 5\nhost_rate = \"25Gbps\"\n[switch]\nbuffer = \"100MB\"\n\
+    [[workload]]\nkind = \"permutation\"\nsize = \"100KB\"\n[[workload]]\nkind = \"all-to-all\"\nsize = \"5KB\"\n";
+
+#[test]
+fn far_away_nobody_takes_the_way_for_a_loss_or_the_run_says_so() {
+    for transport in transports::registry().iter() {
+        let name = transport.name();
+        for delay in ["1ms", "5ms"] {
+            let sets = [
+                format!("transport.kind={name}"),
+                format!("topology.host_delay={delay}"),
+            ];
+            let sets = sets.each_ref().map(String::as_str);
+            let record = run(FAR, &sets);
+            let what = format!("{name}, {delay}");
+            assert_eq!(record.status, Status::Complete, "{what}");
+            if data_dropped(&record) > 0 {
+                continue; // what switches drop first is missed and sent again
+            }
+            let totals = &record.totals;
+            // A first window beside others may be late, and leave again for credit.
+            let silent = totals.timeouts == 0 && (totals.retransmitted == 0 || name.contains('+'));
+            let warned = said(&record, "what is on its way counts as lost");
+            assert!(silent || warned, "{what}: {totals:?}");
+            assert!(!(silent && warned), "{what}: it says what does not happen");
+        }
+    }
+}

@@ -64,6 +64,17 @@ impl Retry {
         self.first.times(1 << tries.min(40)).min(self.longest)
     }
 
+    /// The same with no wait shorter than twice this idle round trip, or answers on their way would be asked for again.
+    #[must_use]
+    pub fn over(self, round_trip: Span) -> Self {
+        let least = round_trip.times(2);
+        Self {
+            first: self.first.max(least),
+            longest: self.longest.max(least),
+            ..self
+        }
+    }
+
     /// How long an end goes on asking one that does not answer.
     pub fn patience(&self) -> Span {
         let waits = (0..=self.tries_max).map(|tries| self.wait(tries));
@@ -74,7 +85,7 @@ impl Retry {
 /// What a host is told when it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How long it waits for answers.
+    /// How long it waits for answers, [over](Retry::over) the idle round trip.
     pub retry: Retry,
     /// Connections that it keeps at once; more are refused.
     pub connections_max: u32,
@@ -219,12 +230,14 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
     /// A host without connections.
     pub fn new(rules: R, config: &EndpointConfig, limits: Limits) -> Self {
         let payload_max = limits.payload_max.min(config.encap.payload_max);
+        let retry = limits.retry.over(config.base_rtt);
         Self {
             rules,
             me: config.host,
             encap: config.encap,
             limits: Limits {
                 payload_max,
+                retry,
                 ..limits
             },
             conns: BTreeMap::new(),
@@ -234,7 +247,7 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
             paused: Aside::default(),
             done: Done::default(),
             timers: Timers::default(),
-            long_silence: limits.retry.patience().times(2),
+            long_silence: retry.patience().times(2),
             totals: Totals::default(),
         }
     }

@@ -229,6 +229,13 @@ fn waits_double_up_to_the_longest() {
     let us = [10, 20, 35, 35, 35, 35, 35].map(Span::us);
     assert_eq!(waits, us);
     assert_eq!(RETRY.patience(), Span::us(100), "the last one too");
+    assert_eq!(
+        RETRY.over(Span::us(5)),
+        RETRY,
+        "two round trips are no longer"
+    );
+    let over = RETRY.over(Span::us(20));
+    assert_eq!([over.wait(0), over.wait(1)], [Span::us(40); 2]);
     let host = &Bench::<false>::new(1).host;
     assert_eq!(host.long_silence, Span::us(200));
 }

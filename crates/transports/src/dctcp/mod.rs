@@ -55,6 +55,9 @@ impl Factory for Params {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
         Box::new(Host::new(self, config))
     }
+    fn first_wait(&self) -> Option<(&'static str, Span)> {
+        Some(("rto_initial", self.rto_initial))
+    }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC
     }

@@ -25,46 +25,38 @@ pub use params::{CutoffBy, Cutoffs, Law, Params};
 
 use host::Host;
 use model::wire::Codec;
-use model::{Class, Counter, Encap, Endpoint, EndpointConfig, Facts};
+use model::{Counter, Encap, Endpoint, EndpointConfig, Facts};
 use parts::{Fabric, Factory, ParamError, Parameter, Transport};
-use units::Rate;
+use units::{Rate, Span};
 
 /// Homa in the registry.
-pub static HOMA: Homa = Homa {
-    first_rtt: FirstRtt::Plain,
-};
+pub static HOMA: Homa = Homa(FirstRtt::Plain);
 /// Homa whose unasked packets switches drop first. [aeolus]
-pub static AEOLUS: Homa = Homa {
-    first_rtt: FirstRtt::Aeolus,
-};
+pub static AEOLUS: Homa = Homa(FirstRtt::Aeolus);
 /// Homa whose unasked packets no granted one notices. [aeolus s2.3]
-pub static GAPS: Homa = Homa {
-    first_rtt: FirstRtt::Gaps,
-};
+pub static GAPS: Homa = Homa(FirstRtt::Gaps);
 
 /// The transport, for the registry: with a first round trip of one kind.
-pub struct Homa {
-    first_rtt: FirstRtt,
-}
+pub struct Homa(FirstRtt);
 
 impl Transport for Homa {
     fn name(&self) -> &'static str {
-        self.first_rtt.name()
+        self.0.name()
     }
     fn summary(&self) -> &'static str {
-        self.first_rtt.summary()
+        self.0.summary()
     }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC
     }
     fn parameters(&self) -> Vec<Parameter> {
-        params::parameters(self.first_rtt)
+        params::parameters(self.0)
     }
     fn counters(&self) -> &'static [Counter] {
         host::Counts::ALL
     }
     fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
-        Ok(Box::new(Params::read(table, self.first_rtt)?))
+        Ok(Box::new(Params::read(table, self.0)?))
     }
 }
 
@@ -78,16 +70,14 @@ impl Factory for Params {
     fn warns(&self, spreads: bool) -> Vec<String> {
         self.warnings(spreads)
     }
+    fn first_wait(&self) -> Option<(&'static str, Span)> {
+        self.recovery.then_some(("resend_after", self.resend_after))
+    }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC
     }
     fn fabric(&self, _: Rate, encap: Encap) -> Fabric {
-        Fabric {
-            priorities: self.priorities,
-            drop: self.drop_spec(encap),
-            background: (self.first_rtt == FirstRtt::Gaps).then_some(Class::Unscheduled),
-            ..Fabric::default()
-        }
+        self.ports(encap)
     }
     fn resolved(&self) -> toml::Table {
         Self::resolved(self)

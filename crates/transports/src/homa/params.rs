@@ -2,10 +2,11 @@
 
 use super::early::FirstRtt;
 use model::intent::{DropBy, DropMeasure};
+use model::{Class, Encap};
 use parts::forms::{Count, Flag, Form as _, Number, Or, Own, Size, SizeOf, Time, Words};
 use parts::keys::{self, Key, Profiles, error};
 use parts::selective::{MEASURES, TELLS, THRESHOLD, Threshold};
-use parts::{ParamError, Parameter};
+use parts::{Fabric, ParamError, Parameter};
 use toml::{Table, Value};
 use units::{Bytes, Span};
 
@@ -300,6 +301,16 @@ impl Params {
                 .to_owned()
         });
         few.into_iter().chain(spread).collect()
+    }
+
+    /// What ports do for it.
+    pub(super) fn ports(&self, encap: Encap) -> Fabric {
+        Fabric {
+            priorities: self.priorities,
+            drop: self.drop_spec(encap),
+            background: (self.first_rtt == FirstRtt::Gaps).then_some(Class::Unscheduled),
+            ..Fabric::default()
+        }
     }
 
     /// Every key with its final value.

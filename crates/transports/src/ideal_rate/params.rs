@@ -22,7 +22,7 @@ parts::params! {
         reserve: u16 = 8, Count(0, 50), "ours: 84 B for a frame of 1538 B are 5.5 %, for one of 1078 B 7.8 %";
         /// how long a lasting connection without a message keeps its part of the lines
         linger: Span = Span::ms(10), WAIT, "ours: longer than a round of a few thousand answers at 10 Gb/s";
-        /// how long a packet may go unanswered before it is sent again, besides the time to the next one
+        /// how long a packet may go unanswered before it is sent again, besides the time to the next one; two idle round trips at least
         retry: Span = Span::ms(1), WAIT, "ours: longer than a full switch buffer takes to drain";
         /// the longest such wait, after doubling
         retry_max: Span = Span::ms(1_000), WAIT, "ours";

@@ -16,7 +16,7 @@ parts::params! {
         profile: &'static str = "default";
     }
     static KEYS {
-        /// how long a packet may go unanswered before it is sent again; a gap is heard of at once
+        /// how long a packet may go unanswered before it is sent again, two idle round trips at least; a gap is heard of at once
         retry: Span = Span::ms(10), WAIT, "ours: 100 messages of 1 MB into one line of 100 Gb/s take 8 ms";
         /// the longest such wait, after doubling
         retry_max: Span = Span::ms(1_000), WAIT, "ours";
