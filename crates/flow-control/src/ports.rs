@@ -1,7 +1,7 @@
 //! What flow controls make of the ports that transports ask for.
 
 use model::Class;
-use model::intent::{Order, Over, PortSpec, QueueSpec, Takes};
+use model::intent::{Limit, Order, Over, PortSpec, QueueSpec, Takes};
 use parts::{Neighbour, Place, Refusal};
 use units::Bytes;
 
@@ -52,12 +52,28 @@ pub(crate) type Bits = u128;
 /// Most queues of data that a port has: [`Bits`] name each.
 pub(crate) const QUEUES_MAX: u8 = 128;
 
+/// Refuses queues of several transports: a flow joins one of the flow control's own, whoever sends it, and what the others
+/// are promised of the line would mean nothing.
+fn of_one_transport(name: &str, port: &PortSpec) -> Result<(), Refusal> {
+    let beside =
+        |queue: &QueueSpec| queue.takes.lanes & 1 == 0 && matches!(queue.limit, Limit::Bytes(_));
+    if !port.queues.iter().any(beside) {
+        return Ok(());
+    }
+    Err(Refusal {
+        place: "switch.flow_control",
+        reason: format!("has queues of several transports, and {name} makes its own of one"),
+        instead: "choose switch.flow_control = \"pfc\", or switch.legacy.queue = \"shared\"".to_owned(),
+    })
+}
+
 /// The port with its one queue of data, the last in the list, in the order of `order`; what is no data goes before it.
 ///
 /// # Errors
-/// If the transport asks for several queues of data.
+/// If the transport asks for several queues of data, or others have queues beside it.
 pub(crate) fn split(name: &str, port: PortSpec, order: Order) -> Result<PortSpec, Refusal> {
     drops_at_most(name, &port)?;
+    of_one_transport(name, &port)?;
     let (mut others, data): (Vec<QueueSpec>, Vec<QueueSpec>) =
         port.queues.into_iter().partition(|queue| !queue.is_data());
     let [data] = data.as_slice() else {
@@ -67,7 +83,7 @@ pub(crate) fn split(name: &str, port: PortSpec, order: Order) -> Result<PortSpec
                 "has {} queues of data, and {name} makes its own of one",
                 data.len()
             ),
-            instead: "choose switch.flow_control = \"pfc\", or a transport with one queue of data"
+            instead: "write switch.priorities = 1, or choose switch.flow_control = \"pfc\""
                 .to_owned(),
         });
     };

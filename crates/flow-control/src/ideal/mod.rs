@@ -8,7 +8,7 @@ mod tests;
 pub use params::Params;
 
 use crate::ports::{holds_a_frame, hop_bytes, is_data, part, split};
-use model::intent::{Limit, Order, PortSpec, QueueSpec};
+use model::intent::{Order, PortSpec};
 use model::{ConnId, PAUSED_MAX, Packet, Signal};
 use parts::{Control, ControlFactory, ParamError, Parameter, Place, Refusal};
 use std::collections::BTreeMap;
@@ -42,19 +42,6 @@ impl ControlFactory for Params {
         Box::new(Ideal::new(self, place))
     }
     fn port(&self, port: PortSpec) -> Result<PortSpec, Refusal> {
-        let beside = |queue: &QueueSpec| {
-            queue.takes.lanes & 1 == 0 && matches!(queue.limit, Limit::Bytes(_))
-        };
-        if port.queues.iter().any(beside) {
-            return Err(Refusal {
-                place: "switch.flow_control",
-                reason: "has queues of several transports, and ideal pauses flows of one alone"
-                    .to_owned(),
-                instead:
-                    "choose switch.flow_control = \"pfc\", or switch.legacy.queue = \"shared\""
-                        .to_owned(),
-            });
-        }
         split("ideal", port, Order::PerFlow)
     }
     fn memory(&self) -> Bytes {
