@@ -207,7 +207,7 @@ fn what_a_small_memory_loses_under_a_flow_control_is_said() {
     let text = BESIDE.replace("transport = \"none\"\n", "");
     let none = [
         "transport.kind=none",
-        "switch.pfc.headroom=0B",
+        "switch.pfc.headroom=1600B",
         "switch.pfc.xoff=1B",
         "run.until=1ms",
     ];
@@ -218,6 +218,17 @@ fn what_a_small_memory_loses_under_a_flow_control_is_said() {
         .map(|port| port.drop_reasons[DropReason::Headroom]);
     assert!(headroom.sum::<u64>() > 0);
     assert!(said(&record, "remove it"), "{:?}", record.warnings);
+    let nobody = refused(&text, &["switch.pfc.headroom=0B"]);
+    assert!(nobody.contains("holds none of 1.538KB"), "{nobody}");
+    // Eight ports may hold more than there is, and nothing is lost.
+    let promised = [
+        "transport.kind=none",
+        "switch.pfc.xoff=1MB",
+        "switch.shared_buffer=3MB",
+    ];
+    let record = run(&text, &promised);
+    assert_eq!((record.status, data_dropped(&record)), (Status::Complete, 0));
+    assert!(!said(&record, "lose none of"), "{:?}", record.warnings);
 }
 
 /// Links of half a continent, and room for all.

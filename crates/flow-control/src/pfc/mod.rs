@@ -52,6 +52,18 @@ impl ControlFactory for Params {
     /// that is all headroom every packet of a priority without it would be dropped.
     fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {
         holds_a_frame(place)?;
+        // The frame in headroom is what a pause is asked for: without room for one, nobody is ever paused.
+        if let Some(given) = self.headroom.filter(|&given| given < place.frame) {
+            return Err(Refusal {
+                place: "switch.pfc.headroom",
+                reason: format!(
+                    "asks for a pause when a frame lies in headroom, and {} holds none of {}",
+                    Bytes(given),
+                    Bytes(place.frame)
+                ),
+                instead: "remove switch.pfc.headroom: what it takes to lose nothing is derived".to_owned(),
+            });
+        }
         let refuse = |reason: String| {
             let wanted = Pfc::kept(self, place) + 2 * place.frame * place.lines.len() as u64;
             let fewer = if self.lossless > 1 {
@@ -267,8 +279,8 @@ impl Pfc {
             headroom,
             pool: place.memory.get().saturating_sub(kept),
             used: 0,
-            sure: params.xoff.unwrap_or(0),
-            sure_until: if params.xoff.is_some() { u64::MAX } else { 0 },
+            sure: 0,
+            sure_until: 0,
             stirred: 0,
             agenda: Agenda::new(),
             trips: 0,
@@ -280,11 +292,13 @@ impl Pfc {
         self.params.keeps(place)
     }
 
-    /// Bytes below its headroom that an ingress may hold now.
+    /// Bytes below its headroom that an ingress may hold now: at most what is left of the pool. Together thresholds may
+    /// promise more than that, and headroom must stay free for what comes after a pause. [ours]
     fn threshold(&self, place: usize) -> u64 {
-        self.params
-            .xoff
-            .unwrap_or_else(|| self.part_of_free(self.used) + self.ingress[place].reserve)
+        let own = &self.ingress[place];
+        let free = || self.part_of_free(self.used) + own.reserve;
+        let wanted = self.params.xoff.unwrap_or_else(free);
+        wanted.min(own.share() + own.reserve + self.pool.saturating_sub(self.used))
     }
 
     /// What an ingress may hold of the pool while `used` bytes of it are in use.
@@ -308,10 +322,10 @@ impl Pfc {
 
     /// Works out what every ingress may hold until some more of the pool is in use.
     fn make_sure(&mut self) {
-        if self.params.xoff.is_none() {
-            self.sure_until = self.used + self.pool / 64;
-            self.sure = self.part_of_free(self.sure_until);
-        }
+        self.sure_until = self.used + self.pool / 64;
+        let free = || self.part_of_free(self.sure_until);
+        let wanted = self.params.xoff.unwrap_or_else(free);
+        self.sure = wanted.min(self.pool.saturating_sub(self.sure_until));
     }
 
     /// A packet has come that goes into headroom.

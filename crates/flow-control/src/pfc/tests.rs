@@ -134,6 +134,52 @@ fn a_memory_without_room_for_its_headroom_is_refused() {
 }
 
 #[test]
+fn headroom_without_room_for_the_frame_that_asks_for_a_pause_is_refused() {
+    let refused = |bytes: u64| {
+        let set = format!("headroom = \"{bytes}B\"");
+        crate::bench::refused(&PFC, &set, 60_000)
+    };
+    assert_eq!(refused(1_000), None, "a frame of the bench");
+    let said = refused(999).expect("a byte is missing");
+    assert_eq!(
+        said,
+        "switch.pfc.headroom asks for a pause when a frame lies in headroom, and 999B holds none of 1KB; \
+         remove switch.pfc.headroom: what it takes to lose nothing is derived"
+    );
+    assert!(refused(0).is_some());
+}
+
+/// Two ingresses that may hold 40 KB each share 20: the pool is full before either is above its threshold.
+#[test]
+fn a_full_pool_pauses_before_a_threshold_that_it_cannot_pay_for() {
+    for thresholds in ["xoff = \"40KB\"", "alpha = 64.0"] {
+        let port = PortSpec::fifo(Bytes(1));
+        let table = format!("{thresholds}\nreserve = \"0B\"\nheadroom = \"5KB\"").parse();
+        let params = Params::read(&table.expect("TOML")).expect("parameters");
+        let lines = [crate::bench::line(&port); 2];
+        let mut pfc = Pfc::new(&params, &crate::bench::place(&lines, 30_000));
+        let packet = Packet::new(model::HostId(1), ConnId(1), model::Class::Plain, 0, 1000);
+        let (mut say, mut held) = (Say::default(), 0);
+        for ingress in [0, 1].into_iter().cycle().take(60) {
+            let passage = Passage {
+                ingress,
+                ..crate::bench::passage(&packet)
+            };
+            if pfc.admits(&passage, 30_000 - held) == Some(true) {
+                pfc.arrived(Time(1), &passage, &mut say);
+                held += 1000;
+            } else {
+                assert_eq!(pfc.refused(&passage), DropReason::Headroom, "{thresholds}");
+            }
+        }
+        pfc.check();
+        assert_eq!(held, 30_000, "{thresholds}: 20 KB of the pool, 5 KB of headroom each");
+        assert_eq!(say.frames().len(), 2, "{thresholds}: both are paused");
+        assert_eq!(pfc.spilled, 10_000, "{thresholds}");
+    }
+}
+
+#[test]
 fn the_watchdog_lets_go_what_has_not_moved_and_is_deaf_for_a_while() {
     let set = "watchdog = \"10us\"\nwatchdog_restore = \"30us\"\nxoff = \"40KB\"";
     let mut bench = Bench::new(&PFC, set);
