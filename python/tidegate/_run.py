@@ -190,6 +190,11 @@ class Result:
         """Ports sampled over time, where the scenario asks for it."""
         return Table(self.path / "series", self._folder)
 
+    @cached_property
+    def memory(self) -> Table:
+        """The most that parts of each switch's memory held, where `output.memory` asks for it."""
+        return Table(self.path / "memory", self._folder)
+
     @property
     def fingerprint(self) -> str:
         """The hash over what happened: 16 hex digits, equal on every machine."""

@@ -16,7 +16,8 @@ pub const PAUSED_MAX: usize = 8192;
 pub struct Gates {
     /// A bit per priority that is paused.
     priorities: u8,
-    /// When each was resumed last.
+    /// When each was paused last, and resumed last.
+    closed: [Time; 8],
     resumed: [Time; 8],
     /// When the pause of each ends by itself.
     until: [Time; 8],
@@ -26,13 +27,16 @@ pub struct Gates {
     paused: usize,
     /// Pauses for which there was no room.
     ignored: u64,
+    /// The longest pause of one of them, of those that are over.
+    longest: Span,
 }
 
 /// A connection that is or was paused.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     conn: ConnId,
-    /// When it was resumed; none while it is paused.
+    /// When it was paused, and resumed; none while it is paused.
+    since: Time,
     resumed: Option<Time>,
     /// When its pause ends by itself.
     until: Time,
@@ -40,11 +44,13 @@ struct Flow {
 
 static OPEN: Gates = Gates {
     priorities: 0,
+    closed: [Time::ZERO; 8],
     resumed: [Time::ZERO; 8],
     until: [Time::ZERO; 8],
     flows: Vec::new(),
     paused: 0,
     ignored: 0,
+    longest: Span::ZERO,
 };
 
 impl Gates {
@@ -67,6 +73,9 @@ impl Gates {
                 self.until[usize::from(priority & 7)] = until;
                 let changes = self.priorities & bit == 0;
                 self.priorities |= bit;
+                if changes {
+                    self.closed[usize::from(priority & 7)] = now;
+                }
                 changes
             }
             Signal::ResumePriority(priority) => {
@@ -74,14 +83,17 @@ impl Gates {
                 let changes = self.priorities & bit != 0;
                 self.priorities &= !bit;
                 if changes {
-                    self.resumed[usize::from(priority & 7)] = now;
+                    let place = usize::from(priority & 7);
+                    self.resumed[place] = now;
+                    self.longest = self.longest.max(now.since(self.closed[place]));
                 }
                 changes
             }
-            Signal::PauseFlow(conn) => self.pause(conn, until),
+            Signal::PauseFlow(conn) => self.pause(now, conn, until),
             Signal::ResumeFlow(conn) => match self.place(conn) {
                 Ok(at) if self.flows[at].resumed.is_none() => {
                     self.flows[at].resumed = Some(now);
+                    self.longest = self.longest.max(now.since(self.flows[at].since));
                     self.paused -= 1;
                     true
                 }
@@ -102,13 +114,14 @@ impl Gates {
         end.is_some_and(|end| self.heed(now, end))
     }
 
-    fn pause(&mut self, conn: ConnId, until: Time) -> bool {
+    fn pause(&mut self, now: Time, conn: ConnId, until: Time) -> bool {
         match self.place(conn) {
             Ok(at) => {
                 self.flows[at].until = until;
                 if self.flows[at].resumed.take().is_none() {
                     return false;
                 }
+                self.flows[at].since = now;
             }
             Err(_) if self.paused == PAUSED_MAX => {
                 self.ignored += 1;
@@ -122,6 +135,7 @@ impl Gates {
                 }
                 let flow = Flow {
                     conn,
+                    since: now,
                     resumed: None,
                     until,
                 };
@@ -207,6 +221,16 @@ impl Gates {
         self.ignored
     }
 
+    /// The longest pause of one connection or priority, where those that are not over end `now`.
+    pub fn longest(&self, now: Time) -> Span {
+        let flows = self.flows.iter().filter(|flow| flow.resumed.is_none());
+        let flows = flows.map(|flow| flow.since);
+        let closed = (0..8).filter(|&place| self.priorities >> place & 1 == 1);
+        let closed = closed.map(|place: usize| self.closed[place]);
+        let open = flows.chain(closed).map(|since| now.since(since)).max();
+        self.longest.max(open.unwrap_or(Span::ZERO))
+    }
+
     /// Panics where an invariant of our own state is broken.
     pub fn check(&self) {
         let paused = self.flows.iter().filter(|flow| flow.resumed.is_none());
@@ -283,6 +307,34 @@ mod tests {
             assert!(!gates.lapse(Time(1 << 60), pause), "this one has no end");
             gates.check();
         }
+    }
+
+    #[test]
+    fn the_longest_pause_is_that_of_one_connection_or_priority() {
+        let mut gates = Gates::default();
+        let flow = |conn| {
+            (
+                Signal::PauseFlow(ConnId(conn)),
+                Signal::ResumeFlow(ConnId(conn)),
+            )
+        };
+        let ((pause, resume), (other, _)) = (flow(7), flow(8));
+        gates.heed(Time(10), pause);
+        gates.heed(Time(15), pause); // again
+        gates.heed(Time(20), other);
+        assert_eq!(gates.longest(Time(25)), Span(15));
+        gates.heed(Time(30), resume);
+        // It begins anew, although something has been paused all the time.
+        gates.heed(Time(35), pause);
+        assert_eq!(gates.longest(Time(39)), Span(20), "the first");
+        assert_eq!(gates.longest(Time(60)), Span(40), "the other one");
+        gates.heed(Time(100), Signal::PausePriority(3));
+        gates.heed(Time(190), Signal::ResumePriority(3));
+        gates.heed(Time(195), Signal::PausePriority(3));
+        gates.heed(Time(196), Signal::ResumeFlow(ConnId(8)));
+        gates.heed(Time(196), resume);
+        assert_eq!(gates.longest(Time(200)), Span(176));
+        assert_eq!(gates.longest(Time(400)), Span(205));
     }
 
     #[test]

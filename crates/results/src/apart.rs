@@ -214,15 +214,24 @@ pub struct Pauses {
     pub pauses: u64,
     /// How long gates were closed, summed over ports of switches and hosts.
     pub paused_ps: u64,
+    /// The longest that one gate was closed, of a priority, a queue or a flow.
+    #[serde(default)]
+    pub longest_ps: u64,
+    /// Most bytes that lay in the headroom of one port and priority.
+    #[serde(default)]
+    pub headroom_max: u64,
     /// What it counts besides, by name.
     pub counts: BTreeMap<String, u64>,
 }
 
 pub(crate) fn pauses(run: &RunRecord) -> Option<Pauses> {
+    let most = |of: fn(&PortRow) -> u64| run.ports.iter().map(of).max().unwrap_or(0);
     run.flow_control.as_ref().map(|control| Pauses {
         name: control.name.clone(),
         pauses: run.ports.iter().map(|port| port.pauses).sum(),
         paused_ps: run.ports.iter().map(|port| port.paused.0).sum(),
+        longest_ps: most(|port| port.pause_longest.0),
+        headroom_max: most(|port| port.headroom_max),
         counts: control.counts.iter().cloned().collect(),
     })
 }

@@ -102,6 +102,10 @@ pub fn tables(run: &RunRecord) -> Vec<(&'static str, RecordBatch)> {
         let table = tables::flow_series();
         found.push(("flow-series.parquet", batch(&table, &rows, look)));
     }
+    if !run.memory.is_empty() {
+        let rows: Vec<_> = run.memory.iter().collect();
+        found.push(("memory.parquet", batch(&tables::memory(), &rows, look)));
+    }
     found
 }
 

@@ -45,6 +45,8 @@ const UNITS: [(&[&str], &str); 6] = [
             "received",
             "queue",
             "queue_max",
+            "headroom_max",
+            "bytes_max",
             "data_max",
             "bdp",
             "above",
@@ -258,6 +260,7 @@ fn unit_of_column(name: &str, of: Kind, meaning: &str) -> String {
         "host",
         "from_tier",
         "to_tier",
+        "number",
     ];
     match own {
         Some(unit) if !unit.contains(' ') => unit.to_owned(),

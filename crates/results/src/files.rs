@@ -43,7 +43,7 @@ pub struct Meta {
 )]
 pub struct Output {
     /// `flows.csv`, `ports.csv`, `hosts.csv`, for a window of time `ports-window.csv`, and, where sampled,
-    /// `series.csv` and `flow-series.csv`.
+    /// `series.csv` and `flow-series.csv`, and `memory.csv`.
     pub csv: bool,
     /// `report.html`, which crate `report` draws, and `curves.json`, by which a page of several runs draws this one.
     pub report: bool,
@@ -96,7 +96,7 @@ pub(crate) const META: &str = "meta.json";
 /// The report that can be run again.
 const LIVE: &str = "live.html";
 /// What a run may write besides `meta.json`, which comes last.
-const FILES: [&str; 19] = [
+const FILES: [&str; 21] = [
     "resolved.toml",
     "summary.json",
     FLOWS,
@@ -105,11 +105,13 @@ const FILES: [&str; 19] = [
     "ports-window.csv",
     "series.csv",
     "flow-series.csv",
+    "memory.csv",
     "flows.parquet",
     "ports.parquet",
     "hosts.parquet",
     "series.parquet",
     "flow-series.parquet",
+    "memory.parquet",
     "fct.txt",
     "junit.xml",
     "report.html",
@@ -215,6 +217,10 @@ fn write_csv(
         let fill =
             &mut |out: &mut dyn Write| tables::flow_series().csv(out, &run.flow_series, look);
         file("flow-series.csv", fill)?;
+    }
+    if !run.memory.is_empty() {
+        let memory = tables::memory();
+        file("memory.csv", &mut |out| memory.csv(out, &run.memory, look))?;
     }
     Ok(())
 }

@@ -35,8 +35,8 @@ pub use folder::{ClaimError, RunFolder};
 pub use grid::{Style, beside, wrap};
 pub use lines::{LinkGroup, link_group_name, ports_span, utilisation};
 pub use record::{
-    Counted, Derived, FlowControl, FlowRow, FlowSeriesRow, Names, PortRow, PortSeriesRow,
-    RunRecord, Status, StuckRow,
+    Counted, Derived, FlowControl, FlowRow, FlowSeriesRow, MemoryPart, MemoryRow, Names, PortRow,
+    PortSeriesRow, RunRecord, Status, StuckRow,
 };
 pub use series::{LinkSamples, PortSeries, Samples};
 pub use summary::{

@@ -61,6 +61,8 @@ pub struct RunRecord {
     pub port_series: PortSeries,
     /// Samples of connections, by (time, connection).
     pub flow_series: Vec<FlowSeriesRow>,
+    /// The most that the memories of switches held, by switch and part, where somebody asked.
+    pub memory: Vec<MemoryRow>,
     /// The flow control of its switches, where they have one.
     pub flow_control: Option<FlowControl>,
     /// Sums over all hosts.
@@ -261,6 +263,10 @@ pub struct PortRow {
     pub pauses: u64,
     /// How long at least one of its gates was closed, by pauses of the neighbour.
     pub paused: Span,
+    /// The longest that one of them was.
+    pub pause_longest: Span,
+    /// Most bytes of headroom that one priority of what came from the neighbour used at once.
+    pub headroom_max: u64,
     /// Most bytes of packets that carry data that were there at once, with what was left of one on the line; none
     /// where nobody asked, and where a host sends.
     pub data_max: Option<u64>,
@@ -275,6 +281,57 @@ impl PortRow {
     /// Whether a host sends on it: its queue is the host's own.
     pub const fn of_host(&self) -> bool {
         self.from_tier == 0
+    }
+}
+
+/// What a part of a switch's memory held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryRow {
+    /// The switch.
+    pub node: String,
+    /// The link of the port; none for the whole switch.
+    pub link: Option<u32>,
+    /// The node at the other end of it; empty for the whole switch.
+    pub neighbour: String,
+    /// Which part.
+    pub part: MemoryPart,
+    /// The number of the priority or the queue, where it is of one.
+    pub number: Option<u8>,
+    /// Most bytes that it held at once.
+    pub most: u64,
+}
+
+/// A part of a switch's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryPart {
+    /// All of it.
+    Switch,
+    /// What came from a neighbour.
+    Came,
+    /// What came from it at one priority.
+    CameAtPriority,
+    /// Of that, what lay in headroom.
+    Headroom,
+    /// What waited for a line.
+    Waits,
+    /// What waited for it at one priority.
+    WaitsAtPriority,
+    /// What waited in one queue of it.
+    Queue,
+}
+
+impl MemoryPart {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Switch => "switch",
+            Self::Came => "came",
+            Self::CameAtPriority => "came at priority",
+            Self::Headroom => "headroom",
+            Self::Waits => "waits",
+            Self::WaitsAtPriority => "waits at priority",
+            Self::Queue => "queue",
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The tables of a run: each column once, for CSV, Parquet, Python, the reference and whoever asks what it means.
 
 use crate::lines::{ports_span, utilisation};
-use crate::record::{FlowRow, FlowSeriesRow, Names, PortRow, PortSeriesRow, RunRecord};
+use crate::record::{FlowRow, FlowSeriesRow, MemoryRow, Names, PortRow, PortSeriesRow, RunRecord};
 use crate::stats::Figure;
 use crate::summary::{fct, slowdown};
 use model::{ByClass, Class, Counter, DropReason, HostCounts, Totals};
@@ -345,6 +345,18 @@ pub fn ports() -> Table<PortRow> {
         "How long pauses of the neighbour kept at least one of its gates closed, in picoseconds.",
         |r| r.paused.0,
     );
+    t.number(
+        "pause_longest_ps",
+        Kind::U64,
+        "The longest that one of its gates was closed, in picoseconds.",
+        |r| r.pause_longest.0,
+    );
+    t.number(
+        "headroom_max",
+        Kind::U64,
+        "Most bytes of headroom that one priority of what came from the neighbour used at once.",
+        |r| r.headroom_max,
+    );
     t.by_class("packets", "Packets put on the line", |r| &r.packets);
     t.by_class("bytes", "Bytes put on the line", |r| &r.bytes);
     t.by_class("dropped", "Packets dropped at the port", |r| &r.dropped);
@@ -399,6 +411,48 @@ pub fn flow_series() -> Table<FlowSeriesRow> {
         Kind::U64,
         "Bytes that its receivers accepted since the run began.",
         |r| r.received,
+    );
+    t
+}
+
+/// One row per part of a switch's memory that held anything, by switch: `memory`.
+pub fn memory() -> Table<MemoryRow> {
+    let mut t = Table::<MemoryRow>(Vec::new());
+    t.add("node", Kind::Text, "The switch.", |r: &MemoryRow, _| {
+        Cell::Text(&r.node)
+    });
+    t.add(
+        "link",
+        Kind::U32,
+        "The link of the port; missing for the whole switch.",
+        |r, _| r.link.map(u64::from).into(),
+    );
+    t.last_is_optional();
+    t.add(
+        "neighbour",
+        Kind::Text,
+        "The node at the other end of it.",
+        |r, _| Cell::Text(&r.neighbour),
+    );
+    t.add(
+        "part",
+        Kind::Text,
+        "switch: all of it; came, came at priority: what came from the neighbour; waits, waits at priority, queue: what \
+         waited for the line to it; headroom: of what came at the priority, what came after a pause was asked for.",
+        |r, _| Cell::Text(r.part.name()),
+    );
+    t.add(
+        "number",
+        Kind::U8,
+        "The number of the priority or the queue; missing where it is of neither.",
+        |r, _| r.number.map(u64::from).into(),
+    );
+    t.last_is_optional();
+    t.number(
+        "bytes_max",
+        Kind::U64,
+        "Most bytes that it held at once.",
+        |r| r.most,
     );
     t
 }
@@ -511,6 +565,11 @@ pub fn dictionary<'c>(own: impl IntoIterator<Item = &'c Counter>) -> Vec<Describ
             "flow-series",
             "One row per sample of a connection, by time and connection.",
             flow_series(),
+        ),
+        of(
+            "memory",
+            "One row per part of a switch's memory that held anything, by switch; where output.memory asks for it.",
+            memory(),
         ),
     ]
 }

@@ -22,11 +22,13 @@ use crate::warnings;
 use model::intent::{PortSpec, SwitchSpec};
 use model::{Encap, Endpoint, EndpointConfig};
 use results::{
-    Counted, Derived, FlowControl, FlowRow, Names, PortRow, RunRecord, Status, StuckRow,
+    Counted, Derived, FlowControl, FlowRow, MemoryPart, MemoryRow, Names, PortRow, RunRecord,
+    Status, StuckRow,
 };
 use sim::{Fault, MakeControl, MakeEndpoint, Outcome, PortCounters, Probes, Setup};
 use std::ops::Range;
 use std::sync::Arc;
+use switching::{Holder, Peak};
 use topology::{LinkId, NodeId, Routes, Topology};
 use units::{Bytes, Rate, Span, Time};
 use workload::{Message, SizeDist, Start, Traffic};
@@ -219,6 +221,7 @@ impl Scenario {
             flows: self.output.flag("flows"),
             window: counted,
             data_queues: self.output.flag("data_queues"),
+            memory: self.output.flag("memory"),
             accepted: ends_early(&self.run) || traffic.messages.iter().any(is_timed),
         };
         let legacy = Legacy::of(&self).expect("asked for every port");
@@ -531,6 +534,7 @@ impl Assembled {
             }),
             port_series: results::PortSeries::default(),
             flow_series: Vec::new(),
+            memory: self.memory_rows(&outcome.memory),
             totals: outcome.totals,
             counts: outcome.hosts,
             stuck: outcome
@@ -601,9 +605,39 @@ impl Assembled {
                 credits_max: count.credits_max,
                 pauses: count.pauses,
                 paused: count.paused,
+                pause_longest: count.pause_longest,
+                headroom_max: count.headroom_max,
                 data_max: count.data_max,
             })
             .collect()
+    }
+
+    fn memory_rows(&self, peaks: &[(NodeId, Peak)]) -> Vec<MemoryRow> {
+        let row = |&(node, peak): &(NodeId, Peak)| {
+            let node = self.topology.node(node);
+            let (part, port, number) = match peak.of {
+                Holder::Switch => (MemoryPart::Switch, None, None),
+                Holder::Ingress(port) => (MemoryPart::Came, Some(port), None),
+                Holder::IngressPriority(port, n) => {
+                    (MemoryPart::CameAtPriority, Some(port), Some(n))
+                }
+                Holder::Headroom(port, n) => (MemoryPart::Headroom, Some(port), Some(n)),
+                Holder::Port(port) => (MemoryPart::Waits, Some(port), None),
+                Holder::Priority(port, n) => (MemoryPart::WaitsAtPriority, Some(port), Some(n)),
+                Holder::Queue(port, n) => (MemoryPart::Queue, Some(port), Some(n)),
+            };
+            let link = port.map(|port| node.ports[usize::from(port)]);
+            let far = link.map(|link| self.topology.link(link).to);
+            MemoryRow {
+                node: node.name.clone(),
+                link: link.map(|link| link.0),
+                neighbour: far.map_or_else(String::new, |far| self.topology.node(far).name.clone()),
+                part,
+                number,
+                most: peak.bytes,
+            }
+        };
+        peaks.iter().map(row).collect()
     }
 
     fn derived(&self) -> Derived {

@@ -277,6 +277,7 @@ pub static TABLES: &[TableDef] = &[
             Field::new("dir", Text, Unset("out/<name>-<hash of the resolved scenario>"), "Folder of the results."),
             Field::new("every", Span, Is("\"20us\""), "Time between two samples of queues and rates; \"0s\" for no samples.").effect("Long runs keep every 2nd, 4th, ... sample, so that their number stays bounded."),
             Field::new("ports", List(&Text), Unset("every port of every switch"), "Links to sample, like \"tor0 -> h3\"; * stands for any name."),
+            Field::new("memory", Flag, Is("false"), "Also find the most bytes that the memory of each switch held at once, in all and by port, priority and queue, where switches have a flow control: memory.csv.").effect("None on the results."),
             Field::new("data_queues", Flag, Is("false"), "Also find the most bytes of data that were in each port of a switch at once, without control packets: data_max in ports.csv, data_queue_max in summary.json.").effect("Runs take a tenth longer. None on the results."),
             Field::new("window", List(&Span), Unset("only the whole run"), "Count ports apart from the first moment on and before the second, like [\"100ms\", \"300ms\"]: ports-window.csv, and counted in summary.json.").effect("Its largest queues are those of the window alone. None on the results."),
             Field::new("flows", Flag, Is("false"), "Also sample received bytes per connection."),

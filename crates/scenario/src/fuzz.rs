@@ -129,6 +129,7 @@ pub fn disagreements(run: &Assembled, record: &RunRecord, threads: u16) -> Vec<S
     setup.probes = sim::Probes {
         accepted: true,
         data_queues: true,
+        memory: threads.is_multiple_of(2),
         ..sim::Probes::default()
     };
     setup.digest = true;

@@ -227,7 +227,10 @@ fn what_a_small_memory_loses_under_a_flow_control_is_said() {
         "switch.shared_buffer=3MB",
     ];
     let record = run(&text, &promised);
-    assert_eq!((record.status, data_dropped(&record)), (Status::Complete, 0));
+    assert_eq!(
+        (record.status, data_dropped(&record)),
+        (Status::Complete, 0)
+    );
     assert!(!said(&record, "lose none of"), "{:?}", record.warnings);
 }
 

@@ -77,6 +77,8 @@ pub(crate) struct Host {
     suspect: u16,
     /// How long gates were closed until the last time that all opened, and since when some are.
     paused: Span,
+    /// At the end of a run: the longest pause of one connection or priority.
+    pause_longest: Span,
     closed_since: Option<Time>,
     /// Its egress link.
     link: u32,
@@ -124,6 +126,7 @@ impl Host {
             watched: None,
             suspect: FRAME_SMALLEST,
             paused: Span::ZERO,
+            pause_longest: Span::ZERO,
             closed_since: None,
             link: link.0,
             free_at: Time::ZERO,
@@ -428,6 +431,7 @@ impl Host {
             self.paused += now.since(*since);
             *since = now;
         }
+        self.pause_longest = self.gates.longest(now);
     }
 
     /// Packets taken from the line and handed on, by class.
@@ -587,6 +591,7 @@ impl Host {
                 packets: self.sent.packets(),
                 bytes: self.sent.bytes(),
                 paused: self.paused,
+                pause_longest: self.pause_longest,
                 ..Counters::default()
             },
         }

@@ -174,6 +174,9 @@ fn make_switch(setup: &Setup<'_>, common: &Common, id: u32) -> SwitchNode {
     let minds_ingress = control.is_some() || common.astray;
     let mut switch = Switch::new(&setup.switch, lines, tier_salt(node.tier), rng, control);
     switch.slowly(setup.ordered, !setup.pass);
+    if setup.probes.memory {
+        switch.keep_accounts();
+    }
     SwitchNode {
         id: NodeId(id),
         switch,

@@ -7,7 +7,7 @@ use crate::setup::{Outcome, PortCounters, STUCK_MAX, Setup};
 use crate::waits::{self, Locked};
 use model::{ByClass, Class, DropReason, Endpoint, HostCounts, StuckFlow, Totals};
 use std::collections::{BTreeMap, BTreeSet};
-use switching::{Counters, Port};
+use switching::{Counters, Holder, Port};
 use topology::LinkId;
 use units::{Span, Time};
 use xxhash_rust::xxh3::Xxh3;
@@ -74,12 +74,12 @@ impl Stop {
         since.is_some_and(|since| self.idle || self.at.since(since) > self.patience)
     }
 
-    /// The same of a port: one of a circle that was found is shut for good while nothing there has moved.
-    pub(crate) fn is_shut(&self, port: &Port) -> bool {
+    /// The same of a gate of `port` that has let nothing pass `since` then: one of a circle that was found is shut for good
+    /// while it has not moved.
+    pub(crate) fn is_shut(&self, port: &Port, since: Time) -> bool {
         let link = LinkId(port.link());
-        let found = self.found.iter().filter(|of| of.circle.contains(&link));
-        let stood = |of: &Locked| port.stands_since().is_some_and(|since| since <= of.found);
-        self.lasts(port.stands_since()) || found.into_iter().any(stood)
+        let mut found = self.found.iter().filter(|of| of.circle.contains(&link));
+        self.lasts(Some(since)) || found.any(|of| since <= of.found)
     }
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn close(
     let deadlock = last.iter().flat_map(|of| of.circle.clone()).collect();
     let mut locked: Vec<Locked> = stop.found.iter().cloned().chain(last).collect();
     locked.dedup_by(|last, found| last.circle == found.circle);
-    let (mut ignored, mut control) = (0, BTreeMap::new());
+    let (mut ignored, mut control, mut memory) = (0, BTreeMap::new(), Vec::new());
     for mut node in nodes {
         let mut stale = false;
         match &mut node.kind {
@@ -154,6 +154,17 @@ pub(crate) fn close(
                 node.switch.check();
                 node.switch.count(&mut |name, more| {
                     *control.entry(name).or_default() += more;
+                });
+                let (id, own) = (node.id, &node.switch.ports);
+                node.switch.peaks(&mut |peak| {
+                    if let Holder::Headroom(port, _) = peak.of {
+                        let link = own[usize::from(port)].link() as usize;
+                        let most = &mut ports[link].headroom_max;
+                        *most = peak.bytes.max(*most);
+                    }
+                    if setup.probes.memory {
+                        memory.push((id, peak));
+                    }
                 });
                 ledgers[Class::Link].received += node.switch.heard();
                 let used = node.switch.ports.iter();
@@ -219,6 +230,7 @@ pub(crate) fn close(
         held,
         ignored,
         counts: control,
+        memory,
         accepted,
     }
 }
@@ -315,6 +327,7 @@ fn note(slot: &mut PortCounters, counters: &Counters) {
     slot.queue_max = counters.queue_max;
     slot.credits_max = counters.credits_max;
     (slot.pauses, slot.paused) = (counters.pauses, counters.paused);
+    slot.pause_longest = counters.pause_longest;
 }
 
 fn check_messages(

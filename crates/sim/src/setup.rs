@@ -8,8 +8,8 @@ use model::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
-use switching::{FlowControl, Port};
-use topology::{LinkId, NodeKind, Routes, Topology};
+use switching::{FlowControl, Peak, Port};
+use topology::{LinkId, NodeId, NodeKind, Routes, Topology};
 use units::{Span, Time};
 use workload::Traffic;
 
@@ -17,7 +17,7 @@ use workload::Traffic;
 pub type MakeEndpoint<'a> = dyn Fn(&EndpointConfig) -> Box<dyn Endpoint> + 'a;
 
 /// Makes the flow control of a switch from its place in the fabric.
-pub type MakeControl<'a> = dyn Fn(&Topology, topology::NodeId) -> Option<Box<dyn FlowControl>> + 'a;
+pub type MakeControl<'a> = dyn Fn(&Topology, NodeId) -> Option<Box<dyn FlowControl>> + 'a;
 
 /// Everything that determines a run. A run is a pure function of it, `threads` left aside.
 pub struct Setup<'a> {
@@ -102,6 +102,8 @@ pub struct Probes {
     pub accepted: bool,
     /// Also find the largest queue of data at each port, without control packets.
     pub data_queues: bool,
+    /// Also find the most that the memory of each switch with a flow control holds, by port, priority and queue.
+    pub memory: bool,
 }
 
 /// Something that breaks.
@@ -196,6 +198,10 @@ pub struct PortCounters {
     pub pauses: u64,
     /// How long at least one of its gates was closed.
     pub paused: Span,
+    /// The longest that one of them was.
+    pub pause_longest: Span,
+    /// Most bytes of headroom that one priority of what came in by this port used at once.
+    pub headroom_max: u64,
     /// Most bytes of packets that carry data that were there at once, with what was left of one on the line;
     /// none where nobody asked, where a host sends, and in a window of time.
     pub data_max: Option<u64>,
@@ -203,7 +209,7 @@ pub struct PortCounters {
 
 impl PortCounters {
     /// What was counted after `before`. The greatest queues stay: they are of the time since they were
-    /// forgotten.
+    /// forgotten. So does the longest pause, of all the time.
     pub(crate) fn since(&self, before: &Self) -> Self {
         let by_class = |of: fn(&Self) -> &ByClass<u64>| {
             ByClass::from_fn(|class| of(self)[class] - of(before)[class])
@@ -360,6 +366,8 @@ pub struct Outcome {
     pub ignored: u64,
     /// What flow controls have counted, by name, over all switches.
     pub counts: BTreeMap<&'static str, u64>,
+    /// The most that the memory of each switch held, by node, where somebody asked.
+    pub memory: Vec<(NodeId, Peak)>,
     /// Bytes accepted, by connection and receiving host, where somebody counted them.
     pub accepted: BTreeMap<(u32, u32), u64>,
 }

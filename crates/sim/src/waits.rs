@@ -4,9 +4,9 @@ use crate::node::{Kind, Node};
 use crate::outcome::Stop;
 use crate::setup::Setup;
 use model::intent::Memory;
-use model::{ConnId, Local, Packet};
+use model::{ConnId, Local};
 use std::collections::{BTreeMap, BTreeSet};
-use switching::{Paused, Port};
+use switching::{HeldPacket, Paused, Port};
 use topology::{LinkId, Topology};
 use units::{Bytes, PS_PER_SEC, Rate, Span, Time};
 
@@ -45,17 +45,20 @@ struct Held {
     ingress: u16,
     conn: ConnId,
     paused: Paused,
+    /// Since when its gate has let nothing pass.
+    since: Time,
     /// The queue that it came from, where that goes along.
     tag: Option<u16>,
 }
 
 impl Held {
-    fn of(packet: &Packet, ingress: u16, paused: Paused) -> Self {
+    fn of(held: &HeldPacket<'_>) -> Self {
         Self {
-            ingress,
-            conn: packet.conn,
-            paused,
-            tag: packet.has_tag().then(|| Local::of(packet).tag),
+            ingress: held.ingress,
+            conn: held.packet.conn,
+            paused: held.paused,
+            since: held.since,
+            tag: held.packet.has_tag().then(|| Local::of(held.packet).tag),
         }
     }
 
@@ -85,13 +88,15 @@ pub struct Locked {
 }
 
 impl Locked {
-    fn of(topology: &Topology, nodes: &[&Node], held: &Ports, found: Time) -> Option<Self> {
+    fn of(topology: &Topology, held: &Ports, found: Time) -> Option<Self> {
         let next = held
             .iter()
             .map(|(&link, of)| (link, waits_for(topology, held, link, of)));
         let circle = circle(&next.collect());
-        let paused = gated(nodes).filter(|port| circle.contains(&LinkId(port.link())));
-        let since = paused.filter_map(Port::paused_since).max()?;
+        let stood = circle
+            .iter()
+            .map(|link| held[link].iter().map(|of| of.since));
+        let since = stood.filter_map(Iterator::min).max()?;
         Some(Self {
             found,
             since,
@@ -116,16 +121,15 @@ pub(crate) fn of(
     stop: &Stop,
 ) -> (Vec<LinkId>, Option<Locked>) {
     let nodes: Vec<&Node> = nodes.iter().collect();
-    let shut = gated(&nodes).filter(|port| stop.is_shut(port));
     let of = |port: &Port| {
         let packets = port.held_packets().into_iter();
-        packets
-            .map(|(packet, ingress, paused)| Held::of(packet, ingress, paused))
-            .collect()
+        let shut = packets.filter(|held| stop.is_shut(port, held.since));
+        shut.map(|held| Held::of(&held)).collect()
     };
-    let mut held: Ports = shut.map(|port| (LinkId(port.link()), of(port))).collect();
+    let ports = gated(&nodes).map(|port| (LinkId(port.link()), of(port)));
+    let mut held: Ports = ports.collect();
     held.retain(|_, of| !of.is_empty());
-    let locked = Locked::of(topology, &nodes, &held, stop.at);
+    let locked = Locked::of(topology, &held, stop.at);
     (held.into_keys().collect(), locked)
 }
 
@@ -189,17 +193,15 @@ impl Looks {
         let (mut held, mut waiting) = (Ports::new(), BTreeSet::new());
         for port in gated(&nodes) {
             let link = LinkId(port.link());
-            let stood = port.stands_since().is_some_and(|since| since <= self.at);
-            for (packet, ingress, paused) in port.held_packets() {
-                let waits = (link, packet.conn, packet.kind(), packet.head);
-                if stood && self.before.contains(&waits) {
-                    let of = held.entry(link).or_default();
-                    of.insert(Held::of(packet, ingress, paused));
+            for of in port.held_packets() {
+                let waits = (link, of.packet.conn, of.packet.kind(), of.packet.head);
+                if of.since <= self.at && self.before.contains(&waits) {
+                    held.entry(link).or_default().insert(Held::of(&of));
                 }
                 waiting.insert(waits);
             }
         }
-        self.found = Locked::of(topology, &nodes, &held, now);
+        self.found = Locked::of(topology, &held, now);
         self.news = self.found.is_some();
         (self.at, self.before) = (now, waiting);
     }

@@ -1,5 +1,6 @@
 //! What the ports of a switch have in common: its memory and its flow control.
 
+use crate::accounts::{Accounts, Stay};
 use crate::discipline::Dequeue;
 use crate::flow_control::{FlowControl, Passage, Say};
 use crate::port::Port;
@@ -21,6 +22,8 @@ pub(crate) struct Common {
     pub(crate) bounced: Vec<(u16, Packet)>,
     /// Set where somebody wants to know what the flow control does.
     pub(crate) watch: Option<Box<Watch>>,
+    /// Set where somebody wants to know what the memory holds, of a switch with a flow control.
+    pub(crate) accounts: Option<Box<Accounts>>,
 }
 
 impl Common {
@@ -221,6 +224,15 @@ pub(crate) fn choose<O: Outlet>(port: &mut Port, common: &mut Common, out: &mut 
     };
     common.account(held, port);
     let slot = &mut common.slot;
+    if let Some(accounts) = &mut common.accounts {
+        let of = Stay {
+            ingress: Local::of(slot).ingress,
+            egress: port.number(),
+            queue: port.last_queue(),
+            priority: slot.priority(),
+        };
+        accounts.take(of, held - port.held());
+    }
     if let Some(control) = &mut common.control {
         let local = Local::of(slot);
         let passage = Passage {
@@ -246,7 +258,6 @@ pub(crate) fn choose<O: Outlet>(port: &mut Port, common: &mut Common, out: &mut 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::{Gate, GateOf, GateState};
     use crate::form::{Form, Wants};
     use crate::switch::Line;
     use model::intent::{CreditCount, CreditSpec, PortSpec, QueueSpec};
@@ -301,6 +312,7 @@ mod tests {
             say: Say::default(),
             bounced: Vec::new(),
             watch: None,
+            accounts: None,
         }
     }
 
@@ -389,31 +401,6 @@ mod tests {
             Some(false),
             &packet(Class::Credit, 84)
         ));
-    }
-
-    /// Where the bytes that it leaves change, packets have left or may.
-    #[test]
-    fn a_gate_that_counts_bytes_stands_while_its_count_does() {
-        let spec = PortSpec::fifo(Bytes(9_000));
-        let line = Line {
-            spec: &spec,
-            link: 0,
-            line: LineTime::new(Rate::gbps(10)),
-            delay: Span::ZERO,
-            rng: Rng::stream(1, 2, 3),
-        };
-        let form = Form::new(&spec, 9_000, line.line, line.rng.clone(), Wants::Queues);
-        let mut port = Port::new(form, &line, 0, false);
-        let of = GateOf::Priority(0);
-        let mut at = |now, state| {
-            port.gate(Time(now), Gate { of, state });
-            port.stands_since()
-        };
-        assert_eq!(at(5, GateState::Bytes(300)), Some(Time(5)));
-        assert_eq!(at(9, GateState::Bytes(200)), Some(Time(9)));
-        assert_eq!(at(12, GateState::Closed), Some(Time(9)));
-        assert_eq!(at(15, GateState::Open), None);
-        assert_eq!(at(20, GateState::Closed), Some(Time(20)));
     }
 
     #[test]

@@ -114,6 +114,12 @@ pub trait FlowControl: Send {
         let _ = tell;
     }
 
+    /// Tells the most bytes that ever lay in headroom, by the port and priority that they came by; nothing of one without
+    /// any.
+    fn headroom(&self, tell: &mut dyn FnMut(u16, u8, u64)) {
+        let _ = tell;
+    }
+
     /// Panics where an invariant of our own state is broken.
     fn check(&self) {}
 }
@@ -232,6 +238,7 @@ mod tests {
         assert!(say.is_empty());
         let mut counted = 0;
         control.count(&mut |_, _| counted += 1);
+        control.headroom(&mut |_, _, _| counted += 1);
         assert_eq!(counted, 0);
     }
 

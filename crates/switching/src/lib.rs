@@ -5,6 +5,7 @@
 //! whose departures are known at arrival, one of some common forms, or any list of queues. One file per
 //! mechanism.
 
+mod accounts;
 mod admission;
 mod balance;
 mod bucket;
@@ -21,12 +22,14 @@ mod port;
 mod priority;
 mod queues;
 mod selective;
+mod stands;
 mod store;
 mod switch;
 mod trimming;
 mod turns;
 mod watch;
 
+pub use accounts::{Holder, Peak};
 pub use admission::{Admission, Level};
 pub use bucket::CreditBucket;
 pub use credit_port::CreditPort;
@@ -35,7 +38,7 @@ pub use discipline::{Backlog, Dequeue, Discipline, Gate, GateOf, GateState, OnLi
 pub use fifo::Fifo;
 pub use flow_control::{FlowControl, Passage, Say};
 pub use form::{Form, Wants};
-pub use port::{Counters, Port, Sent};
+pub use port::{Counters, HeldPacket, Port, Sent};
 pub use priority::StrictPriority;
 pub use queues::{Queues, Spilled};
 pub use selective::{Colour, Decision, Selective};

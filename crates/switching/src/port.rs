@@ -6,9 +6,10 @@
 mod apart;
 mod calm;
 
-use crate::discipline::{Backlog, Dequeue, Discipline, Gate, GateState, OnLine, Verdict};
+use crate::discipline::{Backlog, Dequeue, Discipline, Gate, OnLine, Verdict};
 use crate::form::{Form, Wants, late};
 use crate::queues::Spilled;
+use crate::stands::Stands;
 use crate::store::Paused;
 use crate::switch::{Line, Loss, Outlet};
 use model::{ByClass, ByReason, DropReason, Hop, Packet};
@@ -79,6 +80,21 @@ pub struct Counters {
     pub pauses: u64,
     /// How long at least one of its own gates was closed.
     pub paused: Span,
+    /// The longest that one of them was.
+    pub pause_longest: Span,
+}
+
+/// A packet that a gate holds back.
+#[derive(Clone, Copy, Debug)]
+pub struct HeldPacket<'a> {
+    /// The packet.
+    pub packet: &'a Packet,
+    /// The port by which it came.
+    pub ingress: u16,
+    /// What is paused of it.
+    pub paused: Paused,
+    /// Since when that gate has let nothing more pass.
+    pub since: Time,
 }
 
 /// The line behind a port.
@@ -171,17 +187,13 @@ pub struct Port {
 }
 
 /// What most ports never count.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Rare {
     dropped: ByClass<u64>,
     drop_reasons: ByReason<u64>,
     drop_priorities: [u64; 8],
     pauses: u64,
-    /// How long gates were closed until the last time that all opened, and since when some are.
-    paused: Span,
-    closed_since: Option<Time>,
-    /// When a gate moved last: one that counts bytes does where some leave, or may.
-    moved_at: Time,
+    stands: Stands,
 }
 
 impl Rare {
@@ -482,29 +494,12 @@ impl Port {
         self.form.gate(gate);
         self.held_back = false; // to be found out anew
         let gated = self.form.is_gated();
-        let rare = self.rare();
-        if matches!(gate.state, GateState::Bytes(_)) {
-            rare.moved_at = now;
-        }
-        match (rare.closed_since, gated) {
-            (None, true) => rare.closed_since = Some(now),
-            (Some(since), false) => {
-                rare.paused += now.since(since);
-                rare.closed_since = None;
-            }
-            (None, false) | (Some(_), true) => {}
-        }
+        self.rare().stands.note(now, gate, gated);
     }
 
     /// Since when gates have been closed; none where all are open.
     pub fn paused_since(&self) -> Option<Time> {
-        self.rare.as_ref()?.closed_since
-    }
-
-    /// The same, or since when what may leave by those that count bytes has not changed.
-    pub fn stands_since(&self) -> Option<Time> {
-        let rare = self.rare.as_ref()?;
-        rare.closed_since.map(|since| since.max(rare.moved_at))
+        self.rare.as_ref()?.stands.any_since()
     }
 
     /// Counts a pause that was asked of the neighbour.
@@ -514,22 +509,27 @@ impl Port {
 
     /// At the end of a run: gates that are closed were so until `now`.
     pub fn close_books(&mut self, now: Time) {
-        if let Some(rare) = &mut self.rare
-            && let Some(since) = &mut rare.closed_since
-        {
-            rare.paused += now.since(*since);
-            *since = now;
+        if let Some(rare) = &mut self.rare {
+            rare.stands.close(now);
         }
     }
 
-    /// Packets that gates hold back, each with the port by which it came and what is paused of it.
-    pub fn held_packets(&self) -> Vec<(&Packet, u16, Paused)> {
-        let from = |(packet, paused)| (packet, ingress_of(packet), paused);
+    /// Packets that gates hold back.
+    pub fn held_packets(&self) -> Vec<HeldPacket<'_>> {
+        let Some(rare) = &self.rare else {
+            return Vec::new();
+        };
+        let of = |(packet, paused, number)| HeldPacket {
+            packet,
+            ingress: ingress_of(packet),
+            paused,
+            since: rare.stands.since(packet, paused, number),
+        };
         match &self.form {
-            Form::Queues(queues) => queues.held_packets().into_iter().map(from).collect(),
+            Form::Queues(queues) => queues.held_packets().into_iter().map(of).collect(),
             Form::Gated(queues) => {
                 let held = queues.held_packets();
-                held.map(|packet| from((packet, Paused::All))).collect()
+                held.map(|packet| of((packet, Paused::All, 0))).collect()
             }
             _ => Vec::new(),
         }
@@ -651,7 +651,8 @@ impl Port {
         if let Some(rare) = &self.rare {
             counters.drop_reasons = rare.drop_reasons;
             counters.drop_priorities = rare.drop_priorities;
-            (counters.pauses, counters.paused) = (rare.pauses, rare.paused);
+            counters.pauses = rare.pauses;
+            (counters.paused, counters.pause_longest) = rare.stands.lasted();
         }
         match &self.form {
             Form::Fifo(_) => {

@@ -209,16 +209,23 @@ impl Queues {
         self.queues.iter().any(closed)
     }
 
-    /// Packets that gates hold back, and what is paused of them.
-    pub fn held_packets(&self) -> Vec<(&Packet, Paused)> {
-        let of = |queue: &'_ Queue| queue.is_shut();
-        let shut = self.queues.iter().filter(|queue| of(queue));
-        let open = self.queues.iter().filter(|queue| !of(queue));
-        let shut = shut
-            .flat_map(|queue| queue.store.iter())
-            .map(|p| (p, Paused::All));
-        shut.chain(open.flat_map(|queue| queue.store.paused()))
-            .collect()
+    /// Packets that gates hold back, what is paused of them, and the number of that queue where it is one.
+    pub fn held_packets(&self) -> Vec<(&Packet, Paused, u8)> {
+        let mut held = Vec::new();
+        for queue in &self.queues {
+            let first = queue.number;
+            if queue.is_shut() {
+                let all = queue.store.iter();
+                held.extend(all.map(|packet| (packet, Paused::All, first)));
+            } else {
+                let some = queue.store.paused().into_iter();
+                held.extend(some.map(|(packet, paused)| match paused {
+                    Paused::Queue(place) => (packet, paused, first + place),
+                    Paused::All | Paused::Flow => (packet, paused, first),
+                }));
+            }
+        }
+        held
     }
 
     /// The queue of the packet that left last.

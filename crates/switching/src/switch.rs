@@ -7,8 +7,10 @@
 
 mod apart;
 mod calm;
+mod peaks;
 mod way;
 
+use crate::accounts::Stay;
 use crate::balance::Balancer;
 use crate::common::{Common, choose};
 use crate::discipline::{GateState, Verdict};
@@ -190,6 +192,7 @@ impl Switch {
                 say: Say::default(),
                 bounced: Vec::new(),
                 watch: None,
+                accounts: None,
             },
             astray: BTreeMap::new(),
             heard: 0,
@@ -546,13 +549,22 @@ impl Switch {
             }
             Verdict::Bounced => common.bounce(index, packet),
             Verdict::Queued(queue) => {
-                let held = port.held();
+                let (before, held) = (passage.held, port.held());
                 let passage = Passage {
                     packet,
                     queue,
                     held,
                     ..passage
                 };
+                if let Some(accounts) = &mut common.accounts {
+                    let of = Stay {
+                        ingress,
+                        egress: passage.egress,
+                        queue,
+                        priority: packet.priority(),
+                    };
+                    accounts.add(of, held - before);
+                }
                 if let Some(control) = &mut common.control {
                     control.arrived(now, &passage, &mut common.say);
                 }
@@ -747,6 +759,9 @@ impl Switch {
             let held: u64 = self.ports.iter().map(Port::held).sum();
             assert_eq!(held, used, "bytes in the shared memory");
             assert!(used <= size, "{used} B in a memory of {size}");
+            if let Some(accounts) = &self.common.accounts {
+                accounts.check(used);
+            }
         }
         if let Some(control) = &self.common.control {
             control.check();

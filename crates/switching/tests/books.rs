@@ -218,7 +218,7 @@ fn what_gates_keep_is_told_with_the_port_by_which_it_came() {
         let held: Vec<_> = switch.ports[1]
             .held_packets()
             .into_iter()
-            .map(|(packet, ingress, of_flow)| (packet.conn.0, ingress, of_flow))
+            .map(|held| (held.packet.conn.0, held.ingress, held.paused))
             .collect();
         assert_eq!(
             held,

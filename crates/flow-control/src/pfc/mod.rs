@@ -61,7 +61,8 @@ impl ControlFactory for Params {
                     Bytes(given),
                     Bytes(place.frame)
                 ),
-                instead: "remove switch.pfc.headroom: what it takes to lose nothing is derived".to_owned(),
+                instead: "remove switch.pfc.headroom: what it takes to lose nothing is derived"
+                    .to_owned(),
             });
         }
         let refuse = |reason: String| {
@@ -155,6 +156,8 @@ struct Ingress {
     /// Bytes in the switch, and those of them that are in headroom.
     held: u64,
     above: u64,
+    /// The most of those.
+    above_most: u64,
     /// Bytes that it does not take from the pool.
     reserve: u64,
     /// The neighbour has been asked to pause, and is asked again at `repeat_at`.
@@ -334,6 +337,7 @@ impl Pfc {
         let ingress = &mut self.ingress[place];
         self.stirred += usize::from(!ingress.is_stirred());
         ingress.above += size;
+        ingress.above_most = ingress.above_most.max(ingress.above);
         let paused = ingress.paused;
         self.spilled += size;
         if !paused && self.is_lossless(place) {
@@ -587,6 +591,15 @@ impl FlowControl for Pfc {
     fn count(&self, tell: &mut dyn FnMut(&'static str, u64)) {
         tell("bytes in headroom", self.spilled);
         tell("watchdog", self.trips);
+    }
+
+    fn headroom(&self, tell: &mut dyn FnMut(u16, u8, u64)) {
+        for (place, ingress) in self.ingress.iter().enumerate() {
+            if ingress.above_most > 0 {
+                let (port, priority) = of_place(place);
+                tell(port, priority, ingress.above_most);
+            }
+        }
     }
 
     fn check(&self) {

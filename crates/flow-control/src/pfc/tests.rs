@@ -173,7 +173,10 @@ fn a_full_pool_pauses_before_a_threshold_that_it_cannot_pay_for() {
             }
         }
         pfc.check();
-        assert_eq!(held, 30_000, "{thresholds}: 20 KB of the pool, 5 KB of headroom each");
+        assert_eq!(
+            held, 30_000,
+            "{thresholds}: 20 KB of the pool, 5 KB of headroom each"
+        );
         assert_eq!(say.frames().len(), 2, "{thresholds}: both are paused");
         assert_eq!(pfc.spilled, 10_000, "{thresholds}");
     }

@@ -37,6 +37,8 @@ fn port(link: u32, from: &str, to: &str, tiers: (u8, u8)) -> PortRow {
         credits_max: 0,
         pauses: 0,
         paused: Span::ZERO,
+        pause_longest: Span::ZERO,
+        headroom_max: 0,
         data_max: None,
     }
 }
@@ -88,6 +90,7 @@ fn record(scenario: &str, title: &str, hosts: u32) -> RunRecord {
         counted: None,
         port_series: PortSeries::default(),
         flow_series: Vec::new(),
+        memory: Vec::new(),
         flow_control: None,
         totals: Totals::default(),
         counts: Vec::new(),

@@ -195,6 +195,11 @@ fn a_port_knows_since_when_a_gate_is_closed() {
     assert_eq!(gate(50, 1, Open), (None, Span(40)));
     assert_eq!(gate(70, 1, Closed), (Some(Time(70)), Span(40)));
     assert_eq!(gate(75, 1, Open), (None, Span(45)));
+    assert_eq!(
+        port.counters().pause_longest,
+        Span(30),
+        "the second one, from 20 to 50"
+    );
     port.rest(true);
     let of = GateOf::Queue(0);
     port.gate(Time(80), Gate { of, state: Open });

@@ -222,7 +222,7 @@ fn a_gate_keeps_what_it_is_of_and_nothing_else() {
         shut(&mut port, gate, GateState::Closed);
         assert_eq!(port.is_gated(), !kept.is_empty(), "{gate:?}");
         let held: Vec<_> = port.held_packets();
-        let held: Vec<_> = held.iter().map(|(p, why)| (p.conn.0, *why)).collect();
+        let held: Vec<_> = held.iter().map(|(p, why, _)| (p.conn.0, *why)).collect();
         let expected: Vec<_> = kept.iter().map(|&conn| (conn, paused)).collect();
         assert_eq!(held, expected, "{gate:?}");
         let leave = open.iter().copied().filter(|conn| !kept.contains(conn));
@@ -253,7 +253,7 @@ fn a_gate_of_a_connection_is_one_where_connections_take_turns() {
     let held = port.held_packets();
     assert!(
         held.iter()
-            .all(|(p, why)| p.conn.0 == 1 && *why == Paused::Flow)
+            .all(|(p, why, _)| p.conn.0 == 1 && *why == Paused::Flow)
     );
     assert_eq!(held.len(), 2);
     assert_eq!(drain(&mut port), (vec![2], Dequeue::Held));
