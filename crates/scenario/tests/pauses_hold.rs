@@ -4,6 +4,7 @@
 //! 500 of them: `cargo test --release --test pauses_hold -- --ignored`.
 
 use model::{Class, EndpointConfig, Packet, Rng, stream};
+use results::{MemoryPart, RunRecord};
 use scenario::{Alone, Scenario, load_text};
 use sim::{Blind, Outcome, Trace, TraceEvent, Traced, Wanted};
 use std::collections::BTreeMap;
@@ -146,8 +147,10 @@ impl Draw {
             ),
             _ => {
                 let (from, long) = (self.between(20, 200), self.between(5, 60));
+                // A host's line, or all lines of a switch: nobody takes another way.
+                let link = if from.is_multiple_of(2) { "h0" } else { "tor0" };
                 let text = format!(
-                    "[[faults]]\nlink = \"h0 <-> *\"\nkind = \"down\"\nfrom = \"{from}us\"\nuntil = \"{}us\"\ndetect = \"1s\"\n",
+                    "[[faults]]\nlink = \"{link} <-> *\"\nkind = \"down\"\nfrom = \"{from}us\"\nuntil = \"{}us\"\ndetect = \"1s\"\n",
                     from + long
                 );
                 (
@@ -159,15 +162,33 @@ impl Draw {
     }
 }
 
+/// Links that run at a tenth of the rate that routing knows; none two times in three.
+fn degraded(seed: u64, topology: &str) -> &'static str {
+    let three = topology.contains("three-tier");
+    match Rng::stream(seed, stream::TEST, 8).below(6) {
+        0 => "slow = \"h1 <-> *\"\n",
+        1 if three => "slow = \"agg0 <-> *\"\n",
+        1 => "slow = \"spine0 <-> *\"\n",
+        _ => "",
+    }
+}
+
 /// The scenario of a seed, with its flow control.
 fn drawn(seed: u64) -> (String, &'static str) {
     let mut draw = Draw(Rng::stream(seed, stream::TEST, 7));
     let kind = draw.pick(&["ideal", "bfc", "aquarius"]);
     let (topology, hosts) = draw.topology();
     let (faults, lossy) = draw.faults(kind);
+    let slow = degraded(seed, &topology);
+    let mut traffic = draw.traffic(hosts);
+    if !slow.is_empty() {
+        // Of what lines carry at their rate: a tenth of that is what slow ones can.
+        traffic = traffic.replace("load = 0.1\n", "load = 0.01\n");
+    }
     let all = [
         topology,
-        draw.traffic(hosts),
+        slow.to_owned(),
+        traffic,
         draw.transport().to_owned(),
         draw.control(kind, lossy),
         faults,
@@ -228,8 +249,21 @@ fn overtaken(events: &[TraceEvent], topology: &Topology) -> usize {
     came.iter().map(late).sum()
 }
 
-/// Runs what a seed draws. Returns its flow control, the pauses that there were, and its largest queue.
-fn holds(seed: u64) -> (&'static str, u64, u64) {
+/// What there was of what a population must have.
+struct Seen {
+    kind: &'static str,
+    pauses: u64,
+    /// The largest queue.
+    most: u64,
+    /// Hosts, as next after a last switch, that had to stop.
+    hosts: usize,
+    /// Frames of the flow control that were lost.
+    frames: u64,
+    text: String,
+}
+
+/// Runs what a seed draws.
+fn holds(seed: u64) -> Seen {
     let (text, kind) = drawn(seed);
     let (outcome, trace, topology) = traced(&text);
     let what = format!("seed {seed}:\n{text}");
@@ -247,21 +281,70 @@ fn holds(seed: u64) -> (&'static str, u64, u64) {
     let most = ports().map(|port| port.queue_max).max().unwrap_or(0);
     // What ports hold follows from thresholds and round trips, and not from what is to be sent.
     assert!(most < 12_000_000, "{most} B in {what}");
-    (kind, ports().map(|port| port.pauses).sum(), most)
+    let of_hosts = topology.links.iter().zip(&outcome.ports);
+    let stopped = of_hosts.filter(|(link, port)| {
+        topology.node(link.from).kind == NodeKind::Host && port.paused > Span::ZERO
+    });
+    Seen {
+        kind,
+        pauses: ports().map(|port| port.pauses).sum(),
+        most,
+        hosts: stopped.count(),
+        frames: ports().map(|port| port.lost[Class::Link]).sum(),
+        text,
+    }
 }
 
-fn all_hold(seeds: std::ops::Range<u64>) {
-    let mut by_kind: BTreeMap<&str, (u64, u64, u64)> = BTreeMap::new();
+/// What a run may have, with how to see that.
+const PARTS: [(&str, fn(&Seen) -> bool); 10] = [
+    ("pauses", |of| of.pauses > 0),
+    ("a host that had to stop", |of| of.hosts > 0),
+    ("lost frames of the flow control", |of| of.frames > 0),
+    ("links slower than routing knows", |of| {
+        of.text.contains("slow = ")
+    }),
+    ("a host's link down", |of| {
+        of.text.contains("link = \"h0 <-> *\"")
+    }),
+    ("links of a switch down", |of| {
+        of.text.contains("link = \"tor0 <-> *\"")
+    }),
+    ("one or two queues", |of| has(of, &["1", "2"])),
+    ("3 to 8 queues", |of| has(of, &["3", "4", "8"])),
+    ("17 or 31 queues", |of| has(of, &["17", "31"])),
+    ("128 queues", |of| has(of, &["128"])),
+];
+
+fn has(of: &Seen, queues: &[&str]) -> bool {
+    let mut said = queues.iter().map(|count| format!("queues = {count}\n"));
+    said.any(|line| of.text.contains(&line))
+}
+
+/// Runs them all. Returns how many runs of each flow control have each of [`PARTS`].
+fn all_hold(seeds: std::ops::Range<u64>) -> BTreeMap<&'static str, [u64; PARTS.len()]> {
+    let mut by_kind: BTreeMap<&str, (u64, [u64; PARTS.len()], u64)> = BTreeMap::new();
     for seed in seeds {
-        let (kind, pauses, most) = holds(seed);
-        let (runs, paused, largest) = by_kind.entry(kind).or_default();
-        (*runs, *paused) = (*runs + 1, *paused + u64::from(pauses > 0));
-        *largest = most.max(*largest);
+        let seen = holds(seed);
+        let (runs, parts, largest) = by_kind.entry(seen.kind).or_default();
+        *runs += 1;
+        for (count, (_, has)) in parts.iter_mut().zip(PARTS) {
+            *count += u64::from(has(&seen));
+        }
+        *largest = seen.most.max(*largest);
     }
-    for (kind, (runs, paused, largest)) in by_kind {
-        eprintln!("{kind}: {runs} runs, {paused} with pauses, largest queue {largest} B");
-        assert!(2 * paused > runs, "{kind}: {paused} of {runs} pause at all");
+    for (kind, (runs, parts, largest)) in &by_kind {
+        eprintln!("{kind}: {runs} runs, largest queue {largest} B");
+        for (count, (part, _)) in parts.iter().zip(PARTS) {
+            eprintln!("  {count} with {part}");
+        }
+        assert!(
+            2 * parts[0] > *runs,
+            "{kind}: {} of {runs} pause at all",
+            parts[0]
+        );
     }
+    let parts = by_kind.into_iter();
+    parts.map(|(kind, (_, parts, _))| (kind, parts)).collect()
 }
 
 #[test]
@@ -272,7 +355,145 @@ fn pauses_of_flows_and_queues_stop_nothing_for_good_and_overtake_nothing() {
 #[test]
 #[ignore = "some minutes: 500 seeds, by hand"]
 fn pauses_of_flows_and_queues_hold_for_500_seeds() {
-    all_hold(0..500);
+    let all = all_hold(0..500);
+    for ((kind, part), count) in all.iter().flat_map(|(kind, counts)| {
+        let named = PARTS.iter().map(move |(part, _)| (*kind, *part));
+        named.zip(counts)
+    }) {
+        // It has a queue for each flow, and says nothing twice that might get lost.
+        let never = kind == "ideal"
+            && (part.ends_with("queues") || part.contains("lost") || part.contains("down"));
+        assert_eq!(*count < 5, never, "{kind}: {count} with {part}");
+    }
+}
+
+/// An incast of four, under every transport and every flow control.
+#[test]
+fn every_transport_runs_under_every_flow_control_but_where_switches_cut_packets() {
+    let registry = transports::registry();
+    let mut refused = Vec::new();
+    for transport in registry.names() {
+        for control in registry.control_names() {
+            let text = format!(
+                "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 3\n[[workload]]\nkind = \
+                 \"incast\"\nsenders = 4\nsize = \"100KB\"\n[transport]\nkind = \"{transport}\"\n[switch]\n\
+                 flow_control = \"{control}\"\nshared_buffer = \"24MB\"\n[switch.pfc]\nlossless = 8\n"
+            );
+            // Those that make queues of their own say that they make them of one.
+            let sets = match load_text("pairs.toml", &text, &[]).and_then(Scenario::assemble) {
+                Ok(_) => Vec::new(),
+                Err(said) => {
+                    let said = said.render(false);
+                    if !said.contains("write switch.priorities = 1") {
+                        assert!(said.contains("cuts or pushes out packets"), "{said}");
+                        refused.push(transport);
+                        continue;
+                    }
+                    assert!(!["pfc", "cbfc"].contains(&control), "{said}");
+                    vec!["switch.priorities=1".to_owned()]
+                }
+            };
+            let record = load_text("pairs.toml", &text, &sets)
+                .and_then(Scenario::assemble)
+                .and_then(|run| run.run(1, "", &mut Alone))
+                .unwrap_or_else(|e| panic!("{transport} under {control}: {e}"));
+            assert_eq!(record.conservation, Ok(()), "{transport} under {control}");
+            let open = record.flows.iter().filter(|flow| flow.end.is_none());
+            assert_eq!(open.count(), 0, "{transport} under {control}");
+        }
+    }
+    assert_eq!(refused, ["ndp"; 5], "what trims");
+}
+
+/// What the memory held is told part by part, and asking changes nothing.
+#[test]
+fn the_most_that_a_memory_held_is_told_by_port_priority_and_queue() {
+    let run = |control: &str, memory: bool| {
+        let text = format!(
+            "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 9\nhost_rate = \"10Gbps\"\n\
+             uplink_rate = \"40Gbps\"\n[[workload]]\nkind = \"incast\"\nsenders = 16\nsize = \"200KB\"\n[transport]\n\
+             kind = \"none\"\n[switch]\nflow_control = \"{control}\"\nshared_buffer = \"2MB\"\n[output]\nmemory = {memory}\n"
+        );
+        load_text("memory.toml", &text, &[])
+            .and_then(Scenario::assemble)
+            .and_then(|run| run.run(1, "", &mut Alone))
+            .unwrap_or_else(|e| panic!("{e}"))
+    };
+    for control in ["pfc", "ideal", "bfc", "aquarius", "cbfc"] {
+        let (asked, not) = (run(control, true), run(control, false));
+        assert_eq!(asked.fingerprint, not.fingerprint);
+        assert!(not.memory.is_empty() && !asked.memory.is_empty());
+        let of = |node: &str, part, link: Option<u32>| -> Vec<u64> {
+            let rows = asked
+                .memory
+                .iter()
+                .filter(|row| row.node == node && row.part == part);
+            let own = rows.filter(|row| row.link == link || link.is_none());
+            own.map(|row| row.most).collect()
+        };
+        for node in ["tor0", "tor1", "spine0"] {
+            let all = of(node, MemoryPart::Switch, None)[0];
+            assert!(0 < all && all <= 2_000_000);
+            for (whole, parts) in [
+                (MemoryPart::Came, MemoryPart::CameAtPriority),
+                (MemoryPart::Waits, MemoryPart::WaitsAtPriority),
+                (MemoryPart::Waits, MemoryPart::Queue),
+            ] {
+                let ports = asked
+                    .memory
+                    .iter()
+                    .filter(|row| row.node == node && row.part == whole);
+                let mut sum = 0;
+                for row in ports {
+                    let own = of(node, parts, row.link);
+                    let (most, together) = (own.iter().max().copied(), own.iter().sum::<u64>());
+                    assert!(
+                        most <= Some(row.most) && row.most <= together,
+                        "{control}: {row:?} {own:?}"
+                    );
+                    sum += row.most;
+                }
+                assert!(sum >= all, "{control}: {sum} of {all} B at {node}");
+            }
+        }
+        // What `queue_max` says may have a part of the frame on the line in it.
+        let of_switches = asked.ports.iter().filter(|port| !port.of_host());
+        let fullest = of_switches
+            .max_by_key(|port| port.queue_max)
+            .expect("ports");
+        let waits = of(&fullest.from, MemoryPart::Waits, Some(fullest.link))[0];
+        assert!(
+            (waits..waits + 1538).contains(&fullest.queue_max),
+            "{control}: {waits} B wait at {}, whose queue has {}",
+            fullest.name(),
+            fullest.queue_max
+        );
+        // Headroom is told at the port, asked for or not: never more than is kept.
+        let headroom = |record: &RunRecord| -> Vec<u64> {
+            record.ports.iter().map(|port| port.headroom_max).collect()
+        };
+        assert_eq!(headroom(&asked), headroom(&not));
+        let most = headroom(&asked).into_iter().max().expect("ports");
+        let told = asked
+            .memory
+            .iter()
+            .filter(|row| row.part == MemoryPart::Headroom);
+        assert_eq!(told.map(|row| row.most).max().unwrap_or(0), most);
+        let kept = 40 * 2_000 / 8 + 3 * 1538 + 84;
+        assert!(
+            most <= kept && (most > 0) == (control == "pfc"),
+            "{control}: {most} of {kept} B"
+        );
+        let longest = asked
+            .ports
+            .iter()
+            .map(|port| (port.pause_longest, port.paused));
+        assert!(longest.clone().all(|(one, any)| one <= any), "{control}");
+        assert!(
+            longest.map(|(one, _)| one).max() > Some(Span::ZERO),
+            "{control}"
+        );
+    }
 }
 
 /// Credits that an early STOP counts on are wasted where they meet a pause; the rest must be asked for at once, and not
