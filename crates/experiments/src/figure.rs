@@ -364,6 +364,7 @@ impl Expected {
             panels,
             head: HEAD.map(str::to_owned).to_vec(),
             rows: found.iter().map(|row| row.cells.clone()).collect(),
+            marks: found.iter().map(|row| row.word.mark()).collect(),
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::catalogue::{Expected, Experiment, Row};
 use crate::each::Each;
 use crate::figure::HEAD;
 use crate::metric::Measured;
+use report::Mark;
 use results::stats::Interval;
 use results::{Style, beside, wrap};
 use serde_json::{Value, json};
@@ -59,6 +60,15 @@ impl Word {
         Self::DiffersReported,
         Self::Differs,
     ];
+
+    pub(crate) const fn mark(self) -> Mark {
+        match self {
+            Self::Number | Self::Ratio | Self::Direction | Self::Bound => Mark::Holds,
+            Self::NoNumber => Mark::Told,
+            Self::Open => Mark::Open,
+            Self::DiffersReported | Self::Differs => Mark::Differs,
+        }
+    }
 
     pub(crate) const fn text(self) -> &'static str {
         match self {

@@ -8,7 +8,7 @@
 #[path = "../../results/tests/common/mod.rs"]
 mod common;
 
-use report::{Dot, Figure, Panel, Scale, Series};
+use report::{Dot, Figure, Mark, Panel, Scale, Series};
 use results::{RunRecord, Summary, Threshold};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -573,4 +573,50 @@ fn a_figure_draws_bars_curves_and_what_is_published() {
         svg.starts_with("<svg xmlns='http://www.w3.org/2000/svg'"),
         "{svg}"
     );
+}
+
+/// What several figures say together: first what holds, then each claim with its mark, and the rest folded.
+#[test]
+fn several_figures_say_what_holds_before_what_was_measured() {
+    let row = |case: &str, verdict: &str| vec![case.to_owned(), verdict.to_owned()];
+    let one = |name: &str, rows: &[(&str, &str, Mark)]| Figure {
+        name: name.to_owned(),
+        head: ["case", "verdict"].map(str::to_owned).to_vec(),
+        rows: rows.iter().map(|(case, said, _)| row(case, said)).collect(),
+        marks: rows.iter().map(|&(.., mark)| mark).collect(),
+        ..figure()
+    };
+    let figures = [
+        one(
+            "first",
+            &[
+                ("a", "bound holds", Mark::Holds),
+                ("b", "no public number", Mark::Told),
+                ("c", "DIFFERS", Mark::Differs),
+            ],
+        ),
+        one("second", &[("d", "number matches", Mark::Holds)]),
+        one("third", &[("e", "no public number", Mark::Told)]),
+    ];
+    let page = Figure::pages(&figures, "all", "what they say", "tidegate reproduce all");
+    assert!(page.contains("2\u{a0}of 3 claims hold."), "{page}");
+    let body = &page[page.find("What holds").expect("the first section")..];
+    let at = |part: &str| {
+        body.find(part)
+            .unwrap_or_else(|| panic!("no {part} in {body}"))
+    };
+    for (part, count) in [
+        ("✗", 2),
+        ("✓", 3),
+        ("1 of 2", 1),
+        ("1 of 1", 1),
+        ("claims nothing", 1),
+    ] {
+        assert_eq!(body.matches(part).count(), count, "{part}");
+    }
+    assert!(at("first: claims") < at("first: numbers without a claim"));
+    assert!(!body.contains("second: numbers without") && !body.contains("third: claims"));
+    if let Some(browser) = browser() {
+        check(&browser, "claims", &page, 6, false);
+    }
 }

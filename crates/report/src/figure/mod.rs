@@ -99,6 +99,32 @@ pub struct Figure {
     pub head: Vec<String>,
     /// Every number with its verdict.
     pub rows: Vec<Vec<String>>,
+    /// What those verdicts come to; of as many rows.
+    pub marks: Vec<Mark>,
+}
+
+/// What the verdict of a row comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// What it claims holds.
+    Holds,
+    /// It does not.
+    Differs,
+    /// The run does not say.
+    Open,
+    /// It claims nothing.
+    Told,
+}
+
+impl Mark {
+    fn sign(self) -> &'static str {
+        match self {
+            Self::Holds => "✓",
+            Self::Differs => "✗",
+            Self::Open => "?",
+            Self::Told => "",
+        }
+    }
 }
 
 /// More labels than this do not fit below a panel. [ours]
@@ -206,18 +232,63 @@ impl Figure {
 
     /// Several figures as one HTML file called `title`, each by its name. `command` makes them all.
     pub fn pages(figures: &[Self], name: &str, title: &str, command: &str) -> String {
-        let verdict = |figure: &Self| format!("{}: {}", figure.name, figure.verdict);
-        let verdicts: Vec<String> = figures.iter().map(verdict).collect();
-        let mut sections = Vec::new();
+        let counts = figures.iter().map(Self::held);
+        let add = |(hold, of), (more, among)| (hold + more, of + among);
+        let (hold, of) = counts.fold((0, 0), add);
+        let mut table = Table::new(&["", "experiment", "claims that hold", "what it is about"]);
+        table.text = vec!["experiment", "claims that hold", "what it is about"];
+        table.long = vec!["what it is about"];
+        for figure in figures {
+            let (hold, of) = figure.held();
+            let mark = if hold == of {
+                Mark::Holds
+            } else {
+                Mark::Differs
+            };
+            let mark = if of == 0 { Mark::Told } else { mark };
+            let count = if of == 0 {
+                "claims nothing".to_owned()
+            } else {
+                format!("{hold} of {of}")
+            };
+            let cells = [
+                mark.sign(),
+                figure.name.as_str(),
+                count.as_str(),
+                figure.title.as_str(),
+            ];
+            table.push(cells.into_iter().map(text).collect());
+        }
+        let mut sections = vec![Section {
+            id: "claims".into(),
+            title: "What holds".into(),
+            says: "Each claim is a row below, with the number that was measured and what it must be. Numbers without a claim \
+                   are folded behind their tables."
+                .into(),
+            body: text(""),
+            points: 0,
+            table: Some(table),
+            fold: "",
+            wide: true,
+        }];
         for figure in figures {
             sections.extend(figure.sections(sections.len() + 1, Some(&figure.name)));
         }
         page(
             [name, title],
             name,
-            (&verdicts.join(" "), ""),
+            (&format!("{hold} of {of} claims hold."), ""),
             sections,
             command,
+        )
+    }
+
+    /// How many of its claims hold, and how many there are.
+    fn held(&self) -> (usize, usize) {
+        let count = |of: fn(&Mark) -> bool| self.marks.iter().filter(|mark| of(mark)).count();
+        (
+            count(|&mark| mark == Mark::Holds),
+            count(|&mark| mark != Mark::Told),
         )
     }
 
@@ -240,16 +311,63 @@ impl Figure {
         };
         let mut sections: Vec<Section> = (first..).zip(&self.panels).map(of_panel).collect();
         pair_up(&mut sections);
-        sections.extend(self.verdicts().map(|verdicts| match name {
-            None => verdicts,
-            Some(name) => Section {
-                id: format!("verdicts-{name}").into(),
-                title: format!("{name}: every number with its verdict").into(),
-                says: format!("{}. {}", self.title, self.verdict),
-                fold: "",
-                ..verdicts
-            },
-        }));
+        match name {
+            None => sections.extend(self.verdicts()),
+            Some(name) => sections.extend(self.claims(name)),
+        }
+        sections
+    }
+
+    /// Its claims, each with its mark, and behind them what it claims nothing of.
+    fn claims(&self, name: &str) -> Vec<Section> {
+        let rows = || self.rows.iter().zip(&self.marks);
+        let (claimed, told): (Vec<_>, Vec<_>) = rows().partition(|(_, mark)| **mark != Mark::Told);
+        let table = |rows: &[(&Vec<String>, &Mark)], marked: bool| {
+            let mut head: Vec<&str> = self.head.iter().map(String::as_str).collect();
+            if marked {
+                head.insert(0, "");
+            }
+            let mut table = Table::new(&head);
+            table.text = vec!["case", "metric", "evidence", "verdict"];
+            table.long = vec!["evidence", "verdict"];
+            for (row, mark) in rows {
+                let mark = marked.then(|| text(mark.sign()));
+                table.push(mark.into_iter().chain(row.iter().map(text)).collect());
+            }
+            table
+        };
+        let section = |id: &str, title: &str, says: String, table: Table, fold| Section {
+            id: format!("{id}-{name}").into(),
+            title: format!("{name}: {title}").into(),
+            says,
+            body: text(""),
+            points: 0,
+            table: Some(table),
+            fold,
+            wide: true,
+        };
+        let mut sections = Vec::new();
+        if !claimed.is_empty() {
+            let says = format!("{}. {}", self.title, self.verdict);
+            sections.push(section(
+                "verdicts",
+                "claims",
+                says,
+                table(&claimed, true),
+                "",
+            ));
+        }
+        if !told.is_empty() {
+            let says = "What was measured besides; nobody says what it must be.".to_owned();
+            let table = table(&told, false);
+            sections.push(section(
+                "told",
+                "numbers without a claim",
+                says,
+                table,
+                "The numbers",
+            ));
+        }
         sections
     }
 
