@@ -68,6 +68,7 @@ fn runs(folder: &Folder) -> Vec<std::path::PathBuf> {
                 "transport.kind=none",
                 "switch.flow_control=pfc",
                 "switch.shared_buffer=400KB",
+                "output.memory=true",
             ],
             0,
         ),
@@ -138,6 +139,7 @@ fn every_column_of_a_run_is_in_the_dictionary_with_its_type() {
         "series.csv",
         "flow-series.csv",
         "ports-window.csv",
+        "memory.csv",
     ] {
         assert!(met.contains(table), "no run wrote {table}: {met:?}");
     }
