@@ -396,6 +396,8 @@ fn a_pause_is_a_part_and_names_who_asked_for_it_and_for_whose_sake() {
             }
             let root = record.pauses.first().expect("somebody stood still");
             assert_eq!(root.depth, 0, "{name}");
+            let mut rows = record.pauses.iter();
+            assert!(rows.any(|row| row.depth > 0), "{name}: whom it stopped");
             let whose = |why: &&&Why| {
                 let mut path = why.path.iter();
                 path.any(|s| s.part == Part::Paused && s.note.starts_with("for tor0 -> h0"))
