@@ -17,6 +17,8 @@ const HELD_MAX: usize = 8192;
 const LEFT_OUT_MAX: usize = 1024;
 /// So often a sender says something within the timeout, although the line takes nothing else of its message. [ours]
 const SAYS: u64 = 4;
+/// Round trips in which a receiver that has taken credit back gives it for what comes all the same; holes wait longer. [ours]
+const CROSSING_RTTS: u64 = 3;
 /// Questions that are counted: the waits do not grow beyond. [ours]
 const ASKED_MAX: u8 = 6;
 
@@ -53,6 +55,12 @@ pub(super) struct Sender {
     /// What of it has left, and behind the last byte that has.
     left: RangeSet<LEFT_OUT_MAX>,
     high: u64,
+    /// Where what has left without a rest of a round trip begins, and when the last of it left.
+    burst: u64,
+    burst_at: Time,
+    /// Where what was on its way when credit was taken back begins, and until when credit had not seen it.
+    crossed: u64,
+    crossed_until: Time,
     /// The next frame that leaves unasked, and behind the last that does.
     next_free: u64,
     free: u64,
@@ -248,6 +256,13 @@ impl Sender {
             self.left.insert(offset, until);
             self.high = self.high.max(until);
         }
+        let rests = now > self.burst_at.after(settings.rtt);
+        self.burst = if rests {
+            offset
+        } else {
+            self.burst.min(offset)
+        };
+        self.burst_at = now;
         if self.next_free < self.free {
             if !scheduled {
                 self.next_free = until;
@@ -284,6 +299,25 @@ impl Sender {
         self.next_free = self.next_free.min(self.free);
     }
 
+    /// A credit of a newer round: what the receiver had given before, or let leave unasked, it has taken back.
+    #[cold]
+    fn begin_round(&mut self, now: Time, round: u8, settings: &Settings) {
+        self.held.clear();
+        (self.round, self.held_wire, self.credited) = (round, 0, self.base);
+        (self.free, self.free_wire) = (self.next_free, 0);
+        if now <= self.burst_at.after(settings.rtt) {
+            // A pause had kept it, perhaps: it cannot have come before the credit left.
+            self.crossed = self.burst;
+            self.crossed_until = now.after(settings.rtt.times(CROSSING_RTTS));
+        }
+    }
+
+    /// Whether what begins there was on its way when this credit left.
+    #[inline]
+    fn has_crossed(&self, now: Time, offset: u64) -> bool {
+        now <= self.crossed_until && offset >= self.crossed && self.left.holding(offset).is_some()
+    }
+
     /// The receiver has said something of the message.
     fn hear(&mut self, now: Time) {
         (self.heard, self.answered, self.asked) = (now, true, 0);
@@ -298,9 +332,7 @@ impl Sender {
         }
         let newer = credit.round.wrapping_sub(self.round);
         if newer > 0 && newer < 1 << 7 {
-            // What it had given before was taken back.
-            self.held.clear();
-            (self.round, self.held_wire, self.credited) = (credit.round, 0, self.base);
+            self.begin_round(now, credit.round, settings);
         } else if newer > 0 {
             return false;
         }
@@ -310,6 +342,9 @@ impl Sender {
             held.offset < until && credit.offset < held.offset + u64::from(held.length)
         };
         if credit.offset < self.credited && self.held.iter().any(holds) {
+            return false;
+        }
+        if self.has_crossed(now, credit.offset) {
             return false;
         }
         self.credited = self.credited.max(until);

@@ -36,6 +36,8 @@ pub(super) struct Settings {
     pub(super) shortest: f64,
     pub(super) receiver: Choice,
     levels: Levels,
+    /// Round trip of an idle network.
+    pub(super) rtt: Span,
     reorder: Span,
     retry: Span,
     rto: Span,
@@ -85,6 +87,7 @@ impl Settings {
             shortest: params.shortest,
             receiver: params.receiver,
             levels: params.levels,
+            rtt: config.base_rtt,
             reorder: params
                 .reorder
                 .unwrap_or_else(|| config.base_rtt.times(FEW_RTTS).max(Span(1))),
