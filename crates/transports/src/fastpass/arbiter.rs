@@ -35,6 +35,8 @@ pub(super) struct Plan {
     /// The host that it is on, and so many allocations take as long as a slot on its line.
     pub(super) own: Option<usize>,
     pub(super) words: u64,
+    /// By how much its line may be behind, and what it says comes in time.
+    pub(super) spare: Span,
 }
 
 /// A message wants slots.
@@ -267,9 +269,14 @@ impl Arbiter {
         }
     }
 
-    /// Does what is due.
-    pub(super) fn work(&mut self, now: Time) {
+    /// Does what is due, where its line takes as long as `behind` for what it has said and what has not left.
+    pub(super) fn work(&mut self, now: Time, behind: Span) {
         if now < self.next {
+            return;
+        }
+        if self.plan.own.is_some() && behind > self.plan.spare {
+            // Slots that it gave away now would be over before anybody heard of them, and be asked for again.
+            self.next = self.moment(now.after(Span(behind.0 - self.plan.spare.0)));
             return;
         }
         while let Some(&(at, request)) = self.unread.front() {

@@ -120,10 +120,11 @@ impl Host {
 
     /// The arbiter of this host does what is due, and says what it has to say.
     pub(super) fn arbitrate(&mut self, cx: &mut Cx<'_>) {
+        let behind = self.settings.word.times(self.control.len() as u64);
         let Some(arbiter) = &mut self.arbiter else {
             return;
         };
-        arbiter.work(cx.now);
+        arbiter.work(cx.now, behind);
         while let Some(answer) = self
             .arbiter
             .as_mut()

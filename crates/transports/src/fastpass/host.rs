@@ -52,7 +52,7 @@ pub(super) struct Host {
     /// What this host does for others.
     pub(super) arbiter: Option<Box<Arbiter>>,
     /// Packets without data that wait for the line.
-    control: PacketQueue,
+    pub(super) control: PacketQueue,
     pub(super) turns: Turns,
     pub(super) totals: Totals,
     pub(super) counts: Counts,

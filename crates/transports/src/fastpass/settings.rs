@@ -31,6 +31,8 @@ pub(super) struct Settings {
     /// From one slot to the next.
     pub(super) slot: Span,
     pub(super) shared: bool,
+    /// What a packet without payload takes on the line.
+    pub(super) word: Span,
     /// What a frame may be late by.
     pub(super) late: Span,
     pub(super) ack_every: u32,
@@ -65,15 +67,16 @@ impl Settings {
         let slot = Span((frame + guard).max(1));
         let batch = slot.times(params.batch.into());
         let hosts = shape.as_ref().map_or(1, |shape| shape.seats.len() as u64);
+        let bits = shape
+            .as_ref()
+            .and_then(|shape| shape.bits())
+            .map_or(0, u32::from);
+        let words = u64::from((params.batch * bits).div_ceil(WAYS_BITS).max(1)) * hosts;
+        let says = Span(line.of(encap.wire(0).into()).times(words).0 * whole / share);
+        let heard = Span(says.0 + config.control_rtt.0 / 2);
         let lead = params.lead.unwrap_or_else(|| {
             let work = params.frame_time.times(hosts * u64::from(params.batch));
-            let bits = shape
-                .as_ref()
-                .and_then(|shape| shape.bits())
-                .map_or(0, u32::from);
-            let words = u64::from((params.batch * bits).div_ceil(WAYS_BITS).max(1)) * hosts;
-            let says = Span(line.of(encap.wire(0).into()).times(words).0 * whole / share);
-            Span(work.0 + says.0 + config.control_rtt.0 / 2)
+            Span(work.0 + heard.0)
         });
         let lead = lead.min(slot.times(SLOTS_TOLD / 4));
         let plan = Plan {
@@ -89,6 +92,7 @@ impl Settings {
                 .filter(|_| shape.is_some())
                 .map(|host| host as usize),
             words: u64::from(encap.wire_max() / encap.wire(0)).max(1),
+            spare: Span(lead.0.saturating_sub(heard.0)).max(slot),
             shape,
         };
         let shared = match params.clock {
@@ -104,6 +108,7 @@ impl Settings {
             arbiter: params.arbiter.map(HostId),
             slot,
             shared,
+            word: Span(LineTime::new(config.rate).of(encap.wire(0).into()).0 * whole / share),
             late: slot.times(params.late.into()),
             ack_every: params.ack_every,
             ask: params.ask.unwrap_or(config.base_rtt + batch),

@@ -84,6 +84,23 @@ fn the_arbiter_sends_and_receives_as_others_do() {
     insta::assert_snapshot!(found);
 }
 
+/// A lost frame that many others overtook leaves again long before the last has left.
+#[test]
+fn what_many_overtook_is_sent_again_at_once() {
+    let found = by_arbiter("", |pair| {
+        pair.message(Time::ZERO, A, B, 300 * 1460);
+        pair.lose(("DATA", 2));
+    });
+    let (second, last) = ("DATA 1460..2920", "DATA 436540..438000");
+    let sent: Vec<_> = found.match_indices(second).map(|(at, _)| at).collect();
+    let before = |at: usize| found[..at].matches("A -> B  DATA").count();
+    assert_eq!(sent.len(), 2, "{found}");
+    assert_eq!(found.matches(last).count(), 1, "{found}");
+    // 64 frames and the frame itself, up to 32 until one is acknowledged, and those of a round trip.
+    let overtaken = before(sent[1]) - before(sent[0]);
+    assert!((65..140).contains(&overtaken), "{overtaken} frames later");
+}
+
 /// The arbiter is cut off for good: nobody waits for ever, and who waits says for whom.
 #[test]
 fn without_an_answer_of_the_arbiter_a_sender_gives_up() {
@@ -139,6 +156,7 @@ fn plan(order: Order, shape: Option<Shape>) -> Plan {
         frame_time: Span::ZERO,
         own: None,
         words: 1,
+        spare: Span::ZERO,
     }
 }
 
@@ -160,7 +178,7 @@ fn given(arbiter: &mut Arbiter) -> Vec<(u64, u32, u32, u16)> {
     let mut steps = 0;
     while arbiter.due() < Time::NEVER {
         let now = arbiter.due();
-        arbiter.work(now);
+        arbiter.work(now, Span::ZERO);
         arbiter.check();
         while let Some(answer) = arbiter.pop(now) {
             let Word::Alloc(alloc) = answer.word else {
@@ -219,6 +237,28 @@ fn a_request_that_is_said_twice_counts_once_and_one_for_nothing_ends_it() {
     less.round = 2;
     arbiter.on_request(Time(4), less);
     assert_eq!(given(&mut arbiter).len(), 3);
+}
+
+/// Slots that are given away while the line is behind would be over before anybody heard of them.
+#[test]
+fn an_arbiter_whose_line_is_behind_waits_for_it() {
+    let shape = clos(2, 4, tier(4, 1), 1, None);
+    let mut arbiter = Arbiter::new(Plan {
+        own: Some(7),
+        spare: Span::ns(500),
+        ..plan(Order::Fair, Some(shape))
+    });
+    arbiter.on_request(Time::ZERO, wants(0, 1, 1, 3));
+    let first = arbiter.due();
+    arbiter.work(first, Span::ns(9_000));
+    arbiter.check();
+    assert_eq!(arbiter.given, 0);
+    // A batch is 8 us: the first that begins when no more than 500 ns is left.
+    assert_eq!(arbiter.due(), Time(16_000_000));
+    arbiter.work(arbiter.due(), Span::ns(501));
+    assert_eq!((arbiter.given, arbiter.due()), (0, Time(24_000_000)));
+    arbiter.work(arbiter.due(), Span::ns(500));
+    assert_eq!(arbiter.given, 3);
 }
 
 /// Leaves below as many spines as there are ways, or a fat tree: hosts, racks and pods in order.
