@@ -95,8 +95,9 @@ pub(super) struct Asking {
     token_at: Option<Time>,
     /// Bytes on the wire that came unasked, and that no token was left out for.
     held: u64,
-    /// Epochs in a row in which messages wanted tokens and no sender answered; after how many a token is given for that,
-    /// and the number of that wait.
+    /// The last epoch of a matching, unless it has slept since. Epochs in a row in which messages wanted tokens and no
+    /// sender answered; after how many a token is given for that, and the number of that wait.
+    counted: Option<u64>,
     unanswered: u32,
     overlooked_at: u32,
     wait: u32,
@@ -174,7 +175,7 @@ impl Asking {
         for pair in self.pairs.values_mut() {
             pair.asked = None;
         }
-        (self.round_at, self.token_at) = (None, None);
+        (self.round_at, self.token_at, self.counted) = (None, None, None);
         self.set_round(now, clock, settings);
     }
 
@@ -342,7 +343,7 @@ impl Asking {
         let matched = round / u64::from(settings.epoch);
         let matching = round % u64::from(settings.epoch) < u64::from(settings.rounds);
         if matching && self.next.epoch != Some(matched) {
-            let before = self.next.epoch.unwrap_or(matched);
+            let before = self.counted.replace(matched).unwrap_or(matched);
             self.count_answers(matched.saturating_sub(before));
             self.next = Links {
                 epoch: Some(matched),
@@ -373,6 +374,7 @@ impl Asking {
         let seldom = self.every() > 1;
         self.start_counting();
         if seldom {
+            self.counted = None;
             self.set_round(now, clock, settings);
         }
     }
@@ -462,6 +464,9 @@ impl Asking {
     /// Names the next round, after all was done in this one.
     pub(super) fn round_is_over(&mut self, now: Time, clock: &Clock, settings: &Settings) {
         self.round_at = None;
+        if self.pairs.is_empty() {
+            self.counted = None;
+        }
         self.set_round(now, clock, settings);
     }
 

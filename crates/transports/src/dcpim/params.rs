@@ -18,7 +18,8 @@ parts::params! {
         rounds: u32 = 4, Count(1, ROUNDS_MAX), "[dcpim artefact]: 4";
         /// channels of a host each way: parts of its line that are matched one by one; the same at every host
         channels: u32 = 4, Count(1, CHANNELS_MAX), "[dcpim artefact]: 4";
-        /// length of a round, in round trips of the smallest frames in an idle network; the same at every host
+        /// length of a round, in round trips of the smallest frames in an idle network; at least so long that half of it
+        /// has room for one behind a full frame at every port; the same at every host
         beta: f64 = 1.3, Number(1.0, 1_000.0), "[dcpim artefact]: 1.3";
         /// length of an epoch, in matchings of all rounds; the same at every host
         alpha: f64 = 1.0, Number(1.0, 64.0), "[dcpim artefact]: 1";
