@@ -40,9 +40,10 @@ parts::params! {
         first_rtt: FirstRtt = FirstRtt::Trimmed;
     }
     static KEYS {
-        /// full frames that leave unasked, or "auto": those of an idle round trip, and 18 that wait in ports
+        /// full frames that leave unasked, or "auto": those of an idle round trip, and 18 that wait in ports; these not where
+        /// ports drop what is unscheduled
         window: Option<u32> = None, Or("auto", "a number", Count(1, WINDOW_MAX)),
-            "[ndp s3.2, s6]: 30 where a round trip holds 12";
+            "[ndp s3.2, s6]: 30 where a round trip holds 12; [aeolus s3.1]: a round trip";
         /// what switches do with data that has no room: "trim" it, or drop it ("drop-tail", which is refused
         /// unless it is asked for)
         ports: Ports = Ports::Trim, Words(&PORTS), "[ndp s3.1]";

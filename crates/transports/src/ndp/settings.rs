@@ -1,12 +1,14 @@
 //! What one host makes of the parameters: all that a packet needs, computed once.
 
+use super::early::FirstRtt;
 use super::header::PAYLOAD_MAX;
 use super::params::{Params, Spray};
 use model::intent::{CreditSpec, DropBy};
 use model::{Encap, EndpointConfig, HostId};
 use units::{LineTime, Span};
 
-/// Frames beyond an idle round trip that a first window has: the paper's 30 where that holds 12. [ndp s6; ours]
+/// Frames beyond an idle round trip that a first window has, for ports to trim: the paper's 30 where that holds 12. [ndp
+/// s6; ours]
 const IN_PORTS: u64 = 18;
 
 /// Questions that are asked within `timeout`, so that one which is lost ends nothing. [ours]
@@ -43,7 +45,12 @@ impl Settings {
         );
         let frame = u64::from(encap.wire_max());
         let idle = config.rate.bytes_in(config.base_rtt).get().div_ceil(frame);
-        let auto = u32::try_from(idle + IN_PORTS).unwrap_or(u32::MAX);
+        // What is pulled comes back in the place of what has come, and ports that do not trim keep all of it.
+        let in_ports = match params.first_rtt {
+            FirstRtt::Aeolus => 0,
+            FirstRtt::Trimmed | FirstRtt::Gaps => IN_PORTS,
+        };
+        let auto = u32::try_from(idle + in_ports).unwrap_or(u32::MAX);
         let own = LineTime::new(config.rate).of(frame).0;
         let share = u64::from(config.line_share.max(1));
         let bursts = params.bursts();
