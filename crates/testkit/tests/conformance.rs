@@ -7,7 +7,7 @@ use transports::Transport;
 testkit::conformance!(subjects());
 
 /// Forms besides the defaults: a transport and what its table in a scenario says.
-const FORMS: [(&str, &str); 23] = [
+const FORMS: [(&str, &str); 26] = [
     ("expresspass", "profile = \"ns2xpass\""),
     ("expresspass", "profile = \"b\""),
     ("expresspass", "profile = \"paper2017\""),
@@ -41,7 +41,13 @@ const FORMS: [(&str, &str); 23] = [
     ),
     ("sird", "profile = \"artefact\""),
     ("sird", "unasked = 0\nlevels = \"one\"\nshortest = 0"),
+    ("sird", "receiver = \"turns\""),
+    ("sird", "unasked = 1000"),
     ("dcpim", "short = 0"),
+    (
+        "dcpim",
+        "skew = \"200ns\"\nalpha = 2.5\nchannels = 7\nsmallest = 0\nshort = 2",
+    ),
     (
         "dcpim",
         "rounds = 2\nchannels = 1\nprompt = false\nhold = false\npriorities = 1\nshort = 0",
