@@ -47,7 +47,15 @@ const BESIDE: &str = "[topology]\nkind = \"dumbbell\"\npairs = 7\nhost_rate = \"
 
 #[test]
 fn a_transport_beside_another_loses_nothing_under_a_flow_control_either() {
-    for own in ["dctcp", "homa", "phost", "sird", "expresspass"] {
+    for own in [
+        "dctcp",
+        "homa",
+        "phost",
+        "sird",
+        "dcpim",
+        "fastpass",
+        "expresspass",
+    ] {
         for control in ["pfc", "cbfc"] {
             let sets = [
                 format!("transport.kind={own}"),

@@ -409,7 +409,7 @@ fn no_transport_is_faster_than_all_ways_of_an_idle_network() {
         record.flows.iter().map(over).collect()
     };
     for (text, most) in [(slow, 1.2), (alike, 1.3)] {
-        for transport in ["ndp", "phost", "sird", "homa"] {
+        for transport in ["ndp", "phost", "sird", "homa", "dcpim", "fastpass"] {
             for balance in ["packet", "adaptive", "flow"] {
                 let kind = format!("transport.kind={transport}");
                 let balance = format!("switch.balance={balance}");

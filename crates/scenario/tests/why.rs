@@ -346,6 +346,49 @@ fn a_message_waits_for_slots_and_for_nothing_else() {
     assert!(slots.windows(2).all(|pair| pair[0] < pair[1]), "{slots:?}");
 }
 
+/// Under dcPIM a long message waits for a request, an offer and an answer, at the moments of the rounds, and then for its
+/// tokens, which one channel of four has in every fourth frame time.
+#[test]
+fn a_message_waits_for_its_match_and_its_tokens() {
+    let sets = [
+        "workload.senders=1",
+        "transport.kind=dcpim",
+        "transport.dcpim.short=0",
+    ];
+    let why = explained("incast", &sets).remove(0);
+    let row = |what: &str| {
+        let mut rows = why.packets.iter();
+        rows.find(|row| row.what.starts_with(what))
+            .unwrap_or_else(|| panic!("{what}: {why:?}"))
+    };
+    let [announced, asks, offers, takes] = ["RTS", "REQ", "GRANT", "ACCEPT"].map(row);
+    // RTS comes in the first round. The second begins with a request; half a round on is the offer, and half a round
+    // after that its answer.
+    let round = takes.sent_ps - asks.sent_ps;
+    assert_eq!(asks.sent_ps, round, "the second round");
+    assert_eq!(offers.sent_ps, round + round / 2);
+    assert!(announced.arrived_ps.expect("it came in") < round);
+    let tokens: Vec<u64> = why
+        .packets
+        .iter()
+        .filter(|row| row.what.starts_with("TOKEN"))
+        .map(|row| row.sent_ps)
+        .collect();
+    assert_eq!(tokens.len(), 44);
+    // A small frame takes 6.72 ns, and the first token is behind the answer.
+    assert_eq!(tokens[0], 2 * round + 6_720);
+    let gaps = tokens[1..].windows(2).map(|pair| pair[1] - pair[0]);
+    assert!(
+        gaps.clone().all(|gap| gap == 4 * 123_040),
+        "{:?}",
+        gaps.collect::<Vec<_>>()
+    );
+    // All of that is the wait for tokens, but for what the message's own earlier frames take on its line.
+    let waits = tokens[43] - announced.arrived_ps.expect("it came in");
+    assert_eq!(part(&why, Part::Credit), waits - 43 * 123_040);
+    assert_eq!(part(&why, Part::Host) + part(&why, Part::Retransmission), 0);
+}
+
 /// Eight hosts of one leaf send to one of the other, 10 Gb/s everywhere but between switches.
 fn paused(control: &str, transport: &str) -> (Vec<Why>, results::RunRecord) {
     let text = format!(
