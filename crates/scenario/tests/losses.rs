@@ -256,6 +256,11 @@ fn far_away_nobody_takes_the_way_for_a_loss_or_the_run_says_so() {
                 format!("topology.host_delay={delay}"),
             ];
             let sets = sets.each_ref().map(String::as_str);
+            if (name, delay) == ("fastpass", "5ms") {
+                let why = refused(FAR, &sets);
+                assert!(why.contains("every one would be over"), "{why}");
+                continue;
+            }
             let record = run(FAR, &sets);
             let what = format!("{name}, {delay}");
             assert_eq!(record.status, Status::Complete, "{what}");

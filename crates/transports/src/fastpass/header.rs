@@ -98,6 +98,8 @@ pub(super) const FRAMES_MAX: u32 = (1 << 24) - 1;
 pub(super) const HOSTS_MAX: u32 = 1 << 20;
 /// Slots are told modulo this.
 pub(super) const SLOTS_TOLD: u64 = 1 << 14;
+/// The farthest ahead that slots are given away: what comes late is told from what comes early.
+pub(super) const LEAD_SLOTS: u64 = SLOTS_TOLD / 4;
 /// Bits of all ways of an allocation.
 pub(super) const WAYS_BITS: u32 = 32;
 

@@ -1,6 +1,6 @@
 //! What can be set, its defaults and where they come from.
 
-use super::header::HOSTS_MAX;
+use super::header::{HOSTS_MAX, LEAD_SLOTS};
 use super::shape::Shape;
 use model::{Facts, HostId};
 use parts::forms::{Count, Number, Or, Time, Words};
@@ -8,7 +8,7 @@ use parts::keys::{self, Profiles, error};
 use parts::{ParamError, Parameter};
 use std::sync::Arc;
 use toml::Table;
-use units::Span;
+use units::{LineTime, Span};
 
 /// Who is served first in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ parts::params! {
         /// slots that are given away together
         batch: u32 = 16, Count(1, BATCH_MAX), "[fastpass artefact]: 16; [phost artefact]: 8";
         /// time from the moment when slots are given away to the first of them, or "auto": what the arbiter takes, one
-        /// allocation for every host takes on its line, and half an idle round trip; 4096 slots at most
+        /// allocation for every host takes on its line, and half an idle round trip; at least the latter two, 4096 slots at most
         lead: Option<Span> = None, Or("auto", "a time", Time(Span::ZERO, LEAD_MAX)), "ours; [fastpass artefact]: 65 us";
         /// how much longer a slot is than a full frame takes on the fastest line: room for requests, allocations and
         /// acknowledgements
@@ -137,6 +137,18 @@ impl Params {
         let arbiter = self.arbiter.unwrap_or(last);
         if arbiter > last || net.hosts() > HOSTS_MAX {
             return Err(error("arbiter", format!("there are hosts 0 to {last}")));
+        }
+        let frame = LineTime::new(shape.rate).of(facts.encap.wire_max().into());
+        let (most, trip) = (
+            frame.times(LEAD_SLOTS),
+            net.longest_rtt().unwrap_or_default(),
+        );
+        if trip > most.times(2) {
+            let wrong = format!(
+                "an idle round trip takes {trip}, and slots are told {most} ahead at most: every one would be over before \
+                 its host knew of it; make topology.host_delay shorter or run.mtu larger, or take another transport"
+            );
+            return Err(error("lead", wrong));
         }
         Ok(Some(Self {
             arbiter: Some(arbiter),

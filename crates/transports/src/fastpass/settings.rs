@@ -1,7 +1,7 @@
 //! What one host makes of the parameters: all that a packet needs, computed once.
 
 use super::arbiter::Plan;
-use super::header::{PAYLOAD_MAX, SLOTS_TOLD, WAYS_BITS};
+use super::header::{LEAD_SLOTS, PAYLOAD_MAX, WAYS_BITS};
 use super::params::{Clock, Params, Ways};
 use model::intent::CreditSpec;
 use model::{Encap, EndpointConfig, HostId};
@@ -78,7 +78,8 @@ impl Settings {
             let work = params.frame_time.times(hosts * u64::from(params.batch));
             Span(work.0 + heard.0)
         });
-        let lead = lead.min(slot.times(SLOTS_TOLD / 4));
+        // DEVIATES(fastpass artefact): there a lead may be too short for the way to a host, and every slot is lost then.
+        let lead = lead.max(heard).min(slot.times(LEAD_SLOTS));
         let plan = Plan {
             colours: params.ways == Ways::Arbiter,
             order: params.order,
