@@ -279,9 +279,14 @@ pub(crate) fn execute(
     let started = rfc3339(crate::progress::date());
     let began = clock();
     let mut viewer = Viewer::new(screen, &assembled.scenario.name.clone(), flows);
-    let record = assembled.run(threads, command, &mut viewer);
+    let record = if output.report {
+        assembled.run_traced(threads, command, &mut viewer)
+    } else {
+        let record = assembled.run(threads, command, &mut viewer);
+        record.map(|record| (record, None))
+    };
     viewer.finish();
-    let mut record = record?;
+    let (mut record, seen) = record?;
     let meta = Meta {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         revision: revision(&assembled.scenario),
@@ -296,7 +301,7 @@ pub(crate) fn execute(
     let failed_stream = viewer.failed.map(|e| e.to_string());
     if output.report {
         let mut viewer = Viewer::new(screen, "the slowest again", None);
-        assembled.explain_slowest(&mut record, &summary, threads, &mut viewer);
+        assembled.explain_slowest(&mut record, &summary, seen, threads, &mut viewer);
         viewer.finish();
     }
     let page = live.map(|live| live.page(&record, &summary, &verdicts));

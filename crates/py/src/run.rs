@@ -148,7 +148,9 @@ fn execute(
         reason = "meta.json says how long a run really took"
     )]
     let began = Instant::now();
-    let mut record = assembled.run(threads, command, watch).map_err(wrong)?;
+    let (mut record, seen) = assembled
+        .run_traced(threads, command, watch)
+        .map_err(wrong)?;
     let meta = Meta {
         wall_s: began.elapsed().as_secs_f64(),
         threads,
@@ -156,7 +158,7 @@ fn execute(
     };
     let summary = Summary::of(&record);
     let verdicts: Vec<Verdict> = conditions.iter().map(|c| c.judge(&summary)).collect();
-    assembled.explain_slowest(&mut record, &summary, threads, watch);
+    assembled.explain_slowest(&mut record, &summary, seen, threads, watch);
     report::write_run(&folder, &record, &summary, &verdicts, &meta, &output, None)
         .map_err(|error| (exit::IO, error.to_string()))?;
     Ok(verdict(&record, &verdicts))

@@ -199,18 +199,21 @@ class Fabric {
     this.paint();
   }
 
-  /// Who sends or receives through a host's port at a moment, the largest first.
+  /// Whose data is on its way through a port at a moment, the largest first.
   there(moment) {
     if (!this.which) return [];
     const [a, b] = this.network.cables[this.chosen >> 1], [from, to] = this.chosen % 2 ? [b, a] : [a, b];
     const ends = this.motion.ends_ps, begin = moment ? ends[moment - 1] : 0, lowest = Math.min(...this.network.nodes.map(([, tier]) => tier));
-    const host = (node) => this.network.nodes[node][1] === lowest;
-    if (!host(from) && !host(to)) return [make("p", {textContent: "Which messages cross a link between switches is not recorded: tidegate trace writes every packet."})];
-    const own = this.messages.filter(([, src, dst, , start, end]) => (host(from) ? src === from : dst === to) && start <= ends[moment] && end >= begin);
+    const host = (node) => this.network.nodes[node][1] === lowest, between = !host(from) && !host(to), ways = this.network.ways;
+    if (between && !ways.known) return [make("p", {textContent: "Which messages cross a link between switches is not known where cables break: tidegate trace writes every packet."})];
+    const crosses = ([, src, dst, , , , links]) => host(from) ? src === from : host(to) ? dst === to : links && links.includes(this.chosen);
+    const own = this.messages.filter((of) => crosses(of) && of[4] <= ends[moment] && of[5] >= begin);
     own.sort((x, y) => y[3] - x[3]);
     const some = own.slice(0, 8).map(([message, src, dst, size]) => `${message} (${this.network.nodes[src][0]} → ${this.network.nodes[dst][0]}, ${bytes(size)})`);
     const more = own.length > 8 ? `, and ${own.length - 8} more` : "";
-    return [make("p", {textContent: own.length ? `On their way there: message ${some.join(", ")}${more}.` : "No message is on its way there."})];
+    const known = between ? ways.known : this.messages.length, of = known < this.network.messages ? ` of the ${known} that took longest` : "";
+    const says = !between ? "On their way there" : ways.spread ? "Some of their packets may cross here" : "Their data crosses here";
+    return [make("p", {textContent: own.length ? `${says}${of && ","}${of}: message ${some.join(", ")}${more}.` : `No message${of} is on its way there.`})];
   }
 
   /// The chosen port: what it holds now, and its queue over time.

@@ -36,7 +36,7 @@ pub use grid::{Style, beside, wrap};
 pub use lines::{LinkGroup, link_group_name, ports_span, utilisation};
 pub use record::{
     Counted, Derived, FlowControl, FlowRow, FlowSeriesRow, MemoryPart, MemoryRow, Names, PortRow,
-    PortSeriesRow, RunRecord, Status, StuckRow,
+    PortSeriesRow, RunRecord, Status, StuckRow, Way,
 };
 pub use series::{LinkSamples, PortSeries, Samples};
 pub use summary::{

@@ -73,6 +73,8 @@ pub struct RunRecord {
     pub stuck: Vec<StuckRow>,
     /// What does not add up, where packets went missing unaccounted.
     pub conservation: Result<(), String>,
+    /// Ways of messages, where a report asked for them: of [`RunRecord::longest`], as far as it has room.
+    pub ways: Vec<Way>,
     /// Where the time of the slowest messages went, the slowest first; empty unless asked for.
     pub why: Vec<Why>,
     /// Who stood still for whose sake, where somebody looked.
@@ -109,6 +111,22 @@ impl RunRecord {
         name.map_or_else(|| format!("h{number}"), Clone::clone)
     }
 
+    /// The messages that took longest, and how long; so far, where they did not end. The longest first,
+    /// 1,000 of them.
+    pub fn longest(&self) -> Vec<(u64, &FlowRow)> {
+        let started = self
+            .flows
+            .iter()
+            .filter_map(|flow| Some((flow.start?, flow)));
+        let took = |(start, flow): (Time, &FlowRow)| {
+            flow.end.unwrap_or(self.end).0.saturating_sub(start.0)
+        };
+        let mut all: Vec<_> = started.map(|of| (took(of), of.1)).collect();
+        all.sort_by_key(|&(took, flow)| (std::cmp::Reverse(took), flow.message));
+        all.truncate(LONGEST_MAX);
+        all
+    }
+
     /// What the transport of this number counted on all hosts.
     pub fn totals_of(&self, transport: u8) -> Totals {
         let mut sum = Totals::default();
@@ -124,6 +142,20 @@ impl RunRecord {
             transports: &self.transports,
         }
     }
+}
+
+/// Messages that a report lists at their hosts and lines. [ours]
+const LONGEST_MAX: usize = 1_000;
+
+/// Where the data of a message crosses the fabric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// Its number.
+    pub message: u32,
+    /// Links from switch to switch.
+    pub links: Vec<u32>,
+    /// Its packets are spread: these are the links of all shortest ways, and each packet crosses some of them.
+    pub spread: bool,
 }
 
 /// Whether a run came to its end.

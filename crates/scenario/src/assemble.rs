@@ -19,6 +19,7 @@ use crate::resolve::Scenario;
 use crate::section::Section;
 use crate::traffic;
 use crate::warnings;
+use crate::why::Traced;
 use model::intent::{PortSpec, SwitchSpec};
 use model::{Encap, Endpoint, EndpointConfig};
 use results::{
@@ -351,6 +352,17 @@ impl Assembled {
         command: &str,
         watch: &mut dyn Watch,
     ) -> Result<RunRecord, Errors> {
+        Ok(self.simulate(threads, command, watch, None)?.0)
+    }
+
+    /// Runs it, with a trace of what is wanted unless that is too long.
+    pub(crate) fn simulate(
+        &self,
+        threads: u16,
+        command: &str,
+        watch: &mut dyn Watch,
+        wanted: Option<sim::Wanted>,
+    ) -> Result<(RunRecord, Option<Traced>), Errors> {
         let mut alone = Ideal::new(self);
         let ideal: Vec<Span> = (0..self.traffic.messages.len())
             .map(|m| alone.of(m))
@@ -360,7 +372,11 @@ impl Assembled {
         let setup = self.setup(&make, threads);
         let mut collector = Collector::new(self, until, &ideal, watch);
         let refused = |e: sim::SetupError| self.scenario.topology.problem("kind", e.0);
-        let mut outcome = sim::run(&setup, &mut collector).map_err(refused)?;
+        let (mut outcome, trace) = match wanted {
+            None => (sim::run(&setup, &mut collector).map_err(refused)?, None),
+            Some(wanted) => sim::run_tracing(&setup, &mut collector, wanted).map_err(refused)?,
+        };
+        let traced = trace.map(|trace| self.traced(trace, &outcome, until));
         let (port_series, flow_series) = collector.samples();
         let cut = !outcome.interrupted && outcome.unfinished > 0;
         if cut && !setup.probes.accepted {
@@ -368,7 +384,7 @@ impl Assembled {
         }
         let mut record = self.record(outcome, &ideal, derived, command);
         (record.port_series, record.flow_series) = (port_series, flow_series);
-        Ok(record)
+        Ok((record, traced))
     }
 
     /// Names of the transports: the run's own, then those beside it.
@@ -549,6 +565,7 @@ impl Assembled {
                 })
                 .collect(),
             conservation: outcome.conservation,
+            ways: Vec::new(),
             why: Vec::new(),
             pauses: Vec::new(),
         }

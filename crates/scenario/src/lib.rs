@@ -36,6 +36,7 @@ mod traffic;
 mod tree;
 mod value;
 mod warnings;
+mod ways;
 mod why;
 mod words;
 

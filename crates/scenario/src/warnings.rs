@@ -1,5 +1,6 @@
 //! What a user should know before trusting the numbers of a run.
 
+use crate::choice::Shape;
 use crate::network;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
@@ -28,7 +29,9 @@ pub(crate) fn warnings(
     if let Some(control) = &scenario.control {
         warnings.extend(control.factory.warns(fabric.priorities));
     }
+    // Other fabrics are built so that ways mirror each other.
     if credits
+        && scenario.topology.sort::<Shape>() == Shape::File
         && let Some(asymmetric) = topology::check_symmetry(topology, routes, SYMMETRY_SAMPLES)
     {
         warnings.push(format!(

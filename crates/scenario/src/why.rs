@@ -1,5 +1,5 @@
-//! A run again, with an eye on single packets: a run is a function of its scenario, so what was not
-//! recorded the first time is found by running it a second time.
+//! A run with an eye on single packets. A run is a function of its scenario, so what was not recorded the first
+//! time is found by running it a second time.
 
 use crate::assemble::{Assembled, Progress, Watch};
 use crate::diagnostic::Errors;
@@ -7,7 +7,9 @@ use results::trace::{
     self, Asked, Event, Flight, Held, Life, Link, Network, Pauses, Pausing, What, Why,
 };
 use results::{RunRecord, Status, Summary};
-use sim::{Completion, FlowSample, MessageResult, Observer, PortSample, Probes, Traced as Sim};
+use sim::{
+    Completion, FlowSample, MessageResult, Observer, Outcome, PortSample, Probes, Traced as Sim,
+};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use switching::GateOf;
@@ -123,6 +125,11 @@ impl Assembled {
         };
         let (outcome, trace) = sim::trace(&setup, &mut eye, wanted)
             .map_err(|e| self.scenario.topology.problem("kind", e.0))?;
+        Ok(self.traced(trace, &outcome, setup.until))
+    }
+
+    /// What was seen of a run until then, in the words of results.
+    pub(crate) fn traced(&self, trace: sim::Trace, outcome: &Outcome, until: Time) -> Traced {
         let events = trace.events.into_iter().map(|event| Event {
             packet: event.packet,
             what: match event.what {
@@ -132,15 +139,35 @@ impl Assembled {
                 Sim::Stopped(node, reason) => What::Stopped(node.0, reason),
             },
         });
-        let end = self.end(&outcome).min(setup.until);
-        Ok(Traced {
+        Traced {
             network: self.network(),
             events: events.collect(),
             pauses: pauses(&trace.pauses),
             fingerprint: outcome.fingerprint,
-            messages: outcome.messages,
-            end,
-        })
+            messages: outcome.messages.clone(),
+            end: self.end(outcome).min(until),
+        }
+    }
+
+    /// Runs it as [`Assembled::run`] does, and keeps what it sees of single packets where it is so short that
+    /// [`Assembled::explain_slowest`] explains it: then that need not run it again.
+    ///
+    /// # Errors
+    /// What the simulator refuses.
+    pub fn run_traced(
+        &self,
+        threads: u16,
+        command: &str,
+        watch: &mut dyn Watch,
+    ) -> Result<(RunRecord, Option<Traced>), Errors> {
+        // Every switch would note what every packet waits for, and there may be many of both.
+        let short = self.scenario.control.is_none() && self.hops() <= HOPS_AGAIN_MAX;
+        let wanted = short.then_some(sim::Wanted {
+            conns: None,
+            window: Time::ZERO..Time::NEVER,
+            events_max: HOPS_AGAIN_MAX,
+        });
+        self.simulate(threads, command, watch, wanted)
     }
 
     /// Runs it again and explains these messages. Stops at `until`; [`Time::NEVER`] for the whole run.
@@ -155,18 +182,27 @@ impl Assembled {
         until: Time,
         watch: &mut dyn Watch,
     ) -> Result<(Vec<Why>, Traced), Errors> {
+        let conns = Some(self.conns_of(messages));
+        let traced = self.trace(threads, conns, from..Time::NEVER, until, watch)?;
+        Ok((self.explained(&traced, messages), traced))
+    }
+
+    /// The connections that say why these messages took as long as they did, ascending.
+    fn conns_of(&self, messages: &[u32]) -> Vec<u32> {
         let conn = |&message: &u32| self.traffic.messages[message as usize].conn;
         let mut conns: Vec<u32> = messages.iter().map(conn).collect();
         conns.extend(self.to_arbiters(messages));
         conns.sort_unstable();
         conns.dedup();
-        let traced = self.trace(threads, Some(conns), from..Time::NEVER, until, watch)?;
+        conns
+    }
+
+    fn explained(&self, traced: &Traced, messages: &[u32]) -> Vec<Why> {
         let flights = trace::flights(&traced.network, &traced.events);
-        let explained = messages
-            .iter()
-            .filter_map(|&message| self.why(&traced, &flights, message))
-            .collect();
-        Ok((explained, traced))
+        let explained = messages.iter();
+        explained
+            .filter_map(|&message| self.why(traced, &flights, message))
+            .collect()
     }
 
     /// The connections without messages that the senders of these messages have: there they ask an arbiter.
@@ -190,17 +226,19 @@ impl Assembled {
         asked.map(|((conn, _), _)| conn).collect()
     }
 
-    /// Explains the slowest messages of a run for its report, where that is cheap: a run of more than
+    /// Says for a report which ways the longest messages took, and explains the slowest, where that is cheap: a run of more than
     /// [`HOPS_AGAIN_MAX`] packet-hops is not run again, and its report names the command that explains
     /// them. Depends on the run alone, not on the machine, so that the report does not either.
-    /// A trace that would be too long is left out.
+    /// A trace that would be too long is left out. Without what [`Assembled::run_traced`] has seen it is run again.
     pub fn explain_slowest(
         &self,
         record: &mut RunRecord,
         summary: &Summary,
+        seen: Option<Traced>,
         threads: u16,
         watch: &mut dyn Watch,
     ) {
+        record.ways = self.ways(record);
         if record.status == Status::Interrupted || record.hops > HOPS_AGAIN_MAX {
             return;
         }
@@ -218,7 +256,15 @@ impl Assembled {
         if numbers.is_empty() {
             return;
         }
-        let explained = self.explain(threads, &numbers, Time::ZERO, Time::NEVER, watch);
+        let explained = match seen {
+            Some(mut traced) => {
+                let conns = self.conns_of(&numbers);
+                let wanted = |event: &Event| conns.binary_search(&event.packet.conn.0).is_ok();
+                traced.events.retain(wanted);
+                Ok((self.explained(&traced, &numbers), traced))
+            }
+            None => self.explain(threads, &numbers, Time::ZERO, Time::NEVER, watch),
+        };
         if let Ok((explained, traced)) = explained {
             record.why = explained;
             record.pauses = traced.pauses.tree(&traced.network, traced.end);

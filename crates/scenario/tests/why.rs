@@ -213,8 +213,17 @@ fn a_report_explains_as_why_does_and_never_simulates_a_long_run_twice() {
         );
         let summary = results::Summary::of(&record);
         let mut looks = Looks::default();
-        run.explain_slowest(&mut record, &summary, 1, &mut looks);
+        run.explain_slowest(&mut record, &summary, None, 1, &mut looks);
         assert_eq!(looks.0 > 0, !long, "simulated again");
+        let (mut at_once, seen) = run.run_traced(1, "", &mut Alone).unwrap();
+        assert_eq!(seen.is_some(), !long, "{size}: seen");
+        let mut looks = Looks::default();
+        run.explain_slowest(&mut at_once, &summary, seen, 1, &mut looks);
+        assert_eq!(looks.0, 0, "simulated once");
+        assert!(
+            at_once == record,
+            "the run again tells what it told at once"
+        );
         assert_eq!(record.why.len(), if long { 0 } else { 5 });
         for (why, slow) in record.why.iter().zip(&summary.slowest) {
             let asked = [slow.message];
@@ -400,7 +409,7 @@ fn paused(control: &str, transport: &str) -> (Vec<Why>, results::RunRecord) {
     let run = run.unwrap_or_else(|e| panic!("{e}"));
     let mut record = run.run(1, "", &mut Alone).unwrap_or_else(|e| panic!("{e}"));
     let summary = results::Summary::of(&record);
-    run.explain_slowest(&mut record, &summary, 1, &mut Alone);
+    run.explain_slowest(&mut record, &summary, None, 1, &mut Alone);
     (of(control, &run), record)
 }
 
@@ -487,4 +496,65 @@ fn a_lone_message_is_serialisation_under_whatever_needs_no_other_round() {
         // There and back and there, at most: no chain of acknowledgements.
         assert!(part(why, Part::Propagation) <= Span::us(9).0, "{transport}");
     }
+}
+
+#[test]
+fn a_report_knows_which_lines_between_switches_the_data_of_a_message_crosses() {
+    let ways = |sets: &[&str]| {
+        let run = assembled("incast", sets);
+        let mut record = run.run(1, "", &mut Alone).unwrap();
+        let summary = results::Summary::of(&record);
+        run.explain_slowest(&mut record, &summary, None, 1, &mut Alone);
+        record
+    };
+    let few = ["workload.size=2KB", "output.every=0s"];
+    let record = ways(&few);
+    assert_eq!(record.ways.len(), record.flows.len());
+    for way in &record.ways {
+        let flow = &record.flows[way.message as usize];
+        let lines: Vec<&results::PortRow> = way
+            .links
+            .iter()
+            .map(|&link| &record.ports[link as usize])
+            .collect();
+        // 16 hosts have a leaf in common, and one way goes over one spine.
+        let near = flow.src / 16 == flow.dst / 16;
+        assert_eq!(
+            lines.len(),
+            if near { 0 } else { 2 },
+            "message {}",
+            way.message
+        );
+        if let [up, down] = lines[..] {
+            let (from, to) = (
+                format!("tor{}", flow.src / 16),
+                format!("tor{}", flow.dst / 16),
+            );
+            assert_eq!((&up.from, &up.to, &down.to), (&from, &down.from, &to));
+            assert!(
+                up.bytes[model::Class::Scheduled] > 0,
+                "data crossed {}",
+                up.name()
+            );
+        }
+        assert!(!way.spread);
+    }
+    let sprayed = ways(&[&few[..], &["transport.kind=ndp"]].concat());
+    let far = sprayed
+        .ways
+        .iter()
+        .find(|way| !way.links.is_empty())
+        .unwrap();
+    assert!(
+        far.spread && far.links.len() == 16,
+        "up to eight spines and down: {far:?}"
+    );
+    let text = "[topology]\nkind = \"leaf-spine\"\n[workload]\nkind = \"incast\"\nsenders = 40\nsize = \"2KB\"\n\
+                [[faults]]\nkind = \"down\"\nlink = \"h9 <-> *\"\nfrom = \"1us\"\nuntil = \"2us\"\n";
+    let run = scenario::load_text("broken.toml", text, &[]).and_then(scenario::Scenario::assemble);
+    let run = run.unwrap_or_else(|e| panic!("{e}"));
+    let mut broken = run.run(1, "", &mut Alone).unwrap();
+    let summary = results::Summary::of(&broken);
+    run.explain_slowest(&mut broken, &summary, None, 1, &mut Alone);
+    assert_eq!(broken.ways, [], "ways change");
 }

@@ -125,6 +125,9 @@ impl Tracer {
             let mut packet = *packet;
             packet.at = at;
             events.push(TraceEvent { packet, what });
+        } else {
+            // Nobody gets a part of a trace.
+            *events = Vec::new();
         }
     }
 
@@ -182,8 +185,9 @@ impl Tracer {
         pauses.sort_by_key(|event| (event.at, event.link));
     }
 
-    /// Everything that was noted, by moment and node, in the order in which the node noted it.
-    pub(crate) fn finish(self, topology: &Topology) -> Result<Trace, SetupError> {
+    /// Everything that was noted, by moment and node, in the order in which the node noted it; how much it is where
+    /// that is more than was allowed.
+    fn finish(self, topology: &Topology) -> Result<Trace, u64> {
         let (pauses, missed) = self.pauses;
         let (mut all, mut count) = (Vec::new(), pauses.len() as u64 + missed);
         for notes in self.notes {
@@ -192,11 +196,7 @@ impl Tracer {
             all.append(&mut events);
         }
         if count > self.wanted.events_max {
-            return Err(SetupError(format!(
-                "a trace of {count} events is asked for, and {} are the most that are kept; \
-                 choose a shorter time or fewer connections",
-                self.wanted.events_max
-            )));
+            return Err(count);
         }
         // Stable: one node's notes of one moment come from one thread, in order.
         all.sort_by_key(|event| (event.packet.at, event.what.node(topology)));
@@ -230,7 +230,39 @@ pub fn trace(
     observer: &mut dyn Observer,
     wanted: Wanted,
 ) -> Result<(Outcome, Trace), SetupError> {
+    let most = wanted.events_max;
+    let (outcome, traced) = traced(setup, observer, wanted)?;
+    let traced = traced.map_err(|count| {
+        SetupError(format!(
+            "a trace of {count} events is asked for, and {most} are the most that are kept; \
+             choose a shorter time or fewer connections"
+        ))
+    });
+    Ok((outcome, traced?))
+}
+
+/// The same, without a trace where that would be longer than `wanted` allows.
+///
+/// # Errors
+/// What in `setup` contradicts itself.
+///
+/// # Panics
+/// As [`trace`].
+pub fn run_tracing(
+    setup: &Setup<'_>,
+    observer: &mut dyn Observer,
+    wanted: Wanted,
+) -> Result<(Outcome, Option<Trace>), SetupError> {
+    let (outcome, traced) = traced(setup, observer, wanted)?;
+    Ok((outcome, traced.ok()))
+}
+
+fn traced(
+    setup: &Setup<'_>,
+    observer: &mut dyn Observer,
+    wanted: Wanted,
+) -> Result<(Outcome, Result<Trace, u64>), SetupError> {
     let (outcome, tracer) = crate::engine::run_with(setup, observer, Some(wanted))?;
     let tracer = tracer.expect("a trace was asked for");
-    Ok((outcome, tracer.finish(&setup.topology)?))
+    Ok((outcome, tracer.finish(&setup.topology)))
 }

@@ -318,7 +318,17 @@ fn numbers_that_make_no_fabric_are_refused_with_the_fix() {
 
 #[test]
 fn both_directions_of_a_connection_follow_the_same_cables() {
-    for spec in [fat_tree(4), fat_tree(8), leaf_spine(9, 4, 16), three_tier()] {
+    for spec in [
+        star(9),
+        dumbbell(5),
+        parking_lot(4, false),
+        parking_lot(4, true),
+        multi_bottleneck(3),
+        leaf_spine(9, 4, 16),
+        fat_tree(4),
+        fat_tree(8),
+        three_tier(),
+    ] {
         let t = spec.build().unwrap();
         let routes = Routes::new(&t, &[]);
         assert_eq!(check_symmetry(&t, &routes, 100_000), None, "{}", t.name);

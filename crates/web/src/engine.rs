@@ -72,10 +72,10 @@ impl Engine {
         // What is refused leaves the run before it; two runs at once would take the memory of both.
         self.last = None;
         let command = asked.command("run");
-        let mut record = assembled.run(1, &command, watch).map_err(wrong)?;
+        let (mut record, seen) = assembled.run_traced(1, &command, watch).map_err(wrong)?;
         let summary = Summary::of(&record);
         let verdicts: Vec<Verdict> = conditions.iter().map(|c| c.judge(&summary)).collect();
-        assembled.explain_slowest(&mut record, &summary, 1, watch);
+        assembled.explain_slowest(&mut record, &summary, seen, 1, watch);
         let answer = told(&record, &summary, &verdicts, &command);
         self.last = Some(Run {
             assembled,

@@ -43,7 +43,7 @@ fn page(sets: &[&str]) -> (String, Value) {
     let command = "tidegate run mine/trace.toml";
     let mut record = run.run(1, command, &mut Alone).unwrap();
     let summary = results::Summary::of(&record);
-    run.explain_slowest(&mut record, &summary, 1, &mut Alone);
+    run.explain_slowest(&mut record, &summary, None, 1, &mut Alone);
     let told = web::told(&record, &summary, &[], command);
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
     let page = web::live(&web::Live {

@@ -2,7 +2,7 @@
 //! and the packets of the messages that are explained. `assets/fabric.js` draws it, here and in the playground.
 
 use crate::page::{Section, markup};
-use results::{FlowRow, LinkSamples, RunRecord};
+use results::{FlowRow, LinkSamples, RunRecord, Way};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -16,8 +16,6 @@ const MOMENTS_MIN: usize = 60;
 const CELLS_MAX: usize = 40_000;
 /// Cables that a drawing has at most; more are a blot. [ours]
 const CABLES_MAX: usize = 4_000;
-/// Messages that a report lists at their hosts: those that took longest. [ours]
-const MESSAGES_MAX: usize = 1_000;
 /// Packets of one message that are drawn. [ours]
 const PACKETS_MAX: usize = 200;
 
@@ -34,7 +32,7 @@ pub(super) fn section(run: &RunRecord) -> Option<(Section, String)> {
     } else {
         "Hosts are below, switches above. Each half of a cable belongs to the port at its end and shows what \
          waited there, or how busy its line was, at the moment of the slider. A click on a cable shows its \
-         port. A message that is explained below can be watched packet by packet."
+         port and the messages there. A message that is explained below can be watched packet by packet."
     };
     let points = moving.as_ref().map_or(0, |moving| moving.ports.len());
     let nodes = numbers(run);
@@ -110,7 +108,10 @@ fn drawing(run: &RunRecord) -> Option<Value> {
         nodes[to] = json!([there.to, there.to_tier]);
         cables.push(json!([from, to, results::human::rate(there.rate)]));
     }
-    Some(json!({ "nodes": nodes, "cables": cables }))
+    let began = run.flows.iter().filter(|flow| flow.start.is_some()).count();
+    let spread = run.ways.iter().any(|way| way.spread);
+    let ways = json!({ "known": run.ways.len(), "spread": spread });
+    Some(json!({ "nodes": nodes, "cables": cables, "messages": began, "ways": ways }))
 }
 
 /// Queue and use of every sampled port over time. Of the samples that fall into one moment the drawing
@@ -183,18 +184,12 @@ impl Port {
     }
 }
 
-/// Messages by their number, sender and receiver, size, begin and end; those that took longest, in their order.
+/// Messages by their number, sender and receiver, size, begin, end and the links between switches that their data
+/// crosses; those that took longest, in their order.
 fn messages(run: &RunRecord, nodes: &BTreeMap<&str, usize>) -> Vec<Value> {
-    let started = run
-        .flows
-        .iter()
-        .filter_map(|flow| Some((flow.start?, flow)));
-    let mut all: Vec<(u64, &FlowRow)> = started
-        .map(|(start, flow)| (flow.end.unwrap_or(run.end).0.saturating_sub(start.0), flow))
-        .collect();
-    all.sort_by_key(|&(took, flow)| (std::cmp::Reverse(took), flow.message));
-    all.truncate(MESSAGES_MAX);
+    let mut all = run.longest();
     all.sort_by_key(|&(_, flow)| flow.message);
+    let ways: BTreeMap<u32, &Way> = run.ways.iter().map(|way| (way.message, way)).collect();
     let told = |(took, flow): (u64, &FlowRow)| {
         let node = |host: u32| nodes.get(run.host(host).as_str()).copied();
         let start = flow.start?.0;
@@ -205,7 +200,8 @@ fn messages(run: &RunRecord, nodes: &BTreeMap<&str, usize>) -> Vec<Value> {
             to,
             flow.size,
             start,
-            start + took
+            start + took,
+            ways.get(&flow.message).map(|way| &way.links),
         ]))
     };
     all.into_iter().filter_map(told).collect()

@@ -96,6 +96,7 @@ fn record(scenario: &str, title: &str, hosts: u32) -> RunRecord {
         counts: Vec::new(),
         stuck: Vec::new(),
         conservation: Ok(()),
+        ways: Vec::new(),
         why: Vec::new(),
         pauses: Vec::new(),
     }
