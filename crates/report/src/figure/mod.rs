@@ -129,6 +129,8 @@ impl Mark {
 
 /// More labels than this do not fit below a panel. [ours]
 const LABELS_MAX: usize = 8;
+/// Labels stand at least this part of a logarithmic axis from each other. [ours: a label of five digits]
+const APART: f64 = 14.0;
 
 impl Panel {
     /// Values drawn, with those of others.
@@ -155,7 +157,7 @@ impl Panel {
         at.sort_by(f64::total_cmp);
         at.dedup();
         // Few places are ticks themselves, where a logarithmic axis keeps them apart.
-        let x = if self.x.log && at.len() <= LABELS_MAX {
+        let x = if self.x.log && at.len() <= LABELS_MAX && are_apart(&at) {
             let labels = self.x.labels.clone();
             let labels = if labels.len() == at.len() {
                 labels
@@ -185,6 +187,15 @@ impl Panel {
         }
         names
     }
+}
+
+/// Whether labels of these places, ascending, fit beside each other on a logarithmic axis.
+fn are_apart(at: &[f64]) -> bool {
+    let (Some(first), Some(last)) = (at.first(), at.last()) else {
+        return true;
+    };
+    let least = libm::log(last / first) / APART;
+    at.windows(2).all(|two| libm::log(two[1] / two[0]) >= least)
 }
 
 /// An axis that holds `values`; where `bars` stand on it, the least of them has some length.
