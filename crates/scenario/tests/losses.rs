@@ -276,3 +276,15 @@ fn far_away_nobody_takes_the_way_for_a_loss_or_the_run_says_so() {
         }
     }
 }
+
+#[test]
+fn an_arbiter_looks_at_least_as_far_ahead_as_its_words_travel() {
+    let sets = [
+        "transport.kind=fastpass",
+        "transport.fastpass.lead=65us",
+        "topology.host_delay=50us",
+    ];
+    let record = run(FAR, &sets);
+    let lost = data_dropped(&record) + record.totals.retransmitted;
+    assert_eq!((record.status, lost), (Status::Complete, 0));
+}

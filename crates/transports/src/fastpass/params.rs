@@ -56,7 +56,7 @@ parts::params! {
         /// slots that are given away together
         batch: u32 = 16, Count(1, BATCH_MAX), "[fastpass artefact]: 16; [phost artefact]: 8";
         /// time from the moment when slots are given away to the first of them, or "auto": what the arbiter takes, one
-        /// allocation for every host takes on its line, and half an idle round trip; at least the latter two, 4096 slots at most
+        /// allocation for every host takes on its line, and half an idle round trip; at least the latter, 4096 slots at most
         lead: Option<Span> = None, Or("auto", "a time", Time(Span::ZERO, LEAD_MAX)), "ours; [fastpass artefact]: 65 us";
         /// how much longer a slot is than a full frame takes on the fastest line: room for requests, allocations and
         /// acknowledgements

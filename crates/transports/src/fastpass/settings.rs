@@ -73,13 +73,14 @@ impl Settings {
             .map_or(0, u32::from);
         let words = u64::from((params.batch * bits).div_ceil(WAYS_BITS).max(1)) * hosts;
         let says = Span(line.of(encap.wire(0).into()).times(words).0 * whole / share);
-        let heard = Span(says.0 + config.control_rtt.0 / 2);
+        let way = Span(config.control_rtt.0 / 2);
+        let heard = Span(says.0 + way.0);
         let lead = params.lead.unwrap_or_else(|| {
             let work = params.frame_time.times(hosts * u64::from(params.batch));
             Span(work.0 + heard.0)
         });
         // DEVIATES(fastpass artefact): there a lead may be too short for the way to a host, and every slot is lost then.
-        let lead = lead.max(heard).min(slot.times(LEAD_SLOTS));
+        let lead = lead.max(way).min(slot.times(LEAD_SLOTS));
         let plan = Plan {
             colours: params.ways == Ways::Arbiter,
             order: params.order,
