@@ -251,17 +251,11 @@ impl Discipline for DataQueue {
     }
 
     fn backlog(&self) -> Backlog {
-        Backlog {
-            data_bytes: self.bytes,
-            credits: 0,
-        }
+        Backlog::data(self.bytes)
     }
 
     fn peak(&self) -> Backlog {
-        Backlog {
-            data_bytes: self.peak.bytes(),
-            credits: 0,
-        }
+        Backlog::data(self.peak.bytes())
     }
 
     fn forget_peak(&mut self, on_line: u64) {
@@ -347,10 +341,7 @@ mod tests {
             (queue.bytes(), queue.held(), queue.is_empty()),
             (3_000, 3_000, false)
         );
-        let backlog = Backlog {
-            data_bytes: 3_000,
-            credits: 0,
-        };
+        let backlog = Backlog::data(3_000);
         assert_eq!((queue.backlog(), queue.counts_line()), (backlog, true));
         assert_eq!(queue.waiting()[Class::Plain], 4);
         assert_eq!(

@@ -128,6 +128,17 @@ pub struct Backlog {
     pub credits: u32,
 }
 
+impl Backlog {
+    /// So many bytes, and no credits.
+    #[inline]
+    pub const fn data(bytes: u64) -> Self {
+        Self {
+            data_bytes: bytes,
+            credits: 0,
+        }
+    }
+}
+
 /// What a flow control opens and closes at an egress port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Gate {

@@ -595,10 +595,7 @@ impl Port {
             0
         };
         match &self.form {
-            Form::Fifo(_) => Backlog {
-                data_bytes: line,
-                credits: 0,
-            },
+            Form::Fifo(_) => Backlog::data(line),
             form => {
                 let mut backlog = form.backlog();
                 backlog.data_bytes += if form.counts_line() { line } else { 0 };

@@ -196,10 +196,7 @@ impl<const GATES: bool> Discipline for StrictPriority<GATES> {
     }
 
     fn backlog(&self) -> Backlog {
-        Backlog {
-            data_bytes: self.bytes,
-            credits: 0,
-        }
+        Backlog::data(self.bytes)
     }
 
     fn forget_peak(&mut self, on_line: u64) {
@@ -207,10 +204,7 @@ impl<const GATES: bool> Discipline for StrictPriority<GATES> {
     }
 
     fn peak(&self) -> Backlog {
-        Backlog {
-            data_bytes: self.peak.bytes(),
-            credits: 0,
-        }
+        Backlog::data(self.peak.bytes())
     }
 
     #[inline]

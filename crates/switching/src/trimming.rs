@@ -213,17 +213,11 @@ impl Discipline for Trimming {
     }
 
     fn backlog(&self) -> Backlog {
-        Backlog {
-            data_bytes: self.bytes,
-            credits: 0,
-        }
+        Backlog::data(self.bytes)
     }
 
     fn peak(&self) -> Backlog {
-        Backlog {
-            data_bytes: self.peak.bytes(),
-            credits: 0,
-        }
+        Backlog::data(self.peak.bytes())
     }
 
     fn forget_peak(&mut self, on_line: u64) {
