@@ -224,22 +224,24 @@ impl<S: Sending, R: Receiving, X: Default> Connections<S, R, X> {
         peer.filter(|_| !self.is_full())
     }
 
-    /// The connection of a packet that says its lifetime, and whether it is an answer; opened where it is not there, unless
-    /// the packet shows that it was `known` here before. What cannot be, `totals` counts.
+    /// The connection of a packet that says its lifetime, whether it is an answer, and whether it is of the `first` message;
+    /// opened where it is not there, unless the packet shows that it was `known` here before. What cannot be, `totals` counts.
     #[inline]
     pub fn seek(
         &mut self,
         cx: &Cx<'_>,
         id: ConnId,
-        (lifetime, answer): (Lifetime, bool),
+        (lifetime, answer, first): (Lifetime, bool, bool),
         known: bool,
         totals: &mut Totals,
     ) -> Found {
-        let Some(slot) = self.find(id) else {
-            return self.seek_stranger(cx, id, lifetime, known || answer, totals);
-        };
-        if self.slots[slot].fits(lifetime, answer) {
-            return Found::Open(slot);
+        if first || !lifetime.is_one_shot() {
+            let Some(slot) = self.find(id) else {
+                return self.seek_stranger(cx, id, lifetime, known || answer || !first, totals);
+            };
+            if self.slots[slot].fits(lifetime, answer) {
+                return Found::Open(slot);
+            }
         }
         totals.nonsense += 1;
         Found::Nothing

@@ -186,7 +186,7 @@ impl Host {
     fn on_data(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         let (id, data) = (packet.conn, Data::read(packet));
         let scheduled = packet.class() == Class::Scheduled;
-        let about = (data.ordinal, data.answer, data.lifetime);
+        let about = (data.lifetime, data.answer, data.ordinal == 0);
         let Some(slot) = self.place(cx, id, about, scheduled) else {
             return;
         };
@@ -215,7 +215,7 @@ impl Host {
     /// The sender announces a message, perhaps again.
     fn on_rts(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         let (id, rts) = (packet.conn, Rts::read(packet));
-        let about = (rts.ordinal, rts.answer, rts.lifetime);
+        let about = (rts.lifetime, rts.answer, rts.ordinal == 0);
         let Some(slot) = self.place(cx, id, about, rts.known) else {
             return;
         };
@@ -254,14 +254,9 @@ impl Host {
         &mut self,
         cx: &Cx<'_>,
         id: ConnId,
-        (ordinal, answer, lifetime): (u16, bool, Lifetime),
+        of: (Lifetime, bool, bool),
         known: bool,
     ) -> Option<u32> {
-        if lifetime.is_one_shot() && ordinal > 0 {
-            self.totals.nonsense += 1;
-            return None;
-        }
-        let (of, known) = ((lifetime, answer), known || ordinal > 0);
         match self.conns.seek(cx, id, of, known, &mut self.totals) {
             Found::Open(slot) | Found::New(slot) => return Some(slot),
             Found::Done => self.say_done(cx, id),

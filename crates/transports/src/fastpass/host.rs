@@ -234,9 +234,10 @@ impl Host {
         &mut self,
         cx: &Cx<'_>,
         id: ConnId,
-        of: (Lifetime, bool),
+        (lifetime, answer): (Lifetime, bool),
         known: bool,
     ) -> Option<u32> {
+        let of = (lifetime, answer, true);
         match self.conns.seek(cx, id, of, known, &mut self.totals) {
             Found::Open(slot) | Found::New(slot) => return Some(slot),
             Found::Done => self.say_done(cx, id),

@@ -222,8 +222,8 @@ impl Host {
     fn on_data(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         let (id, data) = (packet.conn, Data::read(packet));
         let scheduled = packet.class() == Class::Scheduled;
-        let Some(slot) = self.place(cx, id, data.first, data.answer, data.lifetime, scheduled)
-        else {
+        let about = (data.lifetime, data.answer, data.first);
+        let Some(slot) = self.place(cx, id, about, scheduled) else {
             return;
         };
         let marks = [data.congested, packet.ecn() == Ecn::Marked];
@@ -254,9 +254,8 @@ impl Host {
     /// The sender announces a message, perhaps again: the place of one that is new.
     fn on_request(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Option<u32> {
         let (id, request) = (packet.conn, Request::read(packet));
-        let first = request.ordinal == 0;
-        let (answer, lifetime) = (request.answer, request.lifetime);
-        let slot = self.place(cx, id, first, answer, lifetime, request.known)?;
+        let about = (request.lifetime, request.answer, request.ordinal == 0);
+        let slot = self.place(cx, id, about, request.known)?;
         let rx = &mut self.conns[slot].rx;
         let again = rx.is_announced();
         if request.known && !again && request.ordinal == told(rx.arriving.complete()) {
@@ -292,16 +291,9 @@ impl Host {
         &mut self,
         cx: &Cx<'_>,
         id: ConnId,
-        first: bool,
-        answer: bool,
-        lifetime: Lifetime,
+        of: (Lifetime, bool, bool),
         known: bool,
     ) -> Option<u32> {
-        if lifetime.is_one_shot() && !first {
-            self.totals.nonsense += 1;
-            return None;
-        }
-        let (of, known) = ((lifetime, answer), known || !first);
         match self.conns.seek(cx, id, of, known, &mut self.totals) {
             Found::Open(slot) => return Some(slot),
             Found::New(slot) => {
