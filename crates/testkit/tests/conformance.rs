@@ -7,7 +7,7 @@ use transports::Transport;
 testkit::conformance!(subjects());
 
 /// Forms besides the defaults: a transport and what its table in a scenario says.
-const FORMS: [(&str, &str); 26] = [
+const FORMS: [(&str, &str); 29] = [
     ("expresspass", "profile = \"ns2xpass\""),
     ("expresspass", "profile = \"b\""),
     ("expresspass", "profile = \"paper2017\""),
@@ -19,7 +19,16 @@ const FORMS: [(&str, &str); 26] = [
         "profile = \"sigcomm18\"\nrecovery = true\nlinger = \"25s\"",
     ),
     ("homa", "priorities = 1"),
+    (
+        "homa",
+        "profile = \"sigcomm18\"\nrecovery = true\ngranted_by = \"own\"\nlevels = \"kept\"\novercommitment = 2",
+    ),
+    ("homa", "granted_by = \"own\""),
     ("homa+aeolus", "profile = \"sigcomm18\""),
+    (
+        "homa+aeolus",
+        "profile = \"sigcomm18\"\ngranted_by = \"own\"\nlevels = \"kept\"",
+    ),
     (
         "homa+aeolus",
         "profile = \"sigcomm18\"\npriorities = 1\ndrop_by = \"ecn\"",

@@ -255,20 +255,23 @@ impl Sender {
             self.early.as_mut().expect("as before").sent(&piece);
             return piece;
         }
-        let at = early.spent;
+        let (at, priority) = (early.spent, self.granted_at());
+        let early = self.early.as_mut().expect("as before");
         let mut repeat = early.burst.take_lost();
         if repeat.is_none() && self.next == self.end {
             repeat = early.burst.take_unknown();
         }
         let piece = match repeat {
-            Some((offset, length)) => self.piece(offset, length.into(), self.priority, false, true),
+            Some((offset, length)) => self.piece(offset, length.into(), priority, false, true),
             None => {
                 let length = full.min(self.end - self.next);
-                self.take_new(now, length, self.priority, false)
+                self.take_new(now, length, priority, false)
             }
         };
         let early = self.early.as_mut().expect("as before");
         early.spent += u64::from(piece.length);
+        let spent = early.spent;
+        self.has_used(spent);
         Piece {
             at: Some(at),
             ..piece

@@ -132,7 +132,9 @@ impl Host {
             return false;
         }
         let left = rx.grants_end() - rx.granted;
-        let priority = settings.granted(rank, active, left, rx.end - rx.base);
+        let kept = self.ranks.kept(rank);
+        let level = kept.unwrap_or_else(|| settings.lowest(rank, active));
+        let priority = settings.granted(level, left, rx.end - rx.base);
         self.say_grant(now, slot, upto, priority);
         self.conns[slot].rx.rank.is_none()
     }

@@ -111,10 +111,10 @@ impl Host {
             .map_or(Time::NEVER, |every| Time::ZERO.after(every));
         Self {
             conns: Connections::new(config.host, settings.linger),
+            ranks: Ranks::new(settings.kept()),
             settings,
             control: PacketQueue::default(),
             choices: BinaryHeap::new(),
-            ranks: Ranks::default(),
             incoming: 0,
             arrivals: Incoming::default(),
             needy: false,

@@ -30,6 +30,25 @@ pub enum CutoffBy {
     Length,
 }
 
+/// Whose priority granted data has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrantedBy {
+    /// That of the newest grant, whichever released it. [homa linux]
+    Newest,
+    /// That of the grant which released it. [homa artefact, `prepareSchedPkt`]
+    Own,
+}
+
+/// Which level of granted data a message has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrantedAt {
+    /// By its rank at each grant: the lowest levels are those in use. [homa s3.4], [homa linux]
+    Lowest,
+    /// The one that it has while others come and go; one that overtakes all takes a level above.
+    /// [homa artefact, `SchedSenders`]
+    Kept,
+}
+
 /// Cut-offs, at most: one less than priorities.
 pub(super) const CUTOFFS_MAX: usize = 7;
 
@@ -89,6 +108,13 @@ parts::params! {
             "[homa linux], unsched_bytes: 40000; homa artefact, rttBytes: 10000 on the wire";
         /// how receivers grant: "packet" (one per packet time, to one message of each peer) or "window"
         grant: Law = Law::Window, Words(&LAWS), "[homa linux, homa_grant.c]; homa artefact: packet";
+        /// whose priority granted data has: that of the "newest" grant of its message, or of its "own"
+        granted_by: GrantedBy = GrantedBy::Newest, Words(&GRANTED_BY),
+            "[homa linux]: newest; homa artefact, prepareSchedPkt: own";
+        /// which level a granted message has: the "lowest" by its rank at each grant, or one that is "kept" while
+        /// others come and go, and above all for one that overtakes them; with grant = "packet"
+        levels: GrantedAt = GrantedAt::Lowest, Words(&LEVELS),
+            "[homa s3.4], [homa linux]: lowest; homa artefact, SchedSenders: kept";
         /// messages that are granted at once, or "auto": as many as there are priorities for granted data
         overcommitment: Option<u8> = Some(8), Or(AUTO, "a number", Count(1, 8)),
             "[homa linux], max_overcommit: 8; [homa s3.5]: as many as priorities";
@@ -153,6 +179,8 @@ const CUTOFF_BY: [(&str, CutoffBy); 2] = [
     ("remaining", CutoffBy::Remaining),
     ("length", CutoffBy::Length),
 ];
+const GRANTED_BY: [(&str, GrantedBy); 2] = [("newest", GrantedBy::Newest), ("own", GrantedBy::Own)];
+const LEVELS: [(&str, GrantedAt); 2] = [("lowest", GrantedAt::Lowest), ("kept", GrantedAt::Kept)];
 const PRIORITIES: Own<u8> = Own(
     "1, 2, 4 or 8",
     |value| {
@@ -257,6 +285,11 @@ impl Params {
             }
             let fewer = &cutoffs.list()[..cutoffs.list().len().min(most)];
             self.cutoffs = Cutoffs::new(fewer);
+        }
+        if self.levels == GrantedAt::Kept && self.grant == Law::Window {
+            let message = "= \"kept\" is for one message of each peer, and windows are granted to several; set it to \
+                 \"lowest\", or grant = \"packet\"";
+            return Err(error("levels", message));
         }
         let granted = u64::from(self.overcommitment.unwrap_or(ACTIVE)) + 1;
         if self.grant == Law::Window && self.max_incoming.get() < granted * FRAME {

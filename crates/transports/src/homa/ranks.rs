@@ -36,6 +36,58 @@ pub(super) struct Ranks {
     peer_of: ConnMap,
     /// The first of each peer, by rank.
     best: Vec<Rank>,
+    /// Where messages keep their levels.
+    levels: Option<Levels>,
+}
+
+/// Levels of granted data that messages keep while others come and go: successive ones in the order of ranks, from that
+/// of the first on. Whoever has no level left has the last. [homa artefact, `SchedSenders`]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Levels {
+    /// All of them, and the messages that are granted at once.
+    count: usize,
+    granted: usize,
+    /// That of the first by rank.
+    first: usize,
+}
+
+impl Levels {
+    /// Of `count` levels, with `granted` messages at once.
+    pub(super) fn new(count: usize, granted: usize) -> Self {
+        Self {
+            count,
+            granted: granted.min(count),
+            first: count,
+        }
+    }
+
+    /// Of `ranked` messages now, one went from a rank to another, or is new or gone.
+    fn change(&mut self, from: Option<usize>, to: Option<usize>, ranked: usize) {
+        if from == to {
+            return;
+        }
+        let others = ranked - usize::from(to.is_some());
+        // Behind the first the others keep theirs, but where more wait they move up.
+        if from == Some(0) && self.first + others.min(self.granted) < self.count {
+            self.first += 1;
+        }
+        if let Some(to) = to {
+            if others == 0 {
+                self.first = self.count;
+            }
+            // One that overtakes all takes a level above them, where there is one.
+            if to == 0 {
+                self.first = self.first.saturating_sub(1);
+            }
+            // One more needs a level at the end: all leave theirs to it.
+            self.first = self.first.min(self.count - ranked.min(self.granted));
+        }
+    }
+
+    /// That of a rank.
+    fn of(self, rank: usize) -> usize {
+        (self.first + rank).min(self.count - 1)
+    }
 }
 
 /// The messages that are granted now, by rank.
@@ -59,14 +111,24 @@ impl Active {
     }
 }
 
-/// Replaces `old` by `new` in a list by rank.
-fn change(list: &mut Vec<Rank>, old: Option<Rank>, new: Option<Rank>) {
+/// Replaces `old` by `new` in a list by rank: where the one was, and where the other is.
+fn change(
+    list: &mut Vec<Rank>,
+    old: Option<Rank>,
+    new: Option<Rank>,
+) -> (Option<usize>, Option<usize>) {
     let place = |list: &Vec<Rank>, rank: Rank| list.partition_point(|other| *other < rank);
     match (old, new) {
-        (None, None) => {}
-        (None, Some(new)) => list.insert(place(list, new), new),
+        (None, None) => (None, None),
+        (None, Some(new)) => {
+            let to = place(list, new);
+            list.insert(to, new);
+            (None, Some(to))
+        }
         (Some(old), None) => {
-            list.remove(place(list, old));
+            let from = place(list, old);
+            list.remove(from);
+            (Some(from), None)
         }
         (Some(old), Some(new)) => {
             let from = place(list, old);
@@ -86,11 +148,26 @@ fn change(list: &mut Vec<Rank>, old: Option<Rank>, new: Option<Rank>) {
                 list[from..=from + back].rotate_left(1);
             }
             list[from - forward + back] = new;
+            (Some(from), Some(from - forward + back))
         }
     }
 }
 
 impl Ranks {
+    /// Of messages that keep their `levels`, or do not.
+    pub(super) fn new(levels: Option<Levels>) -> Self {
+        Self {
+            levels,
+            ..Self::default()
+        }
+    }
+
+    /// The level that the message of this rank keeps, where they do.
+    #[inline]
+    pub(super) fn kept(&self, rank: usize) -> Option<usize> {
+        self.levels.map(|levels| levels.of(rank))
+    }
+
     /// One more incoming connection of `host`: where its messages are ranked; `None` where it has `most`.
     pub(super) fn open(&mut self, host: HostId, most: u32) -> Option<u32> {
         let place = if let Some(place) = self.peer_of.get(ConnId(host.0)) {
@@ -132,11 +209,16 @@ impl Ranks {
         let before = ranked.first().copied();
         match (&mut ranked[..], old, new) {
             ([only], Some(_), Some(new)) => *only = new,
-            _ => change(ranked, old, new),
+            _ => {
+                change(ranked, old, new);
+            }
         }
         let after = ranked.first().copied();
         if before != after {
-            change(&mut self.best, before, after);
+            let (from, to) = change(&mut self.best, before, after);
+            if let Some(levels) = &mut self.levels {
+                levels.change(from, to, self.best.len());
+            }
         }
     }
 

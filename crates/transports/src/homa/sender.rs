@@ -2,10 +2,12 @@
 
 use super::early::Early;
 use super::header::{Data, Grant, LEFT_MAX, POSITION_MAX, Resend, told};
+use super::params::GrantedBy;
 use super::settings::Settings;
 use parts::connections::Sending;
 use parts::range_set::RangeSet;
 use parts::waiting::Waiting;
+use std::collections::VecDeque;
 use units::Time;
 
 /// Pieces that it sends again, as far as they do not touch: more are asked for again. [ours]
@@ -13,6 +15,9 @@ const AGAIN_MAX: usize = 64;
 
 /// Silences that are counted: the waits do not grow beyond. [ours]
 const TRIES_MAX: u8 = 8;
+
+/// Grants whose priorities a message keeps, where it does: beyond, one holds for those that follow. [ours]
+const OWN_MAX: usize = 64;
 
 /// One direction of a connection, at its sender. One message is under way at a time.
 #[derive(Debug, Default)]
@@ -33,8 +38,10 @@ pub(super) struct Sender {
     begun: bool,
     /// Everything before this may leave; with a burst, so many bytes behind it.
     pub(super) granted: u64,
-    /// Priority of granted data.
-    pub(super) priority: u8,
+    /// Priority of the newest grant.
+    priority: u8,
+    /// Where packets keep that of their own grant: until where which holds.
+    own: VecDeque<(u64, u8)>,
     /// What leaves unasked, where a probe closes it.
     pub(super) early: Option<Box<Early>>,
     /// What leaves again, and its priority.
@@ -110,6 +117,7 @@ impl Sender {
     /// What leaves unasked may leave.
     fn open(&mut self, settings: &Settings) {
         self.granted = self.end.min(self.base + settings.unscheduled);
+        self.own.clear();
         if settings.bursts {
             self.early = Some(Box::new(Early::new(self.base, self.granted)));
             // What is granted does not tell how much is left.
@@ -185,7 +193,22 @@ impl Sender {
             let length = self.end - self.base;
             return (settings.unasked(self.end - self.next, length), true);
         }
-        (self.priority, false)
+        (self.granted_at(), false)
+    }
+
+    /// Priority of the next packet that was granted.
+    #[inline]
+    pub(super) fn granted_at(&self) -> u8 {
+        let own = self.own.front().map(|&(_, priority)| priority);
+        own.unwrap_or(self.priority)
+    }
+
+    /// Grants are used up to here.
+    #[inline]
+    pub(super) fn has_used(&mut self, upto: u64) {
+        while self.own.front().is_some_and(|&(until, _)| until <= upto) {
+            self.own.pop_front();
+        }
     }
 
     /// Takes the next piece, where [`Sender::is_ready`] and no probe leaves.
@@ -205,6 +228,7 @@ impl Sender {
         if settings.law == super::params::Law::Packet {
             length = length.min(self.granted - offset);
         }
+        self.has_used(offset + length);
         self.take_new(now, length, priority, unasked)
     }
 
@@ -287,10 +311,20 @@ impl Sender {
             return false;
         }
         self.granted = upto;
-        // DEVIATES(homa artefact): packets that were granted earlier and have not left take the priority of the
-        // newest grant, as in Linux.
         self.priority = grant.priority.min(settings.priorities - 1);
+        if settings.granted_by == GrantedBy::Own {
+            self.keep_own(upto);
+        }
         true
+    }
+
+    /// What was granted last, up to there, keeps its priority whatever is granted later.
+    fn keep_own(&mut self, upto: u64) {
+        let full = self.own.len() == OWN_MAX;
+        match self.own.back_mut() {
+            Some((until, priority)) if full || *priority == self.priority => *until = upto,
+            _ => self.own.push_back((upto, self.priority)),
+        }
     }
 
     /// Something is missing at the receiver. Whether it leaves again; otherwise the answer is BUSY.

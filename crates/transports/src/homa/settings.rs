@@ -1,7 +1,8 @@
 //! What one host makes of the parameters: all that a packet needs, computed once.
 
 use super::header::PAYLOAD_MAX;
-use super::params::{CutoffBy, Cutoffs, Law, Params};
+use super::params::{CutoffBy, Cutoffs, GrantedAt, GrantedBy, Law, Params};
+use super::ranks::Levels;
 use model::intent::DropBy;
 use model::{Encap, EndpointConfig};
 use units::{LineTime, Rate, Span};
@@ -15,6 +16,8 @@ pub(super) struct Settings {
     /// Payload of a message that leaves unasked.
     pub(super) unscheduled: u64,
     pub(super) law: Law,
+    pub(super) granted_by: GrantedBy,
+    levels: GrantedAt,
     /// Messages granted at once, at most [`super::ranks::ACTIVE_MAX`].
     pub(super) overcommitment: usize,
     pub(super) max_incoming: u64,
@@ -82,6 +85,8 @@ impl Settings {
             encap,
             payload_max: encap.payload_max.min(PAYLOAD_MAX),
             unscheduled,
+            granted_by: params.granted_by,
+            levels: params.levels,
             law: params.grant,
             overcommitment: usize::from(overcommitment).min(super::ranks::ACTIVE_MAX),
             max_incoming: params.max_incoming.0,
@@ -126,15 +131,28 @@ impl Settings {
         level
     }
 
-    /// The priority of the message of this rank among `active` ones, with `left` bytes to grant: the lowest
-    /// ones are in use, so that a shorter message finds one above. [homa s3.4]
-    // DEVIATES(homa artefact): ranks and levels go together at every grant. There a message keeps its level while others
-    // come and go, and one that overtakes all takes a level above the first's, also where lower ones are free.
+    /// Levels of granted data.
+    fn scheduled(&self) -> usize {
+        usize::from(self.priorities - self.first_scheduled)
+    }
+
+    /// The levels that messages keep, where they do.
+    pub(super) fn kept(&self) -> Option<Levels> {
+        let keep = self.levels == GrantedAt::Kept;
+        keep.then(|| Levels::new(self.scheduled(), self.overcommitment))
+    }
+
+    /// The level of this rank among `active` messages: the lowest ones are in use, so that a shorter message finds one
+    /// above. [homa s3.4]
     #[inline]
-    pub(super) fn granted(&self, rank: usize, active: usize, left: u64, length: u64) -> u8 {
-        let scheduled = usize::from(self.priorities - self.first_scheduled);
-        let unused = scheduled.saturating_sub(active);
-        let level = (unused + rank).min(scheduled - 1);
+    pub(super) fn lowest(&self, rank: usize, active: usize) -> usize {
+        let scheduled = self.scheduled();
+        (scheduled.saturating_sub(active) + rank).min(scheduled - 1)
+    }
+
+    /// The priority of granted data at this level, with `left` bytes to grant.
+    #[inline]
+    pub(super) fn granted(&self, level: usize, left: u64, length: u64) -> u8 {
         #[allow(clippy::cast_possible_truncation, reason = "fewer than eight")]
         let level = self.first_scheduled + level as u8;
         if left < self.boost_tail && self.encap.wire_total(left) < self.boost_tail {

@@ -160,6 +160,7 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
         "max_incoming = \"3KB\"\novercommitment = 2",
         "timeout = \"10ms\"",
         "resend_after = \"3s\"",
+        "levels = \"kept\"",
     ]
     .map(|text| {
         Params::read(&text.parse().unwrap(), FirstRtt::Plain)
@@ -221,7 +222,7 @@ fn granted_messages_have_the_lowest_priorities_and_the_shortest_the_best_of_them
     let settings = settings::Settings::new(&params(""), &config);
     // Four are for what leaves unasked: 0 to 3.
     let of = |active| -> Vec<u8> {
-        let rank = |rank| settings.granted(rank, active, 1 << 30, 1 << 30);
+        let rank = |rank| settings.granted(settings.lowest(rank, active), 1 << 30, 1 << 30);
         (0..active).map(rank).collect()
     };
     assert_eq!(of(1), [7]);
@@ -229,4 +230,77 @@ fn granted_messages_have_the_lowest_priorities_and_the_shortest_the_best_of_them
     assert_eq!(of(6), [4, 5, 6, 7, 7, 7]);
     let unasked = [200, 201, 2_800, 15_000, 15_001].map(|size| settings.unasked(1, size));
     assert_eq!(unasked, [0, 1, 1, 2, 3]);
+}
+
+/// Messages of four peers, by the bytes that they have to go: a new one, and `usize::MAX` where one is over; and then
+/// the levels by rank.
+fn kept(count: usize, granted: usize, steps: &[(usize, Option<u64>)]) -> Vec<Vec<usize>> {
+    use ranks::{Levels, Rank, Ranks};
+    let mut ranks = Ranks::new(Some(Levels::new(count, granted)));
+    let places = [6, 7, 8, 9].map(|host| ranks.open(HostId(host), 9).unwrap());
+    let mut now = [None; 4];
+    let step = |&(peer, left): &(usize, Option<u64>)| {
+        let slot = u32::try_from(peer).unwrap();
+        let new = left.map(|left| Rank {
+            left,
+            order: slot,
+            slot,
+            peer: places[peer],
+        });
+        ranks.change(now[peer], new);
+        now[peer] = new;
+        let ranked = now.iter().flatten().count();
+        (0..ranked).map(|rank| ranks.kept(rank).unwrap()).collect()
+    };
+    steps.iter().map(step).collect()
+}
+
+#[test]
+fn a_message_keeps_its_level_and_one_that_overtakes_all_takes_one_above() {
+    let levels = kept(
+        4,
+        4,
+        &[
+            (0, Some(50)),
+            (1, Some(30)),
+            (0, None),
+            // The lowest stays free.
+            (2, Some(20)),
+            (1, Some(10)),
+            (3, Some(90)),
+            (1, None),
+            (2, None),
+            (3, None),
+            (0, Some(50)),
+        ],
+    );
+    let shown = [
+        vec![3],
+        vec![2, 3],
+        vec![2],
+        vec![1, 2],
+        vec![0, 1],
+        vec![0, 1, 2],
+        vec![1, 2],
+        vec![2],
+        vec![],
+        vec![3],
+    ];
+    assert_eq!(levels, shown);
+}
+
+#[test]
+fn a_message_behind_all_moves_them_up_where_no_level_is_left() {
+    let steps = [(0, Some(10)), (1, Some(20)), (2, Some(30)), (3, Some(40))];
+    assert_eq!(
+        kept(3, 3, &steps),
+        [vec![2], vec![1, 2], vec![0, 1, 2], vec![0, 1, 2, 2]]
+    );
+    // With fewer granted than levels, the first stays where it is, and who comes first has a level above.
+    assert_eq!(kept(3, 2, &steps)[3], [1, 2, 2, 2]);
+    let first = [(0, Some(20)), (1, Some(30)), (2, Some(10)), (2, None)];
+    assert_eq!(
+        kept(3, 2, &first),
+        [vec![2], vec![1, 2], vec![0, 1, 2], vec![1, 2]]
+    );
 }

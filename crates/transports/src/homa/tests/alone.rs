@@ -83,6 +83,39 @@ fn the_oldest_that_is_silent_is_passed_over_and_not_dropped() {
     );
 }
 
+/// Two grants come before anything that they release leaves, then a third one: the priorities of four packets.
+fn priorities(text: &str) -> Vec<u8> {
+    let settings = Settings::new(&params(text), &config());
+    let mut sender = Sender::default();
+    assert!(sender.push(Time::ZERO, 100_000, &settings));
+    sender.take(Time::ZERO, &settings);
+    let mut grant = |sender: &mut Sender, frames: u64, priority| {
+        let upto = frames * 1460;
+        let from = sender.granted;
+        let grant = Grant {
+            from,
+            upto,
+            priority,
+        };
+        assert!(sender.on_grant(Time::ZERO, grant, &settings));
+    };
+    grant(&mut sender, 3, 5);
+    grant(&mut sender, 4, 7);
+    let mut found: Vec<u8> = Vec::new();
+    found.extend((0..2).map(|_| sender.take(Time::ZERO, &settings).priority));
+    grant(&mut sender, 5, 4);
+    found.extend((0..2).map(|_| sender.take(Time::ZERO, &settings).priority));
+    assert!(!sender.is_ready());
+    found
+}
+
+#[test]
+fn granted_data_has_the_priority_of_its_own_grant_or_of_the_newest() {
+    let text = "profile = \"sigcomm18\"\nunscheduled = \"1460B\"\ngranted_by";
+    assert_eq!(priorities(&format!("{text} = \"newest\"")), [7, 7, 4, 4]);
+    assert_eq!(priorities(&format!("{text} = \"own\"")), [5, 5, 7, 4]);
+}
+
 /// The answer of a near peer to a question comes in less than the longest round trip.
 #[test]
 fn a_question_is_no_data_that_may_be_on_its_way() {
