@@ -365,6 +365,8 @@ pub(crate) struct Map {
     way_out: Vec<WayOut>,
     /// By edge: the row of the router at its root; none for the edge of hosts that are cut off.
     pub(crate) roots: Vec<Option<u32>>,
+    /// By row: whether it is one of these.
+    is_root: Vec<bool>,
     /// By row: where its hops start; one more at the end.
     start: Vec<usize>,
     hops: Vec<Hop>,
@@ -386,6 +388,7 @@ impl Map {
             port_to: Vec::with_capacity(hosts),
             way_out: Vec::with_capacity(hosts),
             roots: Vec::new(),
+            is_root: Vec::new(),
             start: vec![0],
             hops: Vec::new(),
         };
@@ -404,6 +407,10 @@ impl Map {
                 }
             }
             map.start.push(map.hops.len());
+        }
+        map.is_root = vec![false; map.rows()];
+        for &root in map.roots.iter().flatten() {
+            map.is_root[root as usize] = true;
         }
         map
     }
@@ -537,7 +544,7 @@ impl Search {
 
     /// Searches from `roots` and reports (row, roots, hops): from there, these hops lead to these
     /// roots by shortest paths. Rows nearer to a root come before those farther from it. Returns the most rows
-    /// on such a path, the root's among them.
+    /// on such a path between two roots, with these.
     pub(crate) fn run(
         &mut self,
         map: &Map,
@@ -552,10 +559,10 @@ impl Search {
                 self.active.push(root);
             }
         }
-        let mut steps = 0;
+        let (mut rows, mut longest) = (1, 1);
         // Each step reaches a row for the first time or is the last.
         while !self.active.is_empty() {
-            steps += 1;
+            rows += 1;
             let mut news = std::mem::take(&mut self.news);
             news.clear();
             for &row in &self.active {
@@ -580,6 +587,9 @@ impl Search {
             }
             for &(row, new) in &news {
                 self.reached[row as usize] |= new;
+                if new != 0 && map.is_root[row as usize] {
+                    longest = rows;
+                }
                 // Hosts never forward: what reaches one ends there.
                 if new != 0 && map.is_switch(row) {
                     self.front[row as usize] = new;
@@ -588,7 +598,7 @@ impl Search {
             }
             self.news = news;
         }
-        steps
+        longest
     }
 
     /// Reports the roots in `news` in sets that are reached by the same ports.

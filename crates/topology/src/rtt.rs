@@ -5,7 +5,7 @@
 //! paths differ, the longest counts.
 
 use crate::routes::{Search, bits};
-use crate::{Link, LinkId, NodeId, Routes, Topology};
+use crate::{Link, LinkId, Node, NodeId, Routes, Topology};
 use std::collections::BTreeMap;
 use units::{Bytes, Rate, Span};
 
@@ -101,6 +101,9 @@ impl Topology {
         routes: &Routes,
         frames: [(Bytes, Bytes); N],
     ) -> [Span; N] {
+        if let Some(alike) = self.max_rtts_alike(routes, frames) {
+            return alike;
+        }
         let times = self.over_links(frames);
         let access = self.longest_access(routes, &times);
         let map = routes.map();
@@ -146,6 +149,39 @@ impl Topology {
             }
         }
         farthest.longest
+    }
+
+    /// The same where cables of hosts are alike and those between switches are, too: then hosts that are the most
+    /// switches apart are the farthest. None where they are not, or where more than one switch knows a host.
+    pub(crate) fn max_rtts_alike<const N: usize>(
+        &self,
+        routes: &Routes,
+        frames: [(Bytes, Bytes); N],
+    ) -> Option<[Span; N]> {
+        let map = routes.map();
+        if map.rows() != self.nodes.len() - self.hosts as usize || map.roots.contains(&None) {
+            return None;
+        }
+        let apart = routes.longest().checked_sub(2)?; // two hosts of one switch may not be alike
+        let (hosts, switches) = self.nodes.split_at(self.hosts as usize);
+        let cables = |nodes: &[Node]| {
+            let links = nodes.iter().flat_map(|node| &node.ports);
+            let switches = links.filter(|&&id| !self.is_host(self.link(id).to));
+            let mut all = switches.map(|&id| (id, self.cable(id)));
+            let first = all.next()?;
+            all.all(|(_, cable)| cable == first.1).then_some(first.0)
+        };
+        let (access, between) = (cables(hosts)?, cables(switches)?);
+        Some(frames.map(|(first, back)| {
+            let over = |id| self.there_and_back(id, Frames { first, back });
+            over(access).times(2) + over(between).times(u64::from(apart) + 1)
+        }))
+    }
+
+    /// All of a cable that a round trip over it depends on, seen from one end.
+    fn cable(&self, id: LinkId) -> (Rate, Rate, Span) {
+        let (there, back) = (self.link(id), self.link(id.reverse()));
+        (there.rate, back.rate, there.delay + back.delay)
     }
 
     /// By link: the way there over it and back over its reverse.

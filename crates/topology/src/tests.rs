@@ -606,6 +606,57 @@ fn the_longest_base_rtt_is_the_longest_of_all_pairs() {
     }
 }
 
+#[test]
+fn where_cables_are_alike_the_longest_base_rtt_is_found_without_a_search() {
+    let mut draw = Draw(12);
+    let (first, back) = (Bytes(1538), Bytes(84));
+    let mut shortcuts = 0;
+    for round in 0..300 {
+        let (hosts, switches) = (2 + draw.below(7), 1 + draw.below(6));
+        let cable = |a, b, gbps, us| Cable {
+            a,
+            b,
+            rate: Rate::gbps(gbps),
+            delay: Span::us(us),
+            loss_ppb: 0,
+        };
+        let mut cables: Vec<_> = (0..hosts)
+            .map(|host| cable(host, hosts + draw.below(switches), 10, 1))
+            .collect();
+        for n in 1..switches {
+            // Now and then nothing leads on, or one cable is not like the others.
+            let to = draw.below(n + 1).min(n - 1);
+            let us = if draw.below(20) == 0 { 5 } else { 3 };
+            if draw.below(10) > 0 {
+                cables.push(cable(hosts + n, hosts + to, 40, us));
+            }
+        }
+        let node = |id| GraphNode {
+            id,
+            kind: [NodeKind::Host, NodeKind::Switch][usize::from(id >= hosts)],
+            name: None,
+        };
+        let graph = Graph {
+            name: "alike".to_owned(),
+            nodes: (0..hosts + switches).map(node).collect(),
+            cables,
+            order: PortOrder::Appearance,
+            host_extra_delay: Span::us(1),
+        };
+        let t = graph.build().unwrap();
+        let routes = Routes::new(&t, &[]);
+        let pairs = (0..t.hosts).flat_map(|a| (0..t.hosts).map(move |b| (a, b)));
+        let longest = pairs
+            .filter(|(a, b)| a != b)
+            .filter_map(|(a, b)| t.base_rtt(&routes, a, b, first, back))
+            .max();
+        let found = longest_rtt(&t, &routes, first, back);
+        assert_eq!(found, longest.unwrap_or_default(), "round {round}");
+        shortcuts += u32::from(t.max_rtts_alike(&routes, [(first, back)]).is_some());
+    }
+    assert!((100..250).contains(&shortcuts), "{shortcuts}");
+}
+
 /// Run by hand: `cargo test -p tidegate-topology --profile quick -- --ignored --nocapture`.
 #[test]
 #[ignore = "large; measures by the test runner's clock"]
