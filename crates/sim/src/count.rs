@@ -1,7 +1,7 @@
 //! Counters of ports over a stretch of a run, beside those of the whole.
 
 use crate::node::{Kind, Node};
-use crate::outcome;
+use crate::outcome::{self, Tally};
 use crate::setup::PortCounters;
 use std::ops::Range;
 use units::{Span, Time};
@@ -43,7 +43,7 @@ impl Window {
     /// Looks, when all that happens up to [`Window::next`] has happened. `nodes` yields every node.
     pub(crate) fn look<'n>(&mut self, nodes: impl Iterator<Item = &'n mut Node>) {
         let Some(at) = self.looks.pop() else { return };
-        let mut now = vec![PortCounters::default(); self.before.len()];
+        let mut now = Tally::new(self.before.len());
         for node in nodes {
             outcome::count(node, &mut now);
             if !self.looks.is_empty() {
@@ -51,10 +51,10 @@ impl Window {
             }
         }
         if self.looks.is_empty() {
-            let pairs = now.iter().zip(&self.before);
+            let pairs = now.ports.iter().zip(&self.before);
             self.within = pairs.map(|(now, before)| now.since(before)).collect();
         } else {
-            self.before = now;
+            self.before = now.ports;
         }
     }
 

@@ -583,6 +583,12 @@ impl Host {
         panic!("host {} pushes packets without end at {now}", self.id);
     }
 
+    /// Whether nothing has been sent and nothing paused: its egress port has nothing to tell.
+    pub(crate) fn is_untouched(&self) -> bool {
+        let paused = self.paused.max(self.pause_longest);
+        self.free_at == Time::ZERO && self.queue.is_none() && paused == Span::ZERO
+    }
+
     /// Counters of its egress port so far.
     pub(crate) fn counters(&self) -> Counters {
         match &self.queue {

@@ -96,7 +96,7 @@ pub(crate) fn close(
         in_flight: in_flight[class],
         ..Ledger::default()
     });
-    let mut ports = vec![PortCounters::default(); setup.topology.links.len()];
+    let mut tally = Tally::new(setup.topology.links.len());
     let (mut totals, mut stuck, mut digest) = (Totals::default(), Vec::new(), 0u64);
     let mut hosts = Vec::new();
     let mut accepted = BTreeMap::new();
@@ -106,7 +106,7 @@ pub(crate) fn close(
     let mut locked: Vec<Locked> = stop.found.iter().cloned().chain(last).collect();
     locked.dedup_by(|last, found| last.circle == found.circle);
     let (mut ignored, mut control, mut memory) = (0, BTreeMap::new(), Vec::new());
-    for mut node in nodes {
+    for node in &mut nodes {
         let mut stale = false;
         match &mut node.kind {
             Kind::Host(host) => {
@@ -121,7 +121,7 @@ pub(crate) fn close(
                     .for_each(|port| port.close_books(stop.at));
             }
         }
-        count(&node, &mut ports);
+        count(node, &mut tally);
         digest = (digest ^ node.digest)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
             .rotate_left(31);
@@ -130,7 +130,7 @@ pub(crate) fn close(
             Kind::Host(host) => {
                 host.endpoint.check();
                 totals += host.endpoint.totals();
-                hosts.extend(counts(host.id, &*host.endpoint));
+                counts(host.id, &*host.endpoint, &mut hosts);
                 let mut waits = false;
                 host.endpoint.stuck(&mut |flow| {
                     waits = true;
@@ -159,7 +159,7 @@ pub(crate) fn close(
                 node.switch.peaks(&mut |peak| {
                     if let Holder::Headroom(port, _) = peak.of {
                         let link = own[usize::from(port)].link() as usize;
-                        let most = &mut ports[link].headroom_max;
+                        let most = &mut tally.at(link).headroom_max;
                         *most = peak.bytes.max(*most);
                     }
                     if setup.probes.memory {
@@ -191,10 +191,10 @@ pub(crate) fn close(
     }
     held.sort_unstable();
     let refused = list_refused(&mut stuck, world, &logs);
-    let counted = window.close(&mut ports);
+    let counted = window.close(&mut tally.ports);
     let (mut dropped, mut lost, mut copied) =
         <(ByClass<u64>, ByClass<u64>, ByClass<u64>)>::default();
-    for port in &ports {
+    for port in tally.each().filter_map(|(_, counters)| counters) {
         dropped += port.dropped;
         lost += port.lost;
         copied += port.copied;
@@ -209,11 +209,11 @@ pub(crate) fn close(
         .try_for_each(|&class| ledgers[class].check(class))
         .and_then(|()| check_messages(setup, &messages, &logs));
     Outcome {
-        fingerprint: fingerprint(&messages, &ports, &hosts),
+        fingerprint: fingerprint(&messages, &tally, &hosts),
         unfinished: world.book.unfinished(),
         refused,
         messages,
-        ports,
+        ports: tally.ports,
         counted,
         totals,
         hosts,
@@ -261,12 +261,8 @@ fn list_refused(stuck: &mut Vec<(u32, StuckFlow)>, world: &World<'_>, logs: &[Lo
     open.values().sum()
 }
 
-/// What the transports of a host counted.
-fn counts(host: u32, endpoint: &dyn Endpoint) -> Vec<HostCounts> {
-    let mut lanes = endpoint.lanes();
-    if lanes.is_empty() {
-        lanes.push(endpoint);
-    }
+/// Adds what the transports of a host counted.
+fn counts(host: u32, endpoint: &dyn Endpoint, all: &mut Vec<HostCounts>) {
     let of = |(transport, lane): (u8, &dyn Endpoint)| {
         let mut own = Vec::new();
         lane.counters(&mut |counter, value| own.push((counter, value)));
@@ -277,35 +273,73 @@ fn counts(host: u32, endpoint: &dyn Endpoint) -> Vec<HostCounts> {
             own,
         }
     };
-    (0..).zip(lanes).map(of).collect()
+    let lanes = endpoint.lanes();
+    if lanes.is_empty() {
+        all.push(of((0, endpoint)));
+    } else {
+        all.extend((0..).zip(lanes).map(of));
+    }
 }
 
-/// Takes what the ports of `node` have counted, and what faults did to what came to it, into `ports`, by
-/// link.
-pub(crate) fn count(node: &Node, ports: &mut [PortCounters]) {
+/// Counters of all ports, by link, and which of them have anything to tell: most ports of a large fabric may never
+/// have seen a packet.
+pub(crate) struct Tally {
+    pub(crate) ports: Vec<PortCounters>,
+    told: Vec<bool>,
+}
+
+impl Tally {
+    pub(crate) fn new(links: usize) -> Self {
+        Self {
+            ports: vec![PortCounters::default(); links],
+            told: vec![false; links],
+        }
+    }
+
+    /// The counters of `link`, to be changed.
+    fn at(&mut self, link: usize) -> &mut PortCounters {
+        self.told[link] = true;
+        &mut self.ports[link]
+    }
+
+    /// Every link's number from 1, with its counters where they are not all zero.
+    fn each(&self) -> impl Iterator<Item = (u64, Option<&PortCounters>)> {
+        let told = self.told.iter().zip(&self.ports);
+        (1..).zip(told.map(|(told, port)| told.then_some(port)))
+    }
+}
+
+/// Takes what the ports of `node` have counted, and what faults did to what came to it, into `tally`.
+pub(crate) fn count(node: &Node, tally: &mut Tally) {
     match &node.kind {
         Kind::Host(host) => {
-            note(&mut ports[host.link() as usize], &host.counters());
-            // What its last switch sent it in vain.
-            let last = &mut ports[(host.link() ^ 1) as usize];
-            last.dropped += host.unwanted;
-            last.drop_reasons[DropReason::Unwanted] += host.unwanted.sum();
+            if !host.is_untouched() {
+                note(tally.at(host.link() as usize), &host.counters());
+            }
+            let unwanted = host.unwanted.sum();
+            if unwanted > 0 {
+                // What its last switch sent it in vain.
+                let last = tally.at((host.link() ^ 1) as usize);
+                last.dropped += host.unwanted;
+                last.drop_reasons[DropReason::Unwanted] += unwanted;
+            }
         }
         Kind::Switch(node) => {
             let used = node.switch.ports.iter();
             for port in used.filter(|port| !port.is_untouched()) {
-                note(&mut ports[port.link() as usize], &port.counters());
+                note(tally.at(port.link() as usize), &port.counters());
             }
             // What came over a link and went no further.
             for (ingress, why, lost) in node.switch.astray() {
-                let slot = &mut ports[node.switch.ports[usize::from(ingress)].link() as usize ^ 1];
+                let back = node.switch.ports[usize::from(ingress)].link() ^ 1;
+                let slot = tally.at(back as usize);
                 slot.dropped += *lost;
                 slot.drop_reasons[why] += lost.sum();
             }
         }
     }
     for (link, lost, copied) in node.faults.iter().flat_map(|faults| faults.counts()) {
-        let slot = &mut ports[link as usize];
+        let slot = tally.at(link as usize);
         (slot.lost, slot.copied) = (lost, copied);
     }
 }
@@ -390,8 +424,10 @@ impl Facts {
     #[inline]
     fn add(&mut self, tag: u16, value: u64) {
         if value != 0 {
-            self.next.extend_from_slice(&tag.to_le_bytes());
-            self.next.extend_from_slice(&value.to_le_bytes());
+            let mut fact = [0; 10];
+            fact[..2].copy_from_slice(&tag.to_le_bytes());
+            fact[2..].copy_from_slice(&value.to_le_bytes());
+            self.next.extend_from_slice(&fact);
         }
     }
 
@@ -447,11 +483,7 @@ mod tag {
 /// message's number from 1, start, end, stop (each with 1 ps added) and size, and every port's number
 /// from 1 and counters; and of every counter that says so, the hash of its transport's number and name, and
 /// its sum. A fact that is zero or absent is left out. Published: never change it silently.
-fn fingerprint(
-    messages: &[crate::MessageResult],
-    ports: &[PortCounters],
-    hosts: &[HostCounts],
-) -> u64 {
+fn fingerprint(messages: &[crate::MessageResult], ports: &Tally, hosts: &[HostCounts]) -> u64 {
     let mut facts = Facts::new();
     for (number, message) in (1..).zip(messages) {
         facts.add(tag::MESSAGE, number);
@@ -462,8 +494,12 @@ fn fingerprint(
         facts.add(tag::SIZE, message.size);
         facts.end();
     }
-    for (number, port) in (1..).zip(ports) {
+    for (number, port) in ports.each() {
         facts.add(tag::PORT, number);
+        let Some(port) = port else {
+            facts.end();
+            continue;
+        };
         facts.add_all(tag::PACKETS, port.packets.as_slice());
         facts.add_all(tag::BYTES, port.bytes.as_slice());
         facts.add_all(tag::DROPPED, port.dropped.as_slice());
@@ -523,12 +559,16 @@ mod tests {
             totals: Totals::default(),
             own,
         };
-        fingerprint(&[], &[], &[one.clone(), HostCounts { host: 4, ..one }])
+        fingerprint(
+            &[],
+            &Tally::new(0),
+            &[one.clone(), HostCounts { host: 4, ..one }],
+        )
     }
 
     #[test]
     fn a_counter_that_is_zero_or_asks_for_nothing_moves_no_fingerprint() {
-        let none = fingerprint(&[], &[], &[]);
+        let none = fingerprint(&[], &Tally::new(0), &[]);
         assert_eq!((of(0, 0, 0), of(0, 0, 9)), (none, none));
         assert!(of(0, 1, 0) != none && of(0, 2, 0) != of(0, 1, 0) && of(1, 1, 0) != of(0, 1, 0));
     }

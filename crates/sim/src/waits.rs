@@ -27,6 +27,9 @@ fn lasts(rate: Rate, bytes: Bytes) -> Span {
 
 /// How long a pause may last that ends by itself: no queue of this network takes longer to drain.
 pub(crate) fn patience(setup: &Setup<'_>) -> Span {
+    if setup.control.is_none() {
+        return PATIENCE_MIN; // nobody pauses
+    }
     let lines = setup.topology.links.iter().zip(&setup.ports);
     let slowest = lines.clone().map(|(link, _)| link.rate).min();
     let held = match setup.switch.memory {
@@ -164,12 +167,17 @@ pub(crate) struct Looks {
 }
 
 impl Looks {
-    /// Of a run of `setup`: none yet.
+    /// Of a run of `setup`: none yet, and none ever where nobody pauses.
     pub(crate) fn new(setup: &Setup<'_>) -> Self {
-        let slowest = setup.topology.links.iter().map(|link| link.rate).min();
-        let frames = Bytes(LOOK_FRAMES * u64::from(setup.encap.wire_max()));
+        let every = if setup.control.is_some() {
+            let slowest = setup.topology.links.iter().map(|link| link.rate).min();
+            let frames = Bytes(LOOK_FRAMES * u64::from(setup.encap.wire_max()));
+            slowest.map_or(LOOK_MIN, |rate| lasts(rate, frames).max(LOOK_MIN))
+        } else {
+            Span(u64::MAX)
+        };
         Self {
-            every: slowest.map_or(LOOK_MIN, |rate| lasts(rate, frames).max(LOOK_MIN)),
+            every,
             at: Time::ZERO,
             before: BTreeSet::new(),
             found: None,
