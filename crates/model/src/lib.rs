@@ -33,7 +33,7 @@ pub use packet::{
 };
 pub use reason::DropReason;
 pub use record::{HOPS_MAX, Hop, RECORD_MAX, Record};
-pub use rng::{Rng, stream};
+pub use rng::{Rng, Streams, stream};
 
 /// A host, numbered from 0. At most [`HOSTS_MAX`] of them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -39,14 +39,33 @@ const fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// The random numbers of all entities of a kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Streams {
+    key: u64,
+}
+
+impl Streams {
+    /// The streams of a kind of [`stream`] under `seed`.
+    pub const fn new(seed: u64, kind: u32) -> Self {
+        let seeded = mix(seed.wrapping_add(GOLDEN));
+        Self {
+            key: mix(seeded ^ (kind as u64).wrapping_mul(GOLDEN)),
+        }
+    }
+
+    /// That of entity number `id`.
+    pub const fn of(self, id: u64) -> Rng {
+        Rng {
+            state: mix(self.key.wrapping_add(id.wrapping_mul(GOLDEN))),
+        }
+    }
+}
+
 impl Rng {
     /// The stream of entity number `id` of a kind of [`stream`], under `seed`.
     pub const fn stream(seed: u64, kind: u32, id: u64) -> Self {
-        let seeded = mix(seed.wrapping_add(GOLDEN));
-        let kinded = mix(seeded ^ (kind as u64).wrapping_mul(GOLDEN));
-        Self {
-            state: mix(kinded.wrapping_add(id.wrapping_mul(GOLDEN))),
-        }
+        Streams::new(seed, kind).of(id)
     }
 
     /// The stream of part number `n` of this entity, which draws as if the entity did not.

@@ -7,9 +7,9 @@ use crate::host::Host;
 use crate::node::{Kind, Node, SwitchNode};
 use crate::setup::{Fault, Setup};
 use crate::ways::{Epoch, Ways};
-use model::{EndpointConfig, FRAME_SMALLEST, HostId, Rng, stream};
+use model::{EndpointConfig, FRAME_SMALLEST, HostId, Streams, stream};
 use switching::{Line, Port, Switch};
-use topology::{LinkId, NodeId, NodeKind, tier_salt};
+use topology::{Link, LinkId, NodeId, NodeKind, tier_salt};
 use units::{Bytes, LineTime, Rate, Span};
 
 /// What every step of a run may read.
@@ -50,7 +50,8 @@ pub(crate) fn build<'a>(setup: &'a Setup<'_>) -> Result<(World<'a>, Vec<Node>), 
         )));
     }
     let of_hosts = topology.nodes[..topology.hosts as usize].iter();
-    let mut queues = of_hosts.map(|host| Port::alone(&line_of(setup, host.ports[0])));
+    let streams = Streams::new(setup.seed, stream::PORT);
+    let mut queues = of_hosts.map(|host| Port::alone(&line_of(setup, streams, host.ports[0])));
     if setup.host_queues && setup.control.is_some() {
         let why =
             "queues of hosts have promised their lines already; no gate holds back what is in them";
@@ -95,6 +96,9 @@ struct Common {
     config: EndpointConfig,
     /// Faults by link, each link's in the order of the setup.
     faults: Vec<Fault>,
+    /// Random streams of ports and switches, and those of hosts.
+    of_ports: Streams,
+    of_hosts: Streams,
     /// Whether a packet may come to a switch that has no way for it, or that no hop is left for.
     astray: bool,
 }
@@ -113,6 +117,8 @@ impl Common {
                 told.hops_max = 2 * tiers.max().unwrap_or(1).max(1);
             }),
             faults,
+            of_ports: Streams::new(setup.seed, stream::PORT),
+            of_hosts: Streams::new(setup.seed, stream::HOST),
             // There and, bounced, back.
             astray: ways.epochs.len() > 1
                 || 2 * ways.epochs[0].1.longest() > model::TTL_START.into(),
@@ -129,10 +135,11 @@ fn make_node(setup: &Setup<'_>, common: &Common, world: &World<'_>, number: usiz
     };
     let faults = NodeFaults::new(&setup.topology, &node.ports, &common.faults, setup.seed);
     let apart = matches!(&kind, Kind::Switch(at) if at.switch.is_apart());
+    let listens = usize::from(node.kind == NodeKind::Switch);
     Node {
         kind,
         apart: apart && faults.is_none() && !setup.carries,
-        left: vec![0; node.ports.len().div_ceil(64)].into(),
+        left: vec![0; listens * node.ports.len().div_ceil(64)].into(),
         faults,
         records: Records::default(),
         digest: 0,
@@ -145,11 +152,11 @@ fn make_host(setup: &Setup<'_>, common: &Common, world: &World<'_>, id: u32) -> 
         told.host = HostId(id);
         told.rate = setup.topology.link(link).rate;
     });
-    let rng = Rng::stream(setup.seed, stream::HOST, u64::from(id));
+    let rng = common.of_hosts.of(id.into());
     let endpoint = (setup.make)(&config);
     let queue = setup
         .host_queues
-        .then(|| Port::alone(&line_of(setup, link)));
+        .then(|| Port::alone(&line_of(setup, common.of_ports, link)));
     let sampled = setup.probes.flows && setup.probes.every.is_some();
     Host::new(
         id,
@@ -164,10 +171,11 @@ fn make_host(setup: &Setup<'_>, common: &Common, world: &World<'_>, id: u32) -> 
 
 fn make_switch(setup: &Setup<'_>, common: &Common, id: u32) -> SwitchNode {
     let node = &setup.topology.nodes[id as usize];
-    let lines = node.ports.iter().map(|&number| line_of(setup, number));
+    let line = |&number: &LinkId| line_of(setup, common.of_ports, number);
+    let lines = node.ports.iter().map(line);
     // Beyond every link, so that a switch draws from a stream of its own.
     let own = u64::from(u32::MAX) + 1 + u64::from(id);
-    let rng = || Rng::stream(setup.seed, stream::PORT, own);
+    let rng = || common.of_ports.of(own);
     let control = setup
         .control
         .and_then(|make| make(&setup.topology, NodeId(id)));
@@ -186,24 +194,26 @@ fn make_switch(setup: &Setup<'_>, common: &Common, id: u32) -> SwitchNode {
     }
 }
 
-fn line_of<'a>(setup: &'a Setup<'_>, number: LinkId) -> Line<'a> {
+fn line_of<'a>(setup: &'a Setup<'_>, streams: Streams, number: LinkId) -> Line<'a> {
     let link = setup.topology.link(number);
     Line {
         spec: &setup.ports[number.index()],
         link: number.0,
         line: LineTime::new(link.rate),
         delay: link.delay,
-        rng: Rng::stream(setup.seed, stream::PORT, u64::from(number.0)),
+        rng: streams.of(number.0.into()),
     }
 }
 
 /// How far ahead every node knows its arrivals: the shortest link, with the smallest frame on it.
 pub(crate) fn lookahead(setup: &Setup<'_>) -> Span {
-    let shortest = setup
-        .topology
-        .links
-        .iter()
-        .map(|link| link.delay + LineTime::new(link.rate).of(FRAME_SMALLEST.into()))
-        .min();
-    shortest.unwrap_or(Span::us(1))
+    let links = &setup.topology.links;
+    let mut known = None; // neighbouring links are mostly alike
+    let takes = |link: &Link| {
+        let alike = known.filter(|&(rate, _)| rate == link.rate);
+        let of = |rate| LineTime::new(rate).of(FRAME_SMALLEST.into());
+        let (_, takes) = *known.insert(alike.unwrap_or_else(|| (link.rate, of(link.rate))));
+        link.delay + takes
+    };
+    links.iter().map(takes).min().unwrap_or(Span::us(1))
 }

@@ -48,7 +48,7 @@ pub(crate) struct Node {
     /// A switch whose ports have nothing to do with each other ([`Switch::is_apart`]), in a run where no link into it is
     /// faulty, nothing travels beside packets, and nobody asks in which order its ports lose packets.
     pub(crate) apart: bool,
-    /// Ingress ports whose links hold packets for later windows, as bits.
+    /// Of a switch: ingress ports whose links hold packets for later windows, as bits.
     pub(crate) left: Box<[u64]>,
     /// Of packets that wait here.
     pub(crate) records: Records,
