@@ -5,10 +5,11 @@ use crate::credit_port::CreditPort;
 use crate::data_queue::DataQueue;
 use crate::discipline::{Backlog, Dequeue, Discipline, Gate, OnLine, Verdict};
 use crate::fifo::Fifo;
+use crate::numbered::NumberedPort;
 use crate::priority::StrictPriority;
-use crate::queues::{Queues, coins};
+use crate::queues::{Queues, coins, is_plain};
 use crate::trimming::Trimming;
-use model::intent::{DropMeasure, Limit, MarkAt, Order, Over, PortSpec, QueueSpec, Takes};
+use model::intent::{DropMeasure, MarkAt, PortSpec, QueueSpec, Takes};
 use model::{ByClass, Class, Packet, Rng};
 use units::LineTime;
 use units::Time;
@@ -32,6 +33,8 @@ pub enum Form {
     Gated(Box<StrictPriority<true>>),
     /// Data that is cut when it finds no room, beside what is not.
     Trimming(Box<Trimming>),
+    /// Numbered queues that others assign, behind one of what is no data.
+    Numbered(Box<NumberedPort>),
     /// Anything else.
     Queues(Box<Queues>),
 }
@@ -54,6 +57,11 @@ impl Form {
     pub fn new(spec: &PortSpec, buffer: u64, line: LineTime, rng: Rng, wants: Wants) -> Self {
         if wants == Wants::Gates && gates_fit(spec) {
             return Self::Gated(Box::new(StrictPriority::new(&spec.queues, buffer, &rng)));
+        }
+        if wants == Wants::Queues
+            && let Some(numbered) = NumberedPort::new(spec, buffer, &rng)
+        {
+            return Self::Numbered(Box::new(numbered));
         }
         if matches!(wants, Wants::Gates | Wants::Queues) {
             return Self::Queues(Box::new(Queues::new(spec, buffer, line, &rng)));
@@ -105,6 +113,7 @@ impl Form {
         match self {
             Self::Queues(queues) => queues.gate(gate),
             Self::Gated(queues) => queues.gate(gate),
+            Self::Numbered(queues) => queues.gate(gate),
             Self::Fifo(_)
             | Self::Data(_)
             | Self::Credit(_)
@@ -120,6 +129,7 @@ impl Form {
         match self {
             Self::Queues(queues) => queues.is_gated(),
             Self::Gated(queues) => queues.is_gated(),
+            Self::Numbered(queues) => queues.is_gated(),
             Self::Fifo(_)
             | Self::Data(_)
             | Self::Credit(_)
@@ -127,14 +137,6 @@ impl Form {
             | Self::Trimming(_) => false,
         }
     }
-}
-
-/// A first-in first-out queue in the port's buffer that drops what has no room.
-fn is_plain(queue: &QueueSpec) -> bool {
-    queue.limit == Limit::Port
-        && queue.over == Over::Drop
-        && queue.order == Order::Fifo
-        && queue.shape.is_none()
 }
 
 /// Whether the departure of a packet from this queue alone is known when it arrives.
@@ -184,6 +186,7 @@ macro_rules! late {
             $crate::form::Form::Priority($port) => $do,
             $crate::form::Form::Gated($port) => $do,
             $crate::form::Form::Trimming($port) => $do,
+            $crate::form::Form::Numbered($port) => $do,
             $crate::form::Form::Queues($port) => $do,
             $crate::form::Form::Fifo(_) => unreachable!("FIFO ports do not queue"),
         }
@@ -257,7 +260,9 @@ fn pass(port: &mut impl Discipline, now: Time, packet: &mut Packet) -> bool {
 mod tests {
     use super::*;
     use crate::discipline::{GateOf, GateState};
-    use model::intent::{CreditCount, CreditSpec, DropBy, DropSpec, MarkSpec, Share};
+    use model::intent::{
+        CreditCount, CreditSpec, DropBy, DropSpec, Limit, MarkSpec, Order, Over, Share,
+    };
     use model::stream;
     use units::{Bytes, Rate};
 
@@ -283,6 +288,7 @@ mod tests {
             Form::Priority(_) => "priority",
             Form::Gated(_) => "gated",
             Form::Trimming(_) => "trimming",
+            Form::Numbered(_) => "numbered",
             Form::Queues(_) => "queues",
         }
     }

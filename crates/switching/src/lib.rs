@@ -17,6 +17,7 @@ mod due;
 mod fifo;
 mod flow_control;
 mod form;
+mod numbered;
 mod packets;
 mod port;
 mod priority;

@@ -173,6 +173,8 @@ pub struct Port {
     number: u16,
     /// Whether the port is in the switch's list of those that wait.
     listed: bool,
+    /// The flow control of the switch may say something of other ports when something leaves here.
+    pub(crate) loud: bool,
     /// Something waits that gates alone keep: nothing may pass it.
     held_back: bool,
     shapes_credits: bool,
@@ -229,6 +231,7 @@ impl Port {
             },
             number,
             listed: false,
+            loud: true,
             held_back: false,
             shapes_credits: of.spec.credit().is_some(),
             quiet_below: quiet.map_or(Span::ZERO, |bytes| of.line.of(bytes)),
@@ -441,8 +444,22 @@ impl Port {
     ) -> Verdict {
         let line = self.egress.on_line();
         match (assigned, &mut self.form) {
+            (Some(queue), Form::Numbered(queues)) => queues.enqueue_in(queue, now, line, packet),
             (Some(queue), Form::Queues(queues)) => queues.enqueue_in(queue, now, line, packet),
             (_, form) => form.enqueue(now, line, packet),
+        }
+    }
+
+    /// Whether `packet`, of the queue of number `assigned` where there is one, may leave at once by the idle line; then it
+    /// has left its queue.
+    #[inline]
+    pub(crate) fn pass_in(&mut self, assigned: Option<u8>, packet: &mut Packet) -> bool {
+        match &mut self.form {
+            Form::Numbered(queues) => {
+                let number = assigned.unwrap_or_else(|| queues.number_of(packet));
+                queues.pass_in(number, packet)
+            }
+            _ => false,
         }
     }
 
@@ -476,6 +493,7 @@ impl Port {
         match &self.form {
             Form::Queues(queues) => queues.last_queue(),
             Form::Gated(queues) => queues.last_queue(),
+            Form::Numbered(queues) => queues.last_queue(),
             _ => 0,
         }
     }
@@ -527,6 +545,7 @@ impl Port {
         };
         match &self.form {
             Form::Queues(queues) => queues.held_packets().into_iter().map(of).collect(),
+            Form::Numbered(queues) => queues.held_packets().into_iter().map(of).collect(),
             Form::Gated(queues) => {
                 let held = queues.held_packets();
                 held.map(|packet| of((packet, Paused::All, 0))).collect()

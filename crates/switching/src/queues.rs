@@ -14,7 +14,7 @@ use crate::discipline::{
 };
 use crate::store::{Paused, Store};
 use crate::turns::{First, Level, levels, seat};
-use model::intent::{Limit, MarkAt, Over, PortSpec, QueueSpec};
+use model::intent::{Limit, MarkAt, Order, Over, PortSpec, QueueSpec};
 use model::{ByClass, Class, ConnId, DropReason, LANES, Packet, Rng};
 use units::{LineTime, Time};
 
@@ -726,6 +726,14 @@ fn kind_of(packet: &Packet) -> usize {
         | packet.class_index() << 3
         | usize::from(packet.priority());
     kind & (KINDS - 1)
+}
+
+/// A first-in first-out queue in the port's buffer that drops what has no room.
+pub(crate) fn is_plain(queue: &QueueSpec) -> bool {
+    queue.limit == Limit::Port
+        && queue.over == Over::Drop
+        && queue.order == Order::Fifo
+        && queue.shape.is_none()
 }
 
 /// The queue that takes packets of a kind.

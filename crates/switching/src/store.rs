@@ -57,13 +57,7 @@ impl Store {
             Order::Fifo => Self::Fifo(Packets::default()),
             Order::Rank => Self::Rank(Packets::default()),
             Order::PerFlow => Self::PerFlow(Flows::default()),
-            Order::Numbered(queues) => Self::Numbered(Numbered {
-                queues: vec![Packets::default(); usize::from(queues)].into(),
-                filled: 0,
-                closed: 0,
-                last: 0,
-                len: 0,
-            }),
+            Order::Numbered(queues) => Self::Numbered(Numbered::new(queues)),
         }
     }
 
@@ -108,7 +102,7 @@ impl Store {
             Self::Fifo(packets) => packets.front(),
             Self::Rank(packets) => packets.iter().nth(first_of_rank(packets)?),
             Self::PerFlow(flows) => flows.waiting.get(flows.ring.front()?)?.front(),
-            Self::Numbered(queues) => queues.queues[queues.next()?].front(),
+            Self::Numbered(queues) => queues.front(),
         }
     }
 
@@ -163,11 +157,7 @@ impl Store {
         let Self::Numbered(queues) = self else {
             return false;
         };
-        if closed {
-            queues.closed |= 1 << within;
-        } else {
-            queues.closed &= !(1 << within);
-        }
+        queues.close(within, closed);
         true
     }
 
@@ -183,7 +173,7 @@ impl Store {
     pub(crate) fn is_paused(&self) -> bool {
         match self {
             Self::PerFlow(flows) => !flows.paused.is_empty(),
-            Self::Numbered(queues) => queues.closed != 0,
+            Self::Numbered(queues) => queues.is_paused(),
             Self::Fifo(_) | Self::Rank(_) => false,
         }
     }
@@ -197,11 +187,8 @@ impl Store {
                 waiting.flatten().map(|p| (p, Paused::Flow)).collect()
             }
             Self::Numbered(queues) => {
-                let closed = |(place, _): &(u8, _)| queues.closed >> *place & 1 == 1;
-                let closed = (0..).zip(&queues.queues).filter(closed);
-                closed
-                    .flat_map(|(place, queue)| queue.iter().map(move |p| (p, Paused::Queue(place))))
-                    .collect()
+                let paused = queues.paused();
+                paused.map(|(p, place)| (p, Paused::Queue(place))).collect()
             }
             Self::Fifo(_) | Self::Rank(_) => Vec::new(),
         }
@@ -211,7 +198,7 @@ impl Store {
         match self {
             Self::Fifo(packets) | Self::Rank(packets) => Box::new(packets.iter()),
             Self::PerFlow(flows) => Box::new(flows.waiting.values().flatten()),
-            Self::Numbered(queues) => Box::new(queues.queues.iter().flat_map(Packets::iter)),
+            Self::Numbered(queues) => Box::new(queues.iter()),
         }
     }
 }
@@ -224,13 +211,79 @@ fn first_of_rank(packets: &Packets) -> Option<usize> {
 }
 
 impl Numbered {
-    fn push(&mut self, packet: &Packet, within: u8) {
+    pub(crate) fn new(queues: u8) -> Self {
+        Self {
+            queues: vec![Packets::default(); usize::from(queues)].into(),
+            filled: 0,
+            closed: 0,
+            last: 0,
+            len: 0,
+        }
+    }
+
+    /// The number of the queue by which the last packet left.
+    #[inline]
+    pub(crate) fn last(&self) -> u8 {
+        self.last
+    }
+
+    pub(crate) fn is_closed(&self, place: u8) -> bool {
+        self.closed >> place & 1 == 1
+    }
+
+    /// Whether a queue is closed.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.closed != 0
+    }
+
+    /// Opens or closes a queue, where there is one of that number.
+    pub(crate) fn close(&mut self, place: u8, closed: bool) {
+        if usize::from(place) < self.queues.len() {
+            self.closed &= !(1 << place);
+            self.closed |= u128::from(closed) << place;
+        }
+    }
+
+    /// All packets, queue by queue.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Packet> {
+        self.queues.iter().flat_map(Packets::iter)
+    }
+
+    /// Packets of closed queues, with the number of that.
+    pub(crate) fn paused(&self) -> impl Iterator<Item = (&Packet, u8)> {
+        let closed = (0..)
+            .zip(&self.queues)
+            .filter(|&(place, _)| self.is_closed(place));
+        closed.flat_map(|(place, queue)| queue.iter().map(move |packet| (packet, place)))
+    }
+
+    /// A packet has passed through a queue while nothing waited.
+    #[inline]
+    pub(crate) fn pass(&mut self, place: u8) {
+        self.last = place;
+    }
+
+    /// The packet that leaves next; none where nothing may.
+    pub(crate) fn front(&self) -> Option<&Packet> {
+        self.queues[self.next()?].front()
+    }
+
+    pub(crate) fn check(&self) {
+        let filled = |place: &usize| self.filled >> place & 1 == 1;
+        let has = |place: &usize| !self.queues[*place].is_empty();
+        assert!((0..self.queues.len()).all(|place| filled(&place) == has(&place)));
+        assert_eq!(self.len, self.iter().count(), "packets");
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, packet: &Packet, within: u8) {
         self.queues[usize::from(within)].push_back(packet);
         self.filled |= 1 << within;
         self.len += 1;
     }
 
     /// The first that may send after the one that sent last.
+    #[inline]
     fn next(&self) -> Option<usize> {
         let ready = self.filled & !self.closed;
         let later = ready & (u128::MAX << 1 << self.last);
@@ -238,7 +291,8 @@ impl Numbered {
         (chosen != 0).then(|| chosen.trailing_zeros() as usize)
     }
 
-    fn pop(&mut self, out: &mut Packet) -> bool {
+    #[inline]
+    pub(crate) fn pop(&mut self, out: &mut Packet) -> bool {
         let Some(place) = self.next() else {
             return false;
         };

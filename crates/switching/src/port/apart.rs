@@ -12,7 +12,7 @@ impl Port {
     pub(crate) fn is_apart(&self) -> bool {
         match self.form {
             Form::Fifo(_) | Form::Data(_) | Form::Credit(_) | Form::Priority(_) => true,
-            Form::Gated(_) | Form::Trimming(_) | Form::Queues(_) => false,
+            Form::Gated(_) | Form::Trimming(_) | Form::Numbered(_) | Form::Queues(_) => false,
         }
     }
 
@@ -51,7 +51,11 @@ impl Port {
             Form::Data(queues) => work.take_all(&mut **queues, arrivals),
             Form::Credit(queues) => work.take_all(&mut **queues, arrivals),
             Form::Priority(queues) => work.take_all(&mut **queues, arrivals),
-            Form::Fifo(_) | Form::Gated(_) | Form::Trimming(_) | Form::Queues(_) => {
+            Form::Fifo(_)
+            | Form::Gated(_)
+            | Form::Trimming(_)
+            | Form::Numbered(_)
+            | Form::Queues(_) => {
                 unreachable!("they keep nothing, or are not apart")
             }
         }
