@@ -94,6 +94,19 @@ impl Common {
         debug_assert!(!gates.any(own), "a gate before its own packet");
     }
 
+    /// Whether the flow control lets a packet pass an idle line without being told.
+    #[inline]
+    pub(crate) fn overlooks(&self, passage: &Passage<'_>) -> bool {
+        let control = self.control.as_ref();
+        control.is_some_and(|control| control.overlooks(passage))
+    }
+
+    /// Whether it may say something of other ports when something leaves by `port`.
+    pub(crate) fn speaks(&self, port: u16) -> bool {
+        let control = self.control.as_ref();
+        control.is_some_and(|control| control.speaks(port))
+    }
+
     /// Whether the flow control stays calm when `packet` comes to `port`.
     #[inline]
     pub(crate) fn stays_calm(&mut self, ingress: u16, port: &Port, packet: &Packet) -> bool {

@@ -55,6 +55,24 @@ pub trait FlowControl: Send {
         false
     }
 
+    /// Whether it may say something of other ports than `port` when something leaves there. While it does not, choices of
+    /// `port` are made only when something comes there or is said of it, and not in the order of time across ports. It
+    /// begins with something that it says of an arrival at `port`, and ends when something leaves there. Whoever ever says
+    /// false does so of some port at the start, never refuses a packet that it would admit with fewer bytes free, and says of what it hears by a port
+    /// nothing but of that port.
+    fn speaks(&self, port: u16) -> bool {
+        let _ = port;
+        true
+    }
+
+    /// Whether `passage`, of which nothing waits at its port, may come and leave at once without a word: then neither
+    /// [`FlowControl::arrived`] nor [`FlowControl::left`] is told of it, and both would have said nothing and left things as
+    /// they were. Only where [`FlowControl::speaks`] ever says false.
+    fn overlooks(&self, passage: &Passage<'_>) -> bool {
+        let _ = passage;
+        false
+    }
+
     /// A packet waits at a port now.
     fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say);
 
@@ -232,6 +250,7 @@ mod tests {
         assert_eq!(control.admits(&passage, 0), None);
         assert_eq!(control.refused(&passage), DropReason::Memory);
         assert_eq!(control.tag(Time(1), &passage), None);
+        assert!(control.speaks(1) && !control.overlooks(&passage));
         assert_eq!(control.deadline(), Time::NEVER);
         control.on_deadline(Time(1), &mut say);
         control.check();

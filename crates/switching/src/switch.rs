@@ -8,6 +8,7 @@
 mod apart;
 mod calm;
 mod peaks;
+mod quiet;
 mod way;
 
 use crate::accounts::Stay;
@@ -101,8 +102,8 @@ pub struct Switch {
     salt: u32,
     /// Its ports, by number.
     pub ports: Vec<Port>,
-    /// Ports where something waits, in no order. Where a flow control asks for the order of time, `due` keeps
-    /// their moments instead: either list is of use while the other is not.
+    /// Ports where something waits, in no order. Of ports of which a flow control asks for the order of time, `due` keeps the
+    /// moments instead; they may still be in the list.
     waiting: Vec<u16>,
     due: Due,
     /// It has a flow control, and one that may assign queues.
@@ -112,6 +113,8 @@ pub struct Switch {
     /// without one.
     may_be_calm: bool,
     calm: bool,
+    /// The flow control may say that it does not speak of other ports when something leaves by one.
+    may_be_quiet: bool,
     balancer: Balancer,
     /// Packets do not all keep to the way of their connection.
     chooses: bool,
@@ -171,6 +174,7 @@ impl Switch {
         );
         let may_be_calm =
             gates_alone && !balancer.looks_at_ports() && ports.iter().all(Port::has_gates_alone);
+        let may_be_quiet = control.is_some() && !gates_alone && !balancer.looks_at_ports();
         let mut switch = Self {
             salt,
             due: Due::new(if control.is_some() { ports.len() } else { 0 }),
@@ -180,6 +184,7 @@ impl Switch {
             assigns: !gates_alone,
             may_be_calm,
             calm: false,
+            may_be_quiet,
             ordered: control.is_some() || balancer.looks_at_ports(),
             quiet_until: Time::ZERO, // to be found out
             chooses: spec.balance != Balance::Flow,
@@ -198,6 +203,7 @@ impl Switch {
             heard: 0,
         };
         switch.calm_down();
+        switch.quieten_all();
         switch
     }
 
@@ -214,10 +220,10 @@ impl Switch {
     /// The moment of the earliest choice that can be made, or of the flow control's deadline.
     #[inline]
     pub fn next(&self) -> Time {
-        if self.controlled && !self.calm {
-            return self.common.deadline().min(self.due.earliest());
-        }
         let mut next = Time::NEVER;
+        if self.controlled && !self.calm {
+            next = self.common.deadline().min(self.due.earliest());
+        }
         for &port in &self.waiting {
             next = next.min(self.ports[usize::from(port)].choose_at());
         }
@@ -431,7 +437,7 @@ impl Switch {
             if self.calm && !control.is_calm() {
                 self.rouse();
             }
-            self.heed(now);
+            self.heed(now, out);
         }
     }
 
@@ -502,6 +508,9 @@ impl Switch {
         free: bool,
         out: &mut O,
     ) {
+        if self.ports[index].choose_at() < now {
+            self.drain_quiet(index, now, out);
+        }
         let (port, common) = (&mut self.ports[index], &mut self.common);
         let Some(control) = &mut common.control else {
             unreachable!("asked of a switch that has one")
@@ -521,19 +530,31 @@ impl Switch {
         } else {
             None
         };
-        if !common.admits_by_control(port, &asked) {
-            let why = common.why_refused(&asked);
-            port.drop(now, packet, why, out);
+        if !common.admits_by_control(port, &asked) && !self.admits_quietly(now, index, &asked, out)
+        {
+            let why = self.common.why_refused(&asked);
+            self.ports[index].drop(now, packet, why, out);
             return;
         }
+        let (port, common) = (&mut self.ports[index], &mut self.common);
         let free = free && port.is_idle(now) && ingress != passage.egress;
-        if free && port.pass(now, packet) {
+        if free && self.assigns {
+            let queue = assigned.unwrap_or(0);
+            let asked = Passage { queue, ..asked };
+            if common.overlooks(&asked) && port.pass_in(assigned, packet) {
+                if O::CARRIES {
+                    packet.set_tagged(false);
+                }
+                port.transmit(now, packet, out);
+                return;
+            }
+        } else if free && port.pass(now, packet) {
             common.passed(now, &Passage { packet, ..passage }, port.last_queue());
             if O::CARRIES {
                 packet.set_tagged(false);
             }
             port.transmit(now, packet, out);
-            self.heed(now);
+            self.heed(now, out);
             return;
         }
         // Where it came from is remembered in the place of a moment that is over.
@@ -579,14 +600,17 @@ impl Switch {
         }
         common.account(passage.held, port);
         self.enlist(now, index);
-        self.heed(now);
+        if !self.common.say.is_empty() {
+            self.raise(index);
+        }
+        self.heed(now, out);
     }
 
     /// Notes that something may wait at port `index`.
     #[inline(always)] // once per queued packet
     fn enlist(&mut self, now: Time, index: usize) {
         let port = &mut self.ports[index];
-        if self.controlled && !self.calm {
+        if self.controlled && !self.calm && port.loud {
             let before = port.choose_at();
             port.look_at(now);
             if port.choose_at() < before {
@@ -596,7 +620,7 @@ impl Switch {
             return;
         }
         port.look_at(now);
-        if self.ordered && !self.calm {
+        if self.ordered && !self.controlled {
             self.quiet_until = self.quiet_until.min(port.choose_at());
         }
         if port.enlist() {
@@ -638,6 +662,7 @@ impl Switch {
     #[inline(never)]
     fn hear(&mut self, now: Time, ingress: u16, frame: &Packet, out: &mut impl Outlet) {
         self.heard += 1;
+        self.drain_quiet(usize::from(ingress), now, out);
         let tell = |control: &mut dyn FlowControl, say: &mut Say| {
             control.heard(now, ingress, frame, say);
         };
@@ -645,30 +670,34 @@ impl Switch {
     }
 
     /// Does what the flow control has said: gates first, then frames on their lines.
-    fn heed(&mut self, now: Time) {
+    fn heed(&mut self, now: Time, out: &mut impl Outlet) {
         if self.common.control.is_none() {
             return;
         }
         if !self.common.say.is_empty() {
-            self.obey(now);
+            self.obey(now, None, out);
         }
         // What it was told of may have set its deadline.
         self.quiet_until = self.quiet_until.min(self.common.deadline());
     }
 
+    /// The same, of something said; of a choice of port `after` where there is one: choices of earlier ports at this moment
+    /// are made before.
     #[inline(never)]
-    fn obey(&mut self, now: Time) {
+    fn obey(&mut self, now: Time, after: Option<usize>, out: &mut impl Outlet) {
         let mut said = std::mem::take(&mut self.common.say);
         for (port, gate) in said.gates.drain(..) {
             if let Some(watch) = &mut self.common.watch {
                 watch.note(now, port, Noted::Gate(gate));
             }
+            self.catch_up(port.into(), now, after, out);
             self.ports[usize::from(port)].gate(now, gate);
             if gate.state != GateState::Closed {
                 self.enlist(now, usize::from(port));
             }
         }
         for (port, frame) in said.frames.drain(..) {
+            self.catch_up(port.into(), now, after, out);
             self.ports[usize::from(port)].say(frame);
             self.enlist(now, usize::from(port));
         }
@@ -705,18 +734,22 @@ impl Switch {
                 return;
             }
             if deadline <= first {
+                self.settle_quiet(deadline, out);
                 if let Some(control) = &mut self.common.control {
                     control.on_deadline(deadline, &mut self.common.say);
                     assert!(control.deadline() > deadline, "an instant without an end");
                 }
-                self.heed(deadline);
+                self.heed(deadline, out);
             } else {
                 let index = self.due.port();
                 let port = &mut self.ports[index];
                 choose(port, &mut self.common, out);
                 self.due.set(index, port.choose_at());
                 if !self.common.say.is_empty() {
-                    self.obey(first);
+                    self.obey(first, Some(index), out);
+                }
+                if self.may_be_quiet {
+                    self.quieten(index);
                 }
             }
         }
@@ -727,6 +760,9 @@ impl Switch {
     pub fn commit_before(&mut self, end: Time, out: &mut impl Outlet) -> Time {
         if self.controlled && !self.calm {
             self.commit_all_before(end, out);
+            if self.may_be_quiet {
+                return self.commit_quiet_before(end, out);
+            }
             self.calm_down();
             return self.next();
         }
@@ -765,9 +801,10 @@ impl Switch {
         }
         if let Some(control) = &self.common.control {
             control.check();
-            let earliest = self.ports.iter().map(Port::choose_at).min();
+            let loud = self.ports.iter().filter(|port| port.loud);
+            let earliest = loud.map(Port::choose_at).min().unwrap_or(Time::NEVER);
             assert!(
-                self.calm || Some(self.due.earliest()) == earliest,
+                self.calm || self.due.earliest() == earliest,
                 "whose turn it is"
             );
         }

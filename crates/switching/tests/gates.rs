@@ -1,4 +1,5 @@
-//! A flow control of gates alone: its ports take fast forms and packets pass idle ones, and nothing else changes.
+//! Flow controls that need not be told everything in the order of time: of gates alone, or of what leaves some ports; ports
+//! take fast forms, choices are made late and packets pass idle ports, and nothing else changes.
 
 use model::intent::{
     DropBy, DropMeasure, DropSpec, MarkAt, MarkSpec, Memory, Order, PortSpec, QueueSpec,
@@ -461,4 +462,184 @@ impl Outlet for Left {
     fn sender(&self, _: &Packet) -> Option<HostId> {
         None
     }
+}
+
+/// Above so many bytes for a port it pauses where they come from, below so many they go on.
+const PAUSES_ABOVE: u64 = 4_000;
+const RESUMES_BELOW: u64 = 2_500;
+
+/// Pauses neighbours by what waits for a port. It speaks of what leaves there while it has paused one, or always.
+struct ByPort {
+    always: bool,
+    rng: Rng,
+    held: [u64; 8],
+    paused: [Vec<u16>; 8],
+    /// Queue 3 of the port is closed.
+    shut: [bool; 8],
+    next: Time,
+    pauses: u32,
+    counts: Arc<Mutex<[u32; 3]>>,
+}
+
+impl FlowControl for ByPort {
+    fn assign(&mut self, _: Time, passage: &Passage<'_>) -> Option<u8> {
+        let data = passage.packet.class() != Class::Control;
+        data.then(|| 1 + u8::try_from(self.rng.below(4)).unwrap())
+    }
+    fn admits(&mut self, passage: &Passage<'_>, free: u64) -> Option<bool> {
+        let admitted = u64::from(passage.packet.size) <= free;
+        self.counts.lock().unwrap()[0] += u32::from(!admitted);
+        Some(admitted)
+    }
+    fn speaks(&self, port: u16) -> bool {
+        self.always || !self.paused[usize::from(port)].is_empty()
+    }
+    fn overlooks(&self, passage: &Passage<'_>) -> bool {
+        let port = usize::from(passage.egress);
+        let nothing = self.held[port] == 0 && !self.shut[port];
+        self.counts.lock().unwrap()[1] += u32::from(nothing);
+        nothing
+    }
+    fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
+        let port = usize::from(passage.egress);
+        self.held[port] += u64::from(passage.packet.size);
+        if self.held[port] > PAUSES_ABOVE && !self.paused[port].contains(&passage.ingress) {
+            self.paused[port].push(passage.ingress);
+            self.pauses += 1;
+            self.counts.lock().unwrap()[2] += 1;
+            say.pause(passage.ingress, Signal::PausePriority(0), Span::ZERO);
+            if self.pauses.is_multiple_of(3) {
+                // A moment that may be that of a choice.
+                self.next = self.next.min(now + Span(800 * 84));
+            }
+        }
+    }
+    fn left(&mut self, _: Time, passage: &Passage<'_>, say: &mut Say) {
+        let port = usize::from(passage.egress);
+        self.held[port] -= u64::from(passage.packet.size);
+        if self.held[port] < RESUMES_BELOW {
+            for ingress in self.paused[port].drain(..) {
+                say.frame(ingress, Signal::ResumePriority(0).frame());
+            }
+        }
+        let shut = (500..1_500).contains(&self.held[port]);
+        if std::mem::replace(&mut self.shut[port], shut) != shut {
+            let state = [GateState::Open, GateState::Closed][usize::from(shut)];
+            say.gate(passage.egress, GateOf::Queue(3), state);
+        }
+    }
+    fn heard(&mut self, _: Time, port: u16, frame: &Packet, say: &mut Say) {
+        let state = match Signal::of(frame) {
+            Some(Signal::PausePriority(_)) => GateState::Closed,
+            _ => GateState::Open,
+        };
+        say.gate(port, GateOf::Queue(2), state);
+    }
+    fn deadline(&self) -> Time {
+        self.next
+    }
+    fn on_deadline(&mut self, now: Time, say: &mut Say) {
+        for port in 0..2 {
+            self.shut[usize::from(port)] = false;
+            say.gate(port, GateOf::Queue(3), GateState::Open);
+            say.frame(
+                1 - port,
+                Signal::PausePriority(port.try_into().unwrap()).frame(),
+            );
+        }
+        let next = now + Span(1 + self.rng.below(40_000_000));
+        self.next = if now.0 < 1_900_000_000 {
+            next
+        } else {
+            Time::NEVER
+        };
+    }
+}
+
+/// Departures by link, losses and counters of a switch under [`ByPort`], and how often it refused, overlooked and paused.
+fn run_by_port(port: &PortSpec, always: bool, seed: u64) -> (Vec<String>, [u32; 3]) {
+    let lines = (0..8).map(|link| Line {
+        spec: port,
+        link,
+        line: LineTime::new(Rate::gbps(10)),
+        delay: Span::us(1),
+        rng: Rng::stream(1, stream::TEST, link.into()),
+    });
+    let counts = Arc::default();
+    let control = ByPort {
+        always,
+        rng: Rng::stream(seed, stream::TEST, 7),
+        held: [0; 8],
+        paused: Default::default(),
+        shut: [false; 8],
+        next: Time(1),
+        pauses: 0,
+        counts: Arc::clone(&counts),
+    };
+    let spec = SwitchSpec {
+        memory: Memory::Shared {
+            size: Bytes(8_000),
+            alpha: 1.0,
+        },
+        ..SwitchSpec::default()
+    };
+    let rng = || Rng::stream(1, stream::TEST, 99);
+    let mut switch = Switch::new(&spec, lines, 0, rng, Some(Box::new(control)));
+    let (mut seen, mut asked) = (Seen::default(), Rng::stream(seed, stream::TEST, 8));
+    let packets = traffic(seed, 1 + seed % 4);
+    for (place, &(at, ingress, mut packet)) in packets.iter().enumerate() {
+        if asked.below(12) == 0 {
+            let what = [Signal::PausePriority(0), Signal::ResumePriority(0)];
+            let mut frame = what[usize::try_from(asked.below(2)).unwrap()].frame();
+            switch.arrive(at, ingress % 2, &mut frame, || false, &Ports, &mut seen);
+            switch.check();
+        }
+        let other = packets.get(place + 1).is_none_or(|next| next.0 != at);
+        switch.arrive(at, ingress, &mut packet, || other, &Ports, &mut seen);
+        switch.check();
+        if asked.below(8) == 0 {
+            switch.commit_before(at, &mut seen);
+            assert!(switch.next() >= at, "seed {seed}");
+            switch.check();
+        }
+    }
+    switch.commit_before(Time(u64::MAX / 2), &mut seen);
+    switch.check();
+    let mut all: Vec<String> = seen.sent.into_iter().flatten().collect();
+    all.append(&mut seen.lost);
+    all.extend(switch.ports.iter_mut().map(|port| {
+        port.close_books(Time(2_000_000_000));
+        format!("{:?} {:?}", port.counters(), port.held_packets().len())
+    }));
+    let counts = *counts.lock().unwrap();
+    (all, counts)
+}
+
+#[test]
+fn a_port_of_which_nobody_speaks_chooses_late_and_nothing_else_changes() {
+    let mut numbered = PortSpec::fifo(Bytes(8_000));
+    let mut control = numbered.queues[0];
+    control.takes.classes = 1 << Class::Control as u8;
+    (control.level, numbered.queues[0].level) = (1, 2);
+    numbered.queues[0].order = Order::Numbered(4);
+    numbered.queues.insert(0, control);
+    let mut general = numbered.clone();
+    general.queues[0].takes.priorities = 0b111;
+    let (mut refused, mut overlooked, mut paused) = (0, 0, 0);
+    for (name, port) in [("numbered", numbered), ("general", general)] {
+        for seed in 0..60 {
+            let (late, counts) = run_by_port(&port, false, seed);
+            let (slow, [_, never, pauses]) = run_by_port(&port, true, seed);
+            let other = late.iter().zip(&slow).find(|(late, slow)| late != slow);
+            assert_eq!(other, None, "{name}, seed {seed}");
+            assert_eq!((late.len(), counts[2], 0), (slow.len(), pauses, never));
+            refused += counts[0];
+            (overlooked, paused) = (overlooked + counts[1], paused + pauses);
+        }
+    }
+    let seen = (refused, overlooked, paused);
+    assert!(
+        refused > 100 && overlooked > 1_000 && paused > 1_000,
+        "{seen:?}"
+    );
 }

@@ -84,16 +84,19 @@ impl Switch {
         for index in self.waiting.drain(..) {
             self.ports[usize::from(index)].delist();
         }
+        for port in &mut self.ports {
+            port.loud = true;
+        }
         self.due.set_all(self.ports.iter().map(Port::choose_at));
         self.quiet_until = self.due.earliest().min(self.common.deadline());
     }
 
     /// Choices follow time whatever the flow control says.
     pub(super) fn never_be_calm(&mut self) {
-        self.may_be_calm = false;
-        if self.calm {
+        if self.calm || self.may_be_quiet {
             self.rouse();
         }
+        (self.may_be_calm, self.may_be_quiet) = (false, false);
     }
 
     /// Choices no longer follow time where the flow control is calm.

@@ -1,0 +1,120 @@
+//! Ports of which a flow control says nothing to others: their choices are made late, and not in the order of time across
+//! ports.
+//!
+//! Some flow controls act on what leaves a port by the state of that port alone, and only while they have paused somebody
+//! because of it do they say anything to others. Such a port is *loud*, and its choices follow time: what it says may
+//! become due at any other port. Of a *quiet* one nothing is ever said but gates of its own, so its choices are made when
+//! something comes to it, when something is said to it, and at the end of the window. The memory of the switch seems
+//! fuller by what has left quiet ports meanwhile: before it refuses a packet, all have made their choices.
+
+use super::{Outlet, Switch};
+use crate::common::choose;
+use crate::flow_control::Passage;
+use units::Time;
+
+impl Switch {
+    /// Every port is quiet of which the flow control does not speak. Whoever speaks of all of them now always will.
+    pub(super) fn quieten_all(&mut self) {
+        if self.may_be_quiet {
+            (0..self.ports.len()).for_each(|index| self.quieten(index));
+            self.may_be_quiet = self.ports.iter().any(|port| !port.loud);
+            self.may_pass |= self.may_be_quiet;
+        }
+    }
+
+    /// Port `index` is quiet from now on, unless the flow control speaks of what leaves there.
+    #[inline(never)]
+    pub(super) fn quieten(&mut self, index: usize) {
+        let port = &mut self.ports[index];
+        if self.common.speaks(port.number()) {
+            return;
+        }
+        port.loud = false;
+        self.due.set(index, Time::NEVER);
+        if port.choose_at() < Time::NEVER && port.enlist() {
+            self.waiting.push(port.number());
+        }
+    }
+
+    /// Something has been said of an arrival at port `index`: it may be loud from now on. Its choices before are made.
+    #[inline(never)]
+    pub(super) fn raise(&mut self, index: usize) {
+        let port = &mut self.ports[index];
+        if port.loud || !self.common.speaks(port.number()) {
+            return;
+        }
+        port.loud = true;
+        self.due.set(index, port.choose_at());
+        self.quiet_until = self.quiet_until.min(port.choose_at());
+    }
+
+    /// Makes all choices of port `index` before `end`, if it is quiet.
+    #[inline(never)]
+    pub(super) fn drain_quiet(&mut self, index: usize, end: Time, out: &mut impl Outlet) {
+        if self.calm {
+            return;
+        }
+        while !self.ports[index].loud && self.ports[index].choose_at() < end {
+            let at = self.ports[index].choose_at();
+            choose(&mut self.ports[index], &mut self.common, out);
+            if !self.common.say.is_empty() {
+                debug_assert!(self.common.say.frames.is_empty(), "a quiet port");
+                self.obey(at, Some(index), out);
+            }
+        }
+    }
+
+    /// Makes all choices of quiet ports before `end`.
+    pub(super) fn settle_quiet(&mut self, end: Time, out: &mut impl Outlet) {
+        for place in 0..self.waiting.len() {
+            self.drain_quiet(self.waiting[place].into(), end, out);
+        }
+    }
+
+    /// Something is said to port `index` at `now`, of a choice of port `after` where there is one: makes the choices that
+    /// come before.
+    pub(super) fn catch_up(
+        &mut self,
+        index: usize,
+        now: Time,
+        after: Option<usize>,
+        out: &mut impl Outlet,
+    ) {
+        let first = after.is_some_and(|after| index < after);
+        self.drain_quiet(index, Time(now.0 + u64::from(first)), out);
+    }
+
+    /// Asks again for room for `passage`, which was refused, after quiet ports have made their choices.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn admits_quietly(
+        &mut self,
+        now: Time,
+        index: usize,
+        passage: &Passage<'_>,
+        out: &mut impl Outlet,
+    ) -> bool {
+        self.settle_quiet(now, out);
+        self.common.admits_by_control(&self.ports[index], passage)
+    }
+
+    /// Makes every choice of quiet ports before `end`, after those of loud ones. Returns [`Switch::next`].
+    #[inline(never)]
+    pub(super) fn commit_quiet_before(&mut self, end: Time, out: &mut impl Outlet) -> Time {
+        let (mut kept, mut next) = (0, self.common.deadline().min(self.due.earliest()));
+        for place in 0..self.waiting.len() {
+            let index = self.waiting[place];
+            self.drain_quiet(index.into(), end, out);
+            let port = &mut self.ports[usize::from(index)];
+            if port.loud || port.choose_at() == Time::NEVER {
+                port.delist();
+            } else {
+                next = next.min(port.choose_at());
+                self.waiting[kept] = index;
+                kept += 1;
+            }
+        }
+        self.waiting.truncate(kept);
+        next
+    }
+}
