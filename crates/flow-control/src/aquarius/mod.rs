@@ -3,6 +3,7 @@
 
 mod params;
 mod port;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -152,6 +153,15 @@ impl FlowControl for Aquarius {
         }
         let port = &mut self.ports[usize::from(passage.egress)];
         Some(port.assign(passage.packet.conn, self.params.mapping, &mut self.rng))
+    }
+
+    fn speaks(&self, port: u16) -> bool {
+        self.ports[usize::from(port)].has_paused()
+    }
+
+    fn overlooks(&self, passage: &Passage<'_>) -> bool {
+        let port = &self.ports[usize::from(passage.egress)];
+        !is_data(passage.packet.class()) || port.overlooks(passage.packet.size.into())
     }
 
     fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {

@@ -1,47 +1,12 @@
 //! An egress port: its queues, its table of flows, whom it has paused and who has paused it.
 
 use super::params::{Mapping, Params, Scale, Scope};
+use super::table::{Entry, Table};
 use crate::ports::{Bits, hop_bytes, part};
 use model::{ConnId, PAUSED_MAX, Rng};
 use parts::{Neighbour, Place};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use units::Time;
-
-/// What a port knows of the flows that share an entry of its table.
-#[derive(Debug, Default)]
-struct Entry {
-    /// The normal queue that they join, or joined last.
-    queue: usize,
-    /// Bytes there, and in the reserved queue.
-    normal: u64,
-    reserved: u64,
-    /// They join a reserved queue, this one: until nothing of them waits anywhere and nobody has paused them, so that nothing is
-    /// overtaken.
-    isolated: bool,
-    home: usize,
-    /// Flows that the next switch does not want, and when each pause ends by itself.
-    stopped: Vec<(ConnId, Time)>,
-    /// Flows that we have paused, at which ports.
-    paused: Vec<(ConnId, u16)>,
-    /// It is in the list of a queue: of those that wait to be resumed.
-    listed: bool,
-    /// Its pauses are asked for again, and its own may expire: a moment for it is on the agenda.
-    repeats: bool,
-    expires: bool,
-}
-
-impl Entry {
-    /// Its reserved queue waits for what is left of it in a normal one: the packet that marks the order.
-    fn has_older(&self) -> bool {
-        self.isolated && self.normal > 0
-    }
-
-    fn is_nothing(&self) -> bool {
-        let quiet = self.stopped.is_empty() && self.paused.is_empty();
-        let alone = !self.listed && !self.repeats && !self.expires;
-        quiet && alone && self.normal + self.reserved == 0
-    }
-}
 
 #[derive(Debug, Default)]
 struct Queue {
@@ -60,12 +25,14 @@ pub(super) struct Port {
     queues: Vec<Queue>,
     /// How many are normal.
     normal: usize,
-    entries: BTreeMap<u32, Entry>,
+    entries: Table,
     size: u32,
     /// Normal queues without flows, queues with packets, and reserved queues that are blocked, as bits.
     free: Bits,
     filled: Bits,
     closed: Bits,
+    /// How many have packets and may send.
+    active: u64,
     low: u64,
     high: u64,
     scale: Scale,
@@ -78,6 +45,8 @@ pub(super) struct Port {
     returns_empty: bool,
     /// By reserved queue.
     waits: Vec<Waits>,
+    /// What they wait for has changed, and perhaps which of them are to be blocked.
+    stirred: bool,
     /// Flows that the next switch has paused, and flows that we have.
     known: usize,
     told: usize,
@@ -103,7 +72,8 @@ impl Port {
             free: Bits::MAX >> (Bits::BITS - u32::from(normal)),
             filled: 0,
             closed: 0,
-            entries: BTreeMap::new(),
+            active: 0,
+            entries: Table::new(),
             size: params.table,
             low: part(params.low, hop),
             high: part(params.high, hop),
@@ -113,6 +83,7 @@ impl Port {
             keeps_order: params.order_marks,
             returns_empty: params.return_empty,
             waits: vec![Waits::default(); params.reserved.into()],
+            stirred: false,
             known: 0,
             told: 0,
         }
@@ -131,8 +102,8 @@ impl Port {
     /// What says in a pause why it is asked for, beside the number of the port: nothing but that, or which of its reserved
     /// queues has too much.
     pub(super) fn point(&self, port: u16, slot: u32) -> u32 {
-        let held = self.entries.get(&slot).filter(|entry| entry.reserved > 0);
-        let queue = held.map_or(0, |entry| entry.home + 1 - self.normal);
+        let held = self.entries.get(slot).filter(|entry| entry.reserved > 0);
+        let queue = held.map_or(0, |entry| usize::from(entry.home) + 1 - self.normal);
         let small = |count: usize| u32::try_from(count).expect("at most 128");
         u32::from(port) * small(1 + self.waits.len()) + small(queue)
     }
@@ -144,14 +115,27 @@ impl Port {
         u32::try_from(slot).expect("below the size")
     }
 
-    fn thresholds(&self) -> (u64, u64) {
-        let by = match (self.scope, self.scale) {
+    /// Queues among which thresholds are divided.
+    #[inline]
+    fn sharers(&self) -> u64 {
+        match (self.scope, self.scale) {
             (Scope::Port, _) | (_, Scale::Fixed) => 1,
-            (Scope::Queue, Scale::Active) => {
-                u64::from((self.filled & !self.closed).count_ones().max(1))
-            }
-        };
+            (Scope::Queue, Scale::Active) => self.active.max(1),
+        }
+    }
+
+    fn thresholds(&self) -> (u64, u64) {
+        let by = self.sharers();
         (self.low / by, self.high / by)
+    }
+
+    /// Whether `queue`, of which a flow holds `held` bytes, has so much that the flow is to be paused.
+    #[inline]
+    fn has_too_much(&self, queue: usize, held: u64) -> bool {
+        let (bytes, flows) = self.load(queue);
+        // More than a threshold divided by them, without the division.
+        let all = bytes * self.sharers();
+        all > self.low && (all > self.high || held > fair(bytes, flows))
     }
 
     /// The bytes that are held against the thresholds for a packet of `queue`, and the flows that share them.
@@ -164,9 +148,10 @@ impl Port {
         of.iter().fold((0, 0), add)
     }
 
-    /// Changes an entry, keeps the counts of entries true, and forgets it where nothing is left to know.
+    /// Changes an entry, and keeps the counts of entries true.
+    #[inline(never)]
     fn change<T>(&mut self, slot: u32, change: impl FnOnce(&mut Entry) -> T) -> T {
-        let entry = self.entries.entry(slot).or_default();
+        let entry = self.entries.at(slot);
         let look = |entry: &Entry| {
             let stopped = u64::from(!entry.stopped.is_empty());
             (stopped, u64::from(entry.has_older()))
@@ -179,37 +164,64 @@ impl Port {
             entry.isolated = false;
         }
         // Its reserved queue is another one only where it was in none.
-        let (after, knows, home) = (look(entry), sizes(entry), entry.home);
-        if entry.is_nothing() {
-            self.entries.remove(&slot);
-        }
+        let (after, knows) = (look(entry), sizes(entry));
         if before != after {
-            let waits = &mut self.waits[home - self.normal];
+            let waits = &mut self.waits[usize::from(entry.home) - self.normal];
             waits.stopped = waits.stopped + after.0 - before.0;
             waits.older = waits.older + after.1 - before.1;
+            self.stirred = true;
         }
         self.known = self.known + knows.0 - known.0;
         self.told = self.told + knows.1 - known.1;
         result
     }
 
+    /// Changes the bytes of an entry in a queue, a reserved one or not.
+    #[inline]
+    fn change_bytes(&mut self, slot: u32, reserved: bool, change: impl FnOnce(&mut u64)) -> u64 {
+        let change = |entry: &mut Entry| {
+            let bytes = if reserved {
+                &mut entry.reserved
+            } else {
+                &mut entry.normal
+            };
+            change(bytes);
+            *bytes
+        };
+        let entry = self.entries.at(slot);
+        if entry.isolated {
+            return self.change(slot, change);
+        }
+        change(entry) // nothing waits for it
+    }
+
     /// A reserved queue that is to be blocked from now on, or not any more, by its number among those of the port.
     pub(super) fn block(&mut self) -> Option<(u8, bool)> {
+        if !self.stirred {
+            return None;
+        }
         let keeps_order = self.keeps_order;
         let blocked = |own: &Waits| own.stopped > 0 || keeps_order && own.older > 0;
         let mut changed = (self.normal..).zip(self.waits.iter().map(blocked));
         let is_closed = |queue: usize| self.closed >> queue & 1 == 1;
-        let (queue, blocked) = changed.find(|&(queue, blocked)| is_closed(queue) != blocked)?;
+        let Some((queue, blocked)) = changed.find(|&(queue, blocked)| is_closed(queue) != blocked)
+        else {
+            self.stirred = false;
+            return None;
+        };
         self.closed ^= 1 << queue;
+        if self.filled >> queue & 1 == 1 {
+            self.active = self.active + u64::from(!blocked) - u64::from(blocked);
+        }
         Some((self.number(queue), blocked))
     }
 
     /// The queue that a packet of `conn` joins.
     pub(super) fn assign(&mut self, conn: ConnId, mapping: Mapping, rng: &mut Rng) -> u8 {
         let slot = self.slot(conn);
-        let queue = match self.entries.get(&slot) {
-            Some(entry) if entry.isolated => entry.home,
-            Some(entry) if entry.normal > 0 => entry.queue,
+        let queue = match self.entries.get(slot) {
+            Some(entry) if entry.isolated => entry.home.into(),
+            Some(entry) if entry.normal > 0 => entry.queue.into(),
             _ => self.pick(slot, mapping, rng),
         };
         self.number(queue)
@@ -220,6 +232,13 @@ impl Port {
         let normal = &self.queues[..self.normal];
         if mapping == Mapping::Hash {
             return slot as usize % normal.len();
+        }
+        if self.filled == 0 {
+            return if normal.len() > 1 {
+                rng.below(normal.len() as u64) as usize
+            } else {
+                0
+            };
         }
         // Most packets find a queue without flows, and then no queue is looked at.
         let fewest = if self.free == 0 {
@@ -232,7 +251,7 @@ impl Port {
         };
         let ties = fewest.count_ones();
         let which = if ties > 1 { rng.below(ties.into()) } else { 0 };
-        set_bit(fewest, u32::try_from(which).expect("below 128"))
+        set_bit(fewest, which)
     }
 
     /// A packet has joined `queue`. Says which entry's flow is to be paused for it, if it is, and whether that is to be
@@ -247,38 +266,45 @@ impl Port {
         let slot = self.slot(conn);
         let queue = usize::from(queue - self.first);
         let reserved = queue >= self.normal;
-        let (held, knows) = self.change(slot, |entry| {
-            let bytes = if reserved {
-                &mut entry.reserved
-            } else {
-                entry.queue = queue;
-                &mut entry.normal
-            };
-            *bytes += size;
-            (*bytes, entry.paused.contains(&(conn, ingress)))
-        });
+        if !reserved {
+            self.entries.at(slot).queue = u8::try_from(queue).expect("at most 128");
+        }
+        let held = self.change_bytes(slot, reserved, |bytes| *bytes += size);
         let own = &mut self.queues[queue];
+        if own.bytes == 0 {
+            self.filled |= 1 << queue;
+            self.free &= !(1 << queue);
+            self.active += u64::from(self.closed >> queue & 1 == 0);
+        }
         own.bytes += size;
         own.flows += u64::from(held == size);
-        self.filled |= 1 << queue;
-        self.free &= !(1 << queue);
-        let ((low, high), (bytes, flows)) = (self.thresholds(), self.load(queue));
-        let too_much = bytes > high || bytes > low && held > fair(bytes, flows);
-        if !too_much || knows || self.told >= PAUSED_MAX {
+        if !self.has_too_much(queue, held) || self.told >= PAUSED_MAX {
             return None;
         }
-        let list = &mut self.queues[queue].list;
-        let mut listed = false;
-        let first = self.entries.get_mut(&slot).is_some_and(|entry| {
-            entry.paused.push((conn, ingress));
-            listed = !std::mem::replace(&mut entry.listed, true);
-            !std::mem::replace(&mut entry.repeats, true)
-        });
+        let entry = self.entries.at(slot);
+        if entry.paused.contains(&(conn, ingress)) {
+            return None;
+        }
+        entry.paused.push((conn, ingress));
+        let listed = !std::mem::replace(&mut entry.listed, true);
+        let first = !std::mem::replace(&mut entry.repeats, true);
         self.told += 1;
         if listed {
-            list.push_back(slot);
+            self.queues[queue].list.push_back(slot);
         }
         Some((slot, first))
+    }
+
+    /// Whether it has paused somebody.
+    pub(super) fn has_paused(&self) -> bool {
+        self.told > 0
+    }
+
+    /// Whether a packet of `size` bytes that passes while nothing waits changes nothing: no flow is isolated, and alone it
+    /// is not too much.
+    #[inline]
+    pub(super) fn overlooks(&self, size: u64) -> bool {
+        self.filled == 0 && self.known == 0 && self.told == 0 && size <= self.high
     }
 
     /// A packet leaves `queue`. Says which flows are to be resumed at which ports.
@@ -286,21 +312,14 @@ impl Port {
         let slot = self.slot(conn);
         let queue = usize::from(queue - self.first);
         let reserved = queue >= self.normal;
-        let held = self.change(slot, |entry| {
-            let bytes = if reserved {
-                &mut entry.reserved
-            } else {
-                &mut entry.normal
-            };
-            *bytes -= size;
-            *bytes
-        });
+        let held = self.change_bytes(slot, reserved, |bytes| *bytes -= size);
         let own = &mut self.queues[queue];
         own.bytes -= size;
         own.flows -= u64::from(held == 0);
         if own.bytes == 0 {
             self.filled &= !(1 << queue);
             self.free |= Bits::from(!reserved) << queue;
+            self.active -= u64::from(self.closed >> queue & 1 == 0);
         }
         let mut resumed = Vec::new();
         if self.told > 0 {
@@ -339,11 +358,11 @@ impl Port {
                 let Some(&slot) = self.queues[queue].list.front() else {
                     break;
                 };
-                let entry = self.entries.get(&slot).expect("what is listed is kept");
+                let entry = self.entries.get(slot).expect("what is listed is kept");
                 let (home, held) = if entry.isolated && entry.reserved > 0 {
-                    (entry.home, entry.reserved)
+                    (usize::from(entry.home), entry.reserved)
                 } else if entry.normal > 0 {
-                    (entry.queue, entry.normal)
+                    (usize::from(entry.queue), entry.normal)
                 } else {
                     (queue, 0)
                 };
@@ -370,6 +389,7 @@ impl Port {
     pub(super) fn stop(&mut self, conn: ConnId, point: u32, until: Time) -> (u32, bool, bool) {
         let slot = self.slot(conn);
         let home = self.normal + point as usize % self.waits.len();
+        let home = u8::try_from(home).expect("at most 128");
         let room = self.known < PAUSED_MAX;
         let (isolated, watch) = self.change(slot, |entry| {
             match entry.stopped.iter_mut().find(|(known, _)| *known == conn) {
@@ -397,7 +417,7 @@ impl Port {
     /// Pauses of an entry that are to be asked for again; none where it need not be looked at any more.
     pub(super) fn repeated(&mut self, slot: u32) -> &[(ConnId, u16)] {
         self.change(slot, |entry| entry.repeats = !entry.paused.is_empty());
-        self.entries.get(&slot).map_or(&[], |entry| &entry.paused)
+        &self.entries.at(slot).paused
     }
 
     /// Ends what nobody asked for again. Says when to look next.
@@ -415,13 +435,14 @@ impl Port {
         let (mut bytes, mut flows) = (vec![0; self.queues.len()], vec![0; self.queues.len()]);
         let (mut known, mut told) = (0, 0);
         let mut waits = vec![(0, 0); self.waits.len()];
-        for (slot, entry) in &self.entries {
+        for (slot, entry) in self.entries.iter() {
             for (queue, held) in [(entry.queue, entry.normal), (entry.home, entry.reserved)] {
+                let queue = usize::from(queue);
                 bytes[queue] += held;
                 flows[queue] += u64::from(held > 0);
             }
             if entry.isolated {
-                let own = &mut waits[entry.home - self.normal];
+                let own = &mut waits[usize::from(entry.home) - self.normal];
                 own.0 += u64::from(!entry.stopped.is_empty());
                 own.1 += u64::from(entry.has_older());
             }
@@ -441,6 +462,8 @@ impl Port {
         assert_eq!(found, held, "bytes and flows of queues");
         let counted = self.waits.iter().map(|own| (own.stopped, own.older));
         assert_eq!(waits, counted.collect::<Vec<_>>(), "what queues wait for");
+        let active = (self.filled & !self.closed).count_ones();
+        assert_eq!(self.active, active.into(), "queues that may send");
         assert_eq!((known, told), (self.known, self.told), "pauses");
         for (place, queue) in self.queues.iter().enumerate() {
             let bit = |bits: Bits| bits >> place & 1 == 1;
@@ -451,7 +474,11 @@ impl Port {
             assert!(!normal || !bit(self.closed), "nothing blocks queue {place}");
         }
         let listed: usize = self.queues.iter().map(|queue| queue.list.len()).sum();
-        let lists = self.entries.values().filter(|entry| entry.listed).count();
+        let lists = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| entry.listed)
+            .count();
         assert_eq!(lists, listed, "entries that wait to be resumed");
         if held.iter().all(|&(bytes, _)| bytes == 0) {
             assert_eq!(told, 0, "nothing waits, and somebody is paused for it");
@@ -465,16 +492,10 @@ pub(super) fn fair(bytes: u64, flows: u64) -> u64 {
     bytes >> flows.max(1).next_power_of_two().trailing_zeros()
 }
 
-/// The place of set bit number `which`, from 0, of `bits`: by halves.
-fn set_bit(bits: Bits, which: u32) -> usize {
-    let (mut bits, mut which, mut place) = (bits, which, 0);
-    for half in [64_u8, 32, 16, 8, 4, 2, 1] {
-        let below = (bits & !(Bits::MAX << half)).count_ones();
-        if which >= below {
-            (bits, which, place) = (bits >> half, which - below, place + half);
-        }
-    }
-    place.into()
+/// The place of set bit number `which`, from 0, of `bits`.
+fn set_bit(bits: Bits, which: u64) -> usize {
+    let rest = (0..which).fold(bits, |rest, _| rest & (rest - 1));
+    rest.trailing_zeros() as usize
 }
 
 #[cfg(test)]
