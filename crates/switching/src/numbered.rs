@@ -362,7 +362,8 @@ mod tests {
     const LINE: LineTime = LineTime::new(Rate::gbps(10));
 
     fn packet(rng: &mut Rng, conn: u32) -> Packet {
-        let class = [Class::Plain, Class::Control, Class::Unscheduled][rng.below(3) as usize];
+        let classes = [Class::Plain, Class::Control, Class::Unscheduled];
+        let class = classes[usize::try_from(rng.below(3)).unwrap()];
         let size = u16::try_from(rng.between(84, 1538)).unwrap();
         let mut packet = Packet::new(HostId(0), ConnId(conn), class, 0, size);
         packet.set_priority(u8::try_from(rng.below(8)).unwrap());

@@ -234,13 +234,11 @@ impl Port {
             return slot as usize % normal.len();
         }
         if self.filled == 0 {
-            return if normal.len() > 1 {
-                rng.below(normal.len() as u64) as usize
-            } else {
-                0
-            };
+            let count = normal.len() as u64;
+            let which = if count > 1 { rng.below(count) } else { 0 };
+            return usize::try_from(which).expect("below 128");
         }
-        // Most packets find a queue without flows, and then no queue is looked at.
+        // Most others find a queue without flows, and then no queue is looked at.
         let fewest = if self.free == 0 {
             let flows = normal.iter().map(|queue| queue.flows);
             let fewest = flows.clone().min();
