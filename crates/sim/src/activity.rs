@@ -1,11 +1,12 @@
 //! Which nodes have something to do in which of the next windows.
 //!
 //! Every producing thread has a bitset of its own per window slot, so that raising a flag needs no
-//! atomic read-modify-write; the owner of a node reads all of them.
+//! atomic read-modify-write; the owner of a node reads all of them. Where nodes take turns ([`Steps`]), a window is
+//! two steps long and each begins with one side's: a node is flagged in its side's slots alone.
 
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
-use units::Time;
+use units::{Span, Time};
 
 /// Window slots. A moment further ahead raises the last of them: the node then looks again.
 const SLOTS: u64 = 256;
@@ -14,8 +15,69 @@ const AHEAD_MAX: u64 = SLOTS - 2;
 
 pub(crate) struct Activity {
     raisers: Vec<Raiser>,
-    /// Length of a window, in picoseconds.
-    window: NonZeroU64,
+    steps: Steps,
+}
+
+/// How time is cut.
+#[derive(Clone, Copy)]
+pub(crate) struct Steps {
+    /// From the beginning of one window to that of the next, in picoseconds.
+    step: NonZeroU64,
+    /// Steps in a window, and sides of nodes that take turns: one or two.
+    sides: u64,
+    /// The first place of a node of the second side.
+    second: u32,
+}
+
+impl Steps {
+    pub(crate) fn new(step: NonZeroU64, second: Option<u32>) -> Self {
+        Self {
+            step,
+            sides: if second.is_some() { 2 } else { 1 },
+            second: second.unwrap_or(u32::MAX),
+        }
+    }
+
+    /// How long a window lasts.
+    pub(crate) fn window(self) -> Span {
+        Span(self.step.get() * self.sides)
+    }
+
+    /// Whose windows these are.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "below 2")]
+    pub(crate) fn side(self, window: u64) -> usize {
+        (window % self.sides) as usize
+    }
+
+    /// Where `window` begins.
+    #[inline]
+    pub(crate) fn start_of(self, window: u64) -> Time {
+        Time(window.saturating_mul(self.step.get()))
+    }
+
+    /// Its end.
+    #[inline]
+    pub(crate) fn end_of(self, window: u64) -> Time {
+        self.start_of(window.saturating_add(self.sides))
+    }
+
+    /// The last beginning of a window, of whichever side, up to `at`.
+    pub(crate) fn last_start(self, at: Time) -> Time {
+        Time(at.0 - at.0 % self.step)
+    }
+
+    /// The first after `at`.
+    pub(crate) fn next_start(self, at: Time) -> Time {
+        self.last_start(at).after(Span(self.step.get()))
+    }
+
+    /// The last of `window` and the one before that is of the side of the node at `bit`.
+    #[inline]
+    fn of_side(self, window: u64, bit: u32) -> u64 {
+        let side = u64::from(bit >= self.second);
+        window - ((window ^ side) & (self.sides - 1))
+    }
 }
 
 /// The flags that one thread raises; apart from those of the next, which another core writes.
@@ -23,8 +85,7 @@ pub(crate) struct Activity {
 pub(crate) struct Raiser {
     /// 64-node words in a bitset.
     words: usize,
-    /// Length of a window, in picoseconds.
-    window: NonZeroU64,
+    steps: Steps,
     /// By slot and word.
     flags: Vec<AtomicU64>,
     /// The slots in which any flag is raised.
@@ -32,12 +93,6 @@ pub(crate) struct Raiser {
 }
 
 impl Raiser {
-    /// The end of a window.
-    #[inline]
-    pub(crate) fn end_of(&self, window: u64) -> Time {
-        Time((window + 1) * self.window.get())
-    }
-
     #[inline]
     #[allow(clippy::cast_possible_truncation, reason = "below 256")]
     fn place(&self, window: u64, word: usize) -> usize {
@@ -45,11 +100,14 @@ impl Raiser {
     }
 
     /// Wakes the node at `bit` in the window of `at`, or as late before it as can be said now.
-    /// `now` is the current window. Returns the window of `at`.
+    /// `now` is the current window. Returns the end of the window of `at`.
     #[inline(always)] // few instructions, once per link and window
-    pub(crate) fn raise(&self, now: u64, bit: u32, at: Time) -> u64 {
-        let target = at.0 / self.window;
-        let window = target.min(now + AHEAD_MAX);
+    pub(crate) fn raise(&self, now: u64, bit: u32, at: Time) -> Time {
+        let target = self.steps.of_side(at.0 / self.steps.step, bit);
+        let mut window = target;
+        if target > now + AHEAD_MAX {
+            window = self.steps.of_side(now + AHEAD_MAX, bit);
+        }
         let flags = &self.flags[self.place(window, bit as usize / 64)];
         // This thread alone writes here, but for the owner's clearing of the current slot.
         flags.store(
@@ -63,29 +121,29 @@ impl Raiser {
             any.load(Ordering::Relaxed) | 1 << (slot % 64),
             Ordering::Relaxed,
         );
-        target
+        self.steps.end_of(target)
     }
 }
 
 impl Activity {
-    pub(crate) fn new(threads: usize, words: usize, window: NonZeroU64) -> Self {
+    pub(crate) fn new(threads: usize, words: usize, steps: Steps) -> Self {
         let slots = usize::try_from(SLOTS).expect("small");
         let raiser = || Raiser {
             words,
-            window,
+            steps,
             flags: (0..slots * words).map(|_| AtomicU64::new(0)).collect(),
             any: [const { AtomicU64::new(0) }; 4],
         };
         Self {
             raisers: (0..threads).map(|_| raiser()).collect(),
-            window,
+            steps,
         }
     }
 
-    /// Length of a window, in picoseconds.
+    /// How time is cut.
     #[inline]
-    pub(crate) fn window(&self) -> u64 {
-        self.window.get()
+    pub(crate) fn steps(&self) -> Steps {
+        self.steps
     }
 
     /// The flags of `thread`.

@@ -114,7 +114,7 @@ impl Net<'_> {
                 })
             }
         });
-        let (mut hops, mut last) = (0, scratch.log.last);
+        let (mut hops, mut last) = (0, scratch.log.last_hop);
         let mut sort = SortScratch {
             keys: &mut scratch.keys,
             sorted: &mut scratch.sorted,
@@ -130,11 +130,11 @@ impl Net<'_> {
                 .hand_over(port, Arrivals(list.iter()), clock.end, out);
             list.clear();
         }
-        (scratch.log.hops, scratch.log.last) = (scratch.log.hops + hops, last);
+        (scratch.log.hops, scratch.log.last_hop) = (scratch.log.hops + hops, last);
         if !by_port.astray.is_empty() {
             let lost = lose_astray(at, by_port, out);
             scratch.log.hops += lost.0;
-            scratch.log.last = last.max(lost.1);
+            scratch.log.last_hop = last.max(lost.1);
         }
         by_port.some.clear();
         Some(left.min(at.switch.commit_before(clock.end, out)))

@@ -47,6 +47,4 @@ pub(crate) struct Between<'o> {
     pub(crate) looks: Looks,
     /// Start of the last window that ran.
     pub(crate) last: Time,
-    /// Start of the last window in which a packet arrived.
-    pub(crate) last_hop: Time,
 }

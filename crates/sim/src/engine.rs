@@ -1,12 +1,13 @@
 //! Windows: every node in turn, each as a small sequential machine; threads meet between windows.
 //!
-//! A window is run by words of the flags that say who is awake. Between windows one thread decides which comes next, has
-//! samples taken, and ends the run. Hosts run here; switches do in `apart`, or where their ports look at each other in
-//! `arrivals`; nodes with faulty links or records in `laden`.
+//! Where each link joins two sides of the fabric, these take turns, each with windows twice as long as if both ran at
+//! once. A window is run by words of the flags that say who is awake. Between windows one thread decides which comes
+//! next, has samples taken, and ends the run. Hosts run here; switches do in `apart`, or where their ports look at each
+//! other in `arrivals`; nodes with faulty links or records in `laden`.
 
 mod out;
 
-use crate::activity::Activity;
+use crate::activity::{Activity, Steps};
 use crate::barrier::{Barrier, Guard};
 use crate::beside::{Beside, HostLine};
 use crate::clock::{Between, Clock};
@@ -17,7 +18,7 @@ use crate::laden::Laden;
 use crate::net::{self, SetupError, World};
 use crate::node::{Kind, Log, Node};
 use crate::outcome::{self, Stop};
-use crate::placement::share_out;
+use crate::placement::{Places, share_out};
 use crate::ring::{Far, Ring, in_flight};
 use crate::setup::{FlowSample, Observer, Outcome, PortSample, Setup};
 use crate::sort::{BUCKETS, INDEX_BITS, index, sort};
@@ -56,8 +57,8 @@ pub(crate) struct Net<'a> {
     node_at: Vec<u32>,
     /// By node: its place in the activity sets.
     bit_of: Vec<u32>,
-    /// By thread: its words of the activity sets.
-    words_of: Vec<std::ops::Range<usize>>,
+    /// By side, then by thread: its words of the activity sets.
+    words_of: Vec<Vec<std::ops::Range<usize>>>,
     activity: Activity,
     /// Shift that spreads a window over the buckets of the counting pass.
     pub(crate) bucket_shift: u32,
@@ -80,8 +81,14 @@ impl<'a> Net<'a> {
         threads: usize,
         tracer: Option<Tracer>,
     ) -> Self {
-        let window = NonZeroU64::new(net::lookahead(setup).0).expect("a frame takes time");
-        let (bit_of, node_at, words_of) = share_out(setup, threads);
+        let step = NonZeroU64::new(net::lookahead(setup).0).expect("a frame takes time");
+        let Places {
+            bit_of,
+            node_at,
+            words_of,
+            second,
+        } = share_out(setup, threads);
+        let steps = Steps::new(step, second);
         let mut news_of = Vec::with_capacity(nodes.len());
         let mut words = 0u32;
         for node in &setup.topology.nodes {
@@ -103,8 +110,8 @@ impl<'a> Net<'a> {
             rings: links.map(|link| Ring::new(far(link))).collect(),
             beside: beside.map(|link| Ring::new(far(link))).collect(),
             news: (0..words).map(|_| AtomicU64::new(0)).collect(),
-            activity: Activity::new(threads, node_at.len() / 64, window),
-            bucket_shift: (64 - window.leading_zeros()).saturating_sub(BUCKETS.ilog2()),
+            activity: Activity::new(threads, node_at.len() / 64, steps),
+            bucket_shift: (64 - steps.window().0.leading_zeros()).saturating_sub(BUCKETS.ilog2()),
             nodes: nodes.into_iter().map(UnsafeCell::new).collect(),
             world,
             news_of,
@@ -147,7 +154,7 @@ impl<'a> Net<'a> {
             node: 0,
             window: clock.window,
             #[cfg(debug_assertions)]
-            window_end: raiser.end_of(clock.window),
+            others_until: self.activity.steps().start_of(clock.window + 1),
         };
         let scratch = &mut worker.scratch;
         for word in words {
@@ -212,6 +219,9 @@ impl<'a> Net<'a> {
                 log.hops += packets.len() as u64;
                 // SAFETY: taken packets live until the pool recycles, after this call.
                 let arrivals = packets.iter().map(|&packet| unsafe { &*packet });
+                if let Some(last) = arrivals.clone().next_back() {
+                    log.last_hop = log.last_hop.max(last.at);
+                }
                 if noted {
                     let each = arrivals.clone();
                     each.for_each(|packet| self.note(out.thread, node, 0, packet));
@@ -243,7 +253,7 @@ impl<'a> Net<'a> {
                     unreachable!("matched above")
                 };
                 if let Some(&last) = keys.last() {
-                    log.last = log.last.max(clock.start + Span(last >> INDEX_BITS));
+                    log.last_hop = log.last_hop.max(clock.start + Span(last >> INDEX_BITS));
                 }
                 if node.apart && self.tracer.is_none() {
                     // Noted for a digest: the fast way goes on from here.
@@ -314,6 +324,24 @@ impl Shared<'_, '_, '_> {
         unsafe { *self.clock.get() }
     }
 
+    /// What all threads have counted. Only while they wait.
+    fn sum(&self, count: impl Fn(&Log) -> u64) -> u64 {
+        // SAFETY: all threads wait at the barrier.
+        let of = |worker: &UnsafeCell<Worker>| count(unsafe { &(*worker.get()).scratch.log });
+        self.workers.iter().map(of).sum()
+    }
+
+    /// When it has been quiet for so long that a run whose messages have all ended is over: where the first window
+    /// begins that is too far from that of the last packet. Only while all threads wait.
+    #[cold]
+    fn quiet_from(&self) -> Time {
+        // SAFETY: all threads wait at the barrier.
+        let of = |worker: &UnsafeCell<Worker>| unsafe { (*worker.get()).scratch.log.last_hop };
+        let last = self.workers.iter().map(of).max().unwrap_or_default();
+        let steps = self.net.activity.steps();
+        steps.next_start(steps.last_start(last).after(self.quiet))
+    }
+
     /// Sets the clock to the next window. Only the last thread at the barrier may call it.
     fn advance(&self) {
         // SAFETY: all threads wait at the barrier.
@@ -323,17 +351,8 @@ impl Shared<'_, '_, '_> {
             self.pull_triggers(clock.window);
         }
         between.hops_before = between.hops;
-        // SAFETY: the same.
-        between.hops = self
-            .workers
-            .iter()
-            .map(|w| unsafe { (*w.get()).scratch.log.hops })
-            .sum();
-        if between.hops > between.hops_before {
-            // Of the whole window, so that one that is cut for a sample counts as any other.
-            between.last_hop = Time(clock.window * activity.window());
-        }
-        let slot_end = |window: u64| Time((window + 1).saturating_mul(activity.window()));
+        between.hops = self.sum(|log| log.hops);
+        let steps = activity.steps();
         let cut = clock.keep;
         if !cut && between.looks.is_due(clock.end) {
             // SAFETY: the same.
@@ -343,27 +362,27 @@ impl Shared<'_, '_, '_> {
         }
         if cut {
             clock.start = clock.end;
-            clock.end = slot_end(clock.window);
+            clock.end = steps.end_of(clock.window);
             clock.keep = false;
             // What the first part woke in this window is about to run.
             activity.pass(clock.window);
         } else if let Some(window) = activity.next(clock.window + 1) {
             clock.window = window;
-            clock.start = Time(window * activity.window());
-            clock.end = slot_end(window);
+            clock.start = steps.start_of(window);
+            clock.end = steps.end_of(window);
         } else {
             clock.stop = true;
         }
         let until = self.setup.until;
         clock.stop |= clock.start >= until || between.interrupted;
-        // Only expiry timers remain.
-        let quiet = clock.start.since(between.last_hop) > self.quiet;
-        let ended = || {
-            // SAFETY: all threads wait at the barrier.
-            let of = |worker: &UnsafeCell<Worker>| unsafe { (*worker.get()).scratch.log.ended };
-            self.workers.iter().map(of).sum::<u64>()
-        };
-        clock.stop |= !cut && quiet && ended() == self.setup.traffic.messages.len() as u64;
+        if self.sum(|log| log.ended) == self.setup.traffic.messages.len() as u64 {
+            // Only expiry timers remain, soon. Where sides take turns, both come to that moment.
+            let quiet = self.quiet_from();
+            clock.stop |= clock.start >= quiet;
+            if clock.end > quiet {
+                (clock.end, clock.keep) = (quiet, true);
+            }
+        }
         let skipped_to = if clock.stop { Time::ZERO } else { clock.start };
         let due = between.next_sample < skipped_to;
         let mut next_sample = between.next_sample;
@@ -405,7 +424,7 @@ impl Shared<'_, '_, '_> {
             // SAFETY: all threads wait at the barrier.
             firings.append(&mut unsafe { &mut *worker.get() }.scratch.log.firings);
         }
-        let news = Span(activity.window());
+        let news = activity.steps().window();
         book.triggers.release(&mut firings, news, |message, at| {
             let host = book.sender(message);
             // SAFETY: the same.
@@ -508,8 +527,9 @@ impl Shared<'_, '_, '_> {
     fn run_alone(&self, thread: usize, clock: Clock) {
         // SAFETY: all other threads wait at a barrier, or for the window to end.
         let worker = unsafe { &mut *self.workers[thread].get() };
-        self.net
-            .run_words(0..self.net.node_at.len() / 64, clock, worker);
+        let words = &self.net.words_of[self.net.activity.steps().side(clock.window)];
+        let all = words[0].start..words[words.len() - 1].end;
+        self.net.run_words(all, clock, worker);
     }
 
     /// The life of one thread.
@@ -536,7 +556,8 @@ impl Shared<'_, '_, '_> {
             if !clock.serial {
                 // SAFETY: this worker is this thread's own during a window.
                 let worker = unsafe { &mut *self.workers[thread].get() };
-                let words = self.net.words_of[thread].clone();
+                let side = self.net.activity.steps().side(clock.window);
+                let words = self.net.words_of[side][thread].clone();
                 self.net.run_words(words, clock, worker);
             } else if thread == 0 {
                 self.run_alone(thread, clock);
@@ -588,7 +609,6 @@ pub(crate) fn run_with(
         counted: Window::new(setup.probes.window.as_ref(), setup.topology.links.len()),
         looks: Looks::new(setup),
         last: Time::ZERO,
-        last_hop: Time::ZERO,
     };
     let shared = Shared {
         net: &net,
@@ -636,7 +656,8 @@ pub(crate) fn run_with(
     let nodes: Vec<Node> = nodes.into_iter().map(UnsafeCell::into_inner).collect();
     tracer.iter_mut().for_each(|tracer| tracer.gather(&nodes));
     let in_flight = in_flight(&rings);
-    let at = logs.iter().map(|log| log.last).max().unwrap_or(Time::ZERO);
+    let last = logs.iter().map(|log| log.last.max(log.last_hop));
+    let at = last.max().unwrap_or(Time::ZERO);
     let mut stop = Stop::new(
         setup,
         at,

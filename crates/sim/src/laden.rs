@@ -62,6 +62,9 @@ impl Net<'_> {
             due.sort_by_key(|due| (due.packet.at, due.port)); // stable
         }
         log.hops += due.len() as u64;
+        if let Some(last) = due.last() {
+            log.last_hop = log.last_hop.max(last.packet.at);
+        }
         if self.noted() {
             for due in due.iter() {
                 self.note(out.out.thread, node, due.port, &due.packet);
@@ -87,7 +90,6 @@ impl Net<'_> {
                     let later = due.get(place + 1).map(|later| later.packet.at);
                     let one = &mut due[place];
                     let (ingress, now) = (one.port, one.packet.at);
-                    log.last = log.last.max(now);
                     let view = self.world.ways.of(at.id, &mut at.epoch, now);
                     out.records
                         .keep(&mut one.packet, ingress, one.beside.as_deref());

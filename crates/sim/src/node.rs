@@ -100,7 +100,9 @@ pub(crate) struct Log {
     pub(crate) started: u64,
     /// Messages ended.
     pub(crate) ended: u64,
-    /// The latest moment at which anything happened.
+    /// When a packet last arrived.
+    pub(crate) last_hop: Time,
+    /// When anything else last happened, at a host.
     pub(crate) last: Time,
     /// Messages that ended twice or were never sent: a mistake of ours.
     pub(crate) unexpected: u64,

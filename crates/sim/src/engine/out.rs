@@ -21,7 +21,7 @@ pub(crate) struct Out<'n, 'a> {
     pub(crate) node: u32,
     pub(crate) window: u64,
     #[cfg(debug_assertions)]
-    pub(crate) window_end: Time,
+    pub(crate) others_until: Time,
 }
 
 impl Outlet for Out<'_, '_> {
@@ -29,8 +29,8 @@ impl Outlet for Out<'_, '_> {
     fn send(&mut self, link: u32, packet: &Packet, at: Time) {
         #[cfg(debug_assertions)]
         assert!(
-            at >= self.window_end,
-            "{packet:?} arrives at {at}, within its own window"
+            at >= self.others_until,
+            "{packet:?} arrives at {at}, where its receiver has been"
         );
         // SAFETY: nodes send on links of the topology, and each has its ring.
         let ring = unsafe { self.rings.get_unchecked(link as usize) };
@@ -49,8 +49,8 @@ impl Outlet for Out<'_, '_> {
         for (packet, at) in packets {
             #[cfg(debug_assertions)]
             assert!(
-                at >= self.window_end,
-                "{packet:?} arrives at {at}, within its own window"
+                at >= self.others_until,
+                "{packet:?} arrives at {at}, where its receiver has been"
             );
             // SAFETY: the same.
             if unsafe { writer.push(self.pool, packet, at) } {
@@ -103,9 +103,9 @@ impl<'a> Out<'_, 'a> {
             self.tell_each(ring, link, packet, at);
             return;
         }
-        let window = self.wake(ring, at);
+        let until = self.wake(ring, at);
         // SAFETY: a link is fed by one node, which this thread runs.
-        unsafe { ring.told(self.raiser.end_of(window)) };
+        unsafe { ring.told(until) };
     }
 
     /// The same where somebody wants to know of every packet.
@@ -119,14 +119,14 @@ impl<'a> Out<'_, 'a> {
         }
     }
 
-    /// Wakes the receiver in the window of `at`, which it returns.
+    /// Wakes the receiver in the window of `at`, whose end it returns.
     #[inline(always)]
-    fn wake(&self, ring: &Ring, at: Time) -> u64 {
+    fn wake(&self, ring: &Ring, at: Time) -> Time {
         let far = ring.far;
-        let window = self.raiser.raise(self.window, far.bit, at);
+        let until = self.raiser.raise(self.window, far.bit, at);
         if far.news_bit != 0 {
             self.net.news[far.news_word as usize].fetch_or(far.news_bit, Ordering::AcqRel);
         }
-        window
+        until
     }
 }
