@@ -147,3 +147,25 @@ fn nothing_is_repaired_where_nothing_is_lost() {
     }
     assert!(names.len() >= 4, "{names:?}");
 }
+
+/// Where a token or a matching comes before what is already on its way, that leaves twice, and so comes twice.
+#[test]
+fn where_nothing_is_lost_each_repetition_of_what_is_on_its_way_is_a_copy() {
+    for kind in ["phost", "dcpim"] {
+        let mut sent = 0;
+        for (fabric, traffic) in FABRICS.iter().flat_map(|f| TRAFFIC.map(|t| (*f, t))) {
+            let room = "[switch]\nbuffer = \"1GB\"\n";
+            let text = format!("{fabric}{traffic}{room}[transport]\nkind = \"{kind}\"\n");
+            let record = run(&text, 1);
+            let totals = &record.totals;
+            let what = format!("{text}{totals:?}");
+            let lost: u64 = record.ports.iter().map(|port| port.dropped.sum()).sum();
+            assert_eq!((record.status, lost), (Status::Complete, 0), "{what}");
+            assert_eq!(totals.retransmitted, totals.duplicates, "{what}");
+            // Few are: a round trip of a short message at most.
+            assert!(totals.retransmitted * 4 < totals.data_sent, "{what}");
+            sent += totals.retransmitted;
+        }
+        assert!(sent > 0, "{kind} repeats nothing: add it to the test above");
+    }
+}
