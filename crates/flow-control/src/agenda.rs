@@ -5,30 +5,39 @@ use units::Time;
 
 /// What is to be looked at when; each thing once at most, if its owner keeps to that.
 #[derive(Debug)]
-pub(crate) struct Agenda<T: Ord + Copy>(BTreeSet<(Time, T)>);
+pub(crate) struct Agenda<T: Ord + Copy> {
+    all: BTreeSet<(Time, T)>,
+    /// The earliest moment: switches ask for it with every packet.
+    next: Time,
+}
 
 impl<T: Ord + Copy> Agenda<T> {
     pub(crate) const fn new() -> Self {
-        Self(BTreeSet::new())
+        Self {
+            all: BTreeSet::new(),
+            next: Time::NEVER,
+        }
     }
 
     pub(crate) fn add(&mut self, at: Time, what: T) {
         if at < Time::NEVER {
-            self.0.insert((at, what));
+            self.all.insert((at, what));
+            self.next = self.next.min(at);
         }
     }
 
+    #[inline]
     pub(crate) fn next(&self) -> Time {
-        self.0.first().map_or(Time::NEVER, |&(at, _)| at)
+        self.next
     }
 
     /// The next thing that is due at `now`.
     pub(crate) fn take(&mut self, now: Time) -> Option<T> {
-        let &(at, what) = self.0.first()?;
-        if at > now {
+        if self.next > now {
             return None;
         }
-        self.0.pop_first();
+        let (_, what) = self.all.pop_first()?;
+        self.next = self.all.first().map_or(Time::NEVER, |&(at, _)| at);
         Some(what)
     }
 }

@@ -94,11 +94,11 @@ impl Common {
         debug_assert!(!gates.any(own), "a gate before its own packet");
     }
 
-    /// Whether the flow control lets a packet pass an idle line without being told.
+    /// Bytes of the shared memory that are free.
     #[inline]
-    pub(crate) fn overlooks(&self, passage: &Passage<'_>) -> bool {
-        let control = self.control.as_ref();
-        control.is_some_and(|control| control.overlooks(passage))
+    pub(crate) fn room(&self) -> u64 {
+        let free = |(size, _, used): (u64, f64, u64)| size.saturating_sub(used);
+        self.memory.map_or(u64::MAX, free)
     }
 
     /// Whether it may say something of other ports when something leaves by `port`.
@@ -207,6 +207,30 @@ fn fits((size, alpha, used): (u64, f64, u64), held: u64, packet: u16) -> bool {
     let more = u64::from(packet);
     let free = size.saturating_sub(used);
     more <= free && (held + more) as f64 <= alpha * free as f64
+}
+
+/// Makes choices of `port` of a switch with a flow control: that which is due, and perhaps more before `end` while there is
+/// nothing to say of them. Returns the moment of the last.
+#[inline]
+pub(crate) fn choose_until<O: Outlet>(
+    port: &mut Port,
+    common: &mut Common,
+    end: Time,
+    out: &mut O,
+) -> Time {
+    let at = port.choose_at();
+    if !port.is_numbered() || common.accounts.is_some() {
+        choose(port, common, out);
+        return at;
+    }
+    let Some(control) = &mut common.control else {
+        unreachable!("asked of a switch that has one")
+    };
+    let held = port.held();
+    let slot = &mut common.slot;
+    let last = port.drain_told(end, slot, (&mut **control, &mut common.say), out);
+    common.account(held, port);
+    last
 }
 
 /// Makes the choice that is due at `port` of a switch with a flow control.

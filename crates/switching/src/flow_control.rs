@@ -57,8 +57,9 @@ pub trait FlowControl: Send {
 
     /// Whether it may say something of other ports than `port` when something leaves there. While it does not, choices of
     /// `port` are made only when something comes there or is said of it, and not in the order of time across ports. It
-    /// begins with something that it says of an arrival at `port`, and ends when something leaves there. Whoever ever says
-    /// false does so of some port at the start, never refuses a packet that it would admit with fewer bytes free, and says of what it hears by a port
+    /// begins with something that it says of an arrival at `port`, and ends with something that it says of what leaves
+    /// there. Whoever ever says false does so of some port at the start, sets a deadline for something of which it says
+    /// nothing only when it hears a frame or had one, never refuses a packet that it would admit with fewer bytes free, and says of what it hears by a port
     /// nothing but of that port.
     fn speaks(&self, port: u16) -> bool {
         let _ = port;
@@ -71,6 +72,23 @@ pub trait FlowControl: Send {
     fn overlooks(&self, passage: &Passage<'_>) -> bool {
         let _ = passage;
         false
+    }
+
+    /// What [`FlowControl::assign`], [`FlowControl::admits`] and, for a packet that finds its port idle,
+    /// [`FlowControl::overlooks`] say of `passage`, in one call.
+    fn ask(&mut self, now: Time, passage: &Passage<'_>, free: u64, idle: bool) -> Answer {
+        let queue = self.assign(now, passage);
+        let may = u64::from(passage.packet.size) <= free;
+        let admitted = self.admits(passage, free).map(|admitted| admitted && may);
+        let passage = Passage {
+            queue: queue.unwrap_or(passage.queue),
+            ..*passage
+        };
+        Answer {
+            queue,
+            admitted,
+            overlooked: idle && self.overlooks(&passage),
+        }
     }
 
     /// A packet waits at a port now.
@@ -140,6 +158,17 @@ pub trait FlowControl: Send {
 
     /// Panics where an invariant of our own state is broken.
     fn check(&self) {}
+}
+
+/// What a flow control says of a packet that comes.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer {
+    /// See [`FlowControl::assign`].
+    pub queue: Option<u8>,
+    /// See [`FlowControl::admits`].
+    pub admitted: Option<bool>,
+    /// See [`FlowControl::overlooks`].
+    pub overlooked: bool,
 }
 
 /// A packet on its way through a switch.

@@ -5,6 +5,9 @@
 
 mod apart;
 mod calm;
+mod told;
+
+pub(crate) use told::Offered;
 
 use crate::discipline::{Backlog, Dequeue, Discipline, Gate, OnLine, Verdict};
 use crate::form::{Form, Wants, late};
@@ -447,19 +450,6 @@ impl Port {
             (Some(queue), Form::Numbered(queues)) => queues.enqueue_in(queue, now, line, packet),
             (Some(queue), Form::Queues(queues)) => queues.enqueue_in(queue, now, line, packet),
             (_, form) => form.enqueue(now, line, packet),
-        }
-    }
-
-    /// Whether `packet`, of the queue of number `assigned` where there is one, may leave at once by the idle line; then it
-    /// has left its queue.
-    #[inline]
-    pub(crate) fn pass_in(&mut self, assigned: Option<u8>, packet: &mut Packet) -> bool {
-        match &mut self.form {
-            Form::Numbered(queues) => {
-                let number = assigned.unwrap_or_else(|| queues.number_of(packet));
-                queues.pass_in(number, packet)
-            }
-            _ => false,
         }
     }
 

@@ -14,7 +14,7 @@ mod way;
 
 use crate::accounts::Stay;
 use crate::balance::Balancer;
-use crate::common::{Common, choose};
+use crate::common::{Common, choose_until};
 use crate::discipline::{GateState, Verdict};
 use crate::due::Due;
 use crate::flow_control::{FlowControl, Passage, Say};
@@ -351,7 +351,11 @@ impl Switch {
                 return;
             }
             let free = self.may_pass && self.quiet_until > now && alone;
-            self.offer_controlled(now, ingress(), index, packet, free, out);
+            if self.may_be_quiet && self.ports[index].is_numbered() {
+                self.offer_quietly(now, ingress(), index, packet, free, out);
+                return;
+            }
+            self.offer_controlled(now, ingress(), index, packet, (free, None), out);
             if !self.common.bounced.is_empty() {
                 self.bounce_back(now, routing, out);
             }
@@ -429,7 +433,7 @@ impl Switch {
         out: &mut impl Outlet,
     ) {
         if self.common.control.is_some() {
-            self.offer_controlled(now, ingress, index, packet, false, out);
+            self.offer_controlled(now, ingress, index, packet, (false, None), out);
         } else if self.common.admits(&self.ports[index], packet)
             || self.admits_now(now, index, packet, out)
         {
@@ -474,7 +478,8 @@ impl Switch {
         self.common.admits(&self.ports[index], packet)
     }
 
-    /// Hands a packet to a port of a switch with a flow control. `free` says that nothing else of this switch is due now.
+    /// Hands a packet to a port of a switch with a flow control. `free` says that nothing else of this switch is due now;
+    /// `assigned` is what the flow control has said already of its queue.
     #[inline(never)]
     fn offer_controlled<O: Outlet>(
         &mut self,
@@ -482,7 +487,7 @@ impl Switch {
         ingress: u16,
         index: usize,
         packet: &mut Packet,
-        free: bool,
+        (free, assigned): (bool, Option<Option<u8>>),
         out: &mut O,
     ) {
         if self.ports[index].choose_at() < now {
@@ -502,10 +507,9 @@ impl Switch {
             tag: packet.has_tag().then_some(local.tag),
         };
         let asked = Passage { packet, ..passage };
-        let assigned = if self.assigns {
-            control.assign(now, &asked)
-        } else {
-            None
+        let assigned = match assigned {
+            None if self.assigns => control.assign(now, &asked),
+            assigned => assigned.flatten(),
         };
         if !common.admits_by_control(port, &asked) && !self.admits_quietly(now, index, &asked, out)
         {
@@ -515,17 +519,7 @@ impl Switch {
         }
         let (port, common) = (&mut self.ports[index], &mut self.common);
         let free = free && port.is_idle(now) && ingress != passage.egress;
-        if free && self.assigns {
-            let queue = assigned.unwrap_or(0);
-            let asked = Passage { queue, ..asked };
-            if common.overlooks(&asked) && port.pass_in(assigned, packet) {
-                if O::CARRIES {
-                    packet.set_tagged(false);
-                }
-                port.transmit(now, packet, out);
-                return;
-            }
-        } else if free && port.pass(now, packet) {
+        if free && !self.assigns && port.pass(now, packet) {
             common.passed(now, &Passage { packet, ..passage }, port.last_queue());
             if O::CARRIES {
                 packet.set_tagged(false);
@@ -691,13 +685,13 @@ impl Switch {
             } else {
                 let index = self.due.port();
                 let port = &mut self.ports[index];
-                choose(port, &mut self.common, out);
+                choose_until(port, &mut self.common, Time(first.0 + 1), out);
                 self.due.set(index, port.choose_at());
                 if !self.common.say.is_empty() {
                     self.obey(first, Some(index), out);
-                }
-                if self.may_be_quiet {
-                    self.quieten(index);
+                    if self.may_be_quiet {
+                        self.quieten(index);
+                    }
                 }
             }
         }

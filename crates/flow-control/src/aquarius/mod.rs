@@ -190,8 +190,13 @@ impl FlowControl for Aquarius {
         let port = &mut self.ports[usize::from(passage.egress)];
         let size = u64::from(passage.packet.size);
         let resumed = port.left(passage.packet.conn, passage.queue, size);
-        Self::resume(resumed, say);
-        self.settle(passage.egress, say);
+        let stirred = port.is_stirred();
+        if !resumed.is_empty() {
+            Self::resume(resumed, say);
+        }
+        if stirred {
+            self.settle(passage.egress, say);
+        }
     }
 
     fn heard(&mut self, now: Time, number: u16, frame: &Packet, say: &mut Say) {

@@ -139,13 +139,15 @@ impl Port {
     }
 
     /// The bytes that are held against the thresholds for a packet of `queue`, and the flows that share them.
+    #[inline]
     fn load(&self, queue: usize) -> (u64, u64) {
-        let of = match self.scope {
-            Scope::Queue => &self.queues[queue..=queue],
-            Scope::Port => &self.queues[..],
-        };
-        let add = |(bytes, flows), own: &Queue| (bytes + own.bytes, flows + own.flows);
-        of.iter().fold((0, 0), add)
+        match self.scope {
+            Scope::Queue => (self.queues[queue].bytes, self.queues[queue].flows),
+            Scope::Port => {
+                let add = |(bytes, flows), own: &Queue| (bytes + own.bytes, flows + own.flows);
+                self.queues.iter().fold((0, 0), add)
+            }
+        }
     }
 
     /// Changes an entry, and keeps the counts of entries true.
@@ -176,23 +178,39 @@ impl Port {
         result
     }
 
-    /// Changes the bytes of an entry in a queue, a reserved one or not.
-    #[inline]
-    fn change_bytes(&mut self, slot: u32, reserved: bool, change: impl FnOnce(&mut u64)) -> u64 {
+    /// Changes the bytes of an entry in `queue`. Returns what it holds there then, and whether it has paused flows.
+    #[inline(always)] // twice
+    fn change_bytes(
+        &mut self,
+        slot: u32,
+        queue: usize,
+        change: impl FnOnce(&mut u64),
+    ) -> (u64, bool) {
+        let reserved = queue >= self.normal;
         let change = |entry: &mut Entry| {
             let bytes = if reserved {
                 &mut entry.reserved
             } else {
+                #[allow(clippy::cast_possible_truncation, reason = "at most 128")]
+                {
+                    entry.queue = queue as u8;
+                }
                 &mut entry.normal
             };
             change(bytes);
-            *bytes
+            (*bytes, !entry.paused.is_empty())
         };
         let entry = self.entries.at(slot);
         if entry.isolated {
             return self.change(slot, change);
         }
         change(entry) // nothing waits for it
+    }
+
+    /// Whether [`Port::block`] may have something to say.
+    #[inline]
+    pub(super) fn is_stirred(&self) -> bool {
+        self.stirred
     }
 
     /// A reserved queue that is to be blocked from now on, or not any more, by its number among those of the port.
@@ -263,11 +281,7 @@ impl Port {
     ) -> Option<(u32, bool)> {
         let slot = self.slot(conn);
         let queue = usize::from(queue - self.first);
-        let reserved = queue >= self.normal;
-        if !reserved {
-            self.entries.at(slot).queue = u8::try_from(queue).expect("at most 128");
-        }
-        let held = self.change_bytes(slot, reserved, |bytes| *bytes += size);
+        let (held, _) = self.change_bytes(slot, queue, |bytes| *bytes += size);
         let own = &mut self.queues[queue];
         if own.bytes == 0 {
             self.filled |= 1 << queue;
@@ -309,19 +323,18 @@ impl Port {
     pub(super) fn left(&mut self, conn: ConnId, queue: u8, size: u64) -> Vec<(ConnId, u16)> {
         let slot = self.slot(conn);
         let queue = usize::from(queue - self.first);
-        let reserved = queue >= self.normal;
-        let held = self.change_bytes(slot, reserved, |bytes| *bytes -= size);
+        let (held, has_paused) = self.change_bytes(slot, queue, |bytes| *bytes -= size);
         let own = &mut self.queues[queue];
         own.bytes -= size;
         own.flows -= u64::from(held == 0);
         if own.bytes == 0 {
             self.filled &= !(1 << queue);
-            self.free |= Bits::from(!reserved) << queue;
+            self.free |= Bits::from(queue < self.normal) << queue;
             self.active -= u64::from(self.closed >> queue & 1 == 0);
         }
         let mut resumed = Vec::new();
         if self.told > 0 {
-            if self.has_little(queue, held) {
+            if has_paused && self.has_little(queue, held) {
                 self.resume(slot, &mut resumed);
             }
             match self.scope {
@@ -349,6 +362,9 @@ impl Port {
     /// Resumes those in the list of `queue` for which there is room, the longest there first. An entry whose packets
     /// are in another queue by now goes to the list of that one.
     fn resume_listed(&mut self, queue: usize, resumed: &mut Vec<(ConnId, u16)>) {
+        if self.queues[queue].list.is_empty() {
+            return;
+        }
         // Who is handed on is looked at there, too: nothing may leave from there for long.
         let mut looks = vec![queue];
         while let Some(queue) = looks.pop() {

@@ -8,8 +8,10 @@
 //! fuller by what has left quiet ports meanwhile: before it refuses a packet, all have made their choices.
 
 use super::{Outlet, Switch};
-use crate::common::choose;
+use crate::common::choose_until;
 use crate::flow_control::Passage;
+use crate::port::Offered;
+use model::Packet;
 use units::Time;
 
 impl Switch {
@@ -55,8 +57,7 @@ impl Switch {
             return;
         }
         while !self.ports[index].loud && self.ports[index].choose_at() < end {
-            let at = self.ports[index].choose_at();
-            choose(&mut self.ports[index], &mut self.common, out);
+            let at = choose_until(&mut self.ports[index], &mut self.common, end, out);
             if !self.common.say.is_empty() {
                 debug_assert!(self.common.say.frames.is_empty(), "a quiet port");
                 self.obey(at, Some(index), out);
@@ -82,6 +83,64 @@ impl Switch {
     ) {
         let first = after.is_some_and(|after| index < after);
         self.drain_quiet(index, Time(now.0 + u64::from(first)), out);
+    }
+
+    /// Hands a packet to a port with numbered queues. `free` says that nothing loud is due now, and no other arrival.
+    #[inline(never)] // once per arrival: it needs the registers
+    pub(super) fn offer_quietly<O: Outlet>(
+        &mut self,
+        now: Time,
+        ingress: u16,
+        index: usize,
+        packet: &mut Packet,
+        free: bool,
+        out: &mut O,
+    ) {
+        if self.ports[index].choose_at() < now {
+            self.drain_quiet(index, now, out);
+        }
+        let (port, common) = (&mut self.ports[index], &mut self.common);
+        let room = common.room();
+        let Some(control) = &mut common.control else {
+            unreachable!("asked of a switch that has one")
+        };
+        let (free, say) = ((free, room), &mut common.say);
+        let offered = port.offer_told(now, ingress, packet, free, (&mut **control, say), out);
+        match offered {
+            Offered::Passed => {}
+            Offered::Kept => {
+                if let Some((.., used)) = &mut common.memory {
+                    *used += u64::from(packet.size);
+                }
+                self.list(index);
+                if !self.common.say.is_empty() {
+                    self.raise(index);
+                    self.heed(now, out);
+                }
+            }
+            Offered::Dropped(reason) => {
+                let reason = common.why_dropped(now, port, packet, reason);
+                port.drop(now, packet, reason, out);
+                self.turn_away(now, ingress, packet, out);
+            }
+            Offered::Refused(assigned) => {
+                let assigned = Some(assigned);
+                self.offer_controlled(now, ingress, index, packet, (false, assigned), out);
+            }
+        }
+    }
+
+    /// Notes that port `index` may have become earlier.
+    #[inline(always)] // once per queued packet
+    fn list(&mut self, index: usize) {
+        let port = &mut self.ports[index];
+        if port.loud {
+            let at = port.choose_at();
+            self.due.set(index, at);
+            self.quiet_until = self.quiet_until.min(at);
+        } else if port.enlist() {
+            self.waiting.push(port.number());
+        }
     }
 
     /// Asks again for room for `passage`, which was refused, after quiet ports have made their choices.
