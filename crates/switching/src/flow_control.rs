@@ -3,8 +3,8 @@
 //! A flow control is told of every packet that comes in, leaves, and of every frame that a neighbour's
 //! flow control sent. It answers with frames of class [`Class::Link`](model::Class::Link) for its neighbours and by opening and
 //! closing gates of its own ports. Its frames go before everything else on a line and are never
-//! forwarded. A switch with one makes the choices of all its ports in the order of time, unless it is calm
-//! ([`FlowControl::is_calm`]).
+//! forwarded. A switch with one makes the choices of all ports of which it speaks ([`FlowControl::speaks`]) in the order of
+//! time, unless it is calm ([`FlowControl::is_calm`]).
 
 use crate::discipline::{Gate, GateOf, GateState};
 use model::{DropReason, LinkCredits, Packet, Signal};
