@@ -24,7 +24,7 @@ impl Registry {
     /// These, in the order in which tables list them.
     ///
     /// # Panics
-    /// If two have one name.
+    /// If two have one name, or headers of one number.
     pub fn new(transports: &[&'static dyn Transport]) -> Self {
         let none = Self::default();
         transports.iter().fold(none, |all, one| all.with(*one))
@@ -64,7 +64,8 @@ impl Registry {
     /// These, and one more.
     ///
     /// # Panics
-    /// If its name is taken: a scenario could not say which one it means.
+    /// If its name is taken: a scenario could not say which one it means; or the number of its headers, which is all
+    /// that a peer or a dissector knows them by.
     #[must_use]
     pub fn with(mut self, transport: &'static dyn Transport) -> Self {
         let name = transport.name();
@@ -72,6 +73,16 @@ impl Registry {
             self.find(name).is_none(),
             "two transports are called \"{name}\""
         );
+        let own = transport.codec().layout();
+        let other = self.layouts().into_iter().find(|other| {
+            own.is_some_and(|own| own.transport == other.transport && own.name != other.name)
+        });
+        if let Some(other) = other {
+            panic!(
+                "headers of {name} have the number {}, which those of {} have",
+                other.transport, other.name
+            );
+        }
         self.transports.push(transport);
         self
     }
@@ -331,6 +342,41 @@ mod tests {
     #[should_panic(expected = "two transports are called \"one\"")]
     fn a_name_of_a_transport_is_taken_once() {
         let _ = Registry::new(&[&ONE, &TWO, &ONE]);
+    }
+
+    mod other {
+        model::header! {
+            pub(super) static CODEC: "other" = 250;
+            /// Says nothing.
+            Empty = 1 "EMPTY" Control {}
+        }
+    }
+
+    /// Another transport, whose headers have the number of [`Named`]'s.
+    struct Double;
+
+    impl Transport for Double {
+        fn name(&self) -> &'static str {
+            "double"
+        }
+        fn summary(&self) -> &'static str {
+            "does nothing"
+        }
+        fn codec(&self) -> &'static dyn Codec {
+            &other::CODEC
+        }
+        fn parameters(&self) -> Vec<Parameter> {
+            Vec::new()
+        }
+        fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
+            ONE.configure(table)
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "headers of double have the number 250, which those of named have")]
+    fn a_number_of_headers_is_taken_once() {
+        let _ = Registry::new(&[&ONE, &TWO, &Double]);
     }
 
     #[test]

@@ -230,22 +230,15 @@ fn every_field_of_every_transport_has_a_filter() {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let script = dir.join("all.lua");
     let mut seen = 0;
-    for kind in [
-        "expresspass",
-        "expresspass+aeolus",
-        "dctcp",
-        "homa",
-        "homa+aeolus",
-        "ndp",
-        "phost",
-    ] {
+    let registry = transports::registry();
+    std::fs::write(&script, trace::dissector(&registry.layouts())).unwrap();
+    for kind in registry.names() {
         let (network, flights, _) = traced(kind);
         let layout = network.codec(flights[0].packet.conn).layout().unwrap();
         let key = layout
             .name
             .to_lowercase()
             .replace(|c: char| !c.is_ascii_alphanumeric(), "_");
-        std::fs::write(&script, trace::dissector(&[layout])).unwrap();
         let mut capture = Vec::new();
         trace::pcapng(&mut capture, &network, &flights).unwrap();
         let path = dir.join("all.pcapng");

@@ -8,7 +8,7 @@ use model::Lifetime;
 use model::wire::declared::when;
 
 model::header! {
-    pub(super) static CODEC: "dcPIM" = 8;
+    pub(super) static CODEC: "dcPIM" = 11;
     answers |data: Data, token: Token| data.token == token.number;
     /// A message wants to be sent, and ends here. Empty messages are this alone.
     Rts = 1 "RTS" Control, opens {
