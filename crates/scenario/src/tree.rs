@@ -607,6 +607,9 @@ mod tests {
         let (key, b) = &a.table().unwrap()["b"];
         assert_eq!(&text[key.span.clone()], "\"b\"");
         assert_eq!(&text[b.origin.span.clone()], "2");
+        let (marked, errors) = json(&format!("\u{feff}{text}"));
+        assert!(errors.is_empty(), "{errors:?}");
+        assert_eq!(plain_table(&marked), plain_table(&root));
         let Data::List(d) = &a.table().unwrap()["d"].1.data else {
             panic!("a list")
         };

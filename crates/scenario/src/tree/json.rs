@@ -28,6 +28,11 @@ struct Walk<'a, 'b, 'c> {
 impl Reader<'_> {
     /// Reads a text of JSON; what is wrong with it is said, and leaves an empty table.
     pub(super) fn json(&mut self, source: &Arc<SourceText>, base: Option<&Arc<Base>>) -> Node {
+        let text = units::text::unmarked(&source.text).to_owned();
+        let source = &Arc::new(SourceText {
+            name: source.name.clone(),
+            text,
+        });
         let whole = Origin::whole(source);
         let empty = Node {
             data: Data::Table(Table::new()),
