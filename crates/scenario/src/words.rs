@@ -98,10 +98,10 @@ fn kind_of_source(section: &Section, traffic: &Traffic) -> String {
             format!("{}, {} each", section.kind(), size("size"))
         }
         Source::LongFlows => long_flows(tagged(section, traffic)),
-        Source::Trace => format!(
-            "trace of {} messages",
-            human::count(traffic.messages.len() as u64)
-        ),
+        Source::Trace => match traffic.messages.len() {
+            1 => "trace of 1 message".to_owned(),
+            several => format!("trace of {} messages", human::count(several as u64)),
+        },
     }
 }
 
