@@ -86,6 +86,11 @@ pub(crate) fn check(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i3
     }
 }
 
+/// What to know before a run, which may never end.
+fn warnings(run: &Assembled) -> Vec<String> {
+    run.warnings.iter().cloned().chain(run.may_stop()).collect()
+}
+
 /// What follows from a scenario, as a document.
 pub fn derived(run: &Assembled) -> Value {
     let figures = run.figures().into_iter();
@@ -96,7 +101,7 @@ pub fn derived(run: &Assembled) -> Value {
         "title": run.title,
         "transport": run.scenario.protocol.name(),
         "derived": derived,
-        "warnings": run.warnings,
+        "warnings": warnings(run),
         "resolved": run.scenario.resolved_toml(),
     })
 }
@@ -117,7 +122,7 @@ fn describe(run: &Assembled, global: &Global, screen: &Screen) {
     for figure in figures {
         let _ = writeln!(out, "   {:<width$}  {}", figure.name, figure.value);
     }
-    for warning in &run.warnings {
+    for warning in warnings(run) {
         let _ = writeln!(out, " warning: {warning}");
     }
     screen.say(&out);

@@ -5,7 +5,7 @@ use crate::network;
 use model::intent::Memory;
 use model::{Class, DropReason};
 use results::human;
-use sim::{Locked, Outcome, PortCounters};
+use sim::{Fault, FaultKind, Locked, Outcome, PortCounters};
 use std::fmt::Write as _;
 use topology::LinkId;
 use units::{Bytes, Span};
@@ -27,6 +27,23 @@ impl Assembled {
             human::time(Span(locked.since.0)),
             human::time(Span(locked.found.0)),
         )
+    }
+
+    /// Faults that may lose frames of a flow control that nothing repeats, and what helps: said before a run.
+    pub fn may_stop(&self) -> Option<String> {
+        let control = self.scenario.control.as_ref()?;
+        let loses = |fault: &Fault| match fault.kind {
+            FaultKind::Loss { ppb, only, .. } => ppb > 0 && only.is_none_or(|of| of == Class::Link),
+            FaultKind::Corrupt { ppb } => ppb > 0,
+            FaultKind::Down { .. } => true,
+            FaultKind::Duplicate { .. } | FaultKind::Reorder { .. } => false,
+        };
+        if !self.faults.iter().any(loses) {
+            return None;
+        }
+        let help = control.factory.lost_frames()?;
+        let name = control.kind.name();
+        Some(format!("faults may lose frames of {name}: {help}"))
     }
 
     /// What lost frames of the flow control have done to a run that did not finish, and what helps.

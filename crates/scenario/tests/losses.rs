@@ -178,7 +178,18 @@ fn lost_frames_of_a_flow_control_are_said_with_what_helps() {
             .iter()
             .find(|(_, of)| of.flows.iter().any(|f| f.end.is_none()));
         let (seed, cut) = cut.unwrap_or_else(|| panic!("{control}: no resume was lost"));
-        let frames = format!("of {control}: a pause whose resume is lost never ends");
+        let ends = "a pause whose resume is lost never ends";
+        let before = |sets: &[&str]| assembled(UNHEARD, sets).may_stop();
+        let told = before(&sets(seed)).unwrap_or_default();
+        assert!(
+            told.contains(&format!("may lose frames of {control}: {ends}")),
+            "{told}"
+        );
+        assert_eq!(
+            before(&[&sets(seed)[..], &["faults.class=credit"]].concat()),
+            None
+        );
+        let frames = format!("of {control}: {ends}");
         assert!(said(cut, &frames), "{control}: {:?}", cut.warnings);
         assert!(!said(cut, "give them more time"), "{:?}", cut.warnings);
         if helps.is_empty() {
@@ -186,6 +197,7 @@ fn lost_frames_of_a_flow_control_are_said_with_what_helps() {
         }
         let key = helps.split('=').next().expect("a key");
         assert!(said(cut, key), "{control}: {:?}", cut.warnings);
+        assert_eq!(before(&[&sets(seed)[..], &[helps]].concat()), None);
         let healed = run(UNHEARD, &[&sets(seed)[..], &[helps]].concat());
         assert_eq!(healed.status, Status::Complete, "{control}");
         assert!(!said(&healed, "never ends"), "{:?}", healed.warnings);
