@@ -24,7 +24,7 @@ pub struct Grounds {
 
 /// Advice as one HTML file.
 pub fn of_advice(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> String {
-    let mut sections = vec![verdicts(advice, runs, grounds)];
+    let mut sections = vec![verdicts(advice)];
     let list = |id: &'static str, title: &'static str, says: &str, items: &[String]| Section {
         id: id.into(),
         title: title.into(),
@@ -41,6 +41,7 @@ pub fn of_advice(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> Strin
         let says = format!("Where {best} is slower than another, the worst first.");
         sections.push(list("price", "The price", &says, &advice.prices));
     }
+    sections.push(everybody(advice, runs, grounds));
     sections.push(needs(grounds));
     if !grounds.tried.is_empty() {
         sections.push(tried(advice, grounds));
@@ -101,45 +102,75 @@ fn link(href: &str, text: &str) -> String {
     format!("<a href=\"{}\">{}</a>", escape(href), escape(text))
 }
 
-fn verdicts(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> Section {
-    let mut head = vec!["messages", "ahead", "by how much"];
-    head.extend(advice.rivals.iter().map(String::as_str));
-    let mut table = Table::new(&head);
+fn verdicts(advice: &Advice) -> Section {
+    let mut table = Table::new(&["messages", "ahead", "by how much"]);
     table.text = vec!["ahead", "by how much"];
-    table.long = vec!["by how much"];
+    table.long = vec!["ahead", "by how much"];
     for verdict in &advice.verdicts {
         let winners = match verdict.winners.as_slice() {
             [] => "cannot be said".to_owned(),
             [one] => one.clone(),
             several => format!("level: {}", several.join(", ")),
         };
-        let mut row = vec![
+        table.push(vec![
             plain(verdict.part.clone()),
             plain(winners),
             plain(verdict.says.clone()),
-        ];
-        row.extend(verdict.cells.iter().cloned().map(plain));
-        table.push(row);
+        ]);
     }
-    let mut reports = String::from("<p>Reports: ");
-    for name in &advice.rivals {
-        let of = runs
-            .iter()
-            .zip(&grounds.links)
-            .filter(|(run, _)| run.transport == *name);
-        let links: Vec<String> = of
-            .map(|(run, href)| link(href, &format!("seed {}", run.seed)))
-            .collect();
-        let _ = write!(reports, "{} ({}) ", escape(name), links.join(", "));
-    }
-    reports.push_str("</p>");
     Section {
         id: "verdicts".into(),
         title: "Who is ahead for which messages".into(),
-        says: "Means over the seeds with their intervals. Who is not apart by more than the seeds \
-               explain is level."
-            .into(),
-        body: markup(reports),
+        says: "Who is not apart by more than the seeds explain is level.".into(),
+        body: markup(String::new()),
+        points: 0,
+        table: Some(table),
+        fold: "",
+        wide: true,
+    }
+}
+
+/// A row per transport: what it has of every part of the messages, and the reports of its runs.
+fn everybody(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> Section {
+    let parts = advice.verdicts.iter().map(|verdict| verdict.part.as_str());
+    let head: Vec<&str> = ["transport"]
+        .into_iter()
+        .chain(parts)
+        .chain(["reports"])
+        .collect();
+    let mut table = Table::new(&head);
+    for (i, name) in advice.rivals.iter().enumerate() {
+        let mut row = vec![plain(name.clone())];
+        row.extend(advice.verdicts.iter().map(|verdict| {
+            let (mean, spread) = match verdict.cells[i].strip_suffix(')') {
+                Some(told) => told.split_once(" (").unwrap_or((told, "")),
+                None => (verdict.cells[i].as_str(), ""),
+            };
+            let best = verdict.winners.contains(name);
+            let (open, close) = if best {
+                ("<b class=\"best\">", "</b>")
+            } else {
+                ("", "")
+            };
+            markup(format!(
+                "{open}{}{close}<small>{}</small>",
+                escape(mean),
+                escape(spread)
+            ))
+        }));
+        let own = runs.iter().zip(&grounds.links);
+        let own = own.filter(|(run, _)| run.transport == *name);
+        let seeds: Vec<String> = own
+            .map(|(run, href)| link(href, &format!("seed {}", run.seed)))
+            .collect();
+        row.push(markup(seeds.join(" ")));
+        table.push(row);
+    }
+    Section {
+        id: "everybody".into(),
+        title: "Every transport, with its runs".into(),
+        says: "Means over the seeds, and their intervals below. Who is ahead, or level with who is, is bold.".into(),
+        body: markup(String::new()),
         points: 0,
         table: Some(table),
         fold: "",
@@ -185,7 +216,9 @@ fn tried(advice: &Advice, grounds: &Grounds) -> Section {
             "" => plain(""),
             href => markup(link(href, "its run")),
         };
-        table.push(vec![plain(setting.clone()), plain(said.clone()), report]);
+        let changes: Vec<String> = said.split("; ").map(str::to_owned).collect();
+        let changes = markup(bullets(&changes));
+        table.push(vec![plain(setting.clone()), changes, report]);
     }
     Section {
         id: "helps".into(),

@@ -574,11 +574,11 @@ fn seeds(group: &Group, runs: &[&Summary], beside: &[Beside]) -> Value {
     let each = group.seeds.iter().zip(&group.fingerprints);
     let each: Vec<String> = each
         .map(|(&seed, fingerprint)| {
-            let text = format!("seed {seed}");
+            let text = seed.to_string();
             link(group, seed, fingerprint, &text, runs, beside).unwrap_or(text)
         })
         .collect();
-    markup(each.join("<br>"))
+    markup(each.join(" "))
 }
 
 /// A link to the report of a run, where that is known.
