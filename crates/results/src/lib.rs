@@ -43,5 +43,5 @@ pub use summary::{
     CountedSummary, Credits, DerivedSummary, Drops, Goodput, Messages, Packets, QueueMax, SCHEMA,
     SLOWEST_MAX, SizeBin, Slow, Stuck, Summary, active, active_span, counts, fct, slowdown,
 };
-pub use threshold::{Threshold, ThresholdError, Verdict, escape, junit, metrics};
+pub use threshold::{NAMED_METRICS, Threshold, ThresholdError, Verdict, escape, junit, metrics};
 pub use unit::Unit;

@@ -134,6 +134,16 @@ impl Statistic {
 /// The size bins by name, as in [`SizeBin::name`].
 const SIZES: [&str; 5] = ["all", "s", "m", "l", "xl"];
 
+/// Metrics with a name of the user's or a transport's in them, besides [`metrics`]; every statistic stands for `p99`.
+pub const NAMED_METRICS: [&str; 6] = [
+    "tags.NAME.took",
+    "tags.NAME.stragglers",
+    "tags.NAME.unfinished",
+    "tags.NAME.fct.p99",
+    "tags.NAME.slowdown.p99",
+    "counters.NAME",
+];
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Metric {
     /// Completion time of a size bin.

@@ -229,6 +229,12 @@ pub fn markdown(transports: &Registry) -> String {
         let _ = writeln!(out, "{}\n", table.meaning);
         if table.name == "thresholds" {
             let _ = writeln!(out, "Metrics: {}.", code_list(results::metrics()));
+            let named = code_list(results::NAMED_METRICS.map(str::to_owned).to_vec());
+            let _ = writeln!(
+                out,
+                "\nOf the messages with one of several tags, and of what transports count: {named}; for p99 any \
+                 statistic may stand."
+            );
         } else {
             let _ = writeln!(
                 out,
@@ -491,6 +497,11 @@ fn explain_table(table: &TableDef) -> String {
     let mut out = format!("[{}]\n  {}\n", table.name, table.meaning);
     if table.name == "thresholds" {
         let _ = writeln!(out, "  metrics  {}", results::metrics().join(", "));
+        let _ = writeln!(
+            out,
+            "  of a tag, or a counter  {}",
+            results::NAMED_METRICS.join(", ")
+        );
     }
     let width = table.fields.iter().map(|f| f.key.len()).max().unwrap_or(0);
     for field in table.fields {
