@@ -273,8 +273,8 @@ impl Sink for Hashes {
             if self.waiting > REASSEMBLY_MAX {
                 let text = format!(
                     "more than {REASSEMBLY_MAX} bytes wait for earlier ones: the transport takes \
-                     bytes that far ahead of a gap; lower its receive window, send fewer messages \
-                     at once, or keep bytes by their offset, as in a file"
+                     bytes that far ahead of a gap; lower its receive window, send shorter \
+                     messages, or keep bytes by their offset, as in a file"
                 );
                 return Err(io::Error::new(io::ErrorKind::OutOfMemory, text));
             }
