@@ -1,4 +1,6 @@
 //! What an experiment's file says of its figure, and the figure that follows from what was measured.
+//! Axes and series as `expected.toml` declares them, the points that rows of a result give them, who measured a number
+//! beside ours, the sentence of all verdicts, and the numbers of a result page read back.
 
 use crate::catalogue::{Expected, Experiment, Row};
 use crate::curve::{Curve, Curves};
@@ -171,7 +173,10 @@ impl Panel {
                 names.push(point.place.clone());
             }
         }
-        let named = self.x.named || names.iter().any(|name| number_in(name).is_none());
+        // Places of one number are told apart by their names.
+        let numbers: Vec<Option<f64>> = names.iter().map(|name| number_in(name)).collect();
+        let numbered = |i: usize| numbers[i].is_some() && !numbers[..i].contains(&numbers[i]);
+        let named = self.x.named || !(0..names.len()).all(numbered);
         let across = self.x.per.unwrap_or(1.0);
         let x = |name: &String| match number_in(name) {
             Some(number) if !named => number / across,
@@ -289,7 +294,7 @@ fn number_in(text: &str) -> Option<f64> {
 
 /// Who measured an expected number, where that may be drawn: not from memory, and not ours.
 fn by(evidence: &str) -> Option<&'static str> {
-    const SOURCES: [(&str, &str); 4] = [
+    const SOURCES: [(&str, &str); 10] = [
         ("published", "published"),
         (
             "measured with the authors' simulator",
@@ -297,6 +302,12 @@ fn by(evidence: &str) -> Option<&'static str> {
         ),
         ("measured by us with ns-3.44", "ns-3.44"),
         ("measured by us with ns-2.35", "ns-2.35"),
+        ("measured by us with ns-2", "the authors' ns-2"),
+        ("measured by us with the authors' ns-2", "the authors' ns-2"),
+        ("measured by us with the port to ns-2", "the port to ns-2"),
+        ("measured by us with YAPS", "YAPS"),
+        ("measured by us with csg-htsim", "htsim"),
+        ("measured by us with dcPIM", "the authors' simulator"),
     ];
     let found = SOURCES
         .iter()
@@ -530,6 +541,17 @@ mod tests {
             });
             let found: Vec<Found> = rows.map(|row| row.found()).collect();
             for panel in &expected.panels {
+                let drawn = panel.drawn(0, &found, &Curves::default());
+                for series in &drawn.series {
+                    let mut places: Vec<f64> = series.dots.iter().map(|dot| dot.x).collect();
+                    places.dedup();
+                    let (name, title) = (&experiment.name, &drawn.title);
+                    assert_eq!(
+                        places.len(),
+                        series.dots.len(),
+                        "{name}: {title}: one place, two points"
+                    );
+                }
                 for series in &panel.series {
                     let name = format!("{}: {} in {}", experiment.name, series.case, panel.title);
                     let is = |case: &crate::Case| place(&series.case, &case.name).is_some();
@@ -605,6 +627,22 @@ mod tests {
         assert_eq!(numbers, [Some(0.0625), Some(64.0), Some(10.0), None]);
         let names = ["1", "1/2", "1/16"].map(str::to_owned);
         assert_eq!(labels(&names), ["1/16", "1/2", "1"]);
+    }
+
+    #[test]
+    fn whatever_was_measured_elsewhere_says_by_what() {
+        for experiment in EXPERIMENTS {
+            let cases = experiment.expected().unwrap().cases;
+            for row in cases.iter().flat_map(|case| &case.rows) {
+                let measured = row.evidence.starts_with("measured");
+                assert!(
+                    !measured || by(&row.evidence).is_some(),
+                    "{}: {}",
+                    experiment.name,
+                    row.evidence
+                );
+            }
+        }
     }
 
     #[test]

@@ -16,7 +16,9 @@ const ROW: f64 = 16.0;
 const HEIGHT: f64 = 210.0;
 /// Characters of a line of text over the whole width, at its size.
 const LINE: usize = 128;
-/// A character's width, near enough to place a legend.
+/// Between the lines of a name below the axis.
+const NAME_ROW: f64 = 14.0;
+/// A character's width, near enough to place names.
 const CHARACTER: f64 = 6.6;
 
 const STYLE: &str = "svg{--bg:#fff;--ink:#1c2126;--dim:#5f6b78;--rule:#e4e1da;--c0:#0b63b5;--c1:#d2660a;--c2:#0f8a5c;\
@@ -40,12 +42,12 @@ pub(super) fn picture(figure: &Figure) -> String {
     y += 14.0;
     let columns = if figure.panels.len() == 1 { 1.0 } else { 2.0 };
     let width = WIDTH / columns;
-    let tall = OVER + HEIGHT + BELOW;
     for pair in figure.panels.chunks(if columns > 1.0 { 2 } else { 1 }) {
+        let mut below: f64 = 0.0;
         for (i, panel) in pair.iter().enumerate() {
-            draw(&mut body, panel, (width * i as f64, y), width);
+            below = below.max(draw(&mut body, panel, (width * i as f64, y), width));
         }
-        y += tall;
+        y += OVER + HEIGHT + below + BELOW;
     }
     let height = (y + 8.0).to_string();
     format!(
@@ -64,7 +66,8 @@ fn text(out: &mut String, (x, y): (f64, f64), class: &str, words: &str) {
     );
 }
 
-fn draw(out: &mut String, panel: &Panel, (left, top): (f64, f64), width: f64) {
+/// One panel; returns what its names take below the axis beyond one line.
+fn draw(out: &mut String, panel: &Panel, (left, top): (f64, f64), width: f64) -> f64 {
     let (x, y) = panel.axes();
     let wide = width - LEFT - 24.0;
     let _ = writeln!(
@@ -93,23 +96,53 @@ fn draw(out: &mut String, panel: &Panel, (left, top): (f64, f64), width: f64) {
             at + 4.0
         );
     }
-    for (i, tick) in x.ticks().into_iter().enumerate() {
-        let label = escape(&x.label(i, tick));
-        let at = share(&x, tick, wide);
-        let _ = writeln!(
-            out,
-            "<text x=\"{at}\" y=\"{}\" text-anchor=\"middle\">{label}</text>",
-            HEIGHT + 17.0
-        );
-    }
+    let below = NAME_ROW * (places(out, &x, wide) - 1) as f64;
     let title = escape(&scaled(&panel.x.title, panel.x.log));
     let _ = writeln!(
         out,
         "<text x=\"{wide:.1}\" y=\"{}\" text-anchor=\"end\">{title}</text>",
-        HEIGHT + 36.0
+        HEIGHT + 36.0 + below
     );
     series(out, panel, (&x, &y), wide);
     out.push_str("</g>\n");
+    below
+}
+
+/// The words below the axis: names in as many lines as their room asks for, numbers where they do not touch. Returns
+/// the most lines of one.
+fn places(out: &mut String, x: &Axis, wide: f64) -> usize {
+    let ticks = x.ticks();
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a few characters"
+    )]
+    let room = (wide / ticks.len().max(1) as f64 / CHARACTER) as usize;
+    let (mut most, mut free) = (1, f64::NEG_INFINITY);
+    for (i, tick) in ticks.into_iter().enumerate() {
+        let label = x.label(i, tick);
+        let (at, near) = (share(x, tick, wide), x.at(tick) * wide);
+        let half = CHARACTER * label.chars().count() as f64 / 2.0;
+        if !x.is_named() && near - half < free {
+            continue;
+        }
+        free = near + half;
+        let told = if x.is_named() {
+            wrap(&label, room.max(6), 0)
+        } else {
+            label
+        };
+        for (row, line) in told.lines().enumerate() {
+            let _ = writeln!(
+                out,
+                "<text x=\"{at}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+                HEIGHT + 17.0 + NAME_ROW * row as f64,
+                escape(line)
+            );
+            most = most.max(row + 1);
+        }
+    }
+    most
 }
 
 fn scaled(title: &str, log: bool) -> String {
