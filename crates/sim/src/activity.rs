@@ -170,15 +170,20 @@ impl Activity {
     /// Only the thread that closes the barrier may call it.
     #[allow(clippy::cast_possible_truncation, reason = "below 256")]
     pub(crate) fn next(&self, from: u64) -> Option<u64> {
-        let any = |word: usize| self.raisers.iter().map(move |raiser| &raiser.any[word]);
-        let union: [u64; 4] = std::array::from_fn(|word| {
-            any(word).fold(0, |sum, any| sum | any.load(Ordering::Relaxed))
-        });
-        let is_set = |window: u64| {
+        let mut union = [0; 4];
+        for raiser in &self.raisers {
+            let any = raiser.any.iter().map(|any| any.load(Ordering::Relaxed));
+            union.iter_mut().zip(any).for_each(|(sum, any)| *sum |= any);
+        }
+        // The slots from that of a window to the end of their word.
+        let rest = |window: u64| {
             let slot = (window % SLOTS) as usize;
-            union[slot / 64] >> (slot % 64) & 1 == 1
+            union[slot / 64] >> (slot % 64)
         };
-        let next = (from..from + SLOTS).find(|&window| is_set(window))?;
+        let next = match rest(from) {
+            0 => (from..from + SLOTS).find(|&window| rest(window) & 1 == 1)?,
+            rest => from + u64::from(rest.trailing_zeros()),
+        };
         self.pass(next);
         Some(next)
     }
@@ -195,5 +200,52 @@ impl Activity {
                 Ordering::Relaxed,
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_window_is_found_all_around_the_circle_whoever_raised_it() {
+        const STEP: u64 = 1_000;
+        let steps = Steps::new(NonZeroU64::new(STEP).unwrap(), Some(64));
+        for from in 0..2 * SLOTS {
+            for ahead in 1..AHEAD_MAX - 1 {
+                let activity = Activity::new(2, 2, steps);
+                let later = from + AHEAD_MAX - 1;
+                for (thread, window) in [(0, later), (1, from + ahead)] {
+                    // A node of the side whose window it is.
+                    let bit = u32::try_from(window % 2 * 64).unwrap();
+                    let at = Time(window * STEP + STEP - 1);
+                    let end = activity.of(thread).raise(from, bit, at);
+                    assert_eq!(end, Time((window + 2) * STEP));
+                }
+                for window in [from + ahead, later] {
+                    assert_eq!(activity.next(from + 1), Some(window), "from {from}");
+                    let word = usize::from(window % 2 == 1);
+                    assert_eq!(activity.awake(window, word, false), 1);
+                }
+                assert_eq!(activity.next(from + 1), None);
+            }
+        }
+    }
+
+    #[test]
+    fn a_node_is_woken_in_the_window_of_its_side_or_before_what_is_too_far_ahead() {
+        let steps = Steps::new(NonZeroU64::new(10).unwrap(), Some(64));
+        let activity = Activity::new(1, 2, steps);
+        let raise = |bit, at| {
+            let end = activity.of(0).raise(4, bit, Time(at));
+            (end.0, activity.next(5))
+        };
+        assert_eq!(raise(0, 79), (80, Some(6)), "its windows are 4, 6, 8");
+        assert_eq!(activity.awake(6, 0, false), 1);
+        assert_eq!(raise(64, 79), (90, Some(7)), "its windows are 5, 7, 9");
+        assert_eq!(activity.awake(7, 1, false), 1);
+        assert_eq!(raise(0, 99_999), (100_000, Some(4 + AHEAD_MAX)));
+        assert_eq!(activity.awake(4 + AHEAD_MAX, 0, false), 1);
+        assert_eq!(raise(64, 99_999), (100_010, Some(3 + AHEAD_MAX)));
     }
 }

@@ -324,11 +324,16 @@ impl Shared<'_, '_, '_> {
         unsafe { *self.clock.get() }
     }
 
-    /// What all threads have counted. Only while they wait.
-    fn sum(&self, count: impl Fn(&Log) -> u64) -> u64 {
+    /// Packet-hops, and messages that have ended. Only while all threads wait.
+    fn counted(&self) -> (u64, u64) {
         // SAFETY: all threads wait at the barrier.
-        let of = |worker: &UnsafeCell<Worker>| count(unsafe { &(*worker.get()).scratch.log });
-        self.workers.iter().map(of).sum()
+        let logs = self
+            .workers
+            .iter()
+            .map(|worker| unsafe { &(*worker.get()).scratch.log });
+        logs.fold((0, 0), |(hops, ended), log| {
+            (hops + log.hops, ended + log.ended)
+        })
     }
 
     /// When it has been quiet for so long that a run whose messages have all ended is over: where the first window
@@ -351,7 +356,8 @@ impl Shared<'_, '_, '_> {
             self.pull_triggers(clock.window);
         }
         between.hops_before = between.hops;
-        between.hops = self.sum(|log| log.hops);
+        let ended;
+        (between.hops, ended) = self.counted();
         let steps = activity.steps();
         let cut = clock.keep;
         if !cut && between.looks.is_due(clock.end) {
@@ -375,7 +381,7 @@ impl Shared<'_, '_, '_> {
         }
         let until = self.setup.until;
         clock.stop |= clock.start >= until || between.interrupted;
-        if self.sum(|log| log.ended) == self.setup.traffic.messages.len() as u64 {
+        if ended == self.setup.traffic.messages.len() as u64 {
             // Only expiry timers remain, soon. Where sides take turns, both come to that moment.
             let quiet = self.quiet_from();
             clock.stop |= clock.start >= quiet;
