@@ -3,7 +3,7 @@
 use super::header::Grant;
 use super::host::{Conn, Host};
 use super::params::Law;
-use super::ranks::Rank;
+use super::ranks::{Active, Rank};
 use units::Time;
 
 /// Silent messages that one look for the oldest passes over. [ours]
@@ -42,16 +42,17 @@ impl Host {
     pub(super) fn on_progress(&mut self, now: Time, slot: u32) {
         self.rank(slot);
         let window = self.settings.law == Law::Window;
-        if self.conns[slot].rx.rank.is_some() {
-            let active = self.ranks.active(self.settings.overcommitment, window);
+        if self.conns[slot].rx.rank.is_some() || self.needy {
+            let active = self.active();
             if let Some(rank) = active.rank(slot)
                 && self.grant(now, slot, rank, active.len())
             {
                 return self.grant_all(now);
             }
-        }
-        if window && self.needy {
-            self.grant_all(now);
+            if window && self.needy {
+                // A message that is not granted to its end keeps its rank, which bytes on the way do not change.
+                self.grant_among(now, active);
+            }
         }
         if self.fifo_at <= now {
             self.grant_oldest(now);
@@ -60,10 +61,21 @@ impl Host {
 
     /// Grants all that are active, and those that become active because one needs no more.
     pub(super) fn grant_all(&mut self, now: Time) {
+        self.grant_among(now, self.active());
+    }
+
+    /// The messages that are granted now.
+    #[inline]
+    fn active(&self) -> Active {
+        let fill = self.settings.law == Law::Window;
+        self.ranks.active(self.settings.overcommitment, fill)
+    }
+
+    /// [`Host::grant_all`] where these are active.
+    fn grant_among(&mut self, now: Time, mut active: Active) {
         let fill = self.settings.law == Law::Window;
         self.needy = false;
         loop {
-            let active = self.ranks.active(self.settings.overcommitment, fill);
             if fill && self.is_full() {
                 // The common case under load: nobody gets anything, and who wants more is all there is to find out.
                 let window = self.settings.window(active.len());
@@ -84,6 +96,7 @@ impl Host {
             if !one_left {
                 return;
             }
+            active = self.active();
         }
     }
 

@@ -36,6 +36,8 @@ pub(super) struct Ranks {
     peer_of: ConnMap,
     /// The first of each peer, by rank.
     best: Vec<Rank>,
+    /// All that are ranked.
+    count: usize,
     /// Where messages keep their levels.
     levels: Option<Levels>,
 }
@@ -205,6 +207,7 @@ impl Ranks {
         let Some(any) = new.or(old).filter(|_| old != new) else {
             return;
         };
+        self.count = self.count + usize::from(new.is_some()) - usize::from(old.is_some());
         let ranked = &mut self.peers[any.peer].ranked;
         let before = ranked.first().copied();
         match (&mut ranked[..], old, new) {
@@ -238,7 +241,7 @@ impl Ranks {
         for (slot, rank) in active.slots.iter_mut().zip(&self.best[..active.len]) {
             *slot = rank.slot;
         }
-        if fill && active.len < most && active.len > 0 {
+        if fill && active.len < most && self.count > active.len {
             self.fill(&mut active, most);
         }
         active
@@ -272,6 +275,11 @@ impl Ranks {
 
     pub(super) fn check(&self) {
         assert!(self.best.is_sorted() && self.best.len() <= self.peers.len());
+        let ranked = self
+            .best
+            .iter()
+            .map(|best| self.peers[best.peer].ranked.len());
+        assert_eq!(self.count, ranked.sum());
         assert_eq!(self.peers.len(), self.peer_of.len());
     }
 }
