@@ -575,10 +575,10 @@ impl Assembled {
     fn host_names(&self) -> Vec<String> {
         let hosts = &self.topology.nodes[..self.topology.hosts as usize];
         let mut numbered = (0..).zip(hosts);
-        if numbered.all(|(i, host): (u32, _)| host.name == format!("h{i}")) {
+        if numbered.all(|(i, host): (u32, _)| *host.name == format!("h{i}")) {
             return Vec::new();
         }
-        hosts.iter().map(|host| host.name.clone()).collect()
+        hosts.iter().map(|host| host.name.to_string()).collect()
     }
 
     /// A run that its scenario ends may leave messages unfinished; one that had all the time it could
@@ -605,8 +605,8 @@ impl Assembled {
             .zip(self.topology.links.iter().zip(counters))
             .map(|(number, (link, count))| PortRow {
                 link: number,
-                from: node(link.from).name.clone(),
-                to: node(link.to).name.clone(),
+                from: node(link.from).name.to_string(),
+                to: node(link.to).name.to_string(),
                 from_tier: node(link.from).tier,
                 to_tier: node(link.to).tier,
                 rate: link.rate,
@@ -646,9 +646,10 @@ impl Assembled {
             let link = port.map(|port| node.ports[usize::from(port)]);
             let far = link.map(|link| self.topology.link(link).to);
             MemoryRow {
-                node: node.name.clone(),
+                node: node.name.to_string(),
                 link: link.map(|link| link.0),
-                neighbour: far.map_or_else(String::new, |far| self.topology.node(far).name.clone()),
+                neighbour: far
+                    .map_or_else(String::new, |far| self.topology.node(far).name.to_string()),
                 part,
                 number,
                 most: peak.bytes,

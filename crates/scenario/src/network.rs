@@ -120,9 +120,10 @@ fn spread(section: &Section, seed: u64, topology: &mut Topology) {
     let Some(Span(most)) = section.opt_span("host_delay_spread") else {
         return;
     };
-    for host in 0..topology.hosts as usize {
-        let longer = Rng::stream(seed, stream::CABLE, host as u64).between(0, most);
-        for port in topology.nodes[host].ports.clone() {
+    let hosts = &topology.nodes[..topology.hosts as usize];
+    for (number, host) in (0..).zip(hosts) {
+        let longer = Rng::stream(seed, stream::CABLE, number).between(0, most);
+        for &port in &host.ports {
             for link in [port, port.reverse()] {
                 let delay = &mut topology.links[link.index()].delay.0;
                 *delay = delay.saturating_add(longer);

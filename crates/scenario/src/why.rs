@@ -333,7 +333,7 @@ impl Assembled {
             rate: link.rate,
             delay: link.delay,
         });
-        let names = self.topology.nodes.iter().map(|node| node.name.clone());
+        let names = self.topology.nodes.iter().map(|node| node.name.to_string());
         Network {
             links: links.collect(),
             names: names.collect(),

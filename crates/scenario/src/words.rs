@@ -29,7 +29,7 @@ const NUMBERED_MAX: u32 = 24;
 pub(crate) fn numbering(topology: &Topology) -> Option<String> {
     let hosts = &topology.nodes[..topology.hosts as usize];
     let mut numbered = (0u32..).zip(hosts);
-    if numbered.all(|(i, host)| host.name == format!("h{i}")) {
+    if numbered.all(|(i, host)| *host.name == format!("h{i}")) {
         return None;
     }
     let told = (0..NUMBERED_MAX).zip(hosts);

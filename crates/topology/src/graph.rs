@@ -1,7 +1,7 @@
 //! A list of nodes and cables, and how it becomes a [`Topology`].
 
 use crate::{
-    CABLES_MAX, HOSTS_MAX, Link, LinkId, Node, NodeId, NodeKind, PORTS_MAX, Topology,
+    CABLES_MAX, HOSTS_MAX, Link, LinkId, Name, Node, NodeId, NodeKind, PORTS_MAX, Ports, Topology,
     TopologyError, index32,
 };
 use std::collections::{BTreeMap, VecDeque};
@@ -93,7 +93,8 @@ impl Graph {
                 .filter(|(_, node)| node.kind == kind)
             {
                 let tier = u8::from(kind == NodeKind::Switch);
-                place[i] = builder.node(tier, node.name.clone().unwrap_or_default());
+                let name = node.name.as_deref().unwrap_or_default();
+                place[i] = builder.node(tier, Name::new(name));
             }
         }
         let mut cables = Vec::with_capacity(self.cables.len());
@@ -146,7 +147,7 @@ fn set_tiers(topology: &mut Topology) {
             _ => (4, "sw"),
         };
         if node.name.is_empty() {
-            node.name = format!("{prefix}{}", counts[class]);
+            node.name = Name::numbered(prefix, counts[class]);
             counts[class] += 1;
         }
     }
@@ -164,7 +165,7 @@ pub(crate) struct Builder {
 
 impl Builder {
     /// Adds a node; hosts (tier 0) before all others.
-    pub(crate) fn node(&mut self, tier: u8, name: String) -> NodeId {
+    pub(crate) fn node(&mut self, tier: u8, name: Name) -> NodeId {
         let id = NodeId(index32(self.nodes.len()));
         let kind = if tier == 0 {
             NodeKind::Host
@@ -179,7 +180,7 @@ impl Builder {
             kind,
             tier,
             name,
-            ports: Vec::new(),
+            ports: Ports::default(),
         });
         id
     }
@@ -195,21 +196,14 @@ impl Builder {
     fn numbered(&mut self, n: u32, tier: u8, prefix: &str) -> Vec<NodeId> {
         self.nodes.reserve(n as usize);
         (0..n)
-            .map(|i| {
-                let mut name = String::with_capacity(prefix.len() + 10);
-                name.push_str(prefix);
-                push_number(&mut name, i);
-                self.node(tier, name)
-            })
+            .map(|i| self.node(tier, Name::numbered(prefix, i)))
             .collect()
     }
 
     /// Makes room for this many cables at each of `nodes`, and for all of them together.
     pub(crate) fn expect(&mut self, nodes: &[NodeId], cables: u32) {
         for &node in nodes {
-            self.nodes[node.index()]
-                .ports
-                .reserve_exact(cables as usize);
+            self.nodes[node.index()].ports.expect(cables as usize);
         }
         self.links.reserve(nodes.len() * cables as usize);
     }
@@ -317,12 +311,4 @@ impl Builder {
         }
         Ok(topology)
     }
-}
-
-/// Writes `number` behind `text`; a formatter takes four times as long.
-fn push_number(text: &mut String, number: u32) {
-    if number > 9 {
-        push_number(text, number / 10);
-    }
-    text.push(char::from_digit(number % 10, 10).expect("below ten"));
 }

@@ -10,6 +10,7 @@ mod capacity;
 mod ecmp;
 mod graph;
 pub mod import;
+mod node;
 mod routes;
 mod rtt;
 mod size;
@@ -21,6 +22,7 @@ pub use between::{Between, Reached, Stage};
 pub use capacity::Crossing;
 pub use ecmp::{check_symmetry, ecmp_index, ecmp_index_salted, mirrored, path, tier_salt};
 pub use graph::{Cable, Graph, GraphNode, PortOrder};
+pub use node::{Name, Ports};
 pub use routes::{Routes, Row};
 pub use size::{ROUTES_MAX, Size};
 pub use spec::{Dumbbell, FatTree, LeafSpine, MultiBottleneck, ParkingLot, Spec, Star, ThreeTier};
@@ -62,10 +64,10 @@ pub struct Node {
     /// switch. Part of the path hash, so that two tiers do not make the same choice.
     pub tier: u8,
     /// For people: `h3`, `tor0`, `agg1`, `spine1`, `core2`.
-    pub name: String,
+    pub name: Name,
     /// The egress link of each port, in port order. Where several ports lead up, they stand in the
     /// order of the upper switches: the n-th of them means the same in every switch of a tier.
-    pub ports: Vec<LinkId>,
+    pub ports: Ports,
 }
 
 /// One direction of a cable.
@@ -153,7 +155,7 @@ impl Topology {
     pub fn named(&self, name: &str) -> Option<NodeId> {
         self.nodes
             .iter()
-            .position(|node| node.name == name)
+            .position(|node| node.name == *name)
             .map(|i| NodeId(index32(i)))
     }
 

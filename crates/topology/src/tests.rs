@@ -254,17 +254,17 @@ fn special_flows_meet_where_their_paper_says() {
     let crossings = |spec: &Spec| {
         let t = spec.build().unwrap();
         let routes = Routes::new(&t, &[]);
-        let mut uses: BTreeMap<(String, String), u32> = BTreeMap::new();
+        let mut uses: BTreeMap<[String; 2], u32> = BTreeMap::new();
         for (src, dst) in spec.flows() {
             for id in path(&t, &routes, src, dst, 0) {
                 let link = t.link(id);
-                let ends = (t.node(link.from).name.clone(), t.node(link.to).name.clone());
+                let ends = [link.from, link.to].map(|end| t.node(end).name.to_string());
                 *uses.entry(ends).or_default() += 1;
             }
         }
         let shared = uses.into_iter().filter(|&(_, n)| n > 1);
         shared
-            .map(|((a, b), n)| format!("{a}>{b}:{n}"))
+            .map(|([a, b], n)| format!("{a}>{b}:{n}"))
             .collect::<Vec<_>>()
             .join(" ")
     };

@@ -17,7 +17,7 @@ pub(crate) fn drawing(run: &Assembled) -> Value {
     let nodes: Vec<Value> = topology
         .nodes
         .iter()
-        .map(|node| json!([node.name, node.tier]))
+        .map(|node| json!([node.name.as_str(), node.tier]))
         .collect();
     let cables = topology.links.iter().step_by(2);
     let cables: Vec<Value> = cables

@@ -428,5 +428,5 @@ fn node_name(graph: &Graph, topology: &Topology, id: u64) -> Option<String> {
     } else {
         topology.hosts as usize
     };
-    Some(topology.nodes.get(before + at)?.name.clone())
+    Some(topology.nodes.get(before + at)?.name.to_string())
 }
