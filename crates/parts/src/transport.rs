@@ -301,6 +301,9 @@ pub struct ParamError {
 
 impl std::fmt::Display for ParamError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.key.is_empty() {
+            return f.write_str(&self.message);
+        }
         write!(f, "{}: {}", self.key, self.message)
     }
 }

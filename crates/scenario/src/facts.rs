@@ -131,8 +131,12 @@ impl Scenario {
                 Ok(None) => {}
                 Ok(Some(settled)) => *self.factory_mut(lane) = settled,
                 Err(error) => {
-                    let key = format!("transport.{}.{}", self.name_of(lane), error.key);
-                    let what = format!("{key} cannot be used");
+                    let name = self.name_of(lane);
+                    let what = if error.key.is_empty() {
+                        format!("{name} cannot work in this network")
+                    } else {
+                        format!("transport.{name}.{} cannot be used", error.key)
+                    };
                     let problem = match self.written_of(lane).at(&error.key) {
                         Some(at) => Diagnostic::at(at, what),
                         None => self.about(lane, what),

@@ -303,6 +303,20 @@ fn fastpass_refuses_an_arbiter_that_is_not_there() {
 }
 
 #[test]
+fn fastpass_refuses_a_network_that_its_slots_do_not_reach_across() {
+    let far = fastpass("").replace("host_delay = \"500ns\"", "host_delay = \"10ms\"");
+    let said = assembled(&far).err().expect("it is refused").to_string();
+    assert!(
+        said.contains("error: fastpass cannot work in this network"),
+        "{said}"
+    );
+    assert!(
+        said.contains("slots are told") && !said.contains("lead"),
+        "{said}"
+    );
+}
+
+#[test]
 fn ndp_spreads_a_permutation_over_all_ways() {
     let all = "[workload]\nkind = \"permutation\"\nsize = \"2MB\"\n";
     let (of, record) = run(&ndp(&format!("{all}{JUMBO}")));

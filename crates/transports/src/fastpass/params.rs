@@ -148,7 +148,7 @@ impl Params {
                 "an idle round trip takes {trip}, and slots are told {most} ahead at most: every one would be over before \
                  its host knew of it; make topology.host_delay shorter or run.mtu larger, or take another transport"
             );
-            return Err(error("lead", wrong));
+            return Err(error("", wrong)); // no parameter is to blame
         }
         Ok(Some(Self {
             arbiter: Some(arbiter),
