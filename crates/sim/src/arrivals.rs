@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::engine::{Net, Out};
-use crate::node::{Kind, Node, SwitchNode};
+use crate::node::SwitchNode;
 use crate::ring::Ring;
 use crate::sort::{INDEX_BITS, index, make_room};
 use crate::ways::View;
@@ -17,16 +17,14 @@ impl Net<'_> {
     #[inline(never)] // it needs the registers that the loop over arrivals needs
     pub(crate) fn gather(
         &self,
-        node: &mut Node,
+        at: &SwitchNode,
+        left: &mut [u64],
         clock: Clock,
         out: &mut Out<'_, '_>,
         keys: &mut Vec<u64>,
         packets: &mut Vec<*mut Packet>,
         mut ports: Option<&mut Vec<u16>>,
     ) -> Time {
-        let Kind::Switch(at) = &node.kind else {
-            unreachable!("hosts have one ingress port")
-        };
         keys.clear();
         packets.clear();
         keys.reserve(packets.capacity());
@@ -34,7 +32,7 @@ impl Net<'_> {
         if let Some(ports) = &mut ports {
             ports.clear();
         }
-        let next = self.each_fresh(out.node, &mut node.left, &at.ingress, |port, ring| {
+        let next = self.each_fresh(out.node, left, &at.ingress, |port, ring| {
             // SAFETY: this thread runs the receiving node.
             let most = unsafe { ring.waiting() };
             if packets.capacity() - n < most {

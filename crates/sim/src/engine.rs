@@ -16,7 +16,7 @@ use crate::data_queues::DataQueues;
 use crate::host::Host;
 use crate::laden::Laden;
 use crate::net::{self, SetupError, World};
-use crate::node::{Kind, Log, Node};
+use crate::node::{Digest, Kind, Log, Node};
 use crate::outcome::{self, Stop};
 use crate::placement::{Places, share_out};
 use crate::ring::{Far, Ring, in_flight};
@@ -129,14 +129,20 @@ impl<'a> Net<'a> {
         self.digest || self.tracer.is_some()
     }
 
-    /// Takes an arrival into the digest and the trace, where there are any.
+    /// Takes an arrival by a link, and the port that it leads to, into the digest and the trace, where there are any.
     #[cold]
-    pub(crate) fn note(&self, thread: usize, node: &mut Node, port: u16, packet: &Packet) {
+    pub(crate) fn note(
+        &self,
+        thread: usize,
+        digest: &mut Digest,
+        (from, port): (LinkId, u16),
+        packet: &Packet,
+    ) {
         if self.digest {
-            node.note(port, packet);
+            digest.note(port, packet);
         }
         if let Some(tracer) = &self.tracer {
-            let what = Traced::Arrived(node.kind.ingress(usize::from(port)));
+            let what = Traced::Arrived(from);
             // SAFETY: the caller runs as the thread of that number.
             unsafe { tracer.note(thread, packet.at, packet, what) };
         }
@@ -208,10 +214,18 @@ impl<'a> Net<'a> {
             return next;
         }
         let noted = self.noted();
-        match &mut node.kind {
-            Kind::Host(_) => {
+        let Node {
+            kind,
+            apart,
+            left,
+            digest,
+            ..
+        } = node;
+        match kind {
+            Kind::Host(host) => {
                 packets.clear();
-                let ingress = &self.rings[node.kind.ingress(0).index()];
+                let from = LinkId(host.link()).reverse();
+                let ingress = &self.rings[from.index()];
                 // SAFETY: this thread runs the receiving node.
                 let left = unsafe {
                     ingress.take_before(clock.end, out.pool, |packet| packets.push(packet))
@@ -224,11 +238,8 @@ impl<'a> Net<'a> {
                 }
                 if noted {
                     let each = arrivals.clone();
-                    each.for_each(|packet| self.note(out.thread, node, 0, packet));
+                    each.for_each(|packet| self.note(out.thread, digest, (from, 0), packet));
                 }
-                let Kind::Host(host) = &mut node.kind else {
-                    unreachable!("matched above")
-                };
                 let book = &self.world.book;
                 let arrive = |host: &mut Host, packet: &Packet, log: &mut Log| {
                     host.arrive(packet.at, packet, book, log);
@@ -239,33 +250,32 @@ impl<'a> Net<'a> {
             }
             Kind::Switch(at) => {
                 let ports_too = (noted || at.minds_ingress).then_some(&mut *ports);
-                let left = self.gather(node, clock, out, keys, packets, ports_too);
+                let next = self.gather(at, left, clock, out, keys, packets, ports_too);
                 log.hops += keys.len() as u64;
                 sort(keys, sorted, self.bucket_shift);
                 if noted {
                     for &key in keys.iter() {
                         // SAFETY: taken packets live until the pool recycles, after this call.
                         let packet = unsafe { &*packets[index(key)] };
-                        self.note(out.thread, node, ports[index(key)], packet);
+                        let port = ports[index(key)];
+                        let from = LinkId(at.ingress[usize::from(port)]);
+                        self.note(out.thread, digest, (from, port), packet);
                     }
                 }
-                let Kind::Switch(at) = &mut node.kind else {
-                    unreachable!("matched above")
-                };
                 if let Some(&last) = keys.last() {
                     log.last_hop = log.last_hop.max(clock.start + Span(last >> INDEX_BITS));
                 }
-                if node.apart && self.tracer.is_none() {
+                if *apart && self.tracer.is_none() {
                     // Noted for a digest: the fast way goes on from here.
                     let taken = keys
                         .iter()
                         .map(|&key| (packets[index(key)], ports[index(key)]));
-                    if let Some(next) = self.run_taken(at, clock, taken, by_port, out) {
-                        return next.min(left);
+                    if let Some(own) = self.run_taken(at, clock, taken, by_port, out) {
+                        return own.min(next);
                     }
                 }
                 self.run_switch(at, clock, keys, packets, ports, out);
-                left.min(at.switch.commit_before(clock.end, out))
+                next.min(at.switch.commit_before(clock.end, out))
             }
         }
     }

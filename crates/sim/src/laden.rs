@@ -67,9 +67,11 @@ impl Net<'_> {
         }
         if self.noted() {
             for due in due.iter() {
-                self.note(out.out.thread, node, due.port, &due.packet);
+                let from = node.kind.ingress(due.port.into());
+                let came = (from, due.port);
+                self.note(out.out.thread, &mut node.digest, came, &due.packet);
                 if let (true, Some(beside)) = (self.digest, &due.beside) {
-                    node.note_beside(beside);
+                    node.digest.note_beside(beside);
                 }
             }
         }

@@ -4,7 +4,7 @@ use crate::beside::Records;
 use crate::book::Book;
 use crate::fault::{self, NodeFaults};
 use crate::host::Host;
-use crate::node::{Kind, Node, SwitchNode};
+use crate::node::{Digest, Kind, Node, SwitchNode};
 use crate::setup::{Fault, Setup};
 use crate::ways::{Epoch, Ways};
 use model::{EndpointConfig, FRAME_SMALLEST, HostId, Streams, stream};
@@ -142,7 +142,7 @@ fn make_node(setup: &Setup<'_>, common: &Common, world: &World<'_>, number: usiz
         left: vec![0; listens * node.ports.len().div_ceil(64)].into(),
         faults,
         records: Records::default(),
-        digest: 0,
+        digest: Digest::default(),
     }
 }
 

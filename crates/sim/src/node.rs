@@ -54,23 +54,26 @@ pub(crate) struct Node {
     pub(crate) records: Records,
     /// Set where a link into this node is faulty.
     pub(crate) faults: Option<Box<NodeFaults>>,
-    /// Hash of every arrival, in order, where asked for.
-    pub(crate) digest: u64,
+    pub(crate) digest: Digest,
 }
 
-impl Node {
-    /// Takes what came beside a packet into the digest.
+/// Hash of every arrival at a node, in order, where asked for.
+#[derive(Default)]
+pub(crate) struct Digest(pub(crate) u64);
+
+impl Digest {
+    /// Takes in what came beside a packet.
     pub(crate) fn note_beside(&mut self, beside: &Beside) {
         let mut word = u64::from(beside.tag) << 8 | u64::from(beside.record.is_path());
         for &byte in beside.record.content() {
             word = word.wrapping_mul(0x0100_0000_01b3) ^ u64::from(byte);
         }
-        self.digest = (self.digest ^ word)
+        self.0 = (self.0 ^ word)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
             .rotate_left(29);
     }
 
-    /// Takes an arrival into the digest.
+    /// Takes in an arrival.
     pub(crate) fn note(&mut self, port: u16, packet: &Packet) {
         let words = [
             packet.at.0,
@@ -80,7 +83,7 @@ impl Node {
             u64::from(packet.head[2]) << 8 | u64::from(packet.kind()),
         ];
         for word in words {
-            self.digest = (self.digest ^ word)
+            self.0 = (self.0 ^ word)
                 .wrapping_mul(0x9e37_79b9_7f4a_7c15)
                 .rotate_left(29);
         }

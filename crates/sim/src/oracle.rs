@@ -126,10 +126,10 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
         }
         if setup.digest {
             for due in &arrivals {
-                node.note(due.port, &due.packet);
+                node.digest.note(due.port, &due.packet);
                 due.beside
                     .iter()
-                    .for_each(|beside| node.note_beside(beside));
+                    .for_each(|beside| node.digest.note_beside(beside));
             }
         }
         log.hops += arrivals.len() as u64;

@@ -122,7 +122,7 @@ pub(crate) fn close(
             }
         }
         count(node, &mut tally);
-        digest = (digest ^ node.digest)
+        digest = (digest ^ node.digest.0)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
             .rotate_left(31);
         let mut waiting = ByClass::default();
