@@ -4,6 +4,7 @@
     reason = "the page names transports, which are no code"
 )]
 
+pub mod announced;
 pub mod arriving;
 pub mod aside;
 #[cfg(test)]

@@ -159,11 +159,6 @@ impl Settings {
         (class + 1).min(self.priority_max)
     }
 
-    /// How long nothing may be heard of a message, after so many questions.
-    pub(super) fn patience(&self, answered: bool, asked: u8) -> Span {
-        self.rto.times(if answered { 4 } else { 1 } << asked.min(6))
-    }
-
     /// Wire bytes of a packet without payload.
     #[inline]
     pub(super) fn small(&self) -> u16 {

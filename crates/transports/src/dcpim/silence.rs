@@ -1,8 +1,8 @@
 //! Time passes: what had tokens does not come, and nobody answers.
 
 use super::host::{Host, URGENT};
-use super::sender::Silence;
 use model::Cx;
+use parts::announced::Silence;
 
 impl Host {
     /// The alarm of a connection rings, perhaps too early.
@@ -45,16 +45,15 @@ impl Host {
     /// Nothing is heard of our message. False where the connection was given up.
     fn on_silence(&mut self, cx: &mut Cx<'_>, slot: u32) -> bool {
         let conn = &mut self.conns[slot];
-        let wait = conn.tx.patience(&self.settings);
+        let wait = conn.tx.message.patience(self.settings.rto);
         let priority = conn.tx.priority(&self.settings);
         let announcement = cx.gates.excuse_all(cx.now, URGENT, wait);
         let data = cx.gates.excuse(cx.now, conn.id, priority, wait);
         if announcement.max(data).is_some() {
-            conn.tx.excuse(cx.now);
+            conn.tx.message.excuse(cx.now);
             return true;
         }
-        match conn.tx.on_silence(cx.now, &self.settings) {
-            Silence::Wait => {}
+        match conn.tx.message.on_silence(cx.now, self.settings.timeout) {
             // Announcements go first.
             Silence::Ask => self.stand_anew(slot),
             Silence::Repeat => {

@@ -315,7 +315,7 @@ impl Host {
     /// The receiver has all of our message.
     fn on_done(&mut self, cx: &mut Cx<'_>, slot: u32) {
         let conn = &mut self.conns[slot];
-        let (conn_id, ordinal) = (conn.id, conn.tx.ordinal);
+        let (conn_id, ordinal) = (conn.id, conn.tx.message.ordinal());
         conn.tx.finish(cx.now, &self.settings);
         cx.events.push(Event::Sent {
             conn: conn_id,
@@ -380,7 +380,7 @@ impl Host {
 /// What the line chooses a message by: bytes to go, or nothing where all have turns.
 #[inline]
 fn by(settings: &Settings, tx: &Sender) -> Option<u64> {
-    (settings.sender == Choice::Shortest || tx.owes_rts()).then(|| tx.to_go())
+    (settings.sender == Choice::Shortest || tx.message.owes()).then(|| tx.to_go())
 }
 
 /// The line is idle.
@@ -389,7 +389,7 @@ impl Host {
     #[inline]
     fn transmit(&mut self, cx: &mut Cx<'_>, slot: u32, out: &mut Packet) {
         let conn = &mut self.conns[slot];
-        if conn.tx.owes_rts() {
+        if conn.tx.message.owes() {
             let frame = self.settings.payload_max;
             let (rts, again) = conn.tx.take_rts(cx.now, frame, conn.lifetime, !conn.opener);
             *out = rts.packet(conn.peer, conn.id, self.settings.small());
@@ -441,7 +441,7 @@ impl Host {
         let (now, gates) = (cx.now, cx.gates);
         let settings = &self.settings;
         let open = |conn: &Conn| {
-            let may = if conn.tx.owes_rts() {
+            let may = if conn.tx.message.owes() {
                 gates.may_say(URGENT)
             } else {
                 gates.may_send(conn.id, conn.tx.priority(settings))

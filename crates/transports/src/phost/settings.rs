@@ -42,7 +42,7 @@ pub(super) struct Settings {
     levels: bool,
     /// Round trip of an idle network.
     pub(super) rtt: Span,
-    rto: Span,
+    pub(super) rto: Span,
     pub(super) timeout: Span,
     pub(super) linger: Span,
 }
@@ -136,11 +136,6 @@ impl Settings {
         // sender that is not there.
         self.relax
             .times(1 << vain.saturating_sub(VAIN).min(DOUBLED_MAX))
-    }
-
-    /// How long nothing may be heard of a message, after so many questions.
-    pub(super) fn patience(&self, answered: bool, asked: u8) -> Span {
-        self.rto.times(if answered { 4 } else { 1 } << asked.min(6))
     }
 
     /// Wire bytes of a packet without payload.

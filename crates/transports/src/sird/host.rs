@@ -191,7 +191,7 @@ impl Host {
         if old.rank != new.rank {
             self.ready.change(peer, old.rank, new.rank);
         }
-        if conn.tx.owes_request() && !conn.tx.asks {
+        if conn.tx.message.owes() && !conn.tx.asks {
             conn.tx.asks = true;
             self.asks.push_back((slot, conn.order));
         }
@@ -344,7 +344,7 @@ impl Host {
     fn on_done(&mut self, cx: &mut Cx<'_>, slot: u32) {
         let room = self.room(slot);
         let conn = &mut self.conns[slot];
-        let (conn_id, ordinal) = (conn.id, conn.tx.ordinal);
+        let (conn_id, ordinal) = (conn.id, conn.tx.message.ordinal());
         conn.tx.finish(cx.now, room, &self.settings);
         cx.events.push(Event::Sent {
             conn: conn_id,
@@ -414,7 +414,7 @@ impl Host {
                 continue;
             };
             conn.tx.asks = false;
-            if !conn.tx.owes_request() {
+            if !conn.tx.message.owes() {
                 continue;
             }
             let (request, again) = conn.tx.take_request(now, conn.lifetime, !conn.opener);
@@ -580,7 +580,7 @@ impl Endpoint for Host {
         self.conns.check(turn, |conn| {
             let counts = conn.tx.counted.rank.is_some();
             assert_eq!(counts, conn.tx.is_ready(), "the line and {:?}", conn.id);
-            let owes = conn.tx.owes_request();
+            let owes = conn.tx.message.owes();
             assert!(conn.tx.asks || !owes, "nobody asks for {:?}", conn.id);
             assert!(
                 conn.due() <= self.due(conn),

@@ -5,22 +5,17 @@ use super::header::{Credit, Data, POSITION_MAX, Request, told};
 use super::ranks::Rank;
 use super::settings::Settings;
 use model::Lifetime;
+use parts::announced::Announced;
 use parts::connections::Sending;
-use parts::range_set::RangeSet;
-use parts::waiting::Waiting;
 use std::collections::VecDeque;
 use units::{Span, Time};
 
 /// Credits of one message that are kept: more than the largest `pair` of a fast line has. [ours]
 const HELD_MAX: usize = 8192;
-/// Places that it remembers to have left out; beyond, the first copy of a frame counts as another. [ours]
-const LEFT_OUT_MAX: usize = 1024;
 /// So often a sender says something within the timeout, although the line takes nothing else of its message. [ours]
 const SAYS: u64 = 4;
 /// Round trips in which a receiver that has taken credit back gives it for what comes all the same; holes wait longer. [ours]
 const CROSSING_RTTS: u64 = 3;
-/// Questions that are counted: the waits do not grow beyond. [ours]
-const ASKED_MAX: u8 = 6;
 
 /// Credit that waits for the line: one frame.
 #[derive(Clone, Copy, Debug)]
@@ -41,29 +36,16 @@ pub(super) struct Counted {
     pub(super) rank: Option<Rank>,
 }
 
-/// One direction of a connection, at its sender. One message is under way at a time.
+/// One direction of a connection, at its sender.
 #[derive(Debug, Default)]
 pub(super) struct Sender {
-    /// The messages behind the one under way.
-    waiting: Waiting,
-    /// Messages that are done.
-    pub(super) ordinal: u32,
-    active: bool,
-    /// Where it begins and ends in the stream.
-    base: u64,
-    end: u64,
-    /// What of it has left, and behind the last byte that has.
-    left: RangeSet<LEFT_OUT_MAX>,
-    high: u64,
+    pub(super) message: Announced,
     /// Where what has left without a rest of a round trip begins, and when the last of it left.
     burst: u64,
     burst_at: Time,
     /// Where what was on its way when credit was taken back begins, and until when credit had not seen it.
     crossed: u64,
     crossed_until: Time,
-    /// The next frame that leaves unasked, and behind the last that does.
-    next_free: u64,
-    free: u64,
     /// Credit, in the order in which it came, its round, and behind the farthest of it.
     held: VecDeque<Held>,
     round: u8,
@@ -72,16 +54,6 @@ pub(super) struct Sender {
     free_wire: u64,
     held_wire: u64,
     pub(super) counted: Counted,
-    /// REQUEST has to leave; something of the message has left; it says another end than before.
-    owes: bool,
-    announced: bool,
-    cut: bool,
-    /// The receiver has said something of the message.
-    answered: bool,
-    /// When it did, or the message began; when anything of it left.
-    heard: Time,
-    left_at: Time,
-    asked: u8,
     /// It stands among those that owe REQUEST.
     pub(super) asks: bool,
 }
@@ -95,103 +67,73 @@ pub(super) struct Piece {
     pub(super) again: bool,
 }
 
-/// What a sender does when a moment has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Silence {
-    /// Nothing: it was too early.
-    Wait,
-    /// It announces its message again.
-    Repeat,
-    /// It asks whether the receiver still knows of it.
-    Ask,
-    /// It gives up.
-    GiveUp,
-}
-
 impl Sender {
     /// Queues a message, where the receiver may be sent `room` wire bytes unasked; false where the stream has no room.
     pub(super) fn push(&mut self, now: Time, length: u64, room: u64, settings: &Settings) -> bool {
-        let fits = self.waiting.push(self.end, length, POSITION_MAX);
-        if fits && !self.active {
-            self.begin(now, room, settings);
-        }
+        let fits = self.message.push(length, POSITION_MAX);
+        let next = self.message.begin(now);
+        self.begin(next, room, settings);
         fits
     }
 
-    /// The next message begins, if one waits.
-    fn begin(&mut self, now: Time, room: u64, settings: &Settings) {
-        let Some(length) = self.waiting.pop() else {
+    /// The next message has begun, if one waited and none was under way.
+    fn begin(&mut self, next: Option<u64>, room: u64, settings: &Settings) {
+        let Some(length) = next else {
             return;
         };
         let free = settings.free(length, room);
-        self.active = true;
-        // What leaves whole announces itself.
-        self.owes = free < length || length == 0;
-        (self.end, self.high, self.next_free) = (self.base + length, self.base, self.base);
-        (self.free, self.credited) = (self.base + free, self.base);
+        self.message.free_first(free);
+        if free == length && length > 0 {
+            self.message.announces_itself();
+        }
+        self.credited = self.message.base();
         self.free_wire = settings.wire_total(free);
-        (self.heard, self.left_at) = (now, now);
     }
 
     /// The message is done: the next begins.
     pub(super) fn finish(&mut self, now: Time, room: u64, settings: &Settings) {
+        let mut message = std::mem::take(&mut self.message);
+        let next = message.finish(now);
         *self = Self {
-            waiting: std::mem::take(&mut self.waiting),
-            ordinal: self.ordinal.wrapping_add(1),
-            base: self.end,
-            end: self.end,
-            high: self.end,
+            message,
             counted: self.counted,
             asks: self.asks,
             ..Self::default()
         };
-        self.begin(now, room, settings);
+        self.begin(next, room, settings);
     }
 
     /// Takes back what has not left. REQUEST says where the message ends now.
     pub(super) fn cancel(&mut self, settings: &Settings) {
-        self.waiting.clear();
-        if self.active && self.high < self.end {
-            (self.end, self.owes, self.cut) = (self.high, true, self.announced);
-            self.free = self.free.min(self.end);
-            let (high, encap) = (self.high, settings.encap);
-            let held_wire = &mut self.held_wire;
-            self.held.retain(|held| {
-                let stays = held.offset + u64::from(held.length) <= high;
-                if !stays {
-                    *held_wire -= u64::from(encap.wire(held.length));
-                }
-                stays
-            });
-            self.free_wire = settings.wire_total(self.free.saturating_sub(self.next_free));
+        if !self.message.cancel() {
+            return;
         }
-    }
-
-    /// Bytes that have not left, which are what the line chooses by. [sird artefact: `unsent_bytes_`]
-    #[inline]
-    fn to_go(&self) -> u64 {
-        self.end - self.base - self.left.total()
-    }
-
-    /// Whether REQUEST has to leave.
-    #[inline]
-    pub(super) fn owes_request(&self) -> bool {
-        self.owes
+        let (high, encap) = (self.message.high(), settings.encap);
+        let held_wire = &mut self.held_wire;
+        self.held.retain(|held| {
+            let stays = held.offset + u64::from(held.length) <= high;
+            if !stays {
+                *held_wire -= u64::from(encap.wire(held.length));
+            }
+            stays
+        });
+        self.free_wire = settings.wire_total(self.message.unasked_bytes());
     }
 
     /// Whether data may leave.
     #[inline]
     pub(super) fn is_ready(&self) -> bool {
-        self.next_free < self.free || !self.held.is_empty()
+        self.message.unasked().is_some() || !self.held.is_empty()
     }
 
     /// What its host and peer are to count, where it is the `order`-th connection, in `slot`.
     #[inline]
     pub(super) fn counts(&self, order: u32, slot: u32) -> Counted {
-        let to_go = self.to_go();
+        // The line chooses by the bytes that have not left. [sird artefact: `unsent_bytes_`]
+        let to_go = self.message.to_go();
         Counted {
             unspent: self.free_wire + self.held_wire,
-            outbound: self.active && to_go > 0,
+            outbound: to_go > 0,
             rank: self.is_ready().then_some((to_go, order, slot)),
         }
     }
@@ -199,7 +141,7 @@ impl Sender {
     /// Whether credit releases what leaves next.
     #[inline]
     pub(super) fn is_scheduled(&self) -> bool {
-        self.next_free >= self.free
+        self.message.unasked().is_none()
     }
 
     /// REQUEST leaves; whether something of the message has before.
@@ -209,18 +151,18 @@ impl Sender {
         lifetime: Lifetime,
         answer: bool,
     ) -> (Request, bool) {
-        let before = std::mem::replace(&mut self.announced, true);
-        (self.owes, self.left_at) = (false, now);
+        let message = &mut self.message;
+        let before = message.announce(now);
         // What left unasked may be lost: whoever asks again wants credit for all of it.
-        let free = if before { 0 } else { self.free - self.base };
+        let free = if before { 0 } else { message.unasked_first() };
         let request = Request {
-            at: self.end,
-            ordinal: told(self.ordinal),
+            at: message.end(),
+            ordinal: told(message.ordinal()),
             lifetime,
             answer,
-            known: self.answered,
+            known: message.is_answered(),
             free: u32::try_from(free).unwrap_or(u32::MAX).min(u32::MAX >> 1),
-            cut: self.cut,
+            cut: message.is_cut(),
         };
         (request, before)
     }
@@ -234,28 +176,24 @@ impl Sender {
         lifetime: Lifetime,
         answer: bool,
     ) -> Piece {
-        let scheduled = self.is_scheduled();
-        let (offset, length, number) = if scheduled {
-            let held = self.held.pop_front().expect("only who is ready sends");
-            self.held_wire -= u64::from(settings.encap.wire(held.length));
-            (held.offset, held.length, u32::from(held.number))
-        } else {
-            let rest = (self.free - self.next_free).min(settings.payload_max.into());
+        let message = &mut self.message;
+        let unasked = message.unasked();
+        let (offset, length, number) = if let Some(offset) = unasked {
+            let bytes = message.unasked_bytes();
+            let rest = bytes.min(settings.payload_max.into());
             #[allow(clippy::cast_possible_truncation, reason = "at most a payload")]
             let length = rest as u16;
-            let behind = self.free - self.next_free - rest;
             (
-                self.next_free,
+                offset,
                 length,
-                u32::try_from(behind).unwrap_or(u32::MAX),
+                u32::try_from(bytes - rest).unwrap_or(u32::MAX),
             )
+        } else {
+            let held = self.held.pop_front().expect("only who is ready sends");
+            self.held_wire -= u64::from(settings.encap.wire(held.length));
+            (held.offset, held.length, held.number.into())
         };
-        let until = offset + u64::from(length);
-        let again = offset < self.high && self.left.holding(offset).is_some();
-        if !again {
-            self.left.insert(offset, until);
-            self.high = self.high.max(until);
-        }
+        let again = message.leave(now, offset, offset + u64::from(length));
         let rests = now > self.burst_at.after(settings.rtt);
         self.burst = if rests {
             offset
@@ -263,48 +201,35 @@ impl Sender {
             self.burst.min(offset)
         };
         self.burst_at = now;
-        if self.next_free < self.free {
-            if !scheduled {
-                self.next_free = until;
-            }
-            self.skip_free();
-            self.free_wire = settings.wire_total(self.free - self.next_free);
+        if unasked.is_some() {
+            self.free_wire = settings.wire_total(message.unasked_bytes());
         }
-        (self.left_at, self.announced) = (now, true);
         let data = Data {
             offset,
             length,
             number,
-            whole: !scheduled && self.free == self.end && !self.cut,
-            first: self.ordinal == 0,
+            whole: unasked.is_some()
+                && message.unasked_first() == message.length()
+                && !message.is_cut(),
+            first: message.ordinal() == 0,
             lifetime,
             answer,
             congested: false,
         };
         Piece {
             data,
-            scheduled,
+            scheduled: unasked.is_none(),
             again,
         }
-    }
-
-    /// What has left need not leave unasked.
-    #[inline]
-    fn skip_free(&mut self) {
-        while self.next_free < self.free
-            && let Some((_, until)) = self.left.holding(self.next_free)
-        {
-            self.next_free = until;
-        }
-        self.next_free = self.next_free.min(self.free);
     }
 
     /// A credit of a newer round: what the receiver had given before, or let leave unasked, it has taken back.
     #[cold]
     fn begin_round(&mut self, now: Time, round: u8, settings: &Settings) {
         self.held.clear();
-        (self.round, self.held_wire, self.credited) = (round, 0, self.base);
-        (self.free, self.free_wire) = (self.next_free, 0);
+        (self.round, self.held_wire, self.credited) = (round, 0, self.message.base());
+        self.message.free_no_more();
+        self.free_wire = 0;
         if now <= self.burst_at.after(settings.rtt) {
             // A pause had kept it, perhaps: it cannot have come before the credit left.
             self.crossed = self.burst;
@@ -315,19 +240,14 @@ impl Sender {
     /// Whether what begins there was on its way when this credit left.
     #[inline]
     fn has_crossed(&self, now: Time, offset: u64) -> bool {
-        now <= self.crossed_until && offset >= self.crossed && self.left.holding(offset).is_some()
-    }
-
-    /// The receiver has said something of the message.
-    fn hear(&mut self, now: Time) {
-        (self.heard, self.answered, self.asked) = (now, true, 0);
+        now <= self.crossed_until && offset >= self.crossed && self.message.has_left(offset)
     }
 
     /// Credit for a piece; whether there is something to send for it.
     #[inline]
     pub(super) fn on_credit(&mut self, now: Time, credit: &Credit, settings: &Settings) -> bool {
-        let inside = self.active && self.base <= credit.offset && credit.offset < self.end;
-        if !inside {
+        let (base, end) = (self.message.base(), self.message.end());
+        if credit.offset < base || credit.offset >= end {
             return false;
         }
         let newer = credit.round.wrapping_sub(self.round);
@@ -336,8 +256,8 @@ impl Sender {
         } else if newer > 0 {
             return false;
         }
-        self.hear(now);
-        let until = (credit.offset + u64::from(credit.length)).min(self.end);
+        self.message.hear(now);
+        let until = (credit.offset + u64::from(credit.length)).min(end);
         let holds = |held: &Held| {
             held.offset < until && credit.offset < held.offset + u64::from(held.length)
         };
@@ -367,98 +287,52 @@ impl Sender {
 
     /// The receiver tells how many messages it has: whether this one is among them.
     pub(super) fn on_ack(&mut self, now: Time, ordinal: u16, next: bool) -> bool {
-        if self.active && next && ordinal == told(self.ordinal) {
-            self.hear(now);
+        if next && ordinal == told(self.message.ordinal()) {
+            self.message.hear(now);
         }
         self.may_be_done(ordinal)
     }
 
     /// Whether the receiver may have said that all has arrived.
     pub(super) fn may_be_done(&self, ordinal: u16) -> bool {
-        let this = ordinal == told(self.ordinal.wrapping_add(1));
-        self.active && self.announced && self.high == self.end && this
+        ordinal == told(self.message.ordinal().wrapping_add(1)) && self.message.may_be_done()
     }
 
     /// When silence means something.
     #[inline]
     pub(super) fn due(&self, settings: &Settings) -> Time {
-        if !self.active || self.owes {
-            return Time::NEVER;
-        }
-        // What could leave unasked may wait for the line as long as anything else.
-        let since = self.heard.max(self.left_at);
-        let due = since.after(settings.patience(self.answered, self.asked));
         // Whoever hears credits and says nothing is given up by their receiver.
-        due.min(self.left_at.after(Span(settings.timeout.0 / SAYS)))
-    }
-
-    /// How long the silence lasts by then.
-    pub(super) fn patience(&self, settings: &Settings) -> Span {
-        settings.patience(self.answered, self.asked)
-    }
-
-    /// The moment of [`Sender::due`] may have come.
-    pub(super) fn on_silence(&mut self, now: Time, settings: &Settings) -> Silence {
-        if self.due(settings) > now {
-            return Silence::Wait;
-        }
-        if now >= self.heard.after(settings.timeout) {
-            return Silence::GiveUp;
-        }
-        self.asked = (self.asked + 1).min(ASKED_MAX);
-        self.owes = true;
-        if self.answered {
-            Silence::Ask
-        } else {
-            Silence::Repeat
-        }
-    }
-
-    /// A pause explains the silence: it counts from now on.
-    pub(super) fn excuse(&mut self, now: Time) {
-        (self.heard, self.left_at) = (now, now);
+        let says = self.message.quiet(Span(settings.timeout.0 / SAYS));
+        self.message.due(settings.rto).min(says)
     }
 
     /// Its state and what it waits for; `None` where it is idle.
     pub(super) fn stuck(&self, settings: &Settings) -> Option<(String, String)> {
-        let state = format!(
-            "sending message {}, {} of {} B have left",
-            self.ordinal,
-            self.left.total(),
-            self.end - self.base
-        );
         let asks = self.due(settings);
-        let waits_for = if self.owes || self.is_ready() {
+        let waits_for = if self.message.owes() || self.is_ready() {
             "the line".to_owned()
-        } else if self.high < self.end {
-            format!("credit, or asks again at {asks}")
-        } else {
+        } else if self.message.may_be_done() {
             format!("credit or an ACK, or asks again at {asks}")
+        } else {
+            format!("credit, or asks again at {asks}")
         };
-        self.active.then_some((state, waits_for))
+        Some((self.message.state()?, waits_for))
     }
 }
 
 impl Sending for Sender {
     fn is_idle(&self) -> bool {
-        !self.active
+        self.message.is_idle()
     }
 
     fn is_used(&self) -> bool {
-        self.active || self.ordinal > 0
+        self.message.is_used()
     }
 
     fn check(&self) {
+        self.message.check();
         assert!(self.held.len() <= HELD_MAX && (self.held_wire > 0) != self.held.is_empty());
-        let order = [self.base, self.high, self.end];
-        assert!(order.is_sorted(), "base, high, end: {order:?}");
-        self.left.check();
-        self.waiting.check();
         assert_eq!(self.counted.unspent, self.free_wire + self.held_wire);
-        if self.active {
-            assert!(self.free <= self.end);
-        } else {
-            assert!(self.waiting.is_empty() && !self.is_ready() && self.left.is_empty());
-        }
+        assert!(!self.is_idle() || !self.is_ready());
     }
 }

@@ -40,7 +40,7 @@ pub(super) struct Settings {
     pub(super) rtt: Span,
     reorder: Span,
     retry: Span,
-    rto: Span,
+    pub(super) rto: Span,
     pub(super) timeout: Span,
     pub(super) linger: Span,
 }
@@ -152,11 +152,6 @@ impl Settings {
     /// How long data is waited for, after so many waits in vain.
     pub(super) fn retry(&self, vain: u8) -> Span {
         self.retry.times(1 << vain.min(DOUBLED_MAX))
-    }
-
-    /// How long nothing may be heard of a message, after so many questions.
-    pub(super) fn patience(&self, answered: bool, asked: u8) -> Span {
-        self.rto.times(if answered { 4 } else { 1 } << asked.min(6))
     }
 
     /// Wire bytes of a packet without payload.

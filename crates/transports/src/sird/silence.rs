@@ -2,8 +2,8 @@
 
 use super::host::{Host, URGENT};
 use super::receiver::Overdue;
-use super::sender::Silence;
 use model::Cx;
+use parts::announced::Silence;
 
 impl Host {
     /// The alarm of a connection rings, perhaps too early.
@@ -47,16 +47,16 @@ impl Host {
     /// Nothing is heard of our message. False where the connection was given up.
     fn on_silence(&mut self, cx: &mut Cx<'_>, slot: u32) -> bool {
         let conn = &mut self.conns[slot];
-        let wait = conn.tx.patience(&self.settings);
+        let wait = conn.tx.message.patience(self.settings.rto);
         let priority = self.settings.priority(conn.tx.is_scheduled());
         let request = cx.gates.excuse_all(cx.now, URGENT, wait);
         let data = cx.gates.excuse(cx.now, conn.id, priority, wait);
         if request.max(data).is_some() {
-            conn.tx.excuse(cx.now);
+            conn.tx.message.excuse(cx.now);
             return true;
         }
-        match conn.tx.on_silence(cx.now, &self.settings) {
-            Silence::Wait | Silence::Ask => {}
+        match conn.tx.message.on_silence(cx.now, self.settings.timeout) {
+            Silence::Ask => {}
             Silence::Repeat => self.totals.timeouts += 1,
             Silence::GiveUp => {
                 self.give_up(cx, slot);
