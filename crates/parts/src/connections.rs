@@ -16,6 +16,13 @@ const CONNS_MAX: usize = 1 << 20;
 /// Connections that one [`Connections::check`] looks at, for it runs after every step. [ours]
 const CHECKED_PER_CALL: usize = 32;
 
+/// The part of a number that travels.
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "sixteen bits")]
+pub const fn told(number: u32) -> u16 {
+    number as u16
+}
+
 /// The direction that leaves.
 pub trait Sending: Default {
     /// Whether it has nothing to do.

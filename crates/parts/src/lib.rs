@@ -24,6 +24,7 @@ pub mod reassembly;
 pub mod selective;
 pub mod slab;
 pub mod timers;
+pub mod tokened;
 mod transport;
 pub mod waiting;
 

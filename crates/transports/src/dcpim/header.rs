@@ -120,10 +120,3 @@ impl Data {
         self.offset + self.length as u64
     }
 }
-
-/// The part of a number that travels.
-#[inline]
-#[allow(clippy::cast_possible_truncation, reason = "sixteen bits")]
-pub(super) const fn told(number: u32) -> u16 {
-    number as u16
-}

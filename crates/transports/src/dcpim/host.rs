@@ -6,17 +6,18 @@
 use super::asking::{Asking, Rank};
 use super::clock::Clock;
 use super::granting::Granting;
-use super::header::{Ack, Data, Gone, Kind, PAYLOAD_MAX, Rts, Token, told};
+use super::header::{Ack, Data, Gone, Kind, PAYLOAD_MAX, Rts, Token};
 use super::params::Params;
-use super::receiver::{Receiver, Room, Verdict};
+use super::receiver::{Receiver, Room};
 use super::sender::Sender;
 use super::settings::Settings;
 use model::{
     Class, ConnId, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
     Totals, Transmit,
 };
-use parts::connections::{self, Connections, Found, Sending};
+use parts::connections::{self, Connections, Found, Sending, told};
 use parts::packet_queue::PacketQueue;
+use parts::tokened::Verdict;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
@@ -127,8 +128,8 @@ impl Host {
     /// Tells how many messages are complete.
     fn say_ack(&mut self, slot: u32) {
         let conn = &self.conns[slot];
-        let ordinal = told(conn.rx.arriving.complete());
-        let next = conn.rx.is_announced();
+        let ordinal = told(conn.rx.message.arriving.complete());
+        let next = conn.rx.message.is_announced();
         let packet = Ack { ordinal, next }.packet(conn.peer, conn.id, self.settings.small());
         self.say(packet);
     }
@@ -220,8 +221,8 @@ impl Host {
             return;
         };
         let rx = &mut self.conns[slot].rx;
-        let again = rx.is_announced();
-        if rts.known && !again && rts.ordinal == told(rx.arriving.complete()) {
+        let again = rx.message.is_announced();
+        if rts.known && !again && rts.ordinal == told(rx.message.arriving.complete()) {
             // It was forgotten here meanwhile, and what came late has opened it again.
             self.say_gone(cx, id, false);
             return self.give_up(cx, slot);
@@ -231,7 +232,7 @@ impl Host {
         }
         match rx.on_rts(cx.now, &rts) {
             // Who waits for a match has to hear something, or asks again and gives up while others have theirs.
-            Verdict::New if (again || !rts.unasked) && !rx.arriving.is_complete() => {
+            Verdict::New if (again || !rts.unasked) && !rx.message.arriving.is_complete() => {
                 self.say_ack(slot);
             }
             Verdict::New => {}
@@ -284,7 +285,7 @@ impl Host {
             self.on_done(cx, slot);
         }
         let rx = &mut self.conns[slot].rx;
-        if rx.arriving.is_complete() {
+        if rx.message.arriving.is_complete() {
             return self.on_complete(cx, slot);
         }
         self.rank(cx.now, slot);
@@ -296,7 +297,7 @@ impl Host {
     fn on_complete(&mut self, cx: &mut Cx<'_>, slot: u32) {
         let conn = &mut self.conns[slot];
         let rank = conn.rx.rank.take();
-        conn.rx.finish(cx, conn.id);
+        conn.rx.message.finish(cx, conn.id);
         let (over, peer) = (conn.is_over(), conn.peer);
         self.leave(cx.now, peer, rank);
         self.say_ack(slot);
@@ -319,14 +320,14 @@ impl Host {
     pub(super) fn rank(&mut self, now: Time, slot: u32) {
         let conn = &mut self.conns[slot];
         let (old, peer) = (conn.rx.rank, conn.peer);
-        if conn.rx.wants() == old.is_some() {
+        if conn.rx.message.wants() == old.is_some() {
             return;
         }
         if old.is_some() {
             conn.rx.rank = None;
             return self.leave(now, peer, old);
         }
-        let rank = Some((conn.rx.to_come(), conn.order, slot));
+        let rank = Some((conn.rx.message.to_come(), conn.order, slot));
         conn.rx.rank = rank;
         // Alone, it was in no hurry to have the right one.
         if let Some((.., other)) = self.asking.only(peer) {
@@ -339,7 +340,7 @@ impl Host {
     /// Less of a message is to come than when it was ranked.
     fn rank_anew(&mut self, slot: u32) {
         let conn = &mut self.conns[slot];
-        let new = (conn.rx.to_come(), conn.order, slot);
+        let new = (conn.rx.message.to_come(), conn.order, slot);
         if let Some(old) = conn.rx.rank.replace(new)
             && old != new
         {
@@ -357,7 +358,7 @@ impl Host {
                 self.asking.rest(due.at, at);
                 continue;
             }
-            let gap = self.settings.gap_of(conn.rx.frame(), due.channels);
+            let gap = self.settings.gap_of(conn.rx.message.frame(), due.channels);
             let peer = conn.peer;
             self.asking.given(now, due.at, gap);
             self.token(now, due.slot, due.rank);
@@ -374,15 +375,15 @@ impl Host {
         let ends = Asking::data_ends(now, &self.clock, &self.settings);
         let life = Span(ends.since(now).0 + self.settings.grace.0).0 / 1000;
         let conn = &mut self.conns[slot];
-        let (offset, number, again) = conn.rx.give(now);
+        let given = conn.rx.message.give(now);
         let token = Token {
-            offset,
-            number,
+            offset: given.offset,
+            number: given.number,
             life: u32::try_from(life).unwrap_or(u32::MAX),
             rank,
         };
         let packet = token.packet(conn.peer, conn.id, self.settings.small());
-        self.counts.tokens_again += u64::from(again);
+        self.counts.tokens_again += u64::from(given.again);
         self.say(packet);
         self.rank(now, slot);
         self.arm(slot);
@@ -446,7 +447,7 @@ impl Host {
         };
         let conn = &self.conns[slot];
         let under_way = if of_sender {
-            conn.rx.arriving.is_active()
+            conn.rx.message.arriving.is_active()
         } else {
             !conn.tx.is_idle()
         };
@@ -649,7 +650,7 @@ impl Endpoint for Host {
                 "the alarm of {:?} is late",
                 conn.id
             );
-            let (wants, rank) = (conn.rx.wants(), conn.rx.rank);
+            let (wants, rank) = (conn.rx.message.wants(), conn.rx.rank);
             assert_eq!(wants, rank.is_some(), "tokens for {:?}", conn.id);
             let stands = rank.is_none_or(|rank| self.asking.wants(conn.peer, rank));
             assert!(stands, "its sender has no place for {:?}", conn.id);

@@ -99,8 +99,8 @@ impl Host {
         };
         let conn = &mut self.conns[slot];
         let peer = conn.peer;
-        if conn.rx.arriving.is_active() {
-            conn.rx.heard = cx.now;
+        if conn.rx.message.arriving.is_active() {
+            conn.rx.message.hear(cx.now);
         }
         let told = (grant.epoch, grant.round);
         let round = self.round_of(cx, told, Stage::Half);
@@ -217,7 +217,7 @@ impl Host {
             let seldom = u64::from(epoch) % SILENT_EPOCHS == 0;
             let lacks = |slot: u32| {
                 let rx = &conns[slot].rx;
-                let speaks = seldom || rx.heard.after(patience) > cx.now;
+                let speaks = seldom || rx.message.heard().after(patience) > cx.now;
                 speaks.then(|| rx.lacks())
             };
             asking.ask(cx.rng, round, settings, lacks, |slot, numbers| {

@@ -1,10 +1,10 @@
 //! The role that has data: it announces each message, sends short ones unasked, and the others for tokens.
 
-use super::header::{Data, POSITION_MAX, Rts, Token, told};
+use super::header::{Data, POSITION_MAX, Rts, Token};
 use super::settings::Settings;
 use model::Lifetime;
 use parts::announced::Announced;
-use parts::connections::Sending;
+use parts::connections::{Sending, told};
 use std::collections::VecDeque;
 use units::{Span, Time};
 

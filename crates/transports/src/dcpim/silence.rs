@@ -19,7 +19,7 @@ impl Host {
     /// What is missing, or the sender, is waited for no more. False where it was given up.
     fn on_nothing_came(&mut self, cx: &mut Cx<'_>, slot: u32) -> bool {
         let rx = &mut self.conns[slot].rx;
-        let gone = rx.heard.after(self.settings.timeout) <= cx.now;
+        let gone = rx.message.heard().after(self.settings.timeout) <= cx.now;
         let wait = if gone {
             self.settings.timeout
         } else {
@@ -27,7 +27,7 @@ impl Host {
         };
         if cx.gates.excuse_all(cx.now, URGENT, wait).is_some() {
             // Our tokens were held back.
-            rx.excuse(cx.now, gone);
+            rx.message.excuse(cx.now, gone);
             return true;
         }
         if gone {
@@ -35,7 +35,7 @@ impl Host {
             return false;
         }
         if rx.missing_at(&self.settings) <= cx.now {
-            rx.go_back();
+            rx.message.go_back();
         }
         self.rank(cx.now, slot);
         self.give(cx.now);

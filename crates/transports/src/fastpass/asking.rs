@@ -4,11 +4,12 @@
 //! of two, each receiver is the arbiter of its own line, and is asked on the connection of the message.
 
 use super::arbiter::{Arbiter, Request, Word};
-use super::header::{Alloc, HOSTS_MAX, Req, SLOTS_TOLD, Wait, told};
+use super::header::{Alloc, HOSTS_MAX, Req, SLOTS_TOLD, Wait};
 use super::host::Host;
 use super::receiver::Verdict;
 use super::turns::Turns;
 use model::{ConnId, Cx, HostId, Packet};
+use parts::connections::told;
 use units::{Span, Time};
 
 /// Who is asked for slots.

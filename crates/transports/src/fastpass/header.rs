@@ -133,10 +133,3 @@ impl Alloc {
         format!("from {}, {}", self.slot, slots.join(" "))
     }
 }
-
-/// The part of a number that travels.
-#[inline]
-#[allow(clippy::cast_possible_truncation, reason = "sixteen bits")]
-pub(super) const fn told(number: u32) -> u16 {
-    number as u16
-}

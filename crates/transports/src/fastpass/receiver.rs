@@ -1,10 +1,10 @@
 //! The role that takes what comes in any order, and says what has arrived.
 
-use super::header::{Ack, Data, End, told};
+use super::header::{Ack, Data, End};
 use super::settings::Settings;
 use model::{ConnId, Cx};
 use parts::arriving::{self, Arriving};
-use parts::connections::Receiving;
+use parts::connections::{Receiving, told};
 use units::Time;
 
 /// Frames that an acknowledgement speaks of one by one.

@@ -1,9 +1,9 @@
 //! The role that has data: it wants slots, sends a frame in each, and finds out what has not arrived.
 
-use super::header::{Ack, Data, End, FRAMES_MAX, POSITION_MAX, told};
+use super::header::{Ack, Data, End, FRAMES_MAX, POSITION_MAX};
 use super::settings::{ASKED_MAX, Settings};
 use model::Lifetime;
-use parts::connections::Sending;
+use parts::connections::{Sending, told};
 use parts::range_set::RangeSet;
 use parts::waiting::Waiting;
 use units::{Span, Time};

@@ -5,7 +5,7 @@
 //! name its frames, and says of which message: the receiver counts those that are missing and pulls once for each.
 //! Answers to what is unscheduled keep to its way, so that the sender knows which are meant.
 
-use super::header::{POSITION_MAX, Probe, ProbeAck, WINDOW_MAX, told};
+use super::header::{POSITION_MAX, Probe, ProbeAck, WINDOW_MAX};
 use super::host::Host;
 use super::params::{Params, Spray};
 use super::receiver::{Receiver, Verdict};
@@ -14,6 +14,7 @@ use super::settings::Settings;
 use model::intent::DropSpec;
 use model::{Class, Cx, Encap, Lifetime, Packet, Rng};
 use parts::Factory;
+use parts::connections::told;
 use parts::pre_credit::{Burst, Order};
 use parts::range_set::RangeSet;
 use parts::selective::Threshold;

@@ -112,13 +112,6 @@ impl Data {
     }
 }
 
-/// The part of a message's number that travels.
-#[inline]
-#[allow(clippy::cast_possible_truncation, reason = "sixteen bits")]
-pub(super) const fn told(ordinal: u32) -> u16 {
-    ordinal as u16
-}
-
 /// What a word that is a pull, too, says of that.
 fn pulls(pull: u16, packet: &model::Packet) -> String {
     if packet.class() == model::Class::Credit {

@@ -4,7 +4,7 @@
 //! and the answer is a pull where the host's pull clock is free; otherwise the connection waits for its turn in
 //! `pulls`. The line serves answers and pulls first, then messages in turns.
 
-use super::header::{Ack, Data, Done, End, Gone, Kind, Nack, PAYLOAD_MAX, Pull, told};
+use super::header::{Ack, Data, Done, End, Gone, Kind, Nack, PAYLOAD_MAX, Pull};
 use super::params::{Params, Spray};
 use super::pulls::PullQueue;
 use super::receiver::{Receiver, Verdict};
@@ -14,7 +14,7 @@ use model::{
     Class, ConnId, Count, Cx, Ecn, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
     StuckFlow, Totals, Transmit,
 };
-use parts::connections::{self, Connections, Sending};
+use parts::connections::{self, Connections, Sending, told};
 use parts::packet_queue::PacketQueue;
 use std::collections::VecDeque;
 use units::Time;

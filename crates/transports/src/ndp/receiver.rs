@@ -1,11 +1,11 @@
 //! The role that pulls: it takes what comes in any order, and answers each packet at once.
 
 use super::early::Probed;
-use super::header::{Data, End, told};
+use super::header::{Data, End};
 use super::settings::Settings;
 use model::{ConnId, Cx};
 use parts::arriving::{self, Arriving};
-use parts::connections::Receiving;
+use parts::connections::{Receiving, told};
 use units::Time;
 
 /// One direction of a connection, at its receiver. One message is under way at a time.

@@ -1,11 +1,11 @@
 //! The role that has data: a first window leaves unasked, then a packet for each pull, what was trimmed first.
 
 use super::early::Early;
-use super::header::{Data, POSITION_MAX, PULLS_TOLD, told};
+use super::header::{Data, POSITION_MAX, PULLS_TOLD};
 use super::settings::Settings;
 use super::ways::{WORSE, Ways};
 use model::Lifetime;
-use parts::connections::Sending;
+use parts::connections::{Sending, told};
 use parts::waiting::Waiting;
 use std::collections::VecDeque;
 use units::Time;

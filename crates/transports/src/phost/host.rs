@@ -1,9 +1,9 @@
 //! pHost on one host: its connections, its tokens, its line, its deadline.
 
-use super::header::{Ack, Data, Gone, Kind, PAYLOAD_MAX, Rts, Token, told};
+use super::header::{Ack, Data, Gone, Kind, PAYLOAD_MAX, Rts, Token};
 use super::line::Line;
 use super::params::{Choice, Params};
-use super::receiver::{Receiver, Verdict, Waits};
+use super::receiver::{Receiver, Waits};
 use super::sender::Sender;
 use super::settings::Settings;
 use super::tokens::Tokens;
@@ -11,8 +11,9 @@ use model::{
     Class, ConnId, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
     Totals, Transmit,
 };
-use parts::connections::{self, Connections, Found, Sending};
+use parts::connections::{self, Connections, Found, Sending, told};
 use parts::packet_queue::PacketQueue;
+use parts::tokened::Verdict;
 use units::{Span, Time};
 
 /// Tokens and answers that wait for the line; what comes on top is lost, as it might be anywhere. [ours]
@@ -94,8 +95,8 @@ impl Host {
     /// Tells how many messages are complete.
     fn say_ack(&mut self, slot: u32) {
         let conn = &self.conns[slot];
-        let ordinal = told(conn.rx.arriving.complete());
-        let next = conn.rx.is_announced();
+        let ordinal = told(conn.rx.message.arriving.complete());
+        let next = conn.rx.message.is_announced();
         let packet = Ack { ordinal, next }.packet(conn.peer, conn.id, self.settings.small());
         self.say(packet);
     }
@@ -188,15 +189,15 @@ impl Host {
             return;
         };
         let rx = &mut self.conns[slot].rx;
-        let again = rx.is_announced();
-        if rts.known && !again && rts.ordinal == told(rx.arriving.complete()) {
+        let again = rx.message.is_announced();
+        if rts.known && !again && rts.ordinal == told(rx.message.arriving.complete()) {
             // It was forgotten here meanwhile, and what came late has opened it again.
             self.say_gone(cx, id, false);
             return self.give_up(cx, slot);
         }
         match rx.on_rts(cx.now, &rts, &self.settings) {
             // Whoever asks again has to hear something, or gives up while others have their turns.
-            Verdict::New if again && !rx.arriving.is_complete() => self.say_ack(slot),
+            Verdict::New if again && !rx.message.arriving.is_complete() => self.say_ack(slot),
             Verdict::New => {}
             Verdict::Old | Verdict::Past => {
                 self.totals.duplicates += 1;
@@ -247,7 +248,7 @@ impl Host {
             self.on_done(cx, slot);
         }
         let rx = &mut self.conns[slot].rx;
-        if rx.arriving.is_complete() {
+        if rx.message.arriving.is_complete() {
             return self.on_complete(cx, slot);
         }
         self.rank(cx.now, slot, false);
@@ -276,7 +277,7 @@ impl Host {
         let old = conn.rx.rank;
         let new = wants.then(|| {
             let key = match (self.settings.receiver, old) {
-                (Choice::Shortest, _) => conn.rx.to_come(),
+                (Choice::Shortest, _) => conn.rx.message.to_come(),
                 (Choice::Turns, Some((turn, ..))) if !over => turn,
                 (Choice::Turns, _) => self.tokens.next_turn(),
             };
@@ -292,16 +293,16 @@ impl Host {
     pub(super) fn give(&mut self, now: Time) {
         while let Some(slot) = self.tokens.due(now) {
             let conn = &mut self.conns[slot];
-            let (offset, number, again) = conn.rx.give(now);
-            let gap = self.settings.gap_of(conn.rx.frame());
+            let given = conn.rx.message.give(now);
+            let gap = self.settings.gap_of(conn.rx.message.frame());
             let life = self.settings.life;
             let token = Token {
-                offset,
-                number,
+                offset: given.offset,
+                number: given.number,
                 life,
             };
             let packet = token.packet(conn.peer, conn.id, self.settings.small());
-            self.counts.tokens_again += u64::from(again);
+            self.counts.tokens_again += u64::from(given.again);
             self.tokens.given(now, gap);
             self.say(packet);
             self.rank(now, slot, true);
@@ -367,7 +368,7 @@ impl Host {
         };
         let conn = &self.conns[slot];
         let under_way = if of_sender {
-            conn.rx.arriving.is_active()
+            conn.rx.message.arriving.is_active()
         } else {
             !conn.tx.is_idle()
         };

@@ -21,7 +21,7 @@ impl Host {
     /// Unused tokens, or what is missing, or the sender, is waited for no more. False where it was given up.
     fn on_nothing_came(&mut self, cx: &mut Cx<'_>, slot: u32) -> bool {
         let rx = &mut self.conns[slot].rx;
-        let gone = rx.heard.after(self.settings.timeout) <= cx.now;
+        let gone = rx.message.heard().after(self.settings.timeout) <= cx.now;
         let wait = if gone {
             self.settings.timeout
         } else {
@@ -29,7 +29,7 @@ impl Host {
         };
         if cx.gates.excuse_all(cx.now, URGENT, wait).is_some() {
             // Our tokens were held back.
-            rx.excuse(cx.now, gone);
+            rx.message.excuse(cx.now, gone);
             return true;
         }
         if gone {
@@ -42,7 +42,7 @@ impl Host {
                 rx.forgive();
                 self.counts.forgiven += 1;
             }
-            Waits::Missing(at) if over(at) => rx.go_back(),
+            Waits::Missing(at) if over(at) => rx.message.go_back(),
             Waits::Window(_) | Waits::Missing(_) | Waits::Turn | Waits::Announcement => {}
         }
         self.rank(cx.now, slot, false);

@@ -1,10 +1,11 @@
 //! Conversations as ladders, and whom a receiver gives its tokens.
 
 use super::header::Rts;
-use super::receiver::{Receiver, Verdict, Waits};
+use super::receiver::{Receiver, Waits};
 use super::settings::Settings;
 use super::*;
 use model::{ConnId, Encap, HostId, Lifetime, Signal};
+use parts::tokened::Verdict;
 use testkit::{A, B, Pair};
 use units::{Rate, Time};
 
@@ -283,7 +284,7 @@ fn announcements_in_a_row_are_given_one_window() {
     let mut ask = |now: Time| {
         assert_eq!(receiver.on_rts(now, &rts, &settings), Verdict::New);
         while receiver.waits(&settings) == Waits::Turn {
-            receiver.give(now);
+            receiver.message.give(now);
             given += 1;
         }
         given

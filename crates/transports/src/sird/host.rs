@@ -1,7 +1,7 @@
 //! SIRD on one host: its connections, its peers, its line, its deadline.
 
 use super::crediting::Crediting;
-use super::header::{Ack, Credit, Data, Gone, Kind, PAYLOAD_MAX, Request, told};
+use super::header::{Ack, Credit, Data, Gone, Kind, PAYLOAD_MAX, Request};
 use super::params::Params;
 use super::peers::Peers;
 use super::ranks::Ranks;
@@ -12,7 +12,7 @@ use model::{
     Class, ConnId, Count, Cx, Ecn, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
     StuckFlow, Totals, Transmit,
 };
-use parts::connections::{self, Connections, Found, Sending};
+use parts::connections::{self, Connections, Found, Sending, told};
 use parts::packet_queue::PacketQueue;
 use std::collections::VecDeque;
 use units::Time;

@@ -1,11 +1,11 @@
 //! The role that gives credit: it takes what comes in any order, and knows which pieces have had credit.
 
-use super::header::{Credit, Data, Request, told};
+use super::header::{Credit, Data, Request};
 use super::ranks::Rank;
 use super::settings::Settings;
 use model::{ConnId, Cx};
 use parts::arriving::{self, Arriving};
-use parts::connections::Receiving;
+use parts::connections::{Receiving, told};
 use units::Time;
 
 /// One direction of a connection, at its receiver. One message is under way at a time.

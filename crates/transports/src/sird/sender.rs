@@ -1,12 +1,12 @@
 //! The role that has data: it announces a message that needs credit, sends what may leave unasked, and the rest for
 //! credit.
 
-use super::header::{Credit, Data, POSITION_MAX, Request, told};
+use super::header::{Credit, Data, POSITION_MAX, Request};
 use super::ranks::Rank;
 use super::settings::Settings;
 use model::Lifetime;
 use parts::announced::Announced;
-use parts::connections::Sending;
+use parts::connections::{Sending, told};
 use std::collections::VecDeque;
 use units::{Span, Time};
 

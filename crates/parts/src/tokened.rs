@@ -1,0 +1,416 @@
+//! The message under way where it arrives, and its receiver gives a token for each frame.
+
+use crate::arriving::{self, Arriving};
+use crate::connections::told;
+use model::{ConnId, Cx};
+use units::{Span, Time};
+
+/// One direction of a connection at its receiver. One message is under way at a time.
+#[derive(Debug, Default)]
+pub struct Tokened {
+    /// What of it has arrived.
+    pub arriving: Arriving,
+    /// Everything before this has had its token, or leaves unasked; none before it is announced.
+    cursor: Option<u64>,
+    /// Payload of the sender's frames in bytes; none before it is announced.
+    frame: u16,
+    /// Tokens of this connection so far, and the newest of them that data has come for, or that was written off.
+    issued: u32,
+    answered: u32,
+    /// Everything before this has had a token before, or left unasked.
+    once: u64,
+    /// When the last token left, or the message was announced; when data of it came; when anything did.
+    token_at: Time,
+    data_at: Time,
+    heard: Time,
+    /// A token, when it left, and how much later than in an idle network data came for the last one like it.
+    timed: Option<(u16, Time)>,
+    late: Span,
+}
+
+/// A piece of a message, as its packet tells it.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// Which message of this direction, modulo 2^16.
+    pub ordinal: u16,
+    /// Where it begins in the stream.
+    pub offset: u64,
+    /// Its bytes.
+    pub length: u16,
+    /// The message ends with it.
+    pub last: bool,
+    /// The number of the token that it came for, modulo 2^16.
+    pub token: Option<u16>,
+}
+
+/// An announcement, as its packet tells it.
+#[derive(Clone, Copy, Debug)]
+pub struct Announcement {
+    /// Which message of this direction, modulo 2^16.
+    pub ordinal: u16,
+    /// Where it ends in the stream, and whether that is earlier than it was to.
+    pub end: u64,
+    /// See `end`.
+    pub cut: bool,
+    /// Payload of its frames, in bytes.
+    pub frame: u16,
+    /// How many of its first bytes leave unasked, at most.
+    pub unasked: u64,
+}
+
+/// What a packet was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Something new.
+    New,
+    /// Nothing new.
+    Old,
+    /// Of a message that is complete.
+    Past,
+    /// Nothing that a sender of ours would send.
+    Nonsense,
+}
+
+/// A token: where its frame begins, its number modulo 2^16, and whether the frame had one before or left unasked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// Where in the stream.
+    pub offset: u64,
+    /// Tokens of this connection so far.
+    pub number: u16,
+    /// See above.
+    pub again: bool,
+}
+
+impl Tokened {
+    /// Which message a packet belongs to: the one under way, or one that is complete.
+    fn of(&self, ordinal: u16) -> Verdict {
+        match ordinal.wrapping_sub(told(self.arriving.complete())) {
+            0 => Verdict::New,
+            // The next message begins when this one is acknowledged.
+            ahead if ahead >= 1 << 15 => Verdict::Past,
+            _ => Verdict::Nonsense,
+        }
+    }
+
+    /// A piece has arrived; in an idle network one takes `rtt` from its token on.
+    #[inline]
+    pub fn on_piece(&mut self, cx: &mut Cx<'_>, conn: ConnId, piece: Piece, rtt: Span) -> Verdict {
+        let of = self.of(piece.ordinal);
+        if of != Verdict::New {
+            return of;
+        }
+        let arriving = &mut self.arriving;
+        let verdict = arriving.on_piece(cx, conn, piece.offset, piece.length, piece.last);
+        if verdict == arriving::Verdict::Nonsense {
+            return Verdict::Nonsense;
+        }
+        (self.heard, self.data_at) = (cx.now, cx.now);
+        if let Some(token) = piece.token {
+            self.on_answer(cx.now, token, rtt);
+        }
+        match verdict {
+            arriving::Verdict::Old => Verdict::Old,
+            _ => Verdict::New,
+        }
+    }
+
+    /// Data for this token has come: those before it were used, or never will be.
+    #[inline]
+    fn on_answer(&mut self, now: Time, token: u16, rtt: Span) {
+        let ahead = token.wrapping_sub(told(self.answered));
+        if u32::from(ahead) <= self.unused() {
+            self.answered = self.answered.wrapping_add(ahead.into());
+        }
+        if let Some((number, at)) = self.timed
+            && token.wrapping_sub(number) < 1 << 15
+        {
+            self.timed = None;
+            if token == number {
+                self.late = Span(now.since(at).0.saturating_sub(rtt.0));
+            }
+        }
+    }
+
+    /// The sender announces a message, first time or again.
+    pub fn on_announcement(&mut self, now: Time, said: Announcement) -> Verdict {
+        let of = self.of(said.ordinal);
+        if of != Verdict::New {
+            return of;
+        }
+        match self.arriving.on_end(said.end, said.cut) {
+            arriving::Verdict::Nonsense => return Verdict::Nonsense,
+            // It left before the message was cut.
+            arriving::Verdict::Old => return Verdict::Old,
+            arriving::Verdict::New | arriving::Verdict::Missing => {}
+        }
+        self.heard = now;
+        if self.cursor.is_none() {
+            let from = self.arriving.base().saturating_add(said.unasked);
+            (self.frame, self.cursor) = (said.frame, Some(from.min(said.end)));
+            self.token_at = now;
+        }
+        Verdict::New
+    }
+
+    /// Anything was heard of the sender.
+    #[inline]
+    pub fn hear(&mut self, now: Time) {
+        self.heard = now;
+    }
+
+    /// When that was last.
+    #[inline]
+    pub fn heard(&self) -> Time {
+        self.heard
+    }
+
+    /// Tokens that no data has come for.
+    #[inline]
+    pub fn unused(&self) -> u32 {
+        self.issued.wrapping_sub(self.answered)
+    }
+
+    /// When the last token left, or the message was announced.
+    #[inline]
+    pub fn token_at(&self) -> Time {
+        self.token_at
+    }
+
+    /// Payload of the sender's frames, in bytes; 0 before the first announcement.
+    #[inline]
+    pub fn frame(&self) -> u16 {
+        self.frame
+    }
+
+    /// Whether the message under way was announced.
+    #[inline]
+    pub fn is_announced(&self) -> bool {
+        self.cursor.is_some()
+    }
+
+    /// Bytes that have not arrived.
+    #[inline]
+    pub fn to_come(&self) -> u64 {
+        let length = self.arriving.end().map(|end| end - self.arriving.base());
+        length.map_or(0, |length| length - self.arriving.got())
+    }
+
+    /// The next frame that wants a token.
+    #[inline]
+    fn gap(&self) -> Option<u64> {
+        let (from, _) = self.arriving.first_gap(self.cursor?)?;
+        let behind = from - self.arriving.base();
+        Some(from - behind % u64::from(self.frame))
+    }
+
+    /// Whether some frame of it wants a token.
+    #[inline]
+    pub fn wants(&self) -> bool {
+        self.arriving.is_active() && self.gap().is_some()
+    }
+
+    /// Whether all of it had tokens, and something is missing.
+    #[inline]
+    pub fn is_missing(&self) -> bool {
+        self.arriving.is_active() && self.is_announced() && self.gap().is_none()
+    }
+
+    /// Since when nothing has moved: data that waits in queues is no sooner asked for again, nor its tokens written off.
+    #[inline]
+    pub fn since(&self) -> Time {
+        self.token_at.max(self.data_at).after(self.late)
+    }
+
+    /// Gives a token for the next frame that wants one.
+    #[inline]
+    pub fn give(&mut self, now: Time) -> Given {
+        let offset = self.gap().expect("only who wants a token gets one");
+        let until = offset + u64::from(self.frame);
+        let again = offset < self.once;
+        (self.cursor, self.once) = (Some(until), self.once.max(until));
+        self.issued = self.issued.wrapping_add(1);
+        self.token_at = now;
+        let number = told(self.issued);
+        self.timed = self.timed.or(Some((number, now)));
+        Given {
+            offset,
+            number,
+            again,
+        }
+    }
+
+    /// Unused tokens do not count any more.
+    pub fn write_off(&mut self) {
+        self.answered = self.issued;
+    }
+
+    /// Unused tokens do not count any more, and none of them says how late data is.
+    pub fn forgive(&mut self) {
+        self.write_off();
+        self.timed = None;
+    }
+
+    /// What is missing may have tokens again.
+    pub fn go_back(&mut self) {
+        self.cursor = Some(self.arriving.next());
+    }
+
+    /// A pause explains the silence: it counts from now on, and perhaps that of the sender, too.
+    pub fn excuse(&mut self, now: Time, sender: bool) {
+        self.token_at = now;
+        if sender {
+            self.heard = now;
+        }
+    }
+
+    /// The message is complete: says so, and waits for the next.
+    pub fn finish(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        self.arriving.finish(cx, conn);
+        self.cursor = None;
+        self.write_off();
+    }
+
+    /// Panics where an invariant is broken.
+    pub fn check(&self) {
+        self.arriving.check();
+        assert!(self.arriving.is_active() || self.cursor.is_none());
+        assert!(self.cursor.is_none_or(|at| at >= self.arriving.base()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Announcement, Given, Piece, Tokened, Verdict};
+    use crate::bench::Bench;
+    use model::ConnId;
+    use units::{Span, Time};
+
+    const CONN: ConnId = ConnId(7);
+    const FRAME: u16 = 100;
+    const RTT: Span = Span::us(10);
+
+    fn at(us: u64) -> Time {
+        Time::ZERO.after(Span::us(us))
+    }
+
+    /// A message of 350 B is announced, of which so many leave unasked.
+    fn announced(unasked: u64) -> Tokened {
+        let mut message = Tokened::default();
+        assert_eq!(announce(&mut message, 0, unasked), Verdict::New);
+        message
+    }
+
+    fn announce(message: &mut Tokened, us: u64, unasked: u64) -> Verdict {
+        let said = Announcement {
+            ordinal: 0,
+            end: 350,
+            cut: false,
+            frame: FRAME,
+            unasked,
+        };
+        let verdict = message.on_announcement(at(us), said);
+        message.check();
+        verdict
+    }
+
+    fn data(message: &mut Tokened, us: u64, offset: u64, token: Option<u16>) -> Verdict {
+        let last = offset == 300;
+        let piece = Piece {
+            ordinal: 0,
+            offset,
+            length: if last { 50 } else { FRAME },
+            last,
+            token,
+        };
+        let verdict = message.on_piece(&mut Bench::at(at(us)).cx(), CONN, piece, RTT);
+        message.check();
+        verdict
+    }
+
+    fn given(offset: u64, number: u16, again: bool) -> Given {
+        Given {
+            offset,
+            number,
+            again,
+        }
+    }
+
+    #[test]
+    fn every_frame_behind_those_that_leave_unasked_has_one_token() {
+        let mut message = announced(100);
+        assert!(message.is_announced() && message.wants() && message.to_come() == 350);
+        assert_eq!(message.give(at(1)), given(100, 1, false));
+        // It came unasked although it was to have a token.
+        assert_eq!(data(&mut message, 2, 200, None), Verdict::New);
+        assert_eq!(message.give(at(3)), given(300, 2, false));
+        assert!(!message.wants() && message.is_missing() && message.unused() == 2);
+        assert_eq!(message.to_come(), 250);
+        message.go_back();
+        assert!(message.wants() && !message.is_missing());
+        assert_eq!(message.give(at(4)), given(0, 3, true), "it left unasked");
+        assert_eq!(message.give(at(4)), given(100, 4, true));
+        // Announced again, it keeps its place.
+        assert_eq!(announce(&mut message, 5, 0), Verdict::New);
+        assert_eq!(message.give(at(5)), given(300, 5, true));
+    }
+
+    #[test]
+    fn data_answers_its_token_and_those_before_it() {
+        let mut message = announced(0);
+        for number in 1..=4 {
+            assert_eq!(message.give(at(1)).number, number);
+        }
+        assert_eq!(data(&mut message, 20, 100, Some(2)), Verdict::New);
+        assert_eq!(message.unused(), 2);
+        assert_eq!(data(&mut message, 20, 0, Some(1)), Verdict::New);
+        assert_eq!(data(&mut message, 21, 0, Some(1)), Verdict::Old);
+        assert_eq!(message.unused(), 2, "what is older says nothing");
+        assert_eq!(data(&mut message, 21, 200, Some(9)), Verdict::New);
+        assert_eq!(message.unused(), 2, "nor does what was never given");
+        message.forgive();
+        assert_eq!(message.unused(), 0);
+    }
+
+    #[test]
+    fn as_late_as_data_came_last_it_is_waited_for() {
+        let mut message = announced(0);
+        message.give(at(1));
+        assert_eq!(message.since(), at(1));
+        // Ten microseconds later than in an idle network.
+        data(&mut message, 21, 0, Some(1));
+        assert_eq!(message.since(), at(31));
+        message.give(at(40));
+        message.give(at(41));
+        assert_eq!((message.since(), message.token_at()), (at(51), at(41)));
+        // The one that was timed never comes.
+        data(&mut message, 52, 200, Some(3));
+        assert_eq!(message.since(), at(62));
+        message.excuse(at(80), false);
+        assert_eq!((message.since(), message.heard()), (at(90), at(52)));
+    }
+
+    #[test]
+    fn other_messages_are_told_from_this() {
+        let mut message = announced(350);
+        for offset in [0, 100, 200] {
+            data(&mut message, 1, offset, None);
+        }
+        assert!(!message.arriving.is_complete());
+        data(&mut message, 2, 300, None);
+        let mut bench = Bench::at(at(3));
+        message.finish(&mut bench.cx(), CONN);
+        message.check();
+        assert!(!message.is_announced() && !message.wants());
+        assert_eq!(announce(&mut message, 4, 0), Verdict::Past);
+        assert_eq!(data(&mut message, 4, 0, None), Verdict::Past);
+        let later = Announcement {
+            ordinal: 2,
+            end: 900,
+            cut: false,
+            frame: FRAME,
+            unasked: 0,
+        };
+        assert_eq!(message.on_announcement(at(5), later), Verdict::Nonsense);
+    }
+}
