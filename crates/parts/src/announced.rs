@@ -268,6 +268,14 @@ impl Announced {
         }
     }
 
+    /// The receiver knows of the message, and lets it wait: the next question is no sooner for that.
+    #[inline]
+    pub fn hear_wait(&mut self, now: Time) {
+        let asked = self.asked;
+        self.hear(now);
+        self.asked = asked;
+    }
+
     /// Whether the receiver may have said that all has arrived.
     pub fn may_be_done(&self) -> bool {
         self.active && self.announced && self.high == self.end
@@ -461,8 +469,13 @@ mod tests {
         assert_eq!(message.on_silence(at(70), Span::ms(1)), Silence::Ask);
         message.announce(at(71));
         assert_eq!(message.due(RTO), at(151));
+        // It is told to wait, asks half as often, and is heard again when there is news.
+        message.hear_wait(at(80));
+        assert_eq!(message.due(RTO), at(160));
+        message.hear(at(100));
+        assert_eq!(message.due(RTO), at(140));
         message.finish(at(160));
-        message.hear(at(200));
+        message.hear_wait(at(200));
         assert!(!message.is_answered() && message.due(RTO) == Time::NEVER);
     }
 }

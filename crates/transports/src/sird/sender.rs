@@ -288,7 +288,7 @@ impl Sender {
     /// The receiver tells how many messages it has: whether this one is among them.
     pub(super) fn on_ack(&mut self, now: Time, ordinal: u16, next: bool) -> bool {
         if next && ordinal == told(self.message.ordinal()) {
-            self.message.hear(now);
+            self.message.hear_wait(now);
         }
         self.may_be_done(ordinal)
     }
