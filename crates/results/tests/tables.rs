@@ -600,6 +600,32 @@ fn a_warning_that_many_runs_share_is_said_once_and_alike_everywhere() {
 }
 
 #[test]
+fn a_warning_with_numbers_is_said_of_each_transport_and_one_without_differences_of_all() {
+    let mut runs: Vec<Summary> = common::family(&["expresspass", "dctcp"], &["0.2"], 2)
+        .iter()
+        .map(Summary::of)
+        .collect();
+    for (i, run) in runs.iter_mut().enumerate() {
+        run.warnings = vec![
+            format!("{i} of 9 messages were lost"),
+            "no message counts".into(),
+        ];
+    }
+    let runs: Vec<&Summary> = runs.iter().collect();
+    assert_eq!(
+        compare::warnings(&runs),
+        [
+            "0 of 9 messages were lost (2 of 4 runs: expresspass at load 0.2, 2 of 2 seeds; here of \
+             expresspass at load 0.2, seed 1)",
+            "2 of 9 messages were lost (2 of 4 runs: dctcp at load 0.2, 2 of 2 seeds; here of dctcp at \
+             load 0.2, seed 1)",
+            "no message counts (4 of 4 runs: expresspass at load 0.2, 2 of 2 seeds; dctcp at load 0.2, 2 \
+             of 2 seeds)",
+        ]
+    );
+}
+
+#[test]
 fn an_interrupted_comparison_counts_what_is_missing_and_the_seeds_that_are_there() {
     let mut runs: Vec<Summary> = common::family(&["expresspass", "dctcp"], &["0.2"], 3)
         .iter()

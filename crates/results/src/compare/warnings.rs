@@ -9,7 +9,7 @@ use crate::table::last_part;
 const NAMED_MAX: usize = 4;
 
 /// What the reader of several runs should know before trusting the numbers: every kind of warning
-/// once, with how many runs have it and which.
+/// once, with how many runs have it and which; once per transport where it says numbers that differ.
 pub fn warnings(runs: &[&Summary]) -> Vec<String> {
     let mixed = Comparison::of(runs).mixed();
     let mut out: Vec<String> = mixed.map(str::to_owned).into_iter().collect();
@@ -23,7 +23,20 @@ pub fn warnings(runs: &[&Summary]) -> Vec<String> {
             }
         }
     }
-    out.extend(kinds.iter().map(|(_, members)| folded(members, runs)));
+    for (kind, members) in kinds {
+        if kind == backlog::GREW || is_one(&members) {
+            out.push(folded(&members, runs));
+            continue;
+        }
+        let mut rest = members;
+        while let Some(&(first, _)) = rest.first() {
+            let (own, others): (Vec<_>, Vec<_>) = rest
+                .into_iter()
+                .partition(|(run, _)| run.transport == first.transport);
+            out.push(folded(&own, runs));
+            rest = others;
+        }
+    }
     out
 }
 
@@ -49,6 +62,11 @@ fn kind(text: &str) -> String {
     kept.join(" ")
 }
 
+/// Whether all say the same.
+fn is_one(members: &[(&Summary, &str)]) -> bool {
+    members.iter().all(|(_, text)| *text == members[0].1)
+}
+
 fn folded(members: &[(&Summary, &str)], runs: &[&Summary]) -> String {
     let (first, text) = members[0];
     if runs.len() == 1 {
@@ -59,7 +77,7 @@ fn folded(members: &[(&Summary, &str)], runs: &[&Summary]) -> String {
     if kind(text) == backlog::GREW {
         return format!("{} in {share} ({who}): {}", backlog::GREW, backlog::MEANS);
     }
-    if members.iter().all(|(_, other)| *other == text) {
+    if is_one(members) {
         return format!("{text} ({share}: {who})");
     }
     let like = format!("here of {}, seed {}", name(first), first.seed);
