@@ -49,6 +49,8 @@ pub struct RunRecord {
     pub tags: Vec<String>,
     /// Names of the transports, by number: the run's own, then those beside it.
     pub transports: Vec<String>,
+    /// What its transports call a credit, with a slash between where they differ: `grant`, `grant/pull`.
+    pub credit: String,
     /// Names of the hosts, by number; empty where they are h0, h1 and so on.
     pub hosts: Vec<String>,
     /// One row per message, by message number.

@@ -33,6 +33,9 @@ pub struct Summary {
     pub title: String,
     /// The transport's composed name.
     pub transport: String,
+    /// What its transports call a credit, with a slash between where they differ; left out where that is `credit`.
+    #[serde(default = "credit", skip_serializing_if = "is_credit")]
+    pub credit: String,
     /// Seed of every random stream.
     pub seed: u64,
     /// Hash over what happened, 16 hexadecimal digits.
@@ -384,6 +387,7 @@ impl Summary {
             scenario: run.scenario.clone(),
             title: run.title.clone(),
             transport: run.transport.clone(),
+            credit: run.credit.clone(),
             seed: run.seed,
             fingerprint: format!("{:016x}", run.fingerprint),
             messages_hash: format!("{:016x}", run.messages_hash),
@@ -578,6 +582,14 @@ fn drops(ports: &[PortRow]) -> Drops {
             .collect(),
         faults: by_class(&|port| port.lost),
     }
+}
+
+fn credit() -> String {
+    "credit".into()
+}
+
+fn is_credit(word: &str) -> bool {
+    word == "credit"
 }
 
 fn share(part: u64, whole: u64) -> Option<f64> {

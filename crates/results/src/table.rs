@@ -154,10 +154,14 @@ pub fn rows(runs: &[&Summary], style: Style) -> String {
         }),
     ];
     if runs.iter().any(|run| run.credits.waste.is_some()) {
-        columns.push(whole("credit waste", 7, &|run| match run.credits.waste {
-            Some(share) => Cell::new(human::percent(share)),
-            None => Cell::painted("-", Paint::Dim),
-        }));
+        columns.push(whole(
+            &waste_title(runs),
+            7,
+            &|run| match run.credits.waste {
+                Some(share) => Cell::new(human::percent(share)),
+                None => Cell::painted("-", Paint::Dim),
+            },
+        ));
     }
     far_tail(&mut columns, &lines);
     for key in varied(runs).into_iter().rev() {
@@ -176,6 +180,18 @@ pub fn rows(runs: &[&Summary], style: Style) -> String {
         }));
     }
     render(&columns, style)
+}
+
+/// What heads the share of credits that found nothing to send: `grant waste`, `credit/grant waste`.
+pub(crate) fn waste_title(runs: &[&Summary]) -> String {
+    let given = runs.iter().filter(|run| run.credits.waste.is_some());
+    let mut words: Vec<&str> = Vec::new();
+    for word in given.flat_map(|run| run.credit.split('/')) {
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    format!("{} waste", words.join("/"))
 }
 
 /// Puts what lies behind the p99 beside it. Of few messages that is the slowest one, which stands

@@ -600,6 +600,28 @@ fn a_warning_that_many_runs_share_is_said_once_and_alike_everywhere() {
 }
 
 #[test]
+fn waste_is_headed_by_what_the_transports_call_a_credit() {
+    let mut runs = [1, 2].map(|seed| {
+        let mut run = common::incast();
+        run.seed = seed;
+        run
+    });
+    (runs[1].transport, runs[1].credit) = ("homa".into(), "grant".into());
+    let runs = runs.map(|run| Summary::of(&run));
+    let heads = |runs: &[&Summary]| {
+        let shown = [
+            table::rows(runs, Style::PLAIN),
+            compare::text(runs, Style::PLAIN),
+        ];
+        ["  credit waste", "  grant waste", "  credit/grant waste"]
+            .map(|title| shown.iter().filter(|text| text.contains(title)).count())
+    };
+    assert_eq!(heads(&[&runs[0]]), [2, 0, 0]);
+    assert_eq!(heads(&[&runs[1]]), [0, 2, 0]);
+    assert_eq!(heads(&[&runs[0], &runs[1]]), [0, 0, 2]);
+}
+
+#[test]
 fn a_warning_with_numbers_is_said_of_each_transport_and_one_without_differences_of_all() {
     let mut runs: Vec<Summary> = common::family(&["expresspass", "dctcp"], &["0.2"], 2)
         .iter()

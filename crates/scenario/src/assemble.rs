@@ -394,6 +394,23 @@ impl Assembled {
         all.map(|protocol| protocol.name().to_owned()).collect()
     }
 
+    /// What they call a credit, with a slash between where they differ; `credit` where none gives any.
+    pub(crate) fn credit(&self) -> String {
+        let beside = self.scenario.beside.iter().map(|b| b.protocol);
+        let all = std::iter::once(self.scenario.protocol).chain(beside);
+        let words = all.filter_map(|protocol| results::trace::credit_word(protocol.codec()));
+        let mut known: Vec<String> = Vec::new();
+        for word in words.map(|word| word.trim_end_matches('s').to_owned()) {
+            if !known.contains(&word) {
+                known.push(word);
+            }
+        }
+        if known.is_empty() {
+            return "credit".into();
+        }
+        known.join("/")
+    }
+
     /// What one host runs: the transport, or all of them side by side.
     pub fn endpoint(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
         let own = &self.scenario.factory;
@@ -541,6 +558,7 @@ impl Assembled {
             derived,
             tags: self.traffic.tags.clone(),
             transports: self.transports(),
+            credit: self.credit(),
             hosts: self.host_names(),
             flows,
             ports: self.port_rows(&outcome.ports),

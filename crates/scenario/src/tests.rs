@@ -352,6 +352,16 @@ fn a_file_that_somebody_sends_names_no_folder_elsewhere() {
 }
 
 #[test]
+fn credits_are_called_what_their_transport_calls_them() {
+    let called = |kind: &str| {
+        let sets = [&*format!("transport.kind={kind}"), "topology.kind=star"];
+        good(INCAST, &sets).assemble().unwrap().credit()
+    };
+    let of = ["sird", "homa", "ndp", "phost", "fastpass", "dctcp"].map(called);
+    assert_eq!(of, ["credit", "grant", "pull", "token", "slot", "credit"]);
+}
+
+#[test]
 fn a_spread_lengthens_the_cables_of_hosts_alone_each_way_alike_and_by_the_seed() {
     let fabric = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 20\n\
                   host_delay = \"5us\"\nhost_extra_delay = \"0s\"\n";

@@ -430,7 +430,7 @@ pub(super) fn credits(summary: &Summary) -> Option<Section> {
         ("under way at the end", rest),
     ];
     let mut table = Table::new(&[
-        "credits",
+        &format!("{}s", summary.credit),
         "number",
         "of those sent",
         "of those that arrived",
@@ -462,11 +462,12 @@ pub(super) fn credits(summary: &Summary) -> Option<Section> {
     };
     Some(Section {
         id: "credits".into(),
-        title: "What became of the credits".into(),
+        title: format!("What became of the {}s", summary.credit).into(),
         says: format!(
-            "Credit waste is {}: so much of the credits that arrived found nothing left to send. {} of \
-             all that receivers sent brought data.",
+            "Waste is {}: so many of the {}s that arrived found nothing left to send. {} of \
+             all that were given out brought data.",
             credits.waste.map_or("-".into(), human::percent),
+            summary.credit,
             share(credits.used())
         ),
         body: markup(bars(&parts.map(|(name, _)| name), &[bar])),

@@ -16,7 +16,7 @@ use crate::grid::{Cell, Column, Paint, Style, render, wrap};
 use crate::human;
 use crate::stats::{BOOTSTRAP_SEEDS, Figure, Interval};
 use crate::summary::Summary;
-use crate::table::{header, last_part, varied};
+use crate::table::{header, last_part, varied, waste_title};
 use crate::threshold::Verdict;
 use serde::Serialize;
 
@@ -197,8 +197,8 @@ pub const METRICS: [Metric; 12] = [
     },
     Metric {
         key: "credits.waste",
-        title: "credit waste",
-        heading: "Credit waste, of the credits that arrived",
+        title: "waste",
+        heading: "Waste: credits, grants, pulls or tokens that found nothing to send, of those that arrived",
         id: "credits",
         rank: 6,
         unit: Unit::Share,
@@ -491,7 +491,11 @@ pub fn text(runs: &[&Summary], style: Style) -> String {
         if !comparison.shows(metric) || (zeros && groups.iter().all(nothing)) {
             continue;
         }
-        columns.push(column(metric.title, metric.rank, &|group| {
+        let title = match metric.key {
+            "credits.waste" => waste_title(runs),
+            _ => metric.title.to_owned(),
+        };
+        columns.push(column(&title, metric.rank, &|group| {
             let figure = &group.figures[i];
             let paint = match figure {
                 figure if figure.at_least => Paint::Warn,

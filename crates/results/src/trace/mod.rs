@@ -15,7 +15,7 @@ pub use flights::{Fate, Flight, Hop, flights};
 pub use pauses::{Held, PauseRow, Pauses, Pausing};
 pub use pcapng::{PORT, dissector, pcapng};
 pub use perfetto::{Life, perfetto};
-pub use why::{Asked, Part, PartSum, Row, Segment, Why};
+pub use why::{Asked, Part, PartSum, Row, Segment, Why, credit_word};
 pub use words::{Line, ladder_line, moment};
 
 use model::wire::Codec;

@@ -20,6 +20,7 @@ mod open;
 
 use super::pauses::{Held, Pauses};
 use super::{Fate, Flight, Network};
+use model::wire::Codec;
 use model::{Class, ConnId, Packet};
 use serde::Serialize;
 use std::ops::Range;
@@ -187,12 +188,11 @@ pub struct Why {
     pub credit: String,
 }
 
-/// What the transport of a connection calls packets that are credits and nothing else.
-fn credit_word(network: &Network, conn: ConnId) -> String {
-    let layout = network.codec(conn).layout();
-    let kinds = layout.map_or(&[][..], |layout| layout.kinds);
+/// What a transport calls packets that are credits and nothing else: `credit`, `grant`, `pull`, `token`.
+pub fn credit_word(codec: &dyn Codec) -> Option<String> {
+    let kinds = codec.layout().map_or(&[][..], |layout| layout.kinds);
     let credit = kinds.iter().find(|kind| kind.classes == [Class::Credit]);
-    credit.map_or("credit".to_owned(), |kind| kind.name.to_lowercase())
+    credit.map(|kind| kind.name.to_lowercase())
 }
 
 impl Why {
@@ -236,7 +236,7 @@ impl Why {
             parts: sums(&path),
             path,
             packets,
-            credit: credit_word(network, ConnId(asked.conn)),
+            credit: credit_word(network.codec(ConnId(asked.conn))).unwrap_or("credit".into()),
         }
     }
 

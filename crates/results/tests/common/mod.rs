@@ -84,6 +84,7 @@ fn record(scenario: &str, title: &str, hosts: u32) -> RunRecord {
         },
         tags: vec!["data".into()],
         transports: vec!["expresspass".into()],
+        credit: "credit".into(),
         hosts: Vec::new(),
         flows: Vec::new(),
         ports: star(hosts),
