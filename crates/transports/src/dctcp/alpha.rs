@@ -32,13 +32,19 @@ impl Alpha {
     }
 
     /// `acked` bytes were acknowledged, now everything below `una`; `next` is sent next. True where
-    /// that ends a window.
+    /// that ends a window; one that ends `beyond` takes the acknowledgement of something sent later.
     #[inline]
-    pub(super) fn on_ack(&mut self, acked: u64, echo: bool, una: u64, next: u64) -> bool {
+    pub(super) fn on_ack(
+        &mut self,
+        acked: u64,
+        echo: bool,
+        (una, next): (u64, u64),
+        beyond: bool,
+    ) -> bool {
         if echo {
             self.marked += acked;
         }
-        let over = una >= self.until;
+        let over = una >= self.until + u64::from(beyond);
         if over {
             let share = self.marked as f64 / (una - self.from) as f64;
             self.value = (1.0 - self.gain) * self.value + self.gain * share;
@@ -75,12 +81,23 @@ mod tests {
             for packet in 0..10 {
                 una += 1460;
                 // Ten packets stay in flight.
-                alpha.on_ack(1460, packet < marked, una, una + 10 * 1460);
+                alpha.on_ack(1460, packet < marked, (una, una + 10 * 1460), false);
                 alpha.check();
             }
             format!("{:.0} ", alpha.value() * 1000.0)
         });
         window.collect()
+    }
+
+    #[test]
+    fn a_window_ends_with_its_last_byte_or_beyond() {
+        let over = |beyond| {
+            let mut alpha = Alpha::new(1.0, 0.5);
+            assert!(alpha.on_ack(1, false, (1, 10), beyond));
+            [10, 11].map(|una| alpha.on_ack(1, false, (una, 20), beyond))
+        };
+        assert_eq!(over(false), [true, false]);
+        assert_eq!(over(true), [false, true]);
     }
 
     #[test]

@@ -96,7 +96,17 @@ struct Rules {
     timeout_after_mark: bool,
     /// Whether the window counts from the first byte that is not acknowledged after a timeout.
     window_in_order: bool,
+    /// After a timeout everything is sent again, and every acknowledgement of nothing new is a duplicate.
+    go_back_n: bool,
+    /// Whether the window counts acknowledgements, not bytes.
+    count_acks: bool,
     marks_after_timeout: bool,
+    /// Whether alpha's window ends beyond its last byte.
+    alpha_beyond: bool,
+    /// Whether the acknowledgement that begins a spread cut counts twice, and a packet besides.
+    prr_ahead: bool,
+    /// Whether growth goes on after marks where it stood.
+    mark_keeps_credit: bool,
     handshake_ack: bool,
     ecn_acks: bool,
     karn: bool,
@@ -142,7 +152,12 @@ impl Rules {
             lost_leaves: params.lost_leaves,
             timeout_after_mark: params.timeout_after_mark,
             window_in_order: params.window_in_order,
+            go_back_n: params.go_back_n,
+            count_acks: params.count_acks,
             marks_after_timeout: params.marks_after_timeout,
+            alpha_beyond: params.alpha_beyond,
+            prr_ahead: params.prr_ahead,
+            mark_keeps_credit: params.mark_keeps_credit,
             handshake_ack: params.handshake_ack,
             ecn_acks: params.ecn && params.ecn_acks,
             karn: params.karn,

@@ -94,6 +94,20 @@ parts::params! {
         /// while a timeout is being repaired the window counts from the first byte that is not acknowledged, whatever
         /// arrived beyond it
         window_in_order: bool = false, Flag, "RFC 6675 s4, s5.1: not; ns-2's FullTcp, ns2: so";
+        /// the window counts acknowledgements, not bytes: below the threshold each adds a packet, whatever it covers and
+        /// though that leads beyond it; above, as many as the window has packets add one. The threshold is a whole
+        /// number of packets, two or more; losses and every timeout halve the window, not what is in flight, and
+        /// echoes of marks count with new data alone
+        count_acks: bool = false, Flag, "RFC 3465: bytes; ns-2's windowOption_ 0, ns2: so";
+        /// alpha's window ends with the acknowledgement of something beyond it, not of its last byte
+        alpha_beyond: bool = false, Flag, "Linux, ns-3: not; RFC 8257 s3.3, authors' ns-2, ns2: so";
+        /// where the fall is spread, the acknowledgement that begins it counts twice, and a packet besides
+        prr_ahead: bool = false, Flag, "RFC 6937: not; ns-3, ns3: so";
+        /// what was acknowledged towards the next packet of growth still counts after a fall for marks
+        mark_keeps_credit: bool = false, Flag, "Linux: not; ns-3, ns3: so";
+        /// after a timeout everything is sent again in order, also what has arrived beyond a gap, within the window from
+        /// the first byte that is not acknowledged; every acknowledgement of nothing new is a duplicate
+        go_back_n: bool = false, Flag, "RFC 2018 s8: not what blocks report; ns-2's FullTcp, ns2: so";
         /// while a timeout is being repaired the first echo of a mark makes the window fall, and alpha follows what is
         /// sent again
         marks_after_timeout: bool = false, Flag, "RFC 8257 s3.5, Linux CA_Loss: not; ns-2's FullTcp, ns2: so";
@@ -153,6 +167,8 @@ impl Params {
         on_loss: OnLoss::Alpha,
         growth: Growth::Settled,
         prr: true,
+        prr_ahead: true,
+        mark_keeps_credit: true,
         ack_delay: Span::ms(200),
         rto_initial: Span::ms(1000),
         rto_min: Span::ms(1000),
@@ -177,6 +193,9 @@ impl Params {
         lost_leaves: false,
         timeout_after_mark: false,
         window_in_order: true,
+        go_back_n: true,
+        count_acks: true,
+        alpha_beyond: true,
         marks_after_timeout: true,
         idle_restart: false,
         ..Self::DEFAULT

@@ -7,6 +7,8 @@
 //! at a time [RFC 6582]; a timeout moves it over everything, which is go-back-N that skips what
 //! the receiver is known to have.
 
+mod look;
+
 use super::Rules;
 use super::alpha::Alpha;
 use super::header::Ack;
@@ -37,7 +39,8 @@ enum Phase {
     Open,
     /// It fell because of marks and may not grow or fall again before something beyond `until`,
     /// which left after that, is acknowledged; then everything below `from` was.
-    Reduced { until: u64, from: u64 },
+    /// What is acknowledged counts as `ahead` bytes more where the fall is spread.
+    Reduced { until: u64, from: u64, ahead: u32 },
     /// Duplicate acknowledgements told of a loss; repaired when `until` is acknowledged.
     Recovery {
         until: u64,
@@ -240,7 +243,9 @@ impl Sender {
             Why::New => self.leave_new(now, after),
             Why::Missing => {
                 self.repaired = after;
-                self.again += segment.span();
+                let blocks = &self.blocks;
+                let arrived = blocks.bytes_below(after) - blocks.bytes_below(segment.seq);
+                self.again += segment.span() - arrived;
                 // An answer could be to either copy. [Karn and Partridge 1987]
                 (self.forced, self.timed) = (false, None);
             }
@@ -260,7 +265,8 @@ impl Sender {
     /// What may leave now, by the rules of RFC 6675's `NextSeg` in their order.
     #[inline(never)]
     fn choose(&self, rules: &Rules) -> Option<(Why, Segment)> {
-        let in_order = rules.window_in_order && matches!(self.phase, Phase::Loss { .. });
+        let in_order =
+            (rules.window_in_order || rules.go_back_n) && matches!(self.phase, Phase::Loss { .. });
         let pipe = self.pipe(rules);
         let fits = |piece: &Segment| {
             let before = if in_order { piece.seq - self.una } else { pipe };
@@ -301,10 +307,16 @@ impl Sender {
             .map(|segment| (Why::Rescue, segment))
     }
 
-    /// The first packet below `until` that is missing and was not sent again.
+    /// The first packet below `until` that is missing and was not sent again; after a timeout that goes
+    /// back all the way, whether it is missing or not.
     fn missing(&self, until: u64, rules: &Rules) -> Option<Segment> {
         let from = self.repaired.max(self.una);
-        let (start, stop) = self.blocks.first_gap(from, until)?;
+        let all = rules.go_back_n && matches!(self.phase, Phase::Loss { .. });
+        let (start, stop) = if all {
+            (from < until).then_some((from, until))?
+        } else {
+            self.blocks.first_gap(from, until)?
+        };
         Some(self.outgoing.segment_at(start, stop, rules.payload_max))
     }
 
@@ -369,7 +381,7 @@ impl Sender {
         self.advance(now, ack.cumulative, echo, rules);
         self.dup_acks = 0;
         self.move_window(acked, echo, rules);
-        self.fall_for_mark(echo, rules);
+        self.fall_for_mark(echo, acked, rules);
         Ok(())
     }
 
@@ -399,7 +411,7 @@ impl Sender {
             Some((start, end)) if rules.sack => self.on_block(start.max(una), end),
             _ => 0,
         };
-        let duplicate = if rules.sack {
+        let duplicate = if rules.sack && !rules.go_back_n {
             new > 0
         } else {
             acked == 0 && self.una < self.next
@@ -409,23 +421,29 @@ impl Sender {
         }
         self.dup_acks = self.dup_acks.saturating_add(u8::from(duplicate));
         self.step(acked, duplicate, echo, rules);
-        self.fall_for_mark(echo, rules);
+        self.fall_for_mark(echo && (acked > 0 || !rules.count_acks), acked, rules);
         self.calm = self.is_calm();
         Ok(())
     }
 
     /// Marks came back: the window falls, once per window. [RFC 8257 s3.3]
     #[inline]
-    fn fall_for_mark(&mut self, echo: bool, rules: &Rules) {
+    fn fall_for_mark(&mut self, echo: bool, acked: u64, rules: &Rules) {
         if echo && self.phase == Phase::Open {
             self.window.on_mark(self.alpha.value(), rules);
             self.marked_last = true;
+            let counted = if rules.prr_ahead {
+                2 * acked + rules.payload_max
+            } else {
+                0
+            };
             self.phase = Phase::Reduced {
                 until: self.next,
                 from: self.una,
+                ahead: u32::try_from(counted).unwrap_or(u32::MAX),
             };
             if rules.prr {
-                self.spread(0, rules);
+                self.spread(acked * u64::from(rules.prr_ahead), rules);
             }
         }
     }
@@ -433,12 +451,12 @@ impl Sender {
     /// The window falls along with what is acknowledged, not at once. [RFC 6937 s3.1]
     #[inline(never)]
     fn spread(&mut self, acked: u64, rules: &Rules) {
-        let Phase::Reduced { until, from } = self.phase else {
+        let Phase::Reduced { until, from, ahead } = self.phase else {
             return;
         };
         let reduction = Reduction {
             flight: until - from,
-            delivered: self.una - from,
+            delivered: self.una - from + u64::from(ahead),
             sent: self.next - until,
         };
         let pipe = self.pipe(rules);
@@ -455,7 +473,10 @@ impl Sender {
     #[inline]
     fn advance(&mut self, now: Time, una: u64, echo: bool, rules: &Rules) {
         let top = self.top(una, rules);
-        if self.alpha.on_ack(una - self.una, echo, una, top) {
+        if self
+            .alpha
+            .on_ack(una - self.una, echo, (una, top), rules.alpha_beyond)
+        {
             self.window.on_round(self.pipe(rules));
         }
         if self.repaired > self.una {
@@ -517,7 +538,9 @@ impl Sender {
     #[inline]
     fn move_window(&mut self, acked: u64, echo: bool, rules: &Rules) {
         let mut grows = !echo || (rules.grows_marked && self.echoed);
-        self.echoed = echo;
+        if acked > 0 {
+            self.echoed = echo;
+        }
         if let Phase::Reduced { until, .. } = self.phase {
             if self.una > until {
                 // At `until` the echo is still of what left before the cut. [Linux `CA_CWR`]
@@ -532,7 +555,7 @@ impl Sender {
         }
         if grows && acked > 0 {
             if rules.grows_marked {
-                self.fall_for_mark(echo, rules);
+                self.fall_for_mark(echo, acked, rules);
             }
             self.window.grow(acked, rules);
         }
@@ -546,6 +569,9 @@ impl Sender {
                 self.look_for_loss(acked, duplicate, rules);
             }
             Phase::Recovery { until, rescued, .. } => {
+                if acked > 0 {
+                    self.echoed = echo;
+                }
                 if self.una >= until {
                     self.end_recovery(rules);
                     return;
@@ -567,7 +593,9 @@ impl Sender {
             }
             Phase::Loss { until } => {
                 let first_echo = echo && !self.echoed;
-                self.echoed = echo;
+                if acked > 0 {
+                    self.echoed = echo;
+                }
                 let over = self.una >= until;
                 let spared = self.marked_last && !rules.timeout_after_mark;
                 let heeds = rules.marks_after_timeout && !self.marked_last && !over;
@@ -581,7 +609,11 @@ impl Sender {
                 if over {
                     self.phase = Phase::Open;
                     if rules.marks_after_timeout && self.marked_last {
-                        self.phase = Phase::Reduced { until, from: until };
+                        self.phase = Phase::Reduced {
+                            until,
+                            from: until,
+                            ahead: 0,
+                        };
                     }
                     self.forget_loss();
                 } else if spared && duplicate && self.dup_acks >= rules.dup_thresh {
@@ -689,7 +721,8 @@ impl Sender {
         // What a recovery has lowered already is not lowered again for the same loss.
         let recovers = matches!(self.phase, Phase::Recovery { .. });
         let spared = self.marked_last && !rules.timeout_after_mark;
-        let lower = self.timeouts == 0 && !recovers && !spared;
+        let again = !rules.count_acks && (self.timeouts > 0 || recovers);
+        let lower = !again && !spared;
         self.window
             .on_timeout(lower, flight, self.alpha.value(), rules);
         self.marked_last = spared;
@@ -704,97 +737,5 @@ impl Sender {
         (self.guard, self.timed) = (self.next, None);
         self.rto_at = self.rtt.deadline(now, self.doublings, rules);
         self.timeouts <= rules.retries_max
-    }
-}
-
-/// What others want to know.
-impl Sender {
-    /// Whether `offset` is among the bytes in flight: the only data that anyone can refuse.
-    pub(super) fn has_in_flight(&self, offset: u64) -> bool {
-        // Offsets and numbers differ by at most the empty frames.
-        offset <= self.next
-            && offset + u64::from(self.outgoing.gaps()) >= self.una
-            && self.una < self.next
-    }
-
-    /// State and what it waits for, in words; `None` with nothing to do.
-    pub(super) fn stuck(&self) -> Option<(String, String)> {
-        if self.is_idle() {
-            return None;
-        }
-        let phase = match self.phase {
-            Phase::Open => "open",
-            Phase::Reduced { .. } => "reduced by marks",
-            Phase::Recovery { .. } => "repairing a loss",
-            Phase::Loss { .. } => "repairing after a timeout",
-        };
-        let state = format!(
-            "sender {phase}: {} of {} acknowledged, {} sent, window {} B",
-            self.una,
-            self.outgoing.end(),
-            self.next,
-            self.window.size()
-        );
-        let waits_for = if self.rto_at == Time::NEVER {
-            "its turn on the line".to_owned()
-        } else {
-            format!("an acknowledgement, or its timeout at {}", self.rto_at)
-        };
-        Some((state, waits_for))
-    }
-
-    /// Panics where an invariant of our own state is broken.
-    pub(super) fn check(&self, rules: &Rules) {
-        assert!(
-            self.una <= self.next && self.next <= self.outgoing.end(),
-            "{self:?}"
-        );
-        assert!(self.next - self.una <= rules.receive_window, "{self:?}");
-        assert_eq!(
-            self.rto_at == Time::NEVER,
-            self.una == self.next,
-            "the timer: {self:?}"
-        );
-        self.window.check(rules);
-        self.alpha.check();
-        self.blocks.check();
-        if let (Some((start, _)), Some((_, end))) = (self.blocks.first(), self.blocks.last()) {
-            assert!(
-                self.una <= start && end <= self.next,
-                "blocks outside of what is out"
-            );
-        }
-        assert_eq!(self.calm, self.is_calm(), "{self:?}");
-        assert!(
-            !self.calm || self.lost_edge <= self.una,
-            "a loss that nobody repairs: {self:?}"
-        );
-        assert!(
-            self.lost_edge <= self.next,
-            "what was never sent cannot be lost"
-        );
-        let repaired = self.repaired.max(self.una);
-        let missing = repaired - self.una - self.blocks.bytes_below(repaired);
-        assert_eq!(
-            self.again, missing,
-            "sent again and not acknowledged: {self:?}"
-        );
-        self.outgoing.check(self.una, self.next);
-    }
-
-    /// cwnd in bytes.
-    #[cfg(test)]
-    pub(super) fn window(&self) -> u64 {
-        self.window.size()
-    }
-    /// Whether duplicates began a recovery that is not over.
-    #[cfg(test)]
-    pub(super) fn repairs_a_loss(&self) -> bool {
-        matches!(self.phase, Phase::Recovery { .. })
-    }
-    /// SND.UNA.
-    #[cfg(test)]
-    pub(super) fn acknowledged(&self) -> u64 {
-        self.una
     }
 }

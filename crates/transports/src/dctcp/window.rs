@@ -64,6 +64,10 @@ impl Window {
     /// `acked` bytes arrived.
     #[inline]
     pub(super) fn grow(&mut self, acked: u64, rules: &Rules) {
+        if rules.count_acks {
+            self.count_ack(rules);
+            return;
+        }
         let (mut acked, used) = (acked, self.peaks[0].max(self.peaks[1]));
         if self.size < self.threshold {
             if self.size >= 2 * used {
@@ -83,6 +87,19 @@ impl Window {
         }
     }
 
+    /// An acknowledgement of whatever size arrived. [ns-2 `opencwnd`, `windowOption_` 0]
+    #[inline(never)]
+    fn count_ack(&mut self, rules: &Rules) {
+        if self.size >= self.threshold {
+            self.credit += rules.payload_max;
+            if self.credit < self.size {
+                return;
+            }
+            self.credit = 0;
+        }
+        self.size = (self.size + rules.payload_max).min(rules.receive_window);
+    }
+
     /// The same while what a timeout declared lost is being repaired. Congestion avoidance counts
     /// every byte. [RFC 3465 s2.1]
     pub(super) fn grow_after_timeout(&mut self, acked: u64, rules: &Rules) {
@@ -98,7 +115,10 @@ impl Window {
     /// The network marked packets. Once per window. [RFC 8257 s3.3 equation 9]
     pub(super) fn on_mark(&mut self, alpha: f64, rules: &Rules) {
         self.size = self.less(alpha).max(rules.window_min);
-        (self.threshold, self.credit) = (self.size, 0);
+        self.threshold = Self::whole(self.size, rules);
+        if !rules.mark_keeps_credit {
+            self.credit = 0;
+        }
     }
 
     /// The fall to the threshold is under way: what may leave is in proportion to what arrived.
@@ -128,13 +148,14 @@ impl Window {
     pub(super) fn on_loss(&mut self, flight: u64, alpha: f64, rules: &Rules) {
         self.threshold = self.after_loss(flight, alpha, rules);
         (self.size, self.credit) = (self.threshold, 0);
+        self.threshold = Self::whole(self.threshold, rules);
     }
 
     /// Nothing was heard for a timeout. `first` of a row; only that one lowers the threshold, or
     /// a long silence would leave nothing of it. [RFC 5681 s3.1]
     pub(super) fn on_timeout(&mut self, first: bool, flight: u64, alpha: f64, rules: &Rules) {
         if first {
-            self.threshold = self.after_loss(flight, alpha, rules);
+            self.threshold = Self::whole(self.after_loss(flight, alpha, rules), rules);
         }
         (self.size, self.credit) = (rules.payload_max, 0);
     }
@@ -156,9 +177,20 @@ impl Window {
 
     fn after_loss(&self, flight: u64, alpha: f64, rules: &Rules) -> u64 {
         match rules.on_loss {
+            OnLoss::Halve if rules.count_acks => (self.size / 2).max(rules.window_min),
             OnLoss::Halve => (flight.min(self.size) / 2).max(LOSS_MIN * rules.payload_max),
             OnLoss::Alpha => self.less(alpha).max(rules.window_min),
         }
+    }
+
+    /// The threshold of a window that counts acknowledgements is of whole packets, [`LOSS_MIN`] or more. [ns-2
+    /// `slowdown`]
+    fn whole(threshold: u64, rules: &Rules) -> u64 {
+        if !rules.count_acks {
+            return threshold;
+        }
+        let packet = rules.payload_max;
+        (threshold / packet).max(LOSS_MIN) * packet
     }
 
     /// The window times 1 - alpha / 2.
@@ -290,6 +322,68 @@ mod tests {
             })
             .collect();
         assert_eq!(rounds, [2000, 4000, 5000, 6000, 7000, 8000]);
+    }
+
+    /// The window after each of eight acknowledgements that follow a fall by half to 1500.
+    fn after_a_mark(params: &Params) -> [u64; 8] {
+        let params = Params {
+            initial_window: 3,
+            window_min: 1,
+            ..params.clone()
+        };
+        let rules = rules(&params);
+        let mut window = Window::new(&rules);
+        window.threshold = 3000;
+        window.on_sent(3000);
+        window.grow(1000, &rules);
+        window.on_mark(1.0, &rules);
+        [1000, 1000, 1000, 1000, 2000, 1000, 1000, 1000].map(|acked| {
+            window.on_sent(window.size());
+            window.grow(acked, &rules);
+            window.size()
+        })
+    }
+
+    #[test]
+    fn windows_count_bytes_or_acknowledgements() {
+        let bytes = [1500, 2500, 2500, 3500, 3500, 3500, 4500, 4500];
+        assert_eq!(after_a_mark(&Params::DEFAULT), bytes);
+        let acks = Params {
+            count_acks: true,
+            ..Params::DEFAULT
+        };
+        // The threshold is two packets, of which the first acknowledgement leads to two and a half.
+        let acks_alone = [2500, 2500, 2500, 3500, 3500, 3500, 3500, 4500];
+        assert_eq!(after_a_mark(&acks), acks_alone);
+    }
+
+    #[test]
+    fn what_counted_before_a_mark_is_kept_or_not() {
+        let kept = Params {
+            mark_keeps_credit: true,
+            ..Params::DEFAULT
+        };
+        assert_eq!(after_a_mark(&Params::DEFAULT)[..2], [1500, 2500]);
+        assert_eq!(after_a_mark(&kept)[..2], [2500, 2500]);
+    }
+
+    #[test]
+    fn a_window_that_counts_acknowledgements_halves_and_leaves_a_threshold_of_whole_packets() {
+        let after = |count_acks, size| {
+            let params = Params {
+                count_acks,
+                window_min: 1,
+                ..Params::DEFAULT
+            };
+            let rules = rules(&params);
+            let mut window = Window::new(&rules);
+            window.size = size;
+            window.on_loss(6000, 1.0, &rules);
+            (window.size, window.threshold)
+        };
+        assert_eq!(after(false, 9500), (3000, 3000));
+        assert_eq!(after(true, 9500), (4750, 4000));
+        assert_eq!(after(true, 3500), (1750, 2000));
     }
 
     #[test]

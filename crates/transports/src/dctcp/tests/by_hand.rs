@@ -94,10 +94,11 @@ fn full_marking_brings_the_window_to_its_least() {
 #[test]
 fn a_cut_falls_silent_and_a_spread_one_sends_less() {
     // Packets that leave upon each acknowledgement of two, of which the second one tells of a mark.
-    let leave = |prr| -> String {
+    let leave = |prr, prr_ahead| -> String {
         let params = Params {
             initial_window: 24,
             prr,
+            prr_ahead,
             ..Params::DEFAULT
         };
         let mut bench = open(&params, 1 << 40);
@@ -109,8 +110,14 @@ fn a_cut_falls_silent_and_a_spread_one_sends_less() {
         });
         answered.collect()
     };
-    insta::assert_snapshot!(leave(false), @"4 0 0 0 0 0 0 1 3 2 2 2 2 2 2 2");
-    insta::assert_snapshot!(leave(true), @"4 1 0 1 1 1 1 1 2 1 1 1 0 2 2 2");
+    insta::assert_snapshot!(leave(false, false), @"4 0 0 0 0 0 0 1 3 2 2 2 2 2 2 2");
+    insta::assert_snapshot!(leave(true, false), @"4 1 0 1 1 1 1 1 2 1 1 1 0 2 2 2");
+    // Five packets count at once, of which about half may leave.
+    assert!(
+        leave(true, true).starts_with("4 2 "),
+        "{}",
+        leave(true, true)
+    );
 }
 
 #[test]
@@ -275,6 +282,87 @@ fn what_arrived_beyond_a_gap_makes_room_after_a_timeout_where_the_window_is_no_r
         assert_eq!(leave(false, limited_transmit), 2);
         assert_eq!(leave(true, limited_transmit), 1);
     }
+}
+
+/// The third, fifth and later of ten packets arrived, as blocks tell with the first repair after the timeout.
+#[test]
+fn what_arrived_is_sent_again_after_a_timeout_where_that_goes_back_all_the_way() {
+    let repairs = |go_back_n| {
+        let params = Params {
+            go_back_n,
+            ..Params::DEFAULT
+        };
+        let mut bench = open(&params, 10 * 1460);
+        assert_eq!(flush(&mut bench), 10);
+        bench.now = sender(&bench).deadline();
+        bench.call(|host, cx| host.on_deadline(cx));
+        assert_eq!(flush(&mut bench), 1);
+        for block in [(2, 3), (4, 10)] {
+            let ack = Ack::new(1460, Some((block.0 * 1460, block.1 * 1460)));
+            bench.hear(&ack.packet(A, ConnId(1), 84));
+        }
+        let mut left = vec![];
+        for acked in [3, 10] {
+            left.extend(
+                std::iter::from_fn(|| bench.poll()).map(|data| Data::read(&data).offset / 1460),
+            );
+            acknowledge(&mut bench, acked - 1, 1, 0);
+        }
+        left
+    };
+    assert_eq!(repairs(false), [1, 3]);
+    assert_eq!(repairs(true), [1, 2, 3, 4, 5]);
+}
+
+/// Nothing of ten packets arrived, nor the first repair. Then one packet after the other does.
+#[test]
+fn each_timeout_halves_the_window_where_acknowledgements_count() {
+    let windows = |count_acks| {
+        let params = Params {
+            count_acks,
+            ..Params::DEFAULT
+        };
+        let mut bench = open(&params, 60 * 1460);
+        flush(&mut bench);
+        for _ in 0..2 {
+            bench.now = sender(&bench).deadline();
+            bench.call(|host, cx| host.on_deadline(cx));
+            flush(&mut bench);
+        }
+        [1, 2, 3, 4, 5].map(|acked| {
+            acknowledge(&mut bench, acked - 1, 1, 0);
+            flush(&mut bench);
+            sender(&bench).window() / 1460
+        })
+    };
+    assert_eq!(windows(false), [2, 3, 4, 5, 5]);
+    assert_eq!(windows(true), [2, 2, 3, 3, 3]);
+}
+
+/// The sixth to eighth of ten packets arrived and all the others are lost. The repairs of a timeout after a mark
+/// arrive; those of the sixth to eighth bring nothing new.
+#[test]
+fn what_was_sent_again_in_vain_tells_of_a_loss_where_every_acknowledgement_counts() {
+    let recovers = |go_back_n| {
+        let params = Params {
+            go_back_n,
+            timeout_after_mark: false,
+            ..Params::DEFAULT
+        };
+        let mut bench = open(&params, 60 * 1460);
+        flush(&mut bench);
+        acknowledge(&mut bench, 0, 1, 1);
+        flush(&mut bench);
+        bench.now = sender(&bench).deadline();
+        bench.call(|host, cx| host.on_deadline(cx));
+        flush(&mut bench);
+        for _ in 0..3 {
+            bench.hear(&Ack::new(1460, None).packet(A, ConnId(1), 84));
+        }
+        sender(&bench).repairs_a_loss()
+    };
+    assert!(!recovers(false));
+    assert!(recovers(true));
 }
 
 #[test]
