@@ -102,7 +102,9 @@ fn one(seed: u64, global: &Global) -> Vec<String> {
         let judge = || {
             let name = format!("seed {seed}");
             let text = fuzz::text(&global.transports, seed);
-            let run = load_text_with(&global.transports, &name, &text, &global.sets)?.assemble()?;
+            let mut run =
+                load_text_with(&global.transports, &name, &text, &global.sets)?.assemble()?;
+            fuzz::entangle(&mut run, seed);
             let record = run.run(1, "", &mut Alone)?;
             let mut found = Promise::of(&run).broken(&record);
             found.extend(fuzz::disagreements(&run, &record, several));

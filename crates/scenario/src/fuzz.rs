@@ -1,6 +1,7 @@
 //! Scenarios grown from seeds, and what must hold of every run.
 
 mod draw;
+mod triggers;
 
 pub use draw::text;
 
@@ -12,6 +13,11 @@ use std::collections::BTreeMap;
 use transports::Transport;
 use transports::expresspass::EXPRESSPASS;
 use units::{Span, Time};
+
+/// Has some messages of `run` wait for others, with some seeds.
+pub fn entangle(run: &mut Assembled, seed: u64) {
+    triggers::draw(&mut run.traffic, seed);
+}
 
 /// What a run is judged by, known before it begins.
 pub struct Promise {
@@ -136,7 +142,15 @@ pub fn disagreements(run: &Assembled, record: &RunRecord, threads: u16) -> Vec<S
     setup.until = record.end.after(Span(1));
     // The slow ways of a switch, which must change nothing.
     (setup.ordered, setup.pass) = (threads.is_multiple_of(2), !threads.is_multiple_of(3));
-    let (windows, queue) = match (sim::run(&setup, &mut Blind), sim::oracle::run(&setup)) {
+    // A trace, too.
+    let seed = run.scenario.run.count("seed");
+    let wanted = triggers::traced(&run.traffic, seed, record.end);
+    let whole = wanted.as_ref().is_some_and(|wanted| wanted.conns.is_none());
+    let windows = match wanted {
+        None => sim::run(&setup, &mut Blind).map(|outcome| (outcome, None)),
+        Some(wanted) => sim::run_tracing(&setup, &mut Blind, wanted),
+    };
+    let ((windows, trace), queue) = match (windows, sim::oracle::run(&setup)) {
         (Ok(windows), Ok(queue)) => (windows, queue),
         (Err(why), _) | (_, Err(why)) => return vec![why.to_string()],
     };
@@ -153,6 +167,16 @@ pub fn disagreements(run: &Assembled, record: &RunRecord, threads: u16) -> Vec<S
             print(&windows),
             print(&queue)
         ));
+    }
+    if let Some(trace) = trace.filter(|_| whole) {
+        let arrived = |event: &&sim::TraceEvent| matches!(event.what, sim::Traced::Arrived(_));
+        let arrived = trace.events.iter().filter(arrived).count() as u64;
+        if arrived != windows.hops {
+            let hops = windows.hops;
+            found.push(format!(
+                "{arrived} packets arrived in a trace of {hops} packet-hops"
+            ));
+        }
     }
     if windows.fingerprint != record.fingerprint {
         found.push(format!(

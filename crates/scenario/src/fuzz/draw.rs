@@ -49,6 +49,7 @@ pub fn text(transports: &Registry, seed: u64) -> String {
     }
     draw.table("output");
     draw.word("every", &["0s", "50us"]);
+    draw.looks(seed);
     let all = || std::iter::once(&own).chain(&beside);
     if !all().any(|one| has_whole_ports(*one)) {
         draw.flow_control(own, !beside.is_empty(), seed);
@@ -258,6 +259,21 @@ impl Draw {
         let rng = std::mem::replace(&mut self.rng, Rng::stream(seed, stream::TEST, 3));
         if self.one_in(4) {
             self.word("mtu", &["1000B", "1280B", "4000B", "9000B"]);
+        }
+        self.rng = rng;
+    }
+
+    /// What else is looked at, which must change nothing, from a stream of its own.
+    fn looks(&mut self, seed: u64) {
+        let rng = std::mem::replace(&mut self.rng, Rng::stream(seed, stream::TEST, 5));
+        for looks in [
+            "flows = true",
+            "data_queues = true",
+            "window = [\"5us\", \"90us\"]",
+        ] {
+            if self.one_in(4) {
+                self.line(looks);
+            }
         }
         self.rng = rng;
     }
