@@ -170,7 +170,7 @@ fn one(
 #[derive(Default)]
 struct Tally {
     runs: u64,
-    /// Seconds of one thread, by what [`scenario::HOPS_PER_SECOND`] makes of their packets.
+    /// Seconds of one thread, by [`scenario::Assembled::seconds`].
     seconds: f64,
     took: Duration,
 }
@@ -228,7 +228,7 @@ fn costs(
             true => seeds(expected, args),
             false => 0,
         };
-        let seconds = plan.hops() as f64 / scenario::HOPS_PER_SECOND * seeds as f64;
+        let seconds = plan.seconds() * seeds as f64;
         tally.add(&Tally {
             runs: seeds.max(1),
             seconds,

@@ -5,6 +5,7 @@ use crate::collector::SAMPLES_MAX;
 use crate::memory::{self, Need};
 use crate::section::Section;
 use crate::traffic;
+use crate::vain::Vain;
 use model::intent::{
     CreditCount, CreditSpec, DropBy, Limit, Memory, Over, PortSpec, QueueSpec, Share,
 };
@@ -18,7 +19,11 @@ use workload::Start;
 /// Packet-hops per second of one thread on a machine like ours: the estimate of how long a run
 /// takes. [ours: `tidegate run web-search` and `xpass-fat-tree`, release build, 2 vCPU AMD EPYC:
 /// hops of `summary.json` by `wall_s` of `meta.json`, 8.2 and 9.6 million]
-pub const HOPS_PER_SECOND: f64 = 9e6;
+const HOPS_PER_SECOND: f64 = 9e6;
+/// A credit that a host makes and drops takes as long as so many packet-hops. [ours: `tidegate fingerprint
+/// xpass-fig17` with 3 tasks and 300 KB: 28 million of them and 24 million hops, 16 s of CPU]
+const HOPS_PER_REFUSED: f64 = 4.0;
+
 /// One derived value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figure {
@@ -120,9 +125,14 @@ impl Assembled {
         figures
     }
 
-    /// Packets over links that a run takes, about: what data and its answers cross.
+    /// Packets over links that a run takes, about: what data and its answers cross, and credits in vain.
     pub fn hops(&self) -> u64 {
         Load::of(self).hops
+    }
+
+    /// Seconds that a run takes on one thread of a machine like ours, about.
+    pub fn seconds(&self) -> f64 {
+        Load::of(self).seconds()
     }
 
     /// Memory that a run takes, about.
@@ -322,7 +332,7 @@ impl Assembled {
             "packet-hops",
             format!("about {}", human::count(load.hops)),
         ));
-        let seconds = load.hops as f64 / HOPS_PER_SECOND;
+        let seconds = load.seconds();
         figures.push(figure(
             "time to run",
             if seconds < 0.01 {
@@ -397,8 +407,10 @@ struct Load {
     wire: u64,
     /// Wire bytes that cross an uplink.
     crossing: u64,
-    /// Data frames and as many packets the other way, times links.
+    /// Data frames and as many packets the other way, times links; and those of credits in vain.
     hops: u64,
+    /// Credits that hosts make and drop.
+    refused: f64,
     /// The same by link.
     crossed: Vec<u64>,
     /// From the first start to the last.
@@ -417,6 +429,7 @@ impl Load {
         let (mut first, mut last) = (Time::NEVER, Time::ZERO);
         let until = run.until();
         let mut received = vec![0u64; run.topology.hosts as usize];
+        let mut ways = Vec::with_capacity(run.traffic.messages.len());
         for message in &run.traffic.messages {
             let conn = &run.traffic.conns[message.conn as usize];
             let path = topology::path(&run.topology, &run.routes, conn.a, conn.b, message.conn);
@@ -437,6 +450,7 @@ impl Load {
                 let crossed = &mut load.crossed[link.index()];
                 *crossed = crossed.saturating_add(frames);
             }
+            ways.push((frames, path.len()));
             if path.len() > 2 {
                 load.crossing = load.crossing.saturating_add(wire);
             }
@@ -448,11 +462,19 @@ impl Load {
                 last = last.max(at);
             }
         }
+        let vain = Vain::of(run, &ways);
+        load.hops = load.hops.saturating_add(vain.hops as u64);
+        load.refused = vain.refused;
         load.span = last.since(first);
         let most = received.into_iter().max().unwrap_or(0);
         let line = run.host_rate().serialize(Bytes(most));
         load.lasts = last.after(line).min(until).since(Time::ZERO);
         load
+    }
+
+    /// How long a run takes.
+    fn seconds(&self) -> f64 {
+        (self.hops as f64 + HOPS_PER_REFUSED * self.refused) / HOPS_PER_SECOND
     }
 
     fn bytes(&self) -> String {

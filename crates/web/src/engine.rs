@@ -5,7 +5,7 @@ use crate::network::{self, size};
 use results::human;
 use results::stats::Figure;
 use results::{FlowRow, RunRecord, Style, Summary, Verdict};
-use scenario::{Assembled, Errors, Files, HOPS_PER_SECOND, Request, Scenario, Watch};
+use scenario::{Assembled, Errors, Files, Request, Scenario, Watch};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -253,7 +253,7 @@ fn check(asked: &Asked) -> Result<Value, Value> {
         "hosts": run.topology.hosts,
         "resolved": resolved,
         "command": asked.command("run"),
-        "seconds": run.hops() as f64 / HOPS_PER_SECOND,
+        "seconds": run.seconds(),
         "memory": run.need().0,
         "network": network::drawing(&run),
     }))

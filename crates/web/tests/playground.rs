@@ -127,7 +127,7 @@ fn small() -> Vec<&'static str> {
     let fits = |from: &&str| {
         let scenario = scenario::load(&Request { from, sets: &[] }).unwrap();
         let run = scenario.assemble().unwrap();
-        run.hops() as f64 / scenario::HOPS_PER_SECOND < SECONDS_MAX && run.need() < MEMORY_MAX
+        run.seconds() < SECONDS_MAX && run.need() < MEMORY_MAX
     };
     names.filter(fits).collect()
 }

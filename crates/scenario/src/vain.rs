@@ -1,0 +1,115 @@
+//! Credits that no data answers, about: they take time, and on long ways most of the packets.
+//!
+//! A receiver goes on for about a round trip after it has asked for the last frame, and every connection asks at
+//! least once a round trip, however many there are. Messages share the line of their receiver evenly here.
+
+use crate::assemble::Assembled;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use units::{LineTime, Time};
+use workload::Start;
+
+/// Parts of a frame in which lines count what they have done.
+const PARTS: u64 = 1 << 16;
+/// The part of a round trip's credits that is in vain after a long message; and after one of a single frame.
+/// [ours: `tidegate run` of permutations on stars with links of 1 us to 1 ms, `credits.wasted` of summary.json]
+const AFTER_LONG: f64 = 0.5;
+const AFTER_ONE: f64 = 1.0 / 80.0;
+/// A message is long from this part of a round trip's credits on. [ours, the same runs]
+const LONG: f64 = 1.0 / 128.0;
+
+/// Credits in vain.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Vain {
+    /// Packet-hops of those that passed.
+    pub(crate) hops: f64,
+    /// Those that found no room before the line of the host that made them.
+    pub(crate) refused: f64,
+}
+
+/// What arrives at one host: starts, frames and links on the way.
+type Arriving = Vec<(Time, u64, usize)>;
+
+impl Vain {
+    /// Of `run`, whose messages have so many frames and links on their ways. None where the transport is not paced by
+    /// credits of switches.
+    pub(crate) fn of(run: &Assembled, frames: &[(u64, usize)]) -> Self {
+        let Some(credit) = run.ports.first().and_then(|port| port.credit()) else {
+            return Self::default();
+        };
+        let period = credit.period(LineTime::new(run.host_rate())).0 as f64;
+        // Credits wait for their host's line, and for another.
+        let round = run.base_rtt.0 as f64 + 2.0 * f64::from(credit.queue_limit) * period;
+        let mut hosts: BTreeMap<u32, Arriving> = BTreeMap::new();
+        for (message, &(frames, links)) in run.traffic.messages.iter().zip(frames) {
+            let conn = &run.traffic.conns[message.conn as usize];
+            let to = if message.from_a { conn.b } else { conn.a };
+            if let Start::At(at) = message.start {
+                hosts.entry(to).or_default().push((at, frames, links));
+            }
+        }
+        let each = hosts.into_values().map(|mut all| {
+            all.sort_unstable();
+            let end = run.until().0 as f64;
+            Line { period, round, end }.share(&all)
+        });
+        each.fold(Self::default(), |sum, host| Self {
+            hops: sum.hops + host.hops,
+            refused: sum.refused + host.refused,
+        })
+    }
+}
+
+/// A receiver's line, in picoseconds: what a frame with its credit takes, a round trip, the end of the run.
+struct Line {
+    period: f64,
+    round: f64,
+    end: f64,
+}
+
+impl Line {
+    /// What is in vain where `all` share the line.
+    fn share(&self, all: &Arriving) -> Vain {
+        let mut vain = Vain::default();
+        // Parts of frames that everybody has had who was there from the beginning; and with how many each is done.
+        let (mut had, mut now, mut next) = (0u64, 0.0, 0);
+        let mut open: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
+        while now < self.end && (next < all.len() || !open.is_empty()) {
+            let sharing = open.len() as f64;
+            let starts = all.get(next).map_or(f64::INFINITY, |&(at, ..)| at.0 as f64);
+            let ends = open.peek().map_or(f64::INFINITY, |&Reverse((done, _))| {
+                now + (done - had) as f64 / PARTS as f64 * sharing * self.period
+            });
+            let then = starts.min(ends).min(self.end);
+            let passes = then - now;
+            vain.refused += (passes * (sharing / self.round - 1.0 / self.period)).max(0.0);
+            if !open.is_empty() {
+                had += (passes / (sharing * self.period) * PARTS as f64) as u64;
+            }
+            now = then;
+            if starts <= ends {
+                let frames = all[next].1;
+                open.push(Reverse((
+                    had.saturating_add(frames.saturating_mul(PARTS)),
+                    next,
+                )));
+                next += 1;
+            } else if let Some(Reverse((done, which))) = open.pop() {
+                had = done.max(had);
+                let (_, frames, links) = all[which];
+                vain.hops += self.after(frames) / sharing * links as f64;
+            }
+        }
+        vain
+    }
+
+    /// Credits that follow the last frame of a message that is alone.
+    fn after(&self, frames: u64) -> f64 {
+        let trip = self.round / self.period;
+        match frames {
+            0 => 0.0,
+            1 => AFTER_ONE * trip,
+            _ => AFTER_LONG * trip * frames as f64 / (frames as f64 + LONG * trip),
+        }
+    }
+}
