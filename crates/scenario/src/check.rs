@@ -392,6 +392,11 @@ impl Assembled {
             routes: self.routes.entries(),
             messages: self.traffic.messages.len() as u64,
             samples: memory::samples(passed, load.lasts, every, SAMPLES_MAX as u64),
+            events: if self.keeps_events(load.hops) {
+                load.hops
+            } else {
+                0
+            },
         };
         need.bytes()
     }
@@ -429,6 +434,7 @@ impl Load {
         let (mut first, mut last) = (Time::NEVER, Time::ZERO);
         let until = run.until();
         let mut received = vec![0u64; run.topology.hosts as usize];
+        let mut hops_to = received.clone();
         let mut ways = Vec::with_capacity(run.traffic.messages.len());
         for message in &run.traffic.messages {
             let conn = &run.traffic.conns[message.conn as usize];
@@ -454,13 +460,19 @@ impl Load {
             if path.len() > 2 {
                 load.crossing = load.crossing.saturating_add(wire);
             }
-            load.hops = load
-                .hops
-                .saturating_add(2 * frames.saturating_mul(path.len() as u64));
+            let hops = &mut hops_to[to as usize];
+            *hops = hops.saturating_add(2 * frames.saturating_mul(path.len() as u64));
             if let Start::At(at) = message.start {
                 first = first.min(at);
                 last = last.max(at);
             }
+        }
+        // What many send at once has to pass the line of one.
+        let most = run.host_rate().bytes_in(until.since(Time::ZERO)).0;
+        for (&hops, &bytes) in hops_to.iter().zip(&received) {
+            let passes = u128::from(hops) * u128::from(most.min(bytes)) / u128::from(bytes.max(1));
+            let passes = u64::try_from(passes).unwrap_or(u64::MAX);
+            load.hops = load.hops.saturating_add(passes);
         }
         let vain = Vain::of(run, &ways);
         load.hops = load.hops.saturating_add(vain.hops as u64);

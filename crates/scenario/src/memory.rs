@@ -22,6 +22,8 @@ const PER_ROUTE: u64 = 4;
 const PER_MESSAGE: u64 = 480;
 /// A sample of a port that says something new.
 const PER_SAMPLE: u64 = 210;
+/// A packet-hop of a run that is short enough to keep what it saw, for its slowest messages to be explained.
+const PER_EVENT: u64 = 60;
 
 /// What a run will hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +38,8 @@ pub(crate) struct Need {
     pub(crate) messages: u64,
     /// Samples of ports that say something new.
     pub(crate) samples: u64,
+    /// Packet-hops that are kept.
+    pub(crate) events: u64,
 }
 
 impl Need {
@@ -57,6 +61,7 @@ impl Need {
             (self.routes, PER_ROUTE),
             (self.messages, PER_MESSAGE),
             (self.samples, PER_SAMPLE),
+            (self.events, PER_EVENT),
         ];
         let sum = parts.into_iter().fold(BASE, |sum, (count, each)| {
             sum.saturating_add(count.saturating_mul(each))

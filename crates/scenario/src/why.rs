@@ -149,6 +149,12 @@ impl Assembled {
         }
     }
 
+    /// Whether a run of so many packet-hops keeps what it sees of single packets: one that is short, and where not every
+    /// switch would note what every packet waits for.
+    pub(crate) fn keeps_events(&self, hops: u64) -> bool {
+        self.scenario.control.is_none() && hops <= HOPS_AGAIN_MAX
+    }
+
     /// Runs it as [`Assembled::run`] does, and keeps what it sees of single packets where it is so short that
     /// [`Assembled::explain_slowest`] explains it: then that need not run it again.
     ///
@@ -160,8 +166,7 @@ impl Assembled {
         command: &str,
         watch: &mut dyn Watch,
     ) -> Result<(RunRecord, Option<Traced>), Errors> {
-        // Every switch would note what every packet waits for, and there may be many of both.
-        let short = self.scenario.control.is_none() && self.hops() <= HOPS_AGAIN_MAX;
+        let short = self.keeps_events(self.hops());
         let wanted = short.then_some(sim::Wanted {
             conns: None,
             window: Time::ZERO..Time::NEVER,

@@ -195,7 +195,8 @@ fn the_estimate_of_memory_is_near_what_a_run_holds() {
             let text = format!("transport.kind = \"{transport}\"\n{text}");
             let (said, held) = most_held(|| {
                 let of = assembled(&text);
-                let record = of.run(1, "", &mut scenario::Alone).expect("it runs");
+                let ran = of.run_traced(1, "", &mut scenario::Alone);
+                let (record, _events) = ran.expect("it runs");
                 assert_eq!(record.flows.len(), of.traffic.messages.len());
                 estimate(&of)
             });

@@ -1,0 +1,47 @@
+//! What `check` says of a run beforehand, held against 300 runs that are drawn as `fuzz` draws them.
+
+use scenario::{Alone, fuzz, load_text};
+use std::fmt::Write as _;
+
+/// Runs of fewer packet-hops take no time that anybody would estimate.
+const HOPS_LEAST: u64 = 2_000;
+
+#[test]
+fn packet_hops_of_drawn_runs_are_near_what_check_says() {
+    let registry = transports::registry();
+    let mut ratios = Vec::new();
+    for seed in 1..=300 {
+        let text = fuzz::text(&registry, seed);
+        // What is lost and sent again, or waits for a pause to end, nobody knows beforehand.
+        if text.contains("[[faults]]") || text.contains("flow_control") {
+            continue;
+        }
+        let run = load_text("drawn", &text, &[]).and_then(scenario::Scenario::assemble);
+        let run = run.unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+        let record = run.run(1, "", &mut Alone).expect("it runs");
+        if record.hops >= HOPS_LEAST {
+            let ratio = run.hops() as f64 / record.hops as f64;
+            ratios.push((ratio, seed, run.scenario.protocol.name(), record.hops));
+        }
+    }
+    ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut table = String::new();
+    for (ratio, seed, transport, hops) in &ratios {
+        let _ = writeln!(
+            table,
+            "{ratio:.2} seed {seed}, {transport}, {hops} packet-hops"
+        );
+    }
+    let within = |factor: f64| {
+        let near =
+            |&&(ratio, ..): &&(f64, u64, &str, u64)| (1.0 / factor..=factor).contains(&ratio);
+        ratios.iter().filter(near).count() as f64 / ratios.len() as f64
+    };
+    println!(
+        "{table}{:.2} within 1.5, {:.2} within 3",
+        within(1.5),
+        within(3.0)
+    );
+    assert!(ratios.len() > 60, "{} runs are long enough", ratios.len());
+    assert!(within(1.5) > 0.6 && within(3.0) > 0.9, "{table}");
+}
