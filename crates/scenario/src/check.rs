@@ -426,6 +426,11 @@ struct Load {
 }
 
 impl Load {
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "estimates of packets, and the cast saturates"
+    )]
     fn of(run: &Assembled) -> Self {
         let mut load = Self {
             crossed: vec![0; run.topology.links.len()],
@@ -434,8 +439,9 @@ impl Load {
         let (mut first, mut last) = (Time::NEVER, Time::ZERO);
         let until = run.until();
         let mut received = vec![0u64; run.topology.hosts as usize];
-        let mut hops_to = received.clone();
         let mut ways = Vec::with_capacity(run.traffic.messages.len());
+        // Links that data takes, those of one message after those of the other, and the bytes that want to pass each.
+        let (mut taken, mut wanted) = (Vec::new(), load.crossed.clone());
         for message in &run.traffic.messages {
             let conn = &run.traffic.conns[message.conn as usize];
             let path = topology::path(&run.topology, &run.routes, conn.a, conn.b, message.conn);
@@ -456,23 +462,35 @@ impl Load {
                 let crossed = &mut load.crossed[link.index()];
                 *crossed = crossed.saturating_add(frames);
             }
+            for &link in &path {
+                let link = if message.from_a { link } else { link.reverse() };
+                let wanted = &mut wanted[link.index()];
+                *wanted = wanted.saturating_add(wire);
+                taken.push(link);
+            }
             ways.push((frames, path.len()));
             if path.len() > 2 {
                 load.crossing = load.crossing.saturating_add(wire);
             }
-            let hops = &mut hops_to[to as usize];
-            *hops = hops.saturating_add(2 * frames.saturating_mul(path.len() as u64));
             if let Start::At(at) = message.start {
                 first = first.min(at);
                 last = last.max(at);
             }
         }
-        // What many send at once has to pass the line of one.
-        let most = run.host_rate().bytes_in(until.since(Time::ZERO)).0;
-        for (&hops, &bytes) in hops_to.iter().zip(&received) {
-            let passes = u128::from(hops) * u128::from(most.min(bytes)) / u128::from(bytes.max(1));
-            let passes = u64::try_from(passes).unwrap_or(u64::MAX);
-            load.hops = load.hops.saturating_add(passes);
+        // What wants to pass a link, and cannot before the run ends, shares it.
+        let time = until.since(Time::ZERO);
+        let passing = |link: &LinkId| {
+            let most = run.topology.links[link.index()].rate.bytes_in(time).0;
+            most as f64 / wanted[link.index()].max(1) as f64
+        };
+        let mut taken = taken.as_slice();
+        for &(frames, links) in &ways {
+            let (way, others) = taken.split_at(links);
+            let share = way.iter().map(passing).fold(1.0, f64::min);
+            load.hops = load
+                .hops
+                .saturating_add((2.0 * frames as f64 * links as f64 * share) as u64);
+            taken = others;
         }
         let vain = Vain::of(run, &ways);
         load.hops = load.hops.saturating_add(vain.hops as u64);

@@ -69,6 +69,11 @@ struct Line {
 
 impl Line {
     /// What is in vain where `all` share the line.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "parts of frames, estimated, and the cast saturates"
+    )]
     fn share(&self, all: &Arriving) -> Vain {
         let mut vain = Vain::default();
         // Parts of frames that everybody has had who was there from the beginning; and with how many each is done.
