@@ -89,7 +89,7 @@ fn priorities(text: &str) -> Vec<u8> {
     let mut sender = Sender::default();
     assert!(sender.push(Time::ZERO, 100_000, &settings));
     sender.take(Time::ZERO, &settings);
-    let mut grant = |sender: &mut Sender, frames: u64, priority| {
+    let grant = |sender: &mut Sender, frames: u64, priority| {
         let upto = frames * 1460;
         let from = sender.granted;
         let grant = Grant {

@@ -201,7 +201,7 @@ fn a_repetition_that_overtakes_the_probe_needs_no_timer() {
         for lost in 1..=3 {
             let found = burst(length, |pair| {
                 pair.lose(("DATA", lost));
-                pair.delay_packet(("PROBE", 1), units::Span::us(25));
+                pair.delay_packet(("PROBE", 1), Span::us(25));
             });
             let again = count(&found, ", again");
             assert_eq!(again, 1, "{length}, {lost}:\n{found}");
@@ -249,7 +249,7 @@ fn a_message_beyond_what_heads_count_tells_its_end_first() {
     let mut now = Time::ZERO;
     for _ in 0..2 {
         sender.hear(now);
-        now = now.after(units::Span::ms(20));
+        now = now.after(Span::ms(20));
         assert_eq!(sender.on_silence(now, &settings), sender::Silence::Ask);
         let piece = sender.take(now, &settings);
         assert_eq!((piece.offset, piece.length), (length, 0));
