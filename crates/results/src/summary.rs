@@ -33,8 +33,8 @@ pub struct Summary {
     pub title: String,
     /// The transport's composed name.
     pub transport: String,
-    /// What its transports call a credit, with a slash between where they differ; left out where that is `credit`.
-    #[serde(default = "credit", skip_serializing_if = "is_credit")]
+    /// What its transports call a credit, with a slash between where they differ.
+    #[serde(default = "credit")]
     pub credit: String,
     /// Seed of every random stream.
     pub seed: u64,
@@ -586,10 +586,6 @@ fn drops(ports: &[PortRow]) -> Drops {
 
 fn credit() -> String {
     "credit".into()
-}
-
-fn is_credit(word: &str) -> bool {
-    word == "credit"
 }
 
 fn share(part: u64, whole: u64) -> Option<f64> {
