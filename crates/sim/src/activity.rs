@@ -158,15 +158,16 @@ impl Activity {
         let mut awake = 0;
         for raiser in &self.raisers {
             let flags = &raiser.flags[raiser.place(window, word)];
-            awake |= flags.load(Ordering::Relaxed);
-            if !keep {
+            let raised = flags.load(Ordering::Relaxed);
+            awake |= raised;
+            if raised != 0 && !keep {
                 flags.store(0, Ordering::Relaxed);
             }
         }
         awake
     }
 
-    /// The first window from `from` on with a node awake.
+    /// The first window from `from` on with a node awake; [`Activity::pass`] follows where it is to run.
     /// Only the thread that closes the barrier may call it.
     #[allow(clippy::cast_possible_truncation, reason = "below 256")]
     pub(crate) fn next(&self, from: u64) -> Option<u64> {
@@ -180,12 +181,10 @@ impl Activity {
             let slot = (window % SLOTS) as usize;
             union[slot / 64] >> (slot % 64)
         };
-        let next = match rest(from) {
-            0 => (from..from + SLOTS).find(|&window| rest(window) & 1 == 1)?,
-            rest => from + u64::from(rest.trailing_zeros()),
-        };
-        self.pass(next);
-        Some(next)
+        match rest(from) {
+            0 => (from..from + SLOTS).find(|&window| rest(window) & 1 == 1),
+            rest => Some(from + u64::from(rest.trailing_zeros())),
+        }
     }
 
     /// Window `window` is about to run: that some node is awake in it is no news any more.
@@ -224,6 +223,7 @@ mod tests {
                 }
                 for window in [from + ahead, later] {
                     assert_eq!(activity.next(from + 1), Some(window), "from {from}");
+                    activity.pass(window);
                     let word = usize::from(window % 2 == 1);
                     assert_eq!(activity.awake(window, word, false), 1);
                 }
@@ -238,7 +238,9 @@ mod tests {
         let activity = Activity::new(1, 2, steps);
         let raise = |bit, at| {
             let end = activity.of(0).raise(4, bit, Time(at));
-            (end.0, activity.next(5))
+            let next = activity.next(5);
+            next.into_iter().for_each(|window| activity.pass(window));
+            (end.0, next)
         };
         assert_eq!(raise(0, 79), (80, Some(6)), "its windows are 4, 6, 8");
         assert_eq!(activity.awake(6, 0, false), 1);

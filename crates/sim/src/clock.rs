@@ -35,8 +35,9 @@ impl Clock {
 /// What only one thread touches: the last at the barrier, or the first while the others wait.
 pub(crate) struct Between<'o> {
     pub(crate) observer: &'o mut dyn Observer,
+    /// Packet-hops before the window that runs now.
     pub(crate) hops: u64,
-    pub(crate) hops_before: u64,
+    /// The same when the observer last looked.
     pub(crate) hops_seen: u64,
     pub(crate) done: u64,
     pub(crate) interrupted: bool,
@@ -47,4 +48,11 @@ pub(crate) struct Between<'o> {
     pub(crate) looks: Looks,
     /// Start of the last window that ran.
     pub(crate) last: Time,
+}
+
+impl Between<'_> {
+    /// Packet-hops that the observer does not know of.
+    pub(crate) fn unseen(&self) -> u64 {
+        self.hops - self.hops_seen
+    }
 }

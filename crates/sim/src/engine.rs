@@ -29,6 +29,7 @@ use model::Packet;
 pub(crate) use out::Out;
 use std::cell::UnsafeCell;
 use std::num::NonZeroU64;
+use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use topology::{Link, LinkId, NodeKind};
 use units::{Span, Time};
@@ -58,7 +59,7 @@ pub(crate) struct Net<'a> {
     /// By node: its place in the activity sets.
     bit_of: Vec<u32>,
     /// By side, then by thread: its words of the activity sets.
-    words_of: Vec<Vec<std::ops::Range<usize>>>,
+    words_of: Vec<Vec<Range<usize>>>,
     activity: Activity,
     /// Shift that spreads a window over the buckets of the counting pass.
     pub(crate) bucket_shift: u32,
@@ -148,21 +149,34 @@ impl<'a> Net<'a> {
         }
     }
 
-    /// Runs every node of `words` that is awake in the window.
-    fn run_words(&self, words: std::ops::Range<usize>, clock: Clock, worker: &mut Worker) {
-        let raiser = self.activity.of(worker.thread);
-        let mut out = Out {
+    /// What nodes put on their links, and what is written meanwhile, of `worker`.
+    fn open<'n>(&'n self, worker: &'n mut Worker) -> (&'n mut Scratch, Out<'n, 'a>) {
+        let out = Out {
             net: self,
             rings: &self.rings,
             pool: &mut worker.pool,
             thread: worker.thread,
-            raiser,
+            raiser: self.activity.of(worker.thread),
             node: 0,
-            window: clock.window,
+            window: 0,
             #[cfg(debug_assertions)]
-            others_until: self.activity.steps().start_of(clock.window + 1),
+            others_until: Time::ZERO,
         };
-        let scratch = &mut worker.scratch;
+        (&mut worker.scratch, out)
+    }
+
+    /// Runs every node of `words` that is awake in the window.
+    fn run_words(
+        &self,
+        words: Range<usize>,
+        clock: Clock,
+        scratch: &mut Scratch,
+        out: &mut Out<'_, '_>,
+    ) {
+        out.window = clock.window;
+        #[cfg(debug_assertions)]
+        (out.others_until = self.activity.steps().start_of(clock.window + 1));
+        let raiser = out.raiser;
         for word in words {
             let mut awake = self.activity.awake(clock.window, word, clock.keep);
             while awake != 0 {
@@ -174,9 +188,9 @@ impl<'a> Net<'a> {
                 out.node = number;
                 scratch.log.node_windows += 1;
                 let fast = node.apart && !self.noted();
-                let next = fast.then(|| self.run_apart(node, clock, scratch, &mut out));
+                let next = fast.then(|| self.run_apart(node, clock, scratch, out));
                 let next = next.flatten();
-                let next = next.unwrap_or_else(|| self.run_node(node, clock, scratch, &mut out));
+                let next = next.unwrap_or_else(|| self.run_node(node, clock, scratch, out));
                 if next < Time::NEVER {
                     let bit = self.bit_of[number as usize];
                     raiser.raise(clock.window, bit, next);
@@ -365,12 +379,11 @@ impl Shared<'_, '_, '_> {
         if !self.net.world.book.triggers.is_empty() {
             self.pull_triggers(clock.window);
         }
-        between.hops_before = between.hops;
-        let ended;
-        (between.hops, ended) = self.counted();
+        let (hops, ended) = self.counted();
+        let ran = hops - std::mem::replace(&mut between.hops, hops);
         let steps = activity.steps();
         let cut = clock.keep;
-        if !cut && between.looks.is_due(clock.end) {
+        if !cut && between.looks.next() <= clock.end {
             // SAFETY: the same.
             let nodes = self.net.nodes.iter().map(|node| unsafe { &*node.get() });
             let topology = &self.setup.topology;
@@ -383,6 +396,7 @@ impl Shared<'_, '_, '_> {
             // What the first part woke in this window is about to run.
             activity.pass(clock.window);
         } else if let Some(window) = activity.next(clock.window + 1) {
+            activity.pass(window);
             clock.window = window;
             clock.start = steps.start_of(window);
             clock.end = steps.end_of(window);
@@ -414,15 +428,13 @@ impl Shared<'_, '_, '_> {
             }
         }
         clock.end = clock.end.min(until);
-        let ran = between.hops - between.hops_before;
         clock.serial = if clock.serial {
             ran < 2 * SERIAL_BELOW
         } else {
             ran < SERIAL_BELOW
         };
         let news = between.looks.news;
-        clock.attend =
-            due || news || look < skipped_to || between.hops - between.hops_seen >= LOOK_EVERY;
+        clock.attend = due || news || look < skipped_to || between.unseen() >= LOOK_EVERY;
         between.last = if clock.stop {
             between.last
         } else {
@@ -527,7 +539,7 @@ impl Shared<'_, '_, '_> {
     }
 
     /// Goes on to the next window that is worth the barrier, with all small ones before it run by
-    /// this thread alone.
+    /// this thread alone. Only the last thread at the barrier may call it.
     fn go_on(&self, thread: usize) {
         loop {
             self.advance();
@@ -535,17 +547,55 @@ impl Shared<'_, '_, '_> {
             if !clock.serial || clock.attend || clock.stop {
                 return;
             }
-            self.run_alone(thread, clock);
+            let clock = self.run_alone(thread, clock, self.calm_until());
+            // SAFETY: all other threads wait at the barrier.
+            unsafe { *self.clock.get() = clock };
         }
     }
 
-    /// Runs the nodes of all threads in one window.
-    fn run_alone(&self, thread: usize, clock: Clock) {
-        // SAFETY: all other threads wait at a barrier, or for the window to end.
+    /// Until when [`Shared::advance`] has only to find the next window, as long as no message ends and windows are small.
+    /// Only while all threads wait.
+    fn calm_until(&self) -> Time {
+        // SAFETY: all threads wait at the barrier.
+        let between = unsafe { &*self.between.get() };
+        let all_ended = self.counted().1 == self.setup.traffic.messages.len() as u64;
+        if all_ended || !self.net.world.book.triggers.is_empty() {
+            return Time::ZERO;
+        }
+        let cuts = between.next_sample.min(between.counted.next());
+        self.setup.until.min(cuts).min(between.looks.next())
+    }
+
+    /// Runs the nodes of all threads in one window, and in those after it that end by `calm_until`. Returns the last of
+    /// them. Only while all other threads wait at the barrier, or for this window to end.
+    fn run_alone(&self, thread: usize, mut clock: Clock, calm_until: Time) -> Clock {
+        let (activity, steps) = (&self.net.activity, self.net.activity.steps());
+        // SAFETY: all other threads wait.
+        let between = unsafe { &mut *self.between.get() };
+        // SAFETY: the same.
         let worker = unsafe { &mut *self.workers[thread].get() };
-        let words = &self.net.words_of[self.net.activity.steps().side(clock.window)];
-        let all = words[0].start..words[words.len() - 1].end;
-        self.net.run_words(all, clock, worker);
+        let (scratch, mut out) = self.net.open(worker);
+        let ended = scratch.log.ended;
+        loop {
+            let words = &self.net.words_of[steps.side(clock.window)];
+            let all = words[0].start..words[words.len() - 1].end;
+            let hops = scratch.log.hops;
+            self.net.run_words(all, clock, scratch, &mut out);
+            let ran = scratch.log.hops - hops;
+            let busy = ran >= 2 * SERIAL_BELOW || between.unseen() + ran >= LOOK_EVERY;
+            if busy || clock.keep || scratch.log.ended != ended {
+                return clock;
+            }
+            let next = activity.next(clock.window + 1);
+            let Some(window) = next.filter(|&window| steps.end_of(window) <= calm_until) else {
+                return clock;
+            };
+            activity.pass(window);
+            (clock.window, clock.start) = (window, steps.start_of(window));
+            clock.end = steps.end_of(window);
+            between.hops += ran;
+            between.last = clock.start;
+        }
     }
 
     /// The life of one thread.
@@ -574,9 +624,10 @@ impl Shared<'_, '_, '_> {
                 let worker = unsafe { &mut *self.workers[thread].get() };
                 let side = self.net.activity.steps().side(clock.window);
                 let words = self.net.words_of[side][thread].clone();
-                self.net.run_words(words, clock, worker);
+                let (scratch, mut out) = self.net.open(worker);
+                self.net.run_words(words, clock, scratch, &mut out);
             } else if thread == 0 {
-                self.run_alone(thread, clock);
+                self.run_alone(thread, clock, Time::ZERO);
             }
         }
     }
@@ -614,7 +665,6 @@ pub(crate) fn run_with(
     let between = Between {
         observer,
         hops: 0,
-        hops_before: 0,
         hops_seen: 0,
         done: 0,
         interrupted: false,

@@ -185,9 +185,12 @@ impl Looks {
         }
     }
 
-    /// Whether it is time to look. A window may end later than that.
-    pub(crate) fn is_due(&self, now: Time) -> bool {
-        self.found.is_none() && now.since(self.at) >= self.every
+    /// When it is time to look. A window may end later than that.
+    pub(crate) fn next(&self) -> Time {
+        match self.found {
+            None => self.at.after(self.every),
+            Some(_) => Time::NEVER,
+        }
     }
 
     /// Looks at what is held back at `now`.
