@@ -1,5 +1,6 @@
 //! The message that arrives on a connection, in pieces of any order; the next begins when it is complete.
 
+use crate::connections::told;
 use crate::range_set::RangeSet;
 use model::{ConnId, Cx, Event};
 
@@ -35,7 +36,30 @@ pub enum Verdict {
     Nonsense,
 }
 
+/// What a packet was to whoever receives the messages of a direction one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Came {
+    /// Something new, of the message under way.
+    New,
+    /// Nothing new.
+    Old,
+    /// Of a message that is complete.
+    Past,
+    /// Nothing that a sender of ours would send.
+    Nonsense,
+}
+
 impl Arriving {
+    /// Which message `ordinal` is, modulo 2^16: the one under way, which is [`Came::New`], or one that is complete.
+    pub fn of(&self, ordinal: u16) -> Came {
+        match ordinal.wrapping_sub(told(self.ordinal)) {
+            0 => Came::New,
+            // The next message begins when this one is acknowledged.
+            ahead if ahead >= 1 << 15 => Came::Past,
+            _ => Came::Nonsense,
+        }
+    }
+
     /// Messages that are complete.
     #[inline]
     pub fn complete(&self) -> u32 {

@@ -1,6 +1,6 @@
 //! The message under way where it arrives, and its receiver gives a token for each frame.
 
-use crate::arriving::{self, Arriving};
+use crate::arriving::{self, Arriving, Came};
 use crate::connections::told;
 use model::{ConnId, Cx};
 use units::{Span, Time};
@@ -58,19 +58,6 @@ pub struct Announcement {
     pub unasked: u64,
 }
 
-/// What a packet was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Something new.
-    New,
-    /// Nothing new.
-    Old,
-    /// Of a message that is complete.
-    Past,
-    /// Nothing that a sender of ours would send.
-    Nonsense,
-}
-
 /// A token: where its frame begins, its number modulo 2^16, and whether the frame had one before or left unasked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Given {
@@ -83,35 +70,25 @@ pub struct Given {
 }
 
 impl Tokened {
-    /// Which message a packet belongs to: the one under way, or one that is complete.
-    fn of(&self, ordinal: u16) -> Verdict {
-        match ordinal.wrapping_sub(told(self.arriving.complete())) {
-            0 => Verdict::New,
-            // The next message begins when this one is acknowledged.
-            ahead if ahead >= 1 << 15 => Verdict::Past,
-            _ => Verdict::Nonsense,
-        }
-    }
-
     /// A piece has arrived; in an idle network one takes `rtt` from its token on.
     #[inline]
-    pub fn on_piece(&mut self, cx: &mut Cx<'_>, conn: ConnId, piece: Piece, rtt: Span) -> Verdict {
-        let of = self.of(piece.ordinal);
-        if of != Verdict::New {
+    pub fn on_piece(&mut self, cx: &mut Cx<'_>, conn: ConnId, piece: Piece, rtt: Span) -> Came {
+        let of = self.arriving.of(piece.ordinal);
+        if of != Came::New {
             return of;
         }
         let arriving = &mut self.arriving;
         let verdict = arriving.on_piece(cx, conn, piece.offset, piece.length, piece.last);
         if verdict == arriving::Verdict::Nonsense {
-            return Verdict::Nonsense;
+            return Came::Nonsense;
         }
         (self.heard, self.data_at) = (cx.now, cx.now);
         if let Some(token) = piece.token {
             self.on_answer(cx.now, token, rtt);
         }
         match verdict {
-            arriving::Verdict::Old => Verdict::Old,
-            _ => Verdict::New,
+            arriving::Verdict::Old => Came::Old,
+            _ => Came::New,
         }
     }
 
@@ -133,15 +110,15 @@ impl Tokened {
     }
 
     /// The sender announces a message, first time or again.
-    pub fn on_announcement(&mut self, now: Time, said: Announcement) -> Verdict {
-        let of = self.of(said.ordinal);
-        if of != Verdict::New {
+    pub fn on_announcement(&mut self, now: Time, said: Announcement) -> Came {
+        let of = self.arriving.of(said.ordinal);
+        if of != Came::New {
             return of;
         }
         match self.arriving.on_end(said.end, said.cut) {
-            arriving::Verdict::Nonsense => return Verdict::Nonsense,
+            arriving::Verdict::Nonsense => return Came::Nonsense,
             // It left before the message was cut.
-            arriving::Verdict::Old => return Verdict::Old,
+            arriving::Verdict::Old => return Came::Old,
             arriving::Verdict::New | arriving::Verdict::Missing => {}
         }
         self.heard = now;
@@ -150,7 +127,7 @@ impl Tokened {
             (self.frame, self.cursor) = (said.frame, Some(from.min(said.end)));
             self.token_at = now;
         }
-        Verdict::New
+        Came::New
     }
 
     /// Anything was heard of the sender.
@@ -281,7 +258,7 @@ impl Tokened {
 
 #[cfg(test)]
 mod tests {
-    use super::{Announcement, Given, Piece, Tokened, Verdict};
+    use super::{Announcement, Came, Given, Piece, Tokened};
     use crate::bench::Bench;
     use model::ConnId;
     use units::{Span, Time};
@@ -297,11 +274,11 @@ mod tests {
     /// A message of 350 B is announced, of which so many leave unasked.
     fn announced(unasked: u64) -> Tokened {
         let mut message = Tokened::default();
-        assert_eq!(announce(&mut message, 0, unasked), Verdict::New);
+        assert_eq!(announce(&mut message, 0, unasked), Came::New);
         message
     }
 
-    fn announce(message: &mut Tokened, us: u64, unasked: u64) -> Verdict {
+    fn announce(message: &mut Tokened, us: u64, unasked: u64) -> Came {
         let said = Announcement {
             ordinal: 0,
             end: 350,
@@ -314,7 +291,7 @@ mod tests {
         verdict
     }
 
-    fn data(message: &mut Tokened, us: u64, offset: u64, token: Option<u16>) -> Verdict {
+    fn data(message: &mut Tokened, us: u64, offset: u64, token: Option<u16>) -> Came {
         let last = offset == 300;
         let piece = Piece {
             ordinal: 0,
@@ -342,7 +319,7 @@ mod tests {
         assert!(message.is_announced() && message.wants() && message.to_come() == 350);
         assert_eq!(message.give(at(1)), given(100, 1, false));
         // It came unasked although it was to have a token.
-        assert_eq!(data(&mut message, 2, 200, None), Verdict::New);
+        assert_eq!(data(&mut message, 2, 200, None), Came::New);
         assert_eq!(message.give(at(3)), given(300, 2, false));
         assert!(!message.wants() && message.is_missing() && message.unused() == 2);
         assert_eq!(message.to_come(), 250);
@@ -351,7 +328,7 @@ mod tests {
         assert_eq!(message.give(at(4)), given(0, 3, true), "it left unasked");
         assert_eq!(message.give(at(4)), given(100, 4, true));
         // Announced again, it keeps its place.
-        assert_eq!(announce(&mut message, 5, 0), Verdict::New);
+        assert_eq!(announce(&mut message, 5, 0), Came::New);
         assert_eq!(message.give(at(5)), given(300, 5, true));
     }
 
@@ -361,12 +338,12 @@ mod tests {
         for number in 1..=4 {
             assert_eq!(message.give(at(1)).number, number);
         }
-        assert_eq!(data(&mut message, 20, 100, Some(2)), Verdict::New);
+        assert_eq!(data(&mut message, 20, 100, Some(2)), Came::New);
         assert_eq!(message.unused(), 2);
-        assert_eq!(data(&mut message, 20, 0, Some(1)), Verdict::New);
-        assert_eq!(data(&mut message, 21, 0, Some(1)), Verdict::Old);
+        assert_eq!(data(&mut message, 20, 0, Some(1)), Came::New);
+        assert_eq!(data(&mut message, 21, 0, Some(1)), Came::Old);
         assert_eq!(message.unused(), 2, "what is older says nothing");
-        assert_eq!(data(&mut message, 21, 200, Some(9)), Verdict::New);
+        assert_eq!(data(&mut message, 21, 200, Some(9)), Came::New);
         assert_eq!(message.unused(), 2, "nor does what was never given");
         message.forgive();
         assert_eq!(message.unused(), 0);
@@ -402,8 +379,8 @@ mod tests {
         message.finish(&mut bench.cx(), CONN);
         message.check();
         assert!(!message.is_announced() && !message.wants());
-        assert_eq!(announce(&mut message, 4, 0), Verdict::Past);
-        assert_eq!(data(&mut message, 4, 0, None), Verdict::Past);
+        assert_eq!(announce(&mut message, 4, 0), Came::Past);
+        assert_eq!(data(&mut message, 4, 0, None), Came::Past);
         let later = Announcement {
             ordinal: 2,
             end: 900,
@@ -411,6 +388,6 @@ mod tests {
             frame: FRAME,
             unasked: 0,
         };
-        assert_eq!(message.on_announcement(at(5), later), Verdict::Nonsense);
+        assert_eq!(message.on_announcement(at(5), later), Came::Nonsense);
     }
 }

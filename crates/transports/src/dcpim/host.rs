@@ -15,9 +15,9 @@ use model::{
     Class, ConnId, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
     Totals, Transmit,
 };
+use parts::arriving::Came;
 use parts::connections::{self, Connections, Found, Sending, told};
 use parts::packet_queue::PacketQueue;
-use parts::tokened::Verdict;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
@@ -193,13 +193,13 @@ impl Host {
         };
         let rx = &mut self.conns[slot].rx;
         match rx.on_data(cx, id, &data, scheduled, &self.settings) {
-            Verdict::New => {}
-            Verdict::Old => self.totals.duplicates += 1,
-            Verdict::Past => {
+            Came::New => {}
+            Came::Old => self.totals.duplicates += 1,
+            Came::Past => {
                 self.totals.duplicates += 1;
                 return self.say_ack(slot);
             }
-            Verdict::Nonsense => {
+            Came::Nonsense => {
                 self.totals.nonsense += 1;
                 return;
             }
@@ -232,15 +232,15 @@ impl Host {
         }
         match rx.on_rts(cx.now, &rts) {
             // Who waits for a match has to hear something, or asks again and gives up while others have theirs.
-            Verdict::New if (again || !rts.unasked) && !rx.message.arriving.is_complete() => {
+            Came::New if (again || !rts.unasked) && !rx.message.arriving.is_complete() => {
                 self.say_ack(slot);
             }
-            Verdict::New => {}
-            Verdict::Old | Verdict::Past => {
+            Came::New => {}
+            Came::Old | Came::Past => {
                 self.totals.duplicates += 1;
                 return self.say_ack(slot);
             }
-            Verdict::Nonsense => {
+            Came::Nonsense => {
                 self.totals.nonsense += 1;
                 return;
             }

@@ -4,8 +4,9 @@ use super::asking::Rank;
 use super::header::{Data, LEFT_MAX, Rts};
 use super::settings::Settings;
 use model::{ConnId, Cx};
+use parts::arriving::Came;
 use parts::connections::Receiving;
-use parts::tokened::{Announcement, Piece, Tokened, Verdict};
+use parts::tokened::{Announcement, Piece, Tokened};
 use units::Time;
 
 /// One direction of a connection, at its receiver.
@@ -35,7 +36,7 @@ impl Receiver {
         data: &Data,
         scheduled: bool,
         settings: &Settings,
-    ) -> Verdict {
+    ) -> Came {
         let piece = Piece {
             ordinal: data.ordinal,
             offset: data.offset,
@@ -47,7 +48,7 @@ impl Receiver {
     }
 
     /// The sender announces a message, first time or again.
-    pub(super) fn on_rts(&mut self, now: Time, rts: &Rts) -> Verdict {
+    pub(super) fn on_rts(&mut self, now: Time, rts: &Rts) -> Came {
         let said = Announcement {
             ordinal: rts.ordinal,
             end: rts.at,

@@ -6,9 +6,9 @@
 use super::arbiter::{Arbiter, Request, Word};
 use super::header::{Alloc, HOSTS_MAX, Req, SLOTS_TOLD, Wait};
 use super::host::Host;
-use super::receiver::Verdict;
 use super::turns::Turns;
 use model::{ConnId, Cx, HostId, Packet};
+use parts::arriving::Came;
 use parts::connections::told;
 use units::{Span, Time};
 
@@ -108,14 +108,14 @@ impl Host {
         };
         let rx = &mut self.conns[slot].rx;
         let ordinal = told(req.to);
-        let next = rx.of(ordinal);
-        if next == Verdict::New {
+        let next = rx.arriving.of(ordinal);
+        if next == Came::New {
             rx.on_request(cx.now);
             self.arm(slot);
             return true;
         }
-        self.totals.duplicates += u64::from(next == Verdict::Past);
-        self.totals.nonsense += u64::from(next == Verdict::Nonsense);
+        self.totals.duplicates += u64::from(next == Came::Past);
+        self.totals.nonsense += u64::from(next == Came::Nonsense);
         false
     }
 

@@ -3,7 +3,7 @@
 use super::arbiter::Arbiter;
 use super::header::{Ack, Alloc, Data, End, Gone, Kind, PAYLOAD_MAX, Req, Wait};
 use super::params::Params;
-use super::receiver::{Receiver, Verdict};
+use super::receiver::Receiver;
 use super::sender::Sender;
 use super::settings::{DATA, Settings, URGENT};
 use super::turns::{Turn, Turns};
@@ -11,6 +11,7 @@ use model::{
     Class, ConnId, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
     Totals, Transmit,
 };
+use parts::arriving::Came;
 use parts::connections::{self, Connections, Found, Sending};
 use parts::packet_queue::PacketQueue;
 use units::Time;
@@ -178,13 +179,13 @@ impl Host {
             return;
         };
         match self.conns[slot].rx.on_data(cx, id, &data) {
-            Verdict::New => {}
-            Verdict::Old => self.totals.duplicates += 1,
-            Verdict::Past => {
+            Came::New => {}
+            Came::Old => self.totals.duplicates += 1,
+            Came::Past => {
                 self.totals.duplicates += 1;
                 return self.say_ack(slot, false);
             }
-            Verdict::Nonsense => {
+            Came::Nonsense => {
                 self.totals.nonsense += 1;
                 return;
             }
@@ -206,18 +207,18 @@ impl Host {
         };
         let rx = &mut self.conns[slot].rx;
         let news = rx.arriving.is_active();
-        if end.known && !news && rx.of(end.ordinal) == Verdict::New && end.ordinal == 0 {
+        if end.known && !news && rx.arriving.of(end.ordinal) == Came::New && end.ordinal == 0 {
             // It was forgotten here meanwhile, and what came late has opened it again.
             self.say_gone(cx, id);
             return self.give_up(cx, slot);
         }
         match rx.on_end(cx.now, &end) {
-            Verdict::New => {}
-            Verdict::Old | Verdict::Past => {
+            Came::New => {}
+            Came::Old | Came::Past => {
                 self.totals.duplicates += 1;
                 return self.say_ack(slot, true);
             }
-            Verdict::Nonsense => {
+            Came::Nonsense => {
                 self.totals.nonsense += 1;
                 return;
             }

@@ -3,7 +3,7 @@
 use super::header::{Ack, Data, End};
 use super::settings::Settings;
 use model::{ConnId, Cx};
-use parts::arriving::{self, Arriving};
+use parts::arriving::{self, Arriving, Came};
 use parts::connections::{Receiving, told};
 use units::Time;
 
@@ -25,40 +25,17 @@ pub(super) struct Receiver {
     pub(super) announced: bool,
 }
 
-/// What a packet was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// Something new.
-    New,
-    /// Nothing new.
-    Old,
-    /// Of a message that is complete.
-    Past,
-    /// Nothing that a sender of ours would send.
-    Nonsense,
-}
-
 impl Receiver {
-    /// Which message a packet belongs to: the one under way, or one that is complete.
-    pub(super) fn of(&self, ordinal: u16) -> Verdict {
-        match ordinal.wrapping_sub(told(self.arriving.complete())) {
-            0 => Verdict::New,
-            // The next message begins when this one is acknowledged.
-            ahead if ahead >= 1 << 15 => Verdict::Past,
-            _ => Verdict::Nonsense,
-        }
-    }
-
     /// A piece has arrived.
     #[inline]
-    pub(super) fn on_data(&mut self, cx: &mut Cx<'_>, conn: ConnId, data: &Data) -> Verdict {
+    pub(super) fn on_data(&mut self, cx: &mut Cx<'_>, conn: ConnId, data: &Data) -> Came {
         let arriving = &mut self.arriving;
         if data.offset < arriving.base() {
-            return Verdict::Past;
+            return Came::Past;
         }
         let verdict = arriving.on_piece(cx, conn, data.offset, data.length, data.end);
         if verdict == arriving::Verdict::Nonsense {
-            return Verdict::Nonsense;
+            return Came::Nonsense;
         }
         self.heard = cx.now;
         if !data.end {
@@ -67,25 +44,25 @@ impl Receiver {
         self.newest = data.offset;
         self.unsaid += 1;
         match verdict {
-            arriving::Verdict::Old => Verdict::Old,
-            _ => Verdict::New,
+            arriving::Verdict::Old => Came::Old,
+            _ => Came::New,
         }
     }
 
     /// The sender says where the message ends, and asks.
-    pub(super) fn on_end(&mut self, now: Time, end: &End) -> Verdict {
-        let of = self.of(end.ordinal);
-        if of != Verdict::New {
+    pub(super) fn on_end(&mut self, now: Time, end: &End) -> Came {
+        let of = self.arriving.of(end.ordinal);
+        if of != Came::New {
             return of;
         }
         match self.arriving.on_end(end.at, end.cut) {
-            arriving::Verdict::Nonsense => return Verdict::Nonsense,
+            arriving::Verdict::Nonsense => return Came::Nonsense,
             // It left before the message was cut.
-            arriving::Verdict::Old => return Verdict::Old,
+            arriving::Verdict::Old => return Came::Old,
             _ => {}
         }
         (self.heard, self.announced) = (now, true);
-        Verdict::New
+        Came::New
     }
 
     /// A request speaks of the message before anything of it came.

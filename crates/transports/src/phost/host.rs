@@ -11,9 +11,9 @@ use model::{
     Class, ConnId, Count, Cx, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
     Totals, Transmit,
 };
+use parts::arriving::Came;
 use parts::connections::{self, Connections, Found, Sending, told};
 use parts::packet_queue::PacketQueue;
-use parts::tokened::Verdict;
 use units::{Span, Time};
 
 /// Tokens and answers that wait for the line; what comes on top is lost, as it might be anywhere. [ours]
@@ -161,13 +161,13 @@ impl Host {
         };
         let rx = &mut self.conns[slot].rx;
         match rx.on_data(cx, id, &data, scheduled, &self.settings) {
-            Verdict::New => {}
-            Verdict::Old => self.totals.duplicates += 1,
-            Verdict::Past => {
+            Came::New => {}
+            Came::Old => self.totals.duplicates += 1,
+            Came::Past => {
                 self.totals.duplicates += 1;
                 return self.say_ack(slot);
             }
-            Verdict::Nonsense => {
+            Came::Nonsense => {
                 self.totals.nonsense += 1;
                 return;
             }
@@ -197,13 +197,13 @@ impl Host {
         }
         match rx.on_rts(cx.now, &rts, &self.settings) {
             // Whoever asks again has to hear something, or gives up while others have their turns.
-            Verdict::New if again && !rx.message.arriving.is_complete() => self.say_ack(slot),
-            Verdict::New => {}
-            Verdict::Old | Verdict::Past => {
+            Came::New if again && !rx.message.arriving.is_complete() => self.say_ack(slot),
+            Came::New => {}
+            Came::Old | Came::Past => {
                 self.totals.duplicates += 1;
                 return self.say_ack(slot);
             }
-            Verdict::Nonsense => {
+            Came::Nonsense => {
                 self.totals.nonsense += 1;
                 return;
             }

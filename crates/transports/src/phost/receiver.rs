@@ -4,8 +4,9 @@ use super::header::{Data, Rts};
 use super::settings::Settings;
 use super::tokens::Rank;
 use model::{ConnId, Cx};
+use parts::arriving::Came;
 use parts::connections::Receiving;
-use parts::tokened::{Announcement, Piece, Tokened, Verdict};
+use parts::tokened::{Announcement, Piece, Tokened};
 use units::Time;
 
 /// One direction of a connection, at its receiver.
@@ -41,7 +42,7 @@ impl Receiver {
         data: &Data,
         scheduled: bool,
         settings: &Settings,
-    ) -> Verdict {
+    ) -> Came {
         let piece = Piece {
             ordinal: data.ordinal,
             offset: data.offset,
@@ -50,14 +51,14 @@ impl Receiver {
             token: scheduled.then_some(data.token),
         };
         let verdict = self.message.on_piece(cx, conn, piece, settings.rtt);
-        if matches!(verdict, Verdict::New | Verdict::Old) {
+        if matches!(verdict, Came::New | Came::Old) {
             self.vain = 0;
         }
         verdict
     }
 
     /// The sender announces a message, first time or again.
-    pub(super) fn on_rts(&mut self, now: Time, rts: &Rts, settings: &Settings) -> Verdict {
+    pub(super) fn on_rts(&mut self, now: Time, rts: &Rts, settings: &Settings) -> Came {
         let said = Announcement {
             ordinal: rts.ordinal,
             end: rts.at,
@@ -67,7 +68,7 @@ impl Receiver {
         };
         let verdict = self.message.on_announcement(now, said);
         // Whoever asks is there, and has no use for the tokens that have had their time.
-        if verdict == Verdict::New && now >= self.message.token_at().after(settings.retry) {
+        if verdict == Came::New && now >= self.message.token_at().after(settings.retry) {
             self.message.write_off();
         }
         verdict

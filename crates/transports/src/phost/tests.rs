@@ -5,7 +5,7 @@ use super::receiver::{Receiver, Waits};
 use super::settings::Settings;
 use super::*;
 use model::{ConnId, Encap, HostId, Lifetime, Signal};
-use parts::tokened::Verdict;
+use parts::arriving::Came;
 use testkit::{A, B, Pair};
 use units::{Rate, Time};
 
@@ -282,7 +282,7 @@ fn announcements_in_a_row_are_given_one_window() {
     let mut receiver = Receiver::default();
     let mut given = 0;
     let mut ask = |now: Time| {
-        assert_eq!(receiver.on_rts(now, &rts, &settings), Verdict::New);
+        assert_eq!(receiver.on_rts(now, &rts, &settings), Came::New);
         while receiver.waits(&settings) == Waits::Turn {
             receiver.message.give(now);
             given += 1;

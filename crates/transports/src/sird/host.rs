@@ -5,13 +5,14 @@ use super::header::{Ack, Credit, Data, Gone, Kind, PAYLOAD_MAX, Request};
 use super::params::Params;
 use super::peers::Peers;
 use super::ranks::Ranks;
-use super::receiver::{Receiver, Verdict};
+use super::receiver::Receiver;
 use super::sender::Sender;
 use super::settings::Settings;
 use model::{
     Class, ConnId, Count, Cx, Ecn, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
     StuckFlow, Totals, Transmit,
 };
+use parts::arriving::Came;
 use parts::connections::{self, Connections, Found, Sending, told};
 use parts::packet_queue::PacketQueue;
 use std::collections::VecDeque;
@@ -229,7 +230,7 @@ impl Host {
         let marks = [data.congested, packet.ecn() == Ecn::Marked];
         let rx = &mut self.conns[slot].rx;
         let verdict = rx.on_data(cx, id, &data, scheduled, &self.settings);
-        if verdict == Verdict::Nonsense {
+        if verdict == Came::Nonsense {
             self.totals.nonsense += 1;
             // It may have said where the message ends.
             return self.settle_arriving(slot, false);
@@ -241,9 +242,9 @@ impl Host {
         self.counts.host_cuts += u64::from(cut[0]);
         self.counts.network_cuts += u64::from(cut[1]);
         match verdict {
-            Verdict::New | Verdict::Nonsense => {}
-            Verdict::Old => self.totals.duplicates += 1,
-            Verdict::Past => {
+            Came::New | Came::Nonsense => {}
+            Came::Old => self.totals.duplicates += 1,
+            Came::Past => {
                 self.totals.duplicates += 1;
                 return self.say_ack(slot);
             }
@@ -268,14 +269,14 @@ impl Host {
         let complete = rx.arriving.is_complete();
         match verdict {
             // Whoever asks again has to hear something, or gives up while others have their turns.
-            Verdict::New if again && !complete => self.say_ack(slot),
-            Verdict::New => {}
-            Verdict::Old | Verdict::Past => {
+            Came::New if again && !complete => self.say_ack(slot),
+            Came::New => {}
+            Came::Old | Came::Past => {
                 self.totals.duplicates += 1;
                 self.say_ack(slot);
                 return None;
             }
-            Verdict::Nonsense => {
+            Came::Nonsense => {
                 self.totals.nonsense += 1;
                 return None;
             }

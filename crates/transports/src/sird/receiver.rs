@@ -4,7 +4,7 @@ use super::header::{Credit, Data, Request};
 use super::ranks::Rank;
 use super::settings::Settings;
 use model::{ConnId, Cx};
-use parts::arriving::{self, Arriving};
+use parts::arriving::{self, Arriving, Came};
 use parts::connections::{Receiving, told};
 use units::Time;
 
@@ -36,19 +36,6 @@ pub(super) struct Receiver {
     pub(super) rank: Option<Rank>,
 }
 
-/// What a packet was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// Something new.
-    New,
-    /// Nothing new.
-    Old,
-    /// Of a message that is complete.
-    Past,
-    /// Nothing that a sender of ours would send.
-    Nonsense,
-}
-
 /// What a receiver does when a moment has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Overdue {
@@ -61,16 +48,6 @@ pub(super) enum Overdue {
 }
 
 impl Receiver {
-    /// Which message a request is of: the one under way, or one that is complete.
-    fn of(&self, ordinal: u16) -> Verdict {
-        match ordinal.wrapping_sub(told(self.arriving.complete())) {
-            0 => Verdict::New,
-            // The next message begins when this one is acknowledged.
-            ahead if ahead >= 1 << 15 => Verdict::Past,
-            _ => Verdict::Nonsense,
-        }
-    }
-
     /// A piece has arrived, for a credit if `scheduled`.
     #[inline]
     pub(super) fn on_data(
@@ -80,27 +57,27 @@ impl Receiver {
         data: &Data,
         scheduled: bool,
         settings: &Settings,
-    ) -> Verdict {
+    ) -> Came {
         let until = data.until();
         if until <= self.arriving.base() {
-            return Verdict::Past;
+            return Came::Past;
         }
         if scheduled && self.cursor.is_none() {
-            return Verdict::Nonsense;
+            return Came::Nonsense;
         }
         let free_end = until + u64::from(data.number);
         if !scheduled
             && data.whole
             && self.arriving.on_end(free_end, false) == arriving::Verdict::Nonsense
         {
-            return Verdict::Nonsense;
+            return Came::Nonsense;
         }
         let next = self.arriving.next();
         let verdict = self
             .arriving
             .on_piece(cx, conn, data.offset, data.length, false);
         if verdict == arriving::Verdict::Nonsense {
-            return Verdict::Nonsense;
+            return Came::Nonsense;
         }
         if self.cursor.is_none() {
             self.announce(cx.now, free_end, settings);
@@ -110,7 +87,7 @@ impl Receiver {
             (self.moved_at, self.tries) = (cx.now, 0);
         }
         if verdict != arriving::Verdict::New {
-            return Verdict::Old;
+            return Came::Old;
         }
         let cursor = self.cursor.unwrap_or_default();
         if self.arriving.next() >= cursor {
@@ -120,7 +97,7 @@ impl Receiver {
             let wire = u64::from(settings.encap.wire(data.length));
             self.charged = self.charged.saturating_sub(wire);
         }
-        Verdict::New
+        Came::New
     }
 
     /// The message begins: what comes before `free_end` leaves unasked, and its sender has taken the credit for it.
@@ -135,21 +112,16 @@ impl Receiver {
     }
 
     /// The sender announces a message, first time or again.
-    pub(super) fn on_request(
-        &mut self,
-        now: Time,
-        request: &Request,
-        settings: &Settings,
-    ) -> Verdict {
-        let of = self.of(request.ordinal);
-        if of != Verdict::New {
+    pub(super) fn on_request(&mut self, now: Time, request: &Request, settings: &Settings) -> Came {
+        let of = self.arriving.of(request.ordinal);
+        if of != Came::New {
             return of;
         }
         let verdict = match self.arriving.on_end(request.at, request.cut) {
-            arriving::Verdict::Nonsense => return Verdict::Nonsense,
+            arriving::Verdict::Nonsense => return Came::Nonsense,
             // It left before the message was cut.
-            arriving::Verdict::Old => return Verdict::Old,
-            _ => Verdict::New,
+            arriving::Verdict::Old => return Came::Old,
+            _ => Came::New,
         };
         self.heard = now;
         if self.cursor.is_none() {
