@@ -38,6 +38,21 @@ fn every_transport_carries_equal_bytes_between_two_processes() {
 }
 
 #[test]
+fn a_message_longer_than_the_memory_arrives_through_losses() {
+    let registry = transports::registry();
+    for name in registry.iter().map(|transport| transport.name()) {
+        if drive::bench::transport(&registry, name, &[]).is_err() {
+            continue; // for the simulator alone
+        }
+        let args = format!("--transport {name} --bytes 25MB --messages 1 --loss 0.1% --json");
+        let said = document(&bench(&args));
+        let (sender, receiver) = (&said["outcome"]["sender"], &said["outcome"]["receiver"]);
+        assert_eq!(sender["messages"], receiver["messages"], "{name}: {said:#}");
+        assert_eq!(receiver["messages"][0]["length"], 25_000_000, "{name}");
+    }
+}
+
+#[test]
 fn the_table_says_what_was_compared() {
     let output = bench("--transport dctcp --bytes 100KB --messages 3 --loss 0.5% --seed 9");
     let text = String::from_utf8(output.stdout).unwrap();

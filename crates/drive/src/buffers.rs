@@ -200,6 +200,9 @@ impl Source for Random {
 /// must fit. [ours: a quarter of the 64 MiB that a transfer may take]
 pub const REASSEMBLY_MAX: usize = 16 << 20;
 
+/// Those of one stream that a transport asks for while earlier ones are missing. [ours: sixteen streams at a time]
+pub(crate) const AHEAD_MAX: u64 = REASSEMBLY_MAX as u64 / 16;
+
 /// Hashes what arrives, in stream order, and forgets it.
 #[derive(Clone, Debug, Default)]
 pub struct Hashes {

@@ -8,7 +8,7 @@
 mod greet;
 mod intake;
 
-use crate::buffers::{Sink, Source};
+use crate::buffers::{AHEAD_MAX, Sink, Source};
 use crate::config::{Around, DriveError, DriverConfig, News, Stats, check_transport, io_error};
 use crate::cookie::{self, Baker, Name, Own, Reason};
 use crate::faults::Faults;
@@ -26,7 +26,7 @@ use std::io;
 use std::net::SocketAddrV4;
 use std::num::NonZero;
 use transports::Factory;
-use units::{LineTime, Span, Time};
+use units::{Bytes, LineTime, Span, Time};
 
 /// Steps of the transport between two looks at the wire: some 20 ms of full frames at 1 Gb/s.
 const STEPS_MAX: usize = 4096;
@@ -114,6 +114,7 @@ impl<W: Wire> Driver<W> {
         let told = EndpointConfig::new(HostId(0), config.rate, encap).with(|told| {
             (told.base_rtt, told.control_rtt) = (config.base_rtt, config.base_rtt);
             told.port_buffer = config.socket_buffer;
+            told.reassembly = Bytes(AHEAD_MAX);
         });
         let around = Around::of(config);
         let mut facts = Facts::of(encap);

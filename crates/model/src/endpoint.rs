@@ -245,6 +245,9 @@ pub struct EndpointConfig {
     /// Part of every line that is this transport's, in 1/10,000, where others are beside it;
     /// [`CreditSpec::WHOLE`](crate::intent::CreditSpec::WHOLE) where it is alone.
     pub line_share: u16,
+    /// Bytes of a message that its application can hold behind the first that is missing; a host of a simulator holds
+    /// all of it.
+    pub reassembly: Bytes,
 }
 
 impl EndpointConfig {
@@ -259,6 +262,7 @@ impl EndpointConfig {
             port_buffer: Bytes(0),
             hops_max: 1,
             line_share: crate::intent::CreditSpec::WHOLE,
+            reassembly: Bytes(u64::MAX),
         }
     }
 

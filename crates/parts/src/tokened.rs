@@ -3,7 +3,7 @@
 use crate::arriving::{self, Arriving, Came};
 use crate::connections::told;
 use model::{ConnId, Cx};
-use units::{Span, Time};
+use units::{Bytes, Span, Time};
 
 /// One direction of a connection at its receiver. One message is under way at a time.
 #[derive(Debug, Default)]
@@ -19,6 +19,10 @@ pub struct Tokened {
     answered: u32,
     /// Everything before this has had a token before, or left unasked.
     once: u64,
+    /// Tokens go no farther than this behind the first byte that is missing.
+    reach: u64,
+    /// What is missing before this has tokens again before anything else.
+    redo: u64,
     /// When the last token left, or the message was announced; when data of it came; when anything did.
     token_at: Time,
     data_at: Time,
@@ -56,6 +60,8 @@ pub struct Announcement {
     pub frame: u16,
     /// How many of its first bytes leave unasked, at most.
     pub unasked: u64,
+    /// Bytes that the receiver can hold behind the first that is missing: several times what is under way at once.
+    pub reach: u64,
 }
 
 /// A token: where its frame begins, its number modulo 2^16, and whether the frame had one before or left unasked.
@@ -67,6 +73,12 @@ pub struct Given {
     pub number: u16,
     /// See above.
     pub again: bool,
+}
+
+/// How far behind what is missing tokens may go on a host whose application holds `reassembly`, where `window` bytes
+/// are under way: what is asked for again has not just left.
+pub fn reach(reassembly: Bytes, window: u64) -> u64 {
+    reassembly.get().max(window.saturating_mul(8))
 }
 
 impl Tokened {
@@ -125,6 +137,7 @@ impl Tokened {
         if self.cursor.is_none() {
             let from = self.arriving.base().saturating_add(said.unasked);
             (self.frame, self.cursor) = (said.frame, Some(from.min(said.end)));
+            (self.reach, self.redo) = (said.reach, 0);
             self.token_at = now;
         }
         Came::New
@@ -176,7 +189,13 @@ impl Tokened {
     /// The next frame that wants a token.
     #[inline]
     fn gap(&self) -> Option<u64> {
-        let (from, _) = self.arriving.first_gap(self.cursor?)?;
+        let (mut from, _) = self.arriving.first_gap(self.cursor?)?;
+        if self.cursor < Some(self.redo) && from >= self.redo {
+            (from, _) = self.arriving.first_gap(self.once)?;
+        }
+        if from - self.arriving.next() >= self.reach {
+            return None;
+        }
         let behind = from - self.arriving.base();
         Some(from - behind % u64::from(self.frame))
     }
@@ -187,7 +206,7 @@ impl Tokened {
         self.arriving.is_active() && self.gap().is_some()
     }
 
-    /// Whether all of it had tokens, and something is missing.
+    /// Whether something is missing, and all that it can hold had tokens.
     #[inline]
     pub fn is_missing(&self) -> bool {
         self.arriving.is_active() && self.is_announced() && self.gap().is_none()
@@ -206,6 +225,12 @@ impl Tokened {
         let until = offset + u64::from(self.frame);
         let again = offset < self.once;
         (self.cursor, self.once) = (Some(until), self.once.max(until));
+        let missing = self.arriving.next();
+        if until - missing > self.reach / 2 && missing >= self.redo {
+            // Before its memory is full; what is farther may still be under way.
+            self.go_back();
+            self.redo = missing + self.reach / 4;
+        }
         self.issued = self.issued.wrapping_add(1);
         self.token_at = now;
         let number = told(self.issued);
@@ -230,7 +255,7 @@ impl Tokened {
 
     /// What is missing may have tokens again.
     pub fn go_back(&mut self) {
-        self.cursor = Some(self.arriving.next());
+        (self.cursor, self.redo) = (Some(self.arriving.next()), 0);
     }
 
     /// A pause explains the silence: it counts from now on, and perhaps that of the sender, too.
@@ -258,10 +283,11 @@ impl Tokened {
 
 #[cfg(test)]
 mod tests {
-    use super::{Announcement, Came, Given, Piece, Tokened};
+    use super::{Announcement, Came, Given, Piece, Tokened, reach};
     use crate::bench::Bench;
     use model::ConnId;
-    use units::{Span, Time};
+    use std::collections::VecDeque;
+    use units::{Bytes, Span, Time};
 
     const CONN: ConnId = ConnId(7);
     const FRAME: u16 = 100;
@@ -285,6 +311,7 @@ mod tests {
             cut: false,
             frame: FRAME,
             unasked,
+            reach: u64::MAX,
         };
         let verdict = message.on_announcement(at(us), said);
         message.check();
@@ -387,7 +414,78 @@ mod tests {
             cut: false,
             frame: FRAME,
             unasked: 0,
+            reach: u64::MAX,
         };
         assert_eq!(message.on_announcement(at(5), later), Came::Nonsense);
+    }
+
+    /// A message of 100 frames of 100 B of whose bytes 4,000 can be held; the data of a token comes after ten others,
+    /// unless `lost` says of its frame and how often it was asked for that it never does. The frames asked for.
+    fn asked(lost: impl Fn(u64, usize) -> bool) -> (Tokened, Vec<u64>) {
+        let mut message = Tokened::default();
+        let said = Announcement {
+            ordinal: 0,
+            end: 10_000,
+            cut: false,
+            frame: FRAME,
+            unasked: 0,
+            reach: reach(Bytes(4_000), 400),
+        };
+        message.on_announcement(at(0), said);
+        let (mut asked, mut under_way) = (Vec::new(), VecDeque::new());
+        let mut bench = Bench::at(at(1));
+        while message.wants() {
+            let frame = message.give(at(1)).offset / 100;
+            let before = asked.iter().filter(|&&other| other == frame).count();
+            under_way.push_back((frame, lost(frame, before)));
+            asked.push(frame);
+            while under_way.len() > 10 || !message.wants() && !under_way.is_empty() {
+                let (frame, is_lost) = under_way.pop_front().unwrap();
+                if !is_lost {
+                    let piece = Piece {
+                        ordinal: 0,
+                        offset: frame * 100,
+                        length: FRAME,
+                        last: frame == 99,
+                        token: None,
+                    };
+                    message.on_piece(&mut bench.cx(), CONN, piece, Span::ZERO);
+                }
+                let ahead = message.arriving.highest() - message.arriving.next();
+                assert!(ahead <= 4_000, "{ahead} B wait");
+                message.check();
+            }
+        }
+        (message, asked)
+    }
+
+    #[test]
+    fn what_is_missing_has_tokens_again_before_the_memory_is_full() {
+        let (message, asked) = asked(|frame, before| [5, 8, 30, 90].contains(&frame) && before < 1);
+        // Half of the memory is behind 5; what is less than a quarter behind it has tokens again, then what follows.
+        let mut expected: Vec<u64> = (0..=25).chain([5, 8]).chain(26..=50).collect();
+        expected.extend([30]);
+        expected.extend(51..=99);
+        assert_eq!(asked, expected);
+        assert!(message.is_missing(), "90 has nothing far behind it");
+        assert_eq!(message.to_come(), 100);
+    }
+
+    #[test]
+    fn tokens_go_no_farther_than_the_memory() {
+        let (mut message, asked) = asked(|frame, before| frame == 5 && before < 3);
+        let expected: Vec<u64> = (0..=25).chain([5]).chain(26..=44).collect();
+        assert_eq!(asked, expected, "40 frames from 5 on");
+        assert!(!message.wants() && message.is_missing());
+        message.go_back();
+        assert_eq!(message.give(at(9)).offset, 500);
+        assert!(!message.wants(), "nothing else may have one");
+    }
+
+    #[test]
+    fn the_memory_holds_several_windows() {
+        assert_eq!(reach(Bytes(4_000), 100), 4_000);
+        assert_eq!(reach(Bytes(4_000), 1_000), 8_000);
+        assert_eq!(reach(Bytes(u64::MAX), u64::MAX), u64::MAX);
     }
 }

@@ -230,7 +230,7 @@ impl Host {
         if !again {
             self.asking.is_heard(cx.now, &self.clock, &self.settings);
         }
-        match rx.on_rts(cx.now, &rts) {
+        match rx.on_rts(cx.now, &rts, &self.settings) {
             // Who waits for a match has to hear something, or asks again and gives up while others have theirs.
             Came::New if (again || !rts.unasked) && !rx.message.arriving.is_complete() => {
                 self.say_ack(slot);

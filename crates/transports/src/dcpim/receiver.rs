@@ -48,13 +48,14 @@ impl Receiver {
     }
 
     /// The sender announces a message, first time or again.
-    pub(super) fn on_rts(&mut self, now: Time, rts: &Rts) -> Came {
+    pub(super) fn on_rts(&mut self, now: Time, rts: &Rts, settings: &Settings) -> Came {
         let said = Announcement {
             ordinal: rts.ordinal,
             end: rts.at,
             cut: rts.cut,
             frame: rts.frame,
             unasked: if rts.unasked { u64::MAX } else { 0 },
+            reach: settings.reach,
         };
         self.message.on_announcement(now, said)
     }

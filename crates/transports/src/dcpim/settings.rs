@@ -4,6 +4,7 @@ use super::header::PAYLOAD_MAX;
 use super::params::{CHANNELS_MAX, Params, WINDOW_MAX};
 use model::intent::CreditSpec;
 use model::{Encap, EndpointConfig};
+use parts::tokened;
 use units::{LineTime, Span};
 
 /// A round takes at least so long: a network that takes no time has rounds, too. [ours]
@@ -39,6 +40,8 @@ pub(super) struct Settings {
     short: u64,
     /// Tokens that may go unused.
     pub(super) window: u32,
+    /// How far behind what is missing a token may be, in bytes.
+    pub(super) reach: u64,
     /// Time between two tokens of all channels: what a full frame takes on the host's line, or on its share of it.
     pub(super) gap: Span,
     /// For how long a token may be used beyond its epoch.
@@ -112,6 +115,10 @@ impl Settings {
             requests: usize::try_from(asking.max(channels.into())).unwrap_or(usize::MAX),
             short: short * u64::from(payload_max),
             window,
+            reach: tokened::reach(
+                config.reassembly,
+                u64::from(window) * u64::from(payload_max),
+            ),
             gap,
             grace: gap.times(channels.into()),
             relax: windows(params.relax),

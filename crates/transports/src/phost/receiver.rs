@@ -65,6 +65,7 @@ impl Receiver {
             cut: rts.cut,
             frame: rts.frame,
             unasked: u64::from(rts.free) * u64::from(rts.frame),
+            reach: settings.reach,
         };
         let verdict = self.message.on_announcement(now, said);
         // Whoever asks is there, and has no use for the tokens that have had their time.

@@ -4,6 +4,7 @@ use super::header::PAYLOAD_MAX;
 use super::params::{Choice, Free, Params};
 use model::intent::CreditSpec;
 use model::{Encap, EndpointConfig};
+use parts::tokened;
 use units::{LineTime, Span};
 
 /// Frames of a window, at least: the paper's. [phost artefact]
@@ -28,6 +29,8 @@ pub(super) struct Settings {
     free_of_long: u64,
     /// Tokens that may go unused.
     pub(super) window: u32,
+    /// How far behind what is missing a token may be, in bytes.
+    pub(super) reach: u64,
     /// Time between two tokens: what a full frame takes on the host's line, or on its share of it.
     pub(super) gap: Span,
     /// For how long a token may be used, in nanoseconds: what it says, and at least so long here.
@@ -81,6 +84,10 @@ impl Settings {
                 Free::Short => 0,
             },
             window,
+            reach: tokened::reach(
+                config.reassembly,
+                u64::from(window) * u64::from(payload_max),
+            ),
             gap,
             life: life.max(1),
             relax: frames(params.relax.unwrap_or(3 * window + 1)),
