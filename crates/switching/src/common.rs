@@ -17,6 +17,8 @@ pub(crate) struct Common {
     /// The memory that all ports share, where they do: its size, alpha, and what is in use.
     pub(crate) memory: Option<(u64, f64, u64)>,
     pub(crate) control: Option<Box<dyn FlowControl>>,
+    /// Classes that it minds, as bits.
+    pub(crate) minded: u8,
     pub(crate) say: Say,
     /// Packets to be sent back, with the port that had no room.
     pub(crate) bounced: Vec<(u16, Packet)>,
@@ -223,14 +225,7 @@ pub(crate) fn choose_until<O: Outlet>(
         choose(port, common, out);
         return at;
     }
-    let Some(control) = &mut common.control else {
-        unreachable!("asked of a switch that has one")
-    };
-    let held = port.held();
-    let slot = &mut common.slot;
-    let last = port.drain_told(end, slot, (&mut **control, &mut common.say), out);
-    common.account(held, port);
-    last
+    port.drain_told(end, common, out)
 }
 
 /// Makes the choice that is due at `port` of a switch with a flow control.
@@ -346,6 +341,7 @@ mod tests {
             slot: Packet::EMPTY,
             memory,
             control: says.map(|says| Box::new(says) as Box<dyn FlowControl>),
+            minded: u8::MAX,
             say: Say::default(),
             bounced: Vec::new(),
             watch: None,

@@ -7,7 +7,7 @@
 //! time, unless it is calm ([`FlowControl::is_calm`]).
 
 use crate::discipline::{Gate, GateOf, GateState};
-use model::{DropReason, LinkCredits, Packet, Signal};
+use model::{Class, DropReason, LinkCredits, Packet, Signal};
 use units::{Span, Time};
 
 /// The flow control of one switch.
@@ -59,8 +59,8 @@ pub trait FlowControl: Send {
     /// `port` are made only when something comes there or is said of it, and not in the order of time across ports. It
     /// begins with something that it says of an arrival at `port`, and ends with something that it says of what leaves
     /// there. Whoever ever says false does so of some port at the start, sets a deadline for something of which it says
-    /// nothing only when it hears a frame or had one, never refuses a packet that it would admit with fewer bytes free, and says of what it hears by a port
-    /// nothing but of that port.
+    /// nothing only when it hears a frame or had one, admits every packet for which there is room, and says of what it hears by a
+    /// port nothing but of that port.
     fn speaks(&self, port: u16) -> bool {
         let _ = port;
         true
@@ -74,21 +74,23 @@ pub trait FlowControl: Send {
         false
     }
 
-    /// What [`FlowControl::assign`], [`FlowControl::admits`] and, for a packet that finds its port idle,
-    /// [`FlowControl::overlooks`] say of `passage`, in one call.
-    fn ask(&mut self, now: Time, passage: &Passage<'_>, free: u64, idle: bool) -> Answer {
-        let queue = self.assign(now, passage);
-        let may = u64::from(passage.packet.size) <= free;
-        let admitted = self.admits(passage, free).map(|admitted| admitted && may);
-        let passage = Passage {
-            queue: queue.unwrap_or(passage.queue),
-            ..*passage
-        };
-        Answer {
-            queue,
-            admitted,
-            overlooked: idle && self.overlooks(&passage),
+    /// Whether packets of `class` matter to it. Of others it need not be told: it assigns them no queue, says nothing of
+    /// them, and nothing changes by them.
+    fn minds(&self, class: Class) -> bool {
+        let _ = class;
+        true
+    }
+
+    /// What [`FlowControl::assign`] says of `passage`, which has room and joins the queue that it names where nobody assigns
+    /// another, and then [`FlowControl::overlooks`] if its port is `idle`, else [`FlowControl::arrived`], in one call.
+    fn comes(&mut self, now: Time, passage: &Passage<'_>, idle: bool, say: &mut Say) -> Coming {
+        let queue = self.assign(now, passage).unwrap_or(passage.queue);
+        let passage = Passage { queue, ..*passage };
+        if idle && self.overlooks(&passage) {
+            return Coming::Passes(queue);
         }
+        self.arrived(now, &passage, say);
+        Coming::Waits(queue)
     }
 
     /// A packet waits at a port now.
@@ -160,15 +162,13 @@ pub trait FlowControl: Send {
     fn check(&self) {}
 }
 
-/// What a flow control says of a packet that comes.
-#[derive(Clone, Copy, Debug)]
-pub struct Answer {
-    /// See [`FlowControl::assign`].
-    pub queue: Option<u8>,
-    /// See [`FlowControl::admits`].
-    pub admitted: Option<bool>,
-    /// See [`FlowControl::overlooks`].
-    pub overlooked: bool,
+/// What becomes of a packet that comes, and its queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Coming {
+    /// It leaves at once, by the idle line.
+    Passes(u8),
+    /// It waits.
+    Waits(u8),
 }
 
 /// A packet on its way through a switch.
@@ -253,7 +253,7 @@ impl Say {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Class, ConnId, HostId};
+    use model::{ConnId, HostId};
 
     struct Nothing;
     impl FlowControl for Nothing {
@@ -280,6 +280,9 @@ mod tests {
         assert_eq!(control.refused(&passage), DropReason::Memory);
         assert_eq!(control.tag(Time(1), &passage), None);
         assert!(control.speaks(1) && !control.overlooks(&passage));
+        assert!(Class::ALL.into_iter().all(|class| control.minds(class)));
+        let coming = control.comes(Time(1), &passage, true, &mut say);
+        assert_eq!(coming, Coming::Waits(0));
         assert_eq!(control.deadline(), Time::NEVER);
         control.on_deadline(Time(1), &mut say);
         control.check();

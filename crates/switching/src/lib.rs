@@ -37,7 +37,7 @@ pub use credit_port::CreditPort;
 pub use data_queue::DataQueue;
 pub use discipline::{Backlog, Dequeue, Discipline, Gate, GateOf, GateState, OnLine, Verdict};
 pub use fifo::Fifo;
-pub use flow_control::{Answer, FlowControl, Passage, Say};
+pub use flow_control::{Coming, FlowControl, Passage, Say};
 pub use form::{Form, Wants};
 pub use port::{Counters, HeldPacket, Port, Sent};
 pub use priority::StrictPriority;

@@ -176,6 +176,9 @@ impl Switch {
         let may_be_calm =
             gates_alone && !balancer.looks_at_ports() && ports.iter().all(Port::has_gates_alone);
         let may_be_quiet = control.is_some() && !gates_alone && !balancer.looks_at_ports();
+        let minds = |class: &Class| control.as_ref().is_some_and(|own| own.minds(*class));
+        let minded = Class::ALL.into_iter().filter(minds);
+        let minded = minded.fold(0, |bits, class| bits | 1 << class as u8);
         let mut switch = Self {
             salt,
             due: Due::new(if control.is_some() { ports.len() } else { 0 }),
@@ -194,6 +197,7 @@ impl Switch {
             common: Common {
                 slot: Packet::EMPTY,
                 memory,
+                minded,
                 control,
                 say: Say::default(),
                 bounced: Vec::new(),
@@ -328,6 +332,11 @@ impl Switch {
             return;
         };
         let port = &mut self.ports[index];
+        if ORDERED && self.may_be_quiet && port.is_numbered() {
+            let free = self.may_pass && self.quiet_until > now && alone();
+            self.offer_quietly(now, ingress(), index, packet, free, out);
+            return;
+        }
         if port.is_fifo() {
             port.promise(now, packet, out);
             return;
@@ -351,11 +360,7 @@ impl Switch {
                 return;
             }
             let free = self.may_pass && self.quiet_until > now && alone;
-            if self.may_be_quiet && self.ports[index].is_numbered() {
-                self.offer_quietly(now, ingress(), index, packet, free, out);
-                return;
-            }
-            self.offer_controlled(now, ingress(), index, packet, (free, None), out);
+            self.offer_controlled(now, ingress(), index, packet, free, out);
             if !self.common.bounced.is_empty() {
                 self.bounce_back(now, routing, out);
             }
@@ -433,7 +438,7 @@ impl Switch {
         out: &mut impl Outlet,
     ) {
         if self.common.control.is_some() {
-            self.offer_controlled(now, ingress, index, packet, (false, None), out);
+            self.offer_controlled(now, ingress, index, packet, false, out);
         } else if self.common.admits(&self.ports[index], packet)
             || self.admits_now(now, index, packet, out)
         {
@@ -478,8 +483,7 @@ impl Switch {
         self.common.admits(&self.ports[index], packet)
     }
 
-    /// Hands a packet to a port of a switch with a flow control. `free` says that nothing else of this switch is due now;
-    /// `assigned` is what the flow control has said already of its queue.
+    /// Hands a packet to a port of a switch with a flow control. `free` says that nothing else of this switch is due now.
     #[inline(never)]
     fn offer_controlled<O: Outlet>(
         &mut self,
@@ -487,7 +491,7 @@ impl Switch {
         ingress: u16,
         index: usize,
         packet: &mut Packet,
-        (free, assigned): (bool, Option<Option<u8>>),
+        free: bool,
         out: &mut O,
     ) {
         if self.ports[index].choose_at() < now {
@@ -507,9 +511,10 @@ impl Switch {
             tag: packet.has_tag().then_some(local.tag),
         };
         let asked = Passage { packet, ..passage };
-        let assigned = match assigned {
-            None if self.assigns => control.assign(now, &asked),
-            assigned => assigned.flatten(),
+        let assigned = if self.assigns {
+            control.assign(now, &asked)
+        } else {
+            None
         };
         if !common.admits_by_control(port, &asked) && !self.admits_quietly(now, index, &asked, out)
         {

@@ -471,6 +471,8 @@ const RESUMES_BELOW: u64 = 2_500;
 /// Pauses neighbours by what waits for a port. It speaks of what leaves there while it has paused one, or always.
 struct ByPort {
     always: bool,
+    /// It tells control packets from data, and minds data alone.
+    chooses: bool,
     rng: Rng,
     held: [u64; 8],
     paused: [Vec<u16>; 8],
@@ -491,6 +493,9 @@ impl FlowControl for ByPort {
         self.counts.lock().unwrap()[0] += u32::from(!admitted);
         Some(admitted)
     }
+    fn minds(&self, class: Class) -> bool {
+        !self.chooses || class != Class::Control
+    }
     fn speaks(&self, port: u16) -> bool {
         self.always || !self.paused[usize::from(port)].is_empty()
     }
@@ -501,6 +506,9 @@ impl FlowControl for ByPort {
         nothing
     }
     fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
+        if !self.minds(passage.packet.class()) {
+            return;
+        }
         let port = usize::from(passage.egress);
         self.held[port] += u64::from(passage.packet.size);
         if self.held[port] > PAUSES_ABOVE && !self.paused[port].contains(&passage.ingress) {
@@ -515,6 +523,9 @@ impl FlowControl for ByPort {
         }
     }
     fn left(&mut self, _: Time, passage: &Passage<'_>, say: &mut Say) {
+        if !self.minds(passage.packet.class()) {
+            return;
+        }
         let port = usize::from(passage.egress);
         self.held[port] -= u64::from(passage.packet.size);
         if self.held[port] < RESUMES_BELOW {
@@ -568,6 +579,7 @@ fn run_by_port(port: &PortSpec, always: bool, seed: u64) -> (Vec<String>, [u32; 
     let counts = Arc::default();
     let control = ByPort {
         always,
+        chooses: seed % 4 < 2,
         rng: Rng::stream(seed, stream::TEST, 7),
         held: [0; 8],
         paused: Default::default(),
@@ -578,7 +590,12 @@ fn run_by_port(port: &PortSpec, always: bool, seed: u64) -> (Vec<String>, [u32; 
     };
     let spec = SwitchSpec {
         memory: Memory::Shared {
-            size: Bytes(8_000),
+            // So little that it is full at times, or so much that nobody need look.
+            size: Bytes(if seed.is_multiple_of(2) {
+                8_000
+            } else {
+                100_000
+            }),
             alpha: 1.0,
         },
         ..SwitchSpec::default()

@@ -12,10 +12,10 @@ pub use params::{Mapping, Params, Scale};
 use crate::agenda::Agenda;
 use crate::ports::{holds_a_frame, is_data, split};
 use model::intent::{Order, PortSpec};
-use model::{ConnId, Packet, Rng, Signal};
+use model::{Class, ConnId, Packet, Rng, Signal};
 use parts::{Control, ControlFactory, ParamError, Parameter, Place, Refusal};
 use port::Port;
-use switching::{FlowControl, GateOf, GateState, Passage, Say};
+use switching::{Coming, FlowControl, GateOf, GateState, Passage, Say};
 use units::{Bytes, Span, Time};
 
 /// The flow control, for a registry.
@@ -103,6 +103,8 @@ struct Aquarius {
     rng: Rng,
     /// Flows that began to join a reserved queue.
     isolations: u64,
+    /// Flows that are to be resumed, and where: empty but for a moment.
+    resumed: Vec<(ConnId, u16)>,
 }
 
 impl Aquarius {
@@ -114,6 +116,7 @@ impl Aquarius {
             agenda: Agenda::new(),
             rng: place.rng.clone(),
             isolations: 0,
+            resumed: Vec::new(),
         }
     }
 
@@ -122,8 +125,28 @@ impl Aquarius {
         self.params.refresh.map_or(Span::ZERO, |each| each.times(3))
     }
 
-    fn resume(flows: Vec<(ConnId, u16)>, say: &mut Say) {
-        for (conn, ingress) in flows {
+    /// Has the flow of `passage`, of this entry, paused; for the `first` time since that had nothing to be asked again.
+    #[inline(never)] // seldom
+    fn pause(
+        &mut self,
+        now: Time,
+        passage: &Passage<'_>,
+        (slot, first): (u32, bool),
+        say: &mut Say,
+    ) {
+        let point = self.ports[usize::from(passage.egress)].point(passage.egress, slot);
+        say.count_pause(passage.ingress);
+        let frame = pause(passage.packet.conn, self.lasting(), point);
+        say.frame(passage.ingress, frame);
+        if let Some(refresh) = self.params.refresh.filter(|_| first) {
+            let task = Task::Repeat(passage.egress, slot);
+            self.agenda.add(now + refresh, task);
+        }
+    }
+
+    #[inline(never)] // seldom
+    fn resume(&mut self, say: &mut Say) {
+        for (conn, ingress) in self.resumed.drain(..) {
             say.frame(ingress, Signal::ResumeFlow(conn).frame());
         }
     }
@@ -159,27 +182,32 @@ impl FlowControl for Aquarius {
         self.ports[usize::from(port)].has_paused()
     }
 
-    fn overlooks(&self, passage: &Passage<'_>) -> bool {
-        let port = &self.ports[usize::from(passage.egress)];
-        !is_data(passage.packet.class()) || port.overlooks(passage.packet.size.into())
+    fn minds(&self, class: Class) -> bool {
+        is_data(class)
+    }
+
+    fn comes(&mut self, now: Time, passage: &Passage<'_>, idle: bool, say: &mut Say) -> Coming {
+        let (mapping, rng) = (self.params.mapping, &mut self.rng);
+        let port = &mut self.ports[usize::from(passage.egress)];
+        let (conn, size) = (passage.packet.conn, u64::from(passage.packet.size));
+        if idle && port.overlooks(size) {
+            return Coming::Passes(port.assign(conn, mapping, rng));
+        }
+        let (queue, told) = port.comes(conn, passage.ingress, size, mapping, rng);
+        if let Some(told) = told {
+            self.pause(now, passage, told, say);
+        }
+        Coming::Waits(queue)
     }
 
     fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
         if !is_data(passage.packet.class()) {
             return;
         }
-        let (conn, ingress) = (passage.packet.conn, passage.ingress);
         let port = &mut self.ports[usize::from(passage.egress)];
-        let size = u64::from(passage.packet.size);
-        let Some((slot, first)) = port.arrived(conn, ingress, passage.queue, size) else {
-            return;
-        };
-        let point = port.point(passage.egress, slot);
-        say.count_pause(ingress);
-        say.frame(ingress, pause(conn, self.lasting(), point));
-        if let Some(refresh) = self.params.refresh.filter(|_| first) {
-            let task = Task::Repeat(passage.egress, slot);
-            self.agenda.add(now + refresh, task);
+        let (conn, size) = (passage.packet.conn, u64::from(passage.packet.size));
+        if let Some(told) = port.arrived(conn, passage.ingress, passage.queue, size) {
+            self.pause(now, passage, told, say);
         }
     }
 
@@ -189,10 +217,10 @@ impl FlowControl for Aquarius {
         }
         let port = &mut self.ports[usize::from(passage.egress)];
         let size = u64::from(passage.packet.size);
-        let resumed = port.left(passage.packet.conn, passage.queue, size);
+        port.left(passage.packet.conn, passage.queue, size, &mut self.resumed);
         let stirred = port.is_stirred();
-        if !resumed.is_empty() {
-            Self::resume(resumed, say);
+        if !self.resumed.is_empty() {
+            self.resume(say);
         }
         if stirred {
             self.settle(passage.egress, say);

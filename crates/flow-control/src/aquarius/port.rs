@@ -50,6 +50,8 @@ pub(super) struct Port {
     /// Flows that the next switch has paused, and flows that we have.
     known: usize,
     told: usize,
+    /// Queues to be looked at for whom to resume: empty but for a moment.
+    looks: Vec<usize>,
 }
 
 /// What a reserved queue waits for.
@@ -86,6 +88,7 @@ impl Port {
             stirred: false,
             known: 0,
             told: 0,
+            looks: Vec::new(),
         }
     }
 
@@ -270,6 +273,34 @@ impl Port {
         set_bit(fewest, which)
     }
 
+    /// A packet joins the queue that [`Port::assign`] names, which this returns. Says also what [`Port::arrived`] does.
+    #[inline] // once per packet that waits, from one place
+    pub(super) fn comes(
+        &mut self,
+        conn: ConnId,
+        ingress: u16,
+        size: u64,
+        mapping: Mapping,
+        rng: &mut Rng,
+    ) -> (u8, Option<(u32, bool)>) {
+        let slot = self.slot(conn);
+        let entry = self.entries.at(slot);
+        let (queue, held) = if !entry.isolated && entry.normal > 0 {
+            entry.normal += size;
+            (entry.queue.into(), entry.normal)
+        } else {
+            let queue = if entry.isolated {
+                entry.home.into()
+            } else {
+                self.pick(slot, mapping, rng)
+            };
+            let (held, _) = self.change_bytes(slot, queue, |bytes| *bytes += size);
+            (queue, held)
+        };
+        let told = self.joined((slot, conn), ingress, queue, size, held);
+        (self.number(queue), told)
+    }
+
     /// A packet has joined `queue`. Says which entry's flow is to be paused for it, if it is, and whether that is to be
     /// repeated from now on.
     pub(super) fn arrived(
@@ -282,6 +313,19 @@ impl Port {
         let slot = self.slot(conn);
         let queue = usize::from(queue - self.first);
         let (held, _) = self.change_bytes(slot, queue, |bytes| *bytes += size);
+        self.joined((slot, conn), ingress, queue, size, held)
+    }
+
+    /// The same for one of our queues, of which the entry of its flow now holds `held` bytes.
+    #[inline(always)] // twice
+    fn joined(
+        &mut self,
+        (slot, conn): (u32, ConnId),
+        ingress: u16,
+        queue: usize,
+        size: u64,
+        held: u64,
+    ) -> Option<(u32, bool)> {
         let own = &mut self.queues[queue];
         if own.bytes == 0 {
             self.filled |= 1 << queue;
@@ -293,6 +337,17 @@ impl Port {
         if !self.has_too_much(queue, held) || self.told >= PAUSED_MAX {
             return None;
         }
+        self.tell((slot, conn), ingress, queue)
+    }
+
+    /// A flow is to be paused, if it is not.
+    #[inline(never)] // seldom
+    fn tell(
+        &mut self,
+        (slot, conn): (u32, ConnId),
+        ingress: u16,
+        queue: usize,
+    ) -> Option<(u32, bool)> {
         let entry = self.entries.at(slot);
         if entry.paused.contains(&(conn, ingress)) {
             return None;
@@ -319,8 +374,14 @@ impl Port {
         self.filled == 0 && self.known == 0 && self.told == 0 && size <= self.high
     }
 
-    /// A packet leaves `queue`. Says which flows are to be resumed at which ports.
-    pub(super) fn left(&mut self, conn: ConnId, queue: u8, size: u64) -> Vec<(ConnId, u16)> {
+    /// A packet leaves `queue`. Says which flows are to be `resumed` at which ports.
+    pub(super) fn left(
+        &mut self,
+        conn: ConnId,
+        queue: u8,
+        size: u64,
+        resumed: &mut Vec<(ConnId, u16)>,
+    ) {
         let slot = self.slot(conn);
         let queue = usize::from(queue - self.first);
         let (held, has_paused) = self.change_bytes(slot, queue, |bytes| *bytes -= size);
@@ -332,20 +393,18 @@ impl Port {
             self.free |= Bits::from(queue < self.normal) << queue;
             self.active -= u64::from(self.closed >> queue & 1 == 0);
         }
-        let mut resumed = Vec::new();
         if self.told > 0 {
             if has_paused && self.has_little(queue, held) {
-                self.resume(slot, &mut resumed);
+                self.resume(slot, resumed);
             }
             match self.scope {
-                Scope::Queue => self.resume_listed(queue, &mut resumed),
+                Scope::Queue => self.resume_listed(queue, resumed),
                 // What is counted over all of them goes down for all of them.
                 Scope::Port => {
-                    (0..self.queues.len()).for_each(|each| self.resume_listed(each, &mut resumed));
+                    (0..self.queues.len()).for_each(|each| self.resume_listed(each, resumed));
                 }
             }
         }
-        resumed
     }
 
     /// Whether a flow that holds `held` bytes of `queue` need not be paused any more. [ours]
@@ -366,7 +425,8 @@ impl Port {
             return;
         }
         // Who is handed on is looked at there, too: nothing may leave from there for long.
-        let mut looks = vec![queue];
+        let mut looks = std::mem::take(&mut self.looks);
+        looks.push(queue);
         while let Some(queue) = looks.pop() {
             for _ in 0..self.queues[queue].list.len() {
                 let Some(&slot) = self.queues[queue].list.front() else {
@@ -396,6 +456,7 @@ impl Port {
                 self.resume(slot, resumed);
             }
         }
+        self.looks = looks; // its room is used again
     }
 
     /// The next switch does not want `conn` before `until`, because of `point`. Says which entry that is, whether its packets are isolated

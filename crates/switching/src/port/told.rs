@@ -1,24 +1,23 @@
 //! What a port with numbered queues does of whose every packet a flow control is told.
 
 use super::{Egress, Port};
-use crate::discipline::{Dequeue, Discipline, Verdict};
-use crate::flow_control::{FlowControl, Passage, Say};
+use crate::common::Common;
+use crate::discipline::{Dequeue, Discipline};
+use crate::flow_control::{Coming, Passage};
 use crate::form::Form;
 use crate::numbered::NumberedPort;
 use crate::switch::Outlet;
-use model::{DropReason, Local, Packet};
+use model::{Local, Packet};
 use units::Time;
 
 /// What has become of a packet that came.
 pub(crate) enum Offered {
     /// It has left, by the idle line.
     Passed,
-    /// It waits.
-    Kept,
-    /// Its queue has no room.
-    Dropped(DropReason),
-    /// The memory may have no room, or the flow control leaves that to its rule; it was assigned this queue.
-    Refused(Option<u8>),
+    /// It waits; whether the port now has something to choose that had not.
+    Kept(bool),
+    /// Nothing: whether it has room is to be found out.
+    Open,
 }
 
 impl Port {
@@ -35,63 +34,65 @@ impl Port {
         }
     }
 
-    /// A packet has come by port `ingress`, for which the memory has `room`. `free` says that it may leave at once where the
-    /// line is idle.
+    /// A packet has come by port `ingress`. `free` says that it may leave at once where the line is idle.
     #[inline(always)] // once per arrival, from one place
     pub(crate) fn offer_told<O: Outlet>(
         &mut self,
         now: Time,
         ingress: u16,
         packet: &mut Packet,
-        (free, room): (bool, u64),
-        (control, say): (&mut dyn FlowControl, &mut Say),
+        free: bool,
+        common: &mut Common,
         out: &mut O,
     ) -> Offered {
         let egress = self.number;
         let idle = free && self.is_idle(now) && ingress != egress;
         let (queues, line) = self.numbered();
+        let size = u64::from(packet.size);
+        if size > common.room() || !queues.keeps_all(now, line.on_line(), size) {
+            return Offered::Open;
+        }
+        let idle = idle && queues.is_clear();
+        let queue = queues.number_of(packet);
         let mut local = Local::of(packet);
-        let passage = Passage {
-            packet,
-            ingress,
-            egress,
-            queue: 0,
-            held: queues.held(),
-            tag: packet.has_tag().then_some(local.tag),
-        };
-        let answer = control.ask(now, &passage, room, idle);
-        let number = match answer.queue {
-            Some(number) => number,
-            None => queues.number_of(packet),
-        };
-        if answer.admitted != Some(true) {
-            return Offered::Refused(answer.queue);
-        }
-        if answer.overlooked && queues.pass_in(number, packet) {
-            if O::CARRIES {
-                packet.set_tagged(false);
+        let coming = match &mut common.control {
+            Some(control) if common.minded >> packet.class_index() & 1 == 1 => {
+                let passage = Passage {
+                    packet,
+                    ingress,
+                    egress,
+                    queue,
+                    held: queues.held() + size,
+                    tag: (O::CARRIES && packet.has_tag()).then_some(local.tag),
+                };
+                control.comes(now, &passage, idle, &mut common.say)
             }
-            line.say(now, packet, queues, out);
-            line.transmit(now, packet, out);
-            return Offered::Passed;
-        }
-        // Where it came from is remembered in the place of a moment that is over.
-        local.ingress = ingress;
-        local.put(packet);
-        if let Verdict::Dropped(reason) = queues.enqueue_in(number, now, line.on_line(), packet) {
-            return Offered::Dropped(reason);
-        }
-        let passage = Passage {
-            packet,
-            ingress,
-            egress,
-            queue: number,
-            held: queues.held(),
-            tag: packet.has_tag().then_some(local.tag),
+            _ if idle => Coming::Passes(queue),
+            _ => Coming::Waits(queue),
         };
-        control.arrived(now, &passage, say);
-        line.choose_at = line.choose_at.min(now.max(line.free_at));
-        Offered::Kept
+        match coming {
+            Coming::Passes(number) => {
+                queues.put_through(number, packet);
+                if O::CARRIES {
+                    packet.set_tagged(false);
+                }
+                line.say(now, packet, queues, out);
+                line.transmit(now, packet, out);
+                Offered::Passed
+            }
+            Coming::Waits(number) => {
+                // Where it came from is remembered in the place of a moment that is over.
+                local.ingress = ingress;
+                local.put(packet);
+                queues.keep(number, now, line.on_line(), packet);
+                if let Some((.., used)) = &mut common.memory {
+                    *used += size;
+                }
+                let before = line.choose_at;
+                line.choose_at = before.min(now.max(line.free_at));
+                Offered::Kept(line.choose_at < before)
+            }
+        }
     }
 
     /// Makes choices before `end` until the flow control has something to say of one. Returns the moment of the last.
@@ -99,13 +100,17 @@ impl Port {
     pub(crate) fn drain_told<O: Outlet>(
         &mut self,
         end: Time,
-        slot: &mut Packet,
-        (control, say): (&mut dyn FlowControl, &mut Say),
+        common: &mut Common,
         out: &mut O,
     ) -> Time {
         let Form::Numbered(queues) = &mut self.form else {
             unreachable!("asked of ports with numbered queues")
         };
+        let Some(control) = &mut common.control else {
+            unreachable!("asked of a switch that has one")
+        };
+        let (minded, slot, say) = (common.minded, &mut common.slot, &mut common.say);
+        let before = queues.held();
         let egress = &mut self.egress;
         let (mut at, mut last) = (egress.choose_at, egress.choose_at);
         while at < end {
@@ -124,21 +129,25 @@ impl Port {
                     break;
                 }
             };
-            let local = Local::of(slot);
-            let passage = Passage {
-                packet: slot,
-                ingress: local.ingress,
-                egress: self.number,
-                queue: queues.last_queue(),
-                held: queues.held(),
-                tag: slot.has_tag().then_some(local.tag),
-            };
-            control.left(at, &passage, say);
-            if O::CARRIES {
-                let tag = control.tag(at, &passage);
-                slot.set_tagged(tag.is_some());
-                let tag = tag.unwrap_or(0);
-                Local { tag, ..local }.put(slot);
+            if minded >> slot.class_index() & 1 == 1 {
+                let local = Local::of(slot);
+                let passage = Passage {
+                    packet: slot,
+                    ingress: local.ingress,
+                    egress: self.number,
+                    queue: queues.last_queue(),
+                    held: queues.held(),
+                    tag: (O::CARRIES && slot.has_tag()).then_some(local.tag),
+                };
+                control.left(at, &passage, say);
+                if O::CARRIES {
+                    let tag = control.tag(at, &passage);
+                    slot.set_tagged(tag.is_some());
+                    let tag = tag.unwrap_or(0);
+                    Local { tag, ..local }.put(slot);
+                }
+            } else if O::CARRIES {
+                slot.set_tagged(false);
             }
             egress.say(at, slot, &**queues, out);
             egress.transmit_checked(at, slot, out);
@@ -148,6 +157,10 @@ impl Port {
             }
         }
         egress.choose_at = at;
+        let left = before - queues.held();
+        if let Some((.., used)) = &mut common.memory {
+            *used -= left;
+        }
         last
     }
 }

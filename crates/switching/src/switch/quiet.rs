@@ -100,38 +100,23 @@ impl Switch {
             self.drain_quiet(index, now, out);
         }
         let (port, common) = (&mut self.ports[index], &mut self.common);
-        let room = common.room();
-        let Some(control) = &mut common.control else {
-            unreachable!("asked of a switch that has one")
-        };
-        let (free, say) = ((free, room), &mut common.say);
-        let offered = port.offer_told(now, ingress, packet, free, (&mut **control, say), out);
-        match offered {
+        match port.offer_told(now, ingress, packet, free, common, out) {
             Offered::Passed => {}
-            Offered::Kept => {
-                if let Some((.., used)) = &mut common.memory {
-                    *used += u64::from(packet.size);
+            Offered::Kept(chooses) => {
+                if chooses {
+                    self.list(index);
                 }
-                self.list(index);
                 if !self.common.say.is_empty() {
                     self.raise(index);
                     self.heed(now, out);
                 }
             }
-            Offered::Dropped(reason) => {
-                let reason = common.why_dropped(now, port, packet, reason);
-                port.drop(now, packet, reason, out);
-                self.turn_away(now, ingress, packet, out);
-            }
-            Offered::Refused(assigned) => {
-                let assigned = Some(assigned);
-                self.offer_controlled(now, ingress, index, packet, (false, assigned), out);
-            }
+            Offered::Open => self.offer_controlled(now, ingress, index, packet, false, out),
         }
     }
 
     /// Notes that port `index` may have become earlier.
-    #[inline(always)] // once per queued packet
+    #[inline(always)] // from one place
     fn list(&mut self, index: usize) {
         let port = &mut self.ports[index];
         if port.loud {
