@@ -42,7 +42,15 @@ impl Host {
     pub(super) fn on_progress(&mut self, now: Time, slot: u32) {
         self.rank(slot);
         let window = self.settings.law == Law::Window;
-        if self.conns[slot].rx.rank.is_some() || self.needy {
+        let ranked = self.conns[slot].rx.rank.is_some();
+        if window && self.is_full() {
+            // The common case under load: nobody gets anything, and who wants more is all there is to find out.
+            self.needy = if self.needy {
+                self.any_wants(|_| true)
+            } else {
+                ranked && self.any_wants(|other| other == slot)
+            };
+        } else if ranked || self.needy {
             let active = self.active();
             if let Some(rank) = active.rank(slot)
                 && self.grant(now, slot, rank, active.len())
@@ -77,12 +85,7 @@ impl Host {
         self.needy = false;
         loop {
             if fill && self.is_full() {
-                // The common case under load: nobody gets anything, and who wants more is all there is to find out.
-                let window = self.settings.window(active.len());
-                self.needy |= active.slots().iter().any(|&slot| {
-                    let rx = &self.conns[slot].rx;
-                    rx.target(window) > rx.granted
-                });
+                self.needy |= self.any_wants(|_| true);
                 return;
             }
             let mut one_left = false;
@@ -98,6 +101,16 @@ impl Host {
             }
             active = self.active();
         }
+    }
+
+    /// Whether an active message, one of `these`, could be granted more if there were room.
+    #[inline]
+    fn any_wants(&self, these: impl Fn(u32) -> bool) -> bool {
+        let most = self.settings.overcommitment;
+        self.ranks.any_active(most, |slot, active| {
+            let rx = &self.conns[slot].rx;
+            these(slot) && rx.target(self.settings.window(active)) > rx.granted
+        })
     }
 
     /// Whether as much is on the way as may be.

@@ -247,6 +247,17 @@ impl Ranks {
         active
     }
 
+    /// Whether any of the active messages is such, with `fill`: its connection's place, and how many are active.
+    #[inline]
+    pub(super) fn any_active(&self, most: usize, is: impl Fn(u32, usize) -> bool) -> bool {
+        let len = self.best.len().min(most);
+        if len < most && self.count > len {
+            let active = self.active(most, true);
+            return active.slots().iter().any(|&slot| is(slot, active.len));
+        }
+        self.best[..len].iter().any(|rank| is(rank.slot, len))
+    }
+
     /// Every peer has one; the rest goes to second messages, then to third ones. [homa linux, `homa_grant.c`]
     fn fill(&self, active: &mut Active, most: usize) {
         let mut chosen: [Option<Rank>; ACTIVE_MAX] = [None; ACTIVE_MAX];
