@@ -33,6 +33,8 @@ pub(crate) struct Stream {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Oracle {
     streams: BTreeMap<(u32, u32), Stream>,
+    /// Equal-cost ways between any two hosts, as hosts are told; 0 where nobody knows.
+    pub(crate) ways: u16,
 }
 
 impl Oracle {

@@ -12,8 +12,8 @@ use crate::ladder::{Ladder, host_name};
 use crate::oracle::Oracle;
 use model::wire::Codec;
 use model::{
-    ConnId, Encap, Endpoint, EndpointConfig, Event, Gates, HostId, Lifetime, Packet, Peers, Record,
-    Rng, Signal, StuckFlow, Totals,
+    ConnId, Counter, Encap, Endpoint, EndpointConfig, Event, Gates, HostId, Lifetime, Packet,
+    Peers, Record, Rng, Signal, StuckFlow, Totals,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -257,6 +257,12 @@ impl<'a> Pair<'a> {
     #[must_use]
     pub fn mark_from(mut self, threshold: Bytes) -> Self {
         self.mark_from = Some(threshold);
+        self
+    }
+    /// Equal-cost ways that hosts are told of. All of them lead through the one hub.
+    #[must_use]
+    pub fn ways(mut self, ways: u16) -> Self {
+        self.oracle.ways = ways;
         self
     }
     /// Seed of the hosts' random streams.
@@ -508,6 +514,21 @@ impl Pair<'_> {
             .get(self.index(host))
             .map_or_else(Totals::default, |h| h.endpoint.totals())
     }
+    /// What the transport counts in words of its own, as sums over all hosts.
+    pub fn counters(&self) -> Vec<(&'static str, u64)> {
+        let mut sums: Vec<(&'static str, u64)> = Vec::new();
+        for host in &self.hosts {
+            let report = &mut |counter: &'static Counter, value| match sums
+                .iter_mut()
+                .find(|(name, _)| *name == counter.name)
+            {
+                Some((_, sum)) => *sum += value,
+                None => sums.push((counter.name, value)),
+            };
+            host.endpoint.counters(report);
+        }
+        sums
+    }
     /// Hash over every packet, its fate and its time, and every event.
     pub fn digest(&self) -> u64 {
         self.digest.value()
@@ -537,5 +558,8 @@ impl Drop for Pair<'_> {
 impl Peers for Oracle {
     fn peer(&self, me: HostId, conn: ConnId) -> Option<HostId> {
         Self::peer(self, me, conn)
+    }
+    fn ways(&self, _: HostId, _: HostId) -> u16 {
+        self.ways.max(1)
     }
 }

@@ -1,0 +1,373 @@
+//! What becomes of a few hard conversations, for every transport and form of it: how long they take, what is sent and
+//! sent again, what its counters say, and what it waits for while a line is down. The tables are recorded; they say
+//! what the code does, and the ladders beside the code why that is right.
+
+mod common;
+
+use common::FORMS;
+use model::intent::{PortSpec, SwitchSpec};
+use model::{Encap, Event, Facts, HostId, Net, Rng, Signal, SizeList, Totals, stream};
+use std::collections::BTreeMap;
+use std::fmt::{Display, Write as _};
+use testkit::{A, B, C, Chaos, Pair};
+use transports::Factory;
+use units::{Bytes, Rate, Span, Time};
+
+/// With the last host as arbiter, to whom all others have a connection.
+const BY_ARBITER: [(&str, &str); 2] = [
+    ("fastpass", "arbiter = 6"),
+    ("fastpass", "arbiter = 6\nprofile = \"yaps\"\nlate = 2"),
+];
+
+/// Hosts of every conversation. The last one is the arbiter of a transport that has one.
+const HOSTS: u32 = 7;
+
+fn us(us: u64) -> Time {
+    Time(us * 1_000_000)
+}
+
+/// Messages of all sizes one after the other and at once, both ways, on connections of every kind.
+fn idle(pair: &mut Pair<'_>) {
+    for (at, length) in (0..).zip([0, 1, 1_460, 1_461, 9_000, 30_000, 150_000]) {
+        pair.message(us(400 * at), A, B, length);
+        pair.message(us(400 * at + 100), C, B, length);
+    }
+    pair.exchange(us(3_500), A, C, [5_000, 40_000]);
+    let conn = pair.connect(us(4_000), B, A);
+    for (at, length) in [(4_000, 20_000), (4_001, 0), (4_002, 70_000), (6_000, 3_000)] {
+        pair.send(us(at), conn, B, length);
+    }
+    pair.reply(conn, A, 1, 25_000);
+    pair.send(us(4_300), conn, A, 2_000);
+}
+
+/// Five send to one, which has room for ten frames, and one of them to somebody else.
+fn incast(pair: &mut Pair<'_>) {
+    for host in 1..HOSTS - 1 {
+        pair.message(us(u64::from(host)), HostId(host), A, 60_000);
+        pair.message(us(40), HostId(host), A, 2_000 * u64::from(host));
+    }
+    pair.message(us(50), B, C, 100_000);
+}
+
+/// Forty messages among all hosts.
+fn crowd(pair: &mut Pair<'_>) {
+    let mut rng = Rng::stream(7, stream::TEST, 3);
+    let host = |n: u64| HostId(u32::try_from(n).expect("a host"));
+    for _ in 0..40 {
+        let from = rng.below(u64::from(HOSTS) - 1);
+        let to = (from + 1 + rng.below(u64::from(HOSTS) - 2)) % (u64::from(HOSTS) - 1);
+        let length = rng.below(60_000) >> rng.below(6);
+        pair.message(us(rng.below(300)), host(from), host(to), length);
+    }
+}
+
+/// The same, and every tenth packet has a mishap.
+fn chaos(pair: &mut Pair<'_>) {
+    crowd(pair);
+    let faults = Chaos {
+        lose_ppb: 30_000_000,
+        duplicate_ppb: 20_000_000,
+        delay_ppb: 20_000_000,
+        delay_max: Span::us(30),
+        mark_ppb: 20_000_000,
+        trim_ppb: 20_000_000,
+        return_ppb: 10_000_000,
+    };
+    pair.chaos(faults, 5);
+}
+
+/// Messages that are taken back early and late, and a peer that forgets.
+fn cancels(pair: &mut Pair<'_>) {
+    for (at, length) in [(0, 80_000), (5, 80_000), (20, 90_000), (90, 200_000)] {
+        let conn = pair.message(us(10), A, B, length);
+        pair.cancel(us(10 + at), conn, A);
+        pair.message(us(20), A, C, 10_000 + length);
+    }
+    let conn = pair.message(us(600), B, A, 300_000);
+    pair.cancel(us(750), conn, B);
+    pair.lose(("DATA", 9));
+}
+
+/// Pauses of connections and of priorities.
+fn pauses(pair: &mut Pair<'_>) {
+    let first = pair.message(us(0), A, B, 90_000);
+    let second = pair.message(us(3), A, C, 50_000);
+    pair.message(us(5), C, A, 40_000);
+    pair.signal(us(12), A, Signal::PauseFlow(first));
+    pair.signal(us(70), A, Signal::PauseFlow(second));
+    pair.signal(us(120), A, Signal::ResumeFlow(first));
+    pair.signal(us(150), A, Signal::ResumeFlow(second));
+    for priority in 0..8 {
+        let at = 20 * u64::from(priority);
+        pair.signal(us(200 + at), A, Signal::PausePriority(priority));
+        pair.signal(us(290 + at), A, Signal::ResumePriority(priority));
+    }
+}
+
+/// B's line is down while messages to and from it are at every stage.
+fn silence(pair: &mut Pair<'_>) {
+    pair.message(us(0), A, B, 200_000);
+    pair.message(us(5), B, A, 200_000);
+    pair.message(us(20), C, B, 4_000);
+    pair.message(us(28), A, B, 30_000);
+    pair.message(us(70), B, C, 6_000);
+    pair.down(B, us(45), us(9_000));
+}
+
+/// A conversation: its name, the network, and the moments at which one asks what it waits for.
+struct Story {
+    name: &'static str,
+    script: fn(&mut Pair<'_>),
+    net: fn(Pair<'_>) -> Pair<'_>,
+    looks: &'static [u64],
+}
+
+const STORIES: [Story; 8] = [
+    Story {
+        name: "idle",
+        script: idle,
+        net: |pair| pair,
+        looks: &[],
+    },
+    Story {
+        name: "incast",
+        script: incast,
+        net: |pair| pair.buffer(Bytes(15_380)).mark_from(Bytes(6_000)).ways(4),
+        looks: &[80],
+    },
+    Story {
+        name: "long and fast",
+        script: crowd,
+        net: |pair| {
+            let pair = pair.rate(Rate::gbps(100)).delay(Span::us(20)).ways(16);
+            pair.encap(Encap::PAPER.with_mtu(9_000).expect("a size of frames"))
+        },
+        looks: &[60],
+    },
+    Story {
+        name: "short and slow",
+        script: crowd,
+        net: |pair| {
+            let pair = pair.rate(Rate::gbps(1)).delay(Span::ns(300)).seed(2);
+            pair.mark_from(Bytes(30_000)).buffer(Bytes(100_000))
+        },
+        looks: &[600],
+    },
+    Story {
+        name: "chaos",
+        script: chaos,
+        net: |pair| pair.ways(3),
+        looks: &[],
+    },
+    Story {
+        name: "cancels",
+        script: cancels,
+        net: |pair| pair,
+        looks: &[25],
+    },
+    Story {
+        name: "pauses",
+        script: pauses,
+        net: |pair| pair,
+        looks: &[],
+    },
+    Story {
+        name: "silence",
+        script: silence,
+        net: |pair| pair.delay(Span::us(2)),
+        looks: &[30, 100, 2_000],
+    },
+];
+
+/// Seven hosts behind one switch, whose messages are of every size.
+struct OneSwitch;
+
+impl Net for OneSwitch {
+    fn hosts(&self) -> u32 {
+        HOSTS
+    }
+    fn rate(&self, _: HostId) -> Rate {
+        Rate::gbps(10)
+    }
+    fn rack(&self, _: HostId) -> u32 {
+        0
+    }
+    fn ways(&self, a: HostId, b: HostId) -> u16 {
+        u16::from(a != b)
+    }
+    fn base_rtt(&self, a: HostId, b: HostId) -> Option<Span> {
+        (a != b).then(|| Span::us(23))
+    }
+    fn way(&self, a: HostId, b: HostId) -> Vec<(u16, Rate, u32)> {
+        let up = (1, self.rate(a), a.0);
+        let down = (1, self.rate(b), HOSTS + b.0);
+        vec![up, down]
+    }
+}
+
+/// Flows of one moment whose waits are told.
+const LINES_MAX: usize = 7;
+
+/// What happened, in a few lines.
+fn account(
+    name: &str,
+    factory: &dyn Factory,
+    control: &[(HostId, HostId)],
+    story: &Story,
+) -> String {
+    let make = |config: &_| factory.make(config);
+    let hosts = usize::try_from(HOSTS).expect("few");
+    let pair = Pair::star(hosts, &make, factory.codec()).named(name);
+    let mut pair = (story.net)(pair);
+    for &(from, to) in control {
+        pair.connect(Time::ZERO, from, to);
+    }
+    (story.script)(&mut pair);
+    let mut waits = String::new();
+    for &look in story.looks {
+        pair.run_until(us(look));
+        for (host, flow) in pair.stuck().into_iter().take(LINES_MAX) {
+            let host = testkit::host_name(host);
+            let (state, waits_for) = (flow.state, flow.waits_for);
+            writeln!(
+                waits,
+                "    {look}us  {host}#{}: {state}; {waits_for}",
+                flow.conn.0
+            )
+            .unwrap();
+        }
+    }
+    pair.run();
+    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+    pair.count(|packet| {
+        let text = factory.codec().describe(packet);
+        let kind = text.split(' ').next().unwrap_or_default();
+        *kinds.entry(kind.to_owned()).or_default() += 1;
+        false
+    });
+    let received = |(_, _, event): &&(_, _, Event)| matches!(event, Event::Received { .. });
+    let last = pair.events().iter().rfind(received);
+    let totals = pair.totals();
+    let totals = Totals::ALL.iter().map(|c| c.name).zip(totals.values());
+    format!(
+        "  {}: all is there at {}, forgotten at {}, hash {:016x}\n   {}\n   {}{}\n{waits}",
+        story.name,
+        last.expect("something is received").0,
+        pair.now(),
+        pair.digest(),
+        words(kinds),
+        words(totals),
+        words(pair.counters()),
+    )
+}
+
+/// What there is any of, with its number.
+fn words(counts: impl IntoIterator<Item = (impl Display, u64)>) -> String {
+    let some = counts.into_iter().filter(|(_, count)| *count > 0);
+    some.map(|(name, count)| format!(" {name} {count}"))
+        .collect()
+}
+
+/// What it asks for and says before a run.
+fn demands(factory: &dyn Factory) -> String {
+    let frames = Encap::PAPER.with_mtu(9_000).expect("a size of frames");
+    let mut told = format!(
+        "  at 10 Gb/s: {:?}\n  at 100 Gb/s: {:?}\n  sprays: {}, first wait: {:?}\n",
+        factory.fabric(Rate::gbps(10), Encap::PAPER),
+        factory.fabric(Rate::gbps(100), frames),
+        factory.sprays(),
+        factory.first_wait(),
+    );
+    let switch = SwitchSpec::default();
+    let fifo = PortSpec::fifo(Bytes(100_000));
+    for port in [fifo.clone().prioritised(3), fifo] {
+        if let Err(refusal) = factory.suits(&port, &switch) {
+            writeln!(told, "  refuses: {refusal}").unwrap();
+        }
+    }
+    for warning in [factory.warns(false), factory.warns(true)].concat() {
+        writeln!(told, "  warns: {warning}").unwrap();
+    }
+    told
+}
+
+/// Every conversation under one form.
+fn accounts(name: &str, table: &str) -> String {
+    let transport = transports::registry().find(name).expect("it exists");
+    let factory = transport.configure(&table.parse().expect("TOML"));
+    let mut factory = factory.expect("a form");
+    let sizes: SizeList = [0, 1_460, 9_000, 30_000, 150_000].into_iter().collect();
+    let mut facts = Facts::of(Encap::PAPER);
+    facts.net = Some(&OneSwitch);
+    facts.sizes = Some(&sizes);
+    facts.load = Some(0.5);
+    if let Some(settled) = factory.settle(&facts).expect("it fits") {
+        factory = settled;
+    }
+    let control = factory.control(&facts);
+    let told: String = STORIES
+        .iter()
+        .map(|story| account(name, &*factory, &control, story))
+        .collect();
+    let table = table.replace('\n', ", ");
+    let demands = demands(&*factory);
+    format!(
+        "{}\n{demands}{told}\n",
+        format!("{name} {table}").trim_end()
+    )
+}
+
+/// All forms of one transport, its default first.
+fn all_forms(name: &str) -> String {
+    let more = FORMS.iter().chain(&BY_ARBITER);
+    let more = more.filter(|(of, _)| *of == name);
+    let more: String = more.map(|(_, table)| accounts(name, table)).collect();
+    let transport = transports::registry().find(name).expect("it exists");
+    let counters = transport.counters().iter().map(|counter| counter.name);
+    let keys: Vec<_> = transport.parameters().iter().map(|p| p.key).collect();
+    format!(
+        "{}\nparameters: {}\ncounts: {}\n\n{}{more}",
+        transport.summary(),
+        keys.join(" "),
+        counters.collect::<Vec<_>>().join(" "),
+        accounts(name, ""),
+    )
+}
+
+/// A test for each transport, in the order of the registry.
+macro_rules! accounts {
+    ($($test:ident: $name:literal),* $(,)?) => {
+        $(
+            #[test]
+            fn $test() {
+                insta::assert_snapshot!(stringify!($test), all_forms($name));
+            }
+        )*
+
+        #[test]
+        fn every_transport_has_an_account() {
+            assert_eq!(transports::registry().names(), [$($name),*]);
+        }
+    };
+}
+
+accounts! {
+    expresspass: "expresspass",
+    expresspass_aeolus: "expresspass+aeolus",
+    expresspass_gaps: "expresspass+gaps",
+    expresspass_ssp: "expresspass+ssp",
+    dctcp: "dctcp",
+    ideal_rate: "ideal-rate",
+    homa: "homa",
+    homa_aeolus: "homa+aeolus",
+    homa_gaps: "homa+gaps",
+    ndp: "ndp",
+    ndp_aeolus: "ndp+aeolus",
+    ndp_gaps: "ndp+gaps",
+    fastpass: "fastpass",
+    phost: "phost",
+    sird: "sird",
+    dcpim: "dcpim",
+    none: "none",
+}
