@@ -20,6 +20,11 @@ impl Digest {
         self.0 = z ^ (z >> 31);
     }
 
+    /// Words of an endpoint.
+    pub(crate) fn text(&mut self, text: &str) {
+        text.bytes().for_each(|byte| self.mix(byte.into()));
+    }
+
     /// A packet that `from` put on its line at `now`.
     pub(crate) fn packet(&mut self, now: Time, from: HostId, packet: &Packet, lost: bool) {
         let [a, b, c] = packet.head.map(u64::from);

@@ -5,12 +5,13 @@
 //! nowhere. Nothing that a peer sends may make an endpoint panic, break one of its own invariants,
 //! storm, or send a packet that its own codec refuses.
 
+use crate::digest::Digest;
 use crate::examine::{envelope, through_codec};
 use crate::{Make, host_name};
 use model::wire::{Codec, HEADER_MAX, Link};
 use model::{
     ConnId, Cx, Encap, Endpoint, EndpointConfig, Event, Gates, HostId, Lifetime, Packet, Peers,
-    Record, Rng, Signal, Transmit, stream,
+    Record, Rng, Signal, Totals, Transmit, stream,
 };
 use units::{Bytes, Rate, Span, Time};
 
@@ -70,6 +71,35 @@ impl Script<'_> {
     }
 }
 
+/// What came of a script.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fed {
+    /// Sums over both endpoints.
+    pub totals: Totals,
+    /// The same of what the transport counts in words of its own.
+    pub counters: Vec<(&'static str, u64)>,
+    /// Hash over every packet that an endpoint sent, every event, and what each waits for at the end.
+    pub digest: u64,
+}
+
+/// What endpoints count in words of their own, summed.
+pub(crate) fn sums<'a>(
+    endpoints: impl Iterator<Item = &'a dyn Endpoint>,
+) -> Vec<(&'static str, u64)> {
+    let mut sums: Vec<(&'static str, u64)> = Vec::new();
+    for endpoint in endpoints {
+        let mut nth = 0;
+        endpoint.counters(&mut |counter, value| {
+            match sums.get_mut(nth) {
+                Some((_, sum)) => *sum += value,
+                None => sums.push((counter.name, value)),
+            }
+            nth += 1;
+        });
+    }
+    sums
+}
+
 struct Feed {
     codec: &'static dyn Codec,
     hosts: Vec<(Box<dyn Endpoint>, Rng, Gates)>,
@@ -79,13 +109,14 @@ struct Feed {
     opened: Vec<(ConnId, usize)>,
     now: Time,
     events: Vec<Event>,
+    digest: Digest,
 }
 
 /// Plays `bytes` against two endpoints of a transport.
 ///
 /// # Panics
 /// If the transport panics, storms or sends what its own codec refuses.
-pub fn feed(make: &Make<'_>, codec: &'static dyn Codec, bytes: &[u8]) {
+pub fn feed(make: &Make<'_>, codec: &'static dyn Codec, bytes: &[u8]) -> Fed {
     let hosts = (0..2).map(HostId).map(|host| {
         let config = EndpointConfig::new(host, RATE, Encap::PAPER).with(|told| {
             (told.base_rtt, told.control_rtt) = (Span::us(12), Span::us(11));
@@ -104,6 +135,7 @@ pub fn feed(make: &Make<'_>, codec: &'static dyn Codec, bytes: &[u8]) {
         opened: Vec::new(),
         now: Time::ZERO,
         events: Vec::new(),
+        digest: Digest::default(),
     };
     let mut script = Script(&bytes[..bytes.len().min(SCRIPT_MAX)]);
     while !script.0.is_empty() {
@@ -112,9 +144,20 @@ pub fn feed(make: &Make<'_>, codec: &'static dyn Codec, bytes: &[u8]) {
     for _ in 0..DRAIN {
         feed.honest_step();
     }
+    let mut digest = feed.digest;
+    let mut totals = Totals::default();
     for (endpoint, ..) in &feed.hosts {
-        endpoint.stuck(&mut |flow| assert!(!flow.state.is_empty(), "a flow is stuck in no state"));
-        let _ = endpoint.totals();
+        endpoint.stuck(&mut |flow| {
+            assert!(!flow.state.is_empty(), "a flow is stuck in no state");
+            digest.text(&flow.state);
+            digest.text(&flow.waits_for);
+        });
+        totals += endpoint.totals();
+    }
+    Fed {
+        totals,
+        counters: sums(feed.hosts.iter().map(|(endpoint, ..)| &**endpoint)),
+        digest: digest.value(),
     }
 }
 
@@ -246,6 +289,8 @@ impl Feed {
         endpoint.check();
         let mut gone: Vec<u32> = Vec::new();
         for event in self.events.drain(..) {
+            let me = HostId(u32::from(host == 1));
+            self.digest.event(self.now, me, event);
             if let Event::Forgotten { conn } = event {
                 gates.forget(conn);
                 gone.push(conn.0);
@@ -313,6 +358,7 @@ impl Feed {
         self.now = self
             .now
             .after(RATE.serialize(Bytes(u64::from(packet.size))));
+        self.digest.packet(self.now, from, &packet, false);
         let wire = &mut self.wires[1 - host];
         if wire.len() == WIRE_MAX {
             wire.remove(0);

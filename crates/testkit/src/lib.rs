@@ -42,7 +42,7 @@ mod toy;
 pub use alone::Alone;
 pub use conversation::conversation;
 pub use fault::{Chaos, Which};
-pub use feed::feed;
+pub use feed::{Fed, feed};
 pub use ladder::host_name;
 pub use pair::{Make, Pair, Unfinished};
 pub use shown::{ladder, same, shown};

@@ -19,6 +19,9 @@ const BY_ARBITER: [(&str, &str); 2] = [
     ("fastpass", "arbiter = 6\nprofile = \"yaps\"\nlate = 2"),
 ];
 
+/// Scripts of random bytes for two hosts and a network that lies, each 20 bytes longer than the one before.
+const SCRIPTS: u32 = 60;
+
 /// Hosts of every conversation. The last one is the arbiter of a transport that has one.
 const HOSTS: u32 = 7;
 
@@ -180,29 +183,38 @@ const STORIES: [Story; 8] = [
     },
 ];
 
-/// Seven hosts behind one switch, whose messages are of every size.
-struct OneSwitch;
+/// Two racks below two spines: what a transport may know of its network, of which the one hub takes the place.
+struct TwoRacks;
 
-impl Net for OneSwitch {
+impl Net for TwoRacks {
     fn hosts(&self) -> u32 {
         HOSTS
     }
     fn rate(&self, _: HostId) -> Rate {
         Rate::gbps(10)
     }
-    fn rack(&self, _: HostId) -> u32 {
-        0
+    fn rack(&self, host: HostId) -> u32 {
+        u32::from(host.0 >= 4)
     }
     fn ways(&self, a: HostId, b: HostId) -> u16 {
-        u16::from(a != b)
+        match (a == b, self.rack(a) == self.rack(b)) {
+            (true, _) => 0,
+            (_, true) => 1,
+            _ => 2,
+        }
     }
     fn base_rtt(&self, a: HostId, b: HostId) -> Option<Span> {
-        (a != b).then(|| Span::us(23))
+        (a != b).then(|| Span::us(12 * (1 + u64::from(self.ways(a, b)))))
     }
     fn way(&self, a: HostId, b: HostId) -> Vec<(u16, Rate, u32)> {
         let up = (1, self.rate(a), a.0);
-        let down = (1, self.rate(b), HOSTS + b.0);
-        vec![up, down]
+        let across = [
+            (2, Rate::gbps(20), 100 + self.rack(a)),
+            (1, Rate::gbps(20), 200 + self.rack(b)),
+        ];
+        let down = (1, self.rate(b), 300 + b.0);
+        let across = &across[..if self.ways(a, b) == 2 { 2 } else { 0 }];
+        [&[up], across, &[down]].concat()
     }
 }
 
@@ -262,6 +274,27 @@ fn account(
     )
 }
 
+/// What becomes of bytes that lie.
+fn lies(factory: &dyn Factory) -> String {
+    let mut rng = Rng::stream(11, stream::TEST, 4);
+    let mut byte = || u8::try_from(rng.below(256)).expect("a byte");
+    let mut totals = Totals::default();
+    let mut own: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut digest = 0;
+    for script in 0..SCRIPTS {
+        let bytes: Vec<u8> = (0..20 * script).map(|_| byte()).collect();
+        let fed = testkit::feed(&|config| factory.make(config), factory.codec(), &bytes);
+        totals += fed.totals;
+        for (name, value) in fed.counters {
+            *own.entry(name).or_default() += value;
+        }
+        digest ^= fed.digest.rotate_left(script);
+    }
+    let totals = Totals::ALL.iter().map(|c| c.name).zip(totals.values());
+    let (totals, own) = (words(totals), words(own));
+    format!("  lies: hash {digest:016x}\n   {totals}{own}\n")
+}
+
 /// What there is any of, with its number.
 fn words(counts: impl IntoIterator<Item = (impl Display, u64)>) -> String {
     let some = counts.into_iter().filter(|(_, count)| *count > 0);
@@ -299,7 +332,7 @@ fn accounts(name: &str, table: &str) -> String {
     let mut factory = factory.expect("a form");
     let sizes: SizeList = [0, 1_460, 9_000, 30_000, 150_000].into_iter().collect();
     let mut facts = Facts::of(Encap::PAPER);
-    facts.net = Some(&OneSwitch);
+    facts.net = Some(&TwoRacks);
     facts.sizes = Some(&sizes);
     facts.load = Some(0.5);
     if let Some(settled) = factory.settle(&facts).expect("it fits") {
@@ -311,9 +344,9 @@ fn accounts(name: &str, table: &str) -> String {
         .map(|story| account(name, &*factory, &control, story))
         .collect();
     let table = table.replace('\n', ", ");
-    let demands = demands(&*factory);
+    let (demands, lies) = (demands(&*factory), lies(&*factory));
     format!(
-        "{}\n{demands}{told}\n",
+        "{}\n{demands}{told}{lies}\n",
         format!("{name} {table}").trim_end()
     )
 }

@@ -12,8 +12,8 @@ use crate::ladder::{Ladder, host_name};
 use crate::oracle::Oracle;
 use model::wire::Codec;
 use model::{
-    ConnId, Counter, Encap, Endpoint, EndpointConfig, Event, Gates, HostId, Lifetime, Packet,
-    Peers, Record, Rng, Signal, StuckFlow, Totals,
+    ConnId, Encap, Endpoint, EndpointConfig, Event, Gates, HostId, Lifetime, Packet, Peers, Record,
+    Rng, Signal, StuckFlow, Totals,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -516,18 +516,7 @@ impl Pair<'_> {
     }
     /// What the transport counts in words of its own, as sums over all hosts.
     pub fn counters(&self) -> Vec<(&'static str, u64)> {
-        let mut sums: Vec<(&'static str, u64)> = Vec::new();
-        for host in &self.hosts {
-            let report = &mut |counter: &'static Counter, value| match sums
-                .iter_mut()
-                .find(|(name, _)| *name == counter.name)
-            {
-                Some((_, sum)) => *sum += value,
-                None => sums.push((counter.name, value)),
-            };
-            host.endpoint.counters(report);
-        }
-        sums
+        crate::feed::sums(self.hosts.iter().map(|host| &*host.endpoint))
     }
     /// Hash over every packet, its fate and its time, and every event.
     pub fn digest(&self) -> u64 {
