@@ -213,7 +213,7 @@ fn fits((size, alpha, used): (u64, f64, u64), held: u64, packet: u16) -> bool {
 
 /// Makes choices of `port` of a switch with a flow control: that which is due, and perhaps more before `end` while there is
 /// nothing to say of them. Returns the moment of the last.
-#[inline]
+#[inline(always)] // from two places
 pub(crate) fn choose_until<O: Outlet>(
     port: &mut Port,
     common: &mut Common,

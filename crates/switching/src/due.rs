@@ -2,19 +2,99 @@
 
 use units::Time;
 
-/// The moment of every port's next choice, under a tree of the earlier of each two: the root is the earliest. A switch
-/// whose ports are asked in the order of time looks before every arrival; a search through all of them cost more than
-/// the choice itself.
+/// The moment of every port's next choice. A switch whose ports are asked in the order of time looks before every arrival;
+/// a search through all of them cost more than the choice itself.
 #[derive(Debug)]
-pub(crate) struct Due {
-    /// The root at 1, the children of `n` at `2n` and `2n + 1`, the ports from `first` on.
-    times: Box<[Time]>,
-    first: usize,
+pub(crate) enum Due {
+    /// For many of which most have one to make.
+    Tree(Tree),
+    /// Those that have one to make, by moment and number: for few.
+    Row(Vec<(Time, usize)>),
 }
 
 impl Due {
     /// For this many ports, none of which has a choice to make.
     pub(crate) fn new(ports: usize) -> Self {
+        Self::Tree(Tree::new(ports))
+    }
+
+    /// Every port chooses at its moment of these from now on.
+    pub(crate) fn set_all(&mut self, moments: impl Iterator<Item = Time>) {
+        match self {
+            Self::Tree(tree) => tree.set_all(moments),
+            Self::Row(row) => {
+                row.clear();
+                row.extend(moments.zip(0..).filter(|&(at, _)| at < Time::NEVER));
+                row.sort_unstable();
+            }
+        }
+    }
+
+    /// The earliest moment; never, where no port has a choice to make.
+    #[inline]
+    pub(crate) fn earliest(&self) -> Time {
+        match self {
+            Self::Tree(tree) => tree.times[1],
+            Self::Row(row) => row.first().map_or(Time::NEVER, |&(at, _)| at),
+        }
+    }
+
+    /// The port of that moment, of several the one with the lowest number.
+    #[inline]
+    pub(crate) fn port(&self) -> usize {
+        match self {
+            Self::Tree(tree) => tree.port(),
+            Self::Row(row) => row[0].1,
+        }
+    }
+
+    /// `port` chooses at `at` from now on.
+    #[inline]
+    pub(crate) fn set(&mut self, port: usize, at: Time) {
+        match self {
+            Self::Tree(tree) => tree.set(port, at),
+            Self::Row(row) => set_in(row, port, at),
+        }
+    }
+}
+
+/// [`Due::set`] in a row.
+#[inline]
+fn set_in(row: &mut Vec<(Time, usize)>, port: usize, at: Time) {
+    let mut place = 0;
+    while place < row.len() && row[place].1 != port {
+        place += 1;
+    }
+    if place == row.len() {
+        if at == Time::NEVER {
+            return;
+        }
+        row.push((at, port));
+    }
+    while place > 0 && row[place - 1] > (at, port) {
+        row[place] = row[place - 1];
+        place -= 1;
+    }
+    while place + 1 < row.len() && row[place + 1] < (at, port) {
+        row[place] = row[place + 1];
+        place += 1;
+    }
+    row[place] = (at, port);
+    if at == Time::NEVER {
+        row.pop(); // later than all others
+    }
+}
+
+/// The moments under a tree of the earlier of each two: the root is the earliest.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    /// The root at 1, the children of `n` at `2n` and `2n + 1`, the ports from `first` on.
+    times: Box<[Time]>,
+    first: usize,
+}
+
+impl Tree {
+    fn new(ports: usize) -> Self {
         let first = ports.next_power_of_two();
         Self {
             times: vec![Time::NEVER; 2 * first].into(),
@@ -22,8 +102,7 @@ impl Due {
         }
     }
 
-    /// Every port chooses at its moment of these from now on.
-    pub(crate) fn set_all(&mut self, moments: impl Iterator<Item = Time>) {
+    fn set_all(&mut self, moments: impl Iterator<Item = Time>) {
         for (time, at) in self.times[self.first..].iter_mut().zip(moments) {
             *time = at;
         }
@@ -32,15 +111,8 @@ impl Due {
         }
     }
 
-    /// The earliest moment; never, where no port has a choice to make.
     #[inline]
-    pub(crate) fn earliest(&self) -> Time {
-        self.times[1]
-    }
-
-    /// The port of that moment, of several the one with the lowest number.
-    #[inline]
-    pub(crate) fn port(&self) -> usize {
+    fn port(&self) -> usize {
         let (mut node, earliest) = (1, self.times[1]);
         while node < self.first {
             node *= 2;
@@ -49,9 +121,8 @@ impl Due {
         node - self.first
     }
 
-    /// `port` chooses at `at` from now on.
     #[inline]
-    pub(crate) fn set(&mut self, port: usize, at: Time) {
+    fn set(&mut self, port: usize, at: Time) {
         let mut node = self.first + port;
         let mut earliest = at;
         self.times[node] = at;
@@ -76,8 +147,9 @@ mod tests {
         for ports in [1, 2, 3, 8, 33, 64] {
             let mut rng = Rng::stream(ports, stream::TEST, 0);
             let ports = usize::try_from(ports).unwrap();
-            let (mut due, mut plain) = (Due::new(ports), vec![Time::NEVER; ports]);
-            assert_eq!(due.earliest(), Time::NEVER);
+            let mut plain = vec![Time::NEVER; ports];
+            let mut both = [Due::new(ports), Due::Row(Vec::new())];
+            assert!(both.iter().all(|due| due.earliest() == Time::NEVER));
             for _ in 0..3000 {
                 let port = usize::try_from(rng.below(ports as u64)).unwrap();
                 // Few different moments, so that many are equal.
@@ -86,15 +158,17 @@ mod tests {
                     at => Time(at),
                 };
                 plain[port] = at;
-                if rng.below(50) == 0 {
-                    due.set_all(plain.iter().copied());
-                } else {
-                    due.set(port, at);
-                }
-                let first = plain.iter().min().copied().unwrap();
-                assert_eq!(due.earliest(), first);
-                if first < Time::NEVER {
-                    assert_eq!(Some(due.port()), plain.iter().position(|&at| at == first));
+                let (all, first) = (rng.below(50) == 0, plain.iter().min().copied().unwrap());
+                for due in &mut both {
+                    if all {
+                        due.set_all(plain.iter().copied());
+                    } else {
+                        due.set(port, at);
+                    }
+                    assert_eq!(due.earliest(), first);
+                    if first < Time::NEVER {
+                        assert_eq!(Some(due.port()), plain.iter().position(|&at| at == first));
+                    }
                 }
             }
         }
@@ -102,13 +176,13 @@ mod tests {
 
     #[test]
     fn what_changes_no_minimum_changes_nothing_above() {
-        let mut due = Due::new(5);
+        let mut due = Tree::new(5);
         assert_eq!((due.times.len(), due.first), (16, 8));
         for (port, at) in [(4, 9), (3, 7), (0, 8), (3, 9), (4, 5), (4, 9)] {
             due.set(port, Time(at));
         }
-        assert_eq!((due.earliest(), due.port()), (Time(8), 0));
+        assert_eq!((due.times[1], due.port()), (Time(8), 0));
         due.set(0, Time::NEVER);
-        assert_eq!((due.earliest(), due.port()), (Time(9), 3));
+        assert_eq!((due.times[1], due.port()), (Time(9), 3));
     }
 }

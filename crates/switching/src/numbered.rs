@@ -29,11 +29,14 @@ pub struct NumberedPort {
     last: usize,
     /// The gates of the two as a whole.
     gates: [GateState; 2],
-    /// Both of these are open.
+    /// Both of these are open, and those of the numbered queues too.
     open: bool,
+    clear: bool,
     mark_leaving: bool,
     /// While fewer bytes wait, with a frame on the line, every packet is taken unmarked.
     quiet_below: u64,
+    /// The same, whatever is on the line.
+    sure_below: u64,
     buffer: u64,
     admission: Admission,
     peak: Peak,
@@ -63,6 +66,7 @@ impl NumberedPort {
             && (control.mark, control.drop, data.drop) == (None, None, None)
             && control.level < data.level;
         let admission = Admission::new(data, buffer, rng.part(DATA as u64));
+        let quiet_below = admission.quiet_below().min(buffer);
         fits.then(|| Self {
             control: Packets::default(),
             data: Numbered::new(queues),
@@ -72,8 +76,10 @@ impl NumberedPort {
             last: CONTROL,
             gates: [GateState::Open; 2],
             open: true,
+            clear: true,
             mark_leaving: data.mark.is_some_and(|mark| mark.at == MarkAt::Dequeue),
-            quiet_below: admission.quiet_below().min(buffer),
+            quiet_below,
+            sure_below: quiet_below.saturating_sub(u16::MAX.into()),
             buffer,
             admission,
             peak: Peak::default(),
@@ -89,7 +95,8 @@ impl NumberedPort {
     /// Whether every packet of `size` bytes is taken now, and unmarked.
     #[inline]
     pub(crate) fn keeps_all(&self, now: Time, line: OnLine, size: u64) -> bool {
-        line.keeps_below(now, self.bytes + size, self.quiet_below)
+        let waiting = self.bytes + size;
+        waiting < self.sure_below || line.keeps_below(now, waiting, self.quiet_below)
     }
 
     /// Takes `packet` into queue number `number`, whatever it is.
@@ -146,7 +153,7 @@ impl NumberedPort {
     /// Whether nothing waits and no gate is closed. What a gate keeps counts as what waits.
     #[inline]
     pub(crate) fn is_clear(&self) -> bool {
-        self.bytes == 0 && !self.is_gated()
+        self.bytes == 0 && self.clear
     }
 
     /// Has `packet`, of queue number `number`, leave at once by an idle line. For one of [`Self::keeps_all`], while
@@ -176,11 +183,12 @@ impl NumberedPort {
             GateOf::Flow(_) => {} // of flows it knows nothing
         }
         self.open = self.gates == [GateState::Open; 2];
+        self.clear = self.open && !self.data.is_paused();
     }
 
     /// Whether a gate is closed.
     pub(crate) fn is_gated(&self) -> bool {
-        !self.open || self.data.is_paused()
+        !self.clear
     }
 
     /// The number of the queue of the packet that left last.

@@ -286,12 +286,19 @@ impl Numbered {
     #[inline]
     fn next(&self) -> Option<usize> {
         let ready = self.filled & !self.closed;
+        if self.queues.len() <= 64 {
+            #[allow(clippy::cast_possible_truncation, reason = "the rest is zero")]
+            let ready = ready as u64; // half the words
+            let later = ready & (u64::MAX << 1 << self.last);
+            let chosen = if later == 0 { ready } else { later };
+            return (chosen != 0).then(|| chosen.trailing_zeros() as usize);
+        }
         let later = ready & (u128::MAX << 1 << self.last);
         let chosen = if later == 0 { ready } else { later };
         (chosen != 0).then(|| chosen.trailing_zeros() as usize)
     }
 
-    #[inline]
+    #[inline(always)] // once per packet of a port with numbered queues
     pub(crate) fn pop(&mut self, out: &mut Packet) -> bool {
         let Some(place) = self.next() else {
             return false;

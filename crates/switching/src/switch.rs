@@ -674,8 +674,9 @@ impl Switch {
 
     /// Makes every choice before `end`, in time order across ports.
     fn commit_all_before(&mut self, end: Time, out: &mut impl Outlet) {
+        let mut deadline = self.common.deadline();
         loop {
-            let (first, deadline) = (self.due.earliest(), self.common.deadline());
+            let first = self.due.earliest();
             self.quiet_until = first.min(deadline);
             if self.quiet_until >= end {
                 return;
@@ -687,16 +688,21 @@ impl Switch {
                     assert!(control.deadline() > deadline, "an instant without an end");
                 }
                 self.heed(deadline, out);
+                deadline = self.common.deadline();
             } else {
                 let index = self.due.port();
                 let port = &mut self.ports[index];
                 choose_until(port, &mut self.common, Time(first.0 + 1), out);
                 self.due.set(index, port.choose_at());
-                if !self.common.say.is_empty() {
+                let said = !self.common.say.is_empty();
+                if said {
                     self.obey(first, Some(index), out);
                     if self.may_be_quiet {
                         self.quieten(index);
                     }
+                }
+                if said || deadline < Time::NEVER || !self.may_be_quiet {
+                    deadline = self.common.deadline();
                 }
             }
         }

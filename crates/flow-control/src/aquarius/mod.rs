@@ -191,7 +191,7 @@ impl FlowControl for Aquarius {
         let port = &mut self.ports[usize::from(passage.egress)];
         let (conn, size) = (passage.packet.conn, u64::from(passage.packet.size));
         if idle && port.overlooks(size) {
-            return Coming::Passes(port.assign(conn, mapping, rng));
+            return Coming::Passes(port.assign_alone(conn, mapping, rng));
         }
         let (queue, told) = port.comes(conn, passage.ingress, size, mapping, rng);
         if let Some(told) = told {

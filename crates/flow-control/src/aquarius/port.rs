@@ -248,6 +248,23 @@ impl Port {
         self.number(queue)
     }
 
+    /// The same where nothing waits and nobody is paused.
+    #[inline]
+    pub(super) fn assign_alone(&self, conn: ConnId, mapping: Mapping, rng: &mut Rng) -> u8 {
+        self.number(match mapping {
+            Mapping::Hash => self.slot(conn) as usize % self.normal,
+            Mapping::Least => self.any(rng),
+        })
+    }
+
+    /// Any of the normal queues.
+    #[inline]
+    fn any(&self, rng: &mut Rng) -> usize {
+        let count = self.normal as u64;
+        let which = if count > 1 { rng.below(count) } else { 0 };
+        usize::try_from(which).expect("below 128")
+    }
+
     /// A normal queue for a flow that has nothing here.
     fn pick(&self, slot: u32, mapping: Mapping, rng: &mut Rng) -> usize {
         let normal = &self.queues[..self.normal];
@@ -255,9 +272,7 @@ impl Port {
             return slot as usize % normal.len();
         }
         if self.filled == 0 {
-            let count = normal.len() as u64;
-            let which = if count > 1 { rng.below(count) } else { 0 };
-            return usize::try_from(which).expect("below 128");
+            return self.any(rng);
         }
         // Most others find a queue without flows, and then no queue is looked at.
         let fewest = if self.free == 0 {
@@ -268,9 +283,15 @@ impl Port {
         } else {
             self.free
         };
-        let ties = fewest.count_ones();
-        let which = if ties > 1 { rng.below(ties.into()) } else { 0 };
-        set_bit(fewest, which)
+        let mut draw = |ties: u32| if ties > 1 { rng.below(ties.into()) } else { 0 };
+        match u64::try_from(fewest) {
+            Ok(few) => {
+                // Half the words.
+                let rest = (0..draw(few.count_ones())).fold(few, |rest, _| rest & (rest - 1));
+                rest.trailing_zeros() as usize
+            }
+            Err(_) => set_bit(fewest, draw(fewest.count_ones())),
+        }
     }
 
     /// A packet joins the queue that [`Port::assign`] names, which this returns. Says also what [`Port::arrived`] does.
@@ -384,7 +405,17 @@ impl Port {
     ) {
         let slot = self.slot(conn);
         let queue = usize::from(queue - self.first);
-        let (held, has_paused) = self.change_bytes(slot, queue, |bytes| *bytes -= size);
+        let entry = self.entries.known(slot);
+        let (held, has_paused) = if entry.isolated {
+            self.change_bytes(slot, queue, |bytes| *bytes -= size)
+        } else if queue < self.normal {
+            entry.normal -= size;
+            (entry.normal, !entry.paused.is_empty())
+        } else {
+            // It went back before its packets had left.
+            entry.reserved -= size;
+            (entry.reserved, !entry.paused.is_empty())
+        };
         let own = &mut self.queues[queue];
         own.bytes -= size;
         own.flows -= u64::from(held == 0);

@@ -100,6 +100,14 @@ impl Table {
         (entry.number == number).then_some(entry)
     }
 
+    /// Entry `number`, of which something is known.
+    #[inline]
+    pub(super) fn known(&mut self, number: u32) -> &mut Entry {
+        let place = self.place(number);
+        debug_assert_eq!(self.places[place].number, number, "nothing is known");
+        &mut self.places[place]
+    }
+
     /// Entry `number`, a new one where nothing is known of it.
     #[inline]
     pub(super) fn at(&mut self, number: u32) -> &mut Entry {

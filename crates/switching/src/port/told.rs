@@ -46,13 +46,13 @@ impl Port {
         out: &mut O,
     ) -> Offered {
         let egress = self.number;
-        let idle = free && self.is_idle(now) && ingress != egress;
         let (queues, line) = self.numbered();
         let size = u64::from(packet.size);
         if size > common.room() || !queues.keeps_all(now, line.on_line(), size) {
             return Offered::Open;
         }
-        let idle = idle && queues.is_clear();
+        let idle = free && line.choose_at == Time::NEVER && line.free_at <= now;
+        let idle = idle && queues.is_clear() && ingress != egress;
         let queue = queues.number_of(packet);
         let mut local = Local::of(packet);
         let coming = match &mut common.control {

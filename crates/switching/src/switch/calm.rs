@@ -8,6 +8,7 @@
 
 use super::{Outlet, Switch};
 use crate::discipline::Verdict;
+use crate::due::Due;
 use crate::flow_control::Passage;
 use crate::port::Port;
 use model::{Local, Packet};
@@ -93,6 +94,9 @@ impl Switch {
 
     /// Choices follow time whatever the flow control says.
     pub(super) fn never_be_calm(&mut self) {
+        if self.may_be_quiet {
+            self.due = Due::new(self.ports.len());
+        }
         if self.calm || self.may_be_quiet {
             self.rouse();
         }

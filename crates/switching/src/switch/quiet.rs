@@ -9,6 +9,7 @@
 
 use super::{Outlet, Switch};
 use crate::common::choose_until;
+use crate::due::Due;
 use crate::flow_control::Passage;
 use crate::port::Offered;
 use model::Packet;
@@ -21,6 +22,9 @@ impl Switch {
             (0..self.ports.len()).for_each(|index| self.quieten(index));
             self.may_be_quiet = self.ports.iter().any(|port| !port.loud);
             self.may_pass |= self.may_be_quiet;
+        }
+        if self.may_be_quiet {
+            self.due = Due::Row(Vec::new()); // few are loud at a time, and none yet
         }
     }
 
@@ -50,6 +54,13 @@ impl Switch {
         self.quiet_until = self.quiet_until.min(port.choose_at());
     }
 
+    /// The same, and does what has been said.
+    #[inline(never)]
+    fn raise_and_heed(&mut self, now: Time, index: usize, out: &mut impl Outlet) {
+        self.raise(index);
+        self.heed(now, out);
+    }
+
     /// Makes all choices of port `index` before `end`, if it is quiet.
     #[inline(never)]
     pub(super) fn drain_quiet(&mut self, index: usize, end: Time, out: &mut impl Outlet) {
@@ -63,6 +74,14 @@ impl Switch {
                 self.obey(at, Some(index), out);
             }
         }
+    }
+
+    /// Does what has been said of a choice of quiet port `index` at `at`, and makes all others before `end`.
+    #[inline(never)] // seldom
+    fn drain_on(&mut self, at: Time, index: usize, end: Time, out: &mut impl Outlet) {
+        debug_assert!(self.common.say.frames.is_empty(), "a quiet port");
+        self.obey(at, Some(index), out);
+        self.drain_quiet(index, end, out);
     }
 
     /// Makes all choices of quiet ports before `end`.
@@ -86,7 +105,7 @@ impl Switch {
     }
 
     /// Hands a packet to a port with numbered queues. `free` says that nothing loud is due now, and no other arrival.
-    #[inline(never)] // once per arrival: it needs the registers
+    #[inline(always)] // once per arrival, from one loop
     pub(super) fn offer_quietly<O: Outlet>(
         &mut self,
         now: Time,
@@ -96,8 +115,13 @@ impl Switch {
         free: bool,
         out: &mut O,
     ) {
-        if self.ports[index].choose_at() < now {
-            self.drain_quiet(index, now, out);
+        let (port, common) = (&mut self.ports[index], &mut self.common);
+        if port.choose_at() < now {
+            debug_assert!(!port.loud, "they have chosen");
+            let at = port.drain_told(now, common, out);
+            if !common.say.is_empty() {
+                self.drain_on(at, index, now, out);
+            }
         }
         let (port, common) = (&mut self.ports[index], &mut self.common);
         match port.offer_told(now, ingress, packet, free, common, out) {
@@ -107,8 +131,7 @@ impl Switch {
                     self.list(index);
                 }
                 if !self.common.say.is_empty() {
-                    self.raise(index);
-                    self.heed(now, out);
+                    self.raise_and_heed(now, index, out);
                 }
             }
             Offered::Open => self.offer_controlled(now, ingress, index, packet, false, out),
