@@ -92,7 +92,46 @@ pub(crate) struct Raiser {
     any: [AtomicU64; 4],
 }
 
+/// The window after the current one, which is that of the other side where nodes take turns: most packets that leave now
+/// arrive in it.
+#[derive(Clone, Copy)]
+pub(crate) struct Near {
+    /// Its end.
+    pub(crate) until: Time,
+    /// The first word of its flags.
+    row: usize,
+    /// The word of its slot, and its bit there.
+    any: usize,
+    slot: u64,
+}
+
 impl Raiser {
+    /// The window after `now`.
+    #[inline(always)] // once per window
+    #[allow(clippy::cast_possible_truncation, reason = "below 256")]
+    pub(crate) fn near(&self, now: u64) -> Near {
+        let slot = ((now + 1) % SLOTS) as usize;
+        Near {
+            until: self.steps.end_of(now + 1),
+            row: slot * self.words,
+            any: slot / 64,
+            slot: 1 << (slot % 64),
+        }
+    }
+
+    /// [`Raiser::raise`] in the window `near`, which is the one after `now`, for a node that a packet reaches at `at`.
+    #[inline(always)] // once per link and window
+    pub(crate) fn raise_near(&self, near: &Near, now: u64, bit: u32, at: Time) {
+        debug_assert_eq!(self.steps.of_side(at.0 / self.steps.step, bit), now + 1);
+        let flags = &self.flags[near.row + bit as usize / 64];
+        flags.store(
+            flags.load(Ordering::Relaxed) | 1 << (bit % 64),
+            Ordering::Relaxed,
+        );
+        let any = &self.any[near.any % 4];
+        any.store(any.load(Ordering::Relaxed) | near.slot, Ordering::Relaxed);
+    }
+
     #[inline]
     #[allow(clippy::cast_possible_truncation, reason = "below 256")]
     fn place(&self, window: u64, word: usize) -> usize {

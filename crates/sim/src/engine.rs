@@ -159,6 +159,7 @@ impl<'a> Net<'a> {
             raiser: self.activity.of(worker.thread),
             node: 0,
             window: 0,
+            near: self.activity.of(worker.thread).near(0),
             #[cfg(debug_assertions)]
             others_until: Time::ZERO,
         };
@@ -173,7 +174,10 @@ impl<'a> Net<'a> {
         scratch: &mut Scratch,
         out: &mut Out<'_, '_>,
     ) {
-        out.window = clock.window;
+        (out.window, out.near) = (clock.window, out.raiser.near(clock.window));
+        if self.data_queues.is_some() {
+            out.near.until = Time::ZERO;
+        }
         #[cfg(debug_assertions)]
         (out.others_until = self.activity.steps().start_of(clock.window + 1));
         let raiser = out.raiser;

@@ -1,7 +1,7 @@
 //! Where the packets go that nodes send: on links, into the trace, and to those who count.
 
 use super::Net;
-use crate::activity::Raiser;
+use crate::activity::{Near, Raiser};
 use crate::ring::{Pool, Ring};
 use crate::trace::Traced;
 use model::{HostId, Packet, Peers};
@@ -20,6 +20,8 @@ pub(crate) struct Out<'n, 'a> {
     pub(crate) raiser: &'n Raiser,
     pub(crate) node: u32,
     pub(crate) window: u64,
+    /// The next window; nothing is near where every packet is noted.
+    pub(crate) near: Near,
     #[cfg(debug_assertions)]
     pub(crate) others_until: Time,
 }
@@ -99,34 +101,35 @@ impl<'a> Out<'_, 'a> {
     /// window, or for every packet where each is noted.
     #[inline(never)]
     fn tell(&mut self, ring: &Ring, link: u32, packet: &Packet, at: Time) {
-        if self.net.data_queues.is_some() {
-            self.tell_each(ring, link, packet, at);
-            return;
+        if at >= self.near.until {
+            return self.tell_far(ring, link, packet, at);
         }
-        let until = self.wake(ring, at);
+        let raiser = self.raiser;
+        raiser.raise_near(&self.near, self.window, ring.far.bit, at);
+        self.tell_news(ring);
         // SAFETY: a link is fed by one node, which this thread runs.
-        unsafe { ring.told(until) };
+        unsafe { ring.told(self.near.until) };
     }
 
-    /// The same where somebody wants to know of every packet.
-    #[cold]
+    /// The same for a later window than the next, or where somebody wants to know of every packet.
     #[inline(never)] // it needs registers
-    fn tell_each(&mut self, ring: &Ring, link: u32, packet: &Packet, at: Time) {
-        self.wake(ring, at);
-        if let Some(queues) = &self.net.data_queues {
+    fn tell_far(&mut self, ring: &Ring, link: u32, packet: &Packet, at: Time) {
+        let until = self.raiser.raise(self.window, ring.far.bit, at);
+        self.tell_news(ring);
+        match &self.net.data_queues {
             // SAFETY: a link is fed by one node, which this thread runs.
-            unsafe { queues.note(link, packet, at) };
+            None => unsafe { ring.told(until) },
+            // SAFETY: the same.
+            Some(queues) => unsafe { queues.note(link, packet, at) },
         }
     }
 
-    /// Wakes the receiver in the window of `at`, whose end it returns.
+    /// Tells a switch which of its links has news.
     #[inline(always)]
-    fn wake(&self, ring: &Ring, at: Time) -> Time {
+    fn tell_news(&self, ring: &Ring) {
         let far = ring.far;
-        let until = self.raiser.raise(self.window, far.bit, at);
         if far.news_bit != 0 {
             self.net.news[far.news_word as usize].fetch_or(far.news_bit, Ordering::AcqRel);
         }
-        until
     }
 }
