@@ -6,11 +6,16 @@ mod common;
 
 use common::FORMS;
 use model::intent::{PortSpec, SwitchSpec};
-use model::{Encap, Event, Facts, HostId, Net, Rng, Signal, SizeList, Totals, stream};
+use model::wire::Codec;
+use model::{
+    ConnId, Cx, Encap, Endpoint, EndpointConfig, Event, Facts, HostId, Lifetime, Net, Packet, Rng,
+    Signal, SizeList, StuckFlow, Totals, Transmit, stream,
+};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
-use testkit::{A, B, C, Chaos, Pair};
-use transports::Factory;
+use testkit::{A, Alone, B, C, Chaos, Pair};
+use transports::beside::Beside;
+use transports::{Fabric, Factory};
 use units::{Bytes, Rate, Span, Time};
 
 /// With the last host as arbiter, to whom all others have a connection.
@@ -21,6 +26,9 @@ const BY_ARBITER: [(&str, &str); 2] = [
 
 /// Scripts of random bytes for two hosts and a network that lies, each 20 bytes longer than the one before.
 const SCRIPTS: u32 = 60;
+
+/// Connections of a flood: four times as many packets as the most that a host's line holds.
+const OPENINGS: u32 = 17_000;
 
 /// Hosts of every conversation. The last one is the arbiter of a transport that has one.
 const HOSTS: u32 = 7;
@@ -118,26 +126,42 @@ fn silence(pair: &mut Pair<'_>) {
     pair.down(B, us(45), us(9_000));
 }
 
-/// A conversation: its name, the network, and the moments at which one asks what it waits for.
+/// B goes for good while messages to and from it are at every stage: nobody waits for ever.
+fn vanish(pair: &mut Pair<'_>) {
+    silence(pair);
+    pair.exchange(us(0), C, B, [3_000, 90_000]);
+    let conn = pair.connect(us(0), B, C);
+    pair.send(us(0), conn, B, 4_000);
+    pair.reply(conn, C, 0, 120_000);
+    pair.down(B, us(70), Time::NEVER);
+    let conn = pair.message(us(100), A, C, 60_000);
+    pair.forget(us(120), conn, A);
+}
+
+/// A conversation: its name, the network, and the moments at which one asks what it waits for; it is watched for so
+/// many seconds where it does not end.
 struct Story {
     name: &'static str,
     script: fn(&mut Pair<'_>),
     net: fn(Pair<'_>) -> Pair<'_>,
     looks: &'static [u64],
+    endless: Option<u64>,
 }
 
-const STORIES: [Story; 8] = [
+const STORIES: [Story; 9] = [
     Story {
         name: "idle",
         script: idle,
         net: |pair| pair,
         looks: &[],
+        endless: None,
     },
     Story {
         name: "incast",
         script: incast,
         net: |pair| pair.buffer(Bytes(15_380)).mark_from(Bytes(6_000)).ways(4),
         looks: &[80],
+        endless: None,
     },
     Story {
         name: "long and fast",
@@ -147,6 +171,7 @@ const STORIES: [Story; 8] = [
             pair.encap(Encap::PAPER.with_mtu(9_000).expect("a size of frames"))
         },
         looks: &[60],
+        endless: None,
     },
     Story {
         name: "short and slow",
@@ -156,30 +181,42 @@ const STORIES: [Story; 8] = [
             pair.mark_from(Bytes(30_000)).buffer(Bytes(100_000))
         },
         looks: &[600],
+        endless: None,
     },
     Story {
         name: "chaos",
         script: chaos,
         net: |pair| pair.ways(3),
         looks: &[],
+        endless: None,
     },
     Story {
         name: "cancels",
         script: cancels,
         net: |pair| pair,
         looks: &[25],
+        endless: None,
     },
     Story {
         name: "pauses",
         script: pauses,
         net: |pair| pair,
         looks: &[],
+        endless: None,
     },
     Story {
         name: "silence",
         script: silence,
         net: |pair| pair.delay(Span::us(2)),
         looks: &[30, 100, 2_000],
+        endless: None,
+    },
+    Story {
+        name: "vanish",
+        script: vanish,
+        net: |pair| pair,
+        looks: &[1_000],
+        endless: Some(60),
     },
 ];
 
@@ -250,7 +287,10 @@ fn account(
             .unwrap();
         }
     }
-    pair.run();
+    match story.endless {
+        None => pair.run(),
+        Some(seconds) => pair.run_until(us(seconds * 1_000_000)),
+    }
     let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
     pair.count(|packet| {
         let text = factory.codec().describe(packet);
@@ -260,12 +300,12 @@ fn account(
     });
     let received = |(_, _, event): &&(_, _, Event)| matches!(event, Event::Received { .. });
     let last = pair.events().iter().rfind(received);
+    let last = last.map_or("never".to_owned(), |(at, ..)| at.to_string());
     let totals = pair.totals();
     let totals = Totals::ALL.iter().map(|c| c.name).zip(totals.values());
     format!(
-        "  {}: all is there at {}, forgotten at {}, hash {:016x}\n   {}\n   {}{}\n{waits}",
+        "  {}: the last came in at {last}, forgotten at {}, hash {:016x}\n   {}\n   {}{}\n{waits}",
         story.name,
-        last.expect("something is received").0,
         pair.now(),
         pair.digest(),
         words(kinds),
@@ -293,6 +333,74 @@ fn lies(factory: &dyn Factory) -> String {
     let totals = Totals::ALL.iter().map(|c| c.name).zip(totals.values());
     let (totals, own) = (words(totals), words(own));
     format!("  lies: hash {digest:016x}\n   {totals}{own}\n")
+}
+
+/// What becomes of more first packets than a host has time to answer, each of them four times.
+fn flood(factory: &dyn Factory) -> String {
+    let make = |config: &_| factory.make(config);
+    let mut pair = Pair::new(&make, factory.codec());
+    pair.message(Time::ZERO, A, B, 100_000);
+    pair.run_until(Time::ZERO);
+    let mut packet = pair.first_packet().expect("it begins at once");
+    let mut host = Alone::new(Lonely(factory.make(&pair.config(B))));
+    for n in 0..4 * OPENINGS {
+        packet.conn = ConnId(n % OPENINGS);
+        host.hear(&packet);
+    }
+    let mut answers = 0;
+    while answers < 8 * OPENINGS && host.poll().is_some() {
+        answers += 1;
+    }
+    let host = &host.host.0;
+    host.check();
+    let totals = Totals::ALL
+        .iter()
+        .map(|c| c.name)
+        .zip(host.totals().values());
+    let mut own = Vec::new();
+    host.counters(&mut |counter, value| own.push((counter.name, value)));
+    format!(
+        "  flood: {answers} answers\n   {}{}\n",
+        words(totals),
+        words(own)
+    )
+}
+
+/// A host whose invariants are checked at the end alone: each check looks at all of its connections.
+struct Lonely(Box<dyn Endpoint>);
+
+impl Endpoint for Lonely {
+    fn connect(&mut self, cx: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime) {
+        self.0.connect(cx, conn, peer, lifetime);
+    }
+    fn send(&mut self, cx: &mut Cx<'_>, conn: ConnId, length: u64) {
+        self.0.send(cx, conn, length);
+    }
+    fn cancel(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        self.0.cancel(cx, conn);
+    }
+    fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
+        self.0.forget(cx, conn);
+    }
+    fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
+        self.0.on_packet(cx, packet);
+    }
+    fn on_deadline(&mut self, cx: &mut Cx<'_>) {
+        self.0.on_deadline(cx);
+    }
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
+        self.0.poll_transmit(cx, out)
+    }
+    fn deadline(&self) -> Time {
+        self.0.deadline()
+    }
+    fn check(&self) {}
+    fn stuck(&self, report: &mut dyn FnMut(StuckFlow)) {
+        self.0.stuck(report);
+    }
+    fn totals(&self) -> Totals {
+        self.0.totals()
+    }
 }
 
 /// What there is any of, with its number.
@@ -345,8 +453,9 @@ fn accounts(name: &str, table: &str) -> String {
         .collect();
     let table = table.replace('\n', ", ");
     let (demands, lies) = (demands(&*factory), lies(&*factory));
+    let flood = flood(&*factory);
     format!(
-        "{}\n{demands}{told}{lies}\n",
+        "{}\n{demands}{told}{lies}{flood}\n",
         format!("{name} {table}").trim_end()
     )
 }
@@ -366,6 +475,40 @@ fn all_forms(name: &str) -> String {
         counters.collect::<Vec<_>>().join(" "),
         accounts(name, ""),
     )
+}
+
+/// Two of a kind on one line, the first with three quarters of it: every second connection is of the second.
+struct Twice(Box<dyn Factory>);
+
+impl Factory for Twice {
+    fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
+        let endpoints = vec![(self.0.make(config), 3), (self.0.make(config), 1)];
+        let lane_of: Vec<u8> = (0..64).map(|conn| conn % 2).collect();
+        Box::new(Beside::new(endpoints, lane_of.into()))
+    }
+    fn codec(&self) -> &'static dyn Codec {
+        self.0.codec()
+    }
+    fn fabric(&self, rate: Rate, encap: Encap) -> Fabric {
+        self.0.fabric(rate, encap)
+    }
+    fn resolved(&self) -> toml::Table {
+        self.0.resolved()
+    }
+}
+
+#[test]
+fn beside() {
+    let told = ["dctcp", "homa", "ndp"].map(|name| {
+        let transport = transports::registry().find(name).expect("it exists");
+        let factory = transport.configure(&toml::Table::new());
+        let twice = Twice(factory.expect("its default"));
+        let told = STORIES
+            .iter()
+            .map(|story| account(name, &twice, &[], story));
+        format!("{name}\n{}\n", told.collect::<String>())
+    });
+    insta::assert_snapshot!("beside", told.concat());
 }
 
 /// A test for each transport, in the order of the registry.
