@@ -369,6 +369,8 @@ mod tests {
                 .packets_per_ack(),
             1
         );
+        // Nor does an acknowledgement wait where each packet gets one.
+        assert!(read("ack_delay = \"40ms\"\nack_every = 1").is_ok());
         assert_eq!(read("gain = \"1/16\"").unwrap(), Params::DEFAULT);
     }
 

@@ -589,6 +589,30 @@ mod tests {
     }
 
     #[test]
+    fn what_descends_climbs_no_more_and_nothing_changes_levels_twice() {
+        use Way::{High, Level, Low};
+        let ways = [Low, Level, High];
+        let goes = |come: Way| ways.map(|out| come.goes_on(out));
+        assert_eq!(goes(Low), [true; 3], "from below it goes anywhere");
+        assert_eq!(goes(Level), [true, true, false]);
+        assert_eq!(goes(High), [true, false, false]);
+    }
+
+    #[test]
+    fn lines_of_one_node_are_known_by_their_sums() {
+        let meeting = |from: &[u32]| {
+            let mut meeting = Meeting::default();
+            from.iter().for_each(|&who| meeting.expect(who));
+            meeting.waits()
+        };
+        assert!(matches!(meeting(&[]), Wait::None));
+        assert!(matches!(meeting(&[7]), Wait::One(7)));
+        assert!(matches!(meeting(&[9, 9, 9]), Wait::One(9)));
+        assert!(matches!(meeting(&[3, 9, 6]), Wait::Several));
+        assert!(matches!(meeting(&[0, 1]), Wait::Several));
+    }
+
+    #[test]
     fn what_a_port_sends_comes_from_every_other_neighbour_and_from_none_twice() {
         // A switch with a slow host, two fast ones and, to one of these, a second cable.
         let far = |us| Link {

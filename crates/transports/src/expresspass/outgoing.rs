@@ -341,6 +341,18 @@ mod tests {
         outgoing
     }
 
+    #[test]
+    fn a_stream_takes_messages_until_its_positions_are_used_up() {
+        let full = POSITION_LIMIT - 1;
+        assert!(!Outgoing::default().push(full), "one is for an empty frame");
+        assert!(Outgoing::default().push(full - 1));
+        let mut outgoing = outgoing(&[1_000, 500]);
+        let room = full - outgoing.end;
+        assert!(!outgoing.push(room));
+        assert!(outgoing.push(room - 1));
+        assert!(!outgoing.push(1));
+    }
+
     /// All frames that are left, as "offset+length" with "." where a message ends.
     fn frames(outgoing: &mut Outgoing) -> String {
         let mut text = String::new();

@@ -165,7 +165,11 @@ mod tests {
             );
         }
         assert_eq!((rate(code(0)), rate(0)), (None, None));
-        assert_eq!(rate(code(u64::MAX)), rate(u16::MAX));
+        // What is too fast to be told is told as the fastest.
+        for rate in [1 << 43, 1 << 50, u64::MAX] {
+            assert_eq!(code(rate - 1).max(code(rate)), Code::MAX, "{rate}");
+            assert_eq!(code(rate), Code::MAX);
+        }
     }
 
     /// The max-min fair rates of flows between (sender, receiver), by filling up the tightest line first.

@@ -93,6 +93,9 @@ fn a_wrong_value_is_refused_with_the_fix() {
     ] {
         assert_eq!(read(text).unwrap_err(), error);
     }
+    // Credits of one size have a mean.
+    let one = read("credit_size_min = \"84B\"\ncredit_size_max = \"84B\"").unwrap();
+    assert_eq!(one.credit_size_mean(), 84);
     assert!(
         read("host_delay = { uniform = [\"2us\", \"1us\"] }")
             .unwrap_err()
