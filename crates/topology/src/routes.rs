@@ -511,32 +511,35 @@ fn add<T>(list: &mut Vec<T>, item: T) -> u32 {
     index32(list.len() - 1)
 }
 
+/// Roots of one search, a bit each.
+pub(crate) type Roots = u128;
+
 /// Breadth-first searches from many roots at once, one bit each: neighbouring roots are reached by
 /// the same ports from nearly everywhere, so nearly all work is shared.
 pub(crate) struct Search {
     /// By row: the roots that have been reached.
-    reached: Vec<u64>,
+    reached: Vec<Roots>,
     /// By row: the roots that were reached in the last step and may be passed on.
-    front: Vec<u64>,
+    front: Vec<Roots>,
     /// Rows with anything in `front`.
     active: Vec<u32>,
-    /// By row: the roots in the fronts beside it.
-    beside: Vec<u64>,
+    /// By row: the roots in the fronts beside it, and those in more than one of them.
+    beside: Vec<(Roots, Roots)>,
     /// Rows with anything in `beside`, then with what of it is new.
-    news: Vec<(u32, u64)>,
+    news: Vec<(u32, Roots)>,
     ways: Vec<Hop>,
 }
 
 impl Search {
     /// Roots of one search.
-    pub(crate) const ROOTS: usize = 64;
+    pub(crate) const ROOTS: usize = Roots::BITS as usize;
 
     pub(crate) fn new(rows: usize) -> Self {
         Self {
             reached: vec![0; rows],
             front: vec![0; rows],
             active: Vec::new(),
-            beside: vec![0; rows],
+            beside: vec![(0, 0); rows],
             news: Vec::new(),
             ways: Vec::new(),
         }
@@ -549,7 +552,7 @@ impl Search {
         &mut self,
         map: &Map,
         roots: &[Option<u32>],
-        mut found: impl FnMut(u32, u64, &[Hop]),
+        mut found: impl FnMut(u32, Roots, &[Hop]),
     ) -> u32 {
         self.reached.fill(0);
         for (bit, root) in roots.iter().enumerate() {
@@ -568,18 +571,20 @@ impl Search {
             for &row in &self.active {
                 let front = self.front[row as usize];
                 for hop in map.neighbours(row) {
-                    let beside = &mut self.beside[hop.to as usize];
-                    if *beside == 0 {
+                    let (once, again) = &mut self.beside[hop.to as usize];
+                    if *once == 0 {
                         news.push((hop.to, 0));
                     }
-                    *beside |= front;
+                    *again |= *once & front;
+                    *once |= front;
                 }
             }
             for (row, new) in &mut news {
-                let beside = std::mem::take(&mut self.beside[*row as usize]);
-                *new = beside & !self.reached[*row as usize];
+                let (once, again) = std::mem::take(&mut self.beside[*row as usize]);
+                *new = once & !self.reached[*row as usize];
                 if *new != 0 {
-                    self.split(*row, map.neighbours(*row), *new, &mut found);
+                    let news = (*new & !again, *new & again);
+                    self.split(*row, map.neighbours(*row), news, &mut found);
                 }
             }
             for row in self.active.drain(..) {
@@ -601,65 +606,66 @@ impl Search {
         longest
     }
 
-    /// Reports the roots in `news` in sets that are reached by the same ports.
+    /// Reports the new roots, of which those in `single` are reached by one port each and those in `several` by more, in
+    /// sets that are reached by the same ports.
     fn split(
         &mut self,
         row: u32,
         hops: &[Hop],
-        news: u64,
-        found: &mut impl FnMut(u32, u64, &[Hop]),
+        (mut single, mut several): (Roots, Roots),
+        found: &mut impl FnMut(u32, Roots, &[Hop]),
     ) {
-        let (mut once, mut again) = (0, 0);
         for hop in hops {
-            let front = self.front[hop.to as usize];
-            again |= once & front;
-            once |= front;
-        }
-        let mut single = news & !again;
-        for hop in hops {
+            if single == 0 {
+                break;
+            }
             let here = single & self.front[hop.to as usize];
             if here != 0 {
                 found(row, here, std::slice::from_ref(hop));
                 single &= !here;
             }
-            if single == 0 {
-                break;
-            }
         }
-        let mut several = news & again;
         while several != 0 {
             let one = several & several.wrapping_neg();
             let mut alike = several;
-            self.ways.clear();
-            for hop in hops {
+            let (mut first, mut end, mut count) = (hops.len(), 0, 0);
+            for (place, hop) in hops.iter().enumerate() {
                 let front = self.front[hop.to as usize];
                 if front & one == 0 {
                     alike &= !front;
                 } else {
                     alike &= front;
-                    self.ways.push(*hop);
+                    (first, end, count) = (first.min(place), place + 1, count + 1);
                 }
             }
-            found(row, alike, &self.ways);
+            if end - first == count {
+                // Nearly always these are beside each other.
+                found(row, alike, &hops[first..end]);
+            } else {
+                let leads = |hop: &&Hop| self.front[hop.to as usize] & one != 0;
+                self.ways.clear();
+                self.ways.extend(hops.iter().filter(leads));
+                found(row, alike, &self.ways);
+            }
             several &= !alike;
         }
     }
 }
 
 /// The places of the bits that are set, those beside each other together.
-fn runs(mut set: u64) -> impl Iterator<Item = std::ops::Range<usize>> {
+fn runs(mut set: Roots) -> impl Iterator<Item = std::ops::Range<usize>> {
     std::iter::from_fn(move || {
         let start = set.trailing_zeros();
         (set != 0).then(|| {
             let length = (set >> start).trailing_ones();
-            set &= !(u64::MAX >> (64 - length) << start);
+            set &= !(Roots::MAX >> (Roots::BITS - length) << start);
             start as usize..(start + length) as usize
         })
     })
 }
 
 /// The places of the bits that are set.
-pub(crate) fn bits(mut set: u64) -> impl Iterator<Item = usize> {
+pub(crate) fn bits(mut set: Roots) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let place = set.trailing_zeros() as usize;
         (set != 0).then(|| {

@@ -4,7 +4,7 @@
 //! and the answer's on every line of the way back, over one and the same path. Where equal-cost
 //! paths differ, the longest counts.
 
-use crate::routes::{Search, bits};
+use crate::routes::{Roots, Search, bits};
 use crate::{Link, LinkId, Node, NodeId, Routes, Topology};
 use std::collections::BTreeMap;
 use units::{Bytes, Rate, Span};
@@ -239,7 +239,7 @@ type Access<const N: usize> = [[Option<Span>; 2]; N];
 #[derive(Clone, Copy, PartialEq)]
 struct Far<const N: usize> {
     time: [Span; N],
-    roots: u64,
+    roots: Roots,
 }
 
 /// Adds a way to what is known of the ways to some roots: for each root and size, the longest counts.
