@@ -146,7 +146,11 @@ fn arrivals<const ORDERED: bool>(
         // this call.
         let packet = unsafe { &mut **packets.get_unchecked(index) };
         let alone = || later >> INDEX_BITS != key >> INDEX_BITS;
-        let ingress = || if minds { ports[index] } else { 0 };
+        let ingress = || match minds {
+            // SAFETY: where it minds, `gather` wrote a port for each packet.
+            true => unsafe { *ports.get_unchecked(index) },
+            false => 0,
+        };
         at.switch
             .step::<ORDERED, _>(packet.at, ingress, packet, alone, view, out);
     }

@@ -197,13 +197,15 @@ pub struct Say {
     pub(crate) pauses: Vec<u16>,
     /// Ports at which something will be paused because of the packet that has just arrived.
     pub(crate) blamed: Vec<u16>,
+    /// One of these is not empty.
+    pub(crate) any: bool,
 }
 
 impl Say {
     /// Asks the neighbour at `port` to pause something that it may send now, for `lasting` or until it is resumed
     /// where that is zero.
     pub fn pause(&mut self, port: u16, what: Signal, lasting: Span) {
-        self.pauses.push(port);
+        self.count_pause(port);
         self.repeat(port, what, lasting);
     }
 
@@ -224,29 +226,32 @@ impl Say {
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        let said = self.frames.is_empty() && self.gates.is_empty();
-        said && self.pauses.is_empty() && self.blamed.is_empty()
+        !self.any
     }
 
     /// What has just arrived is why the neighbour at `port` will have to pause something, although nothing is asked for
     /// yet: [`Say::pause`] says so by itself. Only for whoever watches.
     pub fn blame(&mut self, port: u16) {
         self.blamed.push(port);
+        self.any = true;
     }
 
     /// Counts a pause that a frame of another form has asked for.
     pub fn count_pause(&mut self, port: u16) {
         self.pauses.push(port);
+        self.any = true;
     }
 
     /// Sends `frame` to the neighbour at `port`, before all that waits there.
     pub fn frame(&mut self, port: u16, frame: Packet) {
         self.frames.push((port, frame));
+        self.any = true;
     }
 
     /// Opens or closes a gate of `port`.
     pub fn gate(&mut self, port: u16, of: GateOf, state: GateState) {
         self.gates.push((port, Gate { of, state }));
+        self.any = true;
     }
 }
 

@@ -35,7 +35,7 @@ pub struct NumberedPort {
     mark_leaving: bool,
     /// While fewer bytes wait, with a frame on the line, every packet is taken unmarked.
     quiet_below: u64,
-    /// The same, whatever is on the line.
+    /// See [`Self::sure_below`].
     sure_below: u64,
     buffer: u64,
     admission: Admission,
@@ -95,8 +95,13 @@ impl NumberedPort {
     /// Whether every packet of `size` bytes is taken now, and unmarked.
     #[inline]
     pub(crate) fn keeps_all(&self, now: Time, line: OnLine, size: u64) -> bool {
-        let waiting = self.bytes + size;
-        waiting < self.sure_below || line.keeps_below(now, waiting, self.quiet_below)
+        line.keeps_below(now, self.bytes + size, self.quiet_below)
+    }
+
+    /// It does while fewer bytes than these wait, whatever is on the line.
+    #[inline]
+    pub(crate) fn sure_below(&self) -> u64 {
+        self.sure_below
     }
 
     /// Takes `packet` into queue number `number`, whatever it is.

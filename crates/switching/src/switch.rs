@@ -333,8 +333,7 @@ impl Switch {
         };
         let port = &mut self.ports[index];
         if ORDERED && self.may_be_quiet && port.is_numbered() {
-            let free = self.may_pass && self.quiet_until > now && alone();
-            self.offer_quietly(now, ingress(), index, packet, free, out);
+            self.offer_quietly(now, ingress(), index, packet, alone, out);
             return;
         }
         if port.is_fifo() {
@@ -649,6 +648,7 @@ impl Switch {
             self.enlist(now, usize::from(port));
         }
         said.blamed.clear();
+        said.any = false;
         for port in said.pauses.drain(..) {
             self.ports[usize::from(port)].count_pause();
         }

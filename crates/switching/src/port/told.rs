@@ -34,27 +34,35 @@ impl Port {
         }
     }
 
-    /// A packet has come by port `ingress`. `free` says that it may leave at once where the line is idle.
+    /// A packet has come by port `ingress`. `free` says whether it may leave at once where the line is idle.
     #[inline(always)] // once per arrival, from one place
     pub(crate) fn offer_told<O: Outlet>(
         &mut self,
         now: Time,
         ingress: u16,
         packet: &mut Packet,
-        free: bool,
+        free: impl FnOnce() -> bool,
         common: &mut Common,
         out: &mut O,
     ) -> Offered {
         let egress = self.number;
         let (queues, line) = self.numbered();
         let size = u64::from(packet.size);
-        if size > common.room() || !queues.keeps_all(now, line.on_line(), size) {
+        // All that waits at the port is among what waits in the memory.
+        let sure = |&(.., used): &(u64, f64, u64)| used + size < queues.sure_below();
+        if !common.memory.as_ref().is_some_and(sure)
+            && (size > common.room() || !queues.keeps_all(now, line.on_line(), size))
+        {
             return Offered::Open;
         }
-        let idle = free && line.choose_at == Time::NEVER && line.free_at <= now;
-        let idle = idle && queues.is_clear() && ingress != egress;
+        let idle = line.free_at <= now && line.choose_at == Time::NEVER;
+        let idle = idle && queues.is_clear() && ingress != egress && free();
         let queue = queues.number_of(packet);
-        let mut local = Local::of(packet);
+        let mut local = if O::CARRIES {
+            Local::of(packet)
+        } else {
+            Local::default()
+        };
         let coming = match &mut common.control {
             Some(control) if common.minded >> packet.class_index() & 1 == 1 => {
                 let passage = Passage {

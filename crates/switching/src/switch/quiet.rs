@@ -104,7 +104,7 @@ impl Switch {
         self.drain_quiet(index, Time(now.0 + u64::from(first)), out);
     }
 
-    /// Hands a packet to a port with numbered queues. `free` says that nothing loud is due now, and no other arrival.
+    /// Hands a packet to a port with numbered queues. `alone` says whether no other arrival has the same moment.
     #[inline(always)] // once per arrival, from one loop
     pub(super) fn offer_quietly<O: Outlet>(
         &mut self,
@@ -112,7 +112,7 @@ impl Switch {
         ingress: u16,
         index: usize,
         packet: &mut Packet,
-        free: bool,
+        alone: impl FnOnce() -> bool,
         out: &mut O,
     ) {
         let (port, common) = (&mut self.ports[index], &mut self.common);
@@ -121,9 +121,11 @@ impl Switch {
             let at = port.drain_told(now, common, out);
             if !common.say.is_empty() {
                 self.drain_on(at, index, now, out);
+                self.offer_controlled(now, ingress, index, packet, false, out);
+                return;
             }
         }
-        let (port, common) = (&mut self.ports[index], &mut self.common);
+        let free = || self.may_pass && self.quiet_until > now && alone();
         match port.offer_told(now, ingress, packet, free, common, out) {
             Offered::Passed => {}
             Offered::Kept(chooses) => {
