@@ -265,7 +265,8 @@ pub(crate) fn choose<O: Outlet>(port: &mut Port, common: &mut Common, out: &mut 
         };
         accounts.take(of, held - port.held());
     }
-    if let Some(control) = &mut common.control {
+    let minds = common.minded >> slot.class_index() & 1 == 1;
+    if let Some(control) = common.control.as_mut().filter(|_| minds) {
         let local = Local::of(slot);
         let passage = Passage {
             packet: slot,
@@ -282,6 +283,8 @@ pub(crate) fn choose<O: Outlet>(port: &mut Port, common: &mut Common, out: &mut 
             let tag = tag.unwrap_or(0);
             Local { tag, ..local }.put(slot);
         }
+    } else if O::CARRIES {
+        slot.set_tagged(false);
     }
     port.transmit_checked(at, slot, out);
     port.wait_after(next);

@@ -74,8 +74,8 @@ pub trait FlowControl: Send {
         false
     }
 
-    /// Whether packets of `class` matter to it. Of others it need not be told: it assigns them no queue, says nothing of
-    /// them, and nothing changes by them.
+    /// Whether packets of `class` matter to it. Others it assigns no queue, and it is not told that they come and leave. Only
+    /// where not [`FlowControl::gates_alone`].
     fn minds(&self, class: Class) -> bool {
         let _ = class;
         true

@@ -510,7 +510,8 @@ impl Switch {
             tag: packet.has_tag().then_some(local.tag),
         };
         let asked = Passage { packet, ..passage };
-        let assigned = if self.assigns {
+        let minds = common.minded >> packet.class_index() & 1 == 1;
+        let assigned = if self.assigns && minds {
             control.assign(now, &asked)
         } else {
             None
@@ -561,7 +562,7 @@ impl Switch {
                     };
                     accounts.add(of, held - before);
                 }
-                if let Some(control) = &mut common.control {
+                if let Some(control) = common.control.as_mut().filter(|_| minds) {
                     control.arrived(now, &passage, &mut common.say);
                 }
                 if let Some(watch) = &mut common.watch {

@@ -125,6 +125,19 @@ impl Aquarius {
         self.params.refresh.map_or(Span::ZERO, |each| each.times(3))
     }
 
+    /// A packet comes and waits, in the queue that this returns.
+    #[inline(never)] // it needs registers that a packet that passes does not
+    fn waits(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) -> u8 {
+        let (mapping, rng) = (self.params.mapping, &mut self.rng);
+        let port = &mut self.ports[usize::from(passage.egress)];
+        let (conn, size) = (passage.packet.conn, u64::from(passage.packet.size));
+        let (queue, told) = port.comes(conn, passage.ingress, size, mapping, rng);
+        if let Some(told) = told {
+            self.pause(now, passage, told, say);
+        }
+        queue
+    }
+
     /// Has the flow of `passage`, of this entry, paused; for the `first` time since that had nothing to be asked again.
     #[inline(never)] // seldom
     fn pause(
@@ -171,9 +184,6 @@ impl FlowControl for Aquarius {
     }
 
     fn assign(&mut self, _: Time, passage: &Passage<'_>) -> Option<u8> {
-        if !is_data(passage.packet.class()) {
-            return None;
-        }
         let port = &mut self.ports[usize::from(passage.egress)];
         Some(port.assign(passage.packet.conn, self.params.mapping, &mut self.rng))
     }
@@ -193,17 +203,10 @@ impl FlowControl for Aquarius {
         if idle && port.overlooks(size) {
             return Coming::Passes(port.assign_alone(conn, mapping, rng));
         }
-        let (queue, told) = port.comes(conn, passage.ingress, size, mapping, rng);
-        if let Some(told) = told {
-            self.pause(now, passage, told, say);
-        }
-        Coming::Waits(queue)
+        Coming::Waits(self.waits(now, passage, say))
     }
 
     fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
-        if !is_data(passage.packet.class()) {
-            return;
-        }
         let port = &mut self.ports[usize::from(passage.egress)];
         let (conn, size) = (passage.packet.conn, u64::from(passage.packet.size));
         if let Some(told) = port.arrived(conn, passage.ingress, passage.queue, size) {
@@ -212,9 +215,6 @@ impl FlowControl for Aquarius {
     }
 
     fn left(&mut self, _: Time, passage: &Passage<'_>, say: &mut Say) {
-        if !is_data(passage.packet.class()) {
-            return;
-        }
         let port = &mut self.ports[usize::from(passage.egress)];
         let size = u64::from(passage.packet.size);
         port.left(passage.packet.conn, passage.queue, size, &mut self.resumed);

@@ -1,4 +1,8 @@
 //! An egress port: its queues, its table of flows, whom it has paused and who has paused it.
+//!
+//! A packet that comes is assigned a queue and counted (`comes`, or `assign` and `arrived`), and may pause its flow; one that
+//! leaves may have flows resumed (`left`). What the next switch says stops flows and lets them go (`stop`, `go`), and blocks
+//! reserved queues (`block`).
 
 use super::params::{Mapping, Params, Scale, Scope};
 use super::table::{Entry, Table};
@@ -452,8 +456,15 @@ impl Port {
     /// Resumes those in the list of `queue` for which there is room, the longest there first. An entry whose packets
     /// are in another queue by now goes to the list of that one.
     fn resume_listed(&mut self, queue: usize, resumed: &mut Vec<(ConnId, u16)>) {
-        if self.queues[queue].list.is_empty() {
+        let Some(&slot) = self.queues[queue].list.front() else {
             return;
+        };
+        let entry = self.entries.known(slot);
+        if !entry.paused.is_empty() {
+            let (home, held) = entry.place(queue);
+            if home == queue && !self.has_little(queue, held) {
+                return; // most often
+            }
         }
         // Who is handed on is looked at there, too: nothing may leave from there for long.
         let mut looks = std::mem::take(&mut self.looks);
@@ -464,13 +475,7 @@ impl Port {
                     break;
                 };
                 let entry = self.entries.get(slot).expect("what is listed is kept");
-                let (home, held) = if entry.isolated && entry.reserved > 0 {
-                    (usize::from(entry.home), entry.reserved)
-                } else if entry.normal > 0 {
-                    (usize::from(entry.queue), entry.normal)
-                } else {
-                    (queue, 0)
-                };
+                let (home, held) = entry.place(queue);
                 if home != queue && !entry.paused.is_empty() {
                     self.queues[queue].list.pop_front();
                     self.queues[home].list.push_back(slot);

@@ -54,6 +54,18 @@ impl Entry {
         self.isolated && self.normal > 0
     }
 
+    /// The queue in which its packets wait that came last, and how many bytes there; `else_in` where none waits.
+    #[inline]
+    pub(super) fn place(&self, else_in: usize) -> (usize, u64) {
+        if self.isolated && self.reserved > 0 {
+            (usize::from(self.home), self.reserved)
+        } else if self.normal > 0 {
+            (usize::from(self.queue), self.normal)
+        } else {
+            (else_in, 0)
+        }
+    }
+
     /// It says no more than one that was never made.
     fn is_nothing(&self) -> bool {
         let quiet = self.stopped.is_empty() && self.paused.is_empty();

@@ -158,7 +158,7 @@ impl Port {
                 slot.set_tagged(false);
             }
             egress.say(at, slot, &**queues, out);
-            egress.transmit_checked(at, slot, out);
+            egress.transmit(at, slot, out);
             at = next.max(egress.free_at);
             if !say.is_empty() {
                 break;
