@@ -428,6 +428,47 @@ mod tests {
     }
 
     #[test]
+    fn what_may_leave_unasked_is_counted_from_where_its_message_begins() {
+        let mut message = Announced::default();
+        assert!(message.is_idle() && !message.is_used() && !message.may_be_done());
+        assert_eq!(
+            (message.due(RTO), message.quiet(RTO)),
+            (Time::NEVER, Time::NEVER)
+        );
+        assert!(message.push(700, u64::MAX) && message.push(2500, u64::MAX));
+        assert_eq!(message.begin(at(0)), Some(700));
+        assert!(message.is_used(), "nothing has left, and it is under way");
+        assert_eq!(message.finish(at(1)), Some(2500));
+        message.free_first(1500);
+        assert_eq!(
+            (message.unasked_first(), message.unasked_bytes()),
+            (1500, 1500)
+        );
+        assert_eq!(message.quiet(RTO), Time::NEVER, "it owes its announcement");
+        message.announces_itself();
+        assert!(!message.owes());
+        assert_eq!(message.quiet(RTO), at(11));
+        assert_eq!(left(&mut message, None), (700, 1000, false, false));
+        assert_eq!(
+            (message.unasked_first(), message.unasked_bytes()),
+            (1500, 500)
+        );
+        message.free_no_more();
+        assert_eq!((message.unasked(), message.unasked_bytes()), (None, 0));
+        assert_eq!(message.unasked_first(), 1000);
+    }
+
+    #[test]
+    fn an_empty_message_may_be_done_when_its_announcement_has_left() {
+        let mut message = with(0, 0);
+        assert!(!message.may_be_done());
+        message.announce(at(0));
+        assert!(message.may_be_done());
+        message.finish(at(1));
+        assert!(!message.may_be_done());
+    }
+
+    #[test]
     fn what_has_left_cannot_be_taken_back() {
         let mut message = with(3000, 3000);
         message.announce(at(0));

@@ -139,6 +139,10 @@ mod tests {
     fn a_flow_control_that_says_nothing_takes_every_port_as_it_is() {
         let port = PortSpec::fifo(Bytes(99)).prioritised(3);
         assert_eq!(NoControl.port(port.clone()), Ok(port.clone()));
+        let help = |why| NoControl.short_of_room(why).unwrap_or_default();
+        let shared = [DropReason::Memory, DropReason::Headroom].map(help);
+        assert_eq!(shared, ["give switch.shared_buffer more"; 2]);
+        assert_eq!(help(DropReason::Full), "");
         let place = place(&[]);
         assert!(!NoControl.tags() && NoControl.suits(&place).is_ok());
         assert!(NoControl.figures(&place).is_empty());

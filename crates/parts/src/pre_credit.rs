@@ -336,7 +336,10 @@ mod tests {
     #[test]
     fn an_acknowledgement_proves_all_earlier_gaps() {
         let mut burst = burst(6);
+        assert!((0..6).all(|n| burst.is_unknown(n * 1460)) && !burst.is_unknown(6 * 1460));
         assert!(burst.on_ack(0) && burst.on_ack(3 * 1460));
+        let unknown = [0, 1, 2, 3, 4, 5].map(|n| burst.is_unknown(n * 1460));
+        assert_eq!(unknown, [false, false, false, false, true, true]);
         assert_eq!(
             (burst.take_lost(), burst.take_lost(), burst.take_lost()),
             (Some(1), Some(2), None)
