@@ -413,8 +413,13 @@ fn words(counts: impl IntoIterator<Item = (impl Display, u64)>) -> String {
 /// What it asks for and says before a run.
 fn demands(factory: &dyn Factory) -> String {
     let frames = Encap::PAPER.with_mtu(9_000).expect("a size of frames");
+    let resolved = factory.resolved();
+    let resolved = resolved
+        .iter()
+        .map(|(key, value)| format!(" {key} = {value}"));
     let mut told = format!(
-        "  at 10 Gb/s: {:?}\n  at 100 Gb/s: {:?}\n  sprays: {}, first wait: {:?}\n",
+        "  with{}\n  at 10 Gb/s: {:?}\n  at 100 Gb/s: {:?}\n  sprays: {}, first wait: {:?}\n",
+        resolved.collect::<Vec<_>>().join(","),
         factory.fabric(Rate::gbps(10), Encap::PAPER),
         factory.fabric(Rate::gbps(100), frames),
         factory.sprays(),

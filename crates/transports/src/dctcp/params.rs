@@ -369,6 +369,13 @@ mod tests {
                 .packets_per_ack(),
             1
         );
+        // Either timeout alone is a reason.
+        for text in [
+            "rto_initial = \"2s\"\nrto_max = \"1s\"",
+            "rto_min = \"20ms\"\nrto_initial = \"10ms\"\nrto_max = \"15ms\"",
+        ] {
+            assert_eq!(read(text).unwrap_err().key, "rto_max", "{text}");
+        }
         // Nor does an acknowledgement wait where each packet gets one.
         assert!(read("ack_delay = \"40ms\"\nack_every = 1").is_ok());
         assert_eq!(read("gain = \"1/16\"").unwrap(), Params::DEFAULT);

@@ -353,6 +353,24 @@ mod tests {
         assert!(!outgoing.push(1));
     }
 
+    #[test]
+    fn what_is_given_up_counts_as_so_many_messages() {
+        for (frames, messages) in [(0, 3), (1, 3), (3, 3)] {
+            let mut outgoing = outgoing(&[1_000, 500, 300]);
+            (0..frames).for_each(|_| assert!(outgoing.frame(ENCAP, 0).is_ok()));
+            let before = outgoing.ordinal;
+            outgoing.abandon();
+            assert_eq!(
+                outgoing.ordinal - before,
+                messages,
+                "{frames} frames had left"
+            );
+            // Nothing of them is open any more.
+            outgoing.abandon();
+            assert_eq!(outgoing.ordinal - before, messages);
+        }
+    }
+
     /// All frames that are left, as "offset+length" with "." where a message ends.
     fn frames(outgoing: &mut Outgoing) -> String {
         let mut text = String::new();

@@ -93,6 +93,18 @@ fn a_wrong_value_is_refused_with_the_fix() {
     ] {
         assert_eq!(read(text).unwrap_err(), error);
     }
+    // A line that others share gives credits their part of it.
+    let config =
+        model::EndpointConfig::new(model::HostId(0), units::Rate::gbps(10), model::Encap::PAPER);
+    let share = |line_share| {
+        let config = config.clone().with(|told| told.line_share = line_share);
+        Params::read(&Table::new(), FirstRtt::Silent)
+            .unwrap()
+            .1
+            .credit_spec_at(&config)
+            .share
+    };
+    assert_eq!(share(10_000) - share(2_500), 7_500);
     // Credits of one size have a mean.
     let one = read("credit_size_min = \"84B\"\ncredit_size_max = \"84B\"").unwrap();
     assert_eq!(one.credit_size_mean(), 84);
