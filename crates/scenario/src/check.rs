@@ -16,10 +16,14 @@ use transports::expresspass::bound;
 use units::{Bytes, LineTime, Rate, Span, Time};
 use workload::Start;
 
-/// Packet-hops per second of one thread on a machine like ours: the estimate of how long a run
-/// takes. [ours: `tidegate run web-search` and `xpass-fat-tree`, release build, 2 vCPU AMD EPYC:
-/// hops of `summary.json` by `wall_s` of `meta.json`, 8.2 and 9.6 million]
-const HOPS_PER_SECOND: f64 = 9e6;
+/// Packet-hops per second of one thread on a machine like ours: the estimate of how long a run takes. [ours: `tidegate run
+/// web-server`, `web-search`, `permutation`, `all-to-all` and `xpass-fat-tree` with `output.every=0s` under six transports,
+/// release build, 2 vCPU AMD EPYC: hops of `summary.json` by seconds of CPU, 13 to 19 million]
+const HOPS_PER_SECOND: f64 = 15e6;
+/// Seconds for a look at one port, and for a sample that is kept and written. [ours: the same runs with samples every
+/// 1 us and 20 us]
+const PER_LOOK: f64 = 25e-9;
+const PER_SAMPLE: f64 = 500e-9;
 /// A credit that a host makes and drops takes as long as so many packet-hops. [ours: `tidegate fingerprint
 /// xpass-fig17` with 3 tasks and 300 KB: 28 million of them and 24 million hops, 16 s of CPU]
 const HOPS_PER_REFUSED: f64 = 4.0;
@@ -132,7 +136,7 @@ impl Assembled {
 
     /// Seconds that a run takes on one thread of a machine like ours, about.
     pub fn seconds(&self) -> f64 {
-        Load::of(self).seconds()
+        self.seconds_of(&Load::of(self))
     }
 
     /// Memory that a run takes, about.
@@ -332,7 +336,7 @@ impl Assembled {
             "packet-hops",
             format!("about {}", human::count(load.hops)),
         ));
-        let seconds = load.seconds();
+        let seconds = self.seconds_of(&load);
         figures.push(figure(
             "time to run",
             if seconds < 0.01 {
@@ -372,8 +376,8 @@ fn cut(section: &Section) -> Option<Figure> {
 }
 
 impl Assembled {
-    /// Memory that the run takes.
-    fn memory(&self, load: &Load) -> Bytes {
+    /// Looks at single ports, and samples of them that are kept.
+    fn samples(&self, load: &Load) -> (u64, u64) {
         let every = self.probes.every.unwrap_or_default();
         let of_switches =
             |link: &LinkId| self.topology.node(self.topology.link(*link).from).tier > 0;
@@ -385,13 +389,27 @@ impl Assembled {
                 .collect(),
             chosen => chosen.to_vec(),
         };
+        let moments = load.lasts.0.checked_div(every.0).unwrap_or(0);
         let passed = sampled.iter().map(|link| load.crossed[link.index()]);
+        let kept = memory::samples(passed, load.lasts, every, SAMPLES_MAX as u64);
+        (moments.saturating_mul(sampled.len() as u64), kept)
+    }
+
+    /// Seconds that the run takes.
+    fn seconds_of(&self, load: &Load) -> f64 {
+        let (looks, kept) = self.samples(load);
+        let hops = load.hops as f64 + HOPS_PER_REFUSED * load.refused;
+        hops / HOPS_PER_SECOND + looks as f64 * PER_LOOK + kept as f64 * PER_SAMPLE
+    }
+
+    /// Memory that the run takes.
+    fn memory(&self, load: &Load) -> Bytes {
         let need = Need {
             hosts: self.topology.hosts.into(),
             links: self.topology.links.len() as u64,
             routes: self.routes.entries(),
             messages: self.traffic.messages.len() as u64,
-            samples: memory::samples(passed, load.lasts, every, SAMPLES_MAX as u64),
+            samples: self.samples(load).1,
             events: if self.keeps_events(load.hops) {
                 load.hops
             } else {
@@ -500,11 +518,6 @@ impl Load {
         let line = run.host_rate().serialize(Bytes(most));
         load.lasts = last.after(line).min(until).since(Time::ZERO);
         load
-    }
-
-    /// How long a run takes.
-    fn seconds(&self) -> f64 {
-        (self.hops as f64 + HOPS_PER_REFUSED * self.refused) / HOPS_PER_SECOND
     }
 
     fn bytes(&self) -> String {

@@ -653,3 +653,26 @@ fn links_longer_than_times_can_count_are_refused_and_the_longest_of_all_are_not(
         }
     }
 }
+
+#[test]
+fn looks_at_ports_take_their_part_of_the_time_that_a_run_is_said_to_take() {
+    let seconds = |every: &str| {
+        let incast = "[workload]\nkind = \"incast\"\nsize = \"1MB\"\n";
+        let run = good(incast, &[&format!("output.every={every}")]);
+        run.assemble().unwrap().seconds()
+    };
+    let (none, few, many) = (seconds("0s"), seconds("20us"), seconds("100ns"));
+    assert!(none < few, "{few} s with few, {none} s without");
+    assert!(many > 2.0 * few, "{many} s with many, {few} s with few");
+}
+
+#[test]
+fn a_star_alone_is_no_link_and_the_help_says_what_names_all() {
+    let fault = "[[faults]]\nkind = \"loss\"\nchance = 0.1\nlink = ";
+    let star = good(&format!("{INCAST}{fault}\"*\"\n"), &[]).assemble();
+    let said = star.err().expect("no link").render(false);
+    assert!(said.contains("\"* -> *\" for every link"), "{said}");
+    good(&format!("{INCAST}{fault}\"* -> *\"\n"), &[])
+        .assemble()
+        .unwrap();
+}
