@@ -154,7 +154,7 @@ pub static TABLES: &[TableDef] = &[
             Field::new("tor_delay", Span, Like("host_delay"), "Delay between top-of-rack and aggregation switch.").of(&["three-tier"]),
             Field::new("agg_delay", Span, Like("host_delay"), "Delay between aggregation and core switch.").of(&["three-tier"]),
             Field::new("host_extra_delay", Span, Is("\"1us\""), "Fixed latency of a host, added to the direction away from it.").source("[xpass artefact]"),
-            Field::new("slow", Text, Unset("every link has its rate"), "Links that run below their rate, unknown to routing: one direction, like \"agg0 -> core0\", or both, like \"agg0 <-> core0\"; * stands for any name.").source("a degraded link [ndp s6.3]"),
+            Field::new("slow", Text, Unset("every link has its rate"), "Links that run below their rate, unknown to routing: one direction, like \"agg0 -> core0\", or both, like \"agg0 <-> core0\"; * stands for any part of a name, \"* -> *\" for every link.").source("a degraded link [ndp s6.3]"),
             Field::new("slow_rate", Rate, Unset("a tenth of their own"), "Rate of the links that slow names."),
             Field::new("host_delay_spread", Span, Unset("0s: all alike"), "Each host's cable takes up to this much longer, both ways, uniformly by the seed.").effect("Packets of hosts that are all equally far arrive in a fixed order, which decides who loses what; a spread leaves it to chance.").source("phase effects [Floyd and Jacobson 1992]"),
             Field::new("path", Text, Required, "The file with the graph, from the folder of this file.").of(&["file"]),
@@ -243,7 +243,7 @@ pub static TABLES: &[TableDef] = &[
         meaning: "What breaks, where and when. Every fault is seeded.",
         fields: &[
             Field::new("kind", Word(words::<FaultOf>), Required, "What happens to frames."),
-            Field::new("link", Text, Required, "One direction, like \"tor0 -> spine1\", or both, like \"h3 <-> tor0\"; * stands for any name."),
+            Field::new("link", Text, Required, "One direction, like \"tor0 -> spine1\", or both, like \"h3 <-> tor0\"; * stands for any part of a name, \"* -> *\" for every link."),
             Field::new("from", Span, Is("\"0s\""), "From when."),
             Field::new("until", Span, Unset("the end of the run"), "Until when."),
             Field::new("detect", Span, Is("\"0s\""), "From the failure until no switch uses the link any more.").of(&["down"]),
@@ -276,7 +276,7 @@ pub static TABLES: &[TableDef] = &[
         fields: &[
             Field::new("dir", Text, Unset("out/<name>-<hash of the resolved scenario>"), "Folder of the results."),
             Field::new("every", Span, Is("\"20us\""), "Time between two samples of queues and rates; \"0s\" for no samples.").effect("Long runs keep every 2nd, 4th, ... sample, so that their number stays bounded."),
-            Field::new("ports", List(&Text), Unset("every port of every switch"), "Links to sample, like \"tor0 -> h3\"; * stands for any name."),
+            Field::new("ports", List(&Text), Unset("every port of every switch"), "Links to sample, like \"tor0 -> h3\"; * stands for any part of a name, \"* -> *\" for every link."),
             Field::new("memory", Flag, Is("false"), "Also find the most bytes that the memory of each switch held at once, in all and by port, priority and queue, where switches have a flow control: memory.csv.").effect("None on the results."),
             Field::new("data_queues", Flag, Is("false"), "Also find the most bytes of data that were in each port of a switch at once, without control packets: data_max in ports.csv, data_queue_max in summary.json.").effect("Runs take a tenth longer. None on the results."),
             Field::new("window", List(&Span), Unset("only the whole run"), "Count ports apart from the first moment on and before the second, like [\"100ms\", \"300ms\"]: ports-window.csv, and counted in summary.json.").effect("Its largest queues are those of the window alone. None on the results."),

@@ -249,8 +249,7 @@ fn slow(section: &Section, topology: &mut Topology) -> Result<(), Diagnostic> {
 }
 
 /// How a link is named.
-const WRITE_A_LINK: &str =
-    "write \"tor0 -> h3\" for one direction, \"tor0 <-> h3\" for both; * stands for any name";
+const WRITE_A_LINK: &str = "write \"tor0 -> h3\" for one direction, \"tor0 <-> h3\" for both, \"* -> *\" for every link; * stands for any part of a name";
 
 /// The text of the file that a key of `section` names.
 pub(crate) fn read(section: &Section, key: &str, path: &Path) -> Result<String, Diagnostic> {
