@@ -23,7 +23,11 @@ pub(crate) fn run(global: &Global, screen: &Screen) -> i32 {
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
     let made = folder.map_or(Ok(()), std::fs::create_dir_all);
-    if let Err(error) = made.and_then(|()| std::fs::write(&path, &page)) {
+    let written = made.and_then(|()| {
+        let fill = &mut |out: &mut dyn std::io::Write| out.write_all(page.as_bytes());
+        results::files::write_at(&path, fill).map_err(|error| error.source)
+    });
+    if let Err(error) = written {
         return screen.fail(exit::IO, &format!("{}: {error}", path.display()));
     }
     if global.json {

@@ -246,10 +246,7 @@ pub(crate) fn write_junit(
         return Ok(());
     };
     let text = results::junit(runs);
-    std::fs::write(path, text).map_err(|source| results::FileError {
-        path: path.clone(),
-        source,
-    })
+    results::files::write_at(path, &mut |out| out.write_all(text.as_bytes()))
 }
 
 /// The report that can be run again, in a run's folder.
@@ -368,7 +365,9 @@ impl Done {
                 &[(&self.summary, &self.verdicts)],
                 screen.style,
             ));
-            screen.say(&files_line(&self.dir));
+            if self.failed.is_none() {
+                screen.say(&files_line(&self.dir));
+            }
         }
         match &self.failed {
             Some(why) => screen.fail(self.code, why),

@@ -9,7 +9,6 @@ use crate::screen::Screen;
 use results::human;
 use results::trace::{self, Flight, Life, Network};
 use serde_json::json;
-use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -198,13 +197,9 @@ fn capture(args: &PcapArgs, global: &Global, screen: &Screen) -> Result<(), Ende
 type Fill<'a> = dyn Fn(&mut dyn Write) -> io::Result<()> + 'a;
 
 fn create(path: &Path, fill: &Fill<'_>, screen: &Screen) -> Result<(), Ended> {
-    let written = File::create(path).and_then(|file| {
-        let mut out = BufWriter::new(file);
-        fill(&mut out)?;
-        out.flush()
-    });
-    written.map_err(|e| {
-        let why = format!("cannot write {}: {e}", path.display());
+    let written = results::files::write_at(path, &mut |out| fill(out));
+    written.map_err(|error| {
+        let why = format!("cannot write {}: {}", path.display(), error.source);
         Ended(screen.fail(exit::IO, &why))
     })
 }

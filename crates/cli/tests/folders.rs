@@ -272,3 +272,49 @@ fn what_cannot_be_printed_is_an_error() {
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
+
+/// A process that ignores the signal is told so when a file grows above its limit, as on a full disk.
+#[test]
+#[cfg(unix)]
+fn what_has_no_room_leaves_no_part_of_a_file_and_says_so() {
+    let folder = Folder::new("no-room");
+    folder.write("small.toml", SMALL);
+    let limited = |kilobytes: u32, args: &str| {
+        let program = env!("CARGO_BIN_EXE_tidegate");
+        let command = format!(
+            "trap '' XFSZ; ulimit -f {}; exec {program} {args}",
+            2 * kilobytes
+        );
+        let shell = Command::new("sh")
+            .args(["-c", &command])
+            .current_dir(&folder.0)
+            .output();
+        let done = shell.unwrap();
+        (done.status.code(), text(&done.stdout), text(&done.stderr))
+    };
+    folder.write("there.json", "what was there");
+    for (file, args) in [
+        ("page.html", "playground --out page.html"),
+        ("there.json", "trace small.toml --perfetto there.json"),
+        ("t.pcapng", "trace small.toml --pcapng t.pcapng"),
+    ] {
+        let (code, _, said) = limited(1, args);
+        assert_eq!(code, Some(4), "{args}: {said}");
+        assert!(said.contains(file), "{said}");
+    }
+    let left = std::fs::read_to_string(folder.path("there.json")).unwrap();
+    assert_eq!(left, "what was there");
+    let names = std::fs::read_dir(&folder.0).unwrap();
+    let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["small.toml", "there.json"]);
+
+    // The report does not fit, the tables do.
+    let (code, out, said) = limited(40, "run small.toml --out run");
+    assert_eq!(code, Some(4), "{said}");
+    assert!(
+        out.contains("fingerprint") && !out.contains("data:"),
+        "{out}"
+    );
+    assert!(said.contains("cannot write run/report.html"), "{said}");
+}

@@ -10,6 +10,7 @@ use crate::tables::{self, Look, Table};
 use crate::threshold::{Verdict, junit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
@@ -317,6 +318,31 @@ pub fn write(dir: &Path, name: &str, fill: &mut Fill<'_>) -> Result<PathBuf, Fil
         Ok(()) => Ok(path),
         Err(source) => Err(FileError { path, source }),
     }
+}
+
+/// Writes the file that a user names, as [`write`] does; into what is there and is no file, like a pipe, directly.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write_at(path: &Path, fill: &mut Fill<'_>) -> Result<(), FileError> {
+    let other = fs::symlink_metadata(path).is_ok_and(|there| !there.is_file());
+    if let (false, Some(name)) = (other, path.file_name().and_then(OsStr::to_str)) {
+        return write(path.parent().unwrap_or(Path::new("")), name, fill)
+            .map(drop)
+            .map_err(|FileError { source, .. }| FileError {
+                path: path.to_path_buf(),
+                source,
+            });
+    }
+    let filled = File::create(path).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        fill(&mut out)?;
+        out.flush()
+    });
+    filled.map_err(|source| FileError {
+        path: path.to_path_buf(),
+        source,
+    })
 }
 
 fn remove(path: PathBuf) -> Result<(), FileError> {
