@@ -12,6 +12,14 @@ const FOLDER: &str = "docs/figures";
 
 /// Draws what `experiments/NAME/result.md` and `curves.csv` of the repository around have on record.
 pub(crate) fn run(global: &Global, screen: &Screen) -> i32 {
+    let on_record = |experiment: &Experiment| Path::new(&recorded_at(experiment)).exists();
+    if !EXPERIMENTS.iter().any(on_record) {
+        return screen.fail(
+            exit::IO,
+            "there are no results on record here: run this in a clone of tidegate, or draw the figures of new runs with \
+             `tidegate reproduce NAME --out figures`",
+        );
+    }
     let out = global.out.as_deref().unwrap_or(Path::new(FOLDER));
     if let Err(error) = std::fs::create_dir_all(out) {
         return screen.fail(
@@ -47,15 +55,19 @@ pub(crate) fn run(global: &Global, screen: &Screen) -> i32 {
     exit::OK
 }
 
+/// Where the numbers of an experiment are on record.
+fn recorded_at(experiment: &Experiment) -> String {
+    format!("experiments/{}/result.md", experiment.name)
+}
+
 /// The picture of one experiment, its words added to `page`; none where nothing of it is on record.
 fn one(experiment: &Experiment, page: &mut String) -> Result<Option<String>, String> {
     let name = &experiment.name;
     let expected = experiment.expected()?;
-    let file = |file: &str| std::fs::read_to_string(format!("experiments/{name}/{file}"));
-    let Ok(result) = file("result.md") else {
+    let Ok(result) = std::fs::read_to_string(recorded_at(experiment)) else {
         return Ok(None);
     };
-    let curves = match file("curves.csv") {
+    let curves = match std::fs::read_to_string(format!("experiments/{name}/curves.csv")) {
         Ok(text) => Curves::read(&text).map_err(|why| format!("{name}, curves.csv: {why}"))?,
         Err(_) => Curves::default(),
     };

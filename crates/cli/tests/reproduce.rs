@@ -191,3 +191,13 @@ fn a_name_that_is_almost_right_is_put_right() {
         "{said}"
     );
 }
+
+#[test]
+fn a_gallery_without_results_on_record_is_an_error_that_says_what_to_do() {
+    let folder = folder("reproduce-gallery");
+    let output = tidegate(&folder.0, &["reproduce", "--gallery"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("run this in a clone"), "{said}");
+    assert!(!folder.path("docs").exists());
+}
