@@ -153,7 +153,8 @@ impl Viewer {
         bar.set_position((share * 1000.0) as u64);
         // A narrow terminal cuts the end off: what matters most comes first.
         bar.set_message(format!(
-            "{} simulated{left}, {rate:.1} Mhops/s, {} active, {} of {} messages done",
+            "{:.0}%{left}, {} simulated, {rate:.1} Mhops/s, {} active, {} of {} messages done",
+            (share * 100.0).floor(),
             human::time(units::Span(progress.now.0)),
             human::count(progress.active),
             human::count(progress.done),
