@@ -589,6 +589,40 @@ fn a_figure_draws_bars_curves_and_what_is_published() {
     );
 }
 
+/// Bars stand while their names have room, and lie where words of neighbours would touch; a long title takes two lines.
+#[test]
+fn many_named_bars_lie_on_their_side_and_a_long_title_is_not_cut() {
+    let crowded = |names: usize| {
+        let mut figure = figure();
+        figure.panels.truncate(1);
+        let panel = &mut figure.panels[0];
+        panel.x.names = (0..names)
+            .map(|i| format!("aquarius, {i} round trips"))
+            .collect();
+        panel.series.truncate(1);
+        panel.series[0].dots = (0..names)
+            .map(|i| Dot::exact(i as f64 + 0.5, 50.0))
+            .collect();
+        figure.title = "Messages alone, incasts and random loads, and many more words ".repeat(2);
+        figure.svg()
+    };
+    let (stands, lies) = (crowded(4), crowded(16));
+    for (svg, anchor, other) in [(&stands, "middle", "end"), (&lies, "end", "middle")] {
+        let names = |anchor| {
+            svg.matches(&format!("text-anchor=\"{anchor}\">aquarius"))
+                .count()
+        };
+        let bars = svg.matches("<path class=\"f c0\"").count();
+        assert_eq!((names(anchor), names(other)), (bars, 0), "{svg}");
+        assert_eq!(svg.matches("class=\"h\"").count(), 2, "{svg}");
+    }
+    assert_eq!(
+        lies.matches("<path class=\"f c0\" d=\"M0 ").count(),
+        16,
+        "{lies}"
+    );
+}
+
 /// What several figures say together: first what holds, then each claim with its mark, and the rest folded.
 #[test]
 fn several_figures_say_what_holds_before_what_was_measured() {

@@ -16,6 +16,13 @@ const ROW: f64 = 16.0;
 const HEIGHT: f64 = 210.0;
 /// Characters of a line of text over the whole width, at its size.
 const LINE: usize = 128;
+/// The same of the title, whose characters are larger.
+const TITLE_LINE: usize = 104;
+/// Characters of a line of a name beside a bar that lies.
+const NAME_LINE: usize = 26;
+/// What a bar that lies takes at least, and what is between names.
+const BAR: f64 = 9.0;
+const APART: f64 = 8.0;
 /// Between the lines of a name below the axis.
 const NAME_ROW: f64 = 14.0;
 /// A character's width, near enough to place names.
@@ -34,7 +41,10 @@ pub(super) fn picture(figure: &Figure) -> String {
     let mut body = String::new();
     let mut y = 26.0;
     let title = format!("{}: {}", figure.source, figure.title);
-    text(&mut body, (16.0, y), "h", &title);
+    for (i, line) in wrap(&title, TITLE_LINE, 0).lines().enumerate() {
+        y += if i > 0 { 19.0 } else { 0.0 };
+        text(&mut body, (16.0, y), "h", line);
+    }
     for line in wrap(&figure.verdict, LINE, 0).lines() {
         y += 19.0;
         text(&mut body, (16.0, y), "b", line);
@@ -66,26 +76,35 @@ fn text(out: &mut String, (x, y): (f64, f64), class: &str, words: &str) {
     );
 }
 
-/// One panel; returns what its names take below the axis beyond one line.
+/// One panel; returns what it takes below the axis beyond one line of names.
 fn draw(out: &mut String, panel: &Panel, (left, top): (f64, f64), width: f64) -> f64 {
     let (x, y) = panel.axes();
     let wide = width - LEFT - 24.0;
+    let lies = x.is_named() && !stand(&x, wide);
+    let margin = if lies {
+        16.0 + CHARACTER * NAME_LINE as f64
+    } else {
+        LEFT
+    };
     let _ = writeln!(
         out,
         "<g transform=\"translate({:.1} {:.1})\">",
-        left + LEFT,
+        left + margin,
         top + OVER
     );
-    let legend = legend(out, panel, wide);
+    let start = 16.0 - margin;
+    let legend = legend(out, panel, (start, width - 24.0));
     if panel.title != panel.y.title {
-        text(out, (-LEFT + 16.0, -legend - 30.0), "b", &panel.title);
+        text(out, (start, -legend - 30.0), "b", &panel.title);
     }
-    text(
-        out,
-        (-LEFT + 16.0, -13.0),
-        "",
-        &scaled(&panel.y.title, panel.y.log),
-    );
+    let y_title = scaled(&panel.y.title, panel.y.log);
+    if lies {
+        text(out, (start, -13.0), "", &panel.x.title);
+        let high = lying(out, panel, (&x, &y), (width - margin - 24.0, &y_title));
+        out.push_str("</g>\n");
+        return high - HEIGHT;
+    }
+    text(out, (start, -13.0), "", &y_title);
     for tick in y.ticks() {
         let at = HEIGHT - y.at(tick) * HEIGHT;
         let label = escape(&y.label(usize::MAX, tick));
@@ -108,16 +127,108 @@ fn draw(out: &mut String, panel: &Panel, (left, top): (f64, f64), width: f64) ->
     below
 }
 
+/// Characters that a name has below the axis.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a few characters"
+)]
+fn room(ticks: usize, wide: f64) -> usize {
+    (wide / ticks.max(1) as f64 / CHARACTER) as usize
+}
+
+/// Whether all words of all names have room below the axis, side by side.
+fn stand(x: &Axis, wide: f64) -> bool {
+    let ticks = x.ticks();
+    let room = room(ticks.len(), wide);
+    let mut names = (0..).zip(&ticks).map(|(i, &tick)| x.label(i, tick));
+    names.all(|name| name.split(' ').all(|word| word.chars().count() <= room))
+}
+
+/// Bars that lie, each name beside its own; returns how high they are together.
+fn lying(
+    out: &mut String,
+    panel: &Panel,
+    (x, y): (&Axis, &Axis),
+    (wide, title): (f64, &str),
+) -> f64 {
+    let ticks = x.ticks();
+    let names = (0..).zip(&ticks).map(|(i, &tick)| x.label(i, tick));
+    let names: Vec<String> = names.map(|name| wrap(&name, NAME_LINE, 0)).collect();
+    let lines = names.iter().map(|name| name.lines().count()).max();
+    let n = panel.series.len();
+    let each = (NAME_ROW * lines.unwrap_or(1) as f64).max(BAR * n as f64) + APART;
+    let high = each * names.len() as f64;
+    let across = |value: f64| share(y, value, wide);
+    let mut free = f64::NEG_INFINITY;
+    for tick in y.ticks() {
+        let label = y.label(usize::MAX, tick);
+        let (at, near) = (across(tick), y.at(tick) * wide);
+        let _ = writeln!(out, "<path class=\"g\" d=\"M{at} 0V{high:.1}\"/>");
+        let half = CHARACTER * label.chars().count() as f64 / 2.0;
+        if near - half >= free {
+            free = near + half;
+            let _ = writeln!(
+                out,
+                "<text x=\"{at}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+                high + 17.0,
+                escape(&label)
+            );
+        }
+    }
+    for (name, &tick) in names.iter().zip(&ticks) {
+        let first = each * tick + 4.0 - NAME_ROW * (name.lines().count() - 1) as f64 / 2.0;
+        for (row, line) in name.lines().enumerate() {
+            let _ = writeln!(
+                out,
+                "<text x=\"-8\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                first + NAME_ROW * row as f64,
+                escape(line)
+            );
+        }
+    }
+    let _ = writeln!(
+        out,
+        "<text x=\"{wide:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+        high + 36.0,
+        escape(title)
+    );
+    for (i, series) in panel.series.iter().enumerate().rev() {
+        let class = i % COLOURS;
+        let middle = |dot: &Dot| {
+            let (top, bottom) = sides(dot.x, i, n);
+            each * f64::midpoint(top, bottom)
+        };
+        for dot in &series.dots {
+            let (top, bottom) = sides(dot.x, i, n);
+            let _ = writeln!(
+                out,
+                "<path class=\"f c{class}\" d=\"M0 {:.1}H{}V{:.1}H0Z\"/>",
+                each * top,
+                across(dot.y),
+                each * bottom
+            );
+        }
+        for dot in series.dots.iter().filter(|dot| dot.high > dot.low) {
+            let (low, high, at) = (across(dot.low), across(dot.high), middle(dot));
+            let _ = writeln!(out, "<path class=\"s\" d=\"M{low} {at:.1}H{high}\"/>");
+        }
+        for dot in &series.given {
+            let (x, y) = (across(dot.y), middle(dot));
+            let _ = writeln!(
+                out,
+                "<circle class=\"o c{class}\" cx=\"{x}\" cy=\"{y:.1}\" r=\"4.5\"/>"
+            );
+        }
+    }
+    high
+}
+
 /// The words below the axis: names in as many lines as their room asks for, numbers where they do not touch. Returns
 /// the most lines of one.
 fn places(out: &mut String, x: &Axis, wide: f64) -> usize {
     let ticks = x.ticks();
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a few characters"
-    )]
-    let room = (wide / ticks.len().max(1) as f64 / CHARACTER) as usize;
+    let room = room(ticks.len(), wide);
     let (mut most, mut free) = (1, f64::NEG_INFINITY);
     for (i, tick) in ticks.into_iter().enumerate() {
         let label = x.label(i, tick);
@@ -151,7 +262,7 @@ fn scaled(title: &str, log: bool) -> String {
 }
 
 /// Names beside their colours, in as many lines as they need, from the last line up; returns the height.
-fn legend(out: &mut String, panel: &Panel, wide: f64) -> f64 {
+fn legend(out: &mut String, panel: &Panel, (start, wide): (f64, f64)) -> f64 {
     let ours = panel.shown();
     let ours = ours.map(|(i, series)| (format!("f c{}", i % COLOURS), series.name.as_str()));
     let given = panel.sources().into_iter();
@@ -160,12 +271,12 @@ fn legend(out: &mut String, panel: &Panel, wide: f64) -> f64 {
     let mut x = 0.0;
     for (class, name) in ours.chain(given) {
         let length = 22.0 + CHARACTER * name.chars().count() as f64;
-        if x + length > wide + LEFT && x > 0.0 {
+        if x + length > wide && x > 0.0 {
             rows.push(Vec::new());
             x = 0.0;
         }
         if let Some(row) = rows.last_mut() {
-            row.push((x - LEFT + 16.0, class, name));
+            row.push((x + start, class, name));
         }
         x += length;
     }
