@@ -114,7 +114,7 @@ fn rows(
             escape(&told)
         );
     }
-    let many = if axis.ticks().len() > 3 { " many" } else { "" };
+    let many = if axis.ticks().len() > 2 { " many" } else { "" };
     let _ = write!(
         out,
         "<div class=\"name\"></div><div class=\"xs{many}\" aria-hidden=\"true\">{}</div><div></div>\
