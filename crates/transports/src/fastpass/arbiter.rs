@@ -35,7 +35,7 @@ pub(super) struct Plan {
     /// The host that it is on, and so many allocations take as long as a slot on its line.
     pub(super) own: Option<usize>,
     pub(super) words: u64,
-    /// By how much its line may be behind, and what it says comes in time.
+    /// By how much its line may be behind, and the last word of a batch still comes before the batch is over.
     pub(super) spare: Span,
 }
 

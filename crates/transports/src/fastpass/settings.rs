@@ -94,7 +94,7 @@ impl Settings {
                 .filter(|_| shape.is_some())
                 .map(|host| host as usize),
             words: u64::from(encap.wire_max() / encap.wire(0)).max(1),
-            spare: Span(lead.0.saturating_sub(heard.0)).max(slot),
+            spare: Span((lead + batch).0.saturating_sub(heard.0)).max(slot),
             shape,
         };
         let shared = match params.clock {
