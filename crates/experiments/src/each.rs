@@ -3,6 +3,7 @@
 use crate::metric::counted;
 use results::stats::Figure;
 use results::{FlowRow, RunRecord};
+use std::collections::BTreeMap;
 use units::Span;
 
 /// How many times what each would take alone these messages take, from their times in ps.
@@ -13,6 +14,28 @@ pub(crate) fn slowdowns<'a>(
         value: took.value as f64 / flow.ideal.0.max(1) as f64,
         at_least: took.at_least,
     })
+}
+
+/// A number of the slowdowns of the messages that one host receives, in the mean over all messages.
+pub(crate) fn by_host<'a>(
+    counted: impl Iterator<Item = (&'a FlowRow, Figure<u64>)>,
+    number: impl Fn(Vec<Figure<f64>>) -> Figure<f64>,
+) -> Figure<f64> {
+    let mut hosts: BTreeMap<u32, Vec<(&FlowRow, Figure<u64>)>> = BTreeMap::new();
+    for (flow, took) in counted {
+        hosts.entry(flow.dst).or_default().push((flow, took));
+    }
+    let (mut sum, mut all, mut at_least) = (0.0, 0.0, false);
+    for received in hosts.into_values() {
+        let messages = received.len() as f64;
+        let of_host = number(slowdowns(received.into_iter()).collect());
+        (sum, all) = (sum + of_host.value * messages, all + messages);
+        at_least |= of_host.at_least;
+    }
+    Figure {
+        value: sum / all,
+        at_least,
+    }
 }
 
 /// See `Metric::FirstRtt`. One under way that may still become fast leaves the share open.
@@ -73,6 +96,45 @@ impl Each {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::Time;
+
+    /// Host 1 receives messages that take 2, 5 and 3 times their 100 ps, host 2 one that takes 9 times, or more.
+    #[test]
+    fn a_number_of_each_host_counts_as_often_as_it_receives() {
+        let row = |dst| FlowRow {
+            message: 0,
+            conn: 0,
+            src: 0,
+            dst,
+            size: 1,
+            start: Some(Time(0)),
+            end: None,
+            stopped: None,
+            ideal: Span(100),
+            received: 1,
+            tag: 0,
+            transport: 0,
+            timed: false,
+        };
+        let rows = [row(1), row(1), row(2), row(1)];
+        let mean_of_the_most = |open: bool| {
+            let took = [200, 500, 900, 300].map(|value| Figure {
+                value,
+                at_least: open && value == 900,
+            });
+            by_host(rows.iter().zip(took), |of_host| {
+                assert!(matches!(of_host.len(), 1 | 3));
+                let most = |a: &Figure<f64>, b: &Figure<f64>| a.value.total_cmp(&b.value);
+                of_host.into_iter().max_by(most).unwrap()
+            })
+        };
+        let found = mean_of_the_most(false);
+        assert_eq!(
+            (found.value.to_bits(), found.at_least),
+            (6.0f64.to_bits(), false)
+        );
+        assert!(mean_of_the_most(true).at_least);
+    }
 
     /// Three messages: one sooner by a round trip, one by less, one that the other run never finished.
     #[test]

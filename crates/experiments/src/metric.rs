@@ -111,6 +111,8 @@ pub enum Metric {
     OverIdle(u64, u64),
     /// So many per cent of them took no longer than this many times what each would take alone.
     SlowdownAt(u64, u64, u8),
+    /// The same of those that one host receives, in the mean over all of them. [homa artefact, `digestModulesStats`]
+    SlowdownByHost(u64, u64, u8),
     /// How many there were.
     Messages(u64, u64),
     /// The share of them that took less than twice an idle network's time. Where that is mostly one
@@ -219,6 +221,9 @@ impl Metric {
             }
             Self::SlowdownAt(low, high, percent) => {
                 format!("p{percent} slowdown {}-{}", size(low), size(high))
+            }
+            Self::SlowdownByHost(low, high, percent) => {
+                format!("p{percent} slowdown {}-{} by host", size(low), size(high))
             }
             Self::Messages(low, high) => format!("messages {}-{}", size(low), size(high)),
             Self::FirstRtt(low, high) => format!("fast share {}-{}", size(low), size(high)),
@@ -345,6 +350,10 @@ impl Metric {
             Self::SlowdownAt(low, high, percent) => {
                 let all = crate::each::slowdowns(counted(record, *low, *high)).collect();
                 quantile(all, u32::from(*percent)).into()
+            }
+            Self::SlowdownByHost(low, high, percent) => {
+                let at = |of_host| quantile(of_host, u32::from(*percent));
+                crate::each::by_host(counted(record, *low, *high), at).into()
             }
             Self::Messages(low, high) => (times(low, high).len() as f64).into(),
             Self::FirstRtt(low, high) => crate::each::fast_share(record, *low, *high).into(),
