@@ -30,9 +30,9 @@ pub trait Endpoint: Send {
     /// message ends, for both sides, after the last byte that did.
     fn cancel(&mut self, cx: &mut Cx<'_>, conn: ConnId);
 
-    /// Forgets whatever is kept of `conn`, without a word to the peer, which is gone or not wanted
-    /// any more: no message of it will end. Says [`Event::Forgotten`](crate::Event::Forgotten) where
-    /// anything was kept.
+    /// Forgets whatever is kept of `conn`, because the peer is gone or not wanted any more: no message of it will end.
+    /// Says [`Event::Forgotten`](crate::Event::Forgotten) where anything was kept. The other end, if it is still there,
+    /// has its message refused: it is told now, where its packets would open the message again, or when it speaks of it.
     fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId);
 
     /// A packet has arrived.

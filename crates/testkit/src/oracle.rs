@@ -119,6 +119,22 @@ impl Oracle {
         both.for_each(|(_, stream)| stream.refused = true);
     }
 
+    /// `host` knows of nothing any more: what it had accepted of messages that had not arrived whole may come again.
+    pub(crate) fn restarted(&mut self, host: HostId) {
+        for stream in self.streams.values_mut() {
+            stream.refused |= stream.from == host || stream.to == host;
+            if stream.to == host {
+                let base = stream.base;
+                let kept = std::mem::take(&mut stream.accepted).into_iter();
+                let before = kept.filter(|&(start, _)| start < base);
+                stream.accepted = before.map(|(start, end)| (start, end.min(base))).collect();
+            }
+            if stream.from == host {
+                stream.told = false;
+            }
+        }
+    }
+
     /// `to` accepted payload.
     pub(crate) fn accept(
         &mut self,

@@ -630,7 +630,12 @@ impl<R: Rules<BITS>, const BITS: u32> Endpoint for Host<R, BITS> {
     }
 
     fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
-        if self.conns.contains_key(&conn.0) {
+        if let Some(found) = self.conns.get(&conn.0) {
+            let (peer, token) = (found.peer, found.token);
+            if R::EAGER && !found.opener && found.expects_more() {
+                // What is under way would open it again, behind a gap that nothing fills.
+                self.say(Said::Reset { token }, peer, conn);
+            }
             self.remove(cx, conn);
         }
     }

@@ -56,6 +56,7 @@ macro_rules! conformance {
             a_cancelled_message_ends_on_both_sides_after_what_had_left,
             a_cancelled_question_is_answered,
             a_host_forgets_when_it_is_told_to,
+            a_receiver_alone_forgets,
             a_pause_holds_back_and_is_no_loss,
             a_pause_of_nothing_changes_nothing,
             a_spurious_deadline_changes_nothing,

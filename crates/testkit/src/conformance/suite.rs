@@ -1,4 +1,7 @@
 //! The stories: each is a function over the subjects, and a test in every crate that lists it.
+//!
+//! First exchanges that come to their end whatever happens to their packets, then connections that carry many messages,
+//! then what is cancelled and forgotten, by one end or both, and at last what costs nothing and what is counted.
 
 use super::{Failures, Subject, each};
 use crate::{A, B, C, Chaos, Pair, conversation};
@@ -452,6 +455,70 @@ pub fn a_host_forgets_when_it_is_told_to(subjects: &[Subject]) {
     }
     failures.report();
 }
+
+/// A receiver that alone forgets a message, because it is told to or begins anew, ends it for its sender, too: who is
+/// told that it was refused, or sends it once more and whole to a receiver that began anew. Soon nothing is said of it.
+pub fn a_receiver_alone_forgets(subjects: &[Subject]) {
+    const AB: ConnId = ConnId(1);
+    type Loss = fn(&mut Pair<'_>, Time);
+    let kinds: [(&str, Exchange); 3] = [
+        ("one message", |pair| {
+            pair.message(Time::ZERO, A, B, 400_000);
+        }),
+        ("a question", |pair| {
+            pair.exchange(Time::ZERO, A, B, [400_000, 20_000]);
+        }),
+        ("the second message of a lasting connection", |pair| {
+            let conn = pair.connect(Time::ZERO, A, B);
+            pair.send(Time::ZERO, conn, A, 1_000);
+            pair.send(Time::ZERO, conn, A, 400_000);
+        }),
+    ];
+    let losses: [(&str, Loss); 2] = [
+        ("is told to forget", |pair, at| pair.forget(at, AB, B)),
+        ("begins anew", |pair, at| pair.restart(at, B)),
+    ];
+    let mut failures = Failures::default();
+    for subject in subjects {
+        for ((name, start), (how, loss)) in kinds
+            .iter()
+            .flat_map(|k| losses.iter().map(move |l| (k, l)))
+        {
+            for at in [7, 15, 25, 40, 70, 120, 300].map(|us| Time(us * 1_000_000)) {
+                failures.watch(
+                    &format!("{}, {name}, B {how} at {at}", subject.name),
+                    || {
+                        let make = subject.make();
+                        // Who hears nothing may be patient.
+                        let mut pair = subject.pair(make).limit(Span::ms(10_000_000));
+                        start(&mut pair);
+                        loss(&mut pair, at);
+                        pair.run_until(at);
+                        let (before, had) = (pair.packets(), pair.received(AB, A));
+                        pair.run();
+                        let refused = (pair.events().iter()).any(|&(_, host, event)| {
+                            host == A && event == Event::Refused { conn: AB }
+                        });
+                        let whole = pair.received(AB, A) > had;
+                        assert!(refused || whole, "nobody told the sender\n{}", pair.tail());
+                        let said = pair.packets() - before;
+                        let most = if *how == "begins anew" {
+                            AGAIN_MAX
+                        } else {
+                            AFTERWARDS_MAX
+                        };
+                        assert!(said <= most, "{said} packets\n{}", pair.tail());
+                    },
+                );
+            }
+        }
+    }
+    failures.report();
+}
+/// Packets of that message afterwards, at most: where it is refused, what is on its way, and questions; where all of its
+/// 274 frames leave again, an answer to each, too. [ours]
+const AFTERWARDS_MAX: u64 = 250;
+const AGAIN_MAX: u64 = 5_000;
 
 /// Calls of `on_deadline` before their time change nothing.
 pub fn a_spurious_deadline_changes_nothing(subjects: &[Subject]) {

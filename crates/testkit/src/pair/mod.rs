@@ -73,6 +73,7 @@ enum Act {
     Send(ConnId, u64),
     Cancel(ConnId),
     Forget(ConnId),
+    Restart,
     Signal(Signal),
     /// A deadline that was not asked for.
     Poke,
@@ -386,6 +387,11 @@ impl Pair<'_> {
     /// `host` forgets the connection, as if its peer were gone. No message of it has to end.
     pub fn forget(&mut self, at: Time, conn: ConnId, host: HostId) {
         self.act(at, host, Act::Forget(conn));
+    }
+
+    /// `host` begins anew and knows of nothing: what it had of unfinished messages is gone with it.
+    pub fn restart(&mut self, at: Time, host: HostId) {
+        self.act(at, host, Act::Restart);
     }
 
     /// A hop-by-hop pause or resume reaches `host`.

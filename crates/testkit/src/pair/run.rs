@@ -229,6 +229,13 @@ impl Pair<'_> {
                 self.ladder.push(Line::Note { at: self.now, text });
                 self.call(host, |endpoint, cx| endpoint.forget(cx, conn));
             }
+            Act::Restart => {
+                self.oracle.restarted(me);
+                let text = format!("{} begins anew", host_name(me));
+                self.ladder.push(Line::Note { at: self.now, text });
+                self.hosts[host].endpoint = (self.make)(&self.config(me));
+                self.hosts[host].ask = true;
+            }
             Act::Signal(signal) => {
                 let text = format!("{} hears {signal:?}", host_name(me));
                 self.ladder.push(Line::Note { at: self.now, text });

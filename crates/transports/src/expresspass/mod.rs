@@ -551,7 +551,10 @@ impl ExpressPassHost {
         let sender = &mut self.senders[slot];
         let was_bursting = sender.is_bursting();
         let nack = Nack::read(packet);
-        sender.on_nack(cx, &mut self.host, nack.next, nack.missing, nack.heard);
+        let (next, host) = (nack.next, &mut self.host);
+        if sender.on_nack(cx, host, next, nack.missing, nack.heard) == Fate::Forget {
+            return self.forget_sender(cx, slot);
+        }
         if sender.is_bursting() && !was_bursting {
             self.enlist(slot);
         }

@@ -16,7 +16,8 @@ use units::{Span, Time};
 
 /// A repeated STOP waits twice as long each time, this many times. [ours]
 const DOUBLINGS_MAX: u8 = 5;
-/// STOPs that a sender without unconfirmed data sends before it leaves its peer alone. [ours]
+/// STOPs after which a sender without unconfirmed data leaves its peer alone, and one whose peer misses what it had gives
+/// up. [ours]
 const IDLE_STOPS_MAX: u8 = 8;
 
 /// One direction of one connection, at the end that has the data.
@@ -411,22 +412,27 @@ impl Sender {
         position: u64,
         length: u32,
         heard: u16,
-    ) {
+    ) -> Fate {
+        let asked =
+            |phase| matches!(phase, Phase::Stopping { tries, .. } if tries >= IDLE_STOPS_MAX);
         let until = position + u64::from(length);
         match &mut self.early {
             Some(early) if length > 0 => {
                 if until > self.outgoing.sent_max() {
                     host.totals.nonsense += 1;
-                    return;
+                    return Fate::Keep;
                 }
                 let from = position.max(self.outgoing.confirmed());
                 if from < until {
                     early.report(from, until, heard);
+                } else if asked(self.phase) {
+                    // However often it is asked, it misses what it had: it has forgotten the rest, too.
+                    return self.lose(cx, host);
                 }
             }
             Some(_) | None => {
                 if !self.confirm(cx, host, position) {
-                    return;
+                    return Fate::Keep;
                 }
                 self.outgoing.go_back(position);
                 if let Some(early) = &mut self.early {
@@ -451,6 +457,7 @@ impl Sender {
             }
             Phase::Asking { .. } | Phase::Credited { .. } => {}
         }
+        Fate::Keep
     }
 
     /// The receiver lives and knows of the request: it need not be repeated soon.

@@ -425,6 +425,10 @@ impl Endpoint for Host {
 
     fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         if let Some(slot) = self.conns.find(conn) {
+            if self.conns[slot].rx.arriving.is_active() {
+                // What is under way opens it again, and must not be asked for from the beginning.
+                self.say_gone(cx, conn);
+            }
             self.remove(cx, slot, false);
         } else {
             self.conns.forget_done(cx, conn);

@@ -269,12 +269,18 @@ impl Sender {
     pub(super) fn on_ack(&mut self, now: Time, ack: &Ack, settings: &Settings) -> bool {
         if self.active && ack.ordinal == told(self.ordinal) {
             (self.word_at, self.answered) = (now, true);
-            if ack.asked {
+            self.learn(ack, settings);
+            // Who had said that all was there, and misses some of it, has forgotten: that is no answer.
+            if ack.asked && !self.has_arrived() {
                 (self.unanswered, self.asked) = (None, 0);
             }
-            self.learn(ack, settings);
         }
         self.may_be_done(ack.ordinal)
+    }
+
+    /// Whether the receiver has said of every byte that it is there.
+    fn has_arrived(&self) -> bool {
+        self.end > self.base && self.arrived.first() == Some((self.base, self.end))
     }
 
     /// What has arrived, and what has to leave again.

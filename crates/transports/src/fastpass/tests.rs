@@ -133,6 +133,30 @@ fn without_an_answer_of_the_arbiter_a_sender_gives_up() {
 }
 
 /// A pause keeps slots from being used; what they were for is asked for again, and nothing is a loss.
+/// The receiver forgets the message before it has said anything of it, and what is under way opens it again.
+fn forgets_early(pair: &mut Pair<'_>) {
+    let conn = pair.message(Time::ZERO, A, B, 8_000);
+    pair.forget(Time(41_000_000), conn, B);
+}
+
+#[test]
+fn a_receiver_that_is_told_to_forget_says_so() {
+    insta::assert_snapshot!(by_arbiter("", forgets_early));
+}
+
+/// That word is lost. Of each frame one life of the receiver or the other has said that it is there, and no question brings
+/// the end nearer.
+#[test]
+fn a_sender_whose_receiver_misses_what_it_had_gives_up() {
+    let found = by_arbiter("ack_every = 1\ntimeout = \"50ms\"", |pair| {
+        forgets_early(pair);
+        pair.lose(("GONE", 1));
+    });
+    let asked = found.matches("  END of message 0").count();
+    assert!((2..40).contains(&asked), "{asked} questions\n{found}");
+    assert!(found.contains("A was refused"), "{found}");
+}
+
 #[test]
 fn slots_that_pass_in_a_pause_are_asked_for_again() {
     let found = by_arbiter("", |pair| {

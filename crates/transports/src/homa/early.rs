@@ -475,7 +475,7 @@ impl Host {
             return;
         }
         let data = probe.as_data();
-        let Some(slot) = self.find_or_open(cx, id, &data) else {
+        let Some(slot) = self.find_or_open(cx, id, &data, false) else {
             return;
         };
         let verdict = self.conns[slot].rx.on_data(cx, id, &data);

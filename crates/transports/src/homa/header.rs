@@ -52,12 +52,13 @@ model::header! {
     /// It is not known here.
     Unknown = 5 "RPC_UNKNOWN" Control {
         ordinal: u16 = 90..96 "which message of its direction, modulo 2^6";
+        forgotten: bool = 97..98 "the message was known, and is forgotten";
         connection: bool = 98..99 "the connection is not known either";
         of_sender: bool = 99..100 "whoever should have the data says so";
     }
     says |unknown, _| {
         let whose = if unknown.of_sender { "sender" } else { "receiver" };
-        format!(" {}, says the {whose}", unknown.ordinal)
+        format!(" {}{}, says the {whose}", unknown.ordinal, when(unknown.forgotten, ", forgotten"))
     };
     /// Has all of it arrived?
     NeedAck = 6 "NEED_ACK" Control { ordinal: u16 = 90..96 "which message, modulo 2^6"; }

@@ -228,7 +228,9 @@ impl Host {
             self.totals.nonsense += 1;
             return;
         }
-        let Some(slot) = self.find_or_open(cx, id, &data) else {
+        // A grant released it, so the message was known here. Behind a burst others are marked like that.
+        let granted = packet.class() == Class::Scheduled && !self.settings.bursts;
+        let Some(slot) = self.find_or_open(cx, id, &data, granted) else {
             self.totals.duplicates += u64::from(self.conns.remembers(id));
             return;
         };
@@ -251,9 +253,15 @@ impl Host {
 
     /// The connection of a packet that may open it, where what it says of that is true.
     #[inline]
-    pub(super) fn find_or_open(&mut self, cx: &Cx<'_>, id: ConnId, data: &Data) -> Option<u32> {
+    pub(super) fn find_or_open(
+        &mut self,
+        cx: &Cx<'_>,
+        id: ConnId,
+        data: &Data,
+        granted: bool,
+    ) -> Option<u32> {
         let known = self.conns.find(id);
-        let slot = known.or_else(|| self.on_stranger(cx, id, data))?;
+        let slot = known.or_else(|| self.on_stranger(cx, id, data, granted))?;
         let conn = &mut self.conns[slot];
         let fits = conn.fits(data.lifetime, data.answer)
             && (conn.lifetime != Lifetime::Exchange || data.ordinal == 0);
@@ -336,13 +344,17 @@ impl Host {
     }
 
     /// Data of a connection that is not known here.
-    fn on_stranger(&mut self, cx: &Cx<'_>, id: ConnId, data: &Data) -> Option<u32> {
+    fn on_stranger(&mut self, cx: &Cx<'_>, id: ConnId, data: &Data, granted: bool) -> Option<u32> {
         if self.conns.remembers(id) {
             self.ack(cx, id, 1);
             return None;
         }
         if data.answer || data.ordinal != 0 {
             self.say_unknown(cx, id, data.ordinal, true);
+            return None;
+        }
+        if granted {
+            self.say_forgotten(cx, id, data.ordinal);
             return None;
         }
         let peer = self.conns.opener(cx, id, &mut self.totals)?;
@@ -355,7 +367,20 @@ impl Host {
     pub(super) fn say_unknown(&mut self, cx: &Cx<'_>, id: ConnId, ordinal: u16, connection: bool) {
         let unknown = Unknown {
             ordinal,
+            forgotten: false,
             connection,
+            of_sender: false,
+        };
+        self.say_to(cx, id, |to, conn, size| unknown.packet(to, conn, size));
+    }
+
+    /// A message that was known is not any more: it cannot begin again, for its bytes may have been delivered.
+    #[cold]
+    fn say_forgotten(&mut self, cx: &Cx<'_>, id: ConnId, ordinal: u16) {
+        let unknown = Unknown {
+            ordinal,
+            forgotten: true,
+            connection: true,
             of_sender: false,
         };
         self.say_to(cx, id, |to, conn, size| unknown.packet(to, conn, size));
@@ -411,6 +436,7 @@ impl Host {
         let Some(slot) = self.conns.find(id) else {
             let unknown = Unknown {
                 ordinal: 0,
+                forgotten: false,
                 connection: true,
                 of_sender: true,
             };
@@ -460,7 +486,8 @@ impl Host {
         }
         // Where a burst is closed by a probe, whoever has answered and says so has forgotten.
         let knew = self.settings.bursts && conn.tx.is_answered();
-        if unknown.connection && (conn.tx.ordinal > 0 || !conn.opener || knew) {
+        let lost = conn.tx.ordinal > 0 || !conn.opener || knew;
+        if unknown.forgotten || (unknown.connection && lost) {
             return self.give_up(cx, slot);
         }
         let restarts = u64::from(conn.tx.restart(cx.now, &self.settings));
@@ -647,6 +674,12 @@ impl Endpoint for Host {
 
     fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         if let Some(slot) = self.conns.find(conn) {
+            let rx = &self.conns[slot].rx;
+            if rx.active {
+                // What is under way opens it again, and must not be asked for from the beginning.
+                let ordinal = told(rx.ordinal);
+                self.say_forgotten(cx, conn, ordinal);
+            }
             self.remove(cx, slot, false);
             self.grant_all(cx.now);
         } else {

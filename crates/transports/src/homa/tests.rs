@@ -129,6 +129,17 @@ fn a_message_that_is_cancelled_before_anything_left_ends_empty() {
 }
 
 #[test]
+fn a_receiver_that_is_told_to_forget_says_so_and_the_sender_does_not_begin_again() {
+    let found = ladder("", 2, |pair| {
+        let conn = pair.message(Time::ZERO, A, B, 100_000);
+        pair.forget(Time(8_000_000), conn, B);
+    });
+    let said = |line: &&str| !line.contains("  DATA ");
+    let words: Vec<_> = found.lines().filter(said).collect();
+    insta::assert_snapshot!(words.join("\n"));
+}
+
+#[test]
 fn a_receiver_that_forgot_says_so_and_the_sender_gives_up() {
     let found = ladder("", 2, |pair| {
         let conn = pair.message(Time::ZERO, A, B, 100_000);

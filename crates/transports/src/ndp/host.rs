@@ -215,7 +215,9 @@ impl Host {
             self.totals.nonsense += 1;
             return;
         }
-        let Some(slot) = self.find_or_open(cx, id, (data.answer, false), data.lifetime) else {
+        // A pull released it, so it was known here. Behind a burst others are marked as if they had been pulled.
+        let pulled = packet.class() == Class::Scheduled && !self.settings.bursts;
+        let Some(slot) = self.find_or_open(cx, id, (data.answer, pulled), data.lifetime) else {
             self.totals.duplicates += u64::from(self.conns.remembers(id));
             return;
         };
@@ -677,6 +679,11 @@ impl Endpoint for Host {
 
     fn forget(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         if let Some(slot) = self.conns.find(conn) {
+            let found = &self.conns[slot];
+            if found.rx.arriving.is_active() || !found.one_shot() {
+                // What is under way opens it again, and must not be asked for from the beginning.
+                self.say_gone(cx, conn, false);
+            }
             self.remove(cx, slot, false);
         } else {
             self.conns.forget_done(cx, conn);

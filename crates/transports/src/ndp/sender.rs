@@ -1,4 +1,7 @@
 //! The role that has data: a first window leaves unasked, then a packet for each pull, what was trimmed first.
+//!
+//! In the order of a message's life: it begins and ends, its packets leave, words about them come, pulls release more, and
+//! silence is asked about.
 
 use super::early::Early;
 use super::header::{Data, POSITION_MAX, PULLS_TOLD};
@@ -414,11 +417,17 @@ impl Sender {
         }
     }
 
-    /// The receiver says that it waits for data. Where it was asked, it is there and knows the message.
+    /// The receiver says that it waits for data. Where it was asked, it is there and knows the message; unless all of it
+    /// has arrived, as far as is known here: then it has forgotten what it had.
     pub(super) fn on_presence(&mut self, now: Time) {
-        if self.active && self.asked > 0 {
+        if self.active && self.asked > 0 && !self.has_arrived() {
             self.progress = now;
         }
+    }
+
+    /// Whether the receiver has said of every frame that it is there.
+    fn has_arrived(&self) -> bool {
+        self.frames > 0 && self.next() == self.frames && self.ring.is_empty()
     }
 
     /// Has the frame at `at` leave again; false where it is not on its way.
@@ -492,7 +501,10 @@ impl Sender {
         // DEVIATES(aeolus): so is one that finds nothing lost and nothing unsent, while a burst is on its way.
         // An honest receiver pulls no more than has come to it, and that is no more than a window.
         self.may = (self.may + u32::from(ahead)).min(settings.window);
-        (self.progress, self.waits_from) = (now, now);
+        self.waits_from = now;
+        if !self.has_arrived() {
+            self.progress = now;
+        }
         self.answered = true;
         self.has_more()
     }

@@ -290,6 +290,28 @@ fn a_sender_that_forgot_says_so_and_the_receiver_gives_up() {
 }
 
 #[test]
+fn a_receiver_that_is_told_to_forget_says_so() {
+    insta::assert_snapshot!(ladder("window = 3", 2, |pair| {
+        let conn = pair.message(Time::ZERO, A, B, 50_000);
+        pair.forget(Time(14_000_000), conn, B);
+    }));
+}
+
+/// That word is lost. The frames of the first window that are still on their way open the message again, all of its
+/// frames are acknowledged, by one life or the other, and no question brings the end nearer.
+#[test]
+fn a_sender_whose_receiver_misses_what_it_had_gives_up() {
+    let found = ladder("window = 3\ntimeout = \"50ms\"", 2, |pair| {
+        let conn = pair.message(Time::ZERO, A, B, 25_000);
+        pair.forget(Time(14_000_000), conn, B);
+        pair.lose(("GONE", 1));
+    });
+    let asked = found.matches("  END of message 0").count();
+    assert!((2..40).contains(&asked), "{asked} questions\n{found}");
+    assert!(found.contains("A was refused"), "{found}");
+}
+
+#[test]
 fn every_way_has_its_turn_and_no_order_repeats() {
     let (mut ways, mut rng) = (Ways::default(), Rng::stream(1, stream::TEST, 1));
     let rounds: Vec<Vec<u16>> = (0..50)
