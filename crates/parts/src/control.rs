@@ -25,6 +25,7 @@ pub trait Control: Sync {
 }
 
 /// A configured flow control: makes one [`FlowControl`] per switch.
+#[allow(unused_variables, reason = "names for those who write one")]
 pub trait ControlFactory: Send + Sync {
     /// The flow control of one switch.
     fn make(&self, place: &Place<'_>) -> Box<dyn FlowControl>;
@@ -46,12 +47,10 @@ pub trait ControlFactory: Send + Sync {
     /// # Errors
     /// What it lacks there, and the nearest that works.
     fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {
-        let _ = place;
         Ok(())
     }
     /// What a user should know before trusting it under a transport of so many priorities.
     fn warns(&self, priorities: u8) -> Option<String> {
-        let _ = priorities;
         None
     }
     /// What it does where faults lose its own frames and what helps, in words; none where it heals by itself.
@@ -66,8 +65,7 @@ pub trait ControlFactory: Send + Sync {
     }
     /// What follows for a switch at `place`, as names and values for `check`.
     fn figures(&self, place: &Place<'_>) -> Vec<(String, String)> {
-        let _ = place;
-        Vec::new()
+        vec![]
     }
     /// Every parameter with its final value, for `resolved.toml`.
     fn resolved(&self) -> toml::Table;
@@ -146,5 +144,6 @@ mod tests {
         let place = place(&[]);
         assert!(!NoControl.tags() && NoControl.suits(&place).is_ok());
         assert!(NoControl.figures(&place).is_empty());
+        assert_eq!((NoControl.warns(8), NoControl.lost_frames()), (None, None));
     }
 }

@@ -148,6 +148,7 @@ pub trait Transport: Sync {
 }
 
 /// A configured transport: makes one endpoint per host.
+#[allow(unused_variables, reason = "names for those who write one")]
 pub trait Factory: Send + Sync {
     /// The endpoint of one host.
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint>;
@@ -158,22 +159,19 @@ pub trait Factory: Send + Sync {
     /// # Errors
     /// The parameter that does not fit, and what to write instead.
     fn settle(&self, facts: &Facts<'_>) -> Result<Option<Box<dyn Factory>>, ParamError> {
-        let _ = facts;
         Ok(None)
     }
     /// Connections that exist without a message, like that of every host to an arbiter: who opens each, and
     /// with whom. They are opened at time zero, in this order and before anything is sent, and live as long as the
     /// run. They are no messages, and none of them is ever called stuck.
     fn control(&self, facts: &Facts<'_>) -> Vec<(HostId, HostId)> {
-        let _ = facts;
-        Vec::new()
+        vec![]
     }
     /// Whether it works with such ports, of such switches. Asked about every port before a run.
     ///
     /// # Errors
     /// Why not, and the nearest that works.
     fn suits(&self, port: &PortSpec, switch: &SwitchSpec) -> Result<(), Refusal> {
-        let _ = (port, switch);
         Ok(())
     }
     /// Whether packets of one message take several ways even where switches keep those of a connection on one.
@@ -183,8 +181,7 @@ pub trait Factory: Send + Sync {
     /// What a user should know before trusting it, a sentence each, where switches keep the packets of a connection
     /// on one path or, with `spreads`, do not.
     fn warns(&self, spreads: bool) -> Vec<String> {
-        let _ = spreads;
-        Vec::new()
+        vec![]
     }
     /// The parameter that says after how long silence first counts as a loss, and its value, where that does not
     /// follow from the network.
@@ -399,6 +396,12 @@ mod tests {
         let facts = crate::bench::facts();
         assert!(factory.settle(&facts).unwrap().is_none());
         assert!(factory.control(&facts).is_empty());
+        assert!(!factory.sprays() && factory.first_wait().is_none());
+        assert!(
+            [false, true]
+                .iter()
+                .all(|&spreads| factory.warns(spreads).is_empty())
+        );
     }
 
     const MARK: MarkSpec = MarkSpec {

@@ -97,6 +97,7 @@ pub struct Limits {
 
 /// What a transport has of its own: its packets, and when a piece of a message may leave. `BITS` of a message's
 /// number travel.
+#[allow(unused_variables, reason = "names for those who write some")]
 pub trait Rules<const BITS: u32>: Send {
     /// What they keep of each connection.
     type Flow: Default + Debug + Send;
@@ -119,61 +120,41 @@ pub trait Rules<const BITS: u32>: Send {
     fn due(&self, sender: &Sender<BITS>, flow: &Self::Flow) -> Time;
 
     /// A connection begins.
-    fn opened(&mut self, now: Time, conn: &mut Conn<Self::Flow, BITS>) {
-        let _ = (now, conn);
-    }
+    fn opened(&mut self, now: Time, conn: &mut Conn<Self::Flow, BITS>) {}
 
     /// A packet of the connection has arrived, and what it says has not been looked at.
-    fn heard(&mut self, now: Time, conn: &mut Conn<Self::Flow, BITS>, packet: &Packet) {
-        let _ = (now, conn, packet);
-    }
+    fn heard(&mut self, now: Time, conn: &mut Conn<Self::Flow, BITS>, packet: &Packet) {}
 
     /// A message begins, or the sender goes back to what is missing.
-    fn begins(&mut self, now: Time, flow: &mut Self::Flow) {
-        let _ = (now, flow);
-    }
+    fn begins(&mut self, now: Time, flow: &mut Self::Flow) {}
 
     /// The receiver has looked at a piece.
-    fn taken(&mut self, now: Time, conn: &mut Conn<Self::Flow, BITS>) {
-        let _ = (now, conn);
-    }
+    fn taken(&mut self, now: Time, conn: &mut Conn<Self::Flow, BITS>) {}
 
     /// Something about the connection has changed.
-    fn changed(&mut self, now: Time, conn: &mut Conn<Self::Flow, BITS>) {
-        let _ = (now, conn);
-    }
+    fn changed(&mut self, now: Time, conn: &mut Conn<Self::Flow, BITS>) {}
 
     /// A piece leaves, with `size` bytes on the wire.
-    fn leaves(&mut self, now: Time, flow: &mut Self::Flow, size: u16) {
-        let _ = (now, flow, size);
-    }
+    fn leaves(&mut self, now: Time, flow: &mut Self::Flow, size: u16) {}
 
     /// How long an answer may take, where [`Retry`] says `wait`.
     fn wait(&self, flow: &Self::Flow, wait: Span) -> Span {
-        let _ = flow;
         wait
     }
 
     /// The last word on a packet that leaves.
-    fn stamp(&mut self, conn: &mut Conn<Self::Flow, BITS>, packet: &mut Packet) {
-        let _ = (conn, packet);
-    }
+    fn stamp(&mut self, conn: &mut Conn<Self::Flow, BITS>, packet: &mut Packet) {}
 
     /// When they want [`Rules::rang`].
     fn alarm(&self, flow: &Self::Flow) -> Time {
-        let _ = flow;
         Time::NEVER
     }
 
     /// Some alarm of the connection rings: theirs, or another.
-    fn rang(&mut self, now: Time, flow: &mut Self::Flow) {
-        let _ = (now, flow);
-    }
+    fn rang(&mut self, now: Time, flow: &mut Self::Flow) {}
 
     /// Nothing was heard for too long.
-    fn silent(&mut self, now: Time, flow: &mut Self::Flow) {
-        let _ = (now, flow);
-    }
+    fn silent(&mut self, now: Time, flow: &mut Self::Flow) {}
 
     /// Whether connections must hear at once what [`Rules::stamp`] says, and have not been told since. Asked after
     /// [`Rules::opened`] and [`Rules::taken`].
@@ -183,19 +164,14 @@ pub trait Rules<const BITS: u32>: Send {
 
     /// Whether this one must.
     fn tells(&self, flow: &Self::Flow) -> bool {
-        let _ = flow;
         true
     }
 
     /// The connection is forgotten.
-    fn closed(&mut self, flow: &mut Self::Flow) {
-        let _ = flow;
-    }
+    fn closed(&mut self, flow: &mut Self::Flow) {}
 
     /// What they count alone: [`Transport::counters`](crate::Transport::counters).
-    fn counters(&self, report: &mut Count<'_>) {
-        let _ = report;
-    }
+    fn counters(&self, report: &mut Count<'_>) {}
 
     /// Panics where an invariant of theirs is broken.
     fn check(&self) {}
