@@ -99,9 +99,7 @@ impl Arriving {
     /// The first gap from `from` on.
     #[inline]
     pub fn first_gap(&self, from: u64) -> Option<(u64, u64)> {
-        let from = from.max(self.next);
-        let end = self.end.filter(|&end| from < end)?;
-        self.ahead.first_gap(from, end)
+        self.ahead.first_gap(from.max(self.next), self.end?)
     }
 
     /// Whether the byte at `at` has arrived.
@@ -205,7 +203,7 @@ impl Arriving {
         match self.end {
             // It left before the end moved.
             Some(known) if self.cut && !cut && at > known => return Verdict::Old,
-            Some(known) if known != at && (self.cut || !cut || at > known) => {
+            Some(known) if at > known || at < known && (self.cut || !cut) => {
                 return Verdict::Nonsense;
             }
             Some(_) | None => {}
@@ -359,10 +357,14 @@ mod tests {
         assert_eq!(arriving.on_head(60, 1, false), Nonsense, "behind the end");
         assert_eq!(arriving.on_head(40, FRAME, true), Nonsense, "another end");
         assert_eq!(arriving.on_end(70, true), Nonsense, "a later end");
+        assert_eq!(arriving.on_end(70, false), Nonsense, "a later end");
         assert_eq!(arriving.on_end(50, false), Nonsense, "no word of a cut");
         assert_eq!((arriving.on_end(50, true), arriving.end()), (New, Some(50)));
         assert_eq!(arriving.on_end(60, false), Old, "it left before the cut");
         assert_eq!(arriving.on_end(50, false), New, "the same end");
+        assert_eq!(arriving.on_end(50, true), New, "the same cut");
+        assert_eq!(arriving.on_end(60, false), Old, "it left before the cut");
+        assert_eq!(arriving.on_end(60, true), Nonsense, "a cut takes away");
         assert_eq!(arriving.on_end(40, true), Nonsense, "it is cut once");
         assert_eq!(arriving.on_head(30, FRAME, true), Missing, "an old end");
         assert_eq!(arriving.on_head(45, FRAME, false), Nonsense, "behind it");
@@ -412,5 +414,23 @@ mod tests {
             assert_eq!(verdict, kept, "piece {n}");
         }
         assert_eq!(arriving.got(), 10 * most);
+    }
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let breaks: [fn(&mut Arriving); 3] = [
+            |arriving| arriving.base = 1,
+            |arriving| arriving.end = Some(29),
+            |arriving| arriving.active = false,
+        ];
+        for (n, spoil) in breaks.into_iter().enumerate() {
+            let mut arriving = begun();
+            arriving.check();
+            spoil(&mut arriving);
+            assert!(
+                std::panic::catch_unwind(|| arriving.check()).is_err(),
+                "{n}"
+            );
+        }
     }
 }

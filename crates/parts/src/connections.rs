@@ -320,9 +320,8 @@ impl<S: Sending, R: Receiving, X: Default> Connections<S, R, X> {
     #[inline]
     pub fn arm_earlier(&mut self, slot: u32, due: Time) {
         let alarm = &mut self.slots[slot].alarm;
-        if due < alarm.due() {
-            self.timers.set(alarm, slot, due);
-        }
+        let due = due.min(alarm.due());
+        self.timers.set(alarm, slot, due);
     }
 
     /// The next connection whose alarm rings. It rings no more until it is set again.

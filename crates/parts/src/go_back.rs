@@ -2,6 +2,7 @@
 //! to the first missing byte. The next message begins when the receiver has all of the one before it.
 
 use model::{ConnId, Cx, Event};
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 use units::{Span, Time};
 
@@ -89,12 +90,10 @@ impl<const BITS: u32> Receiver<BITS> {
             // No message begins before the one before it is acknowledged.
             Some(_) => return Verdict::Nonsense,
         }
-        if piece.offset != self.next {
-            return if piece.offset < self.next {
-                Verdict::Old
-            } else {
-                Verdict::Early
-            };
+        match piece.offset.cmp(&self.next) {
+            Ordering::Less => return Verdict::Old,
+            Ordering::Equal => {}
+            Ordering::Greater => return Verdict::Early,
         }
         if piece.length > 0 {
             cx.accept(conn, piece.offset, piece.length);

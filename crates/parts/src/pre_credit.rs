@@ -139,8 +139,8 @@ impl<F: Copy> Burst<F> {
 
     /// Whether nothing is known of the packet at `position`.
     pub fn is_unknown(&self, position: u64) -> bool {
-        let found = self.find(position).map(|place| self.packets[place].fate);
-        self.unknown > 0 && found == Ok(Fate::Sent)
+        self.find(position)
+            .is_ok_and(|place| self.packets[place].fate == Fate::Sent)
     }
 
     /// The paths of packets of which nothing is known, each as often as there are such packets.
@@ -394,9 +394,12 @@ mod tests {
     fn an_acknowledgement_proves_nothing_of_another_path() {
         let mut burst = sprayed(Order::Path);
         assert!(burst.on_ack(4 * 1460));
+        let unknown = |burst: &Burst<u64>| burst.unknown_paths().collect::<Vec<_>>();
+        assert_eq!(unknown(&burst), [1, 1, 1]);
         assert_eq!(all_lost(&mut burst), [0, 2]);
         assert!(burst.on_probe_ack(5 * 1460));
         assert_eq!((all_lost(&mut burst), burst.owed()), (vec![1, 3, 5], 0));
+        assert_eq!(unknown(&burst), []);
     }
 
     #[test]

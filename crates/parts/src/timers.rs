@@ -62,7 +62,7 @@ impl Entry {
     /// What entries are ordered by, as one number: compared without a branch.
     #[inline]
     fn key(self) -> u128 {
-        u128::from(self.at.0) << 64 | u128::from(self.owner)
+        (u128::from(self.at.0) << 64) + u128::from(self.owner)
     }
 }
 
