@@ -363,6 +363,8 @@ impl Sending for Announced {
 mod tests {
     use super::{Announced, Frame, Silence};
     use crate::connections::Sending;
+    use crate::range_set::RangeSet;
+    use crate::waiting::Waiting;
     use units::{Span, Time};
 
     const FRAME: u16 = 1000;
@@ -405,8 +407,9 @@ mod tests {
         assert!(!message.may_be_done());
         assert_eq!(left(&mut message, Some(2000)), (2000, 500, true, false));
         assert_eq!(left(&mut message, Some(1000)), (1000, 1000, false, true));
-        assert!(message.may_be_done() && message.to_go() == 0);
+        assert!(message.may_be_done());
         assert!(message.has_left(2499) && !message.has_left(2500));
+        assert_eq!(message.to_go(), 0);
         let begins = |offset| message.begins_frame(offset, FRAME);
         assert!(begins(0) && begins(2000) && !begins(2500) && !begins(3000));
     }
@@ -422,9 +425,20 @@ mod tests {
         assert_eq!(message.finish(at(2)), Some(300));
         let places = (message.base(), message.end(), message.high());
         assert_eq!((places, message.ordinal()), ((500, 800, 500), 2));
+        // Of the second alone: its bytes, those that have not left, and what its user is told.
+        assert!(message.is_active() && !message.is_idle());
+        assert_eq!((message.length(), message.to_go()), (300, 300));
+        let state = |message: &Announced| message.state().unwrap_or_default();
+        assert_eq!(state(&message), "sending message 2, 0 of 300 B have left");
+        left(&mut message, Some(500));
+        assert_eq!(
+            (message.to_go(), state(&message)),
+            (0, "sending message 2, 300 of 300 B have left".to_owned())
+        );
         assert_eq!(message.finish(at(3)), None);
         message.check();
-        assert!(message.is_used() && message.is_idle());
+        assert!(message.is_used() && message.is_idle() && !message.is_active());
+        assert_eq!(message.state(), None);
     }
 
     #[test]
@@ -446,7 +460,7 @@ mod tests {
         );
         assert_eq!(message.quiet(RTO), Time::NEVER, "it owes its announcement");
         message.announces_itself();
-        assert!(!message.owes());
+        assert!(!message.owes() && message.unasked() == Some(700));
         assert_eq!(message.quiet(RTO), at(11));
         assert_eq!(left(&mut message, None), (700, 1000, false, false));
         assert_eq!(
@@ -518,5 +532,31 @@ mod tests {
         message.finish(at(160));
         message.hear_wait(at(200));
         assert!(!message.is_answered() && message.due(RTO) == Time::NEVER);
+    }
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let breaks: [fn(&mut Announced); 8] = [
+            |message| message.base = 1001,
+            |message| message.end = 999,
+            |message| message.next_free = 2001,
+            |message| message.free = 5001,
+            |message| message.waiting = Waiting::broken(),
+            |message| message.active = false,
+            |message| (message.active, message.left) = (false, RangeSet::new()),
+            |message| {
+                *message = Announced {
+                    owes: true,
+                    ..Announced::default()
+                }
+            },
+        ];
+        for (n, spoil) in breaks.into_iter().enumerate() {
+            let mut message = with(5000, 2000);
+            message.announce(at(0));
+            left(&mut message, None);
+            spoil(&mut message);
+            assert!(std::panic::catch_unwind(|| message.check()).is_err(), "{n}");
+        }
     }
 }

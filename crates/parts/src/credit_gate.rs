@@ -372,6 +372,17 @@ mod tests {
             0,
             "where within the step depends on the sizes so far"
         );
+        // Whatever left before: no two sizes are held for one part of a step.
+        let mut parts: Vec<u64> = (76..92)
+            .map(|size| {
+                let mut gate = gate(CreditCount::Credits).holding(76, 16, 0.5);
+                gate.hold(84);
+                gate.hold(size).0 % step
+            })
+            .collect();
+        parts.sort_unstable();
+        parts.dedup();
+        assert_eq!(parts.len(), 16);
         // Two of one size in a row are not held alike.
         let mut gate = gate(CreditCount::Credits).holding(76, 16, 0.5);
         assert!((0..3).all(|_| gate.offer(Time::ZERO, &credit(80))));

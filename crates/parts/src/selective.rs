@@ -64,3 +64,17 @@ pub const MEASURES: [(&str, DropMeasure); 4] = [
 
 /// How switches may tell the victim apart.
 pub const TELLS: [(&str, DropBy); 2] = [("class", DropBy::Class), ("ecn", DropBy::Ecn)];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_full_ones_on_the_wire() {
+        let bytes = |value: &str| threshold(&value.into()).map(|read| read.bytes(Encap::PAPER));
+        assert_eq!(bytes("6KB"), Ok(Bytes(6_000)));
+        assert_eq!(bytes("4 frames"), Ok(Bytes(4 * 1_538)));
+        assert_eq!(bytes("0 frames"), Ok(Bytes(0)));
+        assert!(bytes("-1 frames").is_err() && bytes("2GB").is_err());
+    }
+}

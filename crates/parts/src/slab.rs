@@ -139,6 +139,7 @@ mod tests {
         // Places without a value are passed over, and nothing is shown twice.
         assert_eq!(slab.sample(1, 2).collect::<String>(), "C");
         assert_eq!(slab.sample(2, 9).collect::<String>(), "CA");
+        assert_eq!(slab.sample(u64::MAX, 1).collect::<String>(), "A");
         // The place freed last is the first to be used again.
         slab.remove(a);
         assert_eq!(

@@ -387,6 +387,8 @@ mod tests {
         message.give(at(40));
         message.give(at(41));
         assert_eq!((message.since(), message.token_at()), (at(51), at(41)));
+        // A number half the circle away is behind it, and the timed one may still come.
+        data(&mut message, 45, 100, Some(2u16.wrapping_add(1 << 15)));
         // The one that was timed never comes.
         data(&mut message, 52, 200, Some(3));
         assert_eq!(message.since(), at(62));

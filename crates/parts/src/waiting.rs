@@ -48,6 +48,17 @@ impl Waiting {
 }
 
 #[cfg(test)]
+impl Waiting {
+    /// One whose sum is of messages that do not wait.
+    pub(crate) fn broken() -> Self {
+        Self {
+            bytes: 7,
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -72,5 +83,11 @@ mod tests {
         waiting.clear();
         waiting.check();
         assert!(waiting.is_empty() && waiting.push(0, 7, 7));
+    }
+
+    #[test]
+    #[should_panic(expected = "left: 0")]
+    fn a_sum_of_what_does_not_wait_is_noticed() {
+        Waiting::broken().check();
     }
 }

@@ -32,6 +32,15 @@ impl Receiving for Way {
     }
 }
 
+/// Every connection is one with the peer.
+struct Always;
+impl model::Peers for Always {
+    fn peer(&self, me: HostId, _: ConnId) -> Option<HostId> {
+        assert_eq!(me, ME);
+        Some(PEER)
+    }
+}
+
 type All = Connections<Way, Way, ()>;
 
 const ME: HostId = HostId(1);
@@ -209,13 +218,6 @@ fn nobody_is_answered_who_cannot_be_there() {
 
 #[test]
 fn somebody_who_can_be_there_is_answered() {
-    struct Always;
-    impl model::Peers for Always {
-        fn peer(&self, me: HostId, _: ConnId) -> Option<HostId> {
-            assert_eq!(me, ME);
-            Some(PEER)
-        }
-    }
     let (mut all, slot) = with(7);
     all[slot].rx.complete = 1;
     let mut bench = Bench::at(Time(5));
@@ -241,6 +243,91 @@ fn somebody_who_can_be_there_is_answered() {
         None,
         "it is done and remembered"
     );
+}
+
+#[test]
+fn a_host_keeps_so_many_connections() {
+    let mut all = All::new(ME, WHILE);
+    let most = u32::try_from(CONNS_MAX).unwrap();
+    for id in 0..most - 1 {
+        all.add(ConnId(id), PEER, true, Lifetime::OneMessage);
+    }
+    let mut bench = Bench::at(Time(5));
+    let mut cx = bench.cx();
+    cx.peers = &Always;
+    let totals = &mut Totals::default();
+    assert_eq!(all.opener(&cx, ConnId(most), totals), Some(PEER));
+    let connect = |all: &mut All, cx: &mut Cx<'_>, id| {
+        all.connect(cx, ConnId(id), PEER, Lifetime::OneMessage)
+    };
+    assert_eq!(connect(&mut all, &mut cx, most), Some(most - 1));
+    assert_eq!(all.opener(&cx, ConnId(most + 1), totals), None);
+    assert_eq!(all.before_the_opener(&cx, ConnId(most + 1)), None);
+    assert_eq!(connect(&mut all, &mut cx, most + 1), None);
+    let conn = ConnId(most + 1);
+    assert_eq!(
+        (&bench.events[..], totals.nonsense),
+        (&[Event::Refused { conn }][..], 0)
+    );
+    all.check(0, |_| {});
+}
+
+#[test]
+fn a_packet_finds_its_connection_opens_one_or_is_nonsense() {
+    use Found::{Done, Gone, New, Nothing, Open};
+    use Lifetime::{Exchange, OneMessage, Persistent};
+    // The host has opened number 7, which is done with 8 and has never heard of 9.
+    let host = || {
+        let (mut all, _) = with(7);
+        let done = all.add(ConnId(8), PEER, false, OneMessage);
+        all[done].rx.complete = 1;
+        all.remove(&mut Bench::at(Time(5)).cx(), done, true);
+        all
+    };
+    // The packet: its connection's lifetime, whether it answers, whether it is of the first message, and whether it
+    // shows that it was known here; what it finds, and what it counts as nonsense.
+    for (id, lifetime, answer, first, known, found, nonsense) in [
+        (7, OneMessage, true, true, false, Open(0), 0),
+        (7, OneMessage, false, true, false, Nothing, 1),
+        (7, OneMessage, true, false, false, Nothing, 1),
+        (7, Persistent, true, true, false, Nothing, 1),
+        (8, OneMessage, false, true, false, Done, 0),
+        (8, OneMessage, false, true, true, Done, 0),
+        (8, OneMessage, false, false, false, Nothing, 1),
+        (9, OneMessage, false, true, false, New(1), 0),
+        (9, Exchange, false, true, false, New(1), 0),
+        (9, Persistent, false, true, false, New(1), 0),
+        (9, Persistent, false, false, false, Gone, 0),
+        (9, Exchange, true, true, false, Gone, 0),
+        (9, OneMessage, false, true, true, Gone, 0),
+        (9, Exchange, false, false, false, Nothing, 1),
+    ] {
+        let (mut all, mut totals) = (host(), Totals::default());
+        let mut bench = Bench::at(Time(6));
+        let mut cx = bench.cx();
+        cx.peers = &Always;
+        let said = (lifetime, answer, first);
+        let at = all.seek(&cx, ConnId(id), said, known, &mut totals);
+        assert_eq!(
+            (at, totals.nonsense),
+            (found, nonsense),
+            "{id} {said:?} {known}"
+        );
+        if let New(slot) = at {
+            assert!(all[slot].fits(lifetime, false) && all[slot].peer == PEER);
+        }
+    }
+    // Nobody can have opened it: the bench knows of no peer.
+    let (mut all, mut totals) = (host(), Totals::default());
+    let said = (OneMessage, false, true);
+    let found = all.seek(
+        &Bench::at(Time(6)).cx(),
+        ConnId(9),
+        said,
+        false,
+        &mut totals,
+    );
+    assert_eq!((found, totals.nonsense, all.len()), (Nothing, 1, 1));
 }
 
 #[test]

@@ -170,6 +170,16 @@ fn a_stream_has_so_much_room_and_no_more() {
     assert!(sender.push(POSITION_MAX - 10) && sender.is_used() && !sender.is_idle());
     assert!(!sender.push(11) && sender.push(10) && !sender.push(1) && sender.push(0));
     sender.check();
+    // What is done makes no room: positions are those of the whole stream.
+    let mut sender = Sender::<16>::default();
+    assert!(sender.push(10) && sender.push(POSITION_MAX - 20));
+    sender.transmit(10);
+    assert_eq!(
+        sender.on_ack(Time(1), wanted(1, 10), Span(7)),
+        News::Done(0)
+    );
+    assert!(!sender.push(11) && sender.push(10) && !sender.push(1));
+    sender.check();
 }
 
 /// A sender of two messages, of which so many pieces of 1000 B have left.
@@ -254,6 +264,15 @@ fn an_acknowledgement_of_nothing_new_moves_no_timer() {
         "an old one"
     );
     assert_eq!((sender.deadline(), sender.unacked()), (due, 2_000));
+    // A complaint that an acknowledgement has overtaken: what it misses is there.
+    let mut late = sending(3);
+    late.on_ack(Time(20), wanted(0, 2_000), Span(7));
+    let gap = Wanted {
+        gap: true,
+        ..wanted(0, 1_000)
+    };
+    assert_eq!(late.on_ack(Time(21), gap, Span(7)), News::Heard);
+    assert_eq!((late.unacked(), late.deadline()), (500, Time(27)));
     assert_eq!(
         sender.on_ack(Time(20), wanted(0, 2_000), Span(7)),
         News::Heard
@@ -339,6 +358,14 @@ fn a_cancelled_sender_keeps_the_message_under_way_as_far_as_it_has_left() {
         News::Done(0)
     );
     assert!(sender.is_idle(), "the second message was never begun");
+    // One that is not the first of its stream.
+    let mut second = sending(3);
+    second.on_ack(Time(20), wanted(1, 2_500), Span(7));
+    second.transmit(300);
+    second.cancel();
+    second.check();
+    let (piece, _) = second.transmit(1_000);
+    assert_eq!((piece.offset, piece.length, piece.end), (2_800, 0, true));
     let mut idle = Sender::<16>::default();
     idle.cancel();
     assert!(idle.is_idle() && !idle.is_used());

@@ -1,15 +1,18 @@
 //! A host by itself: what it answers to every packet in every state, and what it counts.
 
 use super::*;
-use model::{Class, Gates, Peers, Rng, stream};
+use model::{Class, Gates, Peers, Rng, Signal, stream};
 use units::Rate;
 
-/// Rules that say nothing: every piece may leave at once. Connections open with their data where `EAGER`.
+/// Rules that say little: every piece may leave at once. Connections open with their data where `EAGER`.
 #[derive(Default)]
-struct Plain<const EAGER: bool>;
+struct Plain<const EAGER: bool> {
+    /// Connections whose flow is true must hear something at once.
+    news: bool,
+}
 
 impl<const EAGER: bool> Rules<8> for Plain<EAGER> {
-    type Flow = ();
+    type Flow = bool;
     const EAGER: bool = EAGER;
 
     fn said(packet: &Packet) -> Option<Said> {
@@ -82,8 +85,16 @@ impl<const EAGER: bool> Rules<8> for Plain<EAGER> {
         packet
     }
 
-    fn due(&self, _: &Sender<8>, (): &()) -> Time {
+    fn due(&self, _: &Sender<8>, _: &bool) -> Time {
         Time::ZERO
+    }
+
+    fn must_tell(&mut self) -> bool {
+        std::mem::take(&mut self.news)
+    }
+
+    fn tells(&self, flow: &bool) -> bool {
+        *flow
     }
 }
 
@@ -118,7 +129,7 @@ impl<const EAGER: bool> Bench<EAGER> {
         };
         let config = EndpointConfig::new(HostId(0), Rate::gbps(10), Encap::PAPER);
         Self {
-            host: Host::new(Plain, &config, limits),
+            host: Host::new(Plain::default(), &config, limits),
             now: Time(1),
             rng: Rng::stream(1, stream::TEST, 0),
             events: Vec::new(),
@@ -290,6 +301,11 @@ fn data_is_counted_sent_and_sent_again() {
         Event::Forgotten { conn: ONE },
     ];
     assert_eq!((&bench.events[..], bench.counts()), (&done[..], [0, 0, 1]));
+    assert_eq!(
+        bench.host.deadline(),
+        Time::NEVER,
+        "nothing came, and nothing is remembered"
+    );
 }
 
 #[test]
@@ -378,6 +394,9 @@ fn a_receiver_counts_what_is_old_early_or_nonsense() {
         length: 200,
     };
     assert_eq!(bench.events, [received]);
+    // Told to forget it, it does: more could have come.
+    bench.with(|host, cx| host.forget(cx, ONE));
+    assert_eq!(bench.host.deadline(), Time::NEVER);
 }
 
 #[test]
@@ -549,4 +568,82 @@ fn done_connections_are_remembered_by_life_and_in_order() {
         [0, 1, most].map(|n| done.has(ConnId(n), 1)),
         [false, true, true]
     );
+}
+
+#[test]
+fn what_connections_must_hear_at_once_is_said_to_those_it_is_for() {
+    let mut bench = Bench::<false>::opened(Lifetime::Persistent);
+    for id in [2, 3] {
+        bench.connect(ConnId(id), Lifetime::Persistent);
+    }
+    bench.leaves();
+    bench.hear(ConnId(2), Said::Accept { token: 8 });
+    // For the first, and for the third, which nobody has answered; the second need not hear it.
+    for (id, told) in [(1, true), (2, false), (3, true)] {
+        bench.host.conns.get_mut(&id).unwrap().flow = told;
+    }
+    bench.host.rules.news = true;
+    bench.connect(ConnId(4), Lifetime::Persistent);
+    let question = (4, open(Lifetime::Persistent));
+    assert_eq!(bench.leaves(), [(1, ack(7, 0, 0)), question]);
+    bench.host.rules.news = true;
+    let answers = bench.with(|host, cx| {
+        let piece = Plain::<false>::packet(data(7, 0, 0, true), HostId(0), ONE, 84);
+        host.on_packet(cx, &piece);
+        host.control.len()
+    });
+    assert_eq!(answers, 2, "the acknowledgement, and what must be told");
+    assert_eq!(bench.leaves(), [(1, ack(7, 1, 100)), (1, ack(7, 1, 100))]);
+}
+
+#[test]
+fn a_paused_connection_that_is_forgotten_takes_no_turn_of_another() {
+    let mut bench = Bench::<false>::new(9);
+    for conn in [ONE, ConnId(2)] {
+        bench.connect(conn, Lifetime::OneMessage);
+        bench.leaves();
+        bench.hear(conn, Said::Accept { token: 7 });
+        bench.gates.heed(bench.now, Signal::PauseFlow(conn));
+        bench.send(conn, 100);
+        assert_eq!(bench.leaves(), []);
+    }
+    bench.with(|host, cx| host.forget(cx, ONE));
+    for conn in [ONE, ConnId(2)] {
+        bench.gates.heed(bench.now, Signal::ResumeFlow(conn));
+    }
+    bench.with(Host::on_gates);
+    assert_eq!(bench.leaves(), [(2, data(7, 0, 0, true))]);
+}
+
+#[test]
+fn what_is_unfinished_is_named_at_both_ends() {
+    let said = |host: &Host<Plain<false>, 8>| {
+        let mut said = Vec::new();
+        host.stuck(&mut |flow| said.push((flow.conn, flow.state, flow.waits_for)));
+        said
+    };
+    let line = |state: &str, waits_for: &str| (ONE, state.to_owned(), waits_for.to_owned());
+    let mut bench = Bench::<false>::new(9);
+    bench.now = Time::ZERO;
+    bench.connect(ONE, Lifetime::OneMessage);
+    let asked = line("opener, asked 1 times", "ACCEPT, or asks again at 10us");
+    assert_eq!(said(&bench.host), [asked]);
+    assert!(bench.host.conns[&1].is_opener());
+    bench.leaves();
+    bench.hear(ONE, Said::Accept { token: 7 });
+    assert_eq!(said(&bench.host), [], "nothing is to be sent");
+    bench.send(ONE, 100);
+    let sends = line("sending message 0, 0 of 100 B acknowledged", "the line");
+    assert_eq!(said(&bench.host), [sends]);
+
+    let (mut bench, token) = Bench::<false>::accepted(Lifetime::OneMessage);
+    let accepted = |host| match &said(host)[..] {
+        [(_, state, _)] => state.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(accepted(&bench.host), "accepter, asked 1 times");
+    assert!(!bench.host.conns[&1].is_opener());
+    bench.hear(ONE, data(token, 0, 0, false));
+    let receives = line("receiving message 0", "DATA, or forgets it at 200.000001us");
+    assert_eq!(said(&bench.host), [receives]);
 }
