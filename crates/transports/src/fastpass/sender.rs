@@ -471,3 +471,25 @@ impl Sending for Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let breaks: [fn(&mut Sender); 5] = [
+            |x| x.base = 1,
+            |x| x.repair = 1,
+            |x| x.high = 1,
+            |x| x.wanted = 1,
+            |x| x.granted = 1,
+        ];
+        Sender::default().check();
+        for (n, spoil) in breaks.into_iter().enumerate() {
+            let mut x = Sender::default();
+            spoil(&mut x);
+            assert!(std::panic::catch_unwind(|| x.check()).is_err(), "{n}");
+        }
+    }
+}

@@ -360,3 +360,23 @@ impl Receiving for Receiver {
         self.ahead.check();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let breaks: [fn(&mut Receiver); 3] = [
+            |x| x.base = 1,
+            |x| (x.active, x.granted) = (true, 1),
+            |x| x.lost = 1,
+        ];
+        Receiver::default().check();
+        for (n, spoil) in breaks.into_iter().enumerate() {
+            let mut x = Receiver::default();
+            spoil(&mut x);
+            assert!(std::panic::catch_unwind(|| x.check()).is_err(), "{n}");
+        }
+    }
+}

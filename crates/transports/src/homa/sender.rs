@@ -479,3 +479,23 @@ impl Sending for Sender {
         self.waiting.check();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let breaks: [fn(&mut Sender); 3] = [
+            |x| (x.active, x.base) = (true, 1),
+            |x| (x.active, x.granted) = (true, 1),
+            |x| x.owes = true,
+        ];
+        Sender::default().check();
+        for (n, spoil) in breaks.into_iter().enumerate() {
+            let mut x = Sender::default();
+            spoil(&mut x);
+            assert!(std::panic::catch_unwind(|| x.check()).is_err(), "{n}");
+        }
+    }
+}

@@ -148,3 +148,19 @@ impl Receiving for Receiver {
         assert!(self.listed || self.owed == 0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let breaks: [fn(&mut Receiver); 2] = [|x| x.owed = 1, |x| (x.owed, x.listed) = (1, true)];
+        Receiver::default().check();
+        for (n, spoil) in breaks.into_iter().enumerate() {
+            let mut x = Receiver::default();
+            spoil(&mut x);
+            assert!(std::panic::catch_unwind(|| x.check()).is_err(), "{n}");
+        }
+    }
+}

@@ -651,3 +651,24 @@ impl Sending for Sender {
         self.ways.check();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let breaks: [fn(&mut Sender); 4] = [
+            |x| x.in_flight = 1,
+            |x| x.to_repeat = 1,
+            |x| x.owes = true,
+            |x| x.bursting = true,
+        ];
+        Sender::default().check();
+        for (n, spoil) in breaks.into_iter().enumerate() {
+            let mut x = Sender::default();
+            spoil(&mut x);
+            assert!(std::panic::catch_unwind(|| x.check()).is_err(), "{n}");
+        }
+    }
+}

@@ -155,3 +155,19 @@ impl Ways {
 fn draw(rng: &mut Rng, count: u64) -> u16 {
     rng.below(count) as u16
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let breaks: [fn(&mut Ways); 2] = [|x| x.left = 1, |x| x.scores = vec![Score::default()]];
+        Ways::default().check();
+        for (n, spoil) in breaks.into_iter().enumerate() {
+            let mut x = Ways::default();
+            spoil(&mut x);
+            assert!(std::panic::catch_unwind(|| x.check()).is_err(), "{n}");
+        }
+    }
+}

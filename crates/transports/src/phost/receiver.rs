@@ -141,3 +141,19 @@ impl Receiving for Receiver {
         assert!(self.message.arriving.is_active() || self.rank.is_none());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let breaks: [fn(&mut Receiver); 1] = [|x| x.rank = Some((0, 0, 0))];
+        Receiver::default().check();
+        for (n, spoil) in breaks.into_iter().enumerate() {
+            let mut x = Receiver::default();
+            spoil(&mut x);
+            assert!(std::panic::catch_unwind(|| x.check()).is_err(), "{n}");
+        }
+    }
+}

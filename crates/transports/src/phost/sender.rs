@@ -245,3 +245,21 @@ impl Sending for Sender {
         assert!(!self.is_idle() || !self.is_ready());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "is_ready")]
+    fn a_token_without_a_message_is_noticed() {
+        let mut sender = Sender::default();
+        sender.check();
+        sender.tokens.push_back(Held {
+            offset: 0,
+            number: 0,
+            until: Time::ZERO,
+        });
+        sender.check();
+    }
+}

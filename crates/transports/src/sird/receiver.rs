@@ -321,3 +321,24 @@ impl Receiving for Receiver {
         assert!(self.cursor.is_none_or(|at| at >= self.arriving.base()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let breaks: [fn(&mut Receiver); 4] = [
+            |x| x.charged = 1,
+            |x| (x.charged, x.counted) = (1, 1),
+            |x| x.rank = Some((0, 0, 0)),
+            |x| x.cursor = Some(0),
+        ];
+        Receiver::default().check();
+        for (n, spoil) in breaks.into_iter().enumerate() {
+            let mut x = Receiver::default();
+            spoil(&mut x);
+            assert!(std::panic::catch_unwind(|| x.check()).is_err(), "{n}");
+        }
+    }
+}

@@ -336,3 +336,19 @@ impl Sending for Sender {
         assert!(!self.is_idle() || !self.is_ready());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let breaks: [fn(&mut Sender); 2] = [|x| x.held_wire = 84, |x| x.counted.unspent = 84];
+        Sender::default().check();
+        for (n, spoil) in breaks.into_iter().enumerate() {
+            let mut x = Sender::default();
+            spoil(&mut x);
+            assert!(std::panic::catch_unwind(|| x.check()).is_err(), "{n}");
+        }
+    }
+}
