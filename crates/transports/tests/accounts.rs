@@ -8,8 +8,8 @@ use common::FORMS;
 use model::intent::{PortSpec, SwitchSpec};
 use model::wire::Codec;
 use model::{
-    ConnId, Cx, Encap, Endpoint, EndpointConfig, Event, Facts, HostId, Lifetime, Net, Packet, Rng,
-    Signal, SizeList, StuckFlow, Totals, Transmit, stream,
+    Class, ConnId, Cx, Encap, Endpoint, EndpointConfig, Event, Facts, HostId, Lifetime, Net,
+    Packet, Rng, Signal, SizeList, StuckFlow, Totals, Transmit, stream,
 };
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
@@ -73,19 +73,21 @@ fn crowd(pair: &mut Pair<'_>) {
     }
 }
 
+/// What befalls every tenth packet.
+const MISHAPS: Chaos = Chaos {
+    lose_ppb: 30_000_000,
+    duplicate_ppb: 20_000_000,
+    delay_ppb: 20_000_000,
+    delay_max: Span::us(30),
+    mark_ppb: 20_000_000,
+    trim_ppb: 20_000_000,
+    return_ppb: 10_000_000,
+};
+
 /// The same, and every tenth packet has a mishap.
 fn chaos(pair: &mut Pair<'_>) {
     crowd(pair);
-    let faults = Chaos {
-        lose_ppb: 30_000_000,
-        duplicate_ppb: 20_000_000,
-        delay_ppb: 20_000_000,
-        delay_max: Span::us(30),
-        mark_ppb: 20_000_000,
-        trim_ppb: 20_000_000,
-        return_ppb: 10_000_000,
-    };
-    pair.chaos(faults, 5);
+    pair.chaos(MISHAPS, 5);
 }
 
 /// Messages that are taken back early and late, and a peer that forgets.
@@ -138,6 +140,44 @@ fn vanish(pair: &mut Pair<'_>) {
     pair.forget(us(120), conn, A);
 }
 
+/// Connections that carry many messages of all sizes, both ways, one behind the other and one for the other: with
+/// the ends of each.
+fn open_streams(pair: &mut Pair<'_>) -> Vec<(ConnId, HostId, HostId)> {
+    const SIZES: [u64; 9] = [700, 30_000, 0, 4_000, 60_000, 1_460, 9_000, 150_000, 12_345];
+    let ends = [(A, B), (C, A), (B, C), (HostId(3), B)];
+    let open = |(n, (from, to))| {
+        let conn = pair.connect(us(n), from, to);
+        for (at, k) in (0..9).zip(n..) {
+            let size = |k| SIZES[usize::try_from(k % 9).expect("few")];
+            pair.send(us(10 + 70 * at + 7 * n), conn, from, size(k));
+            let after = u32::try_from(at).expect("few");
+            pair.reply(conn, to, after, size(k + 4));
+        }
+        (conn, from, to)
+    };
+    (0..).zip(ends).map(open).collect()
+}
+
+fn streams(pair: &mut Pair<'_>) {
+    open_streams(pair);
+}
+
+/// The same, with mishaps and little room.
+fn rough_streams(pair: &mut Pair<'_>) {
+    streams(pair);
+    pair.chaos(MISHAPS, 9);
+}
+
+/// The same, while a line is down for a while and two of them are paused.
+fn interrupted_streams(pair: &mut Pair<'_>) {
+    let streams = open_streams(pair);
+    pair.down(B, us(330), us(2_500));
+    for (n, (conn, from, _)) in (0..).zip(&streams[1..3]) {
+        pair.signal(us(150 + 90 * n), *from, Signal::PauseFlow(*conn));
+        pair.signal(us(290 + 900 * n), *from, Signal::ResumeFlow(*conn));
+    }
+}
+
 /// A conversation: its name, the network, and the moments at which one asks what it waits for; it is watched for so
 /// many seconds where it does not end.
 struct Story {
@@ -148,7 +188,7 @@ struct Story {
     endless: Option<u64>,
 }
 
-const STORIES: [Story; 9] = [
+const STORIES: [Story; 12] = [
     Story {
         name: "idle",
         script: idle,
@@ -209,6 +249,27 @@ const STORIES: [Story; 9] = [
         script: silence,
         net: |pair| pair.delay(Span::us(2)),
         looks: &[30, 100, 2_000],
+        endless: None,
+    },
+    Story {
+        name: "streams",
+        script: streams,
+        net: |pair| pair.ways(2).mark_from(Bytes(15_000)),
+        looks: &[500],
+        endless: None,
+    },
+    Story {
+        name: "rough streams",
+        script: rough_streams,
+        net: |pair| pair.ways(4).buffer(Bytes(30_000)),
+        looks: &[700],
+        endless: None,
+    },
+    Story {
+        name: "interrupted streams",
+        script: interrupted_streams,
+        net: |pair| pair.seed(3),
+        looks: &[460],
         endless: None,
     },
     Story {
@@ -555,4 +616,25 @@ accounts! {
     sird: "sird",
     dcpim: "dcpim",
     none: "none",
+}
+
+/// A packet that makes no sense is counted and dropped.
+#[test]
+fn a_packet_of_no_kind_is_counted_and_changes_nothing() {
+    for transport in transports::registry().iter() {
+        let name = transport.name();
+        let factory = transport.configure(&toml::Table::new()).expect(name);
+        let config = EndpointConfig::new(A, Rate::gbps(10), Encap::PAPER);
+        let mut host = Alone::new(Lonely(factory.make(&config)));
+        // Nobody has so many kinds.
+        let strange = Packet::new(A, ConnId(7), Class::Control, 15, 84);
+        host.hear(&strange);
+        assert_eq!(host.poll().map(|packet| packet.conn), None, "{name}");
+        let nonsense = Totals {
+            nonsense: 1,
+            ..Totals::default()
+        };
+        let host = (host.events, host.host.totals(), host.host.deadline());
+        assert_eq!(host, (Vec::new(), nonsense, Time::NEVER), "{name}");
+    }
 }
