@@ -8,8 +8,8 @@ use units::Time;
 pub(crate) enum Due {
     /// For many of which most have one to make.
     Tree(Tree),
-    /// Those that have one to make, by moment and number: for few.
-    Row(Vec<(Time, usize)>),
+    /// Those that have one to make: for few.
+    Row(Row),
 }
 
 impl Due {
@@ -23,9 +23,8 @@ impl Due {
         match self {
             Self::Tree(tree) => tree.set_all(moments),
             Self::Row(row) => {
-                row.clear();
-                row.extend(moments.zip(0..).filter(|&(at, _)| at < Time::NEVER));
-                row.sort_unstable();
+                *row = Row::default();
+                moments.zip(0..).for_each(|(at, port)| row.set(port, at));
             }
         }
     }
@@ -35,7 +34,7 @@ impl Due {
     pub(crate) fn earliest(&self) -> Time {
         match self {
             Self::Tree(tree) => tree.times[1],
-            Self::Row(row) => row.first().map_or(Time::NEVER, |&(at, _)| at),
+            Self::Row(row) => row.first.0,
         }
     }
 
@@ -44,44 +43,67 @@ impl Due {
     pub(crate) fn port(&self) -> usize {
         match self {
             Self::Tree(tree) => tree.port(),
-            Self::Row(row) => row[0].1,
+            Self::Row(row) => row.first.1,
+        }
+    }
+
+    /// The port in `place` of a row, as long as there is one.
+    #[inline]
+    pub(crate) fn in_row(&self, place: usize) -> Option<usize> {
+        match self {
+            Self::Tree(_) => None,
+            Self::Row(row) => row.all.get(place).map(|&(_, port)| port),
         }
     }
 
     /// `port` chooses at `at` from now on.
-    #[inline]
+    #[inline(always)] // from two places where it is a row
     pub(crate) fn set(&mut self, port: usize, at: Time) {
         match self {
             Self::Tree(tree) => tree.set(port, at),
-            Self::Row(row) => set_in(row, port, at),
+            Self::Row(row) => row.set(port, at),
         }
     }
 }
 
-/// [`Due::set`] in a row.
-#[inline]
-fn set_in(row: &mut Vec<(Time, usize)>, port: usize, at: Time) {
-    let mut place = 0;
-    while place < row.len() && row[place].1 != port {
-        place += 1;
-    }
-    if place == row.len() {
-        if at == Time::NEVER {
-            return;
+/// The moments of few ports, and which is the earliest: to find that among all of them is no more than to find one to change.
+#[derive(Debug)]
+pub(crate) struct Row {
+    all: Vec<(Time, usize)>,
+    first: (Time, usize),
+}
+
+impl Default for Row {
+    fn default() -> Self {
+        Self {
+            all: Vec::new(),
+            first: (Time::NEVER, usize::MAX),
         }
-        row.push((at, port));
     }
-    while place > 0 && row[place - 1] > (at, port) {
-        row[place] = row[place - 1];
-        place -= 1;
-    }
-    while place + 1 < row.len() && row[place + 1] < (at, port) {
-        row[place] = row[place + 1];
-        place += 1;
-    }
-    row[place] = (at, port);
-    if at == Time::NEVER {
-        row.pop(); // later than all others
+}
+
+impl Row {
+    #[inline]
+    fn set(&mut self, port: usize, at: Time) {
+        let (mut first, mut place) = ((Time::NEVER, usize::MAX), usize::MAX);
+        for (number, one) in self.all.iter_mut().enumerate() {
+            if one.1 == port {
+                one.0 = at;
+                place = number;
+            }
+            if one.0 < first.0 || one.0 == first.0 && one.1 < first.1 {
+                first = *one;
+            }
+        }
+        if place == usize::MAX {
+            if at < Time::NEVER {
+                self.all.push((at, port));
+                first = first.min((at, port));
+            }
+        } else if at == Time::NEVER {
+            self.all.swap_remove(place);
+        }
+        self.first = first;
     }
 }
 
@@ -121,7 +143,7 @@ impl Tree {
         node - self.first
     }
 
-    #[inline]
+    #[inline(never)]
     fn set(&mut self, port: usize, at: Time) {
         let mut node = self.first + port;
         let mut earliest = at;
@@ -148,7 +170,7 @@ mod tests {
             let mut rng = Rng::stream(ports, stream::TEST, 0);
             let ports = usize::try_from(ports).unwrap();
             let mut plain = vec![Time::NEVER; ports];
-            let mut both = [Due::new(ports), Due::Row(Vec::new())];
+            let mut both = [Due::new(ports), Due::Row(Row::default())];
             assert!(both.iter().all(|due| due.earliest() == Time::NEVER));
             for _ in 0..3000 {
                 let port = usize::try_from(rng.below(ports as u64)).unwrap();

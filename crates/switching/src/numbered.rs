@@ -42,6 +42,14 @@ pub struct NumberedPort {
     peak: Peak,
 }
 
+/// A packet that leaves, where it lay, and the bytes that still wait.
+pub(crate) struct Leaving<'a> {
+    pub(crate) packet: &'a mut Packet,
+    /// The number of its queue.
+    pub(crate) queue: u8,
+    pub(crate) held: u64,
+}
+
 impl NumberedPort {
     /// The port of `spec`, with `buffer` bytes of room; none where that is another one.
     pub fn new(spec: &PortSpec, buffer: u64, rng: &Rng) -> Option<Self> {
@@ -102,6 +110,22 @@ impl NumberedPort {
     #[inline]
     pub(crate) fn sure_below(&self) -> u64 {
         self.sure_below
+    }
+
+    /// Bytes that leave before any packet of the `minded` classes, which join numbered queues.
+    #[inline]
+    pub(crate) fn before(&self, minded: u8) -> u64 {
+        if self.open && self.classes & minded == 0 {
+            self.own[CONTROL]
+        } else {
+            0
+        }
+    }
+
+    /// Whether a gate of its own keeps what is in queue number `number`, one of the numbered queues.
+    #[inline]
+    pub(crate) fn is_closed(&self, number: u8) -> bool {
+        number > 0 && self.data.is_closed(number - 1)
     }
 
     /// Takes `packet` into queue number `number`, whatever it is.
@@ -236,27 +260,37 @@ impl NumberedPort {
         held
     }
 
-    /// Moves what leaves next to `out`; none where nothing may.
-    #[inline(always)] // twice
-    fn pop(&mut self, shut: [bool; 2], out: &mut Packet) -> Option<usize> {
-        if !shut[CONTROL] && self.control.pop_front(out) {
-            Some(CONTROL)
-        } else if !shut[DATA] && self.data.pop(out) {
-            Some(DATA)
+    /// Takes out what leaves next, where it lies; none where nothing may.
+    #[inline(always)] // once per queued packet
+    pub(crate) fn leave(&mut self) -> Option<Leaving<'_>> {
+        let shut = if self.open {
+            [false; 2]
         } else {
-            None
+            [CONTROL, DATA].map(|queue| self.is_shut(queue))
+        };
+        let (of, number, packet) = if !shut[CONTROL] && !self.control.is_empty() {
+            (CONTROL, 0, self.control.take_front()?)
+        } else if !shut[DATA] {
+            let (place, packet) = self.data.take()?;
+            (DATA, 1 + place, packet)
+        } else {
+            return None;
+        };
+        let (before, size) = (self.own[of], u64::from(packet.size));
+        self.own[of] -= size;
+        self.bytes -= size;
+        self.last = of;
+        if let GateState::Bytes(left) = &mut self.gates[of] {
+            *left -= size;
         }
-    }
-
-    /// The same where a gate of the two is not open.
-    #[cold]
-    #[inline(never)]
-    fn pop_gated(&mut self, out: &mut Packet) -> Option<usize> {
-        let queue = self.pop([CONTROL, DATA].map(|queue| self.is_shut(queue)), out)?;
-        if let GateState::Bytes(left) = &mut self.gates[queue] {
-            *left -= u64::from(out.size);
+        if self.mark_leaving && of == DATA {
+            self.admission.mark_leaving(before, packet);
         }
-        Some(queue)
+        Some(Leaving {
+            packet,
+            queue: number,
+            held: self.bytes,
+        })
     }
 }
 
@@ -270,29 +304,16 @@ impl Discipline for NumberedPort {
         false
     }
 
-    #[inline(always)] // once per queued packet
     fn dequeue(&mut self, _now: Time, out: &mut Packet) -> Dequeue {
-        let popped = if self.open {
-            self.pop([false; 2], out)
-        } else {
-            self.pop_gated(out)
-        };
-        let Some(queue) = popped else {
+        let Some(leaving) = self.leave() else {
             return if self.bytes > 0 {
                 Dequeue::Held
             } else {
                 Dequeue::Empty
             };
         };
-        let before = self.own[queue];
-        let size = u64::from(out.size);
-        self.own[queue] -= size;
-        self.bytes -= size;
-        self.last = queue;
-        if self.mark_leaving && queue == DATA {
-            self.admission.mark_leaving(before, out);
-        }
-        if self.bytes == 0 {
+        *out = *leaving.packet;
+        if leaving.held == 0 {
             Dequeue::Last
         } else {
             Dequeue::Packet

@@ -42,13 +42,23 @@ impl Packets {
     /// Moves the oldest to `out`; false where none waits.
     #[inline]
     pub(crate) fn pop_front(&mut self, out: &mut Packet) -> bool {
-        if self.len == 0 {
+        let Some(oldest) = self.take_front() else {
             return false;
+        };
+        *out = *oldest;
+        true
+    }
+
+    /// Takes out the oldest, where it lies; none where none waits.
+    #[inline]
+    pub(crate) fn take_front(&mut self) -> Option<&mut Packet> {
+        if self.len == 0 {
+            return None;
         }
-        *out = self.places[self.first & (self.places.len() - 1)];
+        let place = self.first & (self.places.len() - 1);
         self.first = self.first.wrapping_add(1);
         self.len -= 1;
-        true
+        Some(&mut self.places[place])
     }
 
     /// Takes out the youngest.

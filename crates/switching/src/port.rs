@@ -131,6 +131,14 @@ impl Egress {
         }
     }
 
+    /// The same, of `held` bytes of data that wait.
+    #[inline(always)] // nothing where nothing travels beside packets
+    fn say_with<O: Outlet>(&self, start: Time, packet: &Packet, held: u64, out: &mut O) {
+        if O::CARRIES && self.telemetry && packet.has_record() {
+            out.add(packet, &self.hop(start, held));
+        }
+    }
+
     /// What is on the line.
     #[inline]
     fn on_line(&self) -> OnLine {

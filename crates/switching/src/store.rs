@@ -298,18 +298,26 @@ impl Numbered {
         (chosen != 0).then(|| chosen.trailing_zeros() as usize)
     }
 
-    #[inline(always)] // once per packet of a port with numbered queues
     pub(crate) fn pop(&mut self, out: &mut Packet) -> bool {
-        let Some(place) = self.next() else {
+        let Some((_, first)) = self.take() else {
             return false;
         };
-        self.queues[place].pop_front(out);
-        self.last = u8::try_from(place).expect("at most 128");
+        *out = *first;
+        true
+    }
+
+    /// Takes out what leaves next, where it lies, with its place among the queues; none where nothing may.
+    #[inline(always)] // once per packet of a port with numbered queues
+    pub(crate) fn take(&mut self) -> Option<(u8, &mut Packet)> {
+        let place = self.next()?;
+        let queue = &mut self.queues[place];
+        let last = u8::try_from(place).expect("at most 128");
+        self.last = last;
         self.len -= 1;
-        if self.queues[place].is_empty() {
+        if queue.len() == 1 {
             self.filled &= !(1 << place);
         }
-        true
+        queue.take_front().map(|packet| (last, packet))
     }
 }
 

@@ -131,11 +131,6 @@ impl Port {
         }
     }
 
-    fn thresholds(&self) -> (u64, u64) {
-        let by = self.sharers();
-        (self.low / by, self.high / by)
-    }
-
     /// Whether `queue`, of which a flow holds `held` bytes, has so much that the flow is to be paused.
     #[inline]
     fn has_too_much(&self, queue: usize, held: u64) -> bool {
@@ -444,9 +439,11 @@ impl Port {
 
     /// Whether a flow that holds `held` bytes of `queue` need not be paused any more. [ours]
     fn has_little(&self, queue: usize, held: u64) -> bool {
-        let ((low, high), (bytes, flows)) = (self.thresholds(), self.load(queue));
+        let (bytes, flows) = self.load(queue);
         let share = || self.resume * fair(bytes, flows) as f64;
-        bytes <= low || bytes <= high && held as f64 <= share()
+        // As in `has_too_much`.
+        let all = bytes * self.sharers();
+        all <= self.low || all <= self.high && held as f64 <= share()
     }
 
     fn resume(&mut self, slot: u32, resumed: &mut Vec<(ConnId, u16)>) {
@@ -622,10 +619,9 @@ mod tests {
         let params = Params::read(&table.parse().expect("TOML")).expect("parameters");
         let lines = [line(&spec); 2];
         let mut port = Port::new(&params, &place(&lines, 60_000), &lines[1]);
-        let (low, high) = port.alone();
         let among = |port: &Port, queues| {
             port.check();
-            port.thresholds() == (low / queues, high / queues)
+            port.sharers() == queues
         };
         let (conn, other) = (ConnId(7), ConnId(8));
         assert_eq!(port.arrived(conn, 0, 0, 1000), None);

@@ -1,11 +1,11 @@
 //! What a port with numbered queues does of whose every packet a flow control is told.
 
-use super::{Egress, Port};
+use super::Port;
 use crate::common::Common;
-use crate::discipline::{Dequeue, Discipline};
+use crate::discipline::Discipline;
 use crate::flow_control::{Coming, Passage};
 use crate::form::Form;
-use crate::numbered::NumberedPort;
+use crate::numbered::Leaving;
 use crate::switch::Outlet;
 use model::{Local, Packet};
 use units::Time;
@@ -27,10 +27,16 @@ impl Port {
         matches!(self.form, Form::Numbered(_))
     }
 
-    fn numbered(&mut self) -> (&mut NumberedPort, &mut Egress) {
-        match &mut self.form {
-            Form::Numbered(queues) => (queues, &mut self.egress),
-            _ => unreachable!("asked of ports with numbered queues"),
+    /// From when on something of the `minded` classes may leave, if nothing more is said to the port. What they do not have
+    /// goes before.
+    #[inline]
+    pub(crate) fn minded_from(&self, minded: u8) -> Time {
+        let line = &self.egress;
+        match &self.form {
+            Form::Numbered(queues) if line.choose_at < Time::NEVER => {
+                line.choose_at + line.line.of(queues.before(minded))
+            }
+            _ => line.choose_at,
         }
     }
 
@@ -45,8 +51,17 @@ impl Port {
         common: &mut Common,
         out: &mut O,
     ) -> Offered {
-        let egress = self.number;
-        let (queues, line) = self.numbered();
+        let Self {
+            form: Form::Numbered(queues),
+            egress: line,
+            number: egress,
+            held_back,
+            ..
+        } = self
+        else {
+            unreachable!("asked of ports with numbered queues")
+        };
+        let egress = *egress;
         let size = u64::from(packet.size);
         // All that waits at the port is among what waits in the memory.
         let sure = |&(.., used): &(u64, f64, u64)| used + size < queues.sure_below();
@@ -84,7 +99,7 @@ impl Port {
                 if O::CARRIES {
                     packet.set_tagged(false);
                 }
-                line.say(now, packet, queues, out);
+                line.say(now, packet, &**queues, out);
                 line.transmit(now, packet, out);
                 Offered::Passed
             }
@@ -97,6 +112,10 @@ impl Port {
                     *used += size;
                 }
                 let before = line.choose_at;
+                if before == Time::NEVER && queues.is_closed(number) {
+                    *held_back = true;
+                    return Offered::Kept(false);
+                }
                 line.choose_at = before.min(now.max(line.free_at));
                 Offered::Kept(line.choose_at < before)
             }
@@ -117,7 +136,7 @@ impl Port {
         let Some(control) = &mut common.control else {
             unreachable!("asked of a switch that has one")
         };
-        let (minded, slot, say) = (common.minded, &mut common.slot, &mut common.say);
+        let (minded, say) = (common.minded, &mut common.say);
         let before = queues.held();
         let egress = &mut self.egress;
         let (mut at, mut last) = (egress.choose_at, egress.choose_at);
@@ -128,38 +147,44 @@ impl Port {
                 at = egress.free_at;
                 continue;
             }
-            let next = match queues.dequeue(at, slot) {
-                Dequeue::Packet => Time::ZERO,
-                Dequeue::Last => Time::NEVER,
-                nothing => {
-                    self.held_back = nothing == Dequeue::Held;
-                    at = Time::NEVER;
-                    break;
-                }
+            let Some(Leaving {
+                packet,
+                queue,
+                held,
+            }) = queues.leave()
+            else {
+                self.held_back = queues.held() > 0;
+                at = Time::NEVER;
+                break;
             };
-            if minded >> slot.class_index() & 1 == 1 {
-                let local = Local::of(slot);
+            let class = packet.class_index();
+            if minded >> class & 1 == 1 {
+                let local = Local::of(packet);
                 let passage = Passage {
-                    packet: slot,
+                    packet,
                     ingress: local.ingress,
                     egress: self.number,
-                    queue: queues.last_queue(),
-                    held: queues.held(),
-                    tag: (O::CARRIES && slot.has_tag()).then_some(local.tag),
+                    queue,
+                    held,
+                    tag: (O::CARRIES && packet.has_tag()).then_some(local.tag),
                 };
                 control.left(at, &passage, say);
                 if O::CARRIES {
                     let tag = control.tag(at, &passage);
-                    slot.set_tagged(tag.is_some());
+                    packet.set_tagged(tag.is_some());
                     let tag = tag.unwrap_or(0);
-                    Local { tag, ..local }.put(slot);
+                    Local { tag, ..local }.put(packet);
                 }
             } else if O::CARRIES {
-                slot.set_tagged(false);
+                packet.set_tagged(false);
             }
-            egress.say(at, slot, &**queues, out);
-            egress.transmit(at, slot, out);
-            at = next.max(egress.free_at);
+            egress.say_with(at, packet, held, out);
+            egress.transmit(at, packet, out);
+            at = if held == 0 {
+                Time::NEVER
+            } else {
+                egress.free_at
+            };
             if !say.is_empty() {
                 break;
             }

@@ -9,7 +9,7 @@
 
 use super::{Outlet, Switch};
 use crate::common::choose_until;
-use crate::due::Due;
+use crate::due::{Due, Row};
 use crate::flow_control::Passage;
 use crate::port::Offered;
 use model::Packet;
@@ -24,7 +24,7 @@ impl Switch {
             self.may_pass |= self.may_be_quiet;
         }
         if self.may_be_quiet {
-            self.due = Due::Row(Vec::new()); // few are loud at a time, and none yet
+            self.due = Due::Row(Row::default()); // few are loud at a time, and none yet
         }
     }
 
@@ -50,8 +50,27 @@ impl Switch {
             return;
         }
         port.loud = true;
-        self.due.set(index, port.choose_at());
-        self.quiet_until = self.quiet_until.min(port.choose_at());
+        self.set_due(index);
+    }
+
+    /// Loud port `index` is to choose in the order of time from the moment on at which something may leave that the flow
+    /// control minds: what it does not mind may leave late, as from a quiet port.
+    #[inline]
+    pub(super) fn set_due(&mut self, index: usize) {
+        let at = self.due_of(index);
+        self.due.set(index, at);
+        self.quiet_until = self.quiet_until.min(at);
+    }
+
+    /// That moment; where every port is loud, that of its next choice.
+    #[inline]
+    pub(super) fn due_of(&self, index: usize) -> Time {
+        let port = &self.ports[index];
+        if self.may_be_quiet {
+            port.minded_from(self.common.minded)
+        } else {
+            port.choose_at()
+        }
     }
 
     /// The same, and does what has been said.
@@ -61,13 +80,14 @@ impl Switch {
         self.heed(now, out);
     }
 
-    /// Makes all choices of port `index` before `end`, if it is quiet.
+    /// Makes all choices of port `index` before `end`. Where it is loud, these are of what the flow control does not mind: the
+    /// others have been made.
     #[inline(never)]
     pub(super) fn drain_quiet(&mut self, index: usize, end: Time, out: &mut impl Outlet) {
-        if self.calm {
+        if !self.may_be_quiet {
             return;
         }
-        while !self.ports[index].loud && self.ports[index].choose_at() < end {
+        while self.ports[index].choose_at() < end {
             let at = choose_until(&mut self.ports[index], &mut self.common, end, out);
             if !self.common.say.is_empty() {
                 debug_assert!(self.common.say.frames.is_empty(), "a quiet port");
@@ -84,8 +104,13 @@ impl Switch {
         self.drain_quiet(index, end, out);
     }
 
-    /// Makes all choices of quiet ports before `end`.
+    /// Makes all choices before `end` of quiet ports, and of loud ones what is left of them.
     pub(super) fn settle_quiet(&mut self, end: Time, out: &mut impl Outlet) {
+        let mut place = 0;
+        while let Some(index) = self.due.in_row(place) {
+            self.drain_quiet(index, end, out);
+            place += 1;
+        }
         for place in 0..self.waiting.len() {
             self.drain_quiet(self.waiting[place].into(), end, out);
         }
@@ -117,7 +142,6 @@ impl Switch {
     ) {
         let (port, common) = (&mut self.ports[index], &mut self.common);
         if port.choose_at() < now {
-            debug_assert!(!port.loud, "they have chosen");
             let at = port.drain_told(now, common, out);
             if !common.say.is_empty() {
                 self.drain_on(at, index, now, out);
@@ -145,9 +169,7 @@ impl Switch {
     fn list(&mut self, index: usize) {
         let port = &mut self.ports[index];
         if port.loud {
-            let at = port.choose_at();
-            self.due.set(index, at);
-            self.quiet_until = self.quiet_until.min(at);
+            self.set_due(index);
         } else if port.enlist() {
             self.waiting.push(port.number());
         }
@@ -167,10 +189,16 @@ impl Switch {
         self.common.admits_by_control(&self.ports[index], passage)
     }
 
-    /// Makes every choice of quiet ports before `end`, after those of loud ones. Returns [`Switch::next`].
+    /// Makes every choice before `end` that does not follow time, after those that do. Returns [`Switch::next`].
     #[inline(never)]
     pub(super) fn commit_quiet_before(&mut self, end: Time, out: &mut impl Outlet) -> Time {
-        let (mut kept, mut next) = (0, self.common.deadline().min(self.due.earliest()));
+        let (mut kept, mut next) = (0, self.common.deadline());
+        let mut place = 0;
+        while let Some(index) = self.due.in_row(place) {
+            self.drain_quiet(index, end, out);
+            next = next.min(self.ports[index].choose_at());
+            place += 1;
+        }
         for place in 0..self.waiting.len() {
             let index = self.waiting[place];
             self.drain_quiet(index.into(), end, out);
