@@ -515,7 +515,8 @@ impl Assembled {
             ));
         } else if status == Status::Unfinished {
             let until = Span(self.until().0);
-            let more = if self.lost_frames(&outcome).is_some() {
+            let locked = !outcome.deadlock.is_empty();
+            let more = if locked || self.lost_frames(&outcome).is_some() {
                 String::new()
             } else {
                 format!(

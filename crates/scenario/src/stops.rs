@@ -10,6 +10,8 @@ use std::fmt::Write as _;
 use topology::LinkId;
 use units::{Bytes, Span};
 
+const WATCHDOG: &str = "the watchdog let packets go";
+
 impl Assembled {
     fn line_name(&self, link: LinkId) -> String {
         let link = self.topology.link(link);
@@ -74,7 +76,12 @@ impl Assembled {
         let said = reasons.filter_map(|why| {
             let dropped = |port: &PortCounters| port.drop_reasons[why];
             let lost: u64 = outcome.ports.iter().map(dropped).sum();
-            let help = control.factory.short_of_room(why).filter(|_| lost > 0)?;
+            let mut help = control.factory.short_of_room(why).filter(|_| lost > 0)?;
+            let trips = outcome.counts.get("watchdog").copied().unwrap_or(0);
+            if trips > 0 && why == DropReason::Headroom {
+                help =
+                    format!("{WATCHDOG} {trips} times, which nobody expects who had them paused");
+            }
             let least = match network::switch(&self.scenario.switch).memory {
                 Memory::Shared { size, .. } if why == DropReason::Memory => {
                     let wanted = control.factory.memory().max(Bytes(2 * size.get()));
@@ -103,7 +110,7 @@ impl Assembled {
                 said += ", and opened since";
             }
             if trips > 0 {
-                let _ = write!(said, "; the watchdog let packets go {trips} times");
+                let _ = write!(said, "; {WATCHDOG} {trips} times");
                 trips = 0; // said once
             }
             warnings.push(said);

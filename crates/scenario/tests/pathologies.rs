@@ -4,7 +4,8 @@
 mod common;
 
 use common::assembled;
-use model::{Class, EndpointConfig, Packet, Signal};
+use model::intent::PortSpec;
+use model::{Class, ConnId, EndpointConfig, Packet, Signal};
 use scenario::{Alone, Assembled, load_text, load_text_with};
 use sim::Outcome;
 use std::fmt::Write as _;
@@ -474,34 +475,54 @@ fn twelve_megabytes_lose_nothing_under_load() {
     }
 }
 
-/// PFC beside a host that asks for pauses all the time, although nothing fills it: the one whose line is slower.
-struct Storm;
-static STORM: Storm = Storm;
-struct StormOf(Box<dyn ControlFactory>);
+/// A flow control beside a host that asks for pauses all the time, although nothing fills it: the one whose line is slower.
+struct Storm {
+    name: &'static str,
+    of: &'static str,
+    /// What it has paused.
+    signal: Signal,
+}
+static STORM: Storm = Storm {
+    name: "storm",
+    of: "pfc",
+    signal: Signal::PausePriority(0),
+};
+/// Of connection 0, whose data goes to it.
+static STORM_OF_FLOWS: Storm = Storm {
+    name: "storm-of-flows",
+    of: "aquarius",
+    signal: Signal::PauseFlow(ConnId(0)),
+};
+struct StormOf(Box<dyn ControlFactory>, Signal);
 
 /// The flow control of a switch that has such a host behind a port.
 struct Stormy {
     inner: Box<dyn FlowControl>,
+    signal: Signal,
     port: Option<u16>,
     next: Time,
 }
 
-fn pfc() -> &'static dyn Control {
-    transports::registry().control("pfc").expect("it is there")
+impl Storm {
+    fn inner(&self) -> &'static dyn Control {
+        let inner = transports::registry().control(self.of);
+        inner.expect("it is there")
+    }
 }
 
 impl Control for Storm {
     fn name(&self) -> &'static str {
-        "storm"
+        self.name
     }
     fn summary(&self) -> &'static str {
-        "pfc with a host that pauses for no reason"
+        "a flow control with a host that pauses for no reason"
     }
     fn parameters(&self) -> Vec<Parameter> {
-        pfc().parameters()
+        self.inner().parameters()
     }
     fn configure(&self, table: &toml::Table) -> Result<Box<dyn ControlFactory>, ParamError> {
-        Ok(Box::new(StormOf(pfc().configure(table)?)))
+        let inner = self.inner().configure(table)?;
+        Ok(Box::new(StormOf(inner, self.signal)))
     }
 }
 
@@ -513,9 +534,13 @@ impl ControlFactory for StormOf {
         let port = slower.next().map(|(port, _)| port);
         Box::new(Stormy {
             inner: self.0.make(place),
+            signal: self.1,
             port,
             next: port.map_or(Time::NEVER, |_| Time(300_000_000)),
         })
+    }
+    fn port(&self, port: PortSpec) -> Result<PortSpec, Refusal> {
+        self.0.port(port)
     }
     fn memory(&self) -> Bytes {
         self.0.memory()
@@ -535,6 +560,12 @@ impl FlowControl for Stormy {
     fn admits(&mut self, passage: &Passage<'_>, free: u64) -> Option<bool> {
         self.inner.admits(passage, free)
     }
+    fn assign(&mut self, now: Time, passage: &Passage<'_>) -> Option<u8> {
+        self.inner.assign(now, passage)
+    }
+    fn minds(&self, class: Class) -> bool {
+        self.inner.minds(class)
+    }
     fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
         self.inner.arrived(now, passage, say);
     }
@@ -552,7 +583,7 @@ impl FlowControl for Stormy {
             self.inner.on_deadline(now, say);
         }
         if let (Some(port), true) = (self.port, self.next <= now) {
-            let frame = Signal::PausePriority(0).frame_for(Span::us(10));
+            let frame = self.signal.frame_for(Span::us(10));
             self.inner.heard(now, port, &frame, say);
             self.next = now.after(Span::us(4));
         }
@@ -568,19 +599,21 @@ impl FlowControl for Stormy {
 #[test]
 fn a_storm_of_pauses_stops_strangers_and_the_watchdog_lets_them_go() {
     // Host 0, at 90 Gb/s, lets nothing come. Three others of its rack get something from the other rack, too.
-    let of = |watchdog: &str| {
+    let of = |storm: &'static Storm, set: &str| {
         let text = format!(
             "[topology]\nkind = \"dumbbell\"\npairs = 4\nfirst_rate = \"90Gbps\"\nbottleneck_rate = \"400Gbps\"\n\
              [workload]\nkind = \"long-flows\"\npairs = [\"4 -> 0\", \"5 -> 1\", \"6 -> 2\", \"7 -> 3\"]\n{GREEDY}\
-             [switch]\nflow_control = \"storm\"\nshared_buffer = \"2MB\"\n[switch.storm]\nwatchdog = \"{watchdog}\"\n\
-             watchdog_restore = \"500us\"\n[run]\nuntil = \"2ms\"\n"
+             [switch]\nflow_control = \"{0}\"\nshared_buffer = \"2MB\"\n[switch.{0}]\n{set}\n[run]\nuntil = \"2ms\"\n",
+            storm.name
         );
-        let all: Registry = transports::registry().with_control(&STORM);
+        let all: Registry = transports::registry().with_control(storm);
         let scenario = load_text_with(&all, "t.toml", &text, &[]).unwrap_or_else(|e| panic!("{e}"));
         let of = scenario.assemble().unwrap_or_else(|e| panic!("{e}"));
         rates(&of)
     };
-    let (stopped, watched) = (of("off"), of("100us"));
+    let restore = "watchdog_restore = \"500us\"\nwatchdog";
+    let stopped = of(&STORM, &format!("{restore} = \"off\""));
+    let watched = of(&STORM, &format!("{restore} = \"100us\""));
     println!("T4: Gb/s of four strangers: {stopped:.1?}, with a watchdog {watched:.1?}");
     // They had 300 us before it began.
     assert!(stopped[1..].iter().all(|&rate| rate < 30.0), "{stopped:?}");
@@ -590,6 +623,42 @@ fn a_storm_of_pauses_stops_strangers_and_the_watchdog_lets_them_go() {
         "{stopped:?}, {watched:?}"
     );
     assert!(watched[0] > 1.5 * stopped[0], "{stopped:?}, {watched:?}");
+    // Where flows are paused, it stops what comes to itself.
+    let flows = of(&STORM_OF_FLOWS, "");
+    println!("T4: where flows are paused {flows:.1?}");
+    assert!(flows[0] < 30.0, "{flows:?}");
+    assert!(flows[1..].iter().all(|&rate| rate > 80.0), "{flows:?}");
+}
+
+#[test]
+fn what_a_watchdog_lets_go_without_room_is_told_as_its_doing() {
+    // Seven switches in a ring, with a host each that sends to the third after it.
+    let folder = std::env::temp_dir().join(format!("tidegate-watchdog-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (mut ring, mut trace) = (
+        "14 7 14\n7 8 9 10 11 12 13\n".to_owned(),
+        "src,dst,size,start\n".to_owned(),
+    );
+    for n in 0..7 {
+        let _ = writeln!(ring, "{n} {} 40Gbps 1us 0", 7 + n);
+        let _ = writeln!(ring, "{} {} 40Gbps 1us 0", 7 + n, 7 + (n + 1) % 7);
+        let _ = writeln!(trace, "{n},{},2MB,{n}us", (n + 3) % 7);
+    }
+    let text = "[topology]\nkind = \"file\"\npath = \"ring.txt\"\nformat = \"hpcc\"\n[[workload]]\nkind = \"trace\"\n\
+                path = \"ring.csv\"\n[transport]\nkind = \"none\"\n[switch]\nflow_control = \"pfc\"\n\
+                shared_buffer = \"1MB\"\n[switch.pfc]\nwatchdog = \"1ms\"\n[run]\nuntil = \"200ms\"\n";
+    for (name, text) in [
+        ("ring.txt", ring.as_str()),
+        ("ring.csv", &trace),
+        ("ring.toml", text),
+    ] {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    let of = assembled(folder.join("ring.toml").to_str().unwrap(), &[]);
+    let warnings = of.run(1, "", &mut Alone).unwrap().warnings;
+    std::fs::remove_dir_all(&folder).unwrap();
+    let told = |said: &&String| said.contains("headroom full: the watchdog let packets go ");
+    assert_eq!(warnings.iter().filter(told).count(), 1, "{warnings:?}");
 }
 
 /// Half of the fabric and a part of the traffic of `aquarius-fct`, with what `more` says of Aquarius: packets sent again. Who
