@@ -20,6 +20,14 @@ pub(super) fn html(panel: &Panel) -> String {
     let mut out = legend(panel);
     let named = x.is_named();
     let kind = if named { "plot cats" } else { "plot" };
+    let least = least_width(panel);
+    let scrolls = least > NARROW;
+    if scrolls {
+        let _ = write!(
+            out,
+            "<div class=\"scroll\"><div style=\"min-width:{least}px\">"
+        );
+    }
     let _ = write!(
         out,
         "<div class=\"{kind}\" tabindex=\"0\" data-x=\"{}\" data-y=\"{}\"><div class=\"ytitle\">{}</div>\
@@ -33,7 +41,23 @@ pub(super) fn html(panel: &Panel) -> String {
     out.push_str("</div>");
     x.below(&mut out);
     out.push_str("</div>");
+    if scrolls {
+        out.push_str("</div></div>");
+    }
     out
+}
+
+/// What is left for a panel on the narrowest screen, and what a character of a name and the axis beside take, in pixels. [ours]
+const NARROW: usize = 300;
+const CHARACTER: usize = 7;
+const BESIDE: usize = 70;
+
+/// What a panel takes so that no word below a bar is broken.
+fn least_width(panel: &Panel) -> usize {
+    let words = panel.x.names.iter().flat_map(|name| name.split(' '));
+    let longest = words.map(|word| word.chars().count()).max();
+    let each = longest.map_or(0, |longest| CHARACTER * longest + 8);
+    BESIDE + each * panel.x.names.len()
 }
 
 fn legend(panel: &Panel) -> String {
