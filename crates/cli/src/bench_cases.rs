@@ -5,11 +5,12 @@ use model::{Encap, EndpointConfig, Rng, stream};
 use sim::{Blind, MakeControl, Outcome, Probes, Setup};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use topology::{FatTree, LeafSpine, NodeId, Routes, Spec, Topology};
-use transports::{Neighbour, Place, Transport};
+use topology::{FatTree, LeafSpine, NodeId, Routes, Spec, ThreeTier, Topology};
+use transports::{ControlFactory, Neighbour, Place, Transport};
 use units::{Bytes, Rate, Span, Time};
 use workload::{
-    self, Arrivals, Conn, Fabric, Gaps, Load, Message, RandomFlows, Start, Traffic, Until, sizes,
+    self, Arrivals, Conn, Fabric, Gaps, IncastBursts, Load, Message, RandomFlows, Start, Traffic,
+    Until, sizes,
 };
 
 /// Rate of every host's link.
@@ -26,7 +27,7 @@ pub(crate) struct Case {
     pub(crate) what: &'static str,
     topology: fn(Span) -> Topology,
     traffic: fn(&Topology, u64) -> Traffic,
-    /// Bytes per message, or messages, of a run that is timed.
+    /// Bytes per message, messages, or microseconds in which messages come, of a run that is timed.
     full: u64,
     /// Links' delay.
     delay: Span,
@@ -46,8 +47,10 @@ enum Ports {
     Queued,
     /// What the transport asks for, in 12 MB that a switch's ports share. [BCM56850]
     Shared,
-    /// The same, with priority flow control by its defaults.
-    Paused,
+    /// The same, with the flow control of this name by its defaults.
+    Paused(&'static str),
+    /// What the transport asks for, each with as large a buffer of its own.
+    Deep,
 }
 
 /// What the cost of a workload is counted by.
@@ -60,7 +63,7 @@ pub(crate) enum Per {
 }
 
 /// Every workload, in the order of the table.
-pub(crate) const CASES: [Case; 14] = [
+pub(crate) const CASES: [Case; 16] = [
     Case {
         name: "permutation-128",
         what: "128 hosts, fat tree k=8, 1 us links",
@@ -191,7 +194,29 @@ pub(crate) const CASES: [Case; 14] = [
         delay: Span::us(1),
         probe: None,
         per: Per::Hop,
-        ports: Ports::Paused,
+        ports: Ports::Paused("pfc"),
+    },
+    Case {
+        name: "aquarius-fct",
+        what: "three tiers of 128 hosts, Web Server at 0.7 of the uplinks and incasts at 0.05, under Aquarius",
+        topology: three_tiers,
+        traffic: web_and_incasts,
+        full: 600,
+        delay: Span::us(1),
+        probe: None,
+        per: Per::Hop,
+        ports: Ports::Paused("aquarius"),
+    },
+    Case {
+        name: "aquarius-fifo",
+        what: "the same without flow control, 12 MB for each port",
+        topology: three_tiers,
+        traffic: web_and_incasts,
+        full: 600,
+        delay: Span::us(1),
+        probe: None,
+        per: Per::Hop,
+        ports: Ports::Deep,
     },
     Case {
         name: "set-up-1024",
@@ -276,6 +301,25 @@ fn leaf_spine(delay: Span) -> Topology {
     Spec::LeafSpine(spec).build().expect("a leaf-spine fabric")
 }
 
+/// [aquarius slides: switches, hosts, rate and delay; the wiring is ours, as in `experiments/aquarius-fct`]
+fn three_tiers(delay: Span) -> Topology {
+    let spec = ThreeTier {
+        pods: 4,
+        tors: 16,
+        aggs: 16,
+        cores: 16,
+        hosts_per_tor: 8,
+        host_rate: RATE,
+        tor_rate: RATE,
+        agg_rate: RATE,
+        host_delay: delay,
+        tor_delay: delay,
+        agg_delay: delay,
+        host_extra_delay: Span::ZERO,
+    };
+    Spec::ThreeTier(spec).build().expect("a three-tier fabric")
+}
+
 fn pairs(pairs: impl Iterator<Item = (u32, u32)>, size: u64) -> Traffic {
     let mut traffic = Traffic {
         tags: vec!["bench".into()],
@@ -313,34 +357,81 @@ fn sparse(topology: &Topology, size: u64) -> Traffic {
         size,
     )
 }
-fn web_server(topology: &Topology, messages: u64) -> Traffic {
-    let fabric = Fabric {
+fn fabric(topology: &Topology) -> Fabric {
+    Fabric {
         hosts: topology.hosts,
         host_rate: topology.host_rate(),
         uplink_rate: topology.uplink_rate(),
         crossing: topology.crossing().share(),
-    };
+    }
+}
+fn web_server(topology: &Topology, messages: u64) -> Traffic {
+    let arrivals = (Gaps::Poisson, Until::Count(messages));
+    random(topology, "web-server", 0.6, arrivals, SEED)
+}
+fn random(
+    topology: &Topology,
+    sizes: &str,
+    load: f64,
+    (gaps, until): (Gaps, Until),
+    seed: u64,
+) -> Traffic {
     let flows = RandomFlows {
-        fabric,
-        dist: sizes::builtin("web-server").expect("it is built in").dist(),
-        load: Load::of_uplinks(0.6),
+        fabric: fabric(topology),
+        dist: sizes::builtin(sizes).expect("it is built in").dist(),
+        load: Load::of_uplinks(load),
         encap: Encap::PAPER,
         arrivals: Arrivals {
-            gaps: Gaps::Poisson,
+            gaps,
             per: workload::Per::Run,
         },
         start: Time::ZERO,
-        until: Until::Count(messages),
+        until,
         tag: "bench".into(),
     };
-    flows.generate(SEED).expect("0.6 is below the capacity")
+    flows
+        .generate(seed)
+        .expect("the load is below the capacity")
+}
+/// What comes within so many microseconds: the messages of `experiments/aquarius-fct`. [aquarius slides, realistic traffic;
+/// bfc artefact, arrivals]
+fn web_and_incasts(topology: &Topology, us: u64) -> Traffic {
+    const SCENARIO_SEED: u64 = 2;
+    let gaps = Gaps::LogNormal { sigma: 2.0 };
+    let until = Until::Time(Time::ZERO + Span::us(us));
+    let seed = |part| workload::part_seed(SCENARIO_SEED, part);
+    let sizes = "web-server-intracluster";
+    let web = random(topology, sizes, 0.7, (gaps, until), seed(0));
+    let bursts = IncastBursts {
+        fabric: fabric(topology),
+        senders: 100,
+        replacement: true,
+        bytes: 200_000,
+        load: Load::of_uplinks(0.05),
+        encap: Encap::PAPER,
+        gaps: Gaps::Poisson,
+        start: Time::ZERO,
+        until,
+        tag: "bench".into(),
+    };
+    let bursts = bursts.generate(seed(1));
+    let bursts = bursts.expect("the load is below the capacity");
+    Traffic::merge([web, bursts]).expect("two short lists")
 }
 
-/// Priority flow control at every switch of a fabric with these ports, of which no frame is larger than `frame`.
-fn pfc(ports: Vec<Arc<PortSpec>>, frame: Bytes) -> Box<MakeControl<'static>> {
-    let pfc = transports::registry().control("pfc");
-    let pfc = pfc.and_then(|pfc| pfc.configure(&toml::Table::new()).ok());
-    let pfc = pfc.expect("its defaults are legal");
+/// The flow control of that name, by its defaults.
+fn control(name: &str) -> Box<dyn ControlFactory> {
+    let control = transports::registry().control(name);
+    let control = control.and_then(|control| control.configure(&toml::Table::new()).ok());
+    control.expect("its defaults are legal")
+}
+
+/// The same at every switch of a fabric with these ports, of which no frame is larger than `frame`.
+fn controlled(
+    control: Box<dyn ControlFactory>,
+    ports: Vec<Arc<PortSpec>>,
+    frame: Bytes,
+) -> Box<MakeControl<'static>> {
     Box::new(move |topology: &Topology, node: NodeId| {
         let line = |&number: &topology::LinkId| {
             let (there, back) = (topology.link(number), topology.link(number.reverse()));
@@ -352,7 +443,7 @@ fn pfc(ports: Vec<Arc<PortSpec>>, frame: Bytes) -> Box<MakeControl<'static>> {
             }
         };
         let lines: Vec<_> = topology.node(node).ports.iter().map(line).collect();
-        Some(pfc.make(&Place {
+        Some(control.make(&Place {
             lines: &lines,
             memory: MEMORY,
             frame: frame.get(),
@@ -381,17 +472,30 @@ impl Case {
         let factory = transport
             .configure(&toml::Table::new())
             .expect("the defaults are legal");
+        let made = match self.ports {
+            Ports::Paused(name) => Some(control(name)),
+            _ => None,
+        };
         let port = |rate| {
             let mut fabric = factory.fabric(rate, encap);
             if self.ports == Ports::Queued {
                 fabric.priorities = 8;
             }
-            Arc::new(fabric.port(BUFFER))
+            let buffer = if self.ports == Ports::Deep {
+                MEMORY
+            } else {
+                BUFFER
+            };
+            let port = fabric.port(buffer);
+            Arc::new(match &made {
+                Some(control) => control.port(port).expect("one queue of data"),
+                None => port,
+            })
         };
         let mut by_rate = BTreeMap::new();
         let memory = match self.ports {
-            Ports::Own | Ports::Queued => Memory::PerPort,
-            Ports::Shared | Ports::Paused => Memory::Shared {
+            Ports::Own | Ports::Queued | Ports::Deep => Memory::PerPort,
+            Ports::Shared | Ports::Paused(_) => Memory::Shared {
                 size: MEMORY,
                 alpha: 1.0,
             },
@@ -409,8 +513,7 @@ impl Case {
                 known.or_insert_with(|| port(link.rate)).clone()
             })
             .collect();
-        let paused = self.ports == Ports::Paused;
-        let pfc = paused.then(|| pfc(ports.clone(), data));
+        let control = made.map(|control| controlled(control, ports.clone(), data));
         let setup = Setup {
             ports,
             routes: Arc::new(routes),
@@ -425,7 +528,7 @@ impl Case {
                 memory,
                 ..SwitchSpec::default()
             },
-            control: pfc.as_deref(),
+            control: control.as_deref(),
             carries: false,
             faults: Vec::new(),
             probes: Probes {
