@@ -13,6 +13,7 @@ use model::{Class, Hop, HostId, Packet, Record, Rng, stream};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::SocketAddrV4;
+use std::sync::Arc;
 use switching::{Counters, Line, Loss, Outlet, Routing, Switch};
 use units::{LineTime, Rate, Span, Time};
 
@@ -154,6 +155,7 @@ impl<W: Wire> Forwarder<W> {
     ) -> Self {
         port.check()
             .expect("the port does not contradict itself: see Panics");
+        let port = &Arc::new(port.clone());
         let numbers =
             || 0..u32::try_from(hosts.len()).expect("fewer than 65,535 hosts: see Panics");
         let lines = numbers().map(|link| Line {

@@ -89,6 +89,7 @@ fn switch(kind: &dyn Control) -> Switch {
         frame: FRAME.into(),
         rng: Rng::stream(1, stream::TEST, 0),
     });
+    let port = std::sync::Arc::new(port);
     let lines = (0..2).map(|link| Line {
         spec: &port,
         link,

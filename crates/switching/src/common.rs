@@ -297,6 +297,7 @@ mod tests {
     use crate::switch::Line;
     use model::intent::{CreditCount, CreditSpec, PortSpec, QueueSpec};
     use model::{ConnId, HostId, Rng};
+    use std::sync::Arc;
     use units::{Bytes, LineTime, Rate, Span};
 
     #[test]
@@ -353,6 +354,7 @@ mod tests {
     }
 
     fn port(spec: &PortSpec) -> Port {
+        let spec = &Arc::new(spec.clone());
         let line = Line {
             spec,
             link: 0,

@@ -9,8 +9,9 @@ use crate::numbered::NumberedPort;
 use crate::priority::StrictPriority;
 use crate::queues::{Queues, coins, is_plain};
 use crate::trimming::Trimming;
-use model::intent::{DropMeasure, MarkAt, PortSpec, QueueSpec, Takes};
+use model::intent::{CreditSpec, DropMeasure, MarkAt, PortSpec, QueueSpec, Takes};
 use model::{ByClass, Class, Packet, Rng};
+use std::sync::Arc;
 use units::LineTime;
 use units::Time;
 
@@ -21,6 +22,8 @@ use units::Time;
     reason = "most ports of most fabrics are of the largest one"
 )]
 pub enum Form {
+    /// Nothing yet: it is made when the first packet comes, for many ports of a large fabric never see one.
+    Unmade(Unmade),
     /// One first-in first-out queue whose future nothing can change.
     Fifo(Fifo),
     /// One queue that keeps its packets.
@@ -37,6 +40,50 @@ pub enum Form {
     Numbered(Box<NumberedPort>),
     /// Anything else.
     Queues(Box<Queues>),
+}
+
+/// What a form will be made from.
+#[derive(Debug)]
+pub struct Unmade {
+    spec: Arc<PortSpec>,
+    buffer: u64,
+    line: LineTime,
+    rng: Rng,
+    /// It will be of a form that has nothing to do with other ports.
+    apart: bool,
+}
+
+impl Unmade {
+    /// Whether it will be of a form that never sends anything back.
+    pub(crate) fn is_apart(&self) -> bool {
+        self.apart
+    }
+}
+
+/// When a form is made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum When {
+    /// At once.
+    Now,
+    /// When the first packet comes.
+    Later {
+        /// It will be of a form that has nothing to do with other ports.
+        apart: bool,
+    },
+}
+
+impl When {
+    /// That of a port of `spec`. Gates may close before any packet comes, and a FIFO costs nothing to make.
+    pub(crate) fn of(spec: &PortSpec, wants: Wants) -> Self {
+        if matches!(wants, Wants::Gates | Wants::Queues) {
+            return Self::Now;
+        }
+        match Kind::of(spec, wants) {
+            Kind::Fifo(_) => Self::Now,
+            Kind::Data(_) | Kind::Credit(..) | Kind::Priority(_) => Self::Later { apart: true },
+            Kind::Other => Self::Later { apart: false },
+        }
+    }
 }
 
 /// What the rest of a switch asks of the form of its ports.
@@ -66,37 +113,50 @@ impl Form {
         if matches!(wants, Wants::Gates | Wants::Queues) {
             return Self::Queues(Box::new(Queues::new(spec, buffer, line, &rng)));
         }
-        let plain = |queue: &QueueSpec| is_plain(queue);
-        match spec.queues.as_slice() {
-            [data] if plain(data) && data.takes == Takes::ALL => {
-                if wants == Wants::Cheapest && known_at_arrival(data) {
-                    Self::Fifo(Fifo::new(data, buffer, rng))
-                } else {
-                    Self::Data(Box::new(DataQueue::new(data, buffer, rng)))
-                }
+        match Kind::of(spec, wants) {
+            Kind::Fifo(data) => Self::Fifo(Fifo::new(data, buffer, rng)),
+            Kind::Data(data) => Self::Data(Box::new(DataQueue::new(data, buffer, rng))),
+            Kind::Credit(shape, data) => {
+                let data = DataQueue::new(data, buffer, rng);
+                Self::Credit(Box::new(CreditPort::new(shape, line, data)))
             }
-            [credit, data]
-                if credit.takes == Takes::ALL.only(Class::Credit)
-                    && credit.level < data.level
-                    && plain(data)
-                    && data.takes == Takes::ALL =>
-            {
-                match credit.shape {
-                    Some(shape) => Self::Credit(Box::new(CreditPort::new(
-                        shape,
-                        line,
-                        DataQueue::new(data, buffer, rng),
-                    ))),
-                    None => Self::Queues(Box::new(Queues::new(spec, buffer, line, &rng))),
-                }
-            }
-            queues if are_priorities(queues) => {
+            Kind::Priority(queues) => {
                 Self::Priority(Box::new(StrictPriority::new(queues, buffer, &rng)))
             }
-            _ => match Trimming::new(spec, coins(&rng)) {
+            Kind::Other => match Trimming::new(spec, coins(&rng)) {
                 Some(trimming) => Self::Trimming(Box::new(trimming)),
                 None => Self::Queues(Box::new(Queues::new(spec, buffer, line, &rng))),
             },
+        }
+    }
+
+    /// The same, at the moment that [`When::of`] says.
+    pub(crate) fn by(
+        when: When,
+        spec: &Arc<PortSpec>,
+        buffer: u64,
+        line: LineTime,
+        rng: Rng,
+        wants: Wants,
+    ) -> Self {
+        match when {
+            When::Now => Self::new(spec, buffer, line, rng, wants),
+            When::Later { apart } => Self::Unmade(Unmade {
+                spec: spec.clone(),
+                buffer,
+                line,
+                rng,
+                apart,
+            }),
+        }
+    }
+
+    /// Makes it, where that has waited.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn make(&mut self) {
+        if let Self::Unmade(of) = self {
+            *self = Self::new(&of.spec, of.buffer, of.line, of.rng.clone(), Wants::Late);
         }
     }
 
@@ -114,7 +174,8 @@ impl Form {
             Self::Queues(queues) => queues.gate(gate),
             Self::Gated(queues) => queues.gate(gate),
             Self::Numbered(queues) => queues.gate(gate),
-            Self::Fifo(_)
+            Self::Unmade(_)
+            | Self::Fifo(_)
             | Self::Data(_)
             | Self::Credit(_)
             | Self::Priority(_)
@@ -130,11 +191,47 @@ impl Form {
             Self::Queues(queues) => queues.is_gated(),
             Self::Gated(queues) => queues.is_gated(),
             Self::Numbered(queues) => queues.is_gated(),
-            Self::Fifo(_)
+            Self::Unmade(_)
+            | Self::Fifo(_)
             | Self::Data(_)
             | Self::Credit(_)
             | Self::Priority(_)
             | Self::Trimming(_) => false,
+        }
+    }
+}
+
+/// The form of a port without gates.
+enum Kind<'a> {
+    Fifo(&'a QueueSpec),
+    Data(&'a QueueSpec),
+    Credit(CreditSpec, &'a QueueSpec),
+    Priority(&'a [QueueSpec]),
+    Other,
+}
+
+impl<'a> Kind<'a> {
+    fn of(spec: &'a PortSpec, wants: Wants) -> Self {
+        let takes_all = |data: &QueueSpec| is_plain(data) && data.takes == Takes::ALL;
+        match spec.queues.as_slice() {
+            [data] if takes_all(data) => {
+                if wants == Wants::Cheapest && known_at_arrival(data) {
+                    Self::Fifo(data)
+                } else {
+                    Self::Data(data)
+                }
+            }
+            [credit, data]
+                if credit.takes == Takes::ALL.only(Class::Credit)
+                    && credit.level < data.level
+                    && takes_all(data) =>
+            {
+                credit
+                    .shape
+                    .map_or(Self::Other, |shape| Self::Credit(shape, data))
+            }
+            queues if are_priorities(queues) => Self::Priority(queues),
+            _ => Self::Other,
         }
     }
 }
@@ -177,9 +274,9 @@ fn are_priorities(queues: &[QueueSpec]) -> bool {
         && queues.iter().enumerate().all(takes)
 }
 
-/// Does the same with every form but [`Form::Fifo`], which does not queue.
+/// Does the same with every form but [`Form::Fifo`], which does not queue; or what follows `else` where none is made yet.
 macro_rules! late {
-    ($form:expr, $port:ident => $do:expr) => {
+    ($form:expr, $port:ident => $do:expr, else $unmade:expr) => {
         match $form {
             $crate::form::Form::Data($port) => $do,
             $crate::form::Form::Credit($port) => $do,
@@ -188,62 +285,77 @@ macro_rules! late {
             $crate::form::Form::Trimming($port) => $do,
             $crate::form::Form::Numbered($port) => $do,
             $crate::form::Form::Queues($port) => $do,
+            $crate::form::Form::Unmade(_) => $unmade,
             $crate::form::Form::Fifo(_) => unreachable!("FIFO ports do not queue"),
         }
     };
 }
 pub(crate) use late;
 
-/// For every form but [`Form::Fifo`], which does not queue.
+/// For every form but [`Form::Fifo`], which does not queue. One that is not made is empty.
 impl Discipline for Form {
     #[inline]
     fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
-        late!(self, port => enqueue(&mut **port, now, line, packet))
+        late!(self, port => enqueue(&mut **port, now, line, packet), else enqueue_first(self, now, line, packet))
     }
 
     #[inline]
     fn pass(&mut self, now: Time, packet: &mut Packet) -> bool {
-        late!(self, port => pass(&mut **port, now, packet))
+        late!(self, port => pass(&mut **port, now, packet), else pass_first(self, now, packet))
     }
 
     #[inline(always)] // likewise
     fn dequeue(&mut self, now: Time, out: &mut Packet) -> Dequeue {
-        late!(self, port => port.dequeue(now, out))
+        late!(self, port => port.dequeue(now, out), else Dequeue::Empty)
     }
 
     fn backlog(&self) -> Backlog {
-        late!(self, port => port.backlog())
+        late!(self, port => port.backlog(), else Backlog::default())
     }
 
     fn peak(&self) -> Backlog {
-        late!(self, port => port.peak())
+        late!(self, port => port.peak(), else Backlog::default())
     }
 
     fn forget_peak(&mut self, on_line: u64) {
-        late!(self, port => port.forget_peak(on_line));
+        late!(self, port => port.forget_peak(on_line), else {});
     }
 
     #[inline]
     fn held(&self) -> u64 {
-        late!(self, port => port.held())
+        late!(self, port => port.held(), else 0)
     }
 
     #[inline]
     fn counts_line(&self) -> bool {
-        late!(self, port => port.counts_line())
+        late!(self, port => port.counts_line(), else false)
     }
 
     fn waiting(&self) -> ByClass<u64> {
-        late!(self, port => port.waiting())
+        late!(self, port => port.waiting(), else ByClass::default())
     }
 
     fn marked(&self) -> u64 {
-        late!(self, port => Discipline::marked(&**port))
+        late!(self, port => Discipline::marked(&**port), else 0)
     }
 
     fn check(&self) {
-        late!(self, port => Discipline::check(&**port));
+        late!(self, port => Discipline::check(&**port), else {});
     }
+}
+
+#[cold]
+#[inline(never)]
+fn enqueue_first(form: &mut Form, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
+    form.make();
+    form.enqueue(now, line, packet)
+}
+
+#[cold]
+#[inline(never)]
+fn pass_first(form: &mut Form, now: Time, packet: &mut Packet) -> bool {
+    form.make();
+    form.pass(now, packet)
 }
 
 #[inline(never)] // each form needs registers of its own, here and below
@@ -259,11 +371,11 @@ fn pass(port: &mut impl Discipline, now: Time, packet: &mut Packet) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::{GateOf, GateState};
+    use crate::discipline::{GateOf, GateState, IDLE};
     use model::intent::{
         CreditCount, CreditSpec, DropBy, DropSpec, Limit, MarkSpec, Order, Over, Share,
     };
-    use model::stream;
+    use model::{ConnId, HostId, stream};
     use units::{Bytes, Rate};
 
     const CREDIT: CreditSpec = CreditSpec {
@@ -280,8 +392,8 @@ mod tests {
         Form::new(spec, 9_000, LineTime::new(Rate::gbps(10)), rng, wants)
     }
 
-    fn name(spec: &PortSpec, wants: Wants) -> &'static str {
-        match form(spec, wants) {
+    fn name_of(form: &Form) -> &'static str {
+        match form {
             Form::Fifo(_) => "fifo",
             Form::Data(_) => "data",
             Form::Credit(_) => "credit",
@@ -290,12 +402,14 @@ mod tests {
             Form::Trimming(_) => "trimming",
             Form::Numbered(_) => "numbered",
             Form::Queues(_) => "queues",
+            Form::Unmade(_) => "unmade",
         }
     }
 
     /// The form without and with departures known late, with gates, and with assigned queues.
     fn names(spec: &PortSpec) -> [&'static str; 4] {
-        [Wants::Cheapest, Wants::Late, Wants::Gates, Wants::Queues].map(|wants| name(spec, wants))
+        [Wants::Cheapest, Wants::Late, Wants::Gates, Wants::Queues]
+            .map(|wants| name_of(&form(spec, wants)))
     }
 
     fn mark(at: MarkAt) -> MarkSpec {
@@ -425,6 +539,64 @@ mod tests {
             ("heads within bytes", wide_heads, ["queues"; 4]),
         ] {
             assert_eq!(names(&spec), expected, "{what}");
+        }
+    }
+
+    /// A form that is not made says that it is empty; with the first packet it becomes what it would have been at once.
+    #[test]
+    fn what_waits_for_a_packet_becomes_what_it_would_have_been() {
+        let fifo = PortSpec::fifo(Bytes(9_000));
+        let credits = fifo.clone().with(QueueSpec::credit(CREDIT));
+        let late = fifo.clone().marking(mark(MarkAt::Dequeue));
+        let line = LineTime::new(Rate::gbps(10));
+        for (spec, wants, made, apart) in [
+            (&fifo, Wants::Cheapest, "fifo", true),
+            (&fifo, Wants::Late, "data", true),
+            (&late, Wants::Cheapest, "data", true),
+            (&credits, Wants::Cheapest, "credit", true),
+            (&fifo.clone().prioritised(2), Wants::Late, "priority", true),
+            (
+                &crate::trimming::tests::port(8, 100, (true, true)),
+                Wants::Cheapest,
+                "trimming",
+                false,
+            ),
+            (
+                &fifo.clone().with(QueueSpec::background(Class::Plain)),
+                Wants::Late,
+                "queues",
+                false,
+            ),
+            (&fifo, Wants::Gates, "gated", false),
+            (&fifo, Wants::Queues, "queues", false),
+        ] {
+            for passes in [false, true] {
+                let rng = || Rng::stream(1, stream::TEST, 0);
+                let spec = &Arc::new(spec.clone());
+                let mut at_once = Form::new(spec, 9_000, line, rng(), wants);
+                let when = When::of(spec, wants);
+                let mut form = Form::by(when, spec, 9_000, line, rng(), wants);
+                if let Form::Unmade(unmade) = &form {
+                    assert_eq!(unmade.is_apart(), apart, "{made}");
+                    for form in [&mut at_once, &mut form] {
+                        let told = (form.backlog(), form.peak(), form.held(), form.waiting());
+                        assert_eq!((told, form.marked()), Default::default(), "{made}");
+                        form.check();
+                        form.forget_peak(0);
+                        let next = form.dequeue(Time::ZERO, &mut Packet::EMPTY.clone());
+                        assert_eq!(next, Dequeue::Empty, "{made}");
+                    }
+                    let packet = Packet::new(HostId(0), ConnId(0), Class::Plain, 0, 1500);
+                    let [first, second] = [&mut at_once, &mut form].map(|form| {
+                        let packet = &mut packet.clone();
+                        let passed = passes && form.pass(Time::ZERO, packet);
+                        let verdict = (!passes).then(|| form.enqueue(Time::ZERO, IDLE, packet));
+                        (passed, verdict, form.held(), form.backlog())
+                    });
+                    assert_eq!(first, second, "{made}");
+                }
+                assert_eq!(name_of(&form), made);
+            }
         }
     }
 

@@ -355,7 +355,7 @@ impl Port {
     /// to know what leaves.
     pub(crate) fn drain(&mut self, end: Time, slot: &mut Packet, out: &mut impl Outlet) {
         let egress = &mut self.egress;
-        late!(&mut self.form, queues => drain(&mut **queues, egress, end, slot, out));
+        late!(&mut self.form, queues => drain(&mut **queues, egress, end, slot, out), else {});
     }
 
     /// A packet has come to a port that looks at no other: makes the choices before `now`, then queues it, or lets it
@@ -373,12 +373,31 @@ impl Port {
     ) -> Fate {
         debug_assert!(!self.held_back, "no flow control, no gates");
         let egress = &mut self.egress;
-        let fate = late!(&mut self.form, queues => take(&mut **queues, egress, now, packet, free, slot, out));
+        let fate = late!(
+            &mut self.form,
+            queues => take(&mut **queues, egress, now, packet, free, slot, out),
+            else return self.take_first(now, packet, free, slot, out, waiting)
+        );
         if !self.listed {
             self.listed = true;
             waiting.push(self.number);
         }
         fate
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_first<O: Outlet>(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        free: bool,
+        slot: &mut Packet,
+        out: &mut O,
+        waiting: &mut Vec<u16>,
+    ) -> Fate {
+        self.form.make();
+        self.take(now, packet, free, slot, out, waiting)
     }
 
     /// Has what it knows written into the path beside `packet`, which leaves now.

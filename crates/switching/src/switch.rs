@@ -18,12 +18,13 @@ use crate::common::{Common, choose_until};
 use crate::discipline::{GateState, Verdict};
 use crate::due::Due;
 use crate::flow_control::{FlowControl, Passage, Say};
-use crate::form::{Form, Wants};
+use crate::form::{Form, Wants, When};
 use crate::port::{Fate, Port};
 use crate::watch::{Note, Noted, Watch};
 use model::intent::{Balance, Memory, PortSpec, SwitchSpec};
 use model::{ByClass, Class, DropReason, Hop, HostId, LinkCredits, Local, Packet, Rng};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use units::{LineTime, Span, Time};
 
 /// Where packets go that a switch puts on a line, and who is told what became of others.
@@ -86,7 +87,7 @@ pub trait Routing {
 /// What one port of a switch is made from.
 pub struct Line<'a> {
     /// What it must do.
-    pub spec: &'a PortSpec,
+    pub spec: &'a Arc<PortSpec>,
     /// The number of its link, as its [`Outlet`] knows it.
     pub link: u32,
     /// How long a byte takes on it.
@@ -160,11 +161,16 @@ impl Switch {
         } else {
             Wants::Cheapest
         };
+        let mut last: Option<(&Arc<PortSpec>, When)> = None; // most ports are of the specification of the one before
         let ports: Vec<Port> = (0..=u16::MAX)
             .zip(lines)
             .map(|(number, line)| {
                 let buffer = memory.map_or(line.spec.buffer.get(), |(size, ..)| size);
-                let form = Form::new(line.spec, buffer, line.line, line.rng.clone(), wants);
+                let known = last.filter(|(spec, _)| Arc::ptr_eq(spec, line.spec));
+                let (_, when) = known.unwrap_or_else(|| (line.spec, When::of(line.spec, wants)));
+                last = Some((line.spec, when));
+                let rng = line.rng.clone();
+                let form = Form::by(when, line.spec, buffer, line.line, rng, wants);
                 Port::new(form, &line, number, spec.telemetry)
             })
             .collect();

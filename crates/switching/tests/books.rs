@@ -4,6 +4,7 @@ use model::intent::{
     CreditCount, CreditSpec, MarkAt, MarkSpec, Order, PortSpec, QueueSpec, SwitchSpec,
 };
 use model::{Class, ConnId, DropReason, Ecn, HostId, Packet, Rng, Signal, TTL_START, stream};
+use std::sync::Arc;
 use switching::{
     Backlog, FlowControl, GateOf, GateState, Line, Loss, Outlet, Passage, Paused, Routing, Say,
     Switch,
@@ -62,6 +63,7 @@ impl FlowControl for Keeps {
 }
 
 fn switch(port: &PortSpec, control: Option<Keeps>) -> Switch {
+    let port = &Arc::new(port.clone());
     let lines = (0..4).map(|link| Line {
         spec: port,
         link,

@@ -152,6 +152,7 @@ fn traffic(seed: u64, stretch: u64) -> Vec<(Time, u16, Packet)> {
 /// All that can be told of a run: departures by link, losses, what the flow control was told, counters.
 fn run(spec: &SwitchSpec, port: &PortSpec, alone: bool, seed: u64, stretch: u64) -> Vec<String> {
     let line = LineTime::new(Rate::gbps(10));
+    let port = &Arc::new(port.clone());
     let lines = (0..8).map(|link| Line {
         spec: port,
         link,
@@ -299,6 +300,7 @@ impl FlowControl for Threshold {
 /// Departures by link, losses, and counters of a switch whose flow control may be calm or not, with how often it paused a
 /// neighbour and was asked whether it stays calm.
 fn run_with_threshold(port: &PortSpec, may_be_calm: bool, seed: u64) -> (Vec<String>, (u32, u32)) {
+    let port = &Arc::new(port.clone());
     let lines = (0..8).map(|link| Line {
         spec: port,
         link,
@@ -428,6 +430,7 @@ fn numbered_queues_take_turns_and_a_gate_keeps_one_of_them() {
     port.queues[0].order = Order::Numbered(4);
     port.queues.insert(0, control);
     port.check().unwrap();
+    let port = Arc::new(port);
     let lines = (0..2).map(|link| Line {
         spec: &port,
         link,
@@ -569,6 +572,7 @@ impl FlowControl for ByPort {
 
 /// Departures by link, losses and counters of a switch under [`ByPort`], and how often it refused, overlooked and paused.
 fn run_by_port(port: &PortSpec, always: bool, seed: u64) -> (Vec<String>, [u32; 3]) {
+    let port = &Arc::new(port.clone());
     let lines = (0..8).map(|link| Line {
         spec: port,
         link,

@@ -5,6 +5,7 @@ use model::intent::{
     Memory, Order, Over, PortSpec, QueueSpec, Share, SwitchSpec, Takes,
 };
 use model::{Class, ConnId, DropReason, Ecn, HostId, Packet, Rng, TTL_START, stream};
+use std::sync::Arc;
 use switching::{
     FlowControl, Form, GateOf, GateState, Line, Loss, Outlet, Passage, Routing, Say, Switch, Wants,
 };
@@ -63,6 +64,7 @@ const PORTS: u32 = 8;
 
 fn switch(spec: &SwitchSpec, port: &PortSpec, control: Option<Box<dyn FlowControl>>) -> Switch {
     let line = LineTime::new(Rate::gbps(10));
+    let port = &Arc::new(port.clone());
     let lines = (0..PORTS).map(|link| Line {
         spec: port,
         link,
@@ -652,7 +654,7 @@ fn nothing_overtakes_what_a_gate_holds_back() {
 /// Closes port 1 at 1 us and opens it at 3, both by its deadline; notes when it was told of what.
 struct Clockwork {
     next: u64,
-    told: std::sync::Arc<std::sync::Mutex<Vec<(u8, u64)>>>,
+    told: Arc<std::sync::Mutex<Vec<(u8, u64)>>>,
 }
 impl FlowControl for Clockwork {
     fn arrived(&mut self, now: Time, _: &Passage<'_>, _: &mut Say) {
@@ -680,10 +682,10 @@ impl FlowControl for Clockwork {
 
 #[test]
 fn a_flow_control_lives_in_the_order_of_time() {
-    let told = std::sync::Arc::default();
+    let told = Arc::default();
     let control = Clockwork {
         next: 1_000_000,
-        told: std::sync::Arc::clone(&told),
+        told: Arc::clone(&told),
     };
     let port = PortSpec::fifo(Bytes(90_000));
     let mut switch = switch(&SwitchSpec::default(), &port, Some(Box::new(control)));

@@ -10,7 +10,8 @@ use units::Time;
 impl Port {
     /// Whether nothing that comes to it ever reaches another port of its switch: it sends nothing back.
     pub(crate) fn is_apart(&self) -> bool {
-        match self.form {
+        match &self.form {
+            Form::Unmade(form) => form.is_apart(),
             Form::Fifo(_) | Form::Data(_) | Form::Credit(_) | Form::Priority(_) => true,
             Form::Gated(_) | Form::Trimming(_) | Form::Numbered(_) | Form::Queues(_) => false,
         }
@@ -47,17 +48,22 @@ impl Port {
             slot,
             out,
         };
-        match &mut self.form {
-            Form::Data(queues) => work.take_all(&mut **queues, arrivals),
-            Form::Credit(queues) => work.take_all(&mut **queues, arrivals),
-            Form::Priority(queues) => work.take_all(&mut **queues, arrivals),
-            Form::Fifo(_)
-            | Form::Gated(_)
-            | Form::Trimming(_)
-            | Form::Numbered(_)
-            | Form::Queues(_) => {
-                unreachable!("they keep nothing, or are not apart")
+        loop {
+            match &mut self.form {
+                Form::Data(queues) => work.take_all(&mut **queues, arrivals),
+                Form::Credit(queues) => work.take_all(&mut **queues, arrivals),
+                Form::Priority(queues) => work.take_all(&mut **queues, arrivals),
+                form @ Form::Unmade(_) => {
+                    form.make();
+                    continue;
+                }
+                Form::Fifo(_)
+                | Form::Gated(_)
+                | Form::Trimming(_)
+                | Form::Numbered(_)
+                | Form::Queues(_) => unreachable!("they keep nothing, or are not apart"),
             }
+            break;
         }
         self.egress.choose_at < Time::NEVER && self.enlist()
     }

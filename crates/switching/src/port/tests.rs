@@ -5,6 +5,7 @@ use crate::discipline::GateOf;
 use crate::discipline::GateState::{Closed, Open};
 use model::intent::{CreditCount, CreditSpec, MarkSpec, Order, Over, PortSpec, QueueSpec};
 use model::{Class, ConnId, HostId, Rng, Signal, stream};
+use std::sync::Arc;
 use units::{Bytes, Rate};
 
 const LINE: LineTime = LineTime::new(Rate::gbps(10));
@@ -29,7 +30,7 @@ impl<const C: bool> Outlet for Seen<C> {
     }
 }
 
-fn line(spec: &PortSpec) -> Line<'_> {
+fn line(spec: &Arc<PortSpec>) -> Line<'_> {
     Line {
         spec,
         link: 7,
@@ -40,6 +41,7 @@ fn line(spec: &PortSpec) -> Line<'_> {
 }
 
 fn port(spec: &PortSpec, wants: Wants, telemetry: bool) -> Port {
+    let spec = &Arc::new(spec.clone());
     let of = line(spec);
     let form = Form::new(spec, spec.buffer.get(), LINE, of.rng.clone(), wants);
     Port::new(form, &of, 3, telemetry)
@@ -63,9 +65,9 @@ fn a_port_alone_is_one_whose_departures_are_known_at_once() {
         drop_others: false,
     });
     for spec in [late, fifo().prioritised(2)] {
-        assert!(Port::alone(&line(&spec)).is_none());
+        assert!(Port::alone(&line(&Arc::new(spec))).is_none());
     }
-    let mut alone = Port::alone(&line(&fifo())).unwrap();
+    let mut alone = Port::alone(&line(&Arc::new(fifo()))).unwrap();
     assert_eq!(
         (alone.link(), alone.number(), alone.is_fifo()),
         (7, 0, true)
@@ -216,7 +218,7 @@ fn a_port_is_listed_once() {
 
 #[test]
 fn what_goes_past_the_port_is_counted_with_the_rest() {
-    let mut port = Port::alone(&line(&fifo())).unwrap();
+    let mut port = Port::alone(&line(&Arc::new(fifo()))).unwrap();
     port.sent_mut().add(&packet(1, 100));
     port.promise(
         Time(0),

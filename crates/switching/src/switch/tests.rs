@@ -105,6 +105,7 @@ impl FlowControl for Scribe {
 }
 
 fn switch(port: &PortSpec, control: Option<Scribe>) -> Switch {
+    let port = &Arc::new(port.clone());
     let lines = (0..4).map(|link| Line {
         spec: port,
         link,
