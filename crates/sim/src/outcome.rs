@@ -5,7 +5,7 @@ use crate::net::World;
 use crate::node::{Kind, Log, Node};
 use crate::setup::{Outcome, PortCounters, STUCK_MAX, Setup};
 use crate::waits::{self, Locked};
-use model::{ByClass, Class, DropReason, Endpoint, HostCounts, StuckFlow, Totals};
+use model::{ByClass, Class, Counter, DropReason, Endpoint, HostCounts, StuckFlow, Totals};
 use std::collections::{BTreeMap, BTreeSet};
 use switching::{Counters, Holder, Port};
 use topology::LinkId;
@@ -98,7 +98,7 @@ pub(crate) fn close(
     });
     let mut tally = Tally::new(setup.topology.links.len());
     let (mut totals, mut stuck, mut digest) = (Totals::default(), Vec::new(), 0u64);
-    let mut hosts = Vec::new();
+    let (mut hosts, mut said) = (Vec::new(), Vec::new());
     let mut accepted = BTreeMap::new();
     window.finish(&mut nodes);
     let (mut held, last) = waits::of(&setup.topology, &nodes, &stop);
@@ -130,7 +130,7 @@ pub(crate) fn close(
             Kind::Host(host) => {
                 host.endpoint.check();
                 totals += host.endpoint.totals();
-                counts(host.id, &*host.endpoint, &mut hosts);
+                counts(host.id, &*host.endpoint, &mut hosts, &mut said);
                 let mut waits = false;
                 host.endpoint.stuck(&mut |flow| {
                     waits = true;
@@ -261,16 +261,21 @@ fn list_refused(stuck: &mut Vec<(u32, StuckFlow)>, world: &World<'_>, logs: &[Lo
     open.values().sum()
 }
 
-/// Adds what the transports of a host counted.
-fn counts(host: u32, endpoint: &dyn Endpoint, all: &mut Vec<HostCounts>) {
-    let of = |(transport, lane): (u8, &dyn Endpoint)| {
-        let mut own = Vec::new();
-        lane.counters(&mut |counter, value| own.push((counter, value)));
+/// Adds what the transports of a host counted. `said` is room to work in.
+fn counts(
+    host: u32,
+    endpoint: &dyn Endpoint,
+    all: &mut Vec<HostCounts>,
+    said: &mut Vec<(&'static Counter, u64)>,
+) {
+    let mut of = |(transport, lane): (u8, &dyn Endpoint)| {
+        said.clear();
+        lane.counters(&mut |counter, value| said.push((counter, value)));
         HostCounts {
             host,
             transport,
             totals: lane.totals(),
-            own,
+            own: said.clone(),
         }
     };
     let lanes = endpoint.lanes();

@@ -158,6 +158,8 @@ fn set_tiers(topology: &mut Topology) {
 pub(crate) struct Builder {
     nodes: Vec<Node>,
     links: Vec<Link>,
+    /// Links that were said to come.
+    expected: usize,
     hosts: u32,
     /// The first thing found wrong; building goes on and `finish` reports it.
     error: Option<String>,
@@ -205,7 +207,9 @@ impl Builder {
         for &node in nodes {
             self.nodes[node.index()].ports.expect(cables as usize);
         }
-        self.links.reserve(nodes.len() * cables as usize);
+        self.expected += nodes.len() * cables as usize;
+        self.links
+            .reserve(self.expected.saturating_sub(self.links.len()));
     }
 
     /// Adds a cable; `delays` are those from `a` to `b` and back.
