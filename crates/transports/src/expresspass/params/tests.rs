@@ -94,8 +94,7 @@ fn a_wrong_value_is_refused_with_the_fix() {
         assert_eq!(read(text).unwrap_err(), error);
     }
     // A line that others share gives credits their part of it.
-    let config =
-        model::EndpointConfig::new(model::HostId(0), units::Rate::gbps(10), model::Encap::PAPER);
+    let config = EndpointConfig::new(model::HostId(0), units::Rate::gbps(10), Encap::PAPER);
     let share = |line_share| {
         let config = config.clone().with(|told| told.line_share = line_share);
         Params::read(&Table::new(), FirstRtt::Silent)
