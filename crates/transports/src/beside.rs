@@ -395,4 +395,18 @@ mod tests {
         host.step(|beside, cx| beside.cancel(cx, ConnId(1)));
         assert_eq!(host.beside.totals().data_sent, 3);
     }
+
+    /// 65,535 bytes of weight 4 are 16,383 and three quarters.
+    #[test]
+    fn broken_books_are_noticed() {
+        let noticed = |served| {
+            let mut host = Host::new(&[(1000, 0, 4)]);
+            host.beside.lanes[0].served = served;
+            let check = std::panic::AssertUnwindSafe(|| host.beside.check());
+            std::panic::catch_unwind(check).is_err()
+        };
+        let most = 16_383 * SCALE + SCALE * 3 / 4;
+        assert!(!noticed(most));
+        assert!(noticed(most + 1));
+    }
 }

@@ -1,4 +1,7 @@
 //! What a host does as a receiver: whom it asks in a matching, and the links that follow, on which it gives tokens.
+//!
+//! First come the messages that want tokens, by sender and rank; then the rounds of a matching, in which it asks for
+//! channels and hears offers; then the links of two epochs, of which each gives a token per gap while it is used.
 
 use super::clock::{Clock, Stage};
 use super::rounds::{Heard, Word};
@@ -599,5 +602,59 @@ impl Asking {
     pub(super) fn wants(&self, peer: HostId, rank: Rank) -> bool {
         let pair = self.pairs.get(&peer);
         pair.is_some_and(|pair| pair.wanting.contains(&rank))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Encap, EndpointConfig};
+    use units::Rate;
+
+    const LINK: Link = Link {
+        peer: HostId(1),
+        channels: 1,
+        prompt: 0,
+        left: 1,
+        rank: FIRST_RANK,
+        at: Time::ZERO,
+        asleep: Time::ZERO,
+    };
+
+    fn settings() -> Settings {
+        let config = EndpointConfig::new(HostId(0), Rate::gbps(100), Encap::PAPER);
+        Settings::new(&super::super::Params::DEFAULT, &config)
+    }
+
+    #[test]
+    fn a_host_with_work_and_no_round_to_come_is_noticed() {
+        let settings = settings();
+        let works: [fn(&mut Asking); 3] = [
+            |x| {
+                let pair = x.pairs.entry(HostId(1)).or_default();
+                pair.wanting.insert((1, 0, 0));
+            },
+            |x| x.now.all.push(LINK),
+            |x| x.next.all.push(LINK),
+        ];
+        Asking::default().check(&settings);
+        for (n, work) in works.into_iter().enumerate() {
+            let mut asking = Asking::default();
+            work(&mut asking);
+            let noticed = std::panic::catch_unwind(|| asking.check(&settings)).is_err();
+            assert!(noticed, "{n}");
+            asking.round_at = Some(Time(1));
+            asking.check(&settings);
+        }
+    }
+
+    #[test]
+    fn a_message_is_wanted_under_its_rank_and_from_its_sender_alone() {
+        let mut asking = Asking::default();
+        let pair = asking.pairs.entry(HostId(1)).or_default();
+        pair.wanting.insert((5, 0, 0));
+        assert!(asking.wants(HostId(1), (5, 0, 0)));
+        assert!(!asking.wants(HostId(1), (6, 0, 0)));
+        assert!(!asking.wants(HostId(2), (5, 0, 0)));
     }
 }

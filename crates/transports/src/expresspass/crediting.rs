@@ -487,4 +487,35 @@ mod tests {
         let (given, asked) = in_vain(|n| n % 20 == 0, false);
         assert!(given > 1000 && asked == 0, "{given}, {asked}");
     }
+
+    #[test]
+    fn a_credit_comes_sooner_when_the_sender_is_heard_and_only_once() {
+        let mut flow = Crediting::new(&LAW, Time::ZERO, 0.5, 0);
+        let (mut now, mut given) = (Time::ZERO, 0);
+        while flow.doublings == 0 {
+            flow.apply((&LAW, &SILENCE), now, RTT, given);
+            given += 1;
+            flow.note_sent(given, now);
+            flow.note_left();
+            now += crate::expresspass::receiver::picoseconds(flow.feedback.gap());
+        }
+        assert!(!flow.take_relief(&LAW), "nothing was heard");
+        flow.on_request(now);
+        assert!(flow.take_relief(&LAW));
+        assert!(!flow.take_relief(&LAW), "it has had it");
+    }
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let flow = Crediting::new(&LAW, Time::ZERO, 0.5, 0);
+        flow.check(&LAW, flow.accounted);
+        let breaks: [fn(&mut Crediting); 2] = [|x| x.accounted += 1, |x| x.sent_at.push(Time(1))];
+        for (n, spoil) in breaks.into_iter().enumerate() {
+            let mut flow = Crediting::new(&LAW, Time::ZERO, 0.5, 0);
+            let given = flow.accounted;
+            spoil(&mut flow);
+            let noticed = std::panic::catch_unwind(|| flow.check(&LAW, given)).is_err();
+            assert!(noticed, "{n}");
+        }
+    }
 }

@@ -478,3 +478,69 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
     .concat();
     insta::assert_snapshot!(refusals);
 }
+
+/// Two racks of a host each, with `choices` at their uplinks and this idle round trip.
+struct Racks {
+    choices: u16,
+    rtt: Span,
+}
+
+impl model::Net for Racks {
+    fn hosts(&self) -> u32 {
+        2
+    }
+    fn rate(&self, _: HostId) -> Rate {
+        Rate::gbps(10)
+    }
+    fn rack(&self, host: HostId) -> u32 {
+        host.0
+    }
+    fn ways(&self, a: HostId, b: HostId) -> u16 {
+        if a == b { 0 } else { self.choices }
+    }
+    fn base_rtt(&self, a: HostId, b: HostId) -> Option<Span> {
+        (a != b).then_some(self.rtt)
+    }
+    fn way(&self, a: HostId, b: HostId) -> Vec<(u16, Rate, u32)> {
+        let links = [(1, 0), (self.choices, 1), (1, 2), (1, 3)];
+        let numbered = links.map(|(of, link)| (of, Rate::gbps(10), link + 4 * a.0));
+        if a == b {
+            Vec::new()
+        } else {
+            numbered.to_vec()
+        }
+    }
+}
+
+fn settled(choices: u16, rtt: Span) -> Result<Option<Params>, parts::ParamError> {
+    let net = Racks { choices, rtt };
+    let mut facts = Facts::of(Encap::PAPER);
+    facts.net = Some(&net);
+    Params::DEFAULT.settled(&facts)
+}
+
+/// A frame takes 1,538 B at 10 Gb/s, and slots are told [`header::LEAD_SLOTS`] frames ahead.
+#[test]
+fn an_arbiter_serves_a_network_whose_half_round_trip_is_what_slots_are_told_ahead() {
+    let most = Span(2 * header::LEAD_SLOTS * 1538 * 800);
+    assert!(settled(1, most).is_ok());
+    let wrong = settled(1, Span(most.0 + 1)).unwrap_err();
+    assert!(wrong.message.contains("idle round trip"), "{wrong:?}");
+}
+
+#[test]
+fn single_links_are_counted_where_no_way_has_a_choice() {
+    let shape = |choices| {
+        settled(choices, Span::us(10))
+            .unwrap()
+            .unwrap()
+            .shape
+            .unwrap()
+    };
+    let single = shape(1);
+    assert_eq!((single.links.len(), single.up.is_none()), (4, true));
+    assert_eq!(single.routes[&(0, 1)], [0, 1]);
+    assert_eq!(single.routes[&(1, 0)], [2, 3]);
+    let many = shape(2);
+    assert!(many.routes.is_empty() && many.up.is_some_and(|up| up.ways == 2));
+}

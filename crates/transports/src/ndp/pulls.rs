@@ -72,3 +72,64 @@ impl PullQueue {
         (self.preferred, self.others) = (VecDeque::new(), VecDeque::new());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GAP: Span = Span(100);
+    const FIRST: (u32, u32) = (1, 0);
+    const SECOND: (u32, u32) = (2, 0);
+
+    #[test]
+    fn a_preferred_host_is_pulled_first_and_each_kind_in_turn() {
+        let mut queue = PullQueue::default();
+        queue.push(FIRST, false);
+        queue.push(SECOND, false);
+        queue.push((3, 0), true);
+        queue.push((4, 0), true);
+        let order: Vec<u32> = std::iter::from_fn(|| queue.pop(Time(0)))
+            .map(|(place, _)| place)
+            .collect();
+        assert_eq!(order, [3, 4, 1, 2]);
+        assert_eq!(queue.due(), Time::NEVER);
+    }
+
+    #[test]
+    fn a_pull_need_not_wait_where_the_gap_is_over_and_nobody_else_waits() {
+        let mut queue = PullQueue::default();
+        queue.pulled(Time(1_000), GAP);
+        assert!(!queue.is_free(Time(1_099)));
+        assert!(queue.is_free(Time(1_100)));
+        for preferred in [false, true] {
+            queue.push(FIRST, preferred);
+            assert!(!queue.is_free(Time(1_100)), "preferred: {preferred}");
+            assert_eq!(queue.due(), Time(1_100));
+            assert_eq!(queue.pop(Time(1_099)), None);
+            assert_eq!(queue.pop(Time(1_100)), Some(FIRST));
+        }
+    }
+
+    #[test]
+    fn a_late_driver_makes_good_what_it_missed_and_no_more_than_64_pulls() {
+        let mut queue = PullQueue::default();
+        queue.pulled(Time(0), GAP);
+        queue.push(FIRST, false);
+        // Three gaps late: the schedule is kept, as if the pull had left at 100.
+        queue.pulled_in_turn(Time(400), GAP);
+        assert_eq!(queue.due(), Time(200));
+        // A hundred gaps late: 36 are forgotten.
+        queue.pulled_in_turn(Time(10_200), GAP);
+        assert_eq!(queue.due(), Time(10_200 - 6_400));
+    }
+
+    #[test]
+    fn a_host_that_forgets_everybody_pulls_nobody() {
+        let mut queue = PullQueue::default();
+        queue.push(FIRST, false);
+        queue.push(SECOND, true);
+        queue.clear();
+        assert_eq!(queue.pop(Time(0)), None);
+        assert!(queue.is_free(Time(0)));
+    }
+}

@@ -212,4 +212,21 @@ mod tests {
             caps.bytes()
         );
     }
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let law = law(false);
+        let breaks: [fn(&mut Caps); 4] = [
+            |x| x.shares[0].bytes = 999.0,
+            |x| x.shares[1].bytes = 10_001.0,
+            |x| x.shares[0].ratio = 1.1,
+            |x| x.shares[1].ratio = -0.1,
+        ];
+        Caps::new(&law).check(&law);
+        for (n, spoil) in breaks.into_iter().enumerate() {
+            let mut x = Caps::new(&law);
+            spoil(&mut x);
+            assert!(std::panic::catch_unwind(|| x.check(&law)).is_err(), "{n}");
+        }
+    }
 }

@@ -159,3 +159,22 @@ impl Settings {
         self.encap.wire(0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::HostId;
+    use units::Rate;
+
+    /// A byte takes 80 ps at 100 Gb/s.
+    #[test]
+    fn a_share_of_the_line_takes_as_much_longer() {
+        let takes = |share| {
+            let config = EndpointConfig::new(HostId(0), Rate::gbps(100), Encap::PAPER)
+                .with(|told| told.line_share = share);
+            Settings::new(&Params::DEFAULT, &config).line(1_000)
+        };
+        assert_eq!(takes(CreditSpec::WHOLE), Span(80_000));
+        assert_eq!(takes(CreditSpec::WHOLE / 2), Span(160_000));
+    }
+}

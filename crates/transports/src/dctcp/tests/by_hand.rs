@@ -438,6 +438,93 @@ fn a_long_silence_takes_a_grown_window_back_to_its_start() {
 }
 
 #[test]
+fn a_window_stays_where_silence_does_not_count_and_where_there_was_none() {
+    let window = |idle_restart, packets: u64| {
+        let params = Params {
+            idle_restart,
+            ..Params::DEFAULT
+        };
+        let mut bench = open(&params, packets * 1460);
+        assert_eq!(flush(&mut bench), 10);
+        acknowledge(&mut bench, 0, 10, 0);
+        bench.now += Span::ms(15);
+        bench.call(|host, cx| host.send(cx, ConnId(1), 1));
+        sender(&bench).window() / 1460
+    };
+    assert_eq!(window(true, 10), 10, "the silence of one timeout");
+    assert_eq!(window(false, 10), 20);
+    assert_eq!(window(true, 11), 20, "a packet waits to leave");
+}
+
+#[test]
+fn the_second_of_two_marks_lets_the_window_grow_where_all_acknowledgements_do() {
+    let window = |growth| {
+        let params = Params {
+            growth,
+            initial_window: 2,
+            window_min: 1,
+            ack: AckPolicy::Each,
+            ..Params::DEFAULT
+        };
+        let mut bench = open(&params, 100 * 1460);
+        flush(&mut bench);
+        for acked in [0, 1] {
+            acknowledge(&mut bench, acked, 1, 1);
+            flush(&mut bench);
+        }
+        sender(&bench).window() / 1460
+    };
+    assert_eq!(window(Growth::Unmarked), 1);
+    assert_eq!(window(Growth::All), 2);
+}
+
+#[test]
+fn the_first_of_two_marks_after_a_timeout_stops_the_window_where_all_acknowledgements_count() {
+    let windows = |growth| {
+        let params = Params {
+            growth,
+            ..Params::DEFAULT
+        };
+        let mut bench = open(&params, 60 * 1460);
+        flush(&mut bench);
+        bench.now = sender(&bench).deadline();
+        bench.call(|host, cx| host.on_deadline(cx));
+        flush(&mut bench);
+        [0, 1, 1]
+            .iter()
+            .zip(0..)
+            .map(|(&marked, acked)| {
+                acknowledge(&mut bench, acked, 1, marked);
+                flush(&mut bench);
+                sender(&bench).window() / 1460
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(windows(Growth::All), [2, 2, 3]);
+    assert_eq!(windows(Growth::Unmarked), [2, 3, 4]);
+}
+
+#[test]
+fn data_before_the_answer_to_an_opener_is_nonsense() {
+    let mut bench = alone(&Params::DEFAULT, A);
+    bench.call(|host, cx| {
+        host.connect(cx, ConnId(1), B, Lifetime::Persistent);
+        host.send(cx, ConnId(1), 1_000);
+    });
+    let data = Data {
+        offset: 0,
+        gaps: 0,
+        length: 5,
+        one_shot: false,
+        again: false,
+        end: true,
+    };
+    bench.hear(&data.packet(A, ConnId(1), 84));
+    assert_eq!(bench.host.totals().nonsense, 1);
+    assert_eq!(bench.events, []);
+}
+
+#[test]
 fn light_marking_costs_little_once_alpha_has_learnt_that_it_is_light() {
     let marked: Vec<u64> = (0..30)
         .map(|round| if round % 3 == 2 { 2 } else { 0 })
