@@ -145,7 +145,7 @@ impl Host {
             Law::Window => {
                 let target = rx.target(window);
                 let room = settings.max_incoming.saturating_sub(self.incoming);
-                self.needy |= target > rx.granted && target - rx.granted > room;
+                self.needy |= target.saturating_sub(rx.granted) > room;
                 target.min(rx.granted + room)
             }
         };
