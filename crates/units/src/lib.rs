@@ -44,6 +44,7 @@ impl Time {
 
     /// `self` plus `span`, or [`Time::NEVER`] where that does not fit.
     #[inline]
+    #[must_use]
     pub const fn after(self, span: Span) -> Self {
         Self(self.0.saturating_add(span.0))
     }
