@@ -145,6 +145,18 @@ mod tests {
     }
 
     #[test]
+    fn no_place_of_an_earlier_life_ends_a_later_one() {
+        let mut done = Lingering::default();
+        for now in 10..14 {
+            at(Time(now), |cx| done.remember(cx, ConnId(1), WHILE));
+            at(Time(now), |cx| done.forget(cx, ConnId(1)));
+        }
+        at(Time(20), |cx| done.remember(cx, ConnId(1), WHILE));
+        assert_eq!(at(Time(19).after(WHILE), |cx| done.expire(cx)), []);
+        assert_eq!(at(Time(20).after(WHILE), |cx| done.expire(cx)), [1]);
+    }
+
+    #[test]
     fn places_of_what_is_forgotten_are_given_back() {
         let mut done = Lingering::default();
         at(Time(1), |cx| {

@@ -342,7 +342,9 @@ mod tests {
 
     #[test]
     fn every_frame_behind_those_that_leave_unasked_has_one_token() {
+        assert_eq!(Tokened::default().frame(), 0, "nobody has said");
         let mut message = announced(100);
+        assert_eq!(message.frame(), FRAME);
         assert!(message.is_announced() && message.wants() && message.to_come() == 350);
         assert_eq!(message.give(at(1)), given(100, 1, false));
         // It came unasked although it was to have a token.

@@ -58,3 +58,17 @@ impl Done {
         assert!(self.of.len() <= self.until.len() && self.until.len() <= DONE_MAX);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let mut done = Done::default();
+        done.add(ConnId(1), 3, Time(10));
+        done.check();
+        done.of.insert(2, 3);
+        assert!(std::panic::catch_unwind(|| done.check()).is_err());
+    }
+}

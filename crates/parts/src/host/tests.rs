@@ -1,4 +1,7 @@
 //! A host by itself: what it answers to every packet in every state, and what it counts.
+//!
+//! First come questions, answers and data of one connection; then what a host keeps of connections that are done, and how
+//! many it keeps; then pauses, and what it says of what is unfinished.
 
 use super::*;
 use model::{Class, Gates, Peers, Rng, Signal, stream};
@@ -646,4 +649,79 @@ fn what_is_unfinished_is_named_at_both_ends() {
     bench.hear(ONE, data(token, 0, 0, false));
     let receives = line("receiving message 0", "DATA, or forgets it at 200.000001us");
     assert_eq!(said(&bench.host), [receives]);
+}
+
+#[test]
+fn each_end_knows_who_may_say_something_and_who_owes_it() {
+    let said = |bench: &Bench<false>| {
+        let conn = &bench.host.conns[&1];
+        (conn.listens(), conn.owes_all())
+    };
+    let opened = |lifetime| said(&Bench::<false>::opened(lifetime));
+    let accepted = |lifetime| said(&Bench::<false>::accepted(lifetime).0);
+    assert!(!opened(Lifetime::OneMessage).0);
+    assert_eq!(accepted(Lifetime::OneMessage), (true, true));
+    assert_eq!(opened(Lifetime::Persistent), (true, false));
+    assert_eq!(accepted(Lifetime::Persistent), (true, false));
+    let (mut bench, token) = Bench::<false>::accepted(Lifetime::Exchange);
+    assert_eq!(said(&bench), (true, true));
+    bench.hear(ONE, data(token, 0, 0, true));
+    assert_eq!(
+        said(&bench),
+        (true, false),
+        "it has come, and its answer has not left"
+    );
+}
+
+/// Timers of a host that has opened a connection, with `length` bytes to send, whose data is paused meanwhile.
+fn timers_of_a_paused_opener<const EAGER: bool>(length: u64) -> u64 {
+    let mut bench = Bench::<EAGER>::new(9);
+    bench.connect(ONE, Lifetime::Persistent);
+    if length > 0 {
+        bench.send(ONE, length);
+    }
+    assert!(!bench.leaves().is_empty());
+    bench.gates.heed(bench.now, Signal::PauseFlow(ONE));
+    bench.now = bench.host.deadline();
+    bench.with(Host::on_deadline);
+    bench.counts()[2]
+}
+
+#[test]
+fn a_question_is_late_while_its_connection_is_paused_unless_data_asks_it() {
+    assert_eq!(timers_of_a_paused_opener::<false>(0), 1);
+    assert_eq!(timers_of_a_paused_opener::<false>(100), 1);
+    assert_eq!(timers_of_a_paused_opener::<true>(0), 1);
+    assert_eq!(timers_of_a_paused_opener::<true>(100), 0);
+}
+
+#[test]
+fn a_host_that_hears_of_another_life_says_which_one_it_knows() {
+    let open = |token| Said::Open {
+        lifetime: Lifetime::Persistent,
+        token,
+    };
+    let begins = |token| match data(token, 0, 0, false) {
+        Said::Data { token, piece, .. } => Said::Data {
+            token,
+            opens: true,
+            lifetime: Lifetime::Persistent,
+            piece,
+        },
+        other => other,
+    };
+    let mut bench = Bench::<true>::new(9);
+    let knows = [Said::Accept { token: 5 }];
+    assert_eq!(bench.hear(ONE, open(5)), knows);
+    assert_eq!(bench.hear(ONE, begins(6)), knows);
+    assert_eq!(bench.counts(), [0, 0, 0]);
+    // An opener knows better which life it has begun.
+    let mut bench = Bench::<true>::new(9);
+    bench.connect(ONE, Lifetime::Persistent);
+    bench.leaves();
+    let own = bench.host.conns[&1].token;
+    assert_eq!(
+        bench.hear(ONE, begins(own + 1)),
+        [Said::Reset { token: own + 1 }]
+    );
 }
