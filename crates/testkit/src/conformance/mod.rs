@@ -57,6 +57,7 @@ macro_rules! conformance {
             a_cancelled_question_is_answered,
             a_host_forgets_when_it_is_told_to,
             a_receiver_alone_forgets,
+            one_end_forgets_a_lasting_connection,
             a_pause_holds_back_and_is_no_loss,
             a_pause_of_nothing_changes_nothing,
             a_spurious_deadline_changes_nothing,

@@ -520,6 +520,70 @@ pub fn a_receiver_alone_forgets(subjects: &[Subject]) {
 const AFTERWARDS_MAX: u64 = 250;
 const AGAIN_MAX: u64 = 5_000;
 
+/// One end alone forgets a lasting connection on which both send one message after another, because it is told to or
+/// begins anew. Nothing arrives twice or out of its turn; the other end, which goes on to send, is told that it is
+/// refused; and soon nothing is said of the connection.
+pub fn one_end_forgets_a_lasting_connection(subjects: &[Subject]) {
+    const LENGTHS: [u64; 8] = [1_000, 60_000, 0, 20_000, 1_460, 100_000, 1, 30_000];
+    let mut failures = Failures::default();
+    for subject in subjects {
+        for (host, again) in [(A, false), (B, false), (A, true), (B, true)] {
+            for at in [7, 11, 15, 25, 40, 70, 120, 180, 300, 1_000].map(|us| Time(us * 1_000_000)) {
+                let how = if again {
+                    "begins anew"
+                } else {
+                    "is told to forget"
+                };
+                let what = format!("{}, {host:?} {how} at {at}", subject.name);
+                failures.watch(&what, || {
+                    let make = subject.make();
+                    // Who hears nothing may be patient.
+                    let mut pair = subject.pair(make).limit(Span::ms(10_000_000));
+                    let conn = pair.connect(Time::ZERO, A, B);
+                    for (length, i) in LENGTHS.into_iter().zip(0_u64..) {
+                        // The end that forgets knows of no connection afterwards.
+                        for (from, first) in [(A, 0), (B, 6)] {
+                            let sent = Time((first + i * 14) * 1_000_000);
+                            if from != host || sent < at {
+                                pair.send(sent, conn, from, length);
+                            }
+                        }
+                    }
+                    let other = if host == A { B } else { A };
+                    pair.send(at.after(Span::us(200)), conn, other, 5_000);
+                    if again {
+                        pair.restart(at, host);
+                    } else {
+                        pair.forget(at, conn, host);
+                    }
+                    pair.run_until(at);
+                    let before = pair.packets();
+                    pair.run();
+                    let count = |what: fn(Event) -> bool| {
+                        let events = pair.events().iter();
+                        events
+                            .filter(|&&(_, who, event)| who == other && what(event))
+                            .count()
+                    };
+                    let refused = count(|event| matches!(event, Event::Refused { .. })) > 0;
+                    let done = count(|event| matches!(event, Event::Sent { .. }));
+                    let arrived = pair.received(conn, other) as usize;
+                    // All of it arrives where the end that forgot had heard of none of it.
+                    assert!(
+                        refused || arrived > LENGTHS.len(),
+                        "nobody told {other:?}\n{}",
+                        pair.tail()
+                    );
+                    assert!(done <= arrived, "{done} done of {arrived}\n{}", pair.tail());
+                    let said = pair.packets() - before;
+                    assert!(said <= AGAIN_MAX, "{said} packets\n{}", pair.tail());
+                });
+            }
+        }
+    }
+    failures.report();
+}
+
 /// Calls of `on_deadline` before their time change nothing.
 pub fn a_spurious_deadline_changes_nothing(subjects: &[Subject]) {
     each(subjects, |subject| {

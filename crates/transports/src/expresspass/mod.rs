@@ -524,8 +524,9 @@ impl ExpressPassHost {
                 Fate::Forget => self.forget_receiver(cx, slot),
             }
         } else if !stop.gone {
-            // Forgotten because it was done: the sender may forget it, too.
-            self.answer_stop(cx, packet.conn, Some(stop.end));
+            // Forgotten because its one message was done: the sender may forget it, too. A lasting connection is forgotten
+            // with what it had.
+            self.answer_stop(cx, packet.conn, stop.one_shot.then_some(stop.end));
         }
     }
 

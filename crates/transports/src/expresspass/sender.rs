@@ -492,17 +492,24 @@ impl Sender {
         }
     }
 
-    /// The receiver does not know what a request spoke of: it has forgotten the connection, because
-    /// all of it had arrived or because nothing came for `expiry`.
+    /// The receiver does not know what a request or a STOP spoke of: it has forgotten the connection, because its one
+    /// message had arrived, because it was told to, or because nothing came for `expiry`.
     pub(super) fn on_gone(&mut self, cx: &mut Cx<'_>, host: &mut Host) -> Fate {
-        let Phase::Asking { .. } = self.phase else {
+        let waits = match self.phase {
+            Phase::Asking { .. } => true,
+            Phase::Stopping { .. } => !self.one_shot,
+            Phase::Idle | Phase::Credited { .. } | Phase::Resting { .. } => false,
+        };
+        if !waits {
             host.totals.duplicates += 1; // a late answer
             return Fate::Keep;
-        };
-        if self.outgoing.sent_max() < self.outgoing.end() {
+        }
+        let end = self.outgoing.end();
+        let whole = self.one_shot && self.outgoing.sent_max() == end;
+        if !whole && !self.outgoing.is_done() {
             return self.lose(cx, host);
         }
-        self.on_stop_ack(cx, host, self.outgoing.end());
+        self.on_stop_ack(cx, host, end);
         Fate::Keep
     }
 
