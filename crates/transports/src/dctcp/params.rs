@@ -122,7 +122,7 @@ parts::params! {
         /// longest retransmission timeout, after doubling
         rto_max: Span = Span::ms(1000), Time(SPAN_MIN, SPAN_MAX), "ours: 1 s (RFC 6298 s2.5: at least 60 s)";
         /// timeouts in a row after which an end gives the connection up (1 to 60)
-        retries_max: u8 = 15, Count(1, 60), "Linux tcp_retries2: 15; ns-3: 6";
+        retries_max: u8 = 15, Count(1, 60), "Linux tcp_retries2: 15; ns-3: 6; ns-2 has no end, ns2: 60";
         /// bytes that may be unacknowledged, per connection and direction (at most 16777215B)
         receive_window: Bytes = Bytes(16_000_000), SizeOf(Size(RECEIVE_WINDOW_MIN, BLOCK_MAX)),
             "ours: nearly all that a 24-bit SACK field reaches";
@@ -197,6 +197,8 @@ impl Params {
         count_acks: true,
         alpha_beyond: true,
         marks_after_timeout: true,
+        // It tries for ever; this is the most that there is.
+        retries_max: 60,
         idle_restart: false,
         ..Self::DEFAULT
     };

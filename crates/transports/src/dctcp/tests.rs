@@ -391,6 +391,19 @@ fn chaos_costs_time_and_nothing_else() {
     }
 }
 
+/// Fourteen seconds are more than sixteen timeouts, of which the last ten take a second each.
+#[test]
+fn a_sender_of_ns2_outlasts_a_silence_at_which_another_gives_up() {
+    for (params, arrives) in [(Params::DEFAULT, 0), (Params::NS2, 1)] {
+        let make = make(&params);
+        let mut pair = Pair::new(&make, &header::CODEC).limit(Span::ms(200_000));
+        let conn = pair.message(Time::ZERO, A, B, 100_000);
+        pair.down(B, Time(30_000_000), Time::ZERO + Span::ms(14_000));
+        pair.run();
+        assert_eq!(pair.received(conn, A), arrives, "{}", params.profile);
+    }
+}
+
 #[test]
 fn an_incast_shares_a_small_buffer_to_the_end() {
     let params = Params::DEFAULT;
