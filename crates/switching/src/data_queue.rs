@@ -54,10 +54,11 @@ impl Peak {
         }
     }
 
-    /// From now on the most is that of these bytes and of what comes later.
+    /// From now on the most is that of these bytes and of what comes later. A frame of the link itself on the line never
+    /// was in the queue: no more waits than ever did.
     pub(crate) fn forget(&mut self, bytes: u64) {
         *self = Self {
-            bytes,
+            bytes: bytes.min(self.bytes()),
             ..Self::default()
         };
     }
@@ -385,6 +386,8 @@ mod tests {
         assert_eq!(queue.peak_bytes(), 1_000);
         queue.forget_peak(50);
         assert_eq!(queue.peak_bytes(), 150);
+        queue.forget_peak(84);
+        assert_eq!(queue.peak_bytes(), 150, "84 B on the line are of no packet");
     }
 
     #[test]

@@ -646,7 +646,8 @@ impl Discipline for Queues {
     }
 
     fn forget_peak(&mut self, on_line: u64) {
-        self.peak = self.counted + on_line;
+        // A frame of the link itself on the line never was in a queue: no more waits than ever did.
+        self.peak = self.peak.min(self.counted + on_line);
         self.peak_credits = self.backlog().credits as usize;
     }
 

@@ -648,6 +648,9 @@ fn a_port_tells_what_waits_and_the_most_that_ever_did() {
     // A credit on the line is no part of the queue.
     offer(&mut port, 500, data(6, 100));
     assert_eq!(port.peak(), backlog(1_300, 2));
+    // Neither is a frame of the link.
+    port.forget_peak(84);
+    assert_eq!(port.peak(), backlog(1_300, 2));
 }
 
 #[test]
