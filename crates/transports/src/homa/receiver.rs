@@ -181,8 +181,8 @@ impl Receiver {
         match (first, new) {
             (true, _) => Verdict::First,
             (false, true) => Verdict::New,
-            // An empty piece says where the end is, and nothing else.
-            (false, false) if data.length == 0 => Verdict::New,
+            // An empty piece says where the end is, and nothing else; a copy may be the first to say that it is here.
+            (false, false) if data.length == 0 || self.is_complete() => Verdict::New,
             (false, false) => Verdict::Old,
         }
     }

@@ -6,7 +6,7 @@ use crate::homa::host::Host;
 use crate::homa::sender::{Sender, Silence};
 use crate::homa::settings::Settings;
 use crate::homa::*;
-use model::{Class, ConnId, Lifetime, Packet};
+use model::{Class, ConnId, Event, Lifetime, Packet};
 use testkit::{A, Alone, B};
 use units::{Span, Time};
 
@@ -60,6 +60,29 @@ fn what_is_told_to_be_forgotten_is_not_kept() {
     bench.events.clear();
     bench.call(Endpoint::on_deadline);
     assert_eq!(bench.events.len(), 10);
+}
+
+/// The packet that told the new end was lost, and no byte is missing: the first packet, which its sender repeats, tells it.
+#[test]
+fn a_copy_that_tells_the_end_of_what_is_here_ends_the_message() {
+    let mut bench = alone("unscheduled = \"1460B\"");
+    data(&mut bench, 1, 0, 1460, 100_000_000);
+    let copy = Data {
+        offset: 0,
+        length: 1460,
+        left: 1460,
+        ordinal: 0,
+        lifetime: Lifetime::OneMessage,
+        cut: true,
+        answer: false,
+    };
+    bench.hear(&copy.packet(A, ConnId(1), Encap::PAPER.wire(1460)));
+    let ended = Event::Received {
+        conn: ConnId(1),
+        ordinal: 0,
+        length: 1460,
+    };
+    assert!(bench.events.contains(&ended), "{:?}", bench.events);
 }
 
 /// A silent message goes behind the others and keeps its claim.
