@@ -11,6 +11,7 @@ use results::{ClaimError, Output, RunFolder, Summary, Verdict};
 use scenario::{Errors, Scenario};
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -103,7 +104,7 @@ impl Ended {
     pub(crate) fn show(mut self, args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
         let interrupted = results::compare::interrupted(self.runs.len(), self.unfinished);
         if let Some(text) = interrupted {
-            screen.warn(&format!("{text}: {}", repeat(args, global)));
+            screen.warn(&format!("{text}: {}", go_on(args, global)));
         }
         if self.runs.is_empty() {
             return self.code;
@@ -207,6 +208,18 @@ fn repeat(args: &CompareArgs, global: &Global) -> String {
     }
     if args.find_max_load {
         command.push_str(" --find-max-load");
+    }
+    command
+}
+
+/// The command that does the runs that are missing, in the folder where the others are.
+fn go_on(args: &CompareArgs, global: &Global) -> String {
+    let mut command = repeat(args, global);
+    if let Some(shard) = &args.shard {
+        let _ = write!(command, " --shard {shard}");
+    }
+    if let Some(out) = &global.out {
+        let _ = write!(command, " --out {}", cmd_run::quote(&out.to_string_lossy()));
     }
     command
 }

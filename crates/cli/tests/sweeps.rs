@@ -95,13 +95,16 @@ fn an_interrupted_comparison_says_what_is_missing_and_how_to_go_on() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_tidegate"))
         .current_dir(&folder.0)
         .args(["compare", "long.toml", "--set", sizes, "--jobs", "1"])
+        .args(["--out", "my runs", "--shard", "1/1"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     // The first run is whole once its last file is there; the second never ends by itself.
     let under_way = || {
-        let out = std::fs::read_dir(folder.path("out")).into_iter().flatten();
+        let out = std::fs::read_dir(folder.path("my runs"))
+            .into_iter()
+            .flatten();
         let begun = out.flatten().filter(|dir| dir.path().is_dir()).count();
         begun >= 2
     };
@@ -120,6 +123,10 @@ fn an_interrupted_comparison_says_what_is_missing_and_how_to_go_on() {
     assert!(
         said.contains("goes on from there: tidegate compare long.toml"),
         "{said}"
+    );
+    assert!(
+        said.contains(" --shard 1/1 --out 'my runs'\n"),
+        "its folder has the runs that are done: {said}"
     );
 }
 

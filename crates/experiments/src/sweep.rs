@@ -221,6 +221,12 @@ pub struct Shard {
     of: usize,
 }
 
+impl std::fmt::Display for Shard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.index + 1, self.of)
+    }
+}
+
 impl Shard {
     /// What falls to this part.
     pub fn of<T>(self, items: Vec<T>) -> Vec<T> {
