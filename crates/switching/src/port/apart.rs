@@ -1,6 +1,7 @@
 //! All packets that come to a port in a while, at once: for ports that have nothing to do with others of their switch.
 
-use super::{Egress, Port, Rare, choose_before};
+use super::alone::choose_before;
+use super::{Egress, Port, Rare};
 use crate::discipline::{Discipline, Verdict};
 use crate::form::Form;
 use crate::switch::Outlet;
