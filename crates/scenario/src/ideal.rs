@@ -11,8 +11,7 @@ use crate::network;
 use crate::resolve::Scenario;
 use model::Encap;
 use model::intent::Balance;
-use std::collections::BTreeMap;
-use topology::{Between, Link, NodeId, Reached, Stage};
+use topology::{ShortestWays, Stage};
 use units::{Bytes, Span};
 
 /// How long messages would take alone in the network.
@@ -20,9 +19,7 @@ pub(crate) struct Ideal<'a> {
     run: &'a Assembled,
     /// By transport: whether its packets may overtake each other on other ways.
     spreads: Vec<bool>,
-    /// Ways between the switches of hosts, by the edges of both.
-    known: BTreeMap<(u32, u32), Between>,
-    room: Reached,
+    ways: ShortestWays<'a>,
 }
 
 impl<'a> Ideal<'a> {
@@ -30,8 +27,7 @@ impl<'a> Ideal<'a> {
         Self {
             run,
             spreads: run.scenario.spreads(),
-            known: BTreeMap::new(),
-            room: Reached::default(),
+            ways: ShortestWays::new(&run.topology, &run.routes),
         }
     }
 
@@ -47,7 +43,7 @@ impl<'a> Ideal<'a> {
         };
         let lane = run.lanes.get(message.conn as usize).copied().unwrap_or(0);
         let frames = Frames::of(run.encap, message.size);
-        let ways = self.ways(src, dst);
+        let ways = self.ways.between(src, dst);
         let in_order = frames.in_order(&ways.stages);
         let least = if self.spreads[usize::from(lane)] && !ways.is_one() {
             in_order.min(frames.any_order(&ways.stages))
@@ -55,36 +51,6 @@ impl<'a> Ideal<'a> {
             in_order
         };
         ways.delay + least
-    }
-
-    /// All shortest ways from host to host.
-    fn ways(&mut self, src: u32, dst: u32) -> Between {
-        let (topology, routes) = (&self.run.topology, &self.run.routes);
-        let link = |host: u32| {
-            let port = routes.only_port(host)?;
-            Some(topology.node(NodeId(host)).ports[usize::from(port)])
-        };
-        let (first, last) = (link(src), link(dst).map(|link| link.reverse()));
-        let from = first.map_or(NodeId(src), |first| topology.link(first).to);
-        let to = last.map_or(NodeId(dst), |last| topology.link(last).from);
-        // Hosts behind one switch have an edge in common, and others one of their own.
-        let edges = (routes.edge_of(src), routes.edge_of(dst));
-        let (known, room) = (self.known.entry(edges), &mut self.room);
-        let between = known.or_insert_with(|| topology.between(routes, (from, to), dst, room));
-        let (first, last): (Option<&Link>, Option<&Link>) = (
-            first.map(|link| topology.link(link)),
-            last.map(|link| topology.link(link)),
-        );
-        let access = |link: Option<&Link>| link.map_or(Span::ZERO, |link| link.delay);
-        Between {
-            delay: access(first) + between.delay + access(last),
-            stages: first
-                .map(Stage::of)
-                .into_iter()
-                .chain(between.stages.iter().copied())
-                .chain(last.map(Stage::of))
-                .collect(),
-        }
     }
 }
 

@@ -18,7 +18,7 @@ mod spec;
 #[cfg(test)]
 mod tests;
 
-pub use between::{Between, Reached, Stage};
+pub use between::{Between, ShortestWays, Stage};
 pub use capacity::Crossing;
 pub use ecmp::{check_symmetry, ecmp_index, ecmp_index_salted, mirrored, path, tier_salt};
 pub use graph::{Cable, Graph, GraphNode, PortOrder};

@@ -157,30 +157,40 @@ impl Routes {
     /// The ports by which `at` sends to host `to_host`, ascending; none where there is no way.
     #[inline]
     pub fn next_hops(&self, at: NodeId, to_host: u32) -> &[u16] {
-        let edge = self.map.edge_of[to_host as usize] as usize;
-        let row = if at.0 >= self.hosts {
-            at.0 - self.hosts
-        } else {
+        let edge = self.edge_of(to_host) as usize;
+        if at.0 < self.hosts {
             if at.0 == to_host {
                 return &[];
             }
-            match &self.map.way_out[at.index()] {
-                WayOut::None => return &[],
-                WayOut::Switch { port, row } => {
-                    let reached = self.row(*row)[edge] != NOWHERE;
-                    return if reached {
-                        std::slice::from_ref(port)
-                    } else {
-                        &[]
-                    };
-                }
-                WayOut::Row(row) => *row,
+            if let WayOut::Switch { port, row } = &self.map.way_out[at.index()] {
+                let reached = self.row(*row)[edge] != NOWHERE;
+                return if reached {
+                    std::slice::from_ref(port)
+                } else {
+                    &[]
+                };
+            }
+        }
+        match self.entry(at, to_host) {
+            None => &[],
+            Some(Self::DIRECT) => std::slice::from_ref(&self.map.port_to[to_host as usize]),
+            Some(entry) => self.group(entry),
+        }
+    }
+
+    /// What the row of `at` says of the way to host `to_host`; none where it has no row. Where a router has the same entry
+    /// for two edges of which it is neither, it sends to both by the same ports.
+    #[inline]
+    pub(crate) fn entry(&self, at: NodeId, to_host: u32) -> Option<u32> {
+        let row = if at.0 >= self.hosts {
+            at.0 - self.hosts
+        } else {
+            match self.map.way_out[at.index()] {
+                WayOut::Row(row) => row,
+                WayOut::None | WayOut::Switch { .. } => return None,
             }
         };
-        match self.row(row)[edge] {
-            Self::DIRECT => std::slice::from_ref(&self.map.port_to[to_host as usize]),
-            group => self.group(group),
-        }
+        Some(self.row(row)[self.edge_of(to_host) as usize])
     }
 
     /// No path between two hosts leads through more switches.

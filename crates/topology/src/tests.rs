@@ -82,9 +82,9 @@ fn multi_bottleneck(flows: u32) -> Spec {
 }
 
 /// A tiny generator of our own: this crate does not know the model's.
-struct Draw(u64);
+pub(crate) struct Draw(pub(crate) u64);
 impl Draw {
-    fn below(&mut self, n: u32) -> u32 {
+    pub(crate) fn below(&mut self, n: u32) -> u32 {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -94,7 +94,7 @@ impl Draw {
 }
 
 /// A random graph: some hosts have several cables, some hang on other hosts, some on nothing.
-fn random_graph(draw: &mut Draw) -> Topology {
+pub(crate) fn random_graph(draw: &mut Draw) -> Topology {
     let hosts = 2 + draw.below(7);
     let nodes = hosts + 1 + draw.below(7);
     let mut cables = Vec::new();
