@@ -407,6 +407,32 @@ mod tests {
     }
 
     #[test]
+    fn a_large_fabric_has_few_fronts_however_many_pairs() {
+        let spec = FatTree {
+            k: 8,
+            hosts_per_edge: None,
+            rate: Rate::gbps(10),
+            delay: Span::us(1),
+            host_extra_delay: Span::ZERO,
+        };
+        let topology = Spec::FatTree(spec).build().unwrap();
+        let routes = Routes::new(&topology, &[]);
+        let mut ways = ShortestWays::new(&topology, &routes);
+        let hosts = 0..topology.hosts;
+        for (src, dst) in hosts
+            .clone()
+            .flat_map(|a| hosts.clone().map(move |b| (a, b)))
+        {
+            ways.between(src, dst);
+        }
+        // Each of 32 edges, the four switches above those of a pod, and all cores.
+        assert_eq!(ways.fronts.len(), 32 + 8 + 1);
+        // Up from each edge, from each pod, and down to each pod and from there to each edge.
+        let steps = ways.fronts.iter().map(|front| front.steps.len());
+        assert_eq!(steps.sum::<usize>(), 32 + 8 + 8 + 32);
+    }
+
+    #[test]
     fn slow_uplinks_add_up() {
         let spec = LeafSpine {
             leaves: 2,
