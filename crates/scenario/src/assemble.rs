@@ -240,6 +240,7 @@ impl Scenario {
         });
         let mut warnings = warnings::warnings(&self, legacy, &topology, &routes);
         warnings.extend(warnings::buffers(&self, &topology, &ports, encap));
+        warnings.extend(warnings::crowds(&self, &topology, &ports, &traffic, encap));
         warnings.extend(warnings::waits(&self, base_rtt));
         warnings.extend(read);
         Ok(Assembled {

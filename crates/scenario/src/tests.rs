@@ -582,7 +582,7 @@ fn homa_warns_of_few_priorities_and_with_aeolus_of_packets_that_are_spread() {
 #[test]
 fn buffers_that_are_not_read_or_hold_no_frame_are_warned_of() {
     let warned = |sets: &[&str]| good(INCAST, sets).assemble().unwrap().warnings.join("\n");
-    assert_eq!(warned(&["switch.buffer=2KB"]), "");
+    assert_eq!(warned(&["switch.buffer=2KB", "workload.senders=20"]), "");
     let small = warned(&["switch.buffer=1KB"]);
     assert!(
         small.contains("1.538KB") && small.contains("tor0 -> "),
@@ -597,6 +597,22 @@ fn buffers_that_are_not_read_or_hold_no_frame_are_warned_of() {
     assert_eq!(warned(&["transport.kind=ndp"]), "");
     let unread = warned(&["transport.kind=ndp", "switch.buffer=1KB"]);
     assert!(unread.contains("switch.buffer is not read"), "{unread}");
+}
+
+#[test]
+fn crowds_whose_requests_do_not_fit_are_warned_of() {
+    let warned = |sets: &[&str]| good(INCAST, sets).assemble().unwrap().warnings.join("\n");
+    let crowd = |senders: u32| format!("workload.senders={senders}");
+    let (fits, more) = (crowd(35), crowd(36));
+    let tight = "switch.buffer=3KB"; // 35 requests of 84 B are 2.94 KB
+    assert_eq!(warned(&[&fits, tight]), "");
+    let said = warned(&[&more, tight]);
+    let tells = ["36 messages to h0", "3.02 KB", "switch.buffer = \"6.05KB\""];
+    assert!(tells.iter().all(|part| said.contains(part)), "{said}");
+    // One after the other they fit, and no other transport promises anything.
+    for other in ["workload.jitter=1ms", "transport.kind=dctcp"] {
+        assert_eq!(warned(&[&more, tight, other]), "", "{other}");
+    }
 }
 
 /// What a buffer of that size takes to drain may be longer than times can say: the run and its results do not mind.

@@ -6,10 +6,12 @@ use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
 use model::Encap;
 use model::intent::{Balance, PortSpec};
+use results::human;
 use std::sync::Arc;
-use topology::{Link, Routes, Topology};
+use topology::{Link, NodeId, Routes, Topology};
 use transports::{Factory, Transport};
 use units::{Bytes, Rate, Span};
+use workload::{Start, Traffic};
 
 /// Pairs of hosts whose two directions are compared. [ours: each takes about a microsecond]
 const SYMMETRY_SAMPLES: u32 = 10_000;
@@ -121,4 +123,50 @@ pub(crate) fn buffers(
         name(link.from),
         name(link.to)
     ))
+}
+
+/// Messages that start at one moment to one host, whose requests alone are more than the port before it holds: then the
+/// promise that no credited data is lost does not hold.
+pub(crate) fn crowds(
+    scenario: &Scenario,
+    topology: &Topology,
+    ports: &[Arc<PortSpec>],
+    traffic: &Traffic,
+    encap: Encap,
+) -> Option<String> {
+    if scenario.switch.opt_bytes("shared_buffer").is_some() {
+        return None;
+    }
+    let mut starts: Vec<_> = traffic
+        .messages
+        .iter()
+        .filter_map(|message| {
+            let conn = &traffic.conns[message.conn as usize];
+            let to = if message.from_a { conn.b } else { conn.a };
+            let Start::At(at) = message.start else {
+                return None;
+            };
+            Some((to, at))
+        })
+        .collect();
+    starts.sort_unstable();
+    let crowd = starts
+        .chunk_by(|one, other| one == other)
+        .max_by_key(|crowd| crowd.len())?;
+    let (host, requests) = (crowd[0].0, crowd.len() as u64);
+    let node = topology.node(NodeId(host));
+    let port = &ports[node.ports.first()?.reverse().index()];
+    port.credit()?;
+    let bytes = Bytes(requests * u64::from(encap.frame_min));
+    (bytes > port.buffer).then(|| {
+        format!(
+            "{} messages to {} start at the same moment, and their requests, {}, are more than the {} of the port before it: \
+             requests are dropped, and credited data may be; set switch.buffer = \"{}\" or more, or let starts differ",
+            human::count(requests),
+            node.name,
+            human::bytes(bytes),
+            human::bytes(port.buffer),
+            human::bytes(Bytes(2 * bytes.0)).replace(' ', "")
+        )
+    })
 }
