@@ -6,8 +6,8 @@ use model::intent::{
 use model::{Class, ConnId, DropReason, Ecn, HostId, Packet, Rng, Signal, TTL_START, stream};
 use std::sync::Arc;
 use switching::{
-    Backlog, FlowControl, GateOf, GateState, Line, Loss, Outlet, Passage, Paused, Routing, Say,
-    Switch,
+    Backlog, FlowControl, GateOf, GateState, Holder, Line, Loss, Outlet, Passage, Paused, Routing,
+    Say, Switch,
 };
 use units::{Bytes, LineTime, Rate, Span, Time};
 
@@ -59,6 +59,9 @@ impl FlowControl for Keeps {
     }
     fn count(&self, tell: &mut dyn FnMut(&'static str, u64)) {
         tell("kept", 7);
+    }
+    fn headroom(&self, tell: &mut dyn FnMut(u16, u8, u64)) {
+        tell(2, 0, 300);
     }
 }
 
@@ -239,5 +242,40 @@ fn what_gates_keep_is_told_with_the_port_by_which_it_came() {
         let mut counted = Vec::new();
         switch.count(&mut |name, value| counted.push((name, value)));
         assert_eq!(counted, [("kept", 7)]);
+    }
+}
+
+#[test]
+fn a_switch_tells_the_most_that_its_memory_held_once_it_keeps_accounts() {
+    let peaks = |keeps: bool| {
+        let port = PortSpec::fifo(Bytes(9_000));
+        let (mut switch, mut seen) = (switch(&port, Some(Keeps(false))), Seen::default());
+        if keeps {
+            switch.keep_accounts();
+        }
+        let mut frame = Signal::PausePriority(0).frame();
+        switch.arrive(Time(0), 3, &mut frame, || true, &Ports, &mut seen);
+        for (conn, ingress, to) in [(1, 3, 1), (2, 2, 1), (3, 3, 1), (4, 0, 2)] {
+            let mut packet = packet(to, conn, Class::Plain, 1_000);
+            let at = Time(1_000_000 * u64::from(conn));
+            switch.arrive(at, ingress, &mut packet, || true, &Ports, &mut seen);
+            switch.check();
+        }
+        switch.commit_before(Time(50_000_000), &mut seen);
+        let mut told = Vec::new();
+        switch.peaks(&mut |peak| told.push((peak.of, peak.bytes)));
+        told
+    };
+    let headroom = (Holder::Headroom(2, 0), 300);
+    assert_eq!(peaks(false), [headroom], "that of the flow control itself");
+    let told = peaks(true);
+    for held in [
+        (Holder::Ingress(3), 2_000),
+        (Holder::Ingress(2), 1_000),
+        (Holder::Port(1), 3_000),
+        (Holder::Priority(1, 0), 3_000),
+        headroom,
+    ] {
+        assert!(told.contains(&held), "{held:?} is not among {told:?}");
     }
 }

@@ -145,8 +145,8 @@ fn traffic(seed: u64) -> Vec<(Time, u16, Packet)> {
         .collect()
 }
 
-#[test]
-fn a_fast_form_does_what_the_general_one_does() {
+/// Ports of every fast form but those that cut packets, each with a name.
+fn fast() -> Vec<(&'static str, PortSpec)> {
     let mark = |at, max| MarkSpec {
         min: Bytes(4_000),
         max: Bytes(max),
@@ -166,7 +166,7 @@ fn a_fast_form_does_what_the_general_one_does() {
         count: CreditCount::Bytes,
         ..CREDIT
     });
-    let specs = [
+    vec![
         ("fifo", port()),
         ("marking", port().marking(mark(MarkAt::Enqueue, 4_000))),
         ("marking late", port().marking(mark(MarkAt::Dequeue, 4_000))),
@@ -201,10 +201,14 @@ fn a_fast_form_does_what_the_general_one_does() {
                 .dropping(drop(DropBy::Class, DropMeasure::Port))
                 .prioritised(8),
         ),
-    ];
+    ]
+}
+
+#[test]
+fn a_fast_form_does_what_the_general_one_does() {
     let cut = [(false, false), (false, true), (true, false), (true, true)]
         .map(|(coin, bounce)| ("cut", ndp(3, coin, bounce)));
-    for (name, spec) in specs.into_iter().chain(cut) {
+    for (name, spec) in fast().into_iter().chain(cut) {
         spec.check().unwrap();
         let (line, rng) = (LineTime::new(Rate::gbps(10)), Rng::stream(1, 2, 3));
         let form = Form::new(&spec, 12_000, line, rng, Wants::Cheapest);
@@ -221,6 +225,69 @@ fn a_fast_form_does_what_the_general_one_does() {
             assert_eq!(fast.sorted(), general.sorted(), "{name}, seed {seed}");
         }
     }
+}
+
+/// Hands `packets` to the ports of a switch that is apart, those of 5 us at once.
+fn run_apart(switch: &mut Switch, packets: &[(Time, u16, Packet)]) -> Seen {
+    let (mut seen, ways) = (Seen::default(), Ports((2..8).collect()));
+    let window = |at: Time| at.0 / 5_000_000;
+    for of_window in packets.chunk_by(|a, b| window(a.0) == window(b.0)) {
+        let end = Time((window(of_window[0].0) + 1) * 5_000_000);
+        let mut by_port = vec![Vec::new(); PORTS as usize];
+        for &(at, ingress, mut packet) in of_window {
+            packet.at = at;
+            match switch.lead(&mut packet, &ways) {
+                Ok(port) => by_port[usize::from(port)].push(packet),
+                Err(why) => switch.lose_astray(ingress, &packet, why, &mut seen),
+            }
+        }
+        for (port, mut list) in (0..).zip(by_port) {
+            let moments: Vec<Time> = list.iter().map(|packet| packet.at).collect();
+            let alone = |at| moments.iter().filter(|&&moment| moment == at).count() == 1;
+            let arrivals = list.iter_mut().map(|packet| {
+                let alone = alone(packet.at);
+                (packet, alone)
+            });
+            switch.hand_over(port, arrivals, end, &mut seen);
+        }
+        switch.commit_before(end, &mut seen);
+        switch.check();
+    }
+    switch.commit_before(Time(u64::MAX / 2), &mut seen);
+    switch.check();
+    seen
+}
+
+#[test]
+fn ports_apart_do_with_a_while_of_packets_what_they_do_with_one_after_the_other() {
+    let mut apart = Vec::new();
+    for (name, spec) in fast() {
+        let new = || switch(&SwitchSpec::default(), &spec, None);
+        if !new().is_apart() {
+            continue;
+        }
+        apart.push(name);
+        for seed in 0..10 {
+            let mut packets = traffic(seed);
+            for (_, _, packet) in packets.iter_mut().step_by(50) {
+                while packet.hop() {}
+            }
+            let sorted = |seen: Seen| {
+                let (sent, mut lost) = seen.sorted();
+                lost.sort();
+                (sent, lost)
+            };
+            let (at_once, by_one) = (run_apart(&mut new(), &packets), run(&mut new(), &packets));
+            assert!(!by_one.lost.is_empty(), "{name}: nothing was ever full");
+            assert_eq!(sorted(at_once), sorted(by_one), "{name}, seed {seed}");
+        }
+    }
+    for name in ["fifo", "marking", "credits", "priorities"] {
+        assert!(apart.contains(&name), "{name} is not among {apart:?}");
+    }
+    let spec = PortSpec::fifo(Bytes(12_000));
+    let controlled = switch(&SwitchSpec::default(), &spec, Some(Box::new(Idle)));
+    assert!(!controlled.is_apart(), "a flow control joins ports");
 }
 
 #[test]
