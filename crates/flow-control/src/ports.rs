@@ -2,8 +2,8 @@
 
 use model::Class;
 use model::intent::{Limit, Order, Over, PortSpec, QueueSpec, Takes};
-use parts::{Neighbour, Place, Refusal};
-use units::Bytes;
+use parts::{LINK_FRAME, Neighbour, Place, Refusal};
+use units::{Bytes, Rate, Span};
 
 /// Refuses ports that cut packets or push them out: what a flow control has counted would be gone.
 pub(crate) fn drops_at_most(name: &str, port: &PortSpec) -> Result<(), Refusal> {
@@ -123,6 +123,34 @@ pub(crate) fn hop_bytes(place: &Place<'_>, line: &Neighbour<'_>) -> u64 {
         ..*line
     };
     line.slack(place.frame, 0)
+}
+
+/// The time from one moment at which `count` frames of the link's own are said again on a line of `rate` to the next:
+/// `wanted`, or as much more as they need to take half the line at most. They go before all else: faster, they would leave
+/// nothing of it, and wait in a queue that has no end. [ours]
+pub(crate) fn apart(wanted: Span, rate: Rate, count: usize) -> Span {
+    wanted.max(rate.serialize(Bytes(2 * LINK_FRAME * count as u64)))
+}
+
+/// Refuses to say `count` frames again each `wanted` where they would take more than half of a line: [`apart`].
+pub(crate) fn leaves_half(
+    place: &Place<'_>,
+    (key, wanted, unit): (&'static str, Span, u64),
+    count: usize,
+) -> Result<(), Refusal> {
+    let slowest = place.lines.iter().map(|line| line.rate).min();
+    let least = slowest.map_or(Span::ZERO, |rate| apart(Span::ZERO, rate, count));
+    if wanted >= least {
+        return Ok(());
+    }
+    Err(Refusal {
+        place: key,
+        reason: format!(
+            "has frames of links take more than half of a line of {}",
+            slowest.unwrap_or_default()
+        ),
+        instead: format!("write \"{}\" or more", Span(least.0 * unit)),
+    })
 }
 
 /// A number of bytes, of times that many.

@@ -7,7 +7,7 @@ use switching::FlowControl;
 use units::{Bytes, Rate, Span};
 
 /// Bytes of a frame of a link's own on the wire, with preamble and gap. [802.3]
-const LINK_FRAME: u64 = 84;
+pub const LINK_FRAME: u64 = 84;
 
 /// A flow control as the rest of the program sees it.
 pub trait Control: Sync {

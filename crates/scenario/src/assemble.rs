@@ -20,7 +20,7 @@ use crate::section::Section;
 use crate::traffic;
 use crate::warnings;
 use crate::why::Traced;
-use model::intent::{PortSpec, SwitchSpec};
+use model::intent::{CreditSpec, PortSpec, SwitchSpec};
 use model::{Encap, Endpoint, EndpointConfig};
 use results::{
     Counted, Derived, FlowControl, FlowRow, MemoryPart, MemoryRow, Names, PortRow, RunRecord,
@@ -393,6 +393,21 @@ impl Assembled {
         let beside = self.scenario.beside.iter().map(|b| b.protocol);
         let all = std::iter::once(self.scenario.protocol).chain(beside);
         all.map(|protocol| protocol.name().to_owned()).collect()
+    }
+
+    /// The transport of a connection, as a place in [`Assembled::transports`].
+    pub(crate) fn lane(&self, conn: u32) -> usize {
+        self.lanes.get(conn as usize).copied().unwrap_or(0).into()
+    }
+
+    /// The part of a line that the transport of a connection is told to take: all of it where it is alone.
+    pub(crate) fn part_of_line(&self, conn: u32) -> f64 {
+        let share = match (self.legacy, self.lane(conn)) {
+            (Some(legacy), 0) => legacy.left(),
+            (Some(legacy), _) if legacy.own => legacy.share_of_each(self.scenario.beside.len()),
+            _ => CreditSpec::WHOLE,
+        };
+        f64::from(share) / f64::from(CreditSpec::WHOLE)
     }
 
     /// What they call a credit, with a slash between where they differ; `credit` where none gives any.

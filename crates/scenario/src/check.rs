@@ -2,6 +2,7 @@
 
 use crate::assemble::{Assembled, is_timed};
 use crate::collector::SAMPLES_MAX;
+use crate::lone::Lone;
 use crate::memory::{self, Need};
 use crate::section::Section;
 use crate::traffic;
@@ -420,6 +421,17 @@ impl Assembled {
     }
 }
 
+/// What a message asks of the links on its way.
+#[derive(Clone, Copy)]
+pub(crate) struct Way {
+    /// Frames of data.
+    pub(crate) frames: u64,
+    /// Links that they cross.
+    pub(crate) links: usize,
+    /// Packets over each of them when the message is alone.
+    pub(crate) lone: f64,
+}
+
 /// What the messages add up to.
 #[derive(Clone, Default)]
 struct Load {
@@ -430,7 +442,7 @@ struct Load {
     wire: u64,
     /// Wire bytes that cross an uplink.
     crossing: u64,
-    /// Data frames and as many packets the other way, times links; and those of credits in vain.
+    /// What every message takes alone, times links, as far as lines have time for it; and credits in vain.
     hops: u64,
     /// Credits that hosts make and drop.
     refused: f64,
@@ -457,14 +469,25 @@ impl Load {
         let (mut first, mut last) = (Time::NEVER, Time::ZERO);
         let until = run.until();
         let mut received = vec![0u64; run.topology.hosts as usize];
+        let sizes: Vec<u64> = (run.traffic.messages.iter())
+            .map(|message| sendable(run, message, until))
+            .collect();
+        let frames: Vec<u64> = sizes.iter().map(|&size| run.encap.frames(size)).collect();
+        let lone = Lone::all(run, &frames);
+        let longest_stop = (run.traffic.messages.iter())
+            .filter_map(|message| message.stop)
+            .max();
         let mut ways = Vec::with_capacity(run.traffic.messages.len());
-        // Links that data takes, those of one message after those of the other, and the bytes that want to pass each.
+        // Links that data takes, those of one message after those of the other, and the bytes that want to pass each: until
+        // the end, and until those stop that do.
         let (mut taken, mut wanted) = (Vec::new(), load.crossed.clone());
-        for message in &run.traffic.messages {
+        let mut wanted_early = wanted.clone();
+        for (message, (&size, &frames)) in
+            run.traffic.messages.iter().zip(sizes.iter().zip(&frames))
+        {
             let conn = &run.traffic.conns[message.conn as usize];
             let path = topology::path(&run.topology, &run.routes, conn.a, conn.b, message.conn);
-            let size = sendable(run, message, until);
-            let (frames, wire) = (run.encap.frames(size), run.encap.wire_total(size));
+            let wire = run.encap.wire_total(size);
             let to = if message.from_a { conn.b } else { conn.a };
             let received = &mut received[to as usize];
             *received = received.saturating_add(wire);
@@ -482,11 +505,20 @@ impl Load {
             }
             for &link in &path {
                 let link = if message.from_a { link } else { link.reverse() };
-                let wanted = &mut wanted[link.index()];
-                *wanted = wanted.saturating_add(wire);
+                let add = |to: &mut u64, more: u64| *to = to.saturating_add(more);
+                add(&mut wanted[link.index()], wire);
+                if let Some(stop) = longest_stop {
+                    let rate = run.topology.links[link.index()].rate;
+                    let early = rate.bytes_in(stop.since(Time::ZERO)).0;
+                    add(&mut wanted_early[link.index()], wire.min(early));
+                }
                 taken.push(link);
             }
-            ways.push((frames, path.len()));
+            ways.push(Way {
+                frames,
+                links: path.len(),
+                lone: lone[run.lane(message.conn)].packets(frames, is_timed(message)),
+            });
             if path.len() > 2 {
                 load.crossing = load.crossing.saturating_add(wire);
             }
@@ -497,21 +529,26 @@ impl Load {
         }
         // What wants to pass a link, and cannot before the run ends, shares it.
         let time = until.since(Time::ZERO);
-        let passing = |link: &LinkId| {
+        let passing = |link: &LinkId, time: Span, wanted: &[u64]| {
             let most = run.topology.links[link.index()].rate.bytes_in(time).0;
             most as f64 / wanted[link.index()].max(1) as f64
         };
-        let mut taken = taken.as_slice();
-        for &(frames, links) in &ways {
-            let (way, others) = taken.split_at(links);
-            let share = way.iter().map(passing).fold(1.0, f64::min);
-            load.hops = load
-                .hops
-                .saturating_add((2.0 * frames as f64 * links as f64 * share) as u64);
+        let (mut taken, mut hops) = (taken.as_slice(), 0.0);
+        for (message, way) in run.traffic.messages.iter().zip(&ways) {
+            let (links, others) = taken.split_at(way.links);
+            let share = links
+                .iter()
+                .map(|link| match (message.start, message.stop) {
+                    (Start::At(from), Some(stop)) if stop < until => {
+                        passing(link, stop.since(from), &wanted_early)
+                    }
+                    _ => passing(link, time, &wanted),
+                });
+            hops += way.lone * way.links as f64 * share.fold(1.0, f64::min);
             taken = others;
         }
         let vain = Vain::of(run, &ways);
-        load.hops = load.hops.saturating_add(vain.hops as u64);
+        load.hops = (hops + vain.hops).max(0.0) as u64;
         load.refused = vain.refused;
         load.span = last.since(first);
         let most = received.into_iter().max().unwrap_or(0);
@@ -535,13 +572,19 @@ impl Load {
     }
 }
 
-/// Bytes of a message that its sender's line can carry before the message or the run stops.
+/// Bytes of a message that its transport's part of its sender's line can carry before the message or the run stops.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "estimates of bytes, and the cast saturates"
+)]
 fn sendable(run: &Assembled, message: &workload::Message, until: Time) -> u64 {
     let Start::At(start) = message.start else {
         return message.size;
     };
     let end = message.stop.unwrap_or(until).min(until);
-    let line = run.host_rate().bytes_in(end.since(start)).0;
+    let part = run.part_of_line(message.conn);
+    let line = (run.host_rate().bytes_in(end.since(start)).0 as f64 * part) as u64;
     let share =
         u128::from(run.encap.payload_max) * u128::from(line) / u128::from(run.encap.wire_max());
     message.size.min(u64::try_from(share).unwrap_or(u64::MAX))

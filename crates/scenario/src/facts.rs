@@ -235,7 +235,7 @@ impl Scenario {
         all.into_iter().find(|section| section.name() == name)
     }
 
-    fn factory_of(&self, lane: u8) -> &dyn Factory {
+    pub(crate) fn factory_of(&self, lane: u8) -> &dyn Factory {
         match usize::from(lane).checked_sub(1) {
             None => &*self.factory,
             Some(place) => &*self.beside[place].factory,
@@ -249,7 +249,7 @@ impl Scenario {
         }
     }
 
-    fn name_of(&self, lane: u8) -> &'static str {
+    pub(crate) fn name_of(&self, lane: u8) -> &'static str {
         match usize::from(lane).checked_sub(1) {
             None => self.protocol.name(),
             Some(place) => self.beside[place].protocol.name(),

@@ -22,6 +22,7 @@ mod format;
 pub mod fuzz;
 mod ideal;
 pub mod import;
+mod lone;
 mod memory;
 mod network;
 mod resolve;

@@ -1,12 +1,14 @@
 //! Credits that no data answers, about: they take time, and on long ways most of the packets.
 //!
 //! A receiver goes on for about a round trip after it has asked for the last frame, and every connection asks at
-//! least once a round trip, however many there are. Messages share the line of their receiver evenly here.
+//! least once a round trip, however many there are. Messages share the line of their receiver evenly here. What is in
+//! vain after a message that is alone is known ([`Lone`](crate::lone::Lone)): here is what others change of it.
 
 use crate::assemble::Assembled;
+use crate::check::Way;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use units::{LineTime, Time};
+use units::{Bytes, LineTime, Time};
 use workload::Start;
 
 /// Parts of a frame in which lines count what they have done.
@@ -21,35 +23,45 @@ const LONG: f64 = 1.0 / 128.0;
 /// Credits in vain.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Vain {
-    /// Packet-hops of those that passed.
+    /// Packet-hops of those that passed, beyond those that messages have in vain when they are alone: mostly fewer.
     pub(crate) hops: f64,
     /// Those that found no room before the line of the host that made them.
     pub(crate) refused: f64,
 }
 
-/// What arrives at one host: starts, frames and links on the way.
-type Arriving = Vec<(Time, u64, usize)>;
+/// What arrives at one host: starts and ways.
+type Arriving = Vec<(Time, Way)>;
 
 impl Vain {
-    /// Of `run`, whose messages have so many frames and links on their ways. None where the transport is not paced by
-    /// credits of switches.
-    pub(crate) fn of(run: &Assembled, frames: &[(u64, usize)]) -> Self {
+    /// Of `run`, whose messages take these ways. None where the transport is not paced by credits of switches.
+    pub(crate) fn of(run: &Assembled, ways: &[Way]) -> Self {
         let Some(credit) = run.ports.first().and_then(|port| port.credit()) else {
             return Self::default();
         };
         let period = credit.period(LineTime::new(run.host_rate())).0 as f64;
         // Credits wait for their host's line, and for another.
         let round = run.base_rtt.0 as f64 + 2.0 * f64::from(credit.queue_limit) * period;
+        let lanes = 0..=u8::try_from(run.scenario.beside.len()).unwrap_or(u8::MAX);
+        let credited: Vec<bool> = lanes
+            .map(|lane| {
+                let factory = run.scenario.factory_of(lane);
+                let port = factory.fabric(run.host_rate(), run.encap).port(Bytes(1));
+                port.credit().is_some()
+            })
+            .collect();
         let mut hosts: BTreeMap<u32, Arriving> = BTreeMap::new();
-        for (message, &(frames, links)) in run.traffic.messages.iter().zip(frames) {
+        for (message, &way) in run.traffic.messages.iter().zip(ways) {
+            if !credited[run.lane(message.conn)] {
+                continue;
+            }
             let conn = &run.traffic.conns[message.conn as usize];
             let to = if message.from_a { conn.b } else { conn.a };
             if let Start::At(at) = message.start {
-                hosts.entry(to).or_default().push((at, frames, links));
+                hosts.entry(to).or_default().push((at, way));
             }
         }
         let each = hosts.into_values().map(|mut all| {
-            all.sort_unstable();
+            all.sort_by_key(|&(at, _)| at);
             let end = run.until().0 as f64;
             Line { period, round, end }.share(&all)
         });
@@ -93,7 +105,7 @@ impl Line {
             }
             now = then;
             if starts <= ends {
-                let frames = all[next].1;
+                let frames = all[next].1.frames;
                 open.push(Reverse((
                     had.saturating_add(frames.saturating_mul(PARTS)),
                     next,
@@ -101,8 +113,14 @@ impl Line {
                 next += 1;
             } else if let Some(Reverse((done, which))) = open.pop() {
                 had = done.max(had);
-                let (_, frames, links) = all[which];
-                vain.hops += self.after(frames) / sharing * links as f64;
+                let Way {
+                    frames,
+                    links,
+                    lone,
+                } = all[which].1;
+                let beyond = (lone - 2.0 * frames as f64).max(0.0);
+                let after = self.after(frames).min(beyond);
+                vain.hops += after * (1.0 / sharing - 1.0) * links as f64;
             }
         }
         vain

@@ -10,13 +10,13 @@ mod tests;
 pub use params::{Mapping, Params, Scale};
 
 use crate::agenda::Agenda;
-use crate::ports::{holds_a_frame, is_data, split};
+use crate::ports::{apart, holds_a_frame, is_data, split};
 use model::intent::{Order, PortSpec};
 use model::{Class, ConnId, Packet, Rng, Signal};
 use parts::{Control, ControlFactory, ParamError, Parameter, Place, Refusal};
 use port::Port;
 use switching::{Coming, FlowControl, GateOf, GateState, Passage, Say};
-use units::{Bytes, Span, Time};
+use units::{Bytes, Rate, Span, Time};
 
 /// The flow control, for a registry.
 pub static AQUARIUS: Kind = Kind;
@@ -86,6 +86,11 @@ fn pause(conn: ConnId, lasting: Span, point: u32) -> Packet {
     frame
 }
 
+/// How long a pause lasts that is asked for again after `refresh`, but no more; zero for without end.
+fn lasting(refresh: Option<Span>) -> Span {
+    refresh.map_or(Span::ZERO, |each| each.times(3))
+}
+
 /// What there is to do at a moment, for an egress port and an entry of its table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Task {
@@ -99,6 +104,8 @@ pub(super) enum Task {
 struct Aquarius {
     params: Params,
     ports: Vec<Port>,
+    /// By port: the rate of its line, and how many pauses of its neighbour are asked for.
+    asked: Vec<(Rate, usize)>,
     agenda: Agenda<Task>,
     rng: Rng,
     /// Flows that began to join a reserved queue.
@@ -112,6 +119,7 @@ impl Aquarius {
         let lines = place.lines.iter();
         Self {
             params: params.clone(),
+            asked: lines.clone().map(|line| (line.rate, 0)).collect(),
             ports: lines.map(|line| Port::new(params, place, line)).collect(),
             agenda: Agenda::new(),
             rng: place.rng.clone(),
@@ -120,9 +128,11 @@ impl Aquarius {
         }
     }
 
-    /// How long a pause lasts that is not asked for again; zero for without end.
-    fn lasting(&self) -> Span {
-        self.params.refresh.map_or(Span::ZERO, |each| each.times(3))
+    /// After how long the neighbour at `ingress` is asked again for all that it is asked for; none for never.
+    fn refresh(&self, ingress: u16) -> Option<Span> {
+        let (rate, count) = self.asked[usize::from(ingress)];
+        let refresh = self.params.refresh?;
+        Some(apart(refresh, rate, count))
     }
 
     /// A packet comes and waits, in the queue that this returns.
@@ -149,9 +159,11 @@ impl Aquarius {
     ) {
         let point = self.ports[usize::from(passage.egress)].point(passage.egress, slot);
         say.count_pause(passage.ingress);
-        let frame = pause(passage.packet.conn, self.lasting(), point);
+        self.asked[usize::from(passage.ingress)].1 += 1;
+        let refresh = self.refresh(passage.ingress);
+        let frame = pause(passage.packet.conn, lasting(refresh), point);
         say.frame(passage.ingress, frame);
-        if let Some(refresh) = self.params.refresh.filter(|_| first) {
+        if let Some(refresh) = refresh.filter(|_| first) {
             let task = Task::Repeat(passage.egress, slot);
             self.agenda.add(now + refresh, task);
         }
@@ -160,6 +172,7 @@ impl Aquarius {
     #[inline(never)] // seldom
     fn resume(&mut self, say: &mut Say) {
         for (conn, ingress) in self.resumed.drain(..) {
+            self.asked[usize::from(ingress)].1 -= 1;
             say.frame(ingress, Signal::ResumeFlow(conn).frame());
         }
     }
@@ -252,14 +265,18 @@ impl FlowControl for Aquarius {
         while let Some(task) = self.agenda.take(now) {
             match task {
                 Task::Repeat(number, slot) => {
-                    let lasting = self.lasting();
                     let port = &mut self.ports[usize::from(number)];
                     let point = port.point(number, slot);
-                    let paused = port.repeated(slot);
-                    for &(conn, ingress) in paused {
-                        say.frame(ingress, pause(conn, lasting, point));
+                    let paused = port.repeated(slot).to_vec();
+                    // The slowest, so that all go on together.
+                    let refresh = paused
+                        .iter()
+                        .filter_map(|&(_, ingress)| self.refresh(ingress));
+                    let refresh = refresh.max();
+                    for (conn, ingress) in paused {
+                        say.frame(ingress, pause(conn, lasting(refresh), point));
                     }
-                    if let Some(refresh) = self.params.refresh.filter(|_| !paused.is_empty()) {
+                    if let Some(refresh) = refresh {
                         self.agenda.add(now + refresh, task);
                     }
                 }
@@ -277,6 +294,9 @@ impl FlowControl for Aquarius {
     }
 
     fn check(&self) {
+        let asked: usize = self.asked.iter().map(|&(_, count)| count).sum();
+        let paused: usize = self.ports.iter().map(Port::paused).sum();
+        assert_eq!(asked, paused, "pauses that are asked for");
         self.ports.iter().for_each(Port::check);
     }
 }

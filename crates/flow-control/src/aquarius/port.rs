@@ -539,6 +539,11 @@ impl Port {
         })
     }
 
+    /// Pauses that it has asked for.
+    pub(super) fn paused(&self) -> usize {
+        self.told
+    }
+
     pub(super) fn check(&self) {
         let (mut bytes, mut flows) = (vec![0; self.queues.len()], vec![0; self.queues.len()]);
         let (mut known, mut told) = (0, 0);

@@ -188,3 +188,24 @@ fn a_lost_pause_is_asked_for_again_and_a_lost_resume_is_over_by_itself() {
         ]
     );
 }
+
+/// A frame of a link's own takes 67.2 ns of these lines, and has half of one: 134.4 ns.
+#[test]
+fn pauses_of_many_flows_are_asked_for_again_as_seldom_as_half_a_line_carries_them() {
+    let set = "low = 0.5\nhigh = 0.5\nqueues = 2\nrefresh = \"1us\"";
+    for (flows, most) in [(7, 7 * 60), (200, 60_000_000 / 134_400)] {
+        let mut bench = Bench::new(&AQUARIUS, set);
+        for conn in 0..flows {
+            bench.come(conn, 3);
+        }
+        let first = bench.ladder().len();
+        bench.wait(60);
+        let said = bench.ladder()[first..].join("\n");
+        let said = said.matches("PauseFlow").count();
+        assert!(
+            said <= most,
+            "{flows} flows: {said} frames, {most} fit into half a line"
+        );
+        assert!(2 * said > most, "{flows} flows: {said} frames of {most}");
+    }
+}

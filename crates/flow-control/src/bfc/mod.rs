@@ -9,13 +9,13 @@ mod tests;
 pub use params::{Params, Signals};
 
 use crate::agenda::Agenda;
-use crate::ports::{Bits, QUEUES_MAX, holds_a_frame, is_data, split};
+use crate::ports::{Bits, QUEUES_MAX, apart, holds_a_frame, is_data, split};
 use model::intent::{Order, PortSpec};
 use model::{Class, ConnId, HostId, Packet, Rng, Signal};
 use parts::{Control, ControlFactory, ParamError, Parameter, Place, Refusal};
 use port::{Egress, Ingress, Source};
 use switching::{FlowControl, GateOf, GateState, Passage, Say};
-use units::{Bytes, Span, Time};
+use units::{Bytes, Rate, Span, Time};
 
 /// The flow control, for a registry.
 pub static BFC: Kind = Kind;
@@ -117,6 +117,8 @@ struct Bfc {
     ingress: Vec<Ingress>,
     /// By port: the number of the first queue of data, and whether a host is behind it.
     first: Vec<(u8, bool)>,
+    /// By port: the rate of its line.
+    rates: Vec<Rate>,
     /// By port: when the neighbour last said what is paused, and whether the end of that is on the agenda.
     heard: Vec<(Time, bool)>,
     agenda: Agenda<Task>,
@@ -142,6 +144,7 @@ impl Bfc {
                     (first.expect("a port has at most 64 queues"), line.is_host)
                 })
                 .collect(),
+            rates: lines().map(|line| line.rate).collect(),
             heard: vec![(Time::ZERO, false); place.lines.len()],
             agenda: Agenda::new(),
             rng: place.rng.clone(),
@@ -165,11 +168,16 @@ impl Bfc {
         queue.filter(|&queue| queue < QUEUES_MAX).map(Source::Queue)
     }
 
-    /// How long a pause lasts that is not said again; zero for without end.
-    fn lasting(&self) -> Span {
+    /// How long it is at `port` from one time that `frames` frames are said again to the next.
+    fn each(&self, port: u16, frames: usize) -> Span {
+        apart(self.params.period, self.rates[usize::from(port)], frames)
+    }
+
+    /// How long a pause lasts that `frames` frames say again at `port`, but no more; zero for without end.
+    fn lasting(&self, port: u16, frames: usize) -> Span {
         match self.params.signals {
             Signals::Changes => Span::ZERO,
-            Signals::Periodic => self.params.period.times(3),
+            Signals::Periodic => self.each(port, frames).times(3),
         }
     }
 
@@ -191,22 +199,29 @@ impl Bfc {
     /// Tells the neighbour at `port` what is paused.
     fn tell(&mut self, now: Time, port: u16, say: &mut Say) {
         let periodic = self.params.signals == Signals::Periodic;
-        let lasting = self.lasting();
+        let is_host = self.first[usize::from(port)].1;
+        let paused = self.ingress[usize::from(port)].len();
+        let frames = if is_host { paused } else { 1 };
+        let (each, lasting) = (self.each(port, frames), self.lasting(port, frames));
         let ingress = &mut self.ingress[usize::from(port)];
         ingress.due = false;
-        if ingress.is_empty() {
+        if paused == 0 {
             return;
         }
         let news = ingress.has_news();
-        if self.first[usize::from(port)].1 {
+        let again = periodic && now >= ingress.again_at;
+        if again {
+            ingress.again_at = now.after(each);
+        }
+        if is_host {
             for (conn, first) in ingress.flows() {
                 if first {
                     say.pause(port, Signal::PauseFlow(conn), lasting);
-                } else if periodic {
+                } else if again {
                     say.repeat(port, Signal::PauseFlow(conn), lasting);
                 }
             }
-        } else if news || periodic {
+        } else if news || again {
             ingress.tell();
             if news {
                 say.count_pause(port);
@@ -303,7 +318,7 @@ impl FlowControl for Bfc {
         };
         self.close(port, queues, say);
         let closed = self.egress[usize::from(port)].closed();
-        let ends = now.after(self.lasting());
+        let ends = now.after(self.lasting(port, 1));
         let (heard, expires) = &mut self.heard[usize::from(port)];
         *heard = now;
         if self.params.signals == Signals::Periodic && closed != 0 && !*expires {
@@ -323,7 +338,7 @@ impl FlowControl for Bfc {
                 Task::Expire(port) => {
                     let (heard, expires) = self.heard[usize::from(port)];
                     debug_assert!(expires);
-                    let ends = heard.after(self.lasting());
+                    let ends = heard.after(self.lasting(port, 1));
                     let later = ends > now && self.egress[usize::from(port)].closed() != 0;
                     self.heard[usize::from(port)].1 = later;
                     if later {

@@ -38,7 +38,7 @@ parts::params! {
         /// entries of the flow table of a port, for each of its queues; flows that share one share their queue
         table: u32 = 200, Count(1, 1 << 16), "bfc artefact: 200";
         /// when bitmaps are sent: "changes", when they have changed; "periodic", also each period while a queue is paused,
-        /// so that what is lost heals
+        /// so that what is lost heals; less often where that takes more than half of a line
         signals: Signals = Signals::Changes, Words(&[("changes", Signals::Changes), ("periodic", Signals::Periodic)]),
             "ours: changes; bfc artefact: each period, always";
     }

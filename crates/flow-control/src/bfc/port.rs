@@ -187,6 +187,8 @@ pub(super) struct Ingress {
     paused: BTreeMap<Source, (u32, bool)>,
     /// A moment to tell it is on the agenda.
     pub(super) due: bool,
+    /// What it has been told is not said again before this moment.
+    pub(super) again_at: Time,
 }
 
 impl Ingress {
@@ -221,8 +223,9 @@ impl Ingress {
         self.paused.values().any(|&(_, told)| !told)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.paused.is_empty()
+    /// Sources that are paused.
+    pub(super) fn len(&self) -> usize {
+        self.paused.len()
     }
 
     /// Everything that is paused counts as told from now on.

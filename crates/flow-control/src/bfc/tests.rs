@@ -203,3 +203,45 @@ fn what_is_lost_heals_where_bitmaps_are_sent_each_period() {
         ]
     );
 }
+
+/// A frame of a link's own takes 67.2 ns of these lines, and has half of one: 134.4 ns.
+#[test]
+fn pauses_of_many_flows_are_said_again_as_seldom_as_half_a_line_carries_them() {
+    // 7 of them fit into half a microsecond, and 100 take 13.44 us.
+    for (flows, every) in [(7, 1), (100, 14)] {
+        let mut bench = Bench::of_hosts(&BFC, "queues = 1\nsignals = \"periodic\"");
+        for conn in 0..flows {
+            bench.come(conn, 8);
+        }
+        bench.wait(60);
+        let said = bench.ladder();
+        let said = |at: u64| {
+            let start = format!("{at}us waits");
+            let line = said.iter().find(|line| line.starts_with(&start));
+            line.map_or(0, |line| line.matches("PauseFlow").count())
+        };
+        for at in 1..=60 {
+            let wanted = if (at - 1) % every == 0 { flows } else { 0 };
+            assert_eq!(said(at), wanted as usize, "{flows} flows, {at} us");
+        }
+    }
+}
+
+#[test]
+fn a_pause_lasts_three_times_as_long_as_it_takes_to_say_all_of_them_again() {
+    let lasting = |flows: u32| {
+        let params = "signals = \"periodic\"".parse().expect("TOML");
+        let params = Params::read(&params).expect("parameters");
+        let port = PortSpec::fifo(Bytes(1));
+        let port = params.port(port).expect("a port");
+        let line = crate::bench::line(&port);
+        let lines = [parts::Neighbour {
+            is_host: true,
+            ..line
+        }; 2];
+        let bfc = Bfc::new(&params, &crate::bench::place(&lines, 60_000));
+        bfc.lasting(0, flows as usize)
+    };
+    assert_eq!(lasting(7), Span::us(3));
+    assert_eq!(lasting(100), Span::ns(3 * 13_440));
+}

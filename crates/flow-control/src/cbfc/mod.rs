@@ -8,7 +8,7 @@ mod tests;
 pub use params::Params;
 
 use crate::agenda::Agenda;
-use crate::ports::{drops_at_most, enough};
+use crate::ports::{drops_at_most, enough, leaves_half};
 use model::intent::PortSpec;
 use model::{CREDIT_BLOCK, CreditFrame, DropReason, LinkCredits, Packet, Round, credit_blocks};
 use parts::{Control, ControlFactory, Neighbour, ParamError, Parameter, Place, Refusal};
@@ -83,6 +83,9 @@ impl ControlFactory for Params {
                 instead,
             })
         };
+        // A question and an answer for each lane.
+        let each = ("switch.cbfc.resend", self.resend, 1);
+        leaves_half(place, each, 2 * usize::from(self.lanes))?;
         // Two frames: one may be under way while the other end waits to tell of the room of the one before.
         let least = self.update + 2 * place.frame.next_multiple_of(CREDIT_BLOCK);
         for line in place.lines {

@@ -196,3 +196,14 @@ fn what_a_lane_held_beyond_its_room_excuses_nothing_else() {
     assert!(is_whole(0, size + 2) && !is_whole(0, size + 3));
     assert!(is_whole(0, 0) && is_whole(1, size) && !is_whole(1, size + 1));
 }
+
+#[test]
+fn questions_that_would_take_more_than_half_of_a_line_are_refused() {
+    let refused = |set: &str| crate::bench::refused(&CBFC, set, 1_000_000);
+    assert_eq!(refused("lanes = 8\nresend = \"2151ns\""), None);
+    assert_eq!(
+        refused("lanes = 8\nresend = \"2150ns\"").expect("2.15 us are needed"),
+        "switch.cbfc.resend has frames of links take more than half of a line of 10Gbps; \
+         write \"2.1504us\" or more"
+    );
+}

@@ -8,7 +8,7 @@ mod tests;
 pub use params::Params;
 
 use crate::agenda::Agenda;
-use crate::ports::{drops_at_most, enough, holds_a_frame, part};
+use crate::ports::{drops_at_most, enough, holds_a_frame, leaves_half, part};
 use model::intent::{PortSpec, QueueSpec};
 use model::{DropReason, Packet, Signal};
 use parts::{Control, ControlFactory, Neighbour, ParamError, Parameter, Place, Refusal};
@@ -52,6 +52,10 @@ impl ControlFactory for Params {
     /// that is all headroom every packet of a priority without it would be dropped.
     fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {
         holds_a_frame(place)?;
+        if let Some(lasting) = self.pause_time {
+            let each = ("switch.pfc.pause_time", Span(lasting.0 / 2), 2);
+            leaves_half(place, each, self.lossless.into())?;
+        }
         // The frame in headroom is what a pause is asked for: without room for one, nobody is ever paused.
         if let Some(given) = self.headroom.filter(|&given| given < place.frame) {
             return Err(Refusal {

@@ -245,3 +245,15 @@ fn each_packet_is_refused_for_what_is_full_for_it() {
     let first = crate::bench::passage(&packets[0]);
     assert_eq!(pfc.refused(&first), DropReason::Headroom);
 }
+
+#[test]
+fn pauses_that_would_take_more_than_half_of_a_line_to_repeat_are_refused() {
+    let refused = |set: &str| crate::bench::refused(&PFC, set, 1_000_000);
+    assert_eq!(refused("lossless = 8\npause_time = \"2160ns\""), None);
+    assert_eq!(
+        refused("lossless = 8\npause_time = \"2us\"").expect("2.15 us are needed"),
+        "switch.pfc.pause_time has frames of links take more than half of a line of 10Gbps; \
+         write \"2.1504us\" or more"
+    );
+    assert_eq!(refused("lossless = 7\npause_time = \"2us\""), None);
+}
