@@ -168,8 +168,10 @@ fn by_buckets(
     for place in 0..buckets {
         first[place + 1] += first[place];
     }
-    (sorted.clear(), packets.clear());
-    (sorted.reserve(number), packets.reserve(number));
+    sorted.clear();
+    packets.clear();
+    sorted.reserve(number);
+    packets.reserve(number);
     for (&moment, &packet) in moments.iter().zip(list.iter()) {
         let place = &mut first[bucket(moment)];
         // SAFETY: places of all packets are distinct and below their number, for which there is room.
