@@ -106,14 +106,19 @@ impl Net<'_> {
         }
         let by_port = &mut scratch.by_port;
         by_port.make_room(at);
-        let left = self.each_fresh(out.node, &mut node.left, &at.ingress, |port, ring| {
-            // SAFETY: this thread runs the receiving node, and packets live until the pool recycles.
-            unsafe {
-                ring.take_before(clock.end, out.pool, |packet| {
-                    by_port.put(at, &view, || port, packet);
-                })
-            }
-        });
+        let left = self.each_fresh(
+            (out.node, clock.keep),
+            &mut node.left,
+            &at.ingress,
+            |port, ring| {
+                // SAFETY: this thread runs the receiving node, and packets live until the pool recycles.
+                unsafe {
+                    ring.take_before(clock.end, out.pool, |packet| {
+                        by_port.put(at, &view, || port, packet);
+                    })
+                }
+            },
+        );
         let (mut hops, mut last) = (0, scratch.log.last_hop);
         let mut sort = SortScratch {
             keys: &mut scratch.keys,

@@ -32,7 +32,7 @@ impl Net<'_> {
         if let Some(ports) = &mut ports {
             ports.clear();
         }
-        let next = self.each_fresh(out.node, left, &at.ingress, |port, ring| {
+        let next = self.each_fresh((out.node, clock.keep), left, &at.ingress, |port, ring| {
             // SAFETY: this thread runs the receiving node.
             let most = unsafe { ring.waiting() };
             if packets.capacity() - n < most {
@@ -72,7 +72,7 @@ impl Net<'_> {
     #[inline(always)] // twice
     pub(crate) fn each_fresh(
         &self,
-        node: u32,
+        (node, keep): (u32, bool),
         left: &mut [u64],
         ingress: &[u32],
         mut take: impl FnMut(u16, &Ring) -> Option<Time>,
@@ -81,7 +81,8 @@ impl Net<'_> {
         let first = self.news_of[node as usize] as usize;
         for (word, left) in left.iter_mut().enumerate() {
             let mut fresh = *left | self.news[first + word].swap(0, Ordering::AcqRel);
-            *left = 0;
+            // The neighbours will not tell again of what they send in the rest of their window.
+            *left = if keep { fresh } else { 0 };
             while fresh != 0 {
                 let port = word * 64 + fresh.trailing_zeros() as usize;
                 let ring = &self.rings[ingress[port] as usize];

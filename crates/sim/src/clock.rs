@@ -48,6 +48,10 @@ pub(crate) struct Between<'o> {
     pub(crate) looks: Looks,
     /// Start of the last window that ran.
     pub(crate) last: Time,
+    /// Where sides take turns and a window was cut: that window, while the other side comes to the same moment.
+    pub(crate) ahead: Option<u64>,
+    /// The window of the other side that was cut with it and goes on behind its rest, and from when on.
+    pub(crate) rest: Option<(u64, Time)>,
 }
 
 impl Between<'_> {

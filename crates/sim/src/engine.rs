@@ -394,11 +394,26 @@ impl Shared<'_, '_, '_> {
             between.looks.look(topology, nodes, clock.end);
         }
         if cut {
-            clock.start = clock.end;
-            clock.end = steps.end_of(clock.window);
-            clock.keep = false;
+            let moment = clock.end;
+            if let Some((window, start)) = self.behind(between, clock) {
+                between.ahead = Some(clock.window);
+                (clock.window, clock.start) = (window, start);
+            } else {
+                let last = clock.window;
+                if let Some(first) = between.ahead.take() {
+                    between.rest = Some((last, moment));
+                    clock.window = first;
+                }
+                clock.start = moment;
+                clock.end = steps.end_of(clock.window);
+                clock.keep = false;
+            }
             // What the first part woke in this window is about to run.
             activity.pass(clock.window);
+        } else if let Some((window, start)) = between.rest.take() {
+            activity.pass(window);
+            (clock.window, clock.start) = (window, start);
+            clock.end = steps.end_of(window);
         } else if let Some(window) = activity.next(clock.window + 1) {
             activity.pass(window);
             clock.window = window;
@@ -446,6 +461,17 @@ impl Shared<'_, '_, '_> {
         };
         // SAFETY: the same.
         unsafe { *self.clock.get() = clock };
+    }
+
+    /// The window of the other side that began before the moment at which that of `clock` was cut and has not come to it,
+    /// with the moment from which it goes on.
+    fn behind(&self, between: &mut Between<'_>, clock: Clock) -> Option<(u64, Time)> {
+        let (activity, steps) = (&self.net.activity, self.net.activity.steps());
+        between.rest.take().or_else(|| {
+            let next = activity.next(clock.window + 1)?;
+            let start = steps.start_of(next);
+            (start < clock.end).then_some((next, start))
+        })
     }
 
     /// Starts what the firings of `window` release. Only the last thread at the barrier may call it.
@@ -587,7 +613,7 @@ impl Shared<'_, '_, '_> {
             self.net.run_words(all, clock, scratch, &mut out);
             let ran = scratch.log.hops - hops;
             let busy = ran >= 2 * SERIAL_BELOW || between.unseen() + ran >= LOOK_EVERY;
-            if busy || clock.keep || scratch.log.ended != ended {
+            if busy || clock.keep || between.rest.is_some() || scratch.log.ended != ended {
                 return clock;
             }
             let next = activity.next(clock.window + 1);
@@ -679,6 +705,8 @@ pub(crate) fn run_with(
         counted: Window::new(setup.probes.window.as_ref(), setup.topology.links.len()),
         looks: Looks::new(setup),
         last: Time::ZERO,
+        ahead: None,
+        rest: None,
     };
     let shared = Shared {
         net: &net,

@@ -68,12 +68,10 @@ pub(crate) fn share_out(setup: &Setup<'_>, threads: usize) -> Places {
     }
 }
 
-/// Whether nodes may take turns: not where something between windows looks at all of them at one moment, carries news
+/// Whether nodes may take turns: not where something between windows looks for circles of waiting ports, carries news
 /// from host to host, or follows the window in which a packet came.
 fn takes_turns(setup: &Setup<'_>) -> bool {
-    let looks = setup.probes.every.is_some() || setup.probes.window.is_some();
-    let waits = setup.control.is_some() || !setup.traffic.triggers.is_empty();
-    !looks && !waits && setup.faults.is_empty()
+    setup.control.is_none() && setup.traffic.triggers.is_empty() && setup.faults.is_empty()
 }
 
 /// Whether each link joins both sides of the fabric: nodes of even tiers, and nodes of odd ones. Hosts have the tier 0.

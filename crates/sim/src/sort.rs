@@ -107,7 +107,7 @@ unsafe fn sort_packets(
     // SAFETY: by contract.
     let at = |packet: *mut Packet| unsafe { (*packet).at };
     if list.len() > INSERTION_MAX {
-        by_keys(list, at, start, scratch);
+        by_buckets(list, at, start, scratch);
     } else {
         for place in 1..list.len() {
             let (packet, moment) = (list[place], at(list[place]));
@@ -130,32 +130,76 @@ pub(crate) struct SortScratch<'s> {
     pub(crate) bucket_shift: u32,
 }
 
-/// The same for many.
+/// The same for many: by buckets of moments, and from there each to its place.
 #[inline(never)]
-fn by_keys(
+fn by_buckets(
     list: &mut [*mut Packet],
     at: impl Fn(*mut Packet) -> Time,
     start: Time,
     scratch: &mut SortScratch<'_>,
 ) {
-    assert!(
-        list.len() < 1 << INDEX_BITS,
-        "a window holds too many packets for its sort key"
-    );
     let SortScratch {
-        keys,
+        keys: moments,
         sorted,
         packets,
         bucket_shift,
     } = scratch;
+    let number = list.len();
+    let (buckets, coarser) = if number <= FEW {
+        (BUCKETS / 4, 2)
+    } else {
+        (BUCKETS, 0)
+    };
+    let shift = *bucket_shift + coarser;
+    let bucket = |moment: u64| {
+        #[allow(clippy::cast_possible_truncation, reason = "few buckets")]
+        let bucket = (moment >> shift) as usize;
+        debug_assert!(bucket < buckets, "{moment} is later than its window");
+        // A moment out of its window would be sorted wrongly, and memory stays safe.
+        bucket % BUCKETS
+    };
+    let mut first = [0u32; BUCKETS + 1];
+    moments.clear();
+    moments.extend(list.iter().map(|&packet| {
+        let moment = at(packet).0 - start.0;
+        first[bucket(moment) + 1] += 1;
+        moment
+    }));
+    for place in 0..buckets {
+        first[place + 1] += first[place];
+    }
+    sorted.clear();
     packets.clear();
-    packets.extend_from_slice(list);
-    keys.clear();
-    let places = packets.iter().zip(0u64..);
-    keys.extend(places.map(|(&packet, place)| (at(packet).0 - start.0) << INDEX_BITS | place));
-    sort(keys, sorted, *bucket_shift);
-    for (place, &key) in list.iter_mut().zip(keys.iter()) {
-        *place = packets[index(key)];
+    sorted.reserve(number);
+    packets.reserve(number);
+    for (&moment, &packet) in moments.iter().zip(list.iter()) {
+        let place = &mut first[bucket(moment)];
+        // SAFETY: places of all packets are distinct and below their number, for which there is room.
+        unsafe {
+            sorted.as_mut_ptr().add(*place as usize).write(moment);
+            packets.as_mut_ptr().add(*place as usize).write(packet);
+        }
+        *place += 1;
+    }
+    // SAFETY: as many places as packets were written.
+    unsafe {
+        sorted.set_len(number);
+        packets.set_len(number);
+    }
+    let (moments, packets) = (&mut sorted[..number], &packets[..number]);
+    let mut latest = 0;
+    for place in 0..number {
+        let (moment, packet) = (moments[place], packets[place]);
+        if moment >= latest {
+            (latest, list[place]) = (moment, packet);
+            continue;
+        }
+        let mut hole = place;
+        while hole > 0 && moments[hole - 1] > moment {
+            (moments[hole], list[hole]) = (moments[hole - 1], list[hole - 1]);
+            hole -= 1;
+        }
+        (moments[hole], list[hole]) = (moment, packet);
     }
 }
 

@@ -7,9 +7,9 @@ use model::{
     Totals, Transmit, stream,
 };
 use sim::window_transport::Window;
-use sim::{Blind, Probes, Setup};
+use sim::{Blind, Completion, FlowSample, Observer, PortSample, Probes, Setup};
 use std::sync::Arc;
-use topology::{LeafSpine, Routes, Spec};
+use topology::{LeafSpine, Routes, Spec, Topology};
 use units::{Bytes, Rate, Span, Time};
 use workload::{Conn, Message, Start, Traffic, Trigger};
 
@@ -112,47 +112,89 @@ fn traffic(hosts: u32, seed: u64) -> Traffic {
     traffic
 }
 
+/// What an observer was told.
+#[derive(Default, PartialEq, Debug)]
+struct Seen {
+    ports: Vec<PortSample>,
+    flows: Vec<FlowSample>,
+    done: Vec<Completion>,
+    now: Time,
+}
+
+impl Observer for Seen {
+    fn progress(&mut self, now: Time, _: u64, _: u64, _: u64) -> bool {
+        assert!(self.now <= now, "{} was before {now}", self.now);
+        self.now = now;
+        true
+    }
+    fn completed(&mut self, batch: &[Completion]) {
+        self.done.extend_from_slice(batch);
+    }
+    fn ports(&mut self, batch: &[PortSample]) {
+        self.ports.extend_from_slice(batch);
+    }
+    fn flows(&mut self, batch: &[FlowSample]) {
+        self.flows.extend_from_slice(batch);
+    }
+}
+
+/// Three leaves and two spines.
+fn leaf_spine(host_delay: Span) -> Topology {
+    let rate = Rate::gbps(100);
+    let spec = LeafSpine {
+        leaves: 3,
+        spines: 2,
+        hosts_per_leaf: 3,
+        host_rate: rate,
+        uplink_rate: rate,
+        host_delay,
+        uplink_delay: Span::us(1),
+        host_extra_delay: Span::ZERO,
+    };
+    Spec::LeafSpine(spec).build().unwrap()
+}
+
+/// A run of `topology` with `traffic`, and with ports of this kind at every link.
+fn setup<'a>(
+    topology: Topology,
+    seed: u64,
+    port: PortSpec,
+    make: &'a sim::MakeEndpoint<'a>,
+) -> Setup<'a> {
+    Setup {
+        ports: vec![Arc::new(port); topology.links.len()],
+        routes: Arc::new(Routes::new(&topology, &[])),
+        traffic: traffic(topology.hosts, seed),
+        topology,
+        host_queues: false,
+        make,
+        encap: Encap::PAPER,
+        base_rtt: Span::us(12),
+        control_rtt: Span::us(12),
+        switch: SwitchSpec::default(),
+        control: None,
+        carries: false,
+        faults: Vec::new(),
+        probes: Probes::default(),
+        seed,
+        until: Time::ZERO.after(Span::ms(40)),
+        threads: 1,
+        pass: true,
+        ordered: false,
+        digest: true,
+    }
+}
+
 #[test]
 fn sides_that_take_turns_find_and_end_as_all_at_once() {
     let (mut words, mut ends) = (0, Vec::new());
     for seed in 0..60 {
-        let rate = Rate::gbps(100);
-        let spec = LeafSpine {
-            leaves: 3,
-            spines: 2,
-            hosts_per_leaf: 3,
-            host_rate: rate,
-            uplink_rate: rate,
-            host_delay: Span::us(1 + seed % 3),
-            uplink_delay: Span::us(1),
-            host_extra_delay: Span::ZERO,
-        };
-        let topology = Spec::LeafSpine(spec).build().unwrap();
+        let topology = leaf_spine(Span::us(1 + seed % 3));
         let make = |config: &EndpointConfig| -> Box<dyn Endpoint> {
             Box::new(Restless::new(config, seed))
         };
-        let mut setup = Setup {
-            ports: vec![Arc::new(PortSpec::fifo(Bytes(100_000_000))); topology.links.len()],
-            routes: Arc::new(Routes::new(&topology, &[])),
-            traffic: traffic(topology.hosts, seed),
-            topology,
-            host_queues: false,
-            make: &make,
-            encap: Encap::PAPER,
-            base_rtt: Span::us(12),
-            control_rtt: Span::us(12),
-            switch: SwitchSpec::default(),
-            control: None,
-            carries: false,
-            faults: Vec::new(),
-            probes: Probes::default(),
-            seed,
-            until: Time::ZERO.after(Span::ms(40)),
-            threads: 1,
-            pass: true,
-            ordered: false,
-            digest: true,
-        };
+        let fifo = PortSpec::fifo(Bytes(100_000_000));
+        let mut setup = setup(topology, seed, fifo, &make);
         let run = |setup: &Setup<'_>| {
             let outcome = sim::run(setup, &mut Blind).unwrap();
             assert_eq!(outcome.conservation, Ok(()));
@@ -180,4 +222,67 @@ fn sides_that_take_turns_find_and_end_as_all_at_once() {
         ends.iter().filter(|&&end| end < cut_off).count() >= 5,
         "{ends:?}"
     );
+}
+
+#[test]
+fn samples_see_the_same_where_sides_take_turns() {
+    let mut waited = 0;
+    for seed in 0..24 {
+        let make = |config: &EndpointConfig| -> Box<dyn Endpoint> {
+            Box::new(Restless::new(config, seed))
+        };
+        let mut rng = Rng::stream(seed, stream::TEST, 1 << 21);
+        // Windows take about two microseconds: several samples in one, one in several, and on both edges of windows.
+        let every = match seed % 4 {
+            0 => Span(50_000 + rng.below(400_000)),
+            1 => Span(1_000_000 + rng.below(3_000_000)),
+            2 => Span::us(10),
+            _ => Span(6_720), // a frame of 84 bytes: windows begin at multiples of 1,006,720 ps
+        };
+        let until = Time::ZERO.after(match seed % 4 {
+            3 => Span::us(12),
+            0 => Span::us(60),
+            _ => Span::us(100),
+        });
+        let port = PortSpec::fifo(Bytes(20_000 + rng.below(100_000)));
+        let mut setup = setup(leaf_spine(Span::us(1 + seed % 3)), seed, port, &make);
+        let begins = Time(rng.below(8_000_000));
+        setup.until = until;
+        setup.probes = Probes {
+            every: Some(every),
+            flows: true,
+            window: Some(begins..begins.after(Span(1 + rng.below(20_000_000)))),
+            ..Probes::default()
+        };
+        let run = |setup: &Setup<'_>| {
+            let mut seen = Seen::default();
+            let outcome = sim::run(setup, &mut seen).unwrap();
+            assert_eq!(outcome.conservation, Ok(()));
+            let found = (
+                outcome.fingerprint,
+                outcome.digest,
+                outcome.hops,
+                outcome.end,
+            );
+            // Of what comes behind the last event it depends on the windows how much is sampled.
+            seen.ports.retain(|sample| sample.at <= outcome.end);
+            seen.flows.retain(|sample| sample.at <= outcome.end);
+            seen.now = Time::ZERO; // the beginning of the last window
+            (found, seen, outcome.counted, outcome.node_windows)
+        };
+        let turns = run(&setup);
+        for threads in [2, 3, 7] {
+            setup.threads = threads;
+            assert!(run(&setup) == turns, "{threads} threads, seed {seed}");
+        }
+        setup.threads = 1;
+        setup.traffic.triggers.push(Trigger { causes: Vec::new() });
+        let at_once = run(&setup);
+        assert_eq!(turns.0, at_once.0, "seed {seed}");
+        assert!(turns.1 == at_once.1, "other samples, seed {seed}");
+        assert!(turns.2 == at_once.2, "other counters, seed {seed}");
+        assert!(turns.3 != at_once.3, "they did not take turns");
+        waited += turns.1.ports.iter().filter(|port| port.queue > 0).count();
+    }
+    assert!(waited >= 1_000, "{waited} samples saw a queue");
 }
