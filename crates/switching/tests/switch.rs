@@ -40,7 +40,9 @@ impl Seen {
         self.sent.sort_by_key(|&(link, _, at)| (at, link));
         let sent = self.sent.iter().map(|sent| format!("{sent:?}"));
         let lost = self.lost.iter().map(|lost| format!("{lost:?}"));
-        (sent.collect(), lost.collect())
+        let mut lost: Vec<String> = lost.collect();
+        lost.sort();
+        (sent.collect(), lost)
     }
 }
 
@@ -251,7 +253,6 @@ fn run_apart(switch: &mut Switch, packets: &[(Time, u16, Packet)]) -> Seen {
             switch.hand_over(port, arrivals, end, &mut seen);
         }
         switch.commit_before(end, &mut seen);
-        switch.check();
     }
     switch.commit_before(Time(u64::MAX / 2), &mut seen);
     switch.check();
@@ -269,28 +270,17 @@ fn ports_apart_do_with_a_while_of_packets_what_they_do_with_one_after_the_other(
         apart.push(name);
         for seed in 0..10 {
             let mut packets = traffic(seed);
-            let mut rest = packets.iter_mut();
-            while let Some((_, _, packet)) = rest.nth(24) {
-                packet.end_here();
-                if let Some((_, _, packet)) = rest.nth(24) {
-                    let path = u16::from(packet.priority());
-                    *packet = self::packet(100, packet.conn.0, packet.size);
-                    packet.set_path(path);
-                }
+            for pair in packets.chunks_exact_mut(50) {
+                let (one, other) = (pair[20].2, &mut pair[40].2);
+                *other = packet(100, one.conn.0, one.size);
+                other.set_path(one.priority().into());
+                pair[20].2.end_here();
             }
-            let sorted = |seen: Seen| {
-                let (sent, mut lost) = seen.sorted();
-                lost.sort();
-                (sent, lost)
-            };
             let (at_once, by_one) = (run_apart(&mut new(), &packets), run(&mut new(), &packets));
-            let lost = |what: fn(&Loss) -> bool| by_one.lost.iter().any(|lost| what(&lost.2));
-            assert!(lost(|lost| matches!(lost, Loss::Port(..))), "{name}: full");
-            assert!(
-                lost(|lost| matches!(lost, Loss::Switch(..))),
-                "{name}: hops"
-            );
-            assert_eq!(sorted(at_once), sorted(by_one), "{name}, seed {seed}");
+            let astray = |lost: &&(_, _, Loss)| matches!(lost.2, Loss::Switch(_));
+            assert_eq!(by_one.lost.iter().filter(astray).count(), 12, "{name}");
+            assert!(by_one.lost.len() > 12, "{name}: nothing was ever full");
+            assert_eq!(at_once.sorted(), by_one.sorted(), "{name}, seed {seed}");
         }
     }
     for name in ["fifo", "marking", "credits", "priorities"] {
