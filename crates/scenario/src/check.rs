@@ -2,7 +2,7 @@
 
 use crate::assemble::{Assembled, is_timed};
 use crate::collector::SAMPLES_MAX;
-use crate::lone::Lone;
+use crate::lone::{self, Lone};
 use crate::memory::{self, Need};
 use crate::section::Section;
 use crate::traffic;
@@ -499,10 +499,18 @@ impl Load {
             load.asked = load.asked.saturating_add(asked);
             load.payload = load.payload.saturating_add(size);
             load.wire = load.wire.saturating_add(wire);
+            if path.len() > 2 {
+                load.crossing = load.crossing.saturating_add(wire);
+            }
             for link in path.iter().flat_map(|link| [*link, link.reverse()]) {
                 let crossed = &mut load.crossed[link.index()];
                 *crossed = crossed.saturating_add(frames);
             }
+            let own = &lone[run.lane(message.conn)];
+            let whole = own.packets(frames, is_timed(message));
+            let left = lone::left(run, message.start);
+            let lone = left.map_or(whole, |left| whole.min(own.within(left)));
+            let wire = (wire as f64 * lone / whole.max(1.0)) as u64;
             for &link in &path {
                 let link = if message.from_a { link } else { link.reverse() };
                 let add = |to: &mut u64, more: u64| *to = to.saturating_add(more);
@@ -517,11 +525,8 @@ impl Load {
             ways.push(Way {
                 frames,
                 links: path.len(),
-                lone: lone[run.lane(message.conn)].packets(frames, is_timed(message)),
+                lone,
             });
-            if path.len() > 2 {
-                load.crossing = load.crossing.saturating_add(wire);
-            }
             if let Start::At(at) = message.start {
                 first = first.min(at);
                 last = last.max(at);
