@@ -8,8 +8,8 @@ use crate::progress::{catch_interrupts, interrupted};
 use crate::screen::Screen;
 use model::intent::{PortSpec, Share};
 use report::Grounds;
-use results::Summary;
 use results::compare::Advice;
+use results::{FileError, Summary};
 use scenario::{Assembled, Scenario};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,7 +71,7 @@ fn advise(args: &AdviseArgs, global: &Global, screen: &Screen) -> Result<i32, Re
         out: Some(out.clone()),
         ..global.clone()
     };
-    let subject = scenario_of(args, &out, global.dry_run).map_err(Refusal::Sweep)?;
+    let subject = scenario_of(args, &out, global.dry_run)?;
     let compare = CompareArgs {
         scenario: subject.path.clone(),
         seeds: Some(args.seeds.clone()),
@@ -126,12 +126,12 @@ fn advise(args: &AdviseArgs, global: &Global, screen: &Screen) -> Result<i32, Re
 
 /// The scenario to run: the one that is named, or a file of its own around a trace and a fabric, for as long as it is
 /// asked about where nothing is `dry`.
-fn scenario_of(args: &AdviseArgs, out: &Path, dry: bool) -> Result<Subject, String> {
+fn scenario_of(args: &AdviseArgs, out: &Path, dry: bool) -> Result<Subject, Refusal> {
     let path = Path::new(&args.traffic);
     let Some(topology) = &args.topology else {
         if path.is_file() && path.extension().is_some_and(|end| end != "toml") {
             let why = "is no scenario; a trace needs its fabric: --topology FILE";
-            return Err(format!("{} {why}", args.traffic));
+            return Err(Refusal::Sweep(format!("{} {why}", args.traffic)));
         }
         return Ok(Subject {
             path: args.traffic.clone(),
@@ -146,6 +146,7 @@ fn scenario_of(args: &AdviseArgs, out: &Path, dry: bool) -> Result<Subject, Stri
             .ok_or_else(|| format!("{path} is not UTF-8"))?;
         Ok::<String, String>(toml::Value::String(text.to_owned()).to_string())
     };
+    let absolute = |path: &str| absolute(path).map_err(Refusal::Sweep);
     let (fabric, trace) = (absolute(topology)?, absolute(&args.traffic)?);
     let text = format!(
         "# What `tidegate advise` runs: a trace over a fabric.\n[topology]\nkind = \"file\"\npath = \
@@ -164,9 +165,13 @@ fn scenario_of(args: &AdviseArgs, out: &Path, dry: bool) -> Result<Subject, Stri
         text: Some(text),
         made,
     };
-    std::fs::create_dir_all(out)
-        .and_then(|()| std::fs::write(&path, subject.text.as_deref().unwrap_or_default()))
-        .map_err(|error| format!("{}: {error}", path.display()))?;
+    let failed = |error: FileError| Refusal::Folder(error.to_string());
+    std::fs::create_dir_all(out).map_err(|source| {
+        let path = out.to_path_buf();
+        failed(FileError { path, source })
+    })?;
+    let text = subject.text.as_deref().unwrap_or_default();
+    results::files::write_at(&path, &mut |to| to.write_all(text.as_bytes())).map_err(failed)?;
     Ok(subject)
 }
 
@@ -275,6 +280,10 @@ fn whole(outcomes: Vec<Outcome>) -> Result<Vec<Done>, Refusal> {
     let mut runs = Vec::new();
     for outcome in outcomes {
         match outcome {
+            // A page would have a link to what is not there.
+            Some(Ok(Done {
+                failed: Some(why), ..
+            })) => return Err(Refusal::Folder(why)),
             Some(Ok(mut done)) if done.code != exit::INTERRUPTED => {
                 // All runs are of one setting: they differ in transport and seed alone.
                 done.summary.settings.clear();

@@ -29,11 +29,12 @@ pub(crate) fn run(args: &ImportArgs, global: &Global, screen: &Screen) -> i32 {
         Ok(text) => text,
         Err(error) => return screen.fail(exit::IO, &format!("{}: {error}", file.display())),
     };
-    if let Err(error) = std::fs::write(&file, text) {
-        return screen.fail(
-            exit::IO,
-            &format!("cannot write {}: {error}", file.display()),
-        );
+    let written = results::files::write_new(&file, &mut |out| out.write_all(text.as_bytes()));
+    if let Err(error) = written {
+        let (path, why) = (error.path.display(), error.source);
+        let why =
+            format!("cannot write {path}: {why}; name another file with --to, before the words");
+        return screen.fail(exit::IO, &why);
     }
     let path = file.display().to_string();
     if global.json {

@@ -4,7 +4,7 @@ use crate::args::{Global, NewArgs};
 use crate::exit;
 use crate::screen::Screen;
 use results::FileError;
-use std::io::Write;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The schema that editors read for completion.
@@ -73,14 +73,13 @@ pub(crate) fn run(args: &NewArgs, global: &Global, screen: &Screen) -> i32 {
     let beside = template.files.iter();
     files.extend(beside.map(|(name, text)| (folder.join(name), (*text).to_owned())));
     let schema = folder.join(SCHEMA);
-    let written = write_all(&files).and_then(|()| write_schema(&schema, global));
-    if let Err(error) = written {
-        let why = format!(
-            "cannot write {}: {}; name another file",
-            error.path.display(),
-            error.source
-        );
-        return screen.fail(exit::IO, &why);
+    if let Err(error) = write_all(&files, &schema, global) {
+        let next = match error.source.kind() {
+            ErrorKind::AlreadyExists => "nothing is overwritten; name another file",
+            _ => "nothing was written; name another file",
+        };
+        let (path, why) = (error.path.display(), &error.source);
+        return screen.fail(exit::IO, &format!("cannot write {path}: {why}; {next}"));
     }
     let names: Vec<String> = files
         .iter()
@@ -104,26 +103,30 @@ pub(crate) fn run(args: &NewArgs, global: &Global, screen: &Screen) -> i32 {
     exit::OK
 }
 
-/// Writes files of which none may exist, or none of them.
-fn write_all(files: &[(PathBuf, String)]) -> Result<(), FileError> {
+/// Writes files of which none may exist, and the schema beside them, or nothing.
+fn write_all(files: &[(PathBuf, String)], schema: &Path, global: &Global) -> Result<(), FileError> {
     if let Some((path, _)) = files.iter().find(|(path, _)| path.exists()) {
         return Err(FileError {
             path: path.clone(),
-            source: std::io::ErrorKind::AlreadyExists.into(),
+            source: ErrorKind::AlreadyExists.into(),
         });
     }
-    for (path, text) in files {
-        let file = std::fs::File::options()
-            .write(true)
-            .create_new(true)
-            .open(path);
-        let done = file.and_then(|mut file| file.write_all(text.as_bytes()));
-        done.map_err(|source| FileError {
-            path: path.clone(),
-            source,
-        })?;
+    let mut written = Vec::new();
+    let mut write = || {
+        for (path, text) in files {
+            results::files::write_new(path, &mut |out| out.write_all(text.as_bytes()))?;
+            written.push(path);
+        }
+        write_schema(schema, global)
+    };
+    let done = write();
+    if done.is_err() {
+        for path in written {
+            // The first error is the one to tell.
+            let _ = std::fs::remove_file(path);
+        }
     }
-    Ok(())
+    done
 }
 
 /// Writes the schema of this program's scenarios; one of another version makes way, anything else of
@@ -136,8 +139,5 @@ fn write_schema(path: &Path, global: &Global) -> Result<(), FileError> {
             return Ok(());
         }
     }
-    std::fs::write(path, format!("{schema:#}\n")).map_err(|source| FileError {
-        path: path.to_path_buf(),
-        source,
-    })
+    results::files::write_at(path, &mut |out| writeln!(out, "{schema:#}"))
 }

@@ -7,8 +7,9 @@
 use crate::args::{Global, NewTransportArgs};
 use crate::screen::Screen;
 use crate::{carried, exit};
+use results::FileError;
 use std::fs;
-use std::io;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use transports::Registry;
 
@@ -81,10 +82,12 @@ pub(crate) fn run(args: &NewTransportArgs, global: &Global, screen: &Screen) -> 
         }
         return exit::OK;
     }
-    if let Err(e) = write(&dir, &files, sources) {
-        // Nothing half-written: the folder was not there before.
-        let _ = fs::remove_dir_all(&dir);
-        return screen.fail(exit::IO, &format!("cannot write {}: {e}", dir.display()));
+    if let Err(error) = write(&dir, &files, sources) {
+        let (path, why) = (error.path.display(), error.source);
+        let why = format!(
+            "cannot write {path}: {why}; nothing was written; name another folder by --dir"
+        );
+        return screen.fail(exit::IO, &why);
     }
     if global.json {
         let paths = said(&files, sources);
@@ -120,18 +123,37 @@ fn next(name: &str, dir: &Path, carried: bool) -> String {
     )
 }
 
-fn write(dir: &Path, files: &[(String, String)], sources: &[(&str, &[u8])]) -> io::Result<()> {
+/// Writes the folder whole or not at all: it grows beside its place, and what of it is not whole goes.
+fn write(
+    dir: &Path,
+    files: &[(String, String)],
+    sources: &[(&str, &[u8])],
+) -> Result<(), FileError> {
+    let failed = |path: PathBuf| move |source| FileError { path, source };
     let own = files
         .iter()
-        .map(|(path, text)| (dir.join(path), text.as_bytes()));
+        .map(|(path, text)| (PathBuf::from(path), text.as_bytes()));
     let beside = sources
         .iter()
-        .map(|(path, text)| (dir.join(BESIDE).join(path), *text));
-    for (path, text) in own.chain(beside) {
-        fs::create_dir_all(path.parent().expect("a file in a folder"))?;
-        fs::write(path, text)?;
+        .map(|(path, text)| (Path::new(BESIDE).join(path), *text));
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    let draft = dir.with_file_name(format!(".{name}.draft"));
+    // One that was killed leaves its draft.
+    let _ = fs::remove_dir_all(&draft);
+    let fill = || {
+        for (path, text) in own.chain(beside) {
+            let fill = &mut |out: &mut dyn Write| out.write_all(text);
+            // It is told of by the name that it would have had.
+            results::files::write_new(&draft.join(&path), fill)
+                .map_err(|error| failed(dir.join(&path))(error.source))?;
+        }
+        fs::rename(&draft, dir).map_err(failed(dir.to_path_buf()))
+    };
+    let filled = fill();
+    if filled.is_err() {
+        let _ = fs::remove_dir_all(&draft);
     }
-    Ok(())
+    filled
 }
 
 /// Where the new crate finds tidegate.

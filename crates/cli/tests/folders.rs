@@ -317,4 +317,69 @@ fn what_has_no_room_leaves_no_part_of_a_file_and_says_so() {
         "{out}"
     );
     assert!(said.contains("cannot write run/report.html"), "{said}");
+
+    // Commands that write several files, or one for another to read: with room for the first, or for none.
+    folder.write(
+        "topology.txt",
+        "3 1 2\n2\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n",
+    );
+    folder.write("flow.txt", "1\n0 1 3 100 65536 2.0\n");
+    folder.write(
+        "config.txt",
+        "TOPOLOGY_FILE topology.txt\nFLOW_FILE flow.txt\nCC_MODE 3\n",
+    );
+    folder.write(
+        "fabric.graphml",
+        include_str!("../templates/trace/fabric.graphml"),
+    );
+    folder.write(
+        "messages.csv",
+        include_str!("../templates/trace/messages.csv"),
+    );
+    let advise = "advise messages.csv --topology fabric.graphml --transport dctcp --out";
+    for (kilobytes, file, next, args) in [
+        (
+            0,
+            "deep/t.toml",
+            "name another file",
+            "new deep/t.toml --from trace".to_owned(),
+        ),
+        (
+            9,
+            "tidegate.schema.json",
+            "name another file",
+            "new t.toml".to_owned(),
+        ),
+        (0, "config.toml", "--to", "import config.txt".to_owned()),
+        (
+            9,
+            "mine/Cargo.lock",
+            "--dir",
+            "new-transport mine".to_owned(),
+        ),
+        (0, "a/messages-", "--out", format!("{advise} a")),
+        (40, "/report.html", "--out", format!("{advise} b")),
+    ] {
+        let (code, out, said) = limited(kilobytes, &args);
+        assert_eq!(code, Some(4), "{args}: {said}");
+        assert!(
+            said.contains("cannot write ") && said.contains(file),
+            "{args}: {said}"
+        );
+        assert!(said.contains(next) && out.is_empty(), "{args}: {said}{out}");
+    }
+    for gone in [
+        "deep/t.toml",
+        "t.toml",
+        "tidegate.schema.json",
+        "config.toml",
+        "mine",
+        ".mine.draft",
+    ] {
+        assert!(!folder.path(gone).exists(), "{gone}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path("a")).unwrap().count(), 0);
+    let mut pages = std::fs::read_dir(folder.path("b")).unwrap();
+    let page = |path: &Path| path.extension().is_some_and(|end| end == "html");
+    assert!(!pages.any(|entry| page(&entry.unwrap().path())));
 }

@@ -345,6 +345,28 @@ pub fn write_at(path: &Path, fill: &mut Fill<'_>) -> Result<(), FileError> {
     })
 }
 
+/// Writes a file that is not there yet, and its folder, as [`write_at`] does; what is there stays.
+///
+/// # Errors
+/// If something of that name is there, or if it cannot be written.
+pub fn write_new(path: &Path, fill: &mut Fill<'_>) -> Result<(), FileError> {
+    let failed = |source| FileError {
+        path: path.to_path_buf(),
+        source,
+    };
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(failed)?;
+    }
+    // An empty file holds the name against another that is written now.
+    File::create_new(path).map_err(failed)?;
+    let written = write_at(path, fill);
+    if written.is_err() {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(path);
+    }
+    written
+}
+
 fn remove(path: PathBuf) -> Result<(), FileError> {
     match fs::remove_file(&path) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => Err(FileError { path, source }),
