@@ -6,6 +6,7 @@ use crate::fault::{self, NodeFaults};
 use crate::host::Host;
 use crate::node::{Digest, Kind, Node, SwitchNode};
 use crate::setup::{Fault, Setup};
+use crate::sort::WINDOW_MAX;
 use crate::ways::{Epoch, Ways};
 use model::{EndpointConfig, FRAME_SMALLEST, HostId, Streams, stream};
 use switching::{Line, Port, Switch};
@@ -205,7 +206,8 @@ fn line_of<'a>(setup: &'a Setup<'_>, streams: Streams, number: LinkId) -> Line<'
     }
 }
 
-/// How far ahead every node knows its arrivals: the shortest link, with the smallest frame on it.
+/// How far ahead every node knows its arrivals: the shortest link, with the smallest frame on it, or as long as two of them fit
+/// into a window.
 pub(crate) fn lookahead(setup: &Setup<'_>) -> Span {
     let links = &setup.topology.links;
     let mut known = None; // neighbouring links are mostly alike
@@ -215,5 +217,6 @@ pub(crate) fn lookahead(setup: &Setup<'_>) -> Span {
         let (_, takes) = *known.insert(alike.unwrap_or_else(|| (link.rate, of(link.rate))));
         link.delay + takes
     };
-    links.iter().map(takes).min().unwrap_or(Span::us(1))
+    let least = links.iter().map(takes).min().unwrap_or(Span::us(1));
+    least.min(Span(WINDOW_MAX / 2))
 }

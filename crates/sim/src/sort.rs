@@ -5,6 +5,8 @@ use units::Time;
 
 /// Arrivals in one node and window: 24 bits of the sort key.
 pub(crate) const INDEX_BITS: u32 = 24;
+/// Picoseconds of the longest window: a moment in it has the other bits.
+pub(crate) const WINDOW_MAX: u64 = 1 << (u64::BITS - INDEX_BITS);
 /// At most this many are sorted by insertion alone.
 const INSERTION_MAX: usize = 16;
 /// Buckets of the counting pass.

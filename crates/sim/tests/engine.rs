@@ -291,6 +291,25 @@ fn incast_and_mixed_delays_agree_too() {
     }
 }
 
+/// Longer than moments of one window have bits: packets of all hosts meet at a switch within such a time.
+#[test]
+fn links_of_seconds_agree_too() {
+    for (name, spec, shared) in disciplines() {
+        for delay in [Span::ms(600), Span::ms(3_000), Span::ms(90_000)] {
+            let topology = fat_tree(4, delay);
+            let traffic = traffic(topology.hosts, 60, 40_000, Span::ms(8_000), 3);
+            let mut setup = setup(topology, traffic, &spec);
+            setup.switch = shared.clone();
+            setup.base_rtt = delay.times(12);
+            let expected = print(&sim::oracle::run(&setup).unwrap());
+            assert_eq!(print(&run(&setup)), expected, "{name}, {delay}");
+            setup.digest = false;
+            let expected = (expected.0, 0, expected.2);
+            assert_eq!(print(&run(&setup)), expected, "{name}, {delay}, undigested");
+        }
+    }
+}
+
 #[test]
 fn threads_change_nothing() {
     for (name, spec, shared) in disciplines() {
