@@ -21,9 +21,9 @@ use workload::Start;
 const TRIED: [u64; 7] = [1, 4, 16, 64, 256, 1024, 4096];
 /// A message that takes longer than this many round trips and lines for itself is not waited for. [ours]
 const PATIENCE: u64 = 64;
-/// Hosts that are farther apart are not tried: windows of the simulator are as long as links. [ours]
-const FAR: Span = Span::ms(1000);
-
+/// Hosts with more frames on their line in a round trip are not tried: a receiver may ask for all of them in vain, and that
+/// takes seconds. [ours]
+const AWAY: u64 = 1 << 21;
 /// A message that the end of the run cuts off: as long as nobody asks for more. [ours]
 const CUT: u64 = 1 << 16;
 
@@ -103,11 +103,16 @@ fn line(run: &Assembled) -> Span {
     run.host_rate().serialize(full)
 }
 
+/// Whether hosts are too far apart to try it.
+fn is_far(run: &Assembled) -> bool {
+    run.base_rtt.0 / line(run).0.max(1) > AWAY
+}
+
 /// Packets over each link of a message that is cut off after up to `longest`, by the time that it had.
 fn cut_off(run: &Assembled, lane: u8, longest: Span) -> Vec<(u64, f64)> {
     let mut known = vec![(0, 0.0)];
     let mut time = Span(run.base_rtt.0 / 4);
-    while known[known.len() - 1].0 < longest.0 && run.base_rtt < FAR && time > Span::ZERO {
+    while known[known.len() - 1].0 < longest.0 && time > Span::ZERO && !is_far(run) {
         let message = Single {
             frames: CUT,
             timed: false,
@@ -129,7 +134,7 @@ fn cut_off(run: &Assembled, lane: u8, longest: Span) -> Vec<(u64, f64)> {
 fn measured(run: &Assembled, lane: u8, most: u64, timed: bool) -> Vec<(u64, f64)> {
     let enough = TRIED.iter().position(|&tried| tried >= most);
     let tried = &TRIED[..enough.map_or(TRIED.len(), |last| last + 1)];
-    if most == 0 || run.base_rtt > FAR {
+    if most == 0 || is_far(run) {
         return Vec::new();
     }
     let of = |&frames: &u64| {

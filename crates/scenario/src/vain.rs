@@ -13,13 +13,6 @@ use workload::Start;
 
 /// Parts of a frame in which lines count what they have done.
 const PARTS: u64 = 1 << 16;
-/// The part of a round trip's credits that is in vain after a long message; and after one of a single frame.
-/// [ours: `tidegate run` of permutations on stars with links of 1 us to 1 ms, `credits.wasted` of summary.json]
-const AFTER_LONG: f64 = 0.5;
-const AFTER_ONE: f64 = 1.0 / 80.0;
-/// A message is long from this part of a round trip's credits on. [ours, the same runs]
-const LONG: f64 = 1.0 / 128.0;
-
 /// Credits in vain.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Vain {
@@ -118,21 +111,13 @@ impl Line {
                     links,
                     lone,
                 } = all[which].1;
+                // All who wait for the same line have one line of credits between them.
                 let beyond = (lone - 2.0 * frames as f64).max(0.0);
-                let after = self.after(frames).min(beyond);
-                vain.hops += after * (1.0 / sharing - 1.0) * links as f64;
+                let without = beyond - beyond / sharing;
+                vain.hops -= without * links as f64;
+                vain.refused += without;
             }
         }
         vain
-    }
-
-    /// Credits that follow the last frame of a message that is alone.
-    fn after(&self, frames: u64) -> f64 {
-        let trip = self.round / self.period;
-        match frames {
-            0 => 0.0,
-            1 => AFTER_ONE * trip,
-            _ => AFTER_LONG * trip * frames as f64 / (frames as f64 + LONG * trip),
-        }
     }
 }

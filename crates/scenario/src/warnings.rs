@@ -134,7 +134,8 @@ pub(crate) fn crowds(
     traffic: &Traffic,
     encap: Encap,
 ) -> Option<String> {
-    if scenario.switch.opt_bytes("shared_buffer").is_some() {
+    let credited = ports.iter().any(|port| port.credit().is_some());
+    if !credited || scenario.switch.opt_bytes("shared_buffer").is_some() {
         return None;
     }
     let mut starts: Vec<_> = traffic
