@@ -122,6 +122,46 @@ fn the_first_lines_name_the_slowest_message() {
 }
 
 #[test]
+fn a_run_that_its_scenario_ends_before_its_messages_says_so_and_claims_no_more() {
+    let mut run = common::incast();
+    let ends: Vec<_> = run.flows.iter().filter_map(|flow| flow.end).collect();
+    // The first five finish; the run was asked to end there, so it is complete all the same.
+    run.end = ends[4] + Span::us(1);
+    for flow in run.flows.iter_mut().skip(5) {
+        flow.end = None;
+    }
+    let (html, summary) = html(&run);
+    assert_eq!(
+        (summary.status.as_str(), summary.all().unfinished),
+        ("complete", 59)
+    );
+    assert!(!html.contains("chip good\">complete"), "it looks done");
+    assert!(html.contains("chip warn\">59 of 64 unfinished"), "{html}");
+    let words = words(&html);
+    let took = human::time(run.end.since(units::Time::ZERO));
+    for told in [
+        "59 of 64 messages did not finish.".to_owned(),
+        format!("The slowest by slowdown took at least {took}: at least "),
+        format!(
+            "More than half of the messages take {took} or more; more than 1 in 100 take {took} or more."
+        ),
+        format!("More than half of the messages take {took} or more. The curves end below"),
+        format!("p50 ≥ {took}"),
+        format!("p99 ≥ {took}"),
+    ] {
+        assert!(words.contains(&told), "{told}");
+    }
+    for wrong in [
+        " or less",
+        "finish within",
+        "stay within",
+        "within at least",
+    ] {
+        assert!(!words.contains(wrong), "{wrong}");
+    }
+}
+
+#[test]
 fn every_number_of_the_summary_stands_in_the_report() {
     let run = common::mixed(2_000);
     let (html, summary) = html(&run);

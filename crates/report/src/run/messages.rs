@@ -1,6 +1,6 @@
 //! What became of the messages.
 
-use super::{TIME_POINTS, bucket, figure};
+use super::{TIME_POINTS, bounded, bucket, more_than};
 use crate::chart::{Axis, Line, LineChart, Mark, Range, ranges};
 use crate::page::{Section, Table, markup, text};
 use minijinja::Value;
@@ -85,9 +85,13 @@ pub(super) fn completion(run: &RunRecord, summary: &Summary) -> Option<Section> 
         id: "completion".into(),
         title: "Completion times".into(),
         says: format!(
-            "Half of the messages finish within {}, 99 in 100 within {}.{}",
-            figure(times.p50, |ps| human::time(Span(ps))),
-            figure(times.p99, |ps| human::time(Span(ps))),
+            "{}{}",
+            halves(
+                ["Half of the messages finish within", "99 in 100 within"],
+                "take",
+                [times.p50, times.p99],
+                |ps| human::time(Span(ps))
+            ),
             if all.unfinished > 0 {
                 " The curves end below 100% because some did not finish."
             } else {
@@ -103,7 +107,7 @@ pub(super) fn completion(run: &RunRecord, summary: &Summary) -> Option<Section> 
     if let (Some(min), Some(max)) = (min, max) {
         let mark = |name: &str, figure: Figure<u64>| Mark {
             x: figure.value as f64,
-            name: format!("{name} {}", human::time(Span(figure.value))),
+            name: format!("{name} {}", bounded(figure, |ps| human::time(Span(ps)))),
         };
         let chart = LineChart {
             label: section.says.clone(),
@@ -123,6 +127,32 @@ pub(super) fn completion(run: &RunRecord, summary: &Summary) -> Option<Section> 
     Some(section)
 }
 
+/// The median and the 99th percentile as a sentence: whom they bound from above, or from below where messages did not
+/// finish.
+fn halves<T: Copy>(
+    within: [&str; 2],
+    verb: &str,
+    [p50, p99]: [Figure<T>; 2],
+    show: impl Fn(T) -> String,
+) -> String {
+    let [half, most] = within;
+    let tail = more_than(&format!("more than 1 in 100 {verb}"), p99, &show);
+    let (first, last) = (show(p50.value), show(p99.value));
+    match (p50.at_least, p99.at_least) {
+        (false, false) => format!("{half} {first}, {most} {last}."),
+        (false, true) => format!("{half} {first}; {tail}."),
+        (true, _) => {
+            let more = format!("More than half of the messages {verb}");
+            let more = more_than(&more, p50, &show);
+            if first == last {
+                format!("{more}.")
+            } else {
+                format!("{more}; {tail}.")
+            }
+        }
+    }
+}
+
 /// A row of quantiles per range of sizes, and per tag where there are several.
 fn quantile_table<T: Copy>(
     summary: &Summary,
@@ -137,10 +167,7 @@ fn quantile_table<T: Copy>(
     let mut table = Table::new(&[
         first, "messages", "mean", "p50", "p90", "p95", "p99", "p99.9", "max",
     ]);
-    let cell = |figure: Figure<T>| {
-        let bound = if figure.at_least { "≥ " } else { "" };
-        text(format!("{bound}{}", show(figure.value)))
-    };
+    let cell = |figure: Figure<T>| text(bounded(figure, &show));
     let sizes = summary.sizes.iter();
     let sizes = sizes.map(|bin| (bin.label(), bin.messages, of_size(bin)));
     let tags = tags
@@ -193,12 +220,21 @@ pub(super) fn by_size(run: &RunRecord, summary: &Summary) -> Option<Section> {
         id: "slowdown".into(),
         title: "Slowdown by size".into(),
         says: format!(
-            "Completion time over that in an idle network: the median is {}, 99 in 100 stay \
-             within {}.{}",
-            figure(slow.p50, human::ratio),
-            figure(slow.p99, human::ratio),
+            "Completion time over that in an idle network. {}{}{}",
+            halves(
+                ["Half of the messages stay within", "99 in 100 within"],
+                "reach",
+                [slow.p50, slow.p99],
+                human::ratio
+            ),
             if curves {
                 " Each point stands for one message in twenty."
+            } else {
+                ""
+            },
+            if summary.all().unfinished > 0 {
+                " A message that did not finish counts with what it has taken so far, so points that rest \
+                 on one are lower bounds."
             } else {
                 ""
             }
@@ -476,11 +512,10 @@ pub(super) fn slowest(run: &RunRecord, summary: &Summary) -> Option<Section> {
     table.text = vec!["", "from", "to", "tag"];
     for slow in &summary.slowest {
         let ideal = slow.fct_ps.value as f64 / slow.slowdown.value;
-        let bound = if slow.fct_ps.at_least { "≥ " } else { "" };
         table.push(vec![
             number(run, slow.message),
-            text(format!("{bound}{}", human::ratio(slow.slowdown.value))),
-            text(format!("{bound}{}", human::time(Span(slow.fct_ps.value)))),
+            text(bounded(slow.slowdown, human::ratio)),
+            text(bounded(slow.fct_ps, |ps| human::time(Span(ps)))),
             markup(took_bar(slow, longest)),
             text(Unit::Time.show(ideal)),
             text(human::bytes(Bytes(slow.size))),

@@ -120,8 +120,14 @@ pub(crate) fn bind(text: &str) -> String {
 fn chips(summary: &Summary, verdicts: &[Verdict]) -> Vec<Chip> {
     let chip = |text: String, kind: &'static str| Chip { text, kind };
     let mut chips = vec![chip(summary.transport.clone(), "")];
+    let all = summary.all();
     chips.push(match (summary.status.as_str(), &summary.conservation) {
         (_, Some(_)) => chip("packets unaccounted for".into(), "bad"),
+        // The end that the scenario sets came first.
+        (status, None) if status == Status::Complete.name() && all.unfinished > 0 => chip(
+            format!("{} unfinished", some_of(all.unfinished, all.messages)),
+            "warn",
+        ),
         (status, None) if status == Status::Complete.name() => chip(status.into(), "good"),
         (status, None) => chip(status.into(), "bad"),
     });
@@ -148,37 +154,50 @@ fn headline(summary: &Summary) -> (String, String) {
     if let (Some(slow), Some(times), Some(slowdowns)) =
         (summary.slowest.first(), &all.fct_ps, &all.slowdown)
     {
-        let at_least = if slow.fct_ps.at_least {
-            "at least "
-        } else {
-            ""
-        };
-        let headline = format!(
-            "The slowest of {} messages by slowdown took {at_least}{}: {} times what an idle network \
-             needs.",
-            human::count(all.messages),
-            human::time(Span(slow.fct_ps.value)),
-            human::ratio(slow.slowdown.value),
+        let time = |ps| human::time(Span(ps));
+        let (took, factor) = (
+            figure(slow.fct_ps, time),
+            figure(slow.slowdown, human::ratio),
         );
-        let longest = if times.max.value > slow.fct_ps.value {
+        let messages = human::count(all.messages);
+        let headline = if all.unfinished > 0 {
             format!(
-                " The longest took {}.",
-                figure(times.max, |ps| human::time(Span(ps)))
+                "{} messages did not finish. The slowest by slowdown took {took}: {factor} times what an \
+                 idle network needs.",
+                some_of(all.unfinished, all.messages)
             )
+        } else {
+            format!(
+                "The slowest of {messages} messages by slowdown took {took}: {factor} times what an idle \
+                 network needs."
+            )
+        };
+        let longest = if times.max.value > slow.fct_ps.value {
+            format!(" The longest took {}.", figure(times.max, time))
         } else {
             String::new()
         };
+        let median = if times.p50.at_least || slowdowns.p50.at_least {
+            more_than("More than half of the messages take", times.p50, time)
+        } else {
+            format!(
+                "The median message took {}, {} times its idle time",
+                time(times.p50.value),
+                human::ratio(slowdowns.p50.value)
+            )
+        };
+        let tail = if times.p99.at_least {
+            more_than("more than 1 in 100 take", times.p99, time)
+        } else {
+            format!("99 in 100 took {} or less", time(times.p99.value))
+        };
         let lede = format!(
-            "It is message {}, {} from {} to {}, sent at {}.{longest} The median message took {}, {} \
-             times its idle time; 99 in 100 took {} or less.",
+            "It is message {}, {} from {} to {}, sent at {}.{longest} {median}; {tail}.",
             slow.message,
             human::bytes(Bytes(slow.size)),
             slow.from,
             slow.to,
-            human::time(Span(slow.start_ps)),
-            figure(times.p50, |ps| human::time(Span(ps))),
-            figure(slowdowns.p50, human::ratio),
-            figure(times.p99, |ps| human::time(Span(ps))),
+            time(slow.start_ps),
         );
         return (headline, lede);
     }
@@ -200,6 +219,17 @@ fn headline(summary: &Summary) -> (String, String) {
             "There is nothing to measure; the scenario below says what was asked for.".into(),
         ),
     }
+}
+
+/// `5 of 64`.
+fn some_of(some: u64, all: u64) -> String {
+    format!("{} of {}", human::count(some), human::count(all))
+}
+
+/// What `more` messages take where a quantile rests on some that did not finish: it is a bound from below, and so
+/// bounds those beyond it alone.
+fn more_than<T>(more: &str, quantile: Figure<T>, show: impl Fn(T) -> String) -> String {
+    format!("{more} {} or more", show(quantile.value))
 }
 
 /// `≥ 12.3`.
