@@ -8,6 +8,10 @@ use std::borrow::Cow;
 const TEMPLATE: &str = include_str!("../assets/page.html");
 const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = include_str!("../assets/page.js");
+/// Shows where a table goes on beyond its edge. It comes before every other script.
+pub const EDGES_SCRIPT: &str = include_str!("../assets/edges.js");
+/// Its style.
+pub const EDGES_STYLE: &str = include_str!("../assets/edges.css");
 /// Draws a fabric that moves: class `Fabric`.
 pub const FABRIC_SCRIPT: &str = include_str!("../assets/fabric.js");
 /// Its style.
@@ -150,7 +154,10 @@ impl Page {
         env.set_auto_escape_callback(|_| AutoEscape::Html);
         // Inside a script nothing is markup but the end of the script.
         let inside = |data: &str| markup(data.replace('<', "\\u003c"));
-        let (mut css, mut js) = (STYLE.to_owned(), SCRIPT.to_owned());
+        let (mut css, mut js) = (
+            [STYLE, EDGES_STYLE].concat(),
+            [EDGES_SCRIPT, SCRIPT].concat(),
+        );
         if self.moving.is_some() {
             css.push_str(FABRIC_STYLE);
             js.push_str(FABRIC_SCRIPT);

@@ -106,6 +106,21 @@ addEventListener("load", () => {
     input.value = "";
     input.dispatchEvent(new Event("input"));
   }
+  // What is wider than its place fades at the edge where it goes on, and keys reach it.
+  const folded = [...document.querySelectorAll("details:not([open])")];
+  for (const fold of folded) fold.open = true;
+  for (const box of document.querySelectorAll(".scroll")) {
+    const over = box.scrollWidth - box.clientWidth, where = box.getAttribute("aria-label");
+    if (over < 2) continue;
+    const sides = () => { box.dispatchEvent(new Event("scroll")); return ["left", "right"].filter((side) => parseFloat(box.style.getPropertyValue("--" + side)) > 0).join(); };
+    if (sides() !== "right" || !getComputedStyle(box).maskImage.includes("gradient")) wrong(`${where}: cut without a sign`);
+    if (box.tabIndex !== 0 || !where || box.getAttribute("role") !== "region") wrong(`${where}: no key reaches it`);
+    box.scrollLeft = over;
+    if (sides() !== "left") wrong(`${where}: its end looks like ${sides()}`);
+    box.scrollLeft = 0;
+    sides();
+  }
+  for (const fold of folded) fold.open = false;
   // A part of an axis fills the chart, with labels of its own, and all of it comes back.
   for (const plot of [...document.querySelectorAll(".plot:not(.cats)")].filter((plot) => plot.offsetParent)) {
     const svg = plot.querySelector("svg"), labels = plot.querySelector(".xs"), before = labels.textContent;

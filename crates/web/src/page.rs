@@ -14,7 +14,8 @@ const PAGE: &str = include_str!("../assets/playground.html");
 const STYLE: &str = include_str!("../assets/playground.css");
 const WORKER: &str = include_str!("../assets/worker.js");
 /// The script of the page, in the order in which it runs.
-const SCRIPTS: [&str; 4] = [
+const SCRIPTS: [&str; 5] = [
+    report::EDGES_SCRIPT,
     include_str!("../assets/engine.js"),
     include_str!("../assets/editor.js"),
     report::FABRIC_SCRIPT,
@@ -103,7 +104,7 @@ fn page(title: &str, heading: &str, given: &str) -> String {
             "title" => page.push_str(title),
             "heading" => page.push_str(heading),
             "given" => page.push_str(given),
-            "style" => [STYLE, report::FABRIC_STYLE]
+            "style" => [STYLE, report::EDGES_STYLE, report::FABRIC_STYLE]
                 .iter()
                 .for_each(|style| page.push_str(style)),
             "worker" => page.push_str(WORKER),

@@ -25,7 +25,8 @@ pub(super) fn html(panel: &Panel) -> String {
     if scrolls {
         let _ = write!(
             out,
-            "<div class=\"scroll\"><div style=\"min-width:{least}px\">"
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><div style=\"min-width:{least}px\">",
+            escape(&format!("{}, wider than the page", panel.title))
         );
     }
     let _ = write!(
