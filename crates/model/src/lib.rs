@@ -20,6 +20,9 @@ mod record;
 mod rng;
 pub mod wire;
 
+/// The tag of messages that a list gives none.
+pub const UNTAGGED: &str = "untagged";
+
 pub use by::{ByClass, ByReason};
 pub use conn_map::ConnMap;
 pub use counters::{Count, Counter, HostCounts};

@@ -492,10 +492,8 @@ fn times(own: f64, best: f64) -> Option<String> {
 fn tags(groups: &[&Group]) -> Vec<(String, Vec<Option<f64>>)> {
     let mut rows: Vec<(String, Vec<Option<f64>>)> = Vec::new();
     for part in groups.iter().flat_map(|group| &group.parts) {
-        let Some(tag) = part.name.strip_prefix("messages tagged ") else {
-            continue;
-        };
-        let name = format!("tag {tag}");
+        let Some(tag) = part.tag() else { continue };
+        let name = human::tag(tag);
         if rows.iter().all(|(known, _)| *known != name) {
             let of = |group: &&Group| {
                 let same = group.parts.iter().find(|other| other.name == part.name);

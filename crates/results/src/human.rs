@@ -148,6 +148,15 @@ fn join(rounded: u128, decimals: u32, unit: &str, exact: bool) -> String {
     format!("{whole}{fraction} {unit}")
 }
 
+/// A tag in words: `tag rpc`, or `no tag`.
+pub fn tag(name: &str) -> String {
+    if name == model::UNTAGGED {
+        "no tag".into()
+    } else {
+        format!("tag {name}")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,8 +26,6 @@ pub struct FlowFile {
     pub warnings: Vec<String>,
 }
 
-/// Tag of messages in a list that names none.
-const TAG_OF_LIST: &str = "list";
 /// What HPCC's two usual ports mean. [hpcc artefact, `traffic_gen/README.md`]
 const HPCC_TAGS: [(&str, &str); 2] = [("100", "normal"), ("200", "incast")];
 /// Sizes are read into 32 bits there. [hpcc artefact, third.cc]
@@ -65,7 +63,7 @@ pub fn parse_csv(
         let ends = named_ends(&src, &dst, hosts, names)?;
         let size: Bytes = size.quantity()?;
         let start: Span = start.quantity()?;
-        let named = tag.map_or(TAG_OF_LIST, |tag| tag.text);
+        let named = tag.map_or(model::UNTAGGED, |tag| tag.text);
         flows
             .push(ends, size.0, Time::ZERO.after(start), named)
             .map_err(|error| tag.unwrap_or(src).error(error.to_string()))?;
@@ -308,10 +306,10 @@ mod tests {
     fn a_list_is_read_with_units_and_put_into_order() {
         let text = "src,dst,size,start,tag\n# comment\n1,0, 64KB ,2us,late\r\n0,1,1B,1.5us\n";
         let traffic = parse_csv(text, 2, &BTreeMap::new()).unwrap();
-        assert_eq!(traffic.tags, ["late", "list"]);
+        assert_eq!(traffic.tags, ["late", "untagged"]);
         assert_eq!(
             write_csv(&traffic).unwrap(),
-            "src,dst,size,start,tag\n0,1,1B,1.5us,list\n1,0,64KB,2us,late\n"
+            "src,dst,size,start,tag\n0,1,1B,1.5us,untagged\n1,0,64KB,2us,late\n"
         );
     }
 
@@ -324,7 +322,7 @@ mod tests {
         let lines: Vec<&str> = written.lines().skip(1).collect();
         assert_eq!(
             lines,
-            ["0,2,4MB,0ps,allreduce", "0,3,1B,1us,list"],
+            ["0,2,4MB,0ps,allreduce", "0,3,1B,1us,untagged"],
             "a name before a number"
         );
     }

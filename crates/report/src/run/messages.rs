@@ -172,7 +172,7 @@ fn quantile_table<T: Copy>(
     let sizes = sizes.map(|bin| (bin.label(), bin.messages, of_size(bin)));
     let tags = tags
         .iter()
-        .map(|of| (format!("tag {}", of.name), of.messages, of_tag(of)));
+        .map(|of| (human::tag(&of.name), of.messages, of_tag(of)));
     for (name, messages, dist) in sizes.chain(tags) {
         let Some(dist) = dist else { continue };
         table.push(vec![

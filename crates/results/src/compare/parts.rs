@@ -3,8 +3,10 @@
 use super::{Comparison, Group};
 use crate::Unit;
 use crate::grid::{Cell, Column, Paint, Style, render};
+use crate::human;
 use crate::stats::{Figure, Interval};
 use crate::summary::Summary;
+use model::UNTAGGED;
 use serde::Serialize;
 
 /// Messages of a range of sizes, or with one tag.
@@ -41,7 +43,7 @@ pub(super) fn of(members: &[&Summary]) -> Vec<Part> {
             }
         }
         for of in run.tags.iter().filter(|_| run.tags.len() > 1) {
-            let part = place(&mut parts, format!("{TAGGED}{}", of.name));
+            let part = place(&mut parts, tagged(&of.name));
             part.messages = part.messages.max(of.messages);
             part.tails.extend(of.slowdown.map(|dist| dist.p99));
             part.took.push(super::real(of.took_ps));
@@ -55,6 +57,25 @@ pub const ACROSS_MAX: usize = 6;
 
 /// What comes before a tag in the name of its part.
 const TAGGED: &str = "messages tagged ";
+/// The name of the part that has none.
+const WITHOUT: &str = "messages without a tag";
+
+/// The name of the part with this tag.
+fn tagged(tag: &str) -> String {
+    if tag == UNTAGGED {
+        WITHOUT.into()
+    } else {
+        format!("{TAGGED}{tag}")
+    }
+}
+
+impl Part {
+    /// The tag that its messages share, `None` where it is a range of sizes.
+    pub fn tag(&self) -> Option<&str> {
+        let none = (self.name == WITHOUT).then_some(UNTAGGED);
+        none.or(self.name.strip_prefix(TAGGED))
+    }
+}
 
 /// A part, run by run.
 struct Gathered {
@@ -172,21 +193,18 @@ pub fn part_rows(rivals: &[&Group]) -> Vec<PartRow> {
             let cells = found.iter().map(|part| part.and_then(of));
             cells.collect::<Vec<_>>()
         };
-        let tag = name.strip_prefix(TAGGED);
+        let tag = found.iter().flatten().find_map(|part| part.tag());
         let which = name
             .trim_start_matches("messages ")
             .trim_start_matches("of ");
         rows.push(PartRow {
-            name: format!(
-                "p99 slowdown, {}",
-                tag.map_or(which.into(), |tag| format!("tag {tag}"))
-            ),
+            name: format!("p99 slowdown, {}", tag.map_or(which.into(), human::tag)),
             unit: Unit::Ratio,
             cells: cells(|part| part.p99.map(|interval| (interval, part.at_least))),
         });
         if let Some(tag) = tag {
             rows.push(PartRow {
-                name: format!("last byte of all, tag {tag}"),
+                name: format!("last byte of all, {}", human::tag(tag)),
                 unit: Unit::Time,
                 cells: cells(|part| part.took.map(|interval| (interval, part.took_at_least))),
             });
