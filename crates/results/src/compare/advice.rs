@@ -1,7 +1,7 @@
 //! What a comparison advises: who wins for which messages, by how much, at what price, and what it
 //! cannot say.
 
-use super::{Comparison, Group, PartRow, headline, part_rows};
+use super::{Comparison, Group, PartRow, behind, costs, headline, part_rows};
 use crate::Unit;
 use crate::human;
 use crate::stats::Interval;
@@ -9,8 +9,6 @@ use crate::summary::Summary;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// With one seed no smaller difference is told from chance. [ours]
-const APART: f64 = 1.05;
 /// Below so many messages the 99th percentile is the slowest one. [arithmetic]
 const TAIL_MIN: u64 = 100;
 
@@ -125,17 +123,6 @@ fn shown(unit: Unit, interval: Interval) -> String {
     }
 }
 
-/// Whether `slow` is slower by more than the seeds can explain, and by so much that it shows.
-fn apart(unit: Unit, fast: Interval, slow: Interval, seeds: usize) -> bool {
-    if unit.show_figure(fast.mean) == unit.show_figure(slow.mean) {
-        false
-    } else if seeds > 1 {
-        fast.high < slow.low
-    } else {
-        slow.mean >= fast.mean * APART
-    }
-}
-
 fn verdict(row: &PartRow, rivals: &[&Group], seeds: usize) -> PartVerdict {
     let cell = |i: usize| match row.cells.get(i).copied().flatten() {
         None => "-".to_owned(),
@@ -174,7 +161,7 @@ fn verdict(row: &PartRow, rivals: &[&Group], seeds: usize) -> PartVerdict {
         .iter()
         .skip(1)
         // Who may take any longer is not level.
-        .filter(|(other, bound, _)| !bound && !apart(row.unit, first, *other, seeds))
+        .filter(|(other, bound, _)| !bound && !behind(first, *other, seeds))
         .map(|&(_, _, i)| i)
         .collect();
     if !level.is_empty() {
@@ -218,8 +205,8 @@ fn price(row: &PartRow, best: usize, rivals: &[&Group], seeds: usize) -> Option<
         .filter_map(|i| Some((row.cells[i].filter(|(_, bound)| !bound)?.0, i)))
         .min_by(|a, b| a.0.mean.total_cmp(&b.0.mean))?;
     let factor = own.mean / least.0.mean;
-    let costs = factor.is_finite() && apart(row.unit, least.0, own, seeds);
-    costs.then(|| {
+    let dear = factor.is_finite() && costs(least.0, own, seeds);
+    dear.then(|| {
         let bound = if bound { "at least " } else { "" };
         let text = format!(
             "{}: {bound}{} under {}, {} under {}: {} times",
@@ -247,8 +234,8 @@ pub fn changed(before: &[&Summary], after: &[&Summary]) -> String {
         let [Some((was, _)), Some((is, bound))] = row.cells[..] else {
             continue;
         };
-        let better = apart(row.unit, is, was, seeds) && !bound;
-        if !better && !apart(row.unit, was, is, seeds) {
+        let better = behind(is, was, seeds) && !bound;
+        if !better && !behind(was, is, seeds) {
             continue;
         }
         let word = if better { "better" } else { "worse" };
@@ -266,8 +253,8 @@ fn unjudged(runs: &[&Summary], rivals: &[&Group], seeds: usize) -> Vec<String> {
     let mut found = Vec::new();
     if seeds < 2 {
         found.push(
-            "With one seed nothing tells a small difference from chance: differences below 5 % count \
-             as none. --seeds 5 gives intervals."
+            "With one seed nothing tells a small difference from chance: a lead below 5% counts as \
+             none. --seeds 5 gives intervals."
                 .to_owned(),
         );
     }

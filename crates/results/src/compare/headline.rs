@@ -1,11 +1,8 @@
 //! The sentence that a comparison is remembered by: who is fastest in the tail, and at what price.
 
-use super::{Better, Comparison, Group, METRICS, Metric, Part};
-use crate::human;
+use super::{Better, Comparison, Group, METRICS, Metric, Part, behind, costs};
 use crate::stats::Interval;
-
-/// One seed tells no smaller difference from chance. [ours]
-const SLOWER: f64 = 1.05;
+use crate::{Unit, human};
 
 /// What is claimed, and what a reader has to know besides.
 pub struct Headline {
@@ -166,8 +163,13 @@ fn more(
         .map(|group| format!("{} has {}", group.transport, shown(group)))
         .collect();
     let mut more = Vec::new();
-    if ties.iter().any(|other| shown(other) != shown(best)) {
+    let uneven = || ties.iter().filter(|other| shown(other) != shown(best));
+    if uneven().any(|other| overlap(best, other)) {
         more.push("They lie within the spread of their seeds.".to_owned());
+    } else if uneven().any(|other| seeds(best, other) > 1) {
+        more.push("They differ by less than 1%, which is no lead.".to_owned());
+    } else if uneven().next().is_some() {
+        more.push("One seed tells no difference below 5% from chance.".to_owned());
     }
     if !rest.is_empty() && !several {
         more.push(format!("{}.", rest.join(", ")));
@@ -179,9 +181,7 @@ fn more(
             let all = [best].into_iter().chain(others.iter().copied());
             let rivals: Vec<&Group> = all.filter(|other| !std::ptr::eq(*other, *one)).collect();
             let price = price(comparison, one, &rivals);
-            more.extend(
-                price.map(|price| format!("{} has its price: {}.", one.transport, price.told)),
-            );
+            more.extend(price.map(|price| format!("{} has its price: {price}.", one.transport)));
         }
     }
     more.join(" ")
@@ -207,7 +207,7 @@ fn alone(
         human::ratio(second)
     );
     match price(comparison, best, others) {
-        Some(price) => format!("{ahead}, but {}.", price.told),
+        Some(price) => format!("{ahead}, but {price}."),
         None if best.parts.len() > 1 && leads(best, others) => {
             format!("{ahead}, and no size or tag of messages is slower.")
         }
@@ -221,52 +221,57 @@ struct Price {
     told: String,
 }
 
-/// Where the winner is slower than another by the greatest factor: in the far tail of all messages, or
-/// in the tail of a part of them.
-fn price(comparison: &Comparison, best: &Group, others: &[&Group]) -> Option<Price> {
-    let mut prices = Vec::new();
+/// Where the winner is slower than another by the greatest factor: in the far tail of all messages, in the tail of a
+/// part of them, and in when a tagged group is complete. None of the three hides another.
+fn price(comparison: &Comparison, best: &Group, others: &[&Group]) -> Option<String> {
+    let (mut whole, mut parts, mut last) = (Vec::new(), Vec::new(), Vec::new());
     for other in others {
         for (metric, own) in METRICS.iter().zip(&best.figures) {
             if !metric.key.starts_with("slowdown.") || !comparison.shows(metric) {
                 continue;
             }
-            let theirs = figure(other, metric.key);
             let what = match metric.key {
                 "slowdown.max" => "its slowest message is",
                 _ => "its slowest messages are",
             };
-            if let (Some(own), Some((theirs, false))) = (own.over_seeds, theirs) {
-                let bound = figure(best, metric.key).is_some_and(|(_, at_least)| at_least);
-                prices.extend(slower(
-                    best,
-                    other,
-                    (own, bound),
-                    theirs,
-                    |factor| format!("{what} {factor}"),
-                    metric.title,
-                ));
-            }
+            let own = own.over_seeds.map(|interval| (interval, own.at_least));
+            whole.extend(slower(
+                (best, own),
+                (other, figure(other, metric.key)),
+                |factor| format!("{what} {factor} times as slow"),
+                (metric.title, Unit::Ratio),
+            ));
         }
         for part in &best.parts {
             let same = other.parts.iter().find(|theirs| theirs.name == part.name);
-            let Some(theirs) = same.filter(|theirs| !theirs.at_least) else {
-                continue;
-            };
-            if let (Some(own), Some(theirs)) = (part.p99, theirs.p99) {
-                let what = named(part);
-                prices.extend(slower(
-                    best,
-                    other,
-                    (own, part.at_least),
-                    theirs,
-                    |factor| format!("its {what} are {factor}"),
-                    "slowdown p99",
-                ));
-            }
+            let Some(theirs) = same else { continue };
+            let p99 = |part: &Part| part.p99.map(|interval| (interval, part.at_least));
+            parts.extend(slower(
+                (best, p99(part)),
+                (other, p99(theirs)),
+                |factor| format!("its {} are {factor} times as slow", named(part)),
+                ("slowdown p99", Unit::Ratio),
+            ));
+            let took = |part: &Part| part.took.map(|interval| (interval, part.took_at_least));
+            last.extend(slower(
+                (best, took(part)),
+                (other, took(theirs)),
+                |factor| {
+                    format!(
+                        "the last byte of its {} takes {factor} times as long",
+                        named(part)
+                    )
+                },
+                ("last byte", Unit::Time),
+            ));
         }
     }
     let greater = |a: Price, b: Price| if b.times > a.times { b } else { a };
-    prices.into_iter().reduce(greater)
+    let greatest = [whole, parts, last].map(|prices| prices.into_iter().reduce(greater));
+    let mut greatest: Vec<Price> = greatest.into_iter().flatten().collect();
+    greatest.sort_by(|a, b| b.times.total_cmp(&a.times));
+    let told: Vec<&str> = greatest.iter().map(|price| price.told.as_str()).collect();
+    (!told.is_empty()).then(|| listed(&told))
 }
 
 /// `24 messages tagged checkpoint`.
@@ -274,43 +279,49 @@ fn named(part: &Part) -> String {
     format!("{} {}", human::count(part.messages), part.name)
 }
 
-/// The price of a figure that is higher than a rival's by more than chance.
+/// A figure, and whether it is a lower bound.
+type Bounded = Option<(Interval, bool)>;
+
+/// The price of a figure that is higher than a rival's by more than chance; none where the rival's may be any higher.
 fn slower(
-    best: &Group,
-    other: &Group,
-    (own, at_least): (Interval, bool),
-    theirs: Interval,
+    (best, own): (&Group, Bounded),
+    (other, theirs): (&Group, Bounded),
     what: impl Fn(&str) -> String,
-    title: &str,
+    (title, unit): (&str, Unit),
 ) -> Option<Price> {
-    let several = best.seeds.len() > 1 && other.seeds.len() > 1;
+    let ((own, at_least), (theirs, false)) = (own?, theirs?) else {
+        return None;
+    };
     let times = own.mean / theirs.mean;
-    let apart = if several { own.low > theirs.high } else { true };
-    (apart && times >= SLOWER && times.is_finite()).then(|| {
+    (costs(theirs, own, seeds(best, other)) && times.is_finite()).then(|| {
         let bound = if at_least { "at least " } else { "" };
-        let factor = format!("{bound}{} times as slow", human::ratio(times));
+        let factor = format!("{bound}{}", human::ratio(times));
         Price {
             times,
             told: format!(
                 "{} as under {} ({title} {bound}{} against {})",
                 what(&factor),
                 other.transport,
-                human::ratio(own.mean),
-                human::ratio(theirs.mean)
+                unit.show_figure(own.mean),
+                unit.show_figure(theirs.mean)
             ),
         }
     })
 }
 
-/// Whether every part is at most as slow as under every other, by what is shown.
+/// Whether every part is at most as slow, and complete at most as late, as under every other, by what is shown.
 fn leads(best: &Group, others: &[&Group]) -> bool {
+    let mean = |of: Option<Interval>| of.map_or(f64::INFINITY, |interval| interval.mean);
+    let no_more = |unit: Unit, own: Option<Interval>, theirs: Option<Interval>| {
+        let (own, theirs) = (mean(own), mean(theirs));
+        own <= theirs || unit.show_figure(own) == unit.show_figure(theirs)
+    };
     best.parts.iter().all(|part| {
         let theirs = others.iter().flat_map(|other| &other.parts);
         let mut theirs = theirs.filter(|theirs| theirs.name == part.name);
-        let own = part.p99.map_or(f64::INFINITY, |interval| interval.mean);
         theirs.all(|theirs| {
-            let theirs = theirs.p99.map_or(f64::INFINITY, |interval| interval.mean);
-            own <= theirs || human::ratio(own) == human::ratio(theirs)
+            no_more(Unit::Ratio, part.p99, theirs.p99)
+                && no_more(Unit::Time, part.took, theirs.took)
         })
     })
 }
@@ -318,8 +329,9 @@ fn leads(best: &Group, others: &[&Group]) -> bool {
 /// What the winner carries less of than another.
 fn goodput(best: &Group, other: &Group) -> Option<String> {
     let ((own, _), (theirs, _)) = (figure(best, "goodput")?, figure(other, "goodput")?);
-    (theirs.mean >= own.mean * SLOWER).then(|| {
-        let unit = crate::Unit::Rate;
+    // Who carries more than another is behind it where less is better.
+    behind(own, theirs, seeds(best, other)).then(|| {
+        let unit = Unit::Rate;
         format!(
             "Its goodput is {}, that of {} {}.",
             unit.show(own.mean),
@@ -346,11 +358,23 @@ fn bounded(group: &Group) -> bool {
     figure(group, "slowdown.p99").is_some_and(|(_, at_least)| at_least)
 }
 
+/// Seeds that both groups have at least.
+fn seeds(one: &Group, other: &Group) -> usize {
+    one.seeds.len().min(other.seeds.len())
+}
+
 /// Whether the seeds of two groups overlap; one seed tells nothing.
-fn close(best: &Group, other: &Group) -> bool {
-    let several = best.seeds.len() > 1 && other.seeds.len() > 1;
+fn overlap(best: &Group, other: &Group) -> bool {
     let overlap = |(a, b): (Interval, Interval)| a.high >= b.low;
-    several && tail(best).zip(tail(other)).is_some_and(overlap)
+    seeds(best, other) > 1 && tail(best).zip(tail(other)).is_some_and(overlap)
+}
+
+/// Whether `best` has no lead over another that is told from chance and matters. Who may take any longer has none of
+/// this grace.
+fn close(best: &Group, other: &Group) -> bool {
+    let lead = |(a, b): (Interval, Interval)| behind(a, b, seeds(best, other));
+    let none = || !tail(best).zip(tail(other)).is_some_and(lead);
+    overlap(best, other) || (!bounded(other) && none())
 }
 
 /// `at load 0.8, `, or nothing.

@@ -385,6 +385,32 @@ impl Comparison {
     }
 }
 
+/// However sure it is, a smaller lead matters to nobody. [ours]
+const MATTERS: f64 = 1.01;
+/// One seed tells no smaller difference from chance. [ours]
+const CHANCE: f64 = 1.05;
+
+/// Whether `slow` is behind `fast` by more than chance explains, and by so much that it matters.
+fn behind(fast: Interval, slow: Interval, seeds: usize) -> bool {
+    let factor = slow.mean / fast.mean;
+    if seeds > 1 {
+        fast.high < slow.low && factor >= MATTERS
+    } else {
+        factor >= CHANCE
+    }
+}
+
+/// Whether `own` costs something where another has `least`. A price is named sooner than a lead: with one seed it may
+/// be chance, and readers are told so.
+fn costs(least: Interval, own: Interval, seeds: usize) -> bool {
+    let factor = own.mean / least.mean;
+    if seeds > 1 {
+        least.high < own.low && human::ratio(factor) != human::ratio(1.0)
+    } else {
+        factor >= MATTERS
+    }
+}
+
 fn over_seeds(metric: &Metric, members: &[&Summary]) -> GroupFigure {
     let figures: Vec<Figure<f64>> = members.iter().filter_map(|run| (metric.get)(run)).collect();
     let values: Vec<f64> = figures.iter().map(|figure| figure.value).collect();
