@@ -9,7 +9,7 @@ use crate::screen::Screen;
 use model::intent::{PortSpec, Share};
 use report::Grounds;
 use results::compare::Advice;
-use results::{FileError, Summary};
+use results::{FileError, Summary, wrap};
 use scenario::{Assembled, Scenario};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +19,9 @@ use units::Bytes;
 
 /// Transports that are no choice: what the first reaches is a bound, and the other needs a flow control below.
 const REFERENCES: [&str; 2] = ["ideal-rate", "none"];
+
+/// Longer lines are hard to read, however wide the terminal. [ours]
+const WIDTH_MAX: usize = 100;
 
 pub(crate) fn run(args: &AdviseArgs, global: &Global, screen: &Screen) -> i32 {
     catch_interrupts();
@@ -117,7 +120,8 @@ fn advise(args: &AdviseArgs, global: &Global, screen: &Screen) -> Result<i32, Re
         });
         screen.print(&format!("{document:#}\n"));
     } else {
-        screen.say(&text(&advice, &grounds, &file));
+        let width = screen.style.width.min(WIDTH_MAX);
+        screen.say(&text(&advice, &grounds, &file, width));
     }
     // What did not finish is part of the advice; packets that are missing make it worthless.
     let broken = runs.iter().any(|run| run.summary.conservation.is_some());
@@ -370,23 +374,32 @@ fn command(args: &AdviseArgs, global: &Global) -> String {
     command
 }
 
-fn text(advice: &Advice, grounds: &Grounds, file: &Path) -> String {
-    let mut out = format!("\n {}\n {}\n", advice.claim, advice.more);
+/// The advice on a terminal, in lines of at most `width` columns.
+fn text(advice: &Advice, grounds: &Grounds, file: &Path, width: usize) -> String {
+    let item = |text: &str| format!("   {}\n", wrap(text, width, 5).trim_start());
+    let mut out = format!(
+        "\n{}\n{}\n",
+        wrap(&advice.claim, width, 1),
+        wrap(&advice.more, width, 1)
+    );
     for verdict in &advice.verdicts {
         let ahead = match verdict.winners.as_slice() {
             [] => "cannot be said".to_owned(),
             [one] => one.clone(),
             several => format!("level: {}", several.join(", ")),
         };
-        let _ = writeln!(out, "   {}: {ahead}; {}", verdict.part, verdict.says);
+        out.push_str(&item(&format!(
+            "{}: {ahead}; {}",
+            verdict.part, verdict.says
+        )));
     }
     let mut list = |title: &str, items: &mut dyn Iterator<Item = String>| {
         let mut items = items.peekable();
         if items.peek().is_some() {
             let _ = writeln!(out, " {title}");
         }
-        for item in items {
-            let _ = writeln!(out, "   {item}");
+        for text in items {
+            out.push_str(&item(&text));
         }
     };
     let best = advice.best.as_deref().unwrap_or_default();
@@ -413,4 +426,48 @@ fn text(advice: &Advice, grounds: &Grounds, file: &Path) -> String {
     );
     let _ = writeln!(out, " report: {}", file.display());
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use results::compare::PartVerdict;
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal_and_what_goes_on_is_indented() {
+        let long = || "what it takes beside the others, word by word, ".repeat(5);
+        let advice = Advice {
+            claim: long(),
+            more: long(),
+            best: Some("homa".into()),
+            rivals: vec!["homa".into()],
+            verdicts: vec![PartVerdict {
+                part: "p99 slowdown, all messages".into(),
+                winners: vec!["homa".into()],
+                says: long(),
+                cells: vec!["1.00".into()],
+            }],
+            prices: vec![long()],
+            unjudged: vec![long()],
+        };
+        let grounds = Grounds {
+            needs: vec![("homa".into(), vec![("queues of a port".into(), long())])],
+            tried: vec![("switch.buffer=1B (half)".into(), long(), String::new())],
+            ..Grounds::default()
+        };
+        let shown = text(&advice, &grounds, Path::new("out/advice.html"), 80);
+        for line in shown.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        let of_verdict = shown
+            .split_once("   p99 slowdown, all messages: homa; ")
+            .unwrap();
+        let next = of_verdict.1.lines().nth(1).unwrap();
+        assert!(
+            next.starts_with("     ") && !next.starts_with("      "),
+            "{shown}"
+        );
+        let told = shown.split_whitespace().filter(|word| *word == "others,");
+        assert_eq!(told.count(), 7 * 5, "no word is lost: {shown}");
+    }
 }
