@@ -37,7 +37,7 @@ def pages() -> dict[str, str]:
     """Every file of the site: where it is in the repository, and where in the site."""
     found = dict(OTHERS)
     for path in sorted((ROOT / "docs").rglob("*")):
-        if path.is_file() and path.suffix in {".md", ".svg", ".js"}:
+        if path.is_file() and path.suffix in {".md", ".svg", ".js", ".css"}:
             found[path.relative_to(ROOT).as_posix()] = path.relative_to(ROOT / "docs").as_posix()
     for path in sorted((ROOT / TRANSPORTS).glob("*/*.md")):
         name = path.parent.name if path.stem == "README" else f"{path.parent.name}-{path.stem}"
@@ -95,7 +95,7 @@ def write(folder: Path, playground: Path | None = None) -> None:
             text = moved((ROOT / source).read_text("utf-8"), source, places)
             if playground:
                 text = SITE_ONLY.sub(
-                    r"**[Open it](\1).** It is one file: save it, and it works without this site.",
+                    r"**[Open the playground](\1).** It is one file: save it, and it works without this site.",
                     text,
                 )
                 text = in_motion(text, place)
