@@ -261,6 +261,21 @@ fn scaled(title: &str, log: bool) -> String {
     format!("{title}{scale}")
 }
 
+/// The dot before a name, and what keeps the next from it.
+const BESIDE: f64 = 26.0;
+
+/// What a name takes, in the widest of the fonts that draw it. [DejaVu Sans at 12 px, to a pixel or so]
+fn width(name: &str) -> f64 {
+    let of = |c: char| match c {
+        'i' | 'j' | 'l' | '.' | ',' | ':' | '\'' => 4.0,
+        ' ' | 'f' | 'r' | 't' | '-' | '/' | '(' | ')' => 4.8,
+        'm' | 'w' | 'M' | 'W' | '%' | '+' | '=' => 11.0,
+        'A'..='Z' => 8.6,
+        _ => 7.6,
+    };
+    name.chars().map(of).sum()
+}
+
 /// Names beside their colours, in as many lines as they need, from the last line up; returns the height.
 fn legend(out: &mut String, panel: &Panel, (start, wide): (f64, f64)) -> f64 {
     let ours = panel.shown();
@@ -270,7 +285,7 @@ fn legend(out: &mut String, panel: &Panel, (start, wide): (f64, f64)) -> f64 {
     let mut rows: Vec<Vec<(f64, String, &str)>> = vec![Vec::new()];
     let mut x = 0.0;
     for (class, name) in ours.chain(given) {
-        let length = 22.0 + CHARACTER * name.chars().count() as f64;
+        let length = BESIDE + width(name);
         if x + length > wide && x > 0.0 {
             rows.push(Vec::new());
             x = 0.0;
@@ -352,6 +367,30 @@ fn series(out: &mut String, panel: &Panel, (x, y): (&Axis, &Axis), wide: f64) {
             let _ = writeln!(
                 out,
                 "<circle class=\"o c{class}\" cx=\"{x}\" cy=\"{y}\" r=\"4.5\"/>"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_of_a_legend_runs_into_the_next_dot() {
+        // What DejaVu Sans at 12 px takes, by the advance widths of its table `hmtx`.
+        let known = [
+            ("Homa", 35.4),
+            ("NDP", 25.5),
+            ("WWMM", 44.4),
+            ("growth = unmarked", 120.8),
+            ("first round trip in the gaps", 157.7),
+        ];
+        for (name, takes) in known {
+            let found = width(name);
+            assert!(
+                found >= takes - 1.0 && found < takes * 1.1,
+                "{name}: {found}"
             );
         }
     }
