@@ -108,7 +108,8 @@ pub(crate) fn bind(text: &str) -> String {
     for word in text.split(' ') {
         if !out.is_empty() {
             let number = last.ends_with(|c: char| c.is_ascii_digit());
-            let unit = word.len() <= 5 && word.starts_with(|c: char| c.is_ascii_alphabetic());
+            let unit =
+                word.len() <= 5 && word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '%');
             out.push(if number && unit { '\u{a0}' } else { ' ' });
         }
         out.push_str(word);
