@@ -21,7 +21,7 @@ class Fabric {
     };
     this.svg.addEventListener("pointerover", point);
     this.svg.addEventListener("click", point);
-    // A report has these besides.
+    // The playground has the first of these, for those without a pointer, and a report both.
     [this.which, this.watch] = [$("which"), $("watch")];
     if (this.which) this.which.addEventListener("change", () => this.choose(+this.which.value));
     if (this.watch) this.watch.addEventListener("change", () => this.follow(this.watched[+this.watch.value]));
@@ -102,6 +102,7 @@ class Fabric {
     const ports = Object.entries(this.motion.ports).map(([link, port]) => [+link, most(port)]);
     ports.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
     this.which.replaceChildren(...ports.map(([link, queue]) => make("option", {value: link, textContent: `${this.name(link)}, up to ${bytes(queue)}`})));
+    if (!this.watch) return;
     $("watch-label").hidden = !this.watched.length;
     this.watch.replaceChildren(make("option", {value: -1, textContent: "the whole run"}), ...this.watched.map((of, i) => make("option", {value: i, textContent: of.name})));
   }
@@ -201,7 +202,7 @@ class Fabric {
 
   /// Whose data is on its way through a port at a moment, the largest first.
   there(moment) {
-    if (!this.which) return [];
+    if (!this.watch) return [];
     const [a, b] = this.network.cables[this.chosen >> 1], [from, to] = this.chosen % 2 ? [b, a] : [a, b];
     const ends = this.motion.ends_ps, begin = moment ? ends[moment - 1] : 0, lowest = Math.min(...this.network.nodes.map(([, tier]) => tier));
     const host = (node) => this.network.nodes[node][1] === lowest, between = !host(from) && !host(to), ways = this.network.ways;

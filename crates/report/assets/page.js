@@ -62,6 +62,8 @@ for (const table of document.querySelectorAll("table")) {
   const body = table.tBodies[0], rows = [...body.rows];
   if (rows.length < 3) continue;
   [...table.tHead.rows[0].cells].forEach((head, column) => {
+    // A column of bars repeats the one beside it.
+    if (!head.textContent.trim()) return;
     const button = element("button", {type: "button", title: "Sort by this"}, ...head.childNodes);
     button.addEventListener("click", () => {
       const up = head.getAttribute("aria-sort") === "ascending";

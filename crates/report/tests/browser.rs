@@ -97,6 +97,8 @@ addEventListener("load", () => {
       if (cells().sort().join() !== before.sort().join()) wrong("sorting loses rows");
     }
   }
+  for (const button of document.querySelectorAll("button"))
+    if (!button.textContent.trim() && !button.getAttribute("aria-label")) wrong(`a button without a name: ${button.outerHTML}`);
   for (const input of document.querySelectorAll(".find input")) {
     const rows = [...input.closest("figure").querySelectorAll("tbody tr")];
     input.value = rows[1].cells[0].textContent;
@@ -579,7 +581,7 @@ fn a_figure_draws_bars_curves_and_what_is_published() {
     ] {
         assert_eq!(page.matches(part).count(), count, "{part}");
     }
-    assert!(page.contains("Distribution &lt;of&gt; a thing") && page.contains("56 % less is 47"));
+    assert!(page.contains("Distribution &lt;of&gt; a thing") && page.contains("56\u{a0}% less is 47"));
     // The bar of the smallest value has some length on a logarithmic axis, and half of it lies above.
     assert!(
         page.contains("<title>Aeolus: 29.3 (26.4 to 32.2)</title>"),

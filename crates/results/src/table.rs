@@ -441,8 +441,10 @@ fn by_size(run: &Summary) -> Option<String> {
 /// is another.
 pub(crate) fn slowest(run: &Summary, slow: &Slow) -> String {
     let bound = |certain: bool| if certain { "" } else { "at least " };
+    let ratio =
+        |figure: Figure<f64>| format!("{}{}", bound(!figure.at_least), human::ratio(figure.value));
     let all = run.all();
-    let median = all.slowdown.as_ref().map(|dist| dist.p50.value);
+    let median = all.slowdown.as_ref().map(|dist| ratio(dist.p50));
     let longest = match all.fct_ps.map(|dist| dist.max) {
         Some(max) if max.value > slow.fct_ps.value => format!(
             "; the longest took {}{}",
@@ -460,7 +462,7 @@ pub(crate) fn slowest(run: &Summary, slow: &Slow) -> String {
         human::bytes(Bytes(slow.size)),
         bound(!slow.fct_ps.at_least),
         human::time(Span(slow.fct_ps.value)),
-        human::ratio(slow.slowdown.value),
-        median.map_or("-".into(), human::ratio),
+        ratio(slow.slowdown),
+        median.unwrap_or("-".into()),
     )
 }

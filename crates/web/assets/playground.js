@@ -208,7 +208,9 @@ const showRun = (result) => {
   $("title").textContent = `${result.transport}: ${result.title}`;
   const digits = make("code", {textContent: result.fingerprint});
   const whose = given && result === given.told ? `, as recorded by tidegate ${given.version}` : `, as ${about.version} of the command prints it`;
-  $("found").replaceChildren("Fingerprint ", digits, `${whose}. Status: ${result.status}.`);
+  // A run may come to the end that its scenario sets before its messages do.
+  const status = result.status === "complete" && result.unfinished ? `${result.unfinished} messages did not finish` : `Status: ${result.status}`;
+  $("found").replaceChildren("Fingerprint ", digits, `${whose}. ${status}.`);
   $("same").hidden = true;
   $("warnings").replaceChildren(...result.warnings.map((text) => make("li", {textContent: text})));
   if (state.shape && !fabric.network) fabric.show(state.checked.network);
@@ -226,8 +228,11 @@ const showRuns = () => {
   const head = make("tr", {}, make("th", {textContent: "run", scope: "col"}), ...used.map((c) => make("th", {textContent: c, scope: "col"})), make("th", {textContent: "fingerprint", scope: "col"}));
   $("runs").tHead.replaceChildren(head);
   const best = Object.fromEntries(used.map((column) => {
-    const numbers = state.runs.map(({result}) => (result.cells[column] || [])[1]).filter((n) => typeof n === "number");
-    return [column, numbers.length > 1 && Math.max(...numbers) > Math.min(...numbers) ? Math.min(...numbers) : null];
+    const cells = state.runs.map(({result}) => result.cells[column] || []).filter(([, n]) => typeof n === "number");
+    const numbers = cells.map(([, n]) => n), least = Math.min(...numbers);
+    // A lower bound is no best, and who may be any higher does not beat one either.
+    const bound = cells.some(([text, n]) => text.startsWith("≥") && n <= least);
+    return [column, numbers.length > 1 && Math.max(...numbers) > least && !bound ? least : null];
   }));
   $("runs").tBodies[0].replaceChildren(...[...state.runs].reverse().map((one, i) => {
     const {result} = one;
@@ -255,9 +260,10 @@ const showCurves = () => {
   const all = shown.flatMap(({result}) => result.fct), low = Math.max(1, Math.min(...all)), high = Math.max(low * 1.01, ...all);
   const x = (ps) => 1000 * Math.log(Math.max(ps, low) / low) / Math.log(high / low);
   const paths = [draw("path", {class: "grid", d: "M0 0 H1000 M0 500 H1000 M0 1000 H1000"})];
-  for (const {result: {fct}, colour} of shown) {
+  // A curve ends where messages did not finish.
+  for (const {result: {fct, ended = 1}, colour} of shown) {
     const last = Math.max(1, fct.length - 1);
-    const points = fct.map((ps, i) => `${x(ps).toFixed(1)} ${(1000 - (fct.length < 2 ? 1 : i / last) * 1000).toFixed(1)}`);
+    const points = fct.map((ps, i) => `${x(ps).toFixed(1)} ${(1000 - (fct.length < 2 ? 1 : i / last) * ended * 1000).toFixed(1)}`);
     paths.push(draw("path", {class: `line k${colour}`, d: `M${x(fct[0]).toFixed(1)} 1000 L${points.join(" L")}`}));
   }
   $("cdf").replaceChildren(...paths);

@@ -121,6 +121,12 @@ impl Engine {
 
 /// What a page is told of a run, whoever ran it.
 pub fn told(record: &RunRecord, summary: &Summary, verdicts: &[Verdict], command: &str) -> Value {
+    let (times, ended) = distribution(record);
+    let all = summary.all();
+    let late = (all.unfinished > 0).then(|| {
+        let [late, of] = [all.unfinished, all.messages].map(human::count);
+        format!("{late} of {of}")
+    });
     json!({
         "fingerprint": summary.fingerprint,
         "command": command,
@@ -129,7 +135,9 @@ pub fn told(record: &RunRecord, summary: &Summary, verdicts: &[Verdict], command
         "title": summary.title,
         "warnings": summary.warnings,
         "cells": cells(summary),
-        "fct": distribution(record),
+        "fct": times,
+        "ended": ended,
+        "unfinished": late,
         "slowest": slowest(record),
         "messages": record.flows.len(),
         "motion": report::motion(record),
@@ -303,21 +311,26 @@ fn cells(summary: &Summary) -> Value {
     Value::Object(cells)
 }
 
-/// Completion times at equal steps of the distribution, in picoseconds, the first and the last included.
-fn distribution(run: &RunRecord) -> Vec<u64> {
+/// Completion times at equal steps of the distribution, in picoseconds, the first and the last included; of those that
+/// finished, and their share of all.
+fn distribution(run: &RunRecord) -> (Vec<u64>, f64) {
     let counted = run
         .flows
         .iter()
         .filter(|flow| results::counts(flow, &run.window));
-    let mut times: Vec<u64> = counted
-        .filter_map(|flow| Some(results::fct(flow, run.end)?.value))
+    let took: Vec<Figure<u64>> = counted
+        .filter_map(|flow| results::fct(flow, run.end))
         .collect();
+    let finished = took.iter().filter(|took| !took.at_least);
+    let mut times: Vec<u64> = finished.map(|took| took.value).collect();
     times.sort_unstable();
+    let share = times.len() as f64 / took.len().max(1) as f64;
     let Some(last) = times.len().checked_sub(1) else {
-        return times;
+        return (times, share);
     };
     let points = POINTS.min(last.max(1));
-    (0..=points).map(|i| times[last * i / points]).collect()
+    let steps = (0..=points).map(|i| times[last * i / points]);
+    (steps.collect(), share)
 }
 
 /// The slowest messages by slowdown, then by number: number, from, to, size, start, how long it took,

@@ -187,6 +187,35 @@ fn mistakes_are_told_with_their_place_and_leave_the_engine_well() {
     assert_eq!(ask(&mut engine, &short())["status"], "complete");
 }
 
+#[test]
+fn what_did_not_finish_is_told_and_no_curve_reaches_all() {
+    let mut engine = Engine::default();
+    let mut asked = short();
+    let sets = asked["sets"].as_array_mut().unwrap();
+    sets.retain(|set| !set.as_str().unwrap().starts_with("run."));
+    let whole = ask(&mut engine, &asked);
+    assert_eq!(
+        (&whole["unfinished"], &whole["ended"]),
+        (&Value::Null, &json!(1.0))
+    );
+    let times: Vec<u64> = serde_json::from_value(whole["fct"].clone()).unwrap();
+    // Half of the time is enough for some and not for all.
+    let until = format!("run.until={}ps", (times[0] + times[times.len() - 1]) / 2);
+    asked["sets"].as_array_mut().unwrap().push(json!(until));
+    let cut = ask(&mut engine, &asked);
+    assert_eq!(
+        cut["status"], "complete",
+        "it came to the end that was asked for"
+    );
+    let told = cut["unfinished"].as_str().unwrap();
+    let (late, of) = told.split_once(" of ").unwrap();
+    let [late, of] = [late, of].map(|n| n.parse::<f64>().unwrap());
+    assert!(late > 0.0 && late < of, "{told}");
+    assert_eq!(cut["ended"], json!((of - late) / of));
+    let times: Vec<u64> = serde_json::from_value(cut["fct"].clone()).unwrap();
+    assert!(cut["cells"]["p99"][1].as_f64().unwrap() > times[times.len() - 1] as f64);
+}
+
 /// Sees a run go on.
 struct Count(u64);
 impl Watch for Count {

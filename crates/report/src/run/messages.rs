@@ -111,7 +111,13 @@ pub(super) fn completion(run: &RunRecord, summary: &Summary) -> Option<Section> 
         };
         let chart = LineChart {
             label: section.says.clone(),
-            x: Axis::log("completion time", Unit::Time, min.max(1.0), max),
+            // A quantile of what did not finish lies beyond every end.
+            x: Axis::log(
+                "completion time",
+                Unit::Time,
+                min.max(1.0),
+                max.max(times.p99.value as f64),
+            ),
             y: Axis::linear(
                 "share of messages that have finished",
                 Unit::Share,

@@ -187,13 +187,15 @@ fn headline(summary: &Summary) -> (String, String) {
                 human::ratio(slowdowns.p50.value)
             )
         };
-        let tail = if times.p99.at_least {
-            more_than("more than 1 in 100 take", times.p99, time)
+        let tail = if !times.p99.at_least {
+            format!("; 99 in 100 took {} or less", time(times.p99.value))
+        } else if times.p50.at_least && time(times.p50.value) == time(times.p99.value) {
+            String::new()
         } else {
-            format!("99 in 100 took {} or less", time(times.p99.value))
+            more_than("; more than 1 in 100 take", times.p99, time)
         };
         let lede = format!(
-            "It is message {}, {} from {} to {}, sent at {}.{longest} {median}; {tail}.",
+            "It is message {}, {} from {} to {}, sent at {}.{longest} {median}{tail}.",
             slow.message,
             human::bytes(Bytes(slow.size)),
             slow.from,
