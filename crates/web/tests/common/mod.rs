@@ -62,6 +62,8 @@ const look = () => {
   for (const field of document.querySelectorAll("input, select, textarea, button"))
     if (!(field.labels && field.labels.length) && !field.textContent && !field.ariaLabel && !field.getAttribute("aria-label")) problems.push("a field without a name: " + field.outerHTML);
   for (const box of document.querySelectorAll(".scroll")) {
+    // What the page draws anew is measured a moment later.
+    event(box, "scroll");
     const over = box.scrollWidth - box.clientWidth, sign = parseFloat(box.style.getPropertyValue("--right")) > 0;
     if (over > 1 && (!sign || box.tabIndex !== 0 || !getComputedStyle(box).maskImage.includes("gradient"))) problems.push(`${box.getAttribute("aria-label")}: cut without a sign`);
   }
