@@ -377,11 +377,10 @@ fn command(args: &AdviseArgs, global: &Global) -> String {
 /// The advice on a terminal, in lines of at most `width` columns.
 fn text(advice: &Advice, grounds: &Grounds, file: &Path, width: usize) -> String {
     let item = |text: &str| format!("   {}\n", wrap(text, width, 5).trim_start());
-    let mut out = format!(
-        "\n{}\n{}\n",
-        wrap(&advice.claim, width, 1),
-        wrap(&advice.more, width, 1)
-    );
+    let mut out = format!("\n{}\n", wrap(&advice.claim, width, 1));
+    if !advice.more.is_empty() {
+        let _ = writeln!(out, "{}", wrap(&advice.more, width, 1));
+    }
     for verdict in &advice.verdicts {
         let ahead = match verdict.winners.as_slice() {
             [] => "cannot be said".to_owned(),

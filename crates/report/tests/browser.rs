@@ -581,7 +581,9 @@ fn a_figure_draws_bars_curves_and_what_is_published() {
     ] {
         assert_eq!(page.matches(part).count(), count, "{part}");
     }
-    assert!(page.contains("Distribution &lt;of&gt; a thing") && page.contains("56\u{a0}% less is 47"));
+    assert!(
+        page.contains("Distribution &lt;of&gt; a thing") && page.contains("56\u{a0}% less is 47")
+    );
     // The bar of the smallest value has some length on a logarithmic axis, and half of it lies above.
     assert!(
         page.contains("<title>Aeolus: 29.3 (26.4 to 32.2)</title>"),

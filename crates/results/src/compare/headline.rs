@@ -333,7 +333,8 @@ fn goodput(best: &Group, other: &Group) -> Option<String> {
     behind(own, theirs, seeds(best, other)).then(|| {
         let unit = Unit::Rate;
         format!(
-            "Its goodput is {}, that of {} {}.",
+            "The goodput of {} is {}, that of {} {}.",
+            best.transport,
             unit.show(own.mean),
             other.transport,
             unit.show(theirs.mean)
