@@ -3,6 +3,7 @@
 import sys
 from html.parser import HTMLParser
 from operator import methodcaller
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -57,6 +58,15 @@ def test_a_result_shows_its_figures_and_its_report() -> None:
     assert unit == "us"
     assert float(number) == pytest.approx(slowest / 1e6, rel=0.006)
     assert shown.pages == [result.report.read_text("utf-8")]
+
+
+def test_what_did_not_finish_is_no_figure_and_no_status(tmp_path: Path) -> None:
+    cut = {**SMALL, "run.until": "8us"}
+    shown = _Parts(tg.run("incast", set=cut))
+    assert shown.after("completion p99").startswith("≥ ")
+    assert shown.after("status, seed") == "ended with 4 unfinished, 1"
+    compared = _Parts(tg.compare("incast", set=cut, out=tmp_path))
+    assert sum(cell.startswith("≥ ") for cell in compared.cells) == 4
 
 
 def test_a_table_shows_its_first_rows_and_says_how_many_there_are() -> None:

@@ -67,17 +67,28 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Show a row per run, and the report behind a fold."""
-        kinds = {"fct_p50_ps": "time", "fct_p99_ps": "time", "queue_max": "size"}
+        spreads = {
+            "fct_p50_ps": ("fct_ps", "p50", "time"),
+            "fct_p99_ps": ("fct_ps", "p99", "time"),
+            "slowdown_p50": ("slowdown", "p50", ""),
+            "slowdown_p99": ("slowdown", "p99", ""),
+        }
         rows = self.rows()
         titles = {"fct_p50_ps": "completion p50", "fct_p99_ps": "completion p99"}
         head = [titles.get(name, name.replace("_", " ")) for name in rows[0]] if rows else []
 
-        def cell(name: str, value: object) -> str:
-            if name in kinds and (value is None or isinstance(value, int | float)):
-                return _html.human(value, kinds[name])
-            return f"{value:.3g}" if isinstance(value, float) else str(value)
+        def cell(run: dict[str, Any], name: str, value: object) -> str:
+            if name in spreads:
+                what, quantile, kind = spreads[name]
+                return _html.figure(run["sizes"][0][what], quantile, kind)
+            if name == "queue_max" and (value is None or isinstance(value, int)):
+                return _html.human(value, "size")
+            return f"{value:,}" if isinstance(value, int) and name != "seed" else str(value)
 
-        shown = [[cell(name, value) for name, value in row.items()] for row in rows]
+        shown = [
+            [cell(run, name, value) for name, value in row.items()]
+            for run, row in zip(self.summaries, rows, strict=True)
+        ]
         table = _html.table(head, shown, f"{len(rows)} runs")
         if not self.report.exists():
             return table

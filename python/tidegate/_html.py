@@ -43,12 +43,21 @@ def human(value: float | None, kind: str) -> str:
     return f"{number:.0f} {units[unit]}" if not unit else f"{number:.3g} {units[unit]}"
 
 
+def ratio(value: float) -> str:
+    """Write a plain number with three digits, or all that it has before the point.
+
+    >>> ratio(1304.6), ratio(45.21), ratio(999.6)
+    ('1,305', '45.2', '1,000')
+    """
+    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"  # noqa: PLR2004
+
+
 def figure(spread: dict[str, Any] | None, quantile: str, kind: str = "") -> str:
     """Write a quantile of a summary; what did not finish makes it a lower bound."""
     if spread is None:
         return "-"
     found = spread[quantile]
-    text = human(found["value"], kind) if kind else f"{found['value']:.3g}"
+    text = human(found["value"], kind) if kind else ratio(found["value"])
     return f"≥ {text}" if found["at_least"] else text
 
 

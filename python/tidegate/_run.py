@@ -254,13 +254,20 @@ class Result:
             ("goodput", _html.human(goodput and goodput["bps"], "rate")),
             ("longest queue", _html.human(queue and queue["bytes"], "size")),
             ("dropped data packets", f"{said['drops']['data']:,}"),
-            ("status, seed", f"{said['status']}, {said['seed']}"),
+            ("status, seed", f"{_status(said)}, {said['seed']}"),
             ("fingerprint", self.fingerprint),
         ]
         shown = _html.table(("figure", "value"), rows, f"{said['scenario']}: {said['title']}")
         if not self.report.exists():
             return shown
         return shown + _html.page(self.report.read_text("utf-8"), "The report")
+
+
+def _status(summary: dict[str, Any]) -> str:
+    """Say how a run ended; its scenario may end it before its messages do."""
+    late = summary["sizes"][0]["unfinished"]
+    status: str = summary["status"]
+    return f"ended with {late:,} unfinished" if late and status == "complete" else status
 
 
 def _from_folder(path: Path, code: int) -> Result:
