@@ -54,10 +54,6 @@ fn ahead(said: &[(&Group, Judged<'_>)]) -> String {
             None => winners.push((&best.transport, vec![place.place()])),
         }
     }
-    let listed = |places: &[String]| {
-        let places: Vec<&str> = places.iter().map(String::as_str).collect();
-        listed(&places)
-    };
     let mut told: Vec<String> = winners
         .iter()
         .map(|(name, places)| format!("{name} at {}", listed(places)))
@@ -163,6 +159,12 @@ fn more(
         .map(|group| format!("{} has {}", group.transport, shown(group)))
         .collect();
     let mut more = Vec::new();
+    // The claim has the greatest already, and a headline is short.
+    if told == 1
+        && let Some(prices @ [_, ..]) = prices(comparison, best, others).get(1..)
+    {
+        more.push(format!("What else it costs: {}.", listed(prices)));
+    }
     let uneven = || ties.iter().filter(|other| shown(other) != shown(best));
     if uneven().any(|other| overlap(best, other)) {
         more.push("They lie within the spread of their seeds.".to_owned());
@@ -180,8 +182,14 @@ fn more(
         for one in [best].iter().chain(ties) {
             let all = [best].into_iter().chain(others.iter().copied());
             let rivals: Vec<&Group> = all.filter(|other| !std::ptr::eq(*other, *one)).collect();
-            let price = price(comparison, one, &rivals);
-            more.extend(price.map(|price| format!("{} has its price: {price}.", one.transport)));
+            let prices = prices(comparison, one, &rivals);
+            if !prices.is_empty() {
+                more.push(format!(
+                    "{} has its price: {}.",
+                    one.transport,
+                    listed(&prices)
+                ));
+            }
         }
     }
     more.join(" ")
@@ -206,7 +214,7 @@ fn alone(
         human::ratio(own),
         human::ratio(second)
     );
-    match price(comparison, best, others) {
+    match prices(comparison, best, others).first() {
         Some(price) => format!("{ahead}, but {price}."),
         None if best.parts.len() > 1 && leads(best, others) => {
             format!("{ahead}, and no size or tag of messages is slower.")
@@ -222,8 +230,8 @@ struct Price {
 }
 
 /// Where the winner is slower than another by the greatest factor: in the far tail of all messages, in the tail of a
-/// part of them, and in when a tagged group is complete. None of the three hides another.
-fn price(comparison: &Comparison, best: &Group, others: &[&Group]) -> Option<String> {
+/// part of them, and in when a tagged group is complete. None of the three hides another; the greatest comes first.
+fn prices(comparison: &Comparison, best: &Group, others: &[&Group]) -> Vec<String> {
     let (mut whole, mut parts, mut last) = (Vec::new(), Vec::new(), Vec::new());
     for other in others {
         for (metric, own) in METRICS.iter().zip(&best.figures) {
@@ -270,8 +278,7 @@ fn price(comparison: &Comparison, best: &Group, others: &[&Group]) -> Option<Str
     let greatest = [whole, parts, last].map(|prices| prices.into_iter().reduce(greater));
     let mut greatest: Vec<Price> = greatest.into_iter().flatten().collect();
     greatest.sort_by(|a, b| b.times.total_cmp(&a.times));
-    let told: Vec<&str> = greatest.iter().map(|price| price.told.as_str()).collect();
-    (!told.is_empty()).then(|| listed(&told))
+    greatest.into_iter().map(|price| price.told).collect()
 }
 
 /// `24 messages tagged checkpoint`.
@@ -387,8 +394,9 @@ fn place(group: &Group) -> String {
 }
 
 /// `a, b and c`.
-fn listed(names: &[&str]) -> String {
-    match names {
+fn listed(names: &[impl AsRef<str>]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
         [] => String::new(),
         [one] => (*one).to_owned(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
