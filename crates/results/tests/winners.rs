@@ -68,8 +68,9 @@ fn a_winner_whose_group_is_complete_later_is_named_with_that() {
 #[test]
 fn a_price_below_five_in_a_hundred_is_named_where_the_seeds_tell_it_from_chance() {
     // The p99 is that of checkpoints; the others take 3 % longer.
-    let tags =
-        |rpc: u64, checkpoint: u64| move |i: usize| if i % 2 == 0 { rpc } else { checkpoint };
+    let tags = |rpc: u64, checkpoint: u64| {
+        move |i: usize| if i.is_multiple_of(2) { rpc } else { checkpoint }
+    };
     let runs = three(&tags(20_600, 40_000), &tags(20_000, 50_000));
     let said = claim(&runs);
     assert!(

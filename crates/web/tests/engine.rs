@@ -200,7 +200,10 @@ fn what_did_not_finish_is_told_and_no_curve_reaches_all() {
     );
     let times: Vec<u64> = serde_json::from_value(whole["fct"].clone()).unwrap();
     // Half of the time is enough for some and not for all.
-    let until = format!("run.until={}ps", (times[0] + times[times.len() - 1]) / 2);
+    let until = format!(
+        "run.until={}ps",
+        u64::midpoint(times[0], times[times.len() - 1])
+    );
     asked["sets"].as_array_mut().unwrap().push(json!(until));
     let cut = ask(&mut engine, &asked);
     assert_eq!(

@@ -264,7 +264,7 @@ fn scaled(title: &str, log: bool) -> String {
 /// The dot before a name, and what keeps the next from it.
 const BESIDE: f64 = 26.0;
 
-/// What a name takes, in the widest of the fonts that draw it. [DejaVu Sans at 12 px, to a pixel or so]
+/// What a name takes, in the widest of the fonts that draw it. [`hmtx` of `DejaVu Sans`, at 12 px]
 fn width(name: &str) -> f64 {
     let of = |c: char| match c {
         'i' | 'j' | 'l' | '.' | ',' | ':' | '\'' => 4.0,

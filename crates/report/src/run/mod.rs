@@ -12,7 +12,7 @@ use crate::page::{About, Block, Check, Chip, Page, Section, Tile};
 use results::Summary;
 use results::Verdict;
 use results::human;
-use results::stats::Figure;
+use results::stats::{Dist, Figure};
 use results::{RunRecord, Status};
 use units::{Bytes, Rate, Span, Time};
 
@@ -178,24 +178,9 @@ fn headline(summary: &Summary) -> (String, String) {
         } else {
             String::new()
         };
-        let median = if times.p50.at_least || slowdowns.p50.at_least {
-            more_than("More than half of the messages take", times.p50, time)
-        } else {
-            format!(
-                "The median message took {}, {} times its idle time",
-                time(times.p50.value),
-                human::ratio(slowdowns.p50.value)
-            )
-        };
-        let tail = if !times.p99.at_least {
-            format!("; 99 in 100 took {} or less", time(times.p99.value))
-        } else if times.p50.at_least && time(times.p50.value) == time(times.p99.value) {
-            String::new()
-        } else {
-            more_than("; more than 1 in 100 take", times.p99, time)
-        };
+        let typical = typical(times, slowdowns);
         let lede = format!(
-            "It is message {}, {} from {} to {}, sent at {}.{longest} {median}{tail}.",
+            "It is message {}, {} from {} to {}, sent at {}.{longest} {typical}.",
             slow.message,
             human::bytes(Bytes(slow.size)),
             slow.from,
@@ -222,6 +207,28 @@ fn headline(summary: &Summary) -> (String, String) {
             "There is nothing to measure; the scenario below says what was asked for.".into(),
         ),
     }
+}
+
+/// What the median message took, and what the slowest of a hundred did not.
+fn typical(times: &Dist<u64>, slowdowns: &Dist<f64>) -> String {
+    let time = |ps| human::time(Span(ps));
+    let median = if times.p50.at_least || slowdowns.p50.at_least {
+        more_than("More than half of the messages take", times.p50, time)
+    } else {
+        format!(
+            "The median message took {}, {} times its idle time",
+            time(times.p50.value),
+            human::ratio(slowdowns.p50.value)
+        )
+    };
+    let tail = if !times.p99.at_least {
+        format!("; 99 in 100 took {} or less", time(times.p99.value))
+    } else if times.p50.at_least && time(times.p50.value) == time(times.p99.value) {
+        String::new()
+    } else {
+        more_than("; more than 1 in 100 take", times.p99, time)
+    };
+    median + &tail
 }
 
 /// `5 of 64`.
