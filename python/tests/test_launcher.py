@@ -74,6 +74,28 @@ def test_a_newer_rust_is_taken(bare: Path) -> None:
     assert tg(bare, "--version").returncode in (0, 99)
 
 
+def test_a_release_takes_its_one_wheel_and_refuses_two(tmp_path: Path) -> None:
+    text = (ROOT / "tg").read_text("utf-8")
+    start = text.index("only_wheel() {")
+    function = text[start : text.index("\n}\n", start) + 3]
+    wheels, files = tmp_path / "wheels", tmp_path / "files"
+    wheels.mkdir()
+    files.mkdir()
+    script = f'{function}only_wheel "$1" "$2"'
+
+    def taken() -> int:
+        arguments = ["sh", "-c", script, "sh", str(wheels), str(files)]
+        return subprocess.run(arguments, check=False, capture_output=True).returncode
+
+    assert taken() != 0, "there is none"
+    one = "tidegate-1-cp311-abi3-manylinux2014_x86_64.whl"
+    (wheels / one).touch()
+    assert taken() == 0
+    assert [file.name for file in files.iterdir()] == [one]
+    (wheels / one.replace("-1-", "-2-")).touch()
+    assert taken() != 0, "there are two"
+
+
 def test_an_unknown_depth_of_testing_is_refused(bare: Path) -> None:
     done = tg(bare, "test", "everything")
     assert done.returncode == 2
