@@ -121,7 +121,8 @@ fn verdicts(advice: &Advice) -> Section {
     Section {
         id: "verdicts".into(),
         title: "Who is ahead for which messages".into(),
-        says: "Who is not apart by more than the seeds explain is level.".into(),
+        says: "Who is behind by no more than the seeds explain, or by less than 1%, is level."
+            .into(),
         body: markup(String::new()),
         points: 0,
         table: Some(table),

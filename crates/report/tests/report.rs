@@ -145,6 +145,7 @@ fn a_run_that_its_scenario_ends_before_its_messages_says_so_and_claims_no_more()
         format!("sent at 0 s. More than half of the messages take {took} or more. "),
         format!("More than half of the messages take {took} or more. The curves end below"),
         format!("p50 ≥ {took}"),
+        "they enter every figure marked ≥ with the time".to_owned(),
         format!("p99 ≥ {took}"),
     ] {
         assert!(words.contains(&told), "{told}");

@@ -51,7 +51,12 @@ pub fn of_run(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> Strin
         more: why::more(run),
         tiles: tiles(summary),
         checks: verdicts.iter().map(check).collect(),
-        warnings: summary.warnings.clone(),
+        // The page has another sign than a terminal.
+        warnings: summary
+            .warnings
+            .iter()
+            .map(|text| text.replace("marked >=", "marked ≥"))
+            .collect(),
         sections,
         about: about(run, summary),
         footer: "Made by tidegate. The same scenario and seed give this page again, byte for \
