@@ -96,6 +96,16 @@ def test_a_release_takes_its_one_wheel_and_refuses_two(tmp_path: Path) -> None:
     assert taken() != 0, "there are two"
 
 
+def test_a_step_leaves_the_variables_of_its_caller(tmp_path: Path) -> None:
+    text = (ROOT / "tg").read_text("utf-8")
+    start = text.index("step() {")
+    function = text[start : text.index("\n}\n", start) + 3]
+    script = f'passed=0; {function}\nname=mine; step first true >"$1"; printf %s "$name"'
+    arguments = ["sh", "-c", script, "sh", str(tmp_path / "said")]
+    done = subprocess.run(arguments, check=True, capture_output=True, text=True)
+    assert done.stdout == "mine"
+
+
 def test_an_unknown_depth_of_testing_is_refused(bare: Path) -> None:
     done = tg(bare, "test", "everything")
     assert done.returncode == 2
