@@ -194,8 +194,9 @@ pub struct Port {
     quiet_below: Span,
     /// For a first-in first-out port: the longest time that the line was promised ahead.
     promised_max: Span,
-    /// Frames of the link's own, before everything else.
+    /// Frames of the link's own, before everything else, and until when the last of them is on the line.
     frames: VecDeque<Packet>,
+    own_until: Time,
     /// Set at the first drop or pause.
     rare: Option<Box<Rare>>,
 }
@@ -249,6 +250,7 @@ impl Port {
             quiet_below: quiet.map_or(Span::ZERO, |bytes| of.line.of(bytes)),
             promised_max: Span::ZERO,
             frames: VecDeque::new(),
+            own_until: Time::ZERO,
             rare: None,
         }
     }
@@ -536,6 +538,7 @@ impl Port {
         };
         self.transmit_checked(now, &frame, out);
         self.egress.choose_at = self.egress.free_at;
+        self.own_until = self.egress.free_at;
         true
     }
 
@@ -576,31 +579,40 @@ impl Port {
     /// What waits at `now`: bytes of data with what is left of a frame of theirs on the line, and
     /// credits. Bytes in queues without a bound of the port's buffer are among them.
     pub fn backlog(&self, now: Time) -> Backlog {
-        let left = self.egress.free_at.since(now);
-        let line = if left > Span::ZERO {
-            self.egress.line.bytes(left)
-        } else {
-            0
-        };
+        let line = self.data_on_line(now);
         match &self.form {
             Form::Fifo(_) => Backlog::data(line),
             form => {
                 let mut backlog = form.backlog();
-                backlog.data_bytes += if form.counts_line() { line } else { 0 };
+                backlog.data_bytes += line;
                 backlog
             }
         }
     }
 
+    /// Bytes that are left at `now` of the frame on the line, or of all to which a FIFO has promised it, where these
+    /// count as the port's queue.
+    fn data_on_line(&self, now: Time) -> u64 {
+        let left = self.egress.free_at.since(now);
+        // A frame of the link's own goes on an idle line.
+        let own = self.egress.free_at == self.own_until;
+        let counts = match &self.form {
+            Form::Fifo(_) => true,
+            form => form.counts_line(),
+        };
+        if left > Span::ZERO && counts && !own {
+            self.egress.line.bytes(left)
+        } else {
+            0
+        }
+    }
+
     /// From `now` on, the greatest queue is that of what waits now and of what comes later.
     pub fn forget_peak(&mut self, now: Time) {
-        let line = self.egress.line.bytes(self.egress.free_at.since(now));
+        let on_line = self.data_on_line(now);
         match &mut self.form {
             Form::Fifo(_) => self.promised_max = self.egress.free_at.since(now),
-            form => {
-                let on_line = if form.counts_line() { line } else { 0 };
-                form.forget_peak(on_line);
-            }
+            form => form.forget_peak(on_line),
         }
     }
 

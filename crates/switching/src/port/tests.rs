@@ -181,6 +181,27 @@ fn frames_of_the_link_wait_for_the_line_and_count_as_its_class() {
     assert_eq!(seen.sent.len(), 2);
 }
 
+/// What was on the line before may have been data: what is there now is none.
+#[test]
+fn a_frame_of_the_link_on_the_line_is_no_queue_of_data() {
+    let mut port = port(&fifo(), Wants::Queues, false);
+    let (mut seen, mut slot) = (Seen::<false>::default(), Packet::EMPTY);
+    port.enqueue(Time::ZERO, &mut packet(1, 1_000));
+    port.look_at(Time::ZERO);
+    port.drain(Time(1), &mut slot, &mut seen);
+    let idle = Time::ZERO + LINE.of(1_000);
+    let half = Time(idle.0 / 2);
+    assert_eq!(port.backlog(half).data_bytes, 500, "half of its frame");
+    port.say(Signal::PausePriority(1).frame());
+    assert!(port.say_next(idle, &mut seen));
+    let later = idle.after(Span(1));
+    assert_eq!(port.backlog(later).data_bytes, 0);
+    port.forget_peak(later);
+    assert_eq!(port.counters().queue_max, 0);
+    port.enqueue(later, &mut packet(1, 700));
+    assert_eq!(port.backlog(later).data_bytes, 700, "what waits behind it");
+}
+
 #[test]
 fn a_port_knows_since_when_a_gate_is_closed() {
     let mut port = port(&fifo().prioritised(2), Wants::Gates, false);
