@@ -692,3 +692,19 @@ fn a_star_alone_is_no_link_and_the_help_says_what_names_all() {
         .assemble()
         .unwrap();
 }
+
+#[test]
+fn building_a_network_takes_its_part_of_the_time_that_a_run_is_said_to_take() {
+    let seconds = |k: u32| {
+        let text = "[topology]\nkind = \"fat-tree\"\n[workload]\nkind = \"incast\"\nsenders = 2\n\
+                    receiver = 0\nsize = \"1KB\"\n[output]\nevery = \"0s\"\n";
+        let run = crate::load_text("built", text, &[format!("topology.k={k}")]);
+        run.unwrap().assemble().unwrap().seconds()
+    };
+    let (small, large) = (seconds(4), seconds(24));
+    // 16 and 3,456 hosts, and 6 links for each.
+    assert!(
+        small < 0.01 && (0.1..0.4).contains(&large),
+        "{small} s and {large} s"
+    );
+}
