@@ -375,7 +375,10 @@ impl Assembled {
         let refused = |e: sim::SetupError| self.scenario.topology.problem("kind", e.0);
         let (mut outcome, trace) = match wanted {
             None => (sim::run(&setup, &mut collector).map_err(refused)?, None),
-            Some(wanted) => sim::run_tracing(&setup, &mut collector, wanted).map_err(refused)?,
+            Some(wanted) => {
+                let ran = sim::trace(&setup, &mut collector, wanted).map_err(refused)?;
+                (ran.0, ran.1.ok())
+            }
         };
         let traced = trace.map(|trace| self.traced(trace, &outcome, until));
         let (port_series, flow_series) = collector.samples();

@@ -148,7 +148,9 @@ pub fn disagreements(run: &Assembled, record: &RunRecord, threads: u16) -> Vec<S
     let whole = wanted.as_ref().is_some_and(|wanted| wanted.conns.is_none());
     let windows = match wanted {
         None => sim::run(&setup, &mut Blind).map(|outcome| (outcome, None)),
-        Some(wanted) => sim::run_tracing(&setup, &mut Blind, wanted),
+        Some(wanted) => {
+            sim::trace(&setup, &mut Blind, wanted).map(|(ran, trace)| (ran, trace.ok()))
+        }
     };
     let ((windows, trace), queue) = match (windows, sim::oracle::run(&setup)) {
         (Ok(windows), Ok(queue)) => (windows, queue),

@@ -2,7 +2,8 @@
 //! time is found by running it a second time.
 
 use crate::assemble::{Assembled, Progress, Watch};
-use crate::diagnostic::Errors;
+use crate::diagnostic::{Diagnostic, Errors};
+use results::human;
 use results::trace::{
     self, Asked, Event, Flight, Held, Life, Link, Network, Pauses, Pausing, What, Why,
 };
@@ -99,6 +100,15 @@ fn pauses(events: &[sim::PauseEvent]) -> Pauses {
     pauses
 }
 
+/// More events than are kept.
+fn too_long(what: &str, count: u64) -> Diagnostic {
+    Diagnostic::new(format!(
+        "{what} has {} events, packets that arrive or are lost, and {} are the most that are kept",
+        human::count(count),
+        human::count(EVENTS_MAX)
+    ))
+}
+
 impl Assembled {
     /// Runs it with a trace of some connections, or of all, within a window of time. Stops at `until`,
     /// where that is before the scenario's own end.
@@ -113,6 +123,23 @@ impl Assembled {
         until: Time,
         watch: &mut dyn Watch,
     ) -> Result<Traced, Errors> {
+        let traced = self.trace_or_count(threads, conns, window, until, watch)?;
+        traced.map_err(|count| {
+            too_long("a trace", count)
+                .help("choose a shorter time with --window, or fewer messages with --flow")
+                .into()
+        })
+    }
+
+    /// The same; how many events there are, where they are too many.
+    fn trace_or_count(
+        &self,
+        threads: u16,
+        conns: Option<Vec<u32>>,
+        window: Range<Time>,
+        until: Time,
+        watch: &mut dyn Watch,
+    ) -> Result<Result<Traced, u64>, Errors> {
         let make = |config: &model::EndpointConfig| self.endpoint(config);
         let mut setup = self.setup(&make, threads);
         setup.probes = Probes::default();
@@ -125,7 +152,8 @@ impl Assembled {
         };
         let (outcome, trace) = sim::trace(&setup, &mut eye, wanted)
             .map_err(|e| self.scenario.topology.problem("kind", e.0))?;
-        Ok(self.traced(trace, &outcome, setup.until))
+        let end = setup.until;
+        Ok(trace.map(|trace| self.traced(trace, &outcome, end)))
     }
 
     /// What was seen of a run until then, in the words of results.
@@ -188,7 +216,18 @@ impl Assembled {
         watch: &mut dyn Watch,
     ) -> Result<(Vec<Why>, Traced), Errors> {
         let conns = Some(self.conns_of(messages));
-        let traced = self.trace(threads, conns, from..Time::NEVER, until, watch)?;
+        let window = from..Time::NEVER;
+        let traced = self.trace_or_count(threads, conns, window, until, watch)?;
+        let traced = traced.map_err(|count| {
+            let longest = messages
+                .iter()
+                .max_by_key(|&&message| self.traffic.messages[message as usize].size);
+            let what = longest.map_or_else(String::new, |message| format!("message {message}"));
+            too_long(&what, count).help(
+                "explain a shorter message, or this one in a run where it is shorter; \
+                 tidegate trace shows the packets of a part of it (--flow and --window)",
+            )
+        })?;
         Ok((self.explained(&traced, messages), traced))
     }
 

@@ -211,6 +211,7 @@ fn traced(text: &str) -> (Outcome, Trace, Topology) {
         events_max: 1 << 23,
     };
     let (outcome, trace) = sim::trace(&setup, &mut Blind, wanted).unwrap_or_else(|e| panic!("{e}"));
+    let trace = trace.expect("it is short");
     let topology = Topology::clone(&setup.topology);
     (outcome, trace, topology)
 }

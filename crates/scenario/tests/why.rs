@@ -558,3 +558,29 @@ fn a_report_knows_which_lines_between_switches_the_data_of_a_message_crosses() {
     run.explain_slowest(&mut broken, &summary, None, 1, &mut Alone);
     assert_eq!(broken.ways, [], "ways change");
 }
+
+#[test]
+fn of_a_message_with_too_many_packets_why_says_what_to_do() {
+    let sets = [
+        "topology.hosts=2",
+        "transport.kind=none",
+        "workload.senders=1",
+        "workload.size=1.6GB",
+        "run.until=1s",
+    ];
+    let text = "[topology]\nkind = \"star\"\n[workload]\nkind = \"incast\"\nreceiver = 0\n";
+    let sets = sets.map(str::to_owned);
+    let run = scenario::load_text("long", text, &sets).unwrap();
+    let run = run.assemble().unwrap();
+    let whole = Time::ZERO..Time::NEVER;
+    let why = run.explain(1, &[0], whole.start, whole.end, &mut scenario::Alone);
+    let said = why.err().expect("it is too long").render(false);
+    assert!(
+        said.contains("message 0 has 4,") && said.contains("4,000,000 are the most"),
+        "{said}"
+    );
+    assert!(
+        said.contains("a shorter message") && !said.contains("topology"),
+        "{said}"
+    );
+}

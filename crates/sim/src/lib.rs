@@ -34,5 +34,5 @@ mod worker;
 pub use engine::run;
 pub use net::SetupError;
 pub use setup::*;
-pub use trace::{PauseEvent, Pausing, Trace, TraceEvent, Traced, Wanted, run_tracing, trace};
+pub use trace::{PauseEvent, Pausing, Trace, TraceEvent, Traced, Wanted, trace};
 pub use waits::Locked;

@@ -218,46 +218,15 @@ fn of_host(signal: Signal) -> Pausing {
     Pausing::Gate(of, open)
 }
 
-/// Runs `setup` to its end and traces what is `wanted`. The outcome is that of [`crate::run`].
-///
-/// # Errors
-/// What in `setup` contradicts itself, or a trace longer than `wanted` allows.
-///
-/// # Panics
-/// If an invariant of the simulator or of a transport is broken.
-pub fn trace(
-    setup: &Setup<'_>,
-    observer: &mut dyn Observer,
-    wanted: Wanted,
-) -> Result<(Outcome, Trace), SetupError> {
-    let most = wanted.events_max;
-    let (outcome, traced) = traced(setup, observer, wanted)?;
-    let traced = traced.map_err(|count| {
-        SetupError(format!(
-            "a trace of {count} events is asked for, and {most} are the most that are kept; \
-             choose a shorter time or fewer connections"
-        ))
-    });
-    Ok((outcome, traced?))
-}
-
-/// The same, without a trace where that would be longer than `wanted` allows.
+/// Runs `setup` to its end and traces what is `wanted`; of a trace that would be longer than that allows, how many
+/// events it would have. The outcome is that of [`crate::run`].
 ///
 /// # Errors
 /// What in `setup` contradicts itself.
 ///
 /// # Panics
-/// As [`trace`].
-pub fn run_tracing(
-    setup: &Setup<'_>,
-    observer: &mut dyn Observer,
-    wanted: Wanted,
-) -> Result<(Outcome, Option<Trace>), SetupError> {
-    let (outcome, traced) = traced(setup, observer, wanted)?;
-    Ok((outcome, traced.ok()))
-}
-
-fn traced(
+/// If an invariant of the simulator or of a transport is broken.
+pub fn trace(
     setup: &Setup<'_>,
     observer: &mut dyn Observer,
     wanted: Wanted,
