@@ -47,6 +47,12 @@ impl Due {
         }
     }
 
+    /// Whether the port of that moment is the only one of a row.
+    #[inline]
+    pub(crate) fn is_alone(&self) -> bool {
+        matches!(self, Self::Row(row) if row.all.len() == 1)
+    }
+
     /// The port in `place` of a row, as long as there is one.
     #[inline]
     pub(crate) fn in_row(&self, place: usize) -> Option<usize> {

@@ -263,11 +263,39 @@ impl NumberedPort {
     /// Takes out what leaves next, where it lies; none where nothing may.
     #[inline(always)] // once per queued packet
     pub(crate) fn leave(&mut self) -> Option<Leaving<'_>> {
-        let shut = if self.open {
-            [false; 2]
-        } else {
-            [CONTROL, DATA].map(|queue| self.is_shut(queue))
-        };
+        if !self.open {
+            return self.leave_gated();
+        }
+        if let Some(packet) = self.control.take_front() {
+            let size = u64::from(packet.size);
+            self.own[CONTROL] -= size;
+            self.bytes -= size;
+            self.last = CONTROL;
+            return Some(Leaving {
+                packet,
+                queue: 0,
+                held: self.bytes,
+            });
+        }
+        let (place, packet) = self.data.take()?;
+        let (before, size) = (self.own[DATA], u64::from(packet.size));
+        self.own[DATA] -= size;
+        self.bytes -= size;
+        self.last = DATA;
+        if self.mark_leaving {
+            self.admission.mark_leaving(before, packet);
+        }
+        Some(Leaving {
+            packet,
+            queue: 1 + place,
+            held: self.bytes,
+        })
+    }
+
+    /// The same while a gate of one of the two is not open.
+    #[inline(never)] // seldom
+    fn leave_gated(&mut self) -> Option<Leaving<'_>> {
+        let shut = [CONTROL, DATA].map(|queue| self.is_shut(queue));
         let (of, number, packet) = if !shut[CONTROL] && !self.control.is_empty() {
             (CONTROL, 0, self.control.take_front()?)
         } else if !shut[DATA] {

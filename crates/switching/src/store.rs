@@ -277,8 +277,11 @@ impl Numbered {
 
     #[inline]
     pub(crate) fn push(&mut self, packet: &Packet, within: u8) {
-        self.queues[usize::from(within)].push_back(packet);
-        self.filled |= 1 << within;
+        let queue = &mut self.queues[usize::from(within)];
+        if queue.is_empty() {
+            self.filled |= 1 << within;
+        }
+        queue.push_back(packet);
         self.len += 1;
     }
 

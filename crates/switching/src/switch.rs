@@ -704,12 +704,15 @@ impl Switch {
                 deadline = self.common.deadline();
             } else {
                 let index = self.due.port();
+                // Of one alone nothing is in the order of time with that of others, until it is said.
+                let alone = self.due.is_alone() && deadline == Time::NEVER;
+                let until = if alone { end } else { Time(first.0 + 1) };
                 let port = &mut self.ports[index];
-                choose_until(port, &mut self.common, Time(first.0 + 1), out);
+                let at = choose_until(port, &mut self.common, until, out);
                 self.due.set(index, self.due_of(index));
                 let said = !self.common.say.is_empty();
                 if said {
-                    self.obey(first, Some(index), out);
+                    self.obey(at, Some(index), out);
                     if self.may_be_quiet {
                         self.quieten(index);
                     }

@@ -3,6 +3,7 @@
 
 mod params;
 mod port;
+mod queues;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -4,45 +4,22 @@
 //! leaves may have flows resumed (`left`). What the next switch says stops flows and lets them go (`stop`, `go`), and blocks
 //! reserved queues (`block`).
 
-use super::params::{Mapping, Params, Scale, Scope};
+use super::params::{Mapping, Params, Scope};
+use super::queues::Queues;
 use super::table::{Entry, Table};
-use crate::ports::{Bits, hop_bytes, part};
 use model::{ConnId, PAUSED_MAX, Rng};
 use parts::{Neighbour, Place};
-use std::collections::VecDeque;
 use units::Time;
-
-#[derive(Debug, Default)]
-struct Queue {
-    bytes: u64,
-    /// Entries that have bytes in it.
-    flows: u64,
-    /// Entries that wait to be resumed, the longest first.
-    list: VecDeque<u32>,
-}
 
 #[derive(Debug)]
 pub(super) struct Port {
     /// The number of the first normal queue among those of the port.
     first: u8,
-    /// Normal queues, then the reserved ones.
-    queues: Vec<Queue>,
-    /// How many are normal.
-    normal: usize,
+    queues: Queues,
     entries: Table,
     size: u32,
-    /// Normal queues without flows, queues with packets, and reserved queues that are blocked, as bits.
-    free: Bits,
-    filled: Bits,
-    closed: Bits,
-    /// How many have packets and may send.
-    active: u64,
-    low: u64,
-    high: u64,
-    scale: Scale,
-    scope: Scope,
-    /// The part of its share that a paused flow may hold and go on.
-    resume: f64,
+    /// Thresholds and shares are counted over all queues.
+    whole: bool,
     /// Reserved queues wait for older packets.
     keeps_order: bool,
     /// Flows leave their reserved queue for good when nothing of them waits.
@@ -68,24 +45,13 @@ struct Waits {
 
 impl Port {
     pub(super) fn new(params: &Params, place: &Place<'_>, line: &Neighbour<'_>) -> Self {
-        let hop = hop_bytes(place, line);
         let first = line.port.queues.len().saturating_sub(1);
-        let normal = params.queues - params.reserved;
         Self {
             first: u8::try_from(first).expect("a port has at most 64 queues"),
-            queues: (0..params.queues).map(|_| Queue::default()).collect(),
-            normal: normal.into(),
-            free: Bits::MAX >> (Bits::BITS - u32::from(normal)),
-            filled: 0,
-            closed: 0,
-            active: 0,
+            queues: Queues::new(params, place, line),
             entries: Table::new(),
             size: params.table,
-            low: part(params.low, hop),
-            high: part(params.high, hop),
-            scale: params.thresholds,
-            scope: params.scope,
-            resume: params.resume,
+            whole: params.scope == Scope::Port,
             keeps_order: params.order_marks,
             returns_empty: params.return_empty,
             waits: vec![Waits::default(); params.reserved.into()],
@@ -98,7 +64,7 @@ impl Port {
 
     /// Thresholds of a queue that sends alone.
     pub(super) fn alone(&self) -> (u64, u64) {
-        (self.low, self.high)
+        self.queues.alone()
     }
 
     /// The number among the queues of the port of one of ours.
@@ -110,9 +76,11 @@ impl Port {
     /// queues has too much.
     pub(super) fn point(&self, port: u16, slot: u32) -> u32 {
         let held = self.entries.get(slot).filter(|entry| entry.reserved > 0);
-        let queue = held.map_or(0, |entry| usize::from(entry.home) + 1 - self.normal);
-        let small = |count: usize| u32::try_from(count).expect("at most 128");
-        u32::from(port) * small(1 + self.waits.len()) + small(queue)
+        let queue = held.map_or(0, |entry| {
+            usize::from(entry.home) + 1 - self.queues.normal()
+        });
+        let few = |count: usize| u32::try_from(count).expect("at most 128");
+        u32::from(port) * few(1 + self.waits.len()) + few(queue)
     }
 
     /// The entry of a flow: by the high half of a product, which depends on all bits. [Knuth, TAOCP 3, s6.4]
@@ -122,37 +90,7 @@ impl Port {
         u32::try_from(slot).expect("below the size")
     }
 
-    /// Queues among which thresholds are divided.
-    #[inline]
-    fn sharers(&self) -> u64 {
-        match (self.scope, self.scale) {
-            (Scope::Port, _) | (_, Scale::Fixed) => 1,
-            (Scope::Queue, Scale::Active) => self.active.max(1),
-        }
-    }
-
-    /// Whether `queue`, of which a flow holds `held` bytes, has so much that the flow is to be paused.
-    #[inline]
-    fn has_too_much(&self, queue: usize, held: u64) -> bool {
-        let (bytes, flows) = self.load(queue);
-        // More than a threshold divided by them, without the division.
-        let all = bytes * self.sharers();
-        all > self.low && (all > self.high || held > fair(bytes, flows))
-    }
-
-    /// The bytes that are held against the thresholds for a packet of `queue`, and the flows that share them.
-    #[inline]
-    fn load(&self, queue: usize) -> (u64, u64) {
-        match self.scope {
-            Scope::Queue => (self.queues[queue].bytes, self.queues[queue].flows),
-            Scope::Port => {
-                let add = |(bytes, flows), own: &Queue| (bytes + own.bytes, flows + own.flows);
-                self.queues.iter().fold((0, 0), add)
-            }
-        }
-    }
-
-    /// Changes an entry, and keeps the counts of entries true.
+    /// Changes entry `slot`, and keeps the counts of entries true.
     #[inline(never)]
     fn change<T>(&mut self, slot: u32, change: impl FnOnce(&mut Entry) -> T) -> T {
         let entry = self.entries.at(slot);
@@ -170,7 +108,7 @@ impl Port {
         // Its reserved queue is another one only where it was in none.
         let (after, knows) = (look(entry), sizes(entry));
         if before != after {
-            let waits = &mut self.waits[usize::from(entry.home) - self.normal];
+            let waits = &mut self.waits[usize::from(entry.home) - self.queues.normal()];
             waits.stopped = waits.stopped + after.0 - before.0;
             waits.older = waits.older + after.1 - before.1;
             self.stirred = true;
@@ -178,35 +116,6 @@ impl Port {
         self.known = self.known + knows.0 - known.0;
         self.told = self.told + knows.1 - known.1;
         result
-    }
-
-    /// Changes the bytes of an entry in `queue`. Returns what it holds there then, and whether it has paused flows.
-    #[inline(always)] // twice
-    fn change_bytes(
-        &mut self,
-        slot: u32,
-        queue: usize,
-        change: impl FnOnce(&mut u64),
-    ) -> (u64, bool) {
-        let reserved = queue >= self.normal;
-        let change = |entry: &mut Entry| {
-            let bytes = if reserved {
-                &mut entry.reserved
-            } else {
-                #[allow(clippy::cast_possible_truncation, reason = "at most 128")]
-                {
-                    entry.queue = queue as u8;
-                }
-                &mut entry.normal
-            };
-            change(bytes);
-            (*bytes, !entry.paused.is_empty())
-        };
-        let entry = self.entries.at(slot);
-        if entry.isolated {
-            return self.change(slot, change);
-        }
-        change(entry) // nothing waits for it
     }
 
     /// Whether [`Port::block`] may have something to say.
@@ -222,17 +131,13 @@ impl Port {
         }
         let keeps_order = self.keeps_order;
         let blocked = |own: &Waits| own.stopped > 0 || keeps_order && own.older > 0;
-        let mut changed = (self.normal..).zip(self.waits.iter().map(blocked));
-        let is_closed = |queue: usize| self.closed >> queue & 1 == 1;
-        let Some((queue, blocked)) = changed.find(|&(queue, blocked)| is_closed(queue) != blocked)
-        else {
+        let mut changed = (self.queues.normal()..).zip(self.waits.iter().map(blocked));
+        let differs = |&(queue, blocked): &(usize, bool)| self.queues.is_closed(queue) != blocked;
+        let Some((queue, blocked)) = changed.find(differs) else {
             self.stirred = false;
             return None;
         };
-        self.closed ^= 1 << queue;
-        if self.filled >> queue & 1 == 1 {
-            self.active = self.active + u64::from(!blocked) - u64::from(blocked);
-        }
+        self.queues.close(queue, blocked);
         Some((self.number(queue), blocked))
     }
 
@@ -242,7 +147,7 @@ impl Port {
         let queue = match self.entries.get(slot) {
             Some(entry) if entry.isolated => entry.home.into(),
             Some(entry) if entry.normal > 0 => entry.queue.into(),
-            _ => self.pick(slot, mapping, rng),
+            _ => self.queues.pick(slot, mapping, rng),
         };
         self.number(queue)
     }
@@ -251,46 +156,9 @@ impl Port {
     #[inline]
     pub(super) fn assign_alone(&self, conn: ConnId, mapping: Mapping, rng: &mut Rng) -> u8 {
         self.number(match mapping {
-            Mapping::Hash => self.slot(conn) as usize % self.normal,
-            Mapping::Least => self.any(rng),
+            Mapping::Hash => self.slot(conn) as usize % self.queues.normal(),
+            Mapping::Least => self.queues.any(rng),
         })
-    }
-
-    /// Any of the normal queues.
-    #[inline]
-    fn any(&self, rng: &mut Rng) -> usize {
-        let count = self.normal as u64;
-        let which = if count > 1 { rng.below(count) } else { 0 };
-        usize::try_from(which).expect("below 128")
-    }
-
-    /// A normal queue for a flow that has nothing here.
-    fn pick(&self, slot: u32, mapping: Mapping, rng: &mut Rng) -> usize {
-        let normal = &self.queues[..self.normal];
-        if mapping == Mapping::Hash {
-            return slot as usize % normal.len();
-        }
-        if self.filled == 0 {
-            return self.any(rng);
-        }
-        // Most others find a queue without flows, and then no queue is looked at.
-        let fewest = if self.free == 0 {
-            let flows = normal.iter().map(|queue| queue.flows);
-            let fewest = flows.clone().min();
-            let has = (0..).zip(flows).filter(|&(_, flows)| Some(flows) == fewest);
-            has.fold(0, |bits, (place, _): (u32, _)| bits | 1 << place)
-        } else {
-            self.free
-        };
-        let mut draw = |ties: u32| if ties > 1 { rng.below(ties.into()) } else { 0 };
-        match u64::try_from(fewest) {
-            Ok(few) => {
-                // Half the words.
-                let rest = (0..draw(few.count_ones())).fold(few, |rest, _| rest & (rest - 1));
-                rest.trailing_zeros() as usize
-            }
-            Err(_) => set_bit(fewest, draw(fewest.count_ones())),
-        }
     }
 
     /// A packet joins the queue that [`Port::assign`] names, which this returns. Says also what [`Port::arrived`] does.
@@ -304,21 +172,25 @@ impl Port {
         rng: &mut Rng,
     ) -> (u8, Option<(u32, bool)>) {
         let slot = self.slot(conn);
-        let entry = self.entries.at(slot);
-        let (queue, held) = if !entry.isolated && entry.normal > 0 {
-            entry.normal += size;
-            (entry.queue.into(), entry.normal)
+        let (entry, queues) = (self.entries.at(slot), &mut self.queues);
+        let (queue, held) = if entry.isolated {
+            entry.reserved += size;
+            (entry.home.into(), entry.reserved)
         } else {
-            let queue = if entry.isolated {
-                entry.home.into()
+            let queue = if entry.normal > 0 {
+                entry.queue.into()
             } else {
-                self.pick(slot, mapping, rng)
+                let queue = queues.pick(slot, mapping, rng);
+                entry.queue = small(queue);
+                queue
             };
-            let (held, _) = self.change_bytes(slot, queue, |bytes| *bytes += size);
-            (queue, held)
+            entry.normal += size;
+            (queue, entry.normal)
         };
-        let told = self.joined((slot, conn), ingress, queue, size, held);
-        (self.number(queue), told)
+        queues.add(queue, size, held);
+        let tells = queues.has_too_much(queue, held) && !entry.pauses(conn, ingress);
+        let told = tells.then(|| self.tell((slot, conn), ingress, queue));
+        (self.number(queue), told.flatten())
     }
 
     /// A packet has joined `queue`. Says which entry's flow is to be paused for it, if it is, and whether that is to be
@@ -332,35 +204,22 @@ impl Port {
     ) -> Option<(u32, bool)> {
         let slot = self.slot(conn);
         let queue = usize::from(queue - self.first);
-        let (held, _) = self.change_bytes(slot, queue, |bytes| *bytes += size);
-        self.joined((slot, conn), ingress, queue, size, held)
+        let entry = self.entries.at(slot);
+        let held = if queue < self.queues.normal() {
+            entry.queue = small(queue);
+            entry.normal += size;
+            entry.normal
+        } else {
+            entry.reserved += size;
+            entry.reserved
+        };
+        self.queues.add(queue, size, held);
+        let tells = self.queues.has_too_much(queue, held) && !entry.pauses(conn, ingress);
+        let told = tells.then(|| self.tell((slot, conn), ingress, queue));
+        told.flatten()
     }
 
-    /// The same for one of our queues, of which the entry of its flow now holds `held` bytes.
-    #[inline(always)] // twice
-    fn joined(
-        &mut self,
-        (slot, conn): (u32, ConnId),
-        ingress: u16,
-        queue: usize,
-        size: u64,
-        held: u64,
-    ) -> Option<(u32, bool)> {
-        let own = &mut self.queues[queue];
-        if own.bytes == 0 {
-            self.filled |= 1 << queue;
-            self.free &= !(1 << queue);
-            self.active += u64::from(self.closed >> queue & 1 == 0);
-        }
-        own.bytes += size;
-        own.flows += u64::from(held == size);
-        if !self.has_too_much(queue, held) || self.told >= PAUSED_MAX {
-            return None;
-        }
-        self.tell((slot, conn), ingress, queue)
-    }
-
-    /// A flow is to be paused, if it is not.
+    /// A flow is to be paused that is not.
     #[inline(never)] // seldom
     fn tell(
         &mut self,
@@ -368,16 +227,16 @@ impl Port {
         ingress: u16,
         queue: usize,
     ) -> Option<(u32, bool)> {
-        let entry = self.entries.at(slot);
-        if entry.paused.contains(&(conn, ingress)) {
+        if self.told >= PAUSED_MAX {
             return None;
         }
+        let entry = self.entries.at(slot);
         entry.paused.push((conn, ingress));
         let listed = !std::mem::replace(&mut entry.listed, true);
         let first = !std::mem::replace(&mut entry.repeats, true);
         self.told += 1;
         if listed {
-            self.queues[queue].list.push_back(slot);
+            self.queues.list_mut(queue).push_back(slot);
         }
         Some((slot, first))
     }
@@ -391,7 +250,10 @@ impl Port {
     /// is not too much.
     #[inline]
     pub(super) fn overlooks(&self, size: u64) -> bool {
-        self.filled == 0 && self.known == 0 && self.told == 0 && size <= self.high
+        self.queues.are_empty()
+            && self.known == 0
+            && self.told == 0
+            && size <= self.queues.alone().1
     }
 
     /// A packet leaves `queue`. Says which flows are to be `resumed` at which ports.
@@ -405,45 +267,34 @@ impl Port {
         let slot = self.slot(conn);
         let queue = usize::from(queue - self.first);
         let entry = self.entries.known(slot);
-        let (held, has_paused) = if entry.isolated {
-            self.change_bytes(slot, queue, |bytes| *bytes -= size)
-        } else if queue < self.normal {
+        let held = if queue < self.queues.normal() {
             entry.normal -= size;
-            (entry.normal, !entry.paused.is_empty())
+            if entry.normal == 0 && entry.isolated {
+                // What came later need not wait for it any more.
+                self.waits[usize::from(entry.home) - self.queues.normal()].older -= 1;
+                self.stirred = true;
+            }
+            entry.normal
         } else {
-            // It went back before its packets had left.
             entry.reserved -= size;
-            (entry.reserved, !entry.paused.is_empty())
+            entry.reserved
         };
-        let own = &mut self.queues[queue];
-        own.bytes -= size;
-        own.flows -= u64::from(held == 0);
-        if own.bytes == 0 {
-            self.filled &= !(1 << queue);
-            self.free |= Bits::from(queue < self.normal) << queue;
-            self.active -= u64::from(self.closed >> queue & 1 == 0);
+        if entry.isolated && entry.normal + entry.reserved == 0 && entry.stopped.is_empty() {
+            entry.isolated = false;
         }
+        let has_paused = !entry.paused.is_empty();
+        self.queues.take(queue, size, held);
         if self.told > 0 {
-            if has_paused && self.has_little(queue, held) {
+            if has_paused && self.queues.has_little(queue, held) {
                 self.resume(slot, resumed);
             }
-            match self.scope {
-                Scope::Queue => self.resume_listed(queue, resumed),
+            if self.whole {
                 // What is counted over all of them goes down for all of them.
-                Scope::Port => {
-                    (0..self.queues.len()).for_each(|each| self.resume_listed(each, resumed));
-                }
+                (0..self.queues.len()).for_each(|each| self.resume_listed(each, resumed));
+            } else {
+                self.resume_listed(queue, resumed);
             }
         }
-    }
-
-    /// Whether a flow that holds `held` bytes of `queue` need not be paused any more. [ours]
-    fn has_little(&self, queue: usize, held: u64) -> bool {
-        let (bytes, flows) = self.load(queue);
-        let share = || self.resume * fair(bytes, flows) as f64;
-        // As in `has_too_much`.
-        let all = bytes * self.sharers();
-        all <= self.low || all <= self.high && held as f64 <= share()
     }
 
     fn resume(&mut self, slot: u32, resumed: &mut Vec<(ConnId, u16)>) {
@@ -452,39 +303,46 @@ impl Port {
 
     /// Resumes those in the list of `queue` for which there is room, the longest there first. An entry whose packets
     /// are in another queue by now goes to the list of that one.
+    #[inline]
     fn resume_listed(&mut self, queue: usize, resumed: &mut Vec<(ConnId, u16)>) {
-        let Some(&slot) = self.queues[queue].list.front() else {
+        let Some(&slot) = self.queues.list(queue).front() else {
             return;
         };
         let entry = self.entries.known(slot);
         if !entry.paused.is_empty() {
             let (home, held) = entry.place(queue);
-            if home == queue && !self.has_little(queue, held) {
+            if home == queue && !self.queues.has_little(queue, held) {
                 return; // most often
             }
         }
+        self.resume_some(queue, resumed);
+    }
+
+    /// The same where the first of them is to be resumed, or is in the wrong list.
+    #[inline(never)] // seldom
+    fn resume_some(&mut self, queue: usize, resumed: &mut Vec<(ConnId, u16)>) {
         // Who is handed on is looked at there, too: nothing may leave from there for long.
         let mut looks = std::mem::take(&mut self.looks);
         looks.push(queue);
         while let Some(queue) = looks.pop() {
-            for _ in 0..self.queues[queue].list.len() {
-                let Some(&slot) = self.queues[queue].list.front() else {
+            for _ in 0..self.queues.list(queue).len() {
+                let Some(&slot) = self.queues.list(queue).front() else {
                     break;
                 };
                 let entry = self.entries.get(slot).expect("what is listed is kept");
                 let (home, held) = entry.place(queue);
                 if home != queue && !entry.paused.is_empty() {
-                    self.queues[queue].list.pop_front();
-                    self.queues[home].list.push_back(slot);
+                    self.queues.list_mut(queue).pop_front();
+                    self.queues.list_mut(home).push_back(slot);
                     if !looks.contains(&home) && home > queue {
                         looks.push(home);
                     }
                     continue;
                 }
-                if !entry.paused.is_empty() && !self.has_little(queue, held) {
+                if !entry.paused.is_empty() && !self.queues.has_little(queue, held) {
                     break;
                 }
-                self.queues[queue].list.pop_front();
+                self.queues.list_mut(queue).pop_front();
                 self.change(slot, |entry| entry.listed = false);
                 self.resume(slot, resumed);
             }
@@ -496,7 +354,7 @@ impl Port {
     /// from now on, and whether somebody must look at it at `until`.
     pub(super) fn stop(&mut self, conn: ConnId, point: u32, until: Time) -> (u32, bool, bool) {
         let slot = self.slot(conn);
-        let home = self.normal + point as usize % self.waits.len();
+        let home = self.queues.normal() + point as usize % self.waits.len();
         let home = u8::try_from(home).expect("at most 128");
         let room = self.known < PAUSED_MAX;
         let (isolated, watch) = self.change(slot, |entry| {
@@ -545,70 +403,57 @@ impl Port {
     }
 
     pub(super) fn check(&self) {
-        let (mut bytes, mut flows) = (vec![0; self.queues.len()], vec![0; self.queues.len()]);
-        let (mut known, mut told) = (0, 0);
-        let mut waits = vec![(0, 0); self.waits.len()];
+        let mut held = vec![(0, 0); self.queues.len()];
+        let (mut known, mut told, mut listed) = (0, 0, 0);
+        let mut waits = vec![Waits::default(); self.waits.len()];
         for (slot, entry) in self.entries.iter() {
-            for (queue, held) in [(entry.queue, entry.normal), (entry.home, entry.reserved)] {
-                let queue = usize::from(queue);
-                bytes[queue] += held;
-                flows[queue] += u64::from(held > 0);
+            for (queue, bytes) in [(entry.queue, entry.normal), (entry.home, entry.reserved)] {
+                let own = &mut held[usize::from(queue)];
+                own.0 += bytes;
+                own.1 += u64::from(bytes > 0);
             }
             if entry.isolated {
-                let own = &mut waits[usize::from(entry.home) - self.normal];
-                own.0 += u64::from(!entry.stopped.is_empty());
-                own.1 += u64::from(entry.has_older());
+                let own = &mut waits[usize::from(entry.home) - self.queues.normal()];
+                own.stopped += u64::from(!entry.stopped.is_empty());
+                own.older += u64::from(entry.has_older());
             }
             known += entry.stopped.len();
             told += entry.paused.len();
+            listed += usize::from(entry.listed);
             assert!(
                 entry.isolated || entry.reserved == 0 || !self.returns_empty,
                 "{slot} has packets in the reserved queue and joins another: {entry:?}"
+            );
+            let waits = self.returns_empty && entry.normal + entry.reserved > 0;
+            assert_eq!(
+                entry.isolated,
+                !entry.stopped.is_empty() || entry.isolated && waits,
+                "{slot} is isolated: {entry:?}"
             );
             assert!(
                 entry.listed || entry.paused.is_empty(),
                 "{slot} waits for nobody"
             );
         }
-        let held: Vec<(u64, u64)> = self.queues.iter().map(|q| (q.bytes, q.flows)).collect();
-        let found: Vec<(u64, u64)> = bytes.into_iter().zip(flows).collect();
-        assert_eq!(found, held, "bytes and flows of queues");
-        let counted = self.waits.iter().map(|own| (own.stopped, own.older));
-        assert_eq!(waits, counted.collect::<Vec<_>>(), "what queues wait for");
-        let active = (self.filled & !self.closed).count_ones();
-        assert_eq!(self.active, active.into(), "queues that may send");
+        self.queues.check(&held);
+        assert_eq!(waits, self.waits, "what queues wait for");
         assert_eq!((known, told), (self.known, self.told), "pauses");
-        for (place, queue) in self.queues.iter().enumerate() {
-            let bit = |bits: Bits| bits >> place & 1 == 1;
-            let empty = queue.flows == 0;
-            let normal = place < self.normal;
-            assert_eq!(bit(self.filled), !empty, "queue {place} has packets");
-            assert_eq!(bit(self.free), empty && normal, "queue {place} is free");
-            assert!(!normal || !bit(self.closed), "nothing blocks queue {place}");
-        }
-        let listed: usize = self.queues.iter().map(|queue| queue.list.len()).sum();
-        let lists = self
-            .entries
-            .iter()
-            .filter(|(_, entry)| entry.listed)
-            .count();
-        assert_eq!(lists, listed, "entries that wait to be resumed");
-        if held.iter().all(|&(bytes, _)| bytes == 0) {
+        let lists = (0..self.queues.len()).map(|queue| self.queues.list(queue).len());
+        assert_eq!(
+            listed,
+            lists.sum::<usize>(),
+            "entries that wait to be resumed"
+        );
+        if self.queues.are_empty() {
             assert_eq!(told, 0, "nothing waits, and somebody is paused for it");
         }
     }
 }
 
-/// The part of a queue of `bytes` that each of its `flows` may hold: a power of two below the fair one, by a shift in
-/// place of a division. [aquarius]
-pub(super) fn fair(bytes: u64, flows: u64) -> u64 {
-    bytes >> flows.max(1).next_power_of_two().trailing_zeros()
-}
-
-/// The place of set bit number `which`, from 0, of `bits`.
-fn set_bit(bits: Bits, which: u64) -> usize {
-    let rest = (0..which).fold(bits, |rest, _| rest & (rest - 1));
-    rest.trailing_zeros() as usize
+/// The number of a queue, as entries keep it.
+#[allow(clippy::cast_possible_truncation, reason = "at most 128")]
+fn small(queue: usize) -> u8 {
+    queue as u8
 }
 
 #[cfg(test)]
@@ -626,12 +471,12 @@ mod tests {
         let mut port = Port::new(&params, &place(&lines, 60_000), &lines[1]);
         let among = |port: &Port, queues| {
             port.check();
-            port.sharers() == queues
+            port.queues.sharers() == queues
         };
         let (conn, other) = (ConnId(7), ConnId(8));
         assert_eq!(port.arrived(conn, 0, 0, 1000), None);
         port.stop(other, 0, Time::NEVER);
-        let reserved = port.number(port.normal);
+        let reserved = port.number(port.queues.normal());
         assert_eq!(port.arrived(other, 0, reserved, 1000), None);
         assert!(among(&port, 2), "both have packets");
         assert_eq!(port.block(), Some((reserved, true)));
@@ -641,15 +486,5 @@ mod tests {
         assert_eq!(port.block(), Some((reserved, false)));
         assert_eq!(port.block(), None);
         assert!(among(&port, 2), "it may leave again");
-    }
-
-    #[test]
-    fn a_set_bit_is_found_by_its_number() {
-        for bits in [1, 0b1011, Bits::MAX, 1 << 127 | 1 << 64 | 1 << 63 | 2] {
-            let places = (0..128).filter(|place| bits >> place & 1 == 1);
-            for (which, place) in (0..).zip(places) {
-                assert_eq!(set_bit(bits, which), place, "{which} of {bits:b}");
-            }
-        }
     }
 }

@@ -66,6 +66,12 @@ impl Entry {
         }
     }
 
+    /// Whether `conn` is paused at port `ingress`.
+    #[inline]
+    pub(super) fn pauses(&self, conn: ConnId, ingress: u16) -> bool {
+        self.paused.contains(&(conn, ingress))
+    }
+
     /// It says no more than one that was never made.
     fn is_nothing(&self) -> bool {
         let quiet = self.stopped.is_empty() && self.paused.is_empty();

@@ -6,15 +6,6 @@ use crate::bench::Bench;
 const FLOW: fn(u32) -> ConnId = ConnId;
 
 #[test]
-fn the_share_of_a_flow_is_a_shift_and_never_above_the_fair_one() {
-    let shares = [1, 2, 3, 4, 5, 8, 9, 16, 17].map(|flows| port::fair(12_000, flows));
-    assert_eq!(
-        shares,
-        [12_000, 6000, 3000, 3000, 1500, 1500, 750, 750, 375]
-    );
-}
-
-#[test]
 fn a_flow_with_more_than_its_share_is_paused_and_one_alone_by_the_second_threshold() {
     // 4584 and 9168 B of one queue.
     let mut alone = Bench::new(
