@@ -8,7 +8,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use params::{Mapping, Params, Scale};
+pub use params::{First, Mapping, Params, Scale, Size};
 
 use crate::agenda::Agenda;
 use crate::ports::{apart, holds_a_frame, is_data, split};

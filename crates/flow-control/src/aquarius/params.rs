@@ -33,6 +33,24 @@ pub enum Scope {
     Port,
 }
 
+/// What a flow holds that is compared with its share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// Its bytes in the queue that has too much.
+    Queue,
+    /// Its bytes in all queues of the port.
+    Port,
+}
+
+/// Who of those that wait is resumed first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum First {
+    /// Who has waited longest.
+    Longest,
+    /// Who began to wait last.
+    Latest,
+}
+
 parts::params! {
     /// Everything that can be set in `[switch.aquarius]`.
     #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +75,13 @@ parts::params! {
         /// with thresholds that are not divided
         scope: Scope = Scope::Queue, Words(&[("queue", Scope::Queue), ("port", Scope::Port)]),
             "ours: the slides draw one queue";
+        /// what a flow holds that is compared with its share: "queue", its bytes in the queue that a packet joins or leaves;
+        /// "port", those in all queues of the port
+        size: Size = Size::Queue, Words(&[("queue", Size::Queue), ("port", Size::Port)]),
+            "ours: the slides say the size of a flow";
+        /// who of the flows that wait for a queue is resumed first: "longest", who has waited longest; "latest", who began last
+        first: First = First::Longest, Words(&[("longest", First::Longest), ("latest", First::Latest)]),
+            "ours: the slides are silent";
         /// a flow that holds at most this part of its share is resumed while its queue is at or below Qh (0 to 1)
         resume: f64 = 0.5, Number(0.0, 1.0), "ours: keeps pauses from alternating with every packet";
         /// which queue a flow joins: "least", that with the fewest flows; "hash", always the same

@@ -188,7 +188,7 @@ impl Port {
             (queue, entry.normal)
         };
         queues.add(queue, size, held);
-        let tells = queues.has_too_much(queue, held) && !entry.pauses(conn, ingress);
+        let tells = queues.has_too_much(queue, held, entry) && !entry.pauses(conn, ingress);
         let told = tells.then(|| self.tell((slot, conn), ingress, queue));
         (self.number(queue), told.flatten())
     }
@@ -214,7 +214,7 @@ impl Port {
             entry.reserved
         };
         self.queues.add(queue, size, held);
-        let tells = self.queues.has_too_much(queue, held) && !entry.pauses(conn, ingress);
+        let tells = self.queues.has_too_much(queue, held, entry) && !entry.pauses(conn, ingress);
         let told = tells.then(|| self.tell((slot, conn), ingress, queue));
         told.flatten()
     }
@@ -236,7 +236,7 @@ impl Port {
         let first = !std::mem::replace(&mut entry.repeats, true);
         self.told += 1;
         if listed {
-            self.queues.list_mut(queue).push_back(slot);
+            self.queues.enlist(queue, slot);
         }
         Some((slot, first))
     }
@@ -282,10 +282,9 @@ impl Port {
         if entry.isolated && entry.normal + entry.reserved == 0 && entry.stopped.is_empty() {
             entry.isolated = false;
         }
-        let has_paused = !entry.paused.is_empty();
         self.queues.take(queue, size, held);
         if self.told > 0 {
-            if has_paused && self.queues.has_little(queue, held) {
+            if !entry.paused.is_empty() && self.queues.has_little(queue, held, entry) {
                 self.resume(slot, resumed);
             }
             if self.whole {
@@ -301,7 +300,7 @@ impl Port {
         self.change(slot, |entry| resumed.append(&mut entry.paused));
     }
 
-    /// Resumes those in the list of `queue` for which there is room, the longest there first. An entry whose packets
+    /// Resumes those in the list of `queue` for which there is room, in their order. An entry whose packets
     /// are in another queue by now goes to the list of that one.
     #[inline]
     fn resume_listed(&mut self, queue: usize, resumed: &mut Vec<(ConnId, u16)>) {
@@ -311,7 +310,7 @@ impl Port {
         let entry = self.entries.known(slot);
         if !entry.paused.is_empty() {
             let (home, held) = entry.place(queue);
-            if home == queue && !self.queues.has_little(queue, held) {
+            if home == queue && !self.queues.has_little(queue, held, entry) {
                 return; // most often
             }
         }
@@ -332,17 +331,17 @@ impl Port {
                 let entry = self.entries.get(slot).expect("what is listed is kept");
                 let (home, held) = entry.place(queue);
                 if home != queue && !entry.paused.is_empty() {
-                    self.queues.list_mut(queue).pop_front();
-                    self.queues.list_mut(home).push_back(slot);
+                    self.queues.delist(queue);
+                    self.queues.enlist(home, slot);
                     if !looks.contains(&home) && home > queue {
                         looks.push(home);
                     }
                     continue;
                 }
-                if !entry.paused.is_empty() && !self.queues.has_little(queue, held) {
+                if !entry.paused.is_empty() && !self.queues.has_little(queue, held, entry) {
                     break;
                 }
-                self.queues.list_mut(queue).pop_front();
+                self.queues.delist(queue);
                 self.change(slot, |entry| entry.listed = false);
                 self.resume(slot, resumed);
             }

@@ -1,6 +1,7 @@
 //! The queues of a port: what each holds, which of them may send, and how much is too much.
 
-use super::params::{Mapping, Params, Scale, Scope};
+use super::params::{First, Mapping, Params, Scale, Scope, Size};
+use super::table::Entry;
 use crate::ports::{Bits, hop_bytes, part};
 use model::Rng;
 use parts::{Neighbour, Place};
@@ -12,7 +13,7 @@ struct Queue {
     bytes: u64,
     /// Entries that have bytes in it.
     flows: u64,
-    /// Entries that wait to be resumed, the longest first.
+    /// Entries that wait to be resumed, in the order in which they are.
     list: VecDeque<u32>,
 }
 
@@ -32,6 +33,9 @@ pub(super) struct Queues {
     high: u64,
     scale: Scale,
     scope: Scope,
+    /// What a flow holds that is compared with its share, and who is resumed first.
+    size: Size,
+    first: First,
     /// The part of its share that a paused flow may hold and go on.
     resume: f64,
 }
@@ -50,6 +54,8 @@ impl Queues {
             high: part(params.high, hop),
             scale: params.thresholds,
             scope: params.scope,
+            size: params.size,
+            first: params.first,
             resume: params.resume,
         }
     }
@@ -141,23 +147,32 @@ impl Queues {
         }
     }
 
-    /// Whether `queue`, of which a flow holds `held` bytes, has so much that the flow is to be paused.
+    /// What counts as held by flows of `entry`, which have `held` bytes in one queue.
     #[inline]
-    pub(super) fn has_too_much(&self, queue: usize, held: u64) -> bool {
+    fn size(&self, held: u64, entry: &Entry) -> u64 {
+        match self.size {
+            Size::Queue => held,
+            Size::Port => entry.normal + entry.reserved,
+        }
+    }
+
+    /// Whether `queue`, of which `entry` holds `held` bytes, has so much that a flow of that is to be paused.
+    #[inline]
+    pub(super) fn has_too_much(&self, queue: usize, held: u64, entry: &Entry) -> bool {
         let (bytes, flows) = self.load(queue);
         // More than a threshold divided by them, without the division.
         let all = bytes * self.sharers;
-        all > self.low && (all > self.high || held > fair(bytes, flows))
+        all > self.low && (all > self.high || self.size(held, entry) > fair(bytes, flows))
     }
 
-    /// Whether a flow that holds `held` bytes of `queue` need not be paused any more. [ours]
+    /// Whether flows of `entry`, which holds `held` bytes of `queue`, need not be paused any more. [ours]
     #[inline]
-    pub(super) fn has_little(&self, queue: usize, held: u64) -> bool {
+    pub(super) fn has_little(&self, queue: usize, held: u64, entry: &Entry) -> bool {
         let (bytes, flows) = self.load(queue);
         let share = || self.resume * fair(bytes, flows) as f64;
         // As in `has_too_much`.
         let all = bytes * self.sharers;
-        all <= self.low || all <= self.high && held as f64 <= share()
+        all <= self.low || all <= self.high && self.size(held, entry) as f64 <= share()
     }
 
     /// Any of the normal queues.
@@ -197,15 +212,24 @@ impl Queues {
         }
     }
 
-    /// Entries that wait for room in `queue` to be resumed, the longest first.
+    /// Entries that wait for room in `queue` to be resumed, in the order in which they are.
     #[inline]
     pub(super) fn list(&self, queue: usize) -> &VecDeque<u32> {
         &self.all[queue].list
     }
 
-    #[inline]
-    pub(super) fn list_mut(&mut self, queue: usize) -> &mut VecDeque<u32> {
-        &mut self.all[queue].list
+    /// Entry `slot` waits for room in `queue`, too.
+    pub(super) fn enlist(&mut self, queue: usize, slot: u32) {
+        let list = &mut self.all[queue].list;
+        match self.first {
+            First::Longest => list.push_back(slot),
+            First::Latest => list.push_front(slot),
+        }
+    }
+
+    /// The first of those that wait there does not any more.
+    pub(super) fn delist(&mut self, queue: usize) {
+        self.all[queue].list.pop_front();
     }
 
     /// Panics where an invariant is broken: each holds so many bytes of so many flows.

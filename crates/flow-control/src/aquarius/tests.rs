@@ -200,3 +200,40 @@ fn pauses_of_many_flows_are_asked_for_again_as_seldom_as_half_a_line_carries_the
         assert!(2 * said > most, "{flows} flows: {said} frames of {most}");
     }
 }
+
+/// 3208 B of one queue: three flows are left there when there is room for all that were paused.
+#[test]
+fn who_is_resumed_first_can_be_chosen() {
+    for (first, order) in [("longest", [7, 8, 9]), ("latest", [9, 8, 7])] {
+        let set = format!("low = 0.7\nhigh = 0.7\nqueues = 2\nfirst = \"{first}\"");
+        let mut bench = Bench::new(&AQUARIUS, &set);
+        bench.come(1, 5);
+        for conn in [7, 8, 9] {
+            bench.come(conn, 1);
+        }
+        bench.leave(1, 8);
+        let said = bench.ladder().join("\n");
+        let resumed = |conn| said.find(&format!("ResumeFlow(ConnId({conn}))"));
+        let places = order.map(|conn| resumed(conn).expect("it is resumed"));
+        assert!(places.is_sorted(), "{first}: {said}");
+    }
+}
+
+/// An isolated flow has older packets in a normal queue: 3 there and 2 in the reserved one, beside 4 of another.
+#[test]
+fn what_a_flow_holds_is_what_it_has_in_one_queue_or_over_all() {
+    for (size, pauses) in [("queue", 0), ("port", 1)] {
+        let set =
+            format!("low = 1\nhigh = 4\nqueues = 2\nthresholds = \"fixed\"\nsize = \"{size}\"");
+        let mut bench = Bench::new(&AQUARIUS, &set);
+        bench.come(7, 3);
+        for conn in [7, 8] {
+            bench.say(Signal::PauseFlow(FLOW(conn)), Span::ZERO);
+        }
+        bench.come(8, 3);
+        bench.come(7, 2);
+        let said = bench.ladder().join("\n");
+        let found = said.matches("port 0: PauseFlow(ConnId(7))").count();
+        assert_eq!(found, pauses, "{size}: {said}");
+    }
+}
