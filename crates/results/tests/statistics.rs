@@ -345,10 +345,7 @@ fn what_the_numbers_say_of_themselves_is_a_warning() {
     let early = "1 message finished faster than an idle network allows";
     let took = |ps| run(vec![flow(0, 1, Some(0), Some(ps))], 9_000);
     assert!(says(&took(99), early) && !says(&took(100), "faster"));
-    assert!(says(
-        &half_done(),
-        "1 of 2 counted messages did not finish"
-    ));
+    assert!(says(&half_done(), "1 of 2 counted messages did not finish"));
     assert!(!says(&took(100), "did not finish"));
     let mut outside = took(100);
     outside.window = Time(1)..Time(5);
