@@ -494,4 +494,32 @@ mod tests {
         );
         assert_eq!(offer(&mut port, line, 1, 1_000), Verdict::Queued(1));
     }
+
+    #[test]
+    fn nothing_passes_unasked_where_gates_may_close_or_packets_are_marked_as_they_leave() {
+        let mark = model::intent::MarkSpec {
+            min: units::Bytes(1),
+            max: units::Bytes(1),
+            chance: 1.0,
+            at: model::intent::MarkAt::Dequeue,
+            drop_others: false,
+        };
+        let late = QueueSpec {
+            mark: Some(mark),
+            ..QueueSpec::DATA
+        };
+        let asked = |specs: &[QueueSpec]| {
+            let rng = Rng::stream(1, 2, 3);
+            let mut plain = StrictPriority::<false>::new(specs, 90_000, &rng);
+            let mut gated = StrictPriority::<true>::new(specs, 90_000, &rng);
+            let one = packet(1, 700);
+            [
+                (plain.lets_pass(&one), plain.peak().data_bytes),
+                (gated.lets_pass(&one), gated.peak().data_bytes),
+            ]
+        };
+        let no = (false, 0);
+        assert_eq!(asked(&[QueueSpec::DATA; 2]), [(true, 700), no]);
+        assert_eq!(asked(&[QueueSpec::DATA, late]), [no, no]);
+    }
 }

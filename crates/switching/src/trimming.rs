@@ -417,4 +417,19 @@ pub(crate) mod tests {
         let mut other = Packet::new(HostId(0), ConnId(0), Class::Plain, 0, 900);
         assert!(!port.pass(Time::ZERO, &mut other), "something waits");
     }
+
+    #[test]
+    fn a_peak_that_is_forgotten_is_what_waits_and_what_is_left_on_the_line() {
+        let mut port = trimming(8, 8, (false, false));
+        for conn in 0..2 {
+            put(&mut port, Class::Plain, conn, 1_000);
+        }
+        let mut out = Packet::EMPTY;
+        port.dequeue(Time::ZERO, &mut out);
+        assert_eq!(port.peak().data_bytes, 2_000);
+        port.forget_peak(84);
+        assert_eq!(port.peak().data_bytes, 1_084);
+        port.forget_peak(500);
+        assert_eq!(port.peak().data_bytes, 1_084, "no more than ever waited");
+    }
 }
