@@ -95,7 +95,8 @@ def write(folder: Path, playground: Path | None = None) -> None:
             text = moved((ROOT / source).read_text("utf-8"), source, places)
             if playground:
                 text = SITE_ONLY.sub(
-                    r"**[Open the playground](\1).** It is one file: save it, and it works without this site.",
+                    r"**[Open the playground](\1).** "
+                    "It is one file: save it, and it works without this site.",
                     text,
                 )
                 text = in_motion(text, place)
