@@ -18,9 +18,10 @@ tidegate-experiments = { opt-level = 0, debug = false }
 tidegate-drive = { opt-level = 0, debug = false }
 tidegate-workload = { opt-level = 0, debug = false }
 tidegate-topology = { opt-level = 0, debug = false }
-tidegate-sim = { opt-level = 1, debug = false }
-tidegate-switching = { opt-level = 1, debug = false }
-tidegate-transports = { opt-level = 1, debug = false }
+tidegate-sim = { opt-level = 0, debug = false }
+tidegate-switching = { opt-level = 0, debug = false }
+tidegate-transports = { opt-level = 0, debug = false }
+tidegate-flow-control = { opt-level = 0, debug = false }
 ";
 
 /// Cargo in the new crate, with what this repository's own build has left behind, and no network.
