@@ -141,7 +141,7 @@ fn a_run_that_its_scenario_ends_before_its_messages_says_so_and_claims_no_more()
     let took = human::time(run.end.since(units::Time::ZERO));
     for told in [
         "59 of 64 messages did not finish.".to_owned(),
-        format!("The slowest by slowdown took at least {took}: at least "),
+        format!("The slowest so far by slowdown took at least {took}: at least "),
         format!("sent at 0 s. More than half of the messages take {took} or more. "),
         format!("More than half of the messages take {took} or more. The curves end below"),
         format!("p50 ≥ {took}"),

@@ -711,6 +711,15 @@ fn warn(summary: &mut Summary, run: &RunRecord) {
             human::count(messages.counted)
         ));
     }
+    let cut = matches!(run.status, Status::Complete | Status::Unfinished);
+    if cut && messages.not_started > 0 && messages.counted > 0 {
+        say(format!(
+            "{} of {} messages had not started when the run ended, and are in no figure: a later run.until \
+             counts them",
+            human::count(messages.not_started),
+            human::count(messages.total)
+        ));
+    }
     let early = run
         .flows
         .iter()

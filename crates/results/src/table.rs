@@ -438,31 +438,35 @@ fn by_size(run: &Summary) -> Option<String> {
 }
 
 /// What is said of the message with the greatest slowdown, and of the one that took longest where that
-/// is another.
+/// is another. A bound below one says nothing and is left out.
 pub(crate) fn slowest(run: &Summary, slow: &Slow) -> String {
-    let bound = |certain: bool| if certain { "" } else { "at least " };
-    let ratio =
-        |figure: Figure<f64>| format!("{}{}", bound(!figure.at_least), human::ratio(figure.value));
+    let bound = |at_least: bool| if at_least { "at least " } else { "" };
+    let ratio = |figure: Figure<f64>| {
+        let says = !figure.at_least || figure.value >= 1.0;
+        says.then(|| format!("{}{}", bound(figure.at_least), human::ratio(figure.value)))
+    };
     let all = run.all();
-    let median = all.slowdown.as_ref().map(|dist| ratio(dist.p50));
+    let median = all.slowdown.as_ref().and_then(|dist| ratio(dist.p50));
     let longest = match all.fct_ps.map(|dist| dist.max) {
         Some(max) if max.value > slow.fct_ps.value => format!(
             "; the longest took {}{}",
-            bound(!max.at_least),
+            bound(max.at_least),
             human::time(Span(max.value))
         ),
         _ => String::new(),
     };
+    let times = ratio(slow.slowdown).map_or(String::new(), |times| {
+        format!(", {times} times what an idle network takes")
+    });
+    let median = median.map_or(String::new(), |median| format!("; the median is {median}"));
     format!(
-        "slowest by slowdown: message {} ({} -> {}, {}) took {}{}, {} times what an idle network \
-         takes; the median is {}{longest}",
+        "slowest {}by slowdown: message {} ({} -> {}, {}) took {}{}{times}{median}{longest}",
+        if all.unfinished > 0 { "so far " } else { "" },
         slow.message,
         slow.from,
         slow.to,
         human::bytes(Bytes(slow.size)),
-        bound(!slow.fct_ps.at_least),
+        bound(slow.fct_ps.at_least),
         human::time(Span(slow.fct_ps.value)),
-        ratio(slow.slowdown),
-        median.unwrap_or("-".into()),
     )
 }

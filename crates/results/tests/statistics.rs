@@ -147,7 +147,10 @@ fn messages_are_counted_by_what_became_of_them() {
     ];
     let mut run = run(flows, 5_000);
     run.window = Time(1_000)..Time(2_000);
-    let messages = Summary::of(&run).messages;
+    let summary = Summary::of(&run);
+    let told = |warning: &String| warning.starts_with("1 of 6 messages had not started");
+    assert!(summary.warnings.iter().any(told), "{:?}", summary.warnings);
+    let messages = summary.messages;
     assert_eq!((messages.total, messages.counted), (6, 3));
     assert_eq!((messages.finished, messages.unfinished), (2, 1));
     assert_eq!((messages.unfinished_total, messages.not_started), (2, 1));

@@ -8,6 +8,7 @@
 mod common;
 
 use results::{RunRecord, Style, Summary, Threshold, Verdict, compare, metrics, table};
+use units::Time;
 
 fn judge(summary: &Summary, key: &str, text: &str) -> Verdict {
     Threshold::parse(key, text).unwrap().judge(summary)
@@ -535,6 +536,13 @@ fn nobody_wins_with_messages_unfinished_and_nobody_wins_alone() {
         shown.contains("No transport can be called best: dctcp left messages unfinished"),
         "{shown}"
     );
+    // Nobody is left out: not the one that is level with who is named, either.
+    let mut level = tagged("homa", 80, 90);
+    level.sizes[0].slowdown.as_mut().unwrap().p99.at_least = true;
+    let shown = words(&compare::text(&[&cut, &whole, &level], Style::PLAIN));
+    for other in ["homa has at least 9.00", "expresspass has 40.0"] {
+        assert!(shown.contains(other), "{shown}");
+    }
     let alone = words(&compare::text(&[&whole, &whole], Style::PLAIN));
     assert!(
         alone.contains("expresspass has a mean p99 slowdown of 40.0."),
@@ -755,4 +763,25 @@ fn places_with_names_are_judged_one_by_one() {
         says.claim,
         "Lowest p99 slowdown: t0 at traffic calm; nobody alone at traffic rough."
     );
+}
+
+#[test]
+fn a_run_that_was_cut_off_claims_no_more_than_it_knows() {
+    let mut run = tagged_run("dctcp", 80, 90);
+    for flow in &mut run.flows {
+        (flow.start, flow.end) = (Some(Time::ZERO), None);
+    }
+    // After half of the time that an idle network takes a bound on the slowdown says nothing.
+    for (us, says) in [
+        (5, "took at least 5 us report"),
+        (
+            20,
+            "took at least 20 us, at least 2.00 times what an idle network takes; the median is at least 2.00",
+        ),
+    ] {
+        run.end = Time::ZERO + units::Span::us(us);
+        let shown = words(&table::text(&[(&Summary::of(&run), &[])], Style::PLAIN)) + " report";
+        let so_far = format!("slowest so far by slowdown: message 0 (h13 -> h6, 50 KB) {says}");
+        assert!(shown.contains(&so_far), "{shown}");
+    }
 }

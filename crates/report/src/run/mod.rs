@@ -161,22 +161,22 @@ fn headline(summary: &Summary) -> (String, String) {
         (summary.slowest.first(), &all.fct_ps, &all.slowdown)
     {
         let time = |ps| human::time(Span(ps));
-        let (took, factor) = (
-            figure(slow.fct_ps, time),
-            figure(slow.slowdown, human::ratio),
-        );
+        let took = figure(slow.fct_ps, time);
+        // A bound below one says nothing.
+        let factor = if slow.slowdown.at_least && slow.slowdown.value < 1.0 {
+            String::new()
+        } else {
+            let factor = figure(slow.slowdown, human::ratio);
+            format!(": {factor} times what an idle network needs")
+        };
         let messages = human::count(all.messages);
         let headline = if all.unfinished > 0 {
             format!(
-                "{} messages did not finish. The slowest by slowdown took {took}: {factor} times what an \
-                 idle network needs.",
+                "{} messages did not finish. The slowest so far by slowdown took {took}{factor}.",
                 some_of(all.unfinished, all.messages)
             )
         } else {
-            format!(
-                "The slowest of {messages} messages by slowdown took {took}: {factor} times what an idle \
-                 network needs."
-            )
+            format!("The slowest of {messages} messages by slowdown took {took}{factor}.")
         };
         let longest = if times.max.value > slow.fct_ps.value {
             format!(" The longest took {}.", figure(times.max, time))

@@ -121,7 +121,7 @@ fn at<'a>(comparison: &'a Comparison, last: &'a Group, several: bool) -> Option<
     let tied = || std::iter::once(best).chain(ties.iter().copied());
     Some(Judged {
         claim: capital(&claim),
-        more: more(comparison, best, &ties, others, several),
+        more: more(comparison, best, &ties, unsure, others, several),
         best: match unsure {
             Some(_) if !others.is_empty() => Vec::new(),
             _ => tied().collect(),
@@ -144,23 +144,26 @@ fn more(
     comparison: &Comparison,
     best: &Group,
     ties: &[&Group],
+    unsure: Option<&Group>,
     others: &[&Group],
     several: bool,
 ) -> String {
-    // Who is alone was set beside the second already.
-    let told = if ties.is_empty() && !bounded(best) {
-        1
-    } else {
-        ties.len()
+    let named: Vec<&Group> = match unsure {
+        Some(group) => vec![group],
+        // Who is alone was set beside the second already.
+        None if ties.is_empty() => [best].into_iter().chain(others.first().copied()).collect(),
+        None => [best].into_iter().chain(ties.iter().copied()).collect(),
     };
-    let rest = others.get(told..).unwrap_or_default();
-    let rest: Vec<String> = rest
-        .iter()
+    let rest: Vec<String> = [best]
+        .into_iter()
+        .chain(others.iter().copied())
+        .filter(|group| !named.iter().any(|one| std::ptr::eq(*one, *group)))
         .map(|group| format!("{} has {}", group.transport, shown(group)))
         .collect();
     let mut more = Vec::new();
     // The claim has the greatest already, and a headline is short.
-    if told == 1
+    if ties.is_empty()
+        && unsure.is_none()
         && let Some(prices @ [_, ..]) = prices(comparison, best, others).get(1..)
     {
         more.push(format!("What else it costs: {}.", listed(prices)));

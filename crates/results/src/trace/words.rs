@@ -77,7 +77,7 @@ impl Why {
         let at_least = if self.finished { "" } else { "at least " };
         let ratio = self.took().0 as f64 / self.ideal_ps.max(1) as f64;
         let mut out = format!(
-            " message {}, {} -> {}, {}: {at_least}{}, {} times what an idle network takes ({})\n {}",
+            " message {}, {} -> {}, {}: {at_least}{}, {at_least}{} times what an idle network takes ({})\n {}",
             self.message,
             self.src,
             self.dst,
