@@ -263,42 +263,25 @@ impl NumberedPort {
     /// Takes out what leaves next, where it lies; none where nothing may.
     #[inline(always)] // once per queued packet
     pub(crate) fn leave(&mut self) -> Option<Leaving<'_>> {
-        if !self.open {
-            return self.leave_gated();
+        if self.open {
+            self.leave_by::<false>()
+        } else {
+            self.leave_gated()
         }
-        if let Some(packet) = self.control.take_front() {
-            let size = u64::from(packet.size);
-            self.own[CONTROL] -= size;
-            self.bytes -= size;
-            self.last = CONTROL;
-            return Some(Leaving {
-                packet,
-                queue: 0,
-                held: self.bytes,
-            });
-        }
-        let (place, packet) = self.data.take()?;
-        let (before, size) = (self.own[DATA], u64::from(packet.size));
-        self.own[DATA] -= size;
-        self.bytes -= size;
-        self.last = DATA;
-        if self.mark_leaving {
-            self.admission.mark_leaving(before, packet);
-        }
-        Some(Leaving {
-            packet,
-            queue: 1 + place,
-            held: self.bytes,
-        })
     }
 
     /// The same while a gate of one of the two is not open.
     #[inline(never)] // seldom
     fn leave_gated(&mut self) -> Option<Leaving<'_>> {
-        let shut = [CONTROL, DATA].map(|queue| self.is_shut(queue));
-        let (of, number, packet) = if !shut[CONTROL] && !self.control.is_empty() {
+        self.leave_by::<true>()
+    }
+
+    #[inline(always)] // twice, so that open gates are not looked at
+    fn leave_by<const GATED: bool>(&mut self) -> Option<Leaving<'_>> {
+        let (of, number, packet) = if !self.control.is_empty() && !(GATED && self.is_shut(CONTROL))
+        {
             (CONTROL, 0, self.control.take_front()?)
-        } else if !shut[DATA] {
+        } else if !(GATED && self.is_shut(DATA)) {
             let (place, packet) = self.data.take()?;
             (DATA, 1 + place, packet)
         } else {
@@ -308,7 +291,7 @@ impl NumberedPort {
         self.own[of] -= size;
         self.bytes -= size;
         self.last = of;
-        if let GateState::Bytes(left) = &mut self.gates[of] {
+        if GATED && let GateState::Bytes(left) = &mut self.gates[of] {
             *left -= size;
         }
         if self.mark_leaving && of == DATA {
