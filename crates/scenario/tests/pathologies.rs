@@ -235,6 +235,68 @@ fn a_victim_shares_no_congested_line_and_suffers_with_every_sender_under_pfc_alo
     }
 }
 
+/// When the last of eight messages to one host and their neighbour's ended, and how many frames of the flow control
+/// were lost.
+fn incast_ends(control: &str, sets: &[&str]) -> (Time, u64) {
+    let kind = format!("switch.flow_control={control}");
+    let mut all = vec![
+        kind.as_str(),
+        "topology.leaves=2",
+        "topology.spines=1",
+        "topology.hosts_per_leaf=9",
+        "topology.host_rate=10Gbps",
+        "topology.uplink_rate=100Gbps",
+        "transport.kind=none",
+        "switch.shared_buffer=4MB",
+    ];
+    all.extend(sets);
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/flow_control.toml");
+    let outcome = run(&assembled(file, &all));
+    is_lossless(&outcome, control);
+    let ends = outcome.messages.iter().map(|message| message.end);
+    let end = ends.map(|end| end.expect("it ends")).max();
+    let lost = outcome.ports.iter().map(|port| port.lost[Class::Link]);
+    (end.expect("there are messages"), lost.sum())
+}
+
+#[test]
+fn what_a_lost_frame_of_a_flow_control_stops_goes_on_within_three_periods() {
+    // PFC with room for what comes at 100 Gb/s until a lost pause is said again.
+    let pfc = ["switch.pfc.pause_time=20us", "switch.pfc.headroom=300KB"];
+    let bfc = ["switch.bfc.period=20us", "switch.bfc.signals=periodic"];
+    for (control, repeat) in [
+        ("pfc", &pfc[..]),
+        ("aquarius", &["switch.aquarius.refresh=20us"]),
+        ("bfc", &bfc),
+        ("cbfc", &["switch.cbfc.resend=20us"]),
+    ] {
+        let (whole, _) = incast_ends(control, repeat);
+        let (mut lost, mut later) = (0, Span::ZERO);
+        // All frames of 4 us, early and late in the incast: pauses, resumes, and what would have repeated them.
+        for from in (100..=1_500).step_by(29) {
+            let (from, until) = (
+                format!("faults.from={from}us"),
+                format!("faults.until={}us", from + 4),
+            );
+            let fault = [
+                "faults.kind=loss",
+                "faults.link=* <-> *",
+                "faults.class=link",
+                "faults.chance=1",
+                &from,
+                &until,
+            ];
+            let sets = [repeat, &fault].concat();
+            let (end, frames) = incast_ends(control, &sets);
+            lost += frames;
+            later = later.max(end.since(whole.min(end)));
+        }
+        println!("T11: {control}: {lost} frames lost, at most {later} later than without");
+        assert!(lost > 0, "{control}: none was lost");
+        assert!(later <= Span::us(3 * 20), "{control}: {later} later");
+    }
+}
+
 #[test]
 fn a_host_stops_one_of_its_flows_and_gives_the_line_to_the_other() {
     // Three to one receiver, a third of its line each; the first has another flow.
@@ -263,6 +325,32 @@ fn a_host_stops_one_of_its_flows_and_gives_the_line_to_the_other() {
         pfc[0], pfc[3], credits[0], credits[3]
     );
     assert!(credits[3] < 45.0, "both are stopped: {credits:?}");
+}
+
+#[test]
+fn a_host_stops_a_paused_flow_within_a_round_trip_of_its_hop() {
+    // The host at 100 Gb/s sends into a line of 10. Both ways of its hop take 3 us, and two frames and a pause go over them.
+    const ROUND: u64 = 37_500 + 2 * 1_538 + 84;
+    let topology = "kind = \"dumbbell\"\npairs = 1\nbottleneck_rate = \"10Gbps\"";
+    // What waits before a flow is paused, in what 10 Gb/s take in a round trip: 1.5; one and a period with BFC, whose
+    // pauses wait for a period of 100 Gb/s more; four in a queue of Aquarius and two in its reserved one.
+    for (control, before) in [
+        ("ideal", ROUND * 15 / 100),
+        ("bfc", 5_000 + 12_500),
+        ("aquarius", ROUND * 60 / 100),
+    ] {
+        let outcome = run(&flows(topology, "\"0 -> 1\"", control));
+        let waited = outcome.ports.iter().map(|port| port.queue_max).max();
+        let after = waited.unwrap_or(0).saturating_sub(before);
+        println!(
+            "T12: {control}: {after} B came after a pause was due, {ROUND} B are a round trip"
+        );
+        assert!(after <= ROUND + 1_538, "{control}: {after} B");
+        assert!(
+            after > ROUND * 2 / 3,
+            "{control}: the host was not paused by what it sent: {after} B"
+        );
+    }
 }
 
 /// Four racks, two spines; the first rack has lost one spine and the second the other, so that what goes between them
