@@ -708,3 +708,17 @@ fn building_a_network_takes_its_part_of_the_time_that_a_run_is_said_to_take() {
         "{small} s and {large} s"
     );
 }
+
+#[test]
+fn flow_control_takes_its_part_of_the_time_that_a_run_is_said_to_take() {
+    let seconds = |control: &str| {
+        let control = format!("switch.flow_control={control}");
+        let text = "[workload]\nkind = \"incast\"\nsize = \"10MB\"\n[output]\nevery = \"0s\"\n";
+        good(text, &[&control]).assemble().unwrap().seconds()
+    };
+    let (none, aquarius) = (seconds("none"), seconds("aquarius"));
+    assert!(
+        (1.5..3.0).contains(&(aquarius / none)),
+        "{aquarius} s with, {none} s without"
+    );
+}
