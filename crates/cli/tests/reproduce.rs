@@ -83,6 +83,22 @@ fn a_dry_run_tells_the_cost_and_runs_nothing() {
 }
 
 #[test]
+fn the_page_of_a_part_says_that_it_is_one() {
+    let folder = folder("reproduce-part");
+    let slow = "[[case]]\nname = 'slow, two'\nrow = [{ metric = 'jain', evidence = 'ours' }]\n";
+    let both = EXPECTED.replacen("[[panel]]", &format!("{slow}[[panel]]"), 1);
+    fs::write(folder.0.join("mine/expected.toml"), both).unwrap();
+    for (part, says) in [(true, true), (false, false)] {
+        let args = ["reproduce", "./mine", "--out", "o", "--quick"];
+        let output = tidegate(&folder.0, &args[..args.len() - usize::from(!part)]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let page = fs::read_to_string(folder.0.join("o/mine/figure.html")).unwrap();
+        let page = page.replace('\u{a0}', " ");
+        assert_eq!(page.contains("This is a part of it: 1 of 2 cases."), says);
+    }
+}
+
+#[test]
 fn a_run_tells_its_cost_and_its_verdict_and_writes_its_numbers() {
     let folder = folder("reproduce-out");
     let output = tidegate(&folder.0, &["reproduce", "./mine", "--out", "o"]);

@@ -2,7 +2,7 @@
 //! Axes and series as `expected.toml` declares them, the points that rows of a result give them, who measured a number
 //! beside ours, the sentence of all verdicts, and the numbers of a result page read back.
 
-use crate::catalogue::{Expected, Experiment, Row};
+use crate::catalogue::{Case, Expected, Experiment, Row};
 use crate::curve::{Curve, Curves};
 use crate::metric::{Metric, Span2};
 use crate::verdict::{Verdict, Word};
@@ -356,6 +356,11 @@ impl Expected {
             .flat_map(|panel| &panel.series)
             .any(|s| !s.given.is_empty());
         let mut notes = Vec::new();
+        let ran = |case: &&Case| found.iter().any(|row| row.case == case.name);
+        let (ran, all) = (self.cases.iter().filter(ran).count(), self.cases.len());
+        if ran < all {
+            notes.push(format!("This is a part of it: {ran} of {all} cases."));
+        }
         if panels.is_empty() {
             notes.push("No axes are declared for it; the table has every number.".to_owned());
         } else if !given {
