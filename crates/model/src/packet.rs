@@ -168,6 +168,11 @@ impl Packet {
     pub const fn class_index(&self) -> usize {
         (self.mark & CLASS) as usize
     }
+    /// Whether it is a frame of the link's own: [`Class::Link`].
+    #[inline]
+    pub const fn is_of_link(&self) -> bool {
+        self.mark & CLASS == Class::Link as u16
+    }
     /// Strict priority, 0 the most urgent.
     #[inline]
     #[allow(clippy::cast_possible_truncation, reason = "three bits")]

@@ -12,7 +12,7 @@ use crate::node::Log;
 use crate::setup::{Completion, PortSample};
 use crate::trigger::Firing;
 use model::{
-    ByClass, CREDIT_LANES, Class, ConnId, CreditFrame, Cx, Endpoint, Event, FRAME_SMALLEST, Gates,
+    ByClass, CREDIT_LANES, ConnId, CreditFrame, Cx, Endpoint, Event, FRAME_SMALLEST, Gates,
     Lifetime, LinkCredits, Packet, Rng, Signal, Transmit,
 };
 use std::cmp::Reverse;
@@ -262,7 +262,7 @@ impl Host {
     /// A packet has come in that a switch has changed, or that is of the link's own.
     #[inline(never)]
     fn arrive_unusual(&mut self, now: Time, packet: &Packet, book: &Book<'_>, log: &mut Log) {
-        if packet.class() == Class::Link {
+        if packet.is_of_link() {
             if let Some(signal) = Signal::of(packet) {
                 self.heed(now, signal, Signal::until(packet, now), book, log);
             } else if let Some(said) = CreditFrame::of(packet) {

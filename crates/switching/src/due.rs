@@ -62,8 +62,16 @@ impl Due {
         }
     }
 
+    /// The port of the earliest moment chooses at `at` from now on.
+    #[inline(always)] // from one place
+    pub(crate) fn set_first(&mut self, at: Time) {
+        match self {
+            Self::Tree(tree) => tree.set(tree.port(), at),
+            Self::Row(row) => row.put(0, (at, row.first.1)),
+        }
+    }
+
     /// `port` chooses at `at` from now on.
-    #[inline(always)] // from two places where it is a row
     pub(crate) fn set(&mut self, port: usize, at: Time) {
         match self {
             Self::Tree(tree) => tree.set(port, at),
@@ -72,44 +80,67 @@ impl Due {
     }
 }
 
-/// The moments of few ports, and which is the earliest: to find that among all of them is no more than to find one to change.
+/// The moments of few ports, the earliest first: most often it is the first whose moment changes, and of few it is soon in
+/// its place again.
 #[derive(Debug)]
 pub(crate) struct Row {
     all: Vec<(Time, usize)>,
+    /// The first of them; never, where there is none.
     first: (Time, usize),
 }
+
+const NONE: (Time, usize) = (Time::NEVER, usize::MAX);
 
 impl Default for Row {
     fn default() -> Self {
         Self {
             all: Vec::new(),
-            first: (Time::NEVER, usize::MAX),
+            first: NONE,
         }
     }
 }
 
 impl Row {
-    #[inline]
+    #[inline(never)]
     fn set(&mut self, port: usize, at: Time) {
-        let (mut first, mut place) = ((Time::NEVER, usize::MAX), usize::MAX);
-        for (number, one) in self.all.iter_mut().enumerate() {
-            if one.1 == port {
-                one.0 = at;
-                place = number;
-            }
-            if one.0 < first.0 || one.0 == first.0 && one.1 < first.1 {
-                first = *one;
-            }
+        match self.all.iter().position(|&(_, other)| other == port) {
+            Some(place) => self.put(place, (at, port)),
+            None => self.come(at, port),
         }
-        if place == usize::MAX {
-            if at < Time::NEVER {
-                self.all.push((at, port));
-                first = first.min((at, port));
-            }
-        } else if at == Time::NEVER {
-            self.all.swap_remove(place);
+    }
+
+    /// The one in `place` is `one` from now on.
+    #[inline(always)] // from two places
+    fn put(&mut self, mut place: usize, one: (Time, usize)) {
+        if one.0 == Time::NEVER {
+            self.go(place);
+            return;
         }
-        self.first = first;
+        let all = self.all.as_mut_slice();
+        while place + 1 < all.len() && all[place + 1] < one {
+            all[place] = all[place + 1];
+            place += 1;
+        }
+        while place > 0 && all[place - 1] > one {
+            all[place] = all[place - 1];
+            place -= 1;
+        }
+        all[place] = one;
+        self.first = all[0];
+    }
+
+    fn come(&mut self, at: Time, port: usize) {
+        if at < Time::NEVER {
+            let place = self.all.partition_point(|&other| other < (at, port));
+            self.all.insert(place, (at, port));
+            self.first = self.all[0];
+        }
+    }
+
+    #[inline(never)]
+    fn go(&mut self, place: usize) {
+        self.all.remove(place);
+        self.first = self.all.first().copied().unwrap_or(NONE);
     }
 }
 
@@ -185,11 +216,16 @@ mod tests {
                     0 => Time::NEVER,
                     at => Time(at),
                 };
+                let earliest = plain.iter().min().copied().unwrap();
+                let of_first = rng.below(4) == 0 && earliest < Time::NEVER;
+                let port = if of_first { both[0].port() } else { port };
                 plain[port] = at;
                 let (all, first) = (rng.below(50) == 0, plain.iter().min().copied().unwrap());
                 for due in &mut both {
                     if all {
                         due.set_all(plain.iter().copied());
+                    } else if of_first {
+                        due.set_first(at);
                     } else {
                         due.set(port, at);
                     }

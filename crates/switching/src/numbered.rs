@@ -280,7 +280,7 @@ impl NumberedPort {
     fn leave_by<const GATED: bool>(&mut self) -> Option<Leaving<'_>> {
         let (of, number, packet) = if !self.control.is_empty() && !(GATED && self.is_shut(CONTROL))
         {
-            (CONTROL, 0, self.control.take_front()?)
+            (CONTROL, 0, self.control.take_front()?.0)
         } else if !(GATED && self.is_shut(DATA)) {
             let (place, packet) = self.data.take()?;
             (DATA, 1 + place, packet)

@@ -42,23 +42,23 @@ impl Packets {
     /// Moves the oldest to `out`; false where none waits.
     #[inline]
     pub(crate) fn pop_front(&mut self, out: &mut Packet) -> bool {
-        let Some(oldest) = self.take_front() else {
+        let Some((oldest, _)) = self.take_front() else {
             return false;
         };
         *out = *oldest;
         true
     }
 
-    /// Takes out the oldest, where it lies; none where none waits.
+    /// Takes out the oldest, where it lies, and says how many are left; none where none waits.
     #[inline]
-    pub(crate) fn take_front(&mut self) -> Option<&mut Packet> {
+    pub(crate) fn take_front(&mut self) -> Option<(&mut Packet, usize)> {
         if self.len == 0 {
             return None;
         }
         let place = self.first & (self.places.len() - 1);
         self.first = self.first.wrapping_add(1);
         self.len -= 1;
-        Some(&mut self.places[place])
+        Some((&mut self.places[place], self.len))
     }
 
     /// Takes out the youngest.

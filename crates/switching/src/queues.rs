@@ -433,7 +433,7 @@ impl Queues {
     fn uncount(&mut self, queue: usize, packet: &Packet) {
         let own = &mut self.queues[queue];
         own.uncount(packet);
-        self.filled &= !(u64::from(own.store.len() == 0) << queue);
+        self.filled &= !(u64::from(own.store.is_empty()) << queue);
         let size = u64::from(packet.size);
         self.buffered -= size * u64::from(own.is_data);
         self.held -= size * u64::from(own.is_bounded);
@@ -694,7 +694,7 @@ impl Discipline for Queues {
             let filled = self.filled >> number & 1 == 1;
             assert_eq!(
                 filled,
-                queue.store.len() > 0,
+                !queue.store.is_empty(),
                 "whether queue {number} holds any"
             );
             held += queue.bytes * u64::from(queue.is_bounded);

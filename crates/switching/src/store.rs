@@ -34,11 +34,10 @@ pub enum Paused {
 pub(crate) struct Numbered {
     queues: Box<[Packets]>,
     /// Those that hold packets, and those that a gate keeps, as bits.
-    filled: u128,
-    closed: u128,
+    filled: Places,
+    closed: Places,
     /// The one of the packet that left last.
     last: u8,
-    len: usize,
 }
 
 /// Connections that wait, each with its packets; those that may send are in a ring.
@@ -65,7 +64,14 @@ impl Store {
         match self {
             Self::Fifo(packets) | Self::Rank(packets) => packets.len(),
             Self::PerFlow(flows) => flows.len,
-            Self::Numbered(queues) => queues.len,
+            Self::Numbered(queues) => queues.queues.iter().map(Packets::len).sum(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Numbered(queues) => queues.filled == Places::default(),
+            Self::Fifo(_) | Self::Rank(_) | Self::PerFlow(_) => self.len() == 0,
         }
     }
 
@@ -214,10 +220,9 @@ impl Numbered {
     pub(crate) fn new(queues: u8) -> Self {
         Self {
             queues: vec![Packets::default(); usize::from(queues)].into(),
-            filled: 0,
-            closed: 0,
+            filled: Places::default(),
+            closed: Places::default(),
             last: 0,
-            len: 0,
         }
     }
 
@@ -228,19 +233,22 @@ impl Numbered {
     }
 
     pub(crate) fn is_closed(&self, place: u8) -> bool {
-        self.closed >> place & 1 == 1
+        self.closed.has(place)
     }
 
     /// Whether a queue is closed.
     pub(crate) fn is_paused(&self) -> bool {
-        self.closed != 0
+        self.closed != Places::default()
     }
 
     /// Opens or closes a queue, where there is one of that number.
     pub(crate) fn close(&mut self, place: u8, closed: bool) {
         if usize::from(place) < self.queues.len() {
-            self.closed &= !(1 << place);
-            self.closed |= u128::from(closed) << place;
+            if closed {
+                self.closed.set(place);
+            } else {
+                self.closed.clear(place);
+            }
         }
     }
 
@@ -269,33 +277,30 @@ impl Numbered {
     }
 
     pub(crate) fn check(&self) {
-        let filled = |place: &usize| self.filled >> place & 1 == 1;
-        let has = |place: &usize| !self.queues[*place].is_empty();
-        assert!((0..self.queues.len()).all(|place| filled(&place) == has(&place)));
-        assert_eq!(self.len, self.iter().count(), "packets");
+        for (place, queue) in (0..).zip(&self.queues) {
+            assert_eq!(self.filled.has(place), !queue.is_empty(), "queue {place}");
+        }
     }
 
     #[inline]
     pub(crate) fn push(&mut self, packet: &Packet, within: u8) {
         let queue = &mut self.queues[usize::from(within)];
         if queue.is_empty() {
-            self.filled |= 1 << within;
+            self.filled.set(within);
         }
         queue.push_back(packet);
-        self.len += 1;
     }
 
     /// The first that may send after the one that sent last.
     #[inline]
     fn next(&self) -> Option<usize> {
-        let ready = self.filled & !self.closed;
+        let [low, high] = [0, 1].map(|word| self.filled.0[word] & !self.closed.0[word]);
         if self.queues.len() <= 64 {
-            #[allow(clippy::cast_possible_truncation, reason = "the rest is zero")]
-            let ready = ready as u64; // half the words
-            let later = ready & (u64::MAX << 1 << self.last);
-            let chosen = if later == 0 { ready } else { later };
+            let later = low & (u64::MAX << 1 << self.last);
+            let chosen = if later == 0 { low } else { later };
             return (chosen != 0).then(|| chosen.trailing_zeros() as usize);
         }
+        let ready = u128::from(high) << 64 | u128::from(low);
         let later = ready & (u128::MAX << 1 << self.last);
         let chosen = if later == 0 { ready } else { later };
         (chosen != 0).then(|| chosen.trailing_zeros() as usize)
@@ -313,14 +318,34 @@ impl Numbered {
     #[inline(always)] // once per packet of a port with numbered queues
     pub(crate) fn take(&mut self) -> Option<(u8, &mut Packet)> {
         let place = self.next()?;
-        let queue = &mut self.queues[place];
+        let (packet, left) = self.queues[place].take_front()?;
         let last = u8::try_from(place).expect("at most 128");
         self.last = last;
-        self.len -= 1;
-        if queue.len() == 1 {
-            self.filled &= !(1 << place);
+        if left == 0 {
+            self.filled.clear(last);
         }
-        queue.take_front().map(|packet| (last, packet))
+        Some((last, packet))
+    }
+}
+
+/// Some of at most 128 places, as bits of two words: a shift of all at once takes more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Places([u64; 2]);
+
+impl Places {
+    #[inline]
+    fn has(self, place: u8) -> bool {
+        self.0[usize::from(place >> 6 & 1)] >> (place & 63) & 1 == 1
+    }
+
+    #[inline]
+    fn set(&mut self, place: u8) {
+        self.0[usize::from(place >> 6 & 1)] |= 1 << (place & 63);
+    }
+
+    #[inline]
+    fn clear(&mut self, place: u8) {
+        self.0[usize::from(place >> 6 & 1)] &= !(1 << (place & 63));
     }
 }
 

@@ -124,6 +124,8 @@ pub struct Switch {
     ordered: bool,
     /// Where they do: neither a choice nor a deadline is due before this moment.
     quiet_until: Time,
+    /// Its flow control had no deadline when it was asked last, and has not got one since: see [`FlowControl::speaks`].
+    without_deadline: bool,
     common: Common,
     /// A packet that finds its port idle may pass without queueing.
     may_pass: bool,
@@ -197,6 +199,7 @@ impl Switch {
             may_be_quiet,
             ordered: control.is_some() || balancer.looks_at_ports(),
             quiet_until: Time::ZERO, // to be found out
+            without_deadline: false,
             chooses: spec.balance != Balance::Flow,
             balancer,
             may_pass: control.is_none() || gates_alone,
@@ -329,7 +332,7 @@ impl Switch {
             if self.quiet_until < now {
                 self.commit_ordered_before(now, out); // what does not know of this arrival
             }
-            if packet.class() == Class::Link {
+            if packet.is_of_link() {
                 self.hear(now, ingress(), packet, out);
                 return;
             }
@@ -637,6 +640,7 @@ impl Switch {
             self.obey(now, None, out);
         }
         // What it was told of may have set its deadline.
+        self.without_deadline = false;
         self.quiet_until = self.quiet_until.min(self.common.deadline());
     }
 
@@ -644,6 +648,7 @@ impl Switch {
     /// are made before.
     #[inline(never)]
     fn obey(&mut self, now: Time, after: Option<usize>, out: &mut impl Outlet) {
+        self.without_deadline = false;
         let mut said = std::mem::take(&mut self.common.say);
         for (port, gate) in said.gates.drain(..) {
             if let Some(watch) = &mut self.common.watch {
@@ -687,11 +692,16 @@ impl Switch {
 
     /// Makes every choice before `end`, in time order across ports.
     fn commit_all_before(&mut self, end: Time, out: &mut impl Outlet) {
-        let mut deadline = self.common.deadline();
+        let mut deadline = if self.without_deadline {
+            Time::NEVER
+        } else {
+            self.common.deadline()
+        };
         loop {
             let first = self.due.earliest();
             self.quiet_until = first.min(deadline);
             if self.quiet_until >= end {
+                self.without_deadline = self.may_be_quiet && deadline == Time::NEVER;
                 return;
             }
             if deadline <= first {
@@ -709,7 +719,7 @@ impl Switch {
                 let until = if alone { end } else { Time(first.0 + 1) };
                 let port = &mut self.ports[index];
                 let at = choose_until(port, &mut self.common, until, out);
-                self.due.set(index, self.due_of(index));
+                self.due.set_first(self.due_of(index));
                 let said = !self.common.say.is_empty();
                 if said {
                     self.obey(at, Some(index), out);

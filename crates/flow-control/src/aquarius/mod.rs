@@ -138,15 +138,14 @@ impl Aquarius {
 
     /// A packet comes and waits, in the queue that this returns.
     #[inline(never)] // it needs registers that a packet that passes does not
-    fn waits(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) -> u8 {
-        let (mapping, rng) = (self.params.mapping, &mut self.rng);
+    fn waits(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) -> Coming {
         let port = &mut self.ports[usize::from(passage.egress)];
         let (conn, size) = (passage.packet.conn, u64::from(passage.packet.size));
-        let (queue, told) = port.comes(conn, passage.ingress, size, mapping, rng);
+        let (queue, told) = port.comes(conn, passage.ingress, size, &mut self.rng);
         if let Some(told) = told {
             self.pause(now, passage, told, say);
         }
-        queue
+        Coming::Waits(queue)
     }
 
     /// Has the flow of `passage`, of this entry, paused; for the `first` time since that had nothing to be asked again.
@@ -199,7 +198,7 @@ impl FlowControl for Aquarius {
 
     fn assign(&mut self, _: Time, passage: &Passage<'_>) -> Option<u8> {
         let port = &mut self.ports[usize::from(passage.egress)];
-        Some(port.assign(passage.packet.conn, self.params.mapping, &mut self.rng))
+        Some(port.assign(passage.packet.conn, &mut self.rng))
     }
 
     fn speaks(&self, port: u16) -> bool {
@@ -211,13 +210,12 @@ impl FlowControl for Aquarius {
     }
 
     fn comes(&mut self, now: Time, passage: &Passage<'_>, idle: bool, say: &mut Say) -> Coming {
-        let (mapping, rng) = (self.params.mapping, &mut self.rng);
         let port = &mut self.ports[usize::from(passage.egress)];
         let (conn, size) = (passage.packet.conn, u64::from(passage.packet.size));
         if idle && port.overlooks(size) {
-            return Coming::Passes(port.assign_alone(conn, mapping, rng));
+            return Coming::Passes(port.assign_alone(conn, &mut self.rng));
         }
-        Coming::Waits(self.waits(now, passage, say))
+        self.waits(now, passage, say)
     }
 
     fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {

@@ -69,7 +69,7 @@ impl Port {
 
     /// The number among the queues of the port of one of ours.
     fn number(&self, queue: usize) -> u8 {
-        self.first + u8::try_from(queue).expect("at most 128")
+        self.first + small(queue)
     }
 
     /// What says in a pause why it is asked for, beside the number of the port: nothing but that, or which of its reserved
@@ -142,20 +142,20 @@ impl Port {
     }
 
     /// The queue that a packet of `conn` joins.
-    pub(super) fn assign(&mut self, conn: ConnId, mapping: Mapping, rng: &mut Rng) -> u8 {
+    pub(super) fn assign(&mut self, conn: ConnId, rng: &mut Rng) -> u8 {
         let slot = self.slot(conn);
         let queue = match self.entries.get(slot) {
             Some(entry) if entry.isolated => entry.home.into(),
             Some(entry) if entry.normal > 0 => entry.queue.into(),
-            _ => self.queues.pick(slot, mapping, rng),
+            _ => self.queues.pick(slot, rng),
         };
         self.number(queue)
     }
 
     /// The same where nothing waits and nobody is paused.
     #[inline]
-    pub(super) fn assign_alone(&self, conn: ConnId, mapping: Mapping, rng: &mut Rng) -> u8 {
-        self.number(match mapping {
+    pub(super) fn assign_alone(&self, conn: ConnId, rng: &mut Rng) -> u8 {
+        self.number(match self.queues.mapping() {
             Mapping::Hash => self.slot(conn) as usize % self.queues.normal(),
             Mapping::Least => self.queues.any(rng),
         })
@@ -168,7 +168,6 @@ impl Port {
         conn: ConnId,
         ingress: u16,
         size: u64,
-        mapping: Mapping,
         rng: &mut Rng,
     ) -> (u8, Option<(u32, bool)>) {
         let slot = self.slot(conn);
@@ -180,7 +179,7 @@ impl Port {
             let queue = if entry.normal > 0 {
                 entry.queue.into()
             } else {
-                let queue = queues.pick(slot, mapping, rng);
+                let queue = queues.pick(slot, rng);
                 entry.queue = small(queue);
                 queue
             };
@@ -267,20 +266,21 @@ impl Port {
         let slot = self.slot(conn);
         let queue = usize::from(queue - self.first);
         let entry = self.entries.known(slot);
-        let held = if queue < self.queues.normal() {
+        let normal = queue < self.queues.normal();
+        let held = if normal {
             entry.normal -= size;
-            if entry.normal == 0 && entry.isolated {
-                // What came later need not wait for it any more.
-                self.waits[usize::from(entry.home) - self.queues.normal()].older -= 1;
-                self.stirred = true;
-            }
             entry.normal
         } else {
             entry.reserved -= size;
             entry.reserved
         };
-        if entry.isolated && entry.normal + entry.reserved == 0 && entry.stopped.is_empty() {
-            entry.isolated = false;
+        if entry.isolated {
+            if normal && held == 0 {
+                // What came later need not wait for it any more.
+                self.waits[usize::from(entry.home) - self.queues.normal()].older -= 1;
+                self.stirred = true;
+            }
+            entry.isolated = entry.normal + entry.reserved > 0 || !entry.stopped.is_empty();
         }
         self.queues.take(queue, size, held);
         if self.told > 0 {
@@ -290,7 +290,7 @@ impl Port {
             if self.whole {
                 // What is counted over all of them goes down for all of them.
                 (0..self.queues.len()).for_each(|each| self.resume_listed(each, resumed));
-            } else {
+            } else if !self.queues.list(queue).is_empty() {
                 self.resume_listed(queue, resumed);
             }
         }

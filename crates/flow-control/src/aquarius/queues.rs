@@ -12,7 +12,9 @@ use std::collections::VecDeque;
 struct Queue {
     bytes: u64,
     /// Entries that have bytes in it.
-    flows: u64,
+    flows: u32,
+    /// Nothing may leave: of reserved ones.
+    blocked: bool,
     /// Entries that wait to be resumed, in the order in which they are.
     list: VecDeque<u32>,
 }
@@ -21,16 +23,18 @@ struct Queue {
 pub(super) struct Queues {
     /// Normal queues, then the reserved ones.
     all: Vec<Queue>,
-    /// How many are normal.
+    /// How many are normal, and these as bits.
     normal: usize,
-    /// Queues with packets, and reserved queues that are blocked, as bits.
+    normals: Bits,
+    /// Queues with packets, as bits.
     filled: Bits,
-    closed: Bits,
     /// How many have packets and may send; and by how many thresholds are divided, which is that or one.
     active: u64,
     sharers: u64,
     low: u64,
     high: u64,
+    /// How a queue is chosen for a flow that has nothing here.
+    mapping: Mapping,
     scale: Scale,
     scope: Scope,
     /// What a flow holds that is compared with its share, and who is resumed first.
@@ -46,12 +50,13 @@ impl Queues {
         Self {
             all: (0..params.queues).map(|_| Queue::default()).collect(),
             normal: (params.queues - params.reserved).into(),
+            normals: Bits::MAX >> (Bits::BITS - u32::from(params.queues - params.reserved)),
             filled: 0,
-            closed: 0,
             active: 0,
             sharers: 1,
             low: part(params.low, hop),
             high: part(params.high, hop),
+            mapping: params.mapping,
             scale: params.thresholds,
             scope: params.scope,
             size: params.size,
@@ -73,6 +78,11 @@ impl Queues {
     #[inline]
     pub(super) fn normal(&self) -> usize {
         self.normal
+    }
+
+    #[inline]
+    pub(super) fn mapping(&self) -> Mapping {
+        self.mapping
     }
 
     /// Whether nothing waits.
@@ -102,10 +112,11 @@ impl Queues {
         let own = &mut self.all[queue];
         let first = own.bytes == 0;
         own.bytes += size;
-        own.flows += u64::from(held == size);
+        own.flows += u32::from(held == size);
         if first {
+            let active = self.active + u64::from(!own.blocked);
             self.filled |= 1 << queue;
-            self.share(self.active + u64::from(!self.is_closed(queue)));
+            self.share(active);
         }
     }
 
@@ -114,22 +125,23 @@ impl Queues {
     pub(super) fn take(&mut self, queue: usize, size: u64, held: u64) {
         let own = &mut self.all[queue];
         own.bytes -= size;
-        own.flows -= u64::from(held == 0);
+        own.flows -= u32::from(held == 0);
         if own.bytes == 0 {
+            let active = self.active - u64::from(!own.blocked);
             self.filled &= !(1 << queue);
-            self.share(self.active - u64::from(!self.is_closed(queue)));
+            self.share(active);
         }
     }
 
     #[inline]
     pub(super) fn is_closed(&self, queue: usize) -> bool {
-        queue >= self.normal && self.closed >> queue & 1 == 1
+        self.all[queue].blocked
     }
 
     /// Blocks reserved queue `queue`, or lets it send again.
     pub(super) fn close(&mut self, queue: usize, closed: bool) {
         debug_assert!(self.is_closed(queue) != closed, "it is so");
-        self.closed ^= 1 << queue;
+        self.all[queue].blocked = closed;
         if self.filled >> queue & 1 == 1 {
             self.share(self.active + u64::from(!closed) - u64::from(closed));
         }
@@ -139,9 +151,10 @@ impl Queues {
     #[inline]
     fn load(&self, queue: usize) -> (u64, u64) {
         match self.scope {
-            Scope::Queue => (self.all[queue].bytes, self.all[queue].flows),
+            Scope::Queue => (self.all[queue].bytes, self.all[queue].flows.into()),
             Scope::Port => {
-                let add = |(bytes, flows), own: &Queue| (bytes + own.bytes, flows + own.flows);
+                let add =
+                    |(bytes, flows), own: &Queue| (bytes + own.bytes, flows + u64::from(own.flows));
                 self.all.iter().fold((0, 0), add)
             }
         }
@@ -169,10 +182,10 @@ impl Queues {
     #[inline]
     pub(super) fn has_little(&self, queue: usize, held: u64, entry: &Entry) -> bool {
         let (bytes, flows) = self.load(queue);
-        let share = || self.resume * fair(bytes, flows) as f64;
+        let share = || self.resume * float(fair(bytes, flows));
         // As in `has_too_much`.
         let all = bytes * self.sharers;
-        all <= self.low || all <= self.high && self.size(held, entry) as f64 <= share()
+        all <= self.low || all <= self.high && float(self.size(held, entry)) <= share()
     }
 
     /// Any of the normal queues.
@@ -184,15 +197,15 @@ impl Queues {
     }
 
     /// A normal queue for a flow of entry `slot` that has nothing here.
-    pub(super) fn pick(&self, slot: u32, mapping: Mapping, rng: &mut Rng) -> usize {
-        if mapping == Mapping::Hash {
+    pub(super) fn pick(&self, slot: u32, rng: &mut Rng) -> usize {
+        if self.mapping == Mapping::Hash {
             return slot as usize % self.normal;
         }
         if self.are_empty() {
             return self.any(rng);
         }
         // Most others find a queue without flows, and then no queue is looked at.
-        let free = !self.filled & Bits::MAX >> (Bits::BITS as usize - self.normal);
+        let free = !self.filled & self.normals;
         let fewest = if free == 0 {
             let flows = self.all[..self.normal].iter().map(|queue| queue.flows);
             let fewest = flows.clone().min();
@@ -234,9 +247,10 @@ impl Queues {
 
     /// Panics where an invariant is broken: each holds so many bytes of so many flows.
     pub(super) fn check(&self, held: &[(u64, u64)]) {
-        let own: Vec<(u64, u64)> = self.all.iter().map(|q| (q.bytes, q.flows)).collect();
+        let own: Vec<(u64, u64)> = self.all.iter().map(|q| (q.bytes, q.flows.into())).collect();
         assert_eq!(own, held, "bytes and flows of queues");
-        let active = u64::from((self.filled & !self.closed).count_ones());
+        let sends = self.all.iter().filter(|q| q.bytes > 0 && !q.blocked);
+        let active = sends.count() as u64;
         assert_eq!(self.active, active, "queues that may send");
         let divided = self.scale == Scale::Active && self.scope == Scope::Queue;
         let sharers = if divided { active.max(1) } else { 1 };
@@ -244,13 +258,18 @@ impl Queues {
         for (place, queue) in self.all.iter().enumerate() {
             let filled = self.filled >> place & 1 == 1;
             assert_eq!(filled, queue.bytes > 0, "queue {place} has packets");
-            let closed = self.closed >> place & 1 == 1;
             assert!(
-                place >= self.normal || !closed,
+                place >= self.normal || !queue.blocked,
                 "nothing blocks queue {place}"
             );
         }
     }
+}
+
+/// Bytes as a float: far below 2^63, so by one instruction.
+#[inline]
+fn float(bytes: u64) -> f64 {
+    bytes.cast_signed() as f64
 }
 
 /// The part of a queue of `bytes` that each of its `flows` may hold: a power of two below the fair one, by a shift in

@@ -112,7 +112,7 @@ impl Port {
                     *used += size;
                 }
                 let before = line.choose_at;
-                if before == Time::NEVER && queues.is_closed(number) {
+                if before == Time::NEVER && queues.is_gated() && queues.is_closed(number) {
                     *held_back = true;
                     return Offered::Kept(false);
                 }

@@ -101,6 +101,7 @@ impl Switch {
             self.rouse();
         }
         (self.may_be_calm, self.may_be_quiet) = (false, false);
+        self.without_deadline = false;
     }
 
     /// Choices no longer follow time where the flow control is calm.
