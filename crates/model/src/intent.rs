@@ -418,6 +418,8 @@ pub enum Order {
     /// The oldest of each of so many queues inside this one, which take turns, a packet each. A flow control says which
     /// of them a packet joins; without one all join the first. [bfc]
     Numbered(u8),
+    /// The same, but each sends as many bytes as another. [ours, after Adiseshu, Parulkar and Varghese 1996]
+    NumberedByBytes(u8),
 }
 
 impl Order {
@@ -425,7 +427,7 @@ impl Order {
     pub fn numbers(self) -> u8 {
         match self {
             Self::Fifo | Self::Rank | Self::PerFlow => 1,
-            Self::Numbered(queues) => queues,
+            Self::Numbered(queues) | Self::NumberedByBytes(queues) => queues,
         }
     }
 }

@@ -38,7 +38,12 @@ pub(crate) struct Numbered {
     closed: Places,
     /// The one of the packet that left last.
     last: u8,
+    /// Where turns are of bytes: those that each may still send in its own, below zero where it sent more.
+    shares: Option<Box<[i64]>>,
 }
+
+/// Bytes of a turn, of queues whose turns are of bytes: a full frame on the line. [ours]
+const TURN: i64 = 1538;
 
 /// Connections that wait, each with its packets; those that may send are in a ring.
 #[derive(Debug, Default)]
@@ -57,6 +62,7 @@ impl Store {
             Order::Rank => Self::Rank(Packets::default()),
             Order::PerFlow => Self::PerFlow(Flows::default()),
             Order::Numbered(queues) => Self::Numbered(Numbered::new(queues)),
+            Order::NumberedByBytes(queues) => Self::Numbered(Numbered::by_bytes(queues)),
         }
     }
 
@@ -223,6 +229,15 @@ impl Numbered {
             filled: Places::default(),
             closed: Places::default(),
             last: 0,
+            shares: None,
+        }
+    }
+
+    /// The same whose turns are of bytes.
+    fn by_bytes(queues: u8) -> Self {
+        Self {
+            shares: Some(vec![0; usize::from(queues)].into()),
+            ..Self::new(queues)
         }
     }
 
@@ -273,7 +288,11 @@ impl Numbered {
 
     /// The packet that leaves next; none where nothing may.
     pub(crate) fn front(&self) -> Option<&Packet> {
-        self.queues[self.next()?].front()
+        let place = match &self.shares {
+            None => self.next()?,
+            Some(shares) => self.turn(shares)?.0,
+        };
+        self.queues[place].front()
     }
 
     pub(crate) fn check(&self) {
@@ -306,8 +325,58 @@ impl Numbered {
         (chosen != 0).then(|| chosen.trailing_zeros() as usize)
     }
 
+    /// Those that may send, in the order of their turns after the last one.
+    fn ready(&self) -> impl Iterator<Item = usize> {
+        let (filled, closed) = (self.filled, self.closed);
+        let (last, all) = (
+            self.last,
+            0..self.queues.len().try_into().expect("at most 128"),
+        );
+        let after = all.end.min(last + 1)..all.end;
+        let numbers = after.chain(0..=last);
+        let ready = numbers.filter(move |&place| filled.has(place) && !closed.has(place));
+        ready.map(usize::from)
+    }
+
+    /// Which sends next where turns are of bytes, and how many turns of its own begin until then: none while the last one
+    /// has something left of its own.
+    fn turn(&self, shares: &[i64]) -> Option<(usize, i64)> {
+        let last = usize::from(self.last);
+        if shares[last] > 0 && self.ready().any(|place| place == last) {
+            return Some((last, 0));
+        }
+        let turns = |place: usize| (place, (TURN - shares[place]).max(TURN) / TURN);
+        self.ready().map(turns).min_by_key(|&(_, turns)| turns) // of several the first
+    }
+
+    /// The same, and books the turns that begin and what it sends.
+    fn begin_turn(&mut self) -> Option<usize> {
+        let mut shares = self.shares.take()?;
+        let chosen = self.turn(&shares);
+        if let Some((chosen, turns)) = chosen {
+            let mut begun = turns;
+            for place in self.ready().filter(|_| turns > 0) {
+                shares[place] += TURN * begun;
+                begun -= i64::from(place == chosen);
+            }
+            let queue = &self.queues[chosen];
+            let size = queue.front().map_or(0, |packet| packet.size);
+            shares[chosen] -= i64::from(size);
+            if queue.len() == 1 {
+                shares[chosen] = 0;
+            }
+        }
+        self.shares = Some(shares);
+        chosen.map(|(place, _)| place)
+    }
+
     pub(crate) fn pop(&mut self, out: &mut Packet) -> bool {
-        let Some((_, first)) = self.take() else {
+        let place = if self.shares.is_some() {
+            self.begin_turn()
+        } else {
+            self.next()
+        };
+        let Some((_, first)) = place.and_then(|place| self.take_from(place)) else {
             return false;
         };
         *out = *first;
@@ -318,6 +387,11 @@ impl Numbered {
     #[inline(always)] // once per packet of a port with numbered queues
     pub(crate) fn take(&mut self) -> Option<(u8, &mut Packet)> {
         let place = self.next()?;
+        self.take_from(place)
+    }
+
+    #[inline(always)] // twice
+    fn take_from(&mut self, place: usize) -> Option<(u8, &mut Packet)> {
         let (packet, left) = self.queues[place].take_front()?;
         let last = u8::try_from(place).expect("at most 128");
         self.last = last;
@@ -509,6 +583,58 @@ mod tests {
         flows.pause(ConnId(5), true);
         flows.pause(ConnId(5), false);
         assert!(flows.head().is_none() && pop(&mut flows).is_none());
+    }
+
+    /// Queue 0 has frames of 500 B, queue 1 of 1538 and queue 2 of 9000: with turns of bytes each sends a third of all.
+    #[test]
+    fn turns_may_be_of_bytes() {
+        let sizes = [500, 1538, 9000];
+        let sent = |order| {
+            let mut queues = Store::new(order);
+            let (mut sent, mut all) = ([0; 3], 0);
+            for (queue, size) in (0..).zip(sizes) {
+                for rank in 0..1000 {
+                    let mut packet = packet(queue, rank);
+                    packet.size = size;
+                    queues.push(&packet, u8::try_from(queue).unwrap());
+                }
+            }
+            let mut ranks = [0; 3];
+            let mut out = Packet::EMPTY;
+            while all < 900_000 {
+                let head = queues.head().copied();
+                assert!(queues.pop(&mut out) && Some(out) == head);
+                let queue = usize::from(queues.last());
+                assert_eq!((id(&out).0 as usize, out.shared()), (queue, ranks[queue]));
+                ranks[queue] += 1;
+                sent[queue] += u32::from(out.size);
+                all += u32::from(out.size);
+            }
+            sent
+        };
+        let most = 9000 + TURN as u32;
+        let even = sent(Order::NumberedByBytes(3));
+        assert!(
+            even.iter().all(|sent| sent.abs_diff(300_000) <= most),
+            "{even:?}"
+        );
+        let by_packets = sent(Order::Numbered(3));
+        assert!(by_packets[0] < by_packets[1] && by_packets[1] < by_packets[2]);
+        assert!(by_packets[2] > 600_000, "{by_packets:?}");
+        // Of equal frames turns are the same, also around a closed one and the last number of all.
+        for order in [Order::Numbered(128), Order::NumberedByBytes(128)] {
+            let mut queues = Store::new(order);
+            for (conn, rank) in [(0, 1), (0, 2), (3, 1), (3, 2), (127, 1), (127, 2)] {
+                let mut full = packet(conn, rank);
+                full.size = 1538;
+                queues.push(&full, u8::try_from(conn).unwrap());
+            }
+            assert!(queues.close(3, true) && !queues.is_empty());
+            assert_eq!(left(&mut queues), [(127, 1), (0, 1), (127, 2), (0, 2)]);
+            assert!(queues.close(3, false));
+            assert_eq!(left(&mut queues), [(3, 1), (3, 2)]);
+            assert!(queues.is_empty());
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use params::{First, Mapping, Params, Scale, Size};
+pub use params::{First, Mapping, Params, Scale, Size, Turns};
 
 use crate::agenda::Agenda;
 use crate::ports::{apart, holds_a_frame, is_data, split};
@@ -46,7 +46,11 @@ impl ControlFactory for Params {
         Box::new(Aquarius::new(self, place))
     }
     fn port(&self, port: PortSpec) -> Result<PortSpec, Refusal> {
-        split("aquarius", port, Order::Numbered(self.queues))
+        let order = match self.turns {
+            Turns::Packets => Order::Numbered(self.queues),
+            Turns::Bytes => Order::NumberedByBytes(self.queues),
+        };
+        split("aquarius", port, order)
     }
     fn memory(&self) -> Bytes {
         Bytes(12_000_000)

@@ -42,6 +42,15 @@ pub enum Size {
     Port,
 }
 
+/// How long a queue's turn is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turns {
+    /// One packet.
+    Packets,
+    /// As many bytes as that of another.
+    Bytes,
+}
+
 /// Who of those that wait is resumed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum First {
@@ -82,6 +91,9 @@ parts::params! {
         /// who of the flows that wait for a queue is resumed first: "longest", who has waited longest; "latest", who began last
         first: First = First::Longest, Words(&[("longest", First::Longest), ("latest", First::Latest)]),
             "ours: the slides are silent";
+        /// what a queue sends in its turn: "packets", one; "bytes", as many as another
+        turns: Turns = Turns::Packets, Words(&[("packets", Turns::Packets), ("bytes", Turns::Bytes)]),
+            "ours: the slides are silent; as BFC";
         /// a flow that holds at most this part of its share is resumed while its queue is at or below Qh (0 to 1)
         resume: f64 = 0.5, Number(0.0, 1.0), "ours: keeps pauses from alternating with every packet";
         /// which queue a flow joins: "least", that with the fewest flows; "hash", always the same

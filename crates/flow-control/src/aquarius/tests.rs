@@ -237,3 +237,15 @@ fn what_a_flow_holds_is_what_it_has_in_one_queue_or_over_all() {
         assert_eq!(found, pauses, "{size}: {said}");
     }
 }
+
+#[test]
+fn what_a_turn_is_can_be_chosen() {
+    for (set, order) in [
+        ("queues = 5", Order::Numbered(5)),
+        ("queues = 5\nturns = \"bytes\"", Order::NumberedByBytes(5)),
+    ] {
+        let params = Params::read(&set.parse().expect("TOML")).expect("parameters");
+        let port = params.port(PortSpec::fifo(Bytes(9_000)));
+        assert_eq!(port.expect("a port").queues[1].order, order, "{set}");
+    }
+}
