@@ -4,7 +4,7 @@ The program does the work and writes files; this package calls it and reads them
 """
 
 from tidegate import _core
-from tidegate._compare import Comparison, compare
+from tidegate._compare import Advice, Comparison, Verdict, compare
 from tidegate._run import Progress, Result, Table, Why, run
 from tidegate._scenario import KEYS, Check, RunError, Scenario, Start, scenario
 
@@ -12,6 +12,7 @@ __version__ = _core.VERSION
 
 __all__ = [
     "KEYS",
+    "Advice",
     "Check",
     "Comparison",
     "Progress",
@@ -20,6 +21,7 @@ __all__ = [
     "Scenario",
     "Start",
     "Table",
+    "Verdict",
     "Why",
     "__version__",
     "compare",

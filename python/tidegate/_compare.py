@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tidegate import _core, _html
-from tidegate._run import Result, program
+from tidegate._run import Result, groups, program, quantile
 from tidegate._scenario import KEYS, RunError, Scenario, Start, source, suggesting, toml
 from tidegate.plot import ComparisonPlots
 
@@ -17,6 +18,61 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _THRESHOLD = 1
+
+
+class Verdict(NamedTuple):
+    """What one part of the messages says.
+
+    Attributes:
+        part: Which messages, and what of them: `p99 slowdown, tag rpc`.
+        winners: Who is ahead, or level with who is; empty where that cannot be said.
+        says: Why, with numbers.
+        cells: What each transport has, in the order of `Advice.rivals`, with intervals.
+    """
+
+    part: str
+    winners: list[str]
+    says: str
+    cells: list[str]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Who wins for which messages, at what price; printed, what `tidegate advise` says first.
+
+    Attributes:
+        claim: Who is best overall, with the greatest price.
+        more: What a reader has to know besides.
+        best: The transport of the claim; None where all left so much unfinished that nobody is.
+        rivals: The transports, in the order of `Verdict.cells`.
+        verdicts: All messages first, then by size and tag.
+        prices: Every part in which `best` is slower than another, the worst first.
+        unjudged: What the runs do not tell.
+    """
+
+    claim: str
+    more: str
+    best: str | None
+    rivals: list[str]
+    verdicts: list[Verdict]
+    prices: list[str]
+    unjudged: list[str]
+
+    def __str__(self) -> str:
+        """Say it in lines: the claim, then part by part."""
+        parts = [f"{one.part}: {_who(one)}, {one.says}" for one in self.verdicts]
+        return "\n".join([f"{self.claim} {self.more}".rstrip(), *parts, *self.unjudged])
+
+    def _repr_html_(self) -> str:
+        """Show the claim, and a row per part."""
+        rows = [(one.part, _who(one), *one.cells) for one in self.verdicts]
+        table = _html.table(("part", "ahead", *self.rivals), rows)
+        said = [f"{self.claim} {self.more}", *self.unjudged]
+        return "".join(f"<p>{escape(text)}</p>" for text in said) + table
+
+
+def _who(verdict: Verdict) -> str:
+    return " and ".join(verdict.winners) or "nobody"
 
 
 @dataclass(frozen=True)
@@ -44,17 +100,52 @@ class Comparison:
             {
                 "transport": run["transport"],
                 "seed": run["seed"],
-                **{key: value for key, value in run["settings"] if key != "transport.kind"},
-                "fct_p50_ps": _figure(run, "fct_ps", "p50"),
-                "fct_p99_ps": _figure(run, "fct_ps", "p99"),
-                "slowdown_p50": _figure(run, "slowdown", "p50"),
-                "slowdown_p99": _figure(run, "slowdown", "p99"),
+                **_settings(run),
+                "fct_p50_ps": quantile(run["sizes"][0]["fct_ps"], "p50"),
+                "fct_p99_ps": quantile(run["sizes"][0]["fct_ps"], "p99"),
+                "slowdown_p50": quantile(run["sizes"][0]["slowdown"], "p50"),
+                "slowdown_p99": quantile(run["sizes"][0]["slowdown"], "p99"),
                 "queue_max": run["queue_max"] and run["queue_max"]["bytes"],
                 "drops": run["drops"]["data"],
                 "unfinished": run["messages"]["unfinished"],
             }
             for run in self.summaries
         ]
+
+    def groups(self) -> list[dict[str, Any]]:
+        """Return one flat row per run and tag, and per run and range of sizes.
+
+        Each has the run's settings and seed, then what `Result.groups` has.
+        """
+        return [
+            {"transport": run["transport"], "seed": run["seed"], **_settings(run), **row}
+            for run in self.summaries
+            for row in groups(run)
+        ]
+
+    def advice(self) -> Advice:
+        """Say who wins for which messages, and what that costs others.
+
+        Raises:
+            ValueError: The runs differ in more than transport and seed, or no message has a
+                completion time.
+        """
+        values: dict[str, set[str]] = {}
+        for run in self.summaries:
+            for key, value in _settings(run).items():
+                values.setdefault(key, set()).add(value)
+        several = [key for key, found in values.items() if len(found) > 1]
+        if several:
+            keys = ", ".join(several)
+            message = f"the runs also differ in {keys}: compare each value of it by itself"
+            raise ValueError(message)
+        text = _core.advice(json.dumps(self.summaries))
+        if text is None:
+            message = "no message has a completion time: there is nothing to choose by"
+            raise ValueError(message)
+        said = json.loads(text)
+        verdicts = [Verdict(**one) for one in said.pop("verdicts")]
+        return Advice(verdicts=verdicts, **said)
 
     @property
     def plot(self) -> ComparisonPlots:
@@ -95,9 +186,8 @@ class Comparison:
         return table + _html.page(self.report.read_text("utf-8"), "The report")
 
 
-def _figure(run: dict[str, Any], what: str, quantile: str) -> float | None:
-    spread = run["sizes"][0][what]
-    return None if spread is None else spread[quantile]["value"]
+def _settings(run: dict[str, Any]) -> dict[str, str]:
+    return {key: value for key, value in run["settings"] if key != "transport.kind"}
 
 
 @suggesting

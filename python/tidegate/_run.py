@@ -200,6 +200,16 @@ class Result:
         """The hash over what happened: 16 hex digits, equal on every machine."""
         return str(self.summary["fingerprint"])
 
+    def groups(self) -> list[dict[str, Any]]:
+        """Return one flat row per tag and per range of sizes that has messages.
+
+        Each has its `tag`, or its messages have more bytes than `above` and no more than `up_to`;
+        what does not apply is None. Times are in picoseconds. Of a tag `took_ps` is the time from
+        its first start to its last byte, and `stragglers` are messages whose slowdown is more than
+        twice the tag's median. Where some are `unfinished`, figures are lower bounds.
+        """
+        return groups(self.summary)
+
     @property
     def report(self) -> Path:
         """The page for the browser."""
@@ -258,9 +268,58 @@ class Result:
             ("fingerprint", self.fingerprint),
         ]
         shown = _html.table(("figure", "value"), rows, f"{said['scenario']}: {said['title']}")
+        if len(said["tags"]) > 1:
+            shown += _by_tag(said["tags"])
         if not self.report.exists():
             return shown
         return shown + _html.page(self.report.read_text("utf-8"), "The report")
+
+
+def groups(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Make the rows of `Result.groups` of one run."""
+
+    def row(of: dict[str, Any], tag: str | None) -> dict[str, Any]:
+        took = of.get("took_ps")
+        return {
+            "tag": tag,
+            "above": of.get("above"),
+            "up_to": of.get("up_to"),
+            "messages": of["messages"],
+            "unfinished": of["unfinished"],
+            "took_ps": took and took["value"],
+            "stragglers": of.get("stragglers"),
+            "fct_p50_ps": quantile(of["fct_ps"], "p50"),
+            "fct_p99_ps": quantile(of["fct_ps"], "p99"),
+            "slowdown_p50": quantile(of["slowdown"], "p50"),
+            "slowdown_p99": quantile(of["slowdown"], "p99"),
+        }
+
+    tags = [row(of, of["name"]) for of in summary["tags"]]
+    return tags + [row(of, None) for of in summary["sizes"][1:] if of["messages"]]
+
+
+def quantile(spread: dict[str, Any] | None, which: str) -> float | None:
+    """Take a quantile of a summary, where there is one."""
+    return None if spread is None else spread[which]["value"]
+
+
+def _by_tag(tags: Sequence[dict[str, Any]]) -> str:
+    """Show the messages of each tag: how many, and when the last byte of all had come."""
+    head = ("tag", "messages", "complete after", "completion p99", "slowdown p99", "stragglers")
+    rows = [
+        (
+            of["name"],
+            f"{of['messages']:,}"
+            + (f", {of['unfinished']:,} unfinished" if of["unfinished"] else ""),
+            ("≥ " if of["took_ps"]["at_least"] else "")
+            + _html.human(of["took_ps"]["value"], "time"),
+            _html.figure(of["fct_ps"], "p99", "time"),
+            _html.figure(of["slowdown"], "p99"),
+            f"{of['stragglers']:,}",
+        )
+        for of in tags
+    ]
+    return _html.table(head, rows, "messages by tag")
 
 
 def _status(summary: dict[str, Any]) -> str:

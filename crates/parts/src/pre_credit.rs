@@ -266,7 +266,6 @@ impl<F: Copy> Burst<F> {
         let old = std::mem::replace(&mut self.packets[place].fate, fate);
         self.unknown -= usize::from(old == Fate::Sent);
         self.lost -= usize::from(old == Fate::Lost);
-        self.unknown += usize::from(fate == Fate::Sent);
         self.lost += usize::from(fate == Fate::Lost);
     }
 

@@ -6,6 +6,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use results::compare::Advice;
 use results::{Style, Summary};
 use std::fs::File;
 use std::path::PathBuf;
@@ -31,7 +32,24 @@ pub(crate) fn arrow_stream(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, 
     reason = "what Python hands over is owned"
 )]
 pub(crate) fn table(summaries: String) -> PyResult<String> {
-    let summaries: Vec<Summary> = serde_json::from_str(&summaries)
-        .map_err(|error| PyValueError::new_err(error.to_string()))?;
-    Ok(tidegate_cli::table(&summaries, Style::PLAIN))
+    Ok(tidegate_cli::table(&read(&summaries)?, Style::PLAIN))
+}
+
+/// What such documents advise, as JSON; none where no message has a completion time.
+#[pyfunction]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "what Python hands over is owned"
+)]
+pub(crate) fn advice(summaries: String) -> PyResult<Option<String>> {
+    let summaries = read(&summaries)?;
+    let advice = Advice::of(&summaries.iter().collect::<Vec<_>>());
+    let text = advice
+        .map(|advice| serde_json::to_string(&advice))
+        .transpose();
+    text.map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn read(summaries: &str) -> PyResult<Vec<Summary>> {
+    serde_json::from_str(summaries).map_err(|error| PyValueError::new_err(error.to_string()))
 }

@@ -1,4 +1,6 @@
-//! What a queue keeps its packets in, by the order in which they leave.
+//! What a queue keeps its packets in, by the order in which they leave: the oldest, the first of a rank, connections in turn, or
+//! numbered queues in turn, of which a gate keeps some. General ports keep every kind in a [`Store`]; the port of numbered queues
+//! has [`Numbered`] by itself.
 
 use crate::packets::Packets;
 use model::intent::Order;

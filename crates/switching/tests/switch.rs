@@ -317,12 +317,9 @@ fn a_packet_that_passes_the_general_port_leaves_it_as_one_that_waits() {
         ("ranks", ordered(Order::Rank, Over::PushOut)),
         ("flows in turn", ordered(Order::PerFlow, Over::Drop)),
         ("numbered", ordered(Order::Numbered(5), Over::Drop)),
-        ("by bytes", ordered(Order::NumberedByBytes(5), Over::Drop)),
         ("weights", early.beside(1, &small, Share::Bytes(30))),
-        (
-            "late marks",
-            late.clone().beside(1, &small, Share::Bytes(30)),
-        ),
+        ("late", late.clone().beside(1, &small, Share::Bytes(30))),
+        ("by bytes", ordered(Order::NumberedByBytes(5), Over::Drop)),
         ("credits", credits.beside(1, &late, Share::Bytes(60))),
     ];
     for (name, spec) in specs {

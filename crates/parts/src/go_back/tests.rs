@@ -5,6 +5,11 @@ use super::*;
 #[test]
 fn numbers_of_messages_go_round() {
     for ordinal in [0u32, 1, 31, 32, 63, 64, 1000, u32::MAX] {
+        let kept = (
+            u32::from(short::<6>(ordinal)),
+            u32::from(short::<16>(ordinal)),
+        );
+        assert_eq!(kept, (ordinal % 64, ordinal % 65_536));
         let said = |ahead: u32| short::<6>(ordinal.wrapping_add(ahead));
         assert_eq!(ahead::<6>(said(0), ordinal), Some(0));
         assert_eq!(ahead::<6>(said(31), ordinal), Some(31));
