@@ -53,6 +53,10 @@ pub trait ControlFactory: Send + Sync {
     fn warns(&self, priorities: u8) -> Option<String> {
         None
     }
+    /// What is slower at `place` than it need be and what helps, in words.
+    fn slows(&self, place: &Place<'_>) -> Option<String> {
+        None
+    }
     /// What it does where faults lose its own frames and what helps, in words; none where it heals by itself.
     fn lost_frames(&self) -> Option<String> {
         None

@@ -234,12 +234,17 @@ impl Scenario {
         if let Some(controls) = &controls {
             controls.suits(&self.switch, &topology)?;
         }
+        let slows = controls.as_ref().and_then(|of| of.slows(&topology));
         let control_figures = controls.iter().flat_map(|c| c.figures(&topology)).collect();
         let control = controls.map(|controls| -> Box<SharedControl> {
             Box::new(move |topology, node| Some(controls.make(topology, node)))
         });
         let mut warnings = warnings::warnings(&self, legacy, &topology, &routes);
+        warnings.extend(slows);
+        warnings.extend(warnings::too_far(&routes));
+        warnings.extend(warnings::unread(&self));
         warnings.extend(warnings::buffers(&self, &topology, &ports, encap));
+        warnings.extend(warnings::thresholds(&self, &topology, &ports));
         warnings.extend(warnings::crowds(&self, &topology, &ports, &traffic, encap));
         warnings.extend(warnings::waits(&self, base_rtt));
         warnings.extend(read);

@@ -136,11 +136,25 @@ impl Controls {
                 let name = self.of.kind.name();
                 switch
                     .problem(CONTROL, format!("{name} cannot work at {}", node.name))
-                    .label(format!("it {}", refusal.reason))
+                    .label(match refusal.place {
+                        "switch.flow_control" => format!("it {}", refusal.reason),
+                        key => format!("{key} {}", refusal.reason),
+                    })
                     .help(refusal.instead)
             })?;
         }
         Ok(())
+    }
+
+    /// What is slower at a switch than it need be: at the first of which there is something to say.
+    pub(crate) fn slows(&self, topology: &Topology) -> Option<String> {
+        let mut switches = (0..).zip(&topology.nodes);
+        switches.find_map(|(number, node)| {
+            let slows = |place: &Place<'_>| self.of.factory.slows(place);
+            let said = (node.kind == NodeKind::Switch)
+                .then(|| self.with_place(topology, NodeId(number), slows))??;
+            Some(format!("{} at {}: {said}", self.of.kind.name(), node.name))
+        })
     }
 
     /// What follows for the first switch, as names and values.

@@ -427,8 +427,15 @@ fn controlled(
     control.factory.port(port).map_err(|refusal| {
         let name = control.kind.name();
         let what = format!("{name} does not work with these ports");
-        let (own, reason) = (scenario.protocol.name(), refusal.reason);
-        let label = format!("at a port of {rate}, {own} {reason}");
+        let beside = scenario.beside.iter().map(|beside| beside.protocol.name());
+        let all: Vec<_> = std::iter::once(scenario.protocol.name())
+            .chain(beside)
+            .collect();
+        let label = format!(
+            "at a port of {rate} for {}, it {}",
+            all.join(" and "),
+            refusal.reason
+        );
         vec![wrong(what).label(label).help(refusal.instead)]
     })
 }

@@ -597,6 +597,65 @@ fn buffers_that_are_not_read_or_hold_no_frame_are_warned_of() {
     assert_eq!(warned(&["transport.kind=ndp"]), "");
     let unread = warned(&["transport.kind=ndp", "switch.buffer=1KB"]);
     assert!(unread.contains("switch.buffer is not read"), "{unread}");
+    // Hosts' queues read it.
+    let hosts = [
+        "transport.kind=dctcp",
+        "switch.host_queue=true",
+        "switch.buffer=100KB",
+    ];
+    assert_eq!(
+        warned(&[hosts[0], hosts[1], hosts[2], "switch.shared_buffer=1MB"]),
+        ""
+    );
+    for sets in [
+        ["switch.shared_buffer=1KB", "switch.shared_alpha=1.0"],
+        ["switch.shared_buffer=1MB", "switch.shared_alpha=0.001"],
+    ] {
+        let small = warned(&sets);
+        assert!(small.contains("no full frame of 1.538KB fits"), "{small}");
+    }
+}
+
+#[test]
+fn what_can_have_no_effect_is_warned_of() {
+    let warned = |sets: &[&str]| good(INCAST, sets).assemble().unwrap().warnings.join("\n");
+    for (set, and) in [
+        ("switch.shared_alpha=0.5", "switch.shared_buffer=1MB"),
+        ("switch.flowlet_gap=10us", "switch.balance=flowlet"),
+    ] {
+        let key = set.split('=').next().unwrap();
+        let alone = warned(&["transport.kind=dctcp", set]);
+        assert!(alone.contains(&format!("{key} is not read")), "{alone}");
+        assert_eq!(warned(&["transport.kind=dctcp", set, and]), "");
+    }
+    let late = warned(&["transport.kind=dctcp", "switch.buffer=50KB"]);
+    assert!(
+        late.contains("packets are marked from 99.97KB on"),
+        "{late}"
+    );
+    let late = warned(&[
+        "transport.kind=expresspass+aeolus",
+        "switch.drop.threshold=900KB",
+    ]);
+    assert!(
+        late.contains("unscheduled packets are dropped from 900KB on"),
+        "{late}"
+    );
+}
+
+#[test]
+fn a_fabric_that_is_longer_than_packets_live_is_warned_of() {
+    let text = "[topology]\nkind = \"parking-lot\"\n[workload]\nkind = \"long-flows\"\n[run]\nuntil = \"1ms\"\n";
+    let warned = |bottlenecks: u32| {
+        let set = format!("topology.bottlenecks={bottlenecks}");
+        good(text, &[&set]).assemble().unwrap().warnings.join("\n")
+    };
+    assert_eq!(warned(30), "");
+    let far = warned(31);
+    assert!(
+        far.contains("up to 32 switches apart, and a packet is lost after 31"),
+        "{far}"
+    );
 }
 
 #[test]
@@ -610,7 +669,7 @@ fn crowds_whose_requests_do_not_fit_are_warned_of() {
     let tells = ["36 messages to h0", "3.02 KB", "switch.buffer = \"6.05KB\""];
     assert!(tells.iter().all(|part| said.contains(part)), "{said}");
     // One after the other they fit, and no other transport promises anything.
-    for other in ["workload.jitter=1ms", "transport.kind=dctcp"] {
+    for other in ["workload.jitter=1ms", "transport.kind=phost"] {
         assert_eq!(warned(&[&more, tight, other]), "", "{other}");
     }
 }
@@ -698,7 +757,7 @@ fn building_a_network_takes_its_part_of_the_time_that_a_run_is_said_to_take() {
     let seconds = |k: u32| {
         let text = "[topology]\nkind = \"fat-tree\"\n[workload]\nkind = \"incast\"\nsenders = 2\n\
                     receiver = 0\nsize = \"1KB\"\n[output]\nevery = \"0s\"\n";
-        let run = crate::load_text("built", text, &[format!("topology.k={k}")]);
+        let run = load_text("built", text, &[format!("topology.k={k}")]);
         run.unwrap().assemble().unwrap().seconds()
     };
     let (small, large) = (seconds(4), seconds(24));

@@ -5,7 +5,7 @@ use crate::network;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
 use model::Encap;
-use model::intent::{Balance, PortSpec};
+use model::intent::{Balance, Limit, PortSpec, QueueSpec};
 use results::human;
 use std::sync::Arc;
 use topology::{Link, NodeId, Routes, Topology};
@@ -43,6 +43,8 @@ pub(crate) fn warnings(
     }
     if let Some(beside) = scenario.beside.first()
         && credits
+        // A flow control drops nothing, and may have no queue for each of several transports.
+        && scenario.control.is_none()
         && !legacy.is_some_and(|legacy| legacy.own)
     {
         warnings.push(format!(
@@ -97,8 +99,18 @@ pub(crate) fn buffers(
     encap: Encap,
 ) -> Option<String> {
     let switch = &scenario.switch;
-    if switch.opt_bytes("shared_buffer").is_some() {
-        return switch.is_given("buffer").then(|| {
+    let full = Bytes(encap.wire_max().into());
+    if let Some(whole) = switch.opt_bytes("shared_buffer") {
+        let share = switch.number("shared_alpha").min(1.0) * whole.get() as f64;
+        if share < full.get() as f64 {
+            let (alpha, at_most) = (switch.number("shared_alpha"), human::count(share as u64));
+            return Some(format!(
+                "no full frame of {full} fits into what a port may hold of the switch's memory, {at_most} B of {whole} with \
+                 shared_alpha = {alpha}; set switch.shared_buffer"
+            ));
+        }
+        let unread = switch.is_given("buffer") && !switch.flag("host_queue");
+        return unread.then(|| {
             "switch.buffer is not read, because the ports of a switch share a memory; set \
              switch.shared_buffer"
                 .to_owned()
@@ -111,7 +123,6 @@ pub(crate) fn buffers(
                 .to_owned()
         });
     }
-    let full = Bytes(encap.wire_max().into());
     let small = |(link, port): &(&Link, &Arc<PortSpec>)| {
         !topology.is_host(link.from) && port.data().is_some() && port.buffer < full
     };
@@ -123,6 +134,70 @@ pub(crate) fn buffers(
         name(link.from),
         name(link.to)
     ))
+}
+
+/// Marks and drops of one class that begin where nothing waits any more: above what a port of a switch holds.
+pub(crate) fn thresholds(
+    scenario: &Scenario,
+    topology: &Topology,
+    ports: &[Arc<PortSpec>],
+) -> Option<String> {
+    if scenario.switch.opt_bytes("shared_buffer").is_some() {
+        return None;
+    }
+    let mut all = topology.links.iter().zip(ports);
+    all.find_map(|(link, port)| {
+        let waits = |queue: &&QueueSpec| queue.limit == Limit::Port;
+        let queue = port.queues.iter().filter(waits).find_map(|queue| {
+            let marks = queue.mark.map(|mark| ("packets are marked", mark.min));
+            let drops = queue.drop.map(|drop| ("unscheduled packets are dropped", drop.threshold));
+            [marks, drops].into_iter().flatten().find(|&(_, from)| from >= port.buffer)
+        });
+        let (what, from) = queue.filter(|_| !topology.is_host(link.from))?;
+        let name = |node| &topology.node(node).name;
+        Some(format!(
+            "{what} from {from} on, and no more than {} wait at {} -> {}: it never happens; set switch.buffer, or the threshold",
+            port.buffer,
+            name(link.from),
+            name(link.to)
+        ))
+    })
+}
+
+/// Keys that another key makes mean something, without it.
+pub(crate) fn unread(scenario: &Scenario) -> Vec<String> {
+    let switch = &scenario.switch;
+    let (shares, gaps) = (
+        switch.opt_bytes("shared_buffer").is_some(),
+        matches!(network::switch(switch).balance, Balance::Flowlet { .. }),
+    );
+    [
+        (
+            "shared_alpha",
+            shares,
+            "the ports of a switch share no memory; set switch.shared_buffer",
+        ),
+        (
+            "flowlet_gap",
+            gaps,
+            "paths are not chosen by flowlets; set switch.balance = \"flowlet\"",
+        ),
+    ]
+    .into_iter()
+    .filter(|&(key, read, _)| switch.is_given(key) && !read)
+    .map(|(key, _, why)| format!("switch.{key} is not read, because {why}"))
+    .collect()
+}
+
+/// A fabric with ways on which every packet is lost: through more switches than it may pass.
+pub(crate) fn too_far(routes: &Routes) -> Option<String> {
+    let (longest, most) = (routes.longest(), u32::from(model::TTL_START));
+    (longest > most).then(|| {
+        format!(
+            "hosts are up to {longest} switches apart, and a packet is lost after {most} (\"no hops left\"): on longer ways nothing \
+             arrives; make the fabric smaller"
+        )
+    })
 }
 
 /// Messages that start at one moment to one host, whose requests alone are more than the port before it holds: then the

@@ -35,6 +35,16 @@ fn what_is_wrong_with_a_flow_control_is_said_with_what_is_right() {
         "[switch]\nflow_control = \"pfc\"\nhost_queue = true\n[transport]\nkind = \"dctcp\"\n",
     );
     assert!(said.contains("queues of hosts cannot be paused"), "{said}");
+    let said = wrong("[switch]\nflow_control = \"cbfc\"\n[switch.cbfc]\nbuffer = \"64B\"\n");
+    assert!(
+        said.contains("switch.cbfc.buffer of 64B holds no update"),
+        "{said}"
+    );
+    let said = wrong("[switch]\nflow_control = \"cbfc\"\nshared_buffer = \"20KB\"\n");
+    assert!(
+        said.contains("switch.shared_buffer has 20KB, and credits"),
+        "{said}"
+    );
     // Tables of others may stand there for a comparison, as those of transports may.
     let both = format!("{INCAST}[switch]\nflow_control = \"pfc\"\n[switch.ideal]\nxon = 0.1\n");
     assert!(load_text("t.toml", &both, &[]).is_ok());
@@ -54,4 +64,30 @@ fn a_resolved_flow_control_resolves_to_itself() {
         let again = load_text("t.toml", &resolved, &[]).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(again.resolved_toml(), resolved);
     }
+}
+
+#[test]
+fn credits_too_few_for_a_long_line_are_warned_of() {
+    let warned = |rest: &str| {
+        let text = format!(
+            "{INCAST}[topology]\nhost_rate = \"400Gbps\"\nhost_delay = \"5us\"\n[switch]\nflow_control = \"cbfc\"\n{rest}"
+        );
+        let scenario = load_text("t.toml", &text, &[]).unwrap_or_else(|e| panic!("{e}"));
+        scenario
+            .assemble()
+            .unwrap_or_else(|e| panic!("{e}"))
+            .warnings
+            .join("\n")
+    };
+    let said = warned("");
+    assert!(
+        said.contains("credits promise 131.072KB") && said.contains("counter_bits = 15"),
+        "{said}"
+    );
+    let own = warned("[switch.cbfc]\nbuffer = \"20KB\"\n");
+    assert!(
+        own.contains("credits promise") && own.contains("set switch.cbfc.buffer"),
+        "{own}"
+    );
+    assert_eq!(warned("[switch.cbfc]\ncounter_bits = 15\n"), "");
 }

@@ -248,6 +248,10 @@ fn any_transports_share_a_fabric_each_in_queues_of_its_own() {
         ("dctcp", "expresspass"),
         ("expresspass", "expresspass+aeolus"),
         ("expresspass+aeolus", "expresspass+gaps"),
+        ("homa", "ndp"),
+        ("ndp+aeolus", "sird"),
+        ("phost", "dcpim"),
+        ("fastpass", "homa+aeolus"),
     ] {
         let text = with(own, beside);
         let record = run(&text, &[], 1);
@@ -263,4 +267,63 @@ fn any_transports_share_a_fabric_each_in_queues_of_its_own() {
         assert_eq!(lost, 0, "{own}, {beside}");
         assert_eq!(record.fingerprint, run(&text, &[], 3).fingerprint);
     }
+}
+
+/// 40 messages of 500 KB of no transport to one host, beside ExpressPass.
+const CROWD: &str = r#"
+[topology]
+kind = "star"
+hosts = 50
+[[workload]]
+kind = "incast"
+senders = 4
+size = "20KB"
+[[workload]]
+kind = "incast"
+transport = "none"
+senders = 40
+size = "500KB"
+[transport]
+kind = "expresspass"
+"#;
+
+#[test]
+fn a_queue_beside_others_may_have_all_of_a_memory_that_ports_share() {
+    let lost = |sets: &[&str]| {
+        let record = run(CROWD, sets, 1);
+        (dropped(&record, Class::Plain), record.fingerprint)
+    };
+    let (own, _) = lost(&[]);
+    assert!(own > 10_000, "{own} packets of 385 KB at the port");
+    let (shared, all) = lost(&["switch.shared_buffer=64MB"]);
+    assert_eq!(shared, 0);
+    // It is said not to be read.
+    let with = ["switch.shared_buffer=64MB", "switch.buffer=20KB"];
+    assert_eq!(lost(&with), (0, all));
+    let (some, _) = lost(&["switch.shared_buffer=64MB", "switch.legacy.buffer=200KB"]);
+    assert!(
+        some > 10_000,
+        "{some} packets of 200 KB, a limit of its own"
+    );
+}
+
+#[test]
+fn ndp_cuts_what_a_memory_that_ports_share_has_no_room_for() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 33\n[workload]\nkind = \"incast\"\nsenders = 32\n\
+                [transport]\nkind = \"ndp\"\n";
+    let record = run(text, &["switch.shared_buffer=20KB"], 1);
+    assert!(record.flows.iter().all(|flow| flow.end.is_some()));
+    let lost: u64 = [Class::Unscheduled, Class::Scheduled]
+        .map(|class| dropped(&record, class))
+        .iter()
+        .sum();
+    let again = Summary::of(&record).packets.retransmitted;
+    assert!(
+        again > 500 && lost == 0,
+        "{again} cut and sent again, {lost} lost"
+    );
+    assert_eq!(
+        record.fingerprint,
+        run(text, &["switch.shared_buffer=20KB"], 3).fingerprint
+    );
 }

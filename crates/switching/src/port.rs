@@ -469,6 +469,17 @@ impl Port {
         }
     }
 
+    /// What is done with `packet` where nothing has room for it: how many bytes stay of it, where it is cut, and whether a
+    /// head goes back to its sender.
+    #[cold]
+    pub(crate) fn cuts(&self, packet: &Packet) -> (Option<u16>, bool) {
+        match &self.form {
+            Form::Queues(queues) => queues.cuts(packet),
+            Form::Trimming(queues) => queues.cuts(packet),
+            _ => (None, false),
+        }
+    }
+
     /// A packet that had to make room, with what becomes of it.
     #[inline]
     pub(crate) fn spilled(&mut self) -> Option<(Packet, Spilled)> {

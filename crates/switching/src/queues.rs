@@ -270,6 +270,17 @@ impl Queues {
         }
     }
 
+    /// What is done with `packet` where nothing has room for it: how many bytes stay of it, where it is cut, and whether a
+    /// head goes back.
+    pub(crate) fn cuts(&self, packet: &Packet) -> (Option<u16>, bool) {
+        let queue = self.queues.get(usize::from(self.queue_of[kind_of(packet)]));
+        let to = match queue.map(|queue| queue.spec.over) {
+            Some(Over::Trim { to, .. }) => Some(to.min(packet.size)),
+            _ => None,
+        };
+        (to, self.sends_back())
+    }
+
     /// Whether heads without room go back to their senders.
     #[cold]
     fn sends_back(&self) -> bool {

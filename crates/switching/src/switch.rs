@@ -461,7 +461,7 @@ impl Switch {
             self.offer(now, index, packet, out);
             self.common.account(held, &self.ports[index]);
         } else {
-            self.ports[index].drop(now, packet, DropReason::Memory, out);
+            self.offer_cut(now, index, packet, out);
         }
     }
 

@@ -116,6 +116,13 @@ impl Trimming {
         room
     }
 
+    /// What is done with `packet` where nothing has room for it: how many bytes stay of it, where it is cut, and whether a
+    /// head goes back.
+    pub(crate) fn cuts(&self, packet: &Packet) -> (Option<u16>, bool) {
+        let whole = self.queue_of(packet) == WHOLE;
+        (whole.then_some(self.to.min(packet.size)), self.bounce)
+    }
+
     /// What becomes of a packet that finds its queue full.
     #[inline(never)]
     fn join_full(&mut self, queue: usize, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {

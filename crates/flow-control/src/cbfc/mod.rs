@@ -42,11 +42,17 @@ impl Params {
         Round::of_bits(self.counter_bits)
     }
 
+    /// What a line takes until it is told of room.
+    fn wanted(&self, line: &Neighbour<'_>, frame: u64) -> u64 {
+        line.slack(frame, 0) + self.update + frame
+    }
+
     /// Room for each lane of a port, in bytes, and what counts could grant at most.
     fn room(&self, line: &Neighbour<'_>, frame: u64) -> (u64, u64) {
         let most = u64::from(self.round().half()) * CREDIT_BLOCK;
-        let derived = line.slack(frame, 0) + self.update + frame;
-        let room = self.buffer.unwrap_or(derived.min(most));
+        let room = self
+            .buffer
+            .unwrap_or_else(|| self.wanted(line, frame).min(most));
         (room / CREDIT_BLOCK * CREDIT_BLOCK, most)
     }
 
@@ -74,6 +80,29 @@ impl ControlFactory for Params {
     fn memory(&self) -> Bytes {
         Bytes(12_000_000)
     }
+    /// Counts of few bits promise too little for a long line.
+    fn slows(&self, place: &Place<'_>) -> Option<String> {
+        let wanted = |line| self.wanted(line, place.frame);
+        let line = place.lines.iter().max_by_key(|&line| wanted(line))?;
+        let (room, _) = self.room(line, place.frame);
+        let (wanted, own) = (wanted(line), self.buffer.is_some());
+        (wanted > room && wanted - room >= CREDIT_BLOCK).then(|| {
+            let bits = (self.counter_bits..=16).find(|&bits| {
+                u64::from(Round::of_bits(bits).half()) * CREDIT_BLOCK >= wanted
+            });
+            let help = match bits {
+                _ if own => format!("set switch.cbfc.buffer = \"{wanted}B\""),
+                Some(bits) => format!("set switch.cbfc.counter_bits = {bits}"),
+                None => "no counter_bits count so far: choose another flow control".to_owned(),
+            };
+            format!(
+                "a line of {} takes {} until it is told of room, and credits promise {}: it stands idle in between; {help}",
+                line.rate,
+                Bytes(wanted),
+                Bytes(room)
+            )
+        })
+    }
     /// Credits promise room: a memory without it would lose what they let leave.
     fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {
         let refuse = |place, reason, instead| {
@@ -91,12 +120,12 @@ impl ControlFactory for Params {
         for line in place.lines {
             let (room, most) = self.room(line, place.frame);
             if room > most {
-                let reason = format!("{} is more than counts can grant", Bytes(room));
+                let reason = format!("of {} is more than counts can grant", Bytes(room));
                 let instead = format!("write \"{most}B\" or less, or more counter_bits");
                 return refuse("switch.cbfc.buffer", reason, instead);
             }
             if room < least {
-                let reason = format!("{} holds no update and two frames", Bytes(room));
+                let reason = format!("of {} holds no update and two frames", Bytes(room));
                 let instead = format!("write \"{least}B\" or more, or a smaller update");
                 return refuse("switch.cbfc.buffer", reason, instead);
             }

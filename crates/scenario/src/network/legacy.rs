@@ -134,15 +134,13 @@ impl Legacy {
         let others = scenario.beside.len().max(1) as u64;
         let weight = 100 * u64::from(self.share) * (size + frame) / (left * frame * others);
         let weight = u16::try_from(weight.max(1)).expect("a share is at most 0.9");
-        let room = || {
-            let own = scenario.legacy.opt_room("buffer");
-            own.unwrap_or_else(|| scenario.switch.room("buffer"))
-                .at(rate)
-        };
+        let own = scenario.legacy.opt_room("buffer").map(|own| own.at(rate));
+        let whole = scenario.switch.opt_bytes("shared_buffer");
         // Pauses bound what waits, and no limit of a queue.
-        let whole = scenario.control.is_some();
-        let whole = whole.then(|| scenario.switch.opt_bytes("shared_buffer"));
-        let buffer = whole.flatten().unwrap_or_else(room);
+        let own = own.filter(|_| scenario.control.is_none() || whole.is_none());
+        let buffer = own
+            .or(whole)
+            .unwrap_or_else(|| scenario.switch.room("buffer").at(rate));
         for (lane, beside) in (1..).zip(&scenario.beside) {
             let mut fabric = beside.factory.fabric(rate, encap);
             if let (Some(mark), Some(room)) = (&mut fabric.mark, scenario.legacy.opt_room("mark")) {

@@ -6,6 +6,34 @@ use model::{DropReason, Packet};
 use units::Time;
 
 impl Switch {
+    /// Does what is done with a packet for which the memory has no room: what is done where its queue has none, but nobody
+    /// throws a coin for another. [ours]
+    #[cold]
+    pub(super) fn offer_cut(
+        &mut self,
+        now: Time,
+        index: usize,
+        packet: &mut Packet,
+        out: &mut impl Outlet,
+    ) {
+        let (to, bounces) = self.ports[index].cuts(packet);
+        if let Some(to) = to {
+            packet.trim(to);
+            let port = &self.ports[index];
+            let held = port.held();
+            if self.common.admits(port, packet) {
+                self.offer(now, index, packet, out);
+                self.common.account(held, &self.ports[index]);
+                return;
+            }
+        }
+        if bounces && packet.trimmed() && !packet.bounced() {
+            self.common.bounce(index, packet);
+        } else {
+            self.ports[index].drop(now, packet, DropReason::Memory, out);
+        }
+    }
+
     /// Drops and sends back what found no room, or had to make some.
     #[cold]
     #[inline(never)]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::discipline::{Gate, GateOf};
-use model::intent::{Limit, Over, QueueSpec, Takes};
+use model::intent::{Limit, Memory, Over, QueueSpec, Takes};
 use model::{ConnId, Signal, TTL_START, stream};
 use std::sync::{Arc, Mutex};
 use units::{Bytes, Rate};
@@ -105,6 +105,10 @@ impl FlowControl for Scribe {
 }
 
 fn switch(port: &PortSpec, control: Option<Scribe>) -> Switch {
+    switch_with(port, Memory::PerPort, control)
+}
+
+fn switch_with(port: &PortSpec, memory: Memory, control: Option<Scribe>) -> Switch {
     let port = &Arc::new(port.clone());
     let lines = (0..4).map(|link| Line {
         spec: port,
@@ -115,7 +119,11 @@ fn switch(port: &PortSpec, control: Option<Scribe>) -> Switch {
     });
     let rng = || Rng::stream(1, stream::TEST, 99);
     let control = control.map(|own| Box::new(own) as Box<dyn FlowControl>);
-    Switch::new(&SwitchSpec::default(), lines, 0, rng, control)
+    let spec = SwitchSpec {
+        memory,
+        ..SwitchSpec::default()
+    };
+    Switch::new(&spec, lines, 0, rng, control)
 }
 
 fn packet(to: u32, conn: u32, size: u16) -> Packet {
@@ -350,6 +358,50 @@ fn bouncing() -> PortSpec {
         queues: vec![heads, whole],
         shares: Vec::new(),
     }
+}
+
+/// Half of a memory of 6,600 B: one packet is on its line, two wait, of four more the heads do, and the next goes back to
+/// host 0.
+#[test]
+fn what_a_full_memory_has_no_room_for_is_cut_and_goes_back_where_its_port_does_that() {
+    let memory = Memory::Shared {
+        size: Bytes(6_600),
+        alpha: 1.0,
+    };
+    let ways = |over: Over| {
+        let mut port = bouncing();
+        for queue in &mut port.queues {
+            queue.limit = Limit::Packets(9);
+        }
+        port.queues[1].over = over;
+        let mut switch = switch_with(&port, memory, None);
+        let mut seen = Seen::<false>::default();
+        for conn in 0..8 {
+            arrive(
+                &mut switch,
+                &mut seen,
+                conn.into(),
+                (3, packet(1, conn, 1_538)),
+            );
+        }
+        switch.commit_before(Time(100_000_000), &mut seen);
+        switch.check();
+        let by = |link: u32| -> Vec<u32> {
+            let sent = seen.sent.iter().filter(|sent| sent.0 == link);
+            sent.map(|sent| sent.1).collect()
+        };
+        (by(1), by(0), seen.lost.len())
+    };
+    let cut = |bounce| Over::Trim {
+        to: 64,
+        coin: false,
+        bounce,
+    };
+    // Heads are the first queue, and overtake.
+    let heads_first = vec![0, 3, 4, 5, 6, 1, 2];
+    assert_eq!(ways(cut(true)), (heads_first.clone(), vec![7], 0));
+    assert_eq!(ways(cut(false)), (heads_first, vec![], 1));
+    assert_eq!(ways(Over::Drop), (vec![0, 1, 2], vec![], 5));
 }
 
 /// The port that had no room lost what has no way back, not the link at whose other end it came.
