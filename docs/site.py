@@ -3,9 +3,10 @@
     python docs/site.py target/pages [playground.html]
     python docs/site.py --search target/site
 
-The site is docs/, and the pages that live next to what they describe: transports, the driver, the
-files at the top of the repository. A link to a file outside the site keeps only its text. When the
-site is built, the second command writes what its search reads where pages are opened from a folder.
+The site is docs/, and the pages that live next to what they describe: transports, flow controls,
+the driver, the files at the top of the repository. A link to a file outside the site keeps only its
+text. When the site is built, the second command writes what its search reads where pages are opened
+from a folder.
 """
 
 import posixpath
@@ -15,8 +16,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-TRANSPORTS = "crates/transports/src"
-# Pages outside docs/ and the transports' folders, by their place in the site.
+# Folders of pages, each with its place in the site.
+FOLDERS = {"crates/transports/src": "transports", "crates/flow-control/src": "flow-control"}
+# Pages outside docs/ and these folders, by their place in the site.
 OTHERS = {
     "ARCHITECTURE.md": "architecture.md",
     "CHANGELOG.md": "changelog.md",
@@ -39,9 +41,10 @@ def pages() -> dict[str, str]:
     for path in sorted((ROOT / "docs").rglob("*")):
         if path.is_file() and path.suffix in {".md", ".svg", ".js", ".css"}:
             found[path.relative_to(ROOT).as_posix()] = path.relative_to(ROOT / "docs").as_posix()
-    for path in sorted((ROOT / TRANSPORTS).glob("*/*.md")):
-        name = path.parent.name if path.stem == "README" else f"{path.parent.name}-{path.stem}"
-        found[path.relative_to(ROOT).as_posix()] = f"transports/{name}.md"
+    for folder, place in FOLDERS.items():
+        for path in sorted((ROOT / folder).glob("*/*.md")):
+            name = path.parent.name if path.stem == "README" else f"{path.parent.name}-{path.stem}"
+            found[path.relative_to(ROOT).as_posix()] = f"{place}/{name}.md"
     return found
 
 

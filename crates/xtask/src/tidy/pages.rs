@@ -22,12 +22,26 @@ const FORM: [&str; 10] = [
     "Files",
 ];
 
+/// Where the pages of flow controls are.
+const CONTROLS: &str = "crates/flow-control/src/";
+/// The headings of each of these, in order.
+const FORM_OF_CONTROLS: [&str; 5] = [
+    "In one minute",
+    "Rules",
+    "Parameters",
+    "Decisions and departures",
+    "Evidence",
+];
+
 /// Every page has the headings of the form, all of them, in order and with text below each.
 pub(super) fn keep_their_form(tree: &Tree) -> Vec<Finding> {
-    tree.within(BASE, ".md")
-        .chain(tree.within(TEMPLATE, ""))
-        .filter_map(|(path, text)| departure(path, text))
-        .collect()
+    let transports = tree.within(BASE, ".md").chain(tree.within(TEMPLATE, ""));
+    let transports =
+        transports.filter_map(|(path, text)| departure(path, text, &FORM, "transport"));
+    let controls = tree
+        .within(CONTROLS, ".md")
+        .filter_map(|(path, text)| departure(path, text, &FORM_OF_CONTROLS, "flow control"));
+    transports.chain(controls).collect()
 }
 
 /// Every transport in the registry has a page: the folder's own `README.md`, a variant one of its name.
@@ -53,8 +67,8 @@ pub(super) fn every_transport_has_one(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The first departure of a page from the form.
-fn departure(path: &str, text: &str) -> Option<Finding> {
+/// The first departure from the `form` of a page of `what`.
+fn departure(path: &str, text: &str, form: &[&str], what: &str) -> Option<Finding> {
     let mut found: Vec<(usize, &str)> = Vec::new();
     let mut empty = Vec::new();
     let mut fenced = false;
@@ -72,11 +86,10 @@ fn departure(path: &str, text: &str) -> Option<Finding> {
             }
         }
     }
-    for (place, wanted) in FORM.iter().enumerate() {
+    for (place, wanted) in form.iter().enumerate() {
         let (line, heading) = found.get(place).copied().unwrap_or((1, "nothing"));
         if heading != *wanted {
-            let message =
-                format!("the page of a transport has '## {wanted}' here, not '{heading}'");
+            let message = format!("the page of a {what} has '## {wanted}' here, not '{heading}'");
             return Some(Finding::new(path, line, message));
         }
         if empty[place] {
@@ -85,7 +98,7 @@ fn departure(path: &str, text: &str) -> Option<Finding> {
             return Some(Finding::new(path, line, message));
         }
     }
-    let (line, heading) = *found.get(FORM.len())?;
+    let (line, heading) = *found.get(form.len())?;
     let message =
         format!("'{heading}' is not in the form; make it '###' under one of its headings");
     Some(Finding::new(path, line, message))
@@ -134,6 +147,15 @@ mod tests {
         assert_eq!(found(&more), [format!("{page}:33")]);
         let silent = whole().replace("## Evidence\n\nText.\n", "## Evidence\n\n");
         assert_eq!(found(&silent), [format!("{page}:24")]);
+    }
+
+    #[test]
+    fn pages_of_flow_controls_have_a_form_of_their_own() {
+        let page = "crates/flow-control/src/pfc/README.md";
+        let parts = FORM_OF_CONTROLS.map(|it| format!("## {it}\n\nText.\n"));
+        let found = |text: &str| places(&keep_their_form(&Tree::of(&[(page, text)])));
+        assert_eq!(found(&parts.concat()), [""; 0]);
+        assert_eq!(found(&whole()), [format!("{page}:6")]);
     }
 
     #[test]
