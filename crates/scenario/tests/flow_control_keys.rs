@@ -70,7 +70,7 @@ fn a_resolved_flow_control_resolves_to_itself() {
 fn credits_too_few_for_a_long_line_are_warned_of() {
     let warned = |rest: &str| {
         let text = format!(
-            "{INCAST}[topology]\nhost_rate = \"400Gbps\"\nhost_delay = \"5us\"\n[switch]\nflow_control = \"cbfc\"\n{rest}"
+            "{INCAST}[topology]\nhost_rate = \"400Gbps\"\nhost_delay = \"5us\"\n[switch]\nflow_control = \"cbfc\"\nshared_buffer = \"20MB\"\n{rest}"
         );
         let scenario = load_text("t.toml", &text, &[]).unwrap_or_else(|e| panic!("{e}"));
         scenario
