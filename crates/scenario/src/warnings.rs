@@ -101,12 +101,11 @@ pub(crate) fn buffers(
     let switch = &scenario.switch;
     let full = Bytes(encap.wire_max().into());
     if let Some(whole) = switch.opt_bytes("shared_buffer") {
-        let share = switch.number("shared_alpha").min(1.0) * whole.get() as f64;
-        if share < full.get() as f64 {
-            let (alpha, at_most) = (switch.number("shared_alpha"), human::count(share as u64));
+        let part = switch.number("shared_alpha").min(1.0);
+        if part * (whole.get() as f64) < full.get() as f64 {
             return Some(format!(
-                "no full frame of {full} fits into what a port may hold of the switch's memory, {at_most} B of {whole} with \
-                 shared_alpha = {alpha}; set switch.shared_buffer"
+                "no full frame of {full} fits into what a port may hold of the switch's memory, {part} times {whole}; set \
+                 switch.shared_buffer, or a greater switch.shared_alpha"
             ));
         }
         let unread = switch.is_given("buffer") && !switch.flag("host_queue");

@@ -614,7 +614,7 @@ mod tests {
             }
             sent
         };
-        let most = 9000 + TURN as u32;
+        let most = 9000 + u32::try_from(TURN).unwrap();
         let even = sent(Order::NumberedByBytes(3));
         assert!(
             even.iter().all(|sent| sent.abs_diff(300_000) <= most),
