@@ -183,7 +183,7 @@ pub static TABLES: &[TableDef] = &[
         meaning: "What every port of every switch does; what is not written here is what the transport asks for.",
         fields: &[
             Field::new("buffer", Room, Is("\"384.5KB\""), "Bytes that may wait in a port; 250 full frames of another run.mtu where nothing is written.").source("250 full frames [xpass artefact, large-scale-fattree.tcl]"),
-            Field::new("shared_buffer", Bytes, Unset("every port has its own buffer"), "Bytes that all ports of a switch share by a dynamic threshold; buffer is not read then.").source("[Choudhury and Hahne 1998]"),
+            Field::new("shared_buffer", Bytes, Unset("every port has its own buffer"), "Bytes that all ports of a switch share by a dynamic threshold; buffer is then read by host_queue alone.").source("[Choudhury and Hahne 1998]"),
             Field::new("shared_alpha", Number(0.001, 1024.0), Is("1.0"), "A port may hold this many times what is free of the shared buffer.").source("1, the middle of what switch vendors offer [ours]"),
             Field::new("flow_control", Control, Unset("none: what has no room is dropped"), "What a switch does about neighbours that send more than leaves it; `tidegate list flow-controls` names the ways. Parameters stand in [switch.<name>].").effect("The ports of a switch share a memory then: without shared_buffer one of the flow control's choice, and without shared_alpha all of it for any port."),
             Field::new("host_queue", Flag, Is("false"), "Hosts put what they send into a first-in first-out queue before their line, with the buffer and the marks of a switch's port, as ns-2 and ns-3 do; otherwise a host chooses what leaves whenever its line is idle.").effect("Short messages wait behind long ones in their own host, and windows meet marks and drops there. For transports whose ports are plain queues."),
@@ -233,7 +233,7 @@ pub static TABLES: &[TableDef] = &[
         fields: &[
             Field::new("queue", Word(words::<LegacyQueue>), Unset("\"own\" beside a transport with credits, else \"shared\""), "own: a queue beside the transport's data, served by weight; shared: the queue of the transport's data. Flow controls that make queues of their own, ideal, bfc and aquarius, take shared alone.").effect("In a shared queue nothing is promised to credited data any more."),
             Field::new("share", Number(0.01, 0.9), Unset("0.5 of its own queue, 0 of a shared one"), "Share of every line that is kept for it: the weight of its queue, at ports and hosts, and what credits leave free.").effect("Too little and it starves while credits take the rest; what it leaves unused, credits do not claim.").source("a half [ours]"),
-            Field::new("buffer", Room, Unset("as switch.buffer; what the memory holds under a flow control"), "Bytes that may wait in its own queue; refused beside switch.flow_control, which is to lose nothing."),
+            Field::new("buffer", Room, Unset("as switch.buffer; what the memory holds where ports share one"), "Bytes that may wait in its own queue; refused beside switch.flow_control, which is to lose nothing."),
             Field::new("mark", Room, Unset("what its transport asks for, by the port's rate"), "Its packets are marked when this many bytes wait in its queue.").source("K [dctcp s3.1]"),
         ],
     },

@@ -148,9 +148,13 @@ pub(crate) fn thresholds(
     all.find_map(|(link, port)| {
         let waits = |queue: &&QueueSpec| queue.limit == Limit::Port;
         let queue = port.queues.iter().filter(waits).find_map(|queue| {
-            let marks = queue.mark.map(|mark| ("packets are marked", mark.min));
-            let drops = queue.drop.map(|drop| ("unscheduled packets are dropped", drop.threshold));
-            [marks, drops].into_iter().flatten().find(|&(_, from)| from >= port.buffer)
+            let marks = queue.mark.map(|mark| ("packets are marked".to_owned(), mark.min));
+            let drops = queue.drop.map(|drop| {
+                let what = format!("{} packets are dropped", drop.victim.name());
+                (what, drop.threshold)
+            });
+            let mut both = [marks, drops].into_iter().flatten();
+            both.find(|&(_, from)| from >= port.buffer)
         });
         let (what, from) = queue.filter(|_| !topology.is_host(link.from))?;
         let name = |node| &topology.node(node).name;

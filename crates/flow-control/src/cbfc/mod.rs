@@ -80,28 +80,43 @@ impl ControlFactory for Params {
     fn memory(&self) -> Bytes {
         Bytes(12_000_000)
     }
-    /// Counts of few bits promise too little for a long line.
+    /// Little room, or counts of few bits, promise too little for a long line.
     fn slows(&self, place: &Place<'_>) -> Option<String> {
         let wanted = |line| self.wanted(line, place.frame);
         let line = place.lines.iter().max_by_key(|&line| wanted(line))?;
-        let (room, _) = self.room(line, place.frame);
-        let (wanted, own) = (wanted(line), self.buffer.is_some());
-        (wanted > room && wanted - room >= CREDIT_BLOCK).then(|| {
-            let bits = (self.counter_bits..=16).find(|&bits| {
-                u64::from(Round::of_bits(bits).half()) * CREDIT_BLOCK >= wanted
-            });
-            let help = match bits {
-                _ if own => format!("set switch.cbfc.buffer = \"{wanted}B\""),
-                Some(bits) => format!("set switch.cbfc.counter_bits = {bits}"),
-                None => "no counter_bits count so far: choose another flow control".to_owned(),
-            };
-            format!(
-                "a line of {} takes {} until it is told of room, and credits promise {}: it stands idle in between; {help}",
-                line.rate,
-                Bytes(wanted),
-                Bytes(room)
-            )
-        })
+        let (wanted, (room, _)) = (wanted(line), self.room(line, place.frame));
+        if wanted < room + CREDIT_BLOCK {
+            return None;
+        }
+        let said = format!(
+            "a line of {} takes {} until it is told of room, and credits promise {}: it stands idle in between",
+            line.rate,
+            Bytes(wanted),
+            Bytes(room)
+        );
+        let mut enough = self.clone();
+        let counts = |bits: &u8| u64::from(Round::of_bits(*bits).half()) * CREDIT_BLOCK >= wanted;
+        let Some(bits) = (self.counter_bits..=16).find(counts) else {
+            return Some(format!(
+                "{said}; no counts reach so far, choose another flow control"
+            ));
+        };
+        let mut keys = Vec::new();
+        if self.buffer.is_some() {
+            let room = wanted.next_multiple_of(CREDIT_BLOCK);
+            enough.buffer = Some(room);
+            keys.push(format!("switch.cbfc.buffer = \"{room}B\""));
+        }
+        if bits > self.counter_bits {
+            enough.counter_bits = bits;
+            keys.push(format!("switch.cbfc.counter_bits = {bits}"));
+        }
+        let kept = enough.kept(place);
+        if kept > place.memory.get() {
+            let most = kept.div_ceil(1000);
+            keys.push(format!("switch.shared_buffer = \"{most}KB\""));
+        }
+        Some(format!("{said}; set {}", keys.join(" and ")))
     }
     /// Credits promise room: a memory without it would lose what they let leave.
     fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {

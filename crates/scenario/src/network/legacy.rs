@@ -135,11 +135,9 @@ impl Legacy {
         let weight = 100 * u64::from(self.share) * (size + frame) / (left * frame * others);
         let weight = u16::try_from(weight.max(1)).expect("a share is at most 0.9");
         let own = scenario.legacy.opt_room("buffer").map(|own| own.at(rate));
-        let whole = scenario.switch.opt_bytes("shared_buffer");
-        // Pauses bound what waits, and no limit of a queue.
-        let own = own.filter(|_| scenario.control.is_none() || whole.is_none());
+        // Beside pauses, which bound what waits, none is written.
         let buffer = own
-            .or(whole)
+            .or_else(|| scenario.switch.opt_bytes("shared_buffer"))
             .unwrap_or_else(|| scenario.switch.room("buffer").at(rate));
         for (lane, beside) in (1..).zip(&scenario.beside) {
             let mut fabric = beside.factory.fabric(rate, encap);
