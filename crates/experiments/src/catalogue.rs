@@ -310,7 +310,7 @@ impl Experiment {
 }
 
 impl Expected {
-    /// Keeps the rows that bear on `claim`, the ones that they are compared with, and their cases.
+    /// Keeps the rows that bear on `claim`, the ones that they are compared with, their cases, and what panels show of those.
     pub fn narrow(&mut self, claim: &str) {
         let rows = self.cases.iter().flat_map(|case| &case.rows);
         let bears = |row: &Row| row.claim.as_deref() == Some(claim);
@@ -318,9 +318,20 @@ impl Expected {
         // What a row is compared with stands before it, and may be compared in turn.
         for case in self.cases.iter_mut().rev() {
             let name = &case.name;
-            case.rows
-                .retain(|row| bears(row) || bearing.iter().any(|other| other.rests_on(name, row)));
-            bearing.extend(case.rows.iter().cloned());
+            let needed =
+                |row: &Row| bears(row) || bearing.iter().any(|other| other.rests_on(name, row));
+            if !case.rows.iter().any(needed) {
+                case.rows.clear();
+            }
+            let drawn = |row: &Row| self.panels.iter().any(|panel| panel.shows(name, row));
+            case.rows.retain(|row| needed(row) || drawn(row));
+            bearing.extend(
+                case.rows
+                    .iter()
+                    .filter(|row| needed(row))
+                    .cloned()
+                    .collect::<Vec<_>>(),
+            );
         }
         self.cases.retain(|case| !case.rows.is_empty());
     }
@@ -584,7 +595,18 @@ mod tests {
             row = [{ metric = 'goodput', against = 'base', claim = 'faster', evidence = '' }]
             [[case]]
             name = 'newer'
-            row = [{ metric = 'goodput', against = 'other', than = 'new', claim = 'growing', evidence = '' }]",
+            row = [
+              { metric = 'goodput', against = 'other', than = 'new', claim = 'growing', evidence = '' },
+              { metric = 'jain', evidence = '' },
+            ]
+            [[case]]
+            name = 'newest'
+            row = [{ metric = 'jain', evidence = '' }]
+            [[panel]]
+            x = { title = '' }
+            y = { title = '' }
+            metric = 'jain'
+            series = [{ name = '', case = 'new{x}' }]",
         )
         .unwrap();
         let claims = ["faster", "growing"].map(str::to_owned);
@@ -596,8 +618,13 @@ mod tests {
                 .collect()
         };
         expected.narrow("growing");
-        let all = ["base", "other", "new", "newer"].map(|name| (name.to_owned(), 1));
-        assert_eq!(left(&expected), all, "the base of a base, too");
+        let all = [("base", 1), ("other", 1), ("new", 1), ("newer", 2)];
+        let all = all.map(|(name, rows)| (name.to_owned(), rows));
+        assert_eq!(
+            left(&expected),
+            all,
+            "the base of a base and what is drawn, too"
+        );
         expected.narrow("faster");
         assert_eq!(
             left(&expected),

@@ -156,6 +156,19 @@ impl Panel {
         points
     }
 
+    /// Whether it shows the number of a row of `case`.
+    pub(crate) fn shows(&self, case: &str, row: &Row) -> bool {
+        let at = self.at.iter().map(|at| &at.metric);
+        self.series.iter().any(|series| {
+            let own = series.metric.as_ref().or(self.metric.as_ref());
+            let mut metrics = own
+                .filter(|_| self.at.is_empty())
+                .into_iter()
+                .chain(at.clone());
+            place(&series.case, case).is_some() && metrics.any(|metric| self.draws(row, metric))
+        })
+    }
+
     fn draws(&self, row: &Row, metric: &Metric) -> bool {
         row.metric == *metric
             && row.window == self.window
@@ -559,7 +572,7 @@ mod tests {
                 }
                 for series in &panel.series {
                     let name = format!("{}: {} in {}", experiment.name, series.case, panel.title);
-                    let is = |case: &crate::Case| place(&series.case, &case.name).is_some();
+                    let is = |case: &Case| place(&series.case, &case.name).is_some();
                     assert!(expected.cases.iter().any(is), "{name}: no such case");
                     if series.curve.is_none() && panel.curve.is_none() {
                         assert!(
@@ -646,6 +659,20 @@ mod tests {
                     experiment.name,
                     row.evidence
                 );
+            }
+        }
+    }
+
+    /// Each row of `reproduce flow-control` has its claim and a mark; so has each of any other claim.
+    #[test]
+    fn a_claim_says_what_must_be() {
+        for experiment in EXPERIMENTS {
+            let cases = experiment.expected().unwrap().cases;
+            for row in cases.iter().flat_map(|case| &case.rows) {
+                let marked =
+                    row.expected.is_some() || row.at_least.is_some() || row.at_most.is_some();
+                let named = format!("{}: {:?} of {:?}", experiment.name, row.claim, row.metric);
+                assert!(marked || row.claim.is_none(), "{named}");
             }
         }
     }

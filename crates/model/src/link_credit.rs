@@ -5,17 +5,48 @@
 use crate::{Class, ConnId, HostId, Packet};
 use units::Span;
 
-/// Bytes of a block, the unit of credits. [InfiniBand, recalled]
-pub const CREDIT_BLOCK: u64 = 64;
 /// Most lanes of a link: one for each priority.
 pub const CREDIT_LANES: usize = 8;
 /// Kind of a frame of credits among those of [`Class::Link`]. [ours]
 const KIND: u8 = 5;
 
-/// Blocks that a packet of `size` bytes takes: at most 1024.
-#[inline]
-pub const fn credit_blocks(size: u16) -> u16 {
-    size.div_ceil(64)
+/// Blocks, the unit of credits: the cells of the memory that a receiver keeps packets in. [InfiniBand: 64 B; Ultra
+/// Ethernet: a cell and an overhead that the receiver chooses; both recalled]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    size: u32,
+    overhead: u32,
+}
+
+impl Blocks {
+    /// Blocks of `size` bytes, in which every packet takes `overhead` bytes beside its own.
+    ///
+    /// # Panics
+    /// Unless a block has 64 to 4096 bytes, and the overhead at most 1024.
+    pub const fn new(size: u32, overhead: u32) -> Self {
+        assert!(64 <= size && size <= 4096, "bytes of a block");
+        assert!(overhead <= 1024, "bytes beside those of a packet");
+        Self { size, overhead }
+    }
+
+    /// Blocks that a packet of so many bytes takes: at most 1040.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "at most 66,559 / 64")]
+    pub const fn of(self, bytes: u16) -> u16 {
+        (bytes as u32 + self.overhead).div_ceil(self.size) as u16
+    }
+
+    /// Bytes of the memory that so many blocks are.
+    #[inline]
+    pub const fn bytes(self, blocks: u16) -> u64 {
+        blocks as u64 * self.size as u64
+    }
+
+    /// Bytes of the largest packet that so many blocks take.
+    #[inline]
+    pub const fn largest(self, blocks: u16) -> u64 {
+        self.bytes(blocks).saturating_sub(self.overhead as u64)
+    }
 }
 
 /// Counts of blocks that go round.
@@ -98,6 +129,7 @@ impl CreditFrame {
 #[derive(Clone, Debug)]
 pub struct LinkCredits {
     round: Round,
+    blocks: Blocks,
     lanes: u8,
     /// Blocks of the largest frame.
     frame: u16,
@@ -112,7 +144,13 @@ impl LinkCredits {
     ///
     /// # Panics
     /// If there are no lanes, or more than [`CREDIT_LANES`], or more room than half a round.
-    pub fn new(round: Round, lanes: u8, room: u16, frame: u16, patience: Span) -> Self {
+    pub fn new(
+        (round, blocks): (Round, Blocks),
+        lanes: u8,
+        room: u16,
+        frame: u16,
+        patience: Span,
+    ) -> Self {
         assert!(
             (1..=CREDIT_LANES).contains(&usize::from(lanes)),
             "{lanes} lanes"
@@ -120,8 +158,9 @@ impl LinkCredits {
         assert!(room <= round.half(), "{room} blocks");
         Self {
             round,
+            blocks,
             lanes,
-            frame: credit_blocks(frame),
+            frame: blocks.of(frame),
             patience,
             sent: [0; CREDIT_LANES],
             limit: [room; CREDIT_LANES],
@@ -147,6 +186,12 @@ impl LinkCredits {
         self.round.ahead(self.limit[lane], self.sent[lane])
     }
 
+    /// Bytes of the largest packet that may be sent on a lane.
+    #[inline]
+    pub fn largest(&self, lane: u8) -> u64 {
+        self.blocks.largest(self.left(lane))
+    }
+
     /// Whether a lane has too little for the largest frame.
     #[inline]
     pub fn is_short(&self, lane: u8) -> bool {
@@ -158,7 +203,7 @@ impl LinkCredits {
     pub fn spend(&mut self, packet: &Packet) -> u8 {
         let lane = self.lane_of(packet.priority());
         let sent = &mut self.sent[usize::from(lane)];
-        *sent = self.round.after(*sent, credit_blocks(packet.size));
+        *sent = self.round.after(*sent, self.blocks.of(packet.size));
         lane
     }
 
@@ -215,10 +260,28 @@ mod tests {
     }
 
     #[test]
+    fn the_largest_packet_of_so_many_blocks_takes_them_all() {
+        for (size, overhead) in [(64, 0), (64, 1024), (256, 0), (256, 20), (4096, 1)] {
+            let blocks = Blocks::new(size, overhead);
+            for left in 1..60 {
+                let Ok(largest @ 1..) = u16::try_from(blocks.largest(left)) else {
+                    continue;
+                };
+                assert_eq!(blocks.of(largest), left, "{size}+{overhead}, {largest} B");
+                assert_eq!(blocks.of(largest + 1), left + 1);
+            }
+            assert_eq!(blocks.largest(0), 0);
+        }
+        assert_eq!(Blocks::new(64, 0).of(1538), 25);
+        assert_eq!(Blocks::new(256, 20).of(1538), 7);
+        assert_eq!(Blocks::new(64, 1024).of(u16::MAX), 1040);
+    }
+
+    #[test]
     fn credits_are_counted_round_and_never_turn_into_others() {
         let mut packet = Packet::new(HostId(0), ConnId(0), Class::Plain, 0, 1538);
-        let round = Round::of_bits(12);
-        let mut credits = LinkCredits::new(round, 2, 100, 1538, Span::us(50));
+        let (round, blocks) = (Round::of_bits(12), Blocks::new(64, 0));
+        let mut credits = LinkCredits::new((round, blocks), 2, 100, 1538, Span::us(50));
         let mut received = 0;
         for step in 0..10_000_u32 {
             let lane = u8::from(step % 3 == 0);

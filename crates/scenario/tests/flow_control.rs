@@ -186,6 +186,11 @@ fn credits_lose_nothing_and_stop_a_neighbour_too() {
     assert!(later > theirs, "{later} and {theirs}");
     of(&["switch.cbfc.lanes=4"]);
     of(&["switch.cbfc.counter_bits=11", "switch.cbfc.update=0B"]);
+    of(&["switch.cbfc.profile=ultra-ethernet"]);
+    // In the same room, cells of which a frame fills half and a bit hold fewer frames.
+    let (room, cells) = ("switch.cbfc.buffer=40KB", "switch.cbfc.block=1000");
+    let ((small, _), (large, _)) = (of(&[room]), of(&[room, cells]));
+    assert!(large > small, "{large} and {small}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ pub use params::Params;
 use crate::agenda::Agenda;
 use crate::ports::{drops_at_most, enough, leaves_half};
 use model::intent::PortSpec;
-use model::{CREDIT_BLOCK, CreditFrame, DropReason, LinkCredits, Packet, Round, credit_blocks};
+use model::{Blocks, CreditFrame, DropReason, LinkCredits, Packet, Round};
 use parts::{Control, ControlFactory, Neighbour, ParamError, Parameter, Place, Refusal};
 use switching::{FlowControl, GateOf, GateState, Passage, Say};
 use units::{Bytes, Time};
@@ -42,24 +42,35 @@ impl Params {
         Round::of_bits(self.counter_bits)
     }
 
-    /// What a line takes until it is told of room.
+    fn blocks(&self) -> Blocks {
+        Blocks::new(self.block, self.overhead)
+    }
+
+    /// The memory that a frame takes: whole blocks.
+    fn taken(&self, frame: u64) -> u64 {
+        (frame + u64::from(self.overhead)).next_multiple_of(self.block.into())
+    }
+
+    /// The memory that a line of largest frames takes until it is told of room.
     fn wanted(&self, line: &Neighbour<'_>, frame: u64) -> u64 {
-        line.slack(frame, 0) + self.update + frame
+        let brought = line.slack(frame, 0) + frame;
+        (brought * self.taken(frame)).div_ceil(frame) + self.update
     }
 
     /// Room for each lane of a port, in bytes, and what counts could grant at most.
     fn room(&self, line: &Neighbour<'_>, frame: u64) -> (u64, u64) {
-        let most = u64::from(self.round().half()) * CREDIT_BLOCK;
+        let most = self.blocks().bytes(self.round().half());
         let room = self
             .buffer
             .unwrap_or_else(|| self.wanted(line, frame).min(most));
-        (room / CREDIT_BLOCK * CREDIT_BLOCK, most)
+        let block = u64::from(self.block);
+        (room / block * block, most)
     }
 
     /// The same in blocks. [`ControlFactory::suits`] refuses what is more than counts can grant.
-    fn blocks(&self, line: &Neighbour<'_>, frame: u64) -> u16 {
+    fn size(&self, line: &Neighbour<'_>, frame: u64) -> u16 {
         let (room, most) = self.room(line, frame);
-        u16::try_from(room.min(most) / CREDIT_BLOCK).unwrap_or(u16::MAX)
+        u16::try_from(room.min(most) / u64::from(self.block)).unwrap_or(u16::MAX)
     }
 
     /// What all lanes of all ports hold, in bytes.
@@ -85,7 +96,7 @@ impl ControlFactory for Params {
         let wanted = |line| self.wanted(line, place.frame);
         let line = place.lines.iter().max_by_key(|&line| wanted(line))?;
         let (wanted, (room, _)) = (wanted(line), self.room(line, place.frame));
-        if wanted < room + CREDIT_BLOCK {
+        if wanted < room + u64::from(self.block) {
             return None;
         }
         let said = format!(
@@ -95,7 +106,7 @@ impl ControlFactory for Params {
             Bytes(room)
         );
         let mut enough = self.clone();
-        let counts = |bits: &u8| u64::from(Round::of_bits(*bits).half()) * CREDIT_BLOCK >= wanted;
+        let counts = |bits: &u8| self.blocks().bytes(Round::of_bits(*bits).half()) >= wanted;
         let Some(bits) = (self.counter_bits..=16).find(counts) else {
             return Some(format!(
                 "{said}; no counts reach so far, choose another flow control"
@@ -103,7 +114,7 @@ impl ControlFactory for Params {
         };
         let mut keys = Vec::new();
         if self.buffer.is_some() {
-            let room = wanted.next_multiple_of(CREDIT_BLOCK);
+            let room = wanted.next_multiple_of(self.block.into());
             enough.buffer = Some(room);
             keys.push(format!("switch.cbfc.buffer = \"{room}B\""));
         }
@@ -131,7 +142,7 @@ impl ControlFactory for Params {
         let each = ("switch.cbfc.resend", self.resend, 1);
         leaves_half(place, each, 2 * usize::from(self.lanes))?;
         // Two frames: one may be under way while the other end waits to tell of the room of the one before.
-        let least = self.update + 2 * place.frame.next_multiple_of(CREDIT_BLOCK);
+        let least = self.update + 2 * self.taken(place.frame);
         for line in place.lines {
             let (room, most) = self.room(line, place.frame);
             if room > most {
@@ -220,6 +231,7 @@ struct Way {
 /// The flow control of one switch.
 struct Cbfc {
     params: Params,
+    blocks: Blocks,
     frame: u16,
     /// By port and lane.
     rooms: Vec<Room>,
@@ -240,6 +252,7 @@ impl Cbfc {
         let frame = u16::try_from(place.frame).unwrap_or(u16::MAX);
         let mut all = Self {
             params: params.clone(),
+            blocks: params.blocks(),
             frame,
             rooms: Vec::new(),
             ways: Vec::new(),
@@ -250,7 +263,7 @@ impl Cbfc {
             updates: 0,
         };
         for line in place.lines {
-            let size = params.blocks(line, place.frame);
+            let size = params.size(line, place.frame);
             all.rooms.extend((0..lanes).map(|_| Room {
                 size,
                 held: 0,
@@ -273,7 +286,8 @@ impl Cbfc {
 
     fn granted(&self, room: u16) -> LinkCredits {
         let Params { lanes, resend, .. } = self.params;
-        LinkCredits::new(self.params.round(), lanes, room, self.frame, resend)
+        let counts = (self.params.round(), self.blocks);
+        LinkCredits::new(counts, lanes, room, self.frame, resend)
     }
 
     fn place(&self, port: u16, lane: u8) -> usize {
@@ -334,7 +348,7 @@ impl Cbfc {
     fn tell_news(&mut self, place: usize, say: &mut Say) {
         let round = self.params.round();
         let news = round.ahead(self.limit(place), self.rooms[place].told);
-        if news > 0 && u64::from(news) * CREDIT_BLOCK >= self.params.update {
+        if news > 0 && self.blocks.bytes(news) >= self.params.update {
             self.tell(place, say);
         }
     }
@@ -347,7 +361,7 @@ impl Cbfc {
         };
         let left = credits.left(lane);
         let gate = if credits.is_short(lane) {
-            GateState::Bytes(u64::from(left) * CREDIT_BLOCK)
+            GateState::Bytes(credits.largest(lane))
         } else {
             GateState::Open
         };
@@ -388,7 +402,7 @@ impl FlowControl for Cbfc {
     fn admits(&mut self, passage: &Passage<'_>, free: u64) -> Option<bool> {
         let place = self.place_of(passage.ingress, passage.packet);
         let room = &self.rooms[place];
-        let fits = room.has(credit_blocks(passage.packet.size));
+        let fits = room.has(self.blocks.of(passage.packet.size));
         let fits = fits && u64::from(passage.packet.size) <= free;
         self.overruns += u64::from(!fits);
         Some(fits)
@@ -403,16 +417,16 @@ impl FlowControl for Cbfc {
         let place = self.place_of(ingress, packet);
         let round = self.params.round();
         let room = &mut self.rooms[place];
-        room.received = round.after(room.received, credit_blocks(packet.size));
+        room.received = round.after(room.received, self.blocks.of(packet.size));
         self.tell_news(place, say);
     }
 
     fn arrived(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
         let place = self.place_of(passage.ingress, passage.packet);
-        let (before, blocks) = (self.rooms[place].held, credit_blocks(passage.packet.size));
+        let (before, blocks) = (self.rooms[place].held, self.blocks.of(passage.packet.size));
         // A line that is a little too fast keeps its neighbour short of credits with few frames here: the rest is under way
         // or not told yet.
-        let frame = credit_blocks(self.frame);
+        let frame = self.blocks.of(self.frame);
         let busy = (2 * frame).min(self.rooms[place].size - frame);
         if before <= busy && before + blocks > busy {
             say.blame(passage.ingress);
@@ -429,7 +443,7 @@ impl FlowControl for Cbfc {
 
     fn left(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
         let place = self.place_of(passage.ingress, passage.packet);
-        self.rooms[place].held -= credit_blocks(passage.packet.size);
+        self.rooms[place].held -= self.blocks.of(passage.packet.size);
         self.tell_news(place, say);
         let place = self.place_of(passage.egress, passage.packet);
         self.ways[place].waits -= 1;

@@ -22,7 +22,11 @@ parts::params! {
         /// room for each lane of a port, or "derived": what the line takes in a round trip of the hop, update and two
         /// frames
         buffer: Option<u64> = None, Or("derived", "a size", Size(64, BYTES_MAX)), "derived [ours]: less would leave the line idle";
-        /// bits of the counts of 64 B blocks; half of what they count is the most that a lane can be granted
+        /// bytes of a block, the unit of credits; a packet takes whole ones (64 to 4096)
+        block: u32 = 64, Count(64, 4096), "InfiniBand volume 1, s7.9 [recalled]; Ultra Ethernet: a cell of the receiver's memory";
+        /// bytes that every packet takes beside its own (0 to 1024)
+        overhead: u32 = 0, Count(0, 1024), "InfiniBand: none; Ultra Ethernet: the receiver's choice [recalled]";
+        /// bits of the counts of blocks; half of what they count is the most that a lane can be granted
         counter_bits: u8 = 12, Count(11, 16), "InfiniBand volume 1, s7.9: 12 [recalled]";
         /// the neighbour is told of room when so much has become free since it was told last
         update: u64 = 4_096, Size(0, BYTES_MAX), "ours: a frame of 84 B for 4 KB; InfiniBand leaves it open [recalled]";
@@ -32,8 +36,19 @@ parts::params! {
     }
 }
 
-/// One set of values.
-static PROFILES: &Profiles<Params> = &[("default", || Params::DEFAULT)];
+/// As in Ultra Ethernet: cells and an overhead. Both are the receiver's to choose there, so the values are ours.
+const ULTRA_ETHERNET: Params = Params {
+    block: 256,
+    overhead: 64,
+    counter_bits: 16,
+    ..Params::DEFAULT
+};
+
+/// Sets of values.
+static PROFILES: &Profiles<Params> = &[
+    ("default", || Params::DEFAULT),
+    ("ultra-ethernet", || ULTRA_ETHERNET),
+];
 
 pub(super) fn parameters() -> Vec<Parameter> {
     keys::document(PROFILES, KEYS, &Params::DEFAULT)

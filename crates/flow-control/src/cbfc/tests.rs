@@ -38,6 +38,31 @@ fn what_has_left_is_told_and_what_has_no_room_ahead_waits() {
 }
 
 #[test]
+fn packets_take_whole_cells_and_what_they_cost_beside() {
+    // 25 cells; a frame of the bench takes five, and one of 84 B one.
+    let mut bench = Bench::new(
+        &CBFC,
+        "lanes = 8\nblock = 256\noverhead = 64\nbuffer = \"6400B\"\nupdate = \"1280B\"",
+    );
+    bench.come(1, 4);
+    bench.leave(0, 4);
+    (0..4).for_each(|_| bench.arrive(1, 84));
+    bench.leave(0, 2);
+    assert_eq!(
+        bench.ladder(),
+        [
+            "0us 1 leaves queue 0: port 0: lane 0, sent 0 up to 30",
+            "0us 1 leaves queue 0: port 0: lane 0, sent 0 up to 35",
+            "0us 1 leaves queue 0: port 0: lane 0, sent 0 up to 40",
+            "0us 1 leaves queue 0: port 0: lane 0, sent 0 up to 45",
+            "0us 1 leaves queue 0: port 1 leaves 960 B to priority 0",
+            "0us 1 leaves queue 0: port 1 leaves 704 B to priority 0",
+        ],
+        "five cells are left after four frames: four are 1024 B, of which 64 are overhead"
+    );
+}
+
+#[test]
 fn who_waits_for_a_lost_update_asks_and_asks_again() {
     let mut bench = Bench::new(&CBFC, SMALL);
     bench.come(1, 6);
@@ -159,14 +184,24 @@ fn a_host_takes_what_its_line_brings() {
 #[test]
 fn room_that_is_not_there_or_not_enough_is_refused() {
     let refused = |parameters: &str, memory| crate::bench::refused(&CBFC, parameters, memory);
-    // 2500 B there and back, two frames and 84 B, an update and a frame: 9680 B, of which 151 blocks.
-    assert_eq!(refused("", 2 * 9_664), None);
+    // 2500 B there and back, two frames and 84 B, and a frame, each KB in 16 blocks; and an update: 9815 B, of which 153
+    // blocks.
+    assert_eq!(refused("", 2 * 9_792), None);
     assert_eq!(
-        refused("", 2 * 9_664 - 1).expect("a byte is missing"),
-        "switch.shared_buffer has 19.327KB, and credits promise 19.328KB; write shared_buffer = \"20KB\" or more"
+        refused("", 2 * 9_792 - 1).expect("a byte is missing"),
+        "switch.shared_buffer has 19.583KB, and credits promise 19.584KB; write shared_buffer = \"20KB\" or more"
     );
-    assert_eq!(refused("lanes = 8", 16 * 9_664), None);
-    assert!(refused("lanes = 8", 15 * 9_664).is_some());
+    assert_eq!(refused("lanes = 8", 16 * 9_792), None);
+    assert!(refused("lanes = 8", 15 * 9_792).is_some());
+    // A frame takes five cells with its overhead: 11,244 B of them.
+    let cells = "block = 256\noverhead = 64\nbuffer = ";
+    let said =
+        refused(&format!("{cells}\"6655B\""), 60_000).expect("no two frames beside an update");
+    assert!(said.contains("write \"6656B\" or more"), "{said}");
+    assert_eq!(refused(&format!("{cells}\"6656B\""), 60_000), None);
+    let own = "profile = \"ultra-ethernet\"";
+    assert_eq!(refused(own, 2 * 11_008), None);
+    assert!(refused(own, 2 * 11_008 - 1).is_some());
     let said = refused("buffer = \"5KB\"", 60_000).expect("no two frames beside an update");
     assert!(said.contains("write \"6144B\" or more"), "{said}");
     let said = refused("buffer = \"200KB\"", 1 << 20).expect("12 bits are too few");

@@ -369,7 +369,8 @@ impl Figure {
             ));
         }
         if !told.is_empty() {
-            let says = "What was measured besides; nobody says what it must be.".to_owned();
+            let says =
+                "What ratios divide by and panels show; nobody says what it must be.".to_owned();
             let table = table(&told, false);
             sections.push(section(
                 "told",

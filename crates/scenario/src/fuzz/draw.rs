@@ -433,6 +433,8 @@ impl Draw {
                 self.word("update", &["0B", "1KB", "8KB"]);
                 self.word("resend", &["10us", "200us"]);
                 self.word("counter_bits", &["12", "16"]);
+                self.word("block", &["64", "256", "1000"]);
+                self.word("overhead", &["0", "64"]);
             }
             _ => self.word("xon", &["0.0", "0.5", "1.0"]),
         }

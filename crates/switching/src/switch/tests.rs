@@ -3,7 +3,7 @@
 use super::*;
 use crate::discipline::{Gate, GateOf};
 use model::intent::{Limit, Memory, Over, QueueSpec, Takes};
-use model::{ConnId, Signal, TTL_START, stream};
+use model::{Blocks, ConnId, Signal, TTL_START, stream};
 use std::sync::{Arc, Mutex};
 use units::{Bytes, Rate};
 
@@ -89,7 +89,8 @@ impl FlowControl for Scribe {
     }
     fn grants(&self, port: u16) -> Option<LinkCredits> {
         let round = model::Round::of_bits(12);
-        (port == 1).then(|| LinkCredits::new(round, 1, 100, 1_538, Span::us(9)))
+        (port == 1)
+            .then(|| LinkCredits::new((round, Blocks::new(64, 0)), 1, 100, 1_538, Span::us(9)))
     }
     fn deadline(&self) -> Time {
         self.at.unwrap_or(Time::NEVER)
