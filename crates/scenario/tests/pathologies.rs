@@ -138,7 +138,10 @@ fn three_flows_share_a_receiver_and_a_fourth_keeps_its_line_under_fine_pauses() 
         assert!(aquarius >= 0.97 * pfc && ideal >= 0.97 * pfc, "{all}");
     }
     // What it lacks of a trunk that all together fill, it lacks because its queue runs empty before it is resumed.
-    let whole = of("ideal", &["topology.bottleneck_rate=200Gbps", "switch.ideal.xon=1.0"]);
+    let whole = of(
+        "ideal",
+        &["topology.bottleneck_rate=200Gbps", "switch.ideal.xon=1.0"],
+    );
     assert!(whole[3] > ideal[3] - 2.0, "{whole:.1?}");
 }
 

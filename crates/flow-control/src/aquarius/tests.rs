@@ -37,6 +37,49 @@ fn a_flow_with_more_than_its_share_is_paused_and_one_alone_by_the_second_thresho
     );
 }
 
+/// As the slides print it: more than Ql, more than Qh, more than the fair size.
+#[test]
+fn who_is_exactly_at_a_threshold_is_not_above_it() {
+    // 4000 and 8000 B of 4584 in a round trip of the hop.
+    let set = "low = 0.87260035\nhigh = 1.7452007\nqueues = 2\nthresholds = \"fixed\"";
+    let mut bench = Bench::new(&AQUARIUS, set);
+    bench.come(7, 3);
+    bench.come(8, 1);
+    assert_eq!(
+        bench.ladder(),
+        [""; 0],
+        "flow 7 has 3000 of Ql, and 2000 are fair"
+    );
+    bench.come(7, 1);
+    bench.come(8, 3);
+    let paused = ["0us 7 comes to queue 1: port 0: PauseFlow(ConnId(7))"];
+    assert_eq!(bench.ladder(), paused, "flow 8 has its fair 4000 of Qh");
+    bench.come(9, 1);
+    assert_eq!(
+        bench.ladder()[1..],
+        ["0us 9 comes to queue 1: port 0: PauseFlow(ConnId(9))"],
+        "and above Qh all that comes is paused"
+    );
+    bench.leave(1, 4);
+    assert_eq!(bench.ladder()[2..], [""; 0], "5000 B");
+    bench.leave(1, 1);
+    assert_eq!(
+        bench.ladder()[2..],
+        ["0us 7 leaves queue 1: port 0: ResumeFlow(ConnId(7)), port 0: ResumeFlow(ConnId(9))"],
+        "flow 7 has nothing left"
+    );
+    let mut alone = Bench::new(&AQUARIUS, set);
+    alone.come(7, 9);
+    alone.leave(1, 4);
+    assert_eq!(alone.ladder().len(), 1, "paused, and 5000 B are left");
+    alone.leave(1, 1);
+    assert_eq!(
+        alone.ladder()[1..],
+        ["0us 7 leaves queue 1: port 0: ResumeFlow(ConnId(7))"],
+        "4000 B are not above Ql"
+    );
+}
+
 #[test]
 fn nothing_of_a_paused_flow_overtakes_what_is_left_of_it_in_a_normal_queue() {
     let mut bench = Bench::new(&AQUARIUS, "queues = 2");
