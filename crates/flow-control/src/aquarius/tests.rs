@@ -43,8 +43,8 @@ fn who_is_exactly_at_a_threshold_is_not_above_it() {
     // 4000 and 8000 B of 4584 in a round trip of the hop.
     let set = "low = 0.87260035\nhigh = 1.7452007\nqueues = 2\nthresholds = \"fixed\"";
     let mut bench = Bench::new(&AQUARIUS, set);
-    bench.come(7, 3);
     bench.come(8, 1);
+    bench.come(7, 3);
     assert_eq!(
         bench.ladder(),
         [""; 0],
