@@ -4,9 +4,9 @@
 
 mod models;
 
-use model::{EndpointConfig, Packet};
+use model::{Class, EndpointConfig, Packet};
 use scenario::{Assembled, Scenario, load_text_with};
-use sim::Outcome;
+use sim::{Outcome, Traced, Wanted};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use switching::{FlowControl, Passage, Say};
@@ -178,4 +178,94 @@ fn a_tag_is_of_one_link_and_changes_no_packet() {
         let seen = seen.load(Ordering::Relaxed);
         assert!(seen > 1000, "{transport}: {seen}");
     }
+}
+
+/// Every switch writes its part, on the longest way of a fabric of three stages.
+#[test]
+fn five_switches_write_their_hops_beside_a_packet() {
+    let all = transports::registry().with(&models::hpcc::HPCC);
+    let text = "[topology]\nkind = \"three-tier\"\npods = 2\ntors = 4\naggs = 4\ncores = 4\nhosts_per_tor = 2\n\
+                [workload]\nkind = \"incast\"\nsenders = 1\nreceiver = 7\nsize = \"146KB\"\n[transport]\n\
+                kind = \"hpcc-model\"\n[switch]\nbuffer = \"2MB\"\n";
+    let of = load_text_with(&all, "a.toml", text, &[]).and_then(Scenario::assemble);
+    let of = of.unwrap_or_else(|e| panic!("{e}"));
+    let [one, two, events] = [1, 2, 0].map(|threads| run(&of, threads));
+    assert_eq!((one.fingerprint, one.digest), (two.fingerprint, two.digest));
+    assert_eq!(
+        (one.fingerprint, one.digest),
+        (events.fingerprint, events.digest)
+    );
+    let record = of.run(1, "", &mut scenario::Alone).unwrap();
+    let counters = results::Summary::of(&record).counters;
+    let hops = counters
+        .iter()
+        .find(|counter| counter.name.contains("hops"));
+    let hops = hops.unwrap_or_else(|| panic!("{counters:?}")).value;
+    let mut last = record.ports.iter().filter(|port| port.to == "h7");
+    let frames = last.next().unwrap().packets[Class::Plain];
+    assert!(frames >= 100, "{frames}");
+    assert_eq!(hops, 5 * frames);
+}
+
+/// Its last word is free.
+fn is_ack(packet: &Packet) -> bool {
+    packet.head[1] == 0 && packet.class() != Class::Link
+}
+
+/// Says in the shared word of acknowledgements what the slowest line on its way so far carries, in units of 100 Mb/s.
+struct Slowest(Vec<u32>);
+
+impl FlowControl for Slowest {
+    fn arrived(&mut self, _: Time, _: &Passage<'_>, _: &mut Say) {}
+    fn left(&mut self, _: Time, _: &Passage<'_>, _: &mut Say) {}
+    fn heard(&mut self, _: Time, _: u16, _: &Packet, _: &mut Say) {}
+    fn word(&mut self, _: Time, passage: &Passage<'_>) -> Option<u32> {
+        let own = self.0[usize::from(passage.egress)];
+        let so_far = passage.packet.shared();
+        let least = if so_far == 0 { own } else { own.min(so_far) };
+        is_ack(passage.packet).then_some(least)
+    }
+}
+
+/// A rate that hosts and switches share: every switch may lower it, and who gets it finds the least.
+#[test]
+fn a_word_tells_of_the_slowest_line_on_the_way() {
+    let text = "[workload]\nkind = \"incast\"\nsenders = 9\nreceiver = 15\nsize = \"30KB\"\n";
+    let of = assembled("hpcc-model", text);
+    let make = |config: &EndpointConfig| of.endpoint(config);
+    let controls = |topology: &Topology, node: NodeId| -> Option<Box<dyn FlowControl>> {
+        let ports = topology.nodes[node.index()].ports.iter();
+        let rate = |&port: &topology::LinkId| {
+            u32::try_from(topology.link(port).rate.0 / 100_000_000).unwrap()
+        };
+        Some(Box::new(Slowest(ports.map(rate).collect())))
+    };
+    let seen = [1, 2].map(|threads| {
+        let mut setup = of.setup(&make, threads);
+        setup.control = Some(&controls);
+        setup.carries = true;
+        let wanted = Wanted {
+            conns: None,
+            window: Time::ZERO..Time::NEVER,
+            events_max: 1 << 20,
+        };
+        let (outcome, trace) = sim::trace(&setup, &mut sim::Blind, wanted).unwrap();
+        assert_eq!((outcome.conservation, outcome.unfinished), (Ok(()), 0));
+        let mut words = std::collections::BTreeMap::<(bool, u32), u32>::new();
+        for event in &trace.unwrap().events {
+            let Traced::Arrived(link) = event.what else {
+                continue;
+            };
+            if is_ack(&event.packet) {
+                let to = setup.topology.link(link).to;
+                let is_host = setup.topology.nodes[to.index()].kind == NodeKind::Host;
+                *words.entry((is_host, event.packet.shared())).or_default() += 1;
+            }
+        }
+        words
+    });
+    assert_eq!(seen[0], seen[1]);
+    let words: Vec<_> = seen[0].keys().copied().collect();
+    // From hosts to switches nothing yet, between those 40 Gb/s, and to hosts the 10 of their line.
+    assert_eq!(words, [(false, 0), (false, 400), (true, 100)]);
 }

@@ -278,16 +278,41 @@ pub(crate) fn choose<O: Outlet>(port: &mut Port, common: &mut Common, out: &mut 
         };
         control.left(at, &passage, &mut common.say);
         if O::CARRIES {
-            let tag = control.tag(at, &passage);
-            slot.set_tagged(tag.is_some());
-            let tag = tag.unwrap_or(0);
-            Local { tag, ..local }.put(slot);
+            beside(control.as_mut(), at, &passage).put(slot, local);
         }
     } else if O::CARRIES {
         slot.set_tagged(false);
     }
     port.transmit_checked(at, slot, out);
     port.wait_after(next);
+}
+
+/// What a flow control has a packet take along from a port.
+pub(crate) struct Beside {
+    tag: Option<u16>,
+    word: Option<u32>,
+}
+
+/// Asks a flow control for it.
+#[inline]
+pub(crate) fn beside(control: &mut dyn FlowControl, at: Time, passage: &Passage<'_>) -> Beside {
+    let shares = !passage.packet.has_path();
+    Beside {
+        tag: control.tag(at, passage),
+        word: shares.then(|| control.word(at, passage)).flatten(),
+    }
+}
+
+impl Beside {
+    #[inline]
+    pub(crate) fn put(self, packet: &mut Packet, local: Local) {
+        if let Some(word) = self.word {
+            packet.set_shared(word);
+        }
+        packet.set_tagged(self.tag.is_some());
+        let tag = self.tag.unwrap_or(0);
+        Local { tag, ..local }.put(packet);
+    }
 }
 
 #[cfg(test)]

@@ -128,6 +128,14 @@ pub trait FlowControl: Send {
         None
     }
 
+    /// The word that `passage` shares with hosts and switches from here on, where it is to change: a rate that no
+    /// port on its way exceeds, say. Not asked where the word is a path, and only where the run carries something beside
+    /// packets.
+    fn word(&mut self, now: Time, passage: &Passage<'_>) -> Option<u32> {
+        let _ = (now, passage);
+        None
+    }
+
     /// The frame of a neighbour has come in by `port`.
     fn heard(&mut self, now: Time, port: u16, frame: &Packet, say: &mut Say);
 

@@ -165,6 +165,26 @@ fn an_incast_is_dropped_where_the_port_has_no_room_and_sent_again() {
     assert!(port.queue_max <= 12_000, "{port:?}");
 }
 
+/// What the switch cut comes as a header, and what was cut off is asked for again, without a timer.
+#[test]
+fn data_that_a_switch_cut_is_pulled_again_between_sockets() {
+    let ndp = factory("ndp");
+    let mut star = Star::new(6, &*ndp, "ndp", &port(&*ndp, 250_000));
+    // The line takes less than the millisecond in which a sender asks by itself.
+    for from in 0..3 {
+        star.send(from, 5, 30_000);
+    }
+    star.run(Span::ms(200), |_| {});
+    let port = star.switch.port(5);
+    let (mut again, mut timeouts) = (0, 0);
+    for totals in star.drivers.iter().map(Driver::totals) {
+        again += totals.retransmitted;
+        timeouts += totals.timeouts;
+    }
+    assert!(again > 20, "{again}: {port:?}");
+    assert_eq!((port.dropped.sum(), timeouts), (0, 0), "{port:?}");
+}
+
 /// More has come at the second wire than one turn takes.
 #[test]
 fn a_switch_waits_on_none_of_its_wires_while_another_has_something() {
