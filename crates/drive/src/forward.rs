@@ -118,7 +118,9 @@ impl Outlet for Post {
         let letter = &mut self.letters[place as usize];
         letter.tos = letter.tos & !0b11 | packet.ecn() as u8;
         if letter.is_ours {
-            let envelope = Envelope::of(packet);
+            let mut envelope = Envelope::of(packet);
+            // A record ends the datagram, and goes with what is cut off.
+            envelope.record &= !packet.trimmed();
             envelope
                 .write(&mut letter.bytes)
                 .expect("it was read there");

@@ -178,7 +178,9 @@ impl Core {
                         return None;
                     }
                 };
-                if start + usize::from(length) == front.len() {
+                // A switch that cuts knows no headers, and may leave something behind them.
+                let whole = start + usize::from(length);
+                if whole == front.len() || cut && whole < front.len() {
                     return Some(Read {
                         record,
                         packet,

@@ -51,7 +51,7 @@ parts::params! {
         allow_unsupported: bool = false, Flag, "ours";
         /// full frames that wait in a port
         queue: u16 = 8, Count(1, 1024), "[ndp s3.1, s6]: 8; [htsim]: 6, see the profile";
-        /// bytes of a frame, from its Ethernet header on, that trimming leaves
+        /// bytes of a frame, from its Ethernet header on, that trimming leaves; no less than its headers
         trim: u16 = 64, Size(64, 256), "[ndp s3.1]: 64; [UEC 1.0]: more, for longer headers";
         /// where data has no room, a fair coin says whether it or the last that waits is trimmed; otherwise it
         coin: bool = true, Flag, "[ndp s3.1]";

@@ -25,7 +25,8 @@ pub(super) fn fabric(params: &Params, encap: Encap) -> Fabric {
     if params.ports == Ports::DropTail {
         return Fabric::default();
     }
-    let to = params.trim + BETWEEN_FRAMES;
+    // What is left must hold the headers.
+    let to = (params.trim + BETWEEN_FRAMES).max(encap.wire(0));
     let data = QueueSpec {
         takes: Takes {
             classes: DATA,
