@@ -437,6 +437,7 @@ fn controlled(
             let (there, back) = (topology.link(number), topology.link(number.reverse()));
             Neighbour {
                 rate: there.rate,
+                back: back.rate,
                 round: there.delay + back.delay,
                 is_host: topology.is_host(there.to),
                 port: &ports[number.index()],

@@ -25,6 +25,7 @@ pub(crate) struct Bench {
 pub(crate) fn line(port: &PortSpec) -> Neighbour<'_> {
     Neighbour {
         rate: Rate::gbps(10),
+        back: Rate::gbps(10),
         round: Span::us(2),
         is_host: false,
         port,

@@ -120,6 +120,7 @@ pub(crate) fn hop_bytes(place: &Place<'_>, line: &Neighbour<'_>) -> u64 {
     let longest = place.lines.iter().map(|line| line.round).max();
     let line = Neighbour {
         round: longest.unwrap_or_default(),
+        back: line.rate,
         ..*line
     };
     line.slack(place.frame, 0)

@@ -79,6 +79,7 @@ fn switch(kind: &dyn Control) -> Switch {
     let port = factory.port(PortSpec::fifo(Bytes(MEMORY))).expect("a port");
     let line = |is_host| Neighbour {
         rate: RATE,
+        back: RATE,
         round: DELAY.times(2),
         is_host,
         port: &port,

@@ -91,8 +91,10 @@ pub struct Place<'a> {
 /// One port of a switch, and who is behind it.
 #[derive(Clone, Copy, Debug)]
 pub struct Neighbour<'a> {
-    /// Rate of the line, both ways.
+    /// Rate of the line to the neighbour.
     pub rate: Rate,
+    /// Rate of the line from the neighbour.
+    pub back: Rate,
     /// From here to the neighbour and back, without any frame in the way.
     pub round: Span,
     /// Whether it is a host.
@@ -106,7 +108,22 @@ impl Neighbour<'_> {
     /// `frame` bytes on its line and for `others` frames of this link's own, travels, finds a frame begun, and
     /// what is under way arrives. [802.1Q Annex N without the delays of interfaces, which lie in the links here]
     pub fn slack(&self, frame: u64, others: u64) -> u64 {
-        self.rate.bytes_in(self.round).get() + 2 * frame + (1 + others) * LINK_FRAME
+        let said = u128::from(frame + (1 + others) * LINK_FRAME);
+        // What comes in while that goes out.
+        let meanwhile = (said * u128::from(self.back.0)).div_ceil(u128::from(self.rate.0.max(1)));
+        let meanwhile = u64::try_from(meanwhile).unwrap_or(u64::MAX);
+        let under_way = self.back.bytes_in(self.round).get() + frame;
+        meanwhile.saturating_add(under_way)
+    }
+
+    /// The same line as its other end sees it.
+    #[must_use]
+    pub fn mirrored(&self) -> Self {
+        Self {
+            rate: self.back,
+            back: self.rate,
+            ..*self
+        }
     }
 }
 
@@ -120,6 +137,7 @@ mod tests {
         let port = PortSpec::fifo(Bytes(0));
         let neighbour = |gbps, round| Neighbour {
             rate: Rate::gbps(gbps),
+            back: Rate::gbps(gbps),
             round,
             is_host: false,
             port: &port,
@@ -134,6 +152,17 @@ mod tests {
         assert_eq!(
             neighbour(100, Span::us(2)).slack(9_038, 2),
             25_000 + 2 * 9_038 + 3 * 84
+        );
+        // Ten times as much comes while a frame and the pause go out.
+        let slow = Neighbour {
+            rate: Rate::gbps(10),
+            ..neighbour(100, Span::us(2))
+        };
+        assert_eq!(slow.slack(1_538, 0), 10 * (1_538 + 84) + 25_000 + 1_538);
+        assert_eq!(
+            slow.mirrored().slack(1_538, 0),
+            163 + 2_500 + 1_538,
+            "and a tenth the other way, 162.2 B"
         );
     }
 

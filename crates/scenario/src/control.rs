@@ -102,6 +102,7 @@ impl Controls {
             let (there, back) = (topology.link(number), topology.link(number.reverse()));
             Neighbour {
                 rate: there.rate,
+                back: back.rate,
                 round: there.delay + back.delay,
                 is_host: topology.is_host(there.to),
                 port: &self.ports[number.index()],

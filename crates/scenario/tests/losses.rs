@@ -39,6 +39,55 @@ fn said(record: &RunRecord, part: &str) -> bool {
     record.warnings.iter().any(|warning| warning.contains(part))
 }
 
+/// A pause goes out as slowly as the one way of a cable is, while the other brings as much as ever.
+#[test]
+fn a_cable_that_is_slow_one_way_loses_nothing_either() {
+    for slow in ["tor0 -> *", "* -> tor0", "spine0 -> *", "tor0 <-> *"] {
+        for rate in ["50Gbps", "1Gbps"] {
+            let text = format!(
+                "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 4\nslow = \"{slow}\"\n\
+                 slow_rate = \"{rate}\"\n[workload]\nkind = \"all-to-all\"\nsize = \"200KB\"\n[transport]\n\
+                 kind = \"none\"\n"
+            );
+            for control in ["pfc", "cbfc"] {
+                let record = run(&text, &[&format!("switch.flow_control={control}")]);
+                let all = format!("{control}, {slow} at {rate}: {:?}", record.warnings);
+                assert_eq!(
+                    (record.status, data_dropped(&record)),
+                    (Status::Complete, 0),
+                    "{all}"
+                );
+            }
+        }
+    }
+}
+
+/// A queue that takes several priorities heeds the pauses and the credits of each.
+#[test]
+fn bursts_in_a_queue_of_several_priorities_lose_nothing_under_pauses_of_priorities() {
+    let text = "[topology]\nkind = \"leaf-spine\"\nleaves = 3\nspines = 3\nhosts_per_leaf = 4\n[workload]\n\
+                kind = \"all-to-all\"\nsize = \"100KB\"\n[transport]\nkind = \"homa+gaps\"\n";
+    for (control, set) in [
+        ("pfc", "switch.pfc.lossless=8"),
+        ("pfc", "switch.pfc.xoff=4KB"),
+        ("cbfc", "switch.cbfc.lanes=8"),
+        ("cbfc", "switch.cbfc.lanes=5"),
+    ] {
+        let kind = format!("switch.flow_control={control}");
+        let mut sets = vec![kind.as_str(), set];
+        if control == "pfc" {
+            sets.push("switch.pfc.lossless=8");
+        }
+        let record = run(text, &sets);
+        let all = format!("{sets:?}: {:?}", record.warnings);
+        assert_eq!(
+            (record.status, data_dropped(&record)),
+            (Status::Complete, 0),
+            "{all}"
+        );
+    }
+}
+
 /// Fast hosts, one slow line, and far more from a transport without control than a port of its own would hold.
 const BESIDE: &str = "[topology]\nkind = \"dumbbell\"\npairs = 7\nhost_rate = \"400Gbps\"\n\
     bottleneck_rate = \"40Gbps\"\n[[workload]]\nkind = \"permutation\"\nsize = \"127KB\"\n[[workload]]\n\

@@ -208,6 +208,12 @@ impl DataQueue {
         self.peak.bytes()
     }
 
+    /// The packet that is next.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<&Packet> {
+        self.packets().next()
+    }
+
     /// Packets marked so far.
     pub fn marked(&self) -> u64 {
         self.admission.marked()

@@ -29,6 +29,8 @@ pub struct NumberedPort {
     last: usize,
     /// The gates of the two as a whole.
     gates: [GateState; 2],
+    /// Of priorities: who is first waits for its own.
+    priorities: [GateState; 8],
     /// Both of these are open, and those of the numbered queues too.
     open: bool,
     clear: bool,
@@ -83,6 +85,7 @@ impl NumberedPort {
             bytes: 0,
             last: CONTROL,
             gates: [GateState::Open; 2],
+            priorities: [GateState::Open; 8],
             open: true,
             clear: true,
             mark_leaving: data.mark.is_some_and(|mark| mark.at == MarkAt::Dequeue),
@@ -208,10 +211,11 @@ impl NumberedPort {
             GateOf::Queue(number) => {
                 self.data.close(number - 1, gate.state != GateState::Open);
             }
-            GateOf::Priority(_) => self.gates = [gate.state; 2],
+            GateOf::Priority(priority) => self.priorities[usize::from(priority) % 8] = gate.state,
             GateOf::Flow(_) => {} // of flows it knows nothing
         }
-        self.open = self.gates == [GateState::Open; 2];
+        let mut gates = self.gates.iter().chain(&self.priorities);
+        self.open = gates.all(|&gate| gate == GateState::Open);
         self.clear = self.open && !self.data.is_paused();
     }
 
@@ -232,15 +236,17 @@ impl NumberedPort {
 
     /// Whether the gate of one of the two alone holds back the packet that is next there.
     fn is_shut(&self, queue: usize) -> bool {
-        let head = || match queue {
+        let head = match queue {
             CONTROL => self.control.front(),
             _ => self.data.front(),
         };
-        match self.gates[queue] {
+        let shuts = |head: &Packet, gate| match gate {
             GateState::Open => false,
             GateState::Closed => true,
-            GateState::Bytes(left) => head().is_some_and(|head| u64::from(head.size) > left),
-        }
+            GateState::Bytes(left) => u64::from(head.size) > left,
+        };
+        let own = |head: &Packet| self.priorities[usize::from(head.priority()) % 8];
+        head.is_some_and(|head| shuts(head, self.gates[queue]) || shuts(head, own(head)))
     }
 
     /// Packets that gates hold back, what is paused of them, and the number of that queue where it is one.
@@ -291,8 +297,13 @@ impl NumberedPort {
         self.own[of] -= size;
         self.bytes -= size;
         self.last = of;
-        if GATED && let GateState::Bytes(left) = &mut self.gates[of] {
-            *left -= size;
+        if GATED {
+            let own = &mut self.priorities[usize::from(packet.priority()) % 8];
+            for gate in [&mut self.gates[of], own] {
+                if let GateState::Bytes(left) = gate {
+                    *left -= size;
+                }
+            }
         }
         if self.mark_leaving && of == DATA {
             self.admission.mark_leaving(before, packet);

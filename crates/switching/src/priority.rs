@@ -17,8 +17,10 @@ pub struct StrictPriority<const GATES: bool = false> {
     lowest: u8,
     /// Bit i: queue i has packets.
     filled: u8,
-    /// Bit i: a gate keeps queue i.
+    /// Bit i: gates keep queue i; of the last one, what is first there.
     closed: u8,
+    /// Bit i: the gate of queue i is closed, and that of priority i of those that the last queue takes.
+    shut: (u8, u8),
     /// Every queue lets every packet pass that finds it empty.
     passes: bool,
     /// The priority of the frame on the line.
@@ -40,6 +42,7 @@ impl<const GATES: bool> StrictPriority<GATES> {
             lowest: u8::try_from(specs.len() - 1).expect("at most eight queues"),
             filled: 0,
             closed: 0,
+            shut: (0, 0),
             passes: queues.iter().all(DataQueue::lets_all_pass),
             last: 0,
             quiet_below: quiet.min().unwrap_or(0),
@@ -83,6 +86,16 @@ impl<const GATES: bool> StrictPriority<GATES> {
         packet.priority().min(self.lowest).into()
     }
 
+    /// Whether a gate of its own priority keeps what is first in the last queue, which takes several.
+    #[inline]
+    fn look_at_the_last(&mut self) {
+        let (queues, priorities) = self.shut;
+        let first = self.queues[usize::from(self.lowest)].first();
+        let keeps = first.is_some_and(|first| priorities >> first.priority() & 1 == 1);
+        let bit = 1 << self.lowest;
+        self.closed = self.closed & !bit | queues & bit | if keeps { bit } else { 0 };
+    }
+
     /// Queues that hold packets and may send, as bits.
     #[inline]
     fn ready(&self) -> u8 {
@@ -100,25 +113,29 @@ impl StrictPriority<true> {
     /// # Panics
     /// If it lets some bytes pass: who does that needs the general port.
     pub(crate) fn gate(&mut self, gate: Gate) {
-        let last = self.queues.len() - 1;
-        let index = match gate.of {
-            GateOf::Queue(number) => usize::from(number),
-            GateOf::Priority(priority) => usize::from(priority).min(last),
-            GateOf::Flow(_) => return, // of flows it knows nothing
+        // Of priorities that have a queue for themselves the gate is that of the queue.
+        let shares = self.lowest < 7;
+        let (bits, index) = match gate.of {
+            GateOf::Queue(number) if number <= self.lowest => (&mut self.shut.0, number),
+            GateOf::Priority(priority) if priority < self.lowest || !shares => {
+                (&mut self.shut.0, priority)
+            }
+            GateOf::Priority(priority) => (&mut self.shut.1, priority),
+            GateOf::Queue(_) | GateOf::Flow(_) => return, // of flows it knows nothing
         };
-        if index > last {
-            return;
-        }
+        let bit = 1 << (index & 7);
         match gate.state {
-            GateState::Open => self.closed &= !(1 << index),
-            GateState::Closed => self.closed |= 1 << index,
+            GateState::Open => *bits &= !bit,
+            GateState::Closed => *bits |= bit,
             GateState::Bytes(_) => unreachable!("a flow control of gates alone counts no bytes"),
         }
+        self.closed = self.shut.0;
+        self.look_at_the_last();
     }
 
     /// Whether a gate is closed.
     pub(crate) fn is_gated(&self) -> bool {
-        self.closed != 0
+        self.shut != (0, 0)
     }
 
     /// The queue of the packet that left last.
@@ -146,6 +163,9 @@ impl<const GATES: bool> Discipline for StrictPriority<GATES> {
         }
         self.queues[index].put(packet);
         self.filled |= 1 << index;
+        if GATES && self.shut.1 != 0 {
+            self.look_at_the_last();
+        }
         self.bytes += u64::from(packet.size);
         self.peak.note(self.bytes, now, line);
         #[allow(clippy::cast_possible_truncation, reason = "at most eight queues")]
@@ -156,8 +176,12 @@ impl<const GATES: bool> Discipline for StrictPriority<GATES> {
     fn pass(&mut self, _now: Time, packet: &mut Packet) -> bool {
         let index = self.index(packet);
         // What a gate keeps still counts as what waits.
-        if GATES && (self.filled != 0 || self.closed >> index & 1 == 1) {
-            return false;
+        if GATES {
+            let last = index == usize::from(self.lowest);
+            let shut = self.shut.0 >> index & 1 == 1 || last && self.shut.1 != 0;
+            if self.filled != 0 || shut {
+                return false;
+            }
         }
         let passed = self.queues[index].pass(packet);
         if passed {
@@ -188,6 +212,9 @@ impl<const GATES: bool> Discipline for StrictPriority<GATES> {
         }
         self.bytes -= u64::from(out.size);
         self.filled ^= u8::from(queue.is_empty()) << index;
+        if GATES && self.shut.1 != 0 {
+            self.look_at_the_last();
+        }
         if self.filled == 0 {
             Dequeue::Last
         } else {
@@ -386,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_of_a_priority_beyond_is_that_of_the_last_queue() {
+    fn a_gate_of_a_priority_beyond_keeps_who_is_first_in_the_last_queue() {
         let mut port = gated(3);
         port.gate(Gate {
             of: GateOf::Queue(3),
@@ -412,7 +439,24 @@ mod tests {
             of: GateOf::Queue(1),
             state: GateState::Open,
         });
-        assert_eq!(port.closed, 0b100);
+        assert_eq!((port.shut, port.closed), ((0, 1 << 7), 0));
+        // Of what the last queue takes, who is first waits for the gate of its own priority alone.
+        offer(&mut port, IDLE, 2, 100);
+        offer(&mut port, IDLE, 7, 100);
+        offer(&mut port, IDLE, 3, 100);
+        assert_eq!(leave(&mut port), (Dequeue::Packet, 2));
+        assert_eq!(leave(&mut port).0, Dequeue::Held, "priority 7 is first");
+        port.gate(Gate {
+            of: GateOf::Priority(3),
+            state: GateState::Open,
+        });
+        assert_eq!(leave(&mut port).0, Dequeue::Held, "another opens");
+        port.gate(Gate {
+            of: GateOf::Priority(7),
+            state: GateState::Open,
+        });
+        assert_eq!(leave(&mut port), (Dequeue::Packet, 7));
+        assert_eq!(leave(&mut port), (Dequeue::Last, 3));
     }
 
     #[test]

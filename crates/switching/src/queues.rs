@@ -68,6 +68,8 @@ struct Queue {
     admission: Admission,
     bucket: Option<CreditBucket>,
     gate: GateState,
+    /// Gates of priorities where packets of several come here: who is first waits for its own.
+    gates: Option<Box<[GateState; 8]>>,
     /// Its number, or that of the first queue inside it.
     number: u8,
     /// Priorities whose packets come here, as bits.
@@ -108,6 +110,9 @@ impl Queues {
                 Limit::Packets(_) | Limit::Credits | Limit::None => u64::MAX,
             };
             let (level, group) = seat(&levels, place.into());
+            let serves = (0..KINDS)
+                .filter(|&kind| queue_of[kind] == place)
+                .fold(0, |bits: u8, kind| bits | 1 << (kind & 7));
             Queue {
                 spec: *queue,
                 store: Store::new(queue.order),
@@ -116,14 +121,13 @@ impl Queues {
                 admission: Admission::new(queue, limit, rng.part(place.into())),
                 bucket: queue.shape.map(|shape| CreditBucket::new(shape, line)),
                 gate: GateState::Open,
+                gates: (serves.count_ones() > 1).then(|| Box::new([GateState::Open; 8])),
                 number: places
                     .iter()
                     .position(|&(own, _)| own == place)
                     .and_then(|number| u8::try_from(number).ok())
                     .expect("queues have numbers below 256: PortSpec::check"),
-                serves: (0..KINDS)
-                    .filter(|&kind| queue_of[kind] == place)
-                    .fold(0, |bits, kind| bits | 1 << (kind & 7)),
+                serves,
                 level,
                 group,
                 is_data: queue.is_data(),
@@ -189,7 +193,7 @@ impl Queues {
             GateOf::Priority(priority) => {
                 for queue in &mut self.queues {
                     if queue.serves >> priority & 1 == 1 {
-                        queue.gate = gate.state;
+                        *queue.gate_at(priority) = gate.state;
                     }
                 }
             }
@@ -205,7 +209,7 @@ impl Queues {
 
     /// Whether a gate is closed.
     pub fn is_gated(&self) -> bool {
-        let closed = |queue: &Queue| queue.gate != GateState::Open || queue.store.is_paused();
+        let closed = |queue: &Queue| !queue.is_open() || queue.store.is_paused();
         self.queues.iter().any(closed)
     }
 
@@ -536,23 +540,47 @@ impl Queue {
         }
     }
 
-    /// Whether its gate alone holds back the packet that is next.
-    fn is_shut(&self) -> bool {
-        match self.gate {
-            GateState::Open => false,
-            GateState::Closed => true,
-            GateState::Bytes(left) => self
-                .store
-                .head()
-                .is_some_and(|head| u64::from(head.size) > left),
+    /// The gate of a priority.
+    fn gate_at(&mut self, priority: u8) -> &mut GateState {
+        match &mut self.gates {
+            Some(gates) => &mut gates[usize::from(priority) % 8],
+            None => &mut self.gate,
         }
+    }
+
+    /// Whether no gate holds anything back.
+    #[inline]
+    fn is_open(&self) -> bool {
+        let gates = self.gates.iter().flat_map(|gates| gates.iter());
+        self.gate == GateState::Open && gates.copied().all(|gate| gate == GateState::Open)
+    }
+
+    /// Whether gates of it, or of its priority, let `packet` go.
+    #[inline]
+    fn lets_go(&self, packet: &Packet) -> bool {
+        let own = self.gates.as_ref();
+        let own = own.map_or(GateState::Open, |gates| {
+            gates[usize::from(packet.priority()) % 8]
+        });
+        let lets = |gate| match gate {
+            GateState::Open => true,
+            GateState::Closed => false,
+            GateState::Bytes(left) => u64::from(packet.size) <= left,
+        };
+        lets(self.gate) && lets(own)
+    }
+
+    /// Whether gates alone hold back the packet that is next.
+    fn is_shut(&self) -> bool {
+        let head = self.store.head();
+        head.map_or(self.gate == GateState::Closed, |head| !self.lets_go(head))
     }
 
     /// Whether a packet may pass it while it is empty.
     #[inline]
     fn lets_pass(&self) -> bool {
         let plain = matches!(self.store, Store::Fifo(_) | Store::Rank(_)) && self.bucket.is_none();
-        plain && self.gate == GateState::Open && self.spec.limit != Limit::Packets(0)
+        plain && self.is_open() && self.spec.limit != Limit::Packets(0)
     }
 
     #[inline]
@@ -560,12 +588,7 @@ impl Queue {
         let Some(head) = self.store.head() else {
             return Ready::Held; // it holds packets
         };
-        let open = match self.gate {
-            GateState::Open => true,
-            GateState::Closed => false,
-            GateState::Bytes(left) => u64::from(head.size) <= left,
-        };
-        if !open {
+        if !self.lets_go(head) {
             return Ready::Held;
         }
         let at = self.bucket.as_ref().map(|b| b.ready_after(now, head.size));
@@ -627,8 +650,12 @@ impl Discipline for Queues {
             let taken = bucket.take(now, out.size);
             debug_assert!(taken.is_ok(), "it was ready");
         }
-        if let GateState::Bytes(left) = &mut own.gate {
-            *left -= u64::from(out.size);
+        let own_priority = own.gates.as_mut();
+        let own_priority = own_priority.map(|gates| &mut gates[usize::from(out.priority()) % 8]);
+        for gate in std::iter::once(&mut own.gate).chain(own_priority) {
+            if let GateState::Bytes(left) = gate {
+                *left -= u64::from(out.size);
+            }
         }
         let before = own.bytes;
         self.uncount(queue, out);

@@ -101,7 +101,7 @@ impl ControlFactory for Params {
         }
         let said = format!(
             "a line of {} takes {} until it is told of room, and credits promise {}: it stands idle in between",
-            line.rate,
+            line.back,
             Bytes(wanted),
             Bytes(room)
         );
@@ -278,8 +278,9 @@ impl Cbfc {
                 most: 0,
                 armed: false,
             }));
-            // The neighbour has the same line, and keeps as much for it.
-            all.credits.push((!line.is_host).then(|| all.granted(size)));
+            let theirs = params.size(&line.mirrored(), place.frame);
+            all.credits
+                .push((!line.is_host).then(|| all.granted(theirs)));
         }
         all
     }

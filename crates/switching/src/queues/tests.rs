@@ -193,13 +193,10 @@ fn a_gate_keeps_what_it_is_of_and_nothing_else() {
     // Numbers 0, 1 to 3, and 4; by priority 0, 1, and all others.
     let filled = || {
         let mut port = port(0, &[urgent, many, ANY]);
-        for number in 0..5 {
-            port.enqueue_in(
-                number,
-                Time::ZERO,
-                IDLE,
-                &mut data(10 + u32::from(number), 100),
-            );
+        for (number, priority) in [(0, 0), (1, 1), (2, 1), (3, 1), (4, 2)] {
+            let mut packet = data(10 + u32::from(number), 100);
+            packet.set_priority(priority);
+            port.enqueue_in(number, Time::ZERO, IDLE, &mut packet);
         }
         port
     };
@@ -214,7 +211,6 @@ fn a_gate_keeps_what_it_is_of_and_nothing_else() {
         (GateOf::Priority(0), &[10], Paused::All),
         (GateOf::Priority(1), &[11, 12, 13], Paused::All),
         (GateOf::Priority(2), &[14], Paused::All),
-        (GateOf::Priority(7), &[14], Paused::All),
         (GateOf::Flow(ConnId(10)), &[], Paused::All),
     ] {
         let mut port = filled();
@@ -236,6 +232,23 @@ fn a_gate_keeps_what_it_is_of_and_nothing_else() {
         assert!(!port.is_gated(), "{gate:?}");
         assert_eq!(drain(&mut port).0.len(), kept.len(), "{gate:?}");
     }
+    // Of a queue that takes several priorities, who is first waits for the gate of its own.
+    let mut port = filled();
+    let mut behind = data(15, 100);
+    behind.set_priority(7);
+    port.enqueue_in(4, Time::ZERO, IDLE, &mut behind);
+    shut(&mut port, GateOf::Priority(7), GateState::Closed);
+    shut(&mut port, GateOf::Priority(3), GateState::Closed);
+    assert!(port.is_gated() && port.held_packets().is_empty());
+    shut(&mut port, GateOf::Priority(3), GateState::Open);
+    assert_eq!(drain(&mut port), (open.to_vec(), Dequeue::Held));
+    let held: Vec<_> = port.held_packets();
+    let held: Vec<_> = held.iter().map(|(p, why, _)| (p.conn.0, *why)).collect();
+    assert_eq!(held, [(15, Paused::All)]);
+    shut(&mut port, GateOf::Priority(7), GateState::Bytes(99));
+    assert_eq!(drain(&mut port).1, Dequeue::Held, "a byte is missing");
+    shut(&mut port, GateOf::Priority(7), GateState::Bytes(100));
+    assert_eq!(drain(&mut port).0, [15]);
 }
 
 #[test]
