@@ -299,10 +299,13 @@ impl QueueSpec {
         self.limit == Limit::Port
     }
 
-    /// Whether what waits in it is what the port's figures call its queue: data within the port's buffer or
-    /// a number of packets.
+    /// Whether what waits in it is what the port's figures call its queue: whatever has a bound of its own or the
+    /// port's, but credits.
     pub fn is_counted(&self) -> bool {
-        matches!(self.limit, Limit::Port | Limit::Packets(_))
+        matches!(
+            self.limit,
+            Limit::Port | Limit::Packets(_) | Limit::Bytes(_)
+        )
     }
 
     /// Whether it takes room in a switch's memory. Credits have a few places of their own, and unbounded

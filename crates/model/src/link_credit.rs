@@ -264,7 +264,7 @@ mod tests {
         for (size, overhead) in [(64, 0), (64, 1024), (256, 0), (256, 20), (4096, 1)] {
             let blocks = Blocks::new(size, overhead);
             for left in 1..60 {
-                let Ok(largest @ 1..) = u16::try_from(blocks.largest(left)) else {
+                let Ok(largest @ 1..u16::MAX) = u16::try_from(blocks.largest(left)) else {
                     continue;
                 };
                 assert_eq!(blocks.of(largest), left, "{size}+{overhead}, {largest} B");

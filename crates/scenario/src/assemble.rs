@@ -221,7 +221,7 @@ impl Scenario {
             links,
             flows: self.output.flag("flows"),
             window: counted,
-            data_queues: self.output.flag("data_queues"),
+            data_queues: self.output.flag("data_queues") && warnings::data_queues(&self).is_none(),
             memory: self.output.flag("memory"),
             accepted: ends_early(&self.run) || traffic.messages.iter().any(is_timed),
         };
@@ -241,6 +241,7 @@ impl Scenario {
         });
         let mut warnings = warnings::warnings(&self, legacy, &topology, &routes);
         warnings.extend(slows);
+        warnings.extend(warnings::data_queues(&self));
         warnings.extend(warnings::too_far(&routes));
         warnings.extend(warnings::unread(&self));
         warnings.extend(warnings::buffers(&self, &topology, &ports, encap));

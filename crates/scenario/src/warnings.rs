@@ -192,6 +192,17 @@ pub(crate) fn unread(scenario: &Scenario) -> Vec<String> {
     .collect()
 }
 
+/// The largest queue of data is asked for where it is not told: where switches note on a packet what is not its moment.
+pub(crate) fn data_queues(scenario: &Scenario) -> Option<String> {
+    let asked = scenario.output.flag("data_queues");
+    let control = scenario.control.as_ref().filter(|_| asked)?;
+    Some(format!(
+        "output.data_queues is not told under switch.flow_control = \"{}\"; set output.memory = true, whose file has the most of \
+         every queue",
+        control.kind.name()
+    ))
+}
+
 /// A fabric with ways on which every packet is lost: through more switches than it may pass.
 pub(crate) fn too_far(routes: &Routes) -> Option<String> {
     let (longest, most) = (routes.longest(), u32::from(model::TTL_START));

@@ -62,8 +62,10 @@ fn in_a_queue_of_its_own_legacy_traffic_takes_its_share_and_breaks_no_promise() 
         // It needs no credits, so that it gets a little more payload out of its part.
         assert!(beside > 0.98 * (1.0 - kept), "share {share}: {beside}");
         // The shaper's two credits, the burst's four frames, and a turn of the other queue.
+        // The others' fill the 384,500 B of theirs, and the port's figure has both.
         let queue = Summary::of(&record).queue_max.unwrap().bytes;
-        assert!(queue < 40_000, "share {share}: {queue} B");
+        let both = 300_000..384_500 + 40_000;
+        assert!(both.contains(&queue), "share {share}: {queue} B");
     }
 }
 
