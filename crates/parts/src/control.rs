@@ -49,12 +49,9 @@ pub trait ControlFactory: Send + Sync {
     fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {
         Ok(())
     }
-    /// What a user should know before trusting it under a transport of so many priorities.
-    fn warns(&self, priorities: u8) -> Option<String> {
-        None
-    }
-    /// What is slower at `place` than it need be and what helps, in words.
-    fn slows(&self, place: &Place<'_>) -> Option<String> {
+    /// What a user should know before trusting it at `place` under a transport of so many priorities, and what helps, in
+    /// words; and the bytes that it lacks. Of several switches the one that lacks the most is told.
+    fn warns(&self, place: &Place<'_>, priorities: u8) -> Option<(u64, String)> {
         None
     }
     /// What it does where faults lose its own frames and what helps, in words; none where it heals by itself.
@@ -177,6 +174,7 @@ mod tests {
         let place = place(&[]);
         assert!(!NoControl.tags() && NoControl.suits(&place).is_ok());
         assert!(NoControl.figures(&place).is_empty());
-        assert_eq!((NoControl.warns(8), NoControl.lost_frames()), (None, None));
+        assert_eq!(NoControl.warns(&place, 8), None);
+        assert_eq!(NoControl.lost_frames(), None);
     }
 }

@@ -234,13 +234,15 @@ impl Scenario {
         if let Some(controls) = &controls {
             controls.suits(&self.switch, &topology)?;
         }
-        let slows = controls.as_ref().and_then(|of| of.slows(&topology));
+        let fabric = self.factory.fabric(fastest, encap);
+        let warned = controls.as_ref();
+        let warned = warned.and_then(|of| of.warns(&topology, fabric.priorities));
         let control_figures = controls.iter().flat_map(|c| c.figures(&topology)).collect();
         let control = controls.map(|controls| -> Box<SharedControl> {
             Box::new(move |topology, node| Some(controls.make(topology, node)))
         });
         let mut warnings = warnings::warnings(&self, legacy, &topology, &routes);
-        warnings.extend(slows);
+        warnings.extend(warned);
         warnings.extend(warnings::data_queues(&self));
         warnings.extend(warnings::too_far(&routes));
         warnings.extend(warnings::unread(&self));

@@ -147,15 +147,23 @@ impl Controls {
         Ok(())
     }
 
-    /// What is slower at a switch than it need be: at the first of which there is something to say.
-    pub(crate) fn slows(&self, topology: &Topology) -> Option<String> {
-        let mut switches = (0..).zip(&topology.nodes);
-        switches.find_map(|(number, node)| {
-            let slows = |place: &Place<'_>| self.of.factory.slows(place);
-            let said = (node.kind == NodeKind::Switch)
-                .then(|| self.with_place(topology, NodeId(number), slows))??;
-            Some(format!("{} at {}: {said}", self.of.kind.name(), node.name))
-        })
+    /// What should be known of it under a transport of so many priorities: at the first of the switches that lack the most.
+    pub(crate) fn warns(&self, topology: &Topology, priorities: u8) -> Option<String> {
+        let mut worst: Option<(u64, String)> = None;
+        for (number, node) in (0..).zip(&topology.nodes) {
+            if node.kind != NodeKind::Switch {
+                continue;
+            }
+            let warns = |place: &Place<'_>| self.of.factory.warns(place, priorities);
+            let said = self.with_place(topology, NodeId(number), warns);
+            if let Some((lacks, said)) = said
+                && worst.as_ref().is_none_or(|&(most, _)| lacks > most)
+            {
+                let said = format!("{} at {}: {said}", self.of.kind.name(), node.name);
+                worst = Some((lacks, said));
+            }
+        }
+        worst.map(|(_, said)| said)
     }
 
     /// What follows for the first switch, as names and values.

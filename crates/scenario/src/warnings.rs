@@ -28,9 +28,6 @@ pub(crate) fn warnings(
         .factory
         .fabric(Rate::gbps(100), network::encap(&scenario.run));
     let credits = fabric.credit.is_some();
-    if let Some(control) = &scenario.control {
-        warnings.extend(control.factory.warns(fabric.priorities));
-    }
     // Other fabrics are built so that ways mirror each other.
     if credits
         && scenario.topology.sort::<Shape>() == Shape::File

@@ -95,3 +95,40 @@ fn credits_too_few_for_a_long_line_are_warned_of() {
         assert_eq!(warned(&sets), "", "{sets:?}");
     }
 }
+
+/// What is advised is what the switch needs that lacks the most, memory included.
+#[test]
+fn who_does_what_a_warning_of_a_flow_control_says_has_done_enough() {
+    let fat = "[topology]\nkind = \"fat-tree\"\nk = 4\nhost_rate = \"400Gbps\"\nhost_delay = \"5us\"\n[workload]\n\
+               kind = \"permutation\"\nsize = \"3KB\"\n";
+    let spread = "[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 1\nhosts_per_leaf = 2\nhost_delay_spread = \
+                  \"1us\"\n[workload]\nkind = \"permutation\"\nsize = \"3KB\"\n";
+    let tiers = "[topology]\nkind = \"three-tier\"\nagg_rate = \"400Gbps\"\n[workload]\nkind = \"permutation\"\nsize = \
+                 \"3KB\"\n";
+    for (text, sets) in [
+        (fat, &["switch.flow_control=pfc", "transport.kind=homa"][..]),
+        (
+            spread,
+            &["switch.flow_control=cbfc", "switch.cbfc.buffer=20KB"],
+        ),
+        (
+            tiers,
+            &["switch.flow_control=cbfc", "switch.cbfc.buffer=20KB"],
+        ),
+    ] {
+        let warned = |sets: &[String]| {
+            let scenario = load_text("t.toml", text, sets).unwrap_or_else(|e| panic!("{e}"));
+            let run = scenario
+                .assemble()
+                .unwrap_or_else(|e| panic!("{sets:?}: {e}"));
+            run.warnings.join("\n")
+        };
+        let mut sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+        let said = warned(&sets);
+        let (_, advice) = said
+            .split_once("; set ")
+            .unwrap_or_else(|| panic!("{sets:?}: {said}"));
+        sets.extend(advice.split(" and ").map(|set| set.replace([' ', '"'], "")));
+        assert_eq!(warned(&sets), "", "{sets:?}");
+    }
+}

@@ -573,7 +573,7 @@ fn of_a_message_with_too_many_packets_why_says_what_to_do() {
     let run = scenario::load_text("long", text, &sets).unwrap();
     let run = run.assemble().unwrap();
     let whole = Time::ZERO..Time::NEVER;
-    let why = run.explain(1, &[0], whole.start, whole.end, &mut scenario::Alone);
+    let why = run.explain(1, &[0], whole.start, whole.end, &mut Alone);
     let said = why.err().expect("it is too long").render(false);
     assert!(
         said.contains("message 0 has 4,") && said.contains("4,000,000 are the most"),

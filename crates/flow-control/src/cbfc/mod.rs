@@ -92,7 +92,7 @@ impl ControlFactory for Params {
         Bytes(12_000_000)
     }
     /// Little room, or counts of few bits, promise too little for a long line.
-    fn slows(&self, place: &Place<'_>) -> Option<String> {
+    fn warns(&self, place: &Place<'_>, _: u8) -> Option<(u64, String)> {
         let wanted = |line| self.wanted(line, place.frame);
         let line = place.lines.iter().max_by_key(|&line| wanted(line))?;
         let (wanted, (room, _)) = (wanted(line), self.room(line, place.frame));
@@ -108,9 +108,8 @@ impl ControlFactory for Params {
         let mut enough = self.clone();
         let counts = |bits: &u8| self.blocks().bytes(Round::of_bits(*bits).half()) >= wanted;
         let Some(bits) = (self.counter_bits..=16).find(counts) else {
-            return Some(format!(
-                "{said}; no counts reach so far, choose another flow control"
-            ));
+            let said = format!("{said}; no counts reach so far, choose another flow control");
+            return Some((wanted, said));
         };
         let mut keys = Vec::new();
         if self.buffer.is_some() {
@@ -127,7 +126,7 @@ impl ControlFactory for Params {
             let most = kept.div_ceil(1000);
             keys.push(format!("switch.shared_buffer = \"{most}KB\""));
         }
-        Some(format!("{said}; set {}", keys.join(" and ")))
+        Some((wanted, format!("{said}; set {}", keys.join(" and "))))
     }
     /// Credits promise room: a memory without it would lose what they let leave.
     fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {

@@ -70,7 +70,6 @@ impl ControlFactory for Params {
             });
         }
         let refuse = |reason: String| {
-            let wanted = Pfc::kept(self, place) + 2 * place.frame * place.lines.len() as u64;
             let fewer = if self.lossless > 1 {
                 ", or fewer priorities as switch.pfc.lossless"
             } else {
@@ -79,7 +78,7 @@ impl ControlFactory for Params {
             Err(Refusal {
                 place: "switch.shared_buffer",
                 reason,
-                instead: enough(wanted) + fewer,
+                instead: enough(self.wanted(place)) + fewer,
             })
         };
         let kept = Bytes(Pfc::kept(self, place));
@@ -104,14 +103,30 @@ impl ControlFactory for Params {
             place.memory
         ))
     }
-    fn warns(&self, priorities: u8) -> Option<String> {
-        (self.lossless < priorities).then(|| {
+    fn warns(&self, place: &Place<'_>, priorities: u8) -> Option<(u64, String)> {
+        if self.lossless >= priorities {
+            return None;
+        }
+        let all = Self {
+            lossless: priorities,
+            ..self.clone()
+        };
+        let wanted = all.wanted(place);
+        let lacks = wanted.saturating_sub(place.memory.get());
+        let memory = if lacks > 0 {
             format!(
-                "the transport uses {priorities} priorities, and pfc loses nothing of {} alone: others may be dropped; set \
-                 switch.pfc.lossless = {priorities}",
-                self.lossless
+                " and switch.shared_buffer = \"{}KB\"",
+                wanted.div_ceil(1000)
             )
-        })
+        } else {
+            String::new()
+        };
+        let said = format!(
+            "the transport uses {priorities} priorities, and nothing is lost of {} alone: others may be dropped; set \
+             switch.pfc.lossless = {priorities}{memory}",
+            self.lossless
+        );
+        Some((lacks, said))
     }
     fn lost_frames(&self) -> Option<String> {
         let help = "a pause whose resume is lost never ends; set switch.pfc.pause_time = \"100us\"";
@@ -250,6 +265,13 @@ fn of_place(place: usize) -> (u16, u8) {
     let small = |n: usize| u16::try_from(n).expect("a switch has at most 65,535 ports");
     let priority = u8::try_from(place % PRIORITIES).expect("below 8");
     (small(place / PRIORITIES), priority)
+}
+
+impl Params {
+    /// Memory that is enough: headroom and reserves, and two frames for every port.
+    fn wanted(&self, place: &Place<'_>) -> u64 {
+        Pfc::kept(self, place) + 2 * place.frame * place.lines.len() as u64
+    }
 }
 
 impl Pfc {
