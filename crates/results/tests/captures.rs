@@ -15,12 +15,18 @@ use units::Time;
 
 /// An incast of 8 with little buffer, so that something is dropped, under `kind`.
 fn traced(kind: &str) -> (Network, Vec<Flight>, Vec<Life>) {
-    let sets = [
+    traced_with(kind, &[])
+}
+
+/// The same with more settings.
+fn traced_with(kind: &str, more: &[&str]) -> (Network, Vec<Flight>, Vec<Life>) {
+    let mut sets = vec![
         "workload.senders=8".to_owned(),
         "workload.size=20KB".to_owned(),
         "switch.buffer=\"10KB\"".to_owned(),
         format!("transport.kind={kind}"),
     ];
+    sets.extend(more.iter().map(|&set| set.to_owned()));
     let request = Request {
         from: "incast",
         sets: &sets,
@@ -291,4 +297,69 @@ fn every_field_of_every_transport_has_a_filter() {
         }
     }
     assert!(seen > 5_000, "{seen}");
+}
+
+/// Pauses and credits are frames of a link, and nobody who filters for a transport's packets counts them.
+#[test]
+fn frames_of_a_flow_control_are_told_from_packets() {
+    if Command::new("tshark").arg("--version").output().is_err() {
+        eprintln!(
+            "skipped {}: no tshark; apt-get install tshark",
+            module_path!()
+        );
+        return;
+    }
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let script = dir.join("links.lua");
+    std::fs::write(&script, trace::dissector(&transports::registry().layouts())).unwrap();
+    for (control, set, name) in [
+        ("pfc", "switch.pfc.xoff=2KB", "PAUSE_PRIORITY"),
+        ("ideal", "switch.ideal.threshold=0.1", "PAUSE_FLOW"),
+        ("aquarius", "switch.aquarius.low=0.1", "PAUSE_FLOW"),
+        ("bfc", "switch.bfc.queues=128", "BITMAP"),
+        ("cbfc", "switch.cbfc.update=1KB", "CREDITS"),
+    ] {
+        let kind = format!("switch.flow_control={control}");
+        let fabric = [
+            "topology.kind=leaf-spine",
+            "workload.size=200KB",
+            "switch.buffer=\"1MB\"",
+        ];
+        let (network, flights, _) = traced_with("dctcp", &[&fabric[..], &[&kind, set]].concat());
+        let mut capture = Vec::new();
+        trace::pcapng(&mut capture, &network, &flights).unwrap();
+        let path = dir.join(format!("{control}.pcapng"));
+        std::fs::write(&path, capture).unwrap();
+        let told = Command::new("tshark")
+            .arg("-X")
+            .arg(format!("lua_script:{}", script.display()))
+            .args([
+                "-T",
+                "fields",
+                "-e",
+                "tidegate.class",
+                "-e",
+                "tidegate.transport",
+            ])
+            .args(["-e", "tidegate.name", "-e", "_ws.malformed", "-r"])
+            .arg(&path)
+            .output()
+            .unwrap();
+        let told = String::from_utf8(told.stdout).unwrap();
+        let mut counts = BTreeMap::new();
+        for line in told.lines() {
+            let cells: Vec<&str> = line.split('\t').collect();
+            assert_eq!(cells[0] == "5", cells[1] == "255", "{control}: {line}");
+            assert!(
+                !cells[2].is_empty() && cells[3].is_empty(),
+                "{control}: {line}"
+            );
+            *counts.entry(cells[2].to_owned()).or_insert(0) += 1;
+        }
+        assert_eq!(told.lines().count(), frames(&flights).len(), "{control}");
+        assert!(
+            counts.get(name).is_some_and(|&count| count > 5),
+            "{control}: {counts:?}"
+        );
+    }
 }

@@ -5,9 +5,9 @@
 //! picoseconds; a comment has the rest. [draft-ietf-opsawg-pcapng; RFC 791; RFC 768]
 
 use super::{Fate, Flight, Hop, Network};
-use model::Packet;
 use model::wire::declared::Layout;
-use model::wire::{HEADER_MAX, Link};
+use model::wire::{HEADER_MAX, Link, Writer};
+use model::{Class, Packet};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -19,6 +19,20 @@ pub const PORT: u16 = 51_230;
 const DISSECTOR: &str = include_str!("../../assets/tidegate.lua");
 /// Where it has them.
 const DECLARED: &str = "--DECLARED--";
+
+/// The number of a transport that frames of a link's own have here: on no wire they meet a header of ours. [ours]
+const OF_LINKS: u8 = 255;
+/// Kinds of frames of a link's own, with their fields as bits of the head: [`model::Signal`], the bitmaps of BFC and
+/// [`model::CreditFrame`].
+#[rustfmt::skip]
+const LINK_KINDS: [(u8, &str, &[(&str, u8, u8)]); 6] = [
+    (0, "PAUSE_FLOW", &[("lasting_ns", 32, 64), ("point", 64, 96)]),
+    (1, "RESUME_FLOW", &[]),
+    (2, "PAUSE_PRIORITY", &[("of_priority", 24, 32), ("lasting_ns", 32, 64)]),
+    (3, "RESUME_PRIORITY", &[("of_priority", 24, 32)]),
+    (5, "CREDITS", &[("asks", 23, 24), ("limited", 22, 23), ("of_lane", 24, 32), ("sent", 48, 64), ("limit", 80, 96)]),
+    (8, "BITMAP", &[("queues_0_31", 0, 32), ("queues_32_63", 32, 64), ("queues_64_95", 64, 96)]),
+];
 
 /// The dissector for Wireshark and tshark, of these headers.
 pub fn dissector(layouts: &[&Layout]) -> String {
@@ -46,6 +60,22 @@ pub fn dissector(layouts: &[&Layout]) -> String {
         );
         let _ = write!(names, "[{}] = {:?}, ", layout.transport, layout.name);
     }
+    let mut kinds = String::new();
+    for (number, name, fields) in LINK_KINDS {
+        let fields = fields
+            .iter()
+            .map(|(name, from, to)| format!("{{{name:?}, {from}, {to}}}"));
+        let fields = fields.collect::<Vec<_>>().join(", ");
+        let _ = writeln!(
+            kinds,
+            "    [{number}] = {{name = {name:?}, short = false, fields = {{{fields}}}}},"
+        );
+    }
+    let _ = writeln!(
+        transports,
+        "  [{OF_LINKS}] = {{name = \"Link\", key = \"link\", kinds = {{\n{kinds}  }}}},"
+    );
+    let _ = write!(names, "[{OF_LINKS}] = \"Link\"");
     let declared = format!("local transports = {{\n{transports}}}\nlocal names = {{{names}}}");
     DISSECTOR.replace(DECLARED, &declared)
 }
@@ -170,18 +200,33 @@ const fn ports(conn: u32, from: u32, to: u32) -> (u16, u16) {
     if from > to { (own, PORT) } else { (PORT, own) }
 }
 
+/// The host that stands for both ends of a link, in frames of the link's own: 10.255.255.255.
+const NEIGHBOURS: u32 = 0x00ff_fffe;
+
 /// The heads of a packet as bytes.
 fn frame(network: &Network, packet: &Packet) -> Vec<u8> {
-    let to = packet.to().0;
-    let ends = network.conns[packet.conn.0 as usize];
-    let from = if ends.0 == to { ends.1 } else { ends.0 };
+    let is_of_link = packet.class() == Class::Link;
+    let (from, to) = if is_of_link {
+        (NEIGHBOURS, NEIGHBOURS)
+    } else {
+        let to = packet.to().0;
+        let ends = network.conns[packet.conn.0 as usize];
+        (if ends.0 == to { ends.1 } else { ends.0 }, to)
+    };
     let mut head = [0; HEADER_MAX];
     let link = Link {
         conn: packet.conn.0,
         tag: 0,
         cookie: 0,
     };
-    let head_len = network.codec(packet.conn).encode(packet, link, &mut head);
+    let head_len = if is_of_link {
+        let mut writer = Writer::begin(&mut head, packet, link, OF_LINKS);
+        writer.u32(packet.head[0]);
+        writer.u32(packet.head[1]);
+        writer.len()
+    } else {
+        network.codec(packet.conn).encode(packet, link, &mut head)
+    };
     let shown = usize::from(packet.size.saturating_sub(UNSEEN)).max(ETHERNET + IP + UDP + head_len);
     let length = |skip: usize| {
         u16::try_from(shown - skip)
