@@ -276,11 +276,14 @@ impl Reader<'_> {
         top.fill(self.root, self.errors);
         let topology = self.section("topology");
         let workloads = self.sections("workload");
-        if workloads.is_empty() && !self.root.contains_key("workload") {
-            let at = Origin {
+        let empty = |node: &Node| matches!(&node.data, Data::List(list) if list.is_empty());
+        let written = self.root.get("workload").map(|(_, node)| node);
+        if written.is_none_or(empty) {
+            let nowhere = Origin {
                 span: 0..0,
                 ..whole.clone()
             };
+            let at = written.map_or(nowhere, |node| node.origin.clone());
             self.errors.push(Diagnostic::at(&at, "there is no [workload]").help(
                 "add one, like [workload] with kind = \"incast\"; `tidegate explain workload` lists kinds",
             ));
