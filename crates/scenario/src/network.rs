@@ -4,9 +4,10 @@
 //! top, then the queues of transports beside it, and last what a flow control makes of it. Links of one rate share one
 //! port. What would mean nothing, or could not be combined, is an error with the key that says it.
 
+mod graph;
 pub(crate) mod legacy;
 
-use crate::choice::{BalanceOf, FaultOf, Headers, Shape, TopologyFormat};
+use crate::choice::{BalanceOf, FaultOf, Headers, Shape};
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use crate::resolve::Scenario;
 use crate::section::Section;
@@ -202,30 +203,8 @@ pub(crate) fn spec(section: &Section) -> Result<Spec, Diagnostic> {
             agg_delay: delay("agg_delay"),
             host_extra_delay,
         }),
-        Shape::File => Spec::Graph(graph(section)?),
+        Shape::File => Spec::Graph(graph::read(section)?),
     })
-}
-
-fn graph(section: &Section) -> Result<topology::Graph, Diagnostic> {
-    let path = section.path("path");
-    let text = read(section, "path", &path)?;
-    let stem = path
-        .file_stem()
-        .map_or_else(String::new, |s| s.to_string_lossy().into_owned());
-    let said = section.opt_choice("format");
-    let parse = match said.unwrap_or_else(|| crate::format::of_topology(&path, &text)) {
-        TopologyFormat::Htsim => topology::import::htsim::parse,
-        TopologyFormat::Graphml => topology::import::graphml::parse,
-        TopologyFormat::NodeLink => topology::import::node_link::parse,
-        TopologyFormat::Hpcc => topology::import::hpcc::parse,
-    };
-    let mut graph =
-        parse(&stem, &text).map_err(|e| in_file(&path, text, e.line, e.column, &e.message))?;
-    graph.host_extra_delay = section.span("host_extra_delay");
-    if let Some(order) = section.opt_choice("order") {
-        graph.order = order;
-    }
-    Ok(graph)
 }
 
 /// Gives the links that `slow` names their rate.

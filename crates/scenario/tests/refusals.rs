@@ -1,7 +1,8 @@
 //! What a scenario is refused with: the place, and what to write instead.
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
-use scenario::Scenario;
+use scenario::{Files, Scenario};
+use std::sync::Arc;
 
 /// What is said of a scenario that cannot run, with these settings on top.
 fn refused(text: &str, sets: &[&str]) -> String {
@@ -34,4 +35,33 @@ fn an_empty_list_of_workloads_is_none() {
     let found = scenario::load_text("t.json", text, &[]);
     let said = found.err().unwrap().render(false);
     assert!(said.contains("there is no [workload]"), "{said}");
+}
+
+/// The same of a fabric or a trace in a file.
+fn refused_with(file: &str, content: &str, text: &str) -> String {
+    let files = Arc::new(Files::from([(file.to_owned(), content.to_owned())]));
+    let found =
+        scenario::load_files("t.toml", Some(text), &[], &files).and_then(Scenario::assemble);
+    match found {
+        Ok(_) => panic!("accepted:\n{content}"),
+        Err(errors) => errors.render(false),
+    }
+}
+
+#[test]
+fn a_second_cable_of_a_host_is_refused_at_its_line() {
+    let text = "[topology]\nkind = \"file\"\npath = \"f.txt\"\n[workload]\nkind = \"incast\"\nsenders = 3\n";
+    let links = "1 4 100Gbps 1us 0\n2 4 100Gbps 1us 0\n# the last\n4 3 100Gbps 1us 0\n";
+    let twice = format!("5 1 5\n4\n0 4 100Gbps 1us 0\n4 0 100Gbps 1us 0\n{links}");
+    let said = refused_with("f.txt", &twice, text);
+    assert!(said.contains("a second link of host 0"), "{said}");
+    assert!(
+        said.contains("f.txt:4:3") && said.contains("remove the line"),
+        "{said}"
+    );
+    let whole = format!("5 1 4\n4\n0 4 100Gbps 1us 0\n{links}");
+    let files = Arc::new(Files::from([("f.txt".to_owned(), whole)]));
+    let found =
+        scenario::load_files("t.toml", Some(text), &[], &files).and_then(Scenario::assemble);
+    assert!(found.is_ok());
 }

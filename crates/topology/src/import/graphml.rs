@@ -219,6 +219,16 @@ mod tests {
             ),
             ("id=\"b\"", "id=\"a\"", "8:5: node \"a\" is there twice"),
             (
+                "source=\"b\"",
+                "source=\"a\"",
+                "7:5: node \"a\" has 2 edges, all to \"s\"; a host has exactly one",
+            ),
+            (
+                "<node id=\"b\" />",
+                "<node id=\"b\"><data key=\"d0\">host</data></node><edge source=\"b\" target=\"a\"><data key=\"d2\">1</data></edge>",
+                "8:5: node \"b\" has 2 edges; a host has exactly one",
+            ),
+            (
                 "1000000<",
                 "soon<",
                 "10:5: delay_ps = \"soon\" is no number",

@@ -85,7 +85,9 @@ pub(super) fn build(
             return Err(label.error(format!("node \"{name}\" is there twice")));
         }
     }
-    let mut degree = vec![0u32; nodes.len()];
+    // Of each node its edges, and the neighbour of the first.
+    let mut ends: Vec<(u32, u32)> = vec![(0, 0); nodes.len()];
+    let mut elsewhere = vec![false; nodes.len()];
     let mut cables = Vec::with_capacity(edges.len());
     for Edge { a, b, label } in edges {
         let end = |name: &String| {
@@ -113,9 +115,33 @@ pub(super) fn build(
                 label.error(format!("loss = \"{loss}\" is no probability from 0 to 1"))
             })?,
         });
-        degree[from as usize] += 1;
-        degree[to as usize] += 1;
+        for (end, far) in [(from, to), (to, from)] {
+            let (degree, first) = &mut ends[end as usize];
+            *degree += 1;
+            if *degree == 1 {
+                *first = far;
+            }
+            elsewhere[end as usize] |= far != *first;
+        }
     }
+    for ((name, label), (&(degree, far), &elsewhere)) in
+        nodes.iter().zip(ends.iter().zip(&elsewhere))
+    {
+        let kind = label.get("kind");
+        // Without a kind, two edges make a switch, which has to lead somewhere.
+        if degree > 1 && (kind == Some("host") || (kind.is_none() && !elsewhere)) {
+            let whither = if elsewhere {
+                String::new()
+            } else {
+                format!(", all to \"{}\"", nodes[far as usize].0)
+            };
+            let message = format!(
+                "node \"{name}\" has {degree} edges{whither}; a host has exactly one: remove the others, or write kind = \"switch\""
+            );
+            return Err(label.error(message));
+        }
+    }
+    let degree = ends.iter().map(|&(degree, _)| degree);
     let node = |((id, (name, label)), degree): ((u32, (String, Labelled)), u32)| {
         let kind = match label.get("kind") {
             Some("host") => NodeKind::Host,
