@@ -354,6 +354,41 @@ fn cases(file: &Scenario, only: &[String], sets: &[String]) -> Result<Vec<Axis>,
     Ok(file.cases.iter().map(axis).collect())
 }
 
+/// Refuses what a comparison of the file's cases would: every combination of them is read, and none is built.
+pub(crate) fn readable_cases(name: &str, file: &Scenario, global: &Global) -> Result<(), Refusal> {
+    if file.cases.is_empty() {
+        return Ok(()); // a scenario may come through a pipe, and be read once
+    }
+    let axes = cases(file, &[], &[]).map_err(Refusal::Sweep)?;
+    let points = sweep::points(&axes, &[0]).map_err(Refusal::Sweep)?;
+    let (mut known, mut errors) = (BTreeSet::new(), Vec::new());
+    for point in points {
+        let sets = [point.sets.as_slice(), &global.sets].concat();
+        let Err(found) = load(name, global, &sets) else {
+            continue;
+        };
+        let of: Vec<_> = point
+            .settings
+            .iter()
+            .map(|(key, case)| format!("{key} = {case}"))
+            .collect();
+        for mut wrong in found.0 {
+            if known.insert(wrong.render(false)) {
+                wrong.message += " in a case of [[compare]]";
+                if !of.is_empty() {
+                    wrong.message += &format!(", {}", of.join(", "));
+                }
+                errors.push(wrong);
+            }
+        }
+    }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(Refusal::Scenario(Errors(errors)))
+    }
+}
+
 /// All runs, each checked before the first begins.
 pub(crate) fn plan(
     points: Vec<Point>,

@@ -1,6 +1,7 @@
 //! `run`, `check` and `fingerprint`: one scenario.
 
 use crate::args::{Global, RunArgs, ScenarioArgs};
+use crate::cmd_compare;
 use crate::cmd_live::{self, Live};
 use crate::exit;
 use crate::progress::{Viewer, catch_interrupts, clock};
@@ -77,13 +78,16 @@ pub(crate) fn quote(text: &str) -> String {
 }
 
 pub(crate) fn check(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i32 {
-    match load(&args.scenario, global, &global.sets).and_then(Scenario::assemble) {
-        Ok(run) => {
-            describe(&run, global, screen);
-            exit::OK
-        }
-        Err(errors) => screen.wrong(&errors),
+    let run = match load(&args.scenario, global, &global.sets).and_then(Scenario::assemble) {
+        Ok(run) => run,
+        Err(errors) => return screen.wrong(&errors),
+    };
+    let cases = cmd_compare::readable_cases(&args.scenario, &run.scenario, global);
+    if let Err(refusal) = cases {
+        return refusal.show(screen);
     }
+    describe(&run, global, screen);
+    exit::OK
 }
 
 /// What to know before a run, which may never end.

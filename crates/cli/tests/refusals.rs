@@ -1,0 +1,64 @@
+//! What `check` and the others refuse, with status 2 and before anything is written.
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+mod common;
+
+use common::{Folder, SMALL, text, tidegate};
+
+/// What the program says that refuses this.
+fn refused(folder: &Folder, args: &[&str]) -> String {
+    let output = tidegate(&folder.0, args);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+    said
+}
+
+#[test]
+fn an_empty_list_of_workloads_is_refused_by_every_command() {
+    let folder = Folder::new("no-workload");
+    let file = folder.write(
+        "t.toml",
+        "workload = []\n[topology]\nkind = \"star\"\nhosts = 4\n",
+    );
+    for command in ["check", "run", "compare", "fingerprint"] {
+        let said = refused(&folder, &[command, &file]);
+        assert!(said.contains("there is no [workload]"), "{command}: {said}");
+    }
+}
+
+#[test]
+fn check_reads_every_case_that_a_comparison_would_run() {
+    let folder = Folder::new("cases");
+    let case = |name: &str, set: &str| {
+        format!("[[compare]]\nof = \"traffic\"\nname = \"{name}\"\nset = [\"{set}\"]\n")
+    };
+    for (set, said) in [
+        ("zz=1", "unknown key \"zz\""),
+        (
+            "transport.kind=[dctcp,none]",
+            "transport.kind cannot be used",
+        ),
+    ] {
+        let good = case("few", "workload.senders=2");
+        let scenario = format!("{SMALL}{good}{}", case("odd", set));
+        let file = folder.write("t.toml", &scenario);
+        for command in ["check", "compare"] {
+            assert!(
+                refused(&folder, &[command, &file]).contains(said),
+                "{command} of {set}"
+            );
+        }
+        let check = refused(&folder, &["check", &file]);
+        assert!(
+            check.contains("in a case of [[compare]], traffic = odd"),
+            "{check}"
+        );
+    }
+    // What the command line says holds in every case.
+    let file = folder.write(
+        "t.toml",
+        &format!("{SMALL}{}", case("few", "workload.senders=2")),
+    );
+    let output = tidegate(&folder.0, &["check", &file, "--set", "workload.senders=3"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
