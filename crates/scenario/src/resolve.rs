@@ -366,6 +366,12 @@ impl Reader<'_> {
         let Some(folder) = section.opt_text(key) else {
             return;
         };
+        if folder.is_empty() || folder.contains('\0') {
+            let what = format!("{} is the name of no folder", section.dotted(key));
+            let help = "name one, like \"out/mine\", or leave it out";
+            self.errors.push(section.problem(key, what).help(help));
+            return;
+        }
         let below = |part| matches!(part, Component::Normal(_) | Component::CurDir);
         let chosen = section.origin(key).source.name == tree::SET;
         if !chosen && !Path::new(&folder).components().all(below) {

@@ -65,3 +65,17 @@ fn a_second_cable_of_a_host_is_refused_at_its_line() {
         scenario::load_files("t.toml", Some(text), &[], &files).and_then(Scenario::assemble);
     assert!(found.is_ok());
 }
+
+#[test]
+fn what_can_be_the_name_of_no_folder_is_refused() {
+    for (dir, place) in [("\"\"", "t.toml:8:7"), ("\"a\\u0000b\"", "t.toml:8:7")] {
+        let said = refused(&format!("{INCAST}[output]\ndir = {dir}\n"), &[]);
+        let whole = said.contains("output.dir is the name of no folder") && said.contains(place);
+        assert!(whole && said.contains("like \"out/mine\""), "{said}");
+        let said = refused(INCAST, &[&format!("output.dir={dir}")]);
+        assert!(
+            said.contains("output.dir is the name of no folder"),
+            "{said}"
+        );
+    }
+}
