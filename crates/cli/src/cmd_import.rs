@@ -29,6 +29,16 @@ pub(crate) fn run(args: &ImportArgs, global: &Global, screen: &Screen) -> i32 {
         Ok(text) => text,
         Err(error) => return screen.fail(exit::IO, &format!("{}: {error}", file.display())),
     };
+    // What `check` refuses is not written: it would send its reader to look for the cause there.
+    let told = format!("{} (not written)", file.display());
+    let checked = scenario::load_text_with(&global.transports, &told, &text, &[]);
+    let assembled = checked.and_then(|mut scenario| {
+        scenario.memory_limit = global.memory_limit;
+        scenario.assemble()
+    });
+    if let Err(errors) = assembled {
+        return screen.wrong(&errors);
+    }
     let written = results::files::write_new(&file, &mut |out| out.write_all(text.as_bytes()));
     if let Err(error) = written {
         let (path, why) = (error.path.display(), error.source);

@@ -182,3 +182,113 @@ fn an_old_experiment_of_htsim_runs_in_three_commands() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("none of htsim's programs"));
 }
+
+/// A folder with the files of both simulators that the words below name.
+fn experiments(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    folder.write("topology.txt", TOPOLOGY);
+    folder.write("flow.txt", FLOWS);
+    folder.write(
+        "a.cm",
+        "Nodes 16\nConnections 1\n0->15 id 1 start 0 size 20000\n",
+    );
+    folder
+}
+
+#[test]
+fn what_is_imported_under_ndp_can_be_checked_and_says_what_was_left_out() {
+    let folder = experiments("import-ndp");
+    for (options, said) in [
+        ("-ecn 10 50", "NDP's ports cut packets and mark none here"),
+        ("-queue_type lossless_input", "nothing is ever paused"),
+        ("-pfc_thresholds 12 15", "nothing is ever paused"),
+    ] {
+        let line = format!("import --to i.toml htsim_ndp -nodes 16 -tm a.cm {options}");
+        let output = tidegate(&folder.0, &line.split(' ').collect::<Vec<_>>());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let out = text(&output.stdout)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert!(
+            out.contains(&format!("{options}: ")) && out.contains(said),
+            "{out}"
+        );
+        let output = tidegate(&folder.0, &["check", "i.toml"]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        std::fs::remove_file(folder.path("i.toml")).unwrap();
+    }
+}
+
+#[test]
+fn what_could_not_be_checked_is_not_imported() {
+    let folder = experiments("import-odd");
+    let refused = |words: &[&str], said: &str| {
+        let output = tidegate(&folder.0, &[&["import", "--to", "i.toml"], words].concat());
+        let error = text(&output.stderr);
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{words:?}: {}{error}",
+            text(&output.stdout)
+        );
+        assert!(error.contains(said), "{words:?}: {error}");
+        assert!(!folder.path("i.toml").exists(), "{words:?}");
+    };
+    for options in [
+        "-mtu 0",
+        "-mtu 1",
+        "-mtu 64",
+        "-mtu 100000",
+        "-end nan",
+        "-end -1",
+        "-end 1e30",
+        "-cwnd 0",
+        "-q 0",
+        "-linkspeed 0",
+        "-hop_latency nan",
+        "-hop_latency -2",
+    ] {
+        let line = format!("htsim_ndp -nodes 16 -tm a.cm {options}");
+        refused(&line.split(' ').collect::<Vec<_>>(), options);
+    }
+    let line = "htsim_dctcp -nodes 16 -tm a.cm -ecn 100 10";
+    refused(&line.split(' ').collect::<Vec<_>>(), "-ecn 100 10");
+    for keys in [
+        "PACKET_PAYLOAD_SIZE 0",
+        "PACKET_PAYLOAD_SIZE 1",
+        "PACKET_PAYLOAD_SIZE 99999",
+        "PACKET_PAYLOAD_SIZE 18446744073709551615",
+        "SIMULATOR_STOP_TIME nan",
+        "SIMULATOR_STOP_TIME -1",
+        "SIMULATOR_STOP_TIME 1e30",
+        "PMAX_MAP 1 100000000000 nan",
+        "ERROR_RATE_PER_LINK 2",
+        "KMIN_MAP 1 100000000000 nan",
+        "KMIN_MAP 1 100000000000 400\nKMAX_MAP 1 100000000000 100",
+    ] {
+        let config = format!("TOPOLOGY_FILE topology.txt\nFLOW_FILE flow.txt\nCC_MODE 8\n{keys}\n");
+        folder.write("config.txt", &config);
+        refused(&["config.txt"], keys.lines().last().unwrap());
+    }
+    let late =
+        "TOPOLOGY_FILE topology.txt\nFLOW_FILE flow.txt\nLINK_DOWN 18446744073709551615 0 2\n";
+    folder.write("config.txt", late);
+    refused(&["config.txt"], "is not after from");
+}
+
+#[test]
+fn a_byte_that_no_comment_can_have_is_spelled_out() {
+    let folder = experiments("import-zero");
+    let config = "TOPOLOGY_FILE topology.txt\nFLOW_FILE flow.txt\nCC_MODE 8\nODD\0KEY 1\n";
+    folder.write("config.txt", config);
+    let output = tidegate(&folder.0, &["import", "--to", "i.toml", "config.txt"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stdout).contains("ODD\\u{0}KEY"),
+        "{}",
+        text(&output.stdout)
+    );
+    let output = tidegate(&folder.0, &["check", "i.toml"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}

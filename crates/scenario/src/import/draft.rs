@@ -67,7 +67,7 @@ impl Draft {
         );
         let same = |e: &Entry| e.table == table && e.number == number && e.key == key;
         self.entries.retain(|e| !same(e));
-        let from = from.to_owned();
+        let from = plain(from);
         self.entries.push(Entry {
             table,
             number,
@@ -84,11 +84,11 @@ impl Draft {
     }
 
     pub(super) fn note(&mut self, note: String) {
-        self.notes.push(note);
+        self.notes.push(plain(&note));
     }
 
     pub(super) fn finish(self, head: &str) -> Imported {
-        let mut out = format!("# {head}\n");
+        let mut out = format!("# {}\n", plain(head));
         for table in TABLES.into_iter().chain(["output"]) {
             let of = || self.entries.iter().filter(|e| e.table == table);
             let numbers: BTreeSet<usize> = of().map(|e| e.number).collect();
@@ -110,4 +110,16 @@ impl Draft {
             notes: self.notes,
         }
     }
+}
+
+/// Words of another simulator as a comment can have them, and a terminal: without what controls these.
+fn plain(words: &str) -> String {
+    let mut out = String::with_capacity(words.len());
+    for c in words.chars() {
+        match c {
+            c if c.is_control() => out.extend(c.escape_default()),
+            c => out.push(c),
+        }
+    }
+    out
 }

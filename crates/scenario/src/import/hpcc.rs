@@ -137,7 +137,9 @@ fn words(fields: &[Field<'_>]) -> String {
 }
 
 fn number<T: std::str::FromStr>(fields: &[Field<'_>], i: usize) -> Result<T, String> {
-    let value = fields.get(i).and_then(|f| f.text.parse().ok());
+    let finite = |f: &&Field<'_>| f.text.parse().is_ok_and(f64::is_finite);
+    let value = fields.get(i).filter(finite);
+    let value = value.and_then(|f| f.text.parse().ok());
     value.ok_or_else(|| format!("{}: value {i} should be a number", place(fields)))
 }
 
@@ -349,8 +351,12 @@ impl<'a> Reader<'a> {
             }
             "PACKET_PAYLOAD_SIZE" => {
                 let payload: u64 = number(fields, 1)?;
-                self.draft
-                    .text("run", "mtu", &Bytes(payload + HEADERS).to_string(), &from);
+                self.draft.text(
+                    "run",
+                    "mtu",
+                    &Bytes(payload.saturating_add(HEADERS)).to_string(),
+                    &from,
+                );
             }
             "ERROR_RATE_PER_LINK" => {
                 let chance: f64 = number(fields, 1)?;
@@ -395,7 +401,7 @@ impl<'a> Reader<'a> {
         };
         let link = format!("{} <-> {}", name(a)?, name(b)?);
         let from = words(fields);
-        let when = Span(FAILURES_FROM.0 + at * 1_000_000);
+        let when = Span(FAILURES_FROM.0.saturating_add(at.saturating_mul(1_000_000)));
         let mut set = |key, value: String| self.draft.raw("[faults]", 2, key, value, &from);
         set("kind", "\"down\"".into());
         set("link", format!("{link:?}"));

@@ -78,6 +78,9 @@ const LEFT: [(&str, usize, &str); 12] = [
     ("-collect_data", 0, "flows.csv has every message"),
 ];
 
+/// Why pauses come to nothing under NDP.
+const NO_PAUSES: &str = "NDP's ports cut packets here, so that nothing is ever paused";
+
 struct Reader<'a> {
     draft: Draft,
     find: Find<'a>,
@@ -178,7 +181,8 @@ fn spoken(name: &str, values: &[String]) -> String {
 }
 
 fn number<T: std::str::FromStr>(name: &str, values: &[String], i: usize) -> Result<T, String> {
-    let value = values.get(i).and_then(|v| v.parse().ok());
+    let finite = |v: &&String| v.parse().is_ok_and(f64::is_finite);
+    let value = values.get(i).filter(finite).and_then(|v| v.parse().ok());
     value.ok_or_else(|| {
         format!(
             "{}: value {} should be a number",
@@ -291,11 +295,20 @@ impl Reader<'_> {
                     .raw("transport.ndp", 0, "window", packets.to_string(), from);
                 1
             }
+            "-ecn" if self.transport == "ndp" => {
+                let note = "NDP's ports cut packets and mark none here; another transport has marks, like --set transport.kind=dctcp";
+                self.draft.note(format!("{from}: {note}"));
+                2
+            }
             "-ecn" => {
                 for (i, key) in ["min", "max"].into_iter().enumerate() {
                     let room = self.packets(name, values, i)?;
                     self.draft.text("switch.mark", key, &room, from);
                 }
+                2
+            }
+            "-pfc_thresholds" if self.transport == "ndp" => {
+                self.draft.note(format!("{from}: {NO_PAUSES}"));
                 2
             }
             "-pfc_thresholds" => {
@@ -308,6 +321,11 @@ impl Reader<'_> {
             "-queue_type" => {
                 match values.first().map(String::as_str) {
                     Some("composite") if self.transport == "ndp" => {}
+                    Some(lossless)
+                        if lossless.starts_with("lossless") && self.transport == "ndp" =>
+                    {
+                        self.draft.note(format!("{from}: {NO_PAUSES}"));
+                    }
                     Some(lossless) if lossless.starts_with("lossless") => {
                         self.draft
                             .raw("switch", 0, "flow_control", "\"pfc\"".into(), from);
