@@ -448,7 +448,9 @@ fn misread(path: &Path, text: String, error: &TextError) -> Diagnostic {
 
 /// A generator's complaint, at the key that it is about.
 fn blame(section: &Section, error: &WorkloadError) -> Diagnostic {
-    let about = ["load", "senders", "receiver", "shift", "sigma", "jitter"];
+    let about = [
+        "load_of", "load", "senders", "receiver", "shift", "sigma", "jitter",
+    ];
     let key = about
         .into_iter()
         .find(|key| error.0.starts_with(key) && section.get(key).is_some());

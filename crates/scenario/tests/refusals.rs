@@ -79,3 +79,14 @@ fn what_can_be_the_name_of_no_folder_is_refused() {
         );
     }
 }
+
+#[test]
+fn a_load_of_uplinks_that_are_not_there_names_the_key_to_change() {
+    let random =
+        format!("{STAR}[workload]\nkind = \"random\"\nload_of = \"uplinks\"\nmessages = 9\n");
+    let said = refused(&random, &[]);
+    assert!(
+        said.contains("write load_of = \"hosts\"") && said.contains("t.toml:6:11"),
+        "{said}"
+    );
+}

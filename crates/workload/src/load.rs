@@ -113,7 +113,7 @@ impl Load {
             LoadBasis::Hosts => fabric.host_rate.0 as f64,
             LoadBasis::Uplinks if fabric.uplink_rate.0 == 0 || fabric.crossing <= 0.0 => {
                 return Err(WorkloadError(
-                    "a load of the uplinks where nothing uses uplinks; use basis = \"hosts\""
+                    "load_of = \"uplinks\" where nothing uses uplinks; write load_of = \"hosts\""
                         .into(),
                 ));
             }
@@ -234,7 +234,7 @@ mod tests {
             error
                 .unwrap_err()
                 .to_string()
-                .contains("use basis = \"hosts\"")
+                .contains("write load_of = \"hosts\"")
         );
     }
 }
