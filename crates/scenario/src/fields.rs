@@ -8,7 +8,7 @@ use crate::value::Type;
 use model::Class;
 use model::intent::{CreditCount, DropBy, DropMeasure, MarkAt};
 use topology::PortOrder;
-use workload::{Interp, LoadBasis, Pick};
+use workload::{Interp, LoadBasis, Pick, SIGMA_MAX};
 
 /// A table of a scenario file.
 #[derive(Debug)]
@@ -361,7 +361,7 @@ static WORKLOAD: &[Field] = &[
         .of(&["random"])
         .source("[xpass artefact] assumes 1 to 4 % less"),
     Field::new("gaps", Word(words::<GapsOf>), Is("\"poisson\""), "Distribution of the time between two arrivals.").of(LOADS),
-    Field::new("sigma", Number(0.01, 10.0), Is("2.0"), "Standard deviation of the logarithm, with gaps = \"lognormal\".")
+    Field::new("sigma", Number(0.01, SIGMA_MAX), Is("2.0"), "Standard deviation of the logarithm, with gaps = \"lognormal\".")
         .of(LOADS)
         .source("[bfc artefact]"),
     Field::new("per_host", Flag, Is("false"), "Every host has its own arrivals, instead of one process for all.").of(&["random"]),

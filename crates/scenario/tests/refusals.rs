@@ -90,3 +90,24 @@ fn a_load_of_uplinks_that_are_not_there_names_the_key_to_change() {
         "{said}"
     );
 }
+
+#[test]
+fn a_spread_of_gaps_has_the_range_that_it_is_said_to_have() {
+    let random = format!(
+        "{STAR}[workload]\nkind = \"random\"\ngaps = \"lognormal\"\nmessages = 9\nload = 0.1\n"
+    );
+    let said = refused(&random, &["workload.sigma=5.1"]);
+    assert!(
+        said.contains("5.1 is out of range") && said.contains("0.01 to 5"),
+        "{said}"
+    );
+    for sigma in ["5", "0.01"] {
+        let sets = [format!("workload.sigma={sigma}")];
+        let found = scenario::load_text("t.toml", &random, &sets).and_then(Scenario::assemble);
+        assert!(
+            found.is_ok(),
+            "{sigma}: {}",
+            found.err().unwrap().render(false)
+        );
+    }
+}

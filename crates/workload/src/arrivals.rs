@@ -32,7 +32,7 @@ impl Gaps {
 }
 
 /// Beyond this the mean of any number of gaps that a run can have says nothing.
-const SIGMA_MAX: f64 = 5.0;
+pub const SIGMA_MAX: f64 = 5.0;
 
 /// Whether arrivals are drawn once for the run or for each host by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -56,7 +56,7 @@ mod patterns;
 pub mod sizes;
 mod traffic;
 
-pub use arrivals::{Arrivals, Gaps, Per};
+pub use arrivals::{Arrivals, Gaps, Per, SIGMA_MAX};
 pub use cdf::{Cdf, CdfOptions, Dialect, SizeUnit, parse_cdf};
 pub use dist::{Interp, Point, SIZE_MAX, SizeDist, Tail};
 pub use files::{FlowFile, parse_csv, parse_hpcc, write_csv, write_hpcc};
