@@ -1,7 +1,8 @@
 //! Where the paths of a scenario lead: into a folder, or to files that came along with its text.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -54,7 +55,39 @@ impl Base {
     pub(crate) fn read(&self, path: &Path) -> io::Result<String> {
         match &self.files {
             Some(files) => given(files, path).cloned(),
-            None => std::fs::read_to_string(path),
+            None => read_text(path),
+        }
+    }
+}
+
+/// Bytes that are read of what has no size of its own, a pipe or a device: it may never end. [ours]
+const UNSIZED_MAX: usize = 1 << 30;
+/// Bytes of it that are read, and looked at, at a time. [ours]
+const PIECE: u64 = 1 << 20;
+
+/// The text of the file at `path`.
+pub(crate) fn read_text(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    if file.metadata()?.is_file() {
+        let mut text = String::new();
+        return file.read_to_string(&mut text).map(|_| text);
+    }
+    let mut bytes = Vec::new();
+    loop {
+        let before = bytes.len();
+        file.by_ref().take(PIECE).read_to_end(&mut bytes)?;
+        if bytes.len() == before {
+            let no_text = |why| io::Error::new(ErrorKind::InvalidData, why);
+            return String::from_utf8(bytes).map_err(no_text);
+        }
+        // A device that gives zeros for ever would otherwise be read to the bound.
+        if bytes[before..].contains(&0) {
+            let what = "it is no file, and gives bytes that no text has";
+            return Err(io::Error::new(ErrorKind::InvalidData, what));
+        }
+        if bytes.len() > UNSIZED_MAX {
+            let what = format!("it is no file, and gives more than {UNSIZED_MAX} B");
+            return Err(io::Error::new(ErrorKind::FileTooLarge, what));
         }
     }
 }
@@ -62,6 +95,6 @@ impl Base {
 fn given<'a>(files: &'a Files, path: &Path) -> io::Result<&'a String> {
     files.get(&*path.to_string_lossy()).ok_or_else(|| {
         let what = "it did not come along with the scenario";
-        io::Error::new(io::ErrorKind::NotFound, what)
+        io::Error::new(ErrorKind::NotFound, what)
     })
 }

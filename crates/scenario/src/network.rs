@@ -235,6 +235,7 @@ pub(crate) fn read(section: &Section, key: &str, path: &Path) -> Result<String, 
     section.read(key, path).map_err(|e| {
         let help = match e.kind() {
             ErrorKind::InvalidData => "it is no UTF-8 text: unpack it, or save it as text",
+            ErrorKind::FileTooLarge => "write what it gives to a file, and name that",
             ErrorKind::IsADirectory => "this is a folder; name a file in it",
             _ => "paths are read from the folder of the file that names them",
         };

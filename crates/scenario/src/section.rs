@@ -1,6 +1,6 @@
 //! One table of a scenario with all of its values.
 
-use crate::base::Base;
+use crate::base::{self, Base};
 use crate::choice::{Choice, words};
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use crate::fields::{Absent, Field, MACHINE_KEYS, TableDef};
@@ -105,7 +105,7 @@ impl Section {
     pub(crate) fn read(&self, key: &str, path: &Path) -> std::io::Result<String> {
         match self.entry(key).and_then(|entry| entry.base.as_ref()) {
             Some(base) => base.read(path),
-            None => std::fs::read_to_string(path),
+            None => base::read_text(path),
         }
     }
 

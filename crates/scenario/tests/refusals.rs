@@ -111,3 +111,47 @@ fn a_spread_of_gaps_has_the_range_that_it_is_said_to_have() {
         );
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_read_to_a_bound() {
+    let trace = |path: &str| format!("{STAR}[workload]\nkind = \"trace\"\npath = \"{path}\"\n");
+    for path in ["/dev/zero", "/dev/urandom"] {
+        let said = refused(&trace(path), &[]);
+        assert!(
+            said.contains(&format!("cannot read {path}: it is no file")),
+            "{said}"
+        );
+        assert!(
+            said.contains("t.toml:6:8") && said.contains("save it as text"),
+            "{said}"
+        );
+        let fabric = format!(
+            "[topology]\nkind = \"file\"\npath = \"{path}\"\n[workload]\nkind = \"incast\"\n"
+        );
+        assert!(refused(&fabric, &[]).contains("it is no file"));
+        let sizes =
+            format!("{STAR}[workload]\nkind = \"random\"\nmessages = 9\nsizes = \"{path}\"\n");
+        assert!(refused(&sizes, &[]).contains("it is no file"));
+    }
+    // As a shell has it for <(...): it ends, and is a text.
+    let folder = std::env::temp_dir().join(format!("tidegate-pipe-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let pipe = folder.join("pipe.csv");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    if made.is_ok_and(|status| status.success()) {
+        let path = pipe.display().to_string();
+        let writer = std::thread::spawn(move || std::fs::write(pipe, "0,1,1KB,0s\n").unwrap());
+        let found = scenario::load_text("t.toml", &trace(&path), &[]).and_then(Scenario::assemble);
+        assert_eq!(
+            found
+                .unwrap_or_else(|e| panic!("{e}"))
+                .traffic
+                .messages
+                .len(),
+            1
+        );
+        writer.join().unwrap();
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
