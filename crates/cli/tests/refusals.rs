@@ -62,3 +62,20 @@ fn check_reads_every_case_that_a_comparison_would_run() {
     let output = tidegate(&folder.0, &["check", &file, "--set", "workload.senders=3"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
 }
+
+#[test]
+fn a_scenario_that_is_no_text_is_shown_where_that_begins() {
+    let folder = Folder::new("no-text");
+    std::fs::write(folder.path("t.toml"), b"# a\n[run]\nname = \"\xff\"\n").unwrap();
+    let said = refused(&folder, &["check", "t.toml"]);
+    assert!(
+        said.contains("cannot read t.toml: it is no UTF-8 text"),
+        "{said}"
+    );
+    assert!(
+        said.contains("t.toml:3:9") && said.contains("save it as text in UTF-8"),
+        "{said}"
+    );
+    folder.write("top.toml", &format!("include = \"t.toml\"\n{SMALL}"));
+    assert!(refused(&folder, &["check", "top.toml"]).contains("t.toml:3:9"));
+}

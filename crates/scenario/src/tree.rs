@@ -1,10 +1,14 @@
 //! TOML and JSON with a memory: every value knows the text it came from, through includes and overrides.
+//!
+//! A `Reader` turns a text into `Node`s and reads what it includes; `merge` lays one tree on another, and `set` one value
+//! of the command line on top. What cannot be read is said with its place, that of the text where it is no UTF-8.
 
 mod json;
 
 use crate::base::{Base, Files};
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -114,26 +118,47 @@ pub(crate) fn read_file(path: &Path, errors: &mut Vec<Diagnostic>) -> Option<Rea
     match load(path, &base) {
         Ok(source) => Some(parse(&source, Some(&base), errors)),
         Err(why) => {
-            errors.push(Diagnostic::new(why));
+            errors.push(why);
             None
         }
     }
 }
 
-fn load(path: &Path, base: &Base) -> Result<Arc<SourceText>, String> {
+/// The text of a scenario file, or why it cannot be read, with its place where it has one.
+fn load(path: &Path, base: &Base) -> Result<Arc<SourceText>, Diagnostic> {
     let name = path.display().to_string();
-    let size = base
-        .size(path)
-        .map_err(|e| format!("cannot read {name}: {e}"))?;
+    let unread = |e: std::io::Error| Diagnostic::new(format!("cannot read {name}: {e}"));
+    let too_long = |size| {
+        let what = format!("{name} has {size} B; a scenario file may have {FILE_MAX} B");
+        Diagnostic::new(what)
+    };
+    let size = base.size(path).map_err(unread)?;
     if size > FILE_MAX {
-        return Err(format!(
-            "{name} has {size} B; a scenario file may have {FILE_MAX} B"
-        ));
+        return Err(too_long(size));
     }
-    let text = base
-        .read(path)
-        .map_err(|e| format!("cannot read {name}: {e}"))?;
-    Ok(Arc::new(SourceText { name, text }))
+    match base.read(path) {
+        Ok(text) if text.len() as u64 > FILE_MAX => Err(too_long(text.len() as u64)),
+        Ok(text) => Ok(Arc::new(SourceText { name, text })),
+        Err(e) if e.kind() == ErrorKind::InvalidData && size > 0 => Err(no_text(path, &name)),
+        Err(e) => Err(unread(e)),
+    }
+}
+
+/// Where a file is no UTF-8 text.
+fn no_text(path: &Path, name: &str) -> Diagnostic {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let good = std::str::from_utf8(&bytes).map_or_else(|e| e.valid_up_to(), str::len);
+    let source = Arc::new(SourceText {
+        name: name.to_owned(),
+        text: String::from_utf8_lossy(&bytes).into_owned(),
+    });
+    let origin = Origin {
+        source,
+        span: good..good + 1,
+    };
+    Diagnostic::at(&origin, format!("cannot read {name}: it is no UTF-8 text"))
+        .label("no character")
+        .help("unpack the file, or save it as text in UTF-8")
 }
 
 struct Reader<'a> {
@@ -300,9 +325,14 @@ impl Reader<'_> {
                 self.open.pop();
                 node.table().cloned()
             }
+            // What has a place says more than that it is included here.
+            Err(why) if why.origin.is_some() => {
+                self.errors.push(why);
+                None
+            }
             Err(why) => {
-                self.errors
-                    .push(problem(why).help("paths are read from the folder of this file"));
+                let help = "paths are read from the folder of this file";
+                self.errors.push(problem(why.message).help(help));
                 None
             }
         }
