@@ -449,7 +449,14 @@ fn misread(path: &Path, text: String, error: &TextError) -> Diagnostic {
 /// A generator's complaint, at the key that it is about.
 fn blame(section: &Section, error: &WorkloadError) -> Diagnostic {
     let about = [
-        "load_of", "load", "senders", "receiver", "shift", "sigma", "jitter",
+        "load_of",
+        "load",
+        "assumed_mean",
+        "senders",
+        "receiver",
+        "shift",
+        "sigma",
+        "jitter",
     ];
     let key = about
         .into_iter()

@@ -187,7 +187,7 @@ impl Type {
                 if x >= *low && x <= *high {
                     Ok(Value::Number(x))
                 } else {
-                    Err(Misfit::new(format!("{x} is out of range"))
+                    Err(Misfit::new(format!("{} is out of range", short(x)))
                         .help(format!("this key takes a {}", self.describe())))
                 }
             }
@@ -226,6 +226,15 @@ impl Type {
 
 fn quantity(parsed: Result<Value, ParseError>) -> Result<Value, Misfit> {
     parsed.map_err(|why| Misfit::new(why.to_string()))
+}
+
+/// A number as people write it: not with hundreds of zeros.
+fn short(x: f64) -> String {
+    if x == 0.0 || (1e-9..1e15).contains(&x.abs()) {
+        x.to_string()
+    } else {
+        format!("{x:e}")
+    }
 }
 
 fn number(data: &Data) -> f64 {

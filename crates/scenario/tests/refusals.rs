@@ -155,3 +155,26 @@ fn what_is_no_file_is_read_to_a_bound() {
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn numbers_out_of_range_are_said_in_few_digits() {
+    let random = format!("{STAR}[workload]\nkind = \"random\"\nmessages = 9\n");
+    let said = refused(&random, &["workload.load=1e-300"]);
+    assert!(
+        said.contains("1e-300 is out of range") && said.len() < 400,
+        "{said}"
+    );
+    let said = refused(&random, &["workload.load=1.5"]);
+    assert!(said.contains("1.5 is out of range"), "{said}");
+}
+
+#[test]
+fn a_mean_far_from_what_is_drawn_is_blamed_for_the_load() {
+    let random =
+        format!("{STAR}[workload]\nkind = \"random\"\nmessages = 9\nassumed_mean = \"1B\"\n");
+    let said = refused(&random, &[]);
+    assert!(
+        said.contains("write a mean nearer to that") && said.contains("t.toml:7:16"),
+        "{said}"
+    );
+}

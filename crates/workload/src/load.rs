@@ -136,13 +136,20 @@ impl Load {
             (of_uplinks, "uplinks")
         };
         if most > 1.0 + TOLERANCE {
+            let said = format!(
+                "load = {} offers {most:.3} of what the {who} can carry, headers included",
+                self.fraction
+            );
             // Rounded down: the load that the message names must be accepted.
             let maximal = libm::floor(self.fraction / most * 10_000.0) / 10_000.0;
-            return Err(WorkloadError(format!(
-                "load = {} offers {most:.3} of what the {who} can carry, headers included; at most \
-                 {maximal} is possible here",
-                self.fraction
-            )));
+            return Err(WorkloadError(match self.assumed_mean {
+                Some(mean) if maximal <= 0.0 => format!(
+                    "assumed_mean = {mean} B, where messages have {:.0} B: {said}; write a mean nearer to that",
+                    dist.mean_drawn()
+                ),
+                _ if maximal <= 0.0 => format!("{said}; less than 0.0001 is possible here"),
+                _ => format!("{said}; at most {maximal} is possible here"),
+            }));
         }
         Ok(rate)
     }
@@ -211,6 +218,13 @@ mod tests {
         let dist = sizes::named("cache-follower").unwrap();
         for (load, expected) in [
             (
+                Load {
+                    assumed_mean: Some(1.0),
+                    ..Load::of_hosts(0.5)
+                },
+                "assumed_mean = 1 B, where messages have ",
+            ),
+            (
                 Load::of_hosts(0.5),
                 "load = 0.5 offers 1.461 of what the uplinks can carry, headers included; at most 0.3422 is possible here",
             ),
@@ -221,7 +235,8 @@ mod tests {
             (Load::of_hosts(0.0), "load = 0; it must be above 0"),
             (Load::of_hosts(f64::NAN), "load = NaN; it must be above 0"),
         ] {
-            assert_eq!(rate(load, &dist).unwrap_err().to_string(), expected);
+            let said = rate(load, &dist).unwrap_err().to_string();
+            assert!(said.starts_with(expected), "{said}");
         }
         assert!(rate(Load::of_hosts(0.3422), &dist).is_ok());
         let star = Fabric {
