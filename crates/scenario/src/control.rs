@@ -52,7 +52,7 @@ impl Reader<'_> {
             return None;
         };
         let path = format!("switch.{name}");
-        let written = self.written(&path);
+        let written = self.written_of("switch", &name);
         let table = written.and_then(|(at, node)| Some((at, node.table()?.clone())));
         let (header, parameters) = table.unwrap_or_else(|| (switch.header().clone(), Table::new()));
         let known: Vec<_> = kind.parameters().iter().map(|p| p.key).collect();

@@ -18,6 +18,7 @@ mod diagnostic;
 mod facts;
 mod fates;
 pub mod fields;
+mod folder;
 mod format;
 pub mod fuzz;
 mod ideal;

@@ -11,6 +11,7 @@ use crate::cases::{self, CasesOf};
 use crate::control::Controlled;
 use crate::diagnostic::{Diagnostic, Errors, Origin, SourceText, nearest};
 use crate::fields::{self, Absent, Field, TableDef};
+use crate::folder;
 use crate::network;
 use crate::section::{Section, read_default};
 use crate::tree::{self, Data, Node, Table};
@@ -83,28 +84,6 @@ impl Scenario {
 
 /// How the source of a built-in scenario is named, before its own name.
 const BUILT_IN: &str = "built-in ";
-
-/// Bytes of a scenario's name: with a hash behind it, it still is a file's name everywhere. [ours]
-const NAME_MAX: usize = 200;
-
-/// Why `name` cannot be part of the name of one folder; `None` where it can.
-fn unfit_for_a_folder(name: &str) -> Option<String> {
-    if name.is_empty() {
-        return Some("it is empty".to_owned());
-    }
-    if name.len() > NAME_MAX {
-        return Some(format!(
-            "it has {} bytes, of {NAME_MAX} at most",
-            name.len()
-        ));
-    }
-    if name.starts_with('.') {
-        return Some("it begins with a dot".to_owned());
-    }
-    let unfit = |&c: &char| c.is_control() || c == '/' || c == '\\';
-    let found = name.chars().find(unfit)?;
-    Some(format!("it contains {found:?}"))
-}
 
 /// Where a scenario comes from.
 #[derive(Clone, Debug, Default)]
@@ -347,7 +326,7 @@ impl Reader<'_> {
     fn name(&mut self, top: &Section, stem: &str) -> Option<String> {
         let written = top.opt_text("name");
         let name = written.as_deref().unwrap_or(stem);
-        let Some(why) = unfit_for_a_folder(name) else {
+        let Some(why) = folder::unfit(name) else {
             return Some(name.to_owned());
         };
         let problem = if written.is_some() {
@@ -411,11 +390,8 @@ impl Reader<'_> {
             let (at, node) = table.get(part)?;
             match &node.data {
                 Data::Table(inner) => table = inner,
-                other => {
-                    self.errors.push(
-                        Diagnostic::at(&node.origin, format!("{name} is {}", other.what()))
-                            .help(format!("write a table: [{name}]")),
-                    );
+                _ => {
+                    self.errors.push(no_table(node, name, &format!("[{name}]")));
                     return None;
                 }
             }
@@ -450,19 +426,15 @@ impl Reader<'_> {
                     if item.table().is_some() {
                         sections.push(self.read(def, &item.origin, item));
                     } else {
-                        self.errors.push(
-                            Diagnostic::at(&item.origin, format!("this is {}", item.data.what()))
-                                .help(format!("write a table: [[{name}]]")),
-                        );
+                        let wanted = format!("[[{name}]]");
+                        self.errors.push(no_table(item, "this", &wanted));
                     }
                 }
                 sections
             }
-            other => {
-                self.errors.push(
-                    Diagnostic::at(&node.origin, format!("{name} is {}", other.what()))
-                        .help(format!("write a table: [[{name}]]")),
-                );
+            _ => {
+                let wanted = format!("[[{name}]]");
+                self.errors.push(no_table(node, name, &wanted));
                 Vec::new()
             }
         }
@@ -491,9 +463,14 @@ impl Reader<'_> {
     fn unknown_keys(&mut self, def: &'static TableDef, kind: &str, table: &Table) {
         for (key, (at, node)) in table {
             let dotted = format!("{}.{key}", def.name);
+            let of_control = def.name == "switch" && self.transports.control(key).is_some();
+            if of_control && node.table().is_none() {
+                let wanted = format!("[{dotted}]");
+                self.errors.push(no_table(node, &dotted, &wanted));
+            }
             let sub_table = fields::table(&dotted).is_some()
                 || (def.name == "transport" && node.table().is_some())
-                || (def.name == "switch" && self.transports.control(key).is_some());
+                || of_control;
             if sub_table || def.fields.iter().any(|f| f.key == key && f.applies(kind)) {
                 continue;
             }
@@ -544,7 +521,7 @@ impl Reader<'_> {
             .map(|(i, _)| &kind[..i])
             .chain([kind]);
         for name in bases {
-            if let Some((_, node)) = self.written_transport(name) {
+            if let Some((_, node)) = self.written_of("transport", name) {
                 let mut table = node.table().expect("written() returns tables").clone();
                 if name != kind {
                     table.retain(|key, _| known.contains(&key.as_str()));
@@ -621,9 +598,10 @@ impl Reader<'_> {
         None
     }
 
-    fn written_transport(&mut self, kind: &str) -> Option<(Origin, Node)> {
-        let (_, transport) = self.root.get("transport")?;
-        let (at, node) = transport.table()?.get(kind)?;
+    /// The table of a transport or a flow control, if it is written as one.
+    pub(crate) fn written_of(&self, table: &str, kind: &str) -> Option<(Origin, Node)> {
+        let (_, outer) = self.root.get(table)?;
+        let (at, node) = outer.table()?.get(kind)?;
         node.table()?;
         Some((at.clone(), node.clone()))
     }
@@ -698,6 +676,12 @@ pub(crate) fn quoted(words: &[&str]) -> String {
         .map(|w| format!("\"{w}\""))
         .collect::<Vec<_>>()
         .join(", ")
+}
+
+/// What is said of a value where a table belongs.
+fn no_table(node: &Node, name: &str, wanted: &str) -> Diagnostic {
+    Diagnostic::at(&node.origin, format!("{name} is {}", node.data.what()))
+        .help(format!("write a table: {wanted}"))
 }
 
 /// A key that another kind of the table has.

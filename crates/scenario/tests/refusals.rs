@@ -178,3 +178,16 @@ fn a_mean_far_from_what_is_drawn_is_blamed_for_the_load() {
         "{said}"
     );
 }
+
+#[test]
+fn a_flow_control_that_is_no_table_is_refused_whether_it_is_used_or_not() {
+    for (used, line) in [("", 8), ("flow_control = \"pfc\"\n", 9)] {
+        let said = refused(&format!("{INCAST}[switch]\n{used}pfc = []\n"), &[]);
+        assert!(
+            said.contains("switch.pfc is a list") && !said.contains("2 errors"),
+            "{said}"
+        );
+        assert!(said.contains(&format!("t.toml:{line}:7")), "{said}");
+        assert!(said.contains("write a table: [switch.pfc]"), "{said}");
+    }
+}
