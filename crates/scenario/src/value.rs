@@ -2,6 +2,7 @@
 
 use crate::tree::{Data, Node};
 use std::fmt;
+use topology::RATE_MAX;
 use units::{Bytes, ParseError, Rate, Span};
 
 /// What a key takes.
@@ -53,7 +54,6 @@ impl Room {
     }
 
     fn read(text: &str) -> Result<Self, Misfit> {
-        let unit = |why: ParseError| Misfit::new(why.to_string());
         let Some((bytes, rate)) = text.split_once('/') else {
             let bytes = text.parse().map_err(unit)?;
             return Ok(Self { bytes, per: None });
@@ -125,7 +125,7 @@ impl Type {
     /// The type in a reference table.
     pub fn describe(&self) -> String {
         match self {
-            Self::Rate => "rate, like \"100Gbps\"".to_owned(),
+            Self::Rate => format!("rate up to {RATE_MAX}, like \"100Gbps\""),
             Self::Span => "time, like \"1.5us\"".to_owned(),
             Self::Bytes => "size, like \"64KB\"".to_owned(),
             Self::Room => {
@@ -166,7 +166,15 @@ impl Type {
     pub(crate) fn read(&self, node: &Node) -> Result<Value, Misfit> {
         let data = &node.data;
         match (self, data) {
-            (Self::Rate, Data::Text(s)) => quantity(s.parse().map(Value::Rate)),
+            (Self::Rate, Data::Text(s)) => match s.parse().map_err(unit)? {
+                rate if rate > RATE_MAX => Err(Misfit::new(format!(
+                    "no line has more than {RATE_MAX}, where a byte takes a picosecond"
+                ))
+                .help(format!("this key takes a {}", self.describe()))),
+                Rate(0) => Err(Misfit::new("a line of rate 0 carries nothing")
+                    .help(format!("this key takes a {}", self.describe()))),
+                rate => Ok(Value::Rate(rate)),
+            },
             (Self::Span, Data::Text(s)) => quantity(s.parse().map(Value::Span)),
             (Self::Bytes, Data::Text(s)) => quantity(s.parse().map(Value::Bytes)),
             (Self::Room, Data::Text(s)) => Room::read(s).map(Value::Room),
@@ -225,7 +233,12 @@ impl Type {
 }
 
 fn quantity(parsed: Result<Value, ParseError>) -> Result<Value, Misfit> {
-    parsed.map_err(|why| Misfit::new(why.to_string()))
+    parsed.map_err(unit)
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "as `map_err` gives it")]
+fn unit(why: ParseError) -> Misfit {
+    Misfit::new(why.to_string())
 }
 
 /// A number as people write it: not with hundreds of zeros.

@@ -191,3 +191,20 @@ fn a_flow_control_that_is_no_table_is_refused_whether_it_is_used_or_not() {
         assert!(said.contains("write a table: [switch.pfc]"), "{said}");
     }
 }
+
+#[test]
+fn a_rate_that_times_cannot_tell_from_a_faster_one_is_refused() {
+    for rate in ["18446744073709551615bps", "8.1Tbps"] {
+        let said = refused(INCAST, &[&format!("topology.host_rate={rate}")]);
+        assert!(said.contains("no line has more than 8Tbps"), "{said}");
+        assert!(said.contains("this key takes a rate up to 8Tbps"), "{said}");
+    }
+    let said = refused(INCAST, &["topology.host_rate=0bps"]);
+    assert!(
+        said.contains("a line of rate 0 carries nothing") && said.contains("--set:1:20"),
+        "{said}"
+    );
+    let sets = ["topology.host_rate=8Tbps".to_owned()];
+    let found = scenario::load_text("t.toml", INCAST, &sets).and_then(Scenario::assemble);
+    assert!(found.is_ok());
+}

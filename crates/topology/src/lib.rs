@@ -38,6 +38,10 @@ pub const PORTS_MAX: u32 = 65_535;
 /// Nodes and cables that a topology may have, so that every link has a 32-bit number.
 pub const CABLES_MAX: u32 = 1 << 30;
 
+/// The fastest line: a byte on it takes a picosecond, the unit of times. Faster ones would be wrong by more than that
+/// on each frame, and by all of it in the end.
+pub const RATE_MAX: Rate = Rate(8_000_000_000_000);
+
 /// A node: hosts come first, switches after them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(pub u32);

@@ -212,6 +212,7 @@ mod tests {
                 "10:5: there is no node \"t\"",
             ),
             ("25Gbps", "25Gs", "11:5: rate = \"25Gs\""),
+            ("25Gbps", "8.1Tbps", "11:5: no link has more than 8Tbps"),
             (
                 "key=\"d0\"",
                 "key=\"d9\"",

@@ -216,10 +216,7 @@ fn parse_rate(field: &Field<'_>) -> Result<Rate, TextError> {
             .parse()
             .map_err(|error: units::ParseError| field.error(error.to_string()))?,
     };
-    if rate.0 == 0 {
-        return Err(field.error("a link of rate 0 carries nothing; write a rate like 100Gbps"));
-    }
-    Ok(rate)
+    super::of_a_line(rate).map_err(|why| field.error(why))
 }
 
 /// An ns-3 `Time`: `1us`, `0.001ms`, or seconds without a unit.
@@ -323,6 +320,10 @@ mod tests {
                 "3:5: \"1GBps\" is in bytes; did you mean \"1Gbps\"?",
             ),
             ("3 1 1\n2\n0 2 0 1us 0\n", "3:5: a link of rate 0"),
+            (
+                "3 1 1\n2\n0 2 18446744073709551615 1us 0\n",
+                "3:5: no link has more than 8Tbps",
+            ),
             (
                 "3 1 1\n2\n0 2 1Gbps 1furlong 0\n",
                 "3:11: \"furlong\" is no unit of a time",

@@ -251,10 +251,12 @@ impl Plan {
             let above = &tiers[tier];
             let below = latency(tier.checked_sub(1).map(|below| &tiers[below]))?;
             let ns = u64::from(above.get(LATENCY, None)?);
+            let rate = Rate::gbps(above.get(SPEED, None)?.into());
+            let rate = super::of_a_line(rate).map_err(|why| above.at(SPEED).error(why))?;
             let cable = Cable {
                 a: 0,
                 b: 0,
-                rate: Rate::gbps(above.get(SPEED, None)?.into()),
+                rate,
                 delay: Span::ns(ns) + Span((latency(Some(above))? + below) * 500),
                 loss_ppb: 0,
             };
@@ -399,6 +401,11 @@ Switch_Latency_ns 100
                 "10:1: buffers are the scenario's",
             ),
             ("Tier 1", "Tier 2", "13:6: tier 1 comes next"),
+            (
+                "Downlink_speed_Gbps 100\nRadix_Down 4\nRadix_Up 2\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 300\nOversubscribed 2",
+                "Downlink_speed_Gbps 8100\nRadix_Down 4\nRadix_Up 324\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 300\nOversubscribed 1",
+                "6:21: no link has more than 8Tbps",
+            ),
         ] {
             let error = change(from, to);
             assert!(error.starts_with(expected), "{from}: {error}");

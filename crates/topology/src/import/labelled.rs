@@ -99,9 +99,7 @@ pub(super) fn build(
             return Err(label.error(format!("an edge from \"{a}\" to itself; remove it")));
         }
         let rate = label.quantity(("rate", "rate_bps"), "100Gbps", Rate)?;
-        if rate.0 == 0 {
-            return Err(label.error("a link of rate 0 carries nothing; write a rate like 100Gbps"));
-        }
+        let rate = super::of_a_line(rate).map_err(|why| label.error(why))?;
         let loss = label.get("loss").unwrap_or("0");
         let ppb = decimal(loss, 9)
             .and_then(|ppb| u32::try_from(ppb).ok())
