@@ -391,10 +391,11 @@ impl Assembled {
         let traced = trace.map(|trace| self.traced(trace, &outcome, until));
         let (port_series, flow_series) = collector.samples();
         let cut = !outcome.interrupted && outcome.unfinished > 0;
+        let mut still = None;
         if cut && !setup.probes.accepted {
-            outcome.accepted = self.accepted(setup, watch)?;
+            (outcome.accepted, still) = self.accepted(setup, &outcome, watch)?;
         }
-        let mut record = self.record(outcome, &ideal, derived, command);
+        let mut record = self.record((outcome, still), &ideal, derived, command);
         (record.port_series, record.flow_series) = (port_series, flow_series);
         Ok((record, traced))
     }
@@ -499,9 +500,10 @@ impl Assembled {
         Ideal::new(self).of(message)
     }
 
+    /// `still` is the moment after which nothing went on, where that is long before the end.
     fn record(
         &self,
-        outcome: Outcome,
+        (outcome, still): (Outcome, Option<Time>),
         ideal: &[Span],
         derived: Derived,
         command: &str,
@@ -542,15 +544,7 @@ impl Assembled {
             ));
         } else if status == Status::Unfinished {
             let until = Span(self.until().0);
-            let locked = !outcome.deadlock.is_empty();
-            let more = if locked || self.lost_frames(&outcome).is_some() {
-                String::new()
-            } else {
-                format!(
-                    "; give them more time, like --set run.until={}",
-                    until.times(10)
-                )
-            };
+            let more = self.more_time(&outcome, still);
             warnings.push(format!(
                 "{} of {} messages were not finished at {until}, where run.until ends the run{more}",
                 outcome.unfinished,

@@ -3,27 +3,96 @@
 use crate::assemble::{Assembled, Watch};
 use crate::diagnostic::Errors;
 use crate::why::Eye;
-use sim::{Outcome, Probes, Setup};
+use sim::{Completion, FlowSample, Observer, Outcome, PortSample, Probes, Setup};
 use std::collections::BTreeMap;
-use units::Time;
-use workload::Message;
+use topology::LinkId;
+use units::{Span, Time};
+use workload::{Message, Start};
+
+/// Where nothing went on after this part of a run, more time is no advice. [ours]
+const STILL: u64 = 10;
+
+/// Shows how far the second run is, and notes how much had been accepted at one moment.
+struct Look<'a> {
+    eye: Eye<'a>,
+    at: Time,
+    accepted: u64,
+}
+
+impl Observer for Look<'_> {
+    fn progress(&mut self, now: Time, hops: u64, done: u64, active: u64) -> bool {
+        self.eye.progress(now, hops, done, active)
+    }
+    fn completed(&mut self, _: &[Completion]) {}
+    fn ports(&mut self, _: &[PortSample]) {}
+    fn flows(&mut self, batch: &[FlowSample]) {
+        let then = batch.iter().filter(|sample| sample.at == self.at);
+        self.accepted += then.map(|sample| sample.received).sum::<u64>();
+    }
+}
 
 impl Assembled {
-    /// Bytes that were accepted, by connection and receiving host: found by running it again, because counting them costs
-    /// every packet something, and most runs finish.
+    /// Bytes that were accepted, by connection and receiving host, and the moment after which nothing went on, where that
+    /// is long ago: found by running it again, because counting them costs every packet something, and most runs finish.
     pub(crate) fn accepted(
         &self,
         mut setup: Setup<'_>,
+        outcome: &Outcome,
         watch: &mut dyn Watch,
-    ) -> Result<BTreeMap<(u32, u32), u64>, Errors> {
+    ) -> Result<(BTreeMap<(u32, u32), u64>, Option<Time>), Errors> {
+        let early = Span(setup.until.0 / STILL);
         setup.probes = Probes {
             accepted: true,
+            every: (early > Span::ZERO).then_some(early),
+            links: vec![LinkId(0)],
+            flows: true,
             ..Probes::default()
         };
-        let mut eye = Eye::new(self, setup.until, watch);
+        let mut look = Look {
+            eye: Eye::new(self, setup.until, watch),
+            at: Time(early.0),
+            accepted: 0,
+        };
         let again =
-            sim::run(&setup, &mut eye).map_err(|e| self.scenario.topology.problem("kind", e.0))?;
-        Ok(again.accepted)
+            sim::run(&setup, &mut look).map_err(|e| self.scenario.topology.problem("kind", e.0))?;
+        let still = !again.interrupted
+            && look.accepted == again.accepted.values().sum::<u64>()
+            && self.waits_since(outcome, look.at);
+        Ok((again.accepted, still.then_some(look.at)))
+    }
+
+    /// Whether nothing has begun or ended after `at`, and no fault has either.
+    fn waits_since(&self, outcome: &Outcome, at: Time) -> bool {
+        let late = |moment: Option<Time>| moment.is_some_and(|moment| moment > at);
+        let mut messages = self.traffic.messages.iter().zip(&outcome.messages);
+        let quiet = !messages.any(|(message, fate)| {
+            let begins = matches!(message.start, Start::At(start) if start > at);
+            begins || late(fate.start) || late(fate.end)
+        });
+        let ends = |fault: &sim::Fault| fault.until > at && fault.until != Time::NEVER;
+        quiet && !self.faults.iter().any(ends)
+    }
+
+    /// What to say of messages that did not finish until the end of the run: what helps, or that nothing of them has moved
+    /// since `still`.
+    pub(crate) fn more_time(&self, outcome: &Outcome, still: Option<Time>) -> String {
+        let until = Span(self.until().0);
+        let locked = !outcome.deadlock.is_empty();
+        if locked || self.lost_frames(outcome).is_some() {
+            return String::new();
+        }
+        let arrived = outcome.accepted.values().any(|&bytes| bytes > 0);
+        match still {
+            Some(at) if arrived => format!(
+                "; nothing has arrived since {}, so that more time would hardly help",
+                Span(at.0)
+            ),
+            Some(_) => "; nothing has ever arrived, so that more time would hardly help".to_owned(),
+            None => format!(
+                "; give them more time, like --set run.until={}",
+                until.times(10)
+            ),
+        }
     }
 
     /// Until when what happened counts. What did not finish has been waiting until the end that was asked for, whatever
