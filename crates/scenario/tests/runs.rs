@@ -432,3 +432,26 @@ fn no_transport_is_faster_than_all_ways_of_an_idle_network() {
     let homa = slowdowns(slow, &["transport.kind=homa"]);
     assert!(homa.iter().all(|&times| times > 3.5), "{homa:?}");
 }
+
+#[test]
+fn questions_that_a_host_has_no_room_for_are_named_as_what_messages_wait_for() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 4\n[workload]\nkind = \"trace\"\npath = \
+                \"many.csv\"\n[transport]\nkind = \"dctcp\"\n[run]\nuntil = \"100us\"\n";
+    let of = |messages: usize| {
+        let many = "0,1,0B,0s\n".repeat(messages);
+        let files = std::sync::Arc::new(scenario::Files::from([("many.csv".to_owned(), many)]));
+        let found = scenario::load_files("t.toml", Some(text), &[], &files);
+        let ran = found
+            .and_then(Scenario::assemble)
+            .and_then(|run| run.run(1, "", &mut Alone));
+        ran.unwrap_or_else(|e| panic!("{e}"))
+    };
+    // One question is on the line at once, and 4096 wait for it.
+    let record = of(5_000);
+    let lost = "packets like its SYN were lost in its own host, where 4096 may wait for the line";
+    assert!(record.stuck.len() > 900, "{}", record.stuck.len());
+    let named = |row: &results::StuckRow| row.waits_for.contains(lost);
+    assert!(record.stuck.iter().all(named), "{:?}", record.stuck[0]);
+    let record = of(4_000);
+    assert!(!record.stuck.iter().any(named), "{:?}", record.stuck);
+}

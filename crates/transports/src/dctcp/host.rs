@@ -50,6 +50,8 @@ pub(super) struct Host {
     conns: Slab<Conn>,
     /// Control packets that wait for the line, first come first served.
     control: PacketQueue,
+    /// Questions, answers and resets that found no room there.
+    crowded: u64,
     /// Connections that can send, in the order of their turns.
     ready: VecDeque<u32>,
     timers: Timers,
@@ -75,6 +77,7 @@ impl Host {
             slots: ConnMap::default(),
             conns: Slab::default(),
             control: PacketQueue::default(),
+            crowded: 0,
             ready: VecDeque::new(),
             timers: Timers::default(),
             finished: VecDeque::new(),
@@ -86,7 +89,8 @@ impl Host {
     }
 
     fn say(&mut self, packet: Packet) {
-        queue(&mut self.control, packet);
+        let room = self.control.offer(packet, CONTROL_MAX);
+        self.crowded += u64::from(!room);
     }
 
     fn reset(&mut self, to: HostId, conn: ConnId, about: u64, of_data: bool) {
@@ -660,7 +664,16 @@ impl Endpoint for Host {
                     tries, retry_at, ..
                 } => {
                     let state = format!("opener, asked {} times", u16::from(tries) + 1);
-                    say((state, format!("a SYN-ACK, or asks again at {retry_at}")));
+                    let crowded = match self.crowded {
+                        0 => String::new(),
+                        lost => format!(
+                            "; {lost} packets like its SYN were lost in its own host, where {CONTROL_MAX} may wait for the line"
+                        ),
+                    };
+                    say((
+                        state,
+                        format!("a SYN-ACK, or asks again at {retry_at}{crowded}"),
+                    ));
                 }
                 State::Answering { tries, retry_at } => {
                     let state = format!("accepter, answered {} times", u16::from(tries) + 1);
