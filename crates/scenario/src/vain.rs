@@ -111,9 +111,11 @@ impl Line {
                     links,
                     lone,
                 } = all[which].1;
-                // All who wait for the same line have one line of credits between them.
+                // All who wait for the same line have one line of credits between them; each has its part of what is made
+                // in a round trip, as far as it had so many when it was alone.
                 let beyond = (lone - 2.0 * frames as f64).max(0.0);
-                let without = beyond - beyond / sharing;
+                let part = (self.round / self.period).max(beyond) / sharing;
+                let without = beyond - part.min(beyond);
                 vain.hops -= without * links as f64;
                 vain.refused += without;
             }

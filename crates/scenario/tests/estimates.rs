@@ -68,3 +68,22 @@ fn packet_hops_of_runs_that_end_early_are_near_what_check_says() {
     println!("{table}");
     assert_eq!(far, 0, "{table}");
 }
+
+/// Many short messages to each host at once: each has its part of the credits of a round trip, in vain or not.
+#[test]
+fn packet_hops_of_short_messages_that_share_a_line_are_near_what_check_says() {
+    for transport in ["expresspass", "expresspass+aeolus", "expresspass+ssp"] {
+        let text = format!(
+            "[topology]\nkind = \"star\"\nhosts = 16\nhost_delay = \"3us\"\n[workload]\nkind = \"all-to-all\"\nsize = \"5KB\"\n\
+             [transport]\nkind = \"{transport}\"\n"
+        );
+        let run = load_text("short", &text, &[]).and_then(scenario::Scenario::assemble);
+        let run = run.unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+        let record = run.run(1, "", &mut Alone).expect("it runs");
+        let ratio = run.hops() as f64 / record.hops as f64;
+        assert!(
+            (1.0 / 1.5..=1.5).contains(&ratio),
+            "{transport}: {ratio:.2}"
+        );
+    }
+}
