@@ -458,8 +458,18 @@ fn a_report_draws_every_chart_in_every_window() {
         "cut-off",
         &report_of(&common::cut_off(3_000)),
         7,
-        false,
+        true,
     );
+    // Groups at different times, of which one is not there at the end.
+    let mut groups = common::mixed(2_000);
+    groups.tags = vec!["all-reduce".into(), "rpc".into(), "checkpoint".into()];
+    for (i, flow) in groups.flows.iter_mut().enumerate() {
+        flow.tag = u16::try_from(i * 3 / 2_000).unwrap();
+    }
+    groups.flows[1_990].end = None;
+    let html = report_of(&groups);
+    assert!(html.contains("bar when") && html.contains("some still missing"));
+    check(&browser, "groups", &html, 8, true);
     check(
         &browser,
         "long-flows",

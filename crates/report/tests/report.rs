@@ -390,3 +390,46 @@ fn a_run_without_samples_says_what_would_let_it_move() {
     assert!(moving(&html)["motion"].is_null());
     assert!(words(&html).contains("--set output.every=20us"));
 }
+
+#[test]
+fn a_group_stands_with_its_last_byte_and_its_stragglers_near_the_top() {
+    let mut run = common::mixed(400);
+    // The last of one group has not ended.
+    let last = run.flows.iter().rposition(|flow| flow.tag == 1).unwrap();
+    run.flows[last].end = None;
+    let (page, summary) = html(&run);
+    check_well_formed(&page);
+    let at = |id: &str| page.find(&format!("id=\"{id}\"")).unwrap();
+    assert!(at("groups") < at("completion") && at("completion") < at("motion"));
+    let section = &page[at("groups")..at("completion")];
+    assert_eq!(summary.tags.len(), 2);
+    for (number, of) in (0u16..).zip(&summary.tags) {
+        let own = || run.flows.iter().filter(|flow| flow.tag == number);
+        let start = own().filter_map(|flow| flow.start).min().unwrap();
+        let mut ends: Vec<_> = own().filter_map(|flow| flow.end).collect();
+        ends.sort_unstable();
+        let half = ends[(own().count() - 1) / 2].since(start);
+        let bound = if of.unfinished > 0 { "≥ " } else { "" };
+        let slow = of.slowdown.unwrap();
+        let row = format!(
+            "<td>{}</td><td>{}</td><td>{bound}{}</td>",
+            human::count(of.messages),
+            of.unfinished,
+            human::time(Span(of.took_ps.value)),
+        );
+        assert!(section.contains(&row), "{row} {section}");
+        let row = format!(
+            "<td>{}</td><td>{bound}{}</td><td>{}</td>",
+            human::time(half),
+            human::count(of.stragglers),
+            human::ratio(slow.p50.value),
+        );
+        assert!(section.contains(&row), "{row} {section}");
+    }
+    assert!(section.contains("incast, &quot;small&quot;"), "{section}");
+    assert!(section.contains(", some missing at "), "{section}");
+    // Without a tag there is no group.
+    run.tags = vec![model::UNTAGGED.into()];
+    run.flows.iter_mut().for_each(|flow| flow.tag = 0);
+    assert!(!html(&run).0.contains("id=\"groups\""));
+}

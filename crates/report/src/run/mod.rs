@@ -1,5 +1,6 @@
 //! The report of one run: a single HTML file that needs no network and no server.
 
+mod groups;
 mod messages;
 mod motion;
 mod network;
@@ -21,7 +22,10 @@ const SCENARIO_MAX: usize = 150_000;
 
 /// The report as HTML.
 pub fn of_run(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> String {
-    let mut sections = Vec::new();
+    let mut sections: Vec<Section> = Vec::new();
+    sections.extend(groups::section(run, summary));
+    // After the curves of messages, which are what the first screen is about.
+    let before_motion = sections.len() + 2;
     sections.extend(messages::completion(run, summary));
     sections.extend(messages::by_size(run, summary));
     sections.extend(messages::rates(run));
@@ -35,8 +39,7 @@ pub fn of_run(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> Strin
     sections.extend(messages::stuck(run));
     sections.push(network::links(run, summary));
     let moving = motion::section(run).map(|(section, data)| {
-        // After the curves of messages, which are what the first screen is about.
-        sections.insert(sections.len().min(2), section);
+        sections.insert(sections.len().min(before_motion), section);
         data
     });
     pair_up(&mut sections);

@@ -1,0 +1,152 @@
+//! Messages that share a tag: when the last byte of all was there, and who kept it waiting.
+
+use super::bounded;
+use crate::page::{Section, Table, markup, text};
+use results::stats::{Dist, Figure};
+use results::{FlowRow, OfTag, RunRecord, Summary, counts, human};
+use std::fmt::Write as _;
+use units::{Span, Time};
+
+/// When a group began, when half of its messages were there, and when all were.
+struct Course {
+    /// The first start.
+    first: Time,
+    /// When half of its messages were there; `None` where fewer finished.
+    half: Option<Time>,
+    /// The last end, or that of the run where some did not finish.
+    last: Time,
+}
+
+impl Course {
+    /// That of the counted messages with a tag, given by its number.
+    fn of(run: &RunRecord, tag: usize) -> Option<Self> {
+        let own = |flow: &&FlowRow| {
+            usize::from(flow.tag) == tag && !flow.timed && counts(flow, &run.window)
+        };
+        let flows: Vec<&FlowRow> = run.flows.iter().filter(own).collect();
+        let first = flows.iter().filter_map(|flow| flow.start).min()?;
+        let mut ends: Vec<Time> = flows.iter().filter_map(|flow| flow.end).collect();
+        ends.sort_unstable();
+        let last = if ends.len() < flows.len() {
+            run.end
+        } else {
+            *ends.last()?
+        };
+        Some(Self {
+            first,
+            half: ends.get((flows.len() - 1) / 2).copied(),
+            last,
+        })
+    }
+}
+
+/// A row per tag; nothing where no message has one.
+pub(super) fn section(run: &RunRecord, summary: &Summary) -> Option<Section> {
+    let named = |of: &OfTag| of.name != model::UNTAGGED;
+    if !summary.tags.iter().any(named) {
+        return None;
+    }
+    let course = |of: &OfTag| {
+        let tag = run.tags.iter().position(|name| *name == of.name)?;
+        Some((of.clone(), Course::of(run, tag)?))
+    };
+    let groups: Vec<(OfTag, Course)> = summary.tags.iter().filter_map(course).collect();
+    let first = groups.iter().map(|(_, course)| course.first).min()?;
+    let last = groups.iter().map(|(_, course)| course.last).max()?;
+    // What matters most comes first: a narrow page shows only the first few columns at once.
+    let mut table = Table::new(&[
+        "tag",
+        "messages",
+        "unfinished",
+        "took",
+        "",
+        "half after",
+        "stragglers",
+        "slowdown p50",
+        "slowdown p99",
+        "started",
+    ]);
+    table.text = vec![""];
+    let time = |ps| human::time(Span(ps));
+    for (of, course) in &groups {
+        let name = match of.name.as_str() {
+            model::UNTAGGED => "no tag",
+            name => name,
+        };
+        let slow = |pick: fn(&Dist<f64>) -> Figure<f64>| {
+            let figure = of.slowdown.as_ref().map(pick);
+            figure.map_or("-".into(), |figure| bounded(figure, human::ratio))
+        };
+        let half = course
+            .half
+            .map_or("-".into(), |half| human::time(half.since(course.first)));
+        // Who has not finished may be one more.
+        let least = if of.unfinished > 0 { "≥ " } else { "" };
+        table.push(vec![
+            text(name),
+            text(human::count(of.messages)),
+            text(human::count(of.unfinished)),
+            text(bounded(of.took_ps, time)),
+            markup(bar(of, course, (first, last))),
+            text(half),
+            text(format!("{least}{}", human::count(of.stragglers))),
+            text(slow(|dist| dist.p50)),
+            text(slow(|dist| dist.p99)),
+            text(human::time(course.first.since(Time::ZERO))),
+        ]);
+    }
+    Some(Section {
+        id: "groups".into(),
+        title: "Groups".into(),
+        says: format!(
+            "Messages that share a tag, from the first start to the last byte of all. Stragglers have more than twice the \
+             median slowdown of their own tag. The bars go from {} to {}.",
+            human::time(first.since(Time::ZERO)),
+            human::time(last.since(Time::ZERO))
+        ),
+        body: markup(legend(summary.tags.iter().any(|of| of.unfinished > 0))),
+        points: groups.len(),
+        table: Some(table),
+        fold: "",
+        wide: true,
+    })
+}
+
+/// What the colours of the bars are.
+fn legend(unfinished: bool) -> String {
+    let missing = if unfinished {
+        "<li class=\"c5\">until the end, some still missing</li>"
+    } else {
+        ""
+    };
+    format!(
+        "<ul class=\"legend\"><li class=\"c0\">until half of the messages were there</li><li class=\"c1\">until all \
+         were</li>{missing}</ul>"
+    )
+}
+
+/// The course of a group between the ends of all of them.
+fn bar(of: &OfTag, course: &Course, (first, last): (Time, Time)) -> String {
+    let whole = last.since(first).0.max(1) as f64;
+    let share = |from: Time, to: Time| to.since(from).0 as f64 / whole * 100.0;
+    let since = |at: Time| human::time(at.since(Time::ZERO));
+    let half = course.half.unwrap_or(course.first);
+    let mut told = format!("started at {}", since(course.first));
+    if course.half.is_some() {
+        let _ = write!(told, ", half there at {}", since(half));
+    }
+    let colour = if of.unfinished > 0 {
+        let _ = write!(told, ", some missing at {}", since(course.last));
+        "c5"
+    } else {
+        let _ = write!(told, ", all at {}", since(course.last));
+        "c1"
+    };
+    format!(
+        "<div class=\"bar when\" title=\"{told}\" aria-hidden=\"true\"><i class=\"c0\" \
+         style=\"margin-left:{:.2}%;width:{:.2}%\"></i><i class=\"{colour}\" style=\"width:{:.2}%\"></i></div>",
+        share(first, course.first),
+        share(course.first, half),
+        share(half, course.last)
+    )
+}
