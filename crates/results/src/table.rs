@@ -395,26 +395,31 @@ fn at_least(figure: Figure<f64>) -> String {
     format!("{bound}{}", human::ratio(figure.value))
 }
 
-/// Slowdowns by tag, and when the last byte of each was there, where there are several.
+/// Slowdowns by tag, and when the last byte of each was there. Of one tag alone only the last byte: its slowdowns are
+/// those of all messages, in the table.
 fn by_tag(run: &Summary) -> Option<String> {
-    let one = |of: &OfTag| {
-        let slow = of.slowdown.as_ref()?;
-        let tail = [slow.p50, slow.p99, slow.max].map(at_least).join(" / ");
+    let all_in = |of: &OfTag| {
         let bound = if of.took_ps.at_least { ">= " } else { "" };
         let took = human::time(Span(of.took_ps.value));
-        let (name, messages) = (&of.name, human::count(of.messages));
         let late = match of.stragglers {
             0 => String::new(),
             1 => ", 1 straggler".to_owned(),
             n => format!(", {} stragglers", human::count(n)),
         };
-        Some(format!(
-            "{name} ({messages}) {tail}, all in {bound}{took}{late}"
-        ))
+        format!("all in {bound}{took}{late}")
+    };
+    let name = |of: &OfTag| format!("{} ({})", of.name, human::count(of.messages));
+    if let [only] = run.tags.as_slice() {
+        let group = only.name != model::UNTAGGED && only.messages > 1;
+        return group.then(|| format!("tag {}: {}", name(only), all_in(only)));
+    }
+    let one = |of: &OfTag| {
+        let slow = of.slowdown.as_ref()?;
+        let tail = [slow.p50, slow.p99, slow.max].map(at_least).join(" / ");
+        Some(format!("{} {tail}, {}", name(of), all_in(of)))
     };
     let parts: Vec<_> = run.tags.iter().filter_map(one).collect();
-    (run.tags.len() > 1 && !parts.is_empty())
-        .then(|| format!("slowdown p50 / p99 / max by tag: {}", parts.join("; ")))
+    (!parts.is_empty()).then(|| format!("slowdown p50 / p99 / max by tag: {}", parts.join("; ")))
 }
 
 /// Median and 99th percentile of the slowdown by size of message, where sizes differ.

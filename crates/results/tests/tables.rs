@@ -31,6 +31,7 @@ fn one_run_is_a_header_a_row_and_the_slowest_message() {
     let expected = " incast  64 -> 1, 64 KB each, 100 Gb/s, leaf-spine, 8 leaves x 16 hosts     seed 1   fingerprint 0123456789abcdef
  transport            messages   p50      p99      slowdown p99   max queue   drops by class              goodput     credit waste
  expresspass+aeolus   64         182 us   349 us   37.2           4.25 MB     credit 448, unscheduled 3   93.8 Gb/s   6.38%
+ tag data (64): all in 349 us
  slowest by slowdown: message 63 (h64 -> h0, 64 KB) took 349 us, 37.2 times what an idle network
  takes; the median is 19.4
  ✓ fct.p99 < 2ms   measured 349 us
