@@ -471,7 +471,8 @@ fn parts(comparison: &Comparison, last: &Group) -> Option<Section> {
     Some(Section {
         id: id("parts", last).into(),
         title: titled("Who is ahead where", last).into(),
-        says: "Sizes and tags of messages by themselves; small numbers are ratios to the best."
+        says: "Sizes and tags of messages by themselves; small numbers are ratios to the best. Stragglers, where a tag has \
+               some, are messages with more than twice the median slowdown of their own tag."
             .into(),
         body: Value::from(""),
         points: 0,

@@ -139,3 +139,31 @@ fn messages_without_a_tag_are_called_that() {
         "the page says it"
     );
 }
+
+#[test]
+fn stragglers_of_a_group_stand_beside_those_of_others_and_rank_nobody() {
+    // Ten in a hundred of the checkpoints of one take three times as long.
+    let late = |i: usize| if i % 20 == 1 { 120_000 } else { 40_000 };
+    let runs = three(&late, &|_| 50_000);
+    let all: Vec<&Summary> = runs.iter().collect();
+    let comparison = Comparison::of(&all);
+    let groups: Vec<_> = comparison.groups.iter().collect();
+    let rows = compare::part_rows(&groups);
+    let of = |name: &str| rows.iter().find(|row| row.name == name);
+    let row = of("stragglers, tag checkpoint").unwrap();
+    assert_eq!((row.show(0), row.show(1)), ("15".into(), "0".into()));
+    assert!(!row.is_best(1) && row.best().is_none() && row.rank(1).is_none());
+    assert!(of("stragglers, tag rpc").is_none(), "nobody has some");
+    let page = report::of_runs(&all, &[], "", 0);
+    assert!(
+        page.contains("<td>stragglers, tag checkpoint</td><td>15</td><td>0</td>"),
+        "{page}"
+    );
+    let advice = Advice::of(&all).unwrap();
+    assert!(
+        advice
+            .verdicts
+            .iter()
+            .all(|verdict| !verdict.part.contains("stragglers"))
+    );
+}

@@ -98,7 +98,7 @@ fn rows(rivals: &[&Group]) -> Vec<PartRow> {
         all("slowdown.p99", "p99 slowdown, all messages", Unit::Ratio),
         all("fct.max", "slowest of all messages", Unit::Time),
     ];
-    rows.extend(part_rows(rivals));
+    rows.extend(part_rows(rivals).into_iter().filter(PartRow::ranks));
     rows
 }
 

@@ -24,6 +24,8 @@ pub struct Part {
     pub took: Option<Interval>,
     /// Some did not finish, so that it takes this or more.
     pub took_at_least: bool,
+    /// Of a tag: messages with more than twice its own median slowdown, over the seeds.
+    pub stragglers: Option<Interval>,
 }
 
 /// The parts of runs that differ in their seeds alone, where there are several sizes or tags.
@@ -47,6 +49,7 @@ pub(super) fn of(members: &[&Summary]) -> Vec<Part> {
             part.messages = part.messages.max(of.messages);
             part.tails.extend(of.slowdown.map(|dist| dist.p99));
             part.took.push(super::real(of.took_ps));
+            part.stragglers.push(of.stragglers as f64);
         }
     }
     parts.into_iter().map(Gathered::part).collect()
@@ -83,6 +86,7 @@ struct Gathered {
     messages: u64,
     tails: Vec<Figure<f64>>,
     took: Vec<Figure<f64>>,
+    stragglers: Vec<f64>,
 }
 
 impl Gathered {
@@ -100,6 +104,7 @@ impl Gathered {
             at_least,
             took,
             took_at_least,
+            stragglers: Interval::of(&self.stragglers),
         }
     }
 }
@@ -112,6 +117,7 @@ fn place(parts: &mut Vec<Gathered>, name: String) -> &mut Gathered {
             messages: 0,
             tails: Vec::new(),
             took: Vec::new(),
+            stragglers: Vec::new(),
         });
         parts.len() - 1
     });
@@ -130,9 +136,15 @@ pub struct PartRow {
 }
 
 impl PartRow {
+    /// Whether less is better. Stragglers are counted against the median of their own group: who is slow throughout has
+    /// none.
+    pub fn ranks(&self) -> bool {
+        self.unit != Unit::Count
+    }
+
     /// The least number that is no lower bound, where another is greater by what is shown.
     pub fn best(&self) -> Option<f64> {
-        let known = || self.cells.iter().flatten();
+        let known = || self.cells.iter().flatten().filter(|_| self.ranks());
         let least = known()
             .map(|(interval, _)| interval.mean)
             .reduce(f64::min)?;
@@ -147,7 +159,11 @@ impl PartRow {
             cell.filter(|(_, bound)| !bound)
                 .map(|(interval, _)| interval.mean)
         };
-        let own = self.cells.get(rival).and_then(sure)?;
+        let own = self
+            .cells
+            .get(rival)
+            .filter(|_| self.ranks())
+            .and_then(sure)?;
         let told = self.unit.show_figure(own);
         let before = |mean: &f64| *mean < own && self.unit.show_figure(*mean) != told;
         Some(1 + self.cells.iter().filter_map(sure).filter(before).count())
@@ -175,7 +191,8 @@ impl PartRow {
     }
 }
 
-/// The tail of every part, and when every tagged group is complete, under each of `rivals`.
+/// The tail of every part, when every tagged group is complete, and its stragglers where somebody has some, under each of
+/// `rivals`.
 pub fn part_rows(rivals: &[&Group]) -> Vec<PartRow> {
     let mut names: Vec<&str> = Vec::new();
     for part in rivals.iter().flat_map(|group| &group.parts) {
@@ -208,6 +225,19 @@ pub fn part_rows(rivals: &[&Group]) -> Vec<PartRow> {
                 unit: Unit::Time,
                 cells: cells(|part| part.took.map(|interval| (interval, part.took_at_least))),
             });
+            let late = |part: &Part| {
+                part.stragglers
+                    .map(|interval| (interval, part.took_at_least))
+            };
+            let stragglers = PartRow {
+                name: format!("stragglers, {}", human::tag(tag)),
+                unit: Unit::Count,
+                cells: cells(late),
+            };
+            let some = |(interval, _): &(Interval, bool)| interval.high > 0.0;
+            if stragglers.cells.iter().flatten().any(some) {
+                rows.push(stragglers);
+            }
         }
     }
     rows
