@@ -448,6 +448,7 @@ mod tests {
             }],
             prices: vec![long()],
             unjudged: vec![long()],
+            equal: None,
         };
         let grounds = Grounds {
             needs: vec![("homa".into(), vec![("queues of a port".into(), long())])],

@@ -121,7 +121,8 @@ fn verdicts(advice: &Advice) -> Section {
     Section {
         id: "verdicts".into(),
         title: "Who is ahead for which messages".into(),
-        says: "Who is behind by no more than the seeds explain, or by less than 1%, is level."
+        says: "Who is behind by no more than the seeds explain, or by less than 1%, is level; where one seed or equal \
+               runs stand for a transport, by less than 5%."
             .into(),
         body: markup(String::new()),
         points: 0,
@@ -133,6 +134,7 @@ fn verdicts(advice: &Advice) -> Section {
 
 /// A row per transport: what it has of every part of the messages, and the reports of its runs.
 fn everybody(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> Section {
+    let equal = advice.equal.as_deref();
     let parts = advice.verdicts.iter().map(|verdict| verdict.part.as_str());
     let head: Vec<&str> = ["transport"]
         .into_iter()
@@ -170,7 +172,10 @@ fn everybody(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> Section {
     Section {
         id: "everybody".into(),
         title: "Every transport, with its runs".into(),
-        says: "Means over the seeds, and their intervals below. Who is ahead, or level with who is, is bold.".into(),
+        says: format!(
+            "Means over the seeds, and their intervals below.{} Who is ahead, or level with who is, is bold.",
+            equal.map_or(String::new(), |equal| format!(" {equal}"))
+        ),
         body: markup(String::new()),
         points: 0,
         table: Some(table),

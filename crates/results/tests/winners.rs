@@ -140,6 +140,85 @@ fn messages_without_a_tag_are_called_that() {
     );
 }
 
+/// Five seeds of each of two transports, of which the seeds of the first change nothing, and of the second nothing
+/// where `draws` is not.
+fn five(first: u64, second: u64, draws: bool) -> Vec<Summary> {
+    let of = |name: &'static str, takes: u64, draws: bool| {
+        let run = move |seed: u64| {
+            let mut summary = run(name, seed, &|i| {
+                takes + (i as u64 % 7) + if draws { seed } else { 0 }
+            });
+            if !draws {
+                summary.fingerprint = format!("{name} always");
+            }
+            summary
+        };
+        (1..=5).map(run).collect::<Vec<_>>()
+    };
+    [of("homa", first, false), of("dctcp", second, draws)].concat()
+}
+
+#[test]
+fn seeds_that_change_nothing_are_one_measurement() {
+    // 3 % would be a lead of five seeds, and is none of one.
+    let runs = five(40_000, 41_200, false);
+    let said = claim(&runs);
+    assert!(
+        said.starts_with("homa and dctcp tie at the lowest p99 slowdown") && !said.contains("seed"),
+        "{said}"
+    );
+    assert!(
+        said.contains("Equal runs tell no difference below 5% from chance."),
+        "{said}"
+    );
+    let all: Vec<&Summary> = runs.iter().collect();
+    let told = "Seeds change nothing here (a trace or fixed starts, no random draws): 5 equal runs count as one.";
+    assert_eq!(compare::what_the_spread_is(&Comparison::of(&all)), told);
+    let page = report::of_runs(&all, &[], "", 0);
+    assert!(page.contains(told) && !page.contains("Means over") && !page.contains("mean of 5"));
+    let advice = Advice::of(&all).unwrap();
+    assert_eq!(advice.verdicts[0].winners, ["homa", "dctcp"], "{advice:?}");
+    assert_eq!(advice.equal.as_deref(), Some(told));
+    assert!(advice.unjudged[0].starts_with(told), "{advice:?}");
+    // Beside one whose seeds tell something.
+    let runs = five(40_000, 41_200, true);
+    let all: Vec<&Summary> = runs.iter().collect();
+    let spread = compare::what_the_spread_is(&Comparison::of(&all));
+    assert!(
+        spread.starts_with("Means over 5 seeds; ± is half of the 95% bootstrap interval")
+            && spread.ends_with(
+                "Seeds change nothing under homa (no random draws): 5 equal runs count as one."
+            ),
+        "{spread}"
+    );
+    let clear = five(40_000, 43_000, false);
+    assert!(
+        claim(&clear).contains("p99 slowdown of homa is 6.98% lower"),
+        "{}",
+        claim(&clear)
+    );
+}
+
+#[test]
+fn what_a_setting_changes_is_said_of_runs_that_differ() {
+    let all = five(40_000, 41_200, false);
+    let (before, after): (Vec<&Summary>, Vec<&Summary>) =
+        (all[..5].iter().collect(), all[5..].iter().collect());
+    assert_eq!(
+        compare::changed(&before, &before),
+        "nothing: the same packets at the same moments"
+    );
+    assert_eq!(
+        compare::changed(&before, &after),
+        "no difference of 5% or more, and equal runs tell no smaller one from chance"
+    );
+    let once = compare::changed(&before[..1], &after[..1]);
+    assert!(
+        once.ends_with("and one seed tells no smaller one from chance"),
+        "{once}"
+    );
+}
+
 #[test]
 fn stragglers_of_a_group_stand_beside_those_of_others_and_rank_nobody() {
     // Ten in a hundred of the checkpoints of one take three times as long.

@@ -1,7 +1,7 @@
 //! What a comparison advises: who wins for which messages, by how much, at what price, and what it
 //! cannot say.
 
-use super::{Comparison, Group, PartRow, behind, costs, headline, part_rows};
+use super::{Comparison, Group, PartRow, behind, costs, equal_told, headline, measured, part_rows};
 use crate::Unit;
 use crate::human;
 use crate::stats::Interval;
@@ -43,6 +43,8 @@ pub struct Advice {
     pub prices: Vec<String>,
     /// What the runs do not tell.
     pub unjudged: Vec<String>,
+    /// Whose seeds all gave one run, in a sentence; nothing where each seed tells something.
+    pub equal: Option<String>,
 }
 
 impl Advice {
@@ -52,16 +54,15 @@ impl Advice {
         let said = headline(&comparison)?;
         let rivals: Vec<&Group> = comparison.rivals(comparison.groups.last()?).collect();
         let rows = rows(&rivals);
-        let seeds = rivals.iter().map(|group| group.seeds.len()).min()?;
         let best = (0..rivals.len())
             .filter_map(|i| Some((mean(&rows[0], i)?, i)))
             .min_by(|a, b| a.0.total_cmp(&b.0))
             .map(|(_, i)| i);
         let name = |i: usize| rivals[i].transport.clone();
-        let verdict = |row: &PartRow| verdict(row, &rivals, seeds);
+        let verdict = |row: &PartRow| verdict(row, &rivals);
         let mut prices: Vec<(f64, String)> = rows
             .iter()
-            .filter_map(|row| price(row, best?, &rivals, seeds))
+            .filter_map(|row| price(row, best?, &rivals))
             .collect();
         prices.sort_by(|a, b| b.0.total_cmp(&a.0));
         // The price stands beside the name, and not only further down.
@@ -76,7 +77,8 @@ impl Advice {
             rivals: (0..rivals.len()).map(name).collect(),
             verdicts: rows.iter().map(verdict).collect(),
             prices: prices.into_iter().map(|(_, text)| text).collect(),
-            unjudged: unjudged(runs, &rivals, seeds),
+            unjudged: unjudged(runs, &rivals),
+            equal: equal_told(rivals.iter().copied()),
         })
     }
 }
@@ -123,7 +125,7 @@ fn shown(unit: Unit, interval: Interval) -> String {
     }
 }
 
-fn verdict(row: &PartRow, rivals: &[&Group], seeds: usize) -> PartVerdict {
+fn verdict(row: &PartRow, rivals: &[&Group]) -> PartVerdict {
     let cell = |i: usize| match row.cells.get(i).copied().flatten() {
         None => "-".to_owned(),
         Some((interval, bound)) => {
@@ -161,7 +163,9 @@ fn verdict(row: &PartRow, rivals: &[&Group], seeds: usize) -> PartVerdict {
         .iter()
         .skip(1)
         // Who may take any longer is not level.
-        .filter(|(other, bound, _)| !bound && !behind(first, *other, seeds))
+        .filter(|&(other, bound, i)| {
+            !bound && !behind(first, *other, measured(rivals[best], rivals[*i]))
+        })
         .map(|&(_, _, i)| i)
         .collect();
     if !level.is_empty() {
@@ -198,13 +202,14 @@ fn times(name: &str, slow: Interval, fast: Interval, bound: bool) -> String {
 }
 
 /// What the best overall pays in one part: how many times the least, and in words.
-fn price(row: &PartRow, best: usize, rivals: &[&Group], seeds: usize) -> Option<(f64, String)> {
+fn price(row: &PartRow, best: usize, rivals: &[&Group]) -> Option<(f64, String)> {
     let (own, bound) = row.cells.get(best).copied().flatten()?;
     let least = (0..rivals.len())
         .filter(|&i| i != best)
         .filter_map(|i| Some((row.cells[i].filter(|(_, bound)| !bound)?.0, i)))
         .min_by(|a, b| a.0.mean.total_cmp(&b.0.mean))?;
     let factor = own.mean / least.0.mean;
+    let seeds = measured(rivals[best], rivals[least.1]);
     let dear = factor.is_finite() && costs(least.0, own, seeds);
     dear.then(|| {
         let bound = if bound { "at least " } else { "" };
@@ -227,7 +232,10 @@ pub fn changed(before: &[&Summary], after: &[&Summary]) -> String {
     let (Some(old), Some(new)) = (old.groups.first(), new.groups.first()) else {
         return "nothing ran".into();
     };
-    let seeds = old.seeds.len().min(new.seeds.len());
+    if old.fingerprints == new.fingerprints {
+        return "nothing: the same packets at the same moments".into();
+    }
+    let seeds = measured(old, new);
     let rows = rows(&[old, new]);
     let mut said = Vec::new();
     for row in &rows {
@@ -243,20 +251,34 @@ pub fn changed(before: &[&Summary], after: &[&Summary]) -> String {
         let (was, is) = (shown(row.unit, was), shown(row.unit, is));
         said.push(format!("{word}, {}: {was} becomes {bound}{is}", row.name));
     }
-    if said.is_empty() {
+    if !said.is_empty() {
+        return said.join("; ");
+    }
+    if seeds > 1 {
         return "no difference that the seeds tell from chance".into();
     }
-    said.join("; ")
+    let once = if old.is_equal() || new.is_equal() {
+        "equal runs tell"
+    } else {
+        "one seed tells"
+    };
+    format!("no difference of 5% or more, and {once} no smaller one from chance")
 }
 
-fn unjudged(runs: &[&Summary], rivals: &[&Group], seeds: usize) -> Vec<String> {
+fn unjudged(runs: &[&Summary], rivals: &[&Group]) -> Vec<String> {
     let mut found = Vec::new();
-    if seeds < 2 {
+    if rivals.iter().any(|group| group.seeds.len() < 2) {
         found.push(
             "With one seed nothing tells a small difference from chance: a lead below 5% counts as \
              none. --seeds 5 gives intervals."
                 .to_owned(),
         );
+    }
+    if let Some(equal) = equal_told(rivals.iter().copied()) {
+        found.push(format!(
+            "{equal} A lead below 5% counts as none there. What would tell it from chance: several traces of the same \
+             traffic, or, for patterns that have the key, workload.jitter, which draws when each message starts."
+        ));
     }
     let mut small: Vec<String> = Vec::new();
     for part in rivals.iter().flat_map(|group| &group.parts) {
@@ -310,7 +332,7 @@ mod tests {
             transport: transport.into(),
             settings: Vec::new(),
             seeds: (0..seeds).collect(),
-            fingerprints: Vec::new(),
+            fingerprints: (0..seeds).map(|seed| seed.to_string()).collect(),
             messages: 10,
             figures: Vec::new(),
             parts: Vec::new(),
@@ -332,23 +354,26 @@ mod tests {
     fn who_wins_is_said_only_where_the_seeds_agree() {
         let (a, b) = (group("a", 3), group("b", 3));
         let rivals = [&a, &b];
-        let sure = verdict(&row(&[(2.0, 2.2, false), (4.0, 4.4, false)]), &rivals, 3);
+        let sure = verdict(&row(&[(2.0, 2.2, false), (4.0, 4.4, false)]), &rivals);
         assert_eq!(sure.winners, ["a"]);
         assert_eq!(sure.says, "2.10 (2.00 to 2.20); b has 2.00 times that");
-        let level = verdict(&row(&[(2.0, 4.1, false), (4.0, 4.4, false)]), &rivals, 3);
+        let level = verdict(&row(&[(2.0, 4.1, false), (4.0, 4.4, false)]), &rivals);
         assert_eq!(level.winners, ["a", "b"]);
         // What did not end may take any time: who has that is never ahead.
-        let late = verdict(&row(&[(2.0, 2.2, true), (4.0, 4.4, false)]), &rivals, 3);
+        let late = verdict(&row(&[(2.0, 2.2, true), (4.0, 4.4, false)]), &rivals);
         assert!(
             late.winners.is_empty() && late.says.contains("unfinished"),
             "{late:?}"
         );
         assert_eq!(late.cells[0], "≥ 2.10 (2.00 to 2.20)");
         let behind = row(&[(2.0, 2.0, false), (2.05, 2.05, true)]);
-        let behind = verdict(&behind, &rivals, 1);
+        let behind = verdict(&behind, &rivals);
         assert_eq!(behind.winners, ["a"], "b may take any longer");
         assert_eq!(behind.says, "2.00; b has at least 1.02 times that");
-        let once = verdict(&row(&[(2.0, 2.0, false), (2.05, 2.05, false)]), &rivals, 1);
+        let near = row(&[(2.0, 2.0, false), (2.05, 2.05, false)]);
+        assert_eq!(verdict(&near, &rivals).winners, ["a"]);
+        let once = group("a", 1);
+        let once = verdict(&near, &[&once, &b]);
         assert_eq!(
             once.winners.len(),
             2,
@@ -357,18 +382,47 @@ mod tests {
     }
 
     #[test]
+    fn equal_runs_count_as_one_beside_whom_a_spread_still_counts() {
+        let (mut a, b, c) = (group("a", 5), group("b", 5), group("c", 5));
+        a.fingerprints.fill("same".into());
+        let winners =
+            |cells: &[(f64, f64, bool)], other: &Group| verdict(&row(cells), &[&a, other]).winners;
+        let near = [(2.0, 2.0, false), (2.04, 2.06, false)];
+        assert_eq!(winners(&near, &b), ["a", "b"], "below 5 %");
+        let wide = [(2.0, 2.0, false), (1.9, 2.5, false)];
+        assert_eq!(
+            winners(&wide, &b),
+            ["a", "b"],
+            "10 %, but within the spread"
+        );
+        let far = [(2.0, 2.0, false), (2.2, 2.5, false)];
+        assert_eq!(winners(&far, &b), ["a"]);
+        // Two others are told apart as before.
+        let third = row(&[(4.0, 4.0, false), (2.0, 2.0, false), (2.05, 2.05, false)]);
+        assert_eq!(verdict(&third, &[&a, &b, &c]).winners, ["b"]);
+        let told = unjudged(&[], &[&a, &b]);
+        assert!(
+            told[0].starts_with(
+                "Seeds change nothing under a (no random draws): 5 equal runs count as one."
+            ),
+            "{told:?}"
+        );
+        assert!(told[0].contains("workload.jitter"), "{told:?}");
+    }
+
+    #[test]
     fn a_price_is_what_another_has_less_of() {
         let (a, b) = (group("a", 3), group("b", 3));
         let rivals = [&a, &b];
         let cells = row(&[(400.0, 420.0, false), (40.0, 42.0, false)]);
-        let (factor, text) = price(&cells, 0, &rivals, 3).unwrap();
+        let (factor, text) = price(&cells, 0, &rivals).unwrap();
         assert!((factor - 10.0).abs() < 0.01);
         assert!(
             text.contains("under a, 41.0 (40.0 to 42.0) under b: 10.0 times"),
             "{text}"
         );
-        assert!(price(&cells, 1, &rivals, 3).is_none());
+        assert!(price(&cells, 1, &rivals).is_none());
         let unsure = row(&[(400.0, 420.0, false), (40.0, 42.0, true)]);
-        assert!(price(&unsure, 0, &rivals, 3).is_none(), "b may be any slow");
+        assert!(price(&unsure, 0, &rivals).is_none(), "b may be any slow");
     }
 }

@@ -1,6 +1,6 @@
 //! The sentence that a comparison is remembered by: who is fastest in the tail, and at what price.
 
-use super::{Better, Comparison, Group, METRICS, Metric, Part, behind, costs};
+use super::{Better, Comparison, Group, METRICS, Metric, Part, behind, costs, listed, measured};
 use crate::stats::Interval;
 use crate::{Unit, human};
 
@@ -21,8 +21,13 @@ pub fn of(comparison: &Comparison) -> Option<Headline> {
     for place in judged {
         said.extend(at(comparison, place, several).map(|judged| (place, judged)));
     }
-    let chance = comparison.groups.len() > said.len() && comparison.seeds_min() < 2;
-    let chance = chance.then_some("With one seed a small difference may be chance.");
+    let once = |group: &Group| group.measured() < 2;
+    let chance = comparison.groups.len() > said.len() && comparison.groups.iter().any(once);
+    let chance = chance.then_some(if comparison.groups.iter().any(Group::is_equal) {
+        "A small difference may be chance."
+    } else {
+        "With one seed a small difference may be chance."
+    });
     let mut more: Vec<&str> = Vec::new();
     let claim = if several {
         for (_, judged) in &said {
@@ -171,8 +176,10 @@ fn more(
     let uneven = || ties.iter().filter(|other| shown(other) != shown(best));
     if uneven().any(|other| overlap(best, other)) {
         more.push("They lie within the spread of their seeds.".to_owned());
-    } else if uneven().any(|other| seeds(best, other) > 1) {
+    } else if uneven().any(|other| measured(best, other) > 1) {
         more.push("They differ by less than 1%, which is no lead.".to_owned());
+    } else if uneven().any(|other| best.is_equal() || other.is_equal()) {
+        more.push("Equal runs tell no difference below 5% from chance.".to_owned());
     } else if uneven().next().is_some() {
         more.push("One seed tells no difference below 5% from chance.".to_owned());
     }
@@ -303,7 +310,7 @@ fn slower(
         return None;
     };
     let times = own.mean / theirs.mean;
-    (costs(theirs, own, seeds(best, other)) && times.is_finite()).then(|| {
+    (costs(theirs, own, measured(best, other)) && times.is_finite()).then(|| {
         let bound = if at_least { "at least " } else { "" };
         let factor = format!("{bound}{}", human::ratio(times));
         Price {
@@ -340,7 +347,7 @@ fn leads(best: &Group, others: &[&Group]) -> bool {
 fn goodput(best: &Group, other: &Group) -> Option<String> {
     let ((own, _), (theirs, _)) = (figure(best, "goodput")?, figure(other, "goodput")?);
     // Who carries more than another is behind it where less is better.
-    behind(own, theirs, seeds(best, other)).then(|| {
+    behind(own, theirs, measured(best, other)).then(|| {
         let unit = Unit::Rate;
         format!(
             "The goodput of {} is {}, that of {} {}.",
@@ -369,21 +376,17 @@ fn bounded(group: &Group) -> bool {
     figure(group, "slowdown.p99").is_some_and(|(_, at_least)| at_least)
 }
 
-/// Seeds that both groups have at least.
-fn seeds(one: &Group, other: &Group) -> usize {
-    one.seeds.len().min(other.seeds.len())
-}
-
-/// Whether the seeds of two groups overlap; one seed tells nothing.
+/// Whether the seeds of two groups overlap; one seed of each tells nothing.
 fn overlap(best: &Group, other: &Group) -> bool {
+    let several = best.measured().max(other.measured()) > 1;
     let overlap = |(a, b): (Interval, Interval)| a.high >= b.low;
-    seeds(best, other) > 1 && tail(best).zip(tail(other)).is_some_and(overlap)
+    several && tail(best).zip(tail(other)).is_some_and(overlap)
 }
 
 /// Whether `best` has no lead over another that is told from chance and matters. Who may take any longer has none of
 /// this grace.
 fn close(best: &Group, other: &Group) -> bool {
-    let lead = |(a, b): (Interval, Interval)| behind(a, b, seeds(best, other));
+    let lead = |(a, b): (Interval, Interval)| behind(a, b, measured(best, other));
     let none = || !tail(best).zip(tail(other)).is_some_and(lead);
     overlap(best, other) || (!bounded(other) && none())
 }
@@ -393,16 +396,6 @@ fn place(group: &Group) -> String {
     match group.place() {
         told if told.is_empty() => told,
         told => format!("at {told}, "),
-    }
-}
-
-/// `a, b and c`.
-fn listed(names: &[impl AsRef<str>]) -> String {
-    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-    match names.as_slice() {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
 

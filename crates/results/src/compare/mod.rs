@@ -251,6 +251,55 @@ pub struct GroupFigure {
     pub at_least: bool,
 }
 
+impl Group {
+    /// Whether several seeds gave one and the same run: nothing was drawn at random.
+    pub fn is_equal(&self) -> bool {
+        let prints = &self.fingerprints;
+        prints.len() > 1 && prints.iter().all(|print| *print == prints[0])
+    }
+
+    /// Measurements that tell something: equal runs are one.
+    fn measured(&self) -> usize {
+        if self.is_equal() { 1 } else { self.seeds.len() }
+    }
+}
+
+/// Measurements that both groups have at least.
+fn measured(one: &Group, other: &Group) -> usize {
+    one.measured().min(other.measured())
+}
+
+/// What is said where all seeds of `groups` gave one run each, of all transports or of those that are named.
+fn equal_told<'a>(groups: impl Iterator<Item = &'a Group> + Clone) -> Option<String> {
+    let equal = || groups.clone().filter(|group| group.is_equal());
+    let most = equal().map(|group| group.seeds.len()).max()?;
+    if groups.clone().all(Group::is_equal) {
+        return Some(format!(
+            "Seeds change nothing here (a trace or fixed starts, no random draws): {most} equal runs count as one."
+        ));
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for group in equal() {
+        if !names.contains(&group.transport.as_str()) {
+            names.push(&group.transport);
+        }
+    }
+    Some(format!(
+        "Seeds change nothing under {} (no random draws): {most} equal runs count as one.",
+        listed(&names)
+    ))
+}
+
+/// `a, b and c`.
+fn listed(names: &[impl AsRef<str>]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
 /// Several runs of one scenario, ready to be shown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
@@ -331,15 +380,23 @@ impl Comparison {
         )
     }
 
+    /// Seeds that tell something, by group: where all gave one run they are one, and beside others that is left out.
+    fn seeds(&self) -> impl Iterator<Item = usize> {
+        let all = self.groups.iter().all(Group::is_equal);
+        let told = self
+            .groups
+            .iter()
+            .filter(move |group| all || !group.is_equal());
+        told.map(Group::measured)
+    }
+
     /// Seeds of the group that has most.
     pub fn seeds_max(&self) -> usize {
-        let seeds = self.groups.iter().map(|group| group.seeds.len());
-        seeds.max().unwrap_or(0)
+        self.seeds().max().unwrap_or(0)
     }
 
     fn seeds_min(&self) -> usize {
-        let seeds = self.groups.iter().map(|group| group.seeds.len());
-        seeds.min().unwrap_or(0)
+        self.seeds().min().unwrap_or(0)
     }
 
     /// `3 seeds`, `1 to 3 seeds`.
@@ -390,25 +447,23 @@ const MATTERS: f64 = 1.01;
 /// One seed tells no smaller difference from chance. [ours]
 const CHANCE: f64 = 1.05;
 
-/// Whether `slow` is behind `fast` by more than chance explains, and by so much that it matters.
+/// Whether `slow` is behind `fast` by more than chance explains, and by so much that it matters. `seeds` are those that
+/// tell something: with one the other may still have an interval.
 fn behind(fast: Interval, slow: Interval, seeds: usize) -> bool {
-    let factor = slow.mean / fast.mean;
-    if seeds > 1 {
-        fast.high < slow.low && factor >= MATTERS
-    } else {
-        factor >= CHANCE
-    }
+    let least = if seeds > 1 { MATTERS } else { CHANCE };
+    fast.high < slow.low && slow.mean / fast.mean >= least
 }
 
 /// Whether `own` costs something where another has `least`. A price is named sooner than a lead: with one seed it may
 /// be chance, and readers are told so.
 fn costs(least: Interval, own: Interval, seeds: usize) -> bool {
     let factor = own.mean / least.mean;
-    if seeds > 1 {
-        least.high < own.low && human::ratio(factor) != human::ratio(1.0)
+    let told = if seeds > 1 {
+        human::ratio(factor) != human::ratio(1.0)
     } else {
         factor >= MATTERS
-    }
+    };
+    least.high < own.low && told
 }
 
 fn over_seeds(metric: &Metric, members: &[&Summary]) -> GroupFigure {
@@ -450,8 +505,14 @@ fn spread(share: f64) -> String {
     }
 }
 
-/// What ± in a table of this comparison is; empty with one seed each.
+/// What ± in a table of this comparison is, and whose seeds tell nothing; empty with one seed each.
 pub fn what_the_spread_is(comparison: &Comparison) -> String {
+    let equal = equal_told(comparison.groups.iter());
+    let told = [spread_told(comparison), equal.unwrap_or_default()];
+    told.join(" ").trim().to_owned()
+}
+
+fn spread_told(comparison: &Comparison) -> String {
     let seeds = comparison.seeds_told();
     if comparison.seeds_max() < 2 {
         String::new()
@@ -501,7 +562,7 @@ pub fn text(runs: &[&Summary], style: Style) -> String {
     columns.push(column("transport", 0, &|group| {
         Cell::new(group.transport.clone())
     }));
-    if comparison.seeds_max() > 1 {
+    if groups.iter().any(|group| group.seeds.len() > 1) {
         columns.push(column("seeds", 7, &|group| {
             Cell::new(group.seeds.len().to_string())
         }));
