@@ -281,6 +281,11 @@ fn unjudged(runs: &[&Summary], rivals: &[&Group]) -> Vec<String> {
         ));
     }
     let mut small: Vec<String> = Vec::new();
+    // What is claimed first rests on all of them.
+    let all = rivals.iter().map(|group| group.messages).max();
+    if let Some(all) = all.filter(|&all| all < TAIL_MIN) {
+        small.push(format!("all messages ({})", human::count(all)));
+    }
     for part in rivals.iter().flat_map(|group| &group.parts) {
         let text = format!("{} ({})", part.name, human::count(part.messages));
         if part.messages < TAIL_MIN && !small.contains(&text) {
@@ -408,6 +413,20 @@ mod tests {
             "{told:?}"
         );
         assert!(told[0].contains("workload.jitter"), "{told:?}");
+    }
+
+    #[test]
+    fn the_tail_of_few_messages_in_all_is_not_judged() {
+        let (mut few, mut many) = (group("a", 2), group("b", 2));
+        let of = |few: &Group, many: &Group| unjudged(&[], &[few, many]).join(" ");
+        (few.messages, many.messages) = (3, 99);
+        let told = of(&few, &many);
+        assert!(
+            told.contains("fewer than 100 messages is the slowest one: all messages (99)."),
+            "{told}"
+        );
+        many.messages = 100;
+        assert_eq!(of(&few, &many), "");
     }
 
     #[test]
