@@ -6,7 +6,7 @@ use crate::cmd_run::{Done, load, quote, repeat};
 use crate::exit;
 use crate::progress::{catch_interrupts, interrupted};
 use crate::screen::Screen;
-use model::intent::{PortSpec, Share};
+use model::intent::{Limit, MarkSpec, Over, PortSpec, QueueSpec, Share};
 use report::Grounds;
 use results::compare::Advice;
 use results::{FileError, Summary, wrap};
@@ -100,10 +100,11 @@ fn advise(args: &AdviseArgs, global: &Global, screen: &Screen) -> Result<i32, Re
         links: runs.iter().map(|run| link(run, &out)).collect(),
         needs: tried.needs,
         tried: Vec::new(),
+        varied: Vec::new(),
         refused: tried.refused,
         command: command(args, global),
     };
-    grounds.tried = variants(&advice, &runs, &compare, global, screen)?;
+    (grounds.varied, grounds.tried) = variants(&advice, &runs, &compare, global, screen)?;
     let page = report::of_advice(&advice, &summaries, &grounds);
     let digest = scenario::hash(grounds.command.as_bytes()) >> 32;
     let file = format!("advice-{digest:08x}.html");
@@ -304,16 +305,82 @@ fn whole(outcomes: Vec<Outcome>) -> Result<Vec<Done>, Refusal> {
     Ok(runs)
 }
 
-/// The best one again with half and twice the buffer, and with half and twice its marking threshold.
+/// Something of ports that half and twice of is tried.
+struct Knob {
+    /// In words: `marking threshold`.
+    name: &'static str,
+    /// Keys that change together, each with its value now.
+    keys: Vec<(String, u64)>,
+    /// What its values are counted in, as a scenario writes it: bytes, or nothing.
+    unit: &'static str,
+    /// Ports have several values, of which this is the greatest.
+    uneven: bool,
+}
+
+/// The buffer, where somebody reads it, and every threshold that ports have, be it written or what the transport asks
+/// for: four at most.
+fn knobs(run: &Assembled) -> Vec<Knob> {
+    let one = |name, key: &str, value, unit, uneven| Knob {
+        name,
+        keys: vec![(key.to_owned(), value)],
+        unit,
+        uneven,
+    };
+    let mut found = Vec::new();
+    let resolved: toml::Table = run.scenario.resolved_toml().parse().unwrap_or_default();
+    let buffer = resolved.get("switch").and_then(|switch| {
+        let told = switch.get("buffer")?.as_str()?;
+        told.parse::<Bytes>().ok()
+    });
+    if let Some(Bytes(buffer)) = buffer.filter(|_| run.reads_buffer()) {
+        found.push(one("buffer", "switch.buffer", buffer, "B", false));
+    }
+    let queues = || run.ports.iter().flat_map(|port| &port.queues);
+    let data = || queues().filter(|queue| queue.is_data());
+    let marks: Vec<&MarkSpec> = data().filter_map(|queue| queue.mark.as_ref()).collect();
+    if let Some(most) = marks.iter().max_by_key(|mark| (mark.min, mark.max)) {
+        let uneven = marks.iter().any(|mark| mark.min != most.min);
+        let mut knob = one(
+            "marking threshold",
+            "switch.mark.min",
+            most.min.0,
+            "B",
+            uneven,
+        );
+        if most.max > most.min {
+            knob.keys.push(("switch.mark.max".into(), most.max.0));
+        }
+        found.push(knob);
+    }
+    let drops = || data().filter_map(|queue| Some(queue.drop.as_ref()?.threshold));
+    if let Some(most) = drops().max() {
+        let (key, uneven) = ("switch.drop.threshold", drops().any(|other| other != most));
+        found.push(one("dropping threshold", key, most.0, "B", uneven));
+    }
+    let cut = |queue: &QueueSpec| match (queue.over, queue.limit) {
+        (Over::Trim { .. }, Limit::Packets(packets)) => Some(u64::from(packets)),
+        _ => None,
+    };
+    if let Some(most) = queues().filter_map(cut).max() {
+        let key = format!("transport.{}.queue", run.scenario.protocol.name());
+        found.push(one("trimming threshold", &key, most, "", false));
+    }
+    found
+}
+
+/// Words of what was varied, and per setting its name, what came of it, and its report.
+type Varied = (Vec<String>, Vec<(String, String, String)>);
+
+/// The best one again with half and twice of each of its [`knobs`]: eight settings at most.
 fn variants(
     advice: &Advice,
     runs: &[Done],
     compare: &CompareArgs,
     global: &Global,
     screen: &Screen,
-) -> Result<Vec<(String, String, String)>, Refusal> {
+) -> Result<Varied, Refusal> {
     let Some(name) = &advice.best else {
-        return Ok(Vec::new());
+        return Ok(Varied::default());
     };
     let best = with(global, &format!("transport.kind={name}"));
     let before: Vec<&Summary> = runs
@@ -322,21 +389,19 @@ fn variants(
         .map(|run| &run.summary)
         .collect();
     let scenario = load(&compare.scenario, &best, &best.sets)?;
-    let resolved: toml::Table = scenario.resolved_toml().parse().unwrap_or_default();
-    let reads_buffer = scenario.assemble()?.reads_buffer();
+    let knobs = knobs(&scenario.assemble()?);
     let mut found = Vec::new();
-    for (table, key) in [("switch", "buffer"), ("switch.mark", "min")] {
-        let at = table
-            .split('.')
-            .try_fold(&resolved, |at, key| at.get(key)?.as_table());
-        let value = at.and_then(|table| table.get(key)?.as_str()?.parse::<Bytes>().ok());
-        let Some(Bytes(value)) = value.filter(|_| key != "buffer" || reads_buffer) else {
-            continue;
-        };
-        for (times, bytes) in [("half", value / 2), ("twice", value.saturating_mul(2))] {
-            let set = format!("{table}.{key}={bytes}B");
-            let changed = with(&best, &set);
-            let label = format!("{set} ({times})");
+    for knob in &knobs {
+        let half: fn(u64) -> u64 = |value| value / 2;
+        let twice: fn(u64) -> u64 = |value| value.saturating_mul(2);
+        for (times, of) in [("half", half), ("twice", twice)] {
+            let set = |(key, value): &(String, u64)| format!("{key}={}{}", of(*value), knob.unit);
+            let sets: Vec<String> = knob.keys.iter().map(set).collect();
+            let changed = sets
+                .iter()
+                .fold(best.clone(), |global, set| with(&global, set));
+            let most = if knob.uneven { " of the greatest" } else { "" };
+            let label = format!("{} ({times}{most})", sets.join(" "));
             let jobs = match points(compare, &changed).and_then(|p| plan(p, compare, &changed)) {
                 Ok(jobs) => jobs,
                 Err(refusal) => {
@@ -353,7 +418,8 @@ fn variants(
             found.push((label, said, href));
         }
     }
-    Ok(found)
+    let names = knobs.iter().map(|knob| knob.name.to_owned());
+    Ok((names.collect(), found))
 }
 
 /// Where the report of a run is, as a page in `out` refers to it.
@@ -395,7 +461,7 @@ fn text(advice: &Advice, grounds: &Grounds, file: &Path, width: usize) -> String
     let mut list = |title: &str, items: &mut dyn Iterator<Item = String>| {
         let mut items = items.peekable();
         if items.peek().is_some() {
-            let _ = writeln!(out, " {title}");
+            let _ = writeln!(out, "{}", wrap(title, width, 1));
         }
         for text in items {
             out.push_str(&item(&text));
@@ -414,7 +480,11 @@ fn text(advice: &Advice, grounds: &Grounds, file: &Path, width: usize) -> String
         .tried
         .iter()
         .map(|(set, said, _)| format!("{set}: {said}"));
-    list("what would help", &mut tried);
+    let helps = match grounds.varied_told() {
+        told if told.is_empty() => "what would help".to_owned(),
+        told => format!("what would help {best}: {told}"),
+    };
+    list(&helps, &mut tried);
     let refused = grounds
         .refused
         .iter()
@@ -453,6 +523,7 @@ mod tests {
         let grounds = Grounds {
             needs: vec![("homa".into(), vec![("queues of a port".into(), long())])],
             tried: vec![("switch.buffer=1B (half)".into(), long(), String::new())],
+            varied: vec!["dropping threshold".into(), "trimming threshold".into()],
             ..Grounds::default()
         };
         let shown = text(&advice, &grounds, Path::new("out/advice.html"), 80);

@@ -221,6 +221,38 @@ fn nobody_is_best_without_the_price_that_a_group_pays() {
     }
 }
 
+/// Settings that were tried with the only transport, what came of them, and the page.
+fn tried(folder: &Folder, transport: &str) -> (Vec<String>, String) {
+    let args = ["advise", "incast", "--seeds", "1", "--set"];
+    let more = ["workload.senders=8", "--json", "--transport", transport];
+    let done = tidegate(&folder.0, &[&args[..], &more[..]].concat());
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let document: Value = serde_json::from_str(&text(&done.stdout)).unwrap();
+    let tried = document["tried"].as_array().unwrap().iter();
+    let tried = tried.map(|tried| tried[0].as_str().unwrap().to_owned());
+    let page = folder.path(document["report"].as_str().unwrap());
+    (tried.collect(), std::fs::read_to_string(page).unwrap())
+}
+
+#[test]
+fn the_threshold_that_ports_have_by_default_is_tried() {
+    let folder = Folder::new("advise-thresholds");
+    let (tried_dctcp, page) = tried(&folder, "dctcp");
+    let thresholds = [
+        "switch.mark.min=49985B (half)",
+        "switch.mark.min=199940B (twice)",
+    ];
+    assert_eq!(tried_dctcp[2..], thresholds);
+    let says = "half and twice the buffer and the marking threshold of its ports";
+    assert!(page.contains(says), "{page}");
+    let (tried_aeolus, _) = tried(&folder, "expresspass+aeolus");
+    let thresholds = [
+        "switch.drop.threshold=3076B (half)",
+        "switch.drop.threshold=12304B (twice)",
+    ];
+    assert_eq!(tried_aeolus[2..], thresholds);
+}
+
 #[test]
 fn a_trace_without_its_fabric_and_a_mistake_are_refused_in_words() {
     let folder = Folder::new("advise-wrong");
@@ -303,7 +335,20 @@ fn who_trims_is_said_to_need_it_and_no_buffer_is_tried_that_nobody_reads() {
         needs.contains("\"trimming at 100 Gb/s\",\"beyond 8 packets of data frames are cut to 84 B; 10 heads go"),
         "{needs}"
     );
-    assert_eq!(document["tried"], serde_json::json!([]));
+    // What its ports have is tried, and no other threshold.
+    let tried: Vec<&str> = document["tried"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tried| tried[0].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        tried,
+        [
+            "transport.ndp.queue=4 (half)",
+            "transport.ndp.queue=16 (twice)"
+        ]
+    );
     let before = std::fs::read_dir(folder.path("out")).unwrap().count();
     folder.write("fabric.graphml", &fabric());
     folder.write("a b.csv", &trace());

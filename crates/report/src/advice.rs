@@ -16,10 +16,27 @@ pub struct Grounds {
     pub needs: Vec<(String, Vec<(String, String)>)>,
     /// What was tried with the best one besides: what changed, what came of it, and its report.
     pub tried: Vec<(String, String, String)>,
+    /// What of ports was varied for that: `buffer`, `marking threshold`.
+    pub varied: Vec<String>,
     /// Transports that could not be tried, and why.
     pub refused: Vec<(String, String)>,
     /// The command that gives this page again.
     pub command: String,
+}
+
+impl Grounds {
+    /// `half and twice the buffer and the marking threshold of its ports`, or nothing.
+    pub fn varied_told(&self) -> String {
+        if self.varied.is_empty() {
+            return String::new();
+        }
+        let names: Vec<String> = self
+            .varied
+            .iter()
+            .map(|name| format!("the {name}"))
+            .collect();
+        format!("half and twice {} of its ports", names.join(" and "))
+    }
 }
 
 /// Advice as one HTML file.
@@ -230,8 +247,9 @@ fn tried(advice: &Advice, grounds: &Grounds) -> Section {
         id: "helps".into(),
         title: "What would help".into(),
         says: format!(
-            "Tried with {}, everything else the same.",
-            advice.best.as_deref().unwrap_or("nobody")
+            "Tried with {}, everything else the same: {}.",
+            advice.best.as_deref().unwrap_or("nobody"),
+            grounds.varied_told()
         ),
         body: markup(String::new()),
         points: 0,
