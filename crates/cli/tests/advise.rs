@@ -210,6 +210,21 @@ fn nobody_is_best_without_the_price_that_a_group_pays() {
     // Every link of the page leads to a run.
     let page = document["report"].as_str().unwrap();
     let html = std::fs::read_to_string(folder.path(page)).unwrap();
+    // Who is named in a claim is a link to their first run.
+    let part = |from: &str, to: &str| {
+        let rest = html.split_once(from).unwrap().1;
+        rest.split_once(to).unwrap().0
+    };
+    for claim in [part("<h1>", "</h1>"), part("id=\"verdicts\"", "</figure>")] {
+        let linked = claim.matches(&format!("{best}</a>")).count();
+        assert!(
+            linked > 0 && linked == claim.matches(best).count(),
+            "{claim}"
+        );
+    }
+    if !prices.is_empty() {
+        assert!(part("id=\"price\"", "</figure>").contains("under <a href"));
+    }
     let links: Vec<&str> = html
         .split("<a href=\"")
         .skip(1)

@@ -39,14 +39,55 @@ impl Grounds {
     }
 }
 
+/// Names of transports, each with the report of its first run; the longest name first.
+struct Links<'a>(Vec<(&'a str, &'a str)>);
+
+impl<'a> Links<'a> {
+    fn new(advice: &'a Advice, runs: &[&Summary], grounds: &'a Grounds) -> Self {
+        let first = |name: &'a String| {
+            let place = runs.iter().position(|run| run.transport == *name)?;
+            Some((name.as_str(), grounds.links.get(place)?.as_str()))
+        };
+        let mut links: Vec<_> = advice.rivals.iter().filter_map(first).collect();
+        links.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        Self(links)
+    }
+
+    /// `text` as markup, with every name of a transport in it a link.
+    fn within(&self, text: &str) -> String {
+        let inside = |c: char| c.is_alphanumeric() || c == '+' || c == '-';
+        let (mut out, mut rest, mut before) = (String::new(), text, ' ');
+        while let Some(c) = rest.chars().next() {
+            let named = self.0.iter().find(|(name, _)| {
+                let after = rest.strip_prefix(name);
+                !inside(before) && after.is_some_and(|after| !after.starts_with(inside))
+            });
+            let length = match named {
+                Some((name, href)) => {
+                    out.push_str(&link(href, name));
+                    name.len()
+                }
+                None => {
+                    out.push_str(&escape(&rest[..c.len_utf8()]));
+                    c.len_utf8()
+                }
+            };
+            before = rest[..length].chars().next_back().unwrap_or(' ');
+            rest = &rest[length..];
+        }
+        out
+    }
+}
+
 /// Advice as one HTML file.
 pub fn of_advice(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> String {
-    let mut sections = vec![verdicts(advice)];
-    let list = |id: &'static str, title: &'static str, says: &str, items: &[String]| Section {
+    let links = Links::new(advice, runs, grounds);
+    let mut sections = vec![verdicts(advice, &links)];
+    let list = |id: &'static str, title: &'static str, says: &str, items: String| Section {
         id: id.into(),
         title: title.into(),
         says: says.into(),
-        body: markup(bullets(items)),
+        body: markup(items),
         points: 0,
         table: None,
         fold: "",
@@ -56,7 +97,8 @@ pub fn of_advice(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> Strin
         && !advice.prices.is_empty()
     {
         let says = format!("Where {best} is slower than another, the worst first.");
-        sections.push(list("price", "The price", &says, &advice.prices));
+        let prices = bullets(&advice.prices, |text| links.within(text));
+        sections.push(list("price", "The price", &says, prices));
     }
     sections.push(everybody(advice, runs, grounds));
     sections.push(needs(grounds));
@@ -72,11 +114,12 @@ pub fn of_advice(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> Strin
     );
     if !unjudged.is_empty() {
         let says = "What these runs do not tell.";
-        sections.push(list("unjudged", "Not judged", says, &unjudged));
+        let unjudged = bullets(&unjudged, escape);
+        sections.push(list("unjudged", "Not judged", says, unjudged));
     }
     let first = runs.first();
     let chip = |text: String| Chip { text, kind: "" };
-    Page {
+    let page = Page {
         title: "advice - tidegate".into(),
         scenario: first.map_or(String::new(), |run| run.scenario.clone()),
         subtitle: first.map_or(String::new(), |run| run.title.clone()),
@@ -102,14 +145,16 @@ pub fn of_advice(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> Strin
         },
         footer: "Made by tidegate. Every number is of a run in a folder beside this page.".into(),
         moving: None,
-    }
-    .render(&results::files::to_json(advice))
+    };
+    let words = [&page.headline, &page.lede].map(|text| markup(links.within(text)));
+    page.render_with(&results::files::to_json(advice), words)
 }
 
-fn bullets(items: &[String]) -> String {
+/// A list of what `show` makes of each item.
+fn bullets(items: &[String], show: impl Fn(&str) -> String) -> String {
     let mut out = String::from("<ul>");
     for item in items {
-        let _ = write!(out, "<li>{}</li>", escape(item));
+        let _ = write!(out, "<li>{}</li>", show(item));
     }
     out.push_str("</ul>");
     out
@@ -119,7 +164,7 @@ fn link(href: &str, text: &str) -> String {
     format!("<a href=\"{}\">{}</a>", escape(href), escape(text))
 }
 
-fn verdicts(advice: &Advice) -> Section {
+fn verdicts(advice: &Advice, links: &Links<'_>) -> Section {
     let mut table = Table::new(&["messages", "ahead", "by how much"]);
     table.text = vec!["ahead", "by how much"];
     table.long = vec!["ahead", "by how much"];
@@ -131,8 +176,8 @@ fn verdicts(advice: &Advice) -> Section {
         };
         table.push(vec![
             plain(verdict.part.clone()),
-            plain(winners),
-            plain(verdict.says.clone()),
+            markup(links.within(&winners)),
+            markup(links.within(&verdict.says)),
         ]);
     }
     Section {
@@ -240,7 +285,7 @@ fn tried(advice: &Advice, grounds: &Grounds) -> Section {
             href => markup(link(href, "its run")),
         };
         let changes: Vec<String> = said.split("; ").map(str::to_owned).collect();
-        let changes = markup(bullets(&changes));
+        let changes = markup(bullets(&changes, escape));
         table.push(vec![plain(setting.clone()), changes, report]);
     }
     Section {

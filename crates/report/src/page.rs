@@ -150,6 +150,11 @@ pub(crate) fn text(text: impl Into<String>) -> Value {
 impl Page {
     /// The whole file. `data` is shown to machines: JSON in a script element.
     pub(crate) fn render(&self, data: &str) -> String {
+        self.render_with(data, [text(&self.headline), text(&self.lede)])
+    }
+
+    /// The same with another headline and the sentence below it, which may be markup.
+    pub(crate) fn render_with(&self, data: &str, [headline, lede]: [Value; 2]) -> String {
         let mut env = Environment::new();
         env.set_auto_escape_callback(|_| AutoEscape::Html);
         // Inside a script nothing is markup but the end of the script.
@@ -169,7 +174,11 @@ impl Page {
             data => inside(data),
             moving => self.moving.as_deref().map(inside),
         };
-        env.render_str(TEMPLATE, context! { ..Value::from(Serde(self)), ..rest })
-            .expect("the template is part of the program and fills from these fields")
+        let words = context! { headline, lede };
+        env.render_str(
+            TEMPLATE,
+            context! { ..words, ..Value::from(Serde(self)), ..rest },
+        )
+        .expect("the template is part of the program and fills from these fields")
     }
 }
