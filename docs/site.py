@@ -1,12 +1,12 @@
 """Collect the pages of the site in one folder, with links that hold there.
 
     python docs/site.py target/pages [playground.html]
-    python docs/site.py --search target/site
+    python docs/site.py --finish target/site playground.html
 
 The site is docs/, and the pages that live next to what they describe: transports, flow controls,
 the driver, the files at the top of the repository. A link to a file outside the site keeps only its
 text. When the site is built, the second command writes what its search reads where pages are opened
-from a folder.
+from a folder, and fails where the playground is not what it was or no page leads to it.
 """
 
 import posixpath
@@ -29,6 +29,8 @@ OTHERS = {
     "examples/README.md": "examples.md",
     "examples/fixed-window/src/fixed_window/README.md": "transports/fixed-window.md",
 }
+# The page that runs. docs/playground.md becomes playground.html.
+PLAY = "play.html"
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 # What only the site has: the playground lies beside its pages.
 SITE_ONLY = re.compile(r"<!-- site: (\S+) -->")
@@ -76,7 +78,7 @@ def in_motion(text: str, place: str) -> str:
         return text
     # A variant's page is named after both: expresspass-aeolus.
     kind = name.replace("-", "%2B").replace("_", "-")
-    link = f"../playground.html#from=incast&set=transport.kind%3D{kind}"
+    link = f"../{PLAY}#from=incast&set=transport.kind%3D{kind}"
     words = f"**[See it move]({link})**: 64 hosts send to one, in this browser.\n\n"
     return text.replace("\n## ", f"\n{words}## ", 1)
 
@@ -89,7 +91,7 @@ def write(folder: Path, playground: Path | None = None) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     if playground:
         folder.mkdir(parents=True)
-        shutil.copyfile(playground, folder / "playground.html")
+        shutil.copyfile(playground, folder / PLAY)
     places = pages()
     for source, place in places.items():
         out = folder / place
@@ -114,8 +116,32 @@ def index(site: Path) -> None:
     (site / "search.js").write_text(f"var __index = {text};\n", "utf-8")
 
 
+def faults(site: Path, playground: Path) -> list[str]:
+    """What keeps a reader of the built site from the playground."""
+    played = site / PLAY
+    if not played.is_file() or played.read_bytes() != playground.read_bytes():
+        return [f"{PLAY} is not the page that tidegate playground wrote"]
+    wrong: list[str] = []
+    transports = sorted((site / "transports").glob("*.html"))
+    doors = [site / "index.html", site / "playground.html", *transports]
+    for page in doors:
+        if page.stem == "fixed-window":
+            continue
+        text = page.read_text("utf-8")
+        words = "See it move" if page in transports else "Open the playground"
+        found = re.search(rf'<a href="([^"#]*)(#from=incast&[^"]*)?">{words}</a>', text)
+        name = page.relative_to(site)
+        if not found:
+            wrong.append(f"{name}: no link says {words}")
+        elif (page.parent / found[1]).resolve() != played.resolve():
+            wrong.append(f"{name}: {words} leads to {found[1]}")
+    return wrong if transports else ["there is no page of a transport"]
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "--search":
+    if sys.argv[1] == "--finish":
         index(Path(sys.argv[2]))
+        found = faults(*map(Path, sys.argv[2:]))
+        sys.exit("\n".join(found) or None)
     else:
         write(*map(Path, sys.argv[1:]))

@@ -135,25 +135,65 @@ def test_both_doors_lead_to_the_same_pages() -> None:
 
 def test_the_page_of_a_transport_leads_to_where_it_moves(tmp_path: Path) -> None:
     playground = tmp_path / "playground.html"
-    playground.write_text("", "utf-8")
+    playground.write_text("the engine", "utf-8")
     site = tmp_path / "site"
     subprocess.run([sys.executable, DOCS / "site.py", site, playground], check=True)
     pages = sorted((site / "transports").glob("*.md"))
-    link = re.compile(r"\(\.\./playground\.html#from=incast&set=([^)]*)\)")
+    link = re.compile(r"\((\S*\.html)#from=incast&set=([^)]*)\)")
     found = [link.findall(page.read_text("utf-8")) for page in pages if page.stem != "fixed-window"]
     assert len(found) > 15
     assert {len(links) for links in found} == {1}
-    settings = [unquote(links[0]) for links in found]
+    for [(target, _)] in found:
+        assert (site / "transports" / target).read_text("utf-8") == "the engine"
+    settings = [unquote(links[0][1]) for links in found]
     assert len(set(settings)) == len(settings)
     for setting in settings:
         known = subprocess.run([*PROGRAM, "check", "incast", "--set", setting], check=False)
         assert known.returncode == 0, setting
 
 
-def test_search_reads_its_index_where_pages_are_opened_from_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "search.json").write_text('{"items": []}', "utf-8")
-    subprocess.run([sys.executable, DOCS / "site.py", "--search", tmp_path], check=True)
-    assert (tmp_path / "search.js").read_text("utf-8") == 'var __index = {"items": []};\n'
+def test_no_page_of_the_site_takes_the_place_of_another_file(tmp_path: Path) -> None:
+    playground, site = tmp_path / "playground.html", tmp_path / "site"
+    playground.write_text("the engine", "utf-8")
+    subprocess.run([sys.executable, DOCS / "site.py", site, playground], check=True)
+    files = [path.relative_to(site) for path in site.rglob("*") if path.is_file()]
+    built = [path.with_suffix(".html") if path.suffix == ".md" else path for path in files]
+    # An index of a folder may be called README.
+    built = [path.with_name("index.html") if path.stem == "README" else path for path in built]
+    assert [path for path in built if built.count(path) > 1] == []
+    assert (site / "play.html").read_text("utf-8") == "the engine"
+
+
+def test_a_site_without_a_way_to_its_playground_is_no_site(tmp_path: Path) -> None:
+    playground, site = tmp_path / "written.html", tmp_path / "site"
+    playground.write_text("the engine", "utf-8")
+    (site / "transports").mkdir(parents=True)
+    (site / "search.json").write_text('{"items": []}', "utf-8")
+    (site / "play.html").write_text("the engine", "utf-8")
+    for name in ("index.html", "playground.html"):
+        (site / name).write_text('<a href="play.html">Open the playground</a>', "utf-8")
+    moves = '<a href="{}#from=incast&amp;set=transport.kind%3Ddctcp">See it move</a>'
+    page = site / "transports" / "dctcp.html"
+
+    def finish() -> str | None:
+        done = subprocess.run(
+            [sys.executable, DOCS / "site.py", "--finish", site, playground],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stderr.strip() if done.returncode else None
+
+    page.write_text(moves.format("../play.html"), "utf-8")
+    assert finish() is None
+    # Where pages are opened from a folder, the search reads a script.
+    assert (site / "search.js").read_text("utf-8") == 'var __index = {"items": []};\n'
+    page.write_text(moves.format("../playground.html"), "utf-8")
+    assert finish() == "transports/dctcp.html: See it move leads to ../playground.html"
+    page.write_text("", "utf-8")
+    assert finish() == "transports/dctcp.html: no link says See it move"
+    (site / "play.html").write_text("a document", "utf-8")
+    assert finish() == "play.html is not the page that tidegate playground wrote"
 
 
 def test_links_of_the_site_lead_to_its_pages(tmp_path: Path) -> None:
