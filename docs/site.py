@@ -9,11 +9,14 @@ text. When the site is built, the second command writes what its search reads wh
 from a folder, and fails where the playground is not what it was or no page leads to it.
 """
 
+import base64
+import json
 import posixpath
 import re
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 # Folders of pages, each with its place in the site.
@@ -27,6 +30,7 @@ OTHERS = {
     "STYLE.md": "style.md",
     "crates/drive/README.md": "wire.md",
     "examples/README.md": "examples.md",
+    "examples/first-round-trip.ipynb": "first-round-trip.md",
     "examples/fixed-window/src/fixed_window/README.md": "transports/fixed-window.md",
 }
 # The page that runs. docs/playground.md becomes playground.html.
@@ -83,6 +87,29 @@ def in_motion(text: str, place: str) -> str:
     return text.replace("\n## ", f"\n{words}## ", 1)
 
 
+def lecture(notebook: Path, out: Path) -> str:
+    """A notebook as a page: its text, its code, and what came out; pictures beside `out`."""
+    cells: list[dict[str, Any]] = json.loads(notebook.read_text("utf-8"))["cells"]
+    parts: list[str] = []
+    for cell in cells:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+            continue
+        parts.append(f"```python\n{source}\n```")
+        for output in cell["outputs"]:
+            if picture := output.get("data", {}).get("image/png"):
+                name = f"{out.stem}-{sum('![' in part for part in parts) + 1}.png"
+                out.with_name(name).write_bytes(base64.b64decode("".join(picture)))
+                parts.append(f"![What this draws]({name})")
+            else:
+                text = "".join(output.get("text", ""))
+                parts.append(f"```text\n{text.rstrip()}\n```")
+    title, rest = parts[0].split("\n", 1)
+    says = f"This page is the notebook `{notebook.relative_to(ROOT)}` as it ran last."
+    return "\n\n".join([title, says, rest.strip(), *parts[1:]]) + "\n"
+
+
 def write(folder: Path, playground: Path | None = None) -> None:
     """Write the site's pages into `folder`, and nothing of an earlier time.
 
@@ -106,6 +133,8 @@ def write(folder: Path, playground: Path | None = None) -> None:
                 )
                 text = in_motion(text, place)
             out.write_text(text, "utf-8")
+        elif source.endswith(".ipynb"):
+            out.write_text(lecture(ROOT / source, out), "utf-8")
         else:
             shutil.copyfile(ROOT / source, out)
 

@@ -152,6 +152,17 @@ def test_the_page_of_a_transport_leads_to_where_it_moves(tmp_path: Path) -> None
         assert known.returncode == 0, setting
 
 
+def test_the_lecture_is_a_page_with_what_came_out(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, DOCS / "site.py", tmp_path], check=True)
+    page = (tmp_path / "first-round-trip.md").read_text("utf-8")
+    pictures = re.findall(r"!\[[^\]]+\]\((\S+)\)", page)
+    assert len(set(pictures)) == 5
+    for picture in pictures:
+        assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
+    assert re.search(r"^expresspass\+ssp .* scheduled$", page, re.MULTILINE)
+    assert "](first-round-trip.md)" in (tmp_path / "examples.md").read_text("utf-8")
+
+
 def test_no_page_of_the_site_takes_the_place_of_another_file(tmp_path: Path) -> None:
     playground, site = tmp_path / "playground.html", tmp_path / "site"
     playground.write_text("the engine", "utf-8")

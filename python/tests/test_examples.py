@@ -56,22 +56,47 @@ def test_tables_are_read_with_polars(tmp_path: Path) -> None:
         assert column in said
 
 
+def said(output: dict[str, Any]) -> str:
+    """What an output has as text; of a picture, that it is one."""
+    return "a picture\n" if "image/png" in output.get("data", {}) else output.get("text", "")
+
+
+def shown(notebook: dict[str, Any]) -> list[str]:
+    """What each code cell shows, pictures as words."""
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    return ["".join(map(said, cell["outputs"])) for cell in code]
+
+
 # The kernel's own libraries warn of each other.
 @pytest.mark.filterwarnings("default")
-def test_the_notebook_runs_from_top_to_bottom(tmp_path: Path) -> None:
-    notebook: Any = nbformat.read(EXAMPLES / "first-round-trip.ipynb", as_version=4)
-    code: list[Any] = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert not any(cell.outputs or cell.execution_count for cell in code), "commit it cleared"
-    run = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
+def test_the_notebook_shows_what_comes_out_from_top_to_bottom(tmp_path: Path) -> None:
+    path = EXAMPLES / "first-round-trip.ipynb"
+    recorded: Any = nbformat.read(path, as_version=4)
+    notebook: Any = nbformat.read(path, as_version=4)
+    run = NotebookClient(
+        notebook,
+        timeout=300,
+        # A busy machine is slow to hand pictures over, and without patience they are left out.
+        iopub_timeout=60,
+        resources={"metadata": {"path": str(tmp_path)}},
+        record_timing=False,
+    )
     run.execute()
-    outputs: list[Any] = [output for cell in code for output in cell.outputs]
-    pictures = [output for output in outputs if "image/png" in output.get("data", {})]
-    assert len(pictures) == 5
-    said = "".join(output.get("text", "") for output in outputs)
+    assert all(shown(notebook)), "every code cell has something to show"
+    text = "".join(shown(notebook))
+    assert text.count("a picture") == 5
     # What the text claims: SSP drops scheduled packets alone, Aeolus unscheduled ones.
-    rows = {line.split()[0]: line for line in said.splitlines() if " ms " in line}
+    rows = {line.split()[0]: line for line in text.splitlines() if " ms " in line}
     assert rows["expresspass"].endswith("none")
     assert rows["expresspass+aeolus"].endswith(" unscheduled")
     assert rows["expresspass+ssp"].endswith(" scheduled")
     median = {name: float(line.split()[1]) for name, line in rows.items()}
     assert median["expresspass+ssp"] < median["expresspass+aeolus"] < median["expresspass"]
+    if os.environ.get("TIDEGATE_UPDATE"):
+        # Which Python it was is no part of the lecture.
+        notebook.metadata = recorded.metadata
+        nbformat.write(notebook, path)
+        return
+    # Pictures differ with the fonts of a machine.
+    assert shown(recorded) == shown(notebook), "write it anew with ./tg docs"
+    assert path.stat().st_size < 1_500_000
