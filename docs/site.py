@@ -145,6 +145,23 @@ def index(site: Path) -> None:
     (site / "search.js").write_text(f"var __index = {text};\n", "utf-8")
 
 
+def lost(site: Path) -> None:
+    """Let the page for what is not there work in a folder, too: links lead from its own place.
+
+    A server shows it at any address, and all is below the server's top.
+    """
+    page = site / "404.html"
+    text = page.read_text("utf-8").replace('="/', '="').replace('"/assets/', '"assets/')
+    top = "location.protocol === 'file:' || document.write('<base href=\"/\">');"
+    config = "document.getElementById('__config')"
+    here = f'{config}.textContent = {config}.textContent.replace(\'"base":"/"\', \'"base":"."\')'
+    text = text.replace("<head>", f"<head><script>{top}</script>", 1)
+    before, config, after = text.partition('<script id="__config"')
+    inside, end, after = after.partition("</script>")
+    last = f"<script>if (location.protocol === 'file:') {here};</script>" if config else ""
+    page.write_text(f"{before}{config}{inside}{end}{last}{after}", "utf-8")
+
+
 def faults(site: Path, playground: Path) -> list[str]:
     """What keeps a reader of the built site from the playground."""
     played = site / PLAY
@@ -170,6 +187,7 @@ def faults(site: Path, playground: Path) -> list[str]:
 if __name__ == "__main__":
     if sys.argv[1] == "--finish":
         index(Path(sys.argv[2]))
+        lost(Path(sys.argv[2]))
         found = faults(*map(Path, sys.argv[2:]))
         sys.exit("\n".join(found) or None)
     else:

@@ -185,6 +185,8 @@ def test_a_site_without_a_way_to_its_playground_is_no_site(tmp_path: Path) -> No
         (site / name).write_text('<a href="play.html">Open the playground</a>', "utf-8")
     moves = '<a href="{}#from=incast&amp;set=transport.kind%3Ddctcp">See it move</a>'
     page = site / "transports" / "dctcp.html"
+    lost = '<head><link href="/site.css"><script id="__config">{"base":"/"}</script><script>1'
+    (site / "404.html").write_text(lost, "utf-8")
 
     def finish() -> str | None:
         done = subprocess.run(
@@ -199,12 +201,31 @@ def test_a_site_without_a_way_to_its_playground_is_no_site(tmp_path: Path) -> No
     assert finish() is None
     # Where pages are opened from a folder, the search reads a script.
     assert (site / "search.js").read_text("utf-8") == 'var __index = {"items": []};\n'
+    lost = (site / "404.html").read_text("utf-8")
+    assert 'href="site.css"' in lost
+    assert lost.index("<base ") < lost.index("<link") < lost.index('"base":"."')
     page.write_text(moves.format("../playground.html"), "utf-8")
     assert finish() == "transports/dctcp.html: See it move leads to ../playground.html"
     page.write_text("", "utf-8")
     assert finish() == "transports/dctcp.html: no link says See it move"
     (site / "play.html").write_text("a document", "utf-8")
     assert finish() == "play.html is not the page that tidegate playground wrote"
+
+
+def test_the_current_entry_of_the_navigation_can_be_read() -> None:
+    def light(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+        parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
+
+    style = (DOCS / "site.css").read_text("utf-8")
+    # The ground of the entry as Chromium computes it, from the theme's colours.
+    for scheme, ground in [("default", "eef0ff"), ("slate", "121627")]:
+        set_to = re.search(rf'"{scheme}"\] {{\s*--current: #(\w{{6}})', style)
+        assert set_to, scheme
+        low, high = sorted([light(set_to[1]), light(ground)])
+        assert (high + 0.05) / (low + 0.05) >= 4.5
+    assert "link--active {\n  color: var(--current)" in style
 
 
 def test_links_of_the_site_lead_to_its_pages(tmp_path: Path) -> None:
