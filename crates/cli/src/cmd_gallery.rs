@@ -73,7 +73,7 @@ fn one(experiment: &Experiment, page: &mut String) -> Result<Option<String>, Str
     };
     let found = recorded(&expected, &result);
     let command = format!("tidegate reproduce {name} --out figures");
-    let figure = expected.figure(experiment, &found, &curves, &command);
+    let figure = expected.figure(experiment, &found, &curves, &command, "");
     if figure.panels.is_empty() {
         return Ok(None);
     }

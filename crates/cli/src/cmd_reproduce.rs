@@ -80,7 +80,10 @@ pub(crate) fn run(args: &ReproduceArgs, global: &Global, screen: &Screen) -> i32
     if global.json {
         screen.print(&document(&verdicts));
     } else if talks && chosen.len() > 1 {
-        screen.say(&format!("\n{}", all.told(&verdicts, screen.style)));
+        screen.say(&format!(
+            "\n{}",
+            all.told(&verdicts, args.quick, screen.style)
+        ));
     }
     for (claim, figures) in together.iter().filter(|(_, figures)| figures.len() > 1) {
         let Some(out) = &global.out else { continue };
@@ -148,14 +151,20 @@ fn one(
         ..own
     };
     let command = command(experiment, args, global);
+    let quick = if args.quick {
+        expected.quickly(&found, seeds(expected, args))
+    } else {
+        String::new()
+    };
     if args.markdown {
-        screen.print(&page(experiment, &command, &found));
+        screen.print(&page(experiment, &command, &found, &quick));
     } else if talks {
-        screen.say(&table(experiment, expected, &found, screen.style));
-        screen.say(&own.told(&found, screen.style));
+        screen.say(&table(experiment, expected, &found, &quick, screen.style));
+        screen.say(&own.told(&found, !quick.is_empty(), screen.style));
     }
     if let Some(out) = &global.out {
-        let (dir, figure) = write(out, experiment, expected, (&found, &curves), &command)
+        let how = [command.as_str(), &quick];
+        let (dir, figure) = write(out, experiment, expected, (&found, &curves), how)
             .map_err(|error| screen.fail(exit::IO, &error.to_string()))?;
         if talks {
             screen.say(&format!(" written: {}\n", dir.display()));
@@ -189,9 +198,10 @@ impl Tally {
     }
 
     /// The line after a table: how many numbers hold, and what it took.
-    fn told(&self, verdicts: &[Verdict], style: Style) -> String {
+    fn told(&self, verdicts: &[Verdict], quick: bool, style: Style) -> String {
         let took = about(self.took.as_secs_f64());
-        totals(verdicts, &format!("{} in {took}", runs(self.runs)), style)
+        let cost = format!("{} in {took}", runs(self.runs));
+        totals(verdicts, &cost, quick, style)
     }
 }
 
@@ -295,16 +305,16 @@ fn write(
     experiment: &Experiment,
     expected: &Expected,
     (verdicts, curves): (&[Verdict], &Curves),
-    command: &str,
+    [command, quick]: [&str; 2],
 ) -> Result<(PathBuf, Figure), FileError> {
     let dir = folder(out, experiment);
     std::fs::create_dir_all(&dir).map_err(|source| FileError {
         path: dir.clone(),
         source,
     })?;
-    let table = table(experiment, expected, verdicts, Style::PLAIN);
+    let table = table(experiment, expected, verdicts, quick, Style::PLAIN);
     let found: Vec<Found> = verdicts.iter().map(Verdict::found).collect();
-    let figure = expected.figure(experiment, &found, curves, command);
+    let figure = expected.figure(experiment, &found, curves, command, quick);
     let mut files = vec![
         ("data.csv", csv(verdicts)),
         ("verdicts.txt", format!("{command}\n{table}")),

@@ -89,12 +89,64 @@ fn the_page_of_a_part_says_that_it_is_one() {
     let both = EXPECTED.replacen("[[panel]]", &format!("{slow}[[panel]]"), 1);
     fs::write(folder.0.join("mine/expected.toml"), both).unwrap();
     for (part, says) in [(true, true), (false, false)] {
-        let args = ["reproduce", "./mine", "--out", "o", "--quick"];
-        let output = tidegate(&folder.0, &args[..args.len() - usize::from(!part)]);
+        let args = ["reproduce", "./mine", "--out", "o", "--case", "one, two"];
+        let output = tidegate(&folder.0, &args[..args.len() - 2 * usize::from(!part)]);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         let page = fs::read_to_string(folder.0.join("o/mine/figure.html")).unwrap();
         let page = page.replace('\u{a0}', " ");
         assert_eq!(page.contains("This is a part of it: 1 of 2 cases."), says);
+    }
+}
+
+/// The terminal, the page, the picture and the result page each go around without the others.
+#[test]
+fn a_quick_run_says_everywhere_that_it_is_no_verdict_on_the_figure() {
+    let folder = folder("reproduce-quick");
+    let slow = "[[case]]\nname = 'slow, two'\nrow = [{ metric = 'jain', evidence = 'ours' }]\n";
+    let both = EXPECTED.replacen("[[panel]]", &format!("{slow}[[panel]]"), 1);
+    let both = both.replacen(
+        "seeds = 2\n",
+        "seeds = 2\nquick_set = ['workload.size=5KB']\n",
+        1,
+    );
+    fs::write(folder.0.join("mine/expected.toml"), both).unwrap();
+    let all_of = "This is a quick run and no verdict on the figure: one seed of 2, 1 of 2 cases, less traffic \
+                  (workload.size=5KB), loose bounds (a ratio need only be on its side of 1). Without --quick all of \
+                  it runs.";
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let run = |more: &[&str]| {
+        let args = [&["reproduce", "./mine", "--out", "o"], more].concat();
+        let output = tidegate(&folder.0, &args);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let picture = fs::read_to_string(folder.0.join("o/mine/figure.svg")).unwrap();
+        let page = fs::read_to_string(folder.0.join("o/mine/figure.html")).unwrap();
+        let table = fs::read_to_string(folder.0.join("o/mine/verdicts.txt")).unwrap();
+        // Lines of a picture are elements.
+        let lines = picture
+            .split('<')
+            .filter(|part| part.starts_with("text class=\"q\""));
+        let lines: Vec<&str> = lines.filter_map(|part| part.split('>').nth(1)).collect();
+        let head = page.split("<figure").next().unwrap().replace('\u{a0}', " ");
+        [text(&output.stdout), lines.join(" "), head, table]
+    };
+    let quick = run(&["--quick"]);
+    for text in &quick {
+        assert!(words(text).contains(all_of), "{text}");
+    }
+    assert!(
+        quick[0].contains("\u{2713} in a quick run 1 of 1 expected"),
+        "{}",
+        quick[0]
+    );
+    assert!(
+        quick[2].contains("In a quick run 1 of 1 bound holds."),
+        "{}",
+        quick[2]
+    );
+    let printed = tidegate(&folder.0, &["reproduce", "./mine", "--quick", "--markdown"]);
+    assert!(text(&printed.stdout).contains(all_of));
+    for text in run(&[]) {
+        assert!(!text.contains("quick"), "{text}");
     }
 }
 

@@ -1,4 +1,6 @@
 //! The folders of `experiments/`: what each of them expects, with its variants multiplied out.
+//! The list of them all, the files as they are written, the cases and rows that follow from them, what a claim keeps of
+//! those, and what a case sets in full and quickly.
 
 use crate::figure::{Panel, Told};
 use crate::metric::{Metric, Span2};

@@ -1,10 +1,11 @@
 //! What an experiment's file says of its figure, and the figure that follows from what was measured.
 //! Axes and series as `expected.toml` declares them, the points that rows of a result give them, who measured a number
-//! beside ours, the sentence of all verdicts, and the numbers of a result page read back.
+//! beside ours, and the numbers of a result page read back. What it says in words is in [`crate::sentence`].
 
 use crate::catalogue::{Case, Expected, Experiment, Row};
 use crate::curve::{Curve, Curves};
 use crate::metric::{Metric, Span2};
+use crate::sentence::{quick_sentence, sentence};
 use crate::verdict::{Verdict, Word};
 use report::{Dot, Figure, Scale, Series};
 use results::RunRecord;
@@ -77,12 +78,12 @@ struct SeriesSpec {
 #[serde(deny_unknown_fields)]
 pub struct Told {
     /// The rows with this claim and an expected number.
-    claim: String,
+    pub(crate) claim: String,
     /// With `{less}` (the share that is missing to 1, in per cent), `{times}` (one over it) or `{value}`.
-    says: String,
+    pub(crate) says: String,
     /// Of several the greatest counts, and not the least.
     #[serde(default)]
-    greatest: bool,
+    pub(crate) greatest: bool,
 }
 
 /// What came of one row: of a run, or of a result on record.
@@ -351,13 +352,14 @@ impl Expected {
         })
     }
 
-    /// The figure with what was found; `command` repeats it.
+    /// The figure with what was found; `command` repeats it, and `quick` says what a quick run left out.
     pub fn figure(
         &self,
         experiment: &Experiment,
         found: &[Found],
         curves: &Curves,
         command: &str,
+        quick: &str,
     ) -> Figure {
         let panels = self.panels.iter().enumerate();
         let panels: Vec<report::Panel> = panels
@@ -371,7 +373,7 @@ impl Expected {
         let mut notes = Vec::new();
         let ran = |case: &&Case| found.iter().any(|row| row.case == case.name);
         let (ran, all) = (self.cases.iter().filter(ran).count(), self.cases.len());
-        if ran < all {
+        if ran < all && quick.is_empty() {
             notes.push(format!("This is a part of it: {ran} of {all} cases."));
         }
         if panels.is_empty() {
@@ -387,7 +389,12 @@ impl Expected {
             name: experiment.name.to_string(),
             source: self.source.trim_matches(['[', ']']).to_owned(),
             title: self.title.clone(),
-            verdict: sentence(found, self.told.as_ref()),
+            verdict: if quick.is_empty() {
+                sentence(found, self.told.as_ref())
+            } else {
+                quick_sentence(found)
+            },
+            quick: quick.to_owned(),
             notes,
             command: command.to_owned(),
             panels,
@@ -402,75 +409,6 @@ impl Expected {
 pub(crate) const HEAD: [&str; 7] = [
     "case", "metric", "expected", "measured", "allowed", "evidence", "verdict",
 ];
-
-/// All verdicts in one sentence: what holds of what was expected, the claim, and the cause of what is off.
-fn sentence(found: &[Found], told: Option<&Told>) -> String {
-    let judged = |row: &&Found| !matches!(row.word, Word::NoNumber);
-    let kind = |row: &Found| match (row.spec.expected, row.spec.of_direction()) {
-        (Some(_), _) => 1,
-        (None, true) => 0,
-        (None, false) => 2,
-    };
-    let mut parts = Vec::new();
-    for (i, (one, many)) in [
-        ("direction", "directions"),
-        ("number", "numbers"),
-        ("bound", "bounds"),
-    ]
-    .iter()
-    .enumerate()
-    {
-        let of = || found.iter().filter(judged).filter(|row| kind(row) == i);
-        let (all, holds) = (
-            of().count(),
-            of().filter(|row| row.word < Word::NoNumber).count(),
-        );
-        if all > 0 {
-            let name = if all == 1 { one } else { many };
-            parts.push(format!(
-                "{holds} of {all} {name} hold{}",
-                if all == 1 { "s" } else { "" }
-            ));
-        }
-    }
-    if found.is_empty() {
-        return "None of its numbers is on record.".into();
-    }
-    if parts.is_empty() {
-        return "Nothing of it is public as a number or a direction: ours are reported alone."
-            .into();
-    }
-    let mut text = parts.join(", ");
-    if let Some(claim) = told.and_then(|told| told.text(found)) {
-        text.push_str("; ");
-        text.push_str(&claim);
-    }
-    let mut off = found.iter().filter(|row| row.word >= Word::DiffersReported);
-    if let Some(cause) = off.find_map(|row| row.spec.cause.as_ref()) {
-        text.push_str("; what is off: ");
-        text.push_str(cause);
-    }
-    let mut letters = text.chars();
-    let first = letters.next().map(|c| c.to_uppercase().to_string());
-    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
-}
-
-impl Told {
-    fn text(&self, found: &[Found]) -> Option<String> {
-        let rows = found
-            .iter()
-            .filter(|row| row.spec.claim.as_deref() == Some(&self.claim));
-        let values = rows
-            .filter(|row| row.spec.expected.is_some())
-            .map(|row| row.value);
-        let best = values.reduce(if self.greatest { f64::max } else { f64::min })?;
-        let filled = self
-            .says
-            .replace("{less}", &format!("{:.0} %", (1.0 - best) * 100.0));
-        let filled = filled.replace("{times}", &format!("{:.1}", 1.0 / best));
-        Some(filled.replace("{value}", &crate::verdict::short(best)))
-    }
-}
 
 impl Verdict {
     /// The row for a figure.
@@ -607,7 +545,7 @@ mod tests {
                 ..Verdict::empty(&case.name, row)
             })
             .collect();
-        let page = crate::page(&experiment, "tidegate reproduce aeolus-fig9", &verdicts);
+        let page = crate::page(&experiment, "tidegate reproduce aeolus-fig9", &verdicts, "");
         let found = recorded(&expected, &page);
         assert_eq!(found.len(), verdicts.len());
         for (found, verdict) in found.iter().zip(&verdicts) {
@@ -683,37 +621,5 @@ mod tests {
         assert_eq!(by("derived: by hand"), None);
         assert_eq!(by("ours"), None);
         assert_eq!(by("published, on a testbed"), Some("published"));
-    }
-
-    #[test]
-    fn the_sentence_counts_kinds_apart_and_names_the_claim_and_the_cause() {
-        let row = |text: &str, value: f64| {
-            let spec = Row::parse(text);
-            Verdict {
-                values: vec![value.into(), value.into()],
-                ..Verdict::empty("a", &spec)
-            }
-            .found()
-        };
-        let direction = "metric = 'queue-max'\nagainst = 'b'\nat_most = 1.0\nevidence = ''\n";
-        let claim = "metric = 'jain'\nagainst = 'b'\nexpected = 0.44\ntolerance = '10%'\nclaim = 'c'\n\
-                     report_only = true\ncause = 'another load'\nevidence = 'published'\n";
-        let found = [
-            row(direction, 0.5),
-            row(direction, 2.0),
-            row(claim, 0.53),
-            row(claim, 0.9),
-        ];
-        let told = Told {
-            claim: "c".into(),
-            says: "the paper's 56 % is {less} here".into(),
-            greatest: false,
-        };
-        assert_eq!(
-            sentence(&found, Some(&told)),
-            "1 of 2 directions hold, 0 of 2 numbers hold; the paper's 56 % is 47 % here; what is off: another load."
-        );
-        let alone = [row("metric = 'jain'\nevidence = 'ours'\n", 1.0)];
-        assert!(sentence(&alone, None).starts_with("Nothing of it is public"));
     }
 }

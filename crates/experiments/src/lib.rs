@@ -5,6 +5,7 @@ mod curve;
 mod each;
 mod figure;
 mod metric;
+mod sentence;
 pub mod sweep;
 mod verdict;
 

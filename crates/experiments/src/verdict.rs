@@ -342,11 +342,12 @@ impl Verdict {
 }
 
 /// The table of one experiment, for the terminal: a line per number, or where that is too narrow a
-/// paragraph per case.
+/// paragraph per case. `quick` says what a quick run left out.
 pub fn table(
     experiment: &Experiment,
     expected: &Expected,
     verdicts: &[Verdict],
+    quick: &str,
     style: Style,
 ) -> String {
     let head = format!(
@@ -354,6 +355,9 @@ pub fn table(
         experiment.name, expected.title, expected.source
     );
     let mut text = format!("\n{}\n", wrap(&head, style.width, 0));
+    if !quick.is_empty() {
+        let _ = writeln!(text, "{}", beside("  ", quick, style.width));
+    }
     let lines = lines(verdicts);
     if lines.iter().all(|line| line.chars().count() <= style.width) {
         text.extend(lines.iter().flat_map(|line| [line.as_str(), "\n"]));
@@ -419,8 +423,8 @@ fn lines(verdicts: &[Verdict]) -> Vec<String> {
     lines
 }
 
-/// The verdict on all of them in a line, and `cost` after it.
-pub fn totals(verdicts: &[Verdict], cost: &str, style: Style) -> String {
+/// The verdict on all of them in a line, and `cost` after it; whether a `quick` run left anything out.
+pub fn totals(verdicts: &[Verdict], cost: &str, quick: bool, style: Style) -> String {
     let count = |test: &dyn Fn(Word) -> bool| verdicts.iter().filter(|v| test(v.word())).count();
     let holds = count(&|word| word < Word::NoNumber);
     let alone = count(&|word| word == Word::NoNumber);
@@ -428,9 +432,10 @@ pub fn totals(verdicts: &[Verdict], cost: &str, style: Style) -> String {
     let differs = count(&|word| word == Word::Differs);
     let mark = if differs > 0 { "✗" } else { "✓" };
     let judged = holds + reported + differs;
+    let of = if quick { "in a quick run " } else { "" };
     let mut parts = vec![match judged {
-        0 => "nothing to hold it against".to_owned(),
-        _ => format!("{holds} of {judged} expected numbers, ratios and directions hold"),
+        0 => format!("{of}nothing to hold it against"),
+        _ => format!("{of}{holds} of {judged} expected numbers, ratios and directions hold"),
     }];
     if reported > 0 {
         parts.push(format!("{reported} differ and are only reported"));
@@ -486,8 +491,8 @@ pub fn csv(verdicts: &[Verdict]) -> String {
 /// What comes before the summary in a result page.
 const RAN: &str = "Ran: ";
 
-/// The page of one experiment's result; `command` made it.
-pub fn page(experiment: &Experiment, command: &str, verdicts: &[Verdict]) -> String {
+/// The page of one experiment's result; `command` made it, and `quick` says what a quick run left out.
+pub fn page(experiment: &Experiment, command: &str, verdicts: &[Verdict], quick: &str) -> String {
     let mut words: Vec<Word> = verdicts.iter().map(Verdict::word).collect();
     words.sort_unstable();
     let counts = words.chunk_by(|a, b| a == b);
@@ -495,8 +500,12 @@ pub fn page(experiment: &Experiment, command: &str, verdicts: &[Verdict]) -> Str
         .map(|same| format!("{}: {}", same[0].text(), same.len()))
         .collect();
     let head = HEAD.join(" | ");
+    let quick = match quick {
+        "" => String::new(),
+        quick => format!("{quick}\n\n"),
+    };
     let mut text = format!(
-        "# {} when it last ran\n\n{RAN}`{command}`: {}.\n\n| {head} |\n|{}\n",
+        "# {} when it last ran\n\n{RAN}`{command}`: {}.\n\n{quick}| {head} |\n|{}\n",
         experiment.name,
         counts.join(", "),
         " --- |".repeat(HEAD.len()),
@@ -708,7 +717,7 @@ mod tests {
             verdict("expected = 1.0\ntolerance = 0.1", &[1.0]),
             verdict("", &[1.0]),
         ];
-        let page = page(&EXPERIMENTS[0], "tidegate reproduce few", &verdicts);
+        let page = page(&EXPERIMENTS[0], "tidegate reproduce few", &verdicts, "");
         let told = summary(&page);
         assert_eq!(
             told.as_deref(),

@@ -608,6 +608,9 @@ fn a_figure_draws_bars_curves_and_what_is_published() {
     let svg = figure.svg();
     assert_eq!(svg.matches("class=\"o c").count(), 2, "{svg}");
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    for text in [page.as_str(), &svg] {
+        assert!(!text.contains("quick"), "it was run in full");
+    }
     let Some(browser) = browser() else { return };
     check(&browser, "figure", &page, 2, false);
     // The picture is one that a browser reads, and is drawn to its edges.
@@ -615,6 +618,41 @@ fn a_figure_draws_bars_curves_and_what_is_published() {
     assert!(
         svg.starts_with("<svg xmlns='http://www.w3.org/2000/svg'"),
         "{svg}"
+    );
+}
+
+/// What a quick run leaves out stands at the head of the page, in the picture, and over the claims of several.
+#[test]
+fn a_quick_run_says_that_it_is_one() {
+    let mut figure = figure();
+    figure.quick = "This is a quick run: one seed of 5.".into();
+    figure.head = ["case", "verdict"].map(str::to_owned).to_vec();
+    figure.rows = vec![["a", "bound holds"].map(str::to_owned).to_vec()];
+    figure.marks = vec![Mark::Holds];
+    let page = figure.page().replace('\u{a0}', " ");
+    let head = page.split("<figure").next().expect("a head");
+    assert!(
+        head.contains("<span class=\"chip warn\">quick run</span>"),
+        "{head}"
+    );
+    assert!(
+        head.contains("<li>This is a quick run: one seed of 5.</li>"),
+        "{head}"
+    );
+    assert!(
+        figure.svg().contains("class=\"q\""),
+        "the picture goes around without its page"
+    );
+    let pages = Figure::pages(&[figure], "all", "what they say", "tidegate reproduce all");
+    let pages = pages.replace('\u{a0}', " ");
+    let head = pages.split("<figure").next().expect("a head");
+    assert!(
+        head.contains("In a quick run 1 of 1 claims hold."),
+        "{head}"
+    );
+    assert!(
+        pages.contains("workloads. This is a quick run: one seed of 5. 3 of 3"),
+        "{pages}"
     );
 }
 

@@ -89,6 +89,8 @@ pub struct Figure {
     pub title: String,
     /// The verdict, in a sentence.
     pub verdict: String,
+    /// What a quick run leaves out, in sentences; empty where the figure was run in full.
+    pub quick: String,
     /// What a reader has to know besides.
     pub notes: Vec<String>,
     /// What made it.
@@ -234,7 +236,7 @@ impl Figure {
         let what = [&self.source, &self.title].map(String::as_str);
         page(
             what,
-            &self.name,
+            (&self.name, &self.quick),
             (&self.verdict, &self.notes.join(" ")),
             sections,
             &self.command,
@@ -285,10 +287,16 @@ impl Figure {
         for figure in figures {
             sections.extend(figure.sections(sections.len() + 1, Some(&figure.name)));
         }
+        let quick = figures.iter().any(|figure| !figure.quick.is_empty());
+        let verdict = if quick {
+            format!("In a quick run {hold} of {of} claims hold.")
+        } else {
+            format!("{hold} of {of} claims hold.")
+        };
         page(
             [name, title],
-            name,
-            (&format!("{hold} of {of} claims hold."), ""),
+            (name, if quick { QUICK_PAGE } else { "" }),
+            (&verdict, ""),
             sections,
             command,
         )
@@ -359,7 +367,12 @@ impl Figure {
         };
         let mut sections = Vec::new();
         if !claimed.is_empty() {
-            let says = format!("{}. {}", self.title, self.verdict);
+            let says = [&format!("{}.", self.title), &self.quick, &self.verdict];
+            let says = says
+                .map(String::as_str)
+                .into_iter()
+                .filter(|part| !part.is_empty());
+            let says = says.collect::<Vec<_>>().join(" ");
             sections.push(section(
                 "verdicts",
                 "claims",
@@ -435,28 +448,39 @@ impl Figure {
     }
 }
 
+/// What a page of several figures says where some of them were run quickly.
+const QUICK_PAGE: &str =
+    "This is a quick run: each experiment says at its claims what it leaves out.";
+
 /// A page of `sections`: what it is of and what it is about, the verdict and what there is to say besides.
 fn page(
     [source, title]: [&str; 2],
-    name: &str,
+    (name, quick): (&str, &str),
     (verdict, notes): (&str, &str),
     sections: Vec<Section>,
     command: &str,
 ) -> String {
+    let chip = |text: &str, kind| Chip {
+        text: text.to_owned(),
+        kind,
+    };
+    let mut chips = vec![chip(name, "")];
+    let mut warnings = Vec::new();
+    if !quick.is_empty() {
+        chips.push(chip("quick run", "warn"));
+        warnings.push(bind(quick));
+    }
     Page {
         title: format!("{source} - {title} - tidegate"),
         scenario: source.to_owned(),
         subtitle: title.to_owned(),
-        chips: vec![Chip {
-            text: name.to_owned(),
-            kind: "",
-        }],
+        chips,
         headline: bind(verdict),
         lede: bind(notes),
         more: None,
         tiles: Vec::new(),
         checks: Vec::new(),
-        warnings: Vec::new(),
+        warnings,
         sections,
         about: About {
             title: "What was run",

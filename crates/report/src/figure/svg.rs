@@ -29,10 +29,10 @@ const NAME_ROW: f64 = 14.0;
 const CHARACTER: f64 = 6.6;
 
 const STYLE: &str = "svg{--bg:#fff;--ink:#1c2126;--dim:#5f6b78;--rule:#e4e1da;--c0:#0b63b5;--c1:#d2660a;--c2:#0f8a5c;\
---c3:#c22f3a;--c4:#7b4cc2;--c5:#808892;font:12px system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}\
+--c3:#c22f3a;--c4:#7b4cc2;--c5:#808892;--warn:#8a5a00;font:12px system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}\
 @media (prefers-color-scheme:dark){svg{--bg:#1a1e22;--ink:#e6e9ec;--dim:#9ba6b2;--rule:#2d343b;--c0:#63adf2;\
---c1:#f2a057;--c2:#4fc493;--c3:#fb7d78;--c4:#b698f2;--c5:#929ca7}}\
-text{fill:var(--dim)}.h{fill:var(--ink);font-size:15px;font-weight:650}.b{fill:var(--ink);font-weight:600}\
+--c1:#f2a057;--c2:#4fc493;--c3:#fb7d78;--c4:#b698f2;--c5:#929ca7;--warn:#f0c060}}\
+text{fill:var(--dim)}.h{fill:var(--ink);font-size:15px;font-weight:650}.b{fill:var(--ink);font-weight:600}.q{fill:var(--warn);font-weight:600}\
 path{fill:none}.g{stroke:var(--rule)}.s{stroke:var(--ink);opacity:.75}.l{stroke-width:2;stroke-linejoin:round}\
 .c0{--k:var(--c0)}.c1{--k:var(--c1)}.c2{--k:var(--c2)}.c3{--k:var(--c3)}.c4{--k:var(--c4)}.c5{--k:var(--c5)}\
 .l{stroke:var(--k)}.f{fill:var(--k)}.o{fill:var(--bg);stroke:var(--k);stroke-width:2}.i{--k:var(--ink)}";
@@ -45,9 +45,11 @@ pub(super) fn picture(figure: &Figure) -> String {
         y += if i > 0 { 19.0 } else { 0.0 };
         text(&mut body, (16.0, y), "h", line);
     }
-    for line in wrap(&figure.verdict, LINE, 0).lines() {
-        y += 19.0;
-        text(&mut body, (16.0, y), "b", line);
+    for (words, class) in [(&figure.quick, "q"), (&figure.verdict, "b")] {
+        for line in wrap(words, LINE, 0).lines() {
+            y += 19.0;
+            text(&mut body, (16.0, y), class, line);
+        }
     }
     y += 14.0;
     let columns = if figure.panels.len() == 1 { 1.0 } else { 2.0 };

@@ -1,0 +1,200 @@
+//! What a figure says in words: what holds of what was expected, what became of its claim, why the rest is off, and what a
+//! quick run leaves out.
+
+use crate::catalogue::{Case, Expected};
+use crate::figure::{Found, Told};
+use crate::verdict::{Verdict, Word};
+
+impl Expected {
+    /// What a quick run leaves out that ran these cases and seeds, in a sentence; empty where that is nothing.
+    pub fn quickly(&self, verdicts: &[Verdict], seeds: u64) -> String {
+        let ran = |case: &&Case| verdicts.iter().any(|row| row.case == case.name);
+        let (ran, all) = (self.cases.iter().filter(ran).count(), self.cases.len());
+        let less = &self.quick_set;
+        if seeds >= self.seeds && ran == all && less.is_empty() {
+            return String::new();
+        }
+        let of = if seeds < self.seeds {
+            format!(" of {}", self.seeds)
+        } else {
+            String::new()
+        };
+        let mut parts = vec![match seeds {
+            1 => format!("one seed{of}"),
+            n => format!("{n} seeds{of}"),
+        }];
+        parts.push(format!("{ran} of {all} cases"));
+        if !less.is_empty() {
+            parts.push(format!("less traffic ({})", less.join(", ")));
+            parts.push("loose bounds (a ratio need only be on its side of 1)".to_owned());
+        }
+        format!(
+            "This is a quick run and no verdict on the figure: {}. Without --quick all of it runs.",
+            parts.join(", ")
+        )
+    }
+}
+
+/// All verdicts in one sentence: what holds of what was expected, the claim, and the cause of what is off.
+pub(crate) fn sentence(found: &[Found], told: Option<&Told>) -> String {
+    if found.is_empty() {
+        return "None of its numbers is on record.".into();
+    }
+    let Some(mut text) = held(found) else {
+        return "Nothing of it is public as a number or a direction: ours are reported alone."
+            .into();
+    };
+    if let Some(claim) = told.and_then(|told| told.text(found)) {
+        text.push_str("; ");
+        text.push_str(&claim);
+    }
+    format!("{}{}.", capital(&text), off(found))
+}
+
+/// The same of a quick run, which tells nothing of the claim: that is one on all of the traffic.
+pub(crate) fn quick_sentence(found: &[Found]) -> String {
+    match held(found) {
+        Some(text) => format!("In a quick run {text}{}.", off(found)),
+        None => "A quick run, and nothing in it is public as a number or a direction.".into(),
+    }
+}
+
+/// What holds, by kinds of what was expected; `None` where nothing was.
+fn held(found: &[Found]) -> Option<String> {
+    let judged = |row: &&Found| !matches!(row.word, Word::NoNumber);
+    let kind = |row: &Found| match (row.spec.expected, row.spec.of_direction()) {
+        (Some(_), _) => 1,
+        (None, true) => 0,
+        (None, false) => 2,
+    };
+    let mut parts = Vec::new();
+    for (i, (one, many)) in [
+        ("direction", "directions"),
+        ("number", "numbers"),
+        ("bound", "bounds"),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let of = || found.iter().filter(judged).filter(|row| kind(row) == i);
+        let (all, holds) = (
+            of().count(),
+            of().filter(|row| row.word < Word::NoNumber).count(),
+        );
+        if all > 0 {
+            let name = if all == 1 { one } else { many };
+            parts.push(format!(
+                "{holds} of {all} {name} hold{}",
+                if all == 1 { "s" } else { "" }
+            ));
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// The cause of what is off, where one is given, as the end of a sentence.
+fn off(found: &[Found]) -> String {
+    let mut off = found.iter().filter(|row| row.word >= Word::DiffersReported);
+    let Some(cause) = off.find_map(|row| row.spec.cause.as_ref()) else {
+        return String::new();
+    };
+    format!("; what is off: {cause}")
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string());
+    format!("{}{}", first.unwrap_or_default(), letters.as_str())
+}
+
+impl Told {
+    pub(crate) fn text(&self, found: &[Found]) -> Option<String> {
+        let rows = found
+            .iter()
+            .filter(|row| row.spec.claim.as_deref() == Some(&self.claim));
+        let values = rows
+            .filter(|row| row.spec.expected.is_some())
+            .map(|row| row.value);
+        let best = values.reduce(if self.greatest { f64::max } else { f64::min })?;
+        let filled = self
+            .says
+            .replace("{less}", &format!("{:.0} %", (1.0 - best) * 100.0));
+        let filled = filled.replace("{times}", &format!("{:.1}", 1.0 / best));
+        Some(filled.replace("{value}", &crate::verdict::short(best)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::{Experiment, Row};
+
+    #[test]
+    fn a_quick_run_says_all_that_it_leaves_out() {
+        let expected = Experiment::find("aeolus-fig9").unwrap().expected().unwrap();
+        let of = |quick: bool| -> Vec<Verdict> {
+            let cases = expected.cases.iter().filter(|case| case.quick || !quick);
+            let rows = cases.flat_map(|case| case.rows.iter().map(|row| (&case.name, row)));
+            rows.map(|(case, row)| Verdict::empty(case, row)).collect()
+        };
+        let (less, seeds) = (expected.quick_set.join(", "), expected.seeds);
+        let quick = expected.cases.iter().filter(|case| case.quick).count();
+        assert!(!less.is_empty() && seeds > 1);
+        assert_eq!(
+            expected.quickly(&of(true), 1),
+            format!(
+                "This is a quick run and no verdict on the figure: one seed of {seeds}, {quick} of {} cases, less \
+                 traffic ({less}), loose bounds (a ratio need only be on its side of 1). Without --quick all of it runs.",
+                expected.cases.len()
+            )
+        );
+        // What leaves nothing out is the figure.
+        let whole = Expected {
+            quick_set: Vec::new(),
+            ..expected
+        };
+        let rows = whole
+            .cases
+            .iter()
+            .flat_map(|case| case.rows.iter().map(|row| (&case.name, row)));
+        let rows: Vec<Verdict> = rows.map(|(case, row)| Verdict::empty(case, row)).collect();
+        assert_eq!(whole.quickly(&rows, whole.seeds), "");
+        assert!(whole.quickly(&rows, 1).contains(": one seed of"));
+    }
+
+    #[test]
+    fn the_sentence_counts_kinds_apart_and_names_the_claim_and_the_cause() {
+        let row = |text: &str, value: f64| {
+            let spec = Row::parse(text);
+            Verdict {
+                values: vec![value.into(), value.into()],
+                ..Verdict::empty("a", &spec)
+            }
+            .found()
+        };
+        let direction = "metric = 'queue-max'\nagainst = 'b'\nat_most = 1.0\nevidence = ''\n";
+        let claim = "metric = 'jain'\nagainst = 'b'\nexpected = 0.44\ntolerance = '10%'\nclaim = 'c'\n\
+                     report_only = true\ncause = 'another load'\nevidence = 'published'\n";
+        let found = [
+            row(direction, 0.5),
+            row(direction, 2.0),
+            row(claim, 0.53),
+            row(claim, 0.9),
+        ];
+        let told = Told {
+            claim: "c".into(),
+            says: "the paper's 56 % is {less} here".into(),
+            greatest: false,
+        };
+        assert_eq!(
+            sentence(&found, Some(&told)),
+            "1 of 2 directions hold, 0 of 2 numbers hold; the paper's 56 % is 47 % here; what is off: another load."
+        );
+        assert_eq!(
+            quick_sentence(&found),
+            "In a quick run 1 of 2 directions hold, 0 of 2 numbers hold; what is off: another load."
+        );
+        let alone = [row("metric = 'jain'\nevidence = 'ours'\n", 1.0)];
+        assert!(sentence(&alone, None).starts_with("Nothing of it is public"));
+    }
+}
