@@ -5,7 +5,7 @@
 use crate::catalogue::{Case, Expected, Experiment, Row};
 use crate::curve::{Curve, Curves};
 use crate::metric::{Metric, Span2};
-use crate::sentence::{quick_sentence, sentence};
+use crate::sentence::{alone, quick_sentence, sentence};
 use crate::verdict::{Verdict, Word};
 use report::{Dot, Figure, Scale, Series};
 use results::RunRecord;
@@ -379,11 +379,7 @@ impl Expected {
         if panels.is_empty() {
             notes.push("No axes are declared for it; the table has every number.".to_owned());
         } else if !given {
-            notes.push(
-                "None of its points is public as a number, so that what is drawn is ours alone; directions \
-                 are held where the paper states them."
-                    .to_owned(),
-            );
+            notes.push(alone(&self.source).to_owned());
         }
         Figure {
             name: experiment.name.to_string(),

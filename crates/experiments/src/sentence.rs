@@ -35,6 +35,19 @@ impl Expected {
     }
 }
 
+/// Why nothing of others is drawn beside ours.
+pub(crate) fn alone(source: &str) -> &'static str {
+    let source = source.trim_start_matches('[');
+    if source.starts_with("ours") {
+        "The experiment is our own, and what is drawn is ours alone."
+    } else if source.starts_with("ns-") {
+        "None of its points is public as a number, so that what is drawn is ours alone."
+    } else {
+        "None of its points is public as a number, so that what is drawn is ours alone; directions are held where \
+         the paper states them."
+    }
+}
+
 /// All verdicts in one sentence: what holds of what was expected, the claim, and the cause of what is off.
 pub(crate) fn sentence(found: &[Found], told: Option<&Told>) -> String {
     if found.is_empty() {
@@ -98,7 +111,10 @@ fn off(found: &[Found]) -> String {
     let Some(cause) = off.find_map(|row| row.spec.cause.as_ref()) else {
         return String::new();
     };
-    format!("; what is off: {cause}")
+    match cause.strip_prefix("not known") {
+        Some(more) => format!("; why the rest is off is not known{more}"),
+        None => format!("; what is off: {cause}"),
+    }
 }
 
 fn capital(text: &str) -> String {
@@ -128,6 +144,33 @@ impl Told {
 mod tests {
     use super::*;
     use crate::catalogue::{Experiment, Row};
+    use crate::curve::Curves;
+
+    #[test]
+    fn a_figure_names_a_paper_only_where_there_is_one() {
+        let note = |name: &str| {
+            let experiment = Experiment::find(name).unwrap();
+            let expected = experiment.expected().unwrap();
+            let cases = expected.cases.iter();
+            let rows = cases.flat_map(|case| case.rows.iter().map(|row| (&case.name, row)));
+            let found: Vec<Found> = rows
+                .map(|(case, row)| Verdict {
+                    values: vec![1.0.into()],
+                    ..Verdict::empty(case, row)
+                })
+                .map(|row| row.found())
+                .collect();
+            let figure = expected.figure(&experiment, &found, &Curves::default(), "", "");
+            figure.notes.join(" ")
+        };
+        for name in ["no-timers", "lossy-transfer"] {
+            assert_eq!(
+                note(name),
+                "The experiment is our own, and what is drawn is ours alone."
+            );
+        }
+        assert!(note("xpass-fig15").contains("where the paper states them"));
+    }
 
     #[test]
     fn a_quick_run_says_all_that_it_leaves_out() {
@@ -194,6 +237,23 @@ mod tests {
             quick_sentence(&found),
             "In a quick run 1 of 2 directions hold, 0 of 2 numbers hold; what is off: another load."
         );
+        for (cause, says) in [
+            ("not known", "why the rest is off is not known."),
+            (
+                "not known: few ports",
+                "why the rest is off is not known: few ports.",
+            ),
+            (
+                "not known; few ports",
+                "why the rest is off is not known; few ports.",
+            ),
+        ] {
+            let found = [row(&claim.replace("another load", cause), 0.9)];
+            assert_eq!(
+                sentence(&found, None),
+                format!("0 of 1 number holds; {says}")
+            );
+        }
         let alone = [row("metric = 'jain'\nevidence = 'ours'\n", 1.0)];
         assert!(sentence(&alone, None).starts_with("Nothing of it is public"));
     }
