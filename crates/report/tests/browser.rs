@@ -586,7 +586,7 @@ fn a_figure_draws_bars_curves_and_what_is_published() {
     let page = figure.page();
     for (part, count) in [
         ("path class=\"box", 8),
-        ("path class=\"hole\"", 2),
+        ("path class=\"hole c", 2),
         ("path class=\"spread\"", 3),
     ] {
         assert_eq!(page.matches(part).count(), count, "{part}");
@@ -619,6 +619,42 @@ fn a_figure_draws_bars_curves_and_what_is_published() {
         svg.starts_with("<svg xmlns='http://www.w3.org/2000/svg'"),
         "{svg}"
     );
+}
+
+/// A dot of ours lies on the larger one of others, which would hide it: in the picture and in the page.
+#[test]
+fn two_dots_of_one_place_are_both_seen() {
+    let mut figure = figure();
+    figure.panels.remove(0);
+    let series = &mut figure.panels[0].series[0];
+    series.given.clone_from(&series.dots);
+    let svg = figure.svg();
+    let radius = |class: &str| {
+        let mark = svg
+            .find(&format!("class=\"{class} c0\" cx=\"0"))
+            .expect(class);
+        let (_, rest) = svg[mark..].split_once(" r=\"").expect("a radius");
+        let number = rest.split('"').next().expect("a number");
+        (mark, number.parse::<f64>().expect("a number"))
+    };
+    // The line around is 2 px wide.
+    let ((below, ring), (above, dot)) = (radius("o"), radius("f"));
+    assert!(below < above && ring - 1.0 > dot, "{svg}");
+    let page = figure.page();
+    let body = &page[page.find("<body>").expect("a body")..];
+    let places = ["ring around c0", "hole c0", "line c0", "dots c0"].map(|class| body.find(class));
+    assert!(
+        places.is_sorted() && places.iter().all(Option::is_some),
+        "{places:?}"
+    );
+    let wide = |kind: &str| {
+        let (_, rest) = page.split_once(kind).expect(kind);
+        let (_, rest) = rest.split_once("stroke-width:").expect("a width");
+        let end = rest.find(|c: char| !c.is_ascii_digit()).expect("an end");
+        rest[..end].parse::<u32>().expect("a number")
+    };
+    let dots = wide("path.dots{");
+    assert!(wide("path.around+path.hole{") > dots && wide("path.around{") > dots + 4);
 }
 
 /// What a quick run leaves out stands at the head of the page, in the picture, and over the claims of several.

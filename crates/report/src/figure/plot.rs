@@ -99,6 +99,12 @@ fn shapes(panel: &Panel, x: &Axis, y: &Axis, out: &mut String) {
         ))
     );
     let n = panel.series.len();
+    // Below every curve, and larger than its dots: where both have one number, both are seen.
+    if !x.is_named() {
+        for (i, series) in panel.series.iter().enumerate().rev() {
+            hollow(series, (i, "ring around"), &|dot| x.at(dot.x), y, out);
+        }
+    }
     for (i, series) in panel.series.iter().enumerate().rev() {
         if x.is_named() {
             bars(series, (i, n), x, y, out);
@@ -126,7 +132,7 @@ fn bars(series: &Series, (i, n): (usize, usize), x: &Axis, y: &Axis, out: &mut S
         x.at(f64::midpoint(left, right))
     };
     spread(series, &middle, y, out);
-    hollow(series, class, &middle, y, out);
+    hollow(series, (i, "ring"), &middle, y, out);
 }
 
 fn curve(series: &Series, i: usize, x: &Axis, y: &Axis, out: &mut String) {
@@ -159,7 +165,6 @@ fn curve(series: &Series, i: usize, x: &Axis, y: &Axis, out: &mut String) {
         }
     }
     spread(series, &across, y, out);
-    hollow(series, class, &across, y, out);
 }
 
 /// Curves of up to this many points show them.
@@ -178,13 +183,20 @@ fn spread(series: &Series, across: &dyn Fn(&Dot) -> f64, y: &Axis, out: &mut Str
 }
 
 /// What others published, as hollow dots: a coloured one under one of the paper's colour.
-fn hollow(series: &Series, class: usize, across: &dyn Fn(&Dot) -> f64, y: &Axis, out: &mut String) {
+fn hollow(
+    series: &Series,
+    (i, ring): (usize, &str),
+    across: &dyn Fn(&Dot) -> f64,
+    y: &Axis,
+    out: &mut String,
+) {
     let place = |dot: &Dot| format!("M{} {}h0", coordinate(across(dot)), up(y, dot.y));
     let path = series.given.iter().map(place).collect::<Vec<_>>().concat();
     if !path.is_empty() {
+        let class = i % COLOURS;
         let _ = write!(
             out,
-            "<path class=\"ring c{class}\" d=\"{path}\"/><path class=\"hole\" d=\"{path}\"/>"
+            "<path class=\"{ring} c{class}\" d=\"{path}\"/><path class=\"hole c{class}\" d=\"{path}\"/>"
         );
     }
 }

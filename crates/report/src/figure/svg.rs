@@ -1,7 +1,7 @@
 //! A figure as one picture: panels in two columns, a legend and a title over them.
 
 use super::plot::{DOTS_MAX, share, sides};
-use super::{Dot, Figure, Panel};
+use super::{Dot, Figure, Panel, Series};
 use crate::chart::{Axis, COLOURS};
 use results::{escape, wrap};
 use std::fmt::Write as _;
@@ -25,6 +25,9 @@ const BAR: f64 = 9.0;
 const APART: f64 = 8.0;
 /// Between the lines of a name below the axis.
 const NAME_ROW: f64 = 14.0;
+/// The radius of a dot of ours on a curve, and of the middle of the line around one of others: 2 px of line leave a gap. [ours]
+const DOT: f64 = 3.0;
+const RING: f64 = 5.5;
 /// A character's width, near enough to place names.
 const CHARACTER: f64 = 6.6;
 
@@ -316,16 +319,32 @@ fn legend(out: &mut String, panel: &Panel, (start, wide): (f64, f64)) -> f64 {
 fn series(out: &mut String, panel: &Panel, (x, y): (&Axis, &Axis), wide: f64) {
     let n = panel.series.len();
     let up = |value: f64| format!("{:.1}", HEIGHT - y.at(value) * HEIGHT);
+    let middle = |i: usize, dot: &Dot| {
+        if x.is_named() {
+            let (left, right) = sides(dot.x, i, n);
+            share(x, f64::midpoint(left, right), wide)
+        } else {
+            share(x, dot.x, wide)
+        }
+    };
+    let hollow = |out: &mut String, (i, series): (usize, &Series), radius: f64| {
+        for dot in &series.given {
+            let (x, y, class) = (middle(i, dot), up(dot.y), i % COLOURS);
+            let _ = writeln!(
+                out,
+                "<circle class=\"o c{class}\" cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>"
+            );
+        }
+    };
+    // Below every curve, and larger than its dots: where both have one number, both are seen.
+    if !x.is_named() {
+        for series in panel.series.iter().enumerate().rev() {
+            hollow(out, series, RING);
+        }
+    }
     for (i, series) in panel.series.iter().enumerate().rev() {
         let class = i % COLOURS;
-        let middle = |dot: &Dot| {
-            if x.is_named() {
-                let (left, right) = sides(dot.x, i, n);
-                share(x, f64::midpoint(left, right), wide)
-            } else {
-                share(x, dot.x, wide)
-            }
-        };
+        let middle = |dot: &Dot| middle(i, dot);
         if x.is_named() {
             for dot in &series.dots {
                 let (left, right) = sides(dot.x, i, n);
@@ -355,7 +374,7 @@ fn series(out: &mut String, panel: &Panel, (x, y): (&Axis, &Axis), wide: f64) {
                     let (x, y) = (middle(dot), up(dot.y));
                     let _ = writeln!(
                         out,
-                        "<circle class=\"f c{class}\" cx=\"{x}\" cy=\"{y}\" r=\"3.5\"/>"
+                        "<circle class=\"f c{class}\" cx=\"{x}\" cy=\"{y}\" r=\"{DOT}\"/>"
                     );
                 }
             }
@@ -364,12 +383,8 @@ fn series(out: &mut String, panel: &Panel, (x, y): (&Axis, &Axis), wide: f64) {
             let (x, low, high) = (middle(dot), up(dot.low), up(dot.high));
             let _ = writeln!(out, "<path class=\"s\" d=\"M{x} {low}V{high}\"/>");
         }
-        for dot in &series.given {
-            let (x, y) = (middle(dot), up(dot.y));
-            let _ = writeln!(
-                out,
-                "<circle class=\"o c{class}\" cx=\"{x}\" cy=\"{y}\" r=\"4.5\"/>"
-            );
+        if x.is_named() {
+            hollow(out, (i, series), 4.5);
         }
     }
 }
