@@ -74,6 +74,16 @@ def test_the_reference_is_what_the_program_says() -> None:
     assert done.stdout == page.read_text("utf-8"), "write it anew with ./tg docs"
 
 
+def test_the_page_of_commands_is_what_the_program_says() -> None:
+    page = DOCS / "commands.md"
+    done = subprocess.run(
+        [*PROGRAM, "schema", "--commands"], capture_output=True, text=True, check=True
+    )
+    if os.environ.get("TIDEGATE_UPDATE"):
+        page.write_text(done.stdout, "utf-8")
+    assert done.stdout == page.read_text("utf-8"), "write it anew with ./tg docs"
+
+
 def test_the_page_of_data_is_what_the_program_says() -> None:
     page = DOCS / "data.md"
     done = subprocess.run(

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use transports::Registry;
 use units::Bytes;
 
-const AFTER: &str = "\
+pub(crate) const AFTER: &str = "\
 Exit codes: 0 all good, 1 a threshold failed, 2 usage or scenario error, 3 simulation invariant \
 broken or flows stuck, 4 file error, 130 interrupted with partial results kept.
 
@@ -299,6 +299,9 @@ pub(crate) struct SchemaArgs {
     /// What the tables and documents of a run hold, as Markdown: docs/data.md
     #[arg(long, conflicts_with = "markdown")]
     pub(crate) data: bool,
+    /// Every command with its options, as Markdown: docs/commands.md
+    #[arg(long, conflicts_with_all = ["markdown", "data"])]
+    pub(crate) commands: bool,
 }
 
 #[derive(Args, Debug)]

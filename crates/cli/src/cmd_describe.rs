@@ -154,7 +154,9 @@ fn fitted(line: &str, width: usize) -> String {
 }
 
 pub(crate) fn schema(args: &SchemaArgs, global: &Global, screen: &Screen) -> i32 {
-    let text = if args.data {
+    let text = if args.commands {
+        crate::cmd_commands::markdown()
+    } else if args.data {
         scenario::data(&global.transports)
     } else if args.markdown {
         scenario::markdown(&global.transports)

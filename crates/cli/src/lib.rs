@@ -7,6 +7,7 @@ mod bench_cases;
 pub mod carried;
 mod cmd_advise;
 mod cmd_bench;
+mod cmd_commands;
 mod cmd_compare;
 mod cmd_describe;
 mod cmd_fuzz;
