@@ -1,8 +1,9 @@
 // The page: a scenario is a text or a name with settings on top, exactly as on the command line.
 "use strict";
-const RUNS_MAX = 16, SHORT = 0.25;
+// Curves are told apart by eight colours in each of three kinds of line.
+const COLOURS = 8, LOOKS = 3 * COLOURS, SHORT = 0.25;
 const engine = new Engine(), fabric = new Fabric();
-const state = {name: "incast", text: null, sets: new Map(), runs: [], checked: null, busy: false, number: 0, held: null};
+const state = {name: "incast", text: null, sets: new Map(), runs: [], checked: null, busy: false, held: null};
 // A report that can be run again brings the run that it is of.
 const given = JSON.parse($("given").textContent);
 let about, editor;
@@ -13,6 +14,11 @@ const request = ({name, text, sets} = state) => ({name: text === null ? name : o
 const asGiven = ({name, text, sets}) => given && name === given.name && text === given.text && lines(sets).join("\n") === given.sets.join("\n");
 const reads = (texts) => new Map(texts.map((text) => [text.slice(0, text.indexOf("=")), text.slice(text.indexOf("=") + 1)]).filter(([key]) => key));
 const says = (text) => { $("status").textContent = text; };
+// All transports and what was run before them have room.
+const runsMax = () => Math.max(LOOKS, about.transports.length + 1);
+const looks = (one) => `k${one.colour % COLOURS} d${Math.floor(one.colour / COLOURS) % (LOOKS / COLOURS)}`;
+const unused = (runs) => { let colour = 0; while (runs.some((one) => one.colour === colour)) colour++; return colour; };
+const settings = (one) => [...one.sets].filter(([key]) => key !== "transport.kind").map((pair) => pair.join("="));
 const set = (key, value) => { state.sets.delete(key); if (value !== null) state.sets.set(key, value); };
 
 // --- What the sliders change -----------------------------------------------------------------------
@@ -166,7 +172,8 @@ const run = async (draft = false, sets = state.sets) => {
     if (!draft) for (const one of state.runs) one.draft = false;
     const kept = state.runs.filter((one) => !one.recorded && !one.draft && (one.text !== text || one.result.command !== result.command));
     const recorded = state.runs.filter((one) => one.recorded);
-    state.runs = [...recorded, ...kept.slice(-RUNS_MAX + 1 + recorded.length), Object.assign(one, {result, colour: state.number++ % 8})];
+    const others = [...recorded, ...kept.slice(-runsMax() + 1 + recorded.length)];
+    state.runs = [...others, Object.assign(one, {result, colour: unused(others)})];
     state.held = result;
     says(`Ran in ${seconds.toFixed(2)} s.`);
     showRun(result);
@@ -237,8 +244,8 @@ const showRuns = () => {
   $("runs").tBodies[0].replaceChildren(...[...state.runs].reverse().map((one, i) => {
     const {result} = one;
     const name = make("button", {type: "button", className: "link", textContent: result.transport});
-    const sets = [...one.sets].filter(([key]) => key !== "transport.kind").map((pair) => pair.join("=")).join(" ");
-    const row = make("tr", {className: `k${one.colour}${i === 0 ? " now" : ""}`}, make("td", {}, make("i", {className: "swatch"}), name, make("small", {textContent: `${one.recorded ? "recorded: " : ""}${one.text === null ? one.name : asGiven({...one, sets: reads(given ? given.sets : [])}) ? given.name : "your own"} ${sets}`})));
+    const sets = settings(one).join(" ");
+    const row = make("tr", {className: `${looks(one)}${i === 0 ? " now" : ""}`}, make("td", {}, make("i", {className: "swatch"}), name, make("small", {textContent: `${one.recorded ? "recorded: " : ""}${one.text === null ? one.name : asGiven({...one, sets: reads(given ? given.sets : [])}) ? given.name : "your own"} ${sets}`})));
     for (const column of used) {
       const [text, number] = result.cells[column] || ["–", null];
       row.append(make("td", {textContent: text, className: number !== null && number === best[column] ? "best" : ""}));
@@ -254,17 +261,17 @@ const showRuns = () => {
 };
 
 const showCurves = () => {
-  const shown = state.runs.filter(({result}) => result.fct.length).slice(-8);
-  $("curves").hidden = !shown.length;
-  if (!shown.length) return;
-  const all = shown.flatMap(({result}) => result.fct), low = Math.max(1, Math.min(...all)), high = Math.max(low * 1.01, ...all);
+  const all = state.runs.filter(({result}) => result.fct.length), shown = all.filter((one) => !one.away);
+  $("curves").hidden = !all.length;
+  if (!all.length) return;
+  const times = (shown.length ? shown : all).flatMap(({result}) => result.fct), low = Math.max(1, times.reduce((a, b) => Math.min(a, b))), high = Math.max(low * 1.01, times.reduce((a, b) => Math.max(a, b)));
   const x = (ps) => 1000 * Math.log(Math.max(ps, low) / low) / Math.log(high / low);
   const paths = [draw("path", {class: "grid", d: "M0 0 H1000 M0 500 H1000 M0 1000 H1000"})];
   // A curve ends where messages did not finish.
-  for (const {result: {fct, ended = 1}, colour} of shown) {
-    const last = Math.max(1, fct.length - 1);
+  for (const one of shown) {
+    const {fct, ended = 1} = one.result, last = Math.max(1, fct.length - 1);
     const points = fct.map((ps, i) => `${x(ps).toFixed(1)} ${(1000 - (fct.length < 2 ? 1 : i / last) * ended * 1000).toFixed(1)}`);
-    paths.push(draw("path", {class: `line k${colour}`, d: `M${x(fct[0]).toFixed(1)} 1000 L${points.join(" L")}`}));
+    paths.push(draw("path", {class: `line ${looks(one)}`, d: `M${x(fct[0]).toFixed(1)} 1000 L${points.join(" L")}`}));
   }
   $("cdf").replaceChildren(...paths);
   const ticks = innerWidth < 600 ? 2 : 4;
@@ -273,7 +280,15 @@ const showCurves = () => {
     label.style.left = `${100 * i / ticks}%`;
     return label;
   }));
-  $("legend").replaceChildren(...shown.map(({result, colour, sets}) => make("li", {className: `k${colour}`}, make("i", {className: "swatch"}), [result.transport, ...[...sets].filter(([key]) => key !== "transport.kind").map((pair) => pair.join("="))].join(" "))));
+  $("legend").replaceChildren(...all.map((one, i) => {
+    const name = make("button", {type: "button", title: "Show or hide", ariaPressed: String(!one.away)}, make("i", {className: "swatch"}), [one.result.transport, ...settings(one)].join(" "));
+    name.addEventListener("click", () => {
+      one.away = !one.away;
+      showCurves();
+      $("legend").children[i].firstChild.focus();
+    });
+    return make("li", {className: `${looks(one)}${one.away ? " away" : ""}`}, name);
+  }));
 };
 
 // --- Messages --------------------------------------------------------------------------------------
@@ -393,7 +408,7 @@ const framed = (frame, whole) => frame.addEventListener("load", () => {
 const showGiven = () => {
   document.body.classList.add("live");
   Object.assign(state, {name: given.name, text: given.text, sets: reads(given.sets)});
-  state.runs = [{...state, result: given.told, draft: false, recorded: true, colour: state.number++}];
+  state.runs = [{...state, result: given.told, draft: false, recorded: true, colour: 0}];
   $("whole").open = true;
   document.querySelector("header a").addEventListener("click", (event) => {
     event.preventDefault();

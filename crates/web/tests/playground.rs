@@ -10,6 +10,7 @@ mod common;
 
 use common::browser;
 use scenario::{Alone, Request, Scenario, builtin};
+use std::collections::BTreeSet;
 use std::path::Path;
 use units::Bytes;
 
@@ -92,6 +93,33 @@ const USE: &str = r##"(async () => {
   tell({report: $("report").contentDocument.querySelectorAll("figure").length, problems: look()});
   tell("done");
 })()"##;
+
+/// Runs every transport after more hand-made runs than there are colours, and puts one curve away.
+const EVERY: &str = r#"(async () => {
+  await until("the first run", idle);
+  $("live").checked = false;
+  state.sets.set("workload.senders", "4");
+  for (let seed = 1; seed <= 9; seed++) {
+    state.sets.set("run.seed", String(seed));
+    await run();
+  }
+  $("all").click();
+  await until("the first of all", () => !idle());
+  let calm = 0;
+  while (calm < 10) { calm = idle() ? calm + 1 : 0; await new Promise((go) => setTimeout(go, 50)); }
+  const drawn = () => [...$("cdf").querySelectorAll(".line")].map((path) => {
+    const {stroke, strokeDasharray} = getComputedStyle(path);
+    return `${stroke} ${strokeDasharray}`;
+  });
+  const rows = [...$("runs").tBodies[0].rows].map((row) => row.querySelector("button").textContent);
+  const looks = drawn(), names = $("legend").querySelectorAll("button");
+  names[0].click();
+  const away = drawn(), pressed = $("legend").querySelector("button").ariaPressed;
+  $("legend").querySelector("button").click();
+  tell({transports: about.transports.map(([name]) => name), rows, curves: looks.length, looks: new Set(looks).size, names: names.length,
+    away: away.length, pressed, back: drawn().length, problems: look()});
+  tell("done");
+})()"#;
 
 /// What the playground tells when it is used.
 fn use_page(
@@ -249,6 +277,31 @@ fn the_page_finds_what_the_command_finds() {
             "{name}: {moved}. {REMEDY}"
         );
     }
+}
+
+#[test]
+fn every_transport_has_a_row_and_a_curve_that_no_other_looks_like() {
+    let Some(browser) = browser() else { return };
+    let page = ("playground-every", &*web::playground());
+    let told = common::told_by(&browser, page, EVERY, (1400, false));
+    let told = &told[0];
+    let texts = |key: &str| -> BTreeSet<String> {
+        let all = told[key].as_array().unwrap().iter();
+        all.map(|text| text.as_str().unwrap().to_owned()).collect()
+    };
+    let transports = texts("transports");
+    assert!(transports.len() > 16, "{told}");
+    assert_eq!(texts("rows"), transports, "one may refuse none of this");
+    for key in ["curves", "looks", "names", "back"] {
+        assert_eq!(
+            told[key],
+            told["rows"].as_array().unwrap().len(),
+            "{key}: {told}"
+        );
+    }
+    assert_eq!(told["away"].as_u64().unwrap() + 1, told["curves"], "{told}");
+    assert_eq!(told["pressed"], "false", "{told}");
+    assert_eq!(told["problems"], serde_json::json!([]));
 }
 
 #[test]
