@@ -62,15 +62,12 @@ impl<'a> Links<'a> {
                 let after = rest.strip_prefix(name);
                 !inside(before) && after.is_some_and(|after| !after.starts_with(inside))
             });
-            let length = match named {
-                Some((name, href)) => {
-                    out.push_str(&link(href, name));
-                    name.len()
-                }
-                None => {
-                    out.push_str(&escape(&rest[..c.len_utf8()]));
-                    c.len_utf8()
-                }
+            let length = if let Some((name, href)) = named {
+                out.push_str(&link(href, name));
+                name.len()
+            } else {
+                out.push_str(&escape(&rest[..c.len_utf8()]));
+                c.len_utf8()
             };
             before = rest[..length].chars().next_back().unwrap_or(' ');
             rest = &rest[length..];

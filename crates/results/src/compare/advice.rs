@@ -78,7 +78,7 @@ impl Advice {
             verdicts: rows.iter().map(verdict).collect(),
             prices: prices.into_iter().map(|(_, text)| text).collect(),
             unjudged: unjudged(runs, &rivals),
-            equal: equal_told(rivals.iter().copied()),
+            equal: equal_told(&rivals),
         })
     }
 }
@@ -274,7 +274,7 @@ fn unjudged(runs: &[&Summary], rivals: &[&Group]) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if let Some(equal) = equal_told(rivals.iter().copied()) {
+    if let Some(equal) = equal_told(rivals) {
         found.push(format!(
             "{equal} A lead below 5% counts as none there. What would tell it from chance: several traces of the same \
              traffic, or, for patterns that have the key, workload.jitter, which draws when each message starts."

@@ -270,10 +270,10 @@ fn measured(one: &Group, other: &Group) -> usize {
 }
 
 /// What is said where all seeds of `groups` gave one run each, of all transports or of those that are named.
-fn equal_told<'a>(groups: impl Iterator<Item = &'a Group> + Clone) -> Option<String> {
-    let equal = || groups.clone().filter(|group| group.is_equal());
+fn equal_told(groups: &[&Group]) -> Option<String> {
+    let equal = || groups.iter().filter(|group| group.is_equal());
     let most = equal().map(|group| group.seeds.len()).max()?;
-    if groups.clone().all(Group::is_equal) {
+    if groups.iter().all(|group| group.is_equal()) {
         return Some(format!(
             "Seeds change nothing here (a trace or fixed starts, no random draws): {most} equal runs count as one."
         ));
@@ -507,7 +507,7 @@ fn spread(share: f64) -> String {
 
 /// What ± in a table of this comparison is, and whose seeds tell nothing; empty with one seed each.
 pub fn what_the_spread_is(comparison: &Comparison) -> String {
-    let equal = equal_told(comparison.groups.iter());
+    let equal = equal_told(&comparison.groups.iter().collect::<Vec<_>>());
     let told = [spread_told(comparison), equal.unwrap_or_default()];
     told.join(" ").trim().to_owned()
 }
