@@ -1,7 +1,7 @@
 //! What a comparison advises: who wins for which messages, by how much, at what price, and what it
 //! cannot say.
 
-use super::{Comparison, Group, PartRow, behind, costs, equal_told, headline, measured, part_rows};
+use super::{Comparison, Group, PartRow, behind, equal_told, headline, measured, part_rows};
 use crate::Unit;
 use crate::human;
 use crate::stats::Interval;
@@ -201,7 +201,7 @@ fn times(name: &str, slow: Interval, fast: Interval, bound: bool) -> String {
     format!("{name} has {bound}{factor} times that")
 }
 
-/// What the best overall pays in one part: how many times the least, and in words.
+/// What the best overall pays in one part: how many times the least, and in words; nothing where they are level.
 fn price(row: &PartRow, best: usize, rivals: &[&Group]) -> Option<(f64, String)> {
     let (own, bound) = row.cells.get(best).copied().flatten()?;
     let least = (0..rivals.len())
@@ -210,7 +210,7 @@ fn price(row: &PartRow, best: usize, rivals: &[&Group]) -> Option<(f64, String)>
         .min_by(|a, b| a.0.mean.total_cmp(&b.0.mean))?;
     let factor = own.mean / least.0.mean;
     let seeds = measured(rivals[best], rivals[least.1]);
-    let dear = factor.is_finite() && costs(least.0, own, seeds);
+    let dear = factor.is_finite() && behind(least.0, own, seeds);
     dear.then(|| {
         let bound = if bound { "at least " } else { "" };
         let text = format!(
@@ -427,6 +427,16 @@ mod tests {
         );
         many.messages = 100;
         assert_eq!(of(&few, &many), "");
+    }
+
+    #[test]
+    fn who_is_level_pays_no_price() {
+        let (mut a, b) = (group("a", 3), group("b", 3));
+        let near = row(&[(2.04, 2.04, false), (2.0, 2.0, false)]);
+        assert!(price(&near, 0, &[&a, &b]).is_some());
+        a.fingerprints.fill("same".into());
+        assert_eq!(verdict(&near, &[&a, &b]).winners, ["b", "a"]);
+        assert!(price(&near, 0, &[&a, &b]).is_none());
     }
 
     #[test]
