@@ -98,7 +98,7 @@ const ETHERNET: usize = 14;
 const IP: usize = 20;
 const UDP: usize = 8;
 /// DSCP of each class, in the order of their numbers: those of the socket driver. [RFC 4594]
-const DSCP: [u8; model::Class::COUNT] = [48, 40, 18, 20, 0, 48];
+const DSCP: [u8; Class::COUNT] = [48, 40, 18, 20, 0, 48];
 
 /// Appends a block: type, length, body padded to four bytes, length.
 fn block(out: &mut dyn Write, kind: u32, mut body: Vec<u8>) -> io::Result<()> {

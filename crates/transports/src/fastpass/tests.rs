@@ -512,7 +512,7 @@ impl model::Net for Racks {
     }
 }
 
-fn settled(choices: u16, rtt: Span) -> Result<Option<Params>, parts::ParamError> {
+fn settled(choices: u16, rtt: Span) -> Result<Option<Params>, ParamError> {
     let net = Racks { choices, rtt };
     let mut facts = Facts::of(Encap::PAPER);
     facts.net = Some(&net);
