@@ -9,6 +9,9 @@ use topology::LinkId;
 use units::{Span, Time};
 use workload::{Message, Start};
 
+/// Bytes, by connection and receiving host.
+type Accepted = BTreeMap<(u32, u32), u64>;
+
 /// Where nothing went on after this part of a run, more time is no advice. [ours]
 const STILL: u64 = 10;
 
@@ -39,7 +42,7 @@ impl Assembled {
         mut setup: Setup<'_>,
         outcome: &Outcome,
         watch: &mut dyn Watch,
-    ) -> Result<(BTreeMap<(u32, u32), u64>, Option<Time>), Errors> {
+    ) -> Result<(Accepted, Option<Time>), Errors> {
         let early = Span(setup.until.0 / STILL);
         setup.probes = Probes {
             accepted: true,

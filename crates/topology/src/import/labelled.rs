@@ -85,9 +85,7 @@ pub(super) fn build(
             return Err(label.error(format!("node \"{name}\" is there twice")));
         }
     }
-    // Of each node its edges, and the neighbour of the first.
-    let mut ends: Vec<(u32, u32)> = vec![(0, 0); nodes.len()];
-    let mut elsewhere = vec![false; nodes.len()];
+    let mut ends = vec![Ends::default(); nodes.len()];
     let mut cables = Vec::with_capacity(edges.len());
     for Edge { a, b, label } in edges {
         let end = |name: &String| {
@@ -114,32 +112,14 @@ pub(super) fn build(
             })?,
         });
         for (end, far) in [(from, to), (to, from)] {
-            let (degree, first) = &mut ends[end as usize];
-            *degree += 1;
-            if *degree == 1 {
-                *first = far;
-            }
-            elsewhere[end as usize] |= far != *first;
+            let ends = &mut ends[end as usize];
+            ends.number += 1;
+            ends.elsewhere |= ends.first.is_some_and(|first| first != far);
+            ends.first.get_or_insert(far);
         }
     }
-    for ((name, label), (&(degree, far), &elsewhere)) in
-        nodes.iter().zip(ends.iter().zip(&elsewhere))
-    {
-        let kind = label.get("kind");
-        // Without a kind, two edges make a switch, which has to lead somewhere.
-        if degree > 1 && (kind == Some("host") || (kind.is_none() && !elsewhere)) {
-            let whither = if elsewhere {
-                String::new()
-            } else {
-                format!(", all to \"{}\"", nodes[far as usize].0)
-            };
-            let message = format!(
-                "node \"{name}\" has {degree} edges{whither}; a host has exactly one: remove the others, or write kind = \"switch\""
-            );
-            return Err(label.error(message));
-        }
-    }
-    let degree = ends.iter().map(|&(degree, _)| degree);
+    single_edges(&nodes, &ends)?;
+    let degree = ends.iter().map(|ends| ends.number);
     let node = |((id, (name, label)), degree): ((u32, (String, Labelled)), u32)| {
         let kind = match label.get("kind") {
             Some("host") => NodeKind::Host,
@@ -166,4 +146,34 @@ pub(super) fn build(
         order: PortOrder::Appearance,
         host_extra_delay: Span::ZERO,
     })
+}
+
+/// The edges of a node.
+#[derive(Clone, Copy, Default)]
+struct Ends {
+    number: u32,
+    /// Where the first one leads.
+    first: Option<u32>,
+    /// Another one leads elsewhere.
+    elsewhere: bool,
+}
+
+/// Refuses a host with several edges, also one without a kind: two edges make a switch, which has to lead somewhere.
+fn single_edges(nodes: &[(String, Labelled)], ends: &[Ends]) -> Result<(), Wrong> {
+    for ((name, label), ends) in nodes.iter().zip(ends) {
+        let kind = label.get("kind");
+        let odd = kind == Some("host") || (kind.is_none() && !ends.elsewhere);
+        if ends.number < 2 || !odd {
+            continue;
+        }
+        let far = ends.first.filter(|_| !ends.elsewhere);
+        let whither = far.map_or_else(String::new, |far| {
+            format!(", all to \"{}\"", nodes[far as usize].0)
+        });
+        return Err(label.error(format!(
+            "node \"{name}\" has {} edges{whither}; a host has exactly one: remove the others, or write kind = \"switch\"",
+            ends.number
+        )));
+    }
+    Ok(())
 }
