@@ -322,6 +322,8 @@ fn frames_of_a_flow_control_are_told_from_packets() {
         let kind = format!("switch.flow_control={control}");
         let fabric = [
             "topology.kind=leaf-spine",
+            "topology.hosts_per_leaf=3",
+            "topology.leaves=4",
             "workload.size=200KB",
             "switch.buffer=\"1MB\"",
         ];
