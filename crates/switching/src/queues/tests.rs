@@ -730,7 +730,7 @@ fn books_that_are_wrong_are_noticed() {
         let mut port = port(900, &[queues[0], only(Class::Plain, queues[1]), queues[2]]);
         put(&mut port, data(1, 400));
         put(&mut port, of(Class::Scheduled, 2, 300));
-        assert_eq!((port.held, port.buffered, port.counted), (700, 400, 400));
+        assert_eq!((port.held, port.buffered, port.counted), (700, 400, 700));
         break_it(&mut port);
         let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| port.check()));
         assert_eq!(checked.is_err(), what != "nothing", "{what}");
