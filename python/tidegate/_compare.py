@@ -48,6 +48,7 @@ class Advice:
         verdicts: All messages first, then by size and tag.
         prices: Every part in which `best` is slower than another, the worst first.
         unjudged: What the runs do not tell.
+        equal: Whose seeds changed nothing, so that their runs count as one; None where all did.
     """
 
     claim: str
@@ -57,6 +58,7 @@ class Advice:
     verdicts: list[Verdict]
     prices: list[str]
     unjudged: list[str]
+    equal: str | None
 
     def __str__(self) -> str:
         """Say it in lines: the claim, then part by part."""
