@@ -41,14 +41,18 @@ local ENVELOPE, VERSION = 16, 1
 
 -- Bits from..to of the hundred, and the bytes that they are shown with. Bits 0 to 47 are the first word
 -- behind the envelope and, above it, the upper half of the second; 48 to 95 the lower half of that
--- and the shared word.
-local function read(buffer, short, from, to)
+-- and the shared word. In frames of a link's own the three words follow each other.
+local function read(buffer, form, from, to)
   if from >= 96 then
     return UInt64.new(buffer(3, 1):bitfield(from - 96, to - from)), buffer(3, 1)
   end
   local front, back = UInt64.new(0), UInt64.new(buffer(12, 4):uint())
-  if not short then
-    front = UInt64.new(buffer(16, 4):uint(), buffer(20, 2):uint())
+  if form ~= "short" then
+    if form == "words" then
+      front = UInt64.new(buffer(18, 4):uint(), buffer(16, 2):uint())
+    else
+      front = UInt64.new(buffer(16, 4):uint(), buffer(20, 2):uint())
+    end
     back = UInt64.new(buffer(12, 4):uint(), buffer(22, 2):uint())
   end
   local value = UInt64.new(0)
@@ -72,7 +76,7 @@ function tidegate.dissector(buffer, pinfo, tree)
   local transport, number = transports[buffer(2, 1):uint()], buffer(3, 1):bitfield(4, 4)
   local kind = transport and transport.kinds[number]
   if kind == nil then return 0 end
-  if not kind.short and buffer:len() < ENVELOPE + 8 then return 0 end
+  if kind.form ~= "short" and buffer:len() < ENVELOPE + 8 then return 0 end
 
   pinfo.cols.protocol = transport.name
   local branch = tree:add(tidegate, buffer(0, buffer:len()))
@@ -87,7 +91,7 @@ function tidegate.dissector(buffer, pinfo, tree)
   branch:add(f.shared, buffer(12, 4))
   local info = {kind.name}
   for _, field in ipairs(kind.fields) do
-    local value, range = read(buffer, kind.short, field[2], field[3])
+    local value, range = read(buffer, kind.form, field[2], field[3])
     branch:add(f["tidegate." .. field[1]], range, value)
     -- It says the same again, for filters alone.
     local own = branch:add(f["tidegate." .. transport.key .. "." .. field[1]], range, value)

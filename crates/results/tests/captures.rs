@@ -6,6 +6,7 @@
     reason = "this is test code, which clippy cannot see here"
 )]
 
+use model::wire::declared::Layout;
 use results::trace::{self, Flight, Life, Network};
 use scenario::{Alone, Request, Scenario};
 use std::collections::BTreeMap;
@@ -54,28 +55,54 @@ fn frames(flights: &[Flight]) -> Vec<(Time, u32, &Flight)> {
     frames
 }
 
-#[test]
-fn tshark_reads_every_frame_of_a_capture_with_our_dissector() {
-    let missing = Command::new("tshark").arg("--version").output().is_err();
-    if missing {
+/// Whether there is a tshark; CI must have one.
+fn has_tshark() -> bool {
+    let there = Command::new("tshark").arg("--version").output().is_ok();
+    if !there {
         let ci = std::env::var("CI").is_ok_and(|value| value == "true");
         assert!(!ci, "CI needs tshark: apt-get install tshark");
         eprintln!(
             "skipped {}: no tshark; apt-get install tshark",
             module_path!()
         );
+    }
+    there
+}
+
+/// What tshark with a dissector of `layouts` finds in `fields` of the capture of `flights`: a line per frame.
+fn told(
+    name: &str,
+    layouts: &[&Layout],
+    (network, flights): (&Network, &[Flight]),
+    fields: &[String],
+) -> String {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let [script, path] = ["lua", "pcapng"].map(|end| dir.join(format!("{name}.{end}")));
+    std::fs::write(&script, trace::dissector(layouts)).unwrap();
+    let mut capture = Vec::new();
+    trace::pcapng(&mut capture, network, flights).unwrap();
+    std::fs::write(&path, capture).unwrap();
+    let told = Command::new("tshark")
+        .arg("-X")
+        .arg(format!("lua_script:{}", script.display()))
+        .args(["-o", "ip.check_checksum:TRUE", "-T", "fields", "-r"])
+        .arg(&path)
+        .args(fields.iter().flat_map(|field| ["-e", field]))
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&told.stderr);
+    assert!(told.status.success(), "{name}: {error}");
+    String::from_utf8(told.stdout).unwrap()
+}
+
+#[test]
+fn tshark_reads_every_frame_of_a_capture_with_our_dissector() {
+    if !has_tshark() {
         return;
     }
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let script = dir.join("tidegate.lua");
     for kind in ["expresspass", "dctcp"] {
         let (network, flights, _) = traced(kind);
         let layout = network.codec(flights[0].packet.conn).layout().unwrap();
-        std::fs::write(&script, trace::dissector(&[layout])).unwrap();
-        let mut capture = Vec::new();
-        trace::pcapng(&mut capture, &network, &flights).unwrap();
-        let path = dir.join(format!("{kind}.pcapng"));
-        std::fs::write(&path, capture).unwrap();
         let fields = [
             "frame.time_epoch",
             "frame.interface_name",
@@ -87,21 +114,9 @@ fn tshark_reads_every_frame_of_a_capture_with_our_dissector() {
             "tidegate.offset",
             "tidegate.length",
             "_ws.malformed",
-        ];
-        let told = Command::new("tshark")
-            .arg("-X")
-            .arg(format!("lua_script:{}", script.display()))
-            .args(["-o", "ip.check_checksum:TRUE", "-T", "fields", "-r"])
-            .arg(&path)
-            .args(fields.iter().flat_map(|field| ["-e", field]))
-            .output()
-            .unwrap();
-        assert!(
-            told.status.success(),
-            "{}",
-            String::from_utf8_lossy(&told.stderr)
-        );
-        let told = String::from_utf8(told.stdout).unwrap();
+        ]
+        .map(str::to_owned);
+        let told = told(kind, &[layout], (&network, &flights), &fields);
         let expected: String = frames(&flights)
             .into_iter()
             .map(|(start, link, flight)| line(&network, start, link, flight))
@@ -226,18 +241,11 @@ fn a_trace_for_perfetto_holds_every_frame_and_no_two_at_once_on_a_line() {
 /// Every field that a transport declares has a filter of its own, and tshark reads what the packet says.
 #[test]
 fn every_field_of_every_transport_has_a_filter() {
-    if Command::new("tshark").arg("--version").output().is_err() {
-        eprintln!(
-            "skipped {}: no tshark; apt-get install tshark",
-            module_path!()
-        );
+    if !has_tshark() {
         return;
     }
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let script = dir.join("all.lua");
     let mut seen = 0;
     let registry = transports::registry();
-    std::fs::write(&script, trace::dissector(&registry.layouts())).unwrap();
     for kind in registry.names() {
         let (network, flights, _) = traced(kind);
         let layout = network.codec(flights[0].packet.conn).layout().unwrap();
@@ -245,10 +253,6 @@ fn every_field_of_every_transport_has_a_filter() {
             .name
             .to_lowercase()
             .replace(|c: char| !c.is_ascii_alphanumeric(), "_");
-        let mut capture = Vec::new();
-        trace::pcapng(&mut capture, &network, &flights).unwrap();
-        let path = dir.join("all.pcapng");
-        std::fs::write(&path, capture).unwrap();
         let mut names: Vec<&str> = layout
             .kinds
             .iter()
@@ -257,24 +261,11 @@ fn every_field_of_every_transport_has_a_filter() {
         names.sort_unstable();
         names.dedup();
         assert!(!names.is_empty(), "{kind}");
-        let told = Command::new("tshark")
-            .arg("-X")
-            .arg(format!("lua_script:{}", script.display()))
-            .args(["-T", "fields", "-r"])
-            .arg(&path)
-            .args(
-                names
-                    .iter()
-                    .flat_map(|name| ["-e".to_owned(), format!("tidegate.{key}.{name}")]),
-            )
-            .output()
-            .unwrap();
-        assert!(
-            told.status.success(),
-            "{kind}: {}",
-            String::from_utf8_lossy(&told.stderr)
-        );
-        let told = String::from_utf8(told.stdout).unwrap();
+        let fields: Vec<_> = names
+            .iter()
+            .map(|name| format!("tidegate.{key}.{name}"))
+            .collect();
+        let told = told("all", &registry.layouts(), (&network, &flights), &fields);
         let frames = frames(&flights);
         assert_eq!(told.lines().count(), frames.len(), "{kind}");
         for (line, (_, link, flight)) in told.lines().zip(frames) {
@@ -302,22 +293,40 @@ fn every_field_of_every_transport_has_a_filter() {
 /// Pauses and credits are frames of a link, and nobody who filters for a transport's packets counts them.
 #[test]
 fn frames_of_a_flow_control_are_told_from_packets() {
-    if Command::new("tshark").arg("--version").output().is_err() {
-        eprintln!(
-            "skipped {}: no tshark; apt-get install tshark",
-            module_path!()
-        );
+    if !has_tshark() {
         return;
     }
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let script = dir.join("links.lua");
-    std::fs::write(&script, trace::dissector(&transports::registry().layouts())).unwrap();
-    for (control, set, name) in [
-        ("pfc", "switch.pfc.xoff=2KB", "PAUSE_PRIORITY"),
-        ("ideal", "switch.ideal.threshold=0.1", "PAUSE_FLOW"),
-        ("aquarius", "switch.aquarius.low=0.1", "PAUSE_FLOW"),
-        ("bfc", "switch.bfc.queues=128", "BITMAP"),
-        ("cbfc", "switch.cbfc.update=1KB", "CREDITS"),
+    for (control, set, name, fields) in [
+        (
+            "pfc",
+            "switch.pfc.xoff=2KB",
+            "PAUSE_PRIORITY",
+            &["of_priority", "lasting_ns"][..],
+        ),
+        (
+            "ideal",
+            "switch.ideal.threshold=0.1",
+            "PAUSE_FLOW",
+            &["lasting_ns"],
+        ),
+        (
+            "aquarius",
+            "switch.aquarius.low=0.1",
+            "PAUSE_FLOW",
+            &["lasting_ns", "point"],
+        ),
+        (
+            "bfc",
+            "switch.bfc.queues=128",
+            "BITMAP",
+            &["queues_0_31", "queues_32_63", "queues_64_95"],
+        ),
+        (
+            "cbfc",
+            "switch.cbfc.update=1KB",
+            "CREDITS",
+            &["asks", "of_lane", "sent", "limit"],
+        ),
     ] {
         let kind = format!("switch.flow_control={control}");
         let fabric = [
@@ -326,39 +335,48 @@ fn frames_of_a_flow_control_are_told_from_packets() {
             "topology.leaves=4",
             "workload.size=200KB",
             "switch.buffer=\"1MB\"",
+            "switch.aquarius.refresh=100us",
         ];
         let (network, flights, _) = traced_with("dctcp", &[&fabric[..], &[&kind, set]].concat());
-        let mut capture = Vec::new();
-        trace::pcapng(&mut capture, &network, &flights).unwrap();
-        let path = dir.join(format!("{control}.pcapng"));
-        std::fs::write(&path, capture).unwrap();
-        let told = Command::new("tshark")
-            .arg("-X")
-            .arg(format!("lua_script:{}", script.display()))
-            .args([
-                "-T",
-                "fields",
-                "-e",
-                "tidegate.class",
-                "-e",
-                "tidegate.transport",
-            ])
-            .args(["-e", "tidegate.name", "-e", "_ws.malformed", "-r"])
-            .arg(&path)
-            .output()
-            .unwrap();
-        let told = String::from_utf8(told.stdout).unwrap();
+        let own = fields.iter().map(|field| format!("tidegate.link.{field}"));
+        let all = ["class", "transport", "name"].map(|field| format!("tidegate.{field}"));
+        let all: Vec<String> = all
+            .into_iter()
+            .chain(["_ws.malformed".into()])
+            .chain(own)
+            .collect();
+        let layouts = transports::registry().layouts();
+        let told = told(control, &layouts, (&network, &flights), &all);
         let mut counts = BTreeMap::new();
-        for line in told.lines() {
-            let cells: Vec<&str> = line.split('\t').collect();
+        let frames = frames(&flights);
+        assert_eq!(told.lines().count(), frames.len(), "{control}");
+        for (line, (_, _, flight)) in told.lines().zip(frames) {
+            let (cells, packet): (Vec<&str>, _) = (line.split('\t').collect(), &flight.packet);
             assert_eq!(cells[0] == "5", cells[1] == "255", "{control}: {line}");
             assert!(
                 !cells[2].is_empty() && cells[3].is_empty(),
                 "{control}: {line}"
             );
             *counts.entry(cells[2].to_owned()).or_insert(0) += 1;
+            if cells[2] != name {
+                continue;
+            }
+            let [a, b, c] = packet.head;
+            let credits = model::CreditFrame::of(packet);
+            for (field, cell) in fields.iter().zip(&cells[4..]) {
+                let expected = match (*field, credits) {
+                    ("asks", Some(said)) => said.asks.into(),
+                    ("of_lane", Some(said)) => said.lane.into(),
+                    ("sent", Some(said)) => said.sent.into(),
+                    ("limit", Some(said)) => said.limit.unwrap_or(0).into(),
+                    ("of_priority" | "queues_0_31", _) => a,
+                    ("lasting_ns" | "queues_32_63", _) => b,
+                    ("point" | "queues_64_95", _) => c,
+                    other => panic!("{other:?}"),
+                };
+                assert_eq!(*cell, expected.to_string(), "{control}: {field}");
+            }
         }
-        assert_eq!(told.lines().count(), frames(&flights).len(), "{control}");
         assert!(
             counts.get(name).is_some_and(|&count| count > 5),
             "{control}: {counts:?}"

@@ -22,10 +22,10 @@ const DECLARED: &str = "--DECLARED--";
 
 /// The number of a transport that frames of a link's own have here: on no wire they meet a header of ours. [ours]
 const OF_LINKS: u8 = 255;
-/// Kinds of frames of a link's own, with their fields as bits of the head: [`model::Signal`], the bitmaps of BFC and
-/// [`model::CreditFrame`].
+/// Kinds of frames of a link's own, with their fields as bits of the three words of the head, one behind the other:
+/// [`model::Signal`], the bitmaps of BFC and [`model::CreditFrame`].
 #[rustfmt::skip]
-const LINK_KINDS: [(u8, &str, &[(&str, u8, u8)]); 6] = [
+const LINK_KINDS: [(u8, &str, &[(&str, u32, u32)]); 6] = [
     (0, "PAUSE_FLOW", &[("lasting_ns", 32, 64), ("point", 64, 96)]),
     (1, "RESUME_FLOW", &[]),
     (2, "PAUSE_PRIORITY", &[("of_priority", 24, 32), ("lasting_ns", 32, 64)]),
@@ -37,47 +37,41 @@ const LINK_KINDS: [(u8, &str, &[(&str, u8, u8)]); 6] = [
 /// The dissector for Wireshark and tshark, of these headers.
 pub fn dissector(layouts: &[&Layout]) -> String {
     let (mut transports, mut names) = (String::new(), String::new());
-    for layout in layouts {
-        let mut kinds = String::new();
-        for kind in layout.kinds {
-            let fields = kind.fields.iter().map(|field| {
-                let (from, to) = field.at;
-                format!("{{{:?}, {from}, {to}}}", field.name)
-            });
-            let fields = fields.collect::<Vec<_>>().join(", ");
-            let _ = writeln!(
-                kinds,
-                "    [{}] = {{name = {:?}, short = {}, fields = {{{fields}}}}},",
-                kind.number, kind.name, kind.short
-            );
-        }
+    let mut declare = |number: u8, name: &str, kinds: String| {
+        let key = key(name);
         let _ = writeln!(
             transports,
-            "  [{}] = {{name = {:?}, key = {:?}, kinds = {{\n{kinds}  }}}},",
-            layout.transport,
-            layout.name,
-            key(layout.name)
+            "  [{number}] = {{name = {name:?}, key = {key:?}, kinds = {{\n{kinds}  }}}},"
         );
-        let _ = write!(names, "[{}] = {:?}, ", layout.transport, layout.name);
+        let _ = write!(names, "[{number}] = {name:?}, ");
+    };
+    for layout in layouts {
+        let kinds = layout.kinds.iter().map(|kind| {
+            let fields = kind.fields.iter().map(|field| (field.name, field.at));
+            let form = if kind.short { "short" } else { "long" };
+            declared(kind.number, kind.name, form, fields)
+        });
+        declare(layout.transport, layout.name, kinds.collect());
     }
-    let mut kinds = String::new();
-    for (number, name, fields) in LINK_KINDS {
-        let fields = fields
-            .iter()
-            .map(|(name, from, to)| format!("{{{name:?}, {from}, {to}}}"));
-        let fields = fields.collect::<Vec<_>>().join(", ");
-        let _ = writeln!(
-            kinds,
-            "    [{number}] = {{name = {name:?}, short = false, fields = {{{fields}}}}},"
-        );
-    }
-    let _ = writeln!(
-        transports,
-        "  [{OF_LINKS}] = {{name = \"Link\", key = \"link\", kinds = {{\n{kinds}  }}}},"
-    );
-    let _ = write!(names, "[{OF_LINKS}] = \"Link\"");
+    let kinds = LINK_KINDS.iter().map(|&(number, name, fields)| {
+        let fields = fields.iter().map(|&(name, from, to)| (name, (from, to)));
+        declared(number, name, "words", fields)
+    });
+    declare(OF_LINKS, "Link", kinds.collect());
     let declared = format!("local transports = {{\n{transports}}}\nlocal names = {{{names}}}");
     DISSECTOR.replace(DECLARED, &declared)
+}
+
+/// A kind of packet as the dissector has it, with the form of its header, its fields and their bits.
+fn declared<'a>(
+    number: u8,
+    name: &str,
+    form: &str,
+    fields: impl Iterator<Item = (&'a str, (u32, u32))>,
+) -> String {
+    let fields = fields.map(|(name, (from, to))| format!("{{{name:?}, {from}, {to}}}"));
+    let fields = fields.collect::<Vec<_>>().join(", ");
+    format!("    [{number}] = {{name = {name:?}, form = {form:?}, fields = {{{fields}}}}},\n")
 }
 
 /// A transport's name as a part of a filter: letters, digits and `_`.
