@@ -359,34 +359,38 @@ pub(crate) fn readable_cases(name: &str, file: &Scenario, global: &Global) -> Re
     if file.cases.is_empty() {
         return Ok(()); // a scenario may come through a pipe, and be read once
     }
-    let axes = cases(file, &[], &[]).map_err(Refusal::Sweep)?;
-    let points = sweep::points(&axes, &[0]).map_err(Refusal::Sweep)?;
-    let (mut known, mut errors) = (BTreeSet::new(), Vec::new());
-    for point in points {
-        let sets = [point.sets.as_slice(), &global.sets].concat();
-        let Err(found) = load(name, global, &sets) else {
-            continue;
-        };
-        let of: Vec<_> = point
-            .settings
-            .iter()
-            .map(|(key, case)| format!("{key} = {case}"))
-            .collect();
-        for mut wrong in found.0 {
-            if known.insert(wrong.render(false)) {
-                wrong.message += " in a case of [[compare]]";
-                if !of.is_empty() {
-                    wrong.message += &format!(", {}", of.join(", "));
+    let mut axes = cases(file, &[], &[]).map_err(Refusal::Sweep)?;
+    axes.iter_mut().for_each(|axis| axis.varies = true); // an only case is named, too
+    let alone: Vec<&[Axis]> = axes.iter().map(std::slice::from_ref).collect();
+    // What is wrong with a case alone is not blamed on those that it is combined with.
+    for axes in [alone, vec![axes.as_slice()]] {
+        let (mut known, mut errors) = (BTreeSet::new(), Vec::new());
+        for axes in axes {
+            for point in sweep::points(axes, &[0]).map_err(Refusal::Sweep)? {
+                let sets = [point.sets.as_slice(), &global.sets].concat();
+                let Err(found) = load(name, global, &sets) else {
+                    continue;
+                };
+                let settings = point.settings.iter();
+                let of: Vec<_> = settings
+                    .map(|(key, case)| format!("{key} = {case}"))
+                    .collect();
+                for mut wrong in found.0 {
+                    if known.insert(wrong.render(false)) {
+                        wrong.message += " in a case of [[compare]]";
+                        if !of.is_empty() {
+                            wrong.message += &format!(", {}", of.join(", "));
+                        }
+                        errors.push(wrong);
+                    }
                 }
-                errors.push(wrong);
             }
         }
+        if !errors.is_empty() {
+            return Err(Refusal::Scenario(Errors(errors)));
+        }
     }
-    if errors.is_empty() {
-        Ok(())
-    } else {
-        Err(Refusal::Scenario(Errors(errors)))
-    }
+    Ok(())
 }
 
 /// All runs, each checked before the first begins.

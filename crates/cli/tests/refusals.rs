@@ -54,6 +54,13 @@ fn check_reads_every_case_that_a_comparison_would_run() {
             "{check}"
         );
     }
+    // Of several kinds of cases the one is blamed that is wrong.
+    let good = case("few", "workload.senders=2").replace("traffic", "kind");
+    let wrong = case("odd", "run.mtu=500B");
+    let file = folder.write("t.toml", &format!("{SMALL}{good}{wrong}"));
+    let check = refused(&folder, &["check", &file]);
+    assert!(check.contains("[[compare]], traffic = odd"), "{check}");
+    assert!(!check.contains("few"), "{check}");
     // What the command line says holds in every case.
     let file = folder.write(
         "t.toml",
