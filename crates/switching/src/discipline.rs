@@ -153,7 +153,8 @@ pub struct Gate {
 pub enum GateOf {
     /// The queue of this number.
     Queue(u8),
-    /// Every queue that packets of this priority come to.
+    /// Every queue that packets of this priority come to. In one that takes several priorities it keeps what is first and has
+    /// this one.
     Priority(u8),
     /// One connection, where connections have queues of their own.
     Flow(ConnId),
@@ -168,6 +169,26 @@ pub enum GateState {
     Closed,
     /// This many bytes, and no frame that needs more.
     Bytes(u64),
+}
+
+impl GateState {
+    /// Whether a packet of `size` bytes may leave.
+    #[inline]
+    pub(crate) fn lets(self, size: u16) -> bool {
+        match self {
+            Self::Open => true,
+            Self::Closed => false,
+            Self::Bytes(left) => u64::from(size) <= left,
+        }
+    }
+
+    /// A packet of `size` bytes leaves, which it lets.
+    #[inline]
+    pub(crate) fn pay(&mut self, size: u16) {
+        if let Self::Bytes(left) = self {
+            *left -= u64::from(size);
+        }
+    }
 }
 
 /// A line on which nothing is.

@@ -240,13 +240,9 @@ impl NumberedPort {
             CONTROL => self.control.front(),
             _ => self.data.front(),
         };
-        let shuts = |head: &Packet, gate| match gate {
-            GateState::Open => false,
-            GateState::Closed => true,
-            GateState::Bytes(left) => u64::from(head.size) > left,
-        };
         let own = |head: &Packet| self.priorities[usize::from(head.priority()) % 8];
-        head.is_some_and(|head| shuts(head, self.gates[queue]) || shuts(head, own(head)))
+        let lets = |head: &Packet| self.gates[queue].lets(head.size) && own(head).lets(head.size);
+        head.is_some_and(|head| !lets(head))
     }
 
     /// Packets that gates hold back, what is paused of them, and the number of that queue where it is one.
@@ -298,12 +294,8 @@ impl NumberedPort {
         self.bytes -= size;
         self.last = of;
         if GATED {
-            let own = &mut self.priorities[usize::from(packet.priority()) % 8];
-            for gate in [&mut self.gates[of], own] {
-                if let GateState::Bytes(left) = gate {
-                    *left -= size;
-                }
-            }
+            self.gates[of].pay(packet.size);
+            self.priorities[usize::from(packet.priority()) % 8].pay(packet.size);
         }
         if self.mark_leaving && of == DATA {
             self.admission.mark_leaving(before, packet);

@@ -19,8 +19,10 @@ pub struct StrictPriority<const GATES: bool = false> {
     filled: u8,
     /// Bit i: gates keep queue i; of the last one, what is first there.
     closed: u8,
-    /// Bit i: the gate of queue i is closed, and that of priority i of those that the last queue takes.
-    shut: (u8, u8),
+    /// Bit i: the gate of queue i is closed.
+    shut_queues: u8,
+    /// Bit i: that of priority i is closed, of those that share the last queue.
+    shut_priorities: u8,
     /// Every queue lets every packet pass that finds it empty.
     passes: bool,
     /// The priority of the frame on the line.
@@ -42,7 +44,8 @@ impl<const GATES: bool> StrictPriority<GATES> {
             lowest: u8::try_from(specs.len() - 1).expect("at most eight queues"),
             filled: 0,
             closed: 0,
-            shut: (0, 0),
+            shut_queues: 0,
+            shut_priorities: 0,
             passes: queues.iter().all(DataQueue::lets_all_pass),
             last: 0,
             quiet_below: quiet.min().unwrap_or(0),
@@ -89,11 +92,9 @@ impl<const GATES: bool> StrictPriority<GATES> {
     /// Whether a gate of its own priority keeps what is first in the last queue, which takes several.
     #[inline]
     fn look_at_the_last(&mut self) {
-        let (queues, priorities) = self.shut;
         let first = self.queues[usize::from(self.lowest)].first();
-        let keeps = first.is_some_and(|first| priorities >> first.priority() & 1 == 1);
-        let bit = 1 << self.lowest;
-        self.closed = self.closed & !bit | queues & bit | if keeps { bit } else { 0 };
+        let keeps = first.is_some_and(|first| self.shut_priorities >> first.priority() & 1 == 1);
+        self.closed = self.shut_queues | u8::from(keeps) << self.lowest;
     }
 
     /// Queues that hold packets and may send, as bits.
@@ -116,11 +117,11 @@ impl StrictPriority<true> {
         // Of priorities that have a queue for themselves the gate is that of the queue.
         let shares = self.lowest < 7;
         let (bits, index) = match gate.of {
-            GateOf::Queue(number) if number <= self.lowest => (&mut self.shut.0, number),
+            GateOf::Queue(number) if number <= self.lowest => (&mut self.shut_queues, number),
             GateOf::Priority(priority) if priority < self.lowest || !shares => {
-                (&mut self.shut.0, priority)
+                (&mut self.shut_queues, priority)
             }
-            GateOf::Priority(priority) => (&mut self.shut.1, priority),
+            GateOf::Priority(priority) => (&mut self.shut_priorities, priority),
             GateOf::Queue(_) | GateOf::Flow(_) => return, // of flows it knows nothing
         };
         let bit = 1 << (index & 7);
@@ -129,13 +130,12 @@ impl StrictPriority<true> {
             GateState::Closed => *bits |= bit,
             GateState::Bytes(_) => unreachable!("a flow control of gates alone counts no bytes"),
         }
-        self.closed = self.shut.0;
         self.look_at_the_last();
     }
 
     /// Whether a gate is closed.
     pub(crate) fn is_gated(&self) -> bool {
-        self.shut != (0, 0)
+        self.shut_queues | self.shut_priorities != 0
     }
 
     /// The queue of the packet that left last.
@@ -163,7 +163,7 @@ impl<const GATES: bool> Discipline for StrictPriority<GATES> {
         }
         self.queues[index].put(packet);
         self.filled |= 1 << index;
-        if GATES && self.shut.1 != 0 {
+        if GATES && self.shut_priorities != 0 {
             self.look_at_the_last();
         }
         self.bytes += u64::from(packet.size);
@@ -178,7 +178,7 @@ impl<const GATES: bool> Discipline for StrictPriority<GATES> {
         // What a gate keeps still counts as what waits.
         if GATES {
             let last = index == usize::from(self.lowest);
-            let shut = self.shut.0 >> index & 1 == 1 || last && self.shut.1 != 0;
+            let shut = self.shut_queues >> index & 1 == 1 || last && self.shut_priorities != 0;
             if self.filled != 0 || shut {
                 return false;
             }
@@ -212,7 +212,7 @@ impl<const GATES: bool> Discipline for StrictPriority<GATES> {
         }
         self.bytes -= u64::from(out.size);
         self.filled ^= u8::from(queue.is_empty()) << index;
-        if GATES && self.shut.1 != 0 {
+        if GATES && self.shut_priorities != 0 {
             self.look_at_the_last();
         }
         if self.filled == 0 {
@@ -439,7 +439,8 @@ mod tests {
             of: GateOf::Queue(1),
             state: GateState::Open,
         });
-        assert_eq!((port.shut, port.closed), ((0, 1 << 7), 0));
+        assert_eq!((port.shut_queues, port.shut_priorities), (0, 1 << 7));
+        assert_eq!(port.closed, 0);
         // Of what the last queue takes, who is first waits for the gate of its own priority alone.
         offer(&mut port, IDLE, 2, 100);
         offer(&mut port, IDLE, 7, 100);

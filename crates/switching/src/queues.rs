@@ -558,16 +558,9 @@ impl Queue {
     /// Whether gates of it, or of its priority, let `packet` go.
     #[inline]
     fn lets_go(&self, packet: &Packet) -> bool {
-        let own = self.gates.as_ref();
-        let own = own.map_or(GateState::Open, |gates| {
-            gates[usize::from(packet.priority()) % 8]
-        });
-        let lets = |gate| match gate {
-            GateState::Open => true,
-            GateState::Closed => false,
-            GateState::Bytes(left) => u64::from(packet.size) <= left,
-        };
-        lets(self.gate) && lets(own)
+        let own = |gates: &[GateState; 8]| gates[usize::from(packet.priority()) % 8];
+        let own = self.gates.as_deref().map_or(GateState::Open, own);
+        self.gate.lets(packet.size) && own.lets(packet.size)
     }
 
     /// Whether gates alone hold back the packet that is next.
@@ -650,12 +643,9 @@ impl Discipline for Queues {
             let taken = bucket.take(now, out.size);
             debug_assert!(taken.is_ok(), "it was ready");
         }
-        let own_priority = own.gates.as_mut();
-        let own_priority = own_priority.map(|gates| &mut gates[usize::from(out.priority()) % 8]);
-        for gate in std::iter::once(&mut own.gate).chain(own_priority) {
-            if let GateState::Bytes(left) = gate {
-                *left -= u64::from(out.size);
-            }
+        own.gate.pay(out.size);
+        if let Some(gates) = &mut own.gates {
+            gates[usize::from(out.priority()) % 8].pay(out.size);
         }
         let before = own.bytes;
         self.uncount(queue, out);
