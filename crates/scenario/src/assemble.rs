@@ -393,7 +393,7 @@ impl Assembled {
         let cut = !outcome.interrupted && outcome.unfinished > 0;
         let mut still = None;
         if cut && !setup.probes.accepted {
-            (outcome.accepted, still) = self.accepted(setup, &outcome, watch)?;
+            (outcome.accepted, still) = self.accepted(setup, (&outcome, &ideal), watch)?;
         }
         let mut record = self.record((outcome, still), &ideal, derived, command);
         (record.port_series, record.flow_series) = (port_series, flow_series);

@@ -40,7 +40,7 @@ impl Assembled {
     pub(crate) fn accepted(
         &self,
         mut setup: Setup<'_>,
-        outcome: &Outcome,
+        (outcome, ideal): (&Outcome, &[Span]),
         watch: &mut dyn Watch,
     ) -> Result<(Accepted, Option<Time>), Errors> {
         let early = Span(setup.until.0 / STILL);
@@ -60,17 +60,20 @@ impl Assembled {
             sim::run(&setup, &mut look).map_err(|e| self.scenario.topology.problem("kind", e.0))?;
         let still = !again.interrupted
             && look.accepted == again.accepted.values().sum::<u64>()
-            && self.waits_since(outcome, look.at);
+            && self.waits_since(outcome, ideal, look.at);
         Ok((again.accepted, still.then_some(look.at)))
     }
 
-    /// Whether nothing has begun or ended after `at`, and no fault has either.
-    fn waits_since(&self, outcome: &Outcome, at: Time) -> bool {
+    /// Whether nothing has begun or ended after `at`, no fault has either, and who waits would have arrived by then in an
+    /// idle network, which takes `ideal`.
+    fn waits_since(&self, outcome: &Outcome, ideal: &[Span], at: Time) -> bool {
         let late = |moment: Option<Time>| moment.is_some_and(|moment| moment > at);
-        let mut messages = self.traffic.messages.iter().zip(&outcome.messages);
-        let quiet = !messages.any(|(message, fate)| {
+        let messages = self.traffic.messages.iter().zip(&outcome.messages);
+        let quiet = !messages.zip(ideal).any(|((message, fate), &ideal)| {
             let begins = matches!(message.start, Start::At(start) if start > at);
-            begins || late(fate.start) || late(fate.end)
+            let arrives = fate.start.filter(|_| fate.end.is_none());
+            let arrives = arrives.map(|start| start.after(ideal));
+            begins || late(fate.start) || late(fate.end) || late(arrives)
         });
         let ends = |fault: &sim::Fault| fault.until > at && fault.until != Time::NEVER;
         quiet && !self.faults.iter().any(ends)
@@ -81,7 +84,9 @@ impl Assembled {
     pub(crate) fn more_time(&self, outcome: &Outcome, still: Option<Time>) -> String {
         let until = Span(self.until().0);
         let locked = !outcome.deadlock.is_empty();
-        if locked || self.lost_frames(outcome).is_some() {
+        // Who waits for others to end, and then a while, may still begin.
+        let waits = still.is_some() && outcome.messages.iter().any(|fate| fate.start.is_none());
+        if locked || waits || self.lost_frames(outcome).is_some() {
             return String::new();
         }
         let arrived = outcome.accepted.values().any(|&bytes| bytes > 0);

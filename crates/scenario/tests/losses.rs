@@ -349,3 +349,23 @@ fn an_arbiter_looks_at_least_as_far_ahead_as_its_words_travel() {
     let lost = data_dropped(&record) + record.totals.retransmitted;
     assert_eq!((record.status, lost), (Status::Complete, 0));
 }
+
+#[test]
+fn more_time_is_no_vain_advice_where_it_helps() {
+    // The second round begins a while after the first has ended, which is longer than the run.
+    let rounds = "[topology]\nkind = \"star\"\nhosts = 3\n[workload]\nkind = \"incast-rr\"\nsenders = 2\nsize = \"20KB\"\n\
+                  rounds = 4\ngap = \"30s\"\n[transport]\nkind = \"dctcp\"\n";
+    let record = run(rounds, &[]);
+    assert_eq!(record.status, Status::Unfinished);
+    assert!(!said(&record, "hardly help"), "{:?}", record.warnings);
+    // One frame takes 12 s of a line of 1 Kb/s.
+    let slow = "[topology]\nkind = \"star\"\nhosts = 2\nslow = \"tor0 -> h0\"\nslow_rate = \"1Kbps\"\n[workload]\n\
+                kind = \"permutation\"\nsize = \"1460B\"\n[transport]\nkind = \"none\"\n";
+    let record = run(slow, &[]);
+    assert_eq!(record.status, Status::Unfinished);
+    assert!(
+        said(&record, "give them more time"),
+        "{:?}",
+        record.warnings
+    );
+}
