@@ -49,9 +49,12 @@ pub trait ControlFactory: Send + Sync {
     fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {
         Ok(())
     }
-    /// What a user should know before trusting it at `place` under a transport of so many priorities, and what helps, in
-    /// words; and the bytes that it lacks. Of several switches the one that lacks the most is told.
-    fn warns(&self, place: &Place<'_>, priorities: u8) -> Option<(u64, String)> {
+    /// Memory that it needs at `place` to be suited.
+    fn needs(&self, place: &Place<'_>) -> Bytes {
+        Bytes(0)
+    }
+    /// What a user should know before trusting it at `place` under a transport of so many priorities.
+    fn warns(&self, place: &Place<'_>, priorities: u8) -> Option<Caution> {
         None
     }
     /// What it does where faults lose its own frames and what helps, in words; none where it heals by itself.
@@ -70,6 +73,18 @@ pub trait ControlFactory: Send + Sync {
     }
     /// Every parameter with its final value, for `resolved.toml`.
     fn resolved(&self) -> toml::Table;
+}
+
+/// What a user should know of a flow control before trusting it.
+pub struct Caution {
+    /// Bytes that are lacking. Of several switches the one that lacks the most is told.
+    pub lacks: u64,
+    /// It, in words.
+    pub said: String,
+    /// Keys that help, as a scenario has them: `switch.pfc.lossless = 8`.
+    pub keys: Vec<String>,
+    /// The flow control with them, which may need more memory; none where no key helps.
+    pub with: Option<Box<dyn ControlFactory>>,
 }
 
 /// Where a flow control works: one switch.
@@ -174,7 +189,8 @@ mod tests {
         let place = place(&[]);
         assert!(!NoControl.tags() && NoControl.suits(&place).is_ok());
         assert!(NoControl.figures(&place).is_empty());
-        assert_eq!(NoControl.warns(&place, 8), None);
+        assert!(NoControl.warns(&place, 8).is_none());
+        assert_eq!(NoControl.needs(&place), Bytes(0));
         assert_eq!(NoControl.lost_frames(), None);
     }
 }

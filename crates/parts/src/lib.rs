@@ -28,7 +28,7 @@ pub mod tokened;
 mod transport;
 pub mod waiting;
 
-pub use control::{Control, ControlFactory, LINK_FRAME, Neighbour, Place};
+pub use control::{Caution, Control, ControlFactory, LINK_FRAME, Neighbour, Place};
 pub use transport::{
     Fabric, Factory, NO_CONTROL, ParamError, Parameter, Refusal, Registry, Transport,
 };

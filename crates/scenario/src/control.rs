@@ -10,7 +10,7 @@ use model::{Encap, Rng, stream};
 use std::sync::Arc;
 use switching::FlowControl;
 use topology::{LinkId, NodeId, NodeKind, Topology};
-use transports::{Control, ControlFactory, NO_CONTROL, Neighbour, Place};
+use transports::{Caution, Control, ControlFactory, NO_CONTROL, Neighbour, Place, Refusal};
 use units::Bytes;
 
 /// The key of `[switch]` that names a flow control.
@@ -147,23 +147,56 @@ impl Controls {
         Ok(())
     }
 
-    /// What should be known of it under a transport of so many priorities: at the first of the switches that lack the most.
+    /// What should be known of it under a transport of so many priorities: at the first of the switches that lack the most,
+    /// with what helps at all of them.
     pub(crate) fn warns(&self, topology: &Topology, priorities: u8) -> Option<String> {
-        let mut worst: Option<(u64, String)> = None;
-        for (number, node) in (0..).zip(&topology.nodes) {
-            if node.kind != NodeKind::Switch {
-                continue;
-            }
+        let switches = || {
+            let all = (0..).map(NodeId).zip(&topology.nodes);
+            all.filter(|(_, node)| node.kind == NodeKind::Switch)
+        };
+        let mut worst: Option<(Caution, &str)> = None;
+        for (number, node) in switches() {
             let warns = |place: &Place<'_>| self.of.factory.warns(place, priorities);
-            let said = self.with_place(topology, NodeId(number), warns);
-            if let Some((lacks, said)) = said
-                && worst.as_ref().is_none_or(|&(most, _)| lacks > most)
+            if let Some(caution) = self.with_place(topology, number, warns)
+                && worst
+                    .as_ref()
+                    .is_none_or(|(most, _)| caution.lacks > most.lacks)
             {
-                let said = format!("{} at {}: {said}", self.of.kind.name(), node.name);
-                worst = Some((lacks, said));
+                worst = Some((caution, &node.name));
             }
         }
-        worst.map(|(_, said)| said)
+        let (caution, node) = worst?;
+        let (mut keys, mut refused) = (caution.keys, None);
+        if let Some(with) = &caution.with {
+            let needs = |place: &Place<'_>| with.needs(place);
+            let needs = switches().map(|(number, _)| self.with_place(topology, number, needs));
+            let needs = needs.max().unwrap_or_default().get().next_multiple_of(1000);
+            let memory = self.memory.max(Bytes(needs));
+            if memory > self.memory {
+                keys.push(format!("switch.shared_buffer = \"{}KB\"", needs / 1000));
+            }
+            let suits = |place: &Place<'_>| {
+                let place = Place {
+                    memory,
+                    ..place.clone()
+                };
+                with.suits(&place).err()
+            };
+            refused = switches().find_map(|(number, _)| self.with_place(topology, number, suits));
+        }
+        let mut said = format!("{} at {node}: {}", self.of.kind.name(), caution.said);
+        if !keys.is_empty() {
+            said += &format!("; set {}", keys.join(" and "));
+        }
+        if let Some(Refusal {
+            place,
+            reason,
+            instead,
+        }) = refused
+        {
+            said += &format!("; then {place} {reason}: {instead}");
+        }
+        Some(said)
     }
 
     /// What follows for the first switch, as names and values.

@@ -194,8 +194,8 @@ pub(crate) fn data_queues(scenario: &Scenario) -> Option<String> {
     let asked = scenario.output.flag("data_queues");
     let control = scenario.control.as_ref().filter(|_| asked)?;
     Some(format!(
-        "output.data_queues is not told under switch.flow_control = \"{}\"; set output.memory = true, whose file has the most of \
-         every queue",
+        "output.data_queues is not told under switch.flow_control = \"{}\"; set output.data_queues = false, and output.memory = \
+         true for the most of every queue",
         control.kind.name()
     ))
 }

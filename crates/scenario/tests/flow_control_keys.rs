@@ -1,6 +1,6 @@
 //! What a scenario says of flow controls: what is wrong is named with what is right, and what is right resolves.
 
-use scenario::load_text;
+use scenario::{Scenario, load_text};
 use transports::Control;
 
 const INCAST: &str = "[workload]\nkind = \"incast\"\n";
@@ -105,6 +105,10 @@ fn who_does_what_a_warning_of_a_flow_control_says_has_done_enough() {
                   \"1us\"\n[workload]\nkind = \"permutation\"\nsize = \"3KB\"\n";
     let tiers = "[topology]\nkind = \"three-tier\"\nagg_rate = \"400Gbps\"\n[workload]\nkind = \"permutation\"\nsize = \
                  \"3KB\"\n";
+    // One switch has eight long lines, the others two.
+    let spine = "[topology]\nkind = \"leaf-spine\"\nleaves = 8\nspines = 1\nhosts_per_leaf = 1\nhost_rate = \"400Gbps\"\n\
+                 uplink_rate = \"400Gbps\"\nhost_delay = \"5us\"\nuplink_delay = \"5us\"\n[workload]\n\
+                 kind = \"permutation\"\nsize = \"3KB\"\n";
     for (text, sets) in [
         (fat, &["switch.flow_control=pfc", "transport.kind=homa"][..]),
         (
@@ -114,6 +118,10 @@ fn who_does_what_a_warning_of_a_flow_control_says_has_done_enough() {
         (
             tiers,
             &["switch.flow_control=cbfc", "switch.cbfc.buffer=20KB"],
+        ),
+        (
+            spine,
+            &["switch.flow_control=cbfc", "switch.shared_buffer=3MB"],
         ),
     ] {
         let warned = |sets: &[String]| {
@@ -131,4 +139,27 @@ fn who_does_what_a_warning_of_a_flow_control_says_has_done_enough() {
         sets.extend(advice.split(" and ").map(|set| set.replace([' ', '"'], "")));
         assert_eq!(warned(&sets), "", "{sets:?}");
     }
+}
+
+/// What is advised is not refused, or what else it needs stands beside it.
+#[test]
+fn what_else_stands_in_the_way_is_said_with_the_advice() {
+    let slow = "[topology]\nhost_rate = \"10Gbps\"\n[transport]\nkind = \"homa\"\n[switch]\nflow_control = \"pfc\"\n";
+    let text = format!("{INCAST}{slow}[switch.pfc]\npause_time = \"1us\"\n");
+    let run = load_text("t.toml", &text, &[]).and_then(Scenario::assemble);
+    let warned = run.unwrap_or_else(|e| panic!("{e}")).warnings.join("\n");
+    let both = "; set switch.pfc.lossless = 8; then switch.pfc.pause_time ";
+    assert!(warned.contains(both), "{warned}");
+    // A threshold that lets no frame in is refused by its own name, where some priorities have nothing else.
+    let few =
+        "[run]\nmtu = \"9000B\"\n[transport]\nkind = \"phost\"\n[switch]\nflow_control = \"pfc\"\n";
+    let said = wrong(&format!("{few}[switch.pfc]\nxoff = \"3000B\"\n"));
+    assert!(
+        said.contains("switch.pfc.xoff of 3KB holds no frame of 9.038KB"),
+        "{said}"
+    );
+    assert!(said.contains("write \"9038B\" or more"), "{said}");
+    let more = format!("{few}[switch.pfc]\nxoff = \"9038B\"\n");
+    let run = load_text("t.toml", &format!("{INCAST}{more}"), &[]).and_then(Scenario::assemble);
+    assert!(run.is_ok());
 }

@@ -11,7 +11,7 @@ use crate::agenda::Agenda;
 use crate::ports::{drops_at_most, enough, leaves_half};
 use model::intent::PortSpec;
 use model::{Blocks, CreditFrame, DropReason, LinkCredits, Packet, Round};
-use parts::{Control, ControlFactory, Neighbour, ParamError, Parameter, Place, Refusal};
+use parts::{Caution, Control, ControlFactory, Neighbour, ParamError, Parameter, Place, Refusal};
 use switching::{FlowControl, GateOf, GateState, Passage, Say};
 use units::{Bytes, Time};
 
@@ -72,12 +72,6 @@ impl Params {
         let (room, most) = self.room(line, frame);
         u16::try_from(room.min(most) / u64::from(self.block)).unwrap_or(u16::MAX)
     }
-
-    /// What all lanes of all ports hold, in bytes.
-    fn kept(&self, place: &Place<'_>) -> u64 {
-        let room = |line| self.room(line, place.frame).0 * u64::from(self.lanes);
-        place.lines.iter().map(room).sum()
-    }
 }
 
 impl ControlFactory for Params {
@@ -91,8 +85,13 @@ impl ControlFactory for Params {
     fn memory(&self) -> Bytes {
         Bytes(12_000_000)
     }
+    /// What all lanes of all ports hold.
+    fn needs(&self, place: &Place<'_>) -> Bytes {
+        let room = |line| self.room(line, place.frame).0 * u64::from(self.lanes);
+        Bytes(place.lines.iter().map(room).sum())
+    }
     /// Little room, or counts of few bits, promise too little for a long line.
-    fn warns(&self, place: &Place<'_>, _: u8) -> Option<(u64, String)> {
+    fn warns(&self, place: &Place<'_>, _: u8) -> Option<Caution> {
         let wanted = |line| self.wanted(line, place.frame);
         let line = place.lines.iter().max_by_key(|&line| wanted(line))?;
         let (wanted, (room, _)) = (wanted(line), self.room(line, place.frame));
@@ -108,8 +107,12 @@ impl ControlFactory for Params {
         let mut enough = self.clone();
         let counts = |bits: &u8| self.blocks().bytes(Round::of_bits(*bits).half()) >= wanted;
         let Some(bits) = (self.counter_bits..=16).find(counts) else {
-            let said = format!("{said}; no counts reach so far, choose another flow control");
-            return Some((wanted, said));
+            return Some(Caution {
+                lacks: wanted,
+                said: format!("{said}; no counts reach so far, choose another flow control"),
+                keys: Vec::new(),
+                with: None,
+            });
         };
         let mut keys = Vec::new();
         if self.buffer.is_some() {
@@ -121,12 +124,12 @@ impl ControlFactory for Params {
             enough.counter_bits = bits;
             keys.push(format!("switch.cbfc.counter_bits = {bits}"));
         }
-        let kept = enough.kept(place);
-        if kept > place.memory.get() {
-            let most = kept.div_ceil(1000);
-            keys.push(format!("switch.shared_buffer = \"{most}KB\""));
-        }
-        Some((wanted, format!("{said}; set {}", keys.join(" and "))))
+        Some(Caution {
+            lacks: wanted,
+            said,
+            keys,
+            with: Some(Box::new(enough)),
+        })
     }
     /// Credits promise room: a memory without it would lose what they let leave.
     fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {
@@ -142,6 +145,7 @@ impl ControlFactory for Params {
         leaves_half(place, each, 2 * usize::from(self.lanes))?;
         // Two frames: one may be under way while the other end waits to tell of the room of the one before.
         let least = self.update + 2 * self.taken(place.frame);
+        let least = least.next_multiple_of(self.block.into());
         for line in place.lines {
             let (room, most) = self.room(line, place.frame);
             if room > most {
@@ -155,7 +159,7 @@ impl ControlFactory for Params {
                 return refuse("switch.cbfc.buffer", reason, instead);
             }
         }
-        let kept = self.kept(place);
+        let kept = self.needs(place).get();
         if kept > place.memory.get() {
             let reason = format!("has {}, and credits promise {}", place.memory, Bytes(kept));
             let fewer = if self.lanes > 1 {
@@ -182,7 +186,7 @@ impl ControlFactory for Params {
                 format!(
                     "{}, of which credits promise {}",
                     place.memory,
-                    Bytes(self.kept(place))
+                    self.needs(place)
                 ),
             ),
         ]
@@ -286,8 +290,8 @@ impl Cbfc {
 
     fn granted(&self, room: u16) -> LinkCredits {
         let Params { lanes, resend, .. } = self.params;
-        let counts = (self.params.round(), self.blocks);
-        LinkCredits::new(counts, lanes, room, self.frame, resend)
+        let round = self.params.round();
+        LinkCredits::new(round, self.blocks, lanes, room, self.frame, resend)
     }
 
     fn place(&self, port: u16, lane: u8) -> usize {

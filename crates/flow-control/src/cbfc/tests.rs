@@ -199,6 +199,12 @@ fn room_that_is_not_there_or_not_enough_is_refused() {
         refused(&format!("{cells}\"6655B\""), 60_000).expect("no two frames beside an update");
     assert!(said.contains("write \"6656B\" or more"), "{said}");
     assert_eq!(refused(&format!("{cells}\"6656B\""), 60_000), None);
+    // What is written instead is whole blocks.
+    let cells = "block = 300\nbuffer = ";
+    let said = refused(&format!("{cells}\"6599B\""), 60_000)
+        .expect("an update and two frames in 22 of them");
+    assert!(said.contains("write \"6600B\" or more"), "{said}");
+    assert_eq!(refused(&format!("{cells}\"6600B\""), 60_000), None);
     let own = "profile = \"ultra-ethernet\"";
     assert_eq!(refused(own, 2 * 11_008), None);
     assert!(refused(own, 2 * 11_008 - 1).is_some());

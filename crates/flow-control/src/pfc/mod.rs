@@ -11,7 +11,7 @@ use crate::agenda::Agenda;
 use crate::ports::{drops_at_most, enough, holds_a_frame, leaves_half, part};
 use model::intent::{PortSpec, QueueSpec};
 use model::{DropReason, Packet, Signal};
-use parts::{Control, ControlFactory, Neighbour, ParamError, Parameter, Place, Refusal};
+use parts::{Caution, Control, ControlFactory, Neighbour, ParamError, Parameter, Place, Refusal};
 use switching::{FlowControl, GateOf, GateState, Passage, Say};
 use units::{Bytes, Span, Time};
 
@@ -78,7 +78,7 @@ impl ControlFactory for Params {
             Err(Refusal {
                 place: "switch.shared_buffer",
                 reason,
-                instead: enough(self.wanted(place)) + fewer,
+                instead: enough(self.needs(place).get()) + fewer,
             })
         };
         let kept = Bytes(Pfc::kept(self, place));
@@ -98,12 +98,30 @@ impl ControlFactory for Params {
         if pfc.threshold(PRIORITIES - 1) >= place.frame || !all.into_iter().any(without) {
             return Ok(());
         }
+        if let Some(given) = self.xoff.filter(|&given| given < place.frame) {
+            return Err(Refusal {
+                place: "switch.pfc.xoff",
+                reason: format!(
+                    "of {} holds no frame of {}, and priorities without headroom lose what is above it",
+                    Bytes(given),
+                    Bytes(place.frame)
+                ),
+                instead: format!(
+                    "write \"{}B\" or more, or more priorities as switch.pfc.lossless",
+                    place.frame
+                ),
+            });
+        }
         refuse(format!(
             "keeps {kept} of its {} as headroom, and no frame has room in the rest",
             place.memory
         ))
     }
-    fn warns(&self, place: &Place<'_>, priorities: u8) -> Option<(u64, String)> {
+    fn needs(&self, place: &Place<'_>) -> Bytes {
+        // And two frames for every port.
+        Bytes(Pfc::kept(self, place) + 2 * place.frame * place.lines.len() as u64)
+    }
+    fn warns(&self, place: &Place<'_>, priorities: u8) -> Option<Caution> {
         if self.lossless >= priorities {
             return None;
         }
@@ -111,22 +129,15 @@ impl ControlFactory for Params {
             lossless: priorities,
             ..self.clone()
         };
-        let wanted = all.wanted(place);
-        let lacks = wanted.saturating_sub(place.memory.get());
-        let memory = if lacks > 0 {
-            format!(
-                " and switch.shared_buffer = \"{}KB\"",
-                wanted.div_ceil(1000)
-            )
-        } else {
-            String::new()
-        };
-        let said = format!(
-            "the transport uses {priorities} priorities, and nothing is lost of {} alone: others may be dropped; set \
-             switch.pfc.lossless = {priorities}{memory}",
-            self.lossless
-        );
-        Some((lacks, said))
+        Some(Caution {
+            lacks: all.needs(place).get(),
+            said: format!(
+                "the transport uses {priorities} priorities, and nothing is lost of {} alone: others may be dropped",
+                self.lossless
+            ),
+            keys: vec![format!("switch.pfc.lossless = {priorities}")],
+            with: Some(Box::new(all)),
+        })
     }
     fn lost_frames(&self) -> Option<String> {
         let help = "a pause whose resume is lost never ends; set switch.pfc.pause_time = \"100us\"";
@@ -265,13 +276,6 @@ fn of_place(place: usize) -> (u16, u8) {
     let small = |n: usize| u16::try_from(n).expect("a switch has at most 65,535 ports");
     let priority = u8::try_from(place % PRIORITIES).expect("below 8");
     (small(place / PRIORITIES), priority)
-}
-
-impl Params {
-    /// Memory that is enough: headroom and reserves, and two frames for every port.
-    fn wanted(&self, place: &Place<'_>) -> u64 {
-        Pfc::kept(self, place) + 2 * place.frame * place.lines.len() as u64
-    }
 }
 
 impl Pfc {

@@ -89,8 +89,7 @@ impl FlowControl for Scribe {
     }
     fn grants(&self, port: u16) -> Option<LinkCredits> {
         let round = model::Round::of_bits(12);
-        (port == 1)
-            .then(|| LinkCredits::new((round, Blocks::new(64, 0)), 1, 100, 1_538, Span::us(9)))
+        (port == 1).then(|| LinkCredits::new(round, Blocks::new(64, 0), 1, 100, 1_538, Span::us(9)))
     }
     fn deadline(&self) -> Time {
         self.at.unwrap_or(Time::NEVER)
