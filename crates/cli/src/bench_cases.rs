@@ -3,7 +3,6 @@
 use model::intent::{Memory, PortSpec, SwitchSpec};
 use model::{Encap, EndpointConfig, Rng, stream};
 use sim::{Blind, MakeControl, Outcome, Probes, Setup};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use topology::{FatTree, LeafSpine, NodeId, Routes, Spec, ThreeTier, Topology};
 use transports::{ControlFactory, Neighbour, Place, Transport};
@@ -493,7 +492,7 @@ impl Case {
                 None => port,
             })
         };
-        let mut by_rate = BTreeMap::new();
+        let mut by_rate: Vec<(Rate, Arc<PortSpec>)> = Vec::new();
         let memory = match self.ports {
             Ports::Own | Ports::Queued | Ports::Deep => Memory::PerPort,
             Ports::Shared | Ports::Paused(_) => Memory::Shared {
@@ -509,9 +508,12 @@ impl Case {
         let make = |config: &EndpointConfig| factory.make(config);
         let links = topology.links.iter();
         let ports: Vec<_> = links
-            .map(|link| {
-                let known = by_rate.entry(link.rate);
-                known.or_insert_with(|| port(link.rate)).clone()
+            .map(|link| match by_rate.iter().find(|of| of.0 == link.rate) {
+                Some((_, spec)) => spec.clone(),
+                None => {
+                    by_rate.push((link.rate, port(link.rate)));
+                    by_rate[by_rate.len() - 1].1.clone()
+                }
             })
             .collect();
         let control = made.map(|control| controlled(control, ports.clone(), data));

@@ -149,6 +149,7 @@ impl PortSpec {
     }
 
     /// The shaped queue of credits, where there is one.
+    #[inline] // once for every line
     pub fn credit(&self) -> Option<&CreditSpec> {
         self.queues.iter().find_map(|queue| queue.shape.as_ref())
     }
@@ -529,6 +530,7 @@ impl CreditSpec {
     ///
     /// # Panics
     /// If nothing is left for credits.
+    #[inline] // once for every line
     pub fn period(&self, line: LineTime) -> Span {
         assert!(
             (1..=Self::WHOLE).contains(&self.share),

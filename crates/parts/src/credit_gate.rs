@@ -40,6 +40,7 @@ pub struct CreditGate {
 
 impl CreditGate {
     /// The gate of a line. Its bucket is empty at time 0. [xpass artefact, xpass-drop-tail.cc]
+    #[inline] // once for every line
     pub fn new(spec: CreditSpec, line: LineTime) -> Self {
         let period = spec.period(line);
         Self {
@@ -64,6 +65,7 @@ impl CreditGate {
         clippy::cast_sign_loss,
         reason = "a part of a period"
     )]
+    #[inline] // once for every line
     pub fn holding(mut self, size_min: u16, sizes: u16, share: f64) -> Self {
         let step = self.period.0 as f64 * share / f64::from(sizes.max(1));
         self.hold = (size_min, Span(step as u64));

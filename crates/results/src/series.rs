@@ -68,12 +68,18 @@ impl PortSeries {
                 self.links.push(nothing(row.link));
                 self.last.push(nothing(row.link));
             }
-            let last = &mut self.last[place];
-            assert_eq!(last.link, row.link, "another link was sampled");
-            if !row.says_what(last) {
-                *last = PortSeriesRow { at, ..row };
-                self.news.push(*last);
-            }
+            self.note(place, at, &row);
+        }
+    }
+
+    /// Takes one of them in. A function of its own is compiled here, and not where the rows come from.
+    #[inline(never)]
+    fn note(&mut self, place: usize, at: Time, row: &PortSeriesRow) {
+        let last = &mut self.last[place];
+        assert_eq!(last.link, row.link, "another link was sampled");
+        if !row.says_what(last) {
+            *last = PortSeriesRow { at, ..*row };
+            self.news.push(*last);
         }
     }
 

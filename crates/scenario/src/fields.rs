@@ -266,7 +266,7 @@ pub static TABLES: &[TableDef] = &[
             Field::new("threads", Count(1, 1024), Is("1"), "Threads.").effect("None on the results: any number gives the same fingerprint."),
             Field::new("encap", Word(words::<Headers>), Is("\"paper\""), "Headers in every IP packet: the papers' 40 B, or ours over UDP, 68 B. Of the 1500 B of run.mtu they leave 1460 B or 1432 B of payload.").source("[xpass artefact]"),
             Field::new("mtu", Bytes, Is("\"1500B\""), "The largest IP packet, from \"1000B\" to \"9000B\", with its headers. On the wire a full frame has 38 B more: Ethernet's header and checksum, preamble and gap.").effect("Where they are not written, switch.buffer and thresholds that count full frames follow.").source("[RFC 894]"),
-            Field::new("fct", Word(words::<FctRule>), Is("\"last_byte\""), "When a message counts as finished: at its last byte at the receiver, or when the receiver hears that the sender is done.").source("\"xpass_compat\" is the rule of the authors' simulator [xpass artefact]"),
+            Field::new("fct", Word(words::<FctRule>), Is("\"last_byte\""), "When a message counts as finished: at its last byte at the receiver, or when the receiver hears that the sender is done. `tidegate why` explains the time to the last byte in both.").source("\"xpass_compat\" is the rule of the authors' simulator [xpass artefact]"),
         ],
     },
     TableDef {

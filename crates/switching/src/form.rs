@@ -131,6 +131,7 @@ impl Form {
     }
 
     /// The same, at the moment that [`When::of`] says.
+    #[inline] // set-up calls it for every line
     pub(crate) fn by(
         when: When,
         spec: &Arc<PortSpec>,

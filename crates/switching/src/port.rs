@@ -37,11 +37,13 @@ impl Sent {
     }
 
     /// Packets so far.
+    #[inline]
     pub fn packets(&self) -> ByClass<u64> {
         ByClass::from_fn(|class| self.packets[class as usize])
     }
 
     /// Bytes so far.
+    #[inline]
     pub fn bytes(&self) -> ByClass<u64> {
         ByClass::from_fn(|class| self.bytes[class as usize])
     }
@@ -229,6 +231,7 @@ impl Rare {
 }
 
 impl Port {
+    #[inline] // set-up makes one for every line
     pub(crate) fn new(form: Form, of: &Line<'_>, number: u16, telemetry: bool) -> Self {
         let quiet = form.admission().map(crate::Admission::quiet_below);
         Self {
@@ -589,6 +592,7 @@ impl Port {
 
     /// What waits at `now`: bytes of data with what is left of a frame of theirs on the line, and
     /// credits. Bytes in queues without a bound of the port's buffer are among them.
+    #[inline] // once per sample
     pub fn backlog(&self, now: Time) -> Backlog {
         let line = self.data_on_line(now);
         match &self.form {
@@ -628,11 +632,13 @@ impl Port {
     }
 
     /// Bytes put on the line so far.
+    #[inline] // once per sample
     pub fn sent_bytes(&self) -> ByClass<u64> {
         self.egress.sent.bytes()
     }
 
     /// Packets that left marked so far.
+    #[inline] // once per sample
     pub fn marked(&self) -> u64 {
         match &self.form {
             Form::Fifo(fifo) => fifo.admission.marked(),
@@ -641,6 +647,7 @@ impl Port {
     }
 
     /// Packets dropped here so far.
+    #[inline] // once per sample
     pub fn dropped(&self) -> ByClass<u64> {
         self.rare
             .as_ref()

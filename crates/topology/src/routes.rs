@@ -229,6 +229,7 @@ impl Routes {
     ///
     /// # Panics
     /// If `switch` is a host.
+    #[inline] // once per switch and window
     pub fn row_of(&self, switch: NodeId) -> Row<'_> {
         Row {
             edge_of: &self.map.edge_of,

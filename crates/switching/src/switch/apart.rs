@@ -11,6 +11,7 @@ use units::Time;
 impl Switch {
     /// Whether its ports have nothing to do with each other: no memory and no flow control, no way that is chosen by
     /// chance, time or load, and no packet that one sends back by another.
+    #[inline] // once for every switch
     pub fn is_apart(&self) -> bool {
         let common = &self.common;
         let alone = common.memory.is_none() && common.control.is_none();
