@@ -1,4 +1,6 @@
 //! Priority flow control. [802.1Q s36]
+//!
+//! First what a scenario says and which switches it suits, then what a switch counts and says, at last its timers and watchdog.
 #![doc = include_str!("README.md")]
 
 mod params;
