@@ -5,7 +5,7 @@ use crate::assemble::{Assembled, Progress, Watch};
 use crate::diagnostic::{Diagnostic, Errors};
 use results::human;
 use results::trace::{
-    self, Asked, Event, Flight, Held, Life, Link, Network, Pauses, Pausing, What, Why,
+    self, Asked, Event, Flight, Held, Life, Link, Network, Pauses, Pausing, Sake, What, Why,
 };
 use results::{RunRecord, Status, Summary};
 use sim::{
@@ -77,22 +77,26 @@ impl Observer for Eye<'_> {
 
 /// What flow controls did, in the words of results.
 fn pauses(events: &[sim::PauseEvent]) -> Pauses {
+    let held = |of| match of {
+        GateOf::Queue(queue) => Held::Queue(queue),
+        GateOf::Priority(priority) => Held::Priority(priority),
+        GateOf::Flow(conn) => Held::Flow(conn.0),
+    };
     let mut pauses = Pauses::default();
     for event in events {
         let what = match event.what {
-            sim::Pausing::Gate(of, open) => {
-                let held = match of {
-                    GateOf::Queue(queue) => Held::Queue(queue),
-                    GateOf::Priority(priority) => Held::Priority(priority),
-                    GateOf::Flow(conn) => Held::Flow(conn.0),
+            sim::Pausing::Gate(of, true) => Pausing::Opened(held(of)),
+            sim::Pausing::Gate(of, false) => Pausing::Closed(held(of)),
+            sim::Pausing::Asked(of, because, sake) => {
+                let sake = Sake {
+                    line: because.0,
+                    queue: sake.queue,
+                    priority: sake.priority,
+                    conn: sake.conn.0,
                 };
-                if open {
-                    Pausing::Opened(held)
-                } else {
-                    Pausing::Closed(held)
-                }
+                Pausing::Asked(held(of), sake)
             }
-            sim::Pausing::Asked(because) => Pausing::Asked(because.0),
+            sim::Pausing::Kept(conn, queue) => Pausing::Kept(conn.0, queue),
             sim::Pausing::Joined(queue, packet) => Pausing::Joined(queue, packet),
         };
         pauses.note(event.at, event.link.0, what);

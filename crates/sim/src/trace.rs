@@ -6,10 +6,10 @@
 use crate::net::SetupError;
 use crate::node::{Kind, Node};
 use crate::setup::{Observer, Outcome, Setup};
-use model::{DropReason, Packet, Signal};
+use model::{ConnId, DropReason, Packet, Signal};
 use std::cell::UnsafeCell;
 use std::ops::Range;
-use switching::{GateOf, GateState, Noted};
+use switching::{GateOf, GateState, Noted, Sake};
 use topology::{LinkId, NodeId, Topology};
 use units::Time;
 
@@ -49,8 +49,11 @@ pub struct PauseEvent {
 pub enum Pausing {
     /// A gate opened, or closed.
     Gate(GateOf, bool),
-    /// The node at the link's far end asked for a pause, because of what waits for this other link of it.
-    Asked(LinkId),
+    /// The node at the link's far end asks to pause this, for the sake of a packet that waits for this other link of it.
+    Asked(GateOf, LinkId, Sake),
+    /// The node at the link's far end does not want this flow, and this queue is closed for that; none where it wants it
+    /// again.
+    Kept(ConnId, Option<u8>),
     /// This packet joined this queue.
     Joined(u8, Packet),
 }
@@ -169,7 +172,11 @@ impl Tracer {
                                 let open = gate.state == GateState::Open;
                                 (own, Pausing::Gate(gate.of, open))
                             }
-                            Noted::Asked(egress) => (own.reverse(), Pausing::Asked(link(egress))),
+                            Noted::Asked(of, sake) => {
+                                let because = link(sake.egress);
+                                (own.reverse(), Pausing::Asked(of, because, sake))
+                            }
+                            Noted::Kept(conn, queue) => (own, Pausing::Kept(conn, queue)),
                             Noted::Joined(queue, packet) => (own, Pausing::Joined(queue, packet)),
                         };
                         PauseEvent {

@@ -7,7 +7,7 @@
 //! time, unless it is calm ([`FlowControl::is_calm`]).
 
 use crate::discipline::{Gate, GateOf, GateState};
-use model::{Class, DropReason, LinkCredits, Packet, Signal};
+use model::{Class, ConnId, DropReason, LinkCredits, Packet, Signal};
 use units::{Span, Time};
 
 /// The flow control of one switch.
@@ -203,8 +203,11 @@ pub struct Say {
     pub(crate) gates: Vec<(u16, Gate)>,
     /// Ports at which something was paused anew.
     pub(crate) pauses: Vec<u16>,
-    /// Ports at which something will be paused because of the packet that has just arrived.
-    pub(crate) blamed: Vec<u16>,
+    /// Ports at which something is paused, or will be, because of the packet that has just arrived, and what that is.
+    pub(crate) blamed: Vec<(u16, GateOf)>,
+    /// Flows that the neighbour at a port does not want, each with the queue that is closed for that; none where it
+    /// wants it again.
+    pub(crate) kept: Vec<(u16, ConnId, Option<u8>)>,
     /// One of these is not empty.
     pub(crate) any: bool,
 }
@@ -214,6 +217,15 @@ impl Say {
     /// where that is zero.
     pub fn pause(&mut self, port: u16, what: Signal, lasting: Span) {
         self.count_pause(port);
+        self.blame(
+            port,
+            match what {
+                Signal::PauseFlow(conn) | Signal::ResumeFlow(conn) => GateOf::Flow(conn),
+                Signal::PausePriority(priority) | Signal::ResumePriority(priority) => {
+                    GateOf::Priority(priority)
+                }
+            },
+        );
         self.repeat(port, what, lasting);
     }
 
@@ -237,10 +249,17 @@ impl Say {
         !self.any
     }
 
-    /// What has just arrived is why the neighbour at `port` will have to pause something, although nothing is asked for
-    /// yet: [`Say::pause`] says so by itself. Only for whoever watches.
-    pub fn blame(&mut self, port: u16) {
-        self.blamed.push(port);
+    /// What has just arrived is why the neighbour at `port` has to pause `what`, now or later: [`Say::pause`] says so by
+    /// itself. Only for whoever watches.
+    pub fn blame(&mut self, port: u16, what: GateOf) {
+        self.blamed.push((port, what));
+        self.any = true;
+    }
+
+    /// The neighbour at `port` does not want `conn`, and `queue` stays closed until it does; none where it wants it again.
+    /// Only for whoever watches, where a queue holds back several flows and the neighbour pauses one.
+    pub fn keep(&mut self, port: u16, conn: ConnId, queue: Option<u8>) {
+        self.kept.push((port, conn, queue));
         self.any = true;
     }
 
@@ -266,7 +285,7 @@ impl Say {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{ConnId, HostId};
+    use model::HostId;
 
     struct Nothing;
     impl FlowControl for Nothing {
@@ -316,6 +335,7 @@ mod tests {
         let frame = what.frame_for(lasting);
         assert_eq!(say.frames(), [(4, frame), (4, frame)]);
         assert_eq!(say.pauses, [4]);
+        assert_eq!(say.blamed, [(4, GateOf::Priority(3))]);
         assert!(!say.is_empty());
     }
 
@@ -331,6 +351,12 @@ mod tests {
             state: GateState::Closed,
         };
         assert_eq!((gated.gates(), gated.is_empty()), (&[(2, gate)][..], false));
+        let mut kept = Say::default();
+        kept.keep(2, ConnId(7), Some(1));
+        assert_eq!(
+            (&kept.kept[..], kept.is_empty()),
+            (&[(2, ConnId(7), Some(1))][..], false)
+        );
         let mut framed = Say::default();
         framed.frame(3, Packet::EMPTY);
         assert_eq!(
@@ -371,8 +397,9 @@ mod tests {
     #[test]
     fn whoever_will_be_paused_is_blamed_and_not_asked() {
         let mut say = Say::default();
-        say.blame(5);
-        assert_eq!((&say.blamed[..], say.is_empty()), (&[5][..], false));
+        let what = GateOf::Flow(ConnId(7));
+        say.blame(5, what);
+        assert_eq!((&say.blamed[..], say.is_empty()), (&[(5, what)][..], false));
         assert!(say.pauses.is_empty() && say.frames().is_empty());
     }
 }

@@ -46,4 +46,4 @@ pub use selective::{Colour, Decision, Selective};
 pub use store::Paused;
 pub use switch::{Line, Loss, Outlet, Routing, Switch};
 pub use trimming::Trimming;
-pub use watch::{Note, Noted};
+pub use watch::{Note, Noted, Sake};

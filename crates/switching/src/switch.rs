@@ -583,7 +583,7 @@ impl Switch {
                 }
                 if let Some(watch) = &mut common.watch {
                     watch.note(now, passage.egress, Noted::Joined(queue, *packet));
-                    watch.note_pauses(now, &common.say, passage.egress);
+                    watch.note_pauses(now, &common.say, &passage);
                 }
             }
         }
@@ -650,6 +650,11 @@ impl Switch {
     fn obey(&mut self, now: Time, after: Option<usize>, out: &mut impl Outlet) {
         self.without_deadline = false;
         let mut said = std::mem::take(&mut self.common.say);
+        for (port, conn, queue) in said.kept.drain(..) {
+            if let Some(watch) = &mut self.common.watch {
+                watch.note(now, port, Noted::Kept(conn, queue));
+            }
+        }
         for (port, gate) in said.gates.drain(..) {
             if let Some(watch) = &mut self.common.watch {
                 watch.note(now, port, Noted::Gate(gate));

@@ -1,8 +1,8 @@
 //! What a flow control does, for whoever wants to know: gates, what asked for them, and who joined which queue.
 
-use crate::discipline::Gate;
-use crate::flow_control::Say;
-use model::Packet;
+use crate::discipline::{Gate, GateOf};
+use crate::flow_control::{Passage, Say};
+use model::{ConnId, Packet};
 use units::Time;
 
 /// Something that the flow control of a switch did.
@@ -21,10 +21,25 @@ pub struct Note {
 pub enum Noted {
     /// A gate of the port opened or closed.
     Gate(Gate),
-    /// The neighbour at the port was asked for a pause, because of what waits for this other port.
-    Asked(u16),
+    /// The neighbour at the port is asked to pause this, for that sake.
+    Asked(GateOf, Sake),
+    /// The neighbour at the port does not want this flow, and this queue is closed for that; none where it wants it again.
+    Kept(ConnId, Option<u8>),
     /// A packet joined this queue of the port.
     Joined(u8, Packet),
+}
+
+/// The packet for whose sake a pause is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sake {
+    /// The port that it waits for.
+    pub egress: u16,
+    /// Its queue there.
+    pub queue: u8,
+    /// Its priority.
+    pub priority: u8,
+    /// Its connection.
+    pub conn: ConnId,
 }
 
 /// Notes of a switch.
@@ -48,11 +63,17 @@ impl Watch {
         }
     }
 
-    /// Notes the pauses that have been asked for because of what waits for port `egress`.
+    /// Notes the pauses that are asked for because `passage` has come.
     #[cold]
-    pub(crate) fn note_pauses(&mut self, at: Time, say: &Say, egress: u16) {
-        for &ingress in say.pauses.iter().chain(&say.blamed) {
-            self.note(at, ingress, Noted::Asked(egress));
+    pub(crate) fn note_pauses(&mut self, at: Time, say: &Say, passage: &Passage<'_>) {
+        let sake = Sake {
+            egress: passage.egress,
+            queue: passage.queue,
+            priority: passage.packet.priority(),
+            conn: passage.packet.conn,
+        };
+        for &(ingress, what) in &say.blamed {
+            self.note(at, ingress, Noted::Asked(what, sake));
         }
     }
 

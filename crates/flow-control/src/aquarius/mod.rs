@@ -163,6 +163,7 @@ impl Aquarius {
     ) {
         let point = self.ports[usize::from(passage.egress)].point(passage.egress, slot);
         say.count_pause(passage.ingress);
+        say.blame(passage.ingress, GateOf::Flow(passage.packet.conn));
         self.asked[usize::from(passage.ingress)].1 += 1;
         let refresh = self.refresh(passage.ingress);
         let frame = pause(passage.packet.conn, lasting(refresh), point);
@@ -250,11 +251,17 @@ impl FlowControl for Aquarius {
                 let until = Signal::until(frame, now);
                 let (slot, isolated, watch) = port.stop(conn, frame.head[POINT], until);
                 self.isolations += u64::from(isolated);
+                if let Some(queue) = port.keeps(slot, conn) {
+                    say.keep(number, conn, Some(queue));
+                }
                 if watch {
                     self.agenda.add(until, Task::Expire(number, slot));
                 }
             }
-            Some(Signal::ResumeFlow(conn)) => port.go(conn),
+            Some(Signal::ResumeFlow(conn)) => {
+                port.go(conn);
+                say.keep(number, conn, None);
+            }
             Some(Signal::PausePriority(_) | Signal::ResumePriority(_)) | None => return,
         }
         self.settle(number, say);

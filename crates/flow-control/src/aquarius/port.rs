@@ -371,6 +371,13 @@ impl Port {
         (slot, isolated, watch && until < Time::NEVER)
     }
 
+    /// The number of the reserved queue that is blocked while the next switch does not want `conn`; none where it does.
+    pub(super) fn keeps(&self, slot: u32, conn: ConnId) -> Option<u8> {
+        let entry = self.entries.get(slot)?;
+        let stopped = entry.stopped.iter().any(|&(known, _)| known == conn);
+        stopped.then(|| self.number(entry.home.into()))
+    }
+
     /// It wants `conn` again.
     pub(super) fn go(&mut self, conn: ConnId) {
         let slot = self.slot(conn);

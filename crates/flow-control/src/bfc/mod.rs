@@ -280,8 +280,15 @@ impl FlowControl for Bfc {
             .filter(|_| above)
             .and_then(|source| ingress.pause(source));
         egress.mark(queue, told.is_some());
-        if told == Some(false) {
-            say.blame(passage.ingress);
+        if let (Some(false), Some(source)) = (told, source) {
+            let what = match source {
+                Source::Flow(conn) => GateOf::Flow(conn),
+                // Ports at both ends of a line have the same queues.
+                Source::Queue(queue) => {
+                    GateOf::Queue(self.first[usize::from(passage.ingress)].0 + queue)
+                }
+            };
+            say.blame(passage.ingress, what);
             self.tell_later(now, passage.ingress);
         }
     }

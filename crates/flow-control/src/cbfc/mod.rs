@@ -433,7 +433,11 @@ impl FlowControl for Cbfc {
         let frame = self.blocks.of(self.frame);
         let busy = (2 * frame).min(self.rooms[place].size - frame);
         if before <= busy && before + blocks > busy {
-            say.blame(passage.ingress);
+            let (lanes, own) = (self.params.lanes, passage.packet.priority());
+            let lane = |priority: u8| priority.min(lanes - 1);
+            for priority in (0..8).filter(|&other| lane(other) == lane(own)) {
+                say.blame(passage.ingress, GateOf::Priority(priority));
+            }
         }
         self.take(place, blocks);
         let place = self.place_of(passage.egress, passage.packet);

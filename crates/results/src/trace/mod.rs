@@ -12,7 +12,7 @@ mod why;
 mod words;
 
 pub use flights::{Fate, Flight, Hop, flights};
-pub use pauses::{Held, PauseRow, Pauses, Pausing};
+pub use pauses::{Held, PauseRow, Pauses, Pausing, Sake};
 pub use pcapng::{PORT, dissector, pcapng};
 pub use perfetto::{Life, perfetto};
 pub use why::{Asked, Part, PartSum, Row, Segment, Why, credit_word};

@@ -5,7 +5,7 @@ use model::{Class, Packet};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use units::Time;
+use units::{Span, Time};
 
 /// Lines of a tree that are kept: those that stood still longest. [ours: as many as one reads]
 const ROWS_MAX: usize = 40;
@@ -30,10 +30,37 @@ pub enum Pausing {
     Opened(Held),
     /// It may not.
     Closed(Held),
-    /// The node at the far end asked for a pause because of what waits for this other line of it.
-    Asked(u32),
+    /// The node at the far end asks to pause this, for the sake of a packet that waits there.
+    Asked(Held, Sake),
+    /// The node at the far end does not want the data of this connection, and this queue is closed for that; none where
+    /// it wants it again.
+    Kept(u32, Option<u8>),
     /// A packet joined a queue.
     Joined(u8, Packet),
+}
+
+/// The packet for whose sake a pause is asked for, by the line that it waits for and what may hold it back there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sake {
+    /// The line.
+    pub line: u32,
+    /// Its queue there.
+    pub queue: u8,
+    /// Its priority.
+    pub priority: u8,
+    /// Its connection.
+    pub conn: u32,
+}
+
+/// A time in which a packet was held back before a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stretch {
+    /// What was closed.
+    pub(super) held: Held,
+    /// What the far end had asked to pause.
+    asked: Held,
+    /// From when to when.
+    pub(super) time: Range<Time>,
 }
 
 /// Everything that flow controls did, by line.
@@ -48,8 +75,11 @@ struct Line {
     closed: Vec<(Held, Range<Time>)>,
     /// What is held back now: places in `closed`.
     open: BTreeMap<Held, usize>,
-    /// Moments at which the far end asked for a pause, and for the sake of which line.
-    asked: Vec<(Time, u32)>,
+    /// By what the far end asked to pause: moments at which it did, and for whose sake.
+    asked: BTreeMap<Held, Vec<(Time, Sake)>>,
+    /// Queues that are closed because the far end does not want a connection, from when to when, in the order of
+    /// beginnings.
+    kept: Vec<(u8, u32, Range<Time>)>,
     /// Packets that joined queues, by the moment at which they came.
     joined: Vec<(Time, u8, Packet)>,
 }
@@ -71,7 +101,8 @@ impl Pauses {
                     line.closed[place].1.end = at;
                 }
             }
-            Pausing::Asked(because) => line.asked.push((at, because)),
+            Pausing::Asked(held, sake) => line.asked.entry(held).or_default().push((at, sake)),
+            Pausing::Kept(conn, queue) => line.keep(at, conn, queue),
             Pausing::Joined(queue, packet) => line.joined.push((at, queue, packet)),
         }
     }
@@ -84,7 +115,7 @@ impl Pauses {
         packet: &Packet,
         came: Option<Time>,
         time: &Range<Time>,
-    ) -> Vec<(Held, Range<Time>)> {
+    ) -> Vec<Stretch> {
         let Some(own) = self.lines.get(&line) else {
             return Vec::new();
         };
@@ -95,41 +126,52 @@ impl Pauses {
             Held::Priority(priority) => priority == packet.priority(),
             Held::Flow(conn) => is_data && conn == packet.conn.0,
         };
-        let mut found: Vec<(Held, Range<Time>)> = Vec::new();
+        let mut found: Vec<Stretch> = Vec::new();
         for (held, closed) in own.closed.iter().filter(|(held, _)| concerns(held)) {
             // What begins while another holds it back counts from the end of that.
-            let known = found.last().map_or(time.start, |(_, last)| last.end);
-            let stretch = closed.start.max(known)..closed.end.min(time.end);
-            if stretch.start < stretch.end {
-                found.push((*held, stretch));
+            let known = found.last().map_or(time.start, |last| last.time.end);
+            let within = closed.start.max(known)..closed.end.min(time.end);
+            if within.start < within.end {
+                own.split((*held, closed), Some(packet.conn.0), within, &mut found);
             }
         }
         found
     }
 
-    /// For whose sake something was held back before `line` since `since`: a line of the node at its far end, and where
-    /// that stood still itself, the line for whose sake it did, and so on.
-    pub(super) fn chain(&self, line: u32, since: Time) -> Vec<u32> {
+    /// For whose sake `stretch` was, before `line`: a line of the node at its far end, and where the packet that waited
+    /// for that was held back itself, the line for whose sake it was, and so on.
+    pub(super) fn chain(&self, network: &Network, line: u32, stretch: &Stretch) -> Vec<u32> {
         let mut chain = Vec::new();
-        let mut next = self.because(line, since);
-        while let Some((at, because)) = next {
+        let mut next = self.because(network, line, stretch.asked, stretch.time.start);
+        while let Some((at, sake)) = next {
+            let because = sake.line;
             if chain.len() == CHAIN_MAX || because == line || chain.contains(&because) {
                 break;
             }
             chain.push(because);
             let own = self.lines.get(&because);
-            let began = own.and_then(|own| own.since(at));
-            next = began.and_then(|began| self.because(because, began));
+            let held = own.and_then(|own| own.holds(&sake, at));
+            next = held.and_then(|(asked, began)| self.because(network, because, asked, began));
         }
         chain
     }
 
-    /// The last question before `since` that the far end of `line` asked.
-    fn because(&self, line: u32, since: Time) -> Option<(Time, u32)> {
-        let asked = &self.lines.get(&line)?.asked;
-        let before = asked.partition_point(|&(at, _)| at <= since);
-        before.checked_sub(1).map(|last| asked[last])
+    /// The last time that the far end of `line` asked to pause this, of those that were heard by `since`.
+    fn because(
+        &self,
+        network: &Network,
+        line: u32,
+        asked: Held,
+        since: Time,
+    ) -> Option<(Time, Sake)> {
+        let delay = back(network, line);
+        self.lines.get(&line)?.last(asked, since, delay)
     }
+}
+
+/// How long what the far end of `line` asks is under way.
+fn back(network: &Network, line: u32) -> Span {
+    network.links[(line ^ 1) as usize].delay
 }
 
 impl Line {
@@ -147,10 +189,104 @@ impl Line {
             .map(|&(_, queue, _)| queue)
     }
 
-    /// Since when something was held back at `at`.
-    fn since(&self, at: Time) -> Option<Time> {
-        let then = self.closed.iter().filter(|(_, time)| time.contains(&at));
-        then.map(|(_, time)| time.start).min()
+    fn keep(&mut self, at: Time, conn: u32, queue: Option<u8>) {
+        let mut open = self.kept.iter_mut().rev();
+        let open = open.find(|(_, own, time)| *own == conn && time.end == Time::NEVER);
+        match (open, queue) {
+            (Some((own, ..)), Some(queue)) if *own == queue => {} // asked for again
+            (open, queue) => {
+                if let Some((.., time)) = open {
+                    time.end = at;
+                }
+                self.kept
+                    .extend(queue.map(|queue| (queue, conn, at..Time::NEVER)));
+            }
+        }
+    }
+
+    /// Connections for which `queue` was closed within `closed`, each with when it was: the first of them closed it.
+    fn kept(
+        &self,
+        queue: u8,
+        closed: &Range<Time>,
+    ) -> impl DoubleEndedIterator<Item = (u32, &Range<Time>)> + Clone {
+        let from = self
+            .kept
+            .partition_point(|(.., time)| time.start < closed.start);
+        let to = self
+            .kept
+            .partition_point(|(.., time)| time.start < closed.end);
+        let kept = self.kept[from..to.max(from)].iter();
+        kept.filter(move |(own, ..)| *own == queue)
+            .map(|(_, conn, time)| (*conn, time))
+    }
+
+    /// What the far end had asked to pause where `held` was `closed`, at `at` for a packet of `conn`: its own connection
+    /// where that was not wanted, else the one that was so for longest.
+    fn asks(&self, held: Held, closed: &Range<Time>, conn: Option<u32>, at: Time) -> Held {
+        let Held::Queue(queue) = held else {
+            return held;
+        };
+        let mut then = self
+            .kept(queue, closed)
+            .filter(|(_, time)| time.contains(&at));
+        let own = then.clone().find(|(own, _)| Some(*own) == conn);
+        let asked = own.or_else(|| then.next());
+        asked.map_or(held, |(conn, _)| Held::Flow(conn))
+    }
+
+    /// Adds the time `within` which `held`, which was `closed`, held back a packet of `conn`, in parts by what had been asked
+    /// for.
+    fn split(
+        &self,
+        (held, closed): (Held, &Range<Time>),
+        conn: Option<u32>,
+        within: Range<Time>,
+        found: &mut Vec<Stretch>,
+    ) {
+        let mut moments = vec![within.start];
+        if let Held::Queue(queue) = held {
+            let ends = self
+                .kept(queue, closed)
+                .flat_map(|(_, time)| [time.start, time.end]);
+            moments.extend(ends.filter(|at| within.contains(at)));
+        }
+        moments.sort_unstable();
+        let first = found.len();
+        for at in moments {
+            let asked = self.asks(held, closed, conn, at);
+            match found[first..].last_mut() {
+                Some(last) if last.asked == asked => {}
+                last => {
+                    if let Some(last) = last {
+                        last.time.end = at;
+                    }
+                    let time = at..within.end;
+                    found.push(Stretch { held, asked, time });
+                }
+            }
+        }
+    }
+
+    /// What the far end had asked to pause that held a packet back here at `at`, and a moment by which that was heard.
+    fn holds(&self, sake: &Sake, at: Time) -> Option<(Held, Time)> {
+        let concerns = |held: &Held| match *held {
+            Held::Queue(number) => number == sake.queue,
+            Held::Priority(priority) => priority == sake.priority,
+            Held::Flow(conn) => conn == sake.conn,
+        };
+        let mut then = self.closed.iter().filter(|(held, _)| concerns(held));
+        let (held, closed) = then.find(|(_, closed)| closed.contains(&at))?;
+        let asked = self.asks(*held, closed, Some(sake.conn), at);
+        // Of a queue that is closed for several connections it may be another one than at first.
+        Some((asked, if asked == *held { closed.start } else { at }))
+    }
+
+    /// The last time that the far end asked to pause this, of those that were heard by `since`, `delay` later.
+    fn last(&self, asked: Held, since: Time, delay: Span) -> Option<(Time, Sake)> {
+        let asked = self.asked.get(&asked)?;
+        let before = asked.partition_point(|&(at, _)| at.after(delay) <= since);
+        before.checked_sub(1).map(|last| asked[last])
     }
 
     /// When anything was held back, without overlap, up to `end`.
@@ -200,7 +336,7 @@ impl Pauses {
         let mut below: BTreeMap<Option<u32>, Vec<u32>> = BTreeMap::new();
         let mut roots: Vec<u32> = Vec::new();
         for &(_, link) in &still {
-            let parent = self.lines[&link].mostly();
+            let parent = self.lines[&link].mostly(back(network, link));
             below.entry(parent).or_default().push(link);
             let stands = |root: u32| still.iter().any(|&(_, link)| link == root);
             if let Some(root) = parent.filter(|&root| !stands(root))
@@ -238,11 +374,18 @@ impl Pauses {
 }
 
 impl Line {
-    /// For whose sake it stood still most often.
-    fn mostly(&self) -> Option<u32> {
+    /// For whose sake something was held back here most often, if its far end asks `delay` away.
+    fn mostly(&self, delay: Span) -> Option<u32> {
         let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-        for &(_, because) in &self.asked {
-            *counts.entry(because).or_default() += 1;
+        let mut found = Vec::new();
+        for (held, closed) in &self.closed {
+            found.clear();
+            self.split((*held, closed), None, closed.clone(), &mut found);
+            for stretch in &found {
+                if let Some((_, sake)) = self.last(stretch.asked, stretch.time.start, delay) {
+                    *counts.entry(sake.line).or_default() += 1;
+                }
+            }
         }
         let most = counts
             .into_iter()
@@ -253,14 +396,56 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Link;
     use super::*;
     use model::{ConnId, HostId};
+    use units::Rate;
+
+    /// Eight lines of which nothing counts but how far their ends are apart: 1 ps.
+    fn network() -> Network {
+        let link = Link {
+            from: 0,
+            to: 0,
+            rate: Rate::gbps(10),
+            delay: Span(1),
+        };
+        Network {
+            links: vec![link; 8],
+            names: vec!["n".to_owned()],
+            hosts: 0,
+            conns: Vec::new(),
+            encap: model::Encap::PAPER,
+            codecs: Vec::new(),
+            codec_of: Vec::new(),
+        }
+    }
+
+    /// A packet of this connection that waits in queue 3 for a line.
+    fn sake(line: u32, conn: u32) -> Sake {
+        Sake {
+            line,
+            queue: 3,
+            priority: 0,
+            conn,
+        }
+    }
 
     fn closed(pauses: &mut Pauses, line: u32, from: u64, until: u64, because: u32) {
         let held = Held::Priority(0);
-        pauses.note(Time(from), line, Pausing::Asked(because));
+        pauses.note(Time(from), line, Pausing::Asked(held, sake(because, 7)));
         pauses.note(Time(from + 1), line, Pausing::Closed(held));
         pauses.note(Time(until), line, Pausing::Opened(held));
+    }
+
+    /// The chain behind what holds a packet of `conn`, which came to queue 3 at 1, back before line 2 at each of `at`.
+    fn chains<const N: usize>(pauses: &Pauses, conn: u32, at: [u64; N]) -> [Vec<u32>; N] {
+        let packet = Packet::new(HostId(0), ConnId(conn), Class::Plain, 0, 84);
+        at.map(|at| {
+            let time = Time(at)..Time(at + 1);
+            let found = pauses.of(2, &packet, Some(Time(1)), &time);
+            let stretch = found.first().expect("it is held back");
+            pauses.chain(&network(), 2, stretch)
+        })
     }
 
     #[test]
@@ -268,13 +453,106 @@ mod tests {
         let mut pauses = Pauses::default();
         closed(&mut pauses, 4, 10, 90, 6);
         closed(&mut pauses, 2, 20, 80, 4);
-        assert_eq!(pauses.chain(2, Time(21)), [4, 6]);
-        assert_eq!(pauses.chain(2, Time(19)), [0; 0], "before anybody asked");
+        assert_eq!(chains(&pauses, 7, [21]), [[4, 6]]);
         // Later the line for whose sake it is stands still no more.
         closed(&mut pauses, 2, 200, 300, 4);
-        assert_eq!(pauses.chain(2, Time(201)), [4]);
+        assert_eq!(chains(&pauses, 7, [201]), [[4]]);
         closed(&mut pauses, 6, 5, 95, 2);
-        assert_eq!(pauses.chain(2, Time(21)), [4, 6], "and not itself again");
+        assert_eq!(chains(&pauses, 7, [21]), [[4, 6]], "and not itself again");
+    }
+
+    #[test]
+    fn whoever_asked_for_another_flow_or_is_not_heard_yet_is_not_why() {
+        let mut pauses = Pauses::default();
+        let mut note = |at, what| pauses.note(Time(at), 2, what);
+        let (own, other) = (Held::Flow(7), Held::Flow(8));
+        note(10, Pausing::Asked(own, sake(4, 7)));
+        note(11, Pausing::Asked(other, sake(6, 8)));
+        note(11, Pausing::Closed(own));
+        note(12, Pausing::Closed(other));
+        note(20, Pausing::Opened(own));
+        note(21, Pausing::Asked(own, sake(5, 7)));
+        note(21, Pausing::Closed(own));
+        note(22, Pausing::Closed(own));
+        assert_eq!(chains(&pauses, 7, [11, 15, 21]), [[4], [4], [4]]);
+        assert_eq!(chains(&pauses, 8, [12]), [[6]]);
+        let (link, none) = (back(&network(), 2), Span::ZERO);
+        let line = &pauses.lines[&2];
+        let because = |delay| line.last(own, Time(21), delay).map(|(_, sake)| sake.line);
+        assert_eq!((because(link), because(none)), (Some(4), Some(5)));
+    }
+
+    #[test]
+    fn a_queue_that_is_closed_for_several_flows_is_so_for_one_after_the_other() {
+        let mut pauses = Pauses::default();
+        let mut note = |at, what| pauses.note(Time(at), 2, what);
+        let packet = Packet::new(HostId(0), ConnId(7), Class::Plain, 0, 84);
+        note(1, Pausing::Joined(3, packet));
+        for (at, conn, line) in [(9, 8, 4), (19, 9, 5), (29, 7, 6)] {
+            note(at, Pausing::Asked(Held::Flow(conn), sake(line, conn)));
+            note(at + 1, Pausing::Kept(conn, Some(3)));
+            note(at + 1, Pausing::Closed(Held::Queue(3)));
+        }
+        note(25, Pausing::Kept(8, Some(3))); // asked for again
+        note(35, Pausing::Kept(8, None));
+        note(40, Pausing::Kept(7, None));
+        note(45, Pausing::Kept(9, None));
+        note(50, Pausing::Opened(Held::Queue(3)));
+        let time = Time(0)..Time(60);
+        let found = pauses.of(2, &packet, Some(Time(1)), &time);
+        let parts: Vec<_> = found
+            .iter()
+            .map(|own| (own.asked, own.time.start.0, own.time.end.0))
+            .collect();
+        let flow = Held::Flow;
+        let order = (Held::Queue(3), 45, 50);
+        assert_eq!(
+            parts,
+            [
+                (flow(8), 10, 30),
+                (flow(7), 30, 40),
+                (flow(9), 40, 45),
+                order
+            ]
+        );
+        let why = found.iter().map(|own| pauses.chain(&network(), 2, own));
+        assert_eq!(why.collect::<Vec<_>>(), [vec![4], vec![6], vec![5], vec![]]);
+        // And so for whoever waits for that queue one switch before.
+        note_ask(&mut pauses, 0, 32, sake(2, 9));
+        note_ask(&mut pauses, 1, 12, sake(2, 9));
+        let behind = |line, at| {
+            let asked = Held::Flow(9);
+            let stretch = Stretch {
+                held: asked,
+                asked,
+                time: Time(at)..Time(60),
+            };
+            pauses.chain(&network(), line, &stretch)
+        };
+        assert_eq!((behind(0, 33), behind(1, 13)), (vec![2, 5], vec![2, 4]));
+        assert_eq!(pauses.lines[&2].mostly(Span(1)), Some(4));
+    }
+
+    fn note_ask(pauses: &mut Pauses, line: u32, at: u64, sake: Sake) {
+        pauses.note(Time(at), line, Pausing::Asked(Held::Flow(sake.conn), sake));
+    }
+
+    #[test]
+    fn a_line_stands_below_the_one_for_which_most_was_held_back() {
+        let mut pauses = Pauses::default();
+        for (conn, line, times) in [(7, 4, 3), (8, 6, 2)] {
+            for turn in 0..times {
+                let at = Time(10 * turn);
+                let held = Held::Flow(conn);
+                note_ask(&mut pauses, 2, at.0, sake(line, conn));
+                note_ask(&mut pauses, 2, at.0, sake(6, 9)); // which nobody sends
+                pauses.note(at.after(Span(1)), 2, Pausing::Closed(held));
+                pauses.note(at.after(Span(5)), 2, Pausing::Opened(held));
+            }
+        }
+        let tree = pauses.tree(&network(), Time(100));
+        assert_eq!(tree.iter().map(|row| row.depth).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(pauses.lines[&2].mostly(Span(1)), Some(4));
     }
 
     #[test]
@@ -293,7 +571,7 @@ mod tests {
             let found = pauses.of(2, &packet(conn, class), Some(Time(came)), &time);
             let spans = found
                 .into_iter()
-                .map(|(held, time)| (held, time.start.0, time.end.0));
+                .map(|own| (own.held, own.time.start.0, own.time.end.0));
             spans.collect::<Vec<_>>()
         };
         let (flow, queue) = (Held::Flow(7), Held::Queue(3));

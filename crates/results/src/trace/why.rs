@@ -18,7 +18,7 @@
 
 mod open;
 
-use super::pauses::{Held, Pauses};
+use super::pauses::{Held, Pauses, Stretch};
 use super::{Fate, Flight, Network};
 use model::wire::Codec;
 use model::{Class, ConnId, Packet};
@@ -518,7 +518,8 @@ impl Walk<'_> {
         let pauses = self.pauses.of(link, packet, Some(time.start), &time);
         let place = self.network.link_name(link);
         let mut until = time.end;
-        for (held, paused) in pauses.into_iter().rev() {
+        for stretch in pauses.into_iter().rev() {
+            let paused = &stretch.time;
             self.add(
                 Part::Queueing,
                 paused.end..until,
@@ -526,7 +527,7 @@ impl Walk<'_> {
                 Some(at),
                 what,
             );
-            let (by, note) = self.paused_by(link, held, paused.start);
+            let (by, note) = self.paused_by(link, &stretch);
             self.add(
                 Part::Paused,
                 paused.clone(),
@@ -540,8 +541,8 @@ impl Walk<'_> {
     }
 
     /// Who paused what before `link`, and for whose sake.
-    fn paused_by(&self, link: u32, held: Held, since: Time) -> (String, String) {
-        let what = match held {
+    fn paused_by(&self, link: u32, stretch: &Stretch) -> (String, String) {
+        let what = match stretch.held {
             Held::Queue(number) => format!("queue {number}"),
             Held::Priority(priority) => format!("priority {priority}"),
             Held::Flow(conn) => format!("flow {conn}"),
@@ -552,7 +553,7 @@ impl Walk<'_> {
             self.network.name(far),
             self.network.link_name(link)
         );
-        let chain = self.pauses.chain(link, since);
+        let chain = self.pauses.chain(self.network, link, stretch);
         let names: Vec<String> = chain
             .iter()
             .map(|&link| self.network.link_name(link))
@@ -571,13 +572,12 @@ impl Walk<'_> {
         let (link, packet): (u32, &Packet) =
             (self.flights[at].hops[0].link, &self.flights[at].packet);
         let pauses = self.pauses.of(link, packet, None, time);
-        let kept = pauses.iter().map(|(_, paused)| {
+        let kept = pauses.iter().map(|Stretch { time: paused, .. }| {
             let busy = self.own_line(paused, at).0;
             Span(paused.end.since(paused.start).0.saturating_sub(busy.0))
         });
         let kept: Span = kept.sum();
-        let (held, first) = pauses.into_iter().next()?;
-        let (by, note) = self.paused_by(link, held, first.start);
+        let (by, note) = self.paused_by(link, pauses.first()?);
         (kept > Span::ZERO).then_some((kept, by, note))
     }
 

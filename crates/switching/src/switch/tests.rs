@@ -290,7 +290,10 @@ fn an_observer_hears_of_gates_pauses_and_who_joined_which_queue() {
             at: Some(Time(60)),
             asks: Some(|passage, say| match passage.packet.conn.0 {
                 1 => say.pause(passage.ingress, Signal::PausePriority(0), Span::ZERO),
-                2 => say.blame(2),
+                2 => {
+                    say.blame(2, GateOf::Flow(passage.packet.conn));
+                    say.keep(3, ConnId(7), Some(4));
+                }
                 _ => {}
             }),
             ..Scribe::default()
@@ -311,7 +314,8 @@ fn an_observer_hears_of_gates_pauses_and_who_joined_which_queue() {
         let told = |note: &Note| {
             let what = match note.what {
                 Noted::Gate(Gate { of, state }) => format!("{of:?} {state:?}"),
-                Noted::Asked(egress) => format!("asked for {egress}"),
+                Noted::Asked(of, sake) => format!("asked to pause {of:?} for {sake:?}"),
+                Noted::Kept(conn, queue) => format!("keeps {} in {queue:?}", conn.0),
                 Noted::Joined(queue, packet) => format!("{} joined {queue}", packet.conn.0),
             };
             format!("{} port {}: {what}", note.at.0, note.port)
@@ -320,18 +324,19 @@ fn an_observer_hears_of_gates_pauses_and_who_joined_which_queue() {
     };
     let all = [
         "1 port 1: 1 joined 0",
-        "1 port 3: asked for 1",
+        "1 port 3: asked to pause Priority(0) for Sake { egress: 1, queue: 0, priority: 0, conn: ConnId(1) }",
         "2 port 1: 2 joined 0",
-        "2 port 2: asked for 1",
+        "2 port 2: asked to pause Flow(ConnId(2)) for Sake { egress: 1, queue: 0, priority: 0, conn: ConnId(2) }",
+        "2 port 3: keeps 7 in Some(4)",
         "3 port 1: 3 joined 0",
         "60 port 1: Queue(0) Open",
     ];
     let some = |keep: &[usize]| keep.iter().map(|&n| all[n].to_owned()).collect::<Vec<_>>();
-    assert_eq!(notes(None, 6), (some(&[0, 1, 2, 3, 4, 5]), 0));
-    assert_eq!(notes(None, 4), (some(&[0, 1, 2, 3]), 2));
-    assert_eq!(notes(None, 0), (vec![], 6));
-    assert_eq!(notes(Some(vec![2, 3]), 9), (some(&[1, 2, 3, 4, 5]), 0));
-    assert_eq!(notes(Some(vec![]), 1), (some(&[1]), 2), "the other two");
+    assert_eq!(notes(None, 7), (some(&[0, 1, 2, 3, 4, 5, 6]), 0));
+    assert_eq!(notes(None, 4), (some(&[0, 1, 2, 3]), 3));
+    assert_eq!(notes(None, 0), (vec![], 7));
+    assert_eq!(notes(Some(vec![2, 3]), 9), (some(&[1, 2, 3, 4, 5, 6]), 0));
+    assert_eq!(notes(Some(vec![]), 1), (some(&[1]), 3), "the other three");
 }
 
 /// One packet on the line, one whole and one head wait; what has no room goes back.

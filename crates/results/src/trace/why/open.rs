@@ -23,7 +23,8 @@ impl Walk<'_> {
         let mut until = time.end;
         if let Some((i, link)) = open {
             let pauses = self.pauses.of(link, &self.flights[i].packet, None, &time);
-            for (held, paused) in pauses.into_iter().rev() {
+            for stretch in pauses.into_iter().rev() {
+                let paused = &stretch.time;
                 self.add(
                     rest,
                     paused.end..until,
@@ -31,7 +32,7 @@ impl Walk<'_> {
                     None,
                     "after the last packet",
                 );
-                let (by, note) = self.paused_by(link, held, paused.start);
+                let (by, note) = self.paused_by(link, &stretch);
                 self.add(
                     Part::Paused,
                     paused.clone(),

@@ -1,0 +1,145 @@
+//! Who paused whom, and for whose sake, where only one answer is possible.
+
+use results::trace::{Part, Segment, Why};
+use scenario::{Alone, Assembled, Scenario};
+use units::Time;
+
+fn run(text: &str, control: &str) -> Assembled {
+    let sets = [format!("switch.flow_control={control}")];
+    let run = scenario::load_text("paused.toml", text, &sets).and_then(Scenario::assemble);
+    run.unwrap_or_else(|e| panic!("{control}: {e}"))
+}
+
+fn explained(run: &Assembled) -> Vec<Why> {
+    let all: Vec<u32> = (0..).take(run.traffic.messages.len()).collect();
+    let explained = run.explain(1, &all, Time::ZERO, Time::NEVER, &mut Alone);
+    explained.unwrap_or_else(|e| panic!("{e}")).0
+}
+
+fn paused(why: &Why) -> impl Iterator<Item = &Segment> {
+    why.path.iter().filter(|part| part.part == Part::Paused)
+}
+
+/// The lines that a part of a message's time was paused for.
+fn lines(part: &Segment) -> Vec<&str> {
+    let (all, _) = part.note.split_once(": ").unwrap_or((&part.note, ""));
+    let lines = all.split(", ");
+    lines.filter_map(|line| line.strip_prefix("for ")).collect()
+}
+
+/// A star of which hosts send to two receivers each, so that pauses for both are asked for by one line.
+fn star(hosts: u32, senders: [u32; 2], sizes: [u32; 2], delay: u32) -> String {
+    let incast = |to: usize| {
+        format!(
+            "[[workload]]\nkind = \"incast\"\nsenders = {}\nreceiver = {to}\nsize = \"{}KB\"\n",
+            senders[to], sizes[to]
+        )
+    };
+    format!(
+        "[topology]\nkind = \"star\"\nhosts = {hosts}\nhost_rate = \"100Gbps\"\nhost_delay = \"{delay}ns\"\n\
+         {}{}[transport]\nkind = \"none\"\n",
+        incast(0),
+        incast(1)
+    )
+}
+
+const PER_FLOW: [&str; 3] = ["ideal", "bfc", "aquarius"];
+
+/// How many parts of messages were paused in a star: each for the line to the message's receiver, as nobody else pauses it.
+fn paused_in_star(name: &str, text: &str, control: &str) -> usize {
+    let mut parts = 0;
+    for why in explained(&run(text, control)) {
+        let (src, dst) = (&why.src, &why.dst);
+        for part in paused(&why) {
+            parts += 1;
+            let place = format!("tor0 ({src} -> tor0, flow {})", why.conn);
+            let own = format!("tor0 -> {dst}");
+            assert_eq!(part.place, place, "{name}, {control}");
+            assert_eq!(
+                lines(part),
+                [own],
+                "{name}, {control}: {src} -> {dst}: {part:?}"
+            );
+        }
+    }
+    parts
+}
+
+#[test]
+fn of_two_receivers_on_a_switch_each_pauses_its_own_flows() {
+    let text = star(6, [4, 4], [300, 1000], 2000);
+    for control in PER_FLOW {
+        let parts = paused_in_star("star", &text, control);
+        assert!(parts >= 8, "{control}: {parts} parts");
+    }
+}
+
+#[test]
+fn so_it_is_in_stars_of_any_size() {
+    let mut parts = 0;
+    for seed in 0..20_u32 {
+        let hosts = 4 + seed % 5;
+        let senders = [2 + seed % (hosts - 2), 2 + seed / 3 % (hosts - 2)];
+        let sizes = [100 + 70 * (seed % 7), 150 + 110 * (seed % 4)];
+        let text = star(hosts, senders, sizes, 300 + 400 * (seed % 6))
+            + &format!("[run]\nseed = {seed}\n");
+        for control in PER_FLOW {
+            parts += paused_in_star(&format!("seed {seed}"), &text, control);
+        }
+    }
+    assert!(parts > 200, "{parts} parts");
+}
+
+/// Over a spine a pause goes on from switch to switch. Where every flow has a pause or a queue of its own, it is never for
+/// a line that the flow does not cross.
+#[test]
+fn a_chain_of_pauses_follows_the_way_of_its_flow() {
+    let text = "[topology]\nkind = \"leaf-spine\"\nleaves = 3\nspines = 1\nhosts_per_leaf = 4\n\
+                host_rate = \"100Gbps\"\nhost_delay = \"2us\"\nuplink_rate = \"400Gbps\"\n\
+                [[workload]]\nkind = \"incast\"\nsenders = 8\nreceiver = 0\nsize = \"300KB\"\n\
+                [[workload]]\nkind = \"incast\"\nsenders = 8\nreceiver = 1\nsize = \"600KB\"\n\
+                [transport]\nkind = \"none\"\n[switch]\nbfc = { queues = 128 }\n";
+    for control in PER_FLOW {
+        let run = run(text, control);
+        let (mut chains, mut own) = (0, 0);
+        for why in explained(&run) {
+            let number = |host: &str| host[1..].parse::<u32>().expect("a number") / 4;
+            let (from, to) = (number(&why.src), number(&why.dst));
+            let mut way = vec![format!("{} -> tor{from}", why.src)];
+            if from != to {
+                way.push(format!("tor{from} -> spine0"));
+                way.push(format!("spine0 -> tor{to}"));
+            }
+            way.push(format!("tor{to} -> {}", why.dst));
+            for part in paused(&why) {
+                let lines = lines(part);
+                let at = |line: &&str| way.iter().position(|own| own == line);
+                let places: Option<Vec<usize>> = lines.iter().map(at).collect();
+                chains += usize::from(lines.len() > 1);
+                assert!(!lines.is_empty(), "{control}: {part:?}");
+                if let Some(places) = &places {
+                    own += 1;
+                    assert!(
+                        places.windows(2).all(|pair| pair[0] + 1 == pair[1]),
+                        "{part:?}"
+                    );
+                }
+                // Flows that share the queue of those that are paused stand with them, but from a host on none does.
+                let shares = control == "aquarius";
+                let first = lines.first().and_then(at);
+                let by_host = part.place.contains(&format!("({} -> ", why.src));
+                assert!(
+                    places.is_some() || shares,
+                    "{control}: {} -> {}: {part:?}",
+                    why.src,
+                    why.dst
+                );
+                assert!(first == Some(1) || !by_host, "{control}: {part:?}");
+            }
+        }
+        assert!(
+            chains > 2 && own > 8,
+            "{control}: {chains} chains, {own} on their own way"
+        );
+    }
+}
