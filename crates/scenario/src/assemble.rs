@@ -551,6 +551,7 @@ impl Assembled {
                 outcome.messages.len(),
             ));
         }
+        warnings.extend(self.cut_warning(&outcome));
         warnings.extend(self.pause_warnings(&outcome));
         let control = self.scenario.control.as_ref();
         RunRecord {
@@ -725,9 +726,6 @@ fn ends_early(run: &Section) -> bool {
 pub(crate) fn is_timed(message: &Message) -> bool {
     message.stop.is_some() || message.size >= workload::ENDLESS
 }
-
-/// Ports that hold packets back at the end and are named. [ours]
-pub(crate) const HELD_NAMED: usize = 8;
 
 /// A message as far as it is known before it runs.
 pub(crate) fn row(run: &Assembled, number: u32, ideal: &[Span]) -> FlowRow {

@@ -89,6 +89,9 @@ impl Assembled {
         if locked || waits || self.lost_frames(outcome).is_some() {
             return String::new();
         }
+        if still.is_none() && self.all_cut_off(outcome) {
+            return String::new();
+        }
         let arrived = outcome.accepted.values().any(|&bytes| bytes > 0);
         match still {
             Some(at) if arrived => format!(

@@ -14,6 +14,7 @@ mod check;
 mod choice;
 mod collector;
 mod control;
+mod cut;
 mod diagnostic;
 mod facts;
 mod fates;

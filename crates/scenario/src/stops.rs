@@ -1,6 +1,6 @@
 //! What pauses have done that no run should end with, in words.
 
-use crate::assemble::{Assembled, HELD_NAMED};
+use crate::assemble::Assembled;
 use crate::network;
 use model::intent::Memory;
 use model::{Class, DropReason};
@@ -10,10 +10,22 @@ use std::fmt::Write as _;
 use topology::LinkId;
 use units::{Bytes, Span};
 
+/// Lines that a warning names. [ours]
+const NAMED: usize = 8;
+
 const WATCHDOG: &str = "the watchdog let packets go";
 
+/// The first of these lines, and how many there are beside.
+pub(crate) fn first_of(lines: &[String]) -> String {
+    let mut said = lines[..lines.len().min(NAMED)].join(", ");
+    if lines.len() > NAMED {
+        let _ = write!(said, " and {} more", lines.len() - NAMED);
+    }
+    said
+}
+
 impl Assembled {
-    fn line_name(&self, link: LinkId) -> String {
+    pub(crate) fn line_name(&self, link: LinkId) -> String {
         let link = self.topology.link(link);
         let node = |id| self.topology.node(id).name.as_str();
         format!("{} -> {}", node(link.from), node(link.to))
@@ -99,9 +111,21 @@ impl Assembled {
         said.collect()
     }
 
+    /// Lines that pauses hold up at the end, those between switches first; none that is down, either way.
+    fn held(&self, outcome: &Outcome) -> Vec<String> {
+        let down = self.down(outcome.end);
+        let up = |link: &&LinkId| !down.contains_key(link) && !down.contains_key(&link.reverse());
+        let mut held: Vec<LinkId> = outcome.held.iter().filter(up).copied().collect();
+        held.sort_by_key(|&link| {
+            let of = self.topology.link(link);
+            of.from.0 < self.topology.hosts || of.to.0 < self.topology.hosts
+        });
+        held.into_iter().map(|link| self.line_name(link)).collect()
+    }
+
     /// What pauses have done that no run should end with.
     pub(crate) fn pause_warnings(&self, outcome: &Outcome) -> Vec<String> {
-        let name = |&link: &LinkId| self.line_name(link);
+        let held = self.held(outcome);
         let mut warnings = Vec::new();
         let mut trips = outcome.counts.get("watchdog").copied().unwrap_or(0);
         for locked in &outcome.locked {
@@ -115,24 +139,22 @@ impl Assembled {
             }
             warnings.push(said);
         }
-        if outcome.idle && outcome.deadlock.is_empty() && !outcome.held.is_empty() {
-            let names: Vec<String> = outcome.held.iter().take(HELD_NAMED).map(name).collect();
+        if outcome.idle && outcome.deadlock.is_empty() && !held.is_empty() {
             warnings.push(format!(
                 "{} back that nobody will let go: {}",
                 human::plural(
-                    outcome.held.len() as u64,
+                    held.len() as u64,
                     "port still holds packets",
                     "ports still hold packets"
                 ),
-                names.join(", ")
+                first_of(&held)
             ));
         }
-        if !outcome.idle && !outcome.held.is_empty() {
-            let names: Vec<String> = outcome.held.iter().take(HELD_NAMED).map(name).collect();
+        if !outcome.idle && !held.is_empty() {
             warnings.push(format!(
                 "{} long been paused, with messages that wait: {}",
-                human::plural(outcome.held.len() as u64, "line has", "lines have"),
-                names.join(", ")
+                human::plural(held.len() as u64, "line has", "lines have"),
+                first_of(&held)
             ));
         }
         warnings.extend(self.lost_frames(outcome));

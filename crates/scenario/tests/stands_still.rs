@@ -1,0 +1,106 @@
+//! What a run says of lines that stand still and of links that are down.
+
+use results::RunRecord;
+use scenario::{Alone, Scenario, load_text};
+
+fn run(text: &str, sets: &[&str]) -> RunRecord {
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    let run = load_text("t.toml", text, &sets).and_then(Scenario::assemble);
+    let run = run.unwrap_or_else(|e| panic!("{e}"));
+    run.run(1, "", &mut Alone).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn said<'a>(record: &'a RunRecord, what: &str) -> Option<&'a str> {
+    let mut all = record.warnings.iter().map(String::as_str);
+    all.find(|said| said.contains(what))
+}
+
+const PAUSED: &str = "long been paused";
+
+#[test]
+fn of_lines_that_stand_still_those_between_switches_are_named_first_and_the_others_counted() {
+    let text = "[topology]\nkind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 5\nhost_rate = \"10Gbps\"\n\
+                [[workload]]\nkind = \"incast\"\nsenders = 12\nsize = \"200KB\"\n\
+                [[workload]]\nkind = \"permutation\"\nsize = \"100KB\"\n[transport]\nkind = \"none\"\n\
+                [switch]\nflow_control = \"aquarius\"\n[run]\nuntil = \"1s\"\n\
+                [[faults]]\nkind = \"loss\"\nlink = \"* <-> *\"\nclass = \"link\"\nchance = 0.2\n";
+    let record = run(text, &[]);
+    let paused = said(&record, PAUSED).expect("lines stand still");
+    let (count, names) = paused.split_once(" lines have").expect("several");
+    let (_, names) = names.rsplit_once(": ").expect("names");
+    let (names, more) = names.split_once(" and ").expect("more");
+    let names: Vec<&str> = names.split(", ").collect();
+    let count: usize = count.parse().expect("a number");
+    assert_eq!(more, format!("{} more", count - names.len()), "{paused}");
+    let of_switches = |name: &&&str| !name.contains('h');
+    let between = names.iter().take_while(of_switches).count();
+    assert!(between > 0, "{paused}");
+    assert!(
+        !names[between..].iter().any(|name| of_switches(&name)),
+        "{paused}"
+    );
+}
+
+const TRUNK: &str = "[topology]\nkind = \"dumbbell\"\npairs = 3\nhost_rate = \"10Gbps\"\n\
+                     [workload]\nkind = \"permutation\"\nsize = \"300KB\"\n[transport]\nkind = \"dctcp\"\n\
+                     [switch]\nflow_control = \"pfc\"\n\
+                     [[faults]]\nkind = \"down\"\nlink = \"tor0 <-> tor1\"\nfrom = \"50us\"\n";
+
+#[test]
+fn whoever_has_no_way_is_told_which_link_is_down_and_since_when() {
+    let record = run(TRUNK, &[]);
+    let cut = said(&record, "no way").expect("the trunk is down");
+    let rest =
+        ", nor for 3 other messages that did not finish: tor0 <-> tor1 has been down since 50 us";
+    assert!(
+        cut.starts_with("no way from h") && cut.ends_with(rest),
+        "{cut}"
+    );
+    // Not where it comes back, nor where all had ended before.
+    for set in ["faults.until=1ms", "faults.from=1s"] {
+        let record = run(TRUNK, &[set]);
+        assert_eq!(said(&record, "no way"), None, "{set}");
+        assert_eq!(said(&record, "has been down"), None, "{set}");
+    }
+    // Where nobody looks for another way in all the time, there is none either.
+    let late = run(TRUNK, &["faults.detect=20s"]);
+    assert!(said(&late, "tor0 <-> tor1 has been down since 50 us").is_some());
+    // Nor is more time of any use where something else still moves.
+    let moves = "[[workload]]\nkind = \"long-flows\"\npairs = [\"0 -> 1\"]\n";
+    let text = TRUNK
+        .replace("[workload]", "[[workload]]")
+        .replace("[transport]", &format!("{moves}[transport]"));
+    let record = run(&text, &["run.until=20ms"]);
+    assert_eq!(said(&record, "more time"), None);
+    assert!(said(&record, "no way").is_some());
+}
+
+#[test]
+fn with_another_way_what_is_lost_on_a_link_that_is_down_is_told() {
+    let text = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 12\n\
+                [workload]\nkind = \"incast\"\nsenders = 20\nsize = \"300KB\"\n[transport]\nkind = \"none\"\n\
+                [run]\nuntil = \"20ms\"\n\
+                [[faults]]\nkind = \"down\"\nlink = \"* -> spine1\"\nfrom = \"5us\"\ndetect = \"1s\"\n";
+    let record = run(text, &[]);
+    let lost = said(&record, "has been down since 5 us and has lost ").expect("it lost some");
+    assert!(
+        lost.contains("-> spine1") && lost.ends_with("did not finish"),
+        "{lost}"
+    );
+}
+
+#[test]
+fn a_line_that_is_down_is_not_called_paused() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 5\nhost_rate = \"1Gbps\"\nhost_delay = \"5us\"\n\
+                [workload]\nkind = \"incast\"\nsenders = 4\nsize = \"20KB\"\n[transport]\nkind = \"expresspass\"\n\
+                [switch]\nflow_control = \"cbfc\"\n[run]\nuntil = \"3s\"\n\
+                [[faults]]\nkind = \"down\"\nlink = \"h1 -> tor0\"\nfrom = \"20us\"\n";
+    let record = run(text, &[]);
+    let cut = said(&record, "no way").expect("h1 is cut off");
+    let end = ": h1 -> tor0 has been down since 20 us";
+    assert!(
+        cut.starts_with("no way from h1 to h0") && cut.ends_with(end),
+        "{cut}"
+    );
+    assert_eq!(said(&record, PAUSED), None);
+}
