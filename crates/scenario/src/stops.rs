@@ -123,6 +123,37 @@ impl Assembled {
         held.into_iter().map(|link| self.line_name(link)).collect()
     }
 
+    /// Timers that took a pause for a loss.
+    fn outlasted(&self, outcome: &Outcome) -> Option<String> {
+        self.scenario.control.as_ref()?;
+        let totals = &outcome.totals;
+        let ports = || outcome.ports.iter();
+        let of_data =
+            |(class, &count): (Class, &u64)| if class == Class::Credit { 0 } else { count };
+        let gone = |port: &PortCounters| {
+            let dropped: u64 = port.dropped.iter().map(of_data).sum();
+            dropped + port.lost.sum()
+        };
+        let paused = ports().any(|port| port.paused > Span::ZERO);
+        if !paused
+            || totals.timeouts == 0
+            || totals.retransmitted == 0
+            || ports().any(|port| gone(port) > 0)
+        {
+            return None;
+        }
+        let beside = self.scenario.beside.iter().map(|beside| beside.protocol);
+        let all = std::iter::once(self.scenario.protocol).chain(beside);
+        let names: Vec<String> = all.map(|of| format!("transport.{}", of.name())).collect();
+        Some(format!(
+            "{} had {} sent again, and nothing was lost: pauses outlasted timers; set those of {} higher, which tidegate \
+             explain names",
+            human::plural(totals.timeouts, "timeout", "timeouts"),
+            human::plural(totals.retransmitted, "packet", "packets"),
+            names.join(" and "),
+        ))
+    }
+
     /// What pauses have done that no run should end with.
     pub(crate) fn pause_warnings(&self, outcome: &Outcome) -> Vec<String> {
         let held = self.held(outcome);
@@ -157,6 +188,7 @@ impl Assembled {
                 first_of(&held)
             ));
         }
+        warnings.extend(self.outlasted(outcome));
         warnings.extend(self.lost_frames(outcome));
         warnings.extend(self.short_of_room(outcome));
         if outcome.ignored > 0 {

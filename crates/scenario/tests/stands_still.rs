@@ -1,4 +1,4 @@
-//! What a run says of lines that stand still and of links that are down.
+//! What a run says of lines that stand still, of links that are down, and of timers that pauses outlast.
 
 use results::RunRecord;
 use scenario::{Alone, Scenario, load_text};
@@ -103,4 +103,40 @@ fn a_line_that_is_down_is_not_called_paused() {
         "{cut}"
     );
     assert_eq!(said(&record, PAUSED), None);
+}
+
+#[test]
+fn timers_that_pauses_outlast_are_told_of() {
+    let text = "[topology]\nkind = \"three-tier\"\nhost_rate = \"1Gbps\"\nhost_delay = \"30us\"\npods = 2\n\
+                tors = 4\naggs = 4\ncores = 4\nhosts_per_tor = 3\ntor_rate = \"1Gbps\"\n\
+                agg_rate = \"1Gbps\"\n[[workload]]\nkind = \"incast\"\nsenders = 39\nreceiver = 0\n\
+                size = \"100KB\"\n[[workload]]\nkind = \"random\"\nsizes = \"facebook-hadoop\"\nload = 0.2\n\
+                messages = 70\n[transport]\nkind = \"dctcp\"\n[transport.dctcp]\necn = false\n\
+                initial_window = 1000\n[switch]\nflow_control = \"bfc\"\npriorities = 1\n[switch.bfc]\n\
+                period = \"10us\"\nqueues = 32\n[run]\nmtu = \"4000B\"\nseed = 1442\nuntil = \"3s\"\n";
+    let outlasted = "nothing was lost: pauses outlasted timers";
+    let record = run(text, &[]);
+    let (timeouts, again) = (record.totals.timeouts, record.totals.retransmitted);
+    assert!(
+        timeouts > 0 && again > 0,
+        "{timeouts} timeouts, {again} sent again"
+    );
+    let told = said(&record, outlasted).expect("timers run out");
+    assert!(
+        told.starts_with(&format!("{timeouts} timeout")) && told.contains("transport.dctcp"),
+        "{told}"
+    );
+    // Not without a flow control, not where they are long enough, and not where something was lost.
+    let none = run(text, &["switch.flow_control=none"]);
+    assert_eq!(said(&none, outlasted), None);
+    let long = run(
+        text,
+        &[
+            "transport.dctcp.rto_initial=1s",
+            "transport.dctcp.rto_min=1s",
+        ],
+    );
+    assert_eq!((long.totals.timeouts, said(&long, outlasted)), (0, None));
+    let fault = "[[faults]]\nkind = \"loss\"\nlink = \"* <-> *\"\nchance = 0.001\n";
+    assert_eq!(said(&run(&format!("{text}{fault}"), &[]), outlasted), None);
 }
