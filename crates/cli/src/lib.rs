@@ -50,7 +50,7 @@ pub mod exit {
     pub const THRESHOLD: i32 = 1;
     /// The command line or the scenario is wrong; nothing was written.
     pub const USAGE: i32 = 2;
-    /// The simulation broke an invariant: packets unaccounted for, or flows stuck.
+    /// The simulation broke an invariant: packets unaccounted for, or flows stuck, as in a deadlock.
     pub const BROKEN: i32 = 3;
     /// A file could not be read or written.
     pub const IO: i32 = 4;

@@ -127,6 +127,29 @@ fn a_failed_threshold_is_the_exit_code() {
 }
 
 #[test]
+fn a_deadlock_at_the_end_is_no_success_where_the_scenario_ends_the_run() {
+    let folder = Folder::new("deadlock");
+    let ring = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenario/tests/ring.toml");
+    let of = |control: &str| {
+        let control = format!("switch.flow_control={control}");
+        let sets = [
+            "transport.kind=none",
+            "run.until=20ms",
+            "switch.shared_buffer=300KB",
+            &control,
+        ];
+        let sets = sets.iter().flat_map(|set| ["--set", set]);
+        let args: Vec<&str> = ["run", ring].into_iter().chain(sets).collect();
+        let output = tidegate(&folder.0, &args);
+        (output.status.code(), text(&output.stdout))
+    };
+    let (code, said) = of("pfc");
+    assert!(said.contains("warning: deadlock: "), "{said}");
+    assert_eq!(code, Some(3), "{said}");
+    assert_eq!(of("ideal").0, Some(0));
+}
+
+#[test]
 fn flows_that_never_finish_break_the_run() {
     let folder = Folder::new("stuck");
     let text_of =

@@ -167,7 +167,7 @@ pub enum Status {
     Complete,
     /// The user stopped it: the results are partial.
     Interrupted,
-    /// Messages remain although nothing can happen any more.
+    /// Messages remain although nothing can happen any more, or a circle of pauses stands at the end.
     Stuck,
     /// Messages remain at the end of a run that its scenario did not bound: more time might help.
     Unfinished,

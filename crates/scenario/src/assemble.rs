@@ -623,12 +623,14 @@ impl Assembled {
     }
 
     /// A run that its scenario ends may leave messages unfinished; one that had all the time it could
-    /// want may not, and where nothing can happen any more no time helps.
+    /// want may not, and where nothing can happen any more no time helps. A circle that stands at the end does not open by itself.
     fn status(&self, outcome: &Outcome) -> Status {
         let mut fates = self.traffic.messages.iter().zip(&outcome.messages);
         let all_done = fates.all(|(message, fate)| fate.end.is_some() || is_endless(message));
         if outcome.interrupted {
             Status::Interrupted
+        } else if !outcome.deadlock.is_empty() {
+            Status::Stuck
         } else if all_done {
             Status::Complete
         } else if outcome.idle {

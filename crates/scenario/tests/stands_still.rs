@@ -1,6 +1,6 @@
 //! What a run says of lines that stand still, of links that are down, and of timers that pauses outlast.
 
-use results::RunRecord;
+use results::{RunRecord, Status};
 use scenario::{Alone, Scenario, load_text};
 
 fn run(text: &str, sets: &[&str]) -> RunRecord {
@@ -139,4 +139,45 @@ fn timers_that_pauses_outlast_are_told_of() {
     assert_eq!((long.totals.timeouts, said(&long, outlasted)), (0, None));
     let fault = "[[faults]]\nkind = \"loss\"\nlink = \"* <-> *\"\nchance = 0.001\n";
     assert_eq!(said(&run(&format!("{text}{fault}"), &[]), outlasted), None);
+}
+
+/// Three switches in a ring lock, although the scenario says when the run ends and may leave messages unfinished.
+#[test]
+fn a_run_that_ends_in_a_deadlock_is_stuck_wherever_it_ends() {
+    let ring = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ring.toml");
+    let of = |sets: &[&str]| {
+        let base = [
+            "switch.flow_control=pfc",
+            "switch.shared_buffer=300KB",
+            "transport.kind=none",
+        ];
+        let sets: Vec<String> = [&base, sets]
+            .concat()
+            .iter()
+            .map(|&set| set.to_owned())
+            .collect();
+        let request = scenario::Request {
+            from: ring,
+            sets: &sets,
+        };
+        let run = scenario::load(&request).and_then(Scenario::assemble);
+        let run = run.unwrap_or_else(|e| panic!("{e}"));
+        run.run(1, "", &mut Alone).unwrap_or_else(|e| panic!("{e}"))
+    };
+    for until in ["run.until=20ms", "run.until=100ms"] {
+        let record = of(&[until]);
+        assert!(said(&record, "deadlock: ").is_some());
+        assert_eq!(record.status, Status::Stuck, "{until}");
+    }
+    let open = of(&["run.until=20ms", "switch.flow_control=ideal"]);
+    assert_eq!(open.status, Status::Complete);
+    // What the watchdog opened is said, and is over.
+    let watched = of(&[
+        "run.until=100ms",
+        "switch.pfc.watchdog=5ms",
+        "transport.kind=dctcp",
+        "transport.dctcp.ecn=false",
+    ]);
+    assert!(said(&watched, "opened since").is_some());
+    assert_eq!(watched.status, Status::Complete);
 }
