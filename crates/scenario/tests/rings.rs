@@ -1,0 +1,104 @@
+//! Rings that lock only by one flow more, and flow tables that make one flow of all. `docs/pathologies.md` has the list; its
+//! numbers are what these tests print: `cargo test --test rings -- --nocapture`.
+
+use model::{Class, EndpointConfig};
+use scenario::{Scenario, load_text};
+use sim::Outcome;
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A flow over so many lines of the ring, from the switch of this number on.
+#[derive(Clone, Copy)]
+struct Flow(u32, u32);
+
+/// The third flow, which closes the circle of waits.
+const THIRD: Flow = Flow(5, 3);
+
+/// Seven switches in a ring of 10 Gb/s. Two flows follow each other over six of its lines, and two more fill one line of
+/// each, so that they are paused; the line between the sixth switch and the first is free but for the third flow, whose
+/// host has so many Mb/s.
+fn ring(control: &str, more: &str, third: Option<u32>) -> Outcome {
+    let mut flows = vec![
+        (Flow(0, 3), 10_000),
+        (Flow(3, 3), 10_000),
+        (Flow(2, 2), 10_000),
+        (Flow(1, 1), 10_000),
+    ];
+    flows.extend(third.map(|mbps| (THIRD, mbps)));
+    let hosts = 2 * u32::try_from(flows.len()).expect("few");
+    let switch = |number: u32| hosts + number % 7;
+    let names: Vec<String> = (0..7).map(|number| switch(number).to_string()).collect();
+    let mut file = format!("{} 7 {}\n{}\n", hosts + 7, hosts + 7, names.join(" "));
+    let mut trace = "src,dst,size,start\n".to_owned();
+    for (number, (Flow(first, lines), mbps)) in (0..).zip(&flows) {
+        let (from, to) = (2 * number, 2 * number + 1);
+        let _ = writeln!(file, "{from} {} {mbps}Mbps 1us 0", switch(*first));
+        let _ = writeln!(file, "{to} {} 10Gbps 1us 0", switch(first + lines));
+        let _ = writeln!(trace, "{from},{to},20MB,0s");
+    }
+    for number in 0..7 {
+        let (from, to) = (switch(number), switch(number + 1));
+        let _ = writeln!(file, "{from} {to} 10Gbps 1us 0");
+    }
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    let run = RUNS.fetch_add(1, Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("tidegate-third-{}-{run}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let [file_at, trace_at] = ["ring.txt", "ring.csv"].map(|name| folder.join(name));
+    std::fs::write(&file_at, file).expect("a file");
+    std::fs::write(&trace_at, trace).expect("a file");
+    let text = format!(
+        "[topology]\nkind = \"file\"\nformat = \"hpcc\"\npath = \"{}\"\n[[workload]]\nkind = \"trace\"\npath = \"{}\"\n\
+         [transport]\nkind = \"none\"\n[switch]\nflow_control = \"{control}\"\nshared_buffer = \"1MB\"\n\
+         [switch.{control}]\n{more}\n[run]\nuntil = \"60ms\"\n",
+        file_at.display(),
+        trace_at.display()
+    );
+    let of = load_text("ring.toml", &text, &[]).and_then(Scenario::assemble);
+    let of = of.unwrap_or_else(|e| panic!("{e}"));
+    std::fs::remove_dir_all(&folder).expect("a folder");
+    let make = |config: &EndpointConfig| of.endpoint(config);
+    let outcome = sim::run(&of.setup(&make, 1), &mut sim::Blind).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(outcome.conservation, Ok(()));
+    let dropped = outcome.ports.iter().map(|port| port.dropped[Class::Plain]);
+    assert_eq!(dropped.sum::<u64>(), 0, "{control}");
+    outcome
+}
+
+#[test]
+fn two_flows_around_a_ring_lock_by_a_third_and_not_by_a_slow_one() {
+    for control in ["pfc", "cbfc"] {
+        let [none, slow, full] =
+            [None, Some(500), Some(10_000)].map(|third| ring(control, "", third));
+        println!(
+            "T2: {control}: circles of {}, {} and {} without the third flow, with 0.5 and with 10 Gb/s of it",
+            none.deadlock.len(),
+            slow.deadlock.len(),
+            full.deadlock.len()
+        );
+        assert_eq!((none.deadlock.len(), none.unfinished), (0, 0), "{control}");
+        assert_eq!(
+            (slow.deadlock.len(), full.deadlock.len()),
+            (0, 7),
+            "{control}"
+        );
+        assert!(full.unfinished > 2, "{control}");
+    }
+    for control in ["ideal", "bfc", "aquarius"] {
+        let full = ring(control, "", Some(10_000));
+        assert_eq!((full.deadlock.len(), full.unfinished), (0, 0), "{control}");
+    }
+}
+
+#[test]
+fn one_entry_for_all_flows_locks_ways_in_a_circle_as_one_queue_would() {
+    let of = |more: &str, third| ring("aquarius", more, third);
+    let one = of("table = 1", Some(10_000));
+    println!(
+        "T13: table = 1 on ways in a circle: a circle of {}",
+        one.deadlock.len()
+    );
+    assert_eq!(one.deadlock.len(), 7);
+    assert_eq!(of("table = 1", None).deadlock, []);
+    assert_eq!(of("queues = 2", Some(10_000)).deadlock, []);
+}
