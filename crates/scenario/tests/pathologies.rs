@@ -192,19 +192,93 @@ fn who_comes_by_a_port_of_their_own_gets_half_under_pfc_and_their_share_under_fi
     );
     let credits = of("cbfc");
     println!("T5: cbfc {credits:.1?}");
+    let all = credits.iter().sum::<f64>();
     assert!(
-        credits[3] > 0.42 * credits.iter().sum::<f64>(),
+        credits[3] > 0.42 * all && credits[3] < 0.58 * all,
         "as pauses of priorities: {credits:?}"
     );
+    // The three share the other half.
+    for (three, all) in [(&pfc[..3], whole), (&credits[..3], all)] {
+        let sixth = all / 6.0;
+        assert!(
+            three.iter().all(|rate| (rate / sixth - 1.0).abs() < 0.25),
+            "{three:?} of {all}"
+        );
+    }
     for control in FINE {
         let fine = of(control);
         let whole: f64 = fine.iter().sum();
         println!("T5: {control} {fine:.1?}");
         assert!(whole > 35.0, "{control}: {fine:?}");
+        // Under BFC two flows may meet in a queue.
+        let least = if control == "bfc" { 0.15 } else { 0.23 };
         assert!(
-            fine[3] < 0.38 * whole,
+            fine[3] < 0.38 * whole && fine.iter().all(|&rate| rate > least * whole),
             "{control}, a quarter is fair: {fine:?}"
         );
+    }
+}
+
+#[test]
+fn who_comes_alone_gets_more_than_its_share_under_aquarius_beside_four_or_more() {
+    // What the one beside gets, by its share; and the least that one gets, by the same.
+    let of = |senders: u32, control: &str, more: &str| {
+        let pairs: Vec<String> = (0..=senders)
+            .map(|from| format!("\"{from} -> {}\"", 2 * senders - 1))
+            .collect();
+        let rates = rates(&assemble(&format!(
+            "[topology]\nkind = \"dumbbell\"\npairs = {senders}\nhost_rate = \"100Gbps\"\n\
+             [workload]\nkind = \"long-flows\"\npairs = [{}]\n[transport]\nkind = \"none\"\n\
+             [switch]\nflow_control = \"{control}\"\n[switch.{control}]\n{more}\n[run]\nuntil = \"2ms\"\n",
+            pairs.join(", ")
+        )));
+        let share = rates.iter().sum::<f64>() / rates.len() as f64;
+        let least = rates.iter().copied().fold(f64::MAX, f64::min);
+        let (beside, least) = (rates[senders as usize] / share, least / share);
+        println!(
+            "T5: {senders} senders, {control} {more:?}: {beside:.2} shares, the least {least:.2}"
+        );
+        assert!(
+            share * rates.len() as f64 > 90.0,
+            "the line is full: {rates:.1?}"
+        );
+        (beside, least)
+    };
+    for (senders, known) in [
+        (2, 1.0),
+        (3, 1.0),
+        (4, 1.46),
+        (5, 1.56),
+        (6, 1.0),
+        (7, 1.71),
+    ] {
+        let (fair, ours) = (of(senders, "ideal", ""), of(senders, "aquarius", ""));
+        assert!((fair.0 - 1.0).abs() < 0.1 && fair.1 > 0.9, "{fair:?}");
+        assert!((ours.0 - known).abs() < 0.15, "{ours:?}, {known} is known");
+        assert!(ours.1 > 0.7, "nobody is starved: {ours:?}");
+    }
+    for senders in [4, 7] {
+        let both = of(senders, "aquarius", "queues = 16\nthresholds = \"fixed\"");
+        assert!(both.0 < 1.4, "{both:?}");
+    }
+    // More flows than a port has normal queues.
+    for (senders, beside, reserved) in [(8, 1.95, 2.5), (12, 2.48, 3.45)] {
+        let fair = of(senders, "ideal", "");
+        assert!((fair.0 - 1.0).abs() < 0.06 && fair.1 > 0.9, "{fair:?}");
+        let bfc = of(senders, "bfc", "");
+        assert!((bfc.0 - 1.0).abs() < 0.25 && bfc.1 > 0.4, "{bfc:?}");
+        for (more, known) in [("", beside), ("reserved = 4", reserved)] {
+            let ours = of(senders, "aquarius", more);
+            assert!(
+                (ours.0 / known - 1.0).abs() < 0.15,
+                "{ours:?}, {known} is known"
+            );
+            assert!(ours.1 > 0.5, "nobody is starved: {ours:?}");
+        }
+        // A queue for each of them is not all that it takes: queues divide thresholds, too.
+        let queues = of(senders, "aquarius", "queues = 16");
+        let both = of(senders, "aquarius", "queues = 16\nthresholds = \"fixed\"");
+        assert!(queues.0 > 1.5 && both.0 < 1.35, "{queues:?}, {both:?}");
     }
 }
 
