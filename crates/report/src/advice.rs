@@ -3,7 +3,7 @@
 use crate::page::{About, Block, Chip, Page, Section, Table, markup, text as plain};
 use crate::run::bind;
 use results::Summary;
-use results::compare::Advice;
+use results::compare::{Advice, LEVEL_TOLD};
 use results::escape;
 use std::fmt::Write as _;
 
@@ -180,9 +180,7 @@ fn verdicts(advice: &Advice, links: &Links<'_>) -> Section {
     Section {
         id: "verdicts".into(),
         title: "Who is ahead for which messages".into(),
-        says: "Who is behind by no more than the seeds explain, or by less than 1%, is level; where one seed or equal \
-               runs stand for a transport, by less than 5%."
-            .into(),
+        says: LEVEL_TOLD.into(),
         body: markup(String::new()),
         points: 0,
         table: Some(table),

@@ -9,8 +9,8 @@ use crate::page::{About, Block, Chip, Page, Section, Table, markup, text as plai
 use crate::run::{bind, pair_up};
 use minijinja::Value;
 use results::compare::{
-    ACROSS_MAX, Better, Comparison, Group, METRICS, PartRow, headline, interrupted, part_rows,
-    show, warnings, what_the_spread_is,
+    ACROSS_MAX, Better, Comparison, Group, LEVEL_TOLD, METRICS, PartRow, headline, interrupted,
+    part_rows, show, warnings, what_the_spread_is,
 };
 use results::human;
 use results::stats::Interval;
@@ -471,7 +471,8 @@ fn parts(comparison: &Comparison, last: &Group) -> Option<Section> {
     Some(Section {
         id: id("parts", last).into(),
         title: titled("Who is ahead where", last).into(),
-        says: "Sizes and tags of messages by themselves; small numbers are ratios to the best. Stragglers, where a tag has \
+        says: "Sizes and tags of messages by themselves; the best is bold, and who is level with it; small numbers are ratios to the \
+               best. Stragglers, where a tag has \
                some, are messages with more than twice the median slowdown of their own tag."
             .into(),
         body: Value::from(""),
@@ -526,12 +527,10 @@ fn numbers(comparison: &Comparison, runs: &[&Summary], beside: &[Beside]) -> Sec
         for (i, metric) in shown() {
             let told = show(metric, &group.figures[i]).replace(">=", "≥");
             let escape = results::escape;
-            let mut rivals = comparison.rivals(group);
-            let best = rivals.find(|other| comparison.is_best(other, i));
             let own = group.figures[i].over_seeds.map(|interval| interval.mean);
-            let best = best.and_then(|other| other.figures[i].over_seeds);
+            let best = comparison.best(group, i);
             let ratio = match metric.better {
-                Better::Lower => own.zip(best).and_then(|(own, best)| times(own, best.mean)),
+                Better::Lower => own.zip(best).and_then(|(own, best)| times(own, best)),
                 Better::Higher | Better::Neither => None,
             };
             let ratio = ratio.map_or(String::new(), |times| format!("<small>{times}</small>"));
@@ -551,7 +550,7 @@ fn numbers(comparison: &Comparison, runs: &[&Summary], beside: &[Beside]) -> Sec
         id: "numbers".into(),
         title: "All of it as numbers".into(),
         says: format!(
-            "The best of its rivals is bold, and whoever equals it. {}",
+            "The best of its rivals is bold, and who is level with it. {LEVEL_TOLD} {}",
             what_the_spread_is(comparison)
         ),
         body: Value::from(""),

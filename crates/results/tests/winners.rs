@@ -77,13 +77,85 @@ fn a_price_below_five_in_a_hundred_is_named_where_the_seeds_tell_it_from_chance(
         said.contains("but its 150 messages tagged rpc are 1.03 times as slow as under dctcp (slowdown p99 2.06 against 2.00)"),
         "{said}"
     );
-    // One seed names it too, and says that it may be chance.
+    // One seed does not tell so little from chance, and the table calls it level.
     let once = [runs[0].clone(), runs[3].clone()];
     let said = claim(&once);
+    assert!(!said.contains("1.03 times"), "{said}");
+    let advice = Advice::of(&once.iter().collect::<Vec<_>>()).unwrap();
+    assert!(advice.prices.is_empty(), "{advice:?}");
+}
+
+#[test]
+fn the_longest_completion_is_a_price_and_what_is_level_is_none() {
+    // The large message that is late has no high slowdown; all others are level.
+    let late = |end: u64| {
+        move |i: usize| match i {
+            0 => end,
+            i => 40_000 + 100 * (i as u64 % 7),
+        }
+    };
+    let of = |name: &str, end: u64| {
+        let mut summary = run(name, 0, &late(40_000));
+        let times = summary.sizes[0].fct_ps.as_mut().unwrap();
+        times.max.value = end * 1000;
+        summary
+    };
+    let runs = [of("sird", 2_480_000), of("phost", 2_870_000)];
+    let said = claim(&runs);
     assert!(
-        said.contains("tagged rpc are 1.03 times as slow") && said.contains("may be chance"),
+        said.contains("phost has its price: its longest completion takes 1.16 times as long as under sird (max 2.87 ms against 2.48 ms)."),
         "{said}"
     );
+    assert!(!said.contains("1.0"), "level is no price: {said}");
+    assert!(!said.contains("A small difference may be chance"), "{said}");
+}
+
+#[test]
+fn every_name_of_a_tie_has_its_number_or_a_range_says_that_it_is_one() {
+    let of = |takes: &[u64]| {
+        let names = ["a", "b", "c", "d", "e", "f"];
+        let runs = names.iter().zip(takes);
+        let runs: Vec<Summary> = runs
+            .map(|(name, &takes)| run(name, 0, &|_| takes))
+            .collect();
+        claim(&runs)
+    };
+    let three = of(&[40_000, 40_100, 40_100]);
+    assert!(
+        three.starts_with("a, b and c tie at the lowest p99 slowdown: 4.00, 4.01 and 4.01."),
+        "{three}"
+    );
+    let six = of(&[40_000, 40_100, 40_100, 40_200, 40_200, 40_300]);
+    assert!(
+        six.contains("tie at the lowest p99 slowdown: 4.00 to 4.03, in this order."),
+        "{six}"
+    );
+    let same = of(&[40_000, 40_000]);
+    assert!(same.contains("p99 slowdown: 4.00."), "{same}");
+}
+
+#[test]
+fn a_tie_is_bold_for_all_of_it_and_says_what_goodput_one_of_them_lacks() {
+    let mut runs = three(&|_| 40_000, &|_| 40_080);
+    for run in &mut runs[3..] {
+        run.goodput.as_mut().unwrap().bps /= 3;
+    }
+    let said = claim(&runs);
+    assert!(
+        said.contains("dctcp has its price: its goodput is "),
+        "{said}"
+    );
+    let all: Vec<&Summary> = runs.iter().collect();
+    let page = report::of_runs(&all, &[], "", 0);
+    let numbers = page.split_once("id=\"numbers\"").unwrap().1;
+    for number in ["4.00", "4.01"] {
+        assert!(
+            numbers.contains(&format!("<b class=\"best\">{number}</b>")),
+            "{numbers}"
+        );
+    }
+    let advice = Advice::of(&all).unwrap();
+    assert_eq!(advice.verdicts[0].says, "no difference at 4.00 to 4.01");
 }
 
 #[test]

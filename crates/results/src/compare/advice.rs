@@ -1,7 +1,8 @@
 //! What a comparison advises: who wins for which messages, by how much, at what price, and what it
 //! cannot say.
 
-use super::{Comparison, Group, PartRow, behind, equal_told, headline, measured, part_rows};
+use super::level::{behind, seeds_of};
+use super::{Better, Comparison, Group, PartRow, equal_told, headline, measured, part_rows};
 use crate::Unit;
 use crate::human;
 use crate::stats::Interval;
@@ -11,6 +12,8 @@ use std::fmt::Write as _;
 
 /// Below so many messages the 99th percentile is the slowest one. [arithmetic]
 const TAIL_MIN: u64 = 100;
+/// Parts with so few that are named. [ours]
+const SMALL_MAX: usize = 10;
 
 /// What one part of the messages says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,6 +26,12 @@ pub struct PartVerdict {
     pub says: String,
     /// What each rival has, in the order of [`Advice::rivals`].
     pub cells: Vec<String>,
+    /// How many times the best of it the advised transport has; 1 where it is level or ahead.
+    #[serde(skip)]
+    pub loses: f64,
+    /// How many times the best of it the last one has.
+    #[serde(skip)]
+    pub apart: f64,
 }
 
 /// What to take, and what to know about it.
@@ -59,9 +68,17 @@ impl Advice {
             .min_by(|a, b| a.0.total_cmp(&b.0))
             .map(|(_, i)| i);
         let name = |i: usize| rivals[i].transport.clone();
-        let verdict = |row: &PartRow| verdict(row, &rivals);
+        let verdict = |row: &PartRow| {
+            let loses = best.and_then(|best| price(row, best, &rivals));
+            PartVerdict {
+                loses: loses.map_or(1.0, |(factor, _)| factor),
+                ..verdict(row, &rivals)
+            }
+        };
+        let carried = figure("goodput", "goodput", (Unit::Rate, Better::Higher), &rivals);
         let mut prices: Vec<(f64, String)> = rows
             .iter()
+            .chain([&carried])
             .filter_map(|row| price(row, best?, &rivals))
             .collect();
         prices.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -83,19 +100,24 @@ impl Advice {
     }
 }
 
-/// All messages, then each part.
-fn rows(rivals: &[&Group]) -> Vec<PartRow> {
-    let all = |key: &'static str, name: &str, unit| PartRow {
+/// A figure of all messages under every rival.
+fn figure(key: &str, name: &str, (unit, better): (Unit, Better), rivals: &[&Group]) -> PartRow {
+    let cell = |group: &&Group| {
+        let figure = group.figures.iter().find(|figure| figure.key == key)?;
+        Some((figure.over_seeds?, figure.at_least))
+    };
+    PartRow {
         name: name.into(),
         unit,
-        cells: rivals
-            .iter()
-            .map(|group| {
-                let figure = group.figures.iter().find(|figure| figure.key == key)?;
-                Some((figure.over_seeds?, figure.at_least))
-            })
-            .collect(),
-    };
+        better,
+        cells: rivals.iter().map(cell).collect(),
+        seeds: seeds_of(rivals),
+    }
+}
+
+/// All messages, then each part.
+fn rows(rivals: &[&Group]) -> Vec<PartRow> {
+    let all = |key: &str, name: &str, unit| figure(key, name, (unit, Better::Lower), rivals);
     let mut rows = vec![
         all("slowdown.p99", "p99 slowdown, all messages", Unit::Ratio),
         all("fct.max", "slowest of all messages", Unit::Time),
@@ -113,15 +135,11 @@ fn mean(row: &PartRow, rival: usize) -> Option<f64> {
 /// `1.69 ms (1.60 to 1.75)`.
 fn shown(unit: Unit, interval: Interval) -> String {
     let show = |value: f64| unit.show_figure(value);
-    if interval.low < interval.high {
-        format!(
-            "{} ({} to {})",
-            show(interval.mean),
-            show(interval.low),
-            show(interval.high)
-        )
-    } else {
+    let (low, high) = (show(interval.low), show(interval.high));
+    if low == high {
         show(interval.mean)
+    } else {
+        format!("{} ({low} to {high})", show(interval.mean))
     }
 }
 
@@ -149,37 +167,38 @@ fn verdict(row: &PartRow, rivals: &[&Group]) -> PartVerdict {
         winners,
         says,
         cells: cells.clone(),
+        loses: 1.0,
+        apart: match (known.first(), known.last()) {
+            (Some(first), Some(last)) if first.0.mean > 0.0 => last.0.mean / first.0.mean,
+            _ => 1.0,
+        },
     };
     let name = |i: usize| rivals[i].transport.as_str();
-    let Some(&(first, bound, best)) = known.first() else {
+    let level = row.level();
+    if let Some((i, (own, _))) = level.unsure.and_then(|i| Some((i, row.cells[i]?))) {
+        let at = shown(row.unit, own);
+        let why = format!("{} is at least {at}: messages are unfinished", name(i));
+        return told(Vec::new(), why);
+    }
+    let (Some(&best), Some(&(first, ..))) = (level.ahead.first(), known.first()) else {
         return told(Vec::new(), "no message of it ended".into());
     };
     let at = shown(row.unit, first);
-    if bound {
-        let why = format!("{} is at least {at}: messages are unfinished", name(best));
-        return told(Vec::new(), why);
-    }
-    let level: Vec<usize> = known
-        .iter()
-        .skip(1)
-        // Who may take any longer is not level.
-        .filter(|&(other, bound, i)| {
-            !bound && !behind(first, *other, measured(rivals[best], rivals[*i]))
-        })
-        .map(|&(_, _, i)| i)
-        .collect();
-    if !level.is_empty() {
-        let all: Vec<String> = std::iter::once(best)
-            .chain(level)
-            .map(|i| name(i).to_owned())
-            .collect();
-        let last = known
-            .last()
-            .filter(|(.., i)| !all.iter().any(|n| n == name(*i)));
+    if level.ahead.len() > 1 {
+        let all: Vec<String> = level.ahead.iter().map(|&i| name(i).to_owned()).collect();
+        let least = row.unit.show_figure(first.mean);
+        let most = level.ahead.last().and_then(|&i| row.cells[i]);
+        let most = most.map_or(String::new(), |(most, _)| row.unit.show_figure(most.mean));
+        let at = if most == least {
+            at
+        } else {
+            format!("{least} to {most}")
+        };
+        let last = known.last().filter(|(.., i)| !level.ahead.contains(i));
         let last = last.map_or(String::new(), |&(slow, bound, i)| {
             format!("; {}", times(name(i), slow, first, bound))
         });
-        return told(all.clone(), format!("no difference at {at}{last}"));
+        return told(all, format!("no difference at {at}{last}"));
     }
     let Some(&(second, bound, next)) = known.get(1) else {
         return told(
@@ -201,28 +220,30 @@ fn times(name: &str, slow: Interval, fast: Interval, bound: bool) -> String {
     format!("{name} has {bound}{factor} times that")
 }
 
-/// What the best overall pays in one part: how many times the least, and in words; nothing where they are level.
+/// What the best overall pays in one part: how many times the best of it, and in words; nothing where they are level.
 fn price(row: &PartRow, best: usize, rivals: &[&Group]) -> Option<(f64, String)> {
     let (own, bound) = row.cells.get(best).copied().flatten()?;
-    let least = (0..rivals.len())
-        .filter(|&i| i != best)
-        .filter_map(|i| Some((row.cells[i].filter(|(_, bound)| !bound)?.0, i)))
-        .min_by(|a, b| a.0.mean.total_cmp(&b.0.mean))?;
-    let factor = own.mean / least.0.mean;
-    let seeds = measured(rivals[best], rivals[least.1]);
-    let dear = factor.is_finite() && behind(least.0, own, seeds);
-    dear.then(|| {
+    let level = row.level();
+    let &first = level.ahead.first().filter(|_| level.loses(best))?;
+    let (least, _) = row.cells[first]?;
+    let factor = own.mean / least.mean;
+    factor.is_finite().then(|| {
         let bound = if bound { "at least " } else { "" };
         let text = format!(
             "{}: {bound}{} under {}, {} under {}: {} times",
             row.name,
             shown(row.unit, own),
             rivals[best].transport,
-            shown(row.unit, least.0),
-            rivals[least.1].transport,
+            shown(row.unit, least),
+            rivals[first].transport,
             human::ratio(factor)
         );
-        (factor, text)
+        let worse = if row.better == Better::Higher {
+            1.0 / factor
+        } else {
+            factor
+        };
+        (worse, text)
     })
 }
 
@@ -238,6 +259,8 @@ pub fn changed(before: &[&Summary], after: &[&Summary]) -> String {
     let seeds = measured(old, new);
     let rows = rows(&[old, new]);
     let mut said = Vec::new();
+    // Half and twice of a value may both look better once; equal runs are all that there is of their traffic.
+    let once = old.seeds.len().min(new.seeds.len()) < 2;
     for row in &rows {
         let [Some((was, _)), Some((is, bound))] = row.cells[..] else {
             continue;
@@ -246,7 +269,11 @@ pub fn changed(before: &[&Summary], after: &[&Summary]) -> String {
         if !better && !behind(was, is, seeds) {
             continue;
         }
-        let word = if better { "better" } else { "worse" };
+        let word = match (once, better) {
+            (true, _) => "cannot be judged with one seed",
+            (false, true) => "better",
+            (false, false) => "worse",
+        };
         let bound = if bound { "at least " } else { "" };
         let (was, is) = (shown(row.unit, was), shown(row.unit, is));
         said.push(format!("{word}, {}: {was} becomes {bound}{is}", row.name));
@@ -293,8 +320,15 @@ fn unjudged(runs: &[&Summary], rivals: &[&Group]) -> Vec<String> {
         }
     }
     if !small.is_empty() {
+        let more = small.len().saturating_sub(SMALL_MAX);
+        small.truncate(SMALL_MAX);
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
         found.push(format!(
-            "The 99th percentile of fewer than {TAIL_MIN} messages is the slowest one: {}.",
+            "The 99th percentile of fewer than {TAIL_MIN} messages is the slowest one: {}{more}.",
             small.join(", ")
         ));
     }
@@ -348,10 +382,28 @@ mod tests {
         PartRow {
             name: "tag x".into(),
             unit: Unit::Ratio,
+            better: Better::Lower,
+            seeds: Vec::new(),
             cells: cells
                 .iter()
                 .map(|&(low, high, bound)| Some((interval(low, high), bound)))
                 .collect(),
+        }
+    }
+
+    /// What is said of a row whose seeds are those of `rivals`.
+    fn verdict(row: &PartRow, rivals: &[&Group]) -> PartVerdict {
+        super::verdict(&of(row, rivals), rivals)
+    }
+
+    fn price(row: &PartRow, best: usize, rivals: &[&Group]) -> Option<(f64, String)> {
+        super::price(&of(row, rivals), best, rivals)
+    }
+
+    fn of(row: &PartRow, rivals: &[&Group]) -> PartRow {
+        PartRow {
+            seeds: seeds_of(rivals),
+            ..row.clone()
         }
     }
 

@@ -1,6 +1,7 @@
 //! The sentence that a comparison is remembered by: who is fastest in the tail, and at what price.
 
-use super::{Better, Comparison, Group, METRICS, Metric, Part, behind, costs, listed, measured};
+use super::level::{Bounded, Level, seeds_of};
+use super::{Better, Comparison, Group, METRICS, Metric, Part, cells, listed, measured};
 use crate::stats::Interval;
 use crate::{Unit, human};
 
@@ -41,6 +42,13 @@ pub fn of(comparison: &Comparison) -> Option<Headline> {
     };
     more.extend(chance);
     more.retain(|text| !text.is_empty());
+    // A tie has said it already.
+    if more
+        .iter()
+        .any(|text| text.contains("below 5% from chance"))
+    {
+        more.retain(|text| Some(*text) != chance);
+    }
     let more = more.join(" ");
     (!said.is_empty()).then_some(Headline { claim, more })
 }
@@ -91,13 +99,14 @@ fn at<'a>(comparison: &'a Comparison, last: &'a Group, several: bool) -> Option<
     } else {
         ""
     };
-    let tied = |other: &&&Group| shown(other) == shown(best) || close(best, other);
-    let ties: Vec<&Group> = others.iter().take_while(tied).copied().collect();
-    let unsure = [best]
-        .iter()
-        .chain(&ties)
-        .find(|group| bounded(group))
-        .copied();
+    let level = Level::of(
+        &row(&rivals, "slowdown.p99"),
+        &seeds_of(&rivals),
+        Better::Lower,
+    );
+    let ties = level.ahead.get(1..).unwrap_or_default();
+    let ties: Vec<&Group> = ties.iter().map(|&i| rivals[i]).collect();
+    let unsure = level.unsure.map(|i| rivals[i]);
     let claim = match unsure {
         _ if others.is_empty() => {
             let own = shown(best);
@@ -116,10 +125,7 @@ fn at<'a>(comparison: &'a Comparison, last: &'a Group, several: bool) -> Option<
         None => {
             let tied = || [best].into_iter().chain(ties.iter().copied());
             let names: Vec<&str> = tied().map(|group| group.transport.as_str()).collect();
-            let mut values: Vec<String> = tied().map(shown).collect();
-            values.dedup();
-            let values: Vec<&str> = values.iter().map(String::as_str).collect();
-            let (names, values) = (listed(&names), listed(&values));
+            let (names, values) = (listed(&names), each(tied().map(shown).collect()));
             format!("{place}{names} tie at the lowest {seeds}p99 slowdown: {values}.")
         }
     };
@@ -132,6 +138,19 @@ fn at<'a>(comparison: &'a Comparison, last: &'a Group, several: bool) -> Option<
             _ => tied().collect(),
         },
     })
+}
+
+/// Names that have a number each; of more the least and the greatest is told. [ours]
+const EACH_MAX: usize = 4;
+
+/// Numbers in the order of their names, one where all are the same.
+fn each(values: Vec<String>) -> String {
+    let same = values.iter().all(|value| *value == values[0]);
+    match &values[..] {
+        [one, ..] if same => one.clone(),
+        [least, .., most] if values.len() > EACH_MAX => format!("{least} to {most}, in this order"),
+        all => listed(all),
+    }
 }
 
 /// The p99 slowdown as it is shown.
@@ -167,9 +186,10 @@ fn more(
         .collect();
     let mut more = Vec::new();
     // The claim has the greatest already, and a headline is short.
+    let rivals: Vec<&Group> = [best].into_iter().chain(others.iter().copied()).collect();
     if ties.is_empty()
         && unsure.is_none()
-        && let Some(prices @ [_, ..]) = prices(comparison, best, others).get(1..)
+        && let Some(prices @ [_, ..]) = prices(comparison, 0, &rivals).get(1..)
     {
         more.push(format!("What else it costs: {}.", listed(prices)));
     }
@@ -187,18 +207,20 @@ fn more(
         more.push(format!("{}.", rest.join(", ")));
     }
     if ties.is_empty() {
-        more.extend(others.iter().find_map(|other| goodput(best, other)));
+        more.extend(goodput(0, &rivals).map(|(own, most)| {
+            let (one, other) = (&best.transport, &rivals[most.0].transport);
+            format!("The goodput of {one} is {own}, that of {other} {}.", most.1)
+        }));
     } else {
-        for one in [best].iter().chain(ties) {
-            let all = [best].into_iter().chain(others.iter().copied());
-            let rivals: Vec<&Group> = all.filter(|other| !std::ptr::eq(*other, *one)).collect();
-            let prices = prices(comparison, one, &rivals);
+        for i in 0..=ties.len() {
+            let mut prices = prices(comparison, i, &rivals);
+            prices.extend(goodput(i, &rivals).map(|(own, most)| {
+                let other = &rivals[most.0].transport;
+                format!("its goodput is {own}, that of {other} {}", most.1)
+            }));
             if !prices.is_empty() {
-                more.push(format!(
-                    "{} has its price: {}.",
-                    one.transport,
-                    listed(&prices)
-                ));
+                let (one, prices) = (&rivals[i].transport, listed(&prices));
+                more.push(format!("{one} has its price: {prices}."));
             }
         }
     }
@@ -224,7 +246,8 @@ fn alone(
         human::ratio(own),
         human::ratio(second)
     );
-    match prices(comparison, best, others).first() {
+    let rivals: Vec<&Group> = [best].into_iter().chain(others.iter().copied()).collect();
+    match prices(comparison, 0, &rivals).first() {
         Some(price) => format!("{ahead}, but {price}."),
         None if best.parts.len() > 1 && leads(best, others) => {
             format!("{ahead}, and no size or tag of messages is slower.")
@@ -239,53 +262,68 @@ struct Price {
     told: String,
 }
 
-/// Where the winner is slower than another by the greatest factor: in the far tail of all messages, in the tail of a
-/// part of them, and in when a tagged group is complete. None of the three hides another; the greatest comes first.
-fn prices(comparison: &Comparison, best: &Group, others: &[&Group]) -> Vec<String> {
-    let (mut whole, mut parts, mut last) = (Vec::new(), Vec::new(), Vec::new());
-    for other in others {
-        for (metric, own) in METRICS.iter().zip(&best.figures) {
-            if !metric.key.starts_with("slowdown.") || !comparison.shows(metric) {
-                continue;
+/// Where one of `rivals` is behind another by the greatest factor: in the far tail of all messages, in the slowest
+/// completion, in the tail of a part of them, and in when a tagged group is complete. None of the four hides another; the
+/// greatest comes first.
+fn prices(comparison: &Comparison, one: usize, rivals: &[&Group]) -> Vec<String> {
+    let own = rivals[one];
+    let (mut whole, mut slowest, mut parts, mut last) = (vec![], vec![], vec![], vec![]);
+    for metric in &METRICS {
+        let told = match metric.key {
+            "slowdown.max" if comparison.shows(metric) => "its slowest message is",
+            key if key.starts_with("slowdown.") && comparison.shows(metric) => {
+                "its slowest messages are"
             }
-            let what = match metric.key {
-                "slowdown.max" => "its slowest message is",
-                _ => "its slowest messages are",
+            "fct.max" => "its longest completion takes",
+            _ => continue,
+        };
+        let (kind, as_) = match metric.unit {
+            Unit::Time => (&mut slowest, "long"),
+            _ => (&mut whole, "slow"),
+        };
+        let what = |factor: &str| format!("{told} {factor} times as {as_}");
+        let row = row(rivals, metric.key);
+        kind.extend(behind_best(
+            one,
+            rivals,
+            &row,
+            what,
+            (metric.title, metric.unit),
+        ));
+    }
+    for part in &own.parts {
+        let of = |number: fn(&Part) -> Option<Bounded>| -> Vec<Option<Bounded>> {
+            let same = |group: &&Group| {
+                let mut parts = group.parts.iter();
+                parts
+                    .find(|theirs| theirs.name == part.name)
+                    .and_then(number)
             };
-            let own = own.over_seeds.map(|interval| (interval, own.at_least));
-            whole.extend(slower(
-                (best, own),
-                (other, figure(other, metric.key)),
-                |factor| format!("{what} {factor} times as slow"),
-                (metric.title, Unit::Ratio),
-            ));
-        }
-        for part in &best.parts {
-            let same = other.parts.iter().find(|theirs| theirs.name == part.name);
-            let Some(theirs) = same else { continue };
-            let p99 = |part: &Part| part.p99.map(|interval| (interval, part.at_least));
-            parts.extend(slower(
-                (best, p99(part)),
-                (other, p99(theirs)),
-                |factor| format!("its {} are {factor} times as slow", named(part)),
-                ("slowdown p99", Unit::Ratio),
-            ));
-            let took = |part: &Part| part.took.map(|interval| (interval, part.took_at_least));
-            last.extend(slower(
-                (best, took(part)),
-                (other, took(theirs)),
-                |factor| {
-                    format!(
-                        "the last byte of its {} takes {factor} times as long",
-                        named(part)
-                    )
-                },
-                ("last byte", Unit::Time),
-            ));
-        }
+            rivals.iter().map(same).collect()
+        };
+        let named = named(part);
+        parts.extend(behind_best(
+            one,
+            rivals,
+            &of(|part| part.p99.map(|interval| (interval, part.at_least))),
+            |factor| format!("its {named} are {factor} times as slow"),
+            ("slowdown p99", Unit::Ratio),
+        ));
+        last.extend(behind_best(
+            one,
+            rivals,
+            &of(|part| part.took.map(|interval| (interval, part.took_at_least))),
+            |factor| format!("the last byte of its {named} takes {factor} times as long"),
+            ("last byte", Unit::Time),
+        ));
     }
     let greater = |a: Price, b: Price| if b.times > a.times { b } else { a };
-    let greatest = [whole, parts, last].map(|prices| prices.into_iter().reduce(greater));
+    // Where all messages are alike, both say the same.
+    let most = |prices: &[Price]| prices.iter().map(|price| price.times).fold(0.0, f64::max);
+    if human::ratio(most(&slowest)) == human::ratio(most(&whole)) {
+        slowest.clear();
+    }
+    let greatest = [whole, slowest, parts, last].map(|prices| prices.into_iter().reduce(greater));
     let mut greatest: Vec<Price> = greatest.into_iter().flatten().collect();
     greatest.sort_by(|a, b| b.times.total_cmp(&a.times));
     greatest.into_iter().map(|price| price.told).collect()
@@ -296,21 +334,20 @@ fn named(part: &Part) -> String {
     format!("{} {}", human::count(part.messages), part.name)
 }
 
-/// A figure, and whether it is a lower bound.
-type Bounded = Option<(Interval, bool)>;
-
-/// The price of a figure that is higher than a rival's by more than chance; none where the rival's may be any higher.
-fn slower(
-    (best, own): (&Group, Bounded),
-    (other, theirs): (&Group, Bounded),
+/// The price of a number that is behind the best of its row; none where the two are level.
+fn behind_best(
+    one: usize,
+    rivals: &[&Group],
+    row: &[Option<Bounded>],
     what: impl Fn(&str) -> String,
     (title, unit): (&str, Unit),
 ) -> Option<Price> {
-    let ((own, at_least), (theirs, false)) = (own?, theirs?) else {
-        return None;
-    };
-    let times = own.mean / theirs.mean;
-    (costs(theirs, own, measured(best, other)) && times.is_finite()).then(|| {
+    let (own, at_least) = row[one]?;
+    let level = Level::of(row, &seeds_of(rivals), Better::Lower);
+    let &first = level.ahead.first().filter(|_| level.loses(one))?;
+    let (best, _) = row[first]?;
+    let times = own.mean / best.mean;
+    times.is_finite().then(|| {
         let bound = if at_least { "at least " } else { "" };
         let factor = format!("{bound}{}", human::ratio(times));
         Price {
@@ -318,9 +355,9 @@ fn slower(
             told: format!(
                 "{} as under {} ({title} {bound}{} against {})",
                 what(&factor),
-                other.transport,
+                rivals[first].transport,
                 unit.show_figure(own.mean),
-                unit.show_figure(theirs.mean)
+                unit.show_figure(best.mean)
             ),
         }
     })
@@ -343,23 +380,25 @@ fn leads(best: &Group, others: &[&Group]) -> bool {
     })
 }
 
-/// What the winner carries less of than another.
-fn goodput(best: &Group, other: &Group) -> Option<String> {
-    let ((own, _), (theirs, _)) = (figure(best, "goodput")?, figure(other, "goodput")?);
-    // Who carries more than another is behind it where less is better.
-    behind(own, theirs, measured(best, other)).then(|| {
-        let unit = Unit::Rate;
-        format!(
-            "The goodput of {} is {}, that of {} {}.",
-            best.transport,
-            unit.show(own.mean),
-            other.transport,
-            unit.show(theirs.mean)
-        )
-    })
+/// The goodput of one that is behind the greatest, and who has that.
+fn goodput(one: usize, rivals: &[&Group]) -> Option<(String, (usize, String))> {
+    let row = row(rivals, "goodput");
+    let level = Level::of(&row, &seeds_of(rivals), Better::Higher);
+    let (own, _) = row[one]?;
+    let &first = level.ahead.first().filter(|_| level.loses(one))?;
+    let (most, _) = row[first]?;
+    let show = |value: f64| Unit::Rate.show(value);
+    Some((show(own.mean), (first, show(most.mean))))
 }
 
-fn figure(group: &Group, key: &str) -> Option<(Interval, bool)> {
+/// One figure of every rival.
+fn row(rivals: &[&Group], key: &str) -> Vec<Option<Bounded>> {
+    let at = METRICS.iter().position(|metric| metric.key == key);
+    debug_assert!(at.is_some(), "{key}");
+    at.map_or_else(|| vec![None; rivals.len()], |metric| cells(rivals, metric))
+}
+
+fn figure(group: &Group, key: &str) -> Option<Bounded> {
     let is = |metric: &&Metric| metric.key == key && metric.better != Better::Neither;
     debug_assert!(METRICS.iter().any(|metric| is(&metric)), "{key}");
     let figure = group.figures.iter().find(|figure| figure.key == key)?;
@@ -381,14 +420,6 @@ fn overlap(best: &Group, other: &Group) -> bool {
     let several = best.measured().max(other.measured()) > 1;
     let overlap = |(a, b): (Interval, Interval)| a.high >= b.low;
     several && tail(best).zip(tail(other)).is_some_and(overlap)
-}
-
-/// Whether `best` has no lead over another that is told from chance and matters. Who may take any longer has none of
-/// this grace.
-fn close(best: &Group, other: &Group) -> bool {
-    let lead = |(a, b): (Interval, Interval)| behind(a, b, measured(best, other));
-    let none = || !tail(best).zip(tail(other)).is_some_and(lead);
-    overlap(best, other) || (!bounded(other) && none())
 }
 
 /// `at load 0.8, `, or nothing.

@@ -2,6 +2,7 @@
 
 mod advice;
 mod headline;
+mod level;
 mod parts;
 mod places;
 mod warnings;
@@ -11,6 +12,7 @@ pub use headline::{Headline, of as headline};
 pub use parts::{ACROSS_MAX, Part, PartRow, part_rows};
 pub use warnings::{interrupted, warnings};
 
+use self::level::{Bounded, Level, seeds_of};
 use crate::Unit;
 use crate::grid::{Cell, Column, Paint, Style, render, wrap};
 use crate::human;
@@ -45,7 +47,7 @@ pub struct Metric {
 }
 
 /// Which of two numbers is better.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
     /// The lower one.
     Lower,
@@ -421,50 +423,44 @@ impl Comparison {
             .filter(|other| other.settings == group.settings)
     }
 
-    /// Whether no rival is better, nor equal by what is shown of all; false where there is nobody or
-    /// nothing to beat.
+    /// Whether nobody is ahead of `group` by more than chance explains; false where all show the same.
     pub fn is_best(&self, group: &Group, metric: usize) -> bool {
+        let rivals: Vec<&Group> = self.rivals(group).collect();
         let shown = &METRICS[metric];
-        let mean = |group: &Group| {
-            let figure = &group.figures[metric];
-            figure.over_seeds.map(|interval| interval.mean)
+        let cells = cells(&rivals, metric);
+        let texts = || {
+            cells
+                .iter()
+                .flatten()
+                .map(|(interval, _)| shown.unit.show_figure(interval.mean))
         };
-        let Some(own) = mean(group) else { return false };
-        let same = |other: f64| shown.unit.show_figure(own) == shown.unit.show_figure(other);
-        let others = || self.rivals(group).filter_map(mean);
-        let beats = |other: f64| match shown.better {
-            Better::Lower => own <= other || same(other),
-            Better::Higher => own >= other || same(other),
-            Better::Neither => false,
-        };
-        let spread = others().any(|other| !same(other));
-        spread && !group.figures[metric].at_least && others().all(beats)
+        let same = texts().all(|text| texts().next().is_some_and(|first| first == text));
+        let level = Level::of(&cells, &seeds_of(&rivals), shown.better);
+        !same && level.ahead.iter().any(|&i| std::ptr::eq(rivals[i], group))
+    }
+
+    /// The best mean among the rivals of `group`; nothing where nobody can be called best.
+    pub fn best(&self, group: &Group, metric: usize) -> Option<f64> {
+        let rivals: Vec<&Group> = self.rivals(group).collect();
+        let cells = cells(&rivals, metric);
+        let level = Level::of(&cells, &seeds_of(&rivals), METRICS[metric].better);
+        let (interval, _) = cells[*level.ahead.first()?]?;
+        Some(interval.mean)
     }
 }
 
-/// However sure it is, a smaller lead matters to nobody. [ours]
-const MATTERS: f64 = 1.01;
-/// One seed tells no smaller difference from chance. [ours]
-const CHANCE: f64 = 1.05;
-
-/// Whether `slow` is behind `fast` by more than chance explains, and by so much that it matters. `seeds` are those that
-/// tell something: with one the other may still have an interval.
-fn behind(fast: Interval, slow: Interval, seeds: usize) -> bool {
-    let least = if seeds > 1 { MATTERS } else { CHANCE };
-    fast.high < slow.low && slow.mean / fast.mean >= least
-}
-
-/// Whether `own` costs something where another has `least`. A price is named sooner than a lead: with one seed it may
-/// be chance, and readers are told so.
-fn costs(least: Interval, own: Interval, seeds: usize) -> bool {
-    let factor = own.mean / least.mean;
-    let told = if seeds > 1 {
-        human::ratio(factor) != human::ratio(1.0)
-    } else {
-        factor >= MATTERS
+/// One figure of every rival.
+fn cells(rivals: &[&Group], metric: usize) -> Vec<Option<Bounded>> {
+    let of = |group: &&Group| {
+        let figure = &group.figures[metric];
+        Some((figure.over_seeds?, figure.at_least))
     };
-    least.high < own.low && told
+    rivals.iter().map(of).collect()
 }
+
+/// What is called level, in words for readers of a page.
+pub const LEVEL_TOLD: &str = "Level is who is behind by no more than the seeds explain, or by less than 1%; where one seed or \
+                              equal runs stand for a transport, by less than 5%. It ends with the first that is behind.";
 
 fn over_seeds(metric: &Metric, members: &[&Summary]) -> GroupFigure {
     let figures: Vec<Figure<f64>> = members.iter().filter_map(|run| (metric.get)(run)).collect();

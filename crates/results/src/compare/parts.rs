@@ -1,6 +1,7 @@
 //! Sizes and tags of messages by themselves: who is ahead where, and when a group is complete.
 
-use super::{Comparison, Group};
+use super::level::{Bounded, Level, seeds_of};
+use super::{Better, Comparison, Group};
 use crate::Unit;
 use crate::grid::{Cell, Column, Paint, Style, render};
 use crate::human;
@@ -131,26 +132,34 @@ pub struct PartRow {
     pub name: String,
     /// What its numbers are.
     pub unit: Unit,
+    /// Which of two is better. Stragglers are counted against the median of their own group: who is slow throughout has
+    /// none, and nobody is better for it.
+    pub better: Better,
     /// Mean over the seeds, and whether it is a lower bound, by rival.
     pub cells: Vec<Option<(Interval, bool)>>,
+    /// Seeds that tell something, by rival.
+    pub seeds: Vec<usize>,
 }
 
 impl PartRow {
-    /// Whether less is better. Stragglers are counted against the median of their own group: who is slow throughout has
-    /// none.
+    /// Whether one may be ahead of another.
     pub fn ranks(&self) -> bool {
-        self.unit != Unit::Count
+        self.better != Better::Neither
     }
 
-    /// The least number that is no lower bound, where another is greater by what is shown.
+    /// Who is ahead, and who is level with them.
+    pub(super) fn level(&self) -> Level {
+        Level::of(&self.cells, &self.seeds, self.better)
+    }
+
+    /// The best number, where others show another and somebody can be called best.
     pub fn best(&self) -> Option<f64> {
-        let known = || self.cells.iter().flatten().filter(|_| self.ranks());
-        let least = known()
-            .map(|(interval, _)| interval.mean)
-            .reduce(f64::min)?;
-        let apart = |mean: f64| self.unit.show_figure(mean) != self.unit.show_figure(least);
-        let sure = |(interval, bound): &(Interval, bool)| !bound || apart(interval.mean);
-        (known().all(sure) && known().any(|(interval, _)| apart(interval.mean))).then_some(least)
+        let (best, _) = self.cells[*self.level().ahead.first()?]?;
+        let apart = |mean: f64| self.unit.show_figure(mean) != self.unit.show_figure(best.mean);
+        let mut known = self.cells.iter().flatten();
+        known
+            .any(|(interval, _)| apart(interval.mean))
+            .then_some(best.mean)
     }
 
     /// The place of a rival among those with a number that is no lower bound, 1 for the least; equals share one.
@@ -169,14 +178,9 @@ impl PartRow {
         Some(1 + self.cells.iter().filter_map(sure).filter(before).count())
     }
 
-    /// Whether a cell is the best, or shown as equal to it.
+    /// Whether nobody is ahead of a rival by more than chance explains; false where all show the same.
     pub fn is_best(&self, rival: usize) -> bool {
-        let own = self.cells.get(rival).copied().flatten();
-        self.best()
-            .zip(own)
-            .is_some_and(|(best, (interval, bound))| {
-                !bound && self.unit.show_figure(interval.mean) == self.unit.show_figure(best)
-            })
+        self.best().is_some() && self.level().ahead.contains(&rival)
     }
 
     /// A cell as text, `-` where there is nothing.
@@ -206,7 +210,7 @@ pub fn part_rows(rivals: &[&Group]) -> Vec<PartRow> {
             .iter()
             .map(|group| group.parts.iter().find(|part| part.name == name))
             .collect();
-        let cells = |of: fn(&Part) -> Option<(Interval, bool)>| {
+        let cells = |of: fn(&Part) -> Option<Bounded>| {
             let cells = found.iter().map(|part| part.and_then(of));
             cells.collect::<Vec<_>>()
         };
@@ -217,12 +221,16 @@ pub fn part_rows(rivals: &[&Group]) -> Vec<PartRow> {
         rows.push(PartRow {
             name: format!("p99 slowdown, {}", tag.map_or(which.into(), human::tag)),
             unit: Unit::Ratio,
+            better: Better::Lower,
+            seeds: seeds_of(rivals),
             cells: cells(|part| part.p99.map(|interval| (interval, part.at_least))),
         });
         if let Some(tag) = tag {
             rows.push(PartRow {
                 name: format!("last byte of all, {}", human::tag(tag)),
                 unit: Unit::Time,
+                better: Better::Lower,
+                seeds: seeds_of(rivals),
                 cells: cells(|part| part.took.map(|interval| (interval, part.took_at_least))),
             });
             let late = |part: &Part| {
@@ -232,6 +240,8 @@ pub fn part_rows(rivals: &[&Group]) -> Vec<PartRow> {
             let stragglers = PartRow {
                 name: format!("stragglers, {}", human::tag(tag)),
                 unit: Unit::Count,
+                better: Better::Neither,
+                seeds: seeds_of(rivals),
                 cells: cells(late),
             };
             let some = |(interval, _): &(Interval, bool)| interval.high > 0.0;
