@@ -175,6 +175,7 @@ impl Ended {
             report::Beside {
                 link: format!("{dir}/report.html"),
                 curves: results::files::read_curves(&run.dir, &run.summary),
+                verdicts: run.verdicts.clone(),
             }
         };
         let beside: Vec<_> = self.runs.iter().map(beside).collect();

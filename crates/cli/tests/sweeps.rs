@@ -197,7 +197,7 @@ fn thresholds_of_a_comparison_are_lines_and_junit() {
     let missed = run("< 1ns");
     assert_eq!(missed.status.code(), Some(1), "{}", text(&missed.stderr));
     let out = text(&missed.stdout);
-    assert!(out.contains("✓ 2 of 4 thresholds hold"), "{out}");
+    assert!(out.contains("✗ 2 of 4 thresholds hold"), "{out}");
     assert!(
         out.contains("✗ expresspass seed 2: fct.p99 < 1ns   measured"),
         "{out}"

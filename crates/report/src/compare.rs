@@ -5,7 +5,7 @@ mod over;
 mod standings;
 
 use crate::chart::{Axis, COLOURS, Line, LineChart, Range, ranges};
-use crate::page::{About, Block, Chip, Page, Section, Table, markup, text as plain};
+use crate::page::{About, Block, Check, Chip, Page, Section, Table, markup, text as plain};
 use crate::run::{bind, pair_up};
 use minijinja::Value;
 use results::compare::{
@@ -15,7 +15,7 @@ use results::compare::{
 use results::human;
 use results::stats::Interval;
 use results::table::{common_title, last_part};
-use results::{Curves, Summary, Unit};
+use results::{Curves, Summary, Unit, Verdict};
 use units::{Bytes, Rate, Span};
 
 /// What a page of several runs has of one of them besides its numbers.
@@ -25,6 +25,8 @@ pub struct Beside {
     pub link: String,
     /// How its messages and queues are distributed, where that is known.
     pub curves: Option<Curves>,
+    /// What its thresholds came to.
+    pub verdicts: Vec<Verdict>,
 }
 
 /// The comparison as one HTML file. `command` repeats it; `unfinished` says how many of its runs are
@@ -62,15 +64,18 @@ pub fn of_runs(runs: &[&Summary], beside: &[Beside], command: &str, unfinished: 
         title: format!("{} - comparison - tidegate", comparison.scenario),
         scenario: comparison.scenario.clone(),
         subtitle: common_title(runs),
-        chips: vec![
+        chips: [
             chip(format!("{} transports", transports.len())),
             chip(format!("{} runs", runs.len())),
-        ],
+        ]
+        .into_iter()
+        .chain(thresholds(beside))
+        .collect(),
         headline: bind(&headline),
         lede: bind(&lede),
         more: None,
         tiles: over.tiles(),
-        checks: Vec::new(),
+        checks: missed(runs, beside),
         warnings: interrupted(runs.len(), unfinished)
             .into_iter()
             .chain(warnings(runs))
@@ -91,6 +96,53 @@ pub fn of_runs(runs: &[&Summary], beside: &[Beside], command: &str, unfinished: 
         moving: None,
     }
     .render(&results::files::to_json(&comparison))
+}
+
+/// How many thresholds hold, where there are some.
+fn thresholds(beside: &[Beside]) -> Option<Chip> {
+    let all = || beside.iter().flat_map(|run| &run.verdicts);
+    let (held, of) = (
+        all().filter(|verdict| verdict.passed).count(),
+        all().count(),
+    );
+    let (mark, kind) = if held == of {
+        ("✓", "good")
+    } else {
+        ("✗", "bad")
+    };
+    let text = format!("{mark} {held} of {of} thresholds hold");
+    (of > 0).then_some(Chip { text, kind })
+}
+
+/// Thresholds that do not hold and are named; the number on top counts all. [ours]
+const MISSED_MAX: usize = 24;
+
+/// Thresholds that do not hold, each with its run.
+fn missed(runs: &[&Summary], beside: &[Beside]) -> Vec<Check> {
+    let of = |(run, beside): (&&Summary, &Beside)| {
+        let settings = run
+            .settings
+            .iter()
+            .filter(|(key, _)| key != "transport.kind");
+        let settings: String = settings
+            .map(|(key, value)| format!(" {}={value}", last_part(key)))
+            .collect();
+        let failed = beside.verdicts.iter().filter(|verdict| !verdict.passed);
+        let check = |verdict: &Verdict| Check {
+            passed: false,
+            what: bind(&format!(
+                "{}{settings} seed {}: {} {}",
+                run.transport, run.seed, verdict.key, verdict.condition
+            )),
+            measured: bind(&verdict.measured),
+        };
+        failed.map(check).collect::<Vec<_>>()
+    };
+    runs.iter()
+        .zip(beside)
+        .flat_map(of)
+        .take(MISSED_MAX)
+        .collect()
 }
 
 /// What differs between the runs, and what they share.

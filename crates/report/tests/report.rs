@@ -254,7 +254,7 @@ fn a_comparison_is_well_formed_and_small() {
         .collect();
         let beside = report::Beside {
             link: "a/report.html".into(),
-            curves: None,
+            ..report::Beside::default()
         };
         let html = report::of_runs(
             &runs.iter().collect::<Vec<_>>(),
@@ -273,12 +273,43 @@ fn a_comparison_is_well_formed_and_small() {
 }
 
 #[test]
+fn a_comparison_says_with_a_cross_that_not_all_thresholds_hold() {
+    let runs = common::family(&["expresspass", "dctcp"], &["0.5"], 1);
+    let summaries: Vec<Summary> = runs.iter().map(Summary::of).collect();
+    let page = |first: bool| {
+        let beside = |passed: bool| report::Beside {
+            verdicts: vec![results::Verdict {
+                key: "slowdown.p99".into(),
+                condition: "< 20".into(),
+                measured: "25.3".into(),
+                passed,
+            }],
+            ..report::Beside::default()
+        };
+        let beside = [beside(first), beside(true)];
+        report::of_runs(&summaries.iter().collect::<Vec<_>>(), &beside, "x", 0)
+    };
+    let (missed, held) = (words(&page(false)), words(&page(true)));
+    assert!(missed.contains("✗ 1 of 2 thresholds hold"), "{missed}");
+    assert!(
+        missed.contains("expresspass load=0.5 seed 1: slowdown.p99 < 20")
+            || missed.contains("expresspass seed 1: slowdown.p99"),
+        "{missed}"
+    );
+    assert!(
+        held.contains("✓ 2 of 2 thresholds hold") && !held.contains('✗'),
+        "{held}"
+    );
+}
+
+#[test]
 fn a_comparison_draws_each_message_where_its_time_lies() {
     let runs = common::family(&["expresspass", "dctcp"], &["0.5"], 1);
     let summaries: Vec<Summary> = runs.iter().map(Summary::of).collect();
     let beside = |(run, summary): (&RunRecord, &Summary)| report::Beside {
         link: format!("{}/report.html", summary.fingerprint),
         curves: Some(results::Curves::of(run, summary)),
+        ..report::Beside::default()
     };
     let beside: Vec<_> = runs.iter().zip(&summaries).map(beside).collect();
     let page = report::of_runs(&summaries.iter().collect::<Vec<_>>(), &beside, "x", 0);

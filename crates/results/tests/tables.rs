@@ -455,7 +455,7 @@ fn every_tag_has_a_winner_of_its_own() {
     );
     let beside = ["a/report.html", "b/report.html"].map(|link| report::Beside {
         link: link.into(),
-        curves: None,
+        ..report::Beside::default()
     });
     let page = report::of_runs(&[&even, &uneven], &beside, "", 0);
     for part in [

@@ -605,7 +605,8 @@ pub fn thresholds(all: usize, failed: &[(&Summary, &Verdict)]) -> String {
     if all == 0 {
         return String::new();
     }
-    let mut out = format!(" ✓ {} of {all} thresholds hold\n", all - failed.len());
+    let mark = if failed.is_empty() { "✓" } else { "✗" };
+    let mut out = format!(" {mark} {} of {all} thresholds hold\n", all - failed.len());
     for (run, verdict) in failed {
         let settings = run
             .settings
