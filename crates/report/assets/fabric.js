@@ -83,7 +83,7 @@ class Fabric {
     [this.motion, this.messages, this.watched, this.followed] = [motion, messages, watched, null];
     $("motion").hidden = !motion || !this.network;
     if ($("motion").hidden) return;
-    this.most = Math.max(1, ...Object.values(motion.ports).map(([queue]) => Math.max(...queue)));
+    this.most = Math.max(0, ...Object.values(motion.ports).map(([queue]) => Math.max(...queue)));
     this.slider.max = motion.ends_ps.length - 1;
     // Where the fullest queue is, the story is.
     let [fullest, when, port] = [-1, 0, null];
@@ -179,7 +179,7 @@ class Fabric {
     if (!this.followed) this.before = now;
     for (const [link, line] of this.lines) {
       const port = this.motion.ports[link];
-      const share = !port ? 0 : queues ? Math.sqrt(port[0][moment] / this.most) : port[1][moment] / 100;
+      const share = !port ? 0 : queues ? Math.sqrt(port[0][moment] / Math.max(1, this.most)) : port[1][moment] / 100;
       line.style.setProperty("--share", share.toFixed(3));
       line.classList.toggle("warm", share > 0);
       line.classList.toggle("unseen", !port);
@@ -222,9 +222,9 @@ class Fabric {
     const card = $("port");
     const [queue, used] = this.motion.ports[this.chosen] || [];
     if (!queue) return card.replaceChildren();
-    const name = this.name(this.chosen), most = Math.max(1, ...queue), last = Math.max(1, queue.length - 1);
+    const name = this.name(this.chosen), most = Math.max(...queue), last = Math.max(1, queue.length - 1);
     const svg = draw("svg", {viewBox: "0 0 1000 100", preserveAspectRatio: "none", "aria-hidden": "true"});
-    const points = queue.map((bytes, i) => `${(i / last * 1000).toFixed(1)} ${(98 - bytes / most * 94).toFixed(1)}`);
+    const points = queue.map((bytes, i) => `${(i / last * 1000).toFixed(1)} ${(98 - bytes / Math.max(1, most) * 94).toFixed(1)}`);
     svg.append(draw("path", {class: "band", d: `M0 98 L${points.join(" L")} L1000 98 Z`}), draw("path", {class: "line", d: `M${points.join(" L")}`}),
       draw("path", {class: "now", d: `M${moment / last * 1000} 0 V100`}));
     card.replaceChildren(make("p", {}, make("b", {textContent: name}), ` holds ${bytes(queue[moment])} of data, ${used[moment]} % used; at most ${bytes(most)} when it was sampled`), svg, ...this.there(moment));

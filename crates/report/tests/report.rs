@@ -273,6 +273,43 @@ fn a_comparison_is_well_formed_and_small() {
 }
 
 #[test]
+fn a_comparison_draws_no_queue_after_the_end_of_a_run() {
+    let runs = common::family(&["expresspass", "dctcp"], &["0.5"], 1);
+    let summaries: Vec<Summary> = runs.iter().map(Summary::of).collect();
+    let beside = |(i, run): (usize, &RunRecord)| {
+        let mut curves = results::Curves::of(run, &summaries[i]);
+        curves.queue = Some(results::QueueCurve {
+            from_ps: 0,
+            until_ps: if i == 0 { 999_999 } else { 499_999 },
+            most: vec![50_000; 100],
+        });
+        report::Beside {
+            curves: Some(curves),
+            ..report::Beside::default()
+        }
+    };
+    let beside: Vec<_> = runs.iter().enumerate().map(beside).collect();
+    let page = report::of_runs(&summaries.iter().collect::<Vec<_>>(), &beside, "x", 0);
+    let queues = page.split_once("id=\"queues\"").unwrap().1;
+    let last = |name: &str| -> u32 {
+        let path = queues
+            .split_once(&format!("data-name=\"{name}\""))
+            .unwrap()
+            .1;
+        let path = path
+            .split_once("d=\"")
+            .unwrap()
+            .1
+            .split('"')
+            .next()
+            .unwrap();
+        let point = path.rsplit('L').next().unwrap();
+        point.split(' ').next().unwrap().parse().unwrap()
+    };
+    assert!(last("expresspass") > 990 && last("dctcp") < 510);
+}
+
+#[test]
 fn a_comparison_says_with_a_cross_that_not_all_thresholds_hold() {
     let runs = common::family(&["expresspass", "dctcp"], &["0.5"], 1);
     let summaries: Vec<Summary> = runs.iter().map(Summary::of).collect();

@@ -268,11 +268,18 @@ impl<'a> Over<'a> {
                 .curves
                 .iter()
                 .filter_map(|curves| curves.queue.as_ref());
-            let own: Vec<Vec<f64>> = own.map(|queue| regrid(queue, from, until)).collect();
+            let own: Vec<&QueueCurve> = own.collect();
+            let last = own.iter().map(|queue| queue.until_ps).max().unwrap_or(0);
+            let own: Vec<Vec<f64>> = own.iter().map(|queue| regrid(queue, from, until)).collect();
             let mut line = Line::new(&drawn.name, Vec::new());
             for moment in 0..if own.is_empty() { 0 } else { to_index(MOMENTS) } {
-                let middle = (moment as f64 + 0.5) / MOMENTS as f64;
-                let at = from as f64 + (until - from) as f64 * middle;
+                let at_share =
+                    |share: f64| from as f64 + (until - from) as f64 * share / MOMENTS as f64;
+                // A curve ends with its runs.
+                if at_share(moment as f64) > last as f64 {
+                    break;
+                }
+                let at = at_share(moment as f64 + 0.5);
                 let values = || own.iter().map(|queue| queue[moment]);
                 line.points
                     .push((at, values().sum::<f64>() / own.len() as f64));
