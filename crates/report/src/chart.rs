@@ -631,8 +631,11 @@ impl HeatMap {
         let rows = self.rows.len();
         let _ = write!(
             out,
-            "<span>{}</span></div><div class=\"heat\" style=\"--rows:{rows}\"><div class=\"names\">",
+            "<span>{}</span></div><div class=\"heat\" tabindex=\"0\" style=\"--rows:{rows}\" data-x=\"{}\" \
+             data-cells=\"{}\"><div class=\"names\">",
             escape(&self.darkest),
+            self.x.data(),
+            self.cells()
         );
         for (name, _) in &self.rows {
             let _ = write!(out, "<span>{}</span>", escape(name));
@@ -658,6 +661,18 @@ impl HeatMap {
         self.x.below(&mut out);
         out.push_str("</div>");
         out
+    }
+
+    /// For the script: every row, each value with how often it comes in turn.
+    fn cells(&self) -> String {
+        let row = |(_, cells): &(String, Vec<u64>)| {
+            let same = cells.chunk_by(|a, b| a == b).map(|run| match run.len() {
+                1 => run[0].to_string(),
+                times => format!("{}x{times}", run[0]),
+            });
+            same.collect::<Vec<_>>().join(",")
+        };
+        self.rows.iter().map(row).collect::<Vec<_>>().join(";")
     }
 }
 

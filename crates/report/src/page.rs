@@ -12,6 +12,10 @@ const SCRIPT: &str = include_str!("../assets/page.js");
 pub const EDGES_SCRIPT: &str = include_str!("../assets/edges.js");
 /// Its style.
 pub const EDGES_STYLE: &str = include_str!("../assets/edges.css");
+/// Reads values off a plot: `readable`, `stepped` and `mapped`.
+pub const PLOT_SCRIPT: &str = include_str!("../assets/plot.js");
+/// Its style.
+pub const PLOT_STYLE: &str = include_str!("../assets/plot.css");
 /// Draws a fabric that moves: class `Fabric`.
 pub const FABRIC_SCRIPT: &str = include_str!("../assets/fabric.js");
 /// Its style.
@@ -160,8 +164,8 @@ impl Page {
         // Inside a script nothing is markup but the end of the script.
         let inside = |data: &str| markup(data.replace('<', "\\u003c"));
         let (mut css, mut js) = (
-            [STYLE, EDGES_STYLE].concat(),
-            [EDGES_SCRIPT, SCRIPT].concat(),
+            [STYLE, EDGES_STYLE, PLOT_STYLE].concat(),
+            [EDGES_SCRIPT, PLOT_SCRIPT, SCRIPT].concat(),
         );
         if self.moving.is_some() {
             css.push_str(FABRIC_STYLE);

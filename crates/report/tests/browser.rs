@@ -150,6 +150,30 @@ addEventListener("load", () => {
     if (!area.querySelector(".tip")) wrong("arrow keys show nothing");
     plot.dispatchEvent(new FocusEvent("blur"));
   }
+  // Bars are read one after the other, and a map of rows cell by cell.
+  const keys = (node, names) => { for (const key of names) node.dispatchEvent(new KeyboardEvent("keydown", {key})); return node.querySelector(".tip") && node.querySelector(".tip").textContent; };
+  for (const plot of document.querySelectorAll(".plot.cats")) {
+    const titles = [...plot.querySelectorAll("path.box title")].map((title) => title.textContent), seen = new Set();
+    for (const [key, times] of [["ArrowRight", titles.length], ["ArrowLeft", 1]]) for (let i = 0; i < times; i++) {
+      const said = keys(plot, [key]);
+      for (const title of titles) if (said && said.includes(title)) seen.add(title);
+    }
+    if (seen.size !== new Set(titles).size) wrong(`of ${titles.length} bars keys read ${[...seen]}`);
+    plot.dispatchEvent(new FocusEvent("blur"));
+    if (plot.querySelector(".tip")) wrong("the value of a bar stays when the focus leaves");
+  }
+  for (const map of [...document.querySelectorAll(".heat")].filter((map) => map.offsetParent)) {
+    const area = map.querySelector(".area"), box = area.getBoundingClientRect(), names = [...map.querySelectorAll(".names span")].map((name) => name.textContent);
+    area.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + box.width * 0.7, clientY: box.bottom - 1, bubbles: true}));
+    const tip = area.querySelector(".tip"), said = tip && tip.textContent;
+    if (!said || !said.includes(names[names.length - 1]) || !/at most \d|empty/.test(said) || /NaN|undefined/.test(said)) wrong(`the map says ${said}`);
+    const at = tip.getBoundingClientRect();
+    if (at.left < 0 || at.right > innerWidth) wrong(`the map's value leaves the page: ${said}`);
+    const up = keys(map, ["ArrowUp"]), right = keys(map, ["ArrowRight"]);
+    if (map.tabIndex !== 0 || up === said || right === up || !up.includes(names[names.length - 2])) wrong(`keys on the map: ${said}, ${up}, ${right}`);
+    area.dispatchEvent(new PointerEvent("pointerleave"));
+    if (area.querySelector(".tip, .chosen")) wrong("the map's value stays");
+  }
   // Text must stand out from what it stands on. [WCAG 2.2, 1.4.3]
   const light = (colour) => {
     const [r, g, b] = colour.match(/[\d.]+/g).map((c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
@@ -185,6 +209,8 @@ addEventListener("load", () => {
     const first = by("port").textContent;
     by("which").value = options[options.length - 1].value;
     fire("which", "change");
+    const least = /up to (.*)$/.exec(options[options.length - 1].textContent)[1];
+    if (!by("port").textContent.includes(`at most ${least} when`)) wrong(`the list says ${least}, the port "${by("port").textContent}"`);
     if (options.length > 1 && by("port").textContent === first || !/holds .*B of data/.test(by("port").textContent)) wrong(`the port says "${by("port").textContent}"`);
     by("which").value = options[0].value;
     fire("which", "change");
@@ -489,6 +515,7 @@ fn a_comparison_draws_every_chart_in_every_window() {
         let beside = |(record, summary): (&RunRecord, &Summary)| report::Beside {
             link: format!("{}/report.html", summary.fingerprint),
             curves: Some(results::Curves::of(record, summary)),
+            ..report::Beside::default()
         };
         let beside: Vec<_> = records.iter().zip(&runs).map(beside).collect();
         report::of_runs(
