@@ -10,19 +10,16 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &ImportArgs, global: &Global, screen: &Screen) -> i32 {
-    let (imported, name) = match read(&args.words) {
+    let found = own_options(&args.words).and_then(|(words, to)| Ok((read(&words)?, to)));
+    let ((imported, name), to) = match found {
         Ok(found) => found,
         Err(why) => return screen.fail(exit::USAGE, &why),
     };
-    let file = args
-        .to
-        .clone()
+    let file = to
+        .or_else(|| args.to.clone())
         .unwrap_or_else(|| PathBuf::from(format!("{name}.toml")));
     if file.exists() {
-        let why = format!(
-            "{} exists; name another file with --to, before the words",
-            file.display()
-        );
+        let why = format!("{} exists; name another file with --to", file.display());
         return screen.fail(exit::IO, &why);
     }
     let text = match placed(&imported.toml, &file) {
@@ -42,8 +39,7 @@ pub(crate) fn run(args: &ImportArgs, global: &Global, screen: &Screen) -> i32 {
     let written = results::files::write_new(&file, &mut |out| out.write_all(text.as_bytes()));
     if let Err(error) = written {
         let (path, why) = (error.path.display(), error.source);
-        let why =
-            format!("cannot write {path}: {why}; name another file with --to, before the words");
+        let why = format!("cannot write {path}: {why}; name another file with --to");
         return screen.fail(exit::IO, &why);
     }
     let path = file.display().to_string();
@@ -62,6 +58,36 @@ pub(crate) fn run(args: &ImportArgs, global: &Global, screen: &Screen) -> i32 {
     }
     screen.say(&out);
     exit::OK
+}
+
+/// Options of this program that no program of theirs has: htsim's begin with one dash. [waf 1.7, `--help`]
+const OWN: [&str; 4] = ["--json", "--quiet", "--no-color", "--memory-limit"];
+
+/// The words of the other program, and the file of a `--to` among them: whoever writes it last means it.
+fn own_options(words: &[String]) -> Result<(Vec<String>, Option<PathBuf>), String> {
+    let (mut theirs, mut to) = (Vec::new(), None);
+    let mut all = words.iter();
+    while let Some(word) = all.next() {
+        let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
+        if name == "--to" {
+            let file = word
+                .strip_prefix("--to=")
+                .or_else(|| all.next().map(String::as_str));
+            let file = file.ok_or("--to takes the file to write: --to FILE")?;
+            to = Some(PathBuf::from(file));
+        } else if OWN.contains(&name) {
+            return Err(format!(
+                "{name} comes before the command that is imported: tidegate import {name} {}",
+                quote(&words[0])
+            ));
+        } else {
+            theirs.push(word.clone());
+        }
+    }
+    match theirs.is_empty() {
+        true => Err("name HPCC's config.txt or a command line of htsim".into()),
+        false => Ok((theirs, to)),
+    }
 }
 
 /// What the words name, and what to call it.

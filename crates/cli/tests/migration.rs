@@ -292,3 +292,46 @@ fn a_byte_that_no_comment_can_have_is_spelled_out() {
     let output = tidegate(&folder.0, &["check", "i.toml"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
 }
+
+#[test]
+fn options_after_the_imported_command_are_honoured_or_told_their_place() {
+    let folder = experiments("import-order");
+    let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let run = |line: &str| {
+        let words = words(line);
+        tidegate(
+            &folder.0,
+            &words.iter().map(String::as_str).collect::<Vec<_>>(),
+        )
+    };
+    for (line, file) in [
+        (
+            "import ./htsim_ndp -nodes 16 -tm a.cm --to x.toml",
+            "x.toml",
+        ),
+        (
+            "import ./htsim_ndp -nodes 16 -tm a.cm --to=y.toml -seed 3",
+            "y.toml",
+        ),
+    ] {
+        let output = run(line);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(folder.path(file).is_file());
+        let toml = std::fs::read_to_string(folder.path(file)).unwrap();
+        assert!(!toml.contains("nothing came of"), "{toml}");
+    }
+    let output = run("import ./htsim_ndp -tm a.cm -nodes --to z.toml");
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("-nodes: its value is missing; it should be a number"),
+        "{said}"
+    );
+    let said = text(&run("import ./htsim_ndp -nodes 16 -tm a.cm --json").stderr);
+    assert!(
+        said.contains(
+            "--json comes before the command that is imported: tidegate import --json ./htsim_ndp"
+        ),
+        "{said}"
+    );
+}

@@ -184,11 +184,11 @@ fn number<T: std::str::FromStr>(name: &str, values: &[String], i: usize) -> Resu
     let finite = |v: &&String| v.parse().is_ok_and(f64::is_finite);
     let value = values.get(i).filter(finite).and_then(|v| v.parse().ok());
     value.ok_or_else(|| {
-        format!(
-            "{}: value {} should be a number",
-            spoken(name, values),
-            i + 1
-        )
+        let said = spoken(name, values);
+        match values.get(i) {
+            None => format!("{said}: its value is missing; it should be a number"),
+            Some(_) => format!("{said}: value {} should be a number", i + 1),
+        }
     })
 }
 
