@@ -141,12 +141,18 @@ pub(crate) struct RunArgs {
     pub(crate) live: bool,
 }
 
+/// The number of a message.
+fn message(text: &str) -> Result<u32, String> {
+    let why = "it takes the number of a message, the first column of flows.csv: 0 is the first";
+    text.parse().map_err(|_| why.to_owned())
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct WhyArgs {
     /// A folder that `tidegate run` wrote, or a scenario to run first
     pub(crate) run: String,
     /// The message: its number in flows.csv; the slowest where none is named
-    #[arg(long, visible_alias = "message", value_name = "N")]
+    #[arg(long, visible_alias = "message", value_name = "N", value_parser = message)]
     pub(crate) flow: Option<u32>,
     /// Show about so many packets
     #[arg(long, value_name = "N", default_value_t = 40)]

@@ -513,6 +513,22 @@ fn an_interrupted_run_keeps_what_it_had_and_says_so() {
 }
 
 #[test]
+fn a_message_that_is_no_number_is_refused_with_where_numbers_are() {
+    let folder = Folder::new("why-words");
+    let output = tidegate(&folder.0, &["why", "incast", "--flow", "rpc"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("it takes the number of a message, the first column of flows.csv"),
+        "{said}"
+    );
+    folder.write("CONFIG.txt", &"BUFFER_SIZE 32\n".repeat(30));
+    let said = text(&tidegate(&folder.0, &["run", "CONFIG.txt"]).stderr);
+    assert_eq!(said.matches("help:").count(), 1, "{said}");
+    assert!(said.contains("the same in line 2, 3, 4"), "{said}");
+}
+
+#[test]
 fn why_explains_a_recorded_run_and_refuses_another_one() {
     let folder = Folder::new("why");
     let file = folder.write("small.toml", SMALL);

@@ -100,6 +100,14 @@ impl Diagnostic {
         self
     }
 
+    /// Whether another says the same of another place in the same file.
+    fn repeats(&self, other: &Self) -> bool {
+        let source = |of: &Self| of.origin.as_ref().map(|origin| Arc::as_ptr(&origin.source));
+        let same =
+            (&self.message, &self.label, &self.help) == (&other.message, &other.label, &other.help);
+        same && self.origin.is_some() && source(self) == source(other)
+    }
+
     /// The diagnostic as people read it: what, where, the line itself, the reason, the way out.
     pub fn render(&self, color: bool) -> String {
         let paint = |code: &str, text: &str| {
@@ -156,6 +164,9 @@ impl Diagnostic {
     }
 }
 
+/// Lines that are named of those with one mistake. [ours]
+const LINES_MAX: usize = 8;
+
 /// Characters of a line that are shown: a file may have everything on one. [ours]
 const SHOWN_MAX: usize = 160;
 /// Of these, so many before the place that is meant. [ours]
@@ -199,9 +210,27 @@ fn ends_of(said: &str) -> Cow<'_, str> {
 pub struct Errors(pub Vec<Diagnostic>);
 
 impl Errors {
-    /// All diagnostics as text.
+    /// All diagnostics as text; those in a row that say the same of one file are told once, with their lines.
     pub fn render(&self, color: bool) -> String {
-        let mut out: Vec<String> = self.0.iter().map(|d| d.render(color)).collect();
+        let mut out = Vec::new();
+        for same in self.0.chunk_by(Diagnostic::repeats) {
+            let mut text = same[0].render(color);
+            let lines = same[1..]
+                .iter()
+                .filter_map(|d| Some(d.origin.as_ref()?.line_column().0));
+            let mut lines: Vec<String> = lines.map(|line| line.to_string()).collect();
+            let more = lines.len().saturating_sub(LINES_MAX);
+            lines.truncate(LINES_MAX);
+            if !lines.is_empty() {
+                let more = if more > 0 {
+                    format!(" and {more} more")
+                } else {
+                    String::new()
+                };
+                let _ = writeln!(text, " the same in line {}{more}", lines.join(", "));
+            }
+            out.push(text);
+        }
         if self.0.len() > 1 {
             out.push(format!("{} errors\n", self.0.len()));
         }
@@ -257,6 +286,25 @@ mod tests {
         let expected = "error: not a rate\n --> my.toml:2:13\n2 | host_rate = \"100GBps\"\n  |             ^^^^^^^^^ is in bytes\n help: write \"100Gbps\"\n";
         assert_eq!(d.render(false), expected);
         assert!(d.render(true).contains("\x1b[1;31merror"));
+    }
+
+    #[test]
+    fn one_mistake_in_many_lines_is_told_once() {
+        let text = "a\nb\nc\n".to_owned();
+        let name = "my.toml".into();
+        let source = Arc::new(SourceText { name, text });
+        let at = |start: usize| {
+            let source = source.clone();
+            let span = start..start + 1;
+            Diagnostic::at(&Origin { source, span }, "this is not TOML").help("write key = value")
+        };
+        let told = Errors(vec![at(0), at(2), at(4), Diagnostic::new("and this")]).render(false);
+        assert_eq!(told.matches("this is not TOML").count(), 1, "{told}");
+        assert!(
+            told.contains(" help: write key = value\n the same in line 2, 3\n"),
+            "{told}"
+        );
+        assert!(told.ends_with("error: and this\n\n4 errors\n"), "{told}");
     }
 
     #[test]
