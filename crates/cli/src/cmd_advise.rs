@@ -2,15 +2,16 @@
 
 use crate::args::{AdviseArgs, CompareArgs, Global};
 use crate::cmd_compare::{Job, Outcome, Refusal, plan, points, run_all};
+use crate::cmd_reproduce::about;
 use crate::cmd_run::{Done, load, quote, repeat};
 use crate::exit;
 use crate::progress::{catch_interrupts, interrupted};
 use crate::screen::Screen;
 use model::intent::{Limit, MarkSpec, Over, PortSpec, QueueSpec, Share};
 use report::Grounds;
-use results::compare::Advice;
+use results::compare::{Advice, PartVerdict};
 use results::{FileError, Summary, wrap};
-use scenario::{Assembled, Scenario};
+use scenario::{Assembled, Diagnostic, Scenario};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -66,6 +67,24 @@ struct Tried {
     jobs: Vec<Job>,
     refused: Vec<(String, String)>,
     needs: Vec<(String, Vec<(String, String)>)>,
+    /// What a dry run says that they take on one thread.
+    seconds: f64,
+}
+
+impl Tried {
+    /// The commands, how many there are, and how long they take. Remarks are those of a shell, so that it takes the text.
+    fn dry(&self) -> String {
+        let lines = self.jobs.iter().map(|job| format!("{}\n", job.command()));
+        let runs = match self.jobs.len() {
+            1 => "1 run".to_owned(),
+            many => format!("{many} runs"),
+        };
+        format!(
+            "{}# {runs}, about {} on one thread; then the best one again, with half and twice of what its ports have\n",
+            lines.collect::<String>(),
+            about(self.seconds)
+        )
+    }
 }
 
 fn advise(args: &AdviseArgs, global: &Global, screen: &Screen) -> Result<i32, Refusal> {
@@ -84,10 +103,9 @@ fn advise(args: &AdviseArgs, global: &Global, screen: &Screen) -> Result<i32, Re
         shard: None,
         find_max_load: false,
     };
-    let tried = candidates(args, global, &compare)?;
+    let tried = candidates(args, global, &compare).map_err(|why| blamed(why, args, &subject))?;
     if global.dry_run {
-        let lines = tried.jobs.iter().map(|job| format!("{}\n", job.command()));
-        screen.say(&(subject.command() + &lines.collect::<String>()));
+        screen.say(&(subject.command() + &tried.dry()));
         return Ok(exit::OK);
     }
     let runs = whole(run_all(&tried.jobs, &compare, global, screen))?;
@@ -180,6 +198,36 @@ fn scenario_of(args: &AdviseArgs, out: &Path, dry: bool) -> Result<Subject, Refu
     Ok(subject)
 }
 
+/// What is wrong with a file that this command names in a scenario of its own is wrong with that file.
+fn blamed(why: Refusal, args: &AdviseArgs, subject: &Subject) -> Refusal {
+    let Refusal::Scenario(mut errors) = why else {
+        return why;
+    };
+    let own = |wrong: &Diagnostic| {
+        let origin = wrong.origin.as_ref()?;
+        let path = origin
+            .source
+            .text
+            .get(origin.span.clone())?
+            .trim_matches('"');
+        let file = Path::new(path).file_name()?;
+        let mut named = [Some(&args.traffic), args.topology.as_ref()]
+            .into_iter()
+            .flatten();
+        let named = named.find(|named| Path::new(named).file_name() == Some(file));
+        named
+            .filter(|_| origin.source.name == subject.path)
+            .cloned()
+    };
+    for wrong in errors.0.iter_mut().filter(|_| subject.text.is_some()) {
+        if let Some(file) = own(wrong) {
+            wrong.message = format!("{file}: {}", wrong.message);
+            wrong.origin = None;
+        }
+    }
+    Refusal::Scenario(errors)
+}
+
 /// A plan for every transport that the scenario lets run.
 fn candidates(args: &AdviseArgs, global: &Global, compare: &CompareArgs) -> Result<Tried, Refusal> {
     let all = global.transports.names().into_iter();
@@ -195,6 +243,7 @@ fn candidates(args: &AdviseArgs, global: &Global, compare: &CompareArgs) -> Resu
         jobs: Vec::new(),
         refused: Vec::new(),
         needs: Vec::new(),
+        seconds: 0.0,
     };
     let mut last = None;
     for name in names {
@@ -220,9 +269,11 @@ fn candidates(args: &AdviseArgs, global: &Global, compare: &CompareArgs) -> Resu
         tried
             .needs
             .push((name, queues(&first).into_iter().chain(needs).collect()));
-        tried
-            .jobs
-            .extend(plan(points(compare, &global)?, compare, &global)?);
+        let jobs = plan(points(compare, &global)?, compare, &global)?;
+        if global.dry_run {
+            tried.seconds += first.seconds() * jobs.len() as f64;
+        }
+        tried.jobs.extend(jobs);
     }
     match last {
         // What keeps every transport from running is a mistake of the scenario, and no finding.
@@ -440,6 +491,39 @@ fn command(args: &AdviseArgs, global: &Global) -> String {
     command
 }
 
+/// Lines of a list on a terminal; of more the page has them all. [ours]
+const LINES_MAX: usize = 10;
+
+fn more(left: usize) -> String {
+    format!("{left} more in the page")
+}
+
+/// The first lines of a list, and how many there are more.
+fn cut(items: &[String]) -> Vec<String> {
+    let mut shown = items[..items.len().min(LINES_MAX)].to_vec();
+    if shown.len() < items.len() {
+        shown.push(more(items.len() - shown.len()));
+    }
+    shown
+}
+
+/// What holds for all messages, and of the other parts those in which the best loses most, then those in which others
+/// do, in the order of the page.
+fn most_telling(advice: &Advice) -> Vec<&PartVerdict> {
+    let (all, parts) = advice.verdicts.split_at(advice.verdicts.len().min(2));
+    let mut order: Vec<usize> = (0..parts.len()).collect();
+    let telling = |i: &usize| (parts[*i].loses, parts[*i].apart);
+    order.sort_by(|a, b| {
+        let (a, b) = (telling(a), telling(b));
+        b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1))
+    });
+    order.truncate(LINES_MAX);
+    order.sort_unstable();
+    all.iter()
+        .chain(order.into_iter().map(|i| &parts[i]))
+        .collect()
+}
+
 /// The advice on a terminal, in lines of at most `width` columns.
 fn text(advice: &Advice, grounds: &Grounds, file: &Path, width: usize) -> String {
     let item = |text: &str| format!("   {}\n", wrap(text, width, 5).trim_start());
@@ -447,7 +531,8 @@ fn text(advice: &Advice, grounds: &Grounds, file: &Path, width: usize) -> String
     if !advice.more.is_empty() {
         let _ = writeln!(out, "{}", wrap(&advice.more, width, 1));
     }
-    for verdict in &advice.verdicts {
+    let told = most_telling(advice);
+    for verdict in &told {
         let ahead = match verdict.winners.as_slice() {
             [] => "cannot be said".to_owned(),
             [one] => one.clone(),
@@ -457,6 +542,9 @@ fn text(advice: &Advice, grounds: &Grounds, file: &Path, width: usize) -> String
             "{}: {ahead}; {}",
             verdict.part, verdict.says
         )));
+    }
+    if told.len() < advice.verdicts.len() {
+        out.push_str(&item(&more(advice.verdicts.len() - told.len())));
     }
     let mut list = |title: &str, items: &mut dyn Iterator<Item = String>| {
         let mut items = items.peekable();
@@ -470,16 +558,16 @@ fn text(advice: &Advice, grounds: &Grounds, file: &Path, width: usize) -> String
     let best = advice.best.as_deref().unwrap_or_default();
     list(
         &format!("the price of {best}"),
-        &mut advice.prices.iter().cloned(),
+        &mut cut(&advice.prices).into_iter(),
     );
     let of_best = grounds.needs.iter().filter(|(name, _)| name == best);
     let needs = of_best.flat_map(|(_, needs)| needs);
     let mut needs = needs.map(|(port, does)| format!("{port}: {does}"));
     list(&format!("what {best} needs of switches"), &mut needs);
-    let mut tried = grounds
-        .tried
-        .iter()
-        .map(|(set, said, _)| format!("{set}: {said}"));
+    let mut tried = grounds.tried.iter().map(|(set, said, _)| {
+        let said: Vec<String> = said.split("; ").map(str::to_owned).collect();
+        format!("{set}: {}", cut(&said).join("; "))
+    });
     let helps = match grounds.varied_told() {
         told if told.is_empty() => "what would help".to_owned(),
         told => format!("what would help {best}: {told}"),
@@ -500,7 +588,45 @@ fn text(advice: &Advice, grounds: &Grounds, file: &Path, width: usize) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use results::compare::PartVerdict;
+
+    #[test]
+    fn of_many_groups_the_most_telling_are_told_and_the_rest_is_counted() {
+        let verdict = |i: usize| PartVerdict {
+            part: format!("p99 slowdown, tag job{i}"),
+            winners: vec!["homa".into()],
+            says: "2.00".into(),
+            cells: vec!["2.00".into()],
+            loses: if i == 47 { 3.0 } else { 1.0 },
+            apart: i as f64,
+        };
+        let advice = Advice {
+            claim: "homa".into(),
+            more: String::new(),
+            best: Some("homa".into()),
+            rivals: vec!["homa".into()],
+            verdicts: (0..102).map(verdict).collect(),
+            prices: (0..50).map(|i| format!("job{i} pays")).collect(),
+            unjudged: Vec::new(),
+            equal: None,
+        };
+        let shown = text(
+            &advice,
+            &Grounds::default(),
+            Path::new("out/advice.html"),
+            100,
+        );
+        assert!(shown.lines().count() < 40, "{shown}");
+        for line in [
+            "tag job0:",
+            "tag job47:",
+            "tag job101:",
+            "90 more in the page",
+            "40 more in the page",
+        ] {
+            assert!(shown.contains(line), "{line}: {shown}");
+        }
+        assert!(!shown.contains("tag job30:"), "{shown}");
+    }
 
     #[test]
     fn no_line_is_wider_than_the_terminal_and_what_goes_on_is_indented() {
@@ -515,6 +641,8 @@ mod tests {
                 winners: vec!["homa".into()],
                 says: long(),
                 cells: vec!["1.00".into()],
+                loses: 1.0,
+                apart: 1.0,
             }],
             prices: vec![long()],
             unjudged: vec![long()],

@@ -213,7 +213,7 @@ fn runs(n: u64) -> String {
 }
 
 /// Seconds in the unit that people would choose.
-fn about(seconds: f64) -> String {
+pub(crate) fn about(seconds: f64) -> String {
     match seconds {
         s if s < 1.0 => "a second".into(),
         s if s < 100.0 => format!("{s:.0} s"),

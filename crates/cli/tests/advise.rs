@@ -326,6 +326,61 @@ fn where_everybody_is_overloaded_nobody_is_best_and_the_page_says_the_rest() {
 }
 
 #[test]
+fn one_seed_judges_no_setting_and_a_dry_run_says_what_it_would_take() {
+    let folder = Folder::new("advise-once");
+    let args = [
+        "advise",
+        "incast",
+        "--transport",
+        "ndp",
+        "--set",
+        "workload.senders=40",
+        "--seeds",
+        "1",
+    ];
+    let done = tidegate(&folder.0, &[&args[..], &["--json"]].concat());
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let document: Value = serde_json::from_str(&text(&done.stdout)).unwrap();
+    let tried = document["tried"].to_string();
+    assert!(
+        !tried.contains("better") && !tried.contains("worse"),
+        "{tried}"
+    );
+    let dry = tidegate(&folder.0, &[&args[..], &["--dry-run"]].concat());
+    let said = text(&dry.stdout);
+    assert!(
+        said.contains("\n# 1 run, about a second on one thread; then the best one again"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_mistake_in_the_messages_is_blamed_on_their_file() {
+    let folder = Folder::new("advise-empty");
+    folder.write("fabric.graphml", &fabric());
+    folder.write("empty.csv", "src,dst,size,start\n");
+    let args = [
+        "advise",
+        "empty.csv",
+        "--topology",
+        "fabric.graphml",
+        "--transport",
+        "ndp",
+    ];
+    let done = tidegate(&folder.0, &args);
+    assert_eq!(done.status.code(), Some(2));
+    let said = text(&done.stderr);
+    assert!(
+        said.starts_with("error: empty.csv: nothing is sent\n"),
+        "{said}"
+    );
+    assert!(
+        said.contains("the file holds no message") && !said.contains(".toml"),
+        "{said}"
+    );
+}
+
+#[test]
 fn who_trims_is_said_to_need_it_and_no_buffer_is_tried_that_nobody_reads() {
     let folder = Folder::new("advise-ndp");
     let all = [
