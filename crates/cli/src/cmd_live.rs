@@ -69,9 +69,13 @@ fn foreign(what: &str, name: &str) -> String {
     )
 }
 
+/// Why a page may find something else than this program, and what to do about it.
+pub(crate) fn stale() -> Option<String> {
+    web::stale().map(|why| format!("{why}; `./tg web` in a clone makes it anew"))
+}
+
 /// What the receiver of a page should know before, and who makes it.
 pub(crate) fn warnings(run: &Assembled) -> Vec<String> {
-    let stale = web::stale().map(|why| format!("{why}; `./tg web` in a clone makes it anew"));
     let large = (run.need() > web::MEMORY_MAX).then(|| {
         format!(
             "the page will show this run and not repeat it: it needs {}, and a page has {}",
@@ -79,5 +83,5 @@ pub(crate) fn warnings(run: &Assembled) -> Vec<String> {
             web::MEMORY_MAX
         )
     });
-    stale.into_iter().chain(large).collect()
+    stale().into_iter().chain(large).collect()
 }

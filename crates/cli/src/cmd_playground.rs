@@ -1,6 +1,7 @@
 //! `playground`: the simulator as a page of its own.
 
 use crate::args::Global;
+use crate::cmd_live;
 use crate::exit;
 use crate::screen::Screen;
 use serde_json::json;
@@ -17,6 +18,10 @@ pub(crate) fn run(global: &Global, screen: &Screen) -> i32 {
     if global.dry_run {
         screen.say(&format!(" would write {}\n", path.display()));
         return exit::OK;
+    }
+    // A page with another engine finds other fingerprints, and whoever opens it cannot know why.
+    if let Some(why) = cmd_live::stale() {
+        screen.warn(&why);
     }
     let page = web::playground();
     let folder = path

@@ -128,3 +128,12 @@ fn a_scenario_in_json_is_the_scenario_in_toml() {
     let said = text(&output.stderr);
     assert!(said.contains("files that end in .json"), "{said}");
 }
+
+#[test]
+fn the_playground_warns_of_an_engine_of_other_sources() {
+    let folder = Folder::new("playground-stale");
+    let output = tidegate(&folder.0, &["playground", "--out", "page.html"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let warned = text(&output.stderr).contains("the engine for pages is of other sources");
+    assert_eq!(warned, web::stale().is_some());
+}

@@ -94,7 +94,8 @@ pub(crate) fn read_text(path: &Path) -> io::Result<String> {
 
 fn given<'a>(files: &'a Files, path: &Path) -> io::Result<&'a String> {
     files.get(&*path.to_string_lossy()).ok_or_else(|| {
-        let what = "it did not come along with the scenario";
+        let what = "a page reads no files of this machine, and this one did not come along with the scenario; \
+                    `tidegate run` reads it, and `--live` takes it along";
         io::Error::new(ErrorKind::NotFound, what)
     })
 }

@@ -10,7 +10,7 @@ let about, editor;
 
 const lines = (sets) => [...sets].map((pair) => pair.join("="));
 const ownName = given && given.text !== null ? given.name : "scenario.toml";
-const request = ({name, text, sets} = state) => ({name: text === null ? name : ownName, text, sets: lines(sets), files: given ? given.files : undefined});
+const request = ({name, text, sets} = state) => ({name: text === null ? name : ownName, text, sets: lines(sets), files: given ? given.files : {}});
 const asGiven = ({name, text, sets}) => given && name === given.name && text === given.text && lines(sets).join("\n") === given.sets.join("\n");
 const reads = (texts) => new Map(texts.map((text) => [text.slice(0, text.indexOf("=")), text.slice(text.indexOf("=") + 1)]).filter(([key]) => key));
 const says = (text) => { $("status").textContent = text; };
@@ -19,6 +19,10 @@ const runsMax = () => Math.max(LOOKS, about.transports.length + 1);
 const looks = (one) => `k${one.colour % COLOURS} d${Math.floor(one.colour / COLOURS) % (LOOKS / COLOURS)}`;
 const unused = (runs) => { let colour = 0; while (runs.some((one) => one.colour === colour)) colour++; return colour; };
 const settings = (one) => [...one.sets].filter(([key]) => key !== "transport.kind").map((pair) => pair.join("="));
+const called = (one) => one.text === null ? one.name : asGiven({...one, sets: reads(given ? given.sets : [])}) ? given.name : "your own";
+// Runs of one traffic on one fabric differ in the transport alone.
+const traffic = (one) => JSON.stringify([one.text === null ? one.name : one.text, settings(one).sort()]);
+const isShown = ({name, text, sets}) => name === state.name && text === state.text && lines(sets).sort().join("\n") === lines(state.sets).sort().join("\n");
 const set = (key, value) => { state.sets.delete(key); if (value !== null) state.sets.set(key, value); };
 
 // --- What the sliders change -----------------------------------------------------------------------
@@ -92,6 +96,16 @@ const showSliders = (checked) => {
   if (sizes) sizes.value = checked.resolved.workload[0].sizes;
 };
 
+// What was found stays in sight after a change, and says what it is of.
+const showStale = () => {
+  const one = state.runs.find(({result}) => result === state.last), old = one && !isShown(one);
+  state.old = old ? `${called(one)} under ${one.result.transport}, before the change` : null;
+  $("results").classList.toggle("stale", Boolean(old));
+  $("stale").hidden = !old;
+  if (old) $("stale").textContent = `These results are of ${state.old}. Run makes those of what is set now.`;
+  $("messages-of").textContent = old ? `of ${state.old}` : "";
+};
+
 const showSets = () => {
   $("sets").replaceChildren(...[...state.sets].map(([key, value]) => {
     const gone = make("button", {type: "button", textContent: "×", ariaLabel: `Without ${key}=${value}`});
@@ -103,8 +117,11 @@ const showSets = () => {
 // --- Before a run ----------------------------------------------------------------------------------
 
 let timer = 0, asked = 0;
+// A result that is asked for again: it is shown over the fabric that it ran on.
+let back = null;
 const changed = () => {
   showSets();
+  showStale();
   clearTimeout(timer);
   timer = setTimeout(check, 150);
 };
@@ -128,6 +145,8 @@ const check = async () => {
     const first = state.shape === undefined;
     if (shape !== state.shape) { state.shape = shape; fabric.show(checked.network); }
     if (first && given) fabric.run(given.told.motion);
+    if (back && state.runs.some(({result}) => result === back)) showRun(back);
+    back = null;
     const seconds = checked.seconds * 3;
     says(seconds < 1 ? "Ready." : `Ready. It may take ${seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} minutes`} here.`);
     if (document.body.dataset.state === "starting") document.body.dataset.state = "ready";
@@ -225,6 +244,7 @@ const showRun = (result) => {
   showRuns();
   showCurves();
   showSlowest();
+  showStale();
   $("why").hidden = true;
   if ($("whole").open) $("report").srcdoc = result.report;
 };
@@ -234,18 +254,23 @@ const showRuns = () => {
   const used = COLUMNS.filter((column) => state.runs.some(({result}) => result.cells[column]));
   const head = make("tr", {}, make("th", {textContent: "run", scope: "col"}), ...used.map((c) => make("th", {textContent: c, scope: "col"})), make("th", {textContent: "fingerprint", scope: "col"}));
   $("runs").tHead.replaceChildren(head);
-  const best = Object.fromEntries(used.map((column) => {
-    const cells = state.runs.map(({result}) => result.cells[column] || []).filter(([, n]) => typeof n === "number");
-    const numbers = cells.map(([, n]) => n), least = Math.min(...numbers);
-    // A lower bound is no best, and who may be any higher does not beat one either.
-    const bound = cells.some(([text, n]) => text.startsWith("≥") && n <= least);
-    return [column, numbers.length > 1 && Math.max(...numbers) > least && !bound ? least : null];
-  }));
-  $("runs").tBodies[0].replaceChildren(...[...state.runs].reverse().map((one, i) => {
-    const {result} = one;
+  const bests = new Map();
+  for (const one of state.runs) {
+    if (bests.has(traffic(one))) continue;
+    const rivals = state.runs.filter((other) => traffic(other) === traffic(one));
+    bests.set(traffic(one), Object.fromEntries(used.map((column) => {
+      const cells = rivals.map(({result}) => result.cells[column] || []).filter(([, n]) => typeof n === "number");
+      const numbers = cells.map(([, n]) => n), least = Math.min(...numbers);
+      // A lower bound is no best, and who may be any higher does not beat one either.
+      const bound = cells.some(([text, n]) => text.startsWith("≥") && n <= least);
+      return [column, numbers.length > 1 && Math.max(...numbers) > least && !bound ? least : null];
+    })));
+  }
+  $("runs").tBodies[0].replaceChildren(...[...state.runs].reverse().map((one) => {
+    const {result} = one, best = bests.get(traffic(one));
     const name = make("button", {type: "button", className: "link", textContent: result.transport});
     const sets = settings(one).join(" ");
-    const row = make("tr", {className: `${looks(one)}${i === 0 ? " now" : ""}`}, make("td", {}, make("i", {className: "swatch"}), name, make("small", {textContent: `${one.recorded ? "recorded: " : ""}${one.text === null ? one.name : asGiven({...one, sets: reads(given ? given.sets : [])}) ? given.name : "your own"} ${sets}`})));
+    const row = make("tr", {className: `${looks(one)}${result === state.last ? " now" : ""}`}, make("td", {}, make("i", {className: "swatch"}), name, make("small", {textContent: `${one.recorded ? "recorded: " : ""}${called(one)} ${sets}`})));
     for (const column of used) {
       const [text, number] = result.cells[column] || ["–", null];
       row.append(make("td", {textContent: text, className: number !== null && number === best[column] ? "best" : ""}));
@@ -253,6 +278,7 @@ const showRuns = () => {
     row.append(make("td", {}, make("code", {textContent: result.fingerprint})));
     name.addEventListener("click", () => {
       Object.assign(state, {name: one.name, text: one.text, sets: new Map(one.sets)});
+      back = result;
       showScenario();
       changed();
     });
@@ -265,21 +291,26 @@ const showCurves = () => {
   $("curves").hidden = !all.length;
   if (!all.length) return;
   const times = (shown.length ? shown : all).flatMap(({result}) => result.fct), low = Math.max(1, times.reduce((a, b) => Math.min(a, b))), high = Math.max(low * 1.01, times.reduce((a, b) => Math.max(a, b)));
-  const x = (ps) => 1000 * Math.log(Math.max(ps, low) / low) / Math.log(high / low);
-  const paths = [draw("path", {class: "grid", d: "M0 0 H1000 M0 500 H1000 M0 1000 H1000"})];
+  const x = (ps) => Math.round(1000 * Math.log(Math.max(ps, low) / low) / Math.log(high / low));
+  const svg = draw("svg", {viewBox: "0 0 1000 1000", preserveAspectRatio: "none", role: "img", "aria-label": "Share of messages that ended within a time, for each run"});
+  svg.append(draw("path", {class: "grid", d: "M0 0 H1000 M0 500 H1000 M0 1000 H1000"}));
   // A curve ends where messages did not finish.
   for (const one of shown) {
     const {fct, ended = 1} = one.result, last = Math.max(1, fct.length - 1);
-    const points = fct.map((ps, i) => `${x(ps).toFixed(1)} ${(1000 - (fct.length < 2 ? 1 : i / last) * ended * 1000).toFixed(1)}`);
-    paths.push(draw("path", {class: `line ${looks(one)}`, d: `M${x(fct[0]).toFixed(1)} 1000 L${points.join(" L")}`}));
+    const points = fct.map((ps, i) => `${x(ps)} ${Math.round(1000 - (fct.length < 2 ? 1 : i / last) * ended * 1000)}`);
+    svg.append(draw("path", {class: `line ${looks(one)}`, "data-name": [one.result.transport, ...settings(one)].join(" "), d: `M${x(fct[0])} 1000L${points.join("L")}`}));
   }
-  $("cdf").replaceChildren(...paths);
-  const ticks = innerWidth < 600 ? 2 : 4;
-  $("cdf-x").replaceChildren(...counting(0, ticks).map((i) => {
-    const label = make("span", {textContent: time(low * Math.pow(high / low, i / ticks))});
-    label.style.left = `${100 * i / ticks}%`;
-    return label;
-  }));
+  const ticks = innerWidth < 600 ? 2 : 4, label = (side, share, textContent) => {
+    const span = make("span", {textContent});
+    span.style[side] = `${100 * share}%`;
+    return span;
+  };
+  const ys = make("div", {className: "ys"}, ...[1, 0.5, 0].map((share) => label("bottom", share, `${100 * share} %`)));
+  const xs = make("div", {className: "xs"}, ...counting(0, ticks).map((i) => label("left", i / ticks, time(low * Math.pow(high / low, i / ticks)))));
+  const plot = make("div", {className: "plot", tabIndex: 0, ariaLabel: "Completion times; arrow keys read them, plus and minus show a part"}, make("div", {className: "ytitle", textContent: "share of messages"}), ys, make("div", {className: "area"}, svg), xs);
+  [plot.dataset.x, plot.dataset.y] = [`${low},${high},log,time`, "0,1,lin,share"];
+  $("cdf").replaceChildren(plot);
+  readable(plot);
   $("legend").replaceChildren(...all.map((one, i) => {
     const name = make("button", {type: "button", title: "Show or hide", ariaPressed: String(!one.away)}, make("i", {className: "swatch"}), [one.result.transport, ...settings(one)].join(" "));
     name.addEventListener("click", () => {
@@ -324,7 +355,7 @@ const why = async (message) => {
     }
     const found = await engine.ask({ask: "why", message});
     $("why").hidden = false;
-    $("why-title").textContent = `Why did message ${message} take so long?`;
+    $("why-title").textContent = `Why did message ${message}${state.old ? ` of ${state.old},` : ""} take so long?`;
     $("why-says").textContent = found.sentence;
     $("why-text").textContent = found.text;
     $("why-page").srcdoc = found.report;

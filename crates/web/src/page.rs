@@ -14,11 +14,12 @@ const PAGE: &str = include_str!("../assets/playground.html");
 const STYLE: &str = include_str!("../assets/playground.css");
 const WORKER: &str = include_str!("../assets/worker.js");
 /// The script of the page, in the order in which it runs.
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 6] = [
     report::EDGES_SCRIPT,
     include_str!("../assets/engine.js"),
     include_str!("../assets/editor.js"),
     report::FABRIC_SCRIPT,
+    report::PLOT_SCRIPT,
     include_str!("../assets/playground.js"),
 ];
 
@@ -104,9 +105,14 @@ fn page(title: &str, heading: &str, given: &str) -> String {
             "title" => page.push_str(title),
             "heading" => page.push_str(heading),
             "given" => page.push_str(given),
-            "style" => [STYLE, report::EDGES_STYLE, report::FABRIC_STYLE]
-                .iter()
-                .for_each(|style| page.push_str(style)),
+            "style" => [
+                STYLE,
+                report::EDGES_STYLE,
+                report::FABRIC_STYLE,
+                report::PLOT_STYLE,
+            ]
+            .iter()
+            .for_each(|style| page.push_str(style)),
             "worker" => page.push_str(WORKER),
             "script" => SCRIPTS.iter().for_each(|script| page.push_str(script)),
             "engine" => base64(&mut page, PRODUCT),
