@@ -1,4 +1,7 @@
 //! `advise`: the transports on the user's own traffic, and what to take of them.
+//!
+//! First the scenario of that traffic, then a plan for every transport that can run it, then the best one again with half and
+//! twice of what its ports have, at last the words on the terminal.
 
 use crate::args::{AdviseArgs, CompareArgs, Global};
 use crate::cmd_compare::{Job, Outcome, Refusal, plan, points, run_all};

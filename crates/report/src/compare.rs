@@ -1,5 +1,7 @@
-//! A comparison as one page: what its sections are, in which order, and the tables among them. Module `over` draws
-//! runs over each other, and `standings` who is how far from the best.
+//! A comparison as one page: what its sections are, in which order, and the tables among them.
+//!
+//! The first words and facts come first, then curves over a number that varies, parts of the messages, and all numbers. Module
+//! `over` draws runs over each other, and `standings` who is how far from the best.
 
 mod over;
 mod standings;
