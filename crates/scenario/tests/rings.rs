@@ -7,6 +7,9 @@ use sim::Outcome;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// How many rings have been written to files.
+static RUNS: AtomicU32 = AtomicU32::new(0);
+
 /// A flow over so many lines of the ring, from the switch of this number on.
 #[derive(Clone, Copy)]
 struct Flow(u32, u32);
@@ -40,7 +43,6 @@ fn ring(control: &str, more: &str, third: Option<u32>) -> Outcome {
         let (from, to) = (switch(number), switch(number + 1));
         let _ = writeln!(file, "{from} {to} 10Gbps 1us 0");
     }
-    static RUNS: AtomicU32 = AtomicU32::new(0);
     let run = RUNS.fetch_add(1, Ordering::Relaxed);
     let folder = std::env::temp_dir().join(format!("tidegate-third-{}-{run}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
