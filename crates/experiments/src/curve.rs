@@ -37,10 +37,17 @@ impl Curve {
         }
     }
 
-    /// Whether its points lie at the same shares in every run, so that several runs have a mean.
-    fn has_mean(&self) -> bool {
+    /// Whether it is a distribution: its points lie at the same shares in every run, so that several runs have a mean.
+    pub(crate) fn is_distribution(&self) -> bool {
         matches!(self, Self::Fct(..) | Self::Idle(..))
     }
+}
+
+/// Shares of a distribution, in 10,000ths: the per cents, and one near the end, which an axis may end at.
+fn quantiles() -> impl Iterator<Item = u32> {
+    (0..POINTS)
+        .map(|i| i * 10_000 / POINTS)
+        .chain([9_990, 10_000])
 }
 
 /// The share of `values` up to each quantile; what did not finish ends the curve.
@@ -49,14 +56,8 @@ fn shares(values: Vec<Figure<f64>>) -> Vec<(f64, f64)> {
         return Vec::new();
     }
     let sorted = Sorted::new(values);
-    let at = |i: u32| {
-        (
-            sorted.quantile(i * 10_000 / POINTS),
-            f64::from(i) / f64::from(POINTS),
-        )
-    };
-    (0..=POINTS)
-        .map(at)
+    quantiles()
+        .map(|share| (sorted.quantile(share), f64::from(share) / 1e4))
         .take_while(|(figure, _)| !figure.at_least)
         .map(|(figure, share)| (figure.value, share))
         .collect()
@@ -104,33 +105,48 @@ fn middle(from: Time, until: Time) -> f64 {
     Span(u64::midpoint(from.0, until.0)).as_us() / 1e3
 }
 
+/// The curve of a series: a mean over seeds, and between which of them it lies.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Mean {
+    points: Vec<(f64, f64)>,
+    /// The least and the greatest x of the seeds at each point; empty of one seed.
+    ends: Vec<(f64, f64)>,
+    seeds: u32,
+}
+
 /// The curves of a figure, by panel and series.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Curves(
-    BTreeMap<(usize, usize), Vec<(f64, f64)>>,
-    BTreeMap<(usize, usize), u32>,
-);
+pub struct Curves(BTreeMap<(usize, usize), Mean>);
 
 impl Curves {
     /// Takes what `record`, one run of several seeds, has for a series of a panel.
     pub fn add(&mut self, place: (usize, usize), curve: &Curve, record: &RunRecord) {
         let points = curve.of(record);
-        let seen = self.1.entry(place).or_default();
-        *seen += 1;
         let known = self.0.entry(place).or_default();
-        if *seen == 1 {
-            *known = points;
-        } else if curve.has_mean() {
-            known.truncate(points.len());
-            for (mean, new) in known.iter_mut().zip(points) {
-                mean.0 += (new.0 - mean.0) / f64::from(*seen);
+        known.seeds += 1;
+        if known.seeds == 1 {
+            known.points = points;
+        } else if curve.is_distribution() {
+            if known.ends.is_empty() {
+                known.ends = known.points.iter().map(|&(x, _)| (x, x)).collect();
+            }
+            known.points.truncate(points.len());
+            known.ends.truncate(points.len());
+            for ((mean, ends), (x, _)) in known.points.iter_mut().zip(&mut known.ends).zip(points) {
+                mean.0 += (x - mean.0) / f64::from(known.seeds);
+                *ends = (ends.0.min(x), ends.1.max(x));
             }
         }
     }
 
     /// The points of a series.
     pub fn of(&self, place: (usize, usize)) -> &[(f64, f64)] {
-        self.0.get(&place).map_or(&[], Vec::as_slice)
+        self.0.get(&place).map_or(&[], |curve| &curve.points)
+    }
+
+    /// The least and the greatest x of its seeds at each point; empty where there is one seed, or that is not on record.
+    pub fn ends(&self, place: (usize, usize)) -> &[(f64, f64)] {
+        self.0.get(&place).map_or(&[], |curve| &curve.ends)
     }
 
     /// Whether there are none.
@@ -140,10 +156,15 @@ impl Curves {
 
     /// As a file that [`Curves::read`] takes.
     pub fn csv(&self) -> String {
-        let mut out = String::from("panel,series,x,y\n");
-        for ((panel, series), points) in &self.0 {
-            for (x, y) in points {
-                let _ = writeln!(out, "{panel},{series},{x:.4},{y:.4}");
+        let mut out = String::from("panel,series,x,y,low,high\n");
+        for ((panel, series), curve) in &self.0 {
+            for (i, (x, y)) in curve.points.iter().enumerate() {
+                let _ = match curve.ends.get(i) {
+                    Some((low, high)) => {
+                        writeln!(out, "{panel},{series},{x:.4},{y:.4},{low:.4},{high:.4}")
+                    }
+                    None => writeln!(out, "{panel},{series},{x:.4},{y:.4},,"),
+                };
             }
         }
         out
@@ -157,14 +178,20 @@ impl Curves {
         let mut curves = Self::default();
         for (i, line) in text.lines().enumerate().skip(1) {
             let cells: Vec<&str> = line.split(',').collect();
-            let [panel, series, x, y] = cells.as_slice() else {
-                return Err(format!("line {}: four cells make a point", i + 1));
+            // Records from before ends were kept have four cells.
+            let ([panel, series, x, y] | [panel, series, x, y, _, _]) = cells.as_slice() else {
+                return Err(format!("line {}: four or six cells make a point", i + 1));
             };
             let wrong = || format!("line {}: a cell is no number", i + 1);
             let place = |text: &str| text.parse::<usize>().map_err(|_| wrong());
             let number = |text: &str| text.parse::<f64>().map_err(|_| wrong());
-            let points = curves.0.entry((place(panel)?, place(series)?)).or_default();
-            points.push((number(x)?, number(y)?));
+            let curve = curves.0.entry((place(panel)?, place(series)?)).or_default();
+            curve.points.push((number(x)?, number(y)?));
+            if let [_, _, _, _, low, high] = cells.as_slice()
+                && !low.is_empty()
+            {
+                curve.ends.push((number(low)?, number(high)?));
+            }
         }
         Ok(curves)
     }
@@ -191,8 +218,22 @@ mod tests {
     #[test]
     fn curves_survive_their_file() {
         let mut curves = Curves::default();
-        curves.0.insert((1, 0), vec![(1.5, 0.25), (2.0, 1.0)]);
+        let curve = Mean {
+            points: vec![(1.5, 0.25), (2.0, 1.0)],
+            ends: vec![(1.0, 2.0), (1.5, 3.0)],
+            seeds: 0,
+        };
+        curves.0.insert((1, 0), curve.clone());
+        curves.0.insert(
+            (2, 0),
+            Mean {
+                ends: Vec::new(),
+                ..curve
+            },
+        );
         assert_eq!(Curves::read(&curves.csv()).unwrap(), curves);
+        let old = Curves::read("panel,series,x,y\n0,0,1.0,0.5\n").unwrap();
+        assert_eq!((old.of((0, 0)).len(), old.ends((0, 0)).len()), (1, 0));
         assert!(Curves::read("x\n1,2,3\n").unwrap_err().contains("line 2"));
     }
 }

@@ -7,7 +7,7 @@ use crate::curve::{Curve, Curves};
 use crate::metric::{Metric, Span2};
 use crate::sentence::{alone, quick_sentence, sentence};
 use crate::verdict::{Verdict, Word};
-use report::{Dot, Figure, Scale, Series};
+use report::{Cut, Dot, Figure, Mark, Scale, Series};
 use results::RunRecord;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -97,6 +97,8 @@ pub struct Found {
     pub value: f64,
     /// Its interval.
     pub ends: (f64, f64),
+    /// Seeds behind it, where a run told them.
+    pub seeds: Option<usize>,
     /// The verdict.
     pub word: Word,
     /// As the table of a result shows it.
@@ -203,8 +205,15 @@ impl Panel {
         };
         let series = self.series.iter().zip(&all).enumerate();
         let series =
-            series.map(|(i, (spec, points))| self.series(spec, points, curves.of((number, i)), &x));
+            series.map(|(i, (spec, points))| self.series(spec, points, (curves, (number, i)), &x));
+        let series: Vec<Series> = series.collect();
+        let is_share = |series: &SeriesSpec| {
+            let curve = series.curve.as_ref().or(self.curve.as_ref());
+            curve.is_some_and(Curve::is_distribution)
+        };
+        let cut = !self.x.log && self.x.to.is_none() && self.series.iter().any(is_share);
         report::Panel {
+            cut: cut.then(|| cut_at(&series)).flatten(),
             title: title.clone(),
             x: Scale {
                 names: if named { names.clone() } else { Vec::new() },
@@ -212,7 +221,7 @@ impl Panel {
                 ..self.x.scale()
             },
             y: self.y.scale(),
-            series: series.collect(),
+            series,
         }
     }
 
@@ -221,7 +230,7 @@ impl Panel {
         &self,
         spec: &SeriesSpec,
         points: &[Point<'_>],
-        curve: &[(f64, f64)],
+        (curves, place): (&Curves, (usize, usize)),
         x: &dyn Fn(&String) -> f64,
     ) -> Series {
         let (across, up) = (self.x.per.unwrap_or(1.0), self.y.per.unwrap_or(1.0));
@@ -234,6 +243,9 @@ impl Panel {
                 high: point.row.ends.1 / up,
             })
             .collect();
+        let curve = curves.of(place);
+        let ends = curves.ends(place).iter().zip(curve);
+        let band = ends.map(|(&(low, high), &(_, y))| (y / up, low / across, high / across));
         dots.extend(curve.iter().map(|&(x, y)| Dot::exact(x / across, y / up)));
         dots.sort_by(|a, b| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));
         let given = points
@@ -246,11 +258,30 @@ impl Panel {
         Series {
             name: spec.name.clone(),
             dots,
+            band: band.collect(),
             by: given.first().map_or("", |(_, by)| by).to_owned(),
             given: given.into_iter().map(|(dot, _)| dot).collect(),
         }
     }
 }
+
+/// Where an axis ends whose widest curve would stretch it by a few messages alone: at the last share that the curve has
+/// before all of them.
+fn cut_at(series: &[Series]) -> Option<Cut> {
+    let widest = |of: fn(&Series) -> Option<&Dot>| {
+        let dots = series.iter().filter_map(of);
+        dots.reduce(|a, b| if b.x > a.x { b } else { a })
+    };
+    let last = widest(|series| series.dots.last())?;
+    let cut = widest(|series| series.dots.iter().rfind(|dot| dot.y < 1.0))?;
+    (last.x > STRETCHED * cut.x).then_some(Cut {
+        x: cut.x,
+        share: cut.y,
+    })
+}
+
+/// A last message so many times behind leaves the others no room. [ours]
+const STRETCHED: f64 = 1.5;
 
 /// A point before its axes are known.
 struct Point<'a> {
@@ -376,6 +407,13 @@ impl Expected {
         if ran < all && quick.is_empty() {
             notes.push(format!("This is a part of it: {ran} of {all} cases."));
         }
+        notes.extend(self.seeds_told(found, &panels));
+        if let Some(cut) = panels.iter().find_map(|panel| panel.cut) {
+            notes.push(format!(
+                "Completion times are drawn up to the {} percentile of the widest curve; the CSV has all of them.",
+                ordinal(cut.share * 100.0)
+            ));
+        }
         if panels.is_empty() {
             notes.push("No axes are declared for it; the table has every number.".to_owned());
         } else if !given {
@@ -396,9 +434,41 @@ impl Expected {
             panels,
             head: HEAD.map(str::to_owned).to_vec(),
             rows: found.iter().map(|row| row.cells.clone()).collect(),
-            marks: found.iter().map(|row| row.word.mark()).collect(),
+            // What is expected from memory is no claim.
+            marks: found
+                .iter()
+                .map(|row| match row.spec.is_recalled() {
+                    true => Mark::Told,
+                    false => row.word.mark(),
+                })
+                .collect(),
         }
     }
+
+    /// How many seeds stand behind what is drawn, and what a band is.
+    fn seeds_told(&self, found: &[Found], panels: &[report::Panel]) -> Option<String> {
+        let runs = found.iter().filter(|row| row.spec.metric.needs_a_run());
+        let seeds = runs.filter(|row| row.value.is_finite()).map(|row| {
+            let on_record = usize::try_from(self.seeds).unwrap_or(usize::MAX);
+            row.seeds.unwrap_or(on_record)
+        });
+        let band = panels.iter().flat_map(|panel| &panel.series);
+        let band = if band.clone().any(|series| !series.band.is_empty()) {
+            "; a curve is their mean, and its band goes from the least to the greatest of them"
+        } else {
+            ""
+        };
+        Some(match seeds.max().filter(|_| !panels.is_empty())? {
+            1 => "One seed stands behind what is drawn.".into(),
+            seeds => format!("{seeds} seeds stand behind what is drawn{band}."),
+        })
+    }
+}
+
+/// `99.9th`.
+fn ordinal(percentile: f64) -> String {
+    let text = format!("{percentile:.1}");
+    format!("{}th", text.trim_end_matches(".0"))
 }
 
 /// Columns of the table of a result.
@@ -415,6 +485,7 @@ impl Verdict {
             spec: self.spec.clone(),
             value,
             ends: self.interval().map_or((value, value), |i| (i.low, i.high)),
+            seeds: Some(self.values.len()),
             word: self.word(),
             cells: self.cells().to_vec(),
         }
@@ -455,6 +526,7 @@ pub fn recorded(expected: &Expected, page: &str) -> Vec<Found> {
             spec: specs[i].1.clone(),
             value,
             ends,
+            seeds: None,
             word,
             cells: cells.iter().map(|&cell| cell.to_owned()).collect(),
         });

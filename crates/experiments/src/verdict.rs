@@ -8,6 +8,7 @@ use crate::catalogue::{Expected, Experiment, Row};
 use crate::each::Each;
 use crate::figure::HEAD;
 use crate::metric::Measured;
+use crate::sentence::of_memory;
 use report::Mark;
 use results::stats::Interval;
 use results::{Style, beside, wrap};
@@ -133,6 +134,11 @@ impl Row {
     /// Whether its value is one number over another.
     fn is_ratio(&self) -> bool {
         self.against.is_some() && self.metric.base() == self.metric
+    }
+
+    /// Whether the expected number is known from memory alone.
+    pub(crate) fn is_recalled(&self) -> bool {
+        self.expected.is_some() && self.evidence.starts_with("recalled")
     }
 
     /// Whether it asks for no more than which of two is larger.
@@ -425,7 +431,9 @@ fn lines(verdicts: &[Verdict]) -> Vec<String> {
 
 /// The verdict on all of them in a line, and `cost` after it; whether a `quick` run left anything out.
 pub fn totals(verdicts: &[Verdict], cost: &str, quick: bool, style: Style) -> String {
-    let count = |test: &dyn Fn(Word) -> bool| verdicts.iter().filter(|v| test(v.word())).count();
+    let from_memory = |v: &&Verdict| v.spec.is_recalled() && v.word() != Word::NoNumber;
+    let (recalled, sure): (Vec<&Verdict>, Vec<&Verdict>) = verdicts.iter().partition(from_memory);
+    let count = |test: &dyn Fn(Word) -> bool| sure.iter().filter(|v| test(v.word())).count();
     let holds = count(&|word| word < Word::NoNumber);
     let alone = count(&|word| word == Word::NoNumber);
     let reported = count(&|word| word == Word::DiffersReported);
@@ -443,6 +451,8 @@ pub fn totals(verdicts: &[Verdict], cost: &str, quick: bool, style: Style) -> St
     if differs > 0 {
         parts.push(format!("{differs} DIFFER"));
     }
+    let kept = recalled.iter().filter(|v| v.word() < Word::NoNumber);
+    parts.extend(of_memory(recalled.len(), kept.count()));
     if alone > 0 {
         parts.push(format!("{alone} have no public number"));
     }

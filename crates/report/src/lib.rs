@@ -9,7 +9,7 @@ mod run;
 
 pub use advice::{Grounds, of_advice};
 pub use compare::{Beside, of_runs};
-pub use figure::{Dot, Figure, Mark, Panel, Scale, Series};
+pub use figure::{Cut, Dot, Figure, Mark, Panel, Scale, Series};
 pub use page::{EDGES_SCRIPT, EDGES_STYLE, FABRIC_SCRIPT, FABRIC_STYLE, PLOT_SCRIPT, PLOT_STYLE};
 pub use run::{motion, of_run, of_why};
 

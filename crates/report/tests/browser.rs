@@ -8,7 +8,7 @@
 #[path = "../../results/tests/common/mod.rs"]
 mod common;
 
-use report::{Dot, Figure, Mark, Panel, Scale, Series};
+use report::{Cut, Dot, Figure, Mark, Panel, Scale, Series};
 use results::{RunRecord, Summary, Threshold};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -562,6 +562,7 @@ fn figure() -> Figure {
         dots,
         by: if given.is_empty() { "" } else { "published" }.into(),
         given,
+        ..Series::default()
     };
     let bars = Panel {
         title: "Mean".into(),
@@ -582,6 +583,7 @@ fn figure() -> Figure {
                 dots(&[50.0], 0.5, 1.0),
             ),
         ],
+        ..Panel::default()
     };
     let curves = Panel {
         title: "Distribution <of> a thing".into(),
@@ -595,6 +597,7 @@ fn figure() -> Figure {
             dots(&[0.1, 0.4, 0.8], 1.0, 31.5),
             dots(&[0.2], 1.0, 1.0),
         )],
+        ..Panel::default()
     };
     Figure {
         name: "made-up".into(),
@@ -646,6 +649,29 @@ fn a_figure_draws_bars_curves_and_what_is_published() {
         svg.starts_with("<svg xmlns='http://www.w3.org/2000/svg'"),
         "{svg}"
     );
+}
+
+/// Of three seeds that end far apart the axis shows what most messages took, and the file has all.
+#[test]
+fn a_distribution_shows_its_seeds_and_ends_before_its_last_message() {
+    let mut figure = figure();
+    let panel = &mut figure.panels[1];
+    panel.x.log = false;
+    panel.series[0].dots = [(1.0, 0.0), (2.0, 0.5), (3.0, 0.99), (900.0, 1.0)]
+        .map(|(x, y)| Dot::exact(x, y))
+        .to_vec();
+    panel.series[0].band = vec![(0.0, 0.9, 1.1), (0.5, 1.5, 2.5), (0.99, 2.0, 2.9)];
+    panel.cut = Some(Cut {
+        x: 3.0,
+        share: 0.99,
+    });
+    figure.notes = vec!["Three seeds; ours alone.".into()];
+    let (page, svg) = (figure.page(), figure.svg());
+    assert!(page.contains("path class=\"band c0\"") && svg.contains("path class=\"w c0\""));
+    let second = page.split_once("Distribution &lt;of&gt;").unwrap().1;
+    assert!(second.contains("data-x=\"0,3,lin"), "{second}");
+    assert!(figure.csv().contains(",900,1,1,1,"), "{}", figure.csv());
+    assert!(svg.contains("ours alone."), "{svg}");
 }
 
 /// A dot of ours lies on the larger one of others, which would hide it: in the picture and in the page.

@@ -63,6 +63,17 @@ pub struct Series {
     pub given: Vec<Dot>,
     /// Who that is; empty where nobody did.
     pub by: String,
+    /// Between which places the seeds of a distribution lie: (y, low x, high x), by y.
+    pub band: Vec<(f64, f64, f64)>,
+}
+
+/// Where an axis of distributions ends before they do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cut {
+    /// The end.
+    pub x: f64,
+    /// The share of the widest curve that lies before it.
+    pub share: f64,
 }
 
 /// One pair of axes.
@@ -76,6 +87,8 @@ pub struct Panel {
     pub y: Scale,
     /// In the order of the legend.
     pub series: Vec<Series>,
+    /// Where it ends, if before its curves.
+    pub cut: Option<Cut>,
 }
 
 /// A figure.
@@ -139,6 +152,17 @@ impl Panel {
     pub fn points(&self) -> usize {
         let of = |series: &Series| series.dots.len() + series.given.len();
         self.series.iter().map(of).sum()
+    }
+
+    /// What of it is drawn: nothing beyond its cut.
+    fn seen(&self) -> Self {
+        let mut seen = self.clone();
+        let Some(cut) = self.cut else { return seen };
+        for series in &mut seen.series {
+            series.dots.retain(|dot| dot.x <= cut.x);
+            series.band.retain(|&(_, _, high)| high <= cut.x);
+        }
+        seen
     }
 
     /// Its axes.
@@ -322,7 +346,7 @@ impl Figure {
             id: format!("panel-{i}").into(),
             title: named(&panel.title).into(),
             says: said(panel),
-            body: markup(plot::html(panel)),
+            body: markup(plot::html(&panel.seen())),
             points: panel.points(),
             table: Some(numbers(panel)),
             fold: "The numbers",

@@ -150,6 +150,17 @@ fn curve(series: &Series, i: usize, x: &Axis, y: &Axis, out: &mut String) {
     if dots.len() == 1 {
         path.push_str("h0");
     }
+    let sides: Vec<(u32, u32, u32)> = series
+        .band
+        .iter()
+        .map(|&(value, low, high)| (up(y, value), coordinate(x.at(low)), coordinate(x.at(high))))
+        .collect();
+    if !sides.is_empty() {
+        let low = sides.iter().map(|(y, low, _)| format!("{low} {y}"));
+        let high = sides.iter().rev().map(|(y, _, high)| format!("{high} {y}"));
+        let around = low.chain(high).collect::<Vec<_>>().join("L");
+        let _ = write!(out, "<path class=\"band c{class}\" d=\"M{around}Z\"/>");
+    }
     if !path.is_empty() {
         let name = escape(&series.name);
         let _ = write!(

@@ -38,7 +38,7 @@ const STYLE: &str = "svg{--bg:#fff;--ink:#1c2126;--dim:#5f6b78;--rule:#e4e1da;--
 text{fill:var(--dim)}.h{fill:var(--ink);font-size:15px;font-weight:650}.b{fill:var(--ink);font-weight:600}.q{fill:var(--warn);font-weight:600}\
 path{fill:none}.g{stroke:var(--rule)}.s{stroke:var(--ink);opacity:.75}.l{stroke-width:2;stroke-linejoin:round}\
 .c0{--k:var(--c0)}.c1{--k:var(--c1)}.c2{--k:var(--c2)}.c3{--k:var(--c3)}.c4{--k:var(--c4)}.c5{--k:var(--c5)}\
-.l{stroke:var(--k)}.f{fill:var(--k)}.o{fill:var(--bg);stroke:var(--k);stroke-width:2}.i{--k:var(--ink)}";
+.l{stroke:var(--k)}.w{fill:var(--k);fill-opacity:.16}.f{fill:var(--k)}.o{fill:var(--bg);stroke:var(--k);stroke-width:2}.i{--k:var(--ink)}";
 
 pub(super) fn picture(figure: &Figure) -> String {
     let mut body = String::new();
@@ -48,7 +48,8 @@ pub(super) fn picture(figure: &Figure) -> String {
         y += if i > 0 { 19.0 } else { 0.0 };
         text(&mut body, (16.0, y), "h", line);
     }
-    for (words, class) in [(&figure.quick, "q"), (&figure.verdict, "b")] {
+    let notes = figure.notes.join(" ");
+    for (words, class) in [(&figure.quick, "q"), (&figure.verdict, "b"), (&notes, "")] {
         for line in wrap(words, LINE, 0).lines() {
             y += 19.0;
             text(&mut body, (16.0, y), class, line);
@@ -60,7 +61,7 @@ pub(super) fn picture(figure: &Figure) -> String {
     for pair in figure.panels.chunks(if columns > 1.0 { 2 } else { 1 }) {
         let mut below: f64 = 0.0;
         for (i, panel) in pair.iter().enumerate() {
-            below = below.max(draw(&mut body, panel, (width * i as f64, y), width));
+            below = below.max(draw(&mut body, &panel.seen(), (width * i as f64, y), width));
         }
         y += OVER + HEIGHT + below + BELOW;
     }
@@ -365,6 +366,17 @@ fn series(out: &mut String, panel: &Panel, (x, y): (&Axis, &Axis), wide: f64) {
                     middle(dot),
                     up(dot.y)
                 );
+            }
+            if !series.band.is_empty() {
+                let at = |value: f64, x_at: f64| format!("{} {}", share(x, x_at, wide), up(value));
+                let low = series.band.iter().map(|&(value, low, _)| at(value, low));
+                let high = series
+                    .band
+                    .iter()
+                    .rev()
+                    .map(|&(value, _, high)| at(value, high));
+                let around = low.chain(high).collect::<Vec<_>>().join("L");
+                let _ = writeln!(out, "<path class=\"w c{class}\" d=\"M{around}Z\"/>");
             }
             if !path.is_empty() {
                 let _ = writeln!(out, "<path class=\"l c{class}\" d=\"{path}\"/>");
