@@ -84,10 +84,10 @@ fn own_options(words: &[String]) -> Result<(Vec<String>, Option<PathBuf>), Strin
             theirs.push(word.clone());
         }
     }
-    match theirs.is_empty() {
-        true => Err("name HPCC's config.txt or a command line of htsim".into()),
-        false => Ok((theirs, to)),
+    if theirs.is_empty() {
+        return Err("name HPCC's config.txt or a command line of htsim".into());
     }
+    Ok((theirs, to))
 }
 
 /// What the words name, and what to call it.

@@ -437,9 +437,12 @@ impl Expected {
             // What is expected from memory is no claim.
             marks: found
                 .iter()
-                .map(|row| match row.spec.is_recalled() {
-                    true => Mark::Told,
-                    false => row.word.mark(),
+                .map(|row| {
+                    if row.spec.is_recalled() {
+                        Mark::Told
+                    } else {
+                        row.word.mark()
+                    }
                 })
                 .collect(),
         }

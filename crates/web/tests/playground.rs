@@ -376,7 +376,7 @@ fn what_was_found_before_a_change_says_so_and_is_set_beside_its_like_alone() {
         "{other}"
     );
     let tip = plot["tip"].as_str().unwrap();
-    assert!(tip.contains('%') && tip.contains("s"), "{tip}");
+    assert!(tip.contains('%') && tip.contains('s'), "{tip}");
     assert_eq!(plot["part"], "250 0 500 1000");
     assert_eq!(plot["problems"], serde_json::json!([]));
     let file = told[3]["file"].as_str().unwrap();

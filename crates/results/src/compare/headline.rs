@@ -125,7 +125,7 @@ fn at<'a>(comparison: &'a Comparison, last: &'a Group, several: bool) -> Option<
         None => {
             let tied = || [best].into_iter().chain(ties.iter().copied());
             let names: Vec<&str> = tied().map(|group| group.transport.as_str()).collect();
-            let (names, values) = (listed(&names), each(tied().map(shown).collect()));
+            let (names, values) = (listed(&names), each(&tied().map(shown).collect::<Vec<_>>()));
             format!("{place}{names} tie at the lowest {seeds}p99 slowdown: {values}.")
         }
     };
@@ -144,9 +144,9 @@ fn at<'a>(comparison: &'a Comparison, last: &'a Group, several: bool) -> Option<
 const EACH_MAX: usize = 4;
 
 /// Numbers in the order of their names, one where all are the same.
-fn each(values: Vec<String>) -> String {
+fn each(values: &[String]) -> String {
     let same = values.iter().all(|value| *value == values[0]);
-    match &values[..] {
+    match values {
         [one, ..] if same => one.clone(),
         [least, .., most] if values.len() > EACH_MAX => format!("{least} to {most}, in this order"),
         all => listed(all),
