@@ -178,10 +178,10 @@ fn verdict(record: &RunRecord, verdicts: &[Verdict]) -> (i32, String) {
         (Err(why), _) => (exit::BROKEN, why.clone()),
         (Ok(()), Status::Stuck) => (
             exit::BROKEN,
-            format!(
-                "{} flows are stuck; the report names them",
-                record.stuck.len()
-            ),
+            match record.stuck.len() {
+                0 => "lines wait for each other in a circle; the report names them".to_owned(),
+                many => format!("{many} flows are stuck; the report names them"),
+            },
         ),
         (Ok(()), Status::Unfinished) => (
             exit::BROKEN,
