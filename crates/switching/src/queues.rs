@@ -40,6 +40,8 @@ pub struct Queues {
     /// Bytes in those that count as the port's queue, and the most that ever were.
     counted: u64,
     peak: u64,
+    /// Credits in all of their queues, and the most that ever were.
+    credits: usize,
     peak_credits: usize,
     /// The queue of the frame on the line.
     last: usize,
@@ -146,6 +148,7 @@ impl Queues {
             held: 0,
             counted: 0,
             peak: 0,
+            credits: 0,
             peak_credits: 0,
             last: 0,
             places,
@@ -356,7 +359,8 @@ impl Queues {
         self.filled |= 1 << queue;
         own.store.push(packet, within);
         if own.spec.limit == Limit::Credits {
-            self.peak_credits = self.peak_credits.max(own.store.len());
+            self.credits += 1;
+            self.peak_credits = self.peak_credits.max(self.credits);
         }
         let size = u64::from(packet.size);
         self.buffered += size * u64::from(own.is_data);
@@ -453,6 +457,7 @@ impl Queues {
         self.buffered -= size * u64::from(own.is_data);
         self.held -= size * u64::from(own.is_bounded);
         self.counted -= size * u64::from(own.is_counted);
+        self.credits -= usize::from(own.spec.limit == Limit::Credits);
     }
 
     /// The queue that sends next.
@@ -662,21 +667,18 @@ impl Discipline for Queues {
     }
 
     fn backlog(&self) -> Backlog {
-        let of = |credits: bool| {
-            self.queues
-                .iter()
-                .filter(move |queue| (queue.spec.limit == Limit::Credits) == credits)
-        };
+        let queues = self.queues.iter();
+        let data = queues.filter(|queue| queue.spec.limit != Limit::Credits);
         Backlog {
-            data_bytes: of(false).map(|queue| queue.bytes).sum(),
-            credits: short(of(true).map(|queue| queue.store.len()).sum()),
+            data_bytes: data.map(|queue| queue.bytes).sum(),
+            credits: short(self.credits),
         }
     }
 
     fn forget_peak(&mut self, on_line: u64) {
         // A frame of the link itself on the line never was in a queue: no more waits than ever did.
         self.peak = self.peak.min(self.counted + on_line);
-        self.peak_credits = self.backlog().credits as usize;
+        self.peak_credits = self.credits;
     }
 
     fn peak(&self) -> Backlog {
@@ -707,7 +709,7 @@ impl Discipline for Queues {
     }
 
     fn check(&self) {
-        let (mut held, mut buffered, mut counted) = (0, 0, 0);
+        let (mut held, mut buffered, mut counted, mut credits) = (0, 0, 0, 0);
         for (number, queue) in self.queues.iter().enumerate() {
             let sizes = || queue.store.iter().map(|packet| u64::from(packet.size));
             assert_eq!(sizes().sum::<u64>(), queue.bytes, "bytes of queue {number}");
@@ -728,7 +730,9 @@ impl Discipline for Queues {
             held += queue.bytes * u64::from(queue.is_bounded);
             buffered += queue.bytes * u64::from(queue.is_data);
             counted += queue.bytes * u64::from(queue.is_counted);
+            credits += queue.store.len() * usize::from(queue.spec.limit == Limit::Credits);
         }
+        assert_eq!(credits, self.credits, "credits that wait");
         assert_eq!(
             (held, buffered, counted),
             (self.held, self.buffered, self.counted),

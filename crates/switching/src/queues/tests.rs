@@ -667,6 +667,28 @@ fn a_port_tells_what_waits_and_the_most_that_ever_did() {
 }
 
 #[test]
+fn credits_of_several_queues_wait_at_once() {
+    let lane = |lane: u8| {
+        let mut queue = QueueSpec::credit(CREDIT);
+        queue.takes.lanes = 1 << lane;
+        queue
+    };
+    let mut port = port(9_000, &[lane(0), lane(1), QueueSpec::DATA]);
+    for lane in [0, 1, 1] {
+        let mut credit = of(Class::Credit, 5, 84);
+        credit.set_lane(lane);
+        put(&mut port, credit);
+        port.check();
+    }
+    assert_eq!((port.peak().credits, port.backlog().credits), (3, 3));
+    port.forget_peak(0);
+    assert_eq!(port.peak().credits, 3, "they still do");
+    assert!(get(&mut port, Time(9_000_000)).is_ok());
+    port.check();
+    assert_eq!((port.peak().credits, port.backlog().credits), (3, 2));
+}
+
+#[test]
 fn marks_on_the_way_out_count_the_one_that_leaves() {
     let queue = QueueSpec {
         mark: Some(MarkSpec {
