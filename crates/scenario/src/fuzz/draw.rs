@@ -398,17 +398,24 @@ impl Draw {
         if kind == "ideal" && self.out.contains("[[faults]]") {
             return;
         }
-        let word = format!("\n[switch]\nflow_control = \"{kind}\"\n");
-        self.out = self.out.replacen("\n[switch]\n", &word, 1);
-        self.table(&format!("switch.{kind}"));
-        if matches!(kind, "pfc" | "cbfc") {
-            // Of less memory all may be promised, and then it is refused.
-            for small in ["200KB", "1MB"] {
-                let [small, enough] =
-                    [small, "12MB"].map(|size| format!("shared_buffer = \"{size}\""));
-                self.out = self.out.replace(&small, &enough);
+        let mut word = format!("\n[switch]\nflow_control = \"{kind}\"\n");
+        // Of less memory all may be promised, and then it is refused.
+        let enough = match kind {
+            "pfc" => Some("12MB"),
+            "cbfc" => Some("64MB"),
+            _ => None,
+        };
+        let size = |size| format!("shared_buffer = \"{size}\"\n");
+        if let Some(enough) = enough {
+            for small in ["200KB", "1MB", "12MB"] {
+                self.out = self.out.replace(&size(small), &size(enough));
+            }
+            if !self.out.contains("\nshared_buffer") {
+                word += &size(enough);
             }
         }
+        self.out = self.out.replacen("\n[switch]\n", &word, 1);
+        self.table(&format!("switch.{kind}"));
         match kind {
             "pfc" => {
                 self.word("xoff", &["dynamic", "10KB"]);
