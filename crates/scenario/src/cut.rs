@@ -5,20 +5,28 @@ use crate::fates::is_endless;
 use crate::stops::first_of;
 use results::human;
 use sim::{FaultKind, Outcome};
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use topology::{LinkId, NodeId, Routes};
 use units::{Span, Time};
 
+/// Of more hosts than these it is not asked which links cut them off. [ours]
+const HOSTS_ASKED: usize = 64;
+
 impl Assembled {
-    /// Links that are down when a run ends at `end`, and since when.
+    /// Links that are down when a run ends at `end`, and since when: of faults that follow each other without a break since
+    /// the first.
     pub(crate) fn down(&self, end: Time) -> BTreeMap<LinkId, Time> {
         let mut down = BTreeMap::new();
-        for fault in &self.faults {
-            let is_down = matches!(fault.kind, FaultKind::Down { .. });
-            if is_down && fault.from <= end && fault.until > end {
-                let since = down.entry(fault.link).or_insert(fault.from);
-                *since = fault.from.min(*since);
+        let faults = self.faults.iter();
+        let faults = faults.filter(|fault| matches!(fault.kind, FaultKind::Down { .. }));
+        let mut faults: Vec<_> = faults.filter(|fault| fault.from <= end).collect();
+        faults.sort_by_key(|fault| Reverse(fault.until));
+        for fault in faults {
+            let lasts = down.get(&fault.link).copied().unwrap_or(end.after(Span(1)));
+            if fault.until >= lasts {
+                down.insert(fault.link, fault.from.min(lasts));
             }
         }
         down
@@ -45,24 +53,36 @@ impl Assembled {
         ends.collect()
     }
 
-    /// Links that are down and by which packets between these two hosts would have gone, each cable that is down both ways
-    /// once.
-    fn by_these(&self, (from, to): (u32, u32), down: &BTreeMap<LinkId, Time>) -> Vec<String> {
-        let on_way = |link: LinkId| {
-            let of = self.topology.link(link);
-            let begins = of.from.0 >= self.topology.hosts || of.from == NodeId(from);
-            begins && self.routes.next_hops(of.from, to).contains(&of.from_port)
-        };
-        let own = down.iter().filter(|&(&link, _)| on_way(link));
-        own.map(|(&link, &since)| {
-            let both = down.get(&link.reverse()) == Some(&since);
-            let name = self.line_name(link);
-            let name = if both {
-                name.replacen(" -> ", " <-> ", 1)
-            } else {
-                name
-            };
-            format!("{name} has been down since {}", human::time(Span(since.0)))
+    /// Links that are down between what these hosts reach and what they do not, each cable that is down both ways once.
+    fn by_these(&self, hosts: &BTreeSet<u32>, down: &BTreeMap<LinkId, Time>) -> Vec<String> {
+        let whole = |link: LinkId| !down.contains_key(&link) && !down.contains_key(&link.reverse());
+        let mut between = BTreeSet::new();
+        for &host in hosts.iter().take(HOSTS_ASKED) {
+            let mut reached = vec![false; self.topology.nodes.len()];
+            reached[host as usize] = true;
+            let mut next = vec![NodeId(host)];
+            while let Some(node) = next.pop() {
+                for &link in &self.topology.node(node).ports {
+                    let to = self.topology.link(link).to;
+                    if whole(link) && !std::mem::replace(&mut reached[to.index()], true) {
+                        next.extend(Some(to).filter(|to| to.0 >= self.topology.hosts)); // hosts forward nothing
+                    }
+                }
+            }
+            between.extend(down.keys().copied().filter(|&link| {
+                let ends = self.topology.link(link);
+                reached[ends.from.index()] != reached[ends.to.index()]
+            }));
+        }
+        let twice = |link: LinkId| down.get(&link.reverse()) == down.get(&link);
+        let once = between
+            .into_iter()
+            .filter(|&link| !(twice(link) && link.0 % 2 == 1));
+        once.map(|link| {
+            let way = if twice(link) { " <-> " } else { " -> " };
+            let name = self.line_name(link).replacen(" -> ", way, 1);
+            let since = human::time(Span(down[&link].0));
+            format!("{name} has been down since {since}")
         })
         .collect()
     }
@@ -87,7 +107,7 @@ impl Assembled {
 
     /// Which links have cut off messages that did not finish, and since when.
     pub(crate) fn cut_warning(&self, outcome: &Outcome) -> Option<String> {
-        let down = self.down(outcome.end);
+        let down = self.down(self.end(outcome));
         if down.is_empty() || outcome.unfinished == 0 {
             return None;
         }
@@ -101,14 +121,15 @@ impl Assembled {
             let more = human::plural(cut.len() as u64 - 1, "other message", "other messages");
             let _ = write!(said, ", nor for {more} that did not finish");
         }
-        let links = self.by_these((from, to), &down);
+        let hosts = cut.iter().flat_map(|&(from, to)| [from, to]).collect();
+        let links = self.by_these(&hosts, &down);
         let _ = write!(said, ": {}", first_of(&links));
         Some(said)
     }
 
     /// Whether all messages that did not finish are cut off.
     pub(crate) fn all_cut_off(&self, outcome: &Outcome) -> bool {
-        let down = self.down(outcome.end);
+        let down = self.down(self.end(outcome));
         !down.is_empty() && self.cut_off(outcome, &down).len() as u64 >= outcome.unfinished
     }
 }

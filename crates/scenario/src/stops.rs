@@ -113,7 +113,7 @@ impl Assembled {
 
     /// Lines that pauses hold up at the end, those between switches first; none that is down, either way.
     fn held(&self, outcome: &Outcome) -> Vec<String> {
-        let down = self.down(outcome.end);
+        let down = self.down(self.end(outcome));
         let up = |link: &&LinkId| !down.contains_key(link) && !down.contains_key(&link.reverse());
         let mut held: Vec<LinkId> = outcome.held.iter().filter(up).copied().collect();
         held.sort_by_key(|&link| {

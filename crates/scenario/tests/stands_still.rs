@@ -75,6 +75,53 @@ fn whoever_has_no_way_is_told_which_link_is_down_and_since_when() {
     assert!(said(&record, "no way").is_some());
 }
 
+/// One message from the first rack to the last, which is cut off by some of the links that are down.
+#[test]
+fn of_links_that_are_down_those_are_named_that_cut_a_message_off() {
+    let one = "[topology]\nkind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 3\n[run]\nuntil = \"2ms\"\n\
+               [transport]\nkind = \"expresspass\"\n[workload]\nkind = \"incast\"\nsenders = 1\nreceiver = 8\nsize = \"3MB\"\n";
+    let up_again = ("tor0 -> spine*", 5, 1_000);
+    for (faults, named) in [
+        (
+            &[("h8 -> tor2", 30, 9_000)][..],
+            "h8 -> tor2 has been down since 30 us",
+        ),
+        (
+            &[("tor2 -> h8", 30, 9_000), ("tor0 <-> spine0", 20, 9_000)],
+            "tor2 -> h8 has been down since 30 us",
+        ),
+        (
+            &[("h0 <-> tor0", 20, 100), ("h0 <-> tor0", 50, 9_000)],
+            "h0 <-> tor0 has been down since 20 us",
+        ),
+        (
+            &[
+                ("tor2 -> spine*", 30, 9_000),
+                ("tor1 -> spine1", 5, 9_000),
+                up_again,
+            ],
+            "tor2 -> spine0 has been down since 30 us, tor2 -> spine1 has been down since 30 us",
+        ),
+        (
+            &[("h0 -> tor0", 30, 9_000), ("tor2 -> h8", 40, 9_000)],
+            "h0 -> tor0 has been down since 30 us, tor2 -> h8 has been down since 40 us",
+        ),
+    ] {
+        let faults = faults.iter().map(|(link, from, until)| {
+            format!("[[faults]]\nkind = \"down\"\nlink = \"{link}\"\nfrom = \"{from}us\"\nuntil = \"{until}us\"\n")
+        });
+        let record = run(&(one.to_owned() + &faults.collect::<String>()), &[]);
+        let cut =
+            said(&record, "no way").unwrap_or_else(|| panic!("{named}: {:?}", record.warnings));
+        assert!(cut.ends_with(&format!(": {named}")), "{named}: {cut}");
+    }
+    // It ended before the run did, whatever became of the message.
+    let short =
+        "[[faults]]\nkind = \"down\"\nlink = \"h0 <-> tor0\"\nfrom = \"20us\"\nuntil = \"1ms\"\n";
+    let record = run(&(one.to_owned() + short), &["transport.kind=homa"]);
+    assert_eq!(said(&record, "has been down"), None);
+}
+
 #[test]
 fn with_another_way_what_is_lost_on_a_link_that_is_down_is_told() {
     let text = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 12\n\
