@@ -111,7 +111,7 @@ fn explain(args: &WhyArgs, global: &Global, screen: &Screen) -> Result<(), Ended
     let (whys, traced) = explained.map_err(|errors| Ended(screen.wrong(&errors)))?;
     run.same(traced.fingerprint, screen)?;
     let why = whys.first().ok_or_else(|| {
-        let text = format!("message {message} never began: what it waits for did not happen");
+        let text = format!("message {message} never began: its time comes after the end of the run, or what it waits for did not happen");
         usage(&text)
     })?;
     show(why, &run, args, global, screen);

@@ -105,7 +105,9 @@ impl Engine {
             "the run again is the run"
         );
         let Some(why) = found.pop() else {
-            let text = format!("message {number} never began: what it waits for did not happen");
+            let text = format!(
+                "message {number} never began: its time comes after the end of the run, or what it waits for did not happen"
+            );
             return Err(error(text));
         };
         let (sentence, text) = (why.sentence(), why.text(LADDER, Style::PLAIN));
