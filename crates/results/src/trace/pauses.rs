@@ -156,6 +156,14 @@ impl Pauses {
         chain
     }
 
+    /// Whether nobody asked for `stretch` before `line`: a queue that is closed for single flows was so after the last of
+    /// them went on, for packets of theirs that came earlier and wait in other queues.
+    pub(super) fn orders(&self, line: u32, stretch: &Stretch) -> bool {
+        let own = self.lines.get(&line).filter(|own| !own.kept.is_empty());
+        let queue = matches!(stretch.asked, Held::Queue(_));
+        queue && own.is_some_and(|own| !own.asked.contains_key(&stretch.asked))
+    }
+
     /// The last time that the far end of `line` asked to pause this, of those that were heard by `since`.
     fn because(
         &self,
@@ -517,6 +525,8 @@ mod tests {
         );
         let why = found.iter().map(|own| pauses.chain(&network(), 2, own));
         assert_eq!(why.collect::<Vec<_>>(), [vec![4], vec![6], vec![5], vec![]]);
+        let own: Vec<_> = found.iter().map(|own| pauses.orders(2, own)).collect();
+        assert_eq!(own, [false, false, false, true]);
         // And so for whoever waits for that queue one switch before.
         note_ask(&mut pauses, 0, 32, sake(2, 9));
         note_ask(&mut pauses, 1, 12, sake(2, 9));

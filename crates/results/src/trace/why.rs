@@ -540,19 +540,23 @@ impl Walk<'_> {
         self.add(Part::Queueing, time.start..until, place, Some(at), what);
     }
 
-    /// Who paused what before `link`, and for whose sake.
+    /// Who paused what before `link`, and for whose sake: its own node where nobody else asked for it, so that order is kept.
     fn paused_by(&self, link: u32, stretch: &Stretch) -> (String, String) {
         let what = match stretch.held {
             Held::Queue(number) => format!("queue {number}"),
             Held::Priority(priority) => format!("priority {priority}"),
             Held::Flow(conn) => format!("flow {conn}"),
         };
-        let far = self.network.links[link as usize].to;
+        let ends = self.network.links[link as usize];
+        let orders = self.pauses.orders(link, stretch);
         let by = format!(
             "{} ({}, {what})",
-            self.network.name(far),
+            self.network.name(if orders { ends.from } else { ends.to }),
             self.network.link_name(link)
         );
+        if orders {
+            return (by, "for older packets of its flows elsewhere: ".into());
+        }
         let chain = self.pauses.chain(self.network, link, stretch);
         let names: Vec<String> = chain
             .iter()
