@@ -228,3 +228,15 @@ fn a_run_that_ends_in_a_deadlock_is_stuck_wherever_it_ends() {
     assert!(said(&watched, "opened since").is_some());
     assert_eq!(watched.status, Status::Complete);
 }
+
+/// Each of its short words takes a whole block, and there are only as many as full frames need.
+#[test]
+fn an_arbiter_whose_line_is_paused_gives_no_slots_that_would_be_over() {
+    let text = "[topology]\nkind = \"dumbbell\"\nhost_rate = \"40Gbps\"\npairs = 6\n[run]\nuntil = \"2ms\"\n\
+                [workload]\nkind = \"shuffle\"\ntasks = 2\nsize = \"5KB\"\n\
+                [transport]\nkind = \"fastpass\"\nprofile = \"yaps\"\n\
+                [switch]\nflow_control = \"cbfc\"\n[switch.cbfc]\nupdate = \"1KB\"\nblock = 1000\n";
+    let record = run(text, &[]);
+    let left = record.flows.iter().filter(|flow| flow.end.is_none());
+    assert_eq!(left.count(), 0);
+}

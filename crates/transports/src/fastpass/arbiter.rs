@@ -269,14 +269,16 @@ impl Arbiter {
         }
     }
 
-    /// Does what is due, where its line takes as long as `behind` for what it has said and what has not left.
-    pub(super) fn work(&mut self, now: Time, behind: Span) {
+    /// Does what is due, where its line takes as long as `behind` for what it has said and what has not left, and longer
+    /// where a pause has `held` that up.
+    pub(super) fn work(&mut self, now: Time, behind: Span, held: bool) {
         if now < self.next {
             return;
         }
-        if self.plan.own.is_some() && behind > self.plan.spare {
+        if self.plan.own.is_some() && (held || behind > self.plan.spare) {
             // Slots that it gave away now would be over before anybody heard of them, and be asked for again.
-            self.next = self.moment(now.after(Span(behind.0 - self.plan.spare.0)));
+            let wait = behind.0.saturating_sub(self.plan.spare.0).max(1);
+            self.next = self.moment(now.after(Span(wait)));
             return;
         }
         while let Some(&(at, request)) = self.unread.front() {

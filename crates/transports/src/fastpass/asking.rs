@@ -6,6 +6,7 @@
 use super::arbiter::{Arbiter, Request, Word};
 use super::header::{Alloc, HOSTS_MAX, Req, SLOTS_TOLD, Wait};
 use super::host::Host;
+use super::settings::URGENT;
 use super::turns::Turns;
 use model::{ConnId, Cx, HostId, Packet};
 use parts::arriving::Came;
@@ -121,11 +122,13 @@ impl Host {
 
     /// The arbiter of this host does what is due, and says what it has to say.
     pub(super) fn arbitrate(&mut self, cx: &mut Cx<'_>) {
-        let behind = self.settings.word.times(self.control.len() as u64);
+        let said = self.control.len() as u64;
+        let behind = self.settings.word.times(said);
+        let held = said > 0 && !cx.gates.may_say(URGENT);
         let Some(arbiter) = &mut self.arbiter else {
             return;
         };
-        arbiter.work(cx.now, behind);
+        arbiter.work(cx.now, behind, held);
         while let Some(answer) = self
             .arbiter
             .as_mut()

@@ -202,7 +202,7 @@ fn given(arbiter: &mut Arbiter) -> Vec<(u64, u32, u32, u16)> {
     let mut steps = 0;
     while arbiter.due() < Time::NEVER {
         let now = arbiter.due();
-        arbiter.work(now, Span::ZERO);
+        arbiter.work(now, Span::ZERO, false);
         arbiter.check();
         while let Some(answer) = arbiter.pop(now) {
             let Word::Alloc(alloc) = answer.word else {
@@ -274,14 +274,17 @@ fn an_arbiter_whose_line_is_behind_waits_for_it() {
     });
     arbiter.on_request(Time::ZERO, wants(0, 1, 1, 3));
     let first = arbiter.due();
-    arbiter.work(first, Span::ns(9_000));
+    arbiter.work(first, Span::ns(9_000), false);
     arbiter.check();
     assert_eq!(arbiter.given, 0);
     // A batch is 8 us: the first that begins when no more than 500 ns is left.
     assert_eq!(arbiter.due(), Time(16_000_000));
-    arbiter.work(arbiter.due(), Span::ns(501));
+    arbiter.work(arbiter.due(), Span::ns(501), false);
     assert_eq!((arbiter.given, arbiter.due()), (0, Time(24_000_000)));
-    arbiter.work(arbiter.due(), Span::ns(500));
+    // Nobody knows how long a pause takes.
+    arbiter.work(arbiter.due(), Span::ns(500), true);
+    assert_eq!((arbiter.given, arbiter.due()), (0, Time(32_000_000)));
+    arbiter.work(arbiter.due(), Span::ns(500), false);
     assert_eq!(arbiter.given, 3);
 }
 
