@@ -8,7 +8,7 @@ pub use draw::text;
 use crate::assemble::Assembled;
 use model::{Class, EndpointConfig};
 use results::{RunRecord, Status};
-use sim::{Blind, Outcome};
+use sim::{Observer, Outcome, PortSample};
 use std::collections::BTreeMap;
 use transports::Transport;
 use transports::expresspass::EXPRESSPASS;
@@ -121,6 +121,37 @@ impl Promise {
     }
 }
 
+/// Moments of a run at which two runs of the same are compared. [ours]
+const SAMPLES: u64 = 40;
+
+/// What ports said during a run.
+#[derive(Default)]
+struct Samples(Vec<PortSample>);
+
+impl Samples {
+    /// The first of these that is otherwise in `other`.
+    fn differ(&self, other: &Self) -> Option<String> {
+        let mut pairs = self.0.iter().zip(&other.0);
+        let found = pairs.find(|(one, other)| one != other);
+        let found = found.map(|(one, other)| {
+            format!("{one:?} by the slow ways of switches, {other:?} by the fast ones")
+        });
+        let (own, others) = (self.0.len(), other.0.len());
+        found.or_else(|| (own != others).then(|| format!("{own} samples of ports, and {others}")))
+    }
+}
+
+impl Observer for Samples {
+    fn progress(&mut self, _: Time, _: u64, _: u64, _: u64) -> bool {
+        true
+    }
+    fn completed(&mut self, _: &[sim::Completion]) {}
+    fn ports(&mut self, batch: &[PortSample]) {
+        self.0.extend_from_slice(batch);
+    }
+    fn flows(&mut self, _: &[sim::FlowSample]) {}
+}
+
 fn has_default_parameters(run: &Assembled) -> bool {
     let default = run.scenario.protocol.configure(&toml::Table::new());
     default.is_ok_and(|default| default.resolved() == run.scenario.factory.resolved())
@@ -136,6 +167,7 @@ pub fn disagreements(run: &Assembled, record: &RunRecord, threads: u16) -> Vec<S
         accepted: true,
         data_queues: true,
         memory: threads.is_multiple_of(2),
+        every: Some(Span(record.end.0 / SAMPLES + 1)),
         ..sim::Probes::default()
     };
     setup.digest = true;
@@ -146,15 +178,26 @@ pub fn disagreements(run: &Assembled, record: &RunRecord, threads: u16) -> Vec<S
     let seed = run.scenario.run.count("seed");
     let wanted = triggers::traced(&run.traffic, seed, record.end);
     let whole = wanted.as_ref().is_some_and(|wanted| wanted.conns.is_none());
+    let (mut slow, mut fast) = (Samples::default(), Samples::default());
     let windows = match wanted {
-        None => sim::run(&setup, &mut Blind).map(|outcome| (outcome, None)),
-        Some(wanted) => {
-            sim::trace(&setup, &mut Blind, wanted).map(|(ran, trace)| (ran, trace.ok()))
-        }
+        None => sim::run(&setup, &mut slow).map(|outcome| (outcome, None)),
+        Some(wanted) => sim::trace(&setup, &mut slow, wanted).map(|(ran, trace)| (ran, trace.ok())),
     };
-    let ((windows, trace), queue) = match (windows, sim::oracle::run(&setup)) {
-        (Ok(windows), Ok(queue)) => (windows, queue),
-        (Err(why), _) | (_, Err(why)) => return vec![why.to_string()],
+    let queue = sim::oracle::run(&setup);
+    let plain = sim::Setup {
+        probes: sim::Probes {
+            every: setup.probes.every,
+            ..sim::Probes::default()
+        },
+        threads: 1,
+        ordered: false,
+        pass: true,
+        ..setup
+    };
+    let again = sim::run(&plain, &mut fast);
+    let ((windows, trace), queue) = match (windows, queue, again) {
+        (Ok(windows), Ok(queue), Ok(_)) => (windows, queue),
+        (Err(why), ..) | (_, Err(why), _) | (.., Err(why)) => return vec![why.to_string()],
     };
     let print = |of: &Outcome| {
         format!(
@@ -180,6 +223,7 @@ pub fn disagreements(run: &Assembled, record: &RunRecord, threads: u16) -> Vec<S
             ));
         }
     }
+    found.extend(slow.differ(&fast));
     if windows.fingerprint != record.fingerprint {
         found.push(format!(
             "fingerprint {:016x} with one thread, {:016x} with {threads}",

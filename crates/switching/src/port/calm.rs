@@ -44,6 +44,7 @@ impl Port {
             if let Some(frame) = self.frames.pop_front() {
                 egress.transmit_checked(at, &frame, out);
                 at = egress.free_at;
+                self.own_until = at;
                 continue;
             }
             let next = match queues.dequeue(at, slot) {
