@@ -1,163 +1,240 @@
-//! The tables of a run as Arrow columns, and those as Parquet.
+//! The tables of a run as Parquet.
 //!
 //! [`tables`](crate::tables) says which columns there are. Moments and spans are 64-bit integers in picoseconds; what
-//! is not known is null; names repeat, so they are kept once in a dictionary by Parquet itself, and
-//! integers as differences.
+//! is not known is null; names repeat, so they are kept once in a dictionary, and integers as differences.
 
+use crate::files::Fill;
 use crate::record::RunRecord;
 use crate::tables::{self, Cell, Column, Kind, Look, Table};
-use arrow_array::types::{Int64Type, UInt8Type, UInt32Type, UInt64Type};
-use arrow_array::{
-    ArrayRef, ArrowPrimitiveType, BooleanArray, Float64Array, PrimitiveArray, RecordBatch,
-    StringArray,
-};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, Encoding};
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{BoolType, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::Result;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::schema::types::ColumnPath;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::{ColumnPath, Type};
 use std::sync::Arc;
 
-/// A table as columns. One whose values may be missing stays nullable where a run has them all.
-pub fn batch<'a, R: 'static>(table: &Table<R>, rows: &[&'a R], look: Look<'a>) -> RecordBatch {
-    let columns = table.0.iter().map(|column| {
-        let values = values(column, rows, look);
-        (column.name.as_str(), values, column.optional)
-    });
-    RecordBatch::try_from_iter_with_nullable(columns).expect("all columns have one value per row")
-}
+/// Rows of a row group, which a reader may skip or take by itself. [ours: what Arrow's writer takes]
+const ROWS: usize = 1 << 20;
 
-/// Whole numbers, each as near to its value as `T` comes.
-fn numbers<T: ArrowPrimitiveType>(
-    all: impl Iterator<Item = Option<u64>>,
-    optional: bool,
-    fits: fn(u64) -> T::Native,
-) -> ArrayRef {
-    if optional {
-        let all: PrimitiveArray<T> = all.map(|number| number.map(fits)).collect();
-        return Arc::new(all);
-    }
-    let all = all.map(|number| fits(number.expect("every row has one")));
-    Arc::new(PrimitiveArray::<T>::from_iter_values(all))
-}
-
-/// The values of one column; what does not fit its kind is as large as it can be.
-fn values<'a, R: 'static>(column: &Column<R>, rows: &[&'a R], look: Look<'a>) -> ArrayRef {
-    let cells = || rows.iter().map(|row| column.get(row, &look));
-    let all = || {
-        cells().map(|cell| match cell {
-            Cell::Number(number) => Some(number),
-            Cell::Nothing | Cell::Ratio(_) | Cell::Text(_) => None,
-        })
-    };
-    let optional = column.optional;
-    match column.kind {
-        Kind::U8 => numbers::<UInt8Type>(all(), optional, |n| u8::try_from(n).unwrap_or(u8::MAX)),
-        Kind::U32 => {
-            numbers::<UInt32Type>(all(), optional, |n| u32::try_from(n).unwrap_or(u32::MAX))
-        }
-        Kind::U64 => numbers::<UInt64Type>(all(), optional, |n| n),
-        Kind::Ps => numbers::<Int64Type>(all(), optional, |n| i64::try_from(n).unwrap_or(i64::MAX)),
-        Kind::Flag => {
-            let flags = all().map(|n| n.map(|n| n != 0));
-            Arc::new(flags.collect::<BooleanArray>())
-        }
-        Kind::Ratio => {
-            let ratios = cells().map(|cell| match cell {
-                Cell::Ratio(ratio) => Some(ratio),
-                Cell::Nothing | Cell::Number(_) | Cell::Text(_) => None,
-            });
-            Arc::new(ratios.collect::<Float64Array>())
-        }
-        Kind::Text => {
-            let texts = cells().map(|cell| match cell {
-                Cell::Text(text) => Some(text),
-                Cell::Nothing | Cell::Number(_) | Cell::Ratio(_) => None,
-            });
-            Arc::new(texts.collect::<StringArray>())
-        }
-    }
-}
-
-/// The tables that a run has, with the names of their files.
-pub fn tables(run: &RunRecord) -> Vec<(&'static str, RecordBatch)> {
+/// Hands the tables that a run has to `file`, with the names of their files.
+///
+/// # Errors
+/// What `file` finds.
+pub fn each<E>(
+    run: &RunRecord,
+    mut file: impl FnMut(&str, &mut Fill<'_>) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
     let look = Look::of(run);
-    let flows: Vec<_> = run.flows.iter().collect();
-    let ports: Vec<_> = run.ports.iter().collect();
-    let mut found = vec![
-        ("flows.parquet", batch(&tables::flows(), &flows, look)),
-        ("ports.parquet", batch(&tables::ports(), &ports, look)),
-    ];
+    let origin = origin(run);
+    let mut write = |name, table: &[u8]| file(name, &mut |out| out.write_all(table));
+    write(
+        "flows.parquet",
+        &parquet(&tables::flows(), &run.flows, look, &origin),
+    )?;
+    write(
+        "ports.parquet",
+        &parquet(&tables::ports(), &run.ports, look, &origin),
+    )?;
     if !run.counts.is_empty() {
-        let rows: Vec<_> = run.counts.iter().collect();
         let table = tables::hosts(tables::own_counters(run));
-        found.push(("hosts.parquet", batch(&table, &rows, look)));
+        write(
+            "hosts.parquet",
+            &parquet(&table, &run.counts, look, &origin),
+        )?;
     }
     if !run.port_series.is_empty() {
-        let rows: Vec<_> = run.port_series.news().iter().collect();
-        found.push(("series.parquet", batch(&tables::series(), &rows, look)));
+        let rows = run.port_series.news();
+        write(
+            "series.parquet",
+            &parquet(&tables::series(), rows, look, &origin),
+        )?;
     }
     if !run.flow_series.is_empty() {
-        let rows: Vec<_> = run.flow_series.iter().collect();
-        let table = tables::flow_series();
-        found.push(("flow-series.parquet", batch(&table, &rows, look)));
+        let rows = &run.flow_series;
+        write(
+            "flow-series.parquet",
+            &parquet(&tables::flow_series(), rows, look, &origin),
+        )?;
     }
     if !run.memory.is_empty() {
-        let rows: Vec<_> = run.memory.iter().collect();
-        found.push(("memory.parquet", batch(&tables::memory(), &rows, look)));
+        write(
+            "memory.parquet",
+            &parquet(&tables::memory(), &run.memory, look, &origin),
+        )?;
     }
-    found
+    Ok(())
 }
 
 /// What a file says of the run that its table is of, so that it does when it has left its folder.
-pub fn origin(run: &RunRecord) -> Vec<(&'static str, String)> {
-    vec![
-        ("tidegate.version", env!("CARGO_PKG_VERSION").to_owned()),
-        ("tidegate.scenario", run.scenario.clone()),
-        ("tidegate.title", run.title.clone()),
-        ("tidegate.transport", run.transport.clone()),
-        ("tidegate.seed", run.seed.to_string()),
-        ("tidegate.fingerprint", format!("{:016x}", run.fingerprint)),
-        ("tidegate.status", run.status.name().to_owned()),
-        ("tidegate.command", run.command.clone()),
-    ]
+fn origin(run: &RunRecord) -> Vec<KeyValue> {
+    let said = [
+        ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("scenario", run.scenario.clone()),
+        ("title", run.title.clone()),
+        ("transport", run.transport.clone()),
+        ("seed", run.seed.to_string()),
+        ("fingerprint", format!("{:016x}", run.fingerprint)),
+        ("status", run.status.name().to_owned()),
+        ("command", run.command.clone()),
+    ];
+    let said = said.into_iter();
+    said.map(|(key, value)| KeyValue::new(format!("tidegate.{key}"), value))
+        .collect()
 }
 
 /// A table as the bytes of a Parquet file, with its [`origin`] as the file's own keys and values.
-pub fn parquet(table: &RecordBatch, origin: &[(&'static str, String)]) -> Vec<u8> {
-    let said = origin.iter();
-    let said = said.map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()));
+fn parquet<'a, R: 'static>(
+    table: &Table<R>,
+    rows: &'a [R],
+    look: Look<'a>,
+    origin: &[KeyValue],
+) -> Vec<u8> {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
-        .set_key_value_metadata(Some(said.collect()));
+        .set_key_value_metadata(Some(origin.to_vec()));
     // A dictionary of numbers costs a hash per value, and most values of ours differ; names repeat.
-    for field in table.schema().fields() {
-        let (column, kind) = (ColumnPath::from(field.name().as_str()), field.data_type());
-        if kind.is_numeric() {
-            properties = properties.set_column_dictionary_enabled(column.clone(), false);
+    for column in &table.0 {
+        let path = ColumnPath::from(column.name.as_str());
+        properties = match column.kind {
+            Kind::Text | Kind::Flag => continue,
+            Kind::Ratio => properties.set_column_dictionary_enabled(path, false),
+            Kind::U8 | Kind::U32 | Kind::U64 | Kind::Ps => properties
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
+        };
+    }
+    let fields = table.0.iter().map(|column| Arc::new(field(column)));
+    let schema = Type::group_type_builder("schema").with_fields(fields.collect());
+    let schema = Arc::new(schema.build().expect("a group of fields"));
+    let mut bytes = Vec::new();
+    let write = || {
+        let mut writer =
+            SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties.build()))?;
+        for rows in rows.chunks(ROWS) {
+            let mut group = writer.next_row_group()?;
+            for column in &table.0 {
+                let mut to = group.next_column()?.expect("one for each field");
+                fill(&mut to, column, rows, look)?;
+                to.close()?;
+            }
+            group.close()?;
         }
-        if kind.is_integer() {
-            properties = properties.set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+        writer.close()
+    };
+    write().expect("memory takes every column that these tables have");
+    bytes
+}
+
+/// What a file says of a column. One whose values may be missing stays so where a run has them all.
+fn field<R>(column: &Column<R>) -> Type {
+    let whole = |bits| Some(LogicalType::integer(bits, false));
+    let (physical, logical) = match column.kind {
+        Kind::U8 => (Physical::INT32, whole(8)),
+        Kind::U32 => (Physical::INT32, whole(32)),
+        Kind::U64 => (Physical::INT64, whole(64)),
+        Kind::Ps => (Physical::INT64, None),
+        Kind::Ratio => (Physical::DOUBLE, None),
+        Kind::Flag => (Physical::BOOLEAN, None),
+        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+    };
+    let repetition = if column.optional {
+        Repetition::OPTIONAL
+    } else {
+        Repetition::REQUIRED
+    };
+    let of = Type::primitive_type_builder(&column.name, physical);
+    let of = of.with_logical_type(logical).with_repetition(repetition);
+    of.build().expect("each kind is one of Parquet's")
+}
+
+/// Writes a column; a number that does not fit its kind is as large as it can be. Those without a sign keep their bits.
+fn fill<'a, R: 'static>(
+    to: &mut SerializedColumnWriter<'_>,
+    column: &Column<R>,
+    rows: &'a [R],
+    look: Look<'a>,
+) -> Result<()> {
+    let cells = rows.iter().map(|row| column.get(row, &look));
+    let numbers = cells.clone().map(|cell| match cell {
+        Cell::Number(number) => Some(number),
+        Cell::Nothing | Cell::Ratio(_) | Cell::Text(_) => None,
+    });
+    let optional = column.optional;
+    match column.kind {
+        Kind::U8 => {
+            let of = |n| i32::from(u8::try_from(n).unwrap_or(u8::MAX));
+            put::<Int32Type>(to, numbers.map(|n| n.map(of)), optional)
+        }
+        Kind::U32 => {
+            let of = |n| u32::try_from(n).unwrap_or(u32::MAX).cast_signed();
+            put::<Int32Type>(to, numbers.map(|n| n.map(of)), optional)
+        }
+        Kind::U64 => put::<Int64Type>(to, numbers.map(|n| n.map(u64::cast_signed)), optional),
+        Kind::Ps => {
+            let of = |n| i64::try_from(n).unwrap_or(i64::MAX);
+            put::<Int64Type>(to, numbers.map(|n| n.map(of)), optional)
+        }
+        Kind::Flag => put::<BoolType>(to, numbers.map(|n| n.map(|n| n != 0)), optional),
+        Kind::Ratio => {
+            let ratios = cells.map(|cell| match cell {
+                Cell::Ratio(ratio) => Some(ratio),
+                Cell::Nothing | Cell::Number(_) | Cell::Text(_) => None,
+            });
+            put::<DoubleType>(to, ratios, optional)
+        }
+        Kind::Text => {
+            let texts = cells.map(|cell| match cell {
+                Cell::Text(text) => Some(text.into()),
+                Cell::Nothing | Cell::Number(_) | Cell::Ratio(_) => None,
+            });
+            put::<ByteArrayType>(to, texts, optional)
         }
     }
-    let properties = properties.build();
-    let mut bytes = Vec::new();
-    let written = ArrowWriter::try_new(&mut bytes, table.schema(), Some(properties)).and_then(
-        |mut writer| {
-            writer.write(table)?;
-            writer.close()
-        },
-    );
-    written.expect("memory takes every column that these tables have");
-    bytes
+}
+
+fn put<T: DataType>(
+    to: &mut SerializedColumnWriter<'_>,
+    all: impl Iterator<Item = Option<T::T>>,
+    optional: bool,
+) -> Result<()> {
+    let (mut values, mut known) = (Vec::new(), Vec::new());
+    for value in all {
+        known.push(i16::from(value.is_some()));
+        values.extend(value);
+    }
+    assert!(optional || values.len() == known.len(), "every row has one");
+    let known = optional.then_some(&known[..]);
+    to.typed::<T>().write_batch(&values, known, None)?;
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{FlowRow, Names};
-    use arrow_array::Array;
+    use crate::record::{FlowRow, FlowSeriesRow, Names};
+    use ::parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Int64Type as I64, UInt32Type as U32, UInt64Type as U64};
+    use arrow_array::{Array, RecordBatch};
     use units::{Span, Time};
+
+    fn read(bytes: Vec<u8>) -> Vec<RecordBatch> {
+        let reader = ParquetRecordBatchReader::try_new(bytes::Bytes::from(bytes), 1 << 21);
+        reader.unwrap().map(::std::result::Result::unwrap).collect()
+    }
+
+    fn look(transports: &[String]) -> Look<'_> {
+        Look {
+            names: Names {
+                tags: &[],
+                transports,
+            },
+            end: Time(9),
+            span: Span::ZERO,
+        }
+    }
 
     #[test]
     fn what_is_unknown_is_null_and_stays_so_through_a_file() {
@@ -166,7 +243,7 @@ mod tests {
             conn: 1,
             src: 2,
             dst: 3,
-            size: 4,
+            size: u64::MAX,
             start,
             end: None,
             stopped,
@@ -177,28 +254,46 @@ mod tests {
             timed: true,
         };
         let rows = [row(None, Some(Time::NEVER)), row(Some(Time(7)), None)];
-        let look = Look {
-            names: Names {
-                tags: &[],
-                transports: &["x".to_owned()],
-            },
-            end: Time(9),
-            span: Span::ZERO,
+        let names = ["x".to_owned()];
+        let origin = [KeyValue::new("tidegate.seed".to_owned(), "7".to_owned())];
+        let write = || parquet(&tables::flows(), &rows, look(&names), &origin);
+        assert_eq!(write(), write(), "the same bytes every time");
+        let [table] = &read(write())[..] else {
+            panic!("one batch")
         };
-        let table = batch(&tables::flows(), &[&rows[0], &rows[1]], look);
         let nullable = |name: &str| table.schema().field_with_name(name).unwrap().is_nullable();
         assert!(nullable("start_ps") && nullable("end_ps") && !nullable("size"));
-        let start = table.column_by_name("start_ps").unwrap();
-        assert!(start.is_null(0) && !start.is_null(1));
-        let origin = [("tidegate.seed", "7".to_owned())];
-        let bytes = parquet(&table, &origin);
-        assert_eq!(bytes, parquet(&table, &origin), "the same bytes every time");
-        let reader = ::parquet::arrow::arrow_reader::ParquetRecordBatchReader::try_new(
-            bytes::Bytes::from(bytes),
-            10,
-        );
-        let reader = reader.unwrap();
-        let read: Vec<_> = reader.map(Result::unwrap).collect();
-        assert_eq!(read, [table]);
+        let column = |name: &str| table.column_by_name(name).unwrap();
+        let start = column("start_ps").as_primitive::<I64>();
+        assert_eq!((start.is_null(0), start.value(1)), (true, 7));
+        let size = column("size").as_primitive::<U64>();
+        assert_eq!(size.values()[..], [u64::MAX; 2]);
+        let transport = column("transport").as_string::<i32>();
+        assert_eq!((transport.value(0), transport.value(1)), ("x", "x"));
+    }
+
+    #[test]
+    fn rows_beyond_a_group_are_in_the_next() {
+        let row = |n: u32| FlowSeriesRow {
+            at: Time(u64::from(n) << 43), // most do not fit
+            conn: u32::MAX - n,
+            received: n.into(),
+        };
+        let rows: Vec<_> = (0..1 << 20).map(row).chain([row(7)]).collect();
+        let bytes = parquet(&tables::flow_series(), &rows, look(&[]), &[]);
+        let tables = read(bytes);
+        let all = |name: &str| {
+            let columns = tables
+                .iter()
+                .map(|table| table.column_by_name(name).unwrap());
+            columns.cloned().collect::<Vec<_>>()
+        };
+        let conns = all("conn").into_iter();
+        let conns = conns.flat_map(|column| column.as_primitive::<U32>().values().to_vec());
+        assert!(conns.eq(rows.iter().map(|row| row.conn)));
+        let at = all("at_ps").into_iter();
+        let at = at.flat_map(|column| column.as_primitive::<I64>().values().to_vec());
+        let most = |row: &FlowSeriesRow| i64::try_from(row.at.0).unwrap_or(i64::MAX);
+        assert!(at.eq(rows.iter().map(most)));
     }
 }

@@ -154,13 +154,7 @@ pub fn write_run(
         write_csv(run, &mut file)?;
     }
     #[cfg(feature = "parquet")]
-    let origin = crate::columns::origin(run);
-    #[cfg(feature = "parquet")]
-    for (name, table) in crate::columns::tables(run) {
-        file(name, &mut |out| {
-            out.write_all(&crate::columns::parquet(&table, &origin))
-        })?;
-    }
+    crate::columns::each(run, &mut file)?;
     if output.hpcc_fct {
         file("fct.txt", &mut |out| hpcc_fct(out, run))?;
     }
