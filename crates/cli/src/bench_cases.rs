@@ -324,6 +324,8 @@ fn pairs(pairs: impl Iterator<Item = (u32, u32)>, size: u64) -> Traffic {
         tags: vec!["bench".into()],
         ..Traffic::default()
     };
+    traffic.conns.reserve(pairs.size_hint().0);
+    traffic.messages.reserve(pairs.size_hint().0);
     for (conn, (a, b)) in (0..).zip(pairs) {
         traffic.conns.push(Conn {
             a,

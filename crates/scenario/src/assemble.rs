@@ -26,7 +26,7 @@ use results::{
     Counted, Derived, FlowControl, FlowRow, MemoryPart, MemoryRow, Names, PortRow, RunRecord,
     Status, StuckRow,
 };
-use sim::{Fault, MakeControl, MakeEndpoint, Outcome, PortCounters, Probes, Setup};
+use sim::{Fault, MakeControl, MakeEndpoint, Outcome, Probes, Setup, Tally};
 use std::ops::Range;
 use std::sync::Arc;
 use switching::{Holder, Peak};
@@ -642,10 +642,10 @@ impl Assembled {
         }
     }
 
-    fn port_rows(&self, counters: &[PortCounters]) -> Vec<PortRow> {
+    fn port_rows(&self, counters: &Tally) -> Vec<PortRow> {
         let node = |id| self.topology.node(id);
         (0u32..)
-            .zip(self.topology.links.iter().zip(counters))
+            .zip(self.topology.links.iter().zip(counters.iter()))
             .map(|(number, (link, count))| PortRow {
                 link: number,
                 from: node(link.from).name.to_string(),

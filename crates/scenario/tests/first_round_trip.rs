@@ -360,7 +360,7 @@ fn unscheduled_frames_nobody_asked_for_cost_scheduled_ones_next_to_nothing() {
             after.abs_diff(before) * 100 <= before,
             "{before} and {after} B"
         );
-        for (port, (before, after)) in alone.iter().zip(&loaded).enumerate() {
+        for (port, (before, after)) in alone.iter().zip(loaded.iter()).enumerate() {
             if net.topology.links[port].from.index() < net.topology.hosts as usize {
                 continue; // the line of the host that floods
             }

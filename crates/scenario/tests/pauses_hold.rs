@@ -310,7 +310,7 @@ fn holds(seed: u64) -> Seen {
     if frames == 0 {
         assert_eq!(still_paused(&trace), [], "{what}");
     }
-    let of_hosts = topology.links.iter().zip(&outcome.ports);
+    let of_hosts = topology.links.iter().zip(outcome.ports.iter());
     let stopped = of_hosts.filter(|(link, port)| {
         topology.node(link.from).kind == NodeKind::Host && port.paused > Span::ZERO
     });

@@ -1,8 +1,8 @@
 //! Counters of ports over a stretch of a run, beside those of the whole.
 
 use crate::node::{Kind, Node};
-use crate::outcome::{self, Tally};
-use crate::setup::PortCounters;
+use crate::outcome;
+use crate::tally::Tally;
 use std::ops::Range;
 use units::{Span, Time};
 
@@ -12,8 +12,8 @@ use units::{Span, Time};
 pub(crate) struct Window {
     /// The last moments before each look that is still to come, the next one last.
     looks: Vec<Time>,
-    before: Vec<PortCounters>,
-    within: Vec<PortCounters>,
+    before: Tally,
+    within: Tally,
 }
 
 impl Window {
@@ -29,8 +29,8 @@ impl Window {
         }
         Self {
             looks,
-            before: vec![PortCounters::default(); links],
-            within: Vec::new(),
+            before: Tally::new(links),
+            within: Tally::default(),
         }
     }
 
@@ -51,10 +51,10 @@ impl Window {
             }
         }
         if self.looks.is_empty() {
-            let pairs = now.ports.iter().zip(&self.before);
-            self.within = pairs.map(|(now, before)| now.since(before)).collect();
+            now.change(|link, port| *port = port.since(&self.before[link]));
+            self.within = now;
         } else {
-            self.before = now.ports;
+            self.before = now;
         }
     }
 
@@ -67,10 +67,13 @@ impl Window {
 
     /// The window's counters; none where there is no window. Puts the greatest queues of the whole run
     /// into `whole`, which has only those since the window began.
-    pub(crate) fn close(self, whole: &mut [PortCounters]) -> Vec<PortCounters> {
-        for (port, before) in whole.iter_mut().zip(&self.before) {
-            port.queue_max = port.queue_max.max(before.queue_max);
-            port.credits_max = port.credits_max.max(before.credits_max);
+    pub(crate) fn close(self, whole: &mut Tally) -> Tally {
+        if !self.before.is_empty() {
+            whole.change(|link, port| {
+                let before = &self.before[link];
+                port.queue_max = port.queue_max.max(before.queue_max);
+                port.credits_max = port.credits_max.max(before.credits_max);
+            });
         }
         self.within
     }

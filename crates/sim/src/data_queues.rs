@@ -4,7 +4,8 @@
 //! A frame that goes on a line carries both moments that matter: when it came to the port and when its last
 //! bit leaves. So the frames that were there together follow from what is sent, whatever the port is made of.
 
-use crate::setup::{PortCounters, Setup};
+use crate::setup::Setup;
+use crate::tally::Tally;
 use model::{Class, Packet};
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
@@ -75,9 +76,11 @@ impl DataQueues {
     }
 
     /// Tells the largest of each.
-    pub(crate) fn finish(self, ports: &mut [PortCounters]) {
-        for (port, queue) in ports.iter_mut().zip(self.0) {
-            port.data_max = queue.map(|queue| queue.into_inner().most);
+    pub(crate) fn finish(self, ports: &mut Tally) {
+        for (link, queue) in self.0.into_iter().enumerate() {
+            if let Some(queue) = queue {
+                ports.at(link).data_max = Some(queue.into_inner().most);
+            }
         }
     }
 }

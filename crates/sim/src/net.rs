@@ -67,9 +67,9 @@ pub(crate) fn build<'a>(setup: &'a Setup<'_>) -> Result<(World<'a>, Vec<Node>), 
     };
     let book = Book::new(&setup.traffic, topology, &setup.routes).map_err(SetupError)?;
     let world = World { book, ways };
-    let common = Common::of(setup, &world.ways);
+    let mut common = Common::of(setup, &world.ways);
     let mut nodes: Vec<Node> = (0..topology.nodes.len())
-        .map(|node| make_node(setup, &common, &world, node))
+        .map(|node| make_node(setup, &mut common, &world, node))
         .collect();
     if setup.control.is_some() {
         grant(topology, &mut nodes);
@@ -93,7 +93,7 @@ fn grant(topology: &topology::Topology, nodes: &mut [Node]) {
 
 /// What every node is told alike: found once, so that setting up costs the same for every node.
 struct Common {
-    /// What each host is told, but for its own number and rate.
+    /// What each host is told, with the number and the rate of the last one.
     config: EndpointConfig,
     /// Faults by link, each link's in the order of the setup.
     faults: Vec<Fault>,
@@ -127,7 +127,7 @@ impl Common {
     }
 }
 
-fn make_node(setup: &Setup<'_>, common: &Common, world: &World<'_>, number: usize) -> Node {
+fn make_node(setup: &Setup<'_>, common: &mut Common, world: &World<'_>, number: usize) -> Node {
     let node = &setup.topology.nodes[number];
     let id = u32::try_from(number).expect("fewer than 2^32 nodes");
     let kind = match node.kind {
@@ -147,14 +147,12 @@ fn make_node(setup: &Setup<'_>, common: &Common, world: &World<'_>, number: usiz
     }
 }
 
-fn make_host(setup: &Setup<'_>, common: &Common, world: &World<'_>, id: u32) -> Host {
+fn make_host(setup: &Setup<'_>, common: &mut Common, world: &World<'_>, id: u32) -> Host {
     let link = setup.topology.nodes[id as usize].ports[0];
-    let config = common.config.clone().with(|told| {
-        told.host = HostId(id);
-        told.rate = setup.topology.link(link).rate;
-    });
+    common.config.host = HostId(id);
+    common.config.rate = setup.topology.link(link).rate;
     let rng = common.of_hosts.of(id.into());
-    let endpoint = (setup.make)(&config);
+    let endpoint = (setup.make)(&common.config);
     let queue = setup
         .host_queues
         .then(|| Port::alone(&line_of(setup, common.of_ports, link)));

@@ -4,6 +4,7 @@ use crate::count::Window;
 use crate::net::World;
 use crate::node::{Kind, Log, Node};
 use crate::setup::{Outcome, PortCounters, STUCK_MAX, Setup};
+use crate::tally::Tally;
 use crate::waits::{self, Locked};
 use model::{ByClass, Class, Counter, DropReason, Endpoint, HostCounts, StuckFlow, Totals};
 use std::collections::{BTreeMap, BTreeSet};
@@ -98,7 +99,8 @@ pub(crate) fn close(
     });
     let mut tally = Tally::new(setup.topology.links.len());
     let (mut totals, mut stuck, mut digest) = (Totals::default(), Vec::new(), 0u64);
-    let (mut hosts, mut said) = (Vec::new(), Vec::new());
+    let mut hosts = Vec::with_capacity(setup.topology.hosts as usize);
+    let mut said = Vec::new();
     let mut accepted = BTreeMap::new();
     window.finish(&mut nodes);
     let (mut held, last) = waits::of(&setup.topology, &nodes, &stop);
@@ -191,7 +193,7 @@ pub(crate) fn close(
     }
     held.sort_unstable();
     let refused = list_refused(&mut stuck, world, &logs);
-    let counted = window.close(&mut tally.ports);
+    let counted = window.close(&mut tally);
     let (mut dropped, mut lost, mut copied) =
         <(ByClass<u64>, ByClass<u64>, ByClass<u64>)>::default();
     for port in tally.each().filter_map(|(_, counters)| counters) {
@@ -213,7 +215,7 @@ pub(crate) fn close(
         unfinished: world.book.unfinished(),
         refused,
         messages,
-        ports: tally.ports,
+        ports: tally,
         counted,
         totals,
         hosts,
@@ -283,34 +285,6 @@ fn counts(
         all.push(of((0, endpoint)));
     } else {
         all.extend((0..).zip(lanes).map(of));
-    }
-}
-
-/// Counters of all ports, by link, and which of them have anything to tell: most ports of a large fabric may never
-/// have seen a packet.
-pub(crate) struct Tally {
-    pub(crate) ports: Vec<PortCounters>,
-    told: Vec<bool>,
-}
-
-impl Tally {
-    pub(crate) fn new(links: usize) -> Self {
-        Self {
-            ports: vec![PortCounters::default(); links],
-            told: vec![false; links],
-        }
-    }
-
-    /// The counters of `link`, to be changed.
-    fn at(&mut self, link: usize) -> &mut PortCounters {
-        self.told[link] = true;
-        &mut self.ports[link]
-    }
-
-    /// Every link's number from 1, with its counters where they are not all zero.
-    fn each(&self) -> impl Iterator<Item = (u64, Option<&PortCounters>)> {
-        let told = self.told.iter().zip(&self.ports);
-        (1..).zip(told.map(|(told, port)| told.then_some(port)))
     }
 }
 

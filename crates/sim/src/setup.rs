@@ -1,5 +1,6 @@
 //! What a run takes and what it gives.
 
+use crate::tally::Tally;
 use crate::waits::Locked;
 use model::intent::{PortSpec, SwitchSpec};
 use model::{
@@ -324,9 +325,9 @@ pub struct Outcome {
     /// One per message of the traffic.
     pub messages: Vec<MessageResult>,
     /// One per link.
-    pub ports: Vec<PortCounters>,
+    pub ports: Tally,
     /// The same of [`Probes::window`] alone; empty where there is none.
-    pub counted: Vec<PortCounters>,
+    pub counted: Tally,
     /// Sums over all hosts.
     pub totals: Totals,
     /// What each transport of each host counted, by host and transport.

@@ -486,9 +486,7 @@ fn probes_and_completions_are_the_same_on_any_number_of_threads_and_change_nothi
             )
         };
         let seen = watch(&setup);
-        let sent = |ports: &[sim::PortCounters]| -> u64 {
-            ports.iter().map(|port| port.bytes.sum()).sum()
-        };
+        let sent = |ports: &sim::Tally| -> u64 { ports.iter().map(|port| port.bytes.sum()).sum() };
         let (part, whole) = (sent(&seen.5), sent(&outcome.ports));
         assert!(
             (whole / 10..whole).contains(&part),
@@ -550,7 +548,7 @@ fn samples_of_chosen_lines_lead_to_the_counters_of_their_ports_at_hosts_too() {
     let mut notes = Notes::default();
     let outcome = sim::run(&setup, &mut notes).unwrap();
     let (mut dropped, mut sent) = (0, 0);
-    for (link, port) in (0..).map(topology::LinkId).zip(&outcome.ports) {
+    for (link, port) in (0..).map(topology::LinkId).zip(outcome.ports.iter()) {
         let of_link = notes.ports.iter().filter(|sample| sample.link == link);
         let counters = |s: &&sim::PortSample| (s.dropped.sum(), s.sent.sum());
         assert!(of_link.clone().is_sorted_by_key(|s| s.dropped.sum()));
