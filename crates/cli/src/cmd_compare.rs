@@ -129,7 +129,8 @@ impl Ended {
             }
             Some(file) => screen.say(&format!(" report: {file}\n")),
             None if args.shard.is_some() => {
-                screen.say(" one part of the runs; without --shard this command makes the report\n")
+                screen
+                    .say(" one part of the runs; without --shard this command makes the report\n");
             }
             None => {}
         }
@@ -361,7 +362,9 @@ pub(crate) fn readable_cases(name: &str, file: &Scenario, global: &Global) -> Re
         return Ok(()); // a scenario may come through a pipe, and be read once
     }
     let mut axes = cases(file, &[], &[]).map_err(Refusal::Sweep)?;
-    axes.iter_mut().for_each(|axis| axis.varies = true); // an only case is named, too
+    for axis in &mut axes {
+        axis.varies = true; // an only case is named, too
+    }
     let alone: Vec<&[Axis]> = axes.iter().map(std::slice::from_ref).collect();
     // What is wrong with a case alone is not blamed on those that it is combined with.
     for axes in [alone, vec![axes.as_slice()]] {
@@ -380,7 +383,7 @@ pub(crate) fn readable_cases(name: &str, file: &Scenario, global: &Global) -> Re
                     if known.insert(wrong.render(false)) {
                         wrong.message += " in a case of [[compare]]";
                         if !of.is_empty() {
-                            wrong.message += &format!(", {}", of.join(", "));
+                            let _ = write!(wrong.message, ", {}", of.join(", "));
                         }
                         errors.push(wrong);
                     }

@@ -214,9 +214,9 @@ pub(crate) fn run(args: &RunArgs, global: &Global, screen: &Screen) -> i32 {
         return exit::OK;
     }
     if live.is_some() {
-        cmd_live::warnings(&assembled)
-            .iter()
-            .for_each(|warning| screen.warn(warning));
+        for warning in cmd_live::warnings(&assembled) {
+            screen.warn(&warning);
+        }
     }
     for warning in &assembled.warnings {
         screen.detail(&format!("warning: {warning}"));

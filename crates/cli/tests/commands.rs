@@ -633,6 +633,7 @@ fn trace_writes_the_files_that_it_was_asked_for_and_refuses_a_bad_window() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one file after the other")]
 fn bad_files_are_answered_with_their_place_and_what_to_write() {
     let folder = Folder::new("bad");
     let scenario = |table: &str| {

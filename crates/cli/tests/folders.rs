@@ -276,6 +276,7 @@ fn what_cannot_be_printed_is_an_error() {
 /// A process that ignores the signal is told so when a file grows above its limit, as on a full disk.
 #[test]
 #[cfg(unix)]
+#[allow(clippy::too_many_lines, reason = "one command after the other")]
 fn what_has_no_room_leaves_no_part_of_a_file_and_says_so() {
     let folder = Folder::new("no-room");
     folder.write("small.toml", SMALL);

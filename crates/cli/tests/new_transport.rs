@@ -115,6 +115,7 @@ fn renew(from: &Path, to: &Path) {
 
 /// As from a wheel: nothing of the clone is used but its target directory, which saves time.
 #[test]
+#[allow(clippy::too_many_lines, reason = "a crate is built once")]
 fn a_crate_of_ones_own_builds_passes_the_suite_and_is_compared() {
     let folder = Folder::new("own");
     let clone = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));

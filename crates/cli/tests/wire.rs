@@ -40,7 +40,7 @@ fn every_transport_carries_equal_bytes_between_two_processes() {
 #[test]
 fn a_message_longer_than_the_memory_arrives_through_losses() {
     let registry = transports::registry();
-    for name in registry.iter().map(|transport| transport.name()) {
+    for name in registry.iter().map(transports::Transport::name) {
         if drive::bench::transport(&registry, name, &[]).is_err() {
             continue; // for the simulator alone
         }

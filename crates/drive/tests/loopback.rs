@@ -27,7 +27,7 @@ fn each(story: impl Fn(&dyn Transport)) {
         let story = std::panic::AssertUnwindSafe(|| story(*transport));
         std::panic::catch_unwind(story).is_err()
     });
-    let names: Vec<_> = failed.map(|transport| transport.name()).collect();
+    let names: Vec<_> = failed.map(Transport::name).collect();
     assert!(names.is_empty(), "failed with {names:?}");
 }
 
@@ -132,7 +132,7 @@ fn transfer_in(
 fn only_upper_bounds_are_refused_and_they_say_why() {
     let all = transports::registry();
     let refused = all.iter().filter(|transport| !is_for_wires(*transport));
-    let names: Vec<_> = refused.map(|transport| transport.name()).collect();
+    let names: Vec<_> = refused.map(Transport::name).collect();
     assert_eq!(names, ["expresspass+gaps", "homa+gaps", "ndp+gaps"]);
     for name in names {
         let Err(error) = drive::bench::transport(&all, name, &[]) else {

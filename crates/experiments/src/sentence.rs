@@ -260,6 +260,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::too_many_lines, reason = "one sentence after the other")]
     fn the_sentence_counts_kinds_apart_and_names_the_claim_and_the_cause() {
         let row = |text: &str, value: f64| {
             let spec = Row::parse(text);

@@ -69,6 +69,7 @@ impl Rng {
     }
 
     /// The stream of part number `n` of this entity, which draws as if the entity did not.
+    #[must_use]
     pub const fn part(&self, n: u64) -> Self {
         Self {
             state: mix(self.state ^ mix(n.wrapping_add(1).wrapping_mul(GOLDEN))),

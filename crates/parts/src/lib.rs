@@ -1,8 +1,4 @@
 #![doc = include_str!("../README.md")]
-#![allow(
-    clippy::doc_markdown,
-    reason = "the page names transports, which are no code"
-)]
 
 pub mod announced;
 pub mod arriving;

@@ -47,6 +47,7 @@ fn read(name: &str, text: Option<&str>, sets: &[String]) -> Result<Scenario, Err
     }
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "as `map_err` gives it")]
 fn wrong(errors: Errors) -> (i32, String) {
     (exit::USAGE, errors.render(false))
 }

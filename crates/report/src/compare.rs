@@ -18,6 +18,7 @@ use results::human;
 use results::stats::Interval;
 use results::table::{common_title, last_part};
 use results::{Curves, Summary, Unit, Verdict};
+use std::fmt::Write as _;
 use units::{Bytes, Rate, Span};
 
 /// What a page of several runs has of one of them besides its numbers.
@@ -122,13 +123,12 @@ const MISSED_MAX: usize = 24;
 /// Thresholds that do not hold, each with its run.
 fn missed(runs: &[&Summary], beside: &[Beside]) -> Vec<Check> {
     let of = |(run, beside): (&&Summary, &Beside)| {
-        let settings = run
-            .settings
-            .iter()
-            .filter(|(key, _)| key != "transport.kind");
-        let settings: String = settings
-            .map(|(key, value)| format!(" {}={value}", last_part(key)))
-            .collect();
+        let mut settings = String::new();
+        for (key, value) in &run.settings {
+            if key != "transport.kind" {
+                let _ = write!(settings, " {}={value}", last_part(key));
+            }
+        }
         let failed = beside.verdicts.iter().filter(|verdict| !verdict.passed);
         let check = |verdict: &Verdict| Check {
             passed: false,

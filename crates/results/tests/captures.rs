@@ -292,6 +292,7 @@ fn every_field_of_every_transport_has_a_filter() {
 
 /// Pauses and credits are frames of a link, and nobody who filters for a transport's packets counts them.
 #[test]
+#[allow(clippy::too_many_lines, reason = "each kind has fields of its own")]
 fn frames_of_a_flow_control_are_told_from_packets() {
     if !has_tshark() {
         return;

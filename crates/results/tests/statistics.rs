@@ -1,10 +1,5 @@
 //! The statistics of a run of a few messages, against what a reader works out by hand.
 
-#[allow(
-    dead_code,
-    unreachable_pub,
-    reason = "the runs of the other tests are not needed here"
-)]
 mod common;
 
 use model::{Class, DropReason};

@@ -7,6 +7,7 @@ use crate::tree::Table;
 use crate::value::Value;
 use model::intent::{Memory, PortSpec};
 use model::{Encap, Rng, stream};
+use std::fmt::Write as _;
 use std::sync::Arc;
 use switching::FlowControl;
 use topology::{LinkId, NodeId, NodeKind, Topology};
@@ -32,6 +33,7 @@ pub struct Controlled {
 impl Reader<'_> {
     /// The flow control that `[switch]` names, and what follows for the memory of switches; `None` where it cannot
     /// be used.
+    #[allow(clippy::option_option, reason = "a switch may have none")]
     pub(crate) fn control(&mut self, switch: &mut Section) -> Option<Option<Controlled>> {
         let Some(name) = switch.opt_text(CONTROL) else {
             return Some(None);
@@ -186,7 +188,7 @@ impl Controls {
         }
         let mut said = format!("{} at {node}: {}", self.of.kind.name(), caution.said);
         if !keys.is_empty() {
-            said += &format!("; set {}", keys.join(" and "));
+            let _ = write!(said, "; set {}", keys.join(" and "));
         }
         if let Some(Refusal {
             place,
@@ -194,7 +196,7 @@ impl Controls {
             instead,
         }) = refused
         {
-            said += &format!("; then {place} {reason}: {instead}");
+            let _ = write!(said, "; then {place} {reason}: {instead}");
         }
         Some(said)
     }

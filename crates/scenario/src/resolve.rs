@@ -16,6 +16,7 @@ use crate::network;
 use crate::section::{Section, read_default};
 use crate::tree::{self, Data, Node, Table};
 use crate::value::{Room, Value};
+use std::fmt::Write as _;
 use std::path::{Component, Path};
 use std::sync::{Arc, LazyLock};
 use transports::{Factory, ParamError, Registry, Transport};
@@ -694,7 +695,8 @@ fn misplaced(def: &TableDef, field: &Field, kind: &str, table: &Table, at: &Orig
     let mut help = format!("{key} belongs to kind {}", quoted(kinds));
     let examples = builtins_of(def.name, kinds);
     if let Some(first) = examples.first() {
-        help += &format!(
+        let _ = write!(
+            help,
             ", as in the scenarios {}: `tidegate new FILE --from {first}`",
             examples.join(", ")
         );
@@ -702,7 +704,7 @@ fn misplaced(def: &TableDef, field: &Field, kind: &str, table: &Table, at: &Orig
     let own = def.fields.iter().filter(|f| f.kinds.contains(&kind));
     let own: Vec<&str> = own.map(|f| f.key).collect();
     if !own.is_empty() {
-        help += &format!("; kind \"{kind}\" has {}", own.join(", "));
+        let _ = write!(help, "; kind \"{kind}\" has {}", own.join(", "));
     }
     Diagnostic::at(at, format!("{}.{key} means nothing here", def.name))
         .label(format!(

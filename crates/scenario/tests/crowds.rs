@@ -1,5 +1,10 @@
 //! ExpressPass where many ask at once, and where nothing is wrong.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code, which clippy cannot see here"
+)]
+
 use results::{RunRecord, Status};
 use scenario::{Alone, Scenario, load_text};
 use units::{Rate, Span};

@@ -204,7 +204,7 @@ struct Source {
 }
 
 impl Source {
-    fn new(class: Class, times: Vec<Time>, heard: &Arc<Mutex<Vec<Time>>>) -> Box<dyn Endpoint> {
+    fn boxed(class: Class, times: Vec<Time>, heard: &Arc<Mutex<Vec<Time>>>) -> Box<dyn Endpoint> {
         let (next, to, heard) = (0, None, Arc::clone(heard));
         Box::new(Self {
             class,
@@ -263,10 +263,8 @@ impl Endpoint for Source {
 
 /// Every `gap`, from `gap` on until `end`.
 fn every(gap: Span, end: Time) -> Vec<Time> {
-    (1..)
-        .map(|n| Time(gap.0 * n))
-        .take_while(|&at| at < end)
-        .collect()
+    let times = 1..end.0.div_ceil(gap.0);
+    times.map(|n| Time(gap.0 * n)).collect()
 }
 
 const DUMBBELL: &str = "[topology]\nkind = \"dumbbell\"\npairs = 3\nhost_rate = \
@@ -327,7 +325,7 @@ fn unscheduled_frames_nobody_asked_for_cost_scheduled_ones_next_to_nothing() {
         let outcome = run(&net, traffic, until, &|config| {
             let times = gap.map_or(Vec::new(), |n| every(line(FRAME * n), until));
             match config.host.0 {
-                2 => Some(Source::new(Class::Unscheduled, times, &heard)),
+                2 => Some(Source::boxed(Class::Unscheduled, times, &heard)),
                 5 => Some(Box::new(Acker {
                     to: HostId(2),
                     owed: Vec::new(),
@@ -417,10 +415,9 @@ fn unscheduled_frames_in_gaps_delay_scheduled_ones_by_a_frame_per_hop_at_most() 
             } else {
                 Class::Unscheduled
             };
-            Some(Source::new(class, times, &heard))
+            Some(Source::boxed(class, times, &heard))
         });
-        let heard = heard.lock().unwrap().clone();
-        heard
+        heard.lock().unwrap().clone()
     };
     let (alone, loaded) = (arrivals(false), arrivals(true));
     assert!(alone.len() > 1_000);

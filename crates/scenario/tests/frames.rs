@@ -1,5 +1,10 @@
 //! Frames of every size, under every transport.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code, which clippy cannot see here"
+)]
+
 mod common;
 
 use common::assembled;
@@ -129,7 +134,7 @@ fn alone(transport: &str, message: &str, size: u16) -> u64 {
     let of = load_text("a.toml", &text, &[])
         .and_then(scenario::Scenario::assemble)
         .unwrap_or_else(|e| panic!("{e}"));
-    let flow = run(&of).flows[0].clone();
+    let flow = run(&of).flows[0];
     flow.end.unwrap().since(flow.start.unwrap()).0
 }
 

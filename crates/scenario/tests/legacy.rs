@@ -1,5 +1,10 @@
 //! Two transports in one run: what each gets, and what becomes of the promises.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code, which clippy cannot see here"
+)]
+
 use model::Class;
 use results::{RunRecord, Summary};
 use scenario::{Alone, Assembled, Scenario, load_text};

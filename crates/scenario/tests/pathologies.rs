@@ -1,6 +1,11 @@
 //! What pauses are known to do to those who did nothing, and what finer ones spare them. `docs/pathologies.md` has the list;
 //! its numbers are what these tests print: `cargo test --test pathologies -- --nocapture`.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code, which clippy cannot see here"
+)]
+
 mod common;
 
 use common::assembled;

@@ -324,8 +324,11 @@ fn holds(seed: u64) -> Seen {
     }
 }
 
+/// Whether a run has something.
+type Has = fn(&Seen) -> bool;
+
 /// What a run may have, with how to see that.
-const PARTS: [(&str, fn(&Seen) -> bool); 10] = [
+const PARTS: [(&str, Has); 10] = [
     ("pauses", |of| of.pauses > 0),
     ("a host that had to stop", |of| of.hosts > 0),
     ("lost frames of the flow control", |of| of.frames > 0),
@@ -436,6 +439,7 @@ fn every_transport_runs_under_every_flow_control_but_where_switches_cut_packets(
 
 /// What the memory held is told part by part, and asking changes nothing.
 #[test]
+#[allow(clippy::too_many_lines, reason = "one part after the other")]
 fn the_most_that_a_memory_held_is_told_by_port_priority_and_queue() {
     let run = |control: &str, memory: bool| {
         let text = format!(

@@ -6,6 +6,7 @@ use common::assembled;
 use model::Class;
 use results::{RunRecord, Status};
 use scenario::{Alone, Assembled, Scenario, load_text};
+use std::fmt::Write as _;
 
 fn text(scenario: &str, sets: &[&str]) -> Assembled {
     let sets: Vec<_> = sets.iter().map(|s| (*s).to_owned()).collect();
@@ -14,7 +15,7 @@ fn text(scenario: &str, sets: &[&str]) -> Assembled {
         .unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn run(run: Assembled, threads: u16) -> RunRecord {
+fn run(run: &Assembled, threads: u16) -> RunRecord {
     run.run(threads, "", &mut Alone)
         .unwrap_or_else(|e| panic!("{e}"))
 }
@@ -52,7 +53,7 @@ fn windows_and_an_event_queue_see_every_packet_alike_under_every_transport() {
 }
 
 /// Runs it and holds every port against the bound that `check` prints. Returns the largest queue.
-fn within_bounds(name: &str, of: Assembled) -> u64 {
+fn within_bounds(name: &str, of: &Assembled) -> u64 {
     let bounds = of.queue_bounds().expect("ExpressPass has a bound");
     let messages = of.traffic.messages.len() as u64;
     let buffers: Vec<u64> = of.ports.iter().map(|port| port.buffer.0).collect();
@@ -83,7 +84,7 @@ fn within_bounds(name: &str, of: Assembled) -> u64 {
 fn what_waits_in_an_incast_stays_below_the_bound() {
     for size in ["2KB", "64KB", "300KB"] {
         let size = format!("workload.size={size}");
-        let most = within_bounds(&size, assembled("incast", &[&size]));
+        let most = within_bounds(&size, &assembled("incast", &[&size]));
         assert!(most > 1538, "{size}: {most} B");
     }
 }
@@ -109,7 +110,7 @@ fn long_flows_one_way_and_both_ways_lose_nothing() {
             pairs.join(", ")
         );
         let name = format!("{flows} flows, both ways: {both}");
-        within_bounds(&name, text(&scenario, &[]));
+        within_bounds(&name, &text(&scenario, &[]));
     }
 }
 
@@ -123,7 +124,7 @@ fn threads_and_the_order_of_keys_change_no_fingerprint() {
                   [topology]\nspines = 3\nhosts_per_leaf = 8\nleaves = 6\nkind = \"leaf-spine\"\n";
     for transport in transports::registry().iter() {
         let kind = format!("transport.kind={}", transport.name());
-        let print = |scenario: &str, threads| run(text(scenario, &[&kind]), threads).fingerprint;
+        let print = |scenario: &str, threads| run(&text(scenario, &[&kind]), threads).fingerprint;
         let one = print(&format!("{topology}{workload}"), 1);
         assert_eq!(print(turned, 1), one, "{kind}: keys in another order");
         for threads in [2, 3, 7, 16] {
@@ -143,8 +144,8 @@ fn fingerprints_are_those_on_record() {
         for transport in transports::registry().iter() {
             let kind = format!("transport.kind={}", transport.name());
             let sets = [sets, &[kind.as_str(), "run.until=2ms"]].concat();
-            let print = run(assembled(name, &sets), 1).fingerprint;
-            lines += &format!("{print:016x} {name} --set {}\n", sets.join(" --set "));
+            let print = run(&assembled(name, &sets), 1).fingerprint;
+            let _ = writeln!(lines, "{print:016x} {name} --set {}", sets.join(" --set "));
         }
     }
     if std::env::var_os("TIDEGATE_UPDATE").is_some() {

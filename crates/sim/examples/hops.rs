@@ -28,41 +28,22 @@ fn main() {
     };
     let topology = Spec::FatTree(spec).build().expect("a fat tree");
     let hosts = topology.hosts;
-    let mut traffic = Traffic::default();
     let pairs: Vec<(u32, u32)> = match pattern {
         "perm" => (0..hosts)
             .map(|a| (a, (a + hosts / 2 + 1) % hosts))
             .collect(),
         "incast" => (1..=100).map(|a| (a, 0)).collect(),
-        _ => (0..hosts / 100 + 1)
-            .map(|a| (a * 7, hosts - 1 - a))
-            .collect(),
+        _ => (0..=hosts / 100).map(|a| (a * 7, hosts - 1 - a)).collect(),
     };
-    for (conn, (a, b)) in (0..).zip(pairs) {
-        traffic.conns.push(Conn {
-            a,
-            b,
-            one_shot: true,
-        });
-        let start = Start::At(Time::ZERO);
-        traffic.messages.push(Message {
-            conn,
-            from_a: true,
-            size,
-            start,
-            stop: None,
-            tag: 0,
-        });
-    }
     let make = move |config: &EndpointConfig| {
         Box::new(Window::new(config, 64, priorities)) as Box<dyn Endpoint>
     };
-    let port = PortSpec::fifo(Bytes(100_000_000)).prioritised(priorities);
+    let port = Arc::new(PortSpec::fifo(Bytes(100_000_000)).prioritised(priorities));
     let setup = Setup {
-        ports: vec![Arc::new(port); topology.links.len()],
+        ports: vec![port; topology.links.len()],
         routes: Arc::new(Routes::new(&topology, &[])),
         topology,
-        traffic,
+        traffic: traffic(pairs, size),
         host_queues: false,
         make: &make,
         encap: Encap::PAPER,
@@ -86,4 +67,26 @@ fn main() {
         "{} hops, {} node-windows, {:016x}",
         outcome.hops, outcome.node_windows, outcome.fingerprint
     );
+}
+
+/// A message of `size` bytes from the first of each pair to the second, all at the same moment.
+fn traffic(pairs: Vec<(u32, u32)>, size: u64) -> Traffic {
+    let mut traffic = Traffic::default();
+    for (conn, (a, b)) in (0..).zip(pairs) {
+        traffic.conns.push(Conn {
+            a,
+            b,
+            one_shot: true,
+        });
+        let start = Start::At(Time::ZERO);
+        traffic.messages.push(Message {
+            conn,
+            from_a: true,
+            size,
+            start,
+            stop: None,
+            tag: 0,
+        });
+    }
+    traffic
 }

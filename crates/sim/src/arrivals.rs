@@ -15,6 +15,7 @@ impl Net<'_> {
     /// ingress port) and packets. Returns the arrival of the first packet that stays, where the
     /// node's flag for it may not reach that far.
     #[inline(never)] // it needs the registers that the loop over arrivals needs
+    #[allow(clippy::too_many_arguments, reason = "lists of the caller, used anew")]
     pub(crate) fn gather(
         &self,
         at: &SwitchNode,

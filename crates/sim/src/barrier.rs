@@ -42,9 +42,9 @@ impl Barrier {
             );
             spins += 1;
             if spins < SPINS {
-                std::hint::spin_loop()
+                std::hint::spin_loop();
             } else {
-                std::thread::yield_now()
+                std::thread::yield_now();
             }
         }
     }

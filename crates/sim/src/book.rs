@@ -35,7 +35,7 @@ pub(crate) struct Book<'a> {
     first_action: Vec<u32>,
     /// By host, then by time.
     actions: Vec<(Time, Action)>,
-    /// By connection and direction (2 * conn + from_b): where its messages start in `in_order`.
+    /// By connection and direction (`2 * conn + from_b`): where its messages start in `in_order`.
     first_message: Vec<u32>,
     /// Messages by connection and direction, in sending order.
     in_order: Vec<u32>,
@@ -58,7 +58,7 @@ fn index32(n: usize) -> u32 {
 
 /// Sorts `items` into `buckets` groups and returns where each group starts.
 pub(crate) fn group<T: Copy>(
-    items: &mut Vec<T>,
+    items: &mut [T],
     buckets: usize,
     of: impl Fn(&T) -> usize,
 ) -> Vec<u32> {

@@ -205,6 +205,10 @@ impl<'a> Net<'a> {
     }
 
     /// Runs one node to `clock.end`; returns when it must be looked at next, for all it knows.
+    #[allow(
+        clippy::too_many_lines,
+        reason = "one piece, for every node of a window"
+    )]
     fn run_node(
         &self,
         node: &mut Node,
@@ -376,6 +380,7 @@ impl Shared<'_, '_, '_> {
     }
 
     /// Sets the clock to the next window. Only the last thread at the barrier may call it.
+    #[allow(clippy::too_many_lines, reason = "one piece, between windows")]
     fn advance(&self) {
         // SAFETY: all threads wait at the barrier.
         let between = unsafe { &mut *self.between.get() };
@@ -675,6 +680,10 @@ pub fn run(setup: &Setup<'_>, observer: &mut dyn Observer) -> Result<Outcome, Se
 }
 
 /// The same, with a trace of what is wanted.
+#[allow(
+    clippy::too_many_lines,
+    reason = "what is made here is taken apart here"
+)]
 pub(crate) fn run_with(
     setup: &Setup<'_>,
     observer: &mut dyn Observer,
@@ -683,7 +692,9 @@ pub(crate) fn run_with(
     let (world, mut nodes) = net::build(setup)?;
     let threads = usize::from(setup.threads.max(1)).min(setup.topology.hosts.max(1) as usize);
     let tracer = wanted.map(|wanted| Tracer::new(wanted, threads));
-    tracer.iter().for_each(|tracer| tracer.watch(&mut nodes));
+    if let Some(tracer) = &tracer {
+        tracer.watch(&mut nodes);
+    }
     let net = Net::new(setup, world, nodes, threads, tracer);
     for number in 0..setup.topology.hosts {
         let first = net.world.book.actions(number).first();
@@ -752,7 +763,9 @@ pub(crate) fn run_with(
         ..
     } = net;
     let nodes: Vec<Node> = nodes.into_iter().map(UnsafeCell::into_inner).collect();
-    tracer.iter_mut().for_each(|tracer| tracer.gather(&nodes));
+    if let Some(tracer) = &mut tracer {
+        tracer.gather(&nodes);
+    }
     let in_flight = in_flight(&rings);
     let last = logs.iter().map(|log| log.last.max(log.last_hop));
     let at = last.max().unwrap_or(Time::ZERO);
@@ -767,9 +780,9 @@ pub(crate) fn run_with(
         setup,
         &world,
         (nodes, between.counted),
-        logs,
+        &logs,
         in_flight,
-        stop,
+        &stop,
     );
     if let Some(queues) = data_queues {
         queues.finish(&mut outcome.ports);

@@ -21,12 +21,15 @@ struct LinkFaults {
     copied: ByClass<u64>,
 }
 
+/// Arrival, port, and order of coming.
+type Coming = (Time, u16, u64);
+
 /// Faults of all links into one node, and the packets they hold back.
 pub(crate) struct NodeFaults {
     /// By ingress port.
     links: Vec<Option<LinkFaults>>,
-    /// Packets on their way in, by arrival, port, and order of coming.
-    pending: BTreeMap<(Time, u16, u64), (Packet, Option<Box<Beside>>)>,
+    /// Packets on their way in.
+    pending: BTreeMap<Coming, (Packet, Option<Box<Beside>>)>,
     offered: u64,
 }
 

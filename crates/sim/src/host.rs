@@ -230,7 +230,7 @@ impl Host {
         self.received[packet.class_index()] += 1;
         if packet.is_plain() {
             self.call(now, book, log, |endpoint, cx| {
-                endpoint.on_packet(cx, packet)
+                endpoint.on_packet(cx, packet);
             });
         } else {
             self.arrive_unusual(now, packet, book, log);
@@ -270,7 +270,7 @@ impl Host {
             }
         } else if self.endpoint.accepts(packet) {
             self.call(now, book, log, |endpoint, cx| {
-                endpoint.on_packet(cx, packet)
+                endpoint.on_packet(cx, packet);
             });
         } else {
             self.unwanted[packet.class()] += 1;
@@ -689,7 +689,7 @@ impl Host {
         let peer = model::Peers::peer(book, model::HostId(self.id), conn)
             .expect("the book's own connections have two ends");
         self.call(now, book, log, |endpoint, cx| {
-            endpoint.connect(cx, conn, peer, lifetime)
+            endpoint.connect(cx, conn, peer, lifetime);
         });
     }
 

@@ -55,6 +55,10 @@ impl Lines for Out<'_> {
 ///
 /// # Errors
 /// What in `setup` contradicts itself.
+#[allow(
+    clippy::too_many_lines,
+    reason = "one loop, to be compared with the engine"
+)]
 pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
     let (world, mut nodes) = net::build(setup)?;
     let mut log = Log::default();
@@ -181,8 +185,8 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
         setup,
         &world,
         (nodes, Window::default()),
-        vec![log],
+        &[log],
         in_flight,
-        Stop::new(setup, end, false, idle),
+        &Stop::new(setup, end, false, idle),
     ))
 }

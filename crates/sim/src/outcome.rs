@@ -85,13 +85,17 @@ impl Stop {
 }
 
 /// Sums up a run.
+#[allow(
+    clippy::too_many_lines,
+    reason = "one look at each node, for many sums"
+)]
 pub(crate) fn close(
     setup: &Setup<'_>,
     world: &World<'_>,
     (mut nodes, mut window): (Vec<Node>, Window),
-    logs: Vec<Log>,
+    logs: &[Log],
     in_flight: ByClass<u64>,
-    stop: Stop,
+    stop: &Stop,
 ) -> Outcome {
     let mut ledgers = ByClass::from_fn(|class| Ledger {
         in_flight: in_flight[class],
@@ -103,7 +107,7 @@ pub(crate) fn close(
     let mut said = Vec::new();
     let mut accepted = BTreeMap::new();
     window.finish(&mut nodes);
-    let (mut held, last) = waits::of(&setup.topology, &nodes, &stop);
+    let (mut held, last) = waits::of(&setup.topology, &nodes, stop);
     let deadlock = last.iter().flat_map(|of| of.circle.clone()).collect();
     let mut locked: Vec<Locked> = stop.found.iter().cloned().chain(last).collect();
     locked.dedup_by(|last, found| last.circle == found.circle);
@@ -192,7 +196,7 @@ pub(crate) fn close(
         }
     }
     held.sort_unstable();
-    let refused = list_refused(&mut stuck, world, &logs);
+    let refused = list_refused(&mut stuck, world, logs);
     let counted = window.close(&mut tally);
     let (mut dropped, mut lost, mut copied) =
         <(ByClass<u64>, ByClass<u64>, ByClass<u64>)>::default();
@@ -209,7 +213,7 @@ pub(crate) fn close(
     let conservation = Class::ALL
         .iter()
         .try_for_each(|&class| ledgers[class].check(class))
-        .and_then(|()| check_messages(setup, &messages, &logs));
+        .and_then(|()| check_messages(setup, &messages, logs));
     Outcome {
         fingerprint: fingerprint(&messages, &tally, &hosts),
         unfinished: world.book.unfinished(),

@@ -14,7 +14,8 @@ use units::{Bytes, Rate, Span, Time};
 use workload::{Conn, Message, Milestone, Start, Traffic, Trigger};
 
 fn port(topology: &Topology, spec: &PortSpec) -> Vec<Arc<PortSpec>> {
-    vec![Arc::new(spec.clone()); topology.links.len()]
+    let spec = Arc::new(spec.clone());
+    vec![spec; topology.links.len()]
 }
 
 fn plain() -> PortSpec {
@@ -452,6 +453,7 @@ fn an_observer_may_stop_a_run() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one look at all that was seen")]
 fn probes_and_completions_are_the_same_on_any_number_of_threads_and_change_nothing() {
     for (name, spec, shared) in disciplines() {
         let topology = fat_tree(4, Span::us(1));
@@ -549,10 +551,13 @@ fn samples_of_chosen_lines_lead_to_the_counters_of_their_ports_at_hosts_too() {
     let outcome = sim::run(&setup, &mut notes).unwrap();
     let (mut dropped, mut sent) = (0, 0);
     for (link, port) in (0..).map(topology::LinkId).zip(outcome.ports.iter()) {
-        let of_link = notes.ports.iter().filter(|sample| sample.link == link);
+        let mut of_link = notes.ports.iter().filter(|sample| sample.link == link);
         let counters = |s: &&sim::PortSample| (s.dropped.sum(), s.sent.sum());
         assert!(of_link.clone().is_sorted_by_key(|s| s.dropped.sum()));
-        let (first, last) = (of_link.clone().next().unwrap(), of_link.last().unwrap());
+        let (first, last) = (
+            of_link.clone().next().unwrap(),
+            of_link.next_back().unwrap(),
+        );
         assert_eq!(last.dropped, port.dropped, "{link:?}");
         // Farewells may follow the last sample.
         let (before, after) = (last.sent.sum(), port.bytes.sum());

@@ -161,8 +161,9 @@ fn setup<'a>(
     port: PortSpec,
     make: &'a sim::MakeEndpoint<'a>,
 ) -> Setup<'a> {
+    let port = Arc::new(port);
     Setup {
-        ports: vec![Arc::new(port); topology.links.len()],
+        ports: vec![port; topology.links.len()],
         routes: Arc::new(Routes::new(&topology, &[])),
         traffic: traffic(topology.hosts, seed),
         topology,

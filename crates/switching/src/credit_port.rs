@@ -197,6 +197,7 @@ mod tests {
 
     #[test]
     fn credits_win_while_tokens_last_and_data_fills_the_gaps() {
+        use Dequeue::Packet as P;
         let mut port = port(CreditCount::Credits);
         let late = Time(units::PS_PER_SEC);
         for _ in 0..3 {
@@ -213,7 +214,6 @@ mod tests {
         let order: Vec<_> = (0..5)
             .map(|_| (port.dequeue(late, &mut out), out.class().name()))
             .collect();
-        use Dequeue::Packet as P;
         assert_eq!(
             order,
             [

@@ -424,6 +424,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::too_many_lines, reason = "one form after the other")]
     fn a_port_takes_the_cheapest_form_that_does_its_work() {
         let port = || PortSpec::fifo(Bytes(9_000));
         let drop = |measure| DropSpec {

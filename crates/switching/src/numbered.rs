@@ -280,6 +280,7 @@ impl NumberedPort {
 
     #[inline(always)] // twice, so that open gates are not looked at
     fn leave_by<const GATED: bool>(&mut self) -> Option<Leaving<'_>> {
+        #[allow(clippy::nonminimal_bool, reason = "asked as of the other queue")]
         let (of, number, packet) = if !self.control.is_empty() && !(GATED && self.is_shut(CONTROL))
         {
             (CONTROL, 0, self.control.take_front()?.0)

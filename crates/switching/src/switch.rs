@@ -176,11 +176,7 @@ impl Switch {
                 Port::new(form, &line, number, spec.telemetry)
             })
             .collect();
-        assert!(
-            ports.len() <= usize::from(u16::MAX),
-            "{} ports",
-            ports.len()
-        );
+        assert!(u16::try_from(ports.len()).is_ok(), "{} ports", ports.len());
         let may_be_calm =
             gates_alone && !balancer.looks_at_ports() && ports.iter().all(Port::has_gates_alone);
         let may_be_quiet = control.is_some() && !gates_alone && !balancer.looks_at_ports();
@@ -500,6 +496,7 @@ impl Switch {
 
     /// Hands a packet to a port of a switch with a flow control. `free` says that nothing else of this switch is due now.
     #[inline(never)]
+    #[allow(clippy::too_many_lines, reason = "one piece, for every packet")]
     fn offer_controlled<O: Outlet>(
         &mut self,
         now: Time,

@@ -135,7 +135,7 @@ fn a_port_counts_what_it_sent_dropped_and_marked() {
         };
         assert_eq!(backlog, full, "{name}");
         let waiting = switch.ports[1].waiting();
-        let keeps = if name == "one row" { 0 } else { 1 };
+        let keeps = u64::from(name != "one row");
         assert_eq!(
             (waiting[plain], waiting[other]),
             (2 * keeps, keeps),

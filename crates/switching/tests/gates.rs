@@ -1,6 +1,11 @@
 //! Flow controls that need not be told everything in the order of time: of gates alone, or of what leaves some ports; ports
 //! take fast forms, choices are made late and packets pass idle ports, and nothing else changes.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code, which clippy cannot see here"
+)]
+
 use model::intent::{
     DropBy, DropMeasure, DropSpec, MarkAt, MarkSpec, Memory, Order, PortSpec, QueueSpec,
     SwitchSpec, Takes,

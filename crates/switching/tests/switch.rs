@@ -1,5 +1,7 @@
 //! Switches alone: arrivals in, departures and losses out.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use model::intent::{
     Balance, CreditCount, CreditSpec, DropBy, DropMeasure, DropSpec, Limit, MarkAt, MarkSpec,
     Memory, Order, Over, PortSpec, QueueSpec, Share, SwitchSpec, Takes,

@@ -106,7 +106,7 @@ fn the_drawing_shows_the_line_busy_while_it_carries() {
 fn carried_is_received(motion: &Value, messages: f64) {
     let ends: Vec<u64> = serde_json::from_value(motion["ends_ps"].clone()).unwrap();
     let fullest = motion["ports"].as_object().unwrap().values();
-    let queue = |port: &Value| port[0].as_array().unwrap().iter().map(|q| q.as_u64()).max();
+    let queue = |port: &Value| port[0].as_array().unwrap().iter().map(Value::as_u64).max();
     let port = fullest.max_by_key(|port| queue(port)).unwrap().clone();
     let [_, used]: [Vec<u64>; 2] = serde_json::from_value(port).unwrap();
     let mut before = 0;

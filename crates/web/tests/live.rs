@@ -250,13 +250,13 @@ fn an_engine_of_other_sources_is_found_out() {
     let recorded = told["fingerprint"].as_str().unwrap();
     // As if the program that recorded it were another one.
     let html = html.replace(recorded, "0123456789abcdef");
-    let script = r##"(async () => {
+    let script = r#"(async () => {
       await until("the engine", () => document.body.dataset.state === "ready");
       $("run").click();
       await until("the run", () => !$("same").hidden && idle());
       tell({kind: $("same").className, says: $("same").textContent});
       tell("done");
-    })()"##;
+    })()"#;
     let told = told_by(&browser, ("live-stale", &html), script, (900, false));
     let found = of(&told, "kind");
     assert_eq!(found["kind"], "bad");

@@ -332,7 +332,7 @@ mod tests {
         let (one, two) = (starts(1), starts(2));
         assert_eq!(one, starts(1));
         assert_ne!(one, two);
-        for (step, at) in (0..).zip(one.into_iter()).chain((0..).zip(two)) {
+        for (step, at) in (0..).zip(one).chain((0..).zip(two)) {
             let first = step * Span::us(10).0;
             assert!(
                 (first..=first + Span::us(10).0).contains(&at),

@@ -182,12 +182,12 @@ impl Core {
                 let whole = start + usize::from(length);
                 if whole == front.len() || cut && whole < front.len() {
                     return Some(Read {
-                        record,
                         packet,
                         link,
                         start,
                         offset,
                         length,
+                        record,
                     });
                 }
                 &mut self.stats.nonsense

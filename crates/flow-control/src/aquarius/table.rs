@@ -155,7 +155,7 @@ impl Table {
         let room = (4 * known).next_power_of_two().max(FEW);
         let vacant = (0..room).map(|_| Entry::new(VACANT)).collect();
         let all = std::mem::replace(&mut self.places, vacant);
-        let known = all.into_iter().filter(|entry| entry.is_known());
+        let known = all.into_iter().filter(Entry::is_known);
         self.taken = 0;
         for entry in known {
             let place = self.place(entry.number);

@@ -212,8 +212,8 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
             me: config.host,
             encap: config.encap,
             limits: Limits {
-                payload_max,
                 retry,
+                payload_max,
                 ..limits
             },
             conns: BTreeMap::new(),
@@ -421,10 +421,12 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
         piece: Piece,
     ) {
         let id = packet.conn;
-        if opens && !self.conns.contains_key(&id.0) {
-            if !self.done.has(id, token) && !self.accept(cx, id, lifetime, token, true) {
-                return;
-            }
+        if opens
+            && !self.conns.contains_key(&id.0)
+            && !self.done.has(id, token)
+            && !self.accept(cx, id, lifetime, token, true)
+        {
+            return;
         }
         let conn = match self.conns.get_mut(&id.0) {
             // It overtook the answer to our question, and will come again.

@@ -21,6 +21,7 @@ use crate::summary::Summary;
 use crate::table::{header, last_part, varied, waste_title};
 use crate::threshold::Verdict;
 use serde::Serialize;
+use std::fmt::Write as _;
 
 /// One figure that runs are compared by.
 pub struct Metric {
@@ -608,17 +609,17 @@ pub fn thresholds(all: usize, failed: &[(&Summary, &Verdict)]) -> String {
     let mark = if failed.is_empty() { "✓" } else { "✗" };
     let mut out = format!(" {mark} {} of {all} thresholds hold\n", all - failed.len());
     for (run, verdict) in failed {
-        let settings = run
-            .settings
-            .iter()
-            .filter(|(key, _)| key != "transport.kind");
-        let settings: String = settings
-            .map(|(k, v)| format!(" {}={v}", last_part(k)))
-            .collect();
-        out.push_str(&format!(
-            " ✗ {}{settings} seed {}: {} {}   measured {}\n",
-            run.transport, run.seed, verdict.key, verdict.condition, verdict.measured
-        ));
+        let _ = write!(out, " ✗ {}", run.transport);
+        for (key, value) in &run.settings {
+            if key != "transport.kind" {
+                let _ = write!(out, " {}={value}", last_part(key));
+            }
+        }
+        let _ = writeln!(
+            out,
+            " seed {}: {} {}   measured {}",
+            run.seed, verdict.key, verdict.condition, verdict.measured
+        );
     }
     out
 }

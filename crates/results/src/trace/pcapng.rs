@@ -22,10 +22,12 @@ const DECLARED: &str = "--DECLARED--";
 
 /// The number of a transport that frames of a link's own have here: on no wire they meet a header of ours. [ours]
 const OF_LINKS: u8 = 255;
+/// Fields of a kind of frames: names, and bits from and up to.
+type Fields = &'static [(&'static str, u32, u32)];
 /// Kinds of frames of a link's own, with their fields as bits of the three words of the head, one behind the other:
 /// [`model::Signal`], the bitmaps of BFC and [`model::CreditFrame`].
 #[rustfmt::skip]
-const LINK_KINDS: [(u8, &str, &[(&str, u32, u32)]); 6] = [
+const LINK_KINDS: [(u8, &str, Fields); 6] = [
     (0, "PAUSE_FLOW", &[("lasting_ns", 32, 64), ("point", 64, 96)]),
     (1, "RESUME_FLOW", &[]),
     (2, "PAUSE_PRIORITY", &[("of_priority", 24, 32), ("lasting_ns", 32, 64)]),

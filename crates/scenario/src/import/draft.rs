@@ -83,6 +83,7 @@ impl Draft {
             .any(|e| e.table == table && e.key == key)
     }
 
+    #[allow(clippy::needless_pass_by_value, reason = "most are made for it")]
     pub(super) fn note(&mut self, note: String) {
         self.notes.push(plain(&note));
     }

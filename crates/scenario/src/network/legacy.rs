@@ -89,6 +89,7 @@ impl Legacy {
     }
 
     /// When packets of the transports beside are marked.
+    #[allow(clippy::unused_self, reason = "without it there are no such packets")]
     pub(crate) fn mark(self, scenario: &Scenario, rate: Rate, encap: Encap) -> Option<MarkSpec> {
         let mut beside = scenario.beside.iter();
         let mark = beside.find_map(|b| b.factory.fabric(rate, encap).mark)?;

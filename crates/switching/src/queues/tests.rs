@@ -174,6 +174,7 @@ fn shut(port: &mut Queues, of: GateOf, state: GateState) {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one kind of gate after the other")]
 fn a_gate_keeps_what_it_is_of_and_nothing_else() {
     let many = QueueSpec {
         order: Order::Numbered(3),

@@ -123,9 +123,8 @@ pub(super) fn build(
     let node = |((id, (name, label)), degree): ((u32, (String, Labelled)), u32)| {
         let kind = match label.get("kind") {
             Some("host") => NodeKind::Host,
-            Some("switch") => NodeKind::Switch,
             None if degree == 1 => NodeKind::Host,
-            None => NodeKind::Switch,
+            Some("switch") | None => NodeKind::Switch,
             Some(other) => {
                 return Err(label.error(format!(
                     "kind = \"{other}\" of node \"{name}\"; write host or switch"

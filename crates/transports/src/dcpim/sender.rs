@@ -56,10 +56,10 @@ impl Sender {
 
     /// The next message has begun, if one waited and none was under way.
     fn begin(&mut self, next: Option<u64>, settings: &Settings) {
-        if let Some(length) = next {
-            if settings.is_short(length) {
-                self.message.free_first(length);
-            }
+        if let Some(length) = next
+            && settings.is_short(length)
+        {
+            self.message.free_first(length);
         }
     }
 

@@ -602,7 +602,9 @@ mod tests {
     fn lines_of_one_node_are_known_by_their_sums() {
         let meeting = |from: &[u32]| {
             let mut meeting = Meeting::default();
-            from.iter().for_each(|&who| meeting.expect(who));
+            for &who in from {
+                meeting.expect(who);
+            }
             meeting.waits()
         };
         assert!(matches!(meeting(&[]), Wait::None));

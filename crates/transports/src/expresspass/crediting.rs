@@ -146,6 +146,7 @@ impl Crediting {
     /// Until when the next credit is held back because all that it could bring comes with the burst,
     /// or on credits given before.
     #[inline]
+    #[allow(clippy::question_mark, reason = "it asks, and takes nothing")]
     pub(super) fn holds_back(&mut self, now: Time, given: u64) -> Option<Time> {
         if self.burst.is_none() {
             return None;

@@ -291,11 +291,11 @@ impl Arbiter {
         let given = self.give(now);
         let done = now.after(self.plan.frame_time.times(given));
         self.tell(done);
-        let again = if !self.list.is_empty() {
-            Some(Time(now.0 + 1).max(done))
-        } else {
+        let again = if self.list.is_empty() {
             let next = self.unread.front().map(|&(at, _)| at);
             next.map(|at| at.max(Time(now.0 + 1)).max(done))
+        } else {
+            Some(Time(now.0 + 1).max(done))
         };
         self.next = again.map_or(Time::NEVER, |at| self.moment(at));
         self.rest();
@@ -566,9 +566,9 @@ impl Arbiter {
             {
                 return false;
             }
-            route
-                .iter()
-                .for_each(|&link| self.links[link as usize] += 1);
+            for &link in route {
+                self.links[link as usize] += 1;
+            }
             if racks {
                 self.out.racks[a] += 1;
                 self.into.racks[b] += 1;

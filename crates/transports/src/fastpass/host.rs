@@ -522,7 +522,7 @@ impl Endpoint for Host {
     }
 
     fn counters(&self, report: &mut Count<'_>) {
-        let mut counts = self.counts.clone();
+        let mut counts = self.counts;
         if let Some(arbiter) = &self.arbiter {
             counts.requests_refused = arbiter.refused;
             counts.batches = arbiter.batches;

@@ -66,7 +66,7 @@ pub struct Shape {
     /// are no tiers then.
     pub links: Vec<Tier>,
     /// Numbers of links, by the racks at both ends.
-    pub routes: BTreeMap<(u32, u32), Vec<u32>>,
+    pub routes: Routes,
     /// The fastest line of a host.
     pub rate: Rate,
 }
@@ -155,16 +155,15 @@ impl Shape {
     }
 }
 
+/// Numbers of links, by the racks at both ends.
+type Routes = BTreeMap<(u32, u32), Vec<u32>>;
+
 /// Racks between which every single link is looked at. [ours]
 const SINGLE_MAX: usize = 64;
 
 /// The links between racks, and those of each pair, where there is no choice anywhere; otherwise nothing. `first` has a
 /// host of every rack.
-fn single(
-    net: &dyn Net,
-    first: &[HostId],
-    rate: Rate,
-) -> (Vec<Tier>, BTreeMap<(u32, u32), Vec<u32>>) {
+fn single(net: &dyn Net, first: &[HostId], rate: Rate) -> (Vec<Tier>, Routes) {
     let (mut links, mut routes, mut numbers) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
     let racks = || (0u32..).zip(first).take(SINGLE_MAX + 1);
     if first.len() > SINGLE_MAX {

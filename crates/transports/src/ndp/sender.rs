@@ -272,6 +272,7 @@ impl Sender {
     }
 
     #[cold]
+    #[allow(clippy::unnecessary_wraps, reason = "the caller has none otherwise")]
     fn take_again(&mut self) -> Option<(u64, u16)> {
         while let Some(number) = self.again.pop_front() {
             let frame = number.checked_sub(self.first);

@@ -30,7 +30,7 @@ pub(crate) fn browser() -> Option<PathBuf> {
 }
 
 /// What hands have in every page: they tell, wait, press, and look for what is wrong with what is seen.
-pub(crate) const HANDS: &str = r##"const tell = (what) => console.log("told " + JSON.stringify(what));
+pub(crate) const HANDS: &str = r#"const tell = (what) => console.log("told " + JSON.stringify(what));
 const until = async (what, done) => {
   for (let i = 0; i < 3000; i++) { if (done()) return; await new Promise((go) => setTimeout(go, 20)); }
   throw new Error("waited for " + what + ": " + $("status").textContent);
@@ -69,7 +69,7 @@ const look = () => {
   }
   return problems;
 };
-"##;
+"#;
 
 /// What the page tells while `script` uses it; the console says nothing else.
 pub(crate) fn told_by(

@@ -142,10 +142,10 @@ fn who_may_open_the_window_sets_its_height_under_steady_marks() {
 
 /// Packets that leave upon each of 20 acknowledgements, of which each tells of one more packet beyond
 /// a gap of `gap` packets. The window is of 40 packets and full.
-fn repairs(params: Params, gap: u64) -> String {
+fn repairs(params: &Params, gap: u64) -> String {
     let params = Params {
         initial_window: 40,
-        ..params
+        ..*params
     };
     let mut bench = open(&params, 1 << 40);
     assert_eq!(flush(&mut bench), 40);
@@ -164,8 +164,8 @@ fn limited_transmit_sends_new_data_for_what_arrives_beyond_a_gap() {
         limited_transmit: false,
         ..Params::DEFAULT
     };
-    insta::assert_snapshot!(repairs(Params::DEFAULT, 1), @"1 1 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0");
-    insta::assert_snapshot!(repairs(without, 1), @"0 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0");
+    insta::assert_snapshot!(repairs(&Params::DEFAULT, 1), @"1 1 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0");
+    insta::assert_snapshot!(repairs(&without, 1), @"0 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0");
 }
 
 #[test]
@@ -179,8 +179,8 @@ fn lost_packets_keep_their_room_in_the_window_where_the_pipe_counts_them() {
         lost_leaves: true,
         ..counted.clone()
     };
-    insta::assert_snapshot!(repairs(left, 10), @"0 0 1 0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 1 1");
-    insta::assert_snapshot!(repairs(counted, 10), @"0 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0");
+    insta::assert_snapshot!(repairs(&left, 10), @"0 0 1 0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 1 1");
+    insta::assert_snapshot!(repairs(&counted, 10), @"0 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0");
 }
 
 /// Six of ten packets are lost. What the first repair brings back makes room for one more, as it took none.
@@ -196,12 +196,11 @@ fn the_first_repair_takes_no_room_where_lost_packets_keep_theirs() {
         let mut bench = open(&params, 10 * 1460);
         assert_eq!(flush(&mut bench), 10);
         let acks = [(0, 7), (0, 8), (0, 9), (0, 10), (1, 10), (2, 10)];
-        let answered = acks.map(|(cumulative, end)| {
+        acks.map(|(cumulative, end)| {
             let ack = Ack::new(cumulative * 1460, Some((6 * 1460, end * 1460)));
             bench.hear(&ack.packet(A, ConnId(1), 84));
             flush(&mut bench)
-        });
-        answered
+        })
     };
     assert_eq!(leave(false), [0, 0, 1, 0, 1, 2]);
     assert_eq!(leave(true), [0, 0, 4, 1, 1, 0]);
@@ -218,7 +217,7 @@ fn a_doubled_timeout_holds_until_a_round_trip_is_measured_where_karn_is_heeded()
         let mut bench = open(&params, 4 * 1460);
         flush(&mut bench);
         bench.now = sender(&bench).deadline();
-        bench.call(|host, cx| host.on_deadline(cx));
+        bench.call(Host::on_deadline);
         assert_eq!(flush(&mut bench), 1);
         acknowledge(&mut bench, 0, 1, 0);
         sender(&bench).deadline().since(bench.now)
@@ -240,7 +239,7 @@ fn a_timeout_after_a_mark_spares_the_threshold_where_marks_are_remembered() {
         acknowledge(&mut bench, 0, 2, marked);
         flush(&mut bench);
         bench.now = sender(&bench).deadline();
-        bench.call(|host, cx| host.on_deadline(cx));
+        bench.call(Host::on_deadline);
         flush(&mut bench);
         // What the timeout repairs arrives packet by packet, until something is lost again.
         for acked in 2..8 {
@@ -265,14 +264,14 @@ fn a_timeout_after_a_mark_spares_the_threshold_where_marks_are_remembered() {
 fn what_arrived_beyond_a_gap_makes_room_after_a_timeout_where_the_window_is_no_range() {
     let leave = |window_in_order, limited_transmit| {
         let params = Params {
-            window_in_order,
             limited_transmit,
+            window_in_order,
             ..Params::DEFAULT
         };
         let mut bench = open(&params, 60 * 1460);
         assert_eq!(flush(&mut bench), 10);
         bench.now = sender(&bench).deadline();
-        bench.call(|host, cx| host.on_deadline(cx));
+        bench.call(Host::on_deadline);
         assert_eq!(flush(&mut bench), 1);
         let ack = Ack::new(1460, Some((2 * 1460, 10 * 1460)));
         bench.hear(&ack.packet(A, ConnId(1), 84));
@@ -295,7 +294,7 @@ fn what_arrived_is_sent_again_after_a_timeout_where_that_goes_back_all_the_way()
         let mut bench = open(&params, 10 * 1460);
         assert_eq!(flush(&mut bench), 10);
         bench.now = sender(&bench).deadline();
-        bench.call(|host, cx| host.on_deadline(cx));
+        bench.call(Host::on_deadline);
         assert_eq!(flush(&mut bench), 1);
         for block in [(2, 3), (4, 10)] {
             let ack = Ack::new(1460, Some((block.0 * 1460, block.1 * 1460)));
@@ -326,7 +325,7 @@ fn each_timeout_halves_the_window_where_acknowledgements_count() {
         flush(&mut bench);
         for _ in 0..2 {
             bench.now = sender(&bench).deadline();
-            bench.call(|host, cx| host.on_deadline(cx));
+            bench.call(Host::on_deadline);
             flush(&mut bench);
         }
         [1, 2, 3, 4, 5].map(|acked| {
@@ -354,7 +353,7 @@ fn what_was_sent_again_in_vain_tells_of_a_loss_where_every_acknowledgement_count
         acknowledge(&mut bench, 0, 1, 1);
         flush(&mut bench);
         bench.now = sender(&bench).deadline();
-        bench.call(|host, cx| host.on_deadline(cx));
+        bench.call(Host::on_deadline);
         flush(&mut bench);
         for _ in 0..3 {
             bench.hear(&Ack::new(1460, None).packet(A, ConnId(1), 84));
@@ -376,20 +375,17 @@ fn the_first_mark_during_the_repair_of_a_timeout_makes_the_window_fall_where_it_
         let mut bench = open(&params, 60 * 1460);
         assert_eq!(flush(&mut bench), 10);
         bench.now = sender(&bench).deadline();
-        bench.call(|host, cx| host.on_deadline(cx));
+        bench.call(Host::on_deadline);
         flush(&mut bench);
         for acked in 0..4 {
             acknowledge(&mut bench, acked, 1, 0);
             flush(&mut bench);
         }
         let before = sender(&bench).window() / 1460;
-        let mut after = [5, 6].map(|acked| {
+        let after = [5, 6].map(|acked| {
             acknowledge(&mut bench, acked - 1, 1, 1);
-            sender(&bench).window()
+            sender(&bench).window() * 10 / 1460
         });
-        after
-            .iter_mut()
-            .for_each(|bytes| *bytes = *bytes * 10 / 1460);
         (before, after)
     };
     // The second of two marks lets it grow again, by one packet per window.
@@ -488,7 +484,7 @@ fn the_first_of_two_marks_after_a_timeout_stops_the_window_where_all_acknowledge
         let mut bench = open(&params, 60 * 1460);
         flush(&mut bench);
         bench.now = sender(&bench).deadline();
-        bench.call(|host, cx| host.on_deadline(cx));
+        bench.call(Host::on_deadline);
         flush(&mut bench);
         [0, 1, 1]
             .iter()

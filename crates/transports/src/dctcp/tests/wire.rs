@@ -22,8 +22,8 @@ fn packets_are_on_the_wire_what_they_have_always_been() {
     };
     let ack = |block, echo, done| {
         let ack = Ack {
-            echo,
             done,
+            echo,
             ..Ack::new(offset, block)
         };
         ack.packet(A, conn, 84)

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::expresspass::header::{Data, Kind};
-use model::wire::{HEADER_MAX, Link};
+use model::wire::{DecodeError, HEADER_MAX, Link};
 use std::fmt::Write as _;
 
 #[test]
@@ -71,10 +71,7 @@ fn packets_are_on_the_wire_what_they_have_always_been() {
             (packet.kind(), packet.class())
         );
         for short in 0..length {
-            assert_eq!(
-                CODEC.decode(&out[..short]),
-                Err(model::wire::DecodeError::Short)
-            );
+            assert_eq!(CODEC.decode(&out[..short]), Err(DecodeError::Short));
         }
     }
     insta::assert_snapshot!("wire", text);
