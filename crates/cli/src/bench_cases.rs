@@ -479,29 +479,13 @@ impl Case {
             _ => None,
         };
         let port = |rate| {
-            let mut fabric = factory.fabric(rate, encap);
-            if self.ports == Ports::Queued {
-                fabric.priorities = 8;
-            }
-            let buffer = if self.ports == Ports::Deep {
-                MEMORY
-            } else {
-                BUFFER
-            };
-            let port = fabric.port(buffer);
+            let port = self.port(factory.fabric(rate, encap));
             Arc::new(match &made {
                 Some(control) => control.port(port).expect("one queue of data"),
                 None => port,
             })
         };
         let mut by_rate: Vec<(Rate, Arc<PortSpec>)> = Vec::new();
-        let memory = match self.ports {
-            Ports::Own | Ports::Queued | Ports::Deep => Memory::PerPort,
-            Ports::Shared | Ports::Paused(_) => Memory::Shared {
-                size: MEMORY,
-                alpha: 1.0,
-            },
-        };
         let sizes = [encap.wire_max(), encap.frame_min];
         let [data, control] = sizes.map(|size| Bytes(size.into()));
         let routes = Routes::new(&topology, &[]);
@@ -530,7 +514,7 @@ impl Case {
             base_rtt,
             control_rtt,
             switch: SwitchSpec {
-                memory,
+                memory: self.memory(),
                 ..SwitchSpec::default()
             },
             control: control.as_deref(),
@@ -552,5 +536,24 @@ impl Case {
         };
         let outcome = sim::run(&setup, &mut Blind).expect("the setup is complete");
         (hosts, outcome)
+    }
+
+    /// What a port does, of what the transport asks for.
+    fn port(&self, mut fabric: transports::Fabric) -> PortSpec {
+        if self.ports == Ports::Queued {
+            fabric.priorities = 8;
+        }
+        let deep = self.ports == Ports::Deep;
+        fabric.port(if deep { MEMORY } else { BUFFER })
+    }
+
+    fn memory(&self) -> Memory {
+        match self.ports {
+            Ports::Own | Ports::Queued | Ports::Deep => Memory::PerPort,
+            Ports::Shared | Ports::Paused(_) => Memory::Shared {
+                size: MEMORY,
+                alpha: 1.0,
+            },
+        }
     }
 }

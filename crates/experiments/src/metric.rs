@@ -200,36 +200,31 @@ impl Metric {
             u64::MAX => "any".to_owned(),
             n => Bytes(n).to_string(),
         };
+        let sizes = |low, high| format!("{}-{}", size(low), size(high));
         match self {
             Self::UtilisationMin => "least link utilisation".into(),
             Self::UtilisationMax => "top link utilisation".into(),
             Self::Share(conn) => format!("share of flow {conn}"),
             Self::ShareSum => "share of all flows".into(),
             Self::Jain => "Jain index".into(),
-            Self::FctMean(low, high) => format!("mean FCT us {}-{}", size(low), size(high)),
-            Self::FctP50(low, high) => format!("median FCT us {}-{}", size(low), size(high)),
-            Self::FctP99(low, high) => format!("p99 FCT us {}-{}", size(low), size(high)),
-            Self::FctMax(low, high) => format!("longest FCT us {}-{}", size(low), size(high)),
-            Self::FctAt(low, high, percent) => {
-                format!("p{percent} FCT us {}-{}", size(low), size(high))
-            }
-            Self::IdleAt(low, high, percent) => {
-                format!("p{percent} idle us {}-{}", size(low), size(high))
-            }
-            Self::OverIdle(low, high) => {
-                format!("mean FCT over idle {}-{}", size(low), size(high))
-            }
+            Self::FctMean(low, high) => format!("mean FCT us {}", sizes(low, high)),
+            Self::FctP50(low, high) => format!("median FCT us {}", sizes(low, high)),
+            Self::FctP99(low, high) => format!("p99 FCT us {}", sizes(low, high)),
+            Self::FctMax(low, high) => format!("longest FCT us {}", sizes(low, high)),
+            Self::FctAt(low, high, percent) => format!("p{percent} FCT us {}", sizes(low, high)),
+            Self::IdleAt(low, high, percent) => format!("p{percent} idle us {}", sizes(low, high)),
+            Self::OverIdle(low, high) => format!("mean FCT over idle {}", sizes(low, high)),
             Self::SlowdownAt(low, high, percent) => {
-                format!("p{percent} slowdown {}-{}", size(low), size(high))
+                format!("p{percent} slowdown {}", sizes(low, high))
             }
             Self::SlowdownByHost(low, high, percent) => {
-                format!("p{percent} slowdown {}-{} by host", size(low), size(high))
+                format!("p{percent} slowdown {} by host", sizes(low, high))
             }
-            Self::Messages(low, high) => format!("messages {}-{}", size(low), size(high)),
-            Self::FirstRtt(low, high) => format!("fast share {}-{}", size(low), size(high)),
+            Self::Messages(low, high) => format!("messages {}", sizes(low, high)),
+            Self::FirstRtt(low, high) => format!("fast share {}", sizes(low, high)),
             Self::Sooner(low, high, percent) => {
                 let rtt = f64::from(*percent) / 100.0;
-                format!("share {rtt} RTT sooner {}-{}", size(low), size(high))
+                format!("share {rtt} RTT sooner {}", sizes(low, high))
             }
             Self::LastEnd => "last byte us".into(),
             Self::QueueMax => "largest queue B".into(),

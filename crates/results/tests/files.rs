@@ -405,58 +405,61 @@ fn flows_parquet(run: &results::RunRecord) -> bytes::Bytes {
     file.into()
 }
 
+/// A cell as the text of a CSV file.
+#[cfg(feature = "parquet")]
+fn text_of(column: &arrow_array::ArrayRef, row: usize) -> String {
+    use arrow_array::Array;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
+    if column.is_null(row) {
+        return String::new();
+    }
+    let flag = || Some(u8::from(column.as_boolean_opt()?.value(row)).to_string());
+    let wide = || {
+        Some(
+            column
+                .as_primitive_opt::<UInt64Type>()?
+                .value(row)
+                .to_string(),
+        )
+    };
+    let narrow = || {
+        Some(
+            column
+                .as_primitive_opt::<UInt32Type>()?
+                .value(row)
+                .to_string(),
+        )
+    };
+    let ps = || {
+        Some(
+            column
+                .as_primitive_opt::<Int64Type>()?
+                .value(row)
+                .to_string(),
+        )
+    };
+    let ratio = || {
+        Some(
+            column
+                .as_primitive_opt::<Float64Type>()?
+                .value(row)
+                .to_string(),
+        )
+    };
+    let text = || Some(column.as_string_opt::<i32>()?.value(row).to_owned());
+    let found = flag()
+        .or_else(wide)
+        .or_else(narrow)
+        .or_else(ps)
+        .or_else(ratio);
+    found.or_else(text).unwrap()
+}
+
 #[cfg(feature = "parquet")]
 #[test]
 fn csv_and_parquet_have_the_same_columns_with_the_same_values() {
-    use arrow_array::cast::AsArray;
-    use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
-    use arrow_array::{Array, ArrayRef};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
-    let text_of = |column: &ArrayRef, row: usize| {
-        if column.is_null(row) {
-            return String::new();
-        }
-        let flag = || Some(u8::from(column.as_boolean_opt()?.value(row)).to_string());
-        let wide = || {
-            Some(
-                column
-                    .as_primitive_opt::<UInt64Type>()?
-                    .value(row)
-                    .to_string(),
-            )
-        };
-        let narrow = || {
-            Some(
-                column
-                    .as_primitive_opt::<UInt32Type>()?
-                    .value(row)
-                    .to_string(),
-            )
-        };
-        let ps = || {
-            Some(
-                column
-                    .as_primitive_opt::<Int64Type>()?
-                    .value(row)
-                    .to_string(),
-            )
-        };
-        let ratio = || {
-            Some(
-                column
-                    .as_primitive_opt::<Float64Type>()?
-                    .value(row)
-                    .to_string(),
-            )
-        };
-        let text = || Some(column.as_string_opt::<i32>()?.value(row).to_owned());
-        let found = flag()
-            .or_else(wide)
-            .or_else(narrow)
-            .or_else(ps)
-            .or_else(ratio);
-        found.or_else(text).unwrap()
-    };
     let mut run = common::cut_off(300);
     run.tags.fill("plain".to_owned()); // no quotes
     let mut csv = Vec::new();

@@ -125,6 +125,10 @@ impl Scenario {
     /// # Errors
     /// What does not go together: an impossible topology, a load above capacity, a trace that
     /// cannot be read, a fault on a link that does not exist.
+    #[allow(
+        clippy::too_many_lines,
+        reason = "each step needs what those before it made"
+    )]
     pub fn assemble(mut self) -> Result<Assembled, Errors> {
         let mut errors = Vec::new();
         let at_topology = |message: String| {
@@ -481,8 +485,8 @@ impl Assembled {
             },
             control: self
                 .control
-                .as_ref()
-                .map(|control| -> &MakeControl<'_> { &**control }),
+                .as_deref()
+                .map(|control| -> &MakeControl<'_> { control }),
             carries,
             faults: self.faults.clone(),
             probes: self.probes.clone(),
@@ -508,48 +512,11 @@ impl Assembled {
         derived: Derived,
         command: &str,
     ) -> RunRecord {
-        let compat = self.scenario.run.choice::<FctRule>("fct") == FctRule::XpassCompat;
-        let received = self.received(&outcome);
-        let flows = (0u32..)
-            .zip(&outcome.messages)
-            .map(|(message, result)| {
-                let base = row(self, message, ideal);
-                // The authors' simulator starts its clock again with every request that follows a
-                // stop, and reads it at the last stop.
-                let compat_end = || {
-                    let from = result.asked_again.or(result.start)?;
-                    Some(result.start?.after(result.stopped?.since(from)))
-                };
-                let end = match result.end {
-                    Some(end) if compat => Some(compat_end().unwrap_or(end)),
-                    end => end,
-                };
-                FlowRow {
-                    size: result.size,
-                    start: result.start,
-                    end,
-                    stopped: result.stopped,
-                    received: received[message as usize],
-                    ..base
-                }
-            })
-            .collect();
+        let flows = self.flow_rows(&outcome, ideal);
         let status = self.status(&outcome);
         let mut warnings = self.warnings.clone();
-        if status == Status::Unfinished && outcome.refused > 0 {
-            warnings.push(format!(
-                "{} of {} messages were refused or given up by a host and can never finish; summary.json names them",
-                outcome.refused,
-                outcome.messages.len(),
-            ));
-        } else if status == Status::Unfinished {
-            let until = Span(self.until().0);
-            let more = self.more_time(&outcome, still);
-            warnings.push(format!(
-                "{} of {} messages were not finished at {until}, where run.until ends the run{more}",
-                outcome.unfinished,
-                outcome.messages.len(),
-            ));
+        if status == Status::Unfinished {
+            warnings.push(self.unfinished_warning(&outcome, still));
         }
         warnings.extend(self.cut_warning(&outcome));
         warnings.extend(self.pause_warnings(&outcome));
@@ -610,6 +577,51 @@ impl Assembled {
             why: Vec::new(),
             pauses: Vec::new(),
         }
+    }
+
+    /// A row per message, as it ended.
+    fn flow_rows(&self, outcome: &Outcome, ideal: &[Span]) -> Vec<FlowRow> {
+        let compat = self.scenario.run.choice::<FctRule>("fct") == FctRule::XpassCompat;
+        let received = self.received(outcome);
+        let of = |(message, result): (u32, &sim::MessageResult)| {
+            let base = row(self, message, ideal);
+            // The authors' simulator starts its clock again with every request that follows a
+            // stop, and reads it at the last stop.
+            let compat_end = || {
+                let from = result.asked_again.or(result.start)?;
+                Some(result.start?.after(result.stopped?.since(from)))
+            };
+            let end = match result.end {
+                Some(end) if compat => Some(compat_end().unwrap_or(end)),
+                end => end,
+            };
+            FlowRow {
+                size: result.size,
+                start: result.start,
+                end,
+                stopped: result.stopped,
+                received: received[message as usize],
+                ..base
+            }
+        };
+        (0u32..).zip(&outcome.messages).map(of).collect()
+    }
+
+    /// Why messages have not ended.
+    fn unfinished_warning(&self, outcome: &Outcome, still: Option<Time>) -> String {
+        let all = outcome.messages.len();
+        if outcome.refused > 0 {
+            return format!(
+                "{} of {all} messages were refused or given up by a host and can never finish; summary.json names them",
+                outcome.refused,
+            );
+        }
+        let until = Span(self.until().0);
+        let more = self.more_time(outcome, still);
+        format!(
+            "{} of {all} messages were not finished at {until}, where run.until ends the run{more}",
+            outcome.unfinished,
+        )
     }
 
     /// Names of the hosts, where they are other than h0, h1 and so on.

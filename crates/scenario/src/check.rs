@@ -67,6 +67,24 @@ fn duty(name: impl Into<String>, value: impl Into<String>) -> Figure {
     }
 }
 
+/// What the queues of the transports beside do at a port.
+fn legacy_queues(spec: &PortSpec) -> impl Iterator<Item = String> {
+    let beside = spec.queues.iter().filter(|queue| queue.group > 0);
+    beside.filter_map(|queue| {
+        let Limit::Bytes(room) = queue.limit else {
+            return None;
+        };
+        let mark = queue.mark.map_or_else(String::new, |mark| {
+            format!(", marked from {}", human::bytes(mark.min))
+        });
+        let (Share::Bytes(weight) | Share::Packets(weight)) = spec.shares[usize::from(queue.group)];
+        Some(format!(
+            "weight {weight} against 100 of the transport's data; {} may wait{mark}",
+            human::bytes(room),
+        ))
+    })
+}
+
 /// What a port does that cuts the payload off what finds no room.
 fn trimming(spec: &PortSpec) -> Option<String> {
     let cut = |queue: &QueueSpec| match queue.over {
@@ -214,24 +232,8 @@ impl Assembled {
                     ),
                 ));
             }
-            for queue in spec.queues.iter().filter(|queue| queue.group > 0) {
-                let Limit::Bytes(room) = queue.limit else {
-                    continue;
-                };
-                let mark = queue.mark.map_or_else(String::new, |mark| {
-                    format!(", marked from {}", human::bytes(mark.min))
-                });
-                let weight = match spec.shares[usize::from(queue.group)] {
-                    Share::Bytes(weight) | Share::Packets(weight) => weight,
-                };
-                figures.push(duty(
-                    format!("legacy queue {at}"),
-                    format!(
-                        "weight {weight} against 100 of the transport's data; {} may wait{mark}",
-                        human::bytes(room),
-                    ),
-                ));
-            }
+            let queues = legacy_queues(spec);
+            figures.extend(queues.map(|said| duty(format!("legacy queue {at}"), said)));
         }
         figures
     }
@@ -481,6 +483,10 @@ impl Load {
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "estimates of packets, and the cast saturates"
+    )]
+    #[allow(
+        clippy::too_many_lines,
+        reason = "one look at each message, and then at each again"
     )]
     fn of(run: &Assembled) -> Self {
         let mut load = Self {

@@ -231,6 +231,13 @@ pub fn disagreements(run: &Assembled, record: &RunRecord, threads: u16) -> Vec<S
         ));
     }
     found.extend(queue.conservation.clone().err());
+    found.extend(mistaken(run, &queue));
+    found
+}
+
+/// Receivers that took more or fewer bytes than were sent to them, where all messages ended.
+fn mistaken(run: &Assembled, queue: &Outcome) -> Vec<String> {
+    let mut found = Vec::new();
     let mut sent: BTreeMap<(u32, u32), u64> = BTreeMap::new();
     for (message, result) in run.traffic.messages.iter().zip(&queue.messages) {
         if result.end.is_none() {

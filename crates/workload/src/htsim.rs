@@ -99,6 +99,28 @@ fn value<'a>(
     words.next().copied().ok_or_else(missing)
 }
 
+/// The hosts at both ends of an arrow.
+fn both(arrow: Field<'_>) -> (Field<'_>, Field<'_>) {
+    let (src, dst) = arrow.text.split_once("->").unwrap_or((arrow.text, ""));
+    let after = u32::try_from(src.chars().count()).unwrap_or(u32::MAX) + 2;
+    let dst = Field {
+        text: dst,
+        column: arrow.column + after,
+        ..arrow
+    };
+    (Field { text: src, ..arrow }, dst)
+}
+
+/// When a flow starts.
+fn moment(at: Field<'_>, unit: StartUnit) -> Result<Time, TextError> {
+    let shift = match unit {
+        StartUnit::Picoseconds => 0,
+        StartUnit::Microseconds => 6,
+    };
+    let none = || at.error(format!("\"{}\" is no time", at.text));
+    decimal(at.text, shift).map(Time).ok_or_else(none)
+}
+
 impl<'a> Matrix<'a> {
     fn flow(
         &mut self,
@@ -107,16 +129,7 @@ impl<'a> Matrix<'a> {
         hosts: u32,
         unit: StartUnit,
     ) -> Result<(), TextError> {
-        let (src, dst) = first.text.split_once("->").unwrap_or((first.text, ""));
-        let after = u32::try_from(src.chars().count()).unwrap_or(u32::MAX) + 2;
-        let (src, dst) = (
-            Field { text: src, ..first },
-            Field {
-                text: dst,
-                column: first.column + after,
-                ..first
-            },
-        );
+        let (src, dst) = both(first);
         let (a, b) = ends(&src, &dst, |host| (host < hosts).then_some(host), hosts)?;
         let number = place32(self.traffic.messages.len());
         let (mut start, mut size) = (None, None);
@@ -124,14 +137,8 @@ impl<'a> Matrix<'a> {
         while let Some(&key) = words.next() {
             match key.text {
                 "start" => {
-                    let at = value(key, &mut words)?;
-                    let shift = match unit {
-                        StartUnit::Picoseconds => 0,
-                        StartUnit::Microseconds => 6,
-                    };
-                    let at = decimal(at.text, shift)
-                        .ok_or_else(|| at.error(format!("\"{}\" is no time", at.text)))?;
-                    once(key, &mut start, Start::At(Time(at)))?;
+                    let at = moment(value(key, &mut words)?, unit)?;
+                    once(key, &mut start, Start::At(at))?;
                 }
                 "trigger" => {
                     let id = value(key, &mut words)?.number("a trigger")?;

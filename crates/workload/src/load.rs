@@ -68,6 +68,15 @@ impl Load {
         }
     }
 
+    /// Bytes of a message of the assumed mean.
+    fn assumed_bytes(&self, mean: f64, encap: Encap) -> f64 {
+        if !self.with_headers {
+            return mean;
+        }
+        // As the scripts do: payload scaled by a full frame's share.
+        mean * f64::from(encap.wire_max()) / f64::from(encap.payload_max)
+    }
+
     /// Messages per second over all hosts that make this load.
     ///
     /// # Errors
@@ -101,11 +110,7 @@ impl Load {
         }
         let wire = dist.mean_wire(encap);
         let bytes = match self.assumed_mean {
-            // As the scripts do: payload scaled by a full frame's share.
-            Some(mean) if self.with_headers => {
-                mean * f64::from(encap.wire_max()) / f64::from(encap.payload_max)
-            }
-            Some(mean) => mean,
+            Some(mean) => self.assumed_bytes(mean, encap),
             None if self.with_headers => wire,
             None => dist.mean_drawn(),
         };

@@ -263,33 +263,7 @@ impl<'a> Over<'a> {
         let queues = || queues().filter_map(|curves| curves.queue.as_ref());
         let from = queues().map(|queue| queue.from_ps).min()?;
         let until = queues().map(|queue| queue.until_ps).max()?;
-        let line = |drawn: &Drawn<'_>| {
-            let own = drawn
-                .curves
-                .iter()
-                .filter_map(|curves| curves.queue.as_ref());
-            let own: Vec<&QueueCurve> = own.collect();
-            let last = own.iter().map(|queue| queue.until_ps).max().unwrap_or(0);
-            let own: Vec<Vec<f64>> = own.iter().map(|queue| regrid(queue, from, until)).collect();
-            let mut line = Line::new(&drawn.name, Vec::new());
-            for moment in 0..if own.is_empty() { 0 } else { to_index(MOMENTS) } {
-                let at_share =
-                    |share: f64| from as f64 + (until - from) as f64 * share / MOMENTS as f64;
-                // A curve ends with its runs.
-                if at_share(moment as f64) > last as f64 {
-                    break;
-                }
-                let at = at_share(moment as f64 + 0.5);
-                let values = || own.iter().map(|queue| queue[moment]);
-                line.points
-                    .push((at, values().sum::<f64>() / own.len() as f64));
-                if own.len() > 1 {
-                    let (low, high) = ends(values()).unwrap_or_default();
-                    line.band.push((at, low, high));
-                }
-            }
-            line
-        };
+        let line = |drawn: &Drawn<'_>| queue_line(drawn, from, until);
         let lines: Vec<Line> = self.lines.iter().map(line).collect();
         let most = |line: &Line| {
             let band = line.band.iter().map(|band| band.2);
@@ -429,6 +403,34 @@ impl Measure {
         exact: |of| of.slowdown_exact,
         ideal: None,
     };
+}
+
+/// The fullest queue over the runs of a line, between two moments.
+fn queue_line(drawn: &Drawn<'_>, from: u64, until: u64) -> Line {
+    let own = drawn
+        .curves
+        .iter()
+        .filter_map(|curves| curves.queue.as_ref());
+    let own: Vec<&QueueCurve> = own.collect();
+    let last = own.iter().map(|queue| queue.until_ps).max().unwrap_or(0);
+    let own: Vec<Vec<f64>> = own.iter().map(|queue| regrid(queue, from, until)).collect();
+    let mut line = Line::new(&drawn.name, Vec::new());
+    for moment in 0..if own.is_empty() { 0 } else { to_index(MOMENTS) } {
+        let at_share = |share: f64| from as f64 + (until - from) as f64 * share / MOMENTS as f64;
+        // A curve ends with its runs.
+        if at_share(moment as f64) > last as f64 {
+            break;
+        }
+        let at = at_share(moment as f64 + 0.5);
+        let values = || own.iter().map(|queue| queue[moment]);
+        line.points
+            .push((at, values().sum::<f64>() / own.len() as f64));
+        if own.len() > 1 {
+            let (low, high) = ends(values()).unwrap_or_default();
+            line.band.push((at, low, high));
+        }
+    }
+    line
 }
 
 fn to_index(n: u64) -> usize {

@@ -357,29 +357,18 @@ fn series(out: &mut String, panel: &Panel, (x, y): (&Axis, &Axis), wide: f64) {
                 );
             }
         } else {
-            let mut path = String::new();
-            for (k, dot) in series.dots.iter().enumerate() {
-                let _ = write!(
-                    path,
-                    "{}{} {}",
-                    if k == 0 { 'M' } else { 'L' },
-                    middle(dot),
-                    up(dot.y)
-                );
-            }
+            let at = |dot: &Dot| format!("{} {}", middle(dot), up(dot.y));
+            let path = series.dots.iter().map(at).collect::<Vec<_>>().join("L");
             if !series.band.is_empty() {
                 let at = |value: f64, x_at: f64| format!("{} {}", share(x, x_at, wide), up(value));
                 let low = series.band.iter().map(|&(value, low, _)| at(value, low));
-                let high = series
-                    .band
-                    .iter()
-                    .rev()
-                    .map(|&(value, _, high)| at(value, high));
+                let back = series.band.iter().rev();
+                let high = back.map(|&(value, _, high)| at(value, high));
                 let around = low.chain(high).collect::<Vec<_>>().join("L");
                 let _ = writeln!(out, "<path class=\"w c{class}\" d=\"M{around}Z\"/>");
             }
             if !path.is_empty() {
-                let _ = writeln!(out, "<path class=\"l c{class}\" d=\"{path}\"/>");
+                let _ = writeln!(out, "<path class=\"l c{class}\" d=\"M{path}\"/>");
             }
             if series.dots.len() <= DOTS_MAX {
                 for dot in &series.dots {

@@ -58,13 +58,7 @@ impl Settings {
         let whole = u64::from(CreditSpec::WHOLE);
         let share = u64::from(config.line_share.max(1));
         let frame = (line.of(encap.wire_max().into()).0 * whole).div_ceil(share);
-        #[allow(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a positive time, and the cast saturates"
-        )]
-        let guard = (frame as f64 * params.guard) as u64;
-        let slot = Span((frame + guard).max(1));
+        let slot = Span((frame + guard(frame, params.guard)).max(1));
         let batch = slot.times(params.batch.into());
         let hosts = shape.as_ref().map_or(1, |shape| shape.seats.len() as u64);
         let bits = shape
@@ -136,4 +130,14 @@ impl Settings {
     pub(super) fn small(&self) -> u16 {
         self.encap.wire(0)
     }
+}
+
+/// What is left free behind each frame, in picoseconds: a part of it.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a positive time, and the cast saturates"
+)]
+fn guard(frame: u64, part: f64) -> u64 {
+    (frame as f64 * part) as u64
 }
