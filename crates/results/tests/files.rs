@@ -408,51 +408,26 @@ fn flows_parquet(run: &results::RunRecord) -> bytes::Bytes {
 /// A cell as the text of a CSV file.
 #[cfg(feature = "parquet")]
 fn text_of(column: &arrow_array::ArrayRef, row: usize) -> String {
-    use arrow_array::Array;
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
+    use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
+    fn number<T: ArrowPrimitiveType>(column: &ArrayRef, row: usize) -> Option<String>
+    where
+        T::Native: ToString,
+    {
+        let column = column.as_primitive_opt::<T>()?;
+        Some(column.value(row).to_string())
+    }
     if column.is_null(row) {
         return String::new();
     }
     let flag = || Some(u8::from(column.as_boolean_opt()?.value(row)).to_string());
-    let wide = || {
-        Some(
-            column
-                .as_primitive_opt::<UInt64Type>()?
-                .value(row)
-                .to_string(),
-        )
-    };
-    let narrow = || {
-        Some(
-            column
-                .as_primitive_opt::<UInt32Type>()?
-                .value(row)
-                .to_string(),
-        )
-    };
-    let ps = || {
-        Some(
-            column
-                .as_primitive_opt::<Int64Type>()?
-                .value(row)
-                .to_string(),
-        )
-    };
-    let ratio = || {
-        Some(
-            column
-                .as_primitive_opt::<Float64Type>()?
-                .value(row)
-                .to_string(),
-        )
-    };
     let text = || Some(column.as_string_opt::<i32>()?.value(row).to_owned());
-    let found = flag()
-        .or_else(wide)
-        .or_else(narrow)
-        .or_else(ps)
-        .or_else(ratio);
+    let found = number::<UInt64Type>(column, row)
+        .or_else(|| number::<UInt32Type>(column, row))
+        .or_else(|| number::<Int64Type>(column, row))
+        .or_else(|| number::<Float64Type>(column, row))
+        .or_else(flag);
     found.or_else(text).unwrap()
 }
 
