@@ -159,6 +159,22 @@ fn what_else_stands_in_the_way_is_said_with_the_advice() {
         "{said}"
     );
     assert!(said.contains("write \"9038B\" or more"), "{said}");
+    // The last of two queues takes what the first does not.
+    let two = "[transport]\nkind = \"fastpass\"\n[switch]\nflow_control = \"pfc\"\n[switch.pfc]\nxoff = \"1000B\"\nlossless = ";
+    let said = wrong(&format!("{two}1\n"));
+    assert!(
+        said.contains("switch.pfc.xoff of 1KB holds no frame of 1.538KB"),
+        "{said}"
+    );
+    for whole in [
+        format!("{two}2\n"),
+        format!("{two}1\n").replace("1000B", "1538B"),
+        format!("{two}1\n").replace("fastpass", "dctcp"),
+    ] {
+        let run =
+            load_text("t.toml", &format!("{INCAST}{whole}"), &[]).and_then(Scenario::assemble);
+        assert!(run.is_ok(), "{whole}");
+    }
     let more = format!("{few}[switch.pfc]\nxoff = \"9038B\"\n");
     let run = load_text("t.toml", &format!("{INCAST}{more}"), &[]).and_then(Scenario::assemble);
     assert!(run.is_ok());

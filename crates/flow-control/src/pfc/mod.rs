@@ -90,14 +90,20 @@ impl ControlFactory for Params {
                 place.memory
             ));
         }
-        let without = |queue: &QueueSpec| {
-            queue.is_data()
-                && u16::from(queue.takes.priorities) >> self.lossless << self.lossless
-                    == u16::from(queue.takes.priorities)
+        // A queue gets what none before it takes.
+        let without = |queues: &[QueueSpec], at: usize| {
+            let takes = queues[at].takes;
+            let before = queues[..at]
+                .iter()
+                .filter(|queue| queue.is_data() && queue.takes.lanes & takes.lanes == takes.lanes);
+            let gone = before.fold(0, |gone, queue| gone | queue.takes.priorities);
+            let first = (takes.priorities & !gone).trailing_zeros();
+            queues[at].is_data() && (u32::from(self.lossless)..8).contains(&first)
         };
-        let all = place.lines.iter().flat_map(|line| &line.port.queues);
+        let mut ports = place.lines.iter().map(|line| &line.port.queues[..]);
+        let any = ports.any(|queues| (0..queues.len()).any(|at| without(queues, at)));
         let pfc = Pfc::new(self, place);
-        if pfc.threshold(PRIORITIES - 1) >= place.frame || !all.into_iter().any(without) {
+        if pfc.threshold(PRIORITIES - 1) >= place.frame || !any {
             return Ok(());
         }
         if let Some(given) = self.xoff.filter(|&given| given < place.frame) {
