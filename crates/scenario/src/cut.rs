@@ -11,8 +11,8 @@ use std::fmt::Write as _;
 use topology::{LinkId, NodeId, Routes};
 use units::{Span, Time};
 
-/// Of more hosts than these it is not asked which links cut them off. [ours]
-const HOSTS_ASKED: usize = 64;
+/// Of more messages than these it is not asked which links cut them off. [ours]
+const PAIRS_ASKED: usize = 64;
 
 impl Assembled {
     /// Links that are down when a run ends at `end`, and since when: of faults that follow each other without a break since
@@ -53,26 +53,38 @@ impl Assembled {
         ends.collect()
     }
 
-    /// Links that are down between what these hosts reach and what they do not, each cable that is down both ways once.
-    fn by_these(&self, hosts: &BTreeSet<u32>, down: &BTreeMap<LinkId, Time>) -> Vec<String> {
+    /// Which nodes `host` reaches over cables of which no way is down.
+    fn reached(&self, host: u32, down: &BTreeMap<LinkId, Time>) -> Vec<bool> {
         let whole = |link: LinkId| !down.contains_key(&link) && !down.contains_key(&link.reverse());
-        let mut between = BTreeSet::new();
-        for &host in hosts.iter().take(HOSTS_ASKED) {
-            let mut reached = vec![false; self.topology.nodes.len()];
-            reached[host as usize] = true;
-            let mut next = vec![NodeId(host)];
-            while let Some(node) = next.pop() {
-                for &link in &self.topology.node(node).ports {
-                    let to = self.topology.link(link).to;
-                    if whole(link) && !std::mem::replace(&mut reached[to.index()], true) {
-                        next.extend(Some(to).filter(|to| to.0 >= self.topology.hosts)); // hosts forward nothing
-                    }
+        let mut reached = vec![false; self.topology.nodes.len()];
+        reached[host as usize] = true;
+        let mut next = vec![NodeId(host)];
+        while let Some(node) = next.pop() {
+            for &link in &self.topology.node(node).ports {
+                let to = self.topology.link(link).to;
+                if whole(link) && !std::mem::replace(&mut reached[to.index()], true) {
+                    next.extend(Some(to).filter(|to| to.0 >= self.topology.hosts)); // hosts forward nothing
                 }
             }
-            between.extend(down.keys().copied().filter(|&link| {
-                let ends = self.topology.link(link);
-                reached[ends.from.index()] != reached[ends.to.index()]
-            }));
+        }
+        reached
+    }
+
+    /// Links that are down where what one of these hosts reaches ends, on a way to the other; each cable that is down both
+    /// ways once.
+    fn by_these(&self, pairs: &BTreeSet<(u32, u32)>, down: &BTreeMap<LinkId, Time>) -> Vec<String> {
+        let mut between = BTreeSet::new();
+        for &pair in pairs.iter().take(PAIRS_ASKED) {
+            for (from, to) in [pair, (pair.1, pair.0)] {
+                let reached = self.reached(from, down);
+                let ends_here = |link: LinkId| {
+                    let of = self.topology.link(link);
+                    let ends = reached[of.from.index()] && !reached[of.to.index()];
+                    ends && self.routes.next_hops(of.from, to).contains(&of.from_port)
+                };
+                let all = down.keys().copied();
+                between.extend(all.filter(|&link| ends_here(link) || ends_here(link.reverse())));
+            }
         }
         let twice = |link: LinkId| down.get(&link.reverse()) == down.get(&link);
         let once = between
@@ -121,8 +133,7 @@ impl Assembled {
             let more = human::plural(cut.len() as u64 - 1, "other message", "other messages");
             let _ = write!(said, ", nor for {more} that did not finish");
         }
-        let hosts = cut.iter().flat_map(|&(from, to)| [from, to]).collect();
-        let links = self.by_these(&hosts, &down);
+        let links = self.by_these(&cut.into_iter().collect(), &down);
         let _ = write!(said, ": {}", first_of(&links));
         Some(said)
     }

@@ -103,6 +103,16 @@ fn of_links_that_are_down_those_are_named_that_cut_a_message_off() {
             "tor2 -> spine0 has been down since 30 us, tor2 -> spine1 has been down since 30 us",
         ),
         (
+            // Who is cut off beside it is no reason.
+            &[
+                ("tor2 <-> spine*", 30, 9_000),
+                ("tor1 <-> spine*", 5, 9_000),
+                ("h1 <-> tor0", 5, 9_000),
+                ("h7 <-> tor2", 5, 9_000),
+            ],
+            "tor2 <-> spine0 has been down since 30 us, tor2 <-> spine1 has been down since 30 us",
+        ),
+        (
             &[("h0 -> tor0", 30, 9_000), ("tor2 -> h8", 40, 9_000)],
             "h0 -> tor0 has been down since 30 us, tor2 -> h8 has been down since 40 us",
         ),
