@@ -15,8 +15,8 @@ use units::{Span, Time};
 const PAIRS_ASKED: usize = 64;
 
 impl Assembled {
-    /// Links that are down when a run ends at `end`, and since when: of faults that follow each other without a break since
-    /// the first.
+    /// Links that are down until a run ends at `end`, and since when: of faults that follow each other without a break
+    /// since the first.
     pub(crate) fn down(&self, end: Time) -> BTreeMap<LinkId, Time> {
         let mut down = BTreeMap::new();
         let faults = self.faults.iter();
@@ -24,7 +24,7 @@ impl Assembled {
         let mut faults: Vec<_> = faults.filter(|fault| fault.from <= end).collect();
         faults.sort_by_key(|fault| Reverse(fault.until));
         for fault in faults {
-            let lasts = down.get(&fault.link).copied().unwrap_or(end.after(Span(1)));
+            let lasts = down.get(&fault.link).copied().unwrap_or(end);
             if fault.until >= lasts {
                 down.insert(fault.link, fault.from.min(lasts));
             }
@@ -32,10 +32,18 @@ impl Assembled {
         down
     }
 
-    /// Unfinished messages between whose hosts there is no way, one way or back, where these links are down.
+    /// Pairs of hosts between which there is no way, one way or back, where these links are down: for each unfinished
+    /// message its own ends, or its sender and who its transport has it ask, like an arbiter.
     fn cut_off(&self, outcome: &Outcome, down: &BTreeMap<LinkId, Time>) -> Vec<(u32, u32)> {
         let links: Vec<LinkId> = down.keys().copied().collect();
         let routes = Routes::new(&self.topology, &links);
+        let mut asked: BTreeMap<(usize, u32), Vec<u32>> = BTreeMap::new();
+        for conn in self.conns_of_messages
+            ..u32::try_from(self.traffic.conns.len()).expect("numbered by u32")
+        {
+            let of = self.traffic.conns[conn as usize];
+            asked.entry((self.lane(conn), of.a)).or_default().push(of.b);
+        }
         let messages = self.traffic.messages.iter().zip(&outcome.messages);
         let open = messages.filter(|(message, fate)| {
             fate.start.is_some() && fate.end.is_none() && !is_endless(message)
@@ -47,8 +55,12 @@ impl Assembled {
             } else {
                 (of.b, of.a)
             };
-            let ways = [ends, (ends.1, ends.0)].into_iter();
-            ways.filter(|&(from, to)| !routes.reaches(from, to)).take(1)
+            let asked = asked.get(&(self.lane(message.conn), ends.0));
+            let asked = asked.into_iter().flatten().map(move |&host| (ends.0, host));
+            let needed = std::iter::once(ends).chain(asked);
+            let ways = needed.flat_map(|(from, to)| [(from, to), (to, from)]);
+            let none = ways.filter(|&(from, to)| from != to && !routes.reaches(from, to));
+            none.take(1)
         });
         ends.collect()
     }

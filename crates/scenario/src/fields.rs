@@ -246,7 +246,7 @@ pub static TABLES: &[TableDef] = &[
             Field::new("link", Text, Required, "One direction, like \"tor0 -> spine1\", or both, like \"h3 <-> tor0\"; * stands for any part of a name, \"* -> *\" for every link."),
             Field::new("from", Span, Is("\"0s\""), "From when."),
             Field::new("until", Span, Unset("the end of the run"), "Until when."),
-            Field::new("detect", Span, Is("\"0s\""), "From the failure until no switch uses the link any more.").of(&["down"]),
+            Field::new("detect", Span, Is("\"0s\""), "From the failure until no switch uses the cable any more. Where one way of a cable is down, neither is used: packets and what answers them take the same cables.").of(&["down"]),
             Field::new("chance", Number(0.0, 1.0), Required, "Chance that it happens to a frame.").of(&["loss", "corrupt", "duplicate", "reorder"]),
             Field::new("class", Word(words::<Class>), Unset("every class"), "The class that is hit.").of(&["loss"]),
             Field::new("most", Count(1, INTEGER), Unset("any number"), "So many frames at most are lost, on each link.").of(&["loss"]),

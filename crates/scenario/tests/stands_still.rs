@@ -133,6 +133,21 @@ fn of_links_that_are_down_those_are_named_that_cut_a_message_off() {
 }
 
 #[test]
+fn who_cannot_ask_its_arbiter_is_cut_off_though_there_is_a_way_to_the_receiver() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 5\nhost_rate = \"10Gbps\"\n\
+                [workload]\nkind = \"incast\"\nsenders = 1\nsize = \"3KB\"\n\
+                [transport]\nkind = \"fastpass\"\n[run]\nuntil = \"1ms\"\n\
+                [[faults]]\nkind = \"down\"\nlink = \"h4 <-> tor0\"\n";
+    let cut = |sets: &[&str]| said(&run(text, sets), "no way").map(str::to_owned);
+    let named = "no way from h1 to h4: h4 <-> tor0 has been down since 0 ps";
+    assert_eq!(cut(&[]).as_deref(), Some(named));
+    // A link that is down to the very end counts; another host's does not, nor does it without an arbiter.
+    assert_eq!(cut(&["faults.until=1ms"]).as_deref(), Some(named));
+    assert_eq!(cut(&["faults.link=h3 <-> tor0"]), None);
+    assert_eq!(cut(&["transport.kind=phost"]), None);
+}
+
+#[test]
 fn with_another_way_what_is_lost_on_a_link_that_is_down_is_told() {
     let text = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 12\n\
                 [workload]\nkind = \"incast\"\nsenders = 20\nsize = \"300KB\"\n[transport]\nkind = \"none\"\n\
