@@ -7,6 +7,7 @@ use crate::sort::{SortScratch, by_moment};
 use crate::ways::View;
 use crate::worker::Scratch;
 use model::{DropReason, Packet};
+use switching::Apart;
 use units::Time;
 
 /// Packets that come to one switch in one window, by the port that leads on.
@@ -18,6 +19,9 @@ pub(crate) struct ByPort {
     some: Vec<u16>,
     /// Packets that go no further: the port by which they came, and why.
     astray: Vec<(u16, *mut Packet, DropReason)>,
+    /// All of them in the order in which they were taken, where ports are apart [unless they are
+    /// full](Apart::UnlessFull).
+    all: Vec<*mut Packet>,
 }
 
 impl ByPort {
@@ -39,6 +43,7 @@ impl ByPort {
                 let list = &mut self.lists[usize::from(port)];
                 if list.is_empty() {
                     self.some.push(port);
+                    at.switch.fetch(port);
                 }
                 list.push(packet);
             }
@@ -52,6 +57,48 @@ impl ByPort {
         if self.lists.len() < at.switch.ports.len() {
             self.lists.resize_with(at.switch.ports.len(), Vec::new);
         }
+    }
+
+    /// Whether a port may send one of these packets back by another.
+    #[inline]
+    fn may_bounce(&self, at: &SwitchNode) -> bool {
+        let mut some = self.some.iter();
+        some.any(|&port| {
+            let more = self.lists[usize::from(port)].len();
+            at.switch.may_bounce(port, more)
+        })
+    }
+
+    /// Hands all packets to their ports one by one, in the order of time and, at one moment, that in which they were taken.
+    /// Returns how many there were, and when the last of them came.
+    #[cold]
+    #[inline(never)]
+    fn one_by_one(
+        &mut self,
+        at: &mut SwitchNode,
+        view: &View<'_>,
+        out: &mut Out<'_, '_>,
+    ) -> (u64, Time) {
+        let mut each = Vec::with_capacity(self.all.len());
+        for port in self.some.drain(..) {
+            // A list keeps the order of all.
+            let mut list = self.lists[usize::from(port)].drain(..).peekable();
+            for (place, packet) in self.all.iter().enumerate() {
+                if list.next_if_eq(packet).is_some() {
+                    // SAFETY: packets live until the pool recycles.
+                    each.push((unsafe { (**packet).at }, place, port));
+                }
+            }
+        }
+        each.sort_unstable();
+        for (n, &(moment, place, port)) in each.iter().enumerate() {
+            let alone = each.get(n + 1).is_none_or(|next| next.0 != moment);
+            // SAFETY: packets live until the pool recycles, and each is in the list once.
+            let packet = unsafe { &mut *self.all[place] };
+            at.switch.arrive_at(port, packet, alone, view, out);
+        }
+        let last = each.last().map_or(Time::ZERO, |last| last.0);
+        (each.len() as u64, last)
     }
 
     #[cold]
@@ -88,9 +135,9 @@ impl<'l> Iterator for Arrivals<'l> {
 
 impl Net<'_> {
     /// Runs a switch to the end of the window; returns when it must be looked at next. None where a table of routes
-    /// ends in the window: then nothing has happened.
+    /// ends in the window, or where so little has come that one by one is sooner: then nothing has happened.
     #[inline(never)] // it needs the registers
-    pub(crate) fn run_apart(
+    pub(crate) fn run_apart<const MAY_BOUNCE: bool>(
         &self,
         node: &mut Node,
         clock: Clock,
@@ -100,6 +147,9 @@ impl Net<'_> {
         let Kind::Switch(at) = &mut node.kind else {
             unreachable!("hosts have no choice of ports")
         };
+        if MAY_BOUNCE && !self.has_many(out.node, &node.left) {
+            return None;
+        }
         let view = self.world.ways.of(at.id, &mut at.epoch, clock.start);
         if view.until < clock.end {
             return None;
@@ -114,6 +164,9 @@ impl Net<'_> {
                 // SAFETY: this thread runs the receiving node, and packets live until the pool recycles.
                 unsafe {
                     ring.take_before(clock.end, out.pool, |packet| {
+                        if MAY_BOUNCE {
+                            by_port.all.push(packet);
+                        }
                         by_port.put(at, &view, || port, packet);
                     })
                 }
@@ -126,6 +179,10 @@ impl Net<'_> {
             packets: &mut scratch.packets,
             bucket_shift: self.bucket_shift,
         };
+        if MAY_BOUNCE && by_port.may_bounce(at) {
+            let came = by_port.one_by_one(at, &view, out);
+            (hops, last) = (came.0, last.max(came.1));
+        }
         for &port in &by_port.some {
             let list = &mut by_port.lists[usize::from(port)];
             // SAFETY: packets live until the pool recycles, after this call, and each is in one list.
@@ -142,13 +199,14 @@ impl Net<'_> {
             scratch.log.last_hop = last.max(lost.1);
         }
         by_port.some.clear();
+        by_port.all.clear();
         Some(left.min(at.switch.commit_before(clock.end, out)))
     }
 
     /// The same for packets that were taken and are in order, with the ports by which they came.
     pub(crate) fn run_taken(
         &self,
-        at: &mut SwitchNode,
+        (at, apart): (&mut SwitchNode, Apart),
         clock: Clock,
         taken: impl Iterator<Item = (*mut Packet, u16)>,
         by_port: &mut ByPort,
@@ -160,8 +218,12 @@ impl Net<'_> {
         }
         by_port.make_room(at);
         for (packet, port) in taken {
+            by_port.all.push(packet);
             // SAFETY: packets live until the pool recycles.
             unsafe { by_port.put(at, &view, || port, packet) };
+        }
+        if apart == Apart::UnlessFull && by_port.may_bounce(at) {
+            by_port.one_by_one(at, &view, out);
         }
         for port in by_port.some.drain(..) {
             let list = &mut by_port.lists[usize::from(port)];
@@ -169,6 +231,7 @@ impl Net<'_> {
                 .hand_over(port, Arrivals(list.iter()), clock.end, out);
             list.clear();
         }
+        by_port.all.clear();
         lose_astray(at, by_port, out);
         Some(at.switch.commit_before(clock.end, out))
     }

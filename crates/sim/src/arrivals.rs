@@ -10,6 +10,13 @@ use model::Packet;
 use std::sync::atomic::Ordering;
 use units::{Span, Time};
 
+/// Whether there are four bits or more.
+#[inline(always)]
+fn is_many(bits: u64) -> bool {
+    let without = |bits: u64| bits & bits.wrapping_sub(1);
+    without(without(without(bits))) != 0
+}
+
 impl Net<'_> {
     /// Collects what arrives at a switch before the end of the window, as sort keys (moment, then
     /// ingress port) and packets. Returns the arrival of the first packet that stays, where the
@@ -84,19 +91,34 @@ impl Net<'_> {
             let mut fresh = *left | self.news[first + word].swap(0, Ordering::AcqRel);
             // The neighbours will not tell again of what they send in the rest of their window.
             *left = if keep { fresh } else { 0 };
-            while fresh != 0 {
+            let ring = |fresh: u64| {
                 let port = word * 64 + fresh.trailing_zeros() as usize;
-                let ring = &self.rings[ingress[port] as usize];
+                (port, &self.rings[ingress[port] as usize])
+            };
+            while fresh != 0 {
+                let rest = fresh & (fresh - 1);
+                if rest != 0 {
+                    // SAFETY: this thread runs the receiving node.
+                    unsafe { ring(rest).1.ahead() };
+                }
+                let (port, ring) = ring(fresh);
                 #[allow(clippy::cast_possible_truncation, reason = "topology::PORTS_MAX")]
                 let stays = take(port as u16, ring);
                 if let Some(at) = stays {
                     *left |= fresh & fresh.wrapping_neg();
                     next = next.min(at);
                 }
-                fresh &= fresh - 1;
+                fresh = rest;
             }
         }
         next
+    }
+
+    /// Whether a node of at most 64 ports has news by four or more of them, or has more ports.
+    #[inline(always)] // once per node and window
+    pub(crate) fn has_many(&self, node: u32, left: &[u64]) -> bool {
+        let first = self.news_of[node as usize] as usize;
+        left.len() != 1 || is_many(left[0] | self.news[first].load(Ordering::Relaxed))
     }
 
     /// Hands the arrivals of a window to a switch: `keys` in order, with the packets that they number.

@@ -31,6 +31,7 @@ use std::cell::UnsafeCell;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
+use switching::Apart;
 use topology::{Link, LinkId, NodeKind};
 use units::{Span, Time};
 
@@ -191,9 +192,12 @@ impl<'a> Net<'a> {
                 let node = unsafe { &mut *self.nodes[number as usize].get() };
                 out.node = number;
                 scratch.log.node_windows += 1;
-                let fast = node.apart && !self.noted();
-                let next = fast.then(|| self.run_apart(node, clock, scratch, out));
-                let next = next.flatten();
+                let next = match node.apart {
+                    _ if self.noted() => None,
+                    Apart::Always => self.run_apart::<false>(node, clock, scratch, out),
+                    Apart::UnlessFull => self.run_apart::<true>(node, clock, scratch, out),
+                    Apart::Never => None,
+                };
                 let next = next.unwrap_or_else(|| self.run_node(node, clock, scratch, out));
                 if next < Time::NEVER {
                     let bit = self.bit_of[number as usize];
@@ -287,12 +291,13 @@ impl<'a> Net<'a> {
                 if let Some(&last) = keys.last() {
                     log.last_hop = log.last_hop.max(clock.start + Span(last >> INDEX_BITS));
                 }
-                if *apart && self.tracer.is_none() {
+                if noted && *apart != Apart::Never && self.tracer.is_none() {
                     // Noted for a digest: the fast way goes on from here.
                     let taken = keys
                         .iter()
                         .map(|&key| (packets[index(key)], ports[index(key)]));
-                    if let Some(own) = self.run_taken(at, clock, taken, by_port, out) {
+                    let of = (&mut *at, *apart);
+                    if let Some(own) = self.run_taken(of, clock, taken, by_port, out) {
                         return own.min(next);
                     }
                 }

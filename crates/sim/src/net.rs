@@ -9,7 +9,7 @@ use crate::setup::{Fault, Setup};
 use crate::sort::WINDOW_MAX;
 use crate::ways::{Epoch, Ways};
 use model::{EndpointConfig, FRAME_SMALLEST, HostId, Streams, stream};
-use switching::{Line, Port, Switch};
+use switching::{Apart, Line, Port, Switch};
 use topology::{Link, LinkId, NodeId, NodeKind, tier_salt};
 use units::{Bytes, LineTime, Rate, Span};
 
@@ -135,11 +135,14 @@ fn make_node(setup: &Setup<'_>, common: &mut Common, world: &World<'_>, number: 
         NodeKind::Switch => Kind::Switch(make_switch(setup, common, id)),
     };
     let faults = NodeFaults::new(&setup.topology, &node.ports, &common.faults, setup.seed);
-    let apart = matches!(&kind, Kind::Switch(at) if at.switch.is_apart());
+    let apart = match &kind {
+        Kind::Switch(at) if faults.is_none() && !setup.carries => at.switch.apart(),
+        _ => Apart::Never,
+    };
     let listens = usize::from(node.kind == NodeKind::Switch);
     Node {
         kind,
-        apart: apart && faults.is_none() && !setup.carries,
+        apart,
         left: vec![0; listens * node.ports.len().div_ceil(64)].into(),
         faults,
         records: Records::default(),

@@ -7,7 +7,7 @@ use crate::setup::Completion;
 use crate::trigger::Firing;
 use crate::ways::Epoch;
 use model::{ConnId, Packet};
-use switching::Switch;
+use switching::{Apart, Switch};
 use topology::{LinkId, NodeId};
 use units::Time;
 
@@ -45,9 +45,9 @@ impl Kind {
 /// One node, with what its ingress side needs.
 pub(crate) struct Node {
     pub(crate) kind: Kind,
-    /// A switch whose ports have nothing to do with each other ([`Switch::is_apart`]), in a run where no link into it is
-    /// faulty, nothing travels beside packets, and nobody asks in which order its ports lose packets.
-    pub(crate) apart: bool,
+    /// Whether it is a switch whose ports have nothing to do with each other ([`Switch::apart`]), in a run where no link
+    /// into it is faulty, nothing travels beside packets, and nobody asks in which order its ports lose packets.
+    pub(crate) apart: Apart,
     /// Of a switch: ingress ports whose links hold packets for later windows, as bits.
     pub(crate) left: Box<[u64]>,
     /// Of packets that wait here.

@@ -8,6 +8,7 @@ use model::{ByClass, Packet};
 use std::cell::UnsafeCell;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use switching::fetch;
 use units::Time;
 
 /// Packets in a chunk: eight measured best of 8, 16 and 32 from 128 to 8192 hosts.
@@ -283,6 +284,23 @@ impl<T: Slot> Ring<T> {
         let left = unsafe { edge.offset_from_unsigned(packet) };
         head.taken_here = CHUNK - left;
         stays
+    }
+
+    /// Has the cache fetch the first packets that wait.
+    ///
+    /// # Safety
+    /// Only the thread that runs the receiving node may call it.
+    #[inline(always)] // once per link and window
+    pub(crate) unsafe fn ahead(&self) {
+        // SAFETY: by contract this thread alone touches this part of the head.
+        if self.appended.load(Ordering::Acquire) == unsafe { (*self.head.get()).taken } {
+            return; // as in `take_before`
+        }
+        // SAFETY: by contract this thread alone touches the head once a packet was appended.
+        let head = unsafe { &*self.head.get() };
+        let first = head.chunk.cast::<T>().wrapping_add(head.taken_here);
+        fetch(first);
+        fetch(first.cast::<u8>().wrapping_add(64));
     }
 
     /// At most this many packets wait.

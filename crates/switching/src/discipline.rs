@@ -1,5 +1,6 @@
 //! What every form of a port has in common.
 
+use crate::queues::Spilled;
 use model::intent::CreditSpec;
 use model::{ByClass, ConnId, DropReason, Packet};
 use units::{LineTime, Time};
@@ -40,6 +41,11 @@ pub trait Discipline {
     #[inline]
     fn has_spilled(&self) -> bool {
         false
+    }
+
+    /// A packet that had to make room since the last call, with what becomes of it.
+    fn spilled(&mut self) -> Option<(Packet, Spilled)> {
+        None
     }
 
     /// Packets that wait, by class: the conservation check counts them.

@@ -8,7 +8,7 @@ use crate::fifo::Fifo;
 use crate::numbered::NumberedPort;
 use crate::priority::StrictPriority;
 use crate::queues::{Queues, coins, is_plain};
-use crate::trimming::Trimming;
+use crate::trimming::{Rules, Trimming};
 use model::intent::{CreditSpec, DropMeasure, MarkAt, PortSpec, QueueSpec, Takes};
 use model::{ByClass, Class, Packet, Rng};
 use std::sync::Arc;
@@ -49,15 +49,30 @@ pub struct Unmade {
     buffer: u64,
     line: LineTime,
     rng: Rng,
-    /// It will be of a form that has nothing to do with other ports.
-    apart: bool,
+    apart: Apart,
 }
 
 impl Unmade {
-    /// Whether it will be of a form that never sends anything back.
-    pub(crate) fn is_apart(&self) -> bool {
+    /// What it will have to do with other ports.
+    pub(crate) fn apart(&self) -> Apart {
         self.apart
     }
+
+    /// Whether one of the first `more` packets may go back.
+    pub(crate) fn may_bounce(&self, more: usize) -> bool {
+        Rules::of(&self.spec).is_some_and(|rules| rules.may_bounce(0, more))
+    }
+}
+
+/// Whether ports have nothing to do with each other.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Apart {
+    /// They have, or may have.
+    Never,
+    /// They have where one sends something back, for which it must be full.
+    UnlessFull,
+    /// They never have.
+    Always,
 }
 
 /// When a form is made.
@@ -67,8 +82,8 @@ pub(crate) enum When {
     Now,
     /// When the first packet comes.
     Later {
-        /// It will be of a form that has nothing to do with other ports.
-        apart: bool,
+        /// What it will have to do with other ports.
+        apart: Apart,
     },
 }
 
@@ -80,8 +95,15 @@ impl When {
         }
         match Kind::of(spec, wants) {
             Kind::Fifo(_) => Self::Now,
-            Kind::Data(_) | Kind::Credit(..) | Kind::Priority(_) => Self::Later { apart: true },
-            Kind::Other => Self::Later { apart: false },
+            Kind::Data(_) | Kind::Credit(..) | Kind::Priority(_) => Self::Later {
+                apart: Apart::Always,
+            },
+            Kind::Other => Self::Later {
+                apart: match Rules::of(spec) {
+                    Some(rules) => rules.apart(),
+                    None => Apart::Never,
+                },
+            },
         }
     }
 }
@@ -552,25 +574,30 @@ mod tests {
         let late = fifo.clone().marking(mark(MarkAt::Dequeue));
         let line = LineTime::new(Rate::gbps(10));
         for (spec, wants, made, apart) in [
-            (&fifo, Wants::Cheapest, "fifo", true),
-            (&fifo, Wants::Late, "data", true),
-            (&late, Wants::Cheapest, "data", true),
-            (&credits, Wants::Cheapest, "credit", true),
-            (&fifo.clone().prioritised(2), Wants::Late, "priority", true),
+            (&fifo, Wants::Cheapest, "fifo", Apart::Always),
+            (&fifo, Wants::Late, "data", Apart::Always),
+            (&late, Wants::Cheapest, "data", Apart::Always),
+            (&credits, Wants::Cheapest, "credit", Apart::Always),
+            (
+                &fifo.clone().prioritised(2),
+                Wants::Late,
+                "priority",
+                Apart::Always,
+            ),
             (
                 &crate::trimming::tests::port(8, 100, (true, true)),
                 Wants::Cheapest,
                 "trimming",
-                false,
+                Apart::UnlessFull,
             ),
             (
                 &fifo.clone().with(QueueSpec::background(Class::Plain)),
                 Wants::Late,
                 "queues",
-                false,
+                Apart::Never,
             ),
-            (&fifo, Wants::Gates, "gated", false),
-            (&fifo, Wants::Queues, "queues", false),
+            (&fifo, Wants::Gates, "gated", Apart::Never),
+            (&fifo, Wants::Queues, "queues", Apart::Never),
         ] {
             for passes in [false, true] {
                 let rng = || Rng::stream(1, stream::TEST, 0);
@@ -579,7 +606,7 @@ mod tests {
                 let when = When::of(spec, wants);
                 let mut form = Form::by(when, spec, 9_000, line, rng(), wants);
                 if let Form::Unmade(unmade) = &form {
-                    assert_eq!(unmade.is_apart(), apart, "{made}");
+                    assert_eq!(unmade.apart(), apart, "{made}");
                     for form in [&mut at_once, &mut form] {
                         let told = (form.backlog(), form.peak(), form.held(), form.waiting());
                         assert_eq!((told, form.marked()), Default::default(), "{made}");

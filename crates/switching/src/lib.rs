@@ -7,6 +7,7 @@
 
 mod accounts;
 mod admission;
+mod ahead;
 mod balance;
 mod bucket;
 mod common;
@@ -32,13 +33,14 @@ mod watch;
 
 pub use accounts::{Holder, Peak};
 pub use admission::{Admission, Level};
+pub use ahead::fetch;
 pub use bucket::CreditBucket;
 pub use credit_port::CreditPort;
 pub use data_queue::DataQueue;
 pub use discipline::{Backlog, Dequeue, Discipline, Gate, GateOf, GateState, OnLine, Verdict};
 pub use fifo::Fifo;
 pub use flow_control::{Coming, FlowControl, Passage, Say};
-pub use form::{Form, Wants};
+pub use form::{Apart, Form, Wants};
 pub use port::{Counters, HeldPacket, Port, Sent};
 pub use priority::StrictPriority;
 pub use queues::{Queues, Spilled};

@@ -343,6 +343,10 @@ impl Switch {
             self.turn_away(now, ingress(), packet, out);
             return;
         };
+        if !ORDERED && self.common.memory.is_none() {
+            self.come_to(now, index, packet, alone, routing, out);
+            return;
+        }
         let port = &mut self.ports[index];
         if ORDERED && self.may_be_quiet && port.is_numbered() {
             self.offer_quietly(now, ingress(), index, packet, alone, out);
@@ -350,19 +354,6 @@ impl Switch {
         }
         if port.is_fifo() {
             port.promise(now, packet, out);
-            return;
-        }
-        if !ORDERED && self.common.memory.is_none() {
-            let free = self.may_pass && alone();
-            if free && port.is_idle(now) && port.pass(now, packet) {
-                port.transmit(now, packet, out);
-                return;
-            }
-            let (slot, waiting) = (&mut self.common.slot, &mut self.waiting);
-            let fate = port.take(now, packet, free, slot, out, waiting);
-            if fate != Fate::Kept {
-                self.clear_up(now, index, packet, fate, routing, out);
-            }
             return;
         }
         if ORDERED && self.controlled {
@@ -393,6 +384,34 @@ impl Switch {
             if !self.common.bounced.is_empty() {
                 self.bounce_back(now, routing, out);
             }
+        }
+    }
+
+    /// Hands a packet to a port that looks at no other, of a switch without a memory.
+    #[inline(always)] // once per packet-hop
+    fn come_to<R: Routing>(
+        &mut self,
+        now: Time,
+        index: usize,
+        packet: &mut Packet,
+        alone: impl FnOnce() -> bool,
+        routing: &R,
+        out: &mut impl Outlet,
+    ) {
+        let port = &mut self.ports[index];
+        if port.is_fifo() {
+            port.promise(now, packet, out);
+            return;
+        }
+        let free = self.may_pass && alone();
+        if free && port.is_idle(now) && port.pass(now, packet) {
+            port.transmit(now, packet, out);
+            return;
+        }
+        let (slot, waiting) = (&mut self.common.slot, &mut self.waiting);
+        let fate = port.take(now, packet, free, slot, out, waiting);
+        if fate != Fate::Kept {
+            self.clear_up(now, index, packet, fate, routing, out);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::data_queue::Peak;
 use crate::discipline::{Backlog, Dequeue, Discipline, OnLine, Verdict};
+use crate::form::Apart;
 use crate::packets::Packets;
 use crate::queues::Spilled;
 use model::intent::{Limit, Over, PortSpec, QueueSpec, Share, Takes};
@@ -17,13 +18,23 @@ const HEADS: usize = 1;
 #[derive(Debug)]
 pub struct Trimming {
     queues: [Packets; 2],
-    /// Packets that have room in each.
-    most: [u16; 2],
-    /// Packets of each in its turn.
-    turns: [u16; 2],
+    by: Rules,
     /// Whose turn it is, and packets that it may still send in it where the other waits.
     turn: usize,
     left: u16,
+    bytes: u64,
+    peak: Peak,
+    spilled: Vec<(Packet, Spilled)>,
+    rng: Rng,
+}
+
+/// What such a port does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    /// Packets that have room in each queue.
+    most: [u16; 2],
+    /// Packets of each in its turn.
+    turns: [u16; 2],
     /// Classes whose whole packets join the first queue, as bits.
     data: u8,
     /// Bytes that a head keeps.
@@ -32,15 +43,11 @@ pub struct Trimming {
     coin: bool,
     /// A head without room goes back to its sender.
     bounce: bool,
-    bytes: u64,
-    peak: Peak,
-    spilled: Vec<(Packet, Spilled)>,
-    rng: Rng,
 }
 
-impl Trimming {
-    /// The port of `spec`; none where that is another one. `rng` is that of the general port, which throws the same coins.
-    pub fn new(spec: &PortSpec, rng: Rng) -> Option<Self> {
+impl Rules {
+    /// Those of `spec`; none where it is of another form.
+    pub(crate) fn of(spec: &PortSpec) -> Option<Self> {
         let [whole, heads] = spec.queues.as_slice() else {
             return None;
         };
@@ -69,16 +76,40 @@ impl Trimming {
         let fits = *whole == plain(takes, whole.level, 0, whole)
             && *heads == plain(Takes::ALL, whole.level, 1, heads)
             && heads.over == Over::Drop;
-        fits.then(|| Self {
-            queues: Default::default(),
+        fits.then_some(Self {
             most: [waits, cut],
             turns: [one.max(1), other.max(1)],
-            turn: WHOLE,
-            left: 0,
             data: takes.classes,
             to,
             coin,
             bounce,
+        })
+    }
+
+    /// What such a port has to do with others.
+    pub(crate) fn apart(&self) -> Apart {
+        if self.bounce {
+            Apart::UnlessFull
+        } else {
+            Apart::Always
+        }
+    }
+
+    /// Whether one of `more` packets that come may go back, where `heads` wait. Each needs the room of one head at most:
+    /// its own, or that of the packet that it has cut.
+    pub(crate) fn may_bounce(&self, heads: usize, more: usize) -> bool {
+        self.bounce && heads + more > usize::from(self.most[HEADS])
+    }
+}
+
+impl Trimming {
+    /// The port of `spec`; none where that is another one. `rng` is that of the general port, which throws the same coins.
+    pub fn new(spec: &PortSpec, rng: Rng) -> Option<Self> {
+        Rules::of(spec).map(|by| Self {
+            queues: Default::default(),
+            by,
+            turn: WHOLE,
+            left: 0,
             bytes: 0,
             peak: Peak::default(),
             spilled: Vec::new(),
@@ -86,28 +117,27 @@ impl Trimming {
         })
     }
 
-    /// Whether packets had to make room since they were last asked for.
-    #[inline]
-    pub(crate) fn has_spilled(&self) -> bool {
-        !self.spilled.is_empty()
+    /// [`Rules::apart`].
+    pub(crate) fn apart(&self) -> Apart {
+        self.by.apart()
     }
 
-    /// A packet that had to make room since the last call, with what becomes of it.
-    pub(crate) fn spilled(&mut self) -> Option<(Packet, Spilled)> {
-        self.spilled.pop()
+    /// [`Rules::may_bounce`], of those that come now.
+    pub(crate) fn may_bounce(&self, more: usize) -> bool {
+        self.by.may_bounce(self.queues[HEADS].len(), more)
     }
 
     /// The queue that `packet` joins.
     #[inline]
     fn queue_of(&self, packet: &Packet) -> usize {
-        let whole = self.data >> packet.class_index() & 1 == 1 && !packet.trimmed();
+        let whole = self.by.data >> packet.class_index() & 1 == 1 && !packet.trimmed();
         if whole { WHOLE } else { HEADS }
     }
 
     /// Takes `packet` into `queue`, if that has room.
     #[inline(always)] // once per queued packet
     fn join(&mut self, queue: usize, now: Time, line: OnLine, packet: &Packet) -> bool {
-        let room = self.queues[queue].len() < usize::from(self.most[queue]);
+        let room = self.queues[queue].len() < usize::from(self.by.most[queue]);
         if room {
             self.queues[queue].push_back(packet);
             self.bytes += u64::from(packet.size);
@@ -120,7 +150,7 @@ impl Trimming {
     /// head goes back.
     pub(crate) fn cuts(&self, packet: &Packet) -> (Option<u16>, bool) {
         let whole = self.queue_of(packet) == WHOLE;
-        (whole.then_some(self.to.min(packet.size)), self.bounce)
+        (whole.then_some(self.by.to.min(packet.size)), self.by.bounce)
     }
 
     /// What becomes of a packet that finds its queue full.
@@ -128,13 +158,13 @@ impl Trimming {
     fn join_full(&mut self, queue: usize, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
         if queue == HEADS {
             // It was trimmed at a port before this one. [ndp s3.2.4]
-            return if packet.trimmed() && !packet.bounced() && self.bounce {
+            return if packet.trimmed() && !packet.bounced() && self.by.bounce {
                 Verdict::Bounced
             } else {
                 Verdict::Dropped(DropReason::Full)
             };
         }
-        if self.coin
+        if self.by.coin
             && self.rng.below(2) == 0
             && let Some(mut other) = self.queues[WHOLE].pop_back()
         {
@@ -153,10 +183,10 @@ impl Trimming {
     /// What becomes of a whole packet that is cut.
     fn join_cut(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
         // A frame no larger than a head becomes one of its own size.
-        packet.trim(self.to.min(packet.size));
+        packet.trim(self.by.to.min(packet.size));
         if self.join(HEADS, now, line, packet) {
             Verdict::Queued(1)
-        } else if self.bounce && !packet.bounced() {
+        } else if self.by.bounce && !packet.bounced() {
             Verdict::Bounced
         } else {
             Verdict::Dropped(DropReason::Full)
@@ -184,7 +214,7 @@ impl Discipline for Trimming {
     #[inline(always)] // once per arrival
     fn pass(&mut self, _now: Time, packet: &mut Packet) -> bool {
         let queue = self.queue_of(packet);
-        let passes = self.bytes == 0 && self.most[queue] > 0;
+        let passes = self.bytes == 0 && self.by.most[queue] > 0;
         if passes {
             self.peak.passed(packet.size);
             self.serve_alone(queue);
@@ -205,7 +235,7 @@ impl Discipline for Trimming {
             (false, false) => {
                 if self.left == 0 {
                     self.turn ^= 1;
-                    self.left = self.turns[self.turn];
+                    self.left = self.by.turns[self.turn];
                 }
                 self.left -= 1;
             }
@@ -243,7 +273,11 @@ impl Discipline for Trimming {
 
     #[inline]
     fn has_spilled(&self) -> bool {
-        Self::has_spilled(self)
+        !self.spilled.is_empty()
+    }
+
+    fn spilled(&mut self) -> Option<(Packet, Spilled)> {
+        self.spilled.pop()
     }
 
     fn waiting(&self) -> ByClass<u64> {
@@ -262,7 +296,7 @@ impl Discipline for Trimming {
         let sizes = self.queues.iter().flat_map(Packets::iter);
         let bytes: u64 = sizes.map(|packet| u64::from(packet.size)).sum();
         assert_eq!(bytes, self.bytes, "bytes counted and waiting");
-        for (queue, most) in self.queues.iter().zip(self.most) {
+        for (queue, most) in self.queues.iter().zip(self.by.most) {
             assert!(
                 queue.len() <= usize::from(most),
                 "{} in {most}",

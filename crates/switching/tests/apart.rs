@@ -4,7 +4,7 @@
 use model::intent::{Balance, Limit, Memory, Over, PortSpec, QueueSpec, Share, SwitchSpec, Takes};
 use model::{Class, ConnId, DropReason, HostId, Packet, Rng, TTL_START, stream};
 use std::sync::Arc;
-use switching::{Line, Loss, Outlet, Routing, Switch};
+use switching::{Apart, Line, Loss, Outlet, Routing, Switch};
 use units::{Bytes, LineTime, Rate, Span, Time};
 
 /// Takes down who comes when, and who was lost.
@@ -57,7 +57,7 @@ fn switch(spec: &SwitchSpec, port: &PortSpec) -> Switch {
 
 fn apart(port: &PortSpec) -> Switch {
     let switch = switch(&SwitchSpec::default(), port);
-    assert!(switch.is_apart());
+    assert_eq!(switch.apart(), Apart::Always);
     switch
 }
 
@@ -92,7 +92,7 @@ fn ports_that_share_look_at_each_other_or_send_back_are_not_apart() {
             balance,
             ..SwitchSpec::default()
         };
-        switch(&spec, &fifo).is_apart()
+        switch(&spec, &fifo).apart() == Apart::Always
     };
     let shared = Memory::Shared {
         size: Bytes(90_000),
@@ -105,7 +105,7 @@ fn ports_that_share_look_at_each_other_or_send_back_are_not_apart() {
         assert!(!with(Memory::PerPort, balance), "{balance:?}");
     }
     // It cuts what has no room, and sends back what has none for its head.
-    let data = QueueSpec {
+    let data = |bounce| QueueSpec {
         takes: Takes {
             trimmed: Some(false),
             ..Takes::ALL.only(Class::Plain)
@@ -114,7 +114,7 @@ fn ports_that_share_look_at_each_other_or_send_back_are_not_apart() {
         over: Over::Trim {
             to: 84,
             coin: false,
-            bounce: true,
+            bounce,
         },
         ..QueueSpec::DATA
     };
@@ -123,13 +123,22 @@ fn ports_that_share_look_at_each_other_or_send_back_are_not_apart() {
         group: 1,
         ..QueueSpec::DATA
     };
-    let trims = PortSpec {
+    let trims = |bounce| PortSpec {
         buffer: Bytes(0),
-        queues: vec![data, heads],
+        queues: vec![data(bounce), heads],
         shares: vec![Share::Packets(1), Share::Packets(3)],
     };
-    assert!(!switch(&SwitchSpec::default(), &trims).is_apart());
-    assert!(apart(&fifo.prioritised(2)).is_apart());
+    for (bounce, what) in [(true, Apart::UnlessFull), (false, Apart::Always)] {
+        let mut switch = switch(&SwitchSpec::default(), &trims(bounce));
+        // Before its ports are made, and after.
+        for _ in 0..2 {
+            assert_eq!(switch.apart(), what);
+            let goes_back = [0, 8, 9].map(|more| switch.may_bounce(0, more));
+            assert_eq!(goes_back, [false, false, bounce]);
+            hand_over(&mut switch, &[(1, 0, 0)], 900, &mut Seen::default());
+        }
+    }
+    apart(&fifo.prioritised(2));
 }
 
 #[test]

@@ -9,7 +9,8 @@ use model::intent::{
 use model::{Class, ConnId, DropReason, Ecn, HostId, Packet, Rng, TTL_START, stream};
 use std::sync::Arc;
 use switching::{
-    FlowControl, Form, GateOf, GateState, Line, Loss, Outlet, Passage, Routing, Say, Switch, Wants,
+    Apart, FlowControl, Form, GateOf, GateState, Line, Loss, Outlet, Passage, Routing, Say, Switch,
+    Wants,
 };
 use units::{Bytes, LineTime, Rate, Span, Time};
 
@@ -231,19 +232,37 @@ fn a_fast_form_does_what_the_general_one_does() {
     }
 }
 
-/// Hands `packets` to the ports of a switch that is apart, those of 5 us at once.
-fn run_apart(switch: &mut Switch, packets: &[(Time, u16, Packet)]) -> Seen {
+/// Hands `packets` to the ports of a switch that is apart, those of 5 us at once, or one by one where one of them may go
+/// back. Says how often it was the one and the other.
+fn run_apart(switch: &mut Switch, packets: &[(Time, u16, Packet)]) -> (Seen, [u32; 2]) {
     let (mut seen, ways) = (Seen::default(), Ports((2..8).collect()));
+    let mut how = [0, 0];
     let window = |at: Time| at.0 / 5_000_000;
     for of_window in packets.chunk_by(|a, b| window(a.0) == window(b.0)) {
         let end = Time((window(of_window[0].0) + 1) * 5_000_000);
         let mut by_port = vec![Vec::new(); PORTS as usize];
+        let mut all = Vec::new();
         for &(at, ingress, mut packet) in of_window {
             packet.at = at;
             match switch.lead(&mut packet, &ways) {
-                Ok(port) => by_port[usize::from(port)].push(packet),
+                Ok(port) => {
+                    by_port[usize::from(port)].push(packet);
+                    all.push((port, packet));
+                }
                 Err(why) => switch.lose_astray(ingress, &packet, why, &mut seen),
             }
+        }
+        let lists = || (0..).zip(&by_port);
+        let bounces = lists().any(|(port, list)| switch.may_bounce(port, list.len()));
+        how[usize::from(bounces)] += 1;
+        if bounces {
+            let moments: Vec<Time> = all.iter().map(|(_, packet)| packet.at).collect();
+            for (port, packet) in &mut all {
+                let alone = moments.iter().filter(|&&at| at == packet.at).count() == 1;
+                switch.arrive_at(*port, packet, alone, &ways, &mut seen);
+                switch.check();
+            }
+            by_port.clear();
         }
         for (port, mut list) in (0..).zip(by_port) {
             let moments: Vec<Time> = list.iter().map(|packet| packet.at).collect();
@@ -258,15 +277,21 @@ fn run_apart(switch: &mut Switch, packets: &[(Time, u16, Packet)]) -> Seen {
     }
     switch.commit_before(Time(u64::MAX / 2), &mut seen);
     switch.check();
-    seen
+    (seen, how)
 }
 
 #[test]
 fn ports_apart_do_with_a_while_of_packets_what_they_do_with_one_after_the_other() {
     let mut apart = Vec::new();
-    for (name, spec) in fast() {
+    const SENT_BACK: &str = "cut and sent back";
+    let cut = [
+        ("cut", ndp(3, true, false)),
+        (SENT_BACK, ndp(12, true, true)),
+    ];
+    let mut how = [0, 0];
+    for (name, spec) in fast().into_iter().chain(cut) {
         let new = || switch(&SwitchSpec::default(), &spec, None);
-        if !new().is_apart() {
+        if new().apart() == Apart::Never {
             continue;
         }
         apart.push(name);
@@ -278,19 +303,34 @@ fn ports_apart_do_with_a_while_of_packets_what_they_do_with_one_after_the_other(
                 other.set_path(one.priority().into());
                 pair[20].2.end_here();
             }
-            let (at_once, by_one) = (run_apart(&mut new(), &packets), run(&mut new(), &packets));
+            let (at_once, ways) = run_apart(&mut new(), &packets);
+            let by_one = run(&mut new(), &packets);
+            if new().apart() == Apart::UnlessFull {
+                how = [how[0] + ways[0], how[1] + ways[1]];
+            } else {
+                assert_eq!(ways[1], 0, "{name}");
+            }
             let astray = |lost: &&(_, _, Loss)| matches!(lost.2, Loss::Switch(_));
             assert_eq!(by_one.lost.iter().filter(astray).count(), 12, "{name}");
-            assert!(by_one.lost.len() > 12, "{name}: nothing was ever full");
+            let full = by_one.lost.len() > 12 || name == SENT_BACK;
+            assert!(full, "{name}: nothing was ever full");
             assert_eq!(at_once.sorted(), by_one.sorted(), "{name}, seed {seed}");
         }
     }
-    for name in ["fifo", "marking", "credits", "priorities"] {
+    assert!(
+        how[0] > 50 && how[1] > 50,
+        "{how:?} times at once and one by one"
+    );
+    for name in ["fifo", "marking", "credits", "priorities", "cut", SENT_BACK] {
         assert!(apart.contains(&name), "{name} is not among {apart:?}");
     }
     let spec = PortSpec::fifo(Bytes(12_000));
     let controlled = switch(&SwitchSpec::default(), &spec, Some(Box::new(Idle)));
-    assert!(!controlled.is_apart(), "a flow control joins ports");
+    assert_eq!(
+        controlled.apart(),
+        Apart::Never,
+        "a flow control joins ports"
+    );
 }
 
 #[test]

@@ -2,20 +2,43 @@
 
 use super::alone::choose_before;
 use super::{Egress, Port, Rare};
+use crate::ahead::fetch;
 use crate::discipline::{Discipline, Verdict};
-use crate::form::Form;
+use crate::form::{Apart, Form};
+use crate::queues::Spilled;
 use crate::switch::Outlet;
 use model::{DropReason, Packet};
 use units::Time;
 
+const BOUNCES: &str = "a port that is apart sends nothing back";
+
 impl Port {
-    /// Whether nothing that comes to it ever reaches another port of its switch: it sends nothing back.
-    pub(crate) fn is_apart(&self) -> bool {
+    /// Whether anything that comes to it reaches another port of its switch: where it sends something back.
+    pub(crate) fn apart(&self) -> Apart {
         match &self.form {
-            Form::Unmade(form) => form.is_apart(),
-            Form::Fifo(_) | Form::Data(_) | Form::Credit(_) | Form::Priority(_) => true,
-            Form::Gated(_) | Form::Trimming(_) | Form::Numbered(_) | Form::Queues(_) => false,
+            Form::Unmade(form) => form.apart(),
+            Form::Fifo(_) | Form::Data(_) | Form::Credit(_) | Form::Priority(_) => Apart::Always,
+            Form::Trimming(form) => form.apart(),
+            Form::Gated(_) | Form::Numbered(_) | Form::Queues(_) => Apart::Never,
         }
+    }
+
+    /// Whether it may send one of `more` packets back that come now, of a port that is apart unless it is full.
+    #[inline]
+    pub(crate) fn may_bounce(&self, more: usize) -> bool {
+        match &self.form {
+            Form::Unmade(form) => form.may_bounce(more),
+            Form::Trimming(form) => form.may_bounce(more),
+            _ => false,
+        }
+    }
+
+    /// Has the cache fetch what the next packets need first.
+    #[inline(always)] // once per port and window
+    pub(crate) fn fetch(&self) {
+        fetch(&raw const self.form);
+        fetch(&raw const self.egress.free_at);
+        fetch(&raw const self.egress.sent);
     }
 
     /// Takes in all packets that come before `end`, in the order of time, each with whether no other comes to this
@@ -54,15 +77,14 @@ impl Port {
                 Form::Data(queues) => work.take_all(&mut **queues, arrivals),
                 Form::Credit(queues) => work.take_all(&mut **queues, arrivals),
                 Form::Priority(queues) => work.take_all(&mut **queues, arrivals),
+                Form::Trimming(queues) => work.take_all(&mut **queues, arrivals),
                 form @ Form::Unmade(_) => {
                     form.make();
                     continue;
                 }
-                Form::Fifo(_)
-                | Form::Gated(_)
-                | Form::Trimming(_)
-                | Form::Numbered(_)
-                | Form::Queues(_) => unreachable!("they keep nothing, or are not apart"),
+                Form::Fifo(_) | Form::Gated(_) | Form::Numbered(_) | Form::Queues(_) => {
+                    unreachable!("they keep nothing, or are not apart")
+                }
             }
             break;
         }
@@ -141,9 +163,10 @@ impl<O: Outlet> Work<'_, O> {
             let choose_at = self.egress.choose_at.min(now.max(self.egress.free_at));
             self.egress.choose_at = choose_at;
             match verdict {
+                Verdict::Queued(_) if queues.has_spilled() => self.clear_up(now, queues),
                 Verdict::Queued(_) => {}
                 Verdict::Dropped(reason) => self.drop(now, packet, reason),
-                Verdict::Bounced => unreachable!("a port that is apart sends nothing back"),
+                Verdict::Bounced => unreachable!("{BOUNCES}"),
             }
         }
         if self.egress.choose_at < self.end {
@@ -154,6 +177,17 @@ impl<O: Outlet> Work<'_, O> {
     #[inline(always)] // twice per form
     fn choose_before(&mut self, queues: &mut impl Discipline, end: Time) {
         self.egress.choose_at = choose_before(queues, self.egress, end, self.slot, self.out);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn clear_up(&mut self, now: Time, queues: &mut impl Discipline) {
+        while let Some((other, fate)) = queues.spilled() {
+            let Spilled::Dropped(reason) = fate else {
+                unreachable!("{BOUNCES}")
+            };
+            self.drop(now, &other, reason);
+        }
     }
 
     #[cold]

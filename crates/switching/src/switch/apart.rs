@@ -4,6 +4,7 @@
 //! hands every port its own in the order of time, and asks for all choices at the end.
 
 use super::{Outlet, Routing, Switch};
+use crate::form::Apart;
 use crate::port::Port;
 use model::{DropReason, Packet};
 use units::Time;
@@ -12,10 +13,41 @@ impl Switch {
     /// Whether its ports have nothing to do with each other: no memory and no flow control, no way that is chosen by
     /// chance, time or load, and no packet that one sends back by another.
     #[inline] // once for every switch
-    pub fn is_apart(&self) -> bool {
+    pub fn apart(&self) -> Apart {
         let common = &self.common;
         let alone = common.memory.is_none() && common.control.is_none();
-        alone && !self.ordered && !self.chooses && self.ports.iter().all(Port::is_apart)
+        if !alone || self.ordered || self.chooses {
+            return Apart::Never;
+        }
+        let ports = self.ports.iter().map(Port::apart);
+        ports.min().unwrap_or(Apart::Always)
+    }
+
+    /// Whether one of `more` packets that come to `port` may go back by another, of a switch whose ports are apart
+    /// [unless they are full](Apart::UnlessFull). Where any may, all that come are to be told one by one, by
+    /// [`Switch::arrive_at`].
+    #[inline]
+    pub fn may_bounce(&self, port: u16, more: usize) -> bool {
+        self.ports[usize::from(port)].may_bounce(more)
+    }
+
+    /// Has the cache fetch `port`, to which packets will be handed over.
+    #[inline(always)] // once per port and window
+    pub fn fetch(&self, port: u16) {
+        self.ports[usize::from(port)].fetch();
+    }
+
+    /// A packet has come for which [`Switch::lead`] has found `port`. `alone` says whether no other arrival of this
+    /// switch has the same moment.
+    pub fn arrive_at<R: Routing>(
+        &mut self,
+        port: u16,
+        packet: &mut Packet,
+        alone: bool,
+        routing: &R,
+        out: &mut impl Outlet,
+    ) {
+        self.come_to(packet.at, port.into(), packet, || alone, routing, out);
     }
 
     /// Takes a hop of a packet that has come to such a switch, and finds the port that leads on, or why there is none.
