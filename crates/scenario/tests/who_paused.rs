@@ -143,3 +143,30 @@ fn a_chain_of_pauses_follows_the_way_of_its_flow() {
         );
     }
 }
+
+/// A line is paused as a whole, for whatever fills the room that it has: not for the packet that was one too many.
+#[test]
+fn a_line_is_paused_for_the_queue_that_most_of_it_waits_in() {
+    for (sizes, seed) in [([300, 300], 1), ([200, 600], 2), ([900, 400], 3)] {
+        let [much, little] = sizes;
+        let text = format!(
+            "[topology]\nkind = \"star\"\nhosts = 5\nhost_rate = \"10Gbps\"\n\
+             [[workload]]\nkind = \"incast\"\nsenders = 3\nreceiver = 4\nsize = \"{much}KB\"\n\
+             [[workload]]\nkind = \"incast\"\nsenders = 1\nreceiver = 3\nsize = \"{little}KB\"\n\
+             [transport]\nkind = \"none\"\n[switch]\nshared_buffer = \"300KB\"\n[run]\nseed = {seed}\n"
+        );
+        for control in ["pfc", "cbfc"] {
+            let run = run(&text, control);
+            let all = explained(&run);
+            let parts: Vec<&Segment> = all.iter().flat_map(paused).collect();
+            assert!(parts.len() > 2, "{control}: {} parts", parts.len());
+            for part in parts {
+                assert_eq!(
+                    lines(part),
+                    ["tor0 -> h4"],
+                    "{control}, {sizes:?}: {part:?}"
+                );
+            }
+        }
+    }
+}

@@ -185,7 +185,7 @@ fn make_switch(setup: &Setup<'_>, common: &Common, id: u32) -> SwitchNode {
     let mut switch = Switch::new(&setup.switch, lines, tier_salt(node.tier), rng, control);
     switch.slowly(setup.ordered, !setup.pass);
     if setup.probes.memory {
-        switch.keep_accounts();
+        switch.keep_peaks();
     }
     SwitchNode {
         id: NodeId(id),

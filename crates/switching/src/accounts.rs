@@ -1,5 +1,7 @@
 //! What the memory of a switch with a flow control holds, by port, priority and queue: for whoever asks for it.
 
+use std::collections::BTreeMap;
+
 /// The most bytes of a switch's memory that something held at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Peak {
@@ -78,6 +80,10 @@ pub(crate) struct Accounts {
     waits: Vec<Side>,
     /// By port and queue, as far as they were used.
     queues: Vec<Vec<Held>>,
+    /// What came by a port at a priority: bytes that wait now, by port and queue.
+    lies: BTreeMap<(u16, u8), BTreeMap<(u16, u8), u64>>,
+    /// Somebody asks for the peaks.
+    pub(crate) told: bool,
 }
 
 impl Accounts {
@@ -87,7 +93,27 @@ impl Accounts {
             came: vec![Side::default(); ports],
             waits: vec![Side::default(); ports],
             queues: vec![Vec::new(); ports],
+            lies: BTreeMap::new(),
+            told: false,
         }
+    }
+
+    /// The port and the queue where most of what came by `ingress` at these priorities, as bits, waits now.
+    pub(crate) fn most_of(&self, ingress: u16, priorities: u8) -> Option<(u16, u8)> {
+        let mut sums: BTreeMap<(u16, u8), u64> = BTreeMap::new();
+        for (_, lies) in self
+            .lies
+            .range((ingress, 0)..=(ingress, 7))
+            .filter(|((_, priority), _)| priorities >> priority & 1 == 1)
+        {
+            for (&place, &bytes) in lies {
+                *sums.entry(place).or_default() += bytes;
+            }
+        }
+        let most = sums
+            .into_iter()
+            .max_by_key(|&(place, bytes)| (bytes, std::cmp::Reverse(place)));
+        most.map(|(place, _)| place)
     }
 
     /// A packet takes so many bytes.
@@ -104,6 +130,8 @@ impl Accounts {
             queues.resize(queue + 1, Held::default());
         }
         queues[queue].add(bytes);
+        let lies = self.lies.entry((of.ingress, of.priority & 7)).or_default();
+        *lies.entry((of.egress, of.queue)).or_default() += bytes;
     }
 
     /// It gives them back.
@@ -113,6 +141,13 @@ impl Accounts {
         self.came[usize::from(of.ingress)].take(of.priority, bytes);
         self.waits[usize::from(of.egress)].take(of.priority, bytes);
         self.queues[usize::from(of.egress)][usize::from(of.queue)].now -= bytes;
+        let lies = self.lies.entry((of.ingress, of.priority & 7)).or_default();
+        if let Some(left) = lies.get_mut(&(of.egress, of.queue)) {
+            *left -= bytes;
+            if *left == 0 {
+                lies.remove(&(of.egress, of.queue));
+            }
+        }
     }
 
     /// Tells every peak above zero.

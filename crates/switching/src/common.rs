@@ -87,7 +87,7 @@ impl Common {
         let passage = Passage { queue, ..*passage };
         control.passed(now, &passage, &mut self.say);
         if let Some(watch) = &mut self.watch {
-            watch.note_pauses(now, &self.say, &passage);
+            watch.note_pauses(now, &self.say, &passage, self.accounts.as_deref());
         }
         let own = |&port: &u16| port == passage.egress;
         let mut said = self.say.frames().iter().map(|(port, _)| port);

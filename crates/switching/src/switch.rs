@@ -269,6 +269,7 @@ impl Switch {
     /// many notes at most.
     pub fn watch(&mut self, conns: Option<Vec<u32>>, most: usize) {
         self.never_be_calm(); // notes are in the order of time
+        self.keep_accounts();
         self.common.watch = Some(Box::new(Watch::new(conns, most)));
     }
 
@@ -599,7 +600,7 @@ impl Switch {
                 }
                 if let Some(watch) = &mut common.watch {
                     watch.note(now, passage.egress, Noted::Joined(queue, *packet));
-                    watch.note_pauses(now, &common.say, &passage);
+                    watch.note_pauses(now, &common.say, &passage, common.accounts.as_deref());
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! What a flow control does, for whoever wants to know: gates, what asked for them, and who joined which queue.
 
+use crate::accounts::Accounts;
 use crate::discipline::{Gate, GateOf};
 use crate::flow_control::{Passage, Say};
 use model::{ConnId, Packet};
@@ -29,7 +30,7 @@ pub enum Noted {
     Joined(u8, Packet),
 }
 
-/// The packet for whose sake a pause is asked for.
+/// What a pause is asked for: a packet that has come, or the queue that holds most of what it is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sake {
     /// The port that it waits for.
@@ -63,16 +64,42 @@ impl Watch {
         }
     }
 
-    /// Notes the pauses that are asked for because `passage` has come.
+    /// Notes the pauses that are asked for because `passage` has come. Of a priority it is for the sake of the queue where
+    /// most waits of what the neighbour has sent at it, and not of the packet that was one too many.
     #[cold]
-    pub(crate) fn note_pauses(&mut self, at: Time, say: &Say, passage: &Passage<'_>) {
-        let sake = Sake {
+    pub(crate) fn note_pauses(
+        &mut self,
+        at: Time,
+        say: &Say,
+        passage: &Passage<'_>,
+        accounts: Option<&Accounts>,
+    ) {
+        let came = Sake {
             egress: passage.egress,
             queue: passage.queue,
             priority: passage.packet.priority(),
             conn: passage.packet.conn,
         };
+        // Priorities that share a room are blamed together.
+        let together = |ingress: u16| {
+            let own = say.blamed.iter().filter(|(port, _)| *port == ingress);
+            own.fold(0u8, |bits, (_, what)| match what {
+                GateOf::Priority(priority) => bits | 1 << (priority & 7),
+                _ => bits,
+            })
+        };
         for &(ingress, what) in &say.blamed {
+            let most = match what {
+                GateOf::Priority(_) => {
+                    accounts.and_then(|own| own.most_of(ingress, together(ingress)))
+                }
+                _ => None,
+            };
+            let sake = most.map_or(came, |(egress, queue)| Sake {
+                egress,
+                queue,
+                ..came
+            });
             self.note(at, ingress, Noted::Asked(what, sake));
         }
     }

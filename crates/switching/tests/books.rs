@@ -251,7 +251,7 @@ fn a_switch_tells_the_most_that_its_memory_held_once_it_keeps_accounts() {
         let port = PortSpec::fifo(Bytes(9_000));
         let (mut switch, mut seen) = (switch(&port, Some(Keeps(false))), Seen::default());
         if keeps {
-            switch.keep_accounts();
+            switch.keep_peaks();
         }
         let mut frame = Signal::PausePriority(0).frame();
         switch.arrive(Time(0), 3, &mut frame, || true, &Ports, &mut seen);

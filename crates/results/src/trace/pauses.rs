@@ -150,7 +150,7 @@ impl Pauses {
             }
             chain.push(because);
             let own = self.lines.get(&because);
-            let held = own.and_then(|own| own.holds(&sake, at));
+            let held = own.and_then(|own| own.holds(&sake, at..stretch.time.end));
             next = held.and_then(|(asked, began)| self.because(network, because, asked, began));
         }
         chain
@@ -276,15 +276,18 @@ impl Line {
         }
     }
 
-    /// What the far end had asked to pause that held a packet back here at `at`, and a moment by which that was heard.
-    fn holds(&self, sake: &Sake, at: Time) -> Option<(Held, Time)> {
+    /// What the far end had asked to pause that held a packet back here when `time` began, or first after that, and a moment
+    /// by which that was heard.
+    fn holds(&self, sake: &Sake, time: Range<Time>) -> Option<(Held, Time)> {
         let concerns = |held: &Held| match *held {
             Held::Queue(number) => number == sake.queue,
             Held::Priority(priority) => priority == sake.priority,
             Held::Flow(conn) => conn == sake.conn,
         };
         let mut then = self.closed.iter().filter(|(held, _)| concerns(held));
-        let (held, closed) = then.find(|(_, closed)| closed.contains(&at))?;
+        let (held, closed) =
+            then.find(|(_, closed)| closed.end > time.start && closed.start < time.end)?;
+        let at = time.start.max(closed.start);
         let asked = self.asks(*held, closed, Some(sake.conn), at);
         // Of a queue that is closed for several connections it may be another one than at first.
         Some((asked, if asked == *held { closed.start } else { at }))

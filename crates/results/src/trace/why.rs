@@ -23,6 +23,7 @@ use super::{Fate, Flight, Network};
 use model::wire::Codec;
 use model::{Class, ConnId, Packet};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use units::{LineTime, Span, Time};
 
@@ -571,18 +572,21 @@ impl Walk<'_> {
     }
 
     /// How long of `time` gates of its host kept the packet of flight `at`, less what its line was busy with the
-    /// connection's packets, and who closed the first of them.
+    /// connection's packets, and who closed them for most of that.
     fn held_at_host(&self, time: &Range<Time>, at: usize) -> Option<(Span, String, String)> {
         let (link, packet): (u32, &Packet) =
             (self.flights[at].hops[0].link, &self.flights[at].packet);
         let pauses = self.pauses.of(link, packet, None, time);
-        let kept = pauses.iter().map(|Stretch { time: paused, .. }| {
+        let mut kept: BTreeMap<(String, String), Span> = BTreeMap::new();
+        for stretch in &pauses {
+            let paused = &stretch.time;
             let busy = self.own_line(paused, at).0;
-            Span(paused.end.since(paused.start).0.saturating_sub(busy.0))
-        });
-        let kept: Span = kept.sum();
-        let (by, note) = self.paused_by(link, pauses.first()?);
-        (kept > Span::ZERO).then_some((kept, by, note))
+            *kept.entry(self.paused_by(link, stretch)).or_default() +=
+                Span(paused.end.since(paused.start).0.saturating_sub(busy.0));
+        }
+        let sum: Span = kept.values().copied().sum();
+        let ((by, note), _) = kept.into_iter().max_by_key(|&(_, span)| span)?;
+        (sum > Span::ZERO).then_some((sum, by, note))
     }
 
     /// Adds the time at a host before flight `at` left it, less what the connection's own frames took.
