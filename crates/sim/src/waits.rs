@@ -19,17 +19,30 @@ const PATIENCE_MIN: Span = Span::ms(1);
 const LOOK_MIN: Span = Span::ms(1);
 const LOOK_FRAMES: u64 = 32;
 
+/// What opens a gate may be on its way: neither is shorter than so many times what the longest link takes there and back.
+/// [ours]
+const ROUND_TRIPS: u64 = 10;
+
+/// How long news between two nodes may be under way, several times over.
+fn news(setup: &Setup<'_>) -> Span {
+    let delays = setup.topology.links.iter().map(|link| link.delay);
+    let longest = delays.max().unwrap_or_default();
+    longest.times(2 * ROUND_TRIPS)
+}
+
 /// How long `bytes` take on a line, as far as times can say.
 fn lasts(rate: Rate, bytes: Bytes) -> Span {
     let ps = u128::from(bytes.0) * 8 * u128::from(PS_PER_SEC) / u128::from(rate.0.max(1));
     Span(u64::try_from(ps).unwrap_or(Time::NEVER.0))
 }
 
-/// How long a pause may last that ends by itself: no queue of this network takes longer to drain.
+/// How long a pause may last that ends by itself: no queue of this network takes longer to drain, and no news longer to
+/// arrive.
 pub(crate) fn patience(setup: &Setup<'_>) -> Span {
     if setup.control.is_none() {
         return PATIENCE_MIN; // nobody pauses
     }
+    let least = news(setup).max(PATIENCE_MIN);
     let lines = setup.topology.links.iter().zip(&setup.ports);
     let slowest = lines.clone().map(|(link, _)| link.rate).min();
     let held = match setup.switch.memory {
@@ -37,9 +50,9 @@ pub(crate) fn patience(setup: &Setup<'_>) -> Span {
         Memory::PerPort => lines.map(|(_, port)| port.buffer).max(),
     };
     let (Some(slowest), Some(held)) = (slowest, held) else {
-        return PATIENCE_MIN;
+        return least;
     };
-    lasts(slowest, held).max(PATIENCE_MIN)
+    lasts(slowest, held).max(least)
 }
 
 /// What a port holds back, however many packets of the kind.
@@ -172,7 +185,8 @@ impl Looks {
         let every = if setup.control.is_some() {
             let slowest = setup.topology.links.iter().map(|link| link.rate).min();
             let frames = Bytes(LOOK_FRAMES * u64::from(setup.encap.wire_max()));
-            slowest.map_or(LOOK_MIN, |rate| lasts(rate, frames).max(LOOK_MIN))
+            let least = news(setup).max(LOOK_MIN);
+            slowest.map_or(least, |rate| lasts(rate, frames).max(least))
         } else {
             Span(u64::MAX)
         };
