@@ -145,7 +145,7 @@ fn who_does_what_a_warning_of_a_flow_control_says_has_done_enough() {
 #[test]
 fn what_else_stands_in_the_way_is_said_with_the_advice() {
     let slow = "[topology]\nhost_rate = \"10Gbps\"\n[transport]\nkind = \"homa\"\n[switch]\nflow_control = \"pfc\"\n";
-    let text = format!("{INCAST}{slow}[switch.pfc]\npause_time = \"1us\"\n");
+    let text = format!("{INCAST}{slow}[switch.pfc]\npause_time = \"3us\"\n");
     let run = load_text("t.toml", &text, &[]).and_then(Scenario::assemble);
     let warned = run.unwrap_or_else(|e| panic!("{e}")).warnings.join("\n");
     let both = "; set switch.pfc.lossless = 8; then switch.pfc.pause_time ";

@@ -13,7 +13,9 @@ use crate::agenda::Agenda;
 use crate::ports::{drops_at_most, enough, holds_a_frame, leaves_half, part};
 use model::intent::{PortSpec, QueueSpec};
 use model::{DropReason, Packet, Signal};
-use parts::{Caution, Control, ControlFactory, Neighbour, ParamError, Parameter, Place, Refusal};
+use parts::{
+    Caution, Control, ControlFactory, LINK_FRAME, Neighbour, ParamError, Parameter, Place, Refusal,
+};
 use switching::{FlowControl, GateOf, GateState, Passage, Say};
 use units::{Bytes, Span, Time};
 
@@ -39,6 +41,31 @@ impl Control for Kind {
     }
 }
 
+/// Refuses a pause that ends before it is said again: that happens after half of it, and may wait until the line has taken
+/// a frame, and what is said of the other priorities.
+fn lasts_until_said_again(
+    place: &Place<'_>,
+    lasting: Span,
+    priorities: u64,
+) -> Result<(), Refusal> {
+    let Some(slowest) = place.lines.iter().map(|line| line.rate).min() else {
+        return Ok(());
+    };
+    let wait = slowest.serialize(Bytes(place.frame + LINK_FRAME * priorities));
+    let least = wait.times(2);
+    if lasting >= least {
+        return Ok(());
+    }
+    Err(Refusal {
+        place: "switch.pfc.pause_time",
+        reason: format!(
+            "of {lasting} may be over before it is said again: half of it later, behind a frame of {} on a line of {slowest}",
+            Bytes(place.frame)
+        ),
+        instead: format!("write \"{least}\" or more"),
+    })
+}
+
 impl ControlFactory for Params {
     fn make(&self, place: &Place<'_>) -> Box<dyn FlowControl> {
         Box::new(Pfc::new(self, place))
@@ -57,6 +84,7 @@ impl ControlFactory for Params {
         if let Some(lasting) = self.pause_time {
             let each = ("switch.pfc.pause_time", Span(lasting.0 / 2), 2);
             leaves_half(place, each, self.lossless.into())?;
+            lasts_until_said_again(place, lasting, self.lossless.into())?;
         }
         // The frame in headroom is what a pause is asked for: without room for one, nobody is ever paused.
         if let Some(given) = self.headroom.filter(|&given| given < place.frame) {

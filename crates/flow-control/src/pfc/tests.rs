@@ -247,13 +247,19 @@ fn each_packet_is_refused_for_what_is_full_for_it() {
 }
 
 #[test]
-fn pauses_that_would_take_more_than_half_of_a_line_to_repeat_are_refused() {
+fn pauses_that_cannot_be_said_again_in_time_are_refused() {
     let refused = |set: &str| crate::bench::refused(&PFC, set, 1_000_000);
-    assert_eq!(refused("lossless = 8\npause_time = \"2160ns\""), None);
     assert_eq!(
         refused("lossless = 8\npause_time = \"2us\"").expect("2.15 us are needed"),
         "switch.pfc.pause_time has frames of links take more than half of a line of 10Gbps; \
          write \"2.1504us\" or more"
     );
-    assert_eq!(refused("lossless = 7\npause_time = \"2us\""), None);
+    // 1,538 B take 1.2304 us, and eight frames of 84 B 537.6 ns.
+    assert_eq!(refused("lossless = 8\npause_time = \"3536ns\""), None);
+    assert_eq!(
+        refused("lossless = 8\npause_time = \"3535ns\"").expect("3.536 us are needed"),
+        "switch.pfc.pause_time of 3.535us may be over before it is said again: half of it later, behind a frame of \
+         1.538KB on a line of 10Gbps; write \"3.536us\" or more"
+    );
+    assert_eq!(refused("lossless = 1\npause_time = \"2596ns\""), None);
 }
