@@ -2,7 +2,7 @@
 
 use model::Class;
 use model::intent::{Limit, Order, Over, PortSpec, QueueSpec, Takes};
-use parts::{LINK_FRAME, Neighbour, Place, Refusal};
+use parts::{Caution, ControlFactory, LINK_FRAME, Neighbour, Place, Refusal};
 use units::{Bytes, Rate, Span};
 
 /// Refuses ports that cut packets or push them out: what a flow control has counted would be gone.
@@ -151,6 +151,34 @@ pub(crate) fn leaves_half(
             slowest.unwrap_or_default()
         ),
         instead: format!("write \"{}\" or more", Span(least.0 * unit)),
+    })
+}
+
+/// Bytes of memory with which a queue that is paused above `threshold` loses nothing: what all other lines bring until they
+/// have heard of it comes on top.
+pub(crate) fn needs(place: &Place<'_>, threshold: u64) -> Bytes {
+    let brings = place.lines.iter().map(|line| line.slack(place.frame, 0));
+    let (sum, least) = brings.fold((0u64, u64::MAX), |(sum, least), bytes| {
+        (sum.saturating_add(bytes), least.min(bytes))
+    });
+    Bytes((threshold + sum).saturating_sub(least))
+}
+
+/// What to say where the memory is full before any queue is paused, each above `threshold`.
+pub(crate) fn full_before(
+    place: &Place<'_>,
+    threshold: u64,
+    of: impl ControlFactory + 'static,
+) -> Option<Caution> {
+    (threshold > place.memory.get()).then(|| Caution {
+        lacks: threshold,
+        said: format!(
+            "pauses begin when a queue holds {}, and the memory has {}: packets are dropped before",
+            Bytes(threshold),
+            place.memory
+        ),
+        keys: Vec::new(),
+        with: Some(Box::new(of)),
     })
 }
 

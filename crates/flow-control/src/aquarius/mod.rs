@@ -11,10 +11,10 @@ mod tests;
 pub use params::{First, Mapping, Params, Scale, Size, Turns};
 
 use crate::agenda::Agenda;
-use crate::ports::{apart, holds_a_frame, is_data, split};
+use crate::ports::{apart, full_before, holds_a_frame, is_data, needs, split};
 use model::intent::{Order, PortSpec};
 use model::{Class, ConnId, Packet, Rng, Signal};
-use parts::{Control, ControlFactory, ParamError, Parameter, Place, Refusal};
+use parts::{Caution, Control, ControlFactory, ParamError, Parameter, Place, Refusal};
 use port::Port;
 use switching::{Coming, FlowControl, GateOf, GateState, Passage, Say};
 use units::{Bytes, Rate, Span, Time};
@@ -58,6 +58,12 @@ impl ControlFactory for Params {
     fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {
         holds_a_frame(place)
     }
+    fn needs(&self, place: &Place<'_>) -> Bytes {
+        needs(place, pauses_from(self, place))
+    }
+    fn warns(&self, place: &Place<'_>, _: u8) -> Option<Caution> {
+        full_before(place, pauses_from(self, place), self.clone())
+    }
     fn lost_frames(&self) -> Option<String> {
         let help = "a pause whose resume is lost never ends; set switch.aquarius.refresh, 4 round trips of a hop, like \
                     \"20us\"";
@@ -79,6 +85,12 @@ impl ControlFactory for Params {
     fn resolved(&self) -> toml::Table {
         Self::resolved(self)
     }
+}
+
+/// The largest queue of any port at which no flow is paused.
+fn pauses_from(params: &Params, place: &Place<'_>) -> u64 {
+    let fastest = place.lines.iter().max_by_key(|line| line.rate);
+    fastest.map_or(0, |line| Port::new(params, place, line).alone().0)
 }
 
 /// The word of a pause that says why it is asked for: [`Port::point`]. Hosts do not read it.

@@ -9,10 +9,10 @@ mod tests;
 pub use params::{Params, Signals};
 
 use crate::agenda::Agenda;
-use crate::ports::{Bits, QUEUES_MAX, apart, holds_a_frame, is_data, split};
+use crate::ports::{Bits, QUEUES_MAX, apart, full_before, holds_a_frame, is_data, needs, split};
 use model::intent::{Order, PortSpec};
 use model::{Class, ConnId, HostId, Packet, Rng, Signal};
-use parts::{Control, ControlFactory, ParamError, Parameter, Place, Refusal};
+use parts::{Caution, Control, ControlFactory, ParamError, Parameter, Place, Refusal};
 use port::{Egress, Ingress, Source};
 use switching::{FlowControl, GateOf, GateState, Passage, Say};
 use units::{Bytes, Rate, Span, Time};
@@ -59,6 +59,12 @@ impl ControlFactory for Params {
     fn tags(&self) -> bool {
         true
     }
+    fn needs(&self, place: &Place<'_>) -> Bytes {
+        needs(place, pauses_from(self, place))
+    }
+    fn warns(&self, place: &Place<'_>, _: u8) -> Option<Caution> {
+        full_before(place, pauses_from(self, place), self.clone())
+    }
     fn figures(&self, place: &Place<'_>) -> Vec<(String, String)> {
         let bfc = Bfc::new(self, place);
         let Some(port) = bfc.egress.first() else {
@@ -73,6 +79,12 @@ impl ControlFactory for Params {
     fn resolved(&self) -> toml::Table {
         Self::resolved(self)
     }
+}
+
+/// The largest queue of any port at which none is paused.
+fn pauses_from(params: &Params, place: &Place<'_>) -> u64 {
+    let fastest = place.lines.iter().max_by_key(|line| line.rate);
+    fastest.map_or(0, |line| Egress::new(params, place, line).alone())
 }
 
 /// The number of a frame that says which queues of its receiver are paused, beyond those of [`Signal`].
