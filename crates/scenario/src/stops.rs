@@ -52,12 +52,23 @@ impl Assembled {
             FaultKind::Down { .. } => true,
             FaultKind::Duplicate { .. } | FaultKind::Reorder { .. } => false,
         };
-        if !self.faults.iter().any(loses) {
+        let how = if self.faults.iter().any(loses) {
+            "faults may lose frames of"
+        } else if self.reorders() {
+            "by faults a resume may overtake the pause before it, as if it were lost, of"
+        } else {
             return None;
-        }
+        };
         let help = control.factory.lost_frames()?;
         let name = control.kind.name();
-        Some(format!("faults may lose frames of {name}: {help}"))
+        Some(format!("{how} {name}: {help}"))
+    }
+
+    /// Whether faults let frames on a link overtake others.
+    fn reorders(&self) -> bool {
+        let reorders =
+            |fault: &Fault| matches!(fault.kind, FaultKind::Reorder { ppb, .. } if ppb > 0);
+        self.faults.iter().any(reorders)
     }
 
     /// What lost frames of the flow control have done to a run that did not finish, and what helps.
@@ -68,11 +79,16 @@ impl Assembled {
             .iter()
             .map(|port| port.lost[Class::Link])
             .sum();
-        if outcome.unfinished == 0 || lost == 0 {
+        if outcome.unfinished == 0 || lost == 0 && !self.reorders() {
             return None;
         }
         let help = control.factory.lost_frames()?;
         let name = control.kind.name();
+        if lost == 0 {
+            return Some(format!(
+                "faults may have had a resume of {name} overtake the pause before it: {help}"
+            ));
+        }
         Some(format!(
             "faults lost {} of {name}: {help}",
             human::plural(lost, "frame", "frames")
@@ -136,9 +152,9 @@ impl Assembled {
         };
         let paused = ports().any(|port| port.paused > Span::ZERO);
         if !paused
-            || totals.timeouts == 0
             || totals.retransmitted == 0
             || ports().any(|port| gone(port) > 0)
+            || self.overtakes()
         {
             return None;
         }
@@ -146,12 +162,16 @@ impl Assembled {
         let all = std::iter::once(self.scenario.protocol).chain(beside);
         let names: Vec<String> = all.map(|of| format!("transport.{}", of.name())).collect();
         Some(format!(
-            "{} had {} sent again, and nothing was lost: pauses outlasted timers; set those of {} higher, which tidegate \
-             explain names",
-            human::plural(totals.timeouts, "timeout", "timeouts"),
-            human::plural(totals.retransmitted, "packet", "packets"),
+            "{} sent again, and nothing was lost or overtaken: pauses can outlast what a transport waits for; set the times of \
+             {} higher, which tidegate explain names, or compare with switch.flow_control = \"none\"",
+            human::plural(totals.retransmitted, "packet was", "packets were"),
             names.join(" and "),
         ))
+    }
+
+    /// Whether packets of one connection may overtake each other.
+    fn overtakes(&self) -> bool {
+        self.scenario.spreads().contains(&true) || self.reorders()
     }
 
     /// What pauses have done that no run should end with.

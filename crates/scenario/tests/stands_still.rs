@@ -2,6 +2,7 @@
 
 use results::{RunRecord, Status};
 use scenario::{Alone, Scenario, load_text};
+use std::fmt::Write as _;
 
 fn run(text: &str, sets: &[&str]) -> RunRecord {
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
@@ -139,7 +140,7 @@ fn who_cannot_ask_its_arbiter_is_cut_off_though_there_is_a_way_to_the_receiver()
                 [transport]\nkind = \"fastpass\"\n[run]\nuntil = \"1ms\"\n\
                 [[faults]]\nkind = \"down\"\nlink = \"h4 <-> tor0\"\n";
     let cut = |sets: &[&str]| said(&run(text, sets), "no way").map(str::to_owned);
-    let named = "no way from h1 to h4: h4 <-> tor0 has been down since 0 ps";
+    let named = "no way from h1 to h4: h4 <-> tor0 has been down since 0 s";
     assert_eq!(cut(&[]).as_deref(), Some(named));
     // A link that is down to the very end counts; another host's does not, nor does it without an arbiter.
     assert_eq!(cut(&["faults.until=1ms"]).as_deref(), Some(named));
@@ -186,7 +187,7 @@ fn timers_that_pauses_outlast_are_told_of() {
                 messages = 70\n[transport]\nkind = \"dctcp\"\n[transport.dctcp]\necn = false\n\
                 initial_window = 1000\n[switch]\nflow_control = \"bfc\"\npriorities = 1\n[switch.bfc]\n\
                 period = \"10us\"\nqueues = 32\n[run]\nmtu = \"4000B\"\nseed = 1442\nuntil = \"3s\"\n";
-    let outlasted = "nothing was lost: pauses outlasted timers";
+    let outlasted = "nothing was lost or overtaken: pauses can outlast";
     let record = run(text, &[]);
     let (timeouts, again) = (record.totals.timeouts, record.totals.retransmitted);
     assert!(
@@ -195,9 +196,22 @@ fn timers_that_pauses_outlast_are_told_of() {
     );
     let told = said(&record, outlasted).expect("timers run out");
     assert!(
-        told.starts_with(&format!("{timeouts} timeout")) && told.contains("transport.dctcp"),
+        told.starts_with(&format!("{again} packets were sent again"))
+            && told.contains("transport.dctcp"),
         "{told}"
     );
+    // Nor where packets overtake each other, for which they are sent again, too.
+    let overtaken = run(text, &["switch.balance=packet"]);
+    assert!(overtaken.totals.retransmitted > 0);
+    assert_eq!(said(&overtaken, outlasted), None);
+    // A transport may send again without a timer that it counts.
+    let tokens = run(
+        text.split("[transport.dctcp]")
+            .next()
+            .expect("the first part"),
+        &["transport.kind=phost"],
+    );
+    assert!(tokens.totals.retransmitted > 0, "{:?}", tokens.totals);
     // Not without a flow control, not where they are long enough, and not where something was lost.
     let none = run(text, &["switch.flow_control=none"]);
     assert_eq!(said(&none, outlasted), None);
@@ -264,4 +278,38 @@ fn an_arbiter_whose_line_is_paused_gives_no_slots_that_would_be_over() {
     let record = run(text, &[]);
     let left = record.flows.iter().filter(|flow| flow.end.is_none());
     assert_eq!(left.count(), 0);
+}
+
+/// Credits for the ring's lines are 20 ms on their way: meanwhile each waits for the next, and all goes on.
+#[test]
+fn what_waits_for_news_that_are_on_their_way_is_not_locked() {
+    let mut file = "10 5 10\n5 6 7 8 9\n".to_owned();
+    let mut trace = "src,dst,size,start\n".to_owned();
+    for host in 0..5 {
+        let (switch, next) = (5 + host, 5 + (host + 1) % 5);
+        let _ = writeln!(
+            file,
+            "{host} {switch} 6000Mbps 1us 0\n{switch} {next} 10Gbps 20ms 0"
+        );
+        let _ = writeln!(trace, "{host},{},1MB,{host}us", (host + 2) % 5);
+    }
+    let folder = std::env::temp_dir().join(format!("tidegate-news-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let at = ["ring.txt", "ring.csv"].map(|name| folder.join(name));
+    for (at, text) in at.iter().zip([file, trace]) {
+        std::fs::write(at, text).expect("a file");
+    }
+    let text = format!(
+        "[topology]\nkind = \"file\"\nformat = \"hpcc\"\npath = \"{}\"\n[[workload]]\nkind = \"trace\"\npath = \"{}\"\n\
+         [transport]\nkind = \"none\"\n[switch]\nflow_control = \"cbfc\"\n[switch.cbfc]\ncounter_bits = 16\n",
+        at[0].display(),
+        at[1].display()
+    );
+    for until in ["25ms", "35ms", "60s"] {
+        let record = run(&text, &[&format!("run.until={until}")]);
+        assert_eq!(said(&record, "deadlock"), None, "{until}");
+        let ended = record.flows.iter().all(|flow| flow.end.is_some());
+        assert_eq!(ended, until == "60s");
+    }
+    std::fs::remove_dir_all(&folder).expect("it is there");
 }
