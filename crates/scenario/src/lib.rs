@@ -56,4 +56,4 @@ pub use resolved::hash;
 pub use schema::{data, explain, json_schema, known_names, markdown};
 pub use section::Section;
 pub use value::{Room, Type, Value};
-pub use why::{EVENTS_MAX, HOPS_AGAIN_MAX, Traced};
+pub use why::{EVENTS_MAX, HOPS_AGAIN_MAX, HOPS_KEPT_MAX, Traced};

@@ -24,6 +24,8 @@ const EXPLAINED: usize = 5;
 /// Longest run that is run a second time unasked: as long as its report takes to write. [ours:
 /// decision 20]
 pub const HOPS_AGAIN_MAX: u64 = 300_000;
+/// Longest run that keeps what it sees of single packets: some 100 ms, and 25 MB. [ours]
+pub const HOPS_KEPT_MAX: u64 = 400_000;
 /// Bytes of the messages explained together: what a report can show of more says no more. [ours]
 const BYTES_MAX: u64 = 20_000_000;
 
@@ -184,7 +186,7 @@ impl Assembled {
     /// Whether a run of so many packet-hops keeps what it sees of single packets: one that is short, and where not every
     /// switch would note what every packet waits for.
     pub(crate) fn keeps_events(&self, hops: u64) -> bool {
-        self.scenario.control.is_none() && hops <= HOPS_AGAIN_MAX
+        self.scenario.control.is_none() && hops <= HOPS_KEPT_MAX
     }
 
     /// Runs it as [`Assembled::run`] does, and keeps what it sees of single packets where it is so short that
@@ -202,7 +204,7 @@ impl Assembled {
         let wanted = short.then_some(sim::Wanted {
             conns: None,
             window: Time::ZERO..Time::NEVER,
-            events_max: HOPS_AGAIN_MAX,
+            events_max: HOPS_KEPT_MAX,
         });
         self.simulate(threads, command, watch, wanted)
     }
@@ -274,10 +276,10 @@ impl Assembled {
         asked.map(|((conn, _), _)| conn).collect()
     }
 
-    /// Says for a report which ways the longest messages took, and explains the slowest, where that is cheap: a run of more than
-    /// [`HOPS_AGAIN_MAX`] packet-hops is not run again, and its report names the command that explains
-    /// them. Depends on the run alone, not on the machine, so that the report does not either.
-    /// A trace that would be too long is left out. Without what [`Assembled::run_traced`] has seen it is run again.
+    /// Says for a report which ways the longest messages took, and explains the slowest, where that is cheap: from what
+    /// [`Assembled::run_traced`] has seen, or by running it again, up to [`HOPS_AGAIN_MAX`] packet-hops. The report of a
+    /// longer run names the command that explains them. Depends on the run alone, not on the machine, so that the report does
+    /// not either. A trace that would be too long is left out.
     pub fn explain_slowest(
         &self,
         record: &mut RunRecord,
@@ -287,7 +289,12 @@ impl Assembled {
         watch: &mut dyn Watch,
     ) {
         record.ways = self.ways(record);
-        if record.status == Status::Interrupted || record.hops > HOPS_AGAIN_MAX {
+        let most = if seen.is_some() {
+            HOPS_KEPT_MAX
+        } else {
+            HOPS_AGAIN_MAX
+        };
+        if record.status == Status::Interrupted || record.hops > most {
             return;
         }
         let mut bytes = 0;

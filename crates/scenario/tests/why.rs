@@ -201,12 +201,12 @@ impl scenario::Watch for Looks {
 
 #[test]
 fn a_report_explains_as_why_does_and_never_simulates_a_long_run_twice() {
-    for (size, long) in [("64KB", false), ("1MB", true)] {
+    for (size, long) in [("64KB", false), ("10MB", true)] {
         let sets = [format!("workload.size={size}"), "output.every=0s".into()];
         let run = assembled("incast", &sets.each_ref().map(String::as_str));
         let mut record = run.run(1, "", &mut Alone).unwrap();
         assert_eq!(
-            record.hops > scenario::HOPS_AGAIN_MAX,
+            record.hops > scenario::HOPS_KEPT_MAX,
             long,
             "{} hops",
             record.hops
@@ -238,6 +238,27 @@ fn a_report_explains_as_why_does_and_never_simulates_a_long_run_twice() {
             );
         }
     }
+}
+
+#[test]
+fn a_run_too_long_to_be_run_again_is_explained_by_what_it_has_seen() {
+    let run = assembled("incast", &["workload.size=1MB", "output.every=0s"]);
+    let (mut record, seen) = run.run_traced(1, "", &mut Alone).unwrap();
+    assert!(
+        record.hops > scenario::HOPS_AGAIN_MAX && seen.is_some(),
+        "{} hops",
+        record.hops
+    );
+    let summary = results::Summary::of(&record);
+    let mut again = record.clone();
+    let mut looks = Looks::default();
+    run.explain_slowest(&mut again, &summary, None, 1, &mut looks);
+    assert_eq!((looks.0, again.why.len()), (0, 0), "not for a report");
+    run.explain_slowest(&mut record, &summary, seen, 1, &mut Alone);
+    let asked = [summary.slowest[0].message];
+    let alone = run.explain(1, &asked, Time::ZERO, Time::NEVER, &mut Alone);
+    assert_eq!(record.why[0], alone.unwrap().0[0]);
+    assert_eq!(record.why.len(), 5);
 }
 
 #[test]

@@ -538,12 +538,7 @@ pub(super) fn slowest(run: &RunRecord, summary: &Summary) -> Option<Section> {
             "The worst {} of {} by slowdown; the bars compare how long they took. {}",
             summary.slowest.len(),
             human::count(summary.all().messages),
-            if run.why.is_empty() {
-                "tidegate why FOLDER --flow N says where the time of one went."
-            } else {
-                "Where the time of the first went is below; of any other, tidegate why FOLDER \
-                 --flow N says it."
-            }
+            where_it_went(run, summary)
         ),
         body: Value::from(""),
         points: 0,
@@ -551,6 +546,31 @@ pub(super) fn slowest(run: &RunRecord, summary: &Summary) -> Option<Section> {
         fold: "",
         wide: true,
     })
+}
+
+/// Who says where the time of these messages went.
+fn where_it_went(run: &RunRecord, summary: &Summary) -> String {
+    let said = |slow: &&Slow| run.why.iter().any(|why| why.message == slow.message);
+    let other = summary.slowest.iter().find(|slow| !said(slow));
+    let command = |slow: &Slow| {
+        format!(
+            "tidegate why . --flow {}, in the folder of this page, says it",
+            slow.message
+        )
+    };
+    match (run.why.is_empty(), other) {
+        (true, Some(slow)) => format!(
+            "Where the time of message {} went, {}; of any other by its number in flows.csv or flows.parquet.",
+            slow.message,
+            command(slow)
+        ),
+        (false, Some(slow)) => format!(
+            "Where the time of the first went is below; of message {}, {}, and so of any other.",
+            slow.message,
+            command(slow)
+        ),
+        (_, None) => "Where the time of each went is below.".to_owned(),
+    }
 }
 
 /// A message's number, as a link where the page has more about it.

@@ -26,14 +26,18 @@ const BODY: &str = include_str!("../../assets/fabric.html");
 pub(super) fn section(run: &RunRecord) -> Option<(Section, String)> {
     let network = drawing(run)?;
     let moving = motion_within(run, CELLS_MAX);
-    let says = if moving.is_none() {
+    let mut says = if moving.is_none() {
         "Nothing moves here, because no port was sampled: give output.every a time, like \
          --set output.every=20us, and take no part of the ports away by output.ports."
     } else {
         "Hosts are below, switches above. Each half of a cable belongs to the port at its end and shows what \
          waited there, or how busy its line was, at the moment of the slider. A click on a cable shows its \
-         port and the messages there. A message that is explained below can be watched packet by packet."
-    };
+         port and the messages there."
+    }
+    .to_owned();
+    if !run.why.is_empty() {
+        says += " A message that is explained below can be watched packet by packet.";
+    }
     let points = moving.as_ref().map_or(0, |moving| moving.ports.len());
     let nodes = numbers(run);
     let data = Drawn {
@@ -45,7 +49,7 @@ pub(super) fn section(run: &RunRecord) -> Option<(Section, String)> {
     let section = Section {
         id: "network".into(),
         title: "The network in motion".into(),
-        says: says.into(),
+        says,
         body: markup(BODY.into()),
         points,
         table: None,
