@@ -93,33 +93,47 @@ pub fn place(text: &str, offset: usize) -> (u32, u32) {
 
 /// The lines of a text that say something, split at white space. Comments run from `#`.
 pub fn lines(text: &str) -> impl Iterator<Item = Vec<Field<'_>>> {
-    split_lines(text, words)
+    split_lines(text, words, |line| line.split('#').next().unwrap_or(""))
 }
 
-/// The same, split at commas: fields may be empty, and white space around them is no part of them.
+/// The same, split at commas: fields may be empty, and white space around them is no part of them, nor are quotes, within
+/// which a comma separates nothing. A comment has a line of its own: a name may contain `#`.
 pub fn comma_lines(text: &str) -> impl Iterator<Item = Vec<Field<'_>>> {
-    split_lines(text, between_commas)
+    let comment = |line: &str| line.trim_start().starts_with('#');
+    split_lines(
+        text,
+        between_commas,
+        move |line| if comment(line) { "" } else { line },
+    )
 }
 
 fn split_lines<'a>(
     text: &'a str,
     split: impl Fn(&'a str, u32) -> Vec<Field<'a>>,
+    content: impl Fn(&'a str) -> &'a str,
 ) -> impl Iterator<Item = Vec<Field<'a>>> {
     (1u32..)
         .zip(unmarked(text).lines())
         .filter_map(move |(number, line)| {
-            let content = line.split('#').next().unwrap_or("");
+            let content = content(line);
             (!content.trim().is_empty()).then(|| split(content, number))
         })
 }
 
 fn between_commas(content: &str, line: u32) -> Vec<Field<'_>> {
-    let mut column = 1;
+    let (mut column, mut quoted) = (1, false);
     content
-        .split(',')
+        .split(move |c| {
+            quoted ^= c == '"';
+            c == ',' && !quoted
+        })
         .map(|raw| {
-            let text = raw.trim();
-            let indent = raw.len() - raw.trim_start().len();
+            let whole = raw.trim();
+            let inner = whole
+                .strip_prefix('"')
+                .and_then(|rest| rest.strip_suffix('"'));
+            let text = inner.unwrap_or(whole);
+            let indent = raw.len() - raw.trim_start().len() + usize::from(inner.is_some());
             let field = Field {
                 text,
                 line,
@@ -266,6 +280,17 @@ mod tests {
         assert_eq!(all.len(), 1);
         let places: Vec<_> = all[0].iter().map(|f| (f.text, f.column)).collect();
         assert_eq!(places, [("a", 1), ("µ", 4), ("", 7), ("b", 8)]);
+    }
+
+    #[test]
+    fn names_between_commas_may_have_quotes_commas_and_more() {
+        let text = " # a, comment\n1, \"ring, east\" ,job#1\nring #2,\"\",\"open, end";
+        let all: Vec<Vec<_>> = comma_lines(text)
+            .map(|line| line.iter().map(|f| (f.text, f.column)).collect())
+            .collect();
+        let first = vec![("1", 1), ("ring, east", 5), ("job#1", 18)];
+        let second = vec![("ring #2", 1), ("", 10), ("\"open, end", 12)];
+        assert_eq!(all, [first, second]);
     }
 
     #[test]

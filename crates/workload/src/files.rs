@@ -80,7 +80,9 @@ pub fn write_csv(traffic: &Traffic) -> Result<String, WorkloadError> {
     for (message, time) in timed(traffic)? {
         let (src, dst) = (traffic.sender(message), traffic.receiver(message));
         let tag = &traffic.tags[usize::from(message.tag)];
-        writeln!(text, "{src},{dst},{},{time},{tag}", Bytes(message.size))
+        let quote = if tag.contains(',') { "\"" } else { "" };
+        let size = Bytes(message.size);
+        writeln!(text, "{src},{dst},{size},{time},{quote}{tag}{quote}")
             .expect("a string takes all that is written");
     }
     Ok(text)
