@@ -14,6 +14,8 @@ const request = ({name, text, sets} = state) => ({name: text === null ? name : o
 const asGiven = ({name, text, sets}) => given && name === given.name && text === given.text && lines(sets).join("\n") === given.sets.join("\n");
 const reads = (texts) => new Map(texts.map((text) => [text.slice(0, text.indexOf("=")), text.slice(text.indexOf("=") + 1)]).filter(([key]) => key));
 const says = (text) => { $("status").textContent = text; };
+// What a link lacks stays in sight until another scenario is chosen.
+const lacks = (text) => { $("lacks").hidden = !text; $("lacks").textContent = text; };
 // All transports and what was run before them have room.
 const runsMax = () => Math.max(LOOKS, about.transports.length + 1);
 const looks = (one) => `k${one.colour % COLOURS} d${Math.floor(one.colour / COLOURS) % (LOOKS / COLOURS)}`;
@@ -400,9 +402,11 @@ const readHash = async () => {
   const name = parts.get("from"), toml = parts.get("toml");
   if (given && name === null && toml === null) return Object.assign(state, {name: given.name, text: given.text, sets: reads(given.sets)});
   state.sets = reads(parts.getAll("set"));
-  state.name = about.scenarios.some(([known]) => known === name) ? name : "incast";
+  const known = about.scenarios.some(([known]) => known === name);
+  state.name = known ? name : "incast";
   state.text = null;
-  if (toml) try { state.text = await unpack(toml); } catch { says("The link is cut short: its scenario cannot be read."); }
+  lacks(name !== null && !known ? `This link names the scenario "${name.slice(0, 40)}", which is not there. This is incast instead.` : "");
+  if (toml !== null) try { state.text = await unpack(toml); } catch { lacks("This link is cut short or damaged: its scenario cannot be read. This is incast instead."); }
   if (given && state.text !== null) state.name = given.name;
 };
 
@@ -459,6 +463,7 @@ const begin = async () => {
     if (given) state.name = given.name;
     $("scenario").value = "";
     $("summary").textContent = "Your own text, below.";
+    lacks("");
     changed();
   });
   $("scenario").replaceChildren(make("option", {value: "", textContent: given && given.text !== null ? given.name : "your own", disabled: !given || given.text === null}), ...about.scenarios.map(([name]) => make("option", {value: name, textContent: name})));
@@ -469,6 +474,7 @@ const begin = async () => {
     const kind = state.sets.get("transport.kind"), name = $("scenario").value;
     if (name === "") Object.assign(state, {name: given.name, text: given.text, sets: reads(given.sets)});
     else Object.assign(state, {name, text: null, sets: new Map(kind ? [["transport.kind", kind]] : [])});
+    lacks("");
     showScenario();
     changed();
   });
