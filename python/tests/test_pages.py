@@ -1,4 +1,4 @@
-"""Every page that a command writes, in Chromium: what is drawn, who can read it and use it.
+"""Every page that a command writes, and the site: what Chromium draws, who can read and use it.
 
 Each page is shown at three widths, in light and in dark; axe-core looks for what keeps people out.
 """
@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 PROGRAM = [sys.executable, "-m", "tidegate"]
+ROOT = Path(__file__).resolve().parents[2]
 WIDTHS = (400, 900, 1400)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 # Tells the page around it what is drawn and what axe-core finds; `best-practice` is advice.
@@ -101,14 +102,37 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: folder / path for name, path in names.items()}
 
 
+def shown(page: Path, *, dark: bool = False) -> str:
+    """The page after it ran, and said nothing to the console."""
+    done = subprocess.run(
+        [
+            browser(),
+            *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
+            f"--blink-settings=preferredColorScheme={int(not dark)}",
+            *("--enable-logging=stderr", "--virtual-time-budget=20000", "--dump-dom"),
+            f"--user-data-dir={page.parent / 'profile'}",
+            page.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    said = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    assert said == [], f"{page.name}: the console says something"
+    told = re.search(r'<pre id="told">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert told, done.stderr[-500:]
+    return html.unescape(told[1])
+
+
 def look(page: Path, *, dark: bool) -> list[dict[str, Any]]:
     """What the page tells of itself at each width."""
     text = page.read_text("utf-8")
     inside = text.replace("</body>", f"<script>{axe()}\n{PROBE}</script></body>")
-    shown = page.with_name(f"{page.stem}-probed.html")
-    shown.write_text(inside, "utf-8")
+    probed = page.with_name(f"{page.stem}-probed.html")
+    probed.write_text(inside, "utf-8")
     frames = "".join(
-        f'<iframe src="{shown.name}" style="width:{width}px;height:3000px"></iframe>'
+        f'<iframe src="{probed.name}" style="width:{width}px;height:3000px"></iframe>'
         for width in WIDTHS
     )
     around = page.with_name(f"{page.stem}-around.html")
@@ -120,56 +144,78 @@ def look(page: Path, *, dark: bool) -> list[dict[str, Any]]:
         f"</script>{frames}",
         "utf-8",
     )
-    done = subprocess.run(
-        [
-            browser(),
-            *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
-            f"--blink-settings=preferredColorScheme={int(not dark)}",
-            *("--enable-logging=stderr", "--virtual-time-budget=20000", "--dump-dom"),
-            f"--user-data-dir={page.parent / 'profile'}",
-            around.as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    said = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    assert said == [], f"{page.name}: the console says something"
-    told = re.search(r'<pre id="told">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert told, done.stderr[-500:]
-    return json.loads(html.unescape(told[1]) or "[]")
+    return json.loads(shown(around, dark=dark) or "[]")
 
 
 def test_a_page_in_a_folder_has_workers(tmp_path: Path) -> None:
-    folder = Path(__file__).resolve().parents[2] / "docs"
-    shutil.copyfile(folder / "folder.js", tmp_path / "folder.js")
-    # As the search of the site does it, from both sides.
-    inside = "self.onmessage = ({data}) => self.postMessage({got: data.said + 1});"
+    shutil.copyfile(ROOT / "docs" / "folder.js", tmp_path / "folder.js")
+    # As the search of the site does it, from both sides. Either changes what it has just sent.
+    inside = (
+        "self.onmessage = ({data}) => { const got = {sum: data.said + 1};"
+        "self.postMessage(got); got.sum = 'changed'; data.said = 'changed'; };"
+    )
     (tmp_path / "inside.js").write_text(inside, "utf-8")
     page = tmp_path / "page.html"
     page.write_text(
         "<!doctype html><body><pre id=told></pre><script src=folder.js></script><script>"
-        "const worker = new Worker('./inside.js');"
-        "worker.onmessage = ({data}) => (told.textContent += data.got);"
-        "worker.postMessage({said: 1}); worker.postMessage({said: 6});</script>",
+        "const worker = new Worker('./inside.js'), sent = {said: 1};"
+        "worker.onmessage = ({data}) => (told.textContent += `${data.sum} ${sent.said}, `);"
+        "worker.postMessage(sent); sent.said = 6; worker.postMessage(sent); sent.said = 9;"
+        "</script>",
         "utf-8",
     )
-    done = subprocess.run(
-        [
-            browser(),
-            *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
-            *("--enable-logging=stderr", "--virtual-time-budget=5000", "--dump-dom"),
-            f"--user-data-dir={tmp_path / 'profile'}",
-            page.as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
-    assert '<pre id="told">27</pre>' in done.stdout
+    assert shown(page) == "2 9, 7 9, "
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site as `./tg site` builds it, with another page in the place of its playground."""
+    pytest.importorskip("zensical")
+    folder = tmp_path_factory.mktemp("site")
+    shutil.copyfile(ROOT / "zensical.toml", folder / "zensical.toml")
+    playground = folder / "playground.html"
+    playground.write_text("the engine", "utf-8")
+    gather = [sys.executable, ROOT / "docs" / "site.py"]
+    for command in (
+        [*gather, "target/pages", playground],
+        [sys.executable, "-m", "zensical", "build"],
+        [*gather, "--finish", "target/site", playground],
+    ):
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr + done.stdout
+    return folder / "target" / "site"
+
+
+def test_the_search_in_a_folder_keeps_what_is_typed(site: Path) -> None:
+    page = site / "typed.html"
+    # The field is in a shadow of the page, and has the focus when the search is open.
+    typing = """
+    <pre id=told></pre><script>
+    const wait = (ms) => new Promise((go) => setTimeout(go, ms));
+    const field = () => {
+      let at = document.activeElement;
+      while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+      return at;
+    };
+    addEventListener("load", async () => {
+      await wait(1000);
+      document.querySelector(".md-search__button").click();
+      await wait(1000);
+      for (const letter of "straggler") {
+        document.execCommand("insertText", false, letter);
+        await wait(500);
+        const found = field().getRootNode().textContent.match(/(\\d+) results/);
+        told.textContent += `${field().value} ${found?.[1]}\\n`;
+      }
+    });
+    </script></body>"""
+    text = (site / "index.html").read_text("utf-8")
+    page.write_text(text.replace("</body>", typing), "utf-8")
+    lines = [line.split() for line in shown(page).splitlines()]
+    assert [typed for typed, _ in lines] == ["straggler"[: i + 1] for i in range(9)]
+    found = [int(count) for _, count in lines]
+    assert found == sorted(found, reverse=True)
+    assert 0 < found[-1] < found[0]
 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
