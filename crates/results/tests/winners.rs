@@ -66,6 +66,31 @@ fn a_winner_whose_group_is_complete_later_is_named_with_that() {
 }
 
 #[test]
+fn a_winner_in_the_tail_whose_messages_are_slower_as_a_rule_is_named_with_that() {
+    let (rpc, late) = (|i: usize| i.is_multiple_of(2), |i: usize| i % 20 < 2);
+    let runs = three(
+        &|i| if rpc(i) { 30_000 } else { 20_000 },
+        &|i| match (rpc(i), late(i)) {
+            (true, false) => 10_000,
+            (_, true) => 40_000,
+            (false, false) => 20_000,
+        },
+    );
+    let said = claim(&runs);
+    assert!(
+        said.contains("but half of its 150 messages tagged rpc are 3.00 times as slow as under dctcp (slowdown p50 3.00 against 1.00)"),
+        "{said}"
+    );
+    assert!(!said.contains("no size or tag"), "{said}");
+    let advice = Advice::of(&runs.iter().collect::<Vec<_>>()).unwrap();
+    let priced = advice
+        .prices
+        .iter()
+        .any(|price| price.contains("median slowdown, tag rpc"));
+    assert!(priced, "{advice:?}");
+}
+
+#[test]
 fn a_price_below_five_in_a_hundred_is_named_where_the_seeds_tell_it_from_chance() {
     // The p99 is that of checkpoints; the others take 3 % longer.
     let tags = |rpc: u64, checkpoint: u64| {
@@ -155,7 +180,10 @@ fn a_tie_is_bold_for_all_of_it_and_says_what_goodput_one_of_them_lacks() {
         );
     }
     let advice = Advice::of(&all).unwrap();
-    assert_eq!(advice.verdicts[0].says, "no difference at 4.00 to 4.01");
+    assert_eq!(
+        advice.verdicts[0].says,
+        "no difference that can be told from chance: 4.00 to 4.01"
+    );
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! cannot say.
 
 use super::level::{behind, seeds_of};
+use super::parts::median_rows;
 use super::{Better, Comparison, Group, PartRow, equal_told, headline, measured, part_rows};
 use crate::Unit;
 use crate::human;
@@ -76,8 +77,10 @@ impl Advice {
             }
         };
         let carried = figure("goodput", "goodput", (Unit::Rate, Better::Higher), &rivals);
+        let medians = medians(&rivals);
         let mut prices: Vec<(f64, String)> = rows
             .iter()
+            .chain(&medians)
             .chain([&carried])
             .filter_map(|row| price(row, best?, &rivals))
             .collect();
@@ -123,6 +126,19 @@ fn rows(rivals: &[&Group]) -> Vec<PartRow> {
         all("fct.max", "slowest of all messages", Unit::Time),
     ];
     rows.extend(part_rows(rivals).into_iter().filter(PartRow::ranks));
+    rows
+}
+
+/// The medians of the same, which are prices where somebody has a lower one.
+fn medians(rivals: &[&Group]) -> Vec<PartRow> {
+    let all = figure(
+        "fct.p50",
+        "median of all messages",
+        (Unit::Time, Better::Lower),
+        rivals,
+    );
+    let mut rows = vec![all];
+    rows.extend(median_rows(rivals));
     rows
 }
 
@@ -198,7 +214,12 @@ fn verdict(row: &PartRow, rivals: &[&Group]) -> PartVerdict {
         let last = last.map_or(String::new(), |&(slow, bound, i)| {
             format!("; {}", times(name(i), slow, first, bound))
         });
-        return told(all, format!("no difference at {at}{last}"));
+        let none = if most == least {
+            "no difference at"
+        } else {
+            "no difference that can be told from chance:"
+        };
+        return told(all, format!("{none} {at}{last}"));
     }
     let Some(&(second, bound, next)) = known.get(1) else {
         return told(

@@ -263,11 +263,12 @@ struct Price {
 }
 
 /// Where one of `rivals` is behind another by the greatest factor: in the far tail of all messages, in the slowest
-/// completion, in the tail of a part of them, and in when a tagged group is complete. None of the four hides another; the
-/// greatest comes first.
+/// completion, in the tail of a part of them, in a median, of all or of a part, and in when a tagged group is complete. None of
+/// the five hides another; the greatest comes first.
 fn prices(comparison: &Comparison, one: usize, rivals: &[&Group]) -> Vec<String> {
     let own = rivals[one];
     let (mut whole, mut slowest, mut parts, mut last) = (vec![], vec![], vec![], vec![]);
+    let mut typical = vec![];
     for metric in &METRICS {
         let told = match metric.key {
             "slowdown.max" if comparison.shows(metric) => "its slowest message is",
@@ -275,9 +276,11 @@ fn prices(comparison: &Comparison, one: usize, rivals: &[&Group]) -> Vec<String>
                 "its slowest messages are"
             }
             "fct.max" => "its longest completion takes",
+            "fct.p50" => "its median completion takes",
             _ => continue,
         };
         let (kind, as_) = match metric.unit {
+            Unit::Time if metric.key == "fct.p50" => (&mut typical, "long"),
             Unit::Time => (&mut slowest, "long"),
             _ => (&mut whole, "slow"),
         };
@@ -309,6 +312,13 @@ fn prices(comparison: &Comparison, one: usize, rivals: &[&Group]) -> Vec<String>
             |factor| format!("its {named} are {factor} times as slow"),
             ("slowdown p99", Unit::Ratio),
         ));
+        typical.extend(behind_best(
+            one,
+            rivals,
+            &of(|part| part.p50.map(|interval| (interval, part.p50_at_least))),
+            |factor| format!("half of its {named} are {factor} times as slow"),
+            ("slowdown p50", Unit::Ratio),
+        ));
         last.extend(behind_best(
             one,
             rivals,
@@ -323,7 +333,8 @@ fn prices(comparison: &Comparison, one: usize, rivals: &[&Group]) -> Vec<String>
     if human::ratio(most(&slowest)) == human::ratio(most(&whole)) {
         slowest.clear();
     }
-    let greatest = [whole, slowest, parts, last].map(|prices| prices.into_iter().reduce(greater));
+    let greatest =
+        [whole, slowest, parts, typical, last].map(|prices| prices.into_iter().reduce(greater));
     let mut greatest: Vec<Price> = greatest.into_iter().flatten().collect();
     greatest.sort_by(|a, b| b.times.total_cmp(&a.times));
     greatest.into_iter().map(|price| price.told).collect()
@@ -375,6 +386,7 @@ fn leads(best: &Group, others: &[&Group]) -> bool {
         let mut theirs = theirs.filter(|theirs| theirs.name == part.name);
         theirs.all(|theirs| {
             no_more(Unit::Ratio, part.p99, theirs.p99)
+                && no_more(Unit::Ratio, part.p50, theirs.p50)
                 && no_more(Unit::Time, part.took, theirs.took)
         })
     })

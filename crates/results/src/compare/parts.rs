@@ -21,6 +21,10 @@ pub struct Part {
     pub p99: Option<Interval>,
     /// It rests on unfinished messages, and the true value is this or more.
     pub at_least: bool,
+    /// Their median slowdown, over the seeds.
+    pub p50: Option<Interval>,
+    /// The same of that.
+    pub p50_at_least: bool,
     /// Of a tag: from its first start to its last byte, over the seeds, in picoseconds.
     pub took: Option<Interval>,
     /// Some did not finish, so that it takes this or more.
@@ -43,12 +47,14 @@ pub(super) fn of(members: &[&Summary]) -> Vec<Part> {
                 let part = place(&mut parts, name);
                 part.messages = part.messages.max(bin.messages);
                 part.tails.extend(bin.slowdown.map(|dist| dist.p99));
+                part.medians.extend(bin.slowdown.map(|dist| dist.p50));
             }
         }
         for of in run.tags.iter().filter(|_| run.tags.len() > 1) {
             let part = place(&mut parts, tagged(&of.name));
             part.messages = part.messages.max(of.messages);
             part.tails.extend(of.slowdown.map(|dist| dist.p99));
+            part.medians.extend(of.slowdown.map(|dist| dist.p50));
             part.took.push(super::real(of.took_ps));
             part.stragglers.push(of.stragglers as f64);
         }
@@ -86,6 +92,7 @@ struct Gathered {
     name: String,
     messages: u64,
     tails: Vec<Figure<f64>>,
+    medians: Vec<Figure<f64>>,
     took: Vec<Figure<f64>>,
     stragglers: Vec<f64>,
 }
@@ -98,11 +105,14 @@ impl Gathered {
             (Interval::of(&values), at_least)
         };
         let ((p99, at_least), (took, took_at_least)) = (over(&self.tails), over(&self.took));
+        let (p50, p50_at_least) = over(&self.medians);
         Part {
             name: self.name,
             messages: self.messages,
             p99,
             at_least,
+            p50,
+            p50_at_least,
             took,
             took_at_least,
             stragglers: Interval::of(&self.stragglers),
@@ -117,6 +127,7 @@ fn place(parts: &mut Vec<Gathered>, name: String) -> &mut Gathered {
             name,
             messages: 0,
             tails: Vec::new(),
+            medians: Vec::new(),
             took: Vec::new(),
             stragglers: Vec::new(),
         });
@@ -195,31 +206,61 @@ impl PartRow {
     }
 }
 
-/// The tail of every part, when every tagged group is complete, and its stragglers where somebody has some, under each of
-/// `rivals`.
-pub fn part_rows(rivals: &[&Group]) -> Vec<PartRow> {
+/// The median of every part under each of `rivals`.
+pub(super) fn median_rows(rivals: &[&Group]) -> Vec<PartRow> {
+    let rows = names(rivals).into_iter().map(|name| {
+        let found = each(rivals, name);
+        let of = |part: &Part| part.p50.map(|interval| (interval, part.p50_at_least));
+        PartRow {
+            name: format!("median slowdown, {}", which(name, &found)),
+            unit: Unit::Ratio,
+            better: Better::Lower,
+            seeds: seeds_of(rivals),
+            cells: found.into_iter().map(|part| part.and_then(of)).collect(),
+        }
+    });
+    rows.collect()
+}
+
+/// The names of the parts of any of `rivals`.
+fn names<'a>(rivals: &[&'a Group]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for part in rivals.iter().flat_map(|group| &group.parts) {
         if !names.contains(&part.name.as_str()) {
             names.push(&part.name);
         }
     }
+    names
+}
+
+/// The part of this name of each of `rivals`.
+fn each<'a>(rivals: &[&'a Group], name: &str) -> Vec<Option<&'a Part>> {
+    let part = |group: &&'a Group| group.parts.iter().find(|part| part.name == name);
+    rivals.iter().map(part).collect()
+}
+
+/// What a table calls the part of this name.
+fn which(name: &str, found: &[Option<&Part>]) -> String {
+    let tag = found.iter().flatten().find_map(|part| part.tag());
+    let size = name
+        .trim_start_matches("messages ")
+        .trim_start_matches("of ");
+    tag.map_or(size.into(), human::tag)
+}
+
+/// The tail of every part, when every tagged group is complete, and its stragglers where somebody has some, under each of
+/// `rivals`.
+pub fn part_rows(rivals: &[&Group]) -> Vec<PartRow> {
     let mut rows = Vec::new();
-    for name in names {
-        let found: Vec<Option<&Part>> = rivals
-            .iter()
-            .map(|group| group.parts.iter().find(|part| part.name == name))
-            .collect();
+    for name in names(rivals) {
+        let found = each(rivals, name);
         let cells = |of: fn(&Part) -> Option<Bounded>| {
             let cells = found.iter().map(|part| part.and_then(of));
             cells.collect::<Vec<_>>()
         };
         let tag = found.iter().flatten().find_map(|part| part.tag());
-        let which = name
-            .trim_start_matches("messages ")
-            .trim_start_matches("of ");
         rows.push(PartRow {
-            name: format!("p99 slowdown, {}", tag.map_or(which.into(), human::tag)),
+            name: format!("p99 slowdown, {}", which(name, &found)),
             unit: Unit::Ratio,
             better: Better::Lower,
             seeds: seeds_of(rivals),
