@@ -6,7 +6,8 @@
 The site is docs/, and the pages that live next to what they describe: transports, flow controls,
 the driver, the files at the top of the repository. A link to a file outside the site keeps only its
 text. When the site is built, the second command writes what its search reads where pages are opened
-from a folder, and fails where the playground is not what it was or no page leads to it.
+from a folder, takes out links without a name, and fails where the playground is not what it was or
+no page leads to it.
 """
 
 import base64
@@ -38,6 +39,8 @@ PLAY = "play.html"
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 # What only the site has: the playground lies beside its pages.
 SITE_ONLY = re.compile(r"<!-- site: (\S+) -->")
+# The generator puts a link without words before each line of code.
+NAMELESS = re.compile(r'<a id="__codelineno-[^>]*></a>')
 FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -162,6 +165,13 @@ def lost(site: Path) -> None:
     page.write_text(f"{before}{config}{inside}{end}{last}{after}", "utf-8")
 
 
+def named(site: Path) -> None:
+    """Take out links without a name: keys stop at each of them, and a reader says nothing of it."""
+    for page in site.rglob("*.html"):
+        if page != site / PLAY:
+            page.write_text(NAMELESS.sub("", page.read_text("utf-8")), "utf-8")
+
+
 def faults(site: Path, playground: Path) -> list[str]:
     """What keeps a reader of the built site from the playground."""
     played = site / PLAY
@@ -188,6 +198,7 @@ if __name__ == "__main__":
     if sys.argv[1] == "--finish":
         index(Path(sys.argv[2]))
         lost(Path(sys.argv[2]))
+        named(Path(sys.argv[2]))
         found = faults(*map(Path, sys.argv[2:]))
         sys.exit("\n".join(found) or None)
     else:
