@@ -1,7 +1,7 @@
 // What is wider than its page scrolls in a box of its own, which keys reach, too.
 "use strict";
 addEventListener("DOMContentLoaded", () => {
-  const kinds = {"Wide table": ".md-typeset__scrollwrap", "Wide code": ".md-typeset pre > code"};
+  const kinds = {"Wide table": ".md-typeset__scrollwrap", "Wide picture": ".md-typeset p:has(> img:only-child)", "Wide code": ".md-typeset pre > code"};
   const every = Object.values(kinds).join();
   const name = (box) => Object.keys(kinds).find((name) => box.matches(kinds[name]));
   const tend = (box) => {
@@ -15,6 +15,7 @@ addEventListener("DOMContentLoaded", () => {
   for (const box of document.querySelectorAll(every)) {
     tend(box);
     taken.observe(box, {attributeFilter: ["tabindex"]});
-    [box, ...box.querySelectorAll("table")].forEach((part) => sizes.observe(part));
+    // A picture has no width before it is loaded.
+    [box, ...box.querySelectorAll("img, table")].forEach((part) => sizes.observe(part));
   }
 });

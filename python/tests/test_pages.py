@@ -32,6 +32,8 @@ addEventListener("load", async () => {
   for (const entry of performance.getEntriesByType("resource"))
     if (!/^(blob|data):/.test(entry.name) && !entry.name.startsWith(OWN))
       wrong("asked for " + entry.name);
+  for (const picture of document.querySelectorAll("article img"))
+    if (picture.getBoundingClientRect().width < 640) wrong("too small to read: " + picture.src);
   const kinds = "path.line, path.cell, path.box, path.ring, path.half, .bar i, .range i, .lane *";
   for (const figure of document.querySelectorAll("figure[data-points]")) {
     const seen = [...figure.querySelectorAll(kinds)].filter((mark) => {
