@@ -4,10 +4,10 @@
     python docs/site.py --finish target/site playground.html
 
 The site is docs/, and the pages that live next to what they describe: transports, flow controls,
-the driver, the files at the top of the repository. A link to a file outside the site keeps only its
-text. When the site is built, the second command writes what its search reads where pages are opened
-from a folder, takes out links without a name, and fails where the playground is not what it was or
-no page leads to it.
+the driver, the files at the top of the repository. Its first page lists what the README lists. A
+link to a file outside the site keeps only its text. When the site is built, the second command
+writes what its search reads where pages are opened from a folder, takes out links without a name,
+and fails where the playground is not what it was or no page leads to it.
 """
 
 import base64
@@ -39,6 +39,8 @@ PLAY = "play.html"
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 # What only the site has: the playground lies beside its pages.
 SITE_ONLY = re.compile(r"<!-- site: (\S+) -->")
+# A link of the first page to a section of the README: the site has the section itself there.
+SECTION = re.compile(r"^\[(.+), in the README\]\(\S+\)$", re.MULTILINE)
 # The generator puts a link without words before each line of code.
 NAMELESS = re.compile(r'<a id="__codelineno-[^>]*></a>')
 FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
@@ -76,6 +78,20 @@ def moved(text: str, source: str, places: dict[str, str]) -> str:
         parts += [LINK.sub(link, text[end : fence.start()]), fence[0]]
         end = fence.end()
     return "".join([*parts, LINK.sub(link, text[end:])])
+
+
+def shared(text: str, places: dict[str, str]) -> str:
+    """The first page with sections of the README in the place of links to them."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+
+    def section(match: re.Match[str]) -> str:
+        _, _, found = readme.partition(f"\n## {match[1]}\n")
+        if not found:
+            sys.exit(f"docs/index.md: README.md has no section {match[1]}")
+        part = found.partition("\n## ")[0].strip()
+        return moved(part, "README.md", {**places, "README.md": "index.md"})
+
+    return SECTION.sub(section, text)
 
 
 def in_motion(text: str, place: str) -> str:
@@ -128,6 +144,8 @@ def write(folder: Path, playground: Path | None = None) -> None:
         out.parent.mkdir(parents=True, exist_ok=True)
         if source.endswith(".md"):
             text = moved((ROOT / source).read_text("utf-8"), source, places)
+            if place == "index.md":
+                text = shared(text, places)
             if playground:
                 text = SITE_ONLY.sub(
                     r"**[Open the playground](\1).** "
