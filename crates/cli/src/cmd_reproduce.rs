@@ -314,7 +314,8 @@ fn write(
     })?;
     let table = table(experiment, expected, verdicts, quick, Style::PLAIN);
     let found: Vec<Found> = verdicts.iter().map(Verdict::found).collect();
-    let figure = expected.figure(experiment, &found, curves, command, quick);
+    let again = format!("{command} --out {}", out.display());
+    let figure = expected.figure(experiment, &found, curves, &again, quick);
     let mut files = vec![
         ("data.csv", csv(verdicts)),
         ("verdicts.txt", format!("{command}\n{table}")),

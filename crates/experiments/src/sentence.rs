@@ -84,6 +84,8 @@ fn held(found: &[Found]) -> Option<String> {
     let judged = |row: &&Found| !matches!(row.word, Word::NoNumber);
     let kind = |row: &Found| match (row.spec.expected, row.spec.of_direction()) {
         (Some(_), _) if row.spec.is_recalled() => 3,
+        // That nothing is lost says little, and often.
+        (Some(number), _) if number.total_cmp(&0.0).is_eq() => 4,
         (Some(_), _) => 1,
         (None, true) => 0,
         (None, false) => 2,
@@ -110,6 +112,14 @@ fn held(found: &[Found]) -> Option<String> {
             ));
         }
     }
+    let zeros = found.iter().filter(judged).filter(|row| kind(row) == 4);
+    let held = zeros.clone().filter(|row| row.word < Word::NoNumber);
+    parts.extend(match (zeros.count(), held.count()) {
+        (0, _) => None,
+        (1, 0) => Some("what is to be 0 is not".into()),
+        (1, _) => Some("what is to be 0 is".into()),
+        (all, held) => Some(format!("{held} of {all} that are to be 0 are")),
+    });
     let recalled = found.iter().filter(judged).filter(|row| kind(row) == 3);
     let held = recalled.clone().filter(|row| row.word < Word::NoNumber);
     parts.extend(of_memory(recalled.count(), held.count()));
@@ -292,6 +302,18 @@ mod tests {
             quick_sentence(&found),
             "In a quick run 1 of 2 directions hold, 0 of 2 numbers hold; what is off: another load."
         );
+        // What is to be nothing is no number of a figure.
+        let none = |value| row("metric = 'data-drops'\nexpected = 0.0\ntolerance = 0.0\nevidence = 'published: none is lost'\n", value);
+        for (rows, says) in [
+            (vec![none(0.0)], "What is to be 0 is."),
+            (vec![none(3.0)], "What is to be 0 is not."),
+            (
+                vec![row(claim, 0.44), none(0.0), none(0.0), none(2.0)],
+                "1 of 1 number holds, 2 of 3 that are to be 0 are.",
+            ),
+        ] {
+            assert_eq!(sentence(&rows, None), says);
+        }
         for (cause, says) in [
             ("not known", "why the rest is off is not known."),
             (

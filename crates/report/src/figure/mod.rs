@@ -425,24 +425,31 @@ impl Figure {
         svg::picture(self)
     }
 
-    /// Every drawn value: panel, series, x, y, the ends of its interval, and who measured it.
+    /// Every drawn value: panel, series, x, y, the ends of its interval along y and of that along x, and who measured it.
     pub fn csv(&self) -> String {
-        let mut out = String::from("panel,series,x,y,low,high,by\n");
+        let mut out = String::from("panel,series,x,y,low,high,x_low,x_high,by\n");
         let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
         for panel in &self.panels {
             for series in &panel.series {
                 let ours = series.dots.iter().map(|dot| (dot, "tidegate"));
                 let given = series.given.iter().map(|dot| (dot, series.by.as_str()));
                 for (dot, by) in ours.chain(given) {
+                    let own = by == "tidegate";
+                    let mut band = series.band.iter().filter(|_| own);
+                    let along = band.find(|(y, ..)| y.total_cmp(&dot.y).is_eq());
+                    let [x_low, x_high] = match along {
+                        Some(&(_, low, high)) => [plain(low), plain(high)],
+                        None => [const { String::new() }; 2],
+                    };
                     let _ = writeln!(
                         out,
-                        "{},{},{},{},{},{},{}",
+                        "{},{},{},{},{},{},{x_low},{x_high},{}",
                         quoted(&panel.title),
                         quoted(&series.name),
                         place(panel, dot.x, &quoted),
-                        dot.y,
-                        dot.low,
-                        dot.high,
+                        plain(dot.y),
+                        plain(dot.low),
+                        plain(dot.high),
                         quoted(by)
                     );
                 }
@@ -527,7 +534,13 @@ fn place(panel: &Panel, x: f64, quoted: &dyn Fn(&str) -> String) -> String {
     let names = panel.x.names.iter().enumerate();
     let mut here = names.filter(|(i, _)| (*i as f64 + 0.5 - x).abs() < 1e-9);
     here.next()
-        .map_or_else(|| x.to_string(), |(_, name)| quoted(name))
+        .map_or_else(|| plain(x), |(_, name)| quoted(name))
+}
+
+/// A number without what is left of rounding.
+fn plain(value: f64) -> String {
+    let rounded = format!("{value:.9e}").parse::<f64>();
+    rounded.map_or_else(|_| value.to_string(), |value| value.to_string())
 }
 
 /// What is drawn besides ours, in words.
