@@ -373,6 +373,12 @@ pub(crate) struct BenchArgs {
     /// Run this command in turn with ours; it prints a number followed by "packet-hops"
     #[arg(long, value_name = "CMD")]
     pub(crate) against: Option<String>,
+    /// Frames of this MTU instead of 1500 B, like 8976B
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) mtu: Option<Bytes>,
+    /// Length of each message, of workloads that have one for all, like 8MB
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<Bytes>,
     /// One measurement in this process, for the command's own use
     #[arg(long, value_name = "NAME", hide = true)]
     pub(crate) single: Option<String>,

@@ -26,8 +26,8 @@ pub(crate) struct Case {
     pub(crate) what: &'static str,
     topology: fn(Span) -> Topology,
     traffic: fn(&Topology, u64) -> Traffic,
-    /// Bytes per message, messages, or microseconds in which messages come, of a run that is timed.
-    full: u64,
+    /// Length of a run that is timed.
+    full: Length,
     /// Links' delay.
     delay: Span,
     /// Samples every this often.
@@ -52,6 +52,25 @@ enum Ports {
     Deep,
 }
 
+/// What a workload is longer or shorter by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Length {
+    /// Bytes of each message.
+    Bytes(u64),
+    /// Messages.
+    Messages(u64),
+    /// Microseconds in which messages come.
+    Micros(u64),
+}
+
+/// The frames and messages of a workload, where they are others than its own.
+#[derive(Clone, Copy)]
+pub(crate) struct Sized {
+    pub(crate) encap: Encap,
+    /// Bytes of each message.
+    pub(crate) message: Option<u64>,
+}
+
 /// What the cost of a workload is counted by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Per {
@@ -68,7 +87,7 @@ pub(crate) const CASES: [Case; 16] = [
         what: "128 hosts, fat tree k=8, 1 us links",
         topology: fat_tree_8,
         traffic: permutation,
-        full: 1_000_000,
+        full: Length::Bytes(1_000_000),
         delay: Span::us(1),
         probe: None,
         per: Per::Hop,
@@ -79,7 +98,7 @@ pub(crate) const CASES: [Case; 16] = [
         what: "432 hosts, fat tree k=12",
         topology: fat_tree_12,
         traffic: permutation,
-        full: 500_000,
+        full: Length::Bytes(500_000),
         delay: Span::us(1),
         probe: None,
         per: Per::Hop,
@@ -90,7 +109,7 @@ pub(crate) const CASES: [Case; 16] = [
         what: "1024 hosts, fat tree k=16",
         topology: fat_tree_16,
         traffic: permutation,
-        full: 300_000,
+        full: Length::Bytes(300_000),
         delay: Span::us(1),
         probe: None,
         per: Per::Hop,
@@ -101,7 +120,7 @@ pub(crate) const CASES: [Case; 16] = [
         what: "100 to 1, fat tree k=8",
         topology: fat_tree_8,
         traffic: incast,
-        full: 200_000,
+        full: Length::Bytes(200_000),
         delay: Span::us(1),
         probe: None,
         per: Per::Hop,
@@ -112,7 +131,7 @@ pub(crate) const CASES: [Case; 16] = [
         what: "leaf-spine 8 x 16, Web Server at load 0.6 of the uplinks",
         topology: leaf_spine,
         traffic: web_server,
-        full: 10_000,
+        full: Length::Messages(10_000),
         delay: Span::us(1),
         probe: None,
         per: Per::Hop,
@@ -123,7 +142,7 @@ pub(crate) const CASES: [Case; 16] = [
         what: "1 % of 1024 hosts active, fat tree k=16",
         topology: fat_tree_16,
         traffic: sparse,
-        full: 1_000_000,
+        full: Length::Bytes(1_000_000),
         delay: Span::us(1),
         probe: None,
         per: Per::Hop,
@@ -134,7 +153,7 @@ pub(crate) const CASES: [Case; 16] = [
         what: "permutation-128 with cores 200 us away",
         topology: far_cores,
         traffic: permutation,
-        full: 4_000_000,
+        full: Length::Bytes(4_000_000),
         delay: Span::us(1),
         probe: None,
         per: Per::Hop,
@@ -145,7 +164,7 @@ pub(crate) const CASES: [Case; 16] = [
         what: "permutation-128 with 10 ns links",
         topology: fat_tree_8,
         traffic: permutation,
-        full: 1_000_000,
+        full: Length::Bytes(1_000_000),
         delay: Span::ns(10),
         probe: None,
         per: Per::Hop,
@@ -156,7 +175,7 @@ pub(crate) const CASES: [Case; 16] = [
         what: "permutation-128 with every port sampled each 10 us",
         topology: fat_tree_8,
         traffic: permutation,
-        full: 1_000_000,
+        full: Length::Bytes(1_000_000),
         delay: Span::us(1),
         probe: Some(Span::us(10)),
         per: Per::Hop,
@@ -167,7 +186,7 @@ pub(crate) const CASES: [Case; 16] = [
         what: "64 hosts, leaf-spine 8 x 8 x 8, ports of eight priorities",
         topology: full_bisection,
         traffic: permutation,
-        full: 1_000_000,
+        full: Length::Bytes(1_000_000),
         delay: Span::us(1),
         probe: None,
         per: Per::Hop,
@@ -178,7 +197,7 @@ pub(crate) const CASES: [Case; 16] = [
         what: "the same with a shared memory of 12 MB per switch",
         topology: full_bisection,
         traffic: permutation,
-        full: 1_000_000,
+        full: Length::Bytes(1_000_000),
         delay: Span::us(1),
         probe: None,
         per: Per::Hop,
@@ -189,7 +208,7 @@ pub(crate) const CASES: [Case; 16] = [
         what: "the same with priority flow control",
         topology: full_bisection,
         traffic: permutation,
-        full: 1_000_000,
+        full: Length::Bytes(1_000_000),
         delay: Span::us(1),
         probe: None,
         per: Per::Hop,
@@ -200,7 +219,7 @@ pub(crate) const CASES: [Case; 16] = [
         what: "three tiers of 128 hosts, Web Server at 0.7 of the uplinks and incasts at 0.05, under Aquarius",
         topology: three_tiers,
         traffic: web_and_incasts,
-        full: 600,
+        full: Length::Micros(600),
         delay: Span::us(1),
         probe: None,
         per: Per::Hop,
@@ -211,7 +230,7 @@ pub(crate) const CASES: [Case; 16] = [
         what: "the same without flow control, 12 MB for each port",
         topology: three_tiers,
         traffic: web_and_incasts,
-        full: 600,
+        full: Length::Micros(600),
         delay: Span::us(1),
         probe: None,
         per: Per::Hop,
@@ -222,7 +241,7 @@ pub(crate) const CASES: [Case; 16] = [
         what: "per host: permutation-1024 up to its first packet",
         topology: fat_tree_16,
         traffic: permutation,
-        full: 30_000,
+        full: Length::Bytes(30_000),
         delay: Span::us(1),
         probe: None,
         per: Per::Host,
@@ -233,7 +252,7 @@ pub(crate) const CASES: [Case; 16] = [
         what: "per host: a permutation of 65,536 hosts up to its first packet, fat tree k=64",
         topology: fat_tree_64,
         traffic: permutation,
-        full: 30_000,
+        full: Length::Bytes(30_000),
         delay: Span::us(1),
         probe: None,
         per: Per::Host,
@@ -460,17 +479,27 @@ pub(crate) fn find(name: &str) -> Option<&'static Case> {
 }
 
 impl Case {
+    /// Whether all its messages are of one length.
+    pub(crate) fn is_sized(&self) -> bool {
+        matches!(self.full, Length::Bytes(_))
+    }
+
     /// Runs it, `percent` of its full length, with every parameter of `transport` at its default.
     pub(crate) fn run(
         &self,
         transport: &dyn Transport,
         percent: u64,
         threads: u16,
+        sized: Sized,
     ) -> (u32, Outcome) {
         let topology = (self.topology)(self.delay);
         let hosts = topology.hosts;
-        let traffic = (self.traffic)(&topology, self.full * percent / 100);
-        let encap = Encap::PAPER;
+        let full = match self.full {
+            Length::Bytes(own) => sized.message.unwrap_or(own),
+            Length::Messages(own) | Length::Micros(own) => own,
+        };
+        let traffic = (self.traffic)(&topology, full * percent / 100);
+        let encap = sized.encap;
         let factory = transport
             .configure(&toml::Table::new())
             .expect("the defaults are legal");

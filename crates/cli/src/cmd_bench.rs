@@ -6,13 +6,15 @@
 //! else uses the machine. Set-up has workloads of its own, which are counted per host.
 
 use crate::args::{BenchArgs, Global};
-use crate::bench_cases::{self, CASES, Case, Per};
+use crate::bench_cases::{self, CASES, Case, Per, Sized};
 use crate::exit;
 use crate::screen::Screen;
+use model::Encap;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::process::{Command, Stdio};
 use transports::{Registry, Transport};
+use units::Bytes;
 
 /// Lengths of the two runs whose difference counts instructions, in percent of a full run: both
 /// beyond the first round trips, so that the difference is the steady state.
@@ -81,7 +83,7 @@ fn chosen(
             format!("no workload \"{name}\"; there are {}", known.join(", ")),
         )
     };
-    let cases = if args.cases.is_empty() {
+    let cases: Vec<&Case> = if args.cases.is_empty() {
         CASES.iter().collect()
     } else {
         let find = |name: &String| bench_cases::find(name).ok_or_else(|| unknown(name));
@@ -95,7 +97,34 @@ fn chosen(
             )
         })
     });
+    if let Some(case) = cases
+        .iter()
+        .find(|case| args.size.is_some() && !case.is_sized())
+    {
+        let why = format!(
+            "--size: {} has messages of many lengths; name workloads that have one for all",
+            case.name
+        );
+        return Err((exit::USAGE, why));
+    }
+    if args.gate.is_some() && (args.size.is_some() || args.mtu.is_some()) {
+        let why = "--gate: its limits are for the workloads' own frames and messages; leave --mtu and --size out";
+        return Err((exit::USAGE, why.to_owned()));
+    }
+    sized(args)?;
     Ok((cases, transports.collect::<Result<_, _>>()?))
+}
+
+/// The frames and messages that are asked for.
+fn sized(args: &BenchArgs) -> Result<Sized, Failure> {
+    let mtu = args.mtu.map(|mtu| Encap::PAPER.with_mtu(mtu.get()));
+    let encap = mtu.unwrap_or(Ok(Encap::PAPER));
+    let encap = encap.map_err(|why| (exit::USAGE, format!("--mtu cannot be used: {why}")))?;
+    if args.size.is_some_and(|size| size.get() == 0) {
+        return Err((exit::USAGE, "--size: a message has at least 1B".to_owned()));
+    }
+    let message = args.size.map(Bytes::get);
+    Ok(Sized { encap, message })
 }
 
 /// Measures what was asked for, and where there are limits, only what they are about.
@@ -141,7 +170,7 @@ fn measure(
         other: Vec::new(),
     };
     for _ in 0..args.rounds {
-        let sample = sample(case, transport, 100, global, &[])?;
+        let sample = sample(case, transport, 100, (args, global), &[])?;
         row.hops = match case.per {
             Per::Hop => sample.hops,
             Per::Host => sample.hosts.into(),
@@ -153,7 +182,7 @@ fn measure(
         }
     }
     if args.instructions || args.gate.is_some() {
-        row.instructions = Some(instructions(case, transport, global)?);
+        row.instructions = Some(instructions(case, transport, (args, global))?);
     }
     Ok(row)
 }
@@ -162,10 +191,10 @@ fn sample(
     case: &Case,
     transport: &str,
     percent: u64,
-    global: &Global,
+    asked: (&BenchArgs, &Global),
     before: &[&str],
 ) -> Result<Sample, Failure> {
-    let (text, _) = child(case, transport, percent, global, before)?;
+    let (text, _) = child(case, transport, percent, asked, before)?;
     let number = |key: &str| text.get(key).and_then(Value::as_f64);
     let read = || {
         Some(Sample {
@@ -183,7 +212,7 @@ fn child(
     case: &Case,
     transport: &str,
     percent: u64,
-    global: &Global,
+    (args, global): (&BenchArgs, &Global),
     before: &[&str],
 ) -> Result<(Value, String), Failure> {
     let program =
@@ -194,6 +223,9 @@ fn child(
     words.extend(["bench", "--single", case.name, "--transport", transport]);
     let (percent, threads) = (percent.to_string(), global.jobs.unwrap_or(1).to_string());
     words.extend(["--percent", &percent, "--jobs", &threads]);
+    let [mtu, size] = [("mtu", args.mtu), ("size", args.size)]
+        .map(|(key, given)| given.map(|bytes| format!("--{key}={}B", bytes.get())));
+    words.extend(mtu.iter().chain(&size).map(String::as_str));
     let run = Command::new(words[0])
         .args(&words[1..])
         .stdin(Stdio::null())
@@ -213,14 +245,18 @@ fn child(
 }
 
 /// Instructions per packet-hop, set-up left out; or those of the set-up per host.
-fn instructions(case: &Case, transport: &str, global: &Global) -> Result<f64, Failure> {
+fn instructions(
+    case: &Case,
+    transport: &str,
+    asked: (&BenchArgs, &Global),
+) -> Result<f64, Failure> {
     let count = |percent| {
         let callgrind = [
             "valgrind",
             "--tool=callgrind",
             "--callgrind-out-file=/dev/null",
         ];
-        let (said, complaints) = child(case, transport, percent, global, &callgrind).map_err(|(code, why)| {
+        let (said, complaints) = child(case, transport, percent, asked, &callgrind).map_err(|(code, why)| {
             let missing = "instructions are counted by valgrind; install it: sudo apt-get install valgrind";
             (code, format!("{why}\n{missing}"))
         })?;
@@ -299,7 +335,11 @@ fn single(name: &str, args: &BenchArgs, global: &Global, screen: &Screen) -> i32
         screen.print(&format!("{}\n", json!({ "hops": 0, "hosts": 0 })));
         return exit::OK;
     }
-    let (hosts, outcome) = case.run(transport, args.percent, global.jobs.unwrap_or(1));
+    let sized = match sized(args) {
+        Ok(sized) => sized,
+        Err((code, why)) => return screen.fail(code, &why),
+    };
+    let (hosts, outcome) = case.run(transport, args.percent, global.jobs.unwrap_or(1), sized);
     let seconds = now().duration_since(start).as_secs_f64();
     if let Err(why) = outcome.conservation {
         return screen.fail(exit::BROKEN, &why);
