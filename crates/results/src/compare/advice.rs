@@ -3,7 +3,9 @@
 
 use super::level::{behind, seeds_of};
 use super::parts::median_rows;
-use super::{Better, Comparison, Group, PartRow, equal_told, headline, measured, part_rows};
+use super::{
+    Better, Comparison, Group, PartRow, equal_told, headline, listed, measured, part_rows,
+};
 use crate::Unit;
 use crate::human;
 use crate::stats::Interval;
@@ -353,23 +355,34 @@ fn unjudged(runs: &[&Summary], rivals: &[&Group]) -> Vec<String> {
             small.join(", ")
         ));
     }
-    for run in runs {
-        let late = run.all().unfinished;
-        if late > 0 {
+    let mut grew: Vec<String> = Vec::new();
+    for rival in rivals {
+        let own = || runs.iter().filter(|run| run.transport == rival.transport);
+        let some = |count: usize| match own().count() {
+            all if all == count => String::new(),
+            all => format!(" in {count} of {all} runs"),
+        };
+        let late = || own().filter(|run| run.all().unfinished > 0);
+        if let Some(worst) = late().max_by_key(|run| run.all().unfinished) {
+            let most = if late().count() > 1 { "up to " } else { "" };
             found.push(format!(
-                "{}, seed {}: {} of {} messages did not finish; what they take is a lower bound.",
-                run.transport,
-                run.seed,
-                human::count(late),
-                human::count(run.all().messages)
+                "{}: {most}{} of {} messages did not finish{}; what they take is a lower bound.",
+                rival.transport,
+                human::count(worst.all().unfinished),
+                human::count(worst.all().messages),
+                some(late().count())
             ));
         }
-        if run.backlog_grew {
-            found.push(format!(
-                "{}, seed {}: what was under way grew to the end; a longer trace may say otherwise.",
-                run.transport, run.seed
-            ));
+        let count = own().filter(|run| run.backlog_grew).count();
+        if count > 0 {
+            grew.push(format!("{}{}", rival.transport, some(count)));
         }
+    }
+    if !grew.is_empty() {
+        found.push(format!(
+            "What was under way grew to the end under {}; a longer trace may say otherwise.",
+            listed(&grew)
+        ));
     }
     found
 }

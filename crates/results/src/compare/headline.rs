@@ -304,21 +304,25 @@ fn prices(comparison: &Comparison, one: usize, rivals: &[&Group]) -> Vec<String>
             };
             rivals.iter().map(same).collect()
         };
-        let named = named(part);
+        let (named, is) = named(part);
         parts.extend(behind_best(
             one,
             rivals,
             &of(|part| part.p99.map(|interval| (interval, part.at_least))),
-            |factor| format!("its {named} are {factor} times as slow"),
+            |factor| format!("its {named} {is} {factor} times as slow"),
             ("slowdown p99", Unit::Ratio),
         ));
-        typical.extend(behind_best(
-            one,
-            rivals,
-            &of(|part| part.p50.map(|interval| (interval, part.p50_at_least))),
-            |factor| format!("half of its {named} are {factor} times as slow"),
-            ("slowdown p50", Unit::Ratio),
-        ));
+        let several = part.messages > 1; // of one the tail is the median
+        typical.extend(
+            behind_best(
+                one,
+                rivals,
+                &of(|part| part.p50.map(|interval| (interval, part.p50_at_least))),
+                |factor| format!("half of its {named} are {factor} times as slow"),
+                ("slowdown p50", Unit::Ratio),
+            )
+            .filter(|_| several),
+        );
         last.extend(behind_best(
             one,
             rivals,
@@ -340,9 +344,15 @@ fn prices(comparison: &Comparison, one: usize, rivals: &[&Group]) -> Vec<String>
     greatest.into_iter().map(|price| price.told).collect()
 }
 
-/// `24 messages tagged checkpoint`.
-fn named(part: &Part) -> String {
-    format!("{} {}", human::count(part.messages), part.name)
+/// `24 messages tagged checkpoint`, and what they are.
+fn named(part: &Part) -> (String, &'static str) {
+    match (part.messages, part.name.strip_prefix("messages")) {
+        (1, Some(which)) => (format!("only message{which}"), "is"),
+        _ => (
+            format!("{} {}", human::count(part.messages), part.name),
+            "are",
+        ),
+    }
 }
 
 /// The price of a number that is behind the best of its row; none where the two are level.
