@@ -153,6 +153,7 @@ const check = async () => {
     says(seconds < 1 ? "Ready." : `Ready. It may take ${seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} minutes`} here.`);
     if (document.body.dataset.state === "starting") document.body.dataset.state = "ready";
     if ($("live").checked && checked.seconds < SHORT && !(first && asGiven(state))) await run(true);
+    else if (!state.last && !given) $("title").textContent = "Nothing has run yet: what takes long waits for the button.";
   } catch (wrong) {
     if (mine === asked) showWrong(wrong);
   }
@@ -197,6 +198,7 @@ const run = async (draft = false, sets = state.sets) => {
     state.runs = [...others, Object.assign(one, {result, colour: unused(others)})];
     state.held = result;
     says(`Ran in ${seconds.toFixed(2)} s.`);
+    $("wrong").hidden = true;
     showRun(result);
     if (asGiven(one)) showSame(result);
     return true;
