@@ -303,7 +303,12 @@ mod tests {
             "In a quick run 1 of 2 directions hold, 0 of 2 numbers hold; what is off: another load."
         );
         // What is to be nothing is no number of a figure.
-        let none = |value| row("metric = 'data-drops'\nexpected = 0.0\ntolerance = 0.0\nevidence = 'published: none is lost'\n", value);
+        let none = |value| {
+            row(
+                "metric = 'data-drops'\nexpected = 0.0\ntolerance = 0.0\nevidence = 'published: none is lost'\n",
+                value,
+            )
+        };
         for (rows, says) in [
             (vec![none(0.0)], "What is to be 0 is."),
             (vec![none(3.0)], "What is to be 0 is not."),
