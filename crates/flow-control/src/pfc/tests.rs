@@ -254,12 +254,12 @@ fn pauses_that_cannot_be_said_again_in_time_are_refused() {
         "switch.pfc.pause_time has frames of links take more than half of a line of 10Gbps; \
          write \"2.1504us\" or more"
     );
-    // 1,538 B take 1.2304 us, and eight frames of 84 B 537.6 ns.
-    assert_eq!(refused("lossless = 8\npause_time = \"3536ns\""), None);
+    // 1,000 B take 800 ns, and eight frames of 84 B 537.6 ns.
+    assert_eq!(refused("lossless = 8\npause_time = \"2676ns\""), None);
     assert_eq!(
-        refused("lossless = 8\npause_time = \"3535ns\"").expect("3.536 us are needed"),
-        "switch.pfc.pause_time of 3.535us may be over before it is said again: half of it later, behind a frame of \
-         1.538KB on a line of 10Gbps; write \"3.536us\" or more"
+        refused("lossless = 8\npause_time = \"2675ns\"").expect("2.6752 us are needed"),
+        "switch.pfc.pause_time of 2.675us may be over before it is said again: half of it later, behind a frame of 1KB \
+         on a line of 10Gbps; write \"2.6752us\" or more"
     );
-    assert_eq!(refused("lossless = 1\npause_time = \"2596ns\""), None);
+    assert_eq!(refused("lossless = 1\npause_time = \"1735ns\""), None);
 }
