@@ -5,10 +5,69 @@ use std::collections::BTreeSet;
 /// A message: bytes to go, or its turn; then its age and place.
 pub(super) type Rank = (u64, u32, u32);
 
+/// A set of which the first is at hand: most have one member, which changes with each packet.
+#[derive(Debug)]
+struct Ordered<T> {
+    first: Option<T>,
+    /// All behind it.
+    rest: BTreeSet<T>,
+}
+
+impl<T> Default for Ordered<T> {
+    fn default() -> Self {
+        Self {
+            first: None,
+            rest: BTreeSet::new(),
+        }
+    }
+}
+
+impl<T: Ord + Copy> Ordered<T> {
+    fn insert(&mut self, new: T) {
+        match self.first {
+            Some(first) if first <= new => {
+                self.rest.insert(new);
+            }
+            first => {
+                self.rest.extend(first);
+                self.first = Some(new);
+            }
+        }
+    }
+
+    fn remove(&mut self, old: T) {
+        if self.first == Some(old) {
+            self.first = self.rest.pop_first();
+        } else {
+            self.rest.remove(&old);
+        }
+    }
+
+    /// One goes and another comes.
+    #[inline(always)] // once per packet
+    fn replace(&mut self, old: T, new: T) {
+        let alone = self.rest.is_empty() || self.rest.first().is_some_and(|next| new < *next);
+        if alone && self.first == Some(old) {
+            self.first = Some(new);
+        } else {
+            self.remove(old);
+            self.insert(new);
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.rest.len() + usize::from(self.first.is_some())
+    }
+
+    fn iter(&self) -> impl Iterator<Item = T> {
+        self.first.into_iter().chain(self.rest.iter().copied())
+    }
+}
+
 /// Those of one peer.
 #[derive(Debug)]
 struct Group {
-    members: BTreeSet<Rank>,
+    members: Ordered<Rank>,
     /// What of it stands among the first of all groups.
     listed: Option<Rank>,
     open: bool,
@@ -19,7 +78,7 @@ struct Group {
 pub(super) struct Ranks {
     groups: Vec<Group>,
     /// The first of every open group that has one, and these groups.
-    firsts: BTreeSet<(Rank, u32)>,
+    firsts: Ordered<(Rank, u32)>,
     listed: BTreeSet<u32>,
     /// The group whose turn was last, and turns of messages so far.
     last: u32,
@@ -38,7 +97,7 @@ impl Ranks {
         let at = group as usize;
         while self.groups.len() <= at {
             self.groups.push(Group {
-                members: BTreeSet::new(),
+                members: Ordered::default(),
                 listed: None,
                 open: true,
             });
@@ -50,11 +109,11 @@ impl Ranks {
     #[inline]
     pub(super) fn change(&mut self, group: u32, old: Option<Rank>, new: Option<Rank>) {
         let members = &mut self.group(group).members;
-        if let Some(old) = old {
-            members.remove(&old);
-        }
-        if let Some(new) = new {
-            members.insert(new);
+        match (old, new) {
+            (Some(old), Some(new)) => members.replace(old, new),
+            (Some(old), None) => members.remove(old),
+            (None, Some(new)) => members.insert(new),
+            (None, None) => {}
         }
         self.list(group);
     }
@@ -72,28 +131,29 @@ impl Ranks {
     #[inline]
     fn list(&mut self, group: u32) {
         let of = &mut self.groups[group as usize];
-        let first = of.members.first().copied().filter(|_| of.open);
+        let first = of.members.first.filter(|_| of.open);
         let before = std::mem::replace(&mut of.listed, first);
         if before == first {
             return;
         }
-        if let Some(before) = before {
-            self.firsts.remove(&(before, group));
-        }
-        if let Some(first) = first {
-            self.firsts.insert((first, group));
-        }
         match (before, first) {
-            (None, Some(_)) => self.listed.insert(group),
-            (Some(_), None) => self.listed.remove(&group),
-            _ => true,
-        };
+            (Some(before), Some(first)) => self.firsts.replace((before, group), (first, group)),
+            (None, Some(first)) => {
+                self.firsts.insert((first, group));
+                self.listed.insert(group);
+            }
+            (Some(before), None) => {
+                self.firsts.remove((before, group));
+                self.listed.remove(&group);
+            }
+            (None, None) => {}
+        }
     }
 
     /// The place of the first of all.
     #[inline]
     pub(super) fn first(&self) -> Option<u32> {
-        self.firsts.first().map(|&((.., slot), _)| slot)
+        self.firsts.first.map(|((.., slot), _)| slot)
     }
 
     /// The place of the first of the group behind the one whose turn was last, whose turn it is now.
@@ -107,7 +167,7 @@ impl Ranks {
 
     /// Every message, by group.
     pub(super) fn iter(&self) -> impl Iterator<Item = Rank> {
-        self.groups.iter().flat_map(|of| of.members.iter().copied())
+        self.groups.iter().flat_map(|of| of.members.iter())
     }
 
     /// Nobody is left: what tables have grown to is given back.
@@ -118,12 +178,50 @@ impl Ranks {
     /// Panics where an invariant is broken.
     pub(super) fn check(&self) {
         assert_eq!(self.firsts.len(), self.listed.len());
+        let mut sets = self.groups.iter().map(|of| &of.members);
+        let first = |set: &Ordered<Rank>| set.iter().is_sorted();
+        assert!(sets.all(first) && self.firsts.iter().is_sorted(), "order");
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_first_is_so_however_it_came_there() {
+        let (mut ours, mut plain) = (Ordered::default(), BTreeSet::new());
+        let mut seed = 1_u32;
+        let mut draw = |most: u32| {
+            seed = seed.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+            (seed >> 16) % most
+        };
+        for _ in 0..20_000 {
+            let (new, place) = (draw(40), draw(6) as usize);
+            let old = plain.iter().nth(place).copied();
+            match old {
+                Some(old) if draw(3) == 0 => {
+                    ours.remove(old);
+                    plain.remove(&old);
+                }
+                Some(old) if !plain.contains(&new) => {
+                    ours.replace(old, new);
+                    plain.remove(&old);
+                    plain.insert(new);
+                }
+                None if !plain.contains(&new) => {
+                    ours.insert(new);
+                    plain.insert(new);
+                }
+                _ => {}
+            }
+            assert!(ours.iter().eq(plain.iter().copied()));
+            assert_eq!(
+                (ours.first, ours.len()),
+                (plain.first().copied(), plain.len())
+            );
+        }
+    }
 
     #[test]
     fn the_first_is_the_least_of_the_open_groups_and_turns_go_round() {
