@@ -1,5 +1,6 @@
 //! The fast way through a switch whose ports have nothing to do with each other: its packets by the port that leads on.
 
+use crate::arrivals::FEW;
 use crate::clock::Clock;
 use crate::engine::{Net, Out};
 use crate::node::{Kind, Node, SwitchNode};
@@ -43,7 +44,6 @@ impl ByPort {
                 let list = &mut self.lists[usize::from(port)];
                 if list.is_empty() {
                     self.some.push(port);
-                    at.switch.fetch(port);
                 }
                 list.push(packet);
             }
@@ -179,6 +179,11 @@ impl Net<'_> {
             packets: &mut scratch.packets,
             bucket_shift: self.bucket_shift,
         };
+        if by_port.some.len() > FEW {
+            for &port in &by_port.some {
+                at.switch.fetch(port);
+            }
+        }
         if MAY_BOUNCE && by_port.may_bounce(at) {
             let came = by_port.one_by_one(at, &view, out);
             (hops, last) = (came.0, last.max(came.1));

@@ -10,6 +10,9 @@ use model::Packet;
 use std::sync::atomic::Ordering;
 use units::{Span, Time};
 
+/// A switch with so many ports is one of a network that lies in the cache: nothing is fetched before it is needed. [ours]
+pub(crate) const FEW: usize = 8;
+
 /// Whether there are four bits or more.
 #[inline(always)]
 fn is_many(bits: u64) -> bool {
@@ -91,27 +94,33 @@ impl Net<'_> {
             let mut fresh = *left | self.news[first + word].swap(0, Ordering::AcqRel);
             // The neighbours will not tell again of what they send in the rest of their window.
             *left = if keep { fresh } else { 0 };
-            let ring = |fresh: u64| {
-                let port = word * 64 + fresh.trailing_zeros() as usize;
-                (port, &self.rings[ingress[port] as usize])
-            };
+            if ingress.len() > FEW {
+                self.fetch(fresh, &ingress[word * 64..]);
+            }
             while fresh != 0 {
-                let rest = fresh & (fresh - 1);
-                if rest != 0 {
-                    // SAFETY: this thread runs the receiving node.
-                    unsafe { ring(rest).1.ahead() };
-                }
-                let (port, ring) = ring(fresh);
+                let port = word * 64 + fresh.trailing_zeros() as usize;
+                let ring = &self.rings[ingress[port] as usize];
                 #[allow(clippy::cast_possible_truncation, reason = "topology::PORTS_MAX")]
                 let stays = take(port as u16, ring);
                 if let Some(at) = stays {
                     *left |= fresh & fresh.wrapping_neg();
                     next = next.min(at);
                 }
-                fresh = rest;
+                fresh &= fresh - 1;
             }
         }
         next
+    }
+
+    /// Has the cache fetch the first packets of these links into a node.
+    #[inline(never)] // it needs registers of its own
+    fn fetch(&self, mut fresh: u64, ingress: &[u32]) {
+        while fresh != 0 {
+            let link = ingress[fresh.trailing_zeros() as usize];
+            // SAFETY: this thread runs the receiving node.
+            unsafe { self.rings[link as usize].fetch() };
+            fresh &= fresh - 1;
+        }
     }
 
     /// Whether a node of at most 64 ports has news by four or more of them, or has more ports.

@@ -291,7 +291,7 @@ impl<T: Slot> Ring<T> {
     /// # Safety
     /// Only the thread that runs the receiving node may call it.
     #[inline(always)] // once per link and window
-    pub(crate) unsafe fn ahead(&self) {
+    pub(crate) unsafe fn fetch(&self) {
         // SAFETY: by contract this thread alone touches this part of the head.
         if self.appended.load(Ordering::Acquire) == unsafe { (*self.head.get()).taken } {
             return; // as in `take_before`
