@@ -484,6 +484,14 @@ impl Case {
         matches!(self.full, Length::Bytes(_))
     }
 
+    /// The length of a run that is timed.
+    fn length(&self, sized: Sized) -> u64 {
+        match self.full {
+            Length::Bytes(own) => sized.message.unwrap_or(own),
+            Length::Messages(own) | Length::Micros(own) => own,
+        }
+    }
+
     /// Runs it, `percent` of its full length, with every parameter of `transport` at its default.
     pub(crate) fn run(
         &self,
@@ -494,11 +502,7 @@ impl Case {
     ) -> (u32, Outcome) {
         let topology = (self.topology)(self.delay);
         let hosts = topology.hosts;
-        let full = match self.full {
-            Length::Bytes(own) => sized.message.unwrap_or(own),
-            Length::Messages(own) | Length::Micros(own) => own,
-        };
-        let traffic = (self.traffic)(&topology, full * percent / 100);
+        let traffic = (self.traffic)(&topology, self.length(sized) * percent / 100);
         let encap = sized.encap;
         let factory = transport
             .configure(&toml::Table::new())

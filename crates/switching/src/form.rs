@@ -1,4 +1,7 @@
 //! The cheapest form of a port that does what its specification asks for.
+//!
+//! A form is recognised once, and made at once or when the first packet comes. It says whether the port has anything to do with
+//! others of its switch, and does what a [`Discipline`] does by the one form that it is.
 
 use crate::admission::Admission;
 use crate::credit_port::CreditPort;

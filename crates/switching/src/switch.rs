@@ -19,7 +19,7 @@ use crate::discipline::{GateState, Verdict};
 use crate::due::Due;
 use crate::flow_control::{FlowControl, Passage, Say};
 use crate::form::{Form, Wants, When};
-use crate::port::{Fate, Port};
+use crate::port::Port;
 use crate::watch::{Note, Noted, Watch};
 use model::intent::{Balance, Memory, PortSpec, SwitchSpec};
 use model::{ByClass, Class, DropReason, Hop, HostId, LinkCredits, Local, Packet, Rng};
@@ -385,34 +385,6 @@ impl Switch {
             if !self.common.bounced.is_empty() {
                 self.bounce_back(now, routing, out);
             }
-        }
-    }
-
-    /// Hands a packet to a port that looks at no other, of a switch without a memory.
-    #[inline(always)] // once per packet-hop
-    fn come_to<R: Routing>(
-        &mut self,
-        now: Time,
-        index: usize,
-        packet: &mut Packet,
-        alone: impl FnOnce() -> bool,
-        routing: &R,
-        out: &mut impl Outlet,
-    ) {
-        let port = &mut self.ports[index];
-        if port.is_fifo() {
-            port.promise(now, packet, out);
-            return;
-        }
-        let free = self.may_pass && alone();
-        if free && port.is_idle(now) && port.pass(now, packet) {
-            port.transmit(now, packet, out);
-            return;
-        }
-        let (slot, waiting) = (&mut self.common.slot, &mut self.waiting);
-        let fate = port.take(now, packet, free, slot, out, waiting);
-        if fate != Fate::Kept {
-            self.clear_up(now, index, packet, fate, routing, out);
         }
     }
 

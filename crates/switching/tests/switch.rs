@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod memory;
+
 use model::intent::{
     Balance, CreditCount, CreditSpec, DropBy, DropMeasure, DropSpec, Limit, MarkAt, MarkSpec,
     Memory, Order, Over, PortSpec, QueueSpec, Share, SwitchSpec, Takes,
@@ -280,10 +282,11 @@ fn run_apart(switch: &mut Switch, packets: &[(Time, u16, Packet)]) -> (Seen, [u3
     (seen, how)
 }
 
+const SENT_BACK: &str = "cut and sent back";
+
 #[test]
 fn ports_apart_do_with_a_while_of_packets_what_they_do_with_one_after_the_other() {
     let mut apart = Vec::new();
-    const SENT_BACK: &str = "cut and sent back";
     let cut = [
         ("cut", ndp(3, true, false)),
         (SENT_BACK, ndp(12, true, true)),
@@ -382,79 +385,6 @@ fn a_packet_that_passes_the_general_port_leaves_it_as_one_that_waits() {
             assert_eq!(passing, waiting, "{name}, seed {seed}");
         }
     }
-}
-
-#[test]
-fn one_hot_port_of_an_idle_switch_takes_its_part_of_the_shared_memory() {
-    for (alpha, part) in [(0.5, 1.0 / 3.0), (1.0, 0.5), (4.0, 0.8)] {
-        let spec = SwitchSpec {
-            memory: Memory::Shared {
-                size: Bytes(1_000_000),
-                alpha,
-            },
-            ..SwitchSpec::default()
-        };
-        // The port's own buffer would hold two frames: it is not read.
-        let mut switch = switch(&spec, &PortSpec::fifo(Bytes(3_000)), None);
-        let flood: Vec<_> = (0..2_000)
-            .map(|n| (Time(n), 2, packet(0, 1, 1000)))
-            .collect();
-        let seen = run(&mut switch, &flood);
-        let most = switch.ports[0].counters().queue_max as f64 / 1e6;
-        assert!((most - part).abs() < 0.003, "alpha {alpha}: {most}");
-        assert!(!seen.lost.is_empty());
-    }
-}
-
-#[test]
-fn a_full_memory_knows_what_has_left_other_ports_meanwhile() {
-    let ports = [
-        PortSpec::fifo(Bytes(0)),
-        PortSpec::fifo(Bytes(0)).with(QueueSpec::credit(CREDIT)),
-        PortSpec::fifo(Bytes(0)).prioritised(8),
-    ];
-    for (form, port) in ports.iter().enumerate() {
-        for (seed, size) in (0..20).flat_map(|seed| [(seed, 9_000), (seed, 20_000)]) {
-            let spec = SwitchSpec {
-                memory: Memory::Shared {
-                    size: Bytes(size),
-                    alpha: 2.0,
-                },
-                ..SwitchSpec::default()
-            };
-            let [fast, slow] = [false, true].map(|slowly| {
-                let mut switch = switch(&spec, port, None);
-                switch.slowly(slowly, slowly);
-                run(&mut switch, &traffic(seed)).sorted()
-            });
-            assert!(fast.1.len() > 10, "the memory is full at times");
-            assert_eq!(fast, slow, "form {form}, seed {seed}, {size} B");
-        }
-    }
-}
-
-#[test]
-fn credits_wait_beside_a_full_memory() {
-    let spec = SwitchSpec {
-        memory: Memory::Shared {
-            size: Bytes(10_000),
-            alpha: 8.0,
-        },
-        ..SwitchSpec::default()
-    };
-    let port = PortSpec::fifo(Bytes(0)).with(QueueSpec::credit(CREDIT));
-    let mut switch = switch(&spec, &port, None);
-    let mut packets: Vec<_> = (0..20).map(|n| (Time(n), 2, packet(0, 1, 1538))).collect();
-    let mut credit = packet(0, 2, 84);
-    credit.set_class(Class::Credit);
-    packets.push((Time(30), 3, credit));
-    let seen = run(&mut switch, &packets);
-    assert!(seen.lost.len() > 5, "the memory is full");
-    assert!(
-        seen.sent
-            .iter()
-            .any(|(_, packet, _)| packet.class() == Class::Credit)
-    );
 }
 
 /// Eight frames of data; headers of 64 B, served ten to one, up to `headers` of them.

@@ -208,20 +208,15 @@ fn verdict(row: &PartRow, rivals: &[&Group]) -> PartVerdict {
         let most = level.ahead.last().and_then(|&i| row.cells[i]);
         let most = most.map_or(String::new(), |(most, _)| row.unit.show_figure(most.mean));
         let at = if most == least {
-            at
+            format!("at {at}")
         } else {
-            format!("{least} to {most}")
+            format!("that can be told from chance: {least} to {most}")
         };
         let last = known.last().filter(|(.., i)| !level.ahead.contains(i));
         let last = last.map_or(String::new(), |&(slow, bound, i)| {
             format!("; {}", times(name(i), slow, first, bound))
         });
-        let none = if most == least {
-            "no difference at"
-        } else {
-            "no difference that can be told from chance:"
-        };
-        return told(all, format!("{none} {at}{last}"));
+        return told(all, format!("no difference {at}{last}"));
     }
     let Some(&(second, bound, next)) = known.get(1) else {
         return told(

@@ -267,33 +267,8 @@ struct Price {
 /// the five hides another; the greatest comes first.
 fn prices(comparison: &Comparison, one: usize, rivals: &[&Group]) -> Vec<String> {
     let own = rivals[one];
-    let (mut whole, mut slowest, mut parts, mut last) = (vec![], vec![], vec![], vec![]);
-    let mut typical = vec![];
-    for metric in &METRICS {
-        let told = match metric.key {
-            "slowdown.max" if comparison.shows(metric) => "its slowest message is",
-            key if key.starts_with("slowdown.") && comparison.shows(metric) => {
-                "its slowest messages are"
-            }
-            "fct.max" => "its longest completion takes",
-            "fct.p50" => "its median completion takes",
-            _ => continue,
-        };
-        let (kind, as_) = match metric.unit {
-            Unit::Time if metric.key == "fct.p50" => (&mut typical, "long"),
-            Unit::Time => (&mut slowest, "long"),
-            _ => (&mut whole, "slow"),
-        };
-        let what = |factor: &str| format!("{told} {factor} times as {as_}");
-        let row = row(rivals, metric.key);
-        kind.extend(behind_best(
-            one,
-            rivals,
-            &row,
-            what,
-            (metric.title, metric.unit),
-        ));
-    }
+    let [whole, mut slowest, mut typical] = of_all(comparison, one, rivals);
+    let (mut parts, mut last) = (vec![], vec![]);
     for part in &own.parts {
         let of = |number: fn(&Part) -> Option<Bounded>| -> Vec<Option<Bounded>> {
             let same = |group: &&Group| {
@@ -342,6 +317,37 @@ fn prices(comparison: &Comparison, one: usize, rivals: &[&Group]) -> Vec<String>
     let mut greatest: Vec<Price> = greatest.into_iter().flatten().collect();
     greatest.sort_by(|a, b| b.times.total_cmp(&a.times));
     greatest.into_iter().map(|price| price.told).collect()
+}
+
+/// Where it is behind by a number of all messages: in their far tail, in the slowest completion, and in the median.
+fn of_all(comparison: &Comparison, one: usize, rivals: &[&Group]) -> [Vec<Price>; 3] {
+    let (mut whole, mut slowest, mut typical) = (vec![], vec![], vec![]);
+    for metric in &METRICS {
+        let told = match metric.key {
+            "slowdown.max" if comparison.shows(metric) => "its slowest message is",
+            key if key.starts_with("slowdown.") && comparison.shows(metric) => {
+                "its slowest messages are"
+            }
+            "fct.max" => "its longest completion takes",
+            "fct.p50" => "its median completion takes",
+            _ => continue,
+        };
+        let (kind, as_) = match metric.unit {
+            Unit::Time if metric.key == "fct.p50" => (&mut typical, "long"),
+            Unit::Time => (&mut slowest, "long"),
+            _ => (&mut whole, "slow"),
+        };
+        let what = |factor: &str| format!("{told} {factor} times as {as_}");
+        let row = row(rivals, metric.key);
+        kind.extend(behind_best(
+            one,
+            rivals,
+            &row,
+            what,
+            (metric.title, metric.unit),
+        ));
+    }
+    [whole, slowest, typical]
 }
 
 /// `24 messages tagged checkpoint`, and what they are.

@@ -5,7 +5,7 @@
 
 use super::{Outlet, Routing, Switch};
 use crate::form::Apart;
-use crate::port::Port;
+use crate::port::{Fate, Port};
 use model::{DropReason, Packet};
 use units::Time;
 
@@ -65,6 +65,34 @@ impl Switch {
             true => given_way(packet, ways),
         };
         routing.way(to, choose).ok_or(DropReason::Unreachable)
+    }
+
+    /// Hands a packet to a port that looks at no other, of a switch without a memory.
+    #[inline(always)] // once per packet-hop
+    pub(super) fn come_to<R: Routing>(
+        &mut self,
+        now: Time,
+        index: usize,
+        packet: &mut Packet,
+        alone: impl FnOnce() -> bool,
+        routing: &R,
+        out: &mut impl Outlet,
+    ) {
+        let port = &mut self.ports[index];
+        if port.is_fifo() {
+            port.promise(now, packet, out);
+            return;
+        }
+        let free = self.may_pass && alone();
+        if free && port.is_idle(now) && port.pass(now, packet) {
+            port.transmit(now, packet, out);
+            return;
+        }
+        let (slot, waiting) = (&mut self.common.slot, &mut self.waiting);
+        let fate = port.take(now, packet, free, slot, out, waiting);
+        if fate != Fate::Kept {
+            self.clear_up(now, index, packet, fate, routing, out);
+        }
     }
 
     /// A packet that has come by port `ingress` goes no further, for which [`Switch::lead`] has said why.
