@@ -9,6 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 import tidegate as tg
+from tidegate._html import kind_of
+
+ROOT = Path(__file__).parents[2]
 
 SMALL = {"workload.senders": 4, "workload.size": "20KB"}
 
@@ -75,6 +78,19 @@ def test_a_table_shows_its_first_rows_and_says_how_many_there_are() -> None:
     assert shown.rows == 1 + 20
     assert shown.cells[: len(result.flows)] == list(result.flows)
     assert "30 rows, the first 20" in html(result.flows)
+    first = dict(zip(result.flows, shown.cells[len(result.flows) :], strict=False))
+    assert (first["size"], first["src"]) == ("5 KB", str(result.flows["src"][0]))
+    assert first["fct_ps"].endswith(" us")
+
+
+def test_columns_have_the_units_that_the_data_dictionary_gives_them() -> None:
+    text = (ROOT / "docs/data.md").read_text("utf-8")
+    tables = text.split("\n## Documents")[0]
+    rows = [line.strip("| ").split(" | ") for line in tables.splitlines() if line.startswith("| `")]
+    kinds = {"ps": "time", "B": "size", "bit/s": "rate"}
+    told = {row[0].strip("`"): kinds.get(row[2].strip(), "") for row in rows}
+    assert len(told) > 60
+    assert {name: kind_of(name) for name in told} == told
 
 
 def test_why_check_and_comparison_show_themselves(tmp_path: object) -> None:

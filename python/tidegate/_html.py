@@ -23,6 +23,39 @@ _UNITS = {
 }
 
 
+_BYTES = {
+    *("size", "received", "queue", "bytes", "bytes_max", "queue_max", "data_max", "headroom_max"),
+    *(f"bytes_{of}" for of in ("control", "credit", "scheduled", "unscheduled", "plain", "link")),
+    *(f"sent_{of}" for of in ("control", "credit", "scheduled", "unscheduled", "plain", "link")),
+}
+
+
+def kind_of(column: str) -> str:
+    """Say what the numbers of a column of a run's tables are; empty where they count something.
+
+    >>> kind_of("fct_ps"), kind_of("rate_bps"), kind_of("size"), kind_of("dropped_plain")
+    ('time', 'rate', 'size', '')
+    """
+    if column.endswith("_ps"):
+        return "time"
+    if column.endswith("bps"):
+        return "rate"
+    return "size" if column in _BYTES else ""
+
+
+def cell(value: object, kind: str) -> str:
+    """Write a cell of a table: a number of a kind with its unit, and nothing where there is none.
+
+    >>> cell(64_000, "size"), cell(7, ""), cell(None, "time"), cell("rpc", "")
+    ('64 KB', '7', '', 'rpc')
+    """
+    if value is None:
+        return ""
+    if kind and isinstance(value, int | float):
+        return human(value, kind)
+    return str(value)
+
+
 def human(value: float | None, kind: str) -> str:
     """Write a number of picoseconds, bytes or bits per second with the unit that fits.
 

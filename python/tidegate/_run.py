@@ -91,9 +91,10 @@ class Table(Mapping[str, list[Cell]]):
         return f"Table({self._path.name}: {rows} rows of {', '.join(self)})"
 
     def _repr_html_(self) -> str:
-        """Show the first rows, and say how many there are."""
+        """Show the first rows, numbers with their units, and say how many there are."""
         rows = list(zip(*self._columns.values(), strict=True))
-        shown = [["" if cell is None else cell for cell in row] for row in rows[: _html.ROWS_MAX]]
+        kinds = [_html.kind_of(name) for name in self]
+        shown = [list(map(_html.cell, row, kinds)) for row in rows[: _html.ROWS_MAX]]
         words = f"{self._path.name}: {len(rows):,} rows"
         if len(rows) > len(shown):
             words += f", the first {len(shown)}"
