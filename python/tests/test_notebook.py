@@ -118,7 +118,8 @@ def test_what_a_scenario_says_is_text_and_no_markup() -> None:
     assert "<b>" not in html(check)
 
 
-def test_a_notebook_gets_a_bar_and_a_script_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def notebook(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Stand in for a notebook, and take down what it shows that changes."""
     shown: list[str] = []
 
     def display(what: object, *, display_id: bool) -> object:
@@ -134,6 +135,24 @@ def test_a_notebook_gets_a_bar_and_a_script_does_not(monkeypatch: pytest.MonkeyP
         get_ipython=lambda: SimpleNamespace(kernel=1), display=SimpleNamespace(display=display)
     )
     monkeypatch.setitem(sys.modules, "IPython", kernel)
+    return shown
+
+
+def test_a_comparison_in_a_notebook_has_a_bar_of_its_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shown = notebook(monkeypatch)
+    monkeypatch.setattr("tidegate._html.BAR_AFTER", 0)
+    monkeypatch.setattr("tidegate._run._POLLED", 0.01)
+    three = {"workload.senders": [2, 3, 4]}
+    compared = tg.compare("incast", seeds=2, set=SMALL, vary=three, out=tmp_path)
+    assert len(compared.summaries) == 6
+    assert "6 of 6 runs" in shown[-1]
+    assert len(shown) > 2, "it was looked at meanwhile"
+
+
+def test_a_notebook_gets_a_bar_and_a_script_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = notebook(monkeypatch)
     tg.run("incast", set=SMALL)
     assert not shown, "a short run shows no bar"
     monkeypatch.setattr("tidegate._html.BAR_AFTER", 0)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass
 from html import escape
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +17,7 @@ from tidegate.plot import ComparisonPlots
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _THRESHOLD = 1
 
@@ -188,6 +190,20 @@ class Comparison:
         return table + _html.page(self.report.read_text("utf-8"), "The report")
 
 
+def _watched(out: Path, total: int) -> Callable[[], None] | None:
+    """Show in a notebook how many of so many runs this folder holds since now; None elsewhere."""
+    bar = _html.bar_of_runs(total)
+    if bar is None:
+        return None
+    began = time.time()
+
+    def look() -> None:
+        whole = (file.stat().st_mtime for file in out.glob("*/meta.json"))
+        bar(sum(moment >= began for moment in whole))
+
+    return look
+
+
 def _settings(run: dict[str, Any]) -> dict[str, str]:
     return {key: value for key, value in run["settings"] if key != "transport.kind"}
 
@@ -239,7 +255,7 @@ def compare(
     if jobs is not None:
         words += ["--jobs", str(jobs)]
     # A process of its own: Ctrl-C ends it after its current windows, and its folder stays whole.
-    code, said, wrong = program(words)
+    code, said, wrong = program(words, _watched(Path(out), seeds * prod(map(len, lists.values()))))
     if code > _THRESHOLD:
         raise RunError(code, wrong)
     document: dict[str, Any] = json.loads(said)

@@ -138,6 +138,29 @@ class _Shown:
 
 def bar() -> Callable[[Sequence[int]], None] | None:
     """Make a bar that shows how far a run is; None outside a notebook."""
+    drawn = _drawn()
+    if drawn is None:
+        return None
+
+    def show(at: Sequence[int]) -> None:
+        now, until, done, total, hops = at
+        share = max(done / total if total else 0.0, min(1.0, now / until if until else 0.0))
+        text = f"{human(now, 'time')} simulated, {done:,} of {total:,} messages, {hops:,} hops"
+        drawn(share, text)
+
+    return show
+
+
+def bar_of_runs(total: int) -> Callable[[int], None] | None:
+    """Make a bar that shows how many of several runs are done; None outside a notebook."""
+    drawn = _drawn()
+    if drawn is None:
+        return None
+    return lambda done: drawn(min(1.0, done / total), f"{done:,} of {total:,} runs")
+
+
+def _drawn() -> Callable[[float, str], None] | None:
+    """What draws a bar of this share, with a text beside it."""
     shell = sys.modules.get("IPython")
     kernel = shell.get_ipython() if shell is not None else None
     if kernel is None or not hasattr(kernel, "kernel"):
@@ -147,13 +170,10 @@ def bar() -> Callable[[Sequence[int]], None] | None:
     # A short run is over before anybody could look at a bar.
     due = time.monotonic() + BAR_AFTER
 
-    def show(at: Sequence[int]) -> None:
+    def show(share: float, text: str) -> None:
         nonlocal handle
         if time.monotonic() < due:
             return
-        now, until, done, total, hops = at
-        share = max(done / total if total else 0.0, min(1.0, now / until if until else 0.0))
-        text = f"{human(now, 'time')} simulated, {done:,} of {total:,} messages, {hops:,} hops"
         shown = _Shown(f"<progress max=1 value={share:.3f}></progress> {text}")
         if handle is None:
             handle = display(shown, display_id=True)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 Cell = int | float | str | None
 
 _THRESHOLD = 1
+_POLLED = 0.5
+"""Seconds between two looks at what a program in a process of its own has done."""
 
 
 class Progress(NamedTuple):
@@ -341,11 +343,31 @@ def _from_files(files: Mapping[str, bytes], code: int) -> Result:
     return Result(path, code=code, fleeting=True)
 
 
-def program(words: Sequence[str]) -> tuple[int, str, str]:
-    """Run the program in a process of its own: its exit code, its output and its errors."""
+def program(
+    words: Sequence[str], meanwhile: Callable[[], None] | None = None
+) -> tuple[int, str, str]:
+    """Run the program in a process of its own: its exit code, its output and its errors.
+
+    `meanwhile` is called every now and then until it has ended.
+    """
     command = [sys.executable, "-m", "tidegate", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    return done.returncode, done.stdout, done.stderr
+    if meanwhile is None:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        return done.returncode, done.stdout, done.stderr
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:  # noqa: S603
+        try:
+            while True:
+                try:
+                    said, wrong = process.communicate(timeout=_POLLED)
+                except subprocess.TimeoutExpired:
+                    meanwhile()
+                else:
+                    meanwhile()
+                    return process.returncode, said, wrong
+        except BaseException:
+            process.kill()
+            raise
 
 
 @suggesting
