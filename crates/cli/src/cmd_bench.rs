@@ -20,6 +20,8 @@ use units::Bytes;
 /// beyond the first round trips, so that the difference is the steady state.
 const SHORT_PERCENT: u64 = 20;
 const LONG_PERCENT: u64 = 50;
+/// The longest message that can be asked for: 1024 of them keep this machine busy for an hour. [ours]
+const SIZE_MAX: Bytes = Bytes(10_000_000_000);
 /// The gate lets this share of instructions go, in percent: another compiler's or allocator's.
 const SLACK_PERCENT: f64 = 3.0;
 
@@ -120,8 +122,12 @@ fn sized(args: &BenchArgs) -> Result<Sized, Failure> {
     let mtu = args.mtu.map(|mtu| Encap::PAPER.with_mtu(mtu.get()));
     let encap = mtu.unwrap_or(Ok(Encap::PAPER));
     let encap = encap.map_err(|why| (exit::USAGE, format!("--mtu cannot be used: {why}")))?;
-    if args.size.is_some_and(|size| size.get() == 0) {
-        return Err((exit::USAGE, "--size: a message has at least 1B".to_owned()));
+    if args
+        .size
+        .is_some_and(|size| size.get() == 0 || size > SIZE_MAX)
+    {
+        let why = format!("--size: a message has 1B to {SIZE_MAX}");
+        return Err((exit::USAGE, why));
     }
     let message = args.size.map(Bytes::get);
     Ok(Sized { encap, message })

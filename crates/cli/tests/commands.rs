@@ -390,6 +390,13 @@ fn what_a_command_would_not_heed_is_refused_and_nothing_is_written() {
         (&["why", &file, "--dry-run"][..], "--dry-run means nothing"),
         (&["trace", &file, "--pcapng", "b", "--dry-run"], "--dry-run"),
         (&["bench", "sparse", "--dry-run"], "--dry-run"),
+        (&["bench", "sparse", "--size", "0B"], "1B to 10GB"),
+        (
+            &["bench", "sparse", "--size", "18446744073709551615B"],
+            "1B to 10GB",
+        ),
+        (&["bench", "web-server", "--size", "1KB"], "many lengths"),
+        (&["bench", "sparse", "--mtu", "1B"], "--mtu cannot be used"),
         (&["new", "b", "--dry-run"], "--dry-run"),
         (&["new", "b", "--set", "workload.load=0.3"], "--set"),
         (&["check", &file, "--junit", "b"], "--junit"),

@@ -161,7 +161,7 @@ pub(crate) fn needs(place: &Place<'_>, threshold: u64) -> Bytes {
     let (sum, least) = brings.fold((0u64, u64::MAX), |(sum, least), bytes| {
         (sum.saturating_add(bytes), least.min(bytes))
     });
-    Bytes((threshold + sum).saturating_sub(least))
+    Bytes(threshold.saturating_add(sum).saturating_sub(least))
 }
 
 /// What to say where the memory is full before any queue is paused, each above `threshold`.

@@ -10,7 +10,7 @@ mod tests;
 pub use params::Params;
 
 use crate::agenda::Agenda;
-use crate::ports::{drops_at_most, enough, holds_a_frame, leaves_half, part};
+use crate::ports::{drops_at_most, enough, holds_a_frame, part};
 use model::intent::{PortSpec, QueueSpec};
 use model::{DropReason, Packet, Signal};
 use parts::{
@@ -42,7 +42,8 @@ impl Control for Kind {
 }
 
 /// Refuses a pause that ends before it is said again: that happens after half of it, and may wait until the line has taken
-/// a frame, and what is said of the other priorities.
+/// a frame, and what is said of the other priorities. What lasts so long leaves more than half of the line, too: a frame is
+/// larger than those of eight priorities.
 fn lasts_until_said_again(
     place: &Place<'_>,
     lasting: Span,
@@ -82,8 +83,6 @@ impl ControlFactory for Params {
     fn suits(&self, place: &Place<'_>) -> Result<(), Refusal> {
         holds_a_frame(place)?;
         if let Some(lasting) = self.pause_time {
-            let each = ("switch.pfc.pause_time", Span(lasting.0 / 2), 2);
-            leaves_half(place, each, self.lossless.into())?;
             lasts_until_said_again(place, lasting, self.lossless.into())?;
         }
         // The frame in headroom is what a pause is asked for: without room for one, nobody is ever paused.
