@@ -170,3 +170,37 @@ fn a_line_is_paused_for_the_queue_that_most_of_it_waits_in() {
         }
     }
 }
+
+/// Where one line alone has too little, a chain ends at it: no line before it is to blame, and none behind it.
+#[test]
+fn a_chain_ends_at_the_line_that_is_slow_however_little_slower_it_is() {
+    let text = |slow: &str, rate: u32, room: u32| {
+        format!(
+            "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 1\nhost_rate = \"100Gbps\"\n\
+             uplink_rate = \"100Gbps\"\nslow = \"{slow}\"\nslow_rate = \"{rate}Gbps\"\n\
+             [[workload]]\nkind = \"incast\"\nsenders = 1\nreceiver = 0\nsize = \"5MB\"\n\
+             [transport]\nkind = \"none\"\n[switch]\nshared_buffer = \"{room}KB\"\n"
+        )
+    };
+    for (slow, room) in [
+        ("tor1 -> spine0", 300),
+        ("spine0 -> tor0", 300),
+        ("tor0 -> h0", 300),
+        ("tor0 -> h0", 600),
+    ] {
+        for rate in [5, 20, 50, 80, 90] {
+            for control in ["pfc", "cbfc", "ideal", "bfc", "aquarius"] {
+                let all = explained(&run(&text(slow, rate, room), control));
+                let parts: Vec<_> = all.iter().flat_map(paused).collect();
+                assert!(!parts.is_empty(), "{control}, {slow} at {rate}");
+                for part in parts {
+                    assert_eq!(
+                        lines(part).last(),
+                        Some(&slow),
+                        "{control} at {rate} Gb/s: {part:?}"
+                    );
+                }
+            }
+        }
+    }
+}

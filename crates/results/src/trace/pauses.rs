@@ -61,6 +61,10 @@ pub(super) struct Stretch {
     asked: Held,
     /// From when to when.
     pub(super) time: Range<Time>,
+    /// The wait that this is a part of: what stood still in it is compared.
+    wait: Range<Time>,
+    /// How long the packet was held back in that wait, in all.
+    still: Span,
 }
 
 /// Everything that flow controls did, by line.
@@ -127,31 +131,38 @@ impl Pauses {
             Held::Flow(conn) => is_data && conn == packet.conn.0,
         };
         let mut found: Vec<Stretch> = Vec::new();
-        for (held, closed) in own.closed.iter().filter(|(held, _)| concerns(held)) {
-            // What begins while another holds it back counts from the end of that.
-            let known = found.last().map_or(time.start, |last| last.time.end);
-            let within = closed.start.max(known)..closed.end.min(time.end);
-            if within.start < within.end {
-                own.split((*held, closed), Some(packet.conn.0), within, &mut found);
-            }
+        for (held, closed, within) in own.apart(time, concerns) {
+            own.split((held, closed), Some(packet.conn.0), within, &mut found);
+        }
+        let still = found.iter().map(|own| length(&own.time)).sum();
+        for stretch in &mut found {
+            (stretch.wait, stretch.still) = (time.clone(), still);
         }
         found
     }
 
-    /// For whose sake `stretch` was, before `line`: a line of the node at its far end, and where the packet that waited
-    /// for that was held back itself, the line for whose sake it was, and so on.
+    /// For whose sake `stretch` was, before `line`: a line of the node at its far end, and where that stood still for at
+    /// least half as long while the packet waited or as long before, the line for whose sake it did most of that, and so on.
     pub(super) fn chain(&self, network: &Network, line: u32, stretch: &Stretch) -> Vec<u32> {
         let mut chain = Vec::new();
-        let mut next = self.because(network, line, stretch.asked, stretch.time.start);
-        while let Some((at, sake)) = next {
+        let mut still = stretch.still;
+        // What stands before a line now came in while it stood still, or before that.
+        let wait = &stretch.wait;
+        let wait = Time(wait.start.0.saturating_sub(length(wait).0))..wait.end;
+        let mut next = self.because(network, line, stretch.asked, &stretch.time);
+        while let Some(sake) = next {
             let because = sake.line;
             if chain.len() == CHAIN_MAX || because == line || chain.contains(&because) {
                 break;
             }
             chain.push(because);
             let own = self.lines.get(&because);
-            let held = own.and_then(|own| own.holds(&sake, at..stretch.time.end));
-            next = held.and_then(|(asked, began)| self.because(network, because, asked, began));
+            let held = own.and_then(|own| own.holds(sake, &wait));
+            let held = held.filter(|(sum, ..)| sum.0.saturating_mul(2) >= still.0);
+            next = held.and_then(|(sum, asked, time)| {
+                still = sum;
+                self.because(network, because, asked, &time)
+            });
         }
         chain
     }
@@ -164,17 +175,34 @@ impl Pauses {
         queue && own.is_some_and(|own| !own.asked.contains_key(&stretch.asked))
     }
 
-    /// The last time that the far end of `line` asked to pause this, of those that were heard by `since`.
+    /// For whose sake the far end of `line` had asked to pause this for most of `time`.
     fn because(
         &self,
         network: &Network,
         line: u32,
         asked: Held,
-        since: Time,
-    ) -> Option<(Time, Sake)> {
+        time: &Range<Time>,
+    ) -> Option<&Sake> {
         let delay = back(network, line);
-        self.lines.get(&line)?.last(asked, since, delay)
+        self.lines.get(&line)?.mostly_for(asked, time, delay)
     }
+}
+
+fn length(time: &Range<Time>) -> Span {
+    time.end.since(time.start)
+}
+
+/// The first of those that add up to most.
+fn most<K: PartialEq>(parts: impl IntoIterator<Item = (K, Span)>) -> Option<(K, Span)> {
+    let mut sums: Vec<(K, Span)> = Vec::new();
+    for (key, span) in parts {
+        match sums.iter_mut().find(|(own, _)| *own == key) {
+            Some((_, sum)) => *sum += span,
+            None => sums.push((key, span)),
+        }
+    }
+    sums.into_iter()
+        .reduce(|most, own| if own.1 > most.1 { own } else { most })
 }
 
 /// How long what the far end of `line` asks is under way.
@@ -270,34 +298,69 @@ impl Line {
                         last.time.end = at;
                     }
                     let time = at..within.end;
-                    found.push(Stretch { held, asked, time });
+                    found.push(Stretch {
+                        held,
+                        asked,
+                        wait: time.clone(),
+                        still: length(&time),
+                        time,
+                    });
                 }
             }
         }
     }
 
-    /// What the far end had asked to pause that held a packet back here when `time` began, or first after that, and a moment
-    /// by which that was heard.
-    fn holds(&self, sake: &Sake, time: Range<Time>) -> Option<(Held, Time)> {
-        let concerns = |held: &Held| match *held {
+    /// When what `concerns` a packet was closed within `time`, without overlap and in order: what begins while another
+    /// holds it back counts from the end of that.
+    fn apart(
+        &self,
+        time: &Range<Time>,
+        concerns: impl Fn(&Held) -> bool,
+    ) -> impl Iterator<Item = (Held, &Range<Time>, Range<Time>)> {
+        let mut known = time.start;
+        let closed = self.closed.iter().filter(move |(held, _)| concerns(held));
+        closed.filter_map(move |(held, closed)| {
+            let within = closed.start.max(known)..closed.end.min(time.end);
+            (within.start < within.end).then(|| {
+                known = within.end;
+                (*held, closed, within)
+            })
+        })
+    }
+
+    /// How long of `time` a packet was held back here, what the far end had asked to pause for most of that, and from when
+    /// to when it was so first and last.
+    fn holds(&self, sake: &Sake, time: &Range<Time>) -> Option<(Span, Held, Range<Time>)> {
+        let mut found = Vec::new();
+        for (held, closed, within) in self.apart(time, |held| match *held {
             Held::Queue(number) => number == sake.queue,
             Held::Priority(priority) => priority == sake.priority,
             Held::Flow(conn) => conn == sake.conn,
-        };
-        let mut then = self.closed.iter().filter(|(held, _)| concerns(held));
-        let (held, closed) =
-            then.find(|(_, closed)| closed.end > time.start && closed.start < time.end)?;
-        let at = time.start.max(closed.start);
-        let asked = self.asks(*held, closed, Some(sake.conn), at);
-        // Of a queue that is closed for several connections it may be another one than at first.
-        Some((asked, if asked == *held { closed.start } else { at }))
+        }) {
+            self.split((held, closed), Some(sake.conn), within, &mut found);
+        }
+        let (asked, _) = most(found.iter().map(|own| (own.asked, length(&own.time))))?;
+        let sum = found.iter().map(|own| length(&own.time)).sum();
+        let mut then = found.iter().filter(|own| own.asked == asked);
+        let first = then.next()?;
+        let last = then.next_back().unwrap_or(first);
+        Some((sum, asked, first.time.start..last.time.end))
     }
 
-    /// The last time that the far end asked to pause this, of those that were heard by `since`, `delay` later.
-    fn last(&self, asked: Held, since: Time, delay: Span) -> Option<(Time, Sake)> {
+    /// For whose sake the far end had asked to pause this for most of `time`, if it asks `delay` away.
+    fn mostly_for(&self, asked: Held, time: &Range<Time>, delay: Span) -> Option<&Sake> {
         let asked = self.asked.get(&asked)?;
-        let before = asked.partition_point(|&(at, _)| at.after(delay) <= since);
-        before.checked_sub(1).map(|last| asked[last])
+        let heard = |(at, _): &(Time, Sake)| at.after(delay);
+        let before = asked.partition_point(|own| heard(own) <= time.start);
+        let until = asked.partition_point(|own| heard(own) < time.end);
+        let then = &asked[before.saturating_sub(1)..until.max(before)];
+        let (line, _) = most(then.iter().enumerate().map(|(place, own)| {
+            let end = then.get(place + 1).map_or(time.end, heard);
+            (own.1.line, length(&(heard(own).max(time.start)..end)))
+        }))?;
+        then.iter()
+            .map(|(_, sake)| sake)
+            .find(|sake| sake.line == line)
     }
 
     /// When anything was held back, without overlap, up to `end`.
@@ -393,7 +456,7 @@ impl Line {
             found.clear();
             self.split((*held, closed), None, closed.clone(), &mut found);
             for stretch in &found {
-                if let Some((_, sake)) = self.last(stretch.asked, stretch.time.start, delay) {
+                if let Some(sake) = self.mostly_for(stretch.asked, &stretch.time, delay) {
                     *counts.entry(sake.line).or_default() += 1;
                 }
             }
@@ -489,7 +552,8 @@ mod tests {
         assert_eq!(chains(&pauses, 8, [12]), [[6]]);
         let (link, none) = (back(&network(), 2), Span::ZERO);
         let line = &pauses.lines[&2];
-        let because = |delay| line.last(own, Time(21), delay).map(|(_, sake)| sake.line);
+        let time = Time(21)..Time(22);
+        let because = |delay| line.mostly_for(own, &time, delay).map(|sake| sake.line);
         assert_eq!((because(link), because(none)), (Some(4), Some(5)));
     }
 
@@ -533,16 +597,23 @@ mod tests {
         // And so for whoever waits for that queue one switch before.
         note_ask(&mut pauses, 0, 32, sake(2, 9));
         note_ask(&mut pauses, 1, 12, sake(2, 9));
-        let behind = |line, at| {
+        let behind = |line, time: Range<u64>| {
             let asked = Held::Flow(9);
+            let time = Time(time.start)..Time(time.end);
             let stretch = Stretch {
                 held: asked,
                 asked,
-                time: Time(at)..Time(60),
+                wait: time.clone(),
+                still: length(&time),
+                time,
             };
             pauses.chain(&network(), line, &stretch)
         };
-        assert_eq!((behind(0, 33), behind(1, 13)), (vec![2, 5], vec![2, 4]));
+        assert_eq!(
+            (behind(0, 33..60), behind(1, 13..60)),
+            (vec![2, 5], vec![2, 5])
+        );
+        assert_eq!(behind(1, 13..22), [2, 4], "most of that time");
         assert_eq!(pauses.lines[&2].mostly(Span(1)), Some(4));
     }
 
