@@ -302,12 +302,12 @@ pub(crate) fn execute(
         wall_s: began.elapsed().as_secs_f64(),
         threads,
     };
-    let summary = Summary::of(&record);
+    let mut summary = Summary::of(&record);
     let verdicts: Vec<Verdict> = conditions.iter().map(|c| c.judge(&summary)).collect();
     let failed_stream = viewer.failed.map(|e| e.to_string());
     if output.report {
         let mut viewer = Viewer::new(screen, "the slowest again", None);
-        assembled.explain_slowest(&mut record, &summary, seen, threads, &mut viewer);
+        assembled.explain_slowest(&mut record, &mut summary, seen, threads, &mut viewer);
         viewer.finish();
     }
     let page = live.map(|live| live.page(&record, &summary, &verdicts));

@@ -157,9 +157,9 @@ fn execute(
         threads,
         ..meta
     };
-    let summary = Summary::of(&record);
+    let mut summary = Summary::of(&record);
     let verdicts: Vec<Verdict> = conditions.iter().map(|c| c.judge(&summary)).collect();
-    assembled.explain_slowest(&mut record, &summary, seen, threads, watch);
+    assembled.explain_slowest(&mut record, &mut summary, seen, threads, watch);
     report::write_run(&folder, &record, &summary, &verdicts, &meta, &output, None)
         .map_err(|error| (exit::IO, error.to_string()))?;
     Ok(verdict(&record, &verdicts))

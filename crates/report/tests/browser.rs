@@ -194,8 +194,8 @@ fn the_first_screen_leads_to_the_slowest_messages_packets() {
         let mut record = run
             .run(1, "tidegate run incast", &mut scenario::Alone)
             .unwrap();
-        let summary = Summary::of(&record);
-        run.explain_slowest(&mut record, &summary, None, 1, &mut scenario::Alone);
+        let mut summary = Summary::of(&record);
+        run.explain_slowest(&mut record, &mut summary, None, 1, &mut scenario::Alone);
         assert!(record.why.len() > 1, "several messages are explained");
         let html = report_of(&record);
         assert!(html.len() < 1_000_000, "{} bytes", html.len());

@@ -16,6 +16,8 @@ use units::Bytes;
 
 /// The key of `[switch]` that names a flow control.
 const CONTROL: &str = "flow_control";
+/// The memory of a switch, where a refusal is about it.
+const MEMORY: &str = "switch.shared_buffer";
 
 /// With a flow control, a port may hold this many times what is free of its switch's memory where nothing else is
 /// written: nearly all of it. Pauses are to bound what it holds, and not drops. [ours]
@@ -131,22 +133,38 @@ impl Controls {
     /// # Errors
     /// The switch, what it lacks, and the nearest that works.
     pub(crate) fn suits(&self, switch: &Section, topology: &Topology) -> Result<(), Diagnostic> {
-        let switches = (0..).zip(&topology.nodes);
-        for (number, node) in switches.filter(|(_, node)| node.kind == NodeKind::Switch) {
-            let suits = |place: &Place<'_>| self.of.factory.suits(place);
-            let refused = self.with_place(topology, NodeId(number), suits);
-            refused.map_err(|refusal| {
-                let name = self.of.kind.name();
-                switch
-                    .problem(CONTROL, format!("{name} cannot work at {}", node.name))
-                    .label(match refusal.place {
-                        "switch.flow_control" => format!("it {}", refusal.reason),
-                        key => format!("{key} {}", refusal.reason),
-                    })
-                    .help(refusal.instead)
-            })?;
+        let switches = (0..).map(NodeId).zip(&topology.nodes);
+        let switches = switches.filter(|(_, node)| node.kind == NodeKind::Switch);
+        let mut refused: Option<(Refusal, Bytes, &str)> = None;
+        for (number, node) in switches {
+            let suits = |place: &Place<'_>| {
+                let refusal = self.of.factory.suits(place).err();
+                refusal.map(|refusal| (refusal, self.of.factory.needs(place)))
+            };
+            // Of memory, the one that needs most: what helps there helps everywhere.
+            if let Some((refusal, needs)) = self.with_place(topology, number, suits)
+                && refused.as_ref().is_none_or(|(first, most, _)| {
+                    [first.place, refusal.place] == [MEMORY; 2] && needs > *most
+                })
+            {
+                refused = Some((refusal, needs, &node.name));
+            }
         }
-        Ok(())
+        let Some((refusal, _, node)) = refused else {
+            return Ok(());
+        };
+        let name = self.of.kind.name();
+        let key = match refusal.place {
+            MEMORY if switch.given().any(|key| key == "shared_buffer") => "shared_buffer",
+            _ => CONTROL,
+        };
+        Err(switch
+            .problem(key, format!("{name} cannot work at {node}"))
+            .label(match refusal.place {
+                "switch.flow_control" => format!("it {}", refusal.reason),
+                place => format!("{place} {}", refusal.reason),
+            })
+            .help(refusal.instead))
     }
 
     /// What should be known of it under a transport of so many priorities: at the first of the switches that lack the most,

@@ -280,6 +280,7 @@ pub static TABLES: &[TableDef] = &[
             Field::new("memory", Flag, Is("false"), "Also find the most bytes that the memory of each switch held at once, in all and by port, priority and queue, where switches have a flow control: memory.csv.").effect("None on the results."),
             Field::new("data_queues", Flag, Is("false"), "Also find the most bytes of data that were in each port of a switch at once, without control packets: data_max in ports.csv, data_queue_max in summary.json. Where data overtakes data in a port it is a lower bound; under a flow control it is not told.").effect("Runs take a tenth longer. None on the results."),
             Field::new("window", List(&Span), Unset("only the whole run"), "Count ports apart from the first moment on and before the second, like [\"100ms\", \"300ms\"]: ports-window.csv, and counted in summary.json.").effect("Its largest queues are those of the window alone. None on the results."),
+            Field::new("explain", Flag, Is("false"), "Explain the slowest messages in the report, and draw who paused whom, however long the run is; it is then run a second time. Short runs are explained anyway.").effect("None on the results."),
             Field::new("flows", Flag, Is("false"), "Also sample received bytes per connection."),
             Field::new("hpcc", Flag, Is("false"), "Also write fct.txt as the HPCC simulator does."),
         ],

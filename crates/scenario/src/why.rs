@@ -277,13 +277,14 @@ impl Assembled {
     }
 
     /// Says for a report which ways the longest messages took, and explains the slowest, where that is cheap: from what
-    /// [`Assembled::run_traced`] has seen, or by running it again, up to [`HOPS_AGAIN_MAX`] packet-hops. The report of a
-    /// longer run names the command that explains them. Depends on the run alone, not on the machine, so that the report does
-    /// not either. A trace that would be too long is left out.
+    /// [`Assembled::run_traced`] has seen, or by running it again, up to [`HOPS_AGAIN_MAX`] packet-hops, or however many where
+    /// `output.explain` asks for it. The report of a longer run names the command that explains them. Depends on the run
+    /// alone, not on the machine, so that the report does not either. A trace that would be too long is left out; where it was
+    /// asked for, a warning says so.
     pub fn explain_slowest(
         &self,
         record: &mut RunRecord,
-        summary: &Summary,
+        summary: &mut Summary,
         seen: Option<Traced>,
         threads: u16,
         watch: &mut dyn Watch,
@@ -294,7 +295,8 @@ impl Assembled {
         } else {
             HOPS_AGAIN_MAX
         };
-        if record.status == Status::Interrupted || record.hops > most {
+        let asked = self.scenario.output.flag("explain");
+        if record.status == Status::Interrupted || (record.hops > most && !asked) {
             return;
         }
         let mut bytes = 0;
@@ -304,11 +306,11 @@ impl Assembled {
             .take(EXPLAINED)
             .take_while(|slow| {
                 bytes += slow.size;
-                bytes <= BYTES_MAX
+                asked || bytes <= BYTES_MAX
             })
             .map(|slow| slow.message)
             .collect();
-        if numbers.is_empty() {
+        if numbers.is_empty() && !asked {
             return;
         }
         let explained = match seen {
@@ -320,9 +322,21 @@ impl Assembled {
             }
             None => self.explain(threads, &numbers, Time::ZERO, Time::NEVER, watch),
         };
-        if let Ok((explained, traced)) = explained {
-            record.why = explained;
-            record.pauses = traced.pauses.tree(&traced.network, traced.end);
+        match explained {
+            Ok((explained, traced)) => {
+                record.why = explained;
+                record.pauses = traced.pauses.tree(&traced.network, traced.end);
+            }
+            Err(why) if asked => {
+                let why = why
+                    .0
+                    .first()
+                    .map_or_else(String::new, |why| format!(": {}", why.message));
+                summary.warnings.push(format!(
+                    "the slowest messages are not explained, as output.explain asks{why}"
+                ));
+            }
+            Err(_) => {}
         }
     }
 

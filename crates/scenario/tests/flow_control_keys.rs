@@ -50,6 +50,32 @@ fn what_is_wrong_with_a_flow_control_is_said_with_what_is_right() {
     assert!(load_text("t.toml", &both, &[]).is_ok());
 }
 
+/// Where switches differ, the first that has too little memory is not the one that needs most.
+#[test]
+fn a_memory_that_a_refusal_asks_for_is_enough_for_every_switch() {
+    let text = "[topology]\nkind = \"leaf-spine\"\nleaves = 12\nspines = 2\nhosts_per_leaf = 2\nhost_delay = \"5us\"\n\
+                [workload]\nkind = \"permutation\"\n[transport]\nkind = \"none\"\n[switch]\nshared_buffer = \"100KB\"\n";
+    for control in ["pfc", "cbfc"] {
+        let load = |memory: &str| {
+            let text = text.replace("100KB", memory);
+            let sets = [format!("switch.flow_control={control}")];
+            load_text("t.toml", &text, &sets).and_then(scenario::Scenario::assemble)
+        };
+        let said = load("100KB")
+            .err()
+            .expect("100 KB are too little")
+            .to_string();
+        assert!(said.contains("t.toml:12:17"), "{said}");
+        let enough = said
+            .split_once("write shared_buffer = \"")
+            .map(|(_, rest)| rest.split('"').next());
+        let enough = enough.flatten().unwrap_or_else(|| panic!("{said}"));
+        if let Err(again) = load(enough) {
+            panic!("{control}: {said}\nand then {again}");
+        }
+    }
+}
+
 #[test]
 fn a_resolved_flow_control_resolves_to_itself() {
     for control in transports::registry().controls().map(Control::name) {

@@ -211,14 +211,14 @@ fn a_report_explains_as_why_does_and_never_simulates_a_long_run_twice() {
             "{} hops",
             record.hops
         );
-        let summary = results::Summary::of(&record);
+        let mut summary = results::Summary::of(&record);
         let mut looks = Looks::default();
-        run.explain_slowest(&mut record, &summary, None, 1, &mut looks);
+        run.explain_slowest(&mut record, &mut summary, None, 1, &mut looks);
         assert_eq!(looks.0 > 0, !long, "simulated again");
         let (mut at_once, seen) = run.run_traced(1, "", &mut Alone).unwrap();
         assert_eq!(seen.is_some(), !long, "{size}: seen");
         let mut looks = Looks::default();
-        run.explain_slowest(&mut at_once, &summary, seen, 1, &mut looks);
+        run.explain_slowest(&mut at_once, &mut summary, seen, 1, &mut looks);
         assert_eq!(looks.0, 0, "simulated once");
         assert!(
             at_once == record,
@@ -249,12 +249,12 @@ fn a_run_too_long_to_be_run_again_is_explained_by_what_it_has_seen() {
         "{} hops",
         record.hops
     );
-    let summary = results::Summary::of(&record);
+    let mut summary = results::Summary::of(&record);
     let mut again = record.clone();
     let mut looks = Looks::default();
-    run.explain_slowest(&mut again, &summary, None, 1, &mut looks);
+    run.explain_slowest(&mut again, &mut summary, None, 1, &mut looks);
     assert_eq!((looks.0, again.why.len()), (0, 0), "not for a report");
-    run.explain_slowest(&mut record, &summary, seen, 1, &mut Alone);
+    run.explain_slowest(&mut record, &mut summary, seen, 1, &mut Alone);
     let asked = [summary.slowest[0].message];
     let alone = run.explain(1, &asked, Time::ZERO, Time::NEVER, &mut Alone);
     assert_eq!(record.why[0], alone.unwrap().0[0]);
@@ -429,8 +429,8 @@ fn paused(control: &str, transport: &str) -> (Vec<Why>, results::RunRecord) {
     let run = scenario::load_text("paused.toml", &text, &[]).and_then(scenario::Scenario::assemble);
     let run = run.unwrap_or_else(|e| panic!("{e}"));
     let mut record = run.run(1, "", &mut Alone).unwrap_or_else(|e| panic!("{e}"));
-    let summary = results::Summary::of(&record);
-    run.explain_slowest(&mut record, &summary, None, 1, &mut Alone);
+    let mut summary = results::Summary::of(&record);
+    run.explain_slowest(&mut record, &mut summary, None, 1, &mut Alone);
     (of(control, &run), record)
 }
 
@@ -524,8 +524,8 @@ fn a_report_knows_which_lines_between_switches_the_data_of_a_message_crosses() {
     let ways = |sets: &[&str]| {
         let run = assembled("incast", sets);
         let mut record = run.run(1, "", &mut Alone).unwrap();
-        let summary = results::Summary::of(&record);
-        run.explain_slowest(&mut record, &summary, None, 1, &mut Alone);
+        let mut summary = results::Summary::of(&record);
+        run.explain_slowest(&mut record, &mut summary, None, 1, &mut Alone);
         record
     };
     let few = ["workload.size=2KB", "output.every=0s"];
@@ -575,8 +575,8 @@ fn a_report_knows_which_lines_between_switches_the_data_of_a_message_crosses() {
     let run = scenario::load_text("broken.toml", text, &[]).and_then(scenario::Scenario::assemble);
     let run = run.unwrap_or_else(|e| panic!("{e}"));
     let mut broken = run.run(1, "", &mut Alone).unwrap();
-    let summary = results::Summary::of(&broken);
-    run.explain_slowest(&mut broken, &summary, None, 1, &mut Alone);
+    let mut summary = results::Summary::of(&broken);
+    run.explain_slowest(&mut broken, &mut summary, None, 1, &mut Alone);
     assert_eq!(broken.ways, [], "ways change");
 }
 
@@ -602,6 +602,52 @@ fn of_a_message_with_too_many_packets_why_says_what_to_do() {
     );
     assert!(
         said.contains("a shorter message") && !said.contains("topology"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_long_run_is_explained_where_somebody_asks_for_it() {
+    let explained = |sets: &[&str]| {
+        let mut all = vec![
+            "output.every=0s",
+            "switch.flow_control=pfc",
+            "switch.shared_buffer=2MB",
+        ];
+        all.extend(sets);
+        let run = assembled("incast", &all);
+        let (mut record, seen) = run.run_traced(1, "", &mut Alone).unwrap();
+        let mut summary = results::Summary::of(&record);
+        run.explain_slowest(&mut record, &mut summary, seen, 1, &mut Alone);
+        assert!(
+            record.hops > scenario::HOPS_AGAIN_MAX,
+            "{} hops",
+            record.hops
+        );
+        (record, summary)
+    };
+    let dctcp = ["transport.kind=dctcp", "transport.dctcp.ecn=false"];
+    let long = [dctcp[0], dctcp[1], "workload.size=3MB"];
+    let (record, _) = explained(&long);
+    assert_eq!((record.why.len(), record.pauses.len()), (0, 0));
+    let (asked, summary) = explained(&[&long[..], &["output.explain=true"]].concat());
+    assert_eq!(asked.fingerprint, record.fingerprint);
+    assert_eq!(
+        (asked.why.len(), summary.warnings.len()),
+        (5, record.warnings.len())
+    );
+    assert!(asked.pauses.len() > 5, "{:?}", asked.pauses);
+    // A message of 2 GB has more packets than are kept.
+    let (none, summary) = explained(&[
+        dctcp[0],
+        "workload.size=2GB",
+        "workload.senders=1",
+        "output.explain=true",
+    ]);
+    let said = summary.warnings.last().map_or("", String::as_str);
+    assert_eq!(none.why.len(), 0);
+    assert!(
+        said.contains("not explained, as output.explain asks"),
         "{said}"
     );
 }

@@ -73,9 +73,9 @@ impl Engine {
         self.last = None;
         let command = asked.command("run");
         let (mut record, seen) = assembled.run_traced(1, &command, watch).map_err(wrong)?;
-        let summary = Summary::of(&record);
+        let mut summary = Summary::of(&record);
         let verdicts: Vec<Verdict> = conditions.iter().map(|c| c.judge(&summary)).collect();
-        assembled.explain_slowest(&mut record, &summary, seen, 1, watch);
+        assembled.explain_slowest(&mut record, &mut summary, seen, 1, watch);
         let answer = told(&record, &summary, &verdicts, &command);
         self.last = Some(Run {
             assembled,

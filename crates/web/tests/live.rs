@@ -42,8 +42,8 @@ fn page(sets: &[&str]) -> (String, Value) {
     let run = load(sets).assemble().unwrap();
     let command = "tidegate run mine/trace.toml";
     let mut record = run.run(1, command, &mut Alone).unwrap();
-    let summary = results::Summary::of(&record);
-    run.explain_slowest(&mut record, &summary, None, 1, &mut Alone);
+    let mut summary = results::Summary::of(&record);
+    run.explain_slowest(&mut record, &mut summary, None, 1, &mut Alone);
     let told = web::told(&record, &summary, &[], command);
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
     let page = web::live(&web::Live {

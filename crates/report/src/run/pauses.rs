@@ -10,10 +10,12 @@ use units::Span;
 /// Width of the box that a row is drawn in.
 const BOX: u64 = 1000;
 
+const TITLE: &str = "Who stood still for whose sake";
+
 pub(super) fn section(run: &RunRecord) -> Option<Section> {
     let rows = &run.pauses;
     if rows.is_empty() {
-        return None;
+        return not_drawn(run);
     }
     let (mut body, mut points) = (String::new(), 0);
     let height = 22 * rows.len();
@@ -65,7 +67,7 @@ pub(super) fn section(run: &RunRecord) -> Option<Section> {
     body.push_str("</div>");
     Some(Section {
         id: "pauses".into(),
-        title: "Who stood still for whose sake".into(),
+        title: TITLE.into(),
         says: "A row is a line, and a block the time in which the next node held something back before it. A line stands below \
                the one for whose sake it stood still most often: what waits at the root is what all of them wait for."
             .into(),
@@ -73,6 +75,26 @@ pub(super) fn section(run: &RunRecord) -> Option<Section> {
         body: markup(body),
         table: Some(table(rows)),
         fold: "The same as numbers",
+        wide: true,
+    })
+}
+
+/// What stands there where lines were paused and nobody looked for whose sake.
+fn not_drawn(run: &RunRecord) -> Option<Section> {
+    let paused = run.flow_control.is_some() && run.ports.iter().any(|port| port.pauses > 0);
+    (paused && run.why.is_empty()).then(|| Section {
+        id: "pauses".into(),
+        title: TITLE.into(),
+        says: format!(
+            "A run of {} packet-hops is not run a second time unasked, which takes as long again: {} --set output.explain=true draws who \
+             paused whom, and explains the slowest messages.",
+            human::count(run.hops),
+            run.command
+        ),
+        points: 0,
+        body: text(""),
+        table: None,
+        fold: "",
         wide: true,
     })
 }
