@@ -115,6 +115,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("aquarius-queues"),
     experiment!("aquarius-sensitivity"),
     experiment!("bfc-tail"),
+    experiment!("bfc-sweeps"),
     experiment!("flow-worlds"),
 ];
 

@@ -163,6 +163,7 @@ fn three_flows_share_a_receiver_and_a_fourth_keeps_its_line_under_fine_pauses() 
 
 #[test]
 fn one_reserved_queue_couples_receivers_and_four_do_not() {
+    let mut mean = [0.0; 4];
     for seed in 1..=3 {
         let seed = format!("run.seed={seed}");
         let of = |sets: &[&str]| {
@@ -179,11 +180,15 @@ fn one_reserved_queue_couples_receivers_and_four_do_not() {
             share
         };
         let one = share("switch.aquarius.reserved=1");
-        for (ours, known) in one.iter().zip([94.0, 28.0, 60.0, 77.0]) {
-            assert!((ours - known).abs() < 9.0, "{seed}: {one:.0?}");
+        for (mean, ours) in mean.iter_mut().zip(&one) {
+            *mean += ours / 3.0;
         }
         let four = share("switch.aquarius.reserved=4");
         assert!(four.iter().all(|&ours| ours > 90.0), "{seed}: {four:.0?}");
+    }
+    println!("T13b: with one reserved queue in the mean {mean:.0?}");
+    for (ours, known) in mean.iter().zip([94.0, 28.0, 60.0, 77.0]) {
+        assert!((ours - known).abs() < 5.0, "{mean:.0?}");
     }
 }
 
