@@ -248,6 +248,8 @@ pub struct EndpointConfig {
     /// Bytes of a message that its application can hold behind the first that is missing; a host of a simulator holds
     /// all of it.
     pub reassembly: Bytes,
+    /// Control packets have queues of their own on the way, in which they pass data that left before them.
+    pub control_passes: bool,
 }
 
 impl EndpointConfig {
@@ -263,6 +265,7 @@ impl EndpointConfig {
             hops_max: 1,
             line_share: crate::intent::CreditSpec::WHOLE,
             reassembly: Bytes(u64::MAX),
+            control_passes: false,
         }
     }
 

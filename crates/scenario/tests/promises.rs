@@ -153,3 +153,45 @@ fn fingerprints_are_those_on_record() {
     }
     assert_eq!(std::fs::read_to_string(path).unwrap(), lines);
 }
+
+/// Ports whose flow control pauses queues have one of their own for control packets, which are never paused. What a sender says
+/// of its data must not come before that: a STOP or a PROBE that did would call what is on its way lost, and a request that
+/// passed a STOP would be taken back by it.
+#[test]
+fn what_a_sender_says_of_its_data_stays_behind_it_where_control_packets_pass() {
+    for control in ["ideal", "bfc", "aquarius"] {
+        for (from, smaller) in [
+            ("incast-rr", "workload.rounds=4"),
+            ("all-to-all", "topology.leaves=2"),
+        ] {
+            for (kind, may_drop) in [
+                ("expresspass", false),
+                ("expresspass+aeolus", true),
+                ("expresspass+ssp", true),
+            ] {
+                let sets = [
+                    format!("switch.flow_control={control}"),
+                    format!("transport.kind={kind}"),
+                    "output.every=0s".to_owned(),
+                    smaller.to_owned(),
+                ];
+                let run = assembled(from, &sets.each_ref().map(String::as_str));
+                let record = run.run(1, "", &mut Alone).unwrap_or_else(|e| panic!("{e}"));
+                let (totals, what) = (&record.totals, format!("{kind}, {control}, {from}"));
+                let data = [Class::Scheduled, Class::Unscheduled];
+                let lost: u64 = record
+                    .ports
+                    .iter()
+                    .flat_map(|port| data.map(|class| port.dropped[class]))
+                    .sum();
+                assert_eq!(totals.timeouts, 0, "{what}");
+                assert!(
+                    totals.retransmitted <= lost + 2,
+                    "{what}: {} for {lost}",
+                    totals.retransmitted
+                );
+                assert_eq!(lost > 0, may_drop, "{what}");
+            }
+        }
+    }
+}

@@ -8,7 +8,8 @@ use crate::node::{Digest, Kind, Node, SwitchNode};
 use crate::setup::{Fault, Setup};
 use crate::sort::WINDOW_MAX;
 use crate::ways::{Epoch, Ways};
-use model::{EndpointConfig, FRAME_SMALLEST, HostId, Streams, stream};
+use model::intent::PortSpec;
+use model::{Class, EndpointConfig, FRAME_SMALLEST, HostId, Streams, stream};
 use switching::{Apart, Line, Port, Switch};
 use topology::{Link, LinkId, NodeId, NodeKind, tier_salt};
 use units::{Bytes, LineTime, Rate, Span};
@@ -116,6 +117,8 @@ impl Common {
                 told.control_rtt = setup.control_rtt;
                 told.port_buffer = buffers.max().unwrap_or(Bytes(0));
                 told.hops_max = 2 * tiers.max().unwrap_or(1).max(1);
+                told.control_passes =
+                    setup.control.is_some() && setup.ports.iter().any(|port| passes(port));
             }),
             faults,
             of_ports: Streams::new(setup.seed, stream::PORT),
@@ -125,6 +128,12 @@ impl Common {
                 || 2 * ways.epochs[0].1.longest() > model::TTL_START.into(),
         }
     }
+}
+
+/// Whether control packets have another queue in this port than data does.
+fn passes(port: &PortSpec) -> bool {
+    let queue = |class| port.queue_of(0, class, 0, false);
+    queue(Class::Control) != queue(Class::Scheduled)
 }
 
 fn make_node(setup: &Setup<'_>, common: &mut Common, world: &World<'_>, number: usize) -> Node {

@@ -1,7 +1,7 @@
 //! The bursts of a host's new flows: which packet leaves first, and who gets them at the other end.
 
 use super::early::FirstRtt;
-use super::header::{Data, Nack, Probe};
+use super::header::{self, Data, Nack, Probe};
 use super::nic::FIFO_MAX;
 use super::{ExpressPassHost, PRIORITY};
 use model::{Class, ConnId, Cx, Ecn, Packet, Transmit};
@@ -148,6 +148,11 @@ impl ExpressPassHost {
         // Each turn takes a packet out of a bounded queue.
         loop {
             let said = self.host.nic.poll(cx.now, out);
+            if let Some(class) = self.host.settings.in_band
+                && said != Transmit::Nothing
+            {
+                header::in_band(out, class);
+            }
             if said == Transmit::Nothing || !self.gated || cx.gates.may_leave(out) {
                 return said;
             }

@@ -33,7 +33,7 @@ model::header! {
     must "flags" |data| data.one_shot || !data.exchange;
     says |data, packet| data.says(packet);
     /// Asks for credits.
-    Request = 2 "REQUEST" Control, opens {
+    Request = 2 "REQUEST" Control | Scheduled | Unscheduled, opens {
         next: u64 = 0..48 "the first position that credits are wanted for";
         unasked: u16 = 48..64 "frames that follow without a credit";
         crowd: u8 = 64..68 "connections of this host that want credits, rounded up to a power of two: its exponent";
@@ -46,7 +46,7 @@ model::header! {
     must "flags" |request| request.one_shot || !request.exchange;
     says |request, _| request.says();
     /// Asks for no more of them.
-    Stop = 3 "STOP" Control {
+    Stop = 3 "STOP" Control | Scheduled | Unscheduled {
         end: u64 = 0..48 "end of the stream";
         answered: u16 = 48..64 "last credit answered, modulo 2^16";
         early: bool = 96..97 "data is left; the credits that are under way will fetch it";
@@ -83,7 +83,7 @@ model::header! {
     }
     says |ack, _| format!(" {}, all before {}", ack.position, ack.arrived);
     /// The last unscheduled packet was this one. [aeolus s3.3]
-    Probe = 7 "PROBE" Control | Unscheduled {
+    Probe = 7 "PROBE" Control | Scheduled | Unscheduled {
         position: u64 = 0..48 "position of an unscheduled packet";
         last: bool = 99..100 "the burst ends before it";
     }
@@ -204,6 +204,18 @@ pub(super) const fn credits_since(given: u64, echo: u32) -> u32 {
 pub(super) fn unscheduled(mut packet: Packet) -> Packet {
     packet.set_class(Class::Unscheduled);
     packet
+}
+
+/// Turns what a sender says of its data into data of `class` where control packets pass data: STOP and PROBE say that what left
+/// before them is lost if it has not come, and a REQUEST takes back an earlier STOP.
+pub(super) fn in_band(packet: &mut Packet, class: Class) {
+    let of_sender = matches!(
+        Kind::of(packet),
+        Some(Kind::Request | Kind::Stop | Kind::Probe)
+    );
+    if of_sender && packet.class() == Class::Control {
+        packet.set_class(class);
+    }
 }
 
 #[cfg(test)]

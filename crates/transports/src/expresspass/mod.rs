@@ -269,12 +269,13 @@ impl ExpressPassHost {
             burst_waited: true,
             gated: false,
             aside: Aside::default(),
-            unusual: params.drop_by == DropBy::Ecn,
+            unusual: params.drop_by == DropBy::Ecn || config.control_passes,
         }
     }
 
     fn note_unusual(&mut self) {
         self.unusual = self.host.settings.ect
+            || self.host.settings.in_band.is_some()
             || self.gated
             || !self.aside.is_empty()
             || !self.bursting.is_empty();

@@ -5,7 +5,7 @@ use super::early::FirstRtt;
 use super::feedback::Law;
 use super::params::{EarlyStop, Params};
 use model::intent::DropBy;
-use model::{Encap, EndpointConfig};
+use model::{Class, Encap, EndpointConfig};
 use units::{LineTime, Span};
 
 /// What one host makes of the parameters: everything per packet needs, computed once.
@@ -55,6 +55,8 @@ pub(super) struct Settings {
     pub(super) shortest_first: bool,
     /// Everything but unscheduled packets is ECN-capable: that is how switches know it.
     pub(super) ect: bool,
+    /// What a sender says of its data leaves as data of this class, in order with it: that which is not dropped first.
+    pub(super) in_band: Option<Class>,
 }
 
 impl Settings {
@@ -134,6 +136,10 @@ impl Settings {
             probe_every: params.probe_every,
             shortest_first: params.shortest_first,
             ect: params.drop_by == DropBy::Ecn,
+            in_band: config.control_passes.then_some(match params.first_rtt {
+                FirstRtt::Ssp => Class::Unscheduled,
+                _ => Class::Scheduled,
+            }),
         }
     }
 }
