@@ -8,6 +8,7 @@ use crate::sort::{SortScratch, by_moment};
 use crate::ways::View;
 use crate::worker::Scratch;
 use model::{DropReason, Packet};
+use std::sync::atomic::Ordering;
 use switching::Apart;
 use units::Time;
 
@@ -134,6 +135,50 @@ impl<'l> Iterator for Arrivals<'l> {
 }
 
 impl Net<'_> {
+    /// Runs a switch that has news by [one link alone](Net::has_one), where one packet alone waits on that: no list is needed
+    /// for it. Returns when the switch must be looked at next; none where more or nothing comes, or a table of routes ends in
+    /// the window. Then nothing has happened.
+    #[inline(never)] // it needs few registers, and what comes after it many
+    pub(crate) fn run_one(
+        &self,
+        node: &mut Node,
+        clock: Clock,
+        scratch: &mut Scratch,
+        out: &mut Out<'_, '_>,
+    ) -> Option<Time> {
+        let Kind::Switch(at) = &mut node.kind else {
+            unreachable!("hosts have no choice of ports")
+        };
+        let left = &mut node.left[0];
+        let news = &self.news[self.news_of[out.node as usize] as usize];
+        let ingress = (*left | news.load(Ordering::Acquire)).trailing_zeros() as usize;
+        let ring = &self.rings[at.ingress[ingress] as usize];
+        // SAFETY: this thread runs the receiving node.
+        if unsafe { ring.waiting() } != 1 {
+            return None;
+        }
+        let fresh = *left | news.swap(0, Ordering::AcqRel);
+        *left = fresh;
+        if !fresh.is_power_of_two() {
+            return None; // told of another meanwhile
+        }
+        let view = self.world.ways.of(at.id, &mut at.epoch, clock.start);
+        if view.until < clock.end {
+            return None;
+        }
+        // SAFETY: this thread runs the receiving node, and packets live until the pool recycles, after this call.
+        let packet = unsafe { &mut *ring.take_first_before(clock.end, out.pool)? };
+        *left = if clock.keep { fresh } else { 0 };
+        scratch.log.hops += 1;
+        scratch.log.last_hop = scratch.log.last_hop.max(packet.at);
+        match at.switch.lead(packet, &view) {
+            Ok(port) => at.switch.arrive_at(port, packet, true, &view, out),
+            #[allow(clippy::cast_possible_truncation, reason = "below 64")]
+            Err(why) => at.switch.lose_astray(ingress as u16, packet, why, out),
+        }
+        Some(at.switch.commit_before(clock.end, out))
+    }
+
     /// Runs a switch to the end of the window; returns when it must be looked at next. None where a table of routes
     /// ends in the window, or where so little has come that one by one is sooner: then nothing has happened.
     #[inline(never)] // it needs the registers

@@ -194,9 +194,17 @@ impl<'a> Net<'a> {
                 scratch.log.node_windows += 1;
                 let next = match node.apart {
                     _ if self.noted() => None,
-                    Apart::Always => self.run_apart::<false>(node, clock, scratch, out),
-                    Apart::UnlessFull => self.run_apart::<true>(node, clock, scratch, out),
                     Apart::Never => None,
+                    apart => {
+                        let one = match node.singles && self.has_one(number, &node.left) {
+                            true => self.run_one(node, clock, scratch, out),
+                            false => None,
+                        };
+                        one.or_else(|| match apart {
+                            Apart::UnlessFull => self.run_apart::<true>(node, clock, scratch, out),
+                            _ => self.run_apart::<false>(node, clock, scratch, out),
+                        })
+                    }
                 };
                 let next = next.unwrap_or_else(|| self.run_node(node, clock, scratch, out));
                 if next < Time::NEVER {

@@ -148,10 +148,15 @@ fn make_node(setup: &Setup<'_>, common: &mut Common, world: &World<'_>, number: 
         Kind::Switch(at) if faults.is_none() && !setup.carries => at.switch.apart(),
         _ => Apart::Never,
     };
+    let singles = match &kind {
+        Kind::Switch(at) => apart != Apart::Never && node.ports.len() <= 64 && !at.switch.is_fifo(),
+        Kind::Host(_) => false,
+    };
     let listens = usize::from(node.kind == NodeKind::Switch);
     Node {
         kind,
         apart,
+        singles,
         left: vec![0; listens * node.ports.len().div_ceil(64)].into(),
         faults,
         records: Records::default(),

@@ -23,6 +23,11 @@ impl Switch {
         ports.min().unwrap_or(Apart::Always)
     }
 
+    /// Whether all its ports are first in, first out: what comes is promised the line at once.
+    pub fn is_fifo(&self) -> bool {
+        self.ports.iter().all(Port::is_fifo)
+    }
+
     /// Whether one of `more` packets that come to `port` may go back by another, of a switch whose ports are apart
     /// [unless they are full](Apart::UnlessFull). Where any may, all that come are to be told one by one, by
     /// [`Switch::arrive_at`].
