@@ -8,6 +8,7 @@ use crate::sort::{SortScratch, by_moment};
 use crate::ways::View;
 use crate::worker::Scratch;
 use model::{DropReason, Packet};
+use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering;
 use switching::Apart;
 use units::Time;
@@ -109,6 +110,42 @@ impl ByPort {
     }
 }
 
+/// Packets that are few. [ours: as many as a chunk of a ring has]
+const FEW_PACKETS: usize = 8;
+
+/// A few packets with the ports by which they came, in the order of time and, at one moment, that in which they were taken.
+struct Few {
+    /// The first `count` are there.
+    packets: [MaybeUninit<(*mut Packet, u16)>; FEW_PACKETS],
+    count: usize,
+}
+
+impl Few {
+    /// Adds one more; there is room.
+    #[inline(always)]
+    fn put(&mut self, ingress: u16, packet: *mut Packet) {
+        let mut place = self.count;
+        // SAFETY: packets live until the pool recycles.
+        let moment = |packet: *mut Packet| unsafe { (*packet).at };
+        while let Some(before) = place.checked_sub(1)
+            // SAFETY: those before `count` are there.
+            && moment(unsafe { self.packets[before].assume_init_ref() }.0) > moment(packet)
+        {
+            self.packets[place] = self.packets[place - 1];
+            place -= 1;
+        }
+        self.packets[place].write((packet, ingress));
+        self.count += 1;
+    }
+
+    /// All of them.
+    #[inline(always)]
+    fn all(&self) -> &[(*mut Packet, u16)] {
+        // SAFETY: the first `count` were written.
+        unsafe { self.packets[..self.count].assume_init_ref() }
+    }
+}
+
 /// The packets of a port, each with whether none comes at the same moment behind it.
 struct Arrivals<'l>(std::slice::Iter<'l, *mut Packet>);
 
@@ -135,11 +172,33 @@ impl<'l> Iterator for Arrivals<'l> {
 }
 
 impl Net<'_> {
-    /// Runs a switch that has news by [one link alone](Net::has_one), where one packet alone waits on that: no list is needed
-    /// for it. Returns when the switch must be looked at next; none where more or nothing comes, or a table of routes ends in
-    /// the window. Then nothing has happened.
+    /// Runs a switch whose ports are `apart` by the way that is shortest for what comes, as [`Net::run_apart`] does.
+    #[inline(always)] // once per node and window
+    pub(crate) fn run_ports(
+        &self,
+        apart: Apart,
+        node: &mut Node,
+        clock: Clock,
+        scratch: &mut Scratch,
+        out: &mut Out<'_, '_>,
+    ) -> Option<Time> {
+        if node.takes_few
+            && self.has_few(out.node, &node.left)
+            && let Some(next) = self.run_few(node, clock, scratch, out)
+        {
+            return Some(next);
+        }
+        match apart {
+            Apart::UnlessFull => self.run_apart::<true>(node, clock, scratch, out),
+            _ => self.run_apart::<false>(node, clock, scratch, out),
+        }
+    }
+
+    /// Runs a switch to which [few links](Net::has_few) bring few packets: no list by port is needed for them. Returns when the
+    /// switch must be looked at next; none where more or nothing waits, or a table of routes ends in the window. Then nothing
+    /// has happened.
     #[inline(never)] // it needs few registers, and what comes after it many
-    pub(crate) fn run_one(
+    pub(crate) fn run_few(
         &self,
         node: &mut Node,
         clock: Clock,
@@ -151,32 +210,65 @@ impl Net<'_> {
         };
         let left = &mut node.left[0];
         let news = &self.news[self.news_of[out.node as usize] as usize];
-        let ingress = (*left | news.load(Ordering::Acquire)).trailing_zeros() as usize;
-        let ring = &self.rings[at.ingress[ingress] as usize];
-        // SAFETY: this thread runs the receiving node.
-        if unsafe { ring.waiting() } != 1 {
+        let known = *left | news.load(Ordering::Acquire);
+        let mut waiting = 0;
+        let mut links = known;
+        while links != 0 {
+            let ring = &self.rings[at.ingress[links.trailing_zeros() as usize] as usize];
+            // SAFETY: this thread runs the receiving node.
+            waiting += unsafe { ring.waiting() };
+            links &= links - 1;
+        }
+        if waiting == 0 || waiting > FEW_PACKETS {
             return None;
         }
         let fresh = *left | news.swap(0, Ordering::AcqRel);
         *left = fresh;
-        if !fresh.is_power_of_two() {
+        if fresh != known {
             return None; // told of another meanwhile
         }
         let view = self.world.ways.of(at.id, &mut at.epoch, clock.start);
         if view.until < clock.end {
             return None;
         }
-        // SAFETY: this thread runs the receiving node, and packets live until the pool recycles, after this call.
-        let packet = unsafe { &mut *ring.take_first_before(clock.end, out.pool)? };
         *left = if clock.keep { fresh } else { 0 };
-        scratch.log.hops += 1;
-        scratch.log.last_hop = scratch.log.last_hop.max(packet.at);
-        match at.switch.lead(packet, &view) {
-            Ok(port) => at.switch.arrive_at(port, packet, true, &view, out),
+        let mut few = Few {
+            packets: [const { MaybeUninit::uninit() }; FEW_PACKETS],
+            count: 0,
+        };
+        let mut next = Time::NEVER;
+        let mut links = fresh;
+        while links != 0 {
+            let ingress = links.trailing_zeros() as usize;
+            let ring = &self.rings[at.ingress[ingress] as usize];
             #[allow(clippy::cast_possible_truncation, reason = "below 64")]
-            Err(why) => at.switch.lose_astray(ingress as u16, packet, why, out),
+            // SAFETY: this thread runs the receiving node, and packets live until the pool recycles.
+            let stays = unsafe {
+                ring.take_before(clock.end, out.pool, |packet| {
+                    few.put(ingress as u16, packet);
+                })
+            };
+            if let Some(at) = stays {
+                *left |= links & links.wrapping_neg();
+                next = next.min(at);
+            }
+            links &= links - 1;
         }
-        Some(at.switch.commit_before(clock.end, out))
+        let mut all = few.all().iter();
+        while let Some(&(packet, ingress)) = all.next() {
+            // SAFETY: packets live until the pool recycles, after this call, and each is there once.
+            let packet = unsafe { &mut *packet };
+            let later = all.as_slice().first();
+            // SAFETY: the same.
+            let alone = later.is_none_or(|&(later, _)| unsafe { (*later).at } != packet.at);
+            scratch.log.last_hop = scratch.log.last_hop.max(packet.at);
+            match at.switch.lead(packet, &view) {
+                Ok(port) => at.switch.arrive_at(port, packet, alone, &view, out),
+                Err(why) => at.switch.lose_astray(ingress, packet, why, out),
+            }
+        }
+        scratch.log.hops += few.count as u64;
+        Some(next.min(at.switch.commit_before(clock.end, out)))
     }
 
     /// Runs a switch to the end of the window; returns when it must be looked at next. None where a table of routes

@@ -130,11 +130,11 @@ impl Net<'_> {
         left.len() != 1 || is_many(left[0] | self.news[first].load(Ordering::Relaxed))
     }
 
-    /// Whether a node of at most 64 ports has news by one of them alone.
+    /// Whether a node of at most 64 ports has news by three of them at most.
     #[inline(always)] // once per node and window
-    pub(crate) fn has_one(&self, node: u32, left: &[u64]) -> bool {
+    pub(crate) fn has_few(&self, node: u32, left: &[u64]) -> bool {
         let first = self.news_of[node as usize] as usize;
-        (left[0] | self.news[first].load(Ordering::Relaxed)).is_power_of_two()
+        !is_many(left[0] | self.news[first].load(Ordering::Relaxed))
     }
 
     /// Hands the arrivals of a window to a switch: `keys` in order, with the packets that they number.

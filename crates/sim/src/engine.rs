@@ -195,16 +195,7 @@ impl<'a> Net<'a> {
                 let next = match node.apart {
                     _ if self.noted() => None,
                     Apart::Never => None,
-                    apart => {
-                        let one = match node.singles && self.has_one(number, &node.left) {
-                            true => self.run_one(node, clock, scratch, out),
-                            false => None,
-                        };
-                        one.or_else(|| match apart {
-                            Apart::UnlessFull => self.run_apart::<true>(node, clock, scratch, out),
-                            _ => self.run_apart::<false>(node, clock, scratch, out),
-                        })
-                    }
+                    apart => self.run_ports(apart, node, clock, scratch, out),
                 };
                 let next = next.unwrap_or_else(|| self.run_node(node, clock, scratch, out));
                 if next < Time::NEVER {

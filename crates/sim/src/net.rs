@@ -148,7 +148,7 @@ fn make_node(setup: &Setup<'_>, common: &mut Common, world: &World<'_>, number: 
         Kind::Switch(at) if faults.is_none() && !setup.carries => at.switch.apart(),
         _ => Apart::Never,
     };
-    let singles = match &kind {
+    let takes_few = match &kind {
         Kind::Switch(at) => apart != Apart::Never && node.ports.len() <= 64 && !at.switch.is_fifo(),
         Kind::Host(_) => false,
     };
@@ -156,7 +156,7 @@ fn make_node(setup: &Setup<'_>, common: &mut Common, world: &World<'_>, number: 
     Node {
         kind,
         apart,
-        singles,
+        takes_few,
         left: vec![0; listens * node.ports.len().div_ceil(64)].into(),
         faults,
         records: Records::default(),

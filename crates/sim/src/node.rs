@@ -48,8 +48,8 @@ pub(crate) struct Node {
     /// Whether it is a switch whose ports have nothing to do with each other ([`Switch::apart`]), in a run where no link
     /// into it is faulty, nothing travels beside packets, and nobody asks in which order its ports lose packets.
     pub(crate) apart: Apart,
-    /// Whether a packet that comes alone is sooner handed over by itself: where ports are apart and have queues.
-    pub(crate) singles: bool,
+    /// Whether few packets are sooner handed over one by one: where ports are apart and have queues.
+    pub(crate) takes_few: bool,
     /// Of a switch: ingress ports whose links hold packets for later windows, as bits.
     pub(crate) left: Box<[u64]>,
     /// Of packets that wait here.

@@ -286,33 +286,6 @@ impl<T: Slot> Ring<T> {
         stays
     }
 
-    /// The first packet, where it arrives before `end`: the caller owns it until the pool recycles.
-    ///
-    /// # Safety
-    /// Only the thread that runs the receiving node may call it, where a packet waits.
-    #[inline]
-    pub(crate) unsafe fn take_first_before(&self, end: Time, pool: &mut Pool<T>) -> Option<*mut T> {
-        // SAFETY: by contract this thread alone touches the head once a packet was appended.
-        let head = unsafe { &mut *self.head.get() };
-        let (mut chunk, mut here) = (head.chunk, head.taken_here);
-        if here == CHUNK {
-            // SAFETY: a packet was appended behind a full chunk, so `next` is set.
-            (chunk, here) = (unsafe { (*chunk).next }, 0);
-        }
-        // SAFETY: this packet is before the end of its chunk, and was appended.
-        let packet = unsafe { (&raw mut (*chunk).packets).cast::<T>().add(here) };
-        // SAFETY: the same.
-        if unsafe { (*packet).at() } >= end {
-            return None;
-        }
-        if head.chunk != chunk {
-            pool.spent.push(head.chunk);
-            head.chunk = chunk;
-        }
-        (head.taken_here, head.taken) = (here + 1, head.taken + 1);
-        Some(packet)
-    }
-
     /// Has the cache fetch the first packets that wait.
     ///
     /// # Safety

@@ -1,4 +1,7 @@
 //! Who paused whom, and for whose sake: what flow controls did during a run, by line.
+//!
+//! A pause is followed from line to line: for whose sake the far end had asked for most of it, and from there on where the
+//! next line stood still for a good part of the same time. What is drawn as a tree over the run follows the same notes.
 
 use super::Network;
 use model::{Class, Packet};
