@@ -91,6 +91,8 @@ impl Held {
 
 /// Ports with something to hold back, by link.
 type Ports = BTreeMap<LinkId, BTreeSet<Held>>;
+/// The same by what is paused there, and of flows whose: what opens one of a port's queues may leave another shut.
+type Gates = BTreeMap<(LinkId, Paused, Option<ConnId>), BTreeSet<Held>>;
 
 /// A circle of ports that wait for each other: each for the next, the last for the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,18 +107,28 @@ pub struct Locked {
 
 impl Locked {
     fn of(topology: &Topology, held: &Ports, found: Time) -> Option<Self> {
-        let next = held
+        let mut gates = Gates::new();
+        for (&link, of) in held {
+            for &held in of {
+                let flow = (held.paused == Paused::Flow).then_some(held.conn);
+                gates
+                    .entry((link, held.paused, flow))
+                    .or_default()
+                    .insert(held);
+            }
+        }
+        let next = gates
             .iter()
-            .map(|(&link, of)| (link, waits_for(topology, held, link, of)));
+            .map(|(&gate, of)| (gate, waits_for(topology, &gates, gate.0, of)));
         let circle = circle(&next.collect());
         let stood = circle
             .iter()
-            .map(|link| held[link].iter().map(|of| of.since));
+            .map(|gate| gates[gate].iter().map(|of| of.since));
         let since = stood.filter_map(Iterator::min).max()?;
         Some(Self {
             found,
             since,
-            circle,
+            circle: circle.into_iter().map(|(link, ..)| link).collect(),
         })
     }
 }
@@ -149,16 +161,27 @@ pub(crate) fn of(
     (held.into_keys().collect(), locked)
 }
 
-/// The ports of the next switch at which what came over `link` is held back: it paused for their sake.
-fn waits_for(topology: &Topology, all: &Ports, link: LinkId, own: &BTreeSet<Held>) -> Vec<LinkId> {
+/// The gates of the next switch at which what came over `link` is held back: it paused for their sake.
+fn waits_for(
+    topology: &Topology,
+    all: &Gates,
+    link: LinkId,
+    own: &BTreeSet<Held>,
+) -> Vec<(LinkId, Paused, Option<ConnId>)> {
     let far = topology.link(link);
     let blocks = |other: &BTreeSet<Held>| {
         let mut from_here = other.iter().filter(|held| held.ingress == far.to_port);
         from_here.any(|later| own.iter().any(|held| held.waits_for(later)))
     };
     let next = topology.node(far.to).ports.iter();
-    next.copied()
-        .filter(|next| all.get(next).is_some_and(blocks))
+    let of = |&next: &LinkId| {
+        all.range((next, Paused::All, None)..)
+            .take_while(move |(gate, _)| gate.0 == next)
+    };
+    let gates = next.flat_map(of);
+    gates
+        .filter(|(_, other)| blocks(other))
+        .map(|(&gate, _)| gate)
         .collect()
 }
 
@@ -232,12 +255,12 @@ impl Looks {
     }
 }
 
-/// The first circle of a graph, by the numbers of its nodes; it begins with its lowest.
-fn circle(next: &BTreeMap<LinkId, Vec<LinkId>>) -> Vec<LinkId> {
-    let mut done: BTreeMap<LinkId, bool> = BTreeMap::new();
+/// The first circle of a graph, by the order of its nodes; it begins with its lowest.
+fn circle<N: Ord + Copy>(next: &BTreeMap<N, Vec<N>>) -> Vec<N> {
+    let mut done: BTreeMap<N, bool> = BTreeMap::new();
     for &start in next.keys() {
         // The way so far, each with how many of its neighbours have been looked at.
-        let mut way: Vec<(LinkId, usize)> = vec![(start, 0)];
+        let mut way: Vec<(N, usize)> = vec![(start, 0)];
         if done.contains_key(&start) {
             continue;
         }

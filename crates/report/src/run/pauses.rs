@@ -69,7 +69,8 @@ pub(super) fn section(run: &RunRecord) -> Option<Section> {
         id: "pauses".into(),
         title: TITLE.into(),
         says: "A row is a line, and a block the time in which the next node held something back before it. A line stands below \
-               the one for whose sake it stood still most often: what waits at the root is what all of them wait for."
+               the one for whose sake it stood still most often; where single flows or queues are paused, some of it may have been for \
+               others, which the explanation of a message names."
             .into(),
         points,
         body: markup(body),

@@ -144,6 +144,21 @@ impl Pauses {
         found
     }
 
+    /// The line of `node` that `packet` waits for, which came there at `came`.
+    pub(super) fn waits(
+        &self,
+        network: &Network,
+        node: u32,
+        packet: &Packet,
+        came: Time,
+    ) -> Option<u32> {
+        let of_node = |link: u32| network.links[link as usize].from == node;
+        let mut lines = self.lines.iter().filter(|(link, _)| of_node(**link));
+        lines
+            .find(|(_, line)| line.queue(packet, came).is_some())
+            .map(|(link, _)| *link)
+    }
+
     /// For whose sake `stretch` was, before `line`: a line of the node at its far end, and where that stood still for at
     /// least half as long while the packet waited or as long before, the line for whose sake it did most of that, and so on.
     pub(super) fn chain(&self, network: &Network, line: u32, stretch: &Stretch) -> Vec<u32> {
@@ -409,18 +424,20 @@ impl Pauses {
             .collect();
         still.retain(|&(ps, _)| ps > 0);
         still.sort_by_key(|&(ps, link)| (std::cmp::Reverse(ps), link));
-        still.truncate(ROWS_MAX);
+        let mut above: BTreeMap<u32, Option<u32>> = BTreeMap::new();
+        // Those that stood still longest, and whatever they stand below.
+        let mut shown: Vec<u32> = still.iter().take(ROWS_MAX).map(|&(_, link)| link).collect();
+        let mut place = 0;
+        while let Some(&link) = shown.get(place) {
+            let line = self.lines.get(&link);
+            let of = line.and_then(|line| line.mostly(back(network, link)));
+            above.insert(link, of);
+            shown.extend(of.filter(|of| !shown.contains(of)));
+            place += 1;
+        }
         let mut below: BTreeMap<Option<u32>, Vec<u32>> = BTreeMap::new();
-        let mut roots: Vec<u32> = Vec::new();
-        for &(_, link) in &still {
-            let parent = self.lines[&link].mostly(back(network, link));
-            below.entry(parent).or_default().push(link);
-            let stands = |root: u32| still.iter().any(|&(_, link)| link == root);
-            if let Some(root) = parent.filter(|&root| !stands(root))
-                && !roots.contains(&root)
-            {
-                roots.push(root);
-            }
+        for &link in &shown {
+            below.entry(above[&link]).or_default().push(link);
         }
         let mut rows = Vec::new();
         let mut seen = Vec::new();
@@ -440,11 +457,19 @@ impl Pauses {
                 todo.extend(children.map(|&child| (child, depth + 1)));
             }
         };
-        // What nobody asked for by name, and circles, are roots of their own.
-        let alone = below.get(&None).into_iter().flatten().copied();
-        let all = still.iter().map(|&(_, link)| link);
-        for root in roots.into_iter().chain(alone).chain(all) {
-            add(root, &mut rows);
+        // What nobody asked for by name, and what stood still for nobody, is a root; of a circle, what is met again first.
+        for link in below.get(&None).into_iter().flatten().copied() {
+            add(link, &mut rows);
+        }
+        for &link in &shown {
+            let mut way = vec![link];
+            while let Some(next) = above[&way[way.len() - 1]] {
+                if way.contains(&next) {
+                    add(next, &mut rows);
+                    break;
+                }
+                way.push(next);
+            }
         }
         rows
     }
@@ -640,6 +665,37 @@ mod tests {
         let tree = pauses.tree(&network(), Time(100));
         assert_eq!(tree.iter().map(|row| row.depth).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(pauses.lines[&2].mostly(Span(1)), Some(4));
+    }
+
+    #[test]
+    fn a_circle_stands_above_what_leads_into_it_and_nothing_stands_below_what_is_cut_off() {
+        let lines = |pauses: &Pauses| -> Vec<(String, usize)> {
+            let rows = pauses.tree(&network(), Time(1000)).into_iter();
+            rows.map(|row| (row.line, row.depth)).collect()
+        };
+        let named = |all: &[(u32, usize)]| -> Vec<(String, usize)> {
+            let rows = all.iter();
+            rows.map(|&(line, depth)| (network().link_name(line), depth))
+                .collect()
+        };
+        // Line 4 leads into the circle of 2 and 6, and stood still longest.
+        let mut pauses = Pauses::default();
+        closed(&mut pauses, 4, 10, 900, 2);
+        closed(&mut pauses, 2, 20, 500, 6);
+        closed(&mut pauses, 6, 30, 500, 2);
+        assert_eq!(lines(&pauses).len(), 3);
+        assert_eq!(lines(&pauses), named(&[(2, 0), (4, 1), (6, 1)]));
+        // Many stood still long below one that hardly did, which stands below the one that is full.
+        let mut network = network();
+        network.links = vec![network.links[0]; 200];
+        let mut pauses = Pauses::default();
+        closed(&mut pauses, 2, 10, 20, 4);
+        for line in 0..60 {
+            closed(&mut pauses, 100 + line, 10, 500, 2);
+        }
+        let rows = pauses.tree(&network, Time(1000));
+        let depths: Vec<usize> = rows.iter().map(|row| row.depth).take(4).collect();
+        assert_eq!((rows.len(), depths), (ROWS_MAX + 2, vec![0, 1, 2, 2]));
     }
 
     #[test]
