@@ -90,7 +90,7 @@ impl Controls {
             of,
             memory,
             frame: encap.wire_max().into(),
-            seed: scenario.run.count("seed"),
+            seed: scenario.run.seed,
             ports: ports.to_vec(),
         })
     }

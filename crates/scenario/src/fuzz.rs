@@ -175,7 +175,7 @@ pub fn disagreements(run: &Assembled, record: &RunRecord, threads: u16) -> Vec<S
     // The slow ways of a switch, which must change nothing.
     (setup.ordered, setup.pass) = (threads.is_multiple_of(2), !threads.is_multiple_of(3));
     // A trace, too.
-    let seed = run.scenario.run.count("seed");
+    let seed = run.scenario.run.seed;
     let wanted = triggers::traced(&run.traffic, seed, record.end);
     let whole = wanted.as_ref().is_some_and(|wanted| wanted.conns.is_none());
     let (mut slow, mut fast) = (Samples::default(), Samples::default());

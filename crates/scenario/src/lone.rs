@@ -233,7 +233,7 @@ fn text(run: &Assembled, lane: u8, message: Single, closely: bool) -> String {
             write(format!("switch.{key}"), chosen.factory.resolved(), &[]);
         }
     }
-    let mut table = scenario.run.toml();
+    let mut table = scenario.run.section.toml();
     table.insert("until".into(), format!("{}ps", until.0).into());
     write(
         "run".into(),

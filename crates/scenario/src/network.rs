@@ -35,20 +35,15 @@ use units::{Bytes, Rate, Span, Time};
 /// What is wrong with `run.mtu`.
 pub(crate) fn encap_of(run: &Section) -> Result<Encap, Diagnostic> {
     // What cannot be read has no value, and has been complained about.
-    let headers = match run.opt_choice("encap") {
+    let headers = match run.value("encap") {
         Some(Headers::Udp) => Encap::UDP,
         Some(Headers::Paper) | None => Encap::PAPER,
     };
-    let Some(mtu) = run.opt_bytes("mtu") else {
+    let Some(mtu) = run.value::<Option<Bytes>>("mtu") else {
         return Ok(headers);
     };
     let sized = headers.with_mtu(mtu.get());
     sized.map_err(|why| run.problem("mtu", "run.mtu cannot be used").label(why))
-}
-
-/// The same of a scenario that was read.
-pub(crate) fn encap(run: &Section) -> Encap {
-    encap_of(run).expect("checked when the scenario was read")
 }
 
 /// Full frames that may wait in a port where nobody says anything. [xpass artefact, large-scale-fattree.tcl]

@@ -14,8 +14,10 @@ use crate::fields::{self, Absent, Field, TableDef};
 use crate::folder;
 use crate::network;
 use crate::section::{Section, read_default};
+use crate::settings::{self, Settings};
 use crate::tree::{self, Data, Node, Table};
 use crate::value::{Room, Value};
+use model::Encap;
 use std::fmt::Write as _;
 use std::path::{Component, Path};
 use std::sync::{Arc, LazyLock};
@@ -57,9 +59,11 @@ pub struct Scenario {
     /// `[[faults]]`.
     pub faults: Vec<Section>,
     /// `[run]`.
-    pub run: Section,
+    pub run: Settings<settings::Run>,
+    /// Wire sizes of its frames, by `run.encap` and `run.mtu`.
+    pub encap: Encap,
     /// `[output]`.
-    pub output: Section,
+    pub output: Settings<settings::Output>,
     /// `[[compare]]`, by what they are cases of, in the order of the file.
     pub cases: Vec<CasesOf>,
     /// `[thresholds]` as (key, expression).
@@ -228,11 +232,11 @@ fn resolve(
     };
     let scenario = reader.scenario(&node.origin, stem);
     match scenario {
-        Some(scenario) if errors.is_empty() => Ok(Scenario {
+        Some(scenario) => Ok(Scenario {
             included,
             ..scenario
         }),
-        _ => {
+        None => {
             // In the order of the file, the command line last.
             errors.sort_by_key(|e| {
                 let at = e.origin.as_ref();
@@ -283,18 +287,20 @@ impl Reader<'_> {
             self.section("run"),
             self.section("output"),
         );
-        match network::encap_of(&run) {
-            Ok(encap) => {
-                let (bytes, per) = (network::buffer(encap), None);
-                switch.assume("buffer", Value::Room(Room { bytes, per }));
-            }
-            Err(why) => self.errors.push(why),
-        }
+        let encap = network::encap_of(&run).unwrap_or_else(|why| {
+            self.errors.push(why);
+            Encap::PAPER
+        });
+        let (bytes, per) = (network::buffer(encap), None);
+        switch.assume("buffer", Value::Room(Room { bytes, per }));
         self.stays_below(&output, "dir");
         let name = self.name(&top, stem);
         let compare = self.sections("compare");
         let cases = cases::of(&compare, self.errors);
         let (factory, written) = configured?;
+        if !self.errors.is_empty() {
+            return None;
+        }
         Some(Scenario {
             memory_limit: None,
             name: name?,
@@ -313,8 +319,9 @@ impl Reader<'_> {
             drop,
             legacy,
             faults,
-            run,
-            output,
+            run: Settings::of(run),
+            encap,
+            output: Settings::of(output),
             cases,
             thresholds,
             threshold_origins,

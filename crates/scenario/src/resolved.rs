@@ -51,8 +51,8 @@ impl Scenario {
         for fault in &self.faults {
             write("[[faults]]".into(), fault.toml());
         }
-        write("[run]".into(), self.run.toml());
-        write("[output]".into(), self.output.toml());
+        write("[run]".into(), self.run.section.toml());
+        write("[output]".into(), self.output.section.toml());
         let thresholds: BTreeMap<_, _> = self.thresholds.iter().cloned().collect();
         if !thresholds.is_empty() {
             let _ = writeln!(out, "\n[thresholds]");

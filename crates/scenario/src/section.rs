@@ -4,6 +4,7 @@ use crate::base::{self, Base};
 use crate::choice::{Choice, words};
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use crate::fields::{Absent, Field, MACHINE_KEYS, TableDef};
+use crate::settings::Setting;
 use crate::tree::{self, Table};
 use crate::value::{Room, Type, Value};
 use std::path::{Path, PathBuf};
@@ -46,6 +47,11 @@ impl Section {
     /// The value of a key, if it has one.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.entry(key).map(|e| &e.value)
+    }
+
+    /// The value of a key, as whoever reads a table before all is known of it wants it.
+    pub(crate) fn value<T: Setting>(&self, key: &'static str) -> T {
+        T::read(self, key)
     }
 
     /// Whether the table has a value of this key for its kind.
@@ -312,19 +318,6 @@ impl Section {
             _ => None,
         })
     }
-    /// The moments of a list.
-    pub(crate) fn opt_spans(&self, key: &str) -> Option<Vec<Span>> {
-        let span = |v| {
-            if let Value::Span(span) = v {
-                span
-            } else {
-                unreachable!("{key} lists times")
-            }
-        };
-        self.opt_list(key)
-            .map(|list| list.into_iter().map(span).collect())
-    }
-
     /// A list of strings, if it has a value.
     pub(crate) fn opt_texts(&self, key: &str) -> Option<Vec<String>> {
         let text = |v| {

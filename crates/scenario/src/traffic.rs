@@ -64,7 +64,7 @@ pub(crate) fn build(
             .collect(),
         warnings: RefCell::default(),
     };
-    let seed = scenario.run.count("seed");
+    let seed = scenario.run.seed;
     let (mut parts, mut lanes, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     for (number, section) in (0..).zip(&scenario.workloads) {
         let made = size_asked(section)
@@ -343,8 +343,8 @@ impl Context<'_> {
             return Ok(Time(stop.0));
         }
         let run = &self.scenario.run;
-        match run.opt_span("window") {
-            Some(window) => Ok(Time::ZERO.after(run.span("warmup")).after(window)),
+        match run.window {
+            Some(window) => Ok(Time::ZERO.after(run.warmup).after(window)),
             None => Err(section
                 .problem("kind", "nothing says when these messages end")
                 .help(format!(

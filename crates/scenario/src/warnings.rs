@@ -24,9 +24,7 @@ pub(crate) fn warnings(
     routes: &Routes,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
-    let fabric = scenario
-        .factory
-        .fabric(Rate::gbps(100), network::encap(&scenario.run));
+    let fabric = scenario.factory.fabric(Rate::gbps(100), scenario.encap);
     let credits = fabric.credit.is_some();
     // Other fabrics are built so that ways mirror each other.
     if credits
@@ -191,7 +189,7 @@ pub(crate) fn unread(scenario: &Scenario) -> Vec<String> {
 
 /// The largest queue of data is asked for where it is not told: where switches note on a packet what is not its moment.
 pub(crate) fn data_queues(scenario: &Scenario) -> Option<String> {
-    let asked = scenario.output.flag("data_queues");
+    let asked = scenario.output.data_queues;
     let control = scenario.control.as_ref().filter(|_| asked)?;
     Some(format!(
         "output.data_queues is not told under switch.flow_control = \"{}\"; set output.data_queues = false, and output.memory = \

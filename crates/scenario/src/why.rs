@@ -295,7 +295,7 @@ impl Assembled {
         } else {
             HOPS_AGAIN_MAX
         };
-        let asked = self.scenario.output.flag("explain");
+        let asked = self.scenario.output.explain;
         if record.status == Status::Interrupted || (record.hops > most && !asked) {
             return;
         }

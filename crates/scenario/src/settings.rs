@@ -1,0 +1,303 @@
+//! What the tables of a scenario say, typed: a struct for each table, and for each kind of one, with a field for each key.
+//!
+//! They are built once, when all that is wrong with single keys has been said (`resolve.rs`). The name of a field is its
+//! key, and its type says whether the key always has a value: nobody can ask for a key that does not exist. The
+//! [`Section`] beside them knows where each key is written, for diagnostics.
+
+#[cfg(test)]
+use crate::choice::words;
+use crate::choice::{Choice, DropProfile, FctRule, Headers};
+#[cfg(test)]
+use crate::fields::{Absent, Field};
+use crate::section::Section;
+#[cfg(test)]
+use crate::value::Type;
+use crate::value::{Room, Value};
+use std::ops::Deref;
+use units::{Bytes, Rate, Span};
+
+/// A table of a scenario: what it says, and as it is written.
+#[derive(Clone, Debug)]
+pub struct Settings<T> {
+    /// As it is written.
+    pub section: Section,
+    said: T,
+}
+
+impl<T> Settings<T> {
+    /// What `section` says, about which nothing is wrong.
+    pub(crate) fn of(section: Section) -> Self
+    where
+        T: Setting,
+    {
+        let said = T::read(&section, "");
+        Self { section, said }
+    }
+}
+
+impl<T> Deref for Settings<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.said
+    }
+}
+
+/// What a key is read as, or a group of them.
+pub(crate) trait Setting: Sized {
+    /// Reads the value of `key`; a group reads those of its own keys.
+    fn read(section: &Section, key: &'static str) -> Self;
+
+    /// The keys that it reads of a table of this kind, each with whether a field is one for its type.
+    #[cfg(test)]
+    fn keys(key: &'static str, kind: &str) -> Vec<Key>;
+}
+
+#[cfg(test)]
+type Key = (&'static str, fn(&Field) -> bool);
+
+/// What one value is read as.
+pub(crate) trait Single: Sized {
+    fn of(value: &Value) -> Option<Self>;
+
+    /// Whether every value of this type is one.
+    #[cfg(test)]
+    fn takes(every: &Type) -> bool;
+}
+
+impl<T: Single> Setting for T {
+    fn read(section: &Section, key: &'static str) -> Self {
+        let value = Option::read(section, key);
+        value.expect("the table gives this key a value for this kind")
+    }
+
+    #[cfg(test)]
+    fn keys(key: &'static str, _: &str) -> Vec<Key> {
+        vec![(key, |field| {
+            !matches!(field.absent, Absent::Unset(_)) && T::takes(&field.takes)
+        })]
+    }
+}
+
+impl<T: Single> Setting for Option<T> {
+    fn read(section: &Section, key: &'static str) -> Self {
+        let value = section.get(key)?;
+        let read = T::of(value);
+        Some(read.unwrap_or_else(|| unreachable!("{} is {value}", section.dotted(key))))
+    }
+
+    #[cfg(test)]
+    fn keys(key: &'static str, _: &str) -> Vec<Key> {
+        vec![(key, |field| {
+            matches!(field.absent, Absent::Unset(_)) && T::takes(&field.takes)
+        })]
+    }
+}
+
+macro_rules! singles {
+    ($($type:ty: $value:ident of $($takes:ident)|+,)+) => {$(
+        impl Single for $type {
+            fn of(value: &Value) -> Option<Self> {
+                match value {
+                    Value::$value(own) => Some(own.clone()),
+                    _ => None,
+                }
+            }
+            #[cfg(test)]
+            fn takes(every: &Type) -> bool {
+                matches!(every, $(Type::$takes { .. })|+)
+            }
+        }
+    )+};
+}
+singles! {
+    Rate: Rate of Rate,
+    Span: Span of Span,
+    Bytes: Bytes of Bytes,
+    Room: Room of Room,
+    u64: Count of Count,
+    f64: Number of Number,
+    bool: Flag of Flag,
+    String: Text of Text | Transport | Control,
+}
+
+/// Counts that their bounds keep within fewer bits.
+macro_rules! counts {
+    ($($type:ty),+) => {$(
+        impl Single for $type {
+            fn of(value: &Value) -> Option<Self> {
+                u64::of(value)?.try_into().ok()
+            }
+            #[cfg(test)]
+            fn takes(every: &Type) -> bool {
+                matches!(every, Type::Count(_, most) if Self::try_from(*most).is_ok())
+            }
+        }
+    )+};
+}
+counts!(u16);
+
+macro_rules! one_of_words {
+    ($($type:ty),+) => {$(
+        impl Single for $type {
+            fn of(value: &Value) -> Option<Self> {
+                match value {
+                    Value::Text(word) => Choice::of(word),
+                    _ => None,
+                }
+            }
+            #[cfg(test)]
+            fn takes(every: &Type) -> bool {
+                matches!(every, Type::Word(list) if list() == words::<Self>())
+            }
+        }
+    )+};
+}
+one_of_words!(DropProfile, FctRule, Headers);
+
+impl<T: Single> Single for Vec<T> {
+    fn of(value: &Value) -> Option<Self> {
+        match value {
+            Value::List(list) => list.iter().map(T::of).collect(),
+            _ => None,
+        }
+    }
+    #[cfg(test)]
+    fn takes(every: &Type) -> bool {
+        matches!(every, Type::List(each) if T::takes(each))
+    }
+}
+
+/// A value of which it matters who chose it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chosen<T> {
+    value: T,
+    /// Whether it is the default, written or not.
+    pub(crate) is_default: bool,
+}
+
+impl<T: Single> Setting for Chosen<T> {
+    fn read(section: &Section, key: &'static str) -> Self {
+        Self {
+            value: T::read(section, key),
+            is_default: section.is_default(key),
+        }
+    }
+    #[cfg(test)]
+    fn keys(key: &'static str, kind: &str) -> Vec<Key> {
+        T::keys(key, kind)
+    }
+}
+
+impl<T> Deref for Chosen<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+macro_rules! settings {
+    ($($(#[$about:meta])* $seen:vis struct $name:ident {
+        $($(#[$what:meta])* $who:vis $key:ident: $type:ty,)*
+    })+) => {$(
+        $(#[$about])*
+        #[derive(Clone, Debug)]
+        $seen struct $name {
+            $($(#[$what])* $who $key: $type,)*
+        }
+
+        impl Setting for $name {
+            fn read(section: &Section, _: &'static str) -> Self {
+                Self { $($key: Setting::read(section, stringify!($key)),)* }
+            }
+            #[cfg(test)]
+            fn keys(_: &'static str, kind: &str) -> Vec<Key> {
+                [$(<$type as Setting>::keys(stringify!($key), kind)),*].concat()
+            }
+        }
+    )+};
+}
+
+settings! {
+    /// `[run]`.
+    pub struct Run {
+        /// Seed of every random stream.
+        pub seed: u64,
+        pub(crate) warmup: Span,
+        pub(crate) window: Option<Span>,
+        pub(crate) drain: Option<Span>,
+        pub(crate) until: Chosen<Span>,
+        /// Threads.
+        pub threads: u16,
+        pub(crate) fct: FctRule,
+    }
+
+    /// `[output]`.
+    pub struct Output {
+        /// Folder of the results.
+        pub dir: Option<String>,
+        pub(crate) every: Span,
+        pub(crate) ports: Option<Vec<String>>,
+        pub(crate) memory: bool,
+        pub(crate) data_queues: bool,
+        pub(crate) window: Option<Vec<Span>>,
+        pub(crate) explain: bool,
+        pub(crate) flows: bool,
+        /// Whether `fct.txt` is written as the HPCC simulator does.
+        pub hpcc: bool,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fields::{TABLES, TableDef, kinds};
+
+    /// Keys that no struct here has, and who reads them. Of a table without a key, all.
+    const ELSEWHERE: [(&str, &str, &str); 6] = [
+        ("", "", "Scenario::name and Scenario::title"),
+        ("transport", "", "Scenario::protocol and Scenario::factory"),
+        ("compare", "", "Scenario::cases"),
+        ("thresholds", "", "Scenario::thresholds"),
+        ("run", "encap", "Scenario::encap"),
+        ("run", "mtu", "Scenario::encap"),
+    ];
+
+    /// The keys that are read of a table of this kind.
+    fn keys(table: &str, kind: &str) -> Vec<Key> {
+        match table {
+            "run" => Run::keys("", kind),
+            "output" => Output::keys("", kind),
+            _ => Vec::new(),
+        }
+    }
+
+    fn each_kind(mut then: impl FnMut(&'static TableDef, &'static str)) {
+        for def in TABLES {
+            let kinds = kinds(def.name);
+            let one = kinds.is_empty().then_some("");
+            kinds
+                .into_iter()
+                .chain(one)
+                .for_each(|kind| then(def, kind));
+        }
+    }
+
+    #[test]
+    fn every_key_of_every_kind_is_one_field_of_its_type_or_read_elsewhere() {
+        each_kind(|def, kind| {
+            let elsewhere = |key| {
+                let mut all = ELSEWHERE.iter();
+                all.any(|&(table, own, _)| table == def.name && (own.is_empty() || own == key))
+            };
+            let mut read = keys(def.name, kind);
+            for field in def.fields.iter().filter(|field| field.applies(kind)) {
+                let of: Vec<_> = read.extract_if(.., |(key, _)| *key == field.key).collect();
+                let what = format!("{}.{} of kind \"{kind}\"", def.name, field.key);
+                assert_eq!(of.len() + usize::from(elsewhere(field.key)), 1, "{what}");
+                assert!(of.iter().all(|(_, suits)| suits(field)), "{what}: its type");
+            }
+            let left: Vec<_> = read.iter().map(|(key, _)| key).collect();
+            assert!(left.is_empty(), "{} of kind \"{kind}\": {left:?}", def.name);
+        });
+    }
+}
