@@ -236,7 +236,7 @@ impl Scenario {
         };
         let controls = Controls::new(&self, encap, &ports);
         if let Some(controls) = &controls {
-            controls.suits(&self.switch, &topology)?;
+            controls.suits(&self.switch.section, &topology)?;
         }
         let fabric = self.factory.fabric(fastest, encap);
         let warned = controls.as_ref();
@@ -471,7 +471,7 @@ impl Assembled {
             traffic: self.traffic.clone(),
             ports: self.ports.clone(),
             routes: Arc::clone(&self.routes),
-            host_queues: self.scenario.switch.flag("host_queue"),
+            host_queues: self.scenario.switch.host_queue,
             make,
             encap: self.encap,
             base_rtt: self.base_rtt,

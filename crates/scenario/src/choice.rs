@@ -16,6 +16,16 @@ pub(crate) trait Choice: Sized + 'static {
         let mut all = Self::all().into_iter();
         all.find(|(own, _)| *own == word).map(|(_, choice)| choice)
     }
+
+    /// Its own word.
+    fn word(&self) -> &'static str
+    where
+        Self: PartialEq,
+    {
+        let mut all = Self::all().into_iter();
+        let own = all.find(|(_, choice)| choice == self);
+        own.expect("every choice has a word").0
+    }
 }
 
 /// The words of a choice.

@@ -226,11 +226,11 @@ impl Scenario {
     /// The table of that name, of those that say what ports and switches do.
     fn switch_section(&self, name: &str) -> Option<&Section> {
         let all = [
-            &self.switch,
-            &self.credit,
-            &self.mark,
-            &self.drop,
-            &self.legacy,
+            &self.switch.section,
+            &self.credit.section,
+            &self.mark.section,
+            &self.drop.section,
+            &self.legacy.section,
         ];
         all.into_iter().find(|section| section.name() == name)
     }

@@ -36,8 +36,8 @@ impl Promise {
         let plain = asked.protocol.name() == EXPRESSPASS.name()
             && has_default_parameters(run)
             && one_way
-            && asked.switch.opt_bytes("shared_buffer").is_none()
-            && !asked.credit.any_given()
+            && asked.switch.shared_buffer.is_none()
+            && !asked.credit.section.any_given()
             && run.faults.is_empty();
         // Requests and stops of every message may meet on top of what credits released.
         let control = 2 * u64::from(run.encap.frame_min) * run.traffic.messages.len() as u64;

@@ -11,6 +11,8 @@ use crate::choice::{BalanceOf, FaultOf, Headers, Shape};
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use crate::resolve::Scenario;
 use crate::section::Section;
+use crate::settings::Switch;
+use crate::value::Room;
 use model::intent::{
     Balance, CreditSpec, DropBy, DropMeasure, DropSpec, MarkAt, MarkSpec, Memory, PortSpec,
     SwitchSpec,
@@ -333,8 +335,8 @@ pub(crate) fn port(
         errors.push(e);
         None
     });
-    let asked = scenario.switch.opt_count("priorities");
-    let priorities = asked.map_or(priorities.max(1), |n| u8::try_from(n).expect("at most 8"));
+    let asked = scenario.switch.priorities;
+    let priorities = asked.unwrap_or(priorities.max(1));
     let legacy = legacy::Legacy::of(scenario).unwrap_or_else(|e| {
         errors.push(e);
         None
@@ -362,7 +364,7 @@ pub(crate) fn port(
     if !errors.is_empty() {
         return Err(errors);
     }
-    let buffer = scenario.switch.room("buffer").at(rate);
+    let buffer = scenario.switch.buffer.at(rate);
     let fabric = Fabric {
         credit,
         mark,
@@ -393,8 +395,8 @@ fn controlled(
     let Some(control) = &scenario.control else {
         return Ok(port);
     };
-    let wrong = |what: String| scenario.switch.problem("flow_control", what);
-    if scenario.switch.flag("host_queue") {
+    let wrong = |what: String| scenario.switch.section.problem("flow_control", what);
+    if scenario.switch.host_queue {
         let what = "queues of hosts cannot be paused: they have promised their lines".to_owned();
         let help = "remove switch.host_queue, or switch.flow_control";
         return Err(vec![wrong(what).help(help)]);
@@ -418,7 +420,7 @@ fn controlled(
 /// Why a queue before a host's line cannot do what `port` does: it must know at arrival when a packet
 /// leaves. `None` where it can, or where the scenario asks for no such queue.
 fn unfit_for_hosts(scenario: &Scenario, port: &PortSpec) -> Option<Diagnostic> {
-    if !scenario.switch.flag("host_queue") {
+    if !scenario.switch.host_queue {
         return None;
     }
     let late = |mark: MarkSpec| mark.at == MarkAt::Dequeue;
@@ -441,17 +443,23 @@ fn unfit_for_hosts(scenario: &Scenario, port: &PortSpec) -> Option<Diagnostic> {
             "remove host_queue, or choose a transport without credits and priorities",
         ),
     };
-    Some(scenario.switch.problem("host_queue", why).help(help))
+    Some(
+        scenario
+            .switch
+            .section
+            .problem("host_queue", why)
+            .help(help),
+    )
 }
 
 /// What the scenario says of ports that the transport describes as a whole.
 fn needless(scenario: &Scenario) -> Option<Diagnostic> {
-    let tables = [&scenario.credit, &scenario.mark, &scenario.drop];
-    let said = tables
+    let (credit, mark, drop) = (&scenario.credit, &scenario.mark, &scenario.drop);
+    let said = [&credit.section, &mark.section, &drop.section]
         .into_iter()
         .find_map(|table| Some((table, table.given().next()?)));
-    let priorities = scenario.switch.is_given("priorities");
-    let said = said.or(priorities.then_some((&scenario.switch, "priorities")));
+    let switch = &scenario.switch;
+    let said = said.or(switch.priorities.map(|_| (&switch.section, "priorities")));
     said.map(|(table, key)| {
         let name = scenario.protocol.name();
         let what = format!("{} means nothing here", table.dotted(key));
@@ -468,7 +476,7 @@ fn credit_of(
     scenario: &Scenario,
     asked: Option<CreditSpec>,
 ) -> Result<Option<CreditSpec>, Diagnostic> {
-    let section = &scenario.credit;
+    let (said, section) = (&scenario.credit, &scenario.credit.section);
     let Some(mut credit) = asked else {
         if section.any_given() {
             return Err(section
@@ -480,16 +488,9 @@ fn credit_of(
         }
         return Ok(None);
     };
-    let small = |n: u64| u16::try_from(n).expect("the table bounds it");
-    if let Some(n) = section.opt_count("queue_limit") {
-        credit.queue_limit = small(n);
-    }
-    if let Some(n) = section.opt_count("bucket") {
-        credit.bucket = small(n);
-    }
-    if let Some(count) = section.opt_choice("count") {
-        credit.count = count;
-    }
+    credit.queue_limit = said.queue_limit.unwrap_or(credit.queue_limit);
+    credit.bucket = said.bucket.unwrap_or(credit.bucket);
+    credit.count = said.count.unwrap_or(credit.count);
     Ok(Some(credit))
 }
 
@@ -498,14 +499,18 @@ fn mark_of(
     rate: Rate,
     asked: Option<MarkSpec>,
 ) -> Result<Option<MarkSpec>, Diagnostic> {
-    let section = &scenario.mark;
-    let at = |key| section.opt_room(key).map(|room| room.at(rate));
-    let (min, max) = (at("min"), at("max"));
+    let (said, section) = (&scenario.mark, &scenario.mark.section);
+    let at = |room: Option<Room>| room.map(|room| room.at(rate));
+    let (min, max) = (at(said.min), at(said.max));
     if asked.is_none() && min.is_none() && max.is_none() {
-        let mut keys = ["at", "drop_others", "chance"].into_iter();
-        return match keys.find(|key| section.is_given(key)) {
+        let others = [
+            ("at", said.at.is_some()),
+            ("drop_others", said.drop_others.is_some()),
+            ("chance", said.chance.is_some()),
+        ];
+        return match others.into_iter().find(|&(_, is_said)| is_said) {
             None => Ok(None),
-            Some(key) => Err(section
+            Some((key, _)) => Err(section
                 .problem(
                     key,
                     format!("{} asks for no marking", scenario.protocol.name()),
@@ -532,15 +537,9 @@ fn mark_of(
             )
             .help("raise max, or leave it out for a step at min"));
     }
-    if let Some(chance) = section.opt_number("chance") {
-        mark.chance = chance;
-    }
-    if let Some(at) = section.opt_choice("at") {
-        mark.at = at;
-    }
-    if let Some(drop_others) = section.opt_flag("drop_others") {
-        mark.drop_others = drop_others;
-    }
+    mark.chance = said.chance.unwrap_or(mark.chance);
+    mark.at = said.at.unwrap_or(mark.at);
+    mark.drop_others = said.drop_others.unwrap_or(mark.drop_others);
     Ok(Some(mark))
 }
 
@@ -549,7 +548,7 @@ fn drop_of(
     rate: Rate,
     asked: Option<DropSpec>,
 ) -> Result<Option<DropSpec>, Diagnostic> {
-    let section = &scenario.drop;
+    let (said, section) = (&scenario.drop, &scenario.drop.section);
     if asked.is_none() && !section.any_given() {
         return Ok(None);
     }
@@ -562,19 +561,19 @@ fn drop_of(
             ))
             .help("give both victim and threshold")
     };
-    let victim = match section.opt_choice("victim") {
+    let victim = match said.victim {
         Some(class) => class,
         None => asked.map(|d| d.victim).ok_or_else(|| missing("victim"))?,
     };
-    let threshold = match section.opt_room("threshold") {
+    let threshold = match said.threshold {
         Some(room) => room.at(rate),
         None => asked
             .map(|d| d.threshold)
             .ok_or_else(|| missing("threshold"))?,
     };
     let asked = asked.map_or((DropMeasure::Queue, DropBy::Class), |d| (d.measure, d.by));
-    let measure = section.opt_choice("measure").unwrap_or(asked.0);
-    let by = section.opt_choice("by").unwrap_or(asked.1);
+    let measure = said.measure.unwrap_or(asked.0);
+    let by = said.by.unwrap_or(asked.1);
     Ok(Some(DropSpec {
         victim,
         threshold,
@@ -584,19 +583,19 @@ fn drop_of(
 }
 
 /// What every switch does, beside its ports.
-pub(crate) fn switch(section: &Section) -> SwitchSpec {
-    let memory = match section.opt_bytes("shared_buffer") {
+pub(crate) fn switch(switch: &Switch) -> SwitchSpec {
+    let memory = match switch.shared_buffer {
         None => Memory::PerPort,
         Some(size) => Memory::Shared {
             size,
-            alpha: section.number("shared_alpha"),
+            alpha: *switch.shared_alpha,
         },
     };
-    let balance = match section.choice("balance") {
+    let balance = match switch.balance {
         BalanceOf::Flow => Balance::Flow,
         BalanceOf::Packet => Balance::Packet,
         BalanceOf::Flowlet => Balance::Flowlet {
-            gap: section.span("flowlet_gap"),
+            gap: *switch.flowlet_gap,
         },
         BalanceOf::Adaptive => Balance::Adaptive,
     };

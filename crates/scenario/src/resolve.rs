@@ -45,17 +45,17 @@ pub struct Scenario {
     /// Other transports that sources of messages name, in the order in which they do.
     pub beside: Vec<Beside>,
     /// `[switch]`.
-    pub switch: Section,
+    pub switch: Settings<settings::Switch>,
     /// What switches do about their neighbours; none where ports drop what has no room.
     pub control: Option<Controlled>,
     /// `[switch.credit]`.
-    pub credit: Section,
+    pub credit: Settings<settings::Credit>,
     /// `[switch.mark]`.
-    pub mark: Section,
+    pub mark: Settings<settings::Mark>,
     /// `[switch.drop]`.
-    pub drop: Section,
+    pub drop: Settings<settings::Drop>,
     /// `[switch.legacy]`.
-    pub legacy: Section,
+    pub legacy: Settings<settings::Legacy>,
     /// `[[faults]]`.
     pub faults: Vec<Section>,
     /// `[run]`.
@@ -312,12 +312,12 @@ impl Reader<'_> {
             written,
             beside: beside?,
             transport,
-            switch,
+            switch: Settings::of(switch),
             control: control?,
-            credit,
-            mark,
-            drop,
-            legacy,
+            credit: Settings::of(credit),
+            mark: Settings::of(mark),
+            drop: Settings::of(drop),
+            legacy: Settings::of(legacy),
             faults,
             run: Settings::of(run),
             encap,

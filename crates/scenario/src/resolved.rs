@@ -35,11 +35,11 @@ impl Scenario {
             write(format!("[transport.{key}]"), factory.resolved());
         }
         let switch = [
-            &self.switch,
-            &self.credit,
-            &self.mark,
-            &self.drop,
-            &self.legacy,
+            &self.switch.section,
+            &self.credit.section,
+            &self.mark.section,
+            &self.drop.section,
+            &self.legacy.section,
         ];
         for section in switch {
             write(format!("[{}]", section.name()), section.toml());

@@ -6,13 +6,15 @@
 
 #[cfg(test)]
 use crate::choice::words;
-use crate::choice::{Choice, DropProfile, FctRule, Headers};
+use crate::choice::{BalanceOf, Choice, DropProfile, FctRule, Headers, LegacyQueue};
 #[cfg(test)]
 use crate::fields::{Absent, Field};
 use crate::section::Section;
 #[cfg(test)]
 use crate::value::Type;
 use crate::value::{Room, Value};
+use model::Class;
+use model::intent::{CreditCount, DropBy, DropMeasure, MarkAt};
 use std::ops::Deref;
 use units::{Bytes, Rate, Span};
 
@@ -134,7 +136,7 @@ macro_rules! counts {
         }
     )+};
 }
-counts!(u16);
+counts!(u8, u16);
 
 macro_rules! one_of_words {
     ($($type:ty),+) => {$(
@@ -152,7 +154,18 @@ macro_rules! one_of_words {
         }
     )+};
 }
-one_of_words!(DropProfile, FctRule, Headers);
+one_of_words!(
+    BalanceOf,
+    Class,
+    CreditCount,
+    DropBy,
+    DropMeasure,
+    DropProfile,
+    FctRule,
+    Headers,
+    LegacyQueue,
+    MarkAt
+);
 
 impl<T: Single> Single for Vec<T> {
     fn of(value: &Value) -> Option<Self> {
@@ -171,6 +184,8 @@ impl<T: Single> Single for Vec<T> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chosen<T> {
     value: T,
+    /// Whether it is written.
+    pub(crate) is_given: bool,
     /// Whether it is the default, written or not.
     pub(crate) is_default: bool,
 }
@@ -179,6 +194,7 @@ impl<T: Single> Setting for Chosen<T> {
     fn read(section: &Section, key: &'static str) -> Self {
         Self {
             value: T::read(section, key),
+            is_given: section.is_given(key),
             is_default: section.is_default(key),
         }
     }
@@ -218,6 +234,49 @@ macro_rules! settings {
 }
 
 settings! {
+    /// `[switch]`.
+    pub struct Switch {
+        pub(crate) buffer: Chosen<Room>,
+        pub(crate) shared_buffer: Option<Bytes>,
+        pub(crate) shared_alpha: Chosen<f64>,
+        pub(crate) host_queue: bool,
+        pub(crate) balance: BalanceOf,
+        pub(crate) flowlet_gap: Chosen<Span>,
+        pub(crate) priorities: Option<u8>,
+    }
+
+    /// `[switch.credit]`.
+    pub struct Credit {
+        pub(crate) queue_limit: Option<u16>,
+        pub(crate) bucket: Option<u16>,
+        pub(crate) count: Option<CreditCount>,
+    }
+
+    /// `[switch.mark]`.
+    pub struct Mark {
+        pub(crate) min: Option<Room>,
+        pub(crate) max: Option<Room>,
+        pub(crate) chance: Option<f64>,
+        pub(crate) at: Option<MarkAt>,
+        pub(crate) drop_others: Option<bool>,
+    }
+
+    /// `[switch.drop]`.
+    pub struct Drop {
+        pub(crate) victim: Option<Class>,
+        pub(crate) threshold: Option<Room>,
+        pub(crate) measure: Option<DropMeasure>,
+        pub(crate) by: Option<DropBy>,
+    }
+
+    /// `[switch.legacy]`.
+    pub struct Legacy {
+        pub(crate) queue: Option<LegacyQueue>,
+        pub(crate) share: Option<f64>,
+        pub(crate) buffer: Option<Room>,
+        pub(crate) mark: Option<Room>,
+    }
+
     /// `[run]`.
     pub struct Run {
         /// Seed of every random stream.
@@ -253,11 +312,13 @@ mod tests {
     use crate::fields::{TABLES, TableDef, kinds};
 
     /// Keys that no struct here has, and who reads them. Of a table without a key, all.
-    const ELSEWHERE: [(&str, &str, &str); 6] = [
+    const ELSEWHERE: [(&str, &str, &str); 8] = [
         ("", "", "Scenario::name and Scenario::title"),
         ("transport", "", "Scenario::protocol and Scenario::factory"),
         ("compare", "", "Scenario::cases"),
         ("thresholds", "", "Scenario::thresholds"),
+        ("switch", "flow_control", "Scenario::control"),
+        ("switch", "selective_drop", "Scenario::factory"),
         ("run", "encap", "Scenario::encap"),
         ("run", "mtu", "Scenario::encap"),
     ];
@@ -265,6 +326,11 @@ mod tests {
     /// The keys that are read of a table of this kind.
     fn keys(table: &str, kind: &str) -> Vec<Key> {
         match table {
+            "switch" => Switch::keys("", kind),
+            "switch.credit" => Credit::keys("", kind),
+            "switch.mark" => Mark::keys("", kind),
+            "switch.drop" => Drop::keys("", kind),
+            "switch.legacy" => Legacy::keys("", kind),
             "run" => Run::keys("", kind),
             "output" => Output::keys("", kind),
             _ => Vec::new(),
