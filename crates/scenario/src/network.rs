@@ -7,11 +7,11 @@
 mod graph;
 pub(crate) mod legacy;
 
-use crate::choice::{BalanceOf, FaultOf, Headers, Shape};
+use crate::choice::{BalanceOf, Headers, Shape};
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use crate::resolve::Scenario;
 use crate::section::Section;
-use crate::settings::Switch;
+use crate::settings::{self, Settings, Switch};
 use crate::value::Room;
 use model::intent::{
     Balance, CreditSpec, DropBy, DropMeasure, DropSpec, MarkAt, MarkSpec, Memory, PortSpec,
@@ -608,27 +608,28 @@ pub(crate) fn switch(switch: &Switch) -> SwitchSpec {
 
 /// Faults, each on one direction of one link.
 pub(crate) fn faults(
-    sections: &[Section],
+    all: &[Settings<settings::Fault>],
     topology: &Topology,
 ) -> Result<Vec<Fault>, Vec<Diagnostic>> {
     let (mut faults, mut errors) = (Vec::new(), Vec::new());
-    for section in sections {
-        let links = match links(topology, &section.text("link")) {
+    for fault in all {
+        let section = &fault.section;
+        let links = match links(topology, &fault.link) {
             Ok(links) => links,
             Err(why) => {
                 errors.push(section.problem("link", why).help(WRITE_A_LINK));
                 continue;
             }
         };
-        let from = Time(section.span("from").0);
-        let until = section.opt_span("until").map_or(Time::NEVER, |s| Time(s.0));
+        let from = Time(fault.from.0);
+        let until = fault.until.map_or(Time::NEVER, |s| Time(s.0));
         if until <= from {
             errors.push(section.problem(
                 "until",
                 format!("until = {until} is not after from = {from}"),
             ));
         }
-        let kind = fault_kind(section);
+        let kind = fault_kind(&fault.kind);
         faults.extend(links.into_iter().map(|link| Fault {
             link,
             from,
@@ -643,31 +644,33 @@ pub(crate) fn faults(
     }
 }
 
-fn fault_kind(section: &Section) -> FaultKind {
-    let ppb = || {
+fn fault_kind(kind: &settings::FaultKind) -> FaultKind {
+    let ppb = |chance: f64| {
         // Rounded to the nearest billionth; the table keeps it within 0 and 1.
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "0 to 1 times 10^9 fits"
         )]
-        let ppb = (section.number("chance") * 1e9 + 0.5) as u32;
+        let ppb = (chance * 1e9 + 0.5) as u32;
         ppb
     };
-    match section.sort() {
-        FaultOf::Down => FaultKind::Down {
-            detect: section.span("detect"),
+    match kind {
+        settings::FaultKind::Down(of) => FaultKind::Down { detect: of.detect },
+        settings::FaultKind::Loss(of) => FaultKind::Loss {
+            ppb: ppb(of.chance),
+            only: of.class,
+            most: of.most,
         },
-        FaultOf::Loss => FaultKind::Loss {
-            ppb: ppb(),
-            only: section.opt_choice("class"),
-            most: section.opt_count("most"),
+        settings::FaultKind::Corrupt(of) => FaultKind::Corrupt {
+            ppb: ppb(of.chance),
         },
-        FaultOf::Corrupt => FaultKind::Corrupt { ppb: ppb() },
-        FaultOf::Duplicate => FaultKind::Duplicate { ppb: ppb() },
-        FaultOf::Reorder => FaultKind::Reorder {
-            ppb: ppb(),
-            by: section.span("by"),
+        settings::FaultKind::Duplicate(of) => FaultKind::Duplicate {
+            ppb: ppb(of.chance),
+        },
+        settings::FaultKind::Reorder(of) => FaultKind::Reorder {
+            ppb: ppb(of.chance),
+            by: of.by,
         },
     }
 }

@@ -57,7 +57,7 @@ pub struct Scenario {
     /// `[switch.legacy]`.
     pub legacy: Settings<settings::Legacy>,
     /// `[[faults]]`.
-    pub faults: Vec<Section>,
+    pub faults: Vec<Settings<settings::Fault>>,
     /// `[run]`.
     pub run: Settings<settings::Run>,
     /// Wire sizes of its frames, by `run.encap` and `run.mtu`.
@@ -318,7 +318,7 @@ impl Reader<'_> {
             mark: Settings::of(mark),
             drop: Settings::of(drop),
             legacy: Settings::of(legacy),
-            faults,
+            faults: faults.into_iter().map(Settings::of).collect(),
             run: Settings::of(run),
             encap,
             output: Settings::of(output),

@@ -49,7 +49,7 @@ impl Scenario {
             write(format!("[switch.{key}]"), control.factory.resolved());
         }
         for fault in &self.faults {
-            write("[[faults]]".into(), fault.toml());
+            write("[[faults]]".into(), fault.section.toml());
         }
         write("[run]".into(), self.run.section.toml());
         write("[output]".into(), self.output.section.toml());

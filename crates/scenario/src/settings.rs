@@ -6,7 +6,7 @@
 
 #[cfg(test)]
 use crate::choice::words;
-use crate::choice::{BalanceOf, Choice, DropProfile, FctRule, Headers, LegacyQueue};
+use crate::choice::{BalanceOf, Choice, DropProfile, FaultOf, FctRule, Headers, LegacyQueue};
 #[cfg(test)]
 use crate::fields::{Absent, Field};
 use crate::section::Section;
@@ -233,6 +233,38 @@ macro_rules! settings {
     )+};
 }
 
+/// The kinds of a table: a variant for each word of the key `kind`, with what that kind has.
+macro_rules! kinds {
+    ($(#[$about:meta])* enum $name:ident of $words:ident { $($kind:ident {$($keys:tt)*})+ }) => {
+        settings! {$(
+            #[doc = concat!("What [`", stringify!($name), "::", stringify!($kind), "`] has.")]
+            pub(crate) struct $kind { $($keys)* }
+        )+}
+
+        $(#[$about])*
+        #[derive(Clone, Debug)]
+        pub(crate) enum $name { $($kind($kind)),+ }
+
+        impl Setting for $name {
+            fn read(section: &Section, key: &'static str) -> Self {
+                match section.sort() {
+                    $($words::$kind => Self::$kind($kind::read(section, key)),)+
+                }
+            }
+            #[cfg(test)]
+            fn keys(key: &'static str, kind: &str) -> Vec<Key> {
+                let mut keys = match $words::of(kind).expect("the table lists its kinds") {
+                    $($words::$kind => $kind::keys(key, kind),)+
+                };
+                keys.push((key, |field| {
+                    matches!(field.takes, Type::Word(list) if list() == words::<$words>())
+                }));
+                keys
+            }
+        }
+    };
+}
+
 settings! {
     /// `[switch]`.
     pub struct Switch {
@@ -277,6 +309,14 @@ settings! {
         pub(crate) mark: Option<Room>,
     }
 
+    /// `[[faults]]`.
+    pub struct Fault {
+        pub(crate) link: String,
+        pub(crate) from: Span,
+        pub(crate) until: Option<Span>,
+        pub(crate) kind: FaultKind,
+    }
+
     /// `[run]`.
     pub struct Run {
         /// Seed of every random stream.
@@ -306,6 +346,30 @@ settings! {
     }
 }
 
+kinds! {
+    /// What breaks.
+    enum FaultKind of FaultOf {
+        Down {
+            pub(crate) detect: Span,
+        }
+        Loss {
+            pub(crate) chance: f64,
+            pub(crate) class: Option<Class>,
+            pub(crate) most: Option<u64>,
+        }
+        Corrupt {
+            pub(crate) chance: f64,
+        }
+        Duplicate {
+            pub(crate) chance: f64,
+        }
+        Reorder {
+            pub(crate) chance: f64,
+            pub(crate) by: Span,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -331,6 +395,7 @@ mod tests {
             "switch.mark" => Mark::keys("", kind),
             "switch.drop" => Drop::keys("", kind),
             "switch.legacy" => Legacy::keys("", kind),
+            "faults" => Fault::keys("", kind),
             "run" => Run::keys("", kind),
             "output" => Output::keys("", kind),
             _ => Vec::new(),
