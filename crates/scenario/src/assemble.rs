@@ -5,7 +5,7 @@
 //! and asked whether the ports suit it when these are. `run` hands all of it to the simulator, and a `Collector`
 //! turns what that tells into the rows of a `RunRecord`, beside the time of each message in an idle network (`ideal`).
 
-use crate::choice::{FctRule, Shape, Source};
+use crate::choice::{FctRule, Source};
 use crate::collector::Collector;
 use crate::control::Controls;
 use crate::diagnostic::{Diagnostic, Errors};
@@ -16,7 +16,7 @@ use crate::memory::{self, Need};
 use crate::network;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
-use crate::settings::{Output, Run, Settings};
+use crate::settings::{Output, Run, Settings, Shape};
 use crate::traffic;
 use crate::warnings;
 use crate::why::Traced;
@@ -134,17 +134,22 @@ impl Scenario {
         let at_topology = |message: String| {
             // "k = 5; ..." is about k; what names no key is about the whole.
             let named = message.split_once(" = ").map(|(key, _)| key.to_owned());
-            let key = named.filter(|key| self.topology.is_given(key));
+            let key = named.filter(|key| self.topology.section.is_given(key));
             self.topology
+                .section
                 .problem(key.as_deref().unwrap_or("kind"), message)
         };
         let spec = network::spec(&self.topology)?;
         let size = spec.size();
         let limit = self.memory_limit.unwrap_or_else(memory::of_machine);
-        memory::routable(&self.topology, size)?;
-        network::countable(&self.topology, size, network::longest_delay(&self.topology))?;
+        memory::routable(&self.topology.section, size)?;
+        network::countable(
+            &self.topology,
+            size,
+            network::longest_delay(&self.topology.section),
+        )?;
         let mut need = Need::of(size);
-        need.fits(&self.topology, limit)?;
+        need.fits(&self.topology.section, limit)?;
         for source in &self.workloads {
             need.messages = need
                 .messages
@@ -159,12 +164,13 @@ impl Scenario {
         if let Some((a, b)) = routes.cut_off() {
             let name = |host: u32| &topology.node(NodeId(host)).name;
             let what = format!("no way leads from host {} to host {}", name(a), name(b));
-            let key = match self.topology.sort() {
-                Shape::File => "path",
+            let key = match self.topology.kind {
+                Shape::File(_) => "path",
                 _ => "kind",
             };
             errors.push(
                 self.topology
+                    .section
                     .problem(key, what)
                     .help("join the parts, or leave out what is cut off"),
             );
@@ -381,7 +387,7 @@ impl Assembled {
         let make = |config: &EndpointConfig| self.endpoint(config);
         let setup = self.setup(&make, threads);
         let mut collector = Collector::new(self, until, &ideal, watch);
-        let refused = |e: sim::SetupError| self.scenario.topology.problem("kind", e.0);
+        let refused = |e: sim::SetupError| self.scenario.topology.section.problem("kind", e.0);
         let (mut outcome, trace) = match wanted {
             None => (sim::run(&setup, &mut collector).map_err(refused)?, None),
             Some(wanted) => {

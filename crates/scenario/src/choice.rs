@@ -60,7 +60,7 @@ macro_rules! words_of {
 
 choices! {
     /// Kinds of `[topology]`.
-    Shape {
+    ShapeOf {
         Star = "star",
         Dumbbell = "dumbbell",
         ParkingLot = "parking-lot",

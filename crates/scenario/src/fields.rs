@@ -2,7 +2,7 @@
 
 use crate::choice::{
     BalanceOf, DropProfile, FaultOf, FctRule, GapsOf, Headers, LeaveOf, LegacyQueue, PacingOf,
-    Shape, Source, TopologyFormat, TraceFormat, words,
+    ShapeOf, Source, TopologyFormat, TraceFormat, words,
 };
 use crate::value::Type;
 use model::Class;
@@ -126,7 +126,7 @@ pub static TABLES: &[TableDef] = &[
         repeated: false,
         meaning: "Hosts, switches and cables.",
         fields: &[
-            Field::new("kind", Word(words::<Shape>), Is("\"leaf-spine\""), "The shape of the network."),
+            Field::new("kind", Word(words::<ShapeOf>), Is("\"leaf-spine\""), "The shape of the network."),
             Field::new("hosts", Count(2, 1 << 20), Is("16"), "Number of hosts.").of(&["star"]),
             Field::new("pairs", Count(1, 1 << 23), Is("2"), "Hosts on each side; host i on the left faces host pairs + i.").of(&["dumbbell"]),
             Field::new("bottlenecks", Count(1, 1 << 20), Is("2"), "Links in the row.").of(&["parking-lot"]),

@@ -7,11 +7,11 @@
 mod graph;
 pub(crate) mod legacy;
 
-use crate::choice::{BalanceOf, Headers, Shape};
+use crate::choice::{BalanceOf, Headers};
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use crate::resolve::Scenario;
-use crate::section::Section;
-use crate::settings::{self, Settings, Switch};
+use crate::section::{Named, Section};
+use crate::settings::{self, Settings, Shape, Switch};
 use crate::value::Room;
 use model::intent::{
     Balance, CreditSpec, DropBy, DropMeasure, DropSpec, MarkAt, MarkSpec, Memory, PortSpec,
@@ -25,8 +25,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use topology::{
-    Dumbbell, FatTree, LeafSpine, LinkId, MultiBottleneck, ParkingLot, Size, Spec, Star, ThreeTier,
-    Topology,
+    Dumbbell, FatTree, Graph, LeafSpine, LinkId, MultiBottleneck, ParkingLot, Size, Spec, Star,
+    ThreeTier, Topology,
 };
 use transports::Fabric;
 use units::{Bytes, Rate, Span, Time};
@@ -73,24 +73,29 @@ const DELAYS: [&str; 7] = [
 
 /// The most that a link's delay can be by what `[topology]` says.
 pub(crate) fn longest_delay(section: &Section) -> Span {
-    let span = |key| section.has(key).then(|| section.opt_span(key)).flatten();
+    let span = |key| section.value::<Option<Span>>(key);
     let [extra, spread, cables @ ..] = DELAYS.map(|key| span(key).unwrap_or(Span::ZERO).0);
     let longest = cables.into_iter().fold(0, u64::max);
     Span(longest.saturating_add(extra).saturating_add(spread))
 }
 
 /// Refuses links so long that times over them could not be counted.
-pub(crate) fn countable(section: &Section, size: Size, longest: Span) -> Result<(), Diagnostic> {
+pub(crate) fn countable(
+    said: &Settings<settings::Topology>,
+    size: Size,
+    longest: Span,
+) -> Result<(), Diagnostic> {
+    let section = &said.section;
     let links = size.switches.saturating_add(1);
     let most = u64::MAX / WAYS / links;
     if longest.0 <= most {
         return Ok(());
     }
     let given = DELAYS.into_iter().filter(|key| section.is_given(key));
-    let key = match section.sort() {
-        Shape::File => "path",
+    let key = match said.kind {
+        Shape::File(_) => "path",
         _ => given
-            .max_by_key(|key| section.opt_span(key))
+            .max_by_key(|key| section.value::<Option<Span>>(key))
             .unwrap_or("kind"),
     };
     let what = format!(
@@ -105,17 +110,17 @@ pub(crate) fn countable(section: &Section, size: Size, longest: Span) -> Result<
 
 /// Makes links differ that the fabric has alike: `slow`, and by chance `host_delay_spread`.
 pub(crate) fn uneven(
-    section: &Section,
+    said: &Settings<settings::Topology>,
     seed: u64,
     topology: &mut Topology,
 ) -> Result<(), Diagnostic> {
-    spread(section, seed, topology);
-    slow(section, topology)
+    spread(said.host_delay_spread, seed, topology);
+    slow(said, topology)
 }
 
 /// Makes each host's cable longer by what chance says, up to `host_delay_spread`. A host's first link draws.
-fn spread(section: &Section, seed: u64, topology: &mut Topology) {
-    let Some(Span(most)) = section.opt_span("host_delay_spread") else {
+fn spread(spread: Option<Span>, seed: u64, topology: &mut Topology) {
+    let Some(Span(most)) = spread else {
         return;
     };
     let hosts = &topology.nodes[..topology.hosts as usize];
@@ -131,83 +136,82 @@ fn spread(section: &Section, seed: u64, topology: &mut Topology) {
 }
 
 /// The fabric that `[topology]` describes.
-pub(crate) fn spec(section: &Section) -> Result<Spec, Diagnostic> {
-    let n = |key| section.count32(key);
-    let rate = |key| section.rate(key);
-    let delay = |key| section.span(key);
-    let host_extra_delay = delay("host_extra_delay");
-    Ok(match section.sort() {
-        Shape::Star => Spec::Star(Star {
-            hosts: n("hosts"),
-            rate: rate("host_rate"),
-            delay: delay("host_delay"),
+pub(crate) fn spec(said: &Settings<settings::Topology>) -> Result<Spec, Diagnostic> {
+    let host_extra_delay = said.host_extra_delay;
+    Ok(match &said.kind {
+        Shape::Star(of) => Spec::Star(Star {
+            hosts: of.hosts,
+            rate: of.host_rate,
+            delay: of.host_delay,
             host_extra_delay,
         }),
-        Shape::Dumbbell => Spec::Dumbbell(Dumbbell {
-            pairs: n("pairs"),
-            host_rate: rate("host_rate"),
-            first_rate: section
-                .opt_rate("first_rate")
-                .unwrap_or_else(|| rate("host_rate")),
-            bottleneck_rate: rate("bottleneck_rate"),
-            host_delay: delay("host_delay"),
-            bottleneck_delay: delay("bottleneck_delay"),
+        Shape::Dumbbell(of) => Spec::Dumbbell(Dumbbell {
+            pairs: of.pairs,
+            host_rate: of.host_rate,
+            first_rate: of.first_rate.unwrap_or(of.host_rate),
+            bottleneck_rate: of.bottleneck_rate,
+            host_delay: of.host_delay,
+            bottleneck_delay: of.bottleneck_delay,
             host_extra_delay,
         }),
-        Shape::ParkingLot => Spec::ParkingLot(ParkingLot {
-            bottlenecks: n("bottlenecks"),
-            shared_hosts: section.flag("shared_hosts"),
-            host_rate: rate("host_rate"),
-            bottleneck_rate: rate("bottleneck_rate"),
-            host_delay: delay("host_delay"),
-            bottleneck_delay: delay("bottleneck_delay"),
+        Shape::ParkingLot(of) => Spec::ParkingLot(ParkingLot {
+            bottlenecks: of.bottlenecks,
+            shared_hosts: of.shared_hosts,
+            host_rate: of.host_rate,
+            bottleneck_rate: of.bottleneck_rate,
+            host_delay: of.host_delay,
+            bottleneck_delay: of.bottleneck_delay,
             host_extra_delay,
         }),
-        Shape::MultiBottleneck => Spec::MultiBottleneck(MultiBottleneck {
-            flows: n("flows"),
-            rate: rate("host_rate"),
-            delay: delay("host_delay"),
+        Shape::MultiBottleneck(of) => Spec::MultiBottleneck(MultiBottleneck {
+            flows: of.flows,
+            rate: of.host_rate,
+            delay: of.host_delay,
             host_extra_delay,
         }),
-        Shape::LeafSpine => Spec::LeafSpine(LeafSpine {
-            leaves: n("leaves"),
-            spines: n("spines"),
-            hosts_per_leaf: n("hosts_per_leaf"),
-            host_rate: rate("host_rate"),
-            uplink_rate: rate("uplink_rate"),
-            host_delay: delay("host_delay"),
-            uplink_delay: delay("uplink_delay"),
+        Shape::LeafSpine(of) => Spec::LeafSpine(LeafSpine {
+            leaves: of.leaves,
+            spines: of.spines,
+            hosts_per_leaf: of.hosts_per_leaf,
+            host_rate: of.host_rate,
+            uplink_rate: of.uplink_rate,
+            host_delay: of.host_delay,
+            uplink_delay: of.uplink_delay,
             host_extra_delay,
         }),
-        Shape::FatTree => Spec::FatTree(FatTree {
-            k: n("k"),
-            hosts_per_edge: section.opt_count32("hosts_per_edge"),
-            rate: rate("host_rate"),
-            delay: delay("host_delay"),
+        Shape::FatTree(of) => Spec::FatTree(FatTree {
+            k: of.k,
+            hosts_per_edge: of.hosts_per_edge,
+            rate: of.host_rate,
+            delay: of.host_delay,
             host_extra_delay,
         }),
-        Shape::ThreeTier => Spec::ThreeTier(ThreeTier {
-            pods: n("pods"),
-            tors: n("tors"),
-            aggs: n("aggs"),
-            cores: n("cores"),
-            hosts_per_tor: n("hosts_per_tor"),
-            host_rate: rate("host_rate"),
-            tor_rate: rate("tor_rate"),
-            agg_rate: rate("agg_rate"),
-            host_delay: delay("host_delay"),
-            tor_delay: delay("tor_delay"),
-            agg_delay: delay("agg_delay"),
+        Shape::ThreeTier(of) => Spec::ThreeTier(ThreeTier {
+            pods: of.pods,
+            tors: of.tors,
+            aggs: of.aggs,
+            cores: of.cores,
+            hosts_per_tor: of.hosts_per_tor,
+            host_rate: of.host_rate,
+            tor_rate: of.tor_rate,
+            agg_rate: of.agg_rate,
+            host_delay: of.host_delay,
+            tor_delay: of.tor_delay,
+            agg_delay: of.agg_delay,
             host_extra_delay,
         }),
-        Shape::File => Spec::Graph(graph::read(section)?),
+        Shape::File(of) => Spec::Graph(Graph {
+            host_extra_delay,
+            ..graph::read(&said.section, of)?
+        }),
     })
 }
 
 /// Gives the links that `slow` names their rate.
-fn slow(section: &Section, topology: &mut Topology) -> Result<(), Diagnostic> {
-    let Some(pattern) = section.opt_text("slow") else {
-        return match section.opt_rate("slow_rate") {
+fn slow(said: &Settings<settings::Topology>, topology: &mut Topology) -> Result<(), Diagnostic> {
+    let section = &said.section;
+    let Some(pattern) = &said.slow else {
+        return match said.slow_rate {
             Some(_) => Err(section
                 .problem("slow_rate", "slow_rate without slow")
                 .help("name the link: slow = \"agg0 <-> core0\"")),
@@ -215,11 +219,11 @@ fn slow(section: &Section, topology: &mut Topology) -> Result<(), Diagnostic> {
         };
     };
     let links =
-        links(topology, &pattern).map_err(|why| section.problem("slow", why).help(WRITE_A_LINK))?;
+        links(topology, pattern).map_err(|why| section.problem("slow", why).help(WRITE_A_LINK))?;
     for link in links {
         let rate = &mut topology.links[link.0 as usize].rate;
         let tenth = || Rate::bps((rate.0 / 10).max(1));
-        *rate = section.opt_rate("slow_rate").unwrap_or_else(tenth);
+        *rate = said.slow_rate.unwrap_or_else(tenth);
     }
     Ok(())
 }
@@ -227,17 +231,17 @@ fn slow(section: &Section, topology: &mut Topology) -> Result<(), Diagnostic> {
 /// How a link is named.
 const WRITE_A_LINK: &str = "write \"tor0 -> h3\" for one direction, \"tor0 <-> h3\" for both, \"* -> *\" for every link; * stands for any part of a name";
 
-/// The text of the file that a key of `section` names.
-pub(crate) fn read(section: &Section, key: &str, path: &Path) -> Result<String, Diagnostic> {
-    section.read(key, path).map_err(|e| {
+/// The text of a file that `section` names.
+pub(crate) fn read(section: &Section, file: &Named) -> Result<String, Diagnostic> {
+    file.read().map_err(|e| {
         let help = match e.kind() {
             ErrorKind::InvalidData => "it is no UTF-8 text: unpack it, or save it as text",
             ErrorKind::FileTooLarge => "write what it gives to a file, and name that",
             ErrorKind::IsADirectory => "this is a folder; name a file in it",
             _ => "paths are read from the folder of the file that names them",
         };
-        let what = format!("cannot read {}: {e}", path.display());
-        section.problem(key, what).help(help)
+        let what = format!("cannot read {}: {e}", file.path.display());
+        section.problem(file.key, what).help(help)
     })
 }
 

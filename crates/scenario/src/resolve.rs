@@ -32,7 +32,7 @@ pub struct Scenario {
     /// The scenario in a few words, where the file says it.
     pub title: Option<String>,
     /// `[topology]`.
-    pub topology: Section,
+    pub topology: Settings<settings::Topology>,
     /// `[[workload]]`, at least one.
     pub workloads: Vec<Section>,
     /// `[transport]`.
@@ -305,7 +305,7 @@ impl Reader<'_> {
             memory_limit: None,
             name: name?,
             title: top.opt_text("title"),
-            topology,
+            topology: Settings::of(topology),
             workloads,
             protocol: protocol?,
             factory,

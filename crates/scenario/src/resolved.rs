@@ -24,7 +24,7 @@ impl Scenario {
                 );
             }
         };
-        write("[topology]".into(), self.topology.toml());
+        write("[topology]".into(), self.topology.section.toml());
         for workload in &self.workloads {
             write("[[workload]]".into(), workload.toml());
         }
@@ -67,7 +67,7 @@ impl Scenario {
     /// runs of one hash have one result.
     pub fn hash(&self) -> u64 {
         let mut bytes = self.resolved_toml().into_bytes();
-        let sections = std::iter::once(&self.topology).chain(&self.workloads);
+        let sections = std::iter::once(&self.topology.section).chain(&self.workloads);
         for (_, text) in sections.flat_map(Section::files) {
             // One that cannot be read stops the run later, with its place.
             bytes.extend(text.unwrap_or_default().into_bytes());
@@ -82,7 +82,7 @@ impl Scenario {
     /// The path of the first one that cannot be read, and why.
     pub fn files(&self) -> Result<Files, (PathBuf, std::io::Error)> {
         let mut files = self.included.clone();
-        let sections = std::iter::once(&self.topology).chain(&self.workloads);
+        let sections = std::iter::once(&self.topology.section).chain(&self.workloads);
         for (path, text) in sections.flat_map(Section::files) {
             let name = path.to_string_lossy().into_owned();
             files.insert(name, text.map_err(|why| (path, why))?);

@@ -7,7 +7,7 @@ use crate::fields::{Absent, Field, MACHINE_KEYS, TableDef};
 use crate::settings::Setting;
 use crate::tree::{self, Table};
 use crate::value::{Room, Type, Value};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use units::{Bytes, Rate, Span};
 
@@ -27,6 +27,45 @@ struct Entry {
     /// Where it is written; `None` for a default.
     origin: Option<Origin>,
     base: Option<Arc<Base>>,
+}
+
+/// What a key names: a file, or a word that may stand for one.
+#[derive(Clone, Debug)]
+pub(crate) struct Named {
+    pub(crate) key: &'static str,
+    /// As it is written.
+    pub(crate) name: String,
+    /// The same, read from the folder of the file that says it.
+    pub(crate) path: PathBuf,
+    base: Option<Arc<Base>>,
+}
+
+impl Named {
+    /// The text of the file.
+    pub(crate) fn read(&self) -> std::io::Result<String> {
+        match &self.base {
+            Some(base) => base.read(&self.path),
+            None => base::read_text(&self.path),
+        }
+    }
+}
+
+impl Entry {
+    fn named(&self) -> Named {
+        let Value::Text(name) = &self.value else {
+            unreachable!("the table makes it a string")
+        };
+        let base = self.base.clone();
+        let path = base
+            .as_ref()
+            .map_or_else(|| PathBuf::from(name), |base| base.join(name));
+        Named {
+            key: self.field.key,
+            name: name.clone(),
+            path,
+            base,
+        }
+    }
 }
 
 impl Section {
@@ -93,26 +132,12 @@ impl Section {
             .unwrap_or(&self.origin)
     }
 
-    /// The path that a key names, read from the folder of the file that says it.
-    pub(crate) fn path(&self, key: &str) -> PathBuf {
-        let entry = self
-            .entry(key)
-            .expect("paths are asked for where the kind has them");
-        let Value::Text(name) = &entry.value else {
-            unreachable!("the table makes it a string")
-        };
-        match &entry.base {
-            Some(base) => base.join(name),
-            None => PathBuf::from(name),
-        }
-    }
-
-    /// The text of the file at `path`, which a key names.
-    pub(crate) fn read(&self, key: &str, path: &Path) -> std::io::Result<String> {
-        match self.entry(key).and_then(|entry| entry.base.as_ref()) {
-            Some(base) => base.read(path),
-            None => base::read_text(path),
-        }
+    /// What a key of its kind names.
+    pub(crate) fn named(&self, key: &str) -> Named {
+        let entry = self.entry(key);
+        entry
+            .expect("the table gives this key a value for this kind")
+            .named()
     }
 
     /// A diagnostic at a key.
@@ -217,7 +242,7 @@ impl Section {
     /// Every value but those that say how to run; paths are made independent of the folder.
     pub(crate) fn toml(&self) -> toml::Table {
         let skip = |e: &&Entry| !MACHINE_KEYS.contains(&(self.def.name, e.field.key));
-        let value = |e: &Entry| (e.field.key.to_owned(), self.portable(e));
+        let value = |e: &Entry| (e.field.key.to_owned(), portable(e));
         self.entries.iter().filter(skip).map(value).collect()
     }
 
@@ -225,20 +250,20 @@ impl Section {
     pub(crate) fn files(&self) -> impl Iterator<Item = (PathBuf, std::io::Result<String>)> {
         let files = self.entries.iter().filter(|e| is_file(e));
         files.map(|e| {
-            let path = self.path(e.field.key);
-            let text = self.read(e.field.key, &path);
-            (path, text)
+            let file = e.named();
+            let text = file.read();
+            (file.path, text)
         })
     }
+}
 
-    fn portable(&self, entry: &Entry) -> toml::Value {
-        if !is_file(entry) {
-            return entry.value.toml();
-        }
-        let path = self.path(entry.field.key);
-        let full = std::path::absolute(&path).unwrap_or(path);
-        toml::Value::String(full.display().to_string())
+fn portable(entry: &Entry) -> toml::Value {
+    if !is_file(entry) {
+        return entry.value.toml();
     }
+    let path = entry.named().path;
+    let full = std::path::absolute(&path).unwrap_or(path);
+    toml::Value::String(full.display().to_string())
 }
 
 fn is_file(entry: &Entry) -> bool {

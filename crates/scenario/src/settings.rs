@@ -6,16 +6,19 @@
 
 #[cfg(test)]
 use crate::choice::words;
-use crate::choice::{BalanceOf, Choice, DropProfile, FaultOf, FctRule, Headers, LegacyQueue};
+use crate::choice::{
+    BalanceOf, Choice, DropProfile, FaultOf, FctRule, Headers, LegacyQueue, ShapeOf, TopologyFormat,
+};
 #[cfg(test)]
 use crate::fields::{Absent, Field};
-use crate::section::Section;
+use crate::section::{Named, Section};
 #[cfg(test)]
 use crate::value::Type;
 use crate::value::{Room, Value};
 use model::Class;
 use model::intent::{CreditCount, DropBy, DropMeasure, MarkAt};
 use std::ops::Deref;
+use topology::PortOrder;
 use units::{Bytes, Rate, Span};
 
 /// A table of a scenario: what it says, and as it is written.
@@ -136,7 +139,7 @@ macro_rules! counts {
         }
     )+};
 }
-counts!(u8, u16);
+counts!(u8, u16, u32);
 
 macro_rules! one_of_words {
     ($($type:ty),+) => {$(
@@ -164,7 +167,9 @@ one_of_words!(
     FctRule,
     Headers,
     LegacyQueue,
-    MarkAt
+    MarkAt,
+    PortOrder,
+    TopologyFormat
 );
 
 impl<T: Single> Single for Vec<T> {
@@ -177,6 +182,16 @@ impl<T: Single> Single for Vec<T> {
     #[cfg(test)]
     fn takes(every: &Type) -> bool {
         matches!(every, Type::List(each) if T::takes(each))
+    }
+}
+
+impl Setting for Named {
+    fn read(section: &Section, key: &'static str) -> Self {
+        section.named(key)
+    }
+    #[cfg(test)]
+    fn keys(key: &'static str, kind: &str) -> Vec<Key> {
+        String::keys(key, kind)
     }
 }
 
@@ -266,6 +281,15 @@ macro_rules! kinds {
 }
 
 settings! {
+    /// `[topology]`.
+    pub struct Topology {
+        pub(crate) kind: Shape,
+        pub(crate) host_extra_delay: Span,
+        pub(crate) slow: Option<String>,
+        pub(crate) slow_rate: Option<Rate>,
+        pub(crate) host_delay_spread: Option<Span>,
+    }
+
     /// `[switch]`.
     pub struct Switch {
         pub(crate) buffer: Chosen<Room>,
@@ -347,6 +371,71 @@ settings! {
 }
 
 kinds! {
+    /// The shape of the network.
+    enum Shape of ShapeOf {
+        Star {
+            pub(crate) hosts: u32,
+            pub(crate) host_rate: Rate,
+            pub(crate) host_delay: Span,
+        }
+        Dumbbell {
+            pub(crate) pairs: u32,
+            pub(crate) host_rate: Rate,
+            pub(crate) first_rate: Option<Rate>,
+            pub(crate) bottleneck_rate: Rate,
+            pub(crate) host_delay: Span,
+            pub(crate) bottleneck_delay: Span,
+        }
+        ParkingLot {
+            pub(crate) bottlenecks: u32,
+            pub(crate) shared_hosts: bool,
+            pub(crate) host_rate: Rate,
+            pub(crate) bottleneck_rate: Rate,
+            pub(crate) host_delay: Span,
+            pub(crate) bottleneck_delay: Span,
+        }
+        MultiBottleneck {
+            pub(crate) flows: u32,
+            pub(crate) host_rate: Rate,
+            pub(crate) host_delay: Span,
+        }
+        LeafSpine {
+            pub(crate) leaves: u32,
+            pub(crate) spines: u32,
+            pub(crate) hosts_per_leaf: u32,
+            pub(crate) host_rate: Rate,
+            pub(crate) uplink_rate: Rate,
+            pub(crate) host_delay: Span,
+            pub(crate) uplink_delay: Span,
+        }
+        FatTree {
+            pub(crate) k: u32,
+            pub(crate) hosts_per_edge: Option<u32>,
+            pub(crate) host_rate: Rate,
+            pub(crate) host_delay: Span,
+        }
+        ThreeTier {
+            pub(crate) pods: u32,
+            pub(crate) tors: u32,
+            pub(crate) aggs: u32,
+            pub(crate) cores: u32,
+            pub(crate) hosts_per_tor: u32,
+            pub(crate) host_rate: Rate,
+            pub(crate) tor_rate: Rate,
+            pub(crate) agg_rate: Rate,
+            pub(crate) host_delay: Span,
+            pub(crate) tor_delay: Span,
+            pub(crate) agg_delay: Span,
+        }
+        File {
+            pub(crate) path: Named,
+            pub(crate) format: Option<TopologyFormat>,
+            pub(crate) order: Option<PortOrder>,
+        }
+    }
+}
+
+kinds! {
     /// What breaks.
     enum FaultKind of FaultOf {
         Down {
@@ -390,6 +479,7 @@ mod tests {
     /// The keys that are read of a table of this kind.
     fn keys(table: &str, kind: &str) -> Vec<Key> {
         match table {
+            "topology" => Topology::keys("", kind),
             "switch" => Switch::keys("", kind),
             "switch.credit" => Credit::keys("", kind),
             "switch.mark" => Mark::keys("", kind),

@@ -129,7 +129,10 @@ fn what_is_resolved_resolves_to_itself() {
 #[test]
 fn defaults_are_what_the_table_says() {
     let s = good(INCAST, &["topology.host_rate=40Gbps", "workload.size=1MB"]);
-    assert_eq!(s.topology.rate("uplink_rate"), units::Rate::gbps(40));
+    assert_eq!(
+        s.topology.section.get("uplink_rate"),
+        Some(&crate::Value::Rate(units::Rate::gbps(40)))
+    );
     assert_eq!(s.workloads[0].bytes("size"), units::Bytes(1_000_000));
     assert_eq!(s.run.seed, 1);
     assert!(s.run.window.is_none());

@@ -396,8 +396,9 @@ impl Context<'_> {
     }
 
     fn trace(&self, section: &Section) -> Result<Traffic, Diagnostic> {
-        let path = section.path("path");
-        let text = read(section, "path", &path)?;
+        let file = section.named("path");
+        let text = read(section, &file)?;
+        let path = file.path;
         let hosts = self.fabric.hosts;
         let host_of = |id: u32| match self.spec {
             Spec::Graph(graph) => graph.host_index(id),
@@ -511,11 +512,11 @@ pub(crate) fn uncut(section: &Section) -> Result<SizeDist, Diagnostic> {
                 .map_err(|e| section.problem("interp", e.0)),
         };
     }
-    let path = section.path("sizes");
-    let text = match section.read("sizes", &path) {
+    let file = section.named("sizes");
+    let text = match file.read() {
         Ok(text) => text,
         // Something is there, and it is no list.
-        Err(why) if why.kind() != std::io::ErrorKind::NotFound => read(section, "sizes", &path)?,
+        Err(why) if why.kind() != std::io::ErrorKind::NotFound => read(section, &file)?,
         Err(why) => {
             let names = sizes::BUILTINS.iter().map(|b| b.name);
             let problem = section
@@ -533,7 +534,7 @@ pub(crate) fn uncut(section: &Section) -> Result<SizeDist, Diagnostic> {
     };
     match workload::parse_cdf(&name, &text, options) {
         Ok(cdf) => Ok(cdf.dist),
-        Err(e) => Err(misread(&path, text, &e)),
+        Err(e) => Err(misread(&file.path, text, &e)),
     }
 }
 

@@ -1,8 +1,9 @@
 //! What a user should know before trusting the numbers of a run.
 
-use crate::choice::{BalanceOf, Shape};
+use crate::choice::BalanceOf;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
+use crate::settings::Shape;
 use model::Encap;
 use model::intent::{Limit, PortSpec, QueueSpec};
 use results::human;
@@ -27,7 +28,7 @@ pub(crate) fn warnings(
     let credits = fabric.credit.is_some();
     // Other fabrics are built so that ways mirror each other.
     if credits
-        && scenario.topology.sort::<Shape>() == Shape::File
+        && matches!(scenario.topology.kind, Shape::File(_))
         && let Some(asymmetric) = topology::check_symmetry(topology, routes, SYMMETRY_SAMPLES)
     {
         warnings.push(format!(

@@ -1,8 +1,9 @@
 //! A scenario in a few words.
 
-use crate::choice::{Shape, Source};
+use crate::choice::Source;
 use crate::resolve::Scenario;
 use crate::section::Section;
+use crate::settings::Shape;
 use results::human;
 use topology::Topology;
 use units::Bytes;
@@ -18,7 +19,7 @@ pub(crate) fn title(scenario: &Scenario, traffic: &Traffic, topology: &Topology)
     format!(
         "{}, {}",
         sources.join(" + "),
-        fabric(&scenario.topology, topology)
+        fabric(&scenario.topology.kind, topology)
     )
 }
 
@@ -121,20 +122,26 @@ fn tagged(section: &Section, traffic: &Traffic) -> usize {
     traffic.messages.iter().filter(is).count()
 }
 
-fn fabric(section: &Section, topology: &Topology) -> String {
-    let n = |key| section.count(key);
-    let shape = match section.sort() {
-        Shape::LeafSpine => format!(
-            "leaf-spine, {} leaves x {} hosts",
-            n("leaves"),
-            n("hosts_per_leaf")
-        ),
-        Shape::FatTree => format!("fat tree k={}, {} hosts", n("k"), topology.hosts),
-        Shape::ThreeTier => format!("three-tier, {} hosts", topology.hosts),
-        Shape::File => return format!("{}, {} hosts", topology.name, topology.hosts),
-        Shape::Star | Shape::Dumbbell | Shape::ParkingLot | Shape::MultiBottleneck => {
-            topology.name.clone()
+fn fabric(shape: &Shape, topology: &Topology) -> String {
+    let (rate, shape) = match shape {
+        Shape::LeafSpine(of) => {
+            let (leaves, each) = (of.leaves, of.hosts_per_leaf);
+            let shape = format!("leaf-spine, {leaves} leaves x {each} hosts");
+            (of.host_rate, shape)
         }
+        Shape::FatTree(of) => {
+            let shape = format!("fat tree k={}, {} hosts", of.k, topology.hosts);
+            (of.host_rate, shape)
+        }
+        Shape::ThreeTier(of) => (
+            of.host_rate,
+            format!("three-tier, {} hosts", topology.hosts),
+        ),
+        Shape::File(_) => return format!("{}, {} hosts", topology.name, topology.hosts),
+        Shape::Star(of) => (of.host_rate, topology.name.clone()),
+        Shape::Dumbbell(of) => (of.host_rate, topology.name.clone()),
+        Shape::ParkingLot(of) => (of.host_rate, topology.name.clone()),
+        Shape::MultiBottleneck(of) => (of.host_rate, topology.name.clone()),
     };
-    format!("{}, {shape}", human::rate(section.rate("host_rate")))
+    format!("{}, {shape}", human::rate(rate))
 }
