@@ -5,7 +5,7 @@
 //! and asked whether the ports suit it when these are. `run` hands all of it to the simulator, and a `Collector`
 //! turns what that tells into the rows of a `RunRecord`, beside the time of each message in an idle network (`ideal`).
 
-use crate::choice::{FctRule, Source};
+use crate::choice::FctRule;
 use crate::collector::Collector;
 use crate::control::Controls;
 use crate::diagnostic::{Diagnostic, Errors};
@@ -16,7 +16,7 @@ use crate::memory::{self, Need};
 use crate::network;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
-use crate::settings::{Output, Run, Settings, Shape};
+use crate::settings::{Output, Run, Settings, Shape, Source};
 use crate::traffic;
 use crate::warnings;
 use crate::why::Traced;
@@ -153,8 +153,8 @@ impl Scenario {
         for source in &self.workloads {
             need.messages = need
                 .messages
-                .saturating_add(memory::messages(source, &spec));
-            need.fits(source, limit)?;
+                .saturating_add(memory::messages(&source.kind, &spec));
+            need.fits(&source.section, limit)?;
         }
         let mut topology = spec.build().map_err(|e| at_topology(e.0))?;
         network::uneven(&self.topology, self.run.seed, &mut topology)?;
@@ -220,7 +220,7 @@ impl Scenario {
             return Err(Errors(errors));
         }
         need.messages = traffic.messages.len() as u64;
-        need.fits(&self.workloads[0], limit)?;
+        need.fits(&self.workloads[0].section, limit)?;
         let (propagation_rtt, base_rtt, control_rtt) =
             network::round_trips(&topology, &routes, encap);
         let of_hosts = topology.links.iter().filter(|l| topology.is_host(l.from));
@@ -353,9 +353,11 @@ impl Assembled {
 
     /// What the first workload draws its sizes from, if it does.
     pub fn sizes(&self) -> Option<SizeDist> {
-        let section = self.scenario.workloads.first()?;
-        let drawn = section.sort::<Source>().has_load();
-        drawn.then(|| traffic::distribution(section).ok()).flatten()
+        let source = self.scenario.workloads.first()?;
+        match &source.kind {
+            Source::Random(of) => traffic::distribution(&source.section, of).ok(),
+            _ => None,
+        }
     }
 
     /// Runs it.

@@ -73,7 +73,7 @@ choices! {
     /// How the file of a topology is written.
     TopologyFormat { Hpcc = "hpcc", Htsim = "htsim", Graphml = "graphml", NodeLink = "node-link" }
     /// Kinds of `[[workload]]`.
-    Source {
+    SourceOf {
         Random = "random",
         Incast = "incast",
         IncastRr = "incast-rr",
@@ -132,12 +132,5 @@ impl Choice for Class {
     fn all() -> Vec<(&'static str, Self)> {
         let named = Self::ALL.into_iter().map(|class| (class.name(), class));
         named.collect()
-    }
-}
-
-impl Source {
-    /// Whether messages come at random times, at a load.
-    pub(crate) fn has_load(self) -> bool {
-        matches!(self, Self::Random | Self::Bursts)
     }
 }

@@ -37,7 +37,7 @@ impl Reader<'_> {
     /// be used.
     #[allow(clippy::option_option, reason = "a switch may have none")]
     pub(crate) fn control(&mut self, switch: &mut Section) -> Option<Option<Controlled>> {
-        let Some(name) = switch.opt_text(CONTROL) else {
+        let Some(name) = switch.value::<Option<String>>(CONTROL) else {
             return Some(None);
         };
         if name == NO_CONTROL {

@@ -1,10 +1,10 @@
 //! What the transports of a run are told before it begins, and what they say to that.
 
 use crate::beside::Written;
-use crate::choice::Source;
 use crate::diagnostic::Diagnostic;
 use crate::resolve::Scenario;
 use crate::section::Section;
+use crate::settings::{Settings, Source, Workload};
 use crate::traffic;
 use model::intent::{PortSpec, SwitchSpec};
 use model::{Encap, Facts, HostId, Net, SizeList, Sizes};
@@ -266,32 +266,34 @@ impl Scenario {
     /// Something wrong with the transport of `lane`, where it is named.
     fn about(&self, lane: u8, what: String) -> Diagnostic {
         match self.sources_of(lane).next() {
-            Some(source) if lane > 0 => source.problem("transport", what),
+            Some(source) if lane > 0 => source.section.problem("transport", what),
             _ => self.transport.problem("kind", what),
         }
     }
 
     /// The sources of messages that the transport of `lane` sends.
-    fn sources_of(&self, lane: u8) -> impl Iterator<Item = &Section> {
+    fn sources_of(&self, lane: u8) -> impl Iterator<Item = &Settings<Workload>> {
         self.workloads
             .iter()
             .filter(move |source| traffic::lane(self, source) == lane)
     }
 
     /// The only source of a lane, if it is.
-    fn only_source(&self, lane: u8) -> Option<&Section> {
+    fn only_source(&self, lane: u8) -> Option<&Settings<Workload>> {
         let mut sources = self.sources_of(lane);
         sources.next().filter(|_| sources.next().is_none())
     }
 
     /// The distribution that all messages of the transport are drawn from, where there is one.
     fn drawn_sizes(&self, lane: u8) -> Option<SizeDist> {
-        let drawn = self.only_source(lane);
-        let drawn = drawn.filter(|source| source.sort::<Source>() == Source::Random)?;
-        traffic::distribution(drawn).ok()
+        let source = self.only_source(lane)?;
+        match &source.kind {
+            Source::Random(of) => traffic::distribution(&source.section, of).ok(),
+            _ => None,
+        }
     }
 
     fn load_of(&self, lane: u8) -> Option<f64> {
-        self.only_source(lane)?.opt_number("load")
+        self.only_source(lane)?.kind.load()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::choice::{
     BalanceOf, DropProfile, FaultOf, FctRule, GapsOf, Headers, LeaveOf, LegacyQueue, PacingOf,
-    ShapeOf, Source, TopologyFormat, TraceFormat, words,
+    ShapeOf, SourceOf, TopologyFormat, TraceFormat, words,
 };
 use crate::value::Type;
 use model::Class;
@@ -333,7 +333,7 @@ const TIMED: &[&str] = &[
 ];
 
 static WORKLOAD: &[Field] = &[
-    Field::new("kind", Word(words::<Source>), Required, "Who sends to whom."),
+    Field::new("kind", Word(words::<SourceOf>), Required, "Who sends to whom."),
     Field::new("transport", Transport, Unset("the run's, transport.kind"), "How these messages are sent: another transport beside the run's own, on the same hosts.")
         .effect("[switch.legacy] says what ports do with its packets; its parameters stand in [transport.<kind>]."),
     Field::new("tag", Text, Unset("the kind"), "Name of these messages in tables.").of(TAGGED),

@@ -56,6 +56,8 @@ pub use resolve::{Request, Scenario, load, load_files, load_text, load_text_with
 pub use resolved::hash;
 pub use schema::{data, explain, json_schema, known_names, markdown};
 pub use section::Section;
-pub use settings::{Credit, Drop, Fault, Legacy, Mark, Output, Run, Settings, Switch, Topology};
+pub use settings::{
+    Credit, Drop, Fault, Legacy, Mark, Output, Run, Settings, Switch, Topology, Workload,
+};
 pub use value::{Room, Type, Value};
 pub use why::{EVENTS_MAX, HOPS_AGAIN_MAX, HOPS_KEPT_MAX, Traced};

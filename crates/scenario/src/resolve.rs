@@ -34,7 +34,7 @@ pub struct Scenario {
     /// `[topology]`.
     pub topology: Settings<settings::Topology>,
     /// `[[workload]]`, at least one.
-    pub workloads: Vec<Section>,
+    pub workloads: Vec<Settings<settings::Workload>>,
     /// `[transport]`.
     pub transport: Section,
     /// The transport itself.
@@ -304,9 +304,9 @@ impl Reader<'_> {
         Some(Scenario {
             memory_limit: None,
             name: name?,
-            title: top.opt_text("title"),
+            title: top.value("title"),
             topology: Settings::of(topology),
-            workloads,
+            workloads: workloads.into_iter().map(Settings::of).collect(),
             protocol: protocol?,
             factory,
             written,
@@ -332,7 +332,7 @@ impl Reader<'_> {
 
     /// The short name, which is part of the name of a folder.
     fn name(&mut self, top: &Section, stem: &str) -> Option<String> {
-        let written = top.opt_text("name");
+        let written: Option<String> = top.value("name");
         let name = written.as_deref().unwrap_or(stem);
         let Some(why) = folder::unfit(name) else {
             return Some(name.to_owned());
@@ -349,8 +349,8 @@ impl Reader<'_> {
     }
 
     /// Refuses a folder elsewhere that a file names: who was sent the file did not choose it.
-    fn stays_below(&mut self, section: &Section, key: &str) {
-        let Some(folder) = section.opt_text(key) else {
+    fn stays_below(&mut self, section: &Section, key: &'static str) {
+        let Some(folder) = section.value::<Option<String>>(key) else {
             return;
         };
         if folder.is_empty() || folder.contains('\0') {
@@ -495,9 +495,9 @@ impl Reader<'_> {
     pub(crate) fn protocol(
         &mut self,
         section: &Section,
-        key: &str,
+        key: &'static str,
     ) -> Option<&'static dyn Transport> {
-        let kind = section.opt_text(key)?;
+        let kind = section.value::<Option<String>>(key)?;
         let found = self.transports.find(&kind);
         if found.is_none() {
             let d = section
@@ -540,7 +540,7 @@ impl Reader<'_> {
         if section.is_given("profile") {
             let origin = section.origin("profile").clone();
             let node = Node {
-                data: Data::Text(section.text("profile")),
+                data: Data::Text(section.value("profile")),
                 origin: origin.clone(),
                 base: None,
             };

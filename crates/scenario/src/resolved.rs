@@ -26,7 +26,7 @@ impl Scenario {
         };
         write("[topology]".into(), self.topology.section.toml());
         for workload in &self.workloads {
-            write("[[workload]]".into(), workload.toml());
+            write("[[workload]]".into(), workload.section.toml());
         }
         write("[transport]".into(), self.transport.toml());
         let beside = self.beside.iter().map(|b| (b.protocol, &b.factory));
@@ -63,12 +63,18 @@ impl Scenario {
         out
     }
 
+    /// The files that its tables name, and their texts.
+    fn named(&self) -> impl Iterator<Item = (PathBuf, std::io::Result<String>)> {
+        let workloads = self.workloads.iter().map(|workload| &workload.section);
+        let sections = std::iter::once(&self.topology.section).chain(workloads);
+        sections.flat_map(Section::files)
+    }
+
     /// A hash of the resolved scenario and of the files that it names, for the name of its folder:
     /// runs of one hash have one result.
     pub fn hash(&self) -> u64 {
         let mut bytes = self.resolved_toml().into_bytes();
-        let sections = std::iter::once(&self.topology.section).chain(&self.workloads);
-        for (_, text) in sections.flat_map(Section::files) {
+        for (_, text) in self.named() {
             // One that cannot be read stops the run later, with its place.
             bytes.extend(text.unwrap_or_default().into_bytes());
         }
@@ -82,8 +88,7 @@ impl Scenario {
     /// The path of the first one that cannot be read, and why.
     pub fn files(&self) -> Result<Files, (PathBuf, std::io::Error)> {
         let mut files = self.included.clone();
-        let sections = std::iter::once(&self.topology.section).chain(&self.workloads);
-        for (path, text) in sections.flat_map(Section::files) {
+        for (path, text) in self.named() {
             let name = path.to_string_lossy().into_owned();
             files.insert(name, text.map_err(|why| (path, why))?);
         }

@@ -1,15 +1,14 @@
 //! One table of a scenario with all of its values.
 
 use crate::base::{self, Base};
-use crate::choice::{Choice, words};
+use crate::choice::Choice;
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use crate::fields::{Absent, Field, MACHINE_KEYS, TableDef};
 use crate::settings::Setting;
 use crate::tree::{self, Table};
-use crate::value::{Room, Type, Value};
+use crate::value::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
-use units::{Bytes, Rate, Span};
 
 /// One table with all of its values.
 #[derive(Clone, Debug)]
@@ -276,65 +275,12 @@ fn is_file(entry: &Entry) -> bool {
     }
 }
 
-macro_rules! getters {
-    ($($name:ident / $opt:ident: $variant:ident -> $t:ty),*) => {
-        impl Section {$(
-            #[doc = concat!("The value of a key of type ", stringify!($variant), ", if it has one.")]
-            pub fn $opt(&self, key: &str) -> Option<$t> {
-                match self.get(key) {
-                    Some(Value::$variant(x)) => Some(x.clone()),
-                    Some(other) => unreachable!("{key} is {other:?}"),
-                    None => None,
-                }
-            }
-            #[doc = concat!("The value of a key of type ", stringify!($variant), " that always has one.")]
-            pub fn $name(&self, key: &str) -> $t {
-                self.$opt(key).expect("the table gives this key a value for this kind")
-            }
-        )*}
-    };
-}
-getters!(
-    rate / opt_rate: Rate -> Rate,
-    span / opt_span: Span -> Span,
-    bytes / opt_bytes: Bytes -> Bytes,
-    room / opt_room: Room -> Room,
-    count / opt_count: Count -> u64,
-    number / opt_number: Number -> f64,
-    flag / opt_flag: Flag -> bool,
-    text / opt_text: Text -> String,
-    list / opt_list: List -> Vec<Value>
-);
-
 impl Section {
     /// What the kind of the table means.
     pub(crate) fn sort<T: Choice>(&self) -> T {
         T::of(&self.kind).expect("the table lists its kinds")
     }
-    /// What the word of a key means, if it has one.
-    pub(crate) fn opt_choice<T: Choice>(&self, key: &str) -> Option<T> {
-        let entry = self.entry(key)?;
-        let own = matches!(entry.field.takes, Type::Word(list) if list() == words::<T>());
-        let word = match &entry.value {
-            Value::Text(word) if own => word,
-            other => unreachable!("{key} is {other:?}"),
-        };
-        Some(T::of(word).expect("the table lists its words"))
-    }
-    /// What the word of a key means that always has one.
-    pub(crate) fn choice<T: Choice>(&self, key: &str) -> T {
-        let choice = self.opt_choice(key);
-        choice.expect("the table gives this key a value for this kind")
-    }
-    /// A count that its bounds keep within 32 bits.
-    pub(crate) fn count32(&self, key: &str) -> u32 {
-        u32::try_from(self.count(key)).expect("the table bounds it")
-    }
-    /// The same, if it has a value.
-    pub(crate) fn opt_count32(&self, key: &str) -> Option<u32> {
-        self.opt_count(key)
-            .map(|n| u32::try_from(n).expect("the table bounds it"))
-    }
+
     /// Every key that holds a count, with it.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let keys = self.entries.iter().map(|entry| entry.field.key);
@@ -342,18 +288,6 @@ impl Section {
             Some(Value::Count(count)) => Some((key, *count)),
             _ => None,
         })
-    }
-    /// A list of strings, if it has a value.
-    pub(crate) fn opt_texts(&self, key: &str) -> Option<Vec<String>> {
-        let text = |v| {
-            if let Value::Text(s) = v {
-                s
-            } else {
-                unreachable!("{key} lists strings")
-            }
-        };
-        self.opt_list(key)
-            .map(|list| list.into_iter().map(text).collect())
     }
 }
 

@@ -7,7 +7,8 @@
 #[cfg(test)]
 use crate::choice::words;
 use crate::choice::{
-    BalanceOf, Choice, DropProfile, FaultOf, FctRule, Headers, LegacyQueue, ShapeOf, TopologyFormat,
+    BalanceOf, Choice, DropProfile, FaultOf, FctRule, GapsOf, Headers, LeaveOf, LegacyQueue,
+    PacingOf, ShapeOf, SourceOf, TopologyFormat, TraceFormat,
 };
 #[cfg(test)]
 use crate::fields::{Absent, Field};
@@ -20,6 +21,7 @@ use model::intent::{CreditCount, DropBy, DropMeasure, MarkAt};
 use std::ops::Deref;
 use topology::PortOrder;
 use units::{Bytes, Rate, Span};
+use workload::{Interp, LoadBasis, Pick};
 
 /// A table of a scenario: what it says, and as it is written.
 #[derive(Clone, Debug)]
@@ -165,11 +167,18 @@ one_of_words!(
     DropMeasure,
     DropProfile,
     FctRule,
+    GapsOf,
     Headers,
+    Interp,
+    LeaveOf,
     LegacyQueue,
+    LoadBasis,
     MarkAt,
+    PacingOf,
+    Pick,
     PortOrder,
-    TopologyFormat
+    TopologyFormat,
+    TraceFormat
 );
 
 impl<T: Single> Single for Vec<T> {
@@ -288,6 +297,32 @@ settings! {
         pub(crate) slow: Option<String>,
         pub(crate) slow_rate: Option<Rate>,
         pub(crate) host_delay_spread: Option<Span>,
+    }
+
+    /// `[[workload]]`.
+    pub struct Workload {
+        pub(crate) kind: Source,
+        pub(crate) transport: Option<String>,
+    }
+
+    /// What sources have whose messages come at random times, at a load.
+    pub(crate) struct Offered {
+        pub(crate) load: f64,
+        pub(crate) load_of: LoadBasis,
+        pub(crate) load_with_headers: bool,
+        pub(crate) all_cross: bool,
+        pub(crate) gaps: GapsOf,
+        pub(crate) sigma: f64,
+        pub(crate) start: Span,
+        pub(crate) stop: Option<Span>,
+        pub(crate) tag: Option<String>,
+    }
+
+    /// What sources have whose messages start together, or as good as.
+    pub(crate) struct Begun {
+        pub(crate) start: Span,
+        pub(crate) jitter: Span,
+        pub(crate) tag: Option<String>,
     }
 
     /// `[switch]`.
@@ -436,6 +471,106 @@ kinds! {
 }
 
 kinds! {
+    /// Who sends to whom.
+    enum Source of SourceOf {
+        Random {
+            pub(crate) offered: Offered,
+            pub(crate) sizes: Named,
+            pub(crate) interp: Option<Interp>,
+            pub(crate) largest: Option<Bytes>,
+            pub(crate) assumed_mean: Option<Bytes>,
+            pub(crate) per_host: bool,
+            pub(crate) messages: Option<u64>,
+        }
+        Incast {
+            pub(crate) begun: Begun,
+            pub(crate) senders: u32,
+            pub(crate) receiver: u32,
+            pub(crate) pick: Pick,
+            pub(crate) size: Bytes,
+            pub(crate) load: Option<f64>,
+            pub(crate) rounds: Option<u32>,
+        }
+        IncastRr {
+            pub(crate) senders: u32,
+            pub(crate) receiver: u32,
+            pub(crate) pick: Pick,
+            pub(crate) size: Bytes,
+            pub(crate) request: Bytes,
+            pub(crate) work: Span,
+            pub(crate) rounds: u32,
+            pub(crate) pacing: PacingOf,
+            pub(crate) gap: Span,
+            pub(crate) start: Span,
+        }
+        Bursts {
+            pub(crate) offered: Offered,
+            pub(crate) senders: u32,
+            pub(crate) replacement: bool,
+            pub(crate) size: Bytes,
+            pub(crate) rounds: Option<u64>,
+        }
+        Permutation {
+            pub(crate) begun: Begun,
+            pub(crate) size: Bytes,
+            pub(crate) shift: Option<u32>,
+        }
+        Shuffle {
+            pub(crate) begun: Begun,
+            pub(crate) size: Bytes,
+            pub(crate) tasks: u32,
+        }
+        AllToAll {
+            pub(crate) begun: Begun,
+            pub(crate) size: Bytes,
+        }
+        LongFlows {
+            pub(crate) begun: Begun,
+            pub(crate) pairs: Option<Vec<String>>,
+            pub(crate) every: Span,
+            pub(crate) leave: LeaveOf,
+            pub(crate) stop: Option<Span>,
+        }
+        Trace {
+            pub(crate) path: Named,
+            pub(crate) format: Option<TraceFormat>,
+        }
+    }
+}
+
+impl Source {
+    /// What it has where its messages come at a load.
+    pub(crate) fn offered(&self) -> Option<&Offered> {
+        match self {
+            Self::Random(Random { offered, .. }) | Self::Bursts(Bursts { offered, .. }) => {
+                Some(offered)
+            }
+            _ => None,
+        }
+    }
+
+    /// The load of its messages, or of its incasts.
+    pub(crate) fn load(&self) -> Option<f64> {
+        match self {
+            Self::Incast(of) => of.load,
+            _ => self.offered().map(|offered| offered.load),
+        }
+    }
+
+    /// What it has where its messages start together.
+    pub(crate) fn begun(&self) -> Option<&Begun> {
+        match self {
+            Self::Incast(Incast { begun, .. })
+            | Self::Permutation(Permutation { begun, .. })
+            | Self::Shuffle(Shuffle { begun, .. })
+            | Self::AllToAll(AllToAll { begun, .. })
+            | Self::LongFlows(LongFlows { begun, .. }) => Some(begun),
+            Self::Random(_) | Self::IncastRr(_) | Self::Bursts(_) | Self::Trace(_) => None,
+        }
+    }
+}
+
+kinds! {
     /// What breaks.
     enum FaultKind of FaultOf {
         Down {
@@ -480,6 +615,7 @@ mod tests {
     fn keys(table: &str, kind: &str) -> Vec<Key> {
         match table {
             "topology" => Topology::keys("", kind),
+            "workload" => Workload::keys("", kind),
             "switch" => Switch::keys("", kind),
             "switch.credit" => Credit::keys("", kind),
             "switch.mark" => Mark::keys("", kind),

@@ -133,7 +133,10 @@ fn defaults_are_what_the_table_says() {
         s.topology.section.get("uplink_rate"),
         Some(&crate::Value::Rate(units::Rate::gbps(40)))
     );
-    assert_eq!(s.workloads[0].bytes("size"), units::Bytes(1_000_000));
+    assert_eq!(
+        s.workloads[0].section.get("size"),
+        Some(&crate::Value::Bytes(units::Bytes(1_000_000)))
+    );
     assert_eq!(s.run.seed, 1);
     assert!(s.run.window.is_none());
 }
