@@ -4,8 +4,9 @@ use crate::assemble::{Assembled, is_timed};
 use crate::collector::SAMPLES_MAX;
 use crate::lone::{self, Lone};
 use crate::memory::{self, Need};
-use crate::settings::{Settings, Source, Workload};
+use crate::settings::{Source, Workload};
 use crate::traffic;
+use crate::typed::Settings;
 use crate::vain::Vain;
 use model::intent::{
     CreditCount, CreditSpec, DropBy, Limit, Memory, Over, PortSpec, QueueSpec, Share,

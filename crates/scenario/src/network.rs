@@ -11,7 +11,8 @@ use crate::choice::{BalanceOf, Headers};
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use crate::resolve::Scenario;
 use crate::section::{Named, Section};
-use crate::settings::{self, Settings, Shape, Switch};
+use crate::settings::{self, Shape, Switch};
+use crate::typed::Settings;
 use crate::value::Room;
 use model::intent::{
     Balance, CreditSpec, DropBy, DropMeasure, DropSpec, MarkAt, MarkSpec, Memory, PortSpec,
@@ -61,7 +62,7 @@ pub(crate) fn buffer(encap: Encap) -> Bytes {
 const WAYS: u64 = 128;
 
 /// Keys of the delays of cables, and of what a host adds to its own.
-const DELAYS: [&str; 7] = [
+pub(crate) const DELAYS: [&str; 7] = [
     "host_extra_delay",
     "host_delay_spread",
     "host_delay",

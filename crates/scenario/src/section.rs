@@ -1,11 +1,10 @@
 //! One table of a scenario with all of its values.
 
 use crate::base::{self, Base};
-use crate::choice::Choice;
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use crate::fields::{Absent, Field, MACHINE_KEYS, TableDef};
-use crate::settings::Setting;
 use crate::tree::{self, Table};
+use crate::typed::Setting;
 use crate::value::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -276,11 +275,6 @@ fn is_file(entry: &Entry) -> bool {
 }
 
 impl Section {
-    /// What the kind of the table means.
-    pub(crate) fn sort<T: Choice>(&self) -> T {
-        T::of(&self.kind).expect("the table lists its kinds")
-    }
-
     /// Every key that holds a count, with it.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let keys = self.entries.iter().map(|entry| entry.field.key);

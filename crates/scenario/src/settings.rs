@@ -1,293 +1,20 @@
-//! What the tables of a scenario say, typed: a struct for each table, and for each kind of one, with a field for each key.
+//! What the tables of a scenario say: a struct for each table, and for each kind of one, with a field for each key.
 //!
-//! They are built once, when all that is wrong with single keys has been said (`resolve.rs`). The name of a field is its
-//! key, and its type says whether the key always has a value: nobody can ask for a key that does not exist. The
-//! [`Section`] beside them knows where each key is written, for diagnostics.
+//! They are built once, when all that is wrong with single keys has been said (`resolve.rs`); `typed.rs` says how. What
+//! keys mean, take and are by default stands in `fields.rs`, and a test here holds every key to one field.
 
-#[cfg(test)]
-use crate::choice::words;
 use crate::choice::{
-    BalanceOf, Choice, DropProfile, FaultOf, FctRule, GapsOf, Headers, LeaveOf, LegacyQueue,
-    PacingOf, ShapeOf, SourceOf, TopologyFormat, TraceFormat,
+    BalanceOf, FaultOf, FctRule, GapsOf, LeaveOf, LegacyQueue, PacingOf, ShapeOf, SourceOf,
+    TopologyFormat, TraceFormat,
 };
-#[cfg(test)]
-use crate::fields::{Absent, Field};
-use crate::section::{Named, Section};
-#[cfg(test)]
-use crate::value::Type;
-use crate::value::{Room, Value};
+use crate::section::Named;
+use crate::typed::{Chosen, kinds, settings};
+use crate::value::Room;
 use model::Class;
 use model::intent::{CreditCount, DropBy, DropMeasure, MarkAt};
-use std::ops::Deref;
 use topology::PortOrder;
 use units::{Bytes, Rate, Span};
 use workload::{Interp, LoadBasis, Pick};
-
-/// A table of a scenario: what it says, and as it is written.
-#[derive(Clone, Debug)]
-pub struct Settings<T> {
-    /// As it is written.
-    pub section: Section,
-    said: T,
-}
-
-impl<T> Settings<T> {
-    /// What `section` says, about which nothing is wrong.
-    pub(crate) fn of(section: Section) -> Self
-    where
-        T: Setting,
-    {
-        let said = T::read(&section, "");
-        Self { section, said }
-    }
-}
-
-impl<T> Deref for Settings<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.said
-    }
-}
-
-/// What a key is read as, or a group of them.
-pub(crate) trait Setting: Sized {
-    /// Reads the value of `key`; a group reads those of its own keys.
-    fn read(section: &Section, key: &'static str) -> Self;
-
-    /// The keys that it reads of a table of this kind, each with whether a field is one for its type.
-    #[cfg(test)]
-    fn keys(key: &'static str, kind: &str) -> Vec<Key>;
-}
-
-#[cfg(test)]
-type Key = (&'static str, fn(&Field) -> bool);
-
-/// What one value is read as.
-pub(crate) trait Single: Sized {
-    fn of(value: &Value) -> Option<Self>;
-
-    /// Whether every value of this type is one.
-    #[cfg(test)]
-    fn takes(every: &Type) -> bool;
-}
-
-impl<T: Single> Setting for T {
-    fn read(section: &Section, key: &'static str) -> Self {
-        let value = Option::read(section, key);
-        value.expect("the table gives this key a value for this kind")
-    }
-
-    #[cfg(test)]
-    fn keys(key: &'static str, _: &str) -> Vec<Key> {
-        vec![(key, |field| {
-            !matches!(field.absent, Absent::Unset(_)) && T::takes(&field.takes)
-        })]
-    }
-}
-
-impl<T: Single> Setting for Option<T> {
-    fn read(section: &Section, key: &'static str) -> Self {
-        let value = section.get(key)?;
-        let read = T::of(value);
-        Some(read.unwrap_or_else(|| unreachable!("{} is {value}", section.dotted(key))))
-    }
-
-    #[cfg(test)]
-    fn keys(key: &'static str, _: &str) -> Vec<Key> {
-        vec![(key, |field| {
-            matches!(field.absent, Absent::Unset(_)) && T::takes(&field.takes)
-        })]
-    }
-}
-
-macro_rules! singles {
-    ($($type:ty: $value:ident of $($takes:ident)|+,)+) => {$(
-        impl Single for $type {
-            fn of(value: &Value) -> Option<Self> {
-                match value {
-                    Value::$value(own) => Some(own.clone()),
-                    _ => None,
-                }
-            }
-            #[cfg(test)]
-            fn takes(every: &Type) -> bool {
-                matches!(every, $(Type::$takes { .. })|+)
-            }
-        }
-    )+};
-}
-singles! {
-    Rate: Rate of Rate,
-    Span: Span of Span,
-    Bytes: Bytes of Bytes,
-    Room: Room of Room,
-    u64: Count of Count,
-    f64: Number of Number,
-    bool: Flag of Flag,
-    String: Text of Text | Transport | Control,
-}
-
-/// Counts that their bounds keep within fewer bits.
-macro_rules! counts {
-    ($($type:ty),+) => {$(
-        impl Single for $type {
-            fn of(value: &Value) -> Option<Self> {
-                u64::of(value)?.try_into().ok()
-            }
-            #[cfg(test)]
-            fn takes(every: &Type) -> bool {
-                matches!(every, Type::Count(_, most) if Self::try_from(*most).is_ok())
-            }
-        }
-    )+};
-}
-counts!(u8, u16, u32);
-
-macro_rules! one_of_words {
-    ($($type:ty),+) => {$(
-        impl Single for $type {
-            fn of(value: &Value) -> Option<Self> {
-                match value {
-                    Value::Text(word) => Choice::of(word),
-                    _ => None,
-                }
-            }
-            #[cfg(test)]
-            fn takes(every: &Type) -> bool {
-                matches!(every, Type::Word(list) if list() == words::<Self>())
-            }
-        }
-    )+};
-}
-one_of_words!(
-    BalanceOf,
-    Class,
-    CreditCount,
-    DropBy,
-    DropMeasure,
-    DropProfile,
-    FctRule,
-    GapsOf,
-    Headers,
-    Interp,
-    LeaveOf,
-    LegacyQueue,
-    LoadBasis,
-    MarkAt,
-    PacingOf,
-    Pick,
-    PortOrder,
-    TopologyFormat,
-    TraceFormat
-);
-
-impl<T: Single> Single for Vec<T> {
-    fn of(value: &Value) -> Option<Self> {
-        match value {
-            Value::List(list) => list.iter().map(T::of).collect(),
-            _ => None,
-        }
-    }
-    #[cfg(test)]
-    fn takes(every: &Type) -> bool {
-        matches!(every, Type::List(each) if T::takes(each))
-    }
-}
-
-impl Setting for Named {
-    fn read(section: &Section, key: &'static str) -> Self {
-        section.named(key)
-    }
-    #[cfg(test)]
-    fn keys(key: &'static str, kind: &str) -> Vec<Key> {
-        String::keys(key, kind)
-    }
-}
-
-/// A value of which it matters who chose it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Chosen<T> {
-    value: T,
-    /// Whether it is written.
-    pub(crate) is_given: bool,
-    /// Whether it is the default, written or not.
-    pub(crate) is_default: bool,
-}
-
-impl<T: Single> Setting for Chosen<T> {
-    fn read(section: &Section, key: &'static str) -> Self {
-        Self {
-            value: T::read(section, key),
-            is_given: section.is_given(key),
-            is_default: section.is_default(key),
-        }
-    }
-    #[cfg(test)]
-    fn keys(key: &'static str, kind: &str) -> Vec<Key> {
-        T::keys(key, kind)
-    }
-}
-
-impl<T> Deref for Chosen<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.value
-    }
-}
-
-macro_rules! settings {
-    ($($(#[$about:meta])* $seen:vis struct $name:ident {
-        $($(#[$what:meta])* $who:vis $key:ident: $type:ty,)*
-    })+) => {$(
-        $(#[$about])*
-        #[derive(Clone, Debug)]
-        $seen struct $name {
-            $($(#[$what])* $who $key: $type,)*
-        }
-
-        impl Setting for $name {
-            fn read(section: &Section, _: &'static str) -> Self {
-                Self { $($key: Setting::read(section, stringify!($key)),)* }
-            }
-            #[cfg(test)]
-            fn keys(_: &'static str, kind: &str) -> Vec<Key> {
-                [$(<$type as Setting>::keys(stringify!($key), kind)),*].concat()
-            }
-        }
-    )+};
-}
-
-/// The kinds of a table: a variant for each word of the key `kind`, with what that kind has.
-macro_rules! kinds {
-    ($(#[$about:meta])* enum $name:ident of $words:ident { $($kind:ident {$($keys:tt)*})+ }) => {
-        settings! {$(
-            #[doc = concat!("What [`", stringify!($name), "::", stringify!($kind), "`] has.")]
-            pub(crate) struct $kind { $($keys)* }
-        )+}
-
-        $(#[$about])*
-        #[derive(Clone, Debug)]
-        pub(crate) enum $name { $($kind($kind)),+ }
-
-        impl Setting for $name {
-            fn read(section: &Section, key: &'static str) -> Self {
-                match section.sort() {
-                    $($words::$kind => Self::$kind($kind::read(section, key)),)+
-                }
-            }
-            #[cfg(test)]
-            fn keys(key: &'static str, kind: &str) -> Vec<Key> {
-                let mut keys = match $words::of(kind).expect("the table lists its kinds") {
-                    $($words::$kind => $kind::keys(key, kind),)+
-                };
-                keys.push((key, |field| {
-                    matches!(field.takes, Type::Word(list) if list() == words::<$words>())
-                }));
-                keys
-            }
-        }
-    };
-}
 
 settings! {
     /// `[topology]`.
@@ -597,40 +324,57 @@ kinds! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fields::{TABLES, TableDef, kinds};
+    use crate::diagnostic::{Origin, SourceText};
+    use crate::fields::{self, Absent, TABLES, TableDef};
+    use crate::section::Section;
+    use crate::typed::{Key, Setting};
+    use crate::value::Type;
+    use std::sync::Arc;
 
-    /// Keys that no struct here has, and who reads them. Of a table without a key, all.
+    /// Keys that no struct here has, and what is made of them while the scenario is read; of a table without a key, all.
     const ELSEWHERE: [(&str, &str, &str); 8] = [
         ("", "", "Scenario::name and Scenario::title"),
         ("transport", "", "Scenario::protocol and Scenario::factory"),
-        ("compare", "", "Scenario::cases"),
-        ("thresholds", "", "Scenario::thresholds"),
         ("switch", "flow_control", "Scenario::control"),
-        ("switch", "selective_drop", "Scenario::factory"),
+        ("switch", "selective_drop", "Scenario::factory, as drop_by"),
         ("run", "encap", "Scenario::encap"),
         ("run", "mtu", "Scenario::encap"),
+        ("compare", "", "Scenario::cases"),
+        ("thresholds", "", "Scenario::thresholds"),
     ];
 
-    /// The keys that are read of a table of this kind.
-    fn keys(table: &str, kind: &str) -> Vec<Key> {
-        match table {
-            "topology" => Topology::keys("", kind),
-            "workload" => Workload::keys("", kind),
-            "switch" => Switch::keys("", kind),
-            "switch.credit" => Credit::keys("", kind),
-            "switch.mark" => Mark::keys("", kind),
-            "switch.drop" => Drop::keys("", kind),
-            "switch.legacy" => Legacy::keys("", kind),
-            "faults" => Fault::keys("", kind),
-            "run" => Run::keys("", kind),
-            "output" => Output::keys("", kind),
-            _ => Vec::new(),
+    /// What a table is read as: its keys, by kind, and whether all of them can be read.
+    struct Reads {
+        keys: fn(&str) -> Vec<Key>,
+        read: fn(&Section),
+    }
+
+    fn of<T: Setting>() -> Reads {
+        Reads {
+            keys: |kind| T::keys("", kind),
+            read: |section| drop(T::read(section, "")),
         }
     }
 
-    fn each_kind(mut then: impl FnMut(&'static TableDef, &'static str)) {
+    fn reads(table: &str) -> Option<Reads> {
+        Some(match table {
+            "topology" => of::<Topology>(),
+            "workload" => of::<Workload>(),
+            "switch" => of::<Switch>(),
+            "switch.credit" => of::<Credit>(),
+            "switch.mark" => of::<Mark>(),
+            "switch.drop" => of::<Drop>(),
+            "switch.legacy" => of::<Legacy>(),
+            "faults" => of::<Fault>(),
+            "run" => of::<Run>(),
+            "output" => of::<Output>(),
+            _ => return None,
+        })
+    }
+
+    fn each_kind(then: impl Fn(&'static TableDef, &'static str)) {
         for def in TABLES {
-            let kinds = kinds(def.name);
+            let kinds = fields::kinds(def.name);
             let one = kinds.is_empty().then_some("");
             kinds
                 .into_iter()
@@ -640,13 +384,13 @@ mod tests {
     }
 
     #[test]
-    fn every_key_of_every_kind_is_one_field_of_its_type_or_read_elsewhere() {
+    fn every_key_of_every_kind_is_one_field_of_its_type_or_made_something_of_before() {
         each_kind(|def, kind| {
             let elsewhere = |key| {
                 let mut all = ELSEWHERE.iter();
                 all.any(|&(table, own, _)| table == def.name && (own.is_empty() || own == key))
             };
-            let mut read = keys(def.name, kind);
+            let mut read = reads(def.name).map_or_else(Vec::new, |reads| (reads.keys)(kind));
             for field in def.fields.iter().filter(|field| field.applies(kind)) {
                 let of: Vec<_> = read.extract_if(.., |(key, _)| *key == field.key).collect();
                 let what = format!("{}.{} of kind \"{kind}\"", def.name, field.key);
@@ -656,5 +400,41 @@ mod tests {
             let left: Vec<_> = read.iter().map(|(key, _)| key).collect();
             assert!(left.is_empty(), "{} of kind \"{kind}\": {left:?}", def.name);
         });
+    }
+
+    #[test]
+    fn every_kind_of_every_table_is_read_of_its_defaults_and_what_it_requires() {
+        each_kind(|def, kind| {
+            let required = |field: &&fields::Field| {
+                field.applies(kind) && field.key != "kind" && field.absent == Absent::Required
+            };
+            let written = def.fields.iter().filter(required);
+            let written =
+                written.map(|field| format!("{} = {}\n", field.key, field.takes.example()));
+            let source = Arc::new(SourceText {
+                name: "t".to_owned(),
+                text: format!("kind = \"{kind}\"\n{}", written.collect::<String>()),
+            });
+            let Some(reads) = reads(def.name) else {
+                return;
+            };
+            let mut errors = Vec::new();
+            let table = crate::tree::parse(&source, None, &mut errors).node;
+            let mut section = Section::new(def, kind.to_owned(), &Origin::whole(&source));
+            section.fill(table.table().unwrap(), &mut errors);
+            assert!(errors.is_empty(), "{errors:?}");
+            (reads.read)(&section);
+        });
+    }
+
+    #[test]
+    fn every_delay_of_a_topology_counts_as_one() {
+        let topology = fields::table("topology").unwrap().fields.iter();
+        let spans = topology.filter(|field| matches!(field.takes, Type::Span));
+        let mut spans: Vec<_> = spans.map(|field| field.key).collect();
+        let mut delays = crate::network::DELAYS;
+        spans.sort_unstable();
+        delays.sort_unstable();
+        assert_eq!(spans, delays);
     }
 }

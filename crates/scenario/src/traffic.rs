@@ -6,8 +6,9 @@ use crate::network::{in_file, read};
 use crate::resolve::Scenario;
 use crate::section::Section;
 use crate::settings::{
-    self, Begun, Bursts, IncastRr, LongFlows, Offered, Random, Settings, Source, Trace, Workload,
+    self, Begun, Bursts, IncastRr, LongFlows, Offered, Random, Source, Trace, Workload,
 };
+use crate::typed::Settings;
 use model::Encap;
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -2,7 +2,8 @@
 
 use crate::choice::Choice;
 use crate::resolve::Scenario;
-use crate::settings::{LongFlows, Settings, Shape, Source, Workload};
+use crate::settings::{LongFlows, Shape, Source, Workload};
+use crate::typed::Settings;
 use results::human;
 use topology::Topology;
 use workload::Traffic;
