@@ -243,7 +243,7 @@ impl Scenario {
         };
         let controls = Controls::new(&self, encap, &ports);
         if let Some(controls) = &controls {
-            controls.suits(&self.switch.section, &topology)?;
+            controls.suits(&self.switch, &topology)?;
         }
         let fabric = self.factory.fabric(fastest, encap);
         let warned = controls.as_ref();

@@ -1,6 +1,7 @@
 //! Settings that are one of a few words: each is a type, whose words stand here alone. The table of fields lists
 //! them, a section reads them, and whoever uses one matches it, so that no word is compared anywhere else.
 
+use crate::typed::one_of_words;
 use model::Class;
 use model::intent::{CreditCount, DropBy, DropMeasure, MarkAt};
 use topology::PortOrder;
@@ -44,6 +45,7 @@ macro_rules! choices {
                 vec![$(($word, Self::$choice)),+]
             }
         }
+        one_of_words!($name);
     )+};
 }
 
@@ -55,6 +57,7 @@ macro_rules! words_of {
                 vec![$(($word, $choice)),+]
             }
         }
+        one_of_words!($type);
     )+};
 }
 
@@ -134,3 +137,4 @@ impl Choice for Class {
         named.collect()
     }
 }
+one_of_words!(Class);

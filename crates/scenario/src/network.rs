@@ -589,7 +589,7 @@ fn drop_of(
 
 /// What every switch does, beside its ports.
 pub(crate) fn switch(switch: &Switch) -> SwitchSpec {
-    let memory = match switch.shared_buffer {
+    let memory = match *switch.shared_buffer {
         None => Memory::PerPort,
         Some(size) => Memory::Shared {
             size,

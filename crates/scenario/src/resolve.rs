@@ -2,8 +2,8 @@
 //!
 //! One `Reader` walks the tables that are known (`fields.rs`), gives each key its written value or its default, and
 //! lets transports and flow controls read their own parameters. It goes on after a mistake: whatever is wrong with a
-//! scenario is said at once, in the order of the file. What is read is typed from here on; a word is an enumeration of
-//! `choice.rs`.
+//! scenario is said at once, in the order of the file. Tables without a mistake are typed here, once
+//! (`settings.rs`): everybody else reads fields of structs, and a word is an enumeration of `choice.rs`.
 
 use crate::base::{Base, Files};
 use crate::beside::{Beside, SELECTIVE_DROP, Written};
@@ -538,10 +538,10 @@ impl Reader<'_> {
                 tree::merge(&mut parameters, table);
             }
         }
-        if section.is_given("profile") {
+        if let Some(profile) = section.value("profile") {
             let origin = section.origin("profile").clone();
             let node = Node {
-                data: Data::Text(section.value("profile")),
+                data: Data::Text(profile),
                 origin: origin.clone(),
                 base: None,
             };

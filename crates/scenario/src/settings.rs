@@ -55,7 +55,7 @@ settings! {
     /// `[switch]`.
     pub struct Switch {
         pub(crate) buffer: Chosen<Room>,
-        pub(crate) shared_buffer: Option<Bytes>,
+        pub(crate) shared_buffer: Chosen<Option<Bytes>>,
         pub(crate) shared_alpha: Chosen<f64>,
         pub(crate) host_queue: bool,
         pub(crate) balance: BalanceOf,

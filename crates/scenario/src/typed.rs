@@ -5,23 +5,13 @@
 //! and then read keys of the same table.
 
 #[cfg(test)]
-use crate::choice::words;
-use crate::choice::{
-    BalanceOf, Choice, DropProfile, FctRule, GapsOf, Headers, LeaveOf, LegacyQueue, PacingOf,
-    TopologyFormat, TraceFormat,
-};
-#[cfg(test)]
 use crate::fields::{Absent, Field};
 use crate::section::{Named, Section};
 #[cfg(test)]
 use crate::value::Type;
 use crate::value::{Room, Value};
-use model::Class;
-use model::intent::{CreditCount, DropBy, DropMeasure, MarkAt};
 use std::ops::Deref;
-use topology::PortOrder;
 use units::{Bytes, Rate, Span};
-use workload::{Interp, LoadBasis, Pick};
 
 /// A table of a scenario: what it says, and as it is written.
 #[derive(Clone, Debug)]
@@ -144,48 +134,23 @@ macro_rules! counts {
 }
 counts!(u8, u16, u32);
 
+/// A type that is one of a few words.
 macro_rules! one_of_words {
-    ($($type:ty),+) => {$(
-        impl Single for $type {
-            fn of(value: &Value) -> Option<Self> {
+    ($type:ty) => {
+        impl $crate::typed::Single for $type {
+            fn of(value: &$crate::value::Value) -> Option<Self> {
                 match value {
-                    Value::Text(word) => Choice::of(word),
+                    $crate::value::Value::Text(word) => $crate::choice::Choice::of(word),
                     _ => None,
                 }
             }
             #[cfg(test)]
-            fn takes(every: &Type) -> bool {
-                is_word::<Self>(every)
+            fn takes(every: &$crate::value::Type) -> bool {
+                let own = $crate::choice::words::<Self>();
+                matches!(every, $crate::value::Type::Word(list) if list() == own)
             }
         }
-    )+};
-}
-one_of_words!(
-    BalanceOf,
-    Class,
-    CreditCount,
-    DropBy,
-    DropMeasure,
-    DropProfile,
-    FctRule,
-    GapsOf,
-    Headers,
-    Interp,
-    LeaveOf,
-    LegacyQueue,
-    LoadBasis,
-    MarkAt,
-    PacingOf,
-    Pick,
-    PortOrder,
-    TopologyFormat,
-    TraceFormat
-);
-
-/// Whether a key of this type takes the words of `T`.
-#[cfg(test)]
-pub(crate) fn is_word<T: Choice>(takes: &Type) -> bool {
-    matches!(takes, Type::Word(list) if list() == words::<T>())
+    };
 }
 
 impl<T: Single> Single for Vec<T> {
@@ -221,7 +186,7 @@ pub(crate) struct Chosen<T> {
     pub(crate) is_default: bool,
 }
 
-impl<T: Single> Setting for Chosen<T> {
+impl<T: Setting> Setting for Chosen<T> {
     fn read(section: &Section, key: &'static str) -> Self {
         Self {
             value: T::read(section, key),
@@ -279,20 +244,19 @@ macro_rules! kinds {
 
         impl $crate::typed::Setting for $name {
             fn read(section: &$crate::section::Section, key: &'static str) -> Self {
-                match $crate::choice::Choice::of(section.kind()).expect("the table lists its kinds") {
+                match $crate::typed::Setting::read(section, key) {
                     $($words::$kind => Self::$kind($crate::typed::Setting::read(section, key)),)+
                 }
             }
             #[cfg(test)]
             fn keys(key: &'static str, kind: &str) -> Vec<$crate::typed::Key> {
-                let mut keys = match $crate::choice::Choice::of(kind).expect("the table lists its kinds") {
+                let own = match $crate::choice::Choice::of(kind).expect("a kind of the table") {
                     $($words::$kind => <$kind as $crate::typed::Setting>::keys(key, kind),)+
                 };
-                keys.push((key, |field| $crate::typed::is_word::<$words>(&field.takes)));
-                keys
+                [<$words as $crate::typed::Setting>::keys(key, kind), own].concat()
             }
         }
     };
 }
 
-pub(crate) use {kinds, settings};
+pub(crate) use {kinds, one_of_words, settings};

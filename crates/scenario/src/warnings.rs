@@ -95,7 +95,7 @@ pub(crate) fn buffers(
 ) -> Option<String> {
     let switch = &scenario.switch;
     let full = Bytes(encap.wire_max().into());
-    if let Some(whole) = switch.shared_buffer {
+    if let Some(whole) = *switch.shared_buffer {
         let part = switch.shared_alpha.min(1.0);
         if part * (whole.get() as f64) < full.get() as f64 {
             return Some(format!(

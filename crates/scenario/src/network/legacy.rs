@@ -138,7 +138,7 @@ impl Legacy {
         let own = scenario.legacy.buffer.map(|own| own.at(rate));
         // Beside pauses, which bound what waits, none is written.
         let buffer = own
-            .or(scenario.switch.shared_buffer)
+            .or(*scenario.switch.shared_buffer)
             .unwrap_or_else(|| scenario.switch.buffer.at(rate));
         for (lane, beside) in (1..).zip(&scenario.beside) {
             let mut fabric = beside.factory.fabric(rate, encap);
