@@ -261,18 +261,7 @@ impl Reader<'_> {
         top.fill(self.root, self.errors);
         let topology = self.section("topology");
         let workloads = self.sections("workload");
-        let empty = |node: &Node| matches!(&node.data, Data::List(list) if list.is_empty());
-        let written = self.root.get("workload").map(|(_, node)| node);
-        if written.is_none_or(empty) {
-            let nowhere = Origin {
-                span: 0..0,
-                ..whole.clone()
-            };
-            let at = written.map_or(nowhere, |node| node.origin.clone());
-            self.errors.push(Diagnostic::at(&at, "there is no [workload]").help(
-                "add one, like [workload] with kind = \"incast\"; `tidegate explain workload` lists kinds",
-            ));
-        }
+        self.some_workload(whole);
         let transport = self.section("transport");
         let protocol = self.protocol(&transport, "kind");
         self.foreign_transports();
@@ -329,6 +318,22 @@ impl Reader<'_> {
             source: Arc::clone(&whole.source),
             included: Files::new(),
         })
+    }
+
+    /// Refuses a scenario in which nothing is sent.
+    fn some_workload(&mut self, whole: &Origin) {
+        let empty = |node: &Node| matches!(&node.data, Data::List(list) if list.is_empty());
+        let written = self.root.get("workload").map(|(_, node)| node);
+        if written.is_none_or(empty) {
+            let nowhere = Origin {
+                span: 0..0,
+                ..whole.clone()
+            };
+            let at = written.map_or(nowhere, |node| node.origin.clone());
+            self.errors.push(Diagnostic::at(&at, "there is no [workload]").help(
+                "add one, like [workload] with kind = \"incast\"; `tidegate explain workload` lists kinds",
+            ));
+        }
     }
 
     /// The short name, which is part of the name of a folder.
