@@ -135,7 +135,8 @@ impl Scenario {
         let at_topology = |message: String| {
             // "k = 5; ..." is about k; what names no key is about the whole.
             let named = message.split_once(" = ").map(|(key, _)| key.to_owned());
-            let key = named.filter(|key| self.topology.section.is_given(key));
+            let mut given = self.topology.section.given();
+            let key = named.filter(|key| given.any(|own| own == key));
             self.topology
                 .section
                 .problem(key.as_deref().unwrap_or("kind"), message)
@@ -144,11 +145,7 @@ impl Scenario {
         let size = spec.size();
         let limit = self.memory_limit.unwrap_or_else(memory::of_machine);
         memory::routable(&self.topology.section, size)?;
-        network::countable(
-            &self.topology,
-            size,
-            network::longest_delay(&self.topology.section),
-        )?;
+        network::countable(&self.topology, size, network::longest_delay(&self.topology))?;
         let mut need = Need::of(size);
         need.fits(&self.topology.section, limit)?;
         for source in &self.workloads {

@@ -73,8 +73,8 @@ pub(crate) const DELAYS: [&str; 7] = [
 ];
 
 /// The most that a link's delay can be by what `[topology]` says.
-pub(crate) fn longest_delay(section: &Section) -> Span {
-    let span = |key| section.value::<Option<Span>>(key);
+pub(crate) fn longest_delay(said: &Settings<settings::Topology>) -> Span {
+    let span = |key| said.section.value::<Option<Span>>(key);
     let [extra, spread, cables @ ..] = DELAYS.map(|key| span(key).unwrap_or(Span::ZERO).0);
     let longest = cables.into_iter().fold(0, u64::max);
     Span(longest.saturating_add(extra).saturating_add(spread))

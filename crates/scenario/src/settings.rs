@@ -136,63 +136,63 @@ kinds! {
     /// The shape of the network.
     enum Shape of ShapeOf {
         Star {
-            pub(crate) hosts: u32,
-            pub(crate) host_rate: Rate,
-            pub(crate) host_delay: Span,
+            hosts: u32,
+            host_rate: Rate,
+            host_delay: Span,
         }
         Dumbbell {
-            pub(crate) pairs: u32,
-            pub(crate) host_rate: Rate,
-            pub(crate) first_rate: Option<Rate>,
-            pub(crate) bottleneck_rate: Rate,
-            pub(crate) host_delay: Span,
-            pub(crate) bottleneck_delay: Span,
+            pairs: u32,
+            host_rate: Rate,
+            first_rate: Option<Rate>,
+            bottleneck_rate: Rate,
+            host_delay: Span,
+            bottleneck_delay: Span,
         }
         ParkingLot {
-            pub(crate) bottlenecks: u32,
-            pub(crate) shared_hosts: bool,
-            pub(crate) host_rate: Rate,
-            pub(crate) bottleneck_rate: Rate,
-            pub(crate) host_delay: Span,
-            pub(crate) bottleneck_delay: Span,
+            bottlenecks: u32,
+            shared_hosts: bool,
+            host_rate: Rate,
+            bottleneck_rate: Rate,
+            host_delay: Span,
+            bottleneck_delay: Span,
         }
         MultiBottleneck {
-            pub(crate) flows: u32,
-            pub(crate) host_rate: Rate,
-            pub(crate) host_delay: Span,
+            flows: u32,
+            host_rate: Rate,
+            host_delay: Span,
         }
         LeafSpine {
-            pub(crate) leaves: u32,
-            pub(crate) spines: u32,
-            pub(crate) hosts_per_leaf: u32,
-            pub(crate) host_rate: Rate,
-            pub(crate) uplink_rate: Rate,
-            pub(crate) host_delay: Span,
-            pub(crate) uplink_delay: Span,
+            leaves: u32,
+            spines: u32,
+            hosts_per_leaf: u32,
+            host_rate: Rate,
+            uplink_rate: Rate,
+            host_delay: Span,
+            uplink_delay: Span,
         }
         FatTree {
-            pub(crate) k: u32,
-            pub(crate) hosts_per_edge: Option<u32>,
-            pub(crate) host_rate: Rate,
-            pub(crate) host_delay: Span,
+            k: u32,
+            hosts_per_edge: Option<u32>,
+            host_rate: Rate,
+            host_delay: Span,
         }
         ThreeTier {
-            pub(crate) pods: u32,
-            pub(crate) tors: u32,
-            pub(crate) aggs: u32,
-            pub(crate) cores: u32,
-            pub(crate) hosts_per_tor: u32,
-            pub(crate) host_rate: Rate,
-            pub(crate) tor_rate: Rate,
-            pub(crate) agg_rate: Rate,
-            pub(crate) host_delay: Span,
-            pub(crate) tor_delay: Span,
-            pub(crate) agg_delay: Span,
+            pods: u32,
+            tors: u32,
+            aggs: u32,
+            cores: u32,
+            hosts_per_tor: u32,
+            host_rate: Rate,
+            tor_rate: Rate,
+            agg_rate: Rate,
+            host_delay: Span,
+            tor_delay: Span,
+            agg_delay: Span,
         }
         File {
-            pub(crate) path: Named,
-            pub(crate) format: Option<TopologyFormat>,
-            pub(crate) order: Option<PortOrder>,
+            path: Named,
+            format: Option<TopologyFormat>,
+            order: Option<PortOrder>,
         }
     }
 }
@@ -201,66 +201,66 @@ kinds! {
     /// Who sends to whom.
     enum Source of SourceOf {
         Random {
-            pub(crate) offered: Offered,
-            pub(crate) sizes: Named,
-            pub(crate) interp: Option<Interp>,
-            pub(crate) largest: Option<Bytes>,
-            pub(crate) assumed_mean: Option<Bytes>,
-            pub(crate) per_host: bool,
-            pub(crate) messages: Option<u64>,
+            offered: Offered,
+            sizes: Named,
+            interp: Option<Interp>,
+            largest: Option<Bytes>,
+            assumed_mean: Option<Bytes>,
+            per_host: bool,
+            messages: Option<u64>,
         }
         Incast {
-            pub(crate) begun: Begun,
-            pub(crate) senders: u32,
-            pub(crate) receiver: u32,
-            pub(crate) pick: Pick,
-            pub(crate) size: Bytes,
-            pub(crate) load: Option<f64>,
-            pub(crate) rounds: Option<u32>,
+            begun: Begun,
+            senders: u32,
+            receiver: u32,
+            pick: Pick,
+            size: Bytes,
+            load: Option<f64>,
+            rounds: Option<u32>,
         }
         IncastRr {
-            pub(crate) senders: u32,
-            pub(crate) receiver: u32,
-            pub(crate) pick: Pick,
-            pub(crate) size: Bytes,
-            pub(crate) request: Bytes,
-            pub(crate) work: Span,
-            pub(crate) rounds: u32,
-            pub(crate) pacing: PacingOf,
-            pub(crate) gap: Span,
-            pub(crate) start: Span,
+            senders: u32,
+            receiver: u32,
+            pick: Pick,
+            size: Bytes,
+            request: Bytes,
+            work: Span,
+            rounds: u32,
+            pacing: PacingOf,
+            gap: Span,
+            start: Span,
         }
         Bursts {
-            pub(crate) offered: Offered,
-            pub(crate) senders: u32,
-            pub(crate) replacement: bool,
-            pub(crate) size: Bytes,
-            pub(crate) rounds: Option<u64>,
+            offered: Offered,
+            senders: u32,
+            replacement: bool,
+            size: Bytes,
+            rounds: Option<u64>,
         }
         Permutation {
-            pub(crate) begun: Begun,
-            pub(crate) size: Bytes,
-            pub(crate) shift: Option<u32>,
+            begun: Begun,
+            size: Bytes,
+            shift: Option<u32>,
         }
         Shuffle {
-            pub(crate) begun: Begun,
-            pub(crate) size: Bytes,
-            pub(crate) tasks: u32,
+            begun: Begun,
+            size: Bytes,
+            tasks: u32,
         }
         AllToAll {
-            pub(crate) begun: Begun,
-            pub(crate) size: Bytes,
+            begun: Begun,
+            size: Bytes,
         }
         LongFlows {
-            pub(crate) begun: Begun,
-            pub(crate) pairs: Option<Vec<String>>,
-            pub(crate) every: Span,
-            pub(crate) leave: LeaveOf,
-            pub(crate) stop: Option<Span>,
+            begun: Begun,
+            pairs: Option<Vec<String>>,
+            every: Span,
+            leave: LeaveOf,
+            stop: Option<Span>,
         }
         Trace {
-            pub(crate) path: Named,
-            pub(crate) format: Option<TraceFormat>,
+            path: Named,
+            format: Option<TraceFormat>,
         }
     }
 }
@@ -301,22 +301,22 @@ kinds! {
     /// What breaks.
     enum FaultKind of FaultOf {
         Down {
-            pub(crate) detect: Span,
+            detect: Span,
         }
         Loss {
-            pub(crate) chance: f64,
-            pub(crate) class: Option<Class>,
-            pub(crate) most: Option<u64>,
+            chance: f64,
+            class: Option<Class>,
+            most: Option<u64>,
         }
         Corrupt {
-            pub(crate) chance: f64,
+            chance: f64,
         }
         Duplicate {
-            pub(crate) chance: f64,
+            chance: f64,
         }
         Reorder {
-            pub(crate) chance: f64,
-            pub(crate) by: Span,
+            chance: f64,
+            by: Span,
         }
     }
 }

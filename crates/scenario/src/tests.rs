@@ -180,6 +180,8 @@ fn impossible(text: &str, sets: &[&str]) -> String {
 fn an_impossible_topology_says_which_number_to_change() {
     let said = impossible(INCAST, &["topology.kind=fat-tree", "topology.k=5"]);
     assert!(said.contains("even k"), "{said}");
+    let said = impossible(INCAST, &["topology.kind=three-tier", "topology.pods=1"]);
+    assert!(said.contains("aggs / pods = 16"), "{said}");
 }
 
 #[test]

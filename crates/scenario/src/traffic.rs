@@ -213,36 +213,20 @@ impl Context<'_> {
                 .problem("jitter", what)
                 .help("write less, like 10us"));
         }
-        let tag = |begun: &Begun| {
-            let said = begun.tag.clone();
-            said.unwrap_or_else(|| section.kind().to_owned())
-        };
         let shuffle = |begun: &Begun, tasks: u32, size: Bytes| Shuffle {
             hosts,
             tasks,
             bytes: size.0,
             start: Time(begun.start.0),
             jitter: begun.jitter,
-            tag: tag(begun),
+            tag: tag(section, begun),
         };
         let made = match &source.kind {
             Source::Random(of) => return self.random(section, of, seed),
             Source::Bursts(of) => return self.bursts(section, of, seed),
             Source::LongFlows(of) => return self.long_flows(section, of, seed),
             Source::Trace(of) => return self.trace(section, of),
-            Source::Incast(of) => {
-                let once = Incast {
-                    hosts,
-                    receiver: Some(of.receiver),
-                    senders: of.senders,
-                    pick: of.pick,
-                    bytes: of.size.0,
-                    start: Time(of.begun.start.0),
-                    jitter: of.begun.jitter,
-                    tag: tag(&of.begun),
-                };
-                return self.incast(section, of, once, seed);
-            }
+            Source::Incast(of) => return self.incast(section, of, seed),
             Source::IncastRr(of) => request_response(of, hosts).generate(seed),
             Source::Permutation(of) => Permutation {
                 hosts,
@@ -251,7 +235,7 @@ impl Context<'_> {
                 start: Time(of.begun.start.0),
                 stop: None,
                 jitter: of.begun.jitter,
-                tag: tag(&of.begun),
+                tag: tag(section, &of.begun),
             }
             .generate(seed),
             Source::Shuffle(of) => shuffle(&of.begun, of.tasks, of.size).generate(seed),
@@ -292,9 +276,18 @@ impl Context<'_> {
         &self,
         section: &Section,
         of: &settings::Incast,
-        first: Incast,
         seed: u64,
     ) -> Result<Traffic, Diagnostic> {
+        let first = Incast {
+            hosts: self.fabric.hosts,
+            receiver: Some(of.receiver),
+            senders: of.senders,
+            pick: of.pick,
+            bytes: of.size.0,
+            start: Time(of.begun.start.0),
+            jitter: of.begun.jitter,
+            tag: tag(section, &of.begun),
+        };
         let made = match (of.load, of.rounds) {
             (Some(load), rounds) => RecurringIncast {
                 first,
@@ -428,6 +421,12 @@ impl Context<'_> {
         warnings.extend(file.warnings.into_iter().map(named));
         Ok(file.traffic)
     }
+}
+
+/// The tag of messages that start together.
+fn tag(section: &Section, begun: &Begun) -> String {
+    let said = begun.tag.clone();
+    said.unwrap_or_else(|| section.kind().to_owned())
 }
 
 fn request_response(of: &IncastRr, hosts: u32) -> RequestResponse {

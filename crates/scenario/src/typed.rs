@@ -232,10 +232,12 @@ macro_rules! settings {
 
 /// The kinds of a table: a variant for each word of the key `kind`, with what that kind has.
 macro_rules! kinds {
-    ($(#[$about:meta])* enum $name:ident of $words:ident { $($kind:ident {$($keys:tt)*})+ }) => {
+    ($(#[$about:meta])* enum $name:ident of $words:ident {
+        $($kind:ident { $($key:ident: $type:ty,)* })+
+    }) => {
         settings! {$(
             #[doc = concat!("What [`", stringify!($name), "::", stringify!($kind), "`] has.")]
-            pub(crate) struct $kind { $($keys)* }
+            pub(crate) struct $kind { $(pub(crate) $key: $type,)* }
         )+}
 
         $(#[$about])*

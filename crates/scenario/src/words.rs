@@ -3,7 +3,6 @@
 use crate::choice::Choice;
 use crate::resolve::Scenario;
 use crate::settings::{LongFlows, Shape, Source, Workload};
-use crate::typed::Settings;
 use results::human;
 use topology::Topology;
 use workload::Traffic;
@@ -44,17 +43,17 @@ pub(crate) fn numbering(topology: &Topology) -> Option<String> {
     Some(told.join(", "))
 }
 
-fn source(source: &Settings<Workload>, traffic: &Traffic) -> String {
-    let what = kind_of_source(source, traffic);
+fn source(source: &Workload, traffic: &Traffic) -> String {
+    let what = kind_of_source(&source.kind, traffic);
     match &source.transport {
         Some(transport) => format!("{what} by {transport}"),
         None => what,
     }
 }
 
-fn kind_of_source(source: &Settings<Workload>, traffic: &Traffic) -> String {
+fn kind_of_source(source: &Source, traffic: &Traffic) -> String {
     let (size, percent) = (human::bytes, human::percent);
-    match &source.kind {
+    match source {
         Source::Random(of) => {
             let cut = of
                 .largest
